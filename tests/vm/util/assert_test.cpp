@@ -57,9 +57,10 @@ TEST_CASE("a very long expression is cut, not lost") {
     const ChildResult result =
         run_in_child([&] { assertion_failed("check", expression.c_str(), "file.cpp", 1, "f"); });
     REQUIRE(result.signal == SIGABRT);
-    REQUIRE(result.error_output.size() == 1023);
-    REQUIRE(result.error_output.rfind("file.cpp:1: f: check failed: eee", 0) == 0);
-    REQUIRE(result.error_output.back() == '\n');
+    // An emulator adds a line of its own about the signal.
+    const std::string line = result.error_output.substr(0, result.error_output.find('\n') + 1);
+    REQUIRE(line.size() == 1023);
+    REQUIRE(line.rfind("file.cpp:1: f: check failed: eee", 0) == 0);
 }
 
 TEST_CASE("an assertion evaluates its condition in debug builds only") {

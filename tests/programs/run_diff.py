@@ -1,0 +1,389 @@
+#!/usr/bin/env python3
+"""Differential test of minivm against OTP's `erl`.
+
+Every program of this folder is compiled once with `erlc`. Its `.beam` then runs on `erl`, which
+is the oracle, and on each minivm command given; standard output and exit status must agree byte
+for byte. Standard error is not compared.
+
+A program is `NAME.erl`, or a folder `NAME/` of several modules with the main module
+`NAME/NAME.erl`. Beside it may stand `NAME.args` (one argument a line) and `NAME.stdin` (given as
+standard input). `later.list` names programs that need parts of the VM that do not exist yet: they
+run on `erl` always, on minivm only with --later.
+
+Examples:
+    run_diff.py --erl-only
+    run_diff.py --minivm build/dev/tools/minivm --engine interp --engine jit
+    run_diff.py --minivm build/dev/tools/minivm --stress gc,reductions --only 'bin_*'
+    run_diff.py --minivm build/aarch64/minivm --wrapper 'qemu-aarch64 -L /usr/aarch64-linux-gnu' --slow
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import difflib
+import fnmatch
+import hashlib
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+REPOSITORY = FOLDER.parent.parent
+LAUNCHER = FOLDER / "support" / "program_launcher.erl"
+DIFF_LINES = 20
+SLOW_FACTOR = 20
+# The status a timed-out program is given: no program can produce it.
+TIMED_OUT = "timeout"
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    name: str
+    sources: tuple
+    beam_dir: pathlib.Path
+    arguments: tuple
+    stdin: pathlib.Path | None
+
+    @property
+    def beam(self):
+        return self.beam_dir / (self.name + ".beam")
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    stdout: bytes
+    status: object
+    stderr: bytes = b""
+
+
+@dataclasses.dataclass(frozen=True)
+class Configuration:
+    """One way to run minivm: a program, an engine, stress switches."""
+
+    label: str
+    command: tuple
+
+
+def find_programs(folder, out, patterns):
+    programs = []
+    for entry in sorted(folder.iterdir()):
+        if entry.suffix == ".erl" and entry.is_file():
+            name, sources, beam_dir = entry.stem, (entry,), out
+        elif entry.is_dir() and (entry / (entry.name + ".erl")).exists():
+            name, sources = entry.name, tuple(sorted(entry.glob("*.erl")))
+            beam_dir = out / entry.name
+        else:
+            continue
+        if patterns and not any(fnmatch.fnmatchcase(name, p) for p in patterns):
+            continue
+        arguments_file = folder / (name + ".args")
+        arguments = ()
+        if arguments_file.exists():
+            arguments = tuple(arguments_file.read_text(encoding="utf-8").splitlines())
+        stdin = folder / (name + ".stdin")
+        programs.append(
+            Program(name, sources, beam_dir, arguments, stdin if stdin.exists() else None))
+    return programs
+
+
+def is_stale(source, beam_dir):
+    beam = beam_dir / (source.stem + ".beam")
+    return not beam.exists() or beam.stat().st_mtime_ns < source.stat().st_mtime_ns
+
+
+def erlc(sources, beam_dir):
+    """Compiles, in one erlc where possible; returns {source: message} of those that failed."""
+    beam_dir.mkdir(parents=True, exist_ok=True)
+    command = ["erlc", "-W0", "+debug_info", "-o", str(beam_dir)]
+    together = subprocess.run(
+        command + [str(s) for s in sources], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        check=False)
+    if together.returncode == 0:
+        return {}
+    failures = {}
+    for source in sources:
+        alone = subprocess.run(
+            command + [str(source)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if alone.returncode != 0:
+            failures[source] = alone.stdout.decode("utf-8", "replace")
+    return failures
+
+
+def compile_all(programs, out, support_dir):
+    by_dir = {}
+    for program in programs:
+        for source in program.sources:
+            if is_stale(source, program.beam_dir):
+                by_dir.setdefault(program.beam_dir, []).append(source)
+    if is_stale(LAUNCHER, support_dir):
+        by_dir.setdefault(support_dir, []).append(LAUNCHER)
+    failures = {}
+    for beam_dir, sources in by_dir.items():
+        failures.update(erlc(sources, beam_dir))
+    return failures
+
+
+def environment():
+    """One locale for both sides: the I/O servers write UTF-8."""
+    env = dict(os.environ)
+    env["LC_ALL"] = "C.UTF-8"
+    env.pop("ERL_FLAGS", None)
+    env.pop("ERL_AFLAGS", None)
+    env.pop("ERL_ZFLAGS", None)
+    return env
+
+
+def run_command(command, stdin_path, timeout, work_dir):
+    """Runs in its own process group, so that a hang takes no grandchild along."""
+    with open(stdin_path or os.devnull, "rb") as stdin:
+        child = subprocess.Popen(
+            command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=environment(), cwd=work_dir, start_new_session=True)
+        try:
+            stdout, stderr = child.communicate(timeout=timeout)
+            return Outcome(stdout, child.returncode, stderr)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            stdout, stderr = child.communicate()
+            return Outcome(stdout, TIMED_OUT, stderr)
+
+
+def erl_command(program, support_dir):
+    return [
+        "erl", "-noshell", "-kernel", "logger_level", "none", "-pa", str(support_dir),
+        str(program.beam_dir), "-run", "program_launcher", "start", "-extra", program.name,
+        *program.arguments]
+
+
+def oracle_key(program, erl_id):
+    digest = hashlib.sha256(erl_id)
+    digest.update(LAUNCHER.read_bytes())
+    for path in (*program.sources, *((program.stdin,) if program.stdin else ())):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    for argument in program.arguments:
+        digest.update(argument.encode() + b"\0")
+    return digest.hexdigest()
+
+
+def oracle(program, support_dir, cache_dir, timeout, erl_id, work_dir):
+    """What `erl` gives, from the cache when program, input and `erl` are unchanged."""
+    cached = cache_dir / (program.name + ".json")
+    key = oracle_key(program, erl_id)
+    if cached.exists():
+        try:
+            entry = json.loads(cached.read_text(encoding="utf-8"))
+            if entry["key"] == key:
+                return Outcome(bytes.fromhex(entry["stdout"]), entry["status"])
+        except (ValueError, KeyError):
+            pass  # a damaged entry is simply made anew
+    outcome = run_command(erl_command(program, support_dir), program.stdin, timeout, work_dir)
+    if outcome.status != TIMED_OUT:
+        entry = {"key": key, "stdout": outcome.stdout.hex(), "status": outcome.status}
+        temporary = cached.with_suffix(".%d.tmp" % os.getpid())
+        temporary.write_text(json.dumps(entry), encoding="utf-8")
+        temporary.replace(cached)
+    return outcome
+
+
+def stress_switches(text):
+    switches = []
+    for part in text.split(","):
+        kind, _, value = part.partition(":")
+        if kind in ("gc", "reductions") and not value:
+            switches.append("--stress-" + kind)
+        elif kind == "sched" and value.isdigit():
+            switches += ["--stress-sched", value]
+        else:
+            raise argparse.ArgumentTypeError(
+                "%r is not one of gc, reductions, sched:SEED (joined by commas)" % part)
+    return text, switches
+
+
+def configurations(options):
+    result = []
+    wrapper = shlex.split(options.wrapper)
+    for binary in options.minivm:
+        for engine in options.engine or [None]:
+            for stress, switches in options.stress or [("", [])]:
+                command = [*wrapper, binary, "run"]
+                label = [os.path.basename(binary)]
+                if engine:
+                    command += ["--engine", engine]
+                    label.append(engine)
+                if stress:
+                    command += switches
+                    label.append(stress)
+                result.append(Configuration(" ".join(label), tuple(command)))
+    return result
+
+
+def minivm_command(configuration, program):
+    command = list(configuration.command)
+    if len(program.sources) > 1:
+        command += ["-pa", str(program.beam_dir)]
+    return [*command, str(program.beam), *program.arguments]
+
+
+def lines_of(data):
+    return data.decode("utf-8", "backslashreplace").splitlines()
+
+
+def difference(expected, got):
+    """The reason in one line, then a unified diff of at most DIFF_LINES lines."""
+    reasons = []
+    if expected.status != got.status:
+        reasons.append("status %s, erl gives %s" % (got.status, expected.status))
+    if expected.stdout != got.stdout:
+        reasons.append("output differs")
+    diff = list(difflib.unified_diff(
+        lines_of(expected.stdout), lines_of(got.stdout), "erl", "minivm", n=1, lineterm=""))
+    if len(diff) > DIFF_LINES:
+        diff = diff[:DIFF_LINES - 1] + ["... %d more lines" % (len(diff) - DIFF_LINES + 1)]
+    text = [line[:200] for line in diff]
+    if expected.status != got.status and got.stderr:
+        text += ["stderr: " + line[:200] for line in lines_of(got.stderr)[-4:]]
+    return ", ".join(reasons), text
+
+
+class Report:
+    def __init__(self, verbose):
+        self.lock = threading.Lock()
+        self.verbose = verbose
+        self.passed = 0
+        self.failed = 0
+
+    def success(self, label, seconds):
+        with self.lock:
+            self.passed += 1
+            if self.verbose:
+                print("ok   %-50s %6.2f s" % (label, seconds), flush=True)
+
+    def failure(self, label, reason, details=()):
+        with self.lock:
+            self.failed += 1
+            print("FAIL %s: %s" % (label, reason))
+            for line in details:
+                print("    " + line)
+            sys.stdout.flush()
+
+
+def check_oracle(program, outcome):
+    """A program that fails on `erl` itself tests nothing, unless its name says it must."""
+    if outcome.status == TIMED_OUT:
+        return "timed out on erl"
+    if outcome.status != 0 and not program.name.startswith("exit_"):
+        return "status %s on erl (only programs named exit_* may end with one)" % outcome.status
+    if not outcome.stdout:
+        return "no output on erl"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minivm", action="append", default=[], metavar="BIN")
+    parser.add_argument("--engine", action="append", default=[], metavar="ENGINE")
+    parser.add_argument("--stress", action="append", default=[], type=stress_switches,
+                        metavar="gc,reductions,sched:SEED")
+    parser.add_argument("--wrapper", default="", help="command put before minivm")
+    parser.add_argument("--slow", action="store_true",
+                        help="sanitizers or an emulator: timeouts times %d" % SLOW_FACTOR)
+    parser.add_argument("--only", action="append", default=[], metavar="GLOB")
+    parser.add_argument("--erl-only", action="store_true", help="run on erl alone, uncached")
+    parser.add_argument("--later", action="store_true", help="also run later.list on minivm")
+    parser.add_argument("--out", type=pathlib.Path, default=REPOSITORY / "build" / "programs")
+    parser.add_argument("--folder", type=pathlib.Path, default=FOLDER, help="where programs are")
+    parser.add_argument("--timeout", type=float, default=60, help="seconds a program")
+    parser.add_argument("-j", "--jobs", type=int, default=2)
+    parser.add_argument("-v", "--verbose", action="store_true")
+    parser.add_argument("--list", action="store_true", help="print program names and stop")
+    options = parser.parse_args()
+
+    if not options.minivm and not options.erl_only and not options.list:
+        parser.error("give --minivm BIN or --erl-only")
+    for tool in ("erl", "erlc"):
+        if shutil.which(tool) is None:
+            parser.error("%s is not installed: it is the oracle (Debian package erlang)" % tool)
+    options.minivm = [os.path.abspath(b) if os.sep in b else b for b in options.minivm]
+    for binary in options.minivm:
+        if shutil.which(binary) is None:
+            parser.error("no such program: %s" % binary)
+
+    out = options.out.resolve()
+    programs = find_programs(options.folder.resolve(), out, options.only)
+    if options.list:
+        print("\n".join(p.name for p in programs))
+        return 0
+    if not programs:
+        parser.error("no program matches %s" % ", ".join(options.only))
+
+    support_dir, cache_dir, work_dir = out / "support", out / "expected", out / "work"
+    for directory in (out, support_dir, cache_dir, work_dir):
+        directory.mkdir(parents=True, exist_ok=True)
+    later_file = options.folder / "later.list"
+    later = set()
+    if later_file.exists():
+        later = {line.split("#")[0].strip() for line in later_file.read_text().splitlines()}
+
+    report = Report(options.verbose)
+    not_compiled = compile_all(programs, out, support_dir)
+    if LAUNCHER in not_compiled:
+        print(not_compiled[LAUNCHER])
+        return 1
+    erl_id = subprocess.run(
+        ["erl", "+V"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False).stdout
+    factor = SLOW_FACTOR if options.slow else 1
+    to_compare = configurations(options)
+
+    def run_program(program):
+        broken = [not_compiled[s] for s in program.sources if s in not_compiled]
+        if broken:
+            report.failure(program.name, "does not compile", "".join(broken).splitlines()[:10])
+            return
+        start = time.monotonic()
+        if options.erl_only:
+            outcome = run_command(
+                erl_command(program, support_dir), program.stdin, options.timeout, work_dir)
+        else:
+            outcome = oracle(
+                program, support_dir, cache_dir, options.timeout, erl_id, work_dir)
+        problem = check_oracle(program, outcome)
+        if problem:
+            report.failure(program.name, problem, lines_of(outcome.stderr)[:15])
+            return
+        if options.erl_only:
+            report.success(program.name, time.monotonic() - start)
+            return
+        if program.name in later and not options.later:
+            return
+        for configuration in to_compare:
+            start = time.monotonic()
+            got = run_command(
+                minivm_command(configuration, program), program.stdin, options.timeout * factor,
+                work_dir)
+            label = "%s (%s)" % (program.name, configuration.label)
+            if got.stdout == outcome.stdout and got.status == outcome.status:
+                report.success(label, time.monotonic() - start)
+            elif got.status == TIMED_OUT:
+                _, details = difference(outcome, got)
+                report.failure(
+                    label, "timed out after %g s" % (options.timeout * factor), details)
+            else:
+                report.failure(label, *difference(outcome, got))
+
+    with concurrent.futures.ThreadPoolExecutor(max_workers=options.jobs) as pool:
+        for future in [pool.submit(run_program, p) for p in programs]:
+            future.result()
+    print("%d passed, %d failed" % (report.passed, report.failed))
+    return 1 if report.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

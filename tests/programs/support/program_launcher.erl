@@ -1,0 +1,30 @@
+%% Runs Module:main(Arguments) on OTP's `erl` as escript would, so that its output and exit
+%% status are what `minivm run FILE.beam ARGUMENTS` has to give:
+%%     erl -noshell -pa DIR -run program_launcher start -extra MODULE ARGUMENTS
+-module(program_launcher).
+-export([start/0]).
+
+-define(UNCAUGHT, 127).
+
+start() ->
+    [Name | Arguments] = init:get_plain_arguments(),
+    Module = list_to_atom(Name),
+    {module, Module} = code:ensure_loaded(Module),
+    %% Before OTP 26 a shell-less `erl` writes Latin-1 whatever the locale says.
+    ok = io:setopts(standard_io, [{encoding, unicode}]),
+    Status =
+        try run(Module, Arguments) of
+            _ -> 0
+        catch
+            Class:Reason:Stack ->
+                Text = erl_error:format_exception(Class, Reason, Stack),
+                io:put_chars(standard_error, [Text, $\n]),
+                ?UNCAUGHT
+        end,
+    halt(Status).
+
+run(Module, Arguments) ->
+    case erlang:function_exported(Module, main, 1) of
+        true -> Module:main(Arguments);
+        false -> Module:start()
+    end.
