@@ -61,16 +61,20 @@ else()
   list(APPEND minivm_missing "asmjit: libasmjit-dev")
 endif()
 
-# Header only, with fmt header only: it is used in few files, and two shared libraries less are
-# loaded at each start.
-find_package(fmt CONFIG QUIET)
-find_package(spdlog CONFIG QUIET)
-if(TARGET spdlog::spdlog_header_only AND TARGET fmt::fmt-header-only)
+# Header only, with fmt header only: few files use it, and two shared libraries less are loaded at
+# each start. spdlog's CMake package would add the shared fmt, hence by hand.
+find_path(MINIVM_spdlog_INCLUDE spdlog/spdlog.h)
+find_path(MINIVM_fmt_INCLUDE fmt/core.h)
+mark_as_advanced(MINIVM_spdlog_INCLUDE MINIVM_fmt_INCLUDE)
+if(MINIVM_spdlog_INCLUDE AND MINIVM_fmt_INCLUDE)
   add_library(minivm_lib_log INTERFACE)
-  target_link_libraries(minivm_lib_log INTERFACE spdlog::spdlog_header_only fmt::fmt-header-only)
+  target_include_directories(minivm_lib_log SYSTEM INTERFACE
+    ${MINIVM_spdlog_INCLUDE} ${MINIVM_fmt_INCLUDE})
+  target_compile_definitions(minivm_lib_log INTERFACE SPDLOG_FMT_EXTERNAL FMT_HEADER_ONLY)
+  target_link_libraries(minivm_lib_log INTERFACE Threads::Threads)
   add_library(minivm::log ALIAS minivm_lib_log)
 else()
-  list(APPEND minivm_missing "spdlog: libspdlog-dev libfmt-dev")
+  list(APPEND minivm_missing "spdlog/spdlog.h, fmt/core.h: libspdlog-dev libfmt-dev")
 endif()
 
 find_package(CLI11 CONFIG QUIET)
