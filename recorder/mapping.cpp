@@ -1,0 +1,71 @@
+#include "recorder/mapping.hpp"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace minivm::recorder {
+
+uint64_t first_ring_offset(const FileHeader& header) {
+    uint64_t first = header.file_bytes;
+    for (unsigned i = 0; i < header.ring_count; i++) {
+        first = header.rings[i].offset < first ? header.rings[i].offset : first;
+    }
+    return first;
+}
+
+std::string Mapping::map(int fd, const FileHeader& header, bool writable, bool touch) {
+    page_bytes_ = header.page_bytes;
+    rings_begin_ = first_ring_offset(header);
+    bytes_ = header.file_bytes + uint64_t{header.ring_count} * page_bytes_;
+    const auto failed = [](const char* what) {
+        return std::string(what) + ": " + std::strerror(errno);
+    };
+    // One reservation, so that the pieces below lie where slot() expects them.
+    void* const space = mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (space == MAP_FAILED) {
+        return failed("reserving address space");
+    }
+    base_ = static_cast<unsigned char*>(space);
+    const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+    const int flags = MAP_SHARED | MAP_FIXED | (touch ? MAP_POPULATE : 0);
+    const auto place = [&](uint64_t to, uint64_t bytes, uint64_t offset) {
+        return mmap(base_ + to, bytes, protection, flags, fd, static_cast<off_t>(offset)) != MAP_FAILED;
+    };
+    if (!place(0, rings_begin_, 0)) {
+        const std::string error = failed("mapping the header");
+        release();
+        return error;
+    }
+    for (unsigned i = 0; i < header.ring_count; i++) {
+        const RingEntry& entry = header.rings[i];
+        const uint64_t bytes = uint64_t{entry.size_slots} * kSlotBytes;
+        const uint64_t to = entry.offset + uint64_t{i} * page_bytes_;
+        if (!place(to, bytes, entry.offset) || !place(to + bytes, page_bytes_, entry.offset)) {
+            const std::string error = failed("mapping a ring");
+            release();
+            return error;
+        }
+    }
+    return {};
+}
+
+void Mapping::release() {
+    if (base_ != nullptr) {
+        munmap(base_, bytes_);
+        base_ = nullptr;
+    }
+}
+
+Ring Mapping::ring(const FileHeader& header, unsigned index) const {
+    const RingEntry& entry = header.rings[index];
+    Ring ring;
+    ring.words = reinterpret_cast<Atomics::Word*>(base_ + entry.offset + uint64_t{index} * page_bytes_);
+    ring.blocks = reinterpret_cast<Atomics::Word*>(base_ + entry.blocks_offset);
+    ring.control = control(header, index);
+    ring.size_slots = entry.size_slots;
+    return ring;
+}
+
+}  // namespace minivm::recorder

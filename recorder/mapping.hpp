@@ -1,0 +1,46 @@
+// Memory for a recorder file: the fixed part, and each ring with its first page mapped again behind its end.
+//
+// A record is at most 256 bytes, so one repeated page is enough that none has to wrap.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "recorder/file_format.hpp"
+
+namespace minivm::recorder {
+
+class Mapping {
+public:
+    Mapping() = default;
+    Mapping(const Mapping&) = delete;
+    Mapping& operator=(const Mapping&) = delete;
+    ~Mapping() { release(); }
+
+    // Maps the file that `header` describes. Returns an empty string or what failed.
+    std::string map(int fd, const FileHeader& header, bool writable, bool touch);
+    void release();
+    // Leaves the memory mapped for good.
+    void abandon() { base_ = nullptr; }
+
+    bool is_mapped() const { return base_ != nullptr; }
+    unsigned char* at(uint64_t offset) const { return base_ + offset; }
+    LiveState* live(const FileHeader& header) const {
+        return reinterpret_cast<LiveState*>(at(header.live_offset));
+    }
+    Control* control(const FileHeader& header, unsigned ring) const {
+        return reinterpret_cast<Control*>(at(header.controls_offset)) + ring;
+    }
+    Ring ring(const FileHeader& header, unsigned index) const;
+
+private:
+    unsigned char* base_ = nullptr;
+    uint64_t bytes_ = 0;
+    uint64_t rings_begin_ = 0;  // offset of the first ring, in the file and in memory
+    uint32_t page_bytes_ = 0;
+};
+
+// Offset of the first ring; rings follow each other without holes up to the end of the file.
+uint64_t first_ring_offset(const FileHeader& header);
+
+}  // namespace minivm::recorder

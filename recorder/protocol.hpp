@@ -1,0 +1,204 @@
+// The write and read protocol of a ring: docs/protocols/recorder.md has the reasoning, step by step.
+//
+// One thread and the signal handlers that run on it write a ring; any number of readers, in this or another
+// process, read it and never write. Nobody waits for anybody.
+//
+// Invariants
+//   (1) reserve only grows, and grows before a slot of the new record is touched.
+//   (2) While a write is open nobody writes a slot of it: a nested write that would reach it is dropped.
+//   (3) Word 0 of a record is busy before its first payload word and committed after its last.
+//   (4) Slots in front of reserve - size belong to nobody; a reader must not trust them.
+//
+// The atomics are a parameter (`A`), so that tests/recorder/protocol_check_test.cpp runs this very code on
+// a model of weak memory, with a signal or a death between any two accesses. A policy has
+//   Word; load, store (word, [value,] order); store_payload, load_payload; add (word, n), which returns
+//   the old value and which a signal on the same thread cannot split; fence; signal_fence.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "recorder/record.hpp"
+
+namespace minivm::recorder {
+
+inline constexpr uint64_t kMaxNesting = 8;
+inline constexpr unsigned kSlotsPerBlock = 128;  // 4 KiB: the grain of the side table
+
+// What a ring keeps beside its slots; it lies in the file, and only the owner of the ring writes it.
+template <class A>
+struct alignas(128) RingControl {
+    typename A::Word reserve;            // next position, in slots
+    typename A::Word open;               // no open record lies before this position
+    typename A::Word depth;              // writes open now: the thread's own and nested ones
+    typename A::Word records;            // records begun
+    typename A::Word dropped_nesting;    // records refused: too many signals inside each other
+    typename A::Word dropped_lap;        // records refused: they would reach an open record
+    typename A::Word abandoned_records;  // the same, found out after their slots were taken
+    typename A::Word abandoned_slots;
+    typename A::Word dropped_busy;  // shared ring only: the cell was still being written
+};
+
+// A ring as its owner or a reader holds it.
+template <class A>
+struct RingView {
+    typename A::Word* words = nullptr;   // slot 0; the first page is mapped again behind the last slot
+    typename A::Word* blocks = nullptr;  // first record that starts in each 4 KiB block
+    RingControl<A>* control = nullptr;
+    uint64_t size_slots = 0;  // a power of two
+
+    typename A::Word* slot(uint64_t position) const {
+        return words + (position & (size_slots - 1)) * kWordsPerSlot;
+    }
+};
+
+enum class WriteResult { written, dropped_nesting, dropped_lap, abandoned, dropped_busy };
+
+// Writes one record of `slots` slots. `fill(put)` calls put(i, value) for i >= 1; it must not write records.
+template <class A, class Fill>
+[[gnu::always_inline]] inline WriteResult write_record(const RingView<A>& ring, unsigned slots,
+                                                       unsigned flags, Fill&& fill) {
+    RingControl<A>& control = *ring.control;
+    // relaxed: only this thread writes depth, open and reserve; a signal handler leaves depth as found.
+    const uint64_t depth = A::load(control.depth, std::memory_order_relaxed);
+    if (depth != 0) [[unlikely]] {
+        if (depth >= kMaxNesting) {
+            A::add(control.dropped_nesting, 1);
+            return WriteResult::dropped_nesting;
+        }
+        flags |= kFlagNested;
+    } else {
+        // relaxed: read by handlers on this thread; set before depth, so that a handler which sees depth 1
+        // sees an open position of this write. It may be lower than the position we get: only stricter.
+        A::store(control.open, A::load(control.reserve, std::memory_order_relaxed),
+                 std::memory_order_relaxed);  // relaxed: as above
+        A::signal_fence();
+    }
+    // relaxed: for handlers on this thread, which the fences keep in program order.
+    A::store(control.depth, depth + 1, std::memory_order_relaxed);
+    A::signal_fence();
+
+    // relaxed: written by this thread; an outer write is suspended while we look.
+    const uint64_t limit = A::load(control.open, std::memory_order_relaxed) + ring.size_slots;
+    if (depth != 0) [[unlikely]] {
+        // relaxed: our own counter; only handlers nested in us can move it meanwhile.
+        if (A::load(control.reserve, std::memory_order_relaxed) + slots > limit) {
+            A::add(control.dropped_lap, 1);
+            // relaxed: see above; we give back what we took.
+            A::store(control.depth, depth, std::memory_order_relaxed);
+            return WriteResult::dropped_lap;
+        }
+    }
+    const uint64_t position = A::add(control.reserve, slots);
+    if (depth != 0 && position + slots > limit) [[unlikely]] {
+        // Handlers nested in this one took the room since the first look. The slots stay as they are.
+        A::add(control.abandoned_records, 1);
+        A::add(control.abandoned_slots, slots);
+        // relaxed: see above.
+        A::store(control.depth, depth, std::memory_order_relaxed);
+        return WriteResult::abandoned;
+    }
+    A::add(control.records, 1);
+
+    typename A::Word* word = ring.slot(position);
+    // relaxed: ordered before the payload by the fence that follows.
+    A::store(word[0], pack_word0(position, slots, flags, kBusy), std::memory_order_relaxed);
+    // release: a reader that sees a payload word of ours sees reserve and the busy word too. Pairs with
+    // the acquire fence in read_record().
+    A::fence(std::memory_order_release);
+    fill([word](unsigned index, uint64_t value) { A::store_payload(word[index], value); });
+    // release: who sees the record committed sees its payload. Pairs with the first load of read_record().
+    A::store(word[0], pack_word0(position, slots, flags, kCommitted), std::memory_order_release);
+
+    const uint64_t end = position + slots;
+    if (position / kSlotsPerBlock != end / kSlotsPerBlock) [[unlikely]] {
+        // relaxed: a hint that a reader checks against word 0 of the slot it names.
+        A::store(ring.blocks[(end & (ring.size_slots - 1)) / kSlotsPerBlock], end,
+                 std::memory_order_relaxed);  // relaxed: as above
+    }
+    A::signal_fence();
+    // relaxed: for handlers on this thread.
+    A::store(control.depth, depth, std::memory_order_relaxed);
+    return WriteResult::written;
+}
+
+// The shared ring of threads that own none: cells of `kSharedSlots` slots, claimed by compare-and-swap, so
+// that a writer which is lapped keeps its cell and the one that laps it drops its record.
+inline constexpr unsigned kSharedSlots = 2;
+
+template <class A, class Fill>
+WriteResult write_shared_record(const RingView<A>& ring, unsigned flags, Fill&& fill) {
+    RingControl<A>& control = *ring.control;
+    const uint64_t position = A::add_shared(control.reserve, kSharedSlots);
+    typename A::Word* word = ring.slot(position);
+    const uint64_t busy = pack_word0(position, kSharedSlots, flags, kBusy);
+    // relaxed: only an expectation for the exchange below.
+    uint64_t seen = A::load(word[0], std::memory_order_relaxed);
+    const bool free_cell = !word0_is_busy(seen);
+    const bool older = seen == 0 || word0_position(seen) < (position & kPositionMask);
+    if (!free_cell || !older || !A::exchange_if(word[0], seen, busy)) {
+        A::add_shared(control.dropped_busy, 1);
+        return WriteResult::dropped_busy;
+    }
+    A::add_shared(control.records, 1);
+    // release: as in write_record(); pairs with the acquire fence in read_record().
+    A::fence(std::memory_order_release);
+    fill([word](unsigned index, uint64_t value) { A::store_payload(word[index], value); });
+    // release: pairs with the first load of read_record().
+    A::store(word[0], pack_word0(position, kSharedSlots, flags, kCommitted),
+             std::memory_order_release);  // release: as above
+    return WriteResult::written;
+}
+
+enum class ReadResult {
+    committed,    // `out` holds the record
+    in_progress,  // its writer has begun it and not finished: still running, or dead
+    overwritten,  // a later record took its slots, perhaps while we copied
+    absent,       // nothing was written for this position: dropped after reservation, died early, damage
+};
+
+struct ReadOutcome {
+    ReadResult result = ReadResult::absent;
+    unsigned slots = 0;  // of a committed or unfinished record
+};
+
+// Reads the record that starts at `position`, which is below a value of reserve read before.
+template <class A>
+ReadOutcome read_record(const RingView<A>& ring, uint64_t position, uint64_t* out) {
+    const RingControl<A>& control = *ring.control;
+    const typename A::Word* word = ring.slot(position);
+    // acquire: the payload of a committed record is seen whole. Pairs with the commit in write_record().
+    const uint64_t head = A::load(word[0], std::memory_order_acquire);
+    // acquire: later looks at reserve are not older than this one. Pairs with nothing in particular.
+    const uint64_t reserve = A::load(control.reserve, std::memory_order_acquire);
+    if (reserve > position + ring.size_slots) {
+        return {ReadResult::overwritten, 0};
+    }
+    if (word0_position(head) != (position & kPositionMask)) {
+        return {ReadResult::absent, 0};
+    }
+    if (word0_is_busy(head)) {
+        return {ReadResult::in_progress, word0_slots(head)};
+    }
+    if (!word0_is_committed(head)) {
+        return {ReadResult::absent, 0};
+    }
+    const unsigned slots = word0_slots(head);
+    out[0] = head;
+    for (unsigned i = 1; i < slots * kWordsPerSlot; i++) {
+        out[i] = A::load_payload(word[i]);
+    }
+    // acquire: if a word copied above came from a later record, the two loads below see that record's
+    // reservation. Pairs with the release fence in write_record().
+    A::fence(std::memory_order_acquire);
+    // relaxed: ordered by the fence.
+    const uint64_t reserve_after = A::load(control.reserve, std::memory_order_relaxed);
+    // relaxed: ordered by the fence.
+    const uint64_t head_after = A::load(word[0], std::memory_order_relaxed);
+    if (reserve_after > position + ring.size_slots || head_after != head) {
+        return {ReadResult::overwritten, 0};
+    }
+    return {ReadResult::committed, slots};
+}
+
+}  // namespace minivm::recorder

@@ -1,0 +1,241 @@
+// The flight recorder: what happened just before.
+//
+//     recorder::init({});                                   // once, before other threads record
+//     recorder::attach_thread("scheduler 1", recorder::RingSize::large);
+//     recorder::record(recorder::EventId::sched_in, pid, reductions);
+//
+// A record goes to a ring that only the calling thread and its signal handlers write: no lock, no bus lock,
+// no system call, no allocation, and nobody ever waits. Old records give way to new ones. A call whose
+// category is off costs a load and a branch. record() may be called in a signal handler, before init(),
+// after shutdown() and on threads that never attached (they share one ring, at a higher price).
+//
+// With a file the rings outlive the process, whatever kills it; recorder/reader.hpp reads them, also while
+// they are being written. The design and the reasons: docs/protocols/recorder.md.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "recorder/events.hpp"
+
+namespace minivm::recorder {
+
+namespace detail {
+// One word of its own cache line that is read at every site and hardly ever written.
+struct alignas(64) Mask {
+    std::atomic<uint32_t> categories{0};
+};
+inline constinit Mask g_mask;
+}  // namespace detail
+
+[[gnu::always_inline]] inline bool enabled(Category category) {
+    // relaxed: a site may see a change late; nothing else depends on it. Partner: set_categories().
+    return (detail::g_mask.categories.load(std::memory_order_relaxed) & category_bit(category)) != 0;
+}
+
+// Turns categories on and off for all threads; returns the mask that was. The change is itself recorded.
+uint32_t set_categories(uint32_t mask);
+uint32_t categories();
+// The category of that name, or false.
+bool category_from_name(std::string_view name, Category& out);
+
+enum class RingSize : uint8_t {
+    large,  // a scheduler: many records a second
+    small,  // a helper thread
+};
+
+struct Options {
+    // Where the file goes; empty: memory only. A file is the dump: it is created 0600, never through a
+    // link, and stays when the process dies.
+    std::string path;
+    // All in all: header, dictionary and rings.
+    uint64_t size_bytes = uint64_t{6} << 20;
+    // Rings for this many busy threads, and for this many others.
+    unsigned large_threads = 2;
+    unsigned small_threads = 12;
+    uint32_t categories = kAllCategories;
+    // An older file of that name is kept as PATH.1, PATH.1 as PATH.2 and so on, this many; 0 removes it.
+    unsigned keep_old = 3;
+    // Touch each page at once: no page fault while recording, for start-up time and resident memory. A file
+    // has its space allocated in any case, so a full disk shows here and not as SIGBUS later.
+    bool touch = false;
+};
+
+struct InitResult {
+    bool ok = false;
+    std::string error;  // what, where and why, if not ok
+};
+
+// Starts recording. If the file cannot be had nothing is recorded and the error says why; the caller may try
+// again without a path. Not thread-safe; a second init() without shutdown() is refused.
+InitResult init(const Options& options);
+// Ends recording and marks the file as closed in good order. No thread may be inside record() in the rings
+// of others: the memory stays mapped if other threads are still attached.
+void shutdown();
+bool is_active();
+// Of the file being written; empty in memory-only mode.
+const std::string& file_path();
+
+// Gives the calling thread rings of its own until it ends or detaches. False if none are free: the thread
+// then shares the common ring. The rings freed longest ago are taken first, so what dead threads did stays
+// as long as it can. Calling it again renames the thread.
+bool attach_thread(std::string_view name, RingSize size = RingSize::small);
+void detach_thread();
+
+// Who the following records of this thread are about, e.g. the process a scheduler runs; 0 is nobody.
+void set_subject(uint32_t subject);
+uint32_t subject();
+
+// Call it now and then (each second is plenty): records the clocks if a second has passed, which lets a
+// reader turn ticks into time exactly.
+void tick();
+
+namespace detail {
+
+using Word = uint64_t;
+
+// Out of line so that a site stays small; the jump hides behind the time stamp.
+void write(uint64_t event, unsigned arguments, Word a, Word b, Word c, Word d);
+void write5(uint64_t event, Word a, Word b, Word c, Word d, Word e);
+void write_words(uint64_t event, const Word* words, unsigned count);
+void write_text(uint64_t event, const Word* words, unsigned count, const std::string_view* texts,
+                unsigned text_count);
+void write_coarse(uint64_t event, unsigned arguments, Word a, Word b, Word c, Word d);
+
+// The event and its ring in one constant word.
+constexpr uint64_t event_word(EventId id) {
+    return static_cast<uint64_t>(id) | (static_cast<uint64_t>(event_info(id).ring) << 16);
+}
+
+template <class T>
+constexpr Word to_word(T value) {
+    if constexpr (std::is_pointer_v<T>) {
+        return reinterpret_cast<Word>(value);
+    } else if constexpr (std::is_floating_point_v<T>) {
+        return std::bit_cast<Word>(static_cast<double>(value));
+    } else if constexpr (std::is_enum_v<T>) {
+        return static_cast<Word>(static_cast<std::underlying_type_t<T>>(value));
+    } else {
+        static_assert(std::is_integral_v<T>, "record() takes numbers, enums, pointers and text");
+        return static_cast<Word>(value);
+    }
+}
+
+template <class T>
+inline constexpr bool kIsText = std::is_convertible_v<T, std::string_view>;
+
+// Not constexpr on purpose: a consteval constructor that reaches one does not compile, and the compiler's
+// message names it.
+void record_has_wrong_number_of_arguments();
+void record_has_text_where_the_event_has_none_or_the_reverse();
+void record_has_float_where_the_event_has_none_or_the_reverse();
+void record_has_text_before_other_arguments();
+
+// An event id that is a constant and whose kinds fit the arguments of this call.
+template <class... Args>
+struct CheckedEvent {
+    uint64_t word;
+    Category category;
+    // NOLINTNEXTLINE(google-explicit-constructor): stands for the id in the argument list.
+    consteval CheckedEvent(EventId event)
+        : word(event_word(event)), category(event_info(event).category) {
+        const std::string_view kinds = event_info(event).kinds;
+        if (kinds.size() != sizeof...(Args)) {
+            record_has_wrong_number_of_arguments();
+        }
+        const bool is_text[] = {kIsText<Args>..., false};
+        const bool is_float[] = {std::is_floating_point_v<Args>..., false};
+        bool text_seen = false;
+        for (unsigned i = 0; i < kinds.size(); i++) {
+            if ((kinds[i] == 't') != is_text[i]) {
+                record_has_text_where_the_event_has_none_or_the_reverse();
+            }
+            if ((kinds[i] == 'f') != is_float[i]) {
+                record_has_float_where_the_event_has_none_or_the_reverse();
+            }
+            if (text_seen && kinds[i] != 't') {
+                record_has_text_before_other_arguments();
+            }
+            text_seen = text_seen || kinds[i] == 't';
+        }
+    }
+};
+
+template <class... Args>
+[[gnu::always_inline]] inline void write_any(uint64_t event, Args... args) {
+    constexpr unsigned kCount = sizeof...(Args);
+    constexpr unsigned kTexts = (0u + ... + (kIsText<Args> ? 1u : 0u));
+    if constexpr (kTexts != 0) {
+        Word words[kCount] = {};
+        std::string_view texts[kTexts];
+        unsigned w = 0;
+        unsigned t = 0;
+        const auto take = [&](auto value) {
+            if constexpr (kIsText<decltype(value)>) {
+                texts[t++] = value;
+            } else {
+                words[w++] = to_word(value);
+            }
+        };
+        (take(args), ...);
+        write_text(event, words, w, texts, t);
+    } else if constexpr (kCount <= 4) {
+        const Word words[4] = {to_word(args)...};
+        write(event, kCount, words[0], words[1], words[2], words[3]);
+    } else if constexpr (kCount == 5) {
+        const Word words[5] = {to_word(args)...};
+        write5(event, words[0], words[1], words[2], words[3], words[4]);
+    } else {
+        const Word words[kCount] = {to_word(args)...};
+        write_words(event, words, kCount);
+    }
+}
+
+}  // namespace detail
+
+// Records an event of events.def. The arguments are checked against its kinds at compile time: numbers, enums
+// and pointers as words, text (const char*, std::string_view, std::string) copied, cut at 200 bytes or so.
+template <class... Args>
+[[gnu::always_inline]] inline void record(
+    std::type_identity_t<detail::CheckedEvent<Args...>> event, Args... args) {
+    if (enabled(event.category)) [[likely]] {
+        detail::write_any(event.word, args...);
+    }
+}
+
+// The same with the time of an earlier record of the thread, at most 64 records old: for events so frequent
+// that the time stamp is most of their cost. At most four arguments, no text.
+template <class... Args>
+[[gnu::always_inline]] inline void record_coarse(
+    std::type_identity_t<detail::CheckedEvent<Args...>> event, Args... args) {
+    static_assert(sizeof...(Args) <= 4, "record_coarse() takes at most four arguments");
+    static_assert(!(detail::kIsText<Args> || ...), "record_coarse() takes no text");
+    if (enabled(event.category)) [[likely]] {
+        const detail::Word words[4 + 1] = {detail::to_word(args)..., 0};
+        detail::write_coarse(event.word, sizeof...(Args), words[0], words[1],
+                             words[2], words[3]);
+    }
+}
+
+// Names for the reader, appended to the dictionary of the file. Call each when the thing comes to be, before
+// the first record that mentions it; never on a hot path. A full dictionary is counted, and readers show raw
+// ids. Thread-safe, and safe in signal handlers.
+void define_atom(uint64_t id, std::string_view text);
+void define_function(uint64_t id, std::string_view module, std::string_view function, unsigned arity);
+void define_subject(uint32_t subject, std::string_view name);
+void define_string(uint64_t id, std::string_view text);
+
+// What went into and out of the recorder so far, over all rings; each ring's own account is the reader's.
+struct Totals {
+    uint64_t written = 0;
+    uint64_t dropped = 0;
+    uint64_t dictionary_used_bytes = 0;
+    uint64_t dictionary_refused = 0;
+};
+Totals totals();
+
+}  // namespace minivm::recorder

@@ -1,0 +1,619 @@
+// Setting up and taking down a recording; threads and their rings; the dictionary.
+#include "recorder/recording.hpp"
+
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "recorder/mapping.hpp"
+
+namespace minivm::recorder {
+
+uint32_t checksum32(const void* bytes, size_t count, uint32_t seed) {
+    const auto* p = static_cast<const unsigned char*>(bytes);
+    uint32_t hash = 2166136261u ^ seed;
+    for (size_t i = 0; i < count; i++) {
+        hash = (hash ^ p[i]) * 16777619u;
+    }
+    return hash;
+}
+
+uint64_t checksum64(const void* bytes, size_t count) {
+    // Eight bytes at a step: the header is 16 KiB and start-up counts.
+    const auto* p = static_cast<const unsigned char*>(bytes);
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i + 8 <= count; i += 8) {
+        uint64_t word;
+        std::memcpy(&word, p + i, 8);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+namespace {
+
+struct Recording {
+    FileHeader header{};
+    Mapping mapping;
+    Ring shared_ring;
+    std::string path;
+    int fd = -1;
+    uint32_t number = 0;
+    unsigned large_threads = 0;
+    uint64_t last_tick_ns = 0;
+};
+
+Recording* g_recording = nullptr;
+uint32_t g_recordings = 0;
+std::string g_no_path;
+
+uint64_t floor_power_of_two(uint64_t value) { return value == 0 ? 0 : std::bit_floor(value); }
+
+uint32_t system_thread_id() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
+
+// The GNU build id of the program, so that a reader can find the matching symbols.
+int copy_build_id(dl_phdr_info* info, size_t, void* data) {
+    auto* out = static_cast<char*>(data);
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+        if (segment.p_type != PT_NOTE) {
+            continue;
+        }
+        const auto* at = reinterpret_cast<const unsigned char*>(info->dlpi_addr + segment.p_vaddr);
+        const auto* const end = at + segment.p_memsz;
+        while (at + sizeof(ElfW(Nhdr)) <= end) {
+            ElfW(Nhdr) note;
+            std::memcpy(&note, at, sizeof note);
+            const auto* const name = at + sizeof note;
+            const auto* const id = name + round_up(note.n_namesz, 4);
+            at = id + round_up(note.n_descsz, 4);
+            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+                std::memcmp(name, "GNU", 4) == 0 && note.n_descsz < 20) {
+                break;  // of an unusual kind
+            }
+            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && at <= end) {
+                for (unsigned b = 0; b < 19; b++) {
+                    std::snprintf(out + 2 * b, 3, "%02x", id[b]);
+                }
+                return 1;
+            }
+        }
+    }
+    return 1;  // the first object is the program itself
+}
+
+// Offsets and sizes of everything; false with the least size that would do.
+bool lay_out(FileHeader& header, const Options& options, uint64_t& least_bytes) {
+    const uint64_t page = header.page_bytes;
+    const unsigned groups = options.large_threads + options.small_threads;
+    header.group_count = groups;
+    header.ring_count = groups * kRingClassCount + 1;
+    header.live_offset = round_up(2 * kHeaderBytes, page);
+    header.controls_offset = round_up(header.live_offset + sizeof(LiveState), page);
+    header.blocks_offset =
+        round_up(header.controls_offset + header.ring_count * sizeof(Control), page);
+    const uint64_t block_bytes = kSlotsPerBlock * kSlotBytes;
+    const uint64_t blocks = round_up(
+        (options.size_bytes / block_bytes + header.ring_count) * sizeof(uint64_t), page);
+    header.dictionary_offset = header.blocks_offset + blocks;
+    header.dictionary_bytes = round_up(options.size_bytes / 12, page);
+    const uint64_t rings_begin = header.dictionary_offset + header.dictionary_bytes;
+
+    const uint64_t least_ring = page < block_bytes ? block_bytes : page;
+    least_bytes = rings_begin + header.ring_count * least_ring;
+    if (options.size_bytes < least_bytes) {
+        // A larger size makes the dictionary grow with it.
+        least_bytes = round_up(least_bytes * 12 / 11 + page, page);
+        return false;
+    }
+    const auto at_least = [&](uint64_t bytes) { return bytes < least_ring ? least_ring : bytes; };
+    uint64_t room = options.size_bytes - rings_begin;
+    const uint64_t shared = at_least(floor_power_of_two(room / 64));
+    uint64_t small = least_ring;
+    if (options.small_threads != 0) {
+        const uint64_t part = options.large_threads == 0 ? room - shared : room / 5;
+        small = at_least(floor_power_of_two(part / (options.small_threads * kRingClassCount)));
+    }
+    room -= shared + small * options.small_threads * kRingClassCount;
+    // Rare records are few, so their ring is what makes them last: half of what a busy thread has.
+    uint64_t frequent = least_ring;
+    uint64_t rare = least_ring;
+    if (options.large_threads != 0) {
+        const uint64_t each = room / options.large_threads;
+        rare = at_least(floor_power_of_two(each / 2));
+        frequent = at_least(floor_power_of_two((each - rare) / 2));
+    }
+    uint64_t at = rings_begin;
+    uint64_t blocks_at = header.blocks_offset;
+    for (unsigned i = 0; i < header.ring_count; i++) {
+        const bool is_shared = i == header.ring_count - 1;
+        const unsigned group = i / kRingClassCount;
+        const unsigned ring_class = i % kRingClassCount;
+        const bool is_rare = ring_class == static_cast<unsigned>(RingClass::rare);
+        uint64_t bytes = group < options.large_threads ? (is_rare ? rare : frequent) : small;
+        bytes = is_shared ? shared : bytes;
+        RingEntry& entry = header.rings[i];
+        entry.offset = at;
+        entry.blocks_offset = blocks_at;
+        entry.size_slots = static_cast<uint32_t>(bytes / kSlotBytes);
+        entry.group = is_shared ? kSharedGroup : static_cast<uint16_t>(group);
+        entry.ring_class =
+            is_shared ? static_cast<uint16_t>(RingClass::rare) : static_cast<uint16_t>(ring_class);
+        at += bytes;
+        blocks_at += bytes / block_bytes * sizeof(uint64_t);
+    }
+    header.file_bytes = at;
+    return at <= options.size_bytes || at == least_bytes;
+}
+
+// Moves PATH out of the way. Only a regular file of ours is touched.
+std::string rotate_old_files(const std::string& path, unsigned keep) {
+    struct stat info {};
+    if (lstat(path.c_str(), &info) != 0) {
+        return errno == ENOENT ? std::string() : path + ": " + std::strerror(errno);
+    }
+    if (!S_ISREG(info.st_mode)) {
+        return path + ": exists and is not a regular file; it is left alone";
+    }
+    if (info.st_uid != geteuid()) {
+        return path + ": exists and belongs to another user; it is left alone";
+    }
+    if (keep == 0) {
+        return unlink(path.c_str()) == 0 ? std::string() : path + ": " + std::strerror(errno);
+    }
+    for (unsigned i = keep; i > 1; i--) {
+        const std::string from = path + "." + std::to_string(i - 1);
+        // A gap in the numbers is no error.
+        (void)rename(from.c_str(), (path + "." + std::to_string(i)).c_str());
+    }
+    return rename(path.c_str(), (path + ".1").c_str()) == 0 ? std::string()
+                                                            : path + ": " + std::strerror(errno);
+}
+
+std::string open_memory(Recording& recording, const Options& options) {
+    if (options.path.empty()) {
+        recording.fd = memfd_create("recorder", MFD_CLOEXEC);
+        if (recording.fd < 0) {
+            return std::string("recorder memory: ") + std::strerror(errno);
+        }
+    } else {
+        const std::string error = rotate_old_files(options.path, options.keep_old);
+        if (!error.empty()) {
+            return error;
+        }
+        recording.fd = open(options.path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (recording.fd < 0) {
+            return options.path + ": cannot be created: " + std::strerror(errno);
+        }
+        recording.path = options.path;
+    }
+    const auto bytes = static_cast<off_t>(recording.header.file_bytes);
+    int error = ftruncate(recording.fd, bytes) == 0 ? 0 : errno;
+    if (error == 0 && !options.path.empty()) {
+        error = posix_fallocate(recording.fd, 0, bytes);
+    }
+    if (error != 0) {
+        return (options.path.empty() ? std::string("recorder memory") : options.path) +
+               ": no room for " + std::to_string(bytes) + " bytes: " + std::strerror(error);
+    }
+    return {};
+}
+
+std::string describe_event(const EventInfo& event) {
+    std::string text = event.name;
+    const auto add = [&text](std::string_view part) {
+        text += '\0';
+        text += part;
+    };
+    add(kCategoryNames[static_cast<unsigned>(event.category)]);
+    add(kRingClassNames[static_cast<unsigned>(event.ring)]);
+    add(event.kinds);
+    add(event.argument_names);
+    add(event.format);
+    return text;
+}
+
+void store_anchor(LiveState& live, const ClockAnchor& anchor) {
+    // relaxed: only an expectation for the exchange.
+    uint64_t sequence = live.anchor_sequence.load(std::memory_order_relaxed);
+    // acquire: the odd number is there before the words. One writer wins, another gives up: its anchor is
+    // not needed. Relaxed on failure: nothing is written. Pairs with the release below.
+    if ((sequence & 1) != 0 || !live.anchor_sequence.compare_exchange_strong(
+                                   sequence, sequence + 1,
+                                   std::memory_order_acquire,    // acquire: as above
+                                   std::memory_order_relaxed)) {  // relaxed: as above
+        return;
+    }
+    Atomics::fence(std::memory_order_release);  // release: pairs with the reader's acquire fence
+    Atomics::store_payload(live.anchor_ticks, anchor.ticks);
+    Atomics::store_payload(live.anchor_monotonic_ns, anchor.monotonic_ns);
+    Atomics::store_payload(live.anchor_wall_ns, anchor.wall_ns);
+    // release: who reads the even number reads these words. Pairs with read_live_anchor().
+    live.anchor_sequence.store(sequence + 2, std::memory_order_release);
+}
+
+// The child of a fork shares the memory with its parent and must not write it.
+void forget_in_child() {
+    // relaxed: a child has one thread.
+    detail::g_mask.categories.store(0, std::memory_order_relaxed);
+    // relaxed: a child has one thread.
+    detail::g_shared_ring.store(nullptr, std::memory_order_relaxed);
+    detail::ThreadState& state = detail::thread_state();
+    for (Ring& ring : state.rings) {
+        ring.words = nullptr;
+    }
+    state.group = detail::kNoGroup;
+    // The Recording itself is left as it is: freeing it would unmap nothing of the parent's, but other
+    // handlers of the fork may still look at it.
+    g_recording = nullptr;
+}
+
+LiveState& live_state() { return *g_recording->mapping.live(g_recording->header); }
+
+// Frees the rings of a thread that ends.
+struct ThreadEnd {
+    bool armed = false;
+    ~ThreadEnd() {
+        if (armed) {
+            detach_thread();
+        }
+    }
+};
+thread_local ThreadEnd t_end;
+
+void note_owner(uint32_t group, uint32_t thread, std::string_view name, const Ring* rings) {
+    LiveState& live = live_state();
+    // relaxed: a ticket.
+    const uint64_t index = live.owner_count.fetch_add(1, std::memory_order_relaxed);
+    OwnerEntry& entry = live.owners[index % kOwnerEntries];
+    // relaxed: ordered before the rest by the fence.
+    entry.sequence.store(0, std::memory_order_relaxed);
+    Atomics::fence(std::memory_order_release);  // release: pairs with the fence in the reader's copy
+    Atomics::store_payload(entry.group_and_thread, group | (uint64_t{thread} << 32));
+    for (unsigned c = 0; c < kRingClassCount; c++) {
+        // relaxed: the ring is ours.
+        const uint64_t start = rings[c].control->reserve.load(std::memory_order_relaxed);
+        Atomics::store_payload(entry.start_position[c], start);
+    }
+    Atomics::store_payload(entry.start_ticks,
+                           read_clock(static_cast<ClockKind>(g_recording->header.clock_kind)));
+    char text[sizeof entry.name] = {};
+    name.copy(text, sizeof text);
+    for (unsigned i = 0; i < 4; i++) {
+        uint64_t word;
+        std::memcpy(&word, text + 8 * i, 8);
+        Atomics::store_payload(entry.name[i], word);
+    }
+    // release: the entry is complete. Pairs with the reader's acquire.
+    entry.sequence.store(index + 1, std::memory_order_release);
+}
+
+// The free group of that range which was freed first; kNoGroup if there is none.
+uint32_t take_group(unsigned begin, unsigned end, uint32_t thread) {
+    LiveState& live = live_state();
+    for (;;) {
+        uint32_t best = detail::kNoGroup;
+        uint64_t best_freed = UINT64_MAX;
+        for (unsigned g = begin; g < end; g++) {
+            // relaxed: a guess that the exchange below confirms.
+            const bool is_free = live.group_owner[g].load(std::memory_order_relaxed) == 0;
+            // relaxed: likewise.
+            const uint64_t freed = live.group_freed[g].load(std::memory_order_relaxed);
+            if (is_free && freed < best_freed) {
+                best = g;
+                best_freed = freed;
+            }
+        }
+        uint64_t expected = 0;
+        // acquire: the last owner's writes are behind us. Pairs with the release in detach_thread().
+        if (best == detail::kNoGroup || live.group_owner[best].compare_exchange_strong(
+                                            expected, thread, std::memory_order_acquire)) {
+            return best;
+        }
+    }
+}
+
+}  // namespace
+
+namespace detail {
+
+bool append_dictionary(DictionaryKind kind, uint64_t key, std::string_view text) {
+    if (g_recording == nullptr) {
+        return false;
+    }
+    LiveState& live = live_state();
+    const FileHeader& header = g_recording->header;
+    const auto length =
+        static_cast<unsigned>(text.size() < kMaxDictionaryText ? text.size() : kMaxDictionaryText);
+    const uint64_t bytes = kDictionaryHeadBytes + round_up(length, 8);
+    // relaxed: a ticket for room; the entry's own head says when it is complete.
+    const uint64_t at = live.dictionary_used.fetch_add(bytes, std::memory_order_relaxed);
+    if (at + bytes > header.dictionary_bytes) {
+        // relaxed: a counter.
+        live.dictionary_refused.fetch_add(1, std::memory_order_relaxed);
+        return false;
+    }
+    auto* const words = reinterpret_cast<Atomics::Word*>(
+        g_recording->mapping.at(header.dictionary_offset + at));
+    const uint32_t sum = checksum32(text.data(), length, checksum32(&key, sizeof key)) ^
+                         static_cast<uint32_t>(kind);
+    const uint64_t head = pack_dictionary_head(kind, length, sum);
+    // relaxed: the length alone, so that a reader can step over an entry whose writer died.
+    words[0].store(head & 0xffff, std::memory_order_relaxed);
+    Atomics::store_payload(words[1], key);
+    for (unsigned i = 0; i < length; i += 8) {
+        uint64_t word = 0;
+        std::memcpy(&word, text.data() + i, length - i < 8 ? length - i : 8);
+        Atomics::store_payload(words[2 + i / 8], word);
+    }
+    // release: the entry is complete. Pairs with the acquire of the reader's walk.
+    words[0].store(head, std::memory_order_release);
+    return true;
+}
+
+}  // namespace detail
+
+InitResult init(const Options& options) {
+    const auto fail = [](std::string error) { return InitResult{false, std::move(error)}; };
+    if (g_recording != nullptr) {
+        return fail("the recorder is already running; shut it down first");
+    }
+    if (options.large_threads + options.small_threads == 0 ||
+        (options.large_threads + options.small_threads) * kRingClassCount + 1 > kMaxRings) {
+        return fail("the recorder has rings for 1 to " +
+                    std::to_string((kMaxRings - 1) / kRingClassCount) + " threads, not " +
+                    std::to_string(options.large_threads + options.small_threads));
+    }
+    auto recording = std::make_unique<Recording>();
+    FileHeader& header = recording->header;
+    header.page_bytes = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
+    uint64_t least_bytes = 0;
+    if (!lay_out(header, options, least_bytes)) {
+        return fail("a recorder of " + std::to_string(options.size_bytes) + " bytes is too small for " +
+                    std::to_string(options.large_threads + options.small_threads) +
+                    " threads: it takes at least " + std::to_string(least_bytes));
+    }
+    std::string error = open_memory(*recording, options);
+    if (error.empty()) {
+        error = recording->mapping.map(recording->fd, header, true, options.touch);
+        if (!error.empty()) {
+            error = (options.path.empty() ? std::string("recorder memory") : options.path) + ": " + error;
+        }
+    }
+    if (!error.empty()) {
+        if (recording->fd >= 0) {
+            close(recording->fd);
+            if (!recording->path.empty()) {
+                unlink(recording->path.c_str());
+            }
+        }
+        return fail(std::move(error));
+    }
+    const ClockKind clock = best_clock();
+    header.magic = kMagic;
+    header.version = kFormatVersion;
+    header.byte_order = kByteOrderMark;
+    header.clock_kind = static_cast<uint32_t>(clock);
+    header.ticks_per_second = measure_ticks_per_second(clock, 50'000);
+    header.start = read_anchor(clock);
+    header.process_id = static_cast<uint32_t>(getpid());
+#if defined(__x86_64__)
+    header.machine = 1;
+#elif defined(__aarch64__)
+    header.machine = 2;
+#endif
+    dl_iterate_phdr(copy_build_id, header.build_id);
+    std::string_view(program_invocation_short_name).copy(header.program, sizeof header.program - 1);
+    recording->large_threads = options.large_threads;
+    recording->number = ++g_recordings;
+    recording->last_tick_ns = header.start.monotonic_ns;
+    g_recording = recording.release();
+
+    store_anchor(live_state(), header.start);
+    for (unsigned i = 0; i < kEventCount; i++) {
+        detail::append_dictionary(DictionaryKind::event, i, describe_event(kEvents[i]));
+    }
+    // The header last: a file without one was never finished.
+    header.checksum = checksum64(&header, sizeof header);
+    std::memcpy(g_recording->mapping.at(0), &header, sizeof header);
+    std::memcpy(g_recording->mapping.at(kHeaderBytes), &header, sizeof header);
+
+    static const bool handles_fork = pthread_atfork(nullptr, nullptr, forget_in_child) == 0;
+    (void)handles_fork;
+    g_recording->shared_ring = g_recording->mapping.ring(header, header.ring_count - 1);
+    // relaxed: published by the store of the ring below.
+    detail::g_clock_kind.store(header.clock_kind, std::memory_order_relaxed);
+    // release: the ring is described completely. Pairs with write_to_shared().
+    detail::g_shared_ring.store(&g_recording->shared_ring, std::memory_order_release);
+    // release: a thread that sees a category on sees the recording set up. Threads that attach later get
+    // there by other means; this is for those that only record. Pairs with the acquire in write_to_shared().
+    detail::g_mask.categories.store(options.categories & kAllCategories, std::memory_order_release);
+    return {true, {}};
+}
+
+void shutdown() {
+    if (g_recording == nullptr) {
+        return;
+    }
+    detach_thread();
+    // relaxed: late sites write to memory that is still there, see below.
+    detail::g_mask.categories.store(0, std::memory_order_relaxed);
+    // relaxed: likewise.
+    detail::g_shared_ring.store(nullptr, std::memory_order_relaxed);
+    LiveState& live = live_state();
+    store_anchor(live, read_anchor(static_cast<ClockKind>(g_recording->header.clock_kind)));
+    // relaxed: a reader of a live file only shows it.
+    live.crash_state.store(static_cast<uint64_t>(CrashState::closed), std::memory_order_relaxed);
+    bool in_use = false;
+    for (unsigned g = 0; g < g_recording->header.group_count; g++) {
+        // acquire: who has detached has written its last record. Pairs with detach_thread().
+        in_use = in_use || live.group_owner[g].load(std::memory_order_acquire) != 0;
+    }
+    close(g_recording->fd);
+    if (in_use) {
+        g_recording->mapping.abandon();
+    }
+    delete g_recording;
+    g_recording = nullptr;
+}
+
+bool is_active() { return g_recording != nullptr; }
+
+const std::string& file_path() { return g_recording == nullptr ? g_no_path : g_recording->path; }
+
+bool attach_thread(std::string_view name, RingSize size) {
+    if (g_recording == nullptr) {
+        return false;
+    }
+    detail::ThreadState& state = detail::thread_state();
+    const uint32_t thread = system_thread_id();
+    if (state.group != detail::kNoGroup && state.recording == g_recording->number) {
+        note_owner(state.group, thread, name, state.rings);
+        record(EventId::thread_start, thread, name);
+        return true;
+    }
+    const unsigned large = g_recording->large_threads;
+    const unsigned all = g_recording->header.group_count;
+    const bool wants_large = size == RingSize::large;
+    uint32_t group = wants_large ? take_group(0, large, thread) : take_group(large, all, thread);
+    if (group == detail::kNoGroup) {
+        group = wants_large ? take_group(large, all, thread) : take_group(0, large, thread);
+    }
+    if (group == detail::kNoGroup) {
+        record(EventId::thread_start, thread, name);
+        return false;
+    }
+    Ring rings[kRingClassCount];
+    for (unsigned c = 0; c < kRingClassCount; c++) {
+        rings[c] = g_recording->mapping.ring(g_recording->header, group * kRingClassCount + c);
+        // relaxed: ours alone since take_group(). A former owner may have died inside a record.
+        rings[c].control->depth.store(0, std::memory_order_relaxed);
+    }
+    note_owner(group, thread, name, rings);
+    for (unsigned c = 0; c < kRingClassCount; c++) {
+        // `words` last: it is what write() looks at, perhaps in a handler between these lines.
+        const auto words = rings[c].words;
+        rings[c].words = nullptr;
+        state.rings[c] = rings[c];
+        Atomics::signal_fence();
+        state.rings[c].words = words;
+    }
+    state.group = group;
+    state.recording = g_recording->number;
+    t_end.armed = true;
+    record(EventId::thread_start, thread, name);
+    return true;
+}
+
+void detach_thread() {
+    detail::ThreadState& state = detail::thread_state();
+    if (state.group == detail::kNoGroup) {
+        return;
+    }
+    const bool current = g_recording != nullptr && state.recording == g_recording->number;
+    if (current) {
+        record(EventId::thread_end, system_thread_id());
+    }
+    for (Ring& ring : state.rings) {
+        ring.words = nullptr;
+    }
+    Atomics::signal_fence();
+    if (current) {
+        LiveState& live = live_state();
+        // relaxed: a ticket.
+        const uint64_t order = live.freed_counter.fetch_add(1, std::memory_order_relaxed) + 1;
+        // relaxed: a hint for take_group().
+        live.group_freed[state.group].store(order, std::memory_order_relaxed);
+        // release: our last record is in the ring. Pairs with take_group().
+        live.group_owner[state.group].store(0, std::memory_order_release);
+    }
+    state.group = detail::kNoGroup;
+}
+
+void tick() {
+    if (g_recording == nullptr) {
+        return;
+    }
+    const uint64_t now_ns = monotonic_ns();
+    std::atomic_ref<uint64_t> last(g_recording->last_tick_ns);
+    // relaxed: a rate limit; the exchange lets one thread through.
+    uint64_t seen = last.load(std::memory_order_relaxed);
+    if (now_ns - seen < 1'000'000'000 ||
+        !last.compare_exchange_strong(seen, now_ns,
+                                      std::memory_order_relaxed)) {  // relaxed: as above
+        return;
+    }
+    const ClockAnchor anchor = read_anchor(static_cast<ClockKind>(g_recording->header.clock_kind));
+    store_anchor(live_state(), anchor);
+    record(EventId::clock, anchor.monotonic_ns, anchor.wall_ns);
+}
+
+void define_atom(uint64_t id, std::string_view text) {
+    detail::append_dictionary(DictionaryKind::atom, id, text);
+}
+
+void define_function(uint64_t id, std::string_view module, std::string_view function, unsigned arity) {
+    // A fixed buffer: this may run in a signal handler.
+    char text[600];
+    size_t used = 0;
+    const auto add = [&](std::string_view part) {
+        used += part.copy(text + used, part.size() < 256 ? part.size() : 256);
+        text[used++] = '\0';
+    };
+    add(module);
+    add(function);
+    char digits[12];
+    size_t count = 0;
+    do {
+        digits[count++] = static_cast<char>('0' + arity % 10);
+        arity /= 10;
+    } while (arity != 0);
+    while (count > 0) {
+        text[used++] = digits[--count];
+    }
+    detail::append_dictionary(DictionaryKind::function, id, std::string_view(text, used));
+}
+
+void define_subject(uint32_t subject, std::string_view name) {
+    detail::append_dictionary(DictionaryKind::subject, subject, name);
+}
+
+void define_string(uint64_t id, std::string_view text) {
+    detail::append_dictionary(DictionaryKind::string, id, text);
+}
+
+Totals totals() {
+    Totals sum;
+    if (g_recording == nullptr) {
+        return sum;
+    }
+    const auto get = [](const Atomics::Word& word) {
+        // relaxed: counters, for show.
+        return word.load(std::memory_order_relaxed);
+    };
+    for (unsigned i = 0; i < g_recording->header.ring_count; i++) {
+        const Control& c = *g_recording->mapping.control(g_recording->header, i);
+        sum.written += get(c.records);
+        sum.dropped += get(c.dropped_nesting) + get(c.dropped_lap) + get(c.abandoned_records) +
+                       get(c.dropped_busy);
+    }
+    const LiveState& live = live_state();
+    const uint64_t used = get(live.dictionary_used);
+    const uint64_t room = g_recording->header.dictionary_bytes;
+    sum.dictionary_used_bytes = used < room ? used : room;
+    sum.dictionary_refused = get(live.dictionary_refused);
+    return sum;
+}
+
+}  // namespace minivm::recorder

@@ -1,0 +1,35 @@
+// The recording in progress: what recorder.cpp writes to and recording.cpp sets up. Not for users.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "recorder/file_format.hpp"
+#include "recorder/recorder.hpp"
+
+namespace minivm::recorder::detail {
+
+inline constexpr uint32_t kNoGroup = UINT32_MAX;
+inline constexpr uint32_t kCoarseRecords = 64;
+
+struct ThreadState {
+    Ring rings[kRingClassCount];
+    uint32_t subject = 0;
+    uint32_t coarse_left = 0;
+    uint64_t coarse_ticks = 0;
+    uint32_t group = kNoGroup;
+    uint32_t recording = 0;  // which init() the rings belong to
+};
+
+// Of the calling thread.
+ThreadState& thread_state();
+
+inline constinit std::atomic<uint32_t> g_clock_kind{0};
+// The ring of threads without rings; null while nothing is recorded.
+inline constinit std::atomic<const Ring*> g_shared_ring{nullptr};
+
+// Appends an entry; false if it found no room or nothing is being recorded.
+bool append_dictionary(DictionaryKind kind, uint64_t key, std::string_view text);
+
+}  // namespace minivm::recorder::detail
