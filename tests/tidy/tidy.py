@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""House rules that a program can check. Prints each offence and, as its last line, a total.
+
+    tests/tidy/tidy.py [--root FOLDER]
+
+A rule is a function below that answers a list of (file, line, message); RULES lists them all. The
+rules themselves are tested by tidy_test.py beside this file.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+# Who may include whom: the drawing in docs/architecture.md. A folder may always include itself.
+ARROWS = {
+    "recorder": set(),
+    "vm": {"recorder"},
+    "loader": {"vm", "recorder"},
+    "interp": {"vm", "recorder"},
+    "jit": {"vm", "recorder"},
+    "trace": {"vm", "recorder"},
+    "tools": {"recorder", "vm", "loader", "interp", "jit", "trace"},
+    "tests": {"recorder", "vm", "loader", "interp", "jit", "trace", "tools"},
+}
+
+# Folders whose use of atomics has to be explained.
+CONCURRENT = ("recorder", "vm", "loader", "interp", "jit", "trace")
+
+# Libraries that belong to one folder: the command line and the log are the program's business.
+LIBRARY_OWNERS = {"CLI/": ("tools", "tests"), "spdlog/": ("tools", "tests"),
+                  "histedit.h": ("tools", "tests"), "catch2/": ("tests",)}
+
+CODE_SUFFIXES = (".hpp", ".cpp", ".h", ".def", ".inc")
+# Text that people write. What programs print or read in tests may hold any blanks.
+TIDY_SUFFIXES = CODE_SUFFIXES + (".py", ".sh", ".md", ".cmake", ".txt", ".json", ".yml")
+TIDY_NAMES = ("README", "LICENSE", ".clang-format", ".clang-tidy", ".gitignore", ".gitattributes")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+MEMORY_ORDER = re.compile(
+    r"\bmemory_order(?:_|::)(?:relaxed|consume|acquire|release|acq_rel|seq_cst)\b")
+MARKDOWN_LINK = re.compile(r"\]\(([^)\s]+)\)")
+# Places that exist on the machine of whoever wrote the line, and on no other.
+HOST_PATH = re.compile(r"(?<![\w.$}~/-])/(?:home|root|work|Users|mnt|media|srv|data|builds)/[\w.-]")
+
+
+class Tree:
+    """The files of the project: what git tracks, or would track."""
+
+    def __init__(self, root):
+        self.root = pathlib.Path(root).resolve()
+        self._lines = {}
+        try:
+            listed = subprocess.run(
+                ["git", "-C", str(self.root), "ls-files", "-z", "--cached", "--others",
+                 "--exclude-standard"], check=True, stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL).stdout.decode().split("\0")
+        except (OSError, subprocess.CalledProcessError):
+            listed = [str(p.relative_to(self.root)) for p in self.root.rglob("*")
+                      if "build" not in p.relative_to(self.root).parts[:1]]
+        self.files = sorted(
+            pathlib.PurePosixPath(name) for name in set(listed)
+            if name and (self.root / name).is_file())
+
+    def lines(self, path):
+        """The lines of a text file; none for a binary one."""
+        if path not in self._lines:
+            data = (self.root / path).read_bytes()
+            text = "" if b"\0" in data else data.decode("utf-8", "replace")
+            self._lines[path] = text.split("\n")
+        return self._lines[path]
+
+    def code(self):
+        return [p for p in self.files if p.suffix in CODE_SUFFIXES]
+
+
+def includes(tree):
+    for path in tree.code():
+        for number, line in enumerate(tree.lines(path), 1):
+            match = INCLUDE.match(line)
+            if match:
+                yield path, number, match.group(1), match.group(2)
+
+
+def include_direction(tree):
+    """An arrow never points up, and siblings do not know each other."""
+    offences = []
+    for path, number, _, name in includes(tree):
+        source, target = path.parts[0], name.split("/")[0]
+        if source not in ARROWS or target not in ARROWS or source == target:
+            continue
+        if target not in ARROWS[source]:
+            offences.append((path, number, "%s/ must not include %s/ (%s)" % (source, target, name)))
+    return offences
+
+
+def include_from_root(tree):
+    """Our own headers are named from the root of the repository, in quotes, and exist."""
+    offences = []
+    known = {str(p) for p in tree.files}
+    for path, number, quote, name in includes(tree):
+        ours = name.split("/")[0] in ARROWS and "/" in name
+        if quote == '"' and name not in known:
+            offences.append((path, number, 'no file "%s" when seen from the root' % name))
+        elif quote == "<" and ours and name in known:
+            offences.append((path, number, "our own header in angle brackets: %s" % name))
+    return offences
+
+
+def library_owners(tree):
+    """A library that is one folder's business is included there only."""
+    offences = []
+    for path, number, _, name in includes(tree):
+        for prefix, owners in LIBRARY_OWNERS.items():
+            if name.startswith(prefix) and path.parts[0] not in owners:
+                offences.append((path, number, "<%s> belongs to %s/" % (name, owners[0])))
+    return offences
+
+
+def pragma_once(tree):
+    """Each header can be included twice."""
+    return [(p, 1, "no #pragma once") for p in tree.code()
+            if p.suffix in (".hpp", ".h") and "#pragma once" not in tree.lines(p)]
+
+
+def split_comments(lines):
+    """For each line its code and whether it holds a comment. Strings are not taken for comments."""
+    answer, in_block = [], False
+    for line in lines:
+        code, has_comment, i = "", in_block, 0
+        quote = None
+        while i < len(line):
+            pair = line[i:i + 2]
+            if in_block:
+                if pair == "*/":
+                    in_block = False
+                    i += 1
+            elif quote:
+                if line[i] == "\\":
+                    i += 1
+                elif line[i] == quote:
+                    quote = None
+            elif pair == "//":
+                has_comment = True
+                break
+            elif pair == "/*":
+                in_block = has_comment = True
+                i += 1
+            else:
+                # A quote between two letters or digits separates digits: 1'000.
+                if line[i] == '"' or (line[i] == "'" and not (i and line[i - 1].isalnum())):
+                    quote = line[i]
+                code += line[i]
+            i += 1
+        answer.append((code, has_comment))
+    return answer
+
+
+def memory_orders(tree):
+    """Each explicit memory order has its reason on the line or at most three lines above."""
+    offences = []
+    for path in tree.code():
+        if path.parts[0] not in CONCURRENT:
+            continue
+        split = split_comments(tree.lines(path))
+        for index, (code, _) in enumerate(split):
+            match = MEMORY_ORDER.search(code)
+            if match and not any(comment for _, comment in split[max(0, index - 3):index + 1]):
+                offences.append((path, index + 1, "%s without a comment" % match.group(0)))
+    return offences
+
+
+def docs_reachable(tree):
+    """Each page of docs/ can be reached from README.md or docs/architecture.md, and no link to a
+    file of the project is broken."""
+    offences = []
+    known = {str(p) for p in tree.files}
+    pages = {str(p) for p in tree.files if p.suffix == ".md"}
+    todo, seen = ["README.md", "docs/architecture.md"], set()
+    for page in todo:
+        if page not in known:
+            offences.append((page, 1, "missing"))
+    while todo:
+        page = todo.pop()
+        if page in seen or page not in pages:
+            continue
+        seen.add(page)
+        for target, _ in links(tree, page):
+            todo.append(target)
+    for page in sorted(pages):
+        if page.startswith("docs/") and page not in seen:
+            offences.append((page, 1, "not reachable from README.md or docs/architecture.md"))
+        for target, number in links(tree, page):
+            if target not in known and not (tree.root / target).is_dir():
+                offences.append((page, number, "link to %s, which does not exist" % target))
+    return offences
+
+
+def links(tree, page):
+    """The files of the project that a page links to: (path from the root, line)."""
+    folder = (tree.root / page).parent
+    in_fence = False
+    for number, line in enumerate(tree.lines(pathlib.PurePosixPath(page)), 1):
+        if line.lstrip().startswith("```"):
+            in_fence = not in_fence
+        if in_fence:
+            continue
+        for target in MARKDOWN_LINK.findall(line):
+            target = target.split("#")[0]
+            if not target or "://" in target or target.startswith("mailto:"):
+                continue
+            resolved = (folder / target).resolve()
+            try:
+                yield str(resolved.relative_to(tree.root).as_posix()), number
+            except ValueError:
+                yield target, number
+
+
+def host_paths(tree):
+    """No file names a place of one machine."""
+    offences = []
+    for path in tree.files:
+        for number, line in enumerate(tree.lines(path), 1):
+            match = HOST_PATH.search(line)
+            if match:
+                offences.append((path, number, "path of one machine: %s..." % match.group(0)))
+    return offences
+
+
+def blanks(tree):
+    """No tabs, no blanks at the end of a line, a newline at the end of the file."""
+    offences = []
+    for path in tree.files:
+        if path.suffix not in TIDY_SUFFIXES and path.name not in TIDY_NAMES:
+            continue
+        if path.suffix == ".txt" and path.name != "CMakeLists.txt":
+            continue
+        lines = tree.lines(path)
+        for number, line in enumerate(lines, 1):
+            if "\t" in line:
+                offences.append((path, number, "tab"))
+            if line != line.rstrip():
+                offences.append((path, number, "blanks at the end of the line"))
+        if lines != [""] and (lines[-1] != "" or (len(lines) > 1 and lines[-2] == "")):
+            offences.append((path, len(lines), "the file should end in exactly one newline"))
+    return offences
+
+
+def file_names(tree):
+    """Files are named in snake_case after their main type."""
+    return [(p, 1, "not snake_case") for p in tree.code()
+            if not re.fullmatch(r"[a-z0-9_]+", p.stem)]
+
+
+RULES = [include_direction, include_from_root, library_owners, pragma_once, memory_orders,
+         docs_reachable, host_paths, blanks, file_names]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--root", default=pathlib.Path(__file__).resolve().parents[2])
+    tree = Tree(parser.parse_args().root)
+    failed = 0
+    for rule in RULES:
+        offences = rule(tree)
+        for path, number, message in offences:
+            print("%s:%d: %s" % (path, number, message))
+        if offences:
+            failed += 1
+            print("broken rule: %s" % " ".join(rule.__doc__.split()))
+    print("%d passed, %d failed" % (len(RULES) - failed, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

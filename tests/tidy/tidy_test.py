@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Tests of the rules in tidy.py: each is shown a small tree that breaks it and one that does not."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import tidy  # noqa: E402  (needs the path above)
+
+
+def offences(rule, files):
+    """What `rule` says about a tree of {path: text}, as (path, line)."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            path = pathlib.Path(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return [(str(path), line) for path, line, _ in rule(tidy.Tree(folder))]
+
+
+class IncludeDirection(unittest.TestCase):
+    def check(self, source, target):
+        return offences(tidy.include_direction,
+                        {"%s/a.cpp" % source: '#include "%s/b.hpp"\n' % target})
+
+    def test_every_pair_of_folders(self):
+        below = {"recorder": 0, "vm": 1, "loader": 2, "interp": 2, "jit": 2, "trace": 2,
+                 "tools": 3, "tests": 4}
+        for source, level in below.items():
+            for target, target_level in below.items():
+                allowed = source == target or target_level < level
+                found = self.check(source, target)
+                self.assertEqual(found == [], allowed, "%s -> %s" % (source, target))
+
+    def test_spelling_does_not_hide_an_arrow(self):
+        self.assertEqual(
+            offences(tidy.include_direction, {"vm/a.hpp": "int x;\n #  include <jit/b.hpp>\n"}),
+            [("vm/a.hpp", 2)])
+
+
+class Headers(unittest.TestCase):
+    def test_relative_and_missing_headers(self):
+        files = {"vm/term/a.hpp": "", "vm/term/b.cpp": '#include "a.hpp"\n#include "vm/term/a.hpp"\n'}
+        self.assertEqual(offences(tidy.include_from_root, files), [("vm/term/b.cpp", 1)])
+
+    def test_angle_brackets(self):
+        files = {"vm/a.hpp": "", "vm/b.cpp": "#include <vm/a.hpp>\n#include <vector>\n"}
+        self.assertEqual(offences(tidy.include_from_root, files), [("vm/b.cpp", 1)])
+
+    def test_library_owners(self):
+        text = "#include <spdlog/spdlog.h>\n"
+        self.assertEqual(offences(tidy.library_owners, {"vm/a.cpp": text}), [("vm/a.cpp", 1)])
+        self.assertEqual(offences(tidy.library_owners, {"tools/a.cpp": text}), [])
+
+    def test_pragma_once(self):
+        self.assertEqual(
+            offences(tidy.pragma_once, {"vm/a.hpp": "int x;\n", "vm/b.hpp": "#pragma once\n"}),
+            [("vm/a.hpp", 1)])
+
+    def test_names(self):
+        self.assertEqual(
+            offences(tidy.file_names, {"vm/GoodName.hpp": "", "vm/good_name.hpp": ""}),
+            [("vm/GoodName.hpp", 1)])
+
+
+class MemoryOrders(unittest.TestCase):
+    LOAD = "x.load(std::memory_order_acquire);\n"
+
+    def check(self, text, path="vm/a.cpp"):
+        return [line for _, line in offences(tidy.memory_orders, {path: text})]
+
+    def test_comment_above_or_on_the_line(self):
+        self.assertEqual(self.check("// Pairs with f().\n" + self.LOAD), [])
+        self.assertEqual(self.check("// Pairs with f().\n\n\n" + self.LOAD), [])
+        self.assertEqual(self.check(self.LOAD.strip() + "  // Pairs with f().\n"), [])
+        self.assertEqual(self.check("/* Pairs\n with f(). */\n" + self.LOAD), [])
+
+    def test_no_comment_or_too_far(self):
+        self.assertEqual(self.check(self.LOAD), [1])
+        self.assertEqual(self.check("// Far away.\n\n\n\n" + self.LOAD), [5])
+        self.assertEqual(self.check(self.LOAD.replace("order_", "order::")), [1])
+
+    def test_a_string_is_no_comment(self):
+        self.assertEqual(self.check('f("// no");\n' + self.LOAD), [2])
+        self.assertEqual(self.check("g('\"', 1'000, \"//\");\n" + self.LOAD), [2])
+
+    def test_orders_in_comments_and_other_folders(self):
+        self.assertEqual(self.check("\n\n\n\n// memory_order_acquire would do.\n"), [])
+        self.assertEqual(self.check(self.LOAD, "tests/a.cpp"), [])
+
+
+class Docs(unittest.TestCase):
+    def test_pages_and_links(self):
+        files = {
+            "README.md": "[a](docs/architecture.md)\n",
+            "docs/architecture.md": "[b](protocols/b.md#steps) [web](https://example.org)\n",
+            "docs/protocols/b.md": "```\n[not a link](nowhere.md)\n```\n[up](../architecture.md)\n",
+            "docs/lost.md": "[gone](gone.md)\n",
+        }
+        self.assertEqual(offences(tidy.docs_reachable, files),
+                         [("docs/lost.md", 1), ("docs/lost.md", 1)])
+
+    def test_start_pages_must_exist(self):
+        self.assertEqual(len(offences(tidy.docs_reachable, {"a.txt": ""})), 2)
+
+
+class Text(unittest.TestCase):
+    def test_host_paths(self):
+        home = "/" + "home/anna/minivm"
+        found = offences(tidy.host_paths, {
+            "a.sh": "cd %s\n" % home, "b.sh": "cd /usr/lib/erlang\n", "c.sh": "cd build%s\n" % home})
+        self.assertEqual(found, [("a.sh", 1)])
+
+    def test_blanks(self):
+        found = offences(tidy.blanks, {
+            "a.cpp": "int x;\t\n", "b.cpp": "int x;", "c.cpp": "int x;\n\n", "d.cpp": "int x;\n",
+            "e.erl": "f() ->\tok.  \n", "f.cpp": ""})
+        self.assertEqual(found, [("a.cpp", 1), ("a.cpp", 1), ("b.cpp", 1), ("c.cpp", 3)])
+
+    def test_binary_files_are_left_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "a.md").write_bytes(b"\0 \t")
+            self.assertEqual(tidy.blanks(tidy.Tree(folder)), [])
+
+
+if __name__ == "__main__":
+    program = unittest.main(exit=False, verbosity=1)
+    result = program.result
+    bad = len(result.failures) + len(result.errors)
+    print("%d passed, %d failed" % (result.testsRun - bad, bad))
+    sys.exit(1 if bad else 0)
