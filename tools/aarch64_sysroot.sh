@@ -5,6 +5,7 @@
 #
 #     tools/aarch64_sysroot.sh [--force]
 set -euo pipefail
+# shellcheck source=tools/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 
 # Static libraries and headers only: programs are linked statically, so no shared library is needed

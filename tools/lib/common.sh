@@ -57,7 +57,7 @@ show_log() {
 }
 
 # What the build needs, as Debian 12 packages.
-build_packages=(g++ cmake ninja-build ccache git python3 erlang-base erlang-dev
+build_packages=(g++ cmake ninja-build ccache git python3 erlang-base
     libasmjit-dev libunwind-dev libgmp-dev zlib1g-dev libpcre2-dev libedit-dev libspdlog-dev
     libfmt-dev libcli11-dev catch2)
 
@@ -98,6 +98,6 @@ Run that as root (or give this user a password-less sudo), then run this command
 configure_and_build() {
     local preset=$1
     shift
-    cmake --preset "$preset"
-    cmake --build --preset "$preset" --parallel "$jobs" ${1:+--target "$@"}
+    cmake --preset "$preset" &&
+        cmake --build --preset "$preset" --parallel "$jobs" ${1:+--target "$@"}
 }
