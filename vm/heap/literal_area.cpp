@@ -1,0 +1,140 @@
+// The literal range: reserved once at start, given out in pieces.
+//
+// Free pieces are kept by address, so that neighbours join; a piece is taken from the first that is
+// large enough. The pages of a large free piece go back to the system.
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+
+#include "vm/heap/heap.hpp"
+
+namespace minivm {
+
+namespace {
+
+constexpr size_t kGranuleBytes = 64;
+constexpr size_t kCommitBytes = size_t{1} << 20;
+constexpr size_t kPageBytes = size_t{1} << 16;  // the largest page size of the machines we run on
+
+constexpr size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
+
+Word reserve_range() {
+    void* base = mmap(nullptr, kLiteralRangeBytes, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED) {
+        std::perror("minivm: cannot reserve 16 GiB of address space for literals (see ulimit -v)");
+        std::exit(1);
+    }
+    return reinterpret_cast<Word>(base);
+}
+
+class LiteralAllocator {
+  public:
+    void* allocate(size_t bytes) {
+        const size_t size = round_up(bytes, kGranuleBytes);
+        const std::lock_guard<std::mutex> lock(mutex_);
+        for (auto piece = free_.begin(); piece != free_.end(); ++piece) {
+            if (piece->second >= size) {
+                const auto [offset, available] = *piece;
+                free_.erase(piece);
+                if (available > size) {
+                    free_.emplace(offset + size, available - size);
+                }
+                return address(offset);
+            }
+        }
+        MINIVM_CHECK(size <= kLiteralRangeBytes - frontier_);
+        const size_t offset = frontier_;
+        frontier_ += size;
+        if (frontier_ > committed_) {
+            const size_t commit = round_up(frontier_, kCommitBytes) - committed_;
+            if (mprotect(address(committed_), commit, PROT_READ | PROT_WRITE) != 0) {
+                std::perror("minivm: no memory for literals");
+                std::abort();
+            }
+            committed_ += commit;
+        }
+        return address(offset);
+    }
+
+    void free(void* p, size_t bytes) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        size_t offset = reinterpret_cast<Word>(p) - g_literal_base;
+        size_t size = round_up(bytes, kGranuleBytes);
+        auto next = free_.lower_bound(offset);
+        if (next != free_.end() && offset + size == next->first) {
+            size += next->second;
+            next = free_.erase(next);
+        }
+        if (next != free_.begin()) {
+            const auto previous = std::prev(next);
+            if (previous->first + previous->second == offset) {
+                offset = previous->first;
+                size += previous->second;
+                free_.erase(previous);
+            }
+        }
+        const size_t first_page = round_up(offset, kPageBytes);
+        const size_t end_page = (offset + size) / kPageBytes * kPageBytes;
+        if (first_page < end_page) {
+            madvise(address(first_page), end_page - first_page, MADV_DONTNEED);
+        }
+        free_.emplace(offset, size);
+    }
+
+  private:
+    static void* address(size_t offset) {
+        return reinterpret_cast<void*>(g_literal_base + offset);
+    }
+
+    std::mutex mutex_;
+    std::map<size_t, size_t> free_;  // offset -> bytes
+    size_t frontier_ = 0;            // nothing beyond was ever given out
+    size_t committed_ = 0;           // readable and writable below
+};
+
+// Never destroyed: literal areas of static objects may be freed later.
+LiteralAllocator& allocator() {
+    static LiteralAllocator* the_allocator = new LiteralAllocator;
+    return *the_allocator;
+}
+
+}  // namespace
+
+// Reserved before main(), so that it is a constant for all threads.
+Word g_literal_base = reserve_range();
+
+std::unique_ptr<LiteralArea> LiteralArea::create(Term* roots, size_t count) {
+    auto area = std::make_unique<LiteralArea>();
+    size_t words = 0;
+    for (size_t i = 0; i < count; i++) {
+        words += size_of_term(roots[i], false);
+    }
+    area->words = words;
+    if (words == 0) {
+        return area;
+    }
+    area->start = static_cast<Term*>(allocator().allocate(words * sizeof(Term)));
+    Heap heap;
+    heap.top = area->start;
+    heap.end = area->start + words + kReserveWords;  // the copies fill exactly [start, start + words)
+    for (size_t i = 0; i < count; i++) {
+        roots[i] = copy_term(roots[i], heap, false);
+    }
+    MINIVM_ASSERT(heap.fragments == nullptr && heap.top == area->start + words);
+    area->off_heap = heap.off_heap;
+    heap.off_heap = nullptr;
+    return area;
+}
+
+LiteralArea::~LiteralArea() {
+    release_off_heap(off_heap);
+    if (start != nullptr) {
+        allocator().free(start, words * sizeof(Term));
+    }
+}
+
+}  // namespace minivm
