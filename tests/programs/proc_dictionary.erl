@@ -1,0 +1,37 @@
+%% The process dictionary: put, get, erase, all keys, large contents, private to each process.
+-module(proc_dictionary).
+-export([main/1]).
+
+main(_) ->
+    [erase(K) || K <- get_keys()],
+    io:format("~p ~p ~p~n", [put(a, 1), put(a, 2), get(a)]),
+    io:format("~p ~p~n", [get(none), erase(none)]),
+    put({t, 1}, [list]), put("str", #{m => 1}), put(1, int), put(1.0, float),
+    io:format("~p~n", [lists:sort(get())]),
+    io:format("~p~n", [lists:sort(get_keys())]),
+    io:format("~p ~p~n", [get(1), get(1.0)]),
+    put(b, 2),
+    io:format("~p~n", [lists:sort(get_keys(2))]),
+    io:format("~p~n", [erase(a)]),
+    io:format("~p~n", [lists:sort(erase())]),
+    io:format("~p~n", [get()]),
+    [put({key, I}, I * I) || I <- lists:seq(1, 5000)],
+    io:format("~p~n", [lists:sum([get({key, I}) || I <- lists:seq(1, 5000)])]),
+    [erase({key, I}) || I <- lists:seq(1, 5000), I rem 3 =/= 0],
+    io:format("~p~n", [length(get())]),
+    erlang:garbage_collect(),
+    io:format("~p~n", [lists:sum([V || {{key, _}, V} <- get()])]),
+    Self = self(),
+    spawn(fun() -> put(mine, x), Self ! {child, get()} end),
+    receive {child, D} -> io:format("~p~n", [D]) end,
+    io:format("~p~n", [get(mine)]),
+    erase(),
+    put(x, [1, 2, 3]),
+    io:format("~p~n", [process_info(self(), dictionary)]),
+    [put(counter, N) || N <- lists:seq(1, 1000)],
+    io:format("~p~n", [get(counter)]),
+    P = spawn(fun() -> put(seen, from_outside), Self ! ready, receive stop -> ok end end),
+    receive ready -> ok end,
+    {dictionary, PD} = process_info(P, dictionary),
+    io:format("~p~n", [lists:keyfind(seen, 1, PD)]),
+    P ! stop.
