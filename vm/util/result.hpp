@@ -41,19 +41,15 @@ public:
     using value_type = T;
     using error_type = E;
 
-    // clang-format off (version 14 joins a requires clause with what follows)
-    template <typename U = T>
-    requires(std::is_constructible_v<T, U&&>&& std::is_convertible_v<U&&, T> &&
-             !std::is_same_v<std::remove_cvref_t<U>, Result>)
-        // The requires clause leaves copies and moves to the constructors meant for them.
-        // NOLINTNEXTLINE(bugprone-forwarding-reference-overload)
-        Result(U&& value)
-        : state_(std::in_place_index<0>, std::forward<U>(value)) {}
-    // clang-format on
+    // The condition leaves copies and moves to the constructors meant for them.
+    template <typename U = T,
+              typename = std::enable_if_t<std::is_convertible_v<U&&, T> &&
+                                          !std::is_same_v<std::remove_cvref_t<U>, Result>>>
+    // NOLINTNEXTLINE(bugprone-forwarding-reference-overload)
+    Result(U&& value) : state_(std::in_place_index<0>, std::forward<U>(value)) {}
 
-    template <typename F>
-    requires std::is_constructible_v<E, F&&> Result(Failure<F>&& failure)
-        : state_(std::in_place_index<1>, std::move(failure.error)) {}
+    template <typename F, typename = std::enable_if_t<std::is_constructible_v<E, F&&>>>
+    Result(Failure<F>&& failure) : state_(std::in_place_index<1>, std::move(failure.error)) {}
 
     bool ok() const { return state_.index() == 0; }
     explicit operator bool() const { return ok(); }
@@ -107,9 +103,8 @@ public:
 
     Result() = default;
 
-    template <typename F>
-    requires std::is_constructible_v<E, F&&> Result(Failure<F>&& failure)
-        : state_(std::in_place_index<1>, std::move(failure.error)) {}
+    template <typename F, typename = std::enable_if_t<std::is_constructible_v<E, F&&>>>
+    Result(Failure<F>&& failure) : state_(std::in_place_index<1>, std::move(failure.error)) {}
 
     bool ok() const { return state_.index() == 0; }
     explicit operator bool() const { return ok(); }
