@@ -4,6 +4,17 @@
 #include <atomic>
 #include <cstdint>
 
+#if defined(__SANITIZE_THREAD__)
+#define MINIVM_RECORDER_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define MINIVM_RECORDER_TSAN 1
+#endif
+#endif
+#ifndef MINIVM_RECORDER_TSAN
+#define MINIVM_RECORDER_TSAN 0
+#endif
+
 namespace minivm::recorder {
 
 struct Atomics {
@@ -18,13 +29,22 @@ struct Atomics {
     // Adds as one instruction, so that a signal on this thread comes before or after but not in between.
     // Other threads do not write the word; they may read it. Without the bus lock this costs a third.
     static uint64_t add(Word& word, uint64_t n) {
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && !MINIVM_RECORDER_TSAN
         asm volatile("xaddq %0, %1" : "+r"(n), "+m"(word) : : "memory", "cc");
         return n;
 #else
         // relaxed: single writer; readers order themselves by word 0. LSE or an exclusive pair, which an
         // exception between load and store makes start again.
         return word.fetch_add(n, std::memory_order_relaxed);
+#endif
+    }
+    // Adds one, likewise; the result is not needed.
+    static void count(Word& word) {
+#if defined(__x86_64__) && !MINIVM_RECORDER_TSAN
+        asm volatile("incq %0" : "+m"(word) : : "memory", "cc");
+#else
+        // relaxed: a counter with one writer.
+        word.fetch_add(1, std::memory_order_relaxed);
 #endif
     }
     static uint64_t add_shared(Word& word, uint64_t n) {
@@ -38,7 +58,7 @@ struct Atomics {
                                             std::memory_order_relaxed);  // relaxed: see above
     }
 
-#if defined(__SANITIZE_THREAD__)
+#if MINIVM_RECORDER_TSAN
     // The thread sanitizer does not know stand-alone fences: each payload access carries the order that
     // the fences give all of them at once.
     static void store_payload(Word& word, uint64_t value) {

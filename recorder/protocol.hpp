@@ -12,7 +12,8 @@
 // The atomics are a parameter (`A`), so that tests/recorder/protocol_check_test.cpp runs this very code on
 // a model of weak memory, with a signal or a death between any two accesses. A policy has
 //   Word; load, store (word, [value,] order); store_payload, load_payload; add (word, n), which returns
-//   the old value and which a signal on the same thread cannot split; fence; signal_fence.
+//   the old value, and count (word), which adds one: a signal on the same thread cannot split them;
+//   fence; signal_fence; add_shared and exchange_if for the shared ring.
 #pragma once
 
 #include <atomic>
@@ -54,72 +55,99 @@ struct RingView {
 
 enum class WriteResult { written, dropped_nesting, dropped_lap, abandoned, dropped_busy };
 
-// Writes one record of `slots` slots. `fill(put)` calls put(i, value) for i >= 1; it must not write records.
+// Whether the record behind this one is the first that starts in its 4 KiB block.
+constexpr bool ends_block(uint64_t position, unsigned slots) {
+    return ((position ^ (position + slots)) & ~uint64_t{kSlotsPerBlock - 1}) != 0;
+}
+
+// A write inside another one of the same thread: a signal handler's. Out of line, so that the usual path stays
+// short; `fill` comes by value for the same reason.
 template <class A, class Fill>
-[[gnu::always_inline]] inline WriteResult write_record(const RingView<A>& ring, unsigned slots,
-                                                       unsigned flags, Fill&& fill) {
-    RingControl<A>& control = *ring.control;
-    // relaxed: only this thread writes depth, open and reserve; a signal handler leaves depth as found.
-    const uint64_t depth = A::load(control.depth, std::memory_order_relaxed);
-    if (depth != 0) [[unlikely]] {
-        if (depth >= kMaxNesting) {
-            A::add(control.dropped_nesting, 1);
-            return WriteResult::dropped_nesting;
-        }
-        flags |= kFlagNested;
-    } else {
-        // relaxed: read by handlers on this thread; set before depth, so that a handler which sees depth 1
-        // sees an open position of this write. It may be lower than the position we get: only stricter.
-        A::store(control.open, A::load(control.reserve, std::memory_order_relaxed),
-                 std::memory_order_relaxed);  // relaxed: as above
-        A::signal_fence();
-    }
-    // relaxed: for handlers on this thread, which the fences keep in program order.
-    A::store(control.depth, depth + 1, std::memory_order_relaxed);
-    A::signal_fence();
+[[gnu::noinline, gnu::cold]] WriteResult write_nested_record(RingView<A> ring, unsigned slots,
+                                                            unsigned flags, uint64_t depth, Fill fill);
 
-    // relaxed: written by this thread; an outer write is suspended while we look.
-    const uint64_t limit = A::load(control.open, std::memory_order_relaxed) + ring.size_slots;
-    if (depth != 0) [[unlikely]] {
-        // relaxed: our own counter; only handlers nested in us can move it meanwhile.
-        if (A::load(control.reserve, std::memory_order_relaxed) + slots > limit) {
-            A::add(control.dropped_lap, 1);
-            // relaxed: see above; we give back what we took.
-            A::store(control.depth, depth, std::memory_order_relaxed);
-            return WriteResult::dropped_lap;
-        }
-    }
-    const uint64_t position = A::add(control.reserve, slots);
-    if (depth != 0 && position + slots > limit) [[unlikely]] {
-        // Handlers nested in this one took the room since the first look. The slots stay as they are.
-        A::add(control.abandoned_records, 1);
-        A::add(control.abandoned_slots, slots);
-        // relaxed: see above.
-        A::store(control.depth, depth, std::memory_order_relaxed);
-        return WriteResult::abandoned;
-    }
-    A::add(control.records, 1);
-
-    typename A::Word* word = ring.slot(position);
+// Steps 4 to 9 of the protocol: the slots are ours from here on.
+template <class A, class Fill>
+[[gnu::always_inline]] inline void fill_record(RingView<A> ring, uint64_t position, unsigned slots,
+                                               unsigned flags, Fill& fill) {
+    typename A::Word* const word = ring.slot(position);
+    const uint64_t head = pack_word0(position, slots, flags, 0);
     // relaxed: ordered before the payload by the fence that follows.
-    A::store(word[0], pack_word0(position, slots, flags, kBusy), std::memory_order_relaxed);
+    A::store(word[0], head | kBusy, std::memory_order_relaxed);
     // release: a reader that sees a payload word of ours sees reserve and the busy word too. Pairs with
     // the acquire fence in read_record().
     A::fence(std::memory_order_release);
-    fill([word](unsigned index, uint64_t value) { A::store_payload(word[index], value); });
+    fill([word](unsigned index, uint64_t value) { A::store_payload(word[index], value); }, position);
     // release: who sees the record committed sees its payload. Pairs with the first load of read_record().
-    A::store(word[0], pack_word0(position, slots, flags, kCommitted), std::memory_order_release);
+    A::store(word[0], head | kCommitted, std::memory_order_release);
 
     const uint64_t end = position + slots;
-    if (position / kSlotsPerBlock != end / kSlotsPerBlock) [[unlikely]] {
+    if (ends_block(position, slots)) [[unlikely]] {
         // relaxed: a hint that a reader checks against word 0 of the slot it names.
         A::store(ring.blocks[(end & (ring.size_slots - 1)) / kSlotsPerBlock], end,
                  std::memory_order_relaxed);  // relaxed: as above
     }
+}
+
+// Writes one record of `slots` slots. `fill(put, position)` calls put(i, value) for i >= 1; it must not write records.
+template <class A, class Fill>
+[[gnu::always_inline]] inline WriteResult write_record(RingView<A> ring, unsigned slots,
+                                                       unsigned flags, Fill fill) {
+    RingControl<A>& control = *ring.control;
+    // relaxed: only this thread writes depth; a signal handler leaves it as found.
+    const uint64_t depth = A::load(control.depth, std::memory_order_relaxed);
+    if (depth != 0) [[unlikely]] {
+        return write_nested_record<A>(ring, slots, flags, depth, fill);
+    }
+    // relaxed: read by handlers on this thread; set before depth, so that a handler which sees depth 1
+    // sees an open position of this write. It may be lower than the position we get: only stricter.
+    A::store(control.open, A::load(control.reserve, std::memory_order_relaxed),
+             std::memory_order_relaxed);  // relaxed: as above
+    A::signal_fence();
+    // relaxed: for handlers on this thread, which the fences keep in program order.
+    A::store(control.depth, 1, std::memory_order_relaxed);
+    A::signal_fence();
+    const uint64_t position = A::add(control.reserve, slots);
+    A::count(control.records);
+    fill_record<A>(ring, position, slots, flags, fill);
+    A::signal_fence();
+    // relaxed: for handlers on this thread.
+    A::store(control.depth, 0, std::memory_order_relaxed);
+    return WriteResult::written;
+}
+
+template <class A, class Fill>
+WriteResult write_nested_record(RingView<A> ring, unsigned slots, unsigned flags, uint64_t depth,
+                                Fill fill) {
+    RingControl<A>& control = *ring.control;
+    if (depth >= kMaxNesting) {
+        A::count(control.dropped_nesting);
+        return WriteResult::dropped_nesting;
+    }
+    // relaxed: the outer write is suspended while we look.
+    const uint64_t limit = A::load(control.open, std::memory_order_relaxed) + ring.size_slots;
+    // relaxed: our own counter; only handlers nested in us can move it meanwhile.
+    if (A::load(control.reserve, std::memory_order_relaxed) + slots > limit) {
+        A::count(control.dropped_lap);
+        return WriteResult::dropped_lap;
+    }
+    // relaxed: for handlers on this thread, which the fences keep in program order.
+    A::store(control.depth, depth + 1, std::memory_order_relaxed);
+    A::signal_fence();
+    const uint64_t position = A::add(control.reserve, slots);
+    const bool fits = position + slots <= limit;
+    if (fits) {
+        A::count(control.records);
+        fill_record<A>(ring, position, slots, flags | kFlagNested, fill);
+    } else {
+        // Handlers nested in this one took the room since the first look. The slots stay as they are.
+        A::count(control.abandoned_records);
+        A::add(control.abandoned_slots, slots);
+    }
     A::signal_fence();
     // relaxed: for handlers on this thread.
     A::store(control.depth, depth, std::memory_order_relaxed);
-    return WriteResult::written;
+    return fits ? WriteResult::written : WriteResult::abandoned;
 }
 
 // The shared ring of threads that own none: cells of `kSharedSlots` slots, claimed by compare-and-swap, so
@@ -143,7 +171,7 @@ WriteResult write_shared_record(const RingView<A>& ring, unsigned flags, Fill&& 
     A::add_shared(control.records, 1);
     // release: as in write_record(); pairs with the acquire fence in read_record().
     A::fence(std::memory_order_release);
-    fill([word](unsigned index, uint64_t value) { A::store_payload(word[index], value); });
+    fill([word](unsigned index, uint64_t value) { A::store_payload(word[index], value); }, position);
     // release: pairs with the first load of read_record().
     A::store(word[0], pack_word0(position, kSharedSlots, flags, kCommitted),
              std::memory_order_release);  // release: as above
@@ -169,21 +197,21 @@ ReadOutcome read_record(const RingView<A>& ring, uint64_t position, uint64_t* ou
     const typename A::Word* word = ring.slot(position);
     // acquire: the payload of a committed record is seen whole. Pairs with the commit in write_record().
     const uint64_t head = A::load(word[0], std::memory_order_acquire);
-    // acquire: later looks at reserve are not older than this one. Pairs with nothing in particular.
-    const uint64_t reserve = A::load(control.reserve, std::memory_order_acquire);
+    // relaxed: not older than head's own reservation, by the acquire above.
+    const uint64_t reserve = A::load(control.reserve, std::memory_order_relaxed);
     if (reserve > position + ring.size_slots) {
         return {ReadResult::overwritten, 0};
     }
-    if (word0_position(head) != (position & kPositionMask)) {
+    const unsigned slots = word0_slots(head);
+    if (word0_position(head) != (position & kPositionMask) || position + slots > reserve) {
         return {ReadResult::absent, 0};
     }
     if (word0_is_busy(head)) {
-        return {ReadResult::in_progress, word0_slots(head)};
+        return {ReadResult::in_progress, slots};
     }
     if (!word0_is_committed(head)) {
         return {ReadResult::absent, 0};
     }
-    const unsigned slots = word0_slots(head);
     out[0] = head;
     for (unsigned i = 1; i < slots * kWordsPerSlot; i++) {
         out[i] = A::load_payload(word[i]);

@@ -5,7 +5,7 @@
 //            63      56 55 54      51            0
 //   word 0  | flags    |C|B|slots-1|  position     |  C committed, B busy; position in slots, low 52 bits
 //   word 1  | time stamp, in ticks of the file's clock                 |
-//   word 2  | subject (32) | arguments (8) | spare (8)   | event (16) |
+//   word 2  | subject (32) | arguments (8) | ring (8)    | event (16) |
 //   word 3  | first argument                                          |   end of a one-slot record
 //   word 4.. further arguments, then the bytes of text arguments
 //
@@ -54,10 +54,12 @@ constexpr bool word0_is_committed(uint64_t word) {
 }
 constexpr bool word0_is_busy(uint64_t word) { return (word & (kBusy | kCommitted)) == kBusy; }
 
-constexpr uint64_t pack_word2(uint16_t event, uint32_t subject, unsigned arguments) {
-    return uint64_t{event} | (uint64_t{arguments & 0xff} << 24) | (uint64_t{subject} << 32);
+// The low half of word 2, a constant at most sites.
+constexpr uint64_t pack_event(uint16_t event, unsigned ring_class, unsigned arguments) {
+    return uint64_t{event} | (uint64_t{ring_class & 0xff} << 16) | (uint64_t{arguments & 0xff} << 24);
 }
 constexpr uint16_t word2_event(uint64_t word) { return static_cast<uint16_t>(word); }
+constexpr unsigned word2_ring(uint64_t word) { return static_cast<unsigned>((word >> 16) & 0xff); }
 constexpr unsigned word2_arguments(uint64_t word) {
     return static_cast<unsigned>((word >> 24) & 0xff);
 }

@@ -24,23 +24,35 @@ namespace {
     return read_counter();
 }
 
-constexpr unsigned ring_of(uint64_t event) { return static_cast<unsigned>((event >> 16) & 0xff); }
+// The time of a record. A coarse one takes that of the thread's last full record, or of a coarse one that
+// ended a block: at most 128 records back. A signal may refresh the stamp at any moment, which is as good.
+template <bool kCoarse>
+[[gnu::always_inline]] inline uint64_t stamp(uint64_t position, unsigned slots) {
+    if (kCoarse && !ends_block(position, slots)) {
+        return t_state.coarse_ticks;
+    }
+    return t_state.coarse_ticks = now();
+}
+
+[[gnu::always_inline]] inline const Ring& ring_of(uint64_t event) {
+    return t_state.rings[word2_ring(event)];
+}
 
 // A thread without rings of its own. Records of more than two slots do not fit there.
-[[gnu::noinline]] void write_to_shared(uint64_t event, unsigned flags, const Word* words,
-                                       unsigned count, unsigned arguments) {
-    // acquire: the ring's description is complete. Pairs with the store in publish().
+[[gnu::noinline, gnu::cold]] void write_to_shared(uint64_t event, unsigned flags, const Word* words,
+                                                  unsigned count) {
+    // acquire: the ring's description is complete. Pairs with the store in init().
     const Ring* ring = g_shared_ring.load(std::memory_order_acquire);
     if (ring == nullptr) {
-        return;  // not recording, or a mask that was turned on without init()
+        return;  // recording has just ended
     }
     constexpr unsigned kRoom = kSharedSlots * kWordsPerSlot - kHeadWords;
     if (count > kRoom) {
         count = kRoom;
         flags |= kFlagTruncated;
     }
-    const uint64_t head = pack_word2(static_cast<uint16_t>(event), t_state.subject, arguments);
-    write_shared_record<Atomics>(*ring, flags, [&](auto put) {
+    const uint64_t head = event | t_state.subject_bits;
+    write_shared_record<Atomics>(*ring, flags, [&](auto put, uint64_t) {
         put(1, now());
         put(2, head);
         for (unsigned i = 0; i < kRoom; i++) {
@@ -49,46 +61,36 @@ constexpr unsigned ring_of(uint64_t event) { return static_cast<unsigned>((event
     });
 }
 
-// Payload of any length.
-[[gnu::noinline]] void write_long(uint64_t event, unsigned flags, const Word* words, unsigned count,
-                                  unsigned arguments) {
-    const Ring& ring = t_state.rings[ring_of(event)];
+template <bool kCoarse>
+[[gnu::always_inline]] inline void put1(const Ring& shared, uint64_t event, Word a) {
+    constexpr unsigned kFlags = kCoarse ? unsigned{kFlagCoarse} : 0u;
+    // A copy in registers: the fences of the protocol would have it read again and again.
+    const Ring ring = shared;
     if (ring.words == nullptr) [[unlikely]] {
-        write_to_shared(event, flags, words, count, arguments);
+        write_to_shared(event, kFlags, &a, 1);
         return;
     }
-    const uint64_t head = pack_word2(static_cast<uint16_t>(event), t_state.subject, arguments);
-    write_record<Atomics>(ring, slots_for_words(kHeadWords + count), flags, [&](auto put) {
-        put(1, now());
+    const uint64_t head = event | t_state.subject_bits;
+    write_record<Atomics>(ring, 1, kFlags, [=](auto put, uint64_t position) {
+        put(1, stamp<kCoarse>(position, 1));
         put(2, head);
-        for (unsigned i = 0; i < count; i++) {
-            put(kHeadWords + i, words[i]);
-        }
+        put(3, a);
     });
 }
 
-}  // namespace
-
-ThreadState& thread_state() { return t_state; }
-
-void write(uint64_t event, unsigned arguments, Word a, Word b, Word c, Word d) {
-    const Ring& ring = t_state.rings[ring_of(event)];
+template <bool kCoarse>
+[[gnu::always_inline]] inline void put4(const Ring& shared, uint64_t event, Word a, Word b, Word c,
+                                        Word d) {
+    constexpr unsigned kFlags = kCoarse ? unsigned{kFlagCoarse} : 0u;
+    const Ring ring = shared;
     if (ring.words == nullptr) [[unlikely]] {
         const Word words[] = {a, b, c, d};
-        write_to_shared(event, 0, words, 4, arguments);
+        write_to_shared(event, kFlags, words, 4);
         return;
     }
-    const uint64_t head = pack_word2(static_cast<uint16_t>(event), t_state.subject, arguments);
-    if (arguments <= 1) {
-        write_record<Atomics>(ring, 1, 0, [&](auto put) {
-            put(1, now());
-            put(2, head);
-            put(3, a);
-        });
-        return;
-    }
-    write_record<Atomics>(ring, 2, 0, [&](auto put) {
-        put(1, now());
+    const uint64_t head = event | t_state.subject_bits;
+    write_record<Atomics>(ring, 2, kFlags, [=](auto put, uint64_t position) {
+        put(1, stamp<kCoarse>(position, 2));
         put(2, head);
         put(3, a);
         put(4, b);
@@ -97,13 +99,36 @@ void write(uint64_t event, unsigned arguments, Word a, Word b, Word c, Word d) {
     });
 }
 
-void write5(uint64_t event, Word a, Word b, Word c, Word d, Word e) {
-    const Word words[] = {a, b, c, d, e};
-    write_long(event, 0, words, 5, 5);
+}  // namespace
+
+ThreadState& thread_state() { return t_state; }
+
+void write1(uint64_t event, Word a) { put1<false>(ring_of(event), event, a); }
+
+void write4(uint64_t event, Word a, Word b, Word c, Word d) {
+    put4<false>(ring_of(event), event, a, b, c, d);
 }
 
-void write_words(uint64_t event, const Word* words, unsigned count) {
-    write_long(event, 0, words, count < kMaxPayloadWords ? count : kMaxPayloadWords, count);
+void write_coarse1(uint64_t event, Word a) { put1<true>(ring_of(event), event, a); }
+
+void write_coarse4(uint64_t event, Word a, Word b, Word c, Word d) {
+    put4<true>(ring_of(event), event, a, b, c, d);
+}
+
+void write_words(uint64_t event, unsigned flags, const Word* words, unsigned count) {
+    const Ring ring = ring_of(event);
+    if (ring.words == nullptr) [[unlikely]] {
+        write_to_shared(event, flags, words, count);
+        return;
+    }
+    const uint64_t head = event | t_state.subject_bits;
+    write_record<Atomics>(ring, slots_for_words(kHeadWords + count), flags, [=](auto put, uint64_t) {
+        put(1, now());
+        put(2, head);
+        for (unsigned i = 0; i < count; i++) {
+            put(kHeadWords + i, words[i]);
+        }
+    });
 }
 
 void write_text(uint64_t event, const Word* words, unsigned count, const std::string_view* texts,
@@ -114,7 +139,7 @@ void write_text(uint64_t event, const Word* words, unsigned count, const std::st
     unsigned flags = 0;
     const unsigned arguments = count + text_count;
     unsigned limit_words = kMaxPayloadWords;
-    if (t_state.rings[ring_of(event)].words == nullptr) {
+    if (ring_of(event).words == nullptr) {
         limit_words = kSharedSlots * kWordsPerSlot - kHeadWords;
     }
     if (arguments > limit_words) {
@@ -137,49 +162,15 @@ void write_text(uint64_t event, const Word* words, unsigned count, const std::st
         payload[count + i] = pack_text(used, length);
         used += length;
     }
-    write_long(event, flags, payload, (used + 7) / 8, arguments);
-}
-
-void write_coarse(uint64_t event, unsigned arguments, Word a, Word b, Word c, Word d) {
-    ThreadState& state = t_state;
-    const Ring& ring = state.rings[ring_of(event)];
-    if (ring.words == nullptr) [[unlikely]] {
-        const Word words[] = {a, b, c, d};
-        write_to_shared(event, 0, words, 4, arguments);
-        return;
-    }
-    // A signal between these lines may refresh the stamp as well: at worst one record more shares it.
-    unsigned flags = kFlagCoarse;
-    if (state.coarse_left == 0) {
-        state.coarse_left = kCoarseRecords;
-        state.coarse_ticks = now();
-        flags = 0;
-    }
-    state.coarse_left--;
-    const uint64_t ticks = state.coarse_ticks;
-    const uint64_t head = pack_word2(static_cast<uint16_t>(event), state.subject, arguments);
-    if (arguments <= 1) {
-        write_record<Atomics>(ring, 1, flags, [&](auto put) {
-            put(1, ticks);
-            put(2, head);
-            put(3, a);
-        });
-        return;
-    }
-    write_record<Atomics>(ring, 2, flags, [&](auto put) {
-        put(1, ticks);
-        put(2, head);
-        put(3, a);
-        put(4, b);
-        put(5, c);
-        put(6, d);
-    });
+    write_words(event, flags, payload, (used + 7) / 8);
 }
 
 }  // namespace detail
 
-void set_subject(uint32_t subject) { detail::thread_state().subject = subject; }
-uint32_t subject() { return detail::thread_state().subject; }
+void set_subject(uint32_t subject) {
+    detail::thread_state().subject_bits = uint64_t{subject} << 32;
+}
+uint32_t subject() { return static_cast<uint32_t>(detail::thread_state().subject_bits >> 32); }
 
 uint32_t set_categories(uint32_t mask) {
     mask &= kAllCategories;

@@ -21,6 +21,7 @@
 #include <type_traits>
 
 #include "recorder/events.hpp"
+#include "recorder/record.hpp"
 
 namespace minivm::recorder {
 
@@ -99,16 +100,19 @@ namespace detail {
 using Word = uint64_t;
 
 // Out of line so that a site stays small; the jump hides behind the time stamp.
-void write(uint64_t event, unsigned arguments, Word a, Word b, Word c, Word d);
-void write5(uint64_t event, Word a, Word b, Word c, Word d, Word e);
-void write_words(uint64_t event, const Word* words, unsigned count);
+// `event` is the low half of word 2: event, ring, number of arguments.
+void write1(uint64_t event, Word a);
+void write4(uint64_t event, Word a, Word b, Word c, Word d);
+void write_words(uint64_t event, unsigned flags, const Word* words, unsigned count);
 void write_text(uint64_t event, const Word* words, unsigned count, const std::string_view* texts,
                 unsigned text_count);
-void write_coarse(uint64_t event, unsigned arguments, Word a, Word b, Word c, Word d);
+void write_coarse1(uint64_t event, Word a);
+void write_coarse4(uint64_t event, Word a, Word b, Word c, Word d);
 
-// The event and its ring in one constant word.
 constexpr uint64_t event_word(EventId id) {
-    return static_cast<uint64_t>(id) | (static_cast<uint64_t>(event_info(id).ring) << 16);
+    const EventInfo& info = event_info(id);
+    return pack_event(static_cast<uint16_t>(id), static_cast<unsigned>(info.ring),
+                      static_cast<unsigned>(info.kinds.size()));
 }
 
 template <class T>
@@ -183,15 +187,16 @@ template <class... Args>
         };
         (take(args), ...);
         write_text(event, words, w, texts, t);
+    } else if constexpr (kCount <= 1) {
+        const Word words[1] = {to_word(args)...};
+        write1(event, words[0]);
     } else if constexpr (kCount <= 4) {
         const Word words[4] = {to_word(args)...};
-        write(event, kCount, words[0], words[1], words[2], words[3]);
-    } else if constexpr (kCount == 5) {
-        const Word words[5] = {to_word(args)...};
-        write5(event, words[0], words[1], words[2], words[3], words[4]);
+        write4(event, words[0], words[1], words[2], words[3]);
     } else {
+        static_assert(kCount <= kMaxPayloadWords, "a record holds at most 29 words");
         const Word words[kCount] = {to_word(args)...};
-        write_words(event, words, kCount);
+        write_words(event, 0, words, kCount);
     }
 }
 
@@ -207,7 +212,7 @@ template <class... Args>
     }
 }
 
-// The same with the time of an earlier record of the thread, at most 64 records old: for events so frequent
+// The same with the time of an earlier record of the thread, at most 128 records back: for events so frequent
 // that the time stamp is most of their cost. At most four arguments, no text.
 template <class... Args>
 [[gnu::always_inline]] inline void record_coarse(
@@ -216,8 +221,11 @@ template <class... Args>
     static_assert(!(detail::kIsText<Args> || ...), "record_coarse() takes no text");
     if (enabled(event.category)) [[likely]] {
         const detail::Word words[4 + 1] = {detail::to_word(args)..., 0};
-        detail::write_coarse(event.word, sizeof...(Args), words[0], words[1],
-                             words[2], words[3]);
+        if constexpr (sizeof...(Args) <= 1) {
+            detail::write_coarse1(event.word, words[0]);
+        } else {
+            detail::write_coarse4(event.word, words[0], words[1], words[2], words[3]);
+        }
     }
 }
 

@@ -11,13 +11,11 @@
 namespace minivm::recorder::detail {
 
 inline constexpr uint32_t kNoGroup = UINT32_MAX;
-inline constexpr uint32_t kCoarseRecords = 64;
 
 struct ThreadState {
     Ring rings[kRingClassCount];
-    uint32_t subject = 0;
-    uint32_t coarse_left = 0;
-    uint64_t coarse_ticks = 0;
+    uint64_t subject_bits = 0;  // the subject where word 2 has it
+    uint64_t coarse_ticks = 0;  // of the last record with a fresh time stamp
     uint32_t group = kNoGroup;
     uint32_t recording = 0;  // which init() the rings belong to
 };
