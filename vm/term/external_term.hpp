@@ -8,6 +8,8 @@
 
 #include "vm/heap/heap.hpp"
 
+struct z_stream_s;
+
 namespace minivm::external {
 
 struct EncodeOptions {
@@ -18,8 +20,65 @@ struct EncodeOptions {
 };
 // The bytes of term_to_binary(t), version byte included. Not recursive on the C++ stack.
 void encode(Term t, const EncodeOptions& options, std::string* out);
-// external_size/1,2: what encode() would need at most. Not compressed.
+// external_size/1,2: what encode() would need at most, not compressed.
 uint64_t encoded_size(Term t, const EncodeOptions& options);
+
+// Encoding in slices.
+class Encoder {
+  public:
+    // Scratch space for the pairs of large maps goes to `scratch`. `count_only`: only size() is wanted.
+    Encoder(Heap& scratch, const EncodeOptions& options, bool count_only);
+    ~Encoder();
+    Encoder(const Encoder&) = delete;
+    Encoder& operator=(const Encoder&) = delete;
+
+    void start(Term t);
+    // Goes on until *budget (about one a term) is used up; true: done.
+    bool run(int64_t* budget);
+    // After run(): compresses if that is asked for and gains something; true: done.
+    bool compress(int64_t* budget);
+    // Between two run() calls terms may move only if what is left to do is kept as this term.
+    Term save(Heap& h);
+    void restore(Heap& scratch, Term saved);
+    size_t pending() const { return frames_.size(); }
+
+    const uint8_t* bytes() const { return out_->data(); }
+    size_t size() const { return used_; }
+    Term take(Heap& h);  // the result as a binary; once
+
+  private:
+    struct Frame {
+        enum class Kind : uint8_t { value, tuple, list, flat_map, fun, fun_end };
+        Term object;
+        uint64_t index;  // of the next element; fun_end: where its size is written
+        Kind kind;
+    };
+
+    uint8_t* room(size_t n);
+    void value(Term t, int64_t* budget);
+    void boxed(Term t, int64_t* budget);
+    void small(int64_t v);
+    void big(Term t, int64_t* budget);
+    void raw(const uint8_t* bytes, size_t n, int64_t* budget);
+    void float_(double d);
+    void atom(Term t);
+    void list(Term t, int64_t* budget);
+    void bits(Term t, int64_t* budget);
+    void large_map(Term t, int64_t* budget);
+    void pid(Term t);
+    void port(Term node, uint64_t number, uint32_t creation);
+    void fun(Term t);
+
+    Heap* scratch_;
+    EncodeOptions options_;
+    bool counting_;
+    std::vector<Frame> frames_;
+    RefBinary* out_ = nullptr;
+    size_t used_ = 0;
+    RefBinary* packed_ = nullptr;
+    std::unique_ptr<z_stream_s> deflate_;
+    uint8_t counted_[1100];  // where room() points when only counting
+};
 
 struct DecodeOptions {
     bool safe = false;   // no new atoms, no new external funs
