@@ -13,6 +13,10 @@ import re
 import subprocess
 import sys
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import instruction_page  # noqa: E402  (needs the path above)
+
 # Who may include whom: the drawing in docs/architecture.md. A folder may always include itself.
 ARROWS = {
     "recorder": set(),
@@ -91,7 +95,8 @@ def include_direction(tree):
         if source not in ARROWS or target not in ARROWS or source == target:
             continue
         if target not in ARROWS[source]:
-            offences.append((path, number, "%s/ must not include %s/ (%s)" % (source, target, name)))
+            offences.append(
+                (path, number, "%s/ must not include %s/ (%s)" % (source, target, name)))
     return offences
 
 
@@ -247,6 +252,20 @@ def blanks(tree):
     return offences
 
 
+def instructions(tree):
+    """Each lowered instruction is named once and has a sentence that says what it means, and
+    docs/instructions.md is what tools/instruction_page.py makes of the table."""
+    if instruction_page.TABLE.as_posix() not in {str(p) for p in tree.files}:
+        return []
+    text = (tree.root / instruction_page.TABLE).read_text(encoding="utf-8")
+    offences = [(instruction_page.TABLE, number, what)
+                for number, what in instruction_page.read_table(text)[2]]
+    page = tree.root / instruction_page.PAGE
+    if not page.exists() or page.read_text(encoding="utf-8") != instruction_page.page(text):
+        offences.append((instruction_page.PAGE, 1, "out of date: run tools/instruction_page.py"))
+    return offences
+
+
 def file_names(tree):
     """Files are named in snake_case after their main type."""
     return [(p, 1, "not snake_case") for p in tree.code()
@@ -254,7 +273,7 @@ def file_names(tree):
 
 
 RULES = [include_direction, include_from_root, library_owners, pragma_once, memory_orders,
-         docs_reachable, host_paths, blanks, file_names]
+         docs_reachable, instructions, host_paths, blanks, file_names]
 
 
 def main():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the rules in tidy.py: each is shown a small tree that breaks it and one that does not."""
+"""Tests of the rules in tidy.py: each sees a small tree that breaks it and one that does not."""
 
 import pathlib
 import sys
@@ -42,7 +42,8 @@ class IncludeDirection(unittest.TestCase):
 
 class Headers(unittest.TestCase):
     def test_relative_and_missing_headers(self):
-        files = {"vm/term/a.hpp": "", "vm/term/b.cpp": '#include "a.hpp"\n#include "vm/term/a.hpp"\n'}
+        files = {"vm/term/a.hpp": "",
+                 "vm/term/b.cpp": '#include "a.hpp"\n#include "vm/term/a.hpp"\n'}
         self.assertEqual(offences(tidy.include_from_root, files), [("vm/term/b.cpp", 1)])
 
     def test_angle_brackets(self):
@@ -106,11 +107,33 @@ class Docs(unittest.TestCase):
         self.assertEqual(len(offences(tidy.docs_reachable, {"a.txt": ""})), 2)
 
 
+class Instructions(unittest.TestCase):
+    GOOD = '// Words.\n// ---- moves ---\nINSTR(move, "sd", NONE, "Dst := Src.")\n'
+
+    def check(self, table):
+        page = tidy.instruction_page.page(table)
+        return offences(tidy.instructions, {"vm/instr/instructions.def": table,
+                                            "docs/instructions.md": page})
+
+    def test_good_table(self):
+        self.assertEqual(self.check(self.GOOD), [])
+
+    def test_a_name_twice_a_fragment_and_a_line_that_cannot_be_read(self):
+        bad = ('INSTR(move, "sd", NONE, "Again.")\nINSTR(swap, "dd", FAILS | ENDS, "a and b")\n'
+               "INSTR(lost)\n")
+        self.assertEqual([line for _, line in self.check(self.GOOD + bad)], [4, 5, 6])
+
+    def test_old_page(self):
+        files = {"vm/instr/instructions.def": self.GOOD, "docs/instructions.md": "old\n"}
+        self.assertEqual(offences(tidy.instructions, files), [("docs/instructions.md", 1)])
+
+
 class Text(unittest.TestCase):
     def test_host_paths(self):
         home = "/" + "home/anna/minivm"
         found = offences(tidy.host_paths, {
-            "a.sh": "cd %s\n" % home, "b.sh": "cd /usr/lib/erlang\n", "c.sh": "cd build%s\n" % home})
+            "a.sh": "cd %s\n" % home, "b.sh": "cd /usr/lib/erlang\n",
+            "c.sh": "cd build%s\n" % home})
         self.assertEqual(found, [("a.sh", 1)])
 
     def test_blanks(self):
