@@ -1,0 +1,36 @@
+%% timer:tc, erlang time functions, system_info items, statistics: shapes rather than values.
+-module(lib_timer_misc).
+-export([main/1]).
+
+main(_) ->
+    {T, V} = timer:tc(fun() -> lists:sum(lists:seq(1, 1000)) end),
+    io:format("~p ~p~n", [is_integer(T) andalso T >= 0, V]),
+    {T2, V2} = timer:tc(lists, seq, [1, 3]),
+    io:format("~p ~p~n", [is_integer(T2), V2]),
+    {_, V3} = timer:tc(fun(A, B) -> {A, B} end, [1, 2]),
+    io:format("~p~n", [V3]),
+    io:format("~p~n", [[timer:seconds(2), timer:minutes(1), timer:hours(1), timer:hms(1, 2, 3)]]),
+    A = erlang:monotonic_time(), B = erlang:monotonic_time(),
+    io:format("~p~n", [B >= A]),
+    io:format("~p~n", [[erlang:convert_time_unit(5, F, To) || {F, To} <- [{second, millisecond}, {second, nanosecond}, {nanosecond, second}, {millisecond, microsecond}, {1000, second}, {second, 30}]]]),
+    io:format("~p~n", [erlang:convert_time_unit(-1500, millisecond, second)]),
+    io:format("~p~n", [abs(erlang:system_time(second) - erlang:system_time(millisecond) div 1000) =< 1]),
+    io:format("~p~n", [abs((erlang:monotonic_time(second) + erlang:time_offset(second)) - erlang:system_time(second)) =< 1]),
+    {Ms, S, Us} = erlang:timestamp(),
+    io:format("~p~n", [is_integer(Ms) andalso S < 1000000 andalso Us < 1000000]),
+    {Y, Mo, D} = date(), {H, Mi, Se} = time(),
+    io:format("~p~n", [Y > 2000 andalso Mo =< 12 andalso D =< 31 andalso H < 24 andalso Mi < 60 andalso Se < 61]),
+    U1 = erlang:unique_integer([monotonic]), U2 = erlang:unique_integer([monotonic]),
+    io:format("~p~n", [U2 > U1]),
+    io:format("~p~n", [erlang:unique_integer([positive]) > 0]),
+    io:format("~p~n", [length(lists:usort([erlang:unique_integer() || _ <- lists:seq(1, 1000)]))]),
+    io:format("~p~n", [[erlang:system_info(K) || K <- [wordsize, {wordsize, external}]]]),
+    io:format("~p~n", [is_integer(erlang:system_info(schedulers)) andalso erlang:system_info(schedulers) > 0]),
+    io:format("~p~n", [is_integer(erlang:system_info(process_count))]),
+    {R, _} = statistics(reductions),
+    io:format("~p~n", [R > 0]),
+    {W, _} = statistics(wall_clock),
+    io:format("~p~n", [W >= 0]),
+    io:format("~p~n", [[try F() catch C:E -> {C, E} end || F <- [fun() -> erlang:convert_time_unit(1, foo, second) end, fun() -> erlang:monotonic_time(foo) end, fun() -> erlang:unique_integer([foo]) end, fun() -> erlang:system_info(foo) end]]]),
+    io:format("~p~n", [is_list(erlang:processes()) andalso lists:member(self(), processes())]),
+    io:format("~p~n", [is_atom(node())]).
