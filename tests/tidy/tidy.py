@@ -62,7 +62,7 @@ class Tree:
                 stderr=subprocess.DEVNULL).stdout.decode().split("\0")
         except (OSError, subprocess.CalledProcessError):
             listed = [str(p.relative_to(self.root)) for p in self.root.rglob("*")
-                      if "build" not in p.relative_to(self.root).parts[:1]]
+                      if p.relative_to(self.root).parts[0] not in ("build", ".git")]
         self.files = sorted(
             pathlib.PurePosixPath(name) for name in set(listed)
             if name and (self.root / name).is_file())
