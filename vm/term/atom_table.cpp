@@ -1,0 +1,291 @@
+// See atom_table.hpp.
+//
+// Entries live in chunks that never move; chunk 0 and everything in atoms.def is laid out by the
+// compiler, so start-up only enters those indices into the hash table. The hash table is open
+// addressing over indices: a lookup probes the current table without a lock, and only a miss takes
+// the lock, probes again and inserts. A table that has grown too full is replaced by one of twice the
+// size; the old one is never freed, since a reader may still be probing it (all old ones together are
+// smaller than the current one).
+#include "vm/term/atom_table.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+
+namespace minivm::atom_table {
+namespace {
+
+struct Entry {
+    const char* text;
+    uint32_t size;  // bytes
+    uint32_t hash;
+};
+
+constexpr uint32_t kChunkBits = 12;
+constexpr uint32_t kChunkEntries = 1u << kChunkBits;
+constexpr uint32_t kChunks = kMaxAtoms >> kChunkBits;
+static_assert(atoms::kPredefinedCount <= kChunkEntries);
+
+// OTP's atom hash: P. J. Weinberger's over characters. Two-byte UTF-8 sequences of the Latin-1 range
+// count as the one character they are, others byte by byte.
+constexpr uint32_t text_hash(const char* text, size_t size) {
+    uint32_t h = 0;
+    for (size_t i = 0; i < size; ++i) {
+        uint8_t c = static_cast<uint8_t>(text[i]);
+        if ((c & 0xFE) == 0xC2 && i + 1 < size &&
+            (static_cast<uint8_t>(text[i + 1]) & 0xC0) == 0x80) {
+            ++i;
+            c = static_cast<uint8_t>((c << 6) | (static_cast<uint8_t>(text[i]) & 0x3F));
+        }
+        h = (h << 4) + c;
+        const uint32_t overflow = h & 0xF0000000;
+        h ^= overflow >> 24;
+        h ^= overflow;
+    }
+    return h;
+}
+
+consteval Entry predefined(const char* text) {
+    const size_t size = std::char_traits<char>::length(text);
+    return {text, static_cast<uint32_t>(size), text_hash(text, size)};
+}
+
+struct Chunk {
+    Entry entries[kChunkEntries];
+};
+constinit Chunk first_chunk = {{
+#define ATOM(name, text) predefined(text),
+#include "vm/term/atoms.def"
+#undef ATOM
+}};
+
+// Written under the lock, read by anyone. acquire on reading pairs with release on writing; whoever
+// holds an atom has, by how he got it, seen its entry as well.
+constinit std::array<std::atomic<Chunk*>, kChunks> chunks{&first_chunk};
+constinit std::atomic<uint32_t> used{atoms::kPredefinedCount};
+
+struct HashTable {
+    uint32_t mask;
+    std::atomic<uint32_t>* slots;  // index + 1; 0: free
+};
+constinit std::atomic<HashTable*> current{nullptr};
+constinit std::mutex mutex;
+// Where the texts of new atoms go; under the lock.
+constinit char* text_free = nullptr;
+constinit size_t text_left = 0;
+constexpr size_t kTextBlockBytes = 64 * 1024;
+
+const Entry& entry_at(uint32_t index) {
+    // acquire: pairs with the release store in add_locked().
+    return chunks[index >> kChunkBits].load(std::memory_order_acquire)
+        ->entries[index & (kChunkEntries - 1)];
+}
+
+HashTable* new_table(uint32_t slots) {
+    auto* t = new HashTable;
+    t->mask = slots - 1;
+    t->slots = static_cast<std::atomic<uint32_t>*>(std::calloc(slots, sizeof(std::atomic<uint32_t>)));
+    MINIVM_CHECK(t->slots != nullptr);
+    return t;
+}
+
+// Weinberger's hash leaves its high bits poor: spread it before masking.
+uint32_t first_slot(const HashTable& t, uint32_t hash) {
+    return static_cast<uint32_t>((hash * 0x9E3779B97F4A7C15ull) >> 32) & t.mask;
+}
+
+void enter(HashTable& t, uint32_t index, uint32_t hash) {
+    uint32_t slot = first_slot(t, hash);
+    // relaxed: only the holder of the lock writes slots.
+    while (t.slots[slot].load(std::memory_order_relaxed) != 0) {
+        slot = (slot + 1) & t.mask;
+    }
+    // release: a reader that finds the index reads the entry behind it. Pairs with lookup().
+    t.slots[slot].store(index + 1, std::memory_order_release);
+}
+
+Term lookup(const HashTable& t, std::string_view text, uint32_t hash) {
+    for (uint32_t slot = first_slot(t, hash);; slot = (slot + 1) & t.mask) {
+        // acquire: pairs with enter().
+        const uint32_t found = t.slots[slot].load(std::memory_order_acquire);
+        if (found == 0) {
+            return kNonValue;
+        }
+        const Entry& e = entry_at(found - 1);
+        if (e.hash == hash && e.size == text.size() &&
+            std::memcmp(e.text, text.data(), text.size()) == 0) {
+            return make_atom(found - 1);
+        }
+    }
+}
+
+// The table; made from the predefined atoms when it is first asked for.
+HashTable& table() {
+    // acquire: pairs with the release stores here and in grow_locked().
+    if (HashTable* t = current.load(std::memory_order_acquire); MINIVM_LIKELY(t != nullptr)) {
+        return *t;
+    }
+    const std::lock_guard lock(mutex);
+    HashTable* t = current.load(std::memory_order_acquire);
+    if (t == nullptr) {
+        t = new_table(16384);
+        for (uint32_t i = 0; i < atoms::kPredefinedCount; ++i) {
+            enter(*t, i, first_chunk.entries[i].hash);
+        }
+        current.store(t, std::memory_order_release);
+    }
+    return *t;
+}
+
+const char* store_text_locked(std::string_view text) {
+    if (text_left < text.size()) {
+        text_free = static_cast<char*>(std::malloc(kTextBlockBytes));
+        MINIVM_CHECK(text_free != nullptr);
+        text_left = kTextBlockBytes;
+    }
+    char* p = text_free;
+    std::memcpy(p, text.data(), text.size());
+    text_free += text.size();
+    text_left -= text.size();
+    return p;
+}
+
+HashTable& grow_locked(const HashTable& old) {
+    HashTable* t = new_table((old.mask + 1) * 2);
+    const uint32_t n = used.load(std::memory_order_relaxed);
+    for (uint32_t i = 0; i < n; ++i) {
+        enter(*t, i, entry_at(i).hash);
+    }
+    // release: pairs with table().
+    current.store(t, std::memory_order_release);
+    return *t;
+}
+
+Term add_locked(HashTable& t, std::string_view text, uint32_t hash) {
+    // relaxed: only the holder of the lock writes it.
+    const uint32_t index = used.load(std::memory_order_relaxed);
+    if (index >= kMaxAtoms) {
+        return kNonValue;
+    }
+    Chunk* chunk = chunks[index >> kChunkBits].load(std::memory_order_relaxed);
+    if (chunk == nullptr) {
+        chunk = static_cast<Chunk*>(std::malloc(sizeof(Chunk)));
+        MINIVM_CHECK(chunk != nullptr);
+        // release: pairs with entry_at().
+        chunks[index >> kChunkBits].store(chunk, std::memory_order_release);
+    }
+    chunk->entries[index & (kChunkEntries - 1)] = {store_text_locked(text),
+                                                   static_cast<uint32_t>(text.size()), hash};
+    // release: count() promises that every index below it can be read.
+    used.store(index + 1, std::memory_order_release);
+    HashTable* target = &t;
+    if (index + 1 > (t.mask + 1) / 2) {
+        target = &grow_locked(t);  // enters the new atom too
+    } else {
+        enter(*target, index, hash);
+    }
+    return make_atom(index);
+}
+
+constexpr size_t kMaxAtomBytes = 4 * kMaxAtomChars;
+
+}  // namespace
+
+Term intern(std::string_view utf8) {
+    MINIVM_ASSERT(is_valid(utf8));
+    MINIVM_CHECK(utf8.size() <= kMaxAtomBytes);
+    const uint32_t hash = text_hash(utf8.data(), utf8.size());
+    if (const Term known = lookup(table(), utf8, hash); is_value(known)) {
+        return known;
+    }
+    const std::lock_guard lock(mutex);
+    // relaxed: replaced only under the lock.
+    HashTable& t = *current.load(std::memory_order_relaxed);
+    if (const Term known = lookup(t, utf8, hash); is_value(known)) {
+        return known;
+    }
+    return add_locked(t, utf8, hash);
+}
+
+Term intern_latin1(std::string_view latin1) {
+    char utf8[2 * kMaxAtomChars];
+    MINIVM_CHECK(latin1.size() <= kMaxAtomChars);
+    size_t n = 0;
+    for (const char c : latin1) {
+        const auto byte = static_cast<uint8_t>(c);
+        if (byte < 0x80) {
+            utf8[n++] = c;
+        } else {
+            utf8[n++] = static_cast<char>(0xC0 | (byte >> 6));
+            utf8[n++] = static_cast<char>(0x80 | (byte & 0x3F));
+        }
+    }
+    return intern({utf8, n});
+}
+
+Term find(std::string_view utf8) {
+    if (utf8.size() > kMaxAtomBytes) {
+        return kNonValue;
+    }
+    return lookup(table(), utf8, text_hash(utf8.data(), utf8.size()));
+}
+
+std::string_view text(Term atom) {
+    MINIVM_ASSERT(is_atom(atom));
+    const Entry& e = entry_at(atom_index(atom));
+    return {e.text, e.size};
+}
+
+uint32_t count() {
+    // acquire: pairs with add_locked().
+    return used.load(std::memory_order_acquire);
+}
+
+bool is_valid(std::string_view utf8) {
+    size_t chars = 0;
+    for (size_t i = 0; i < utf8.size(); ++chars) {
+        const auto byte = [&](size_t k) { return static_cast<uint8_t>(utf8[k]); };
+        const uint8_t c = byte(i);
+        if (c < 0x80) {
+            ++i;
+            continue;
+        }
+        const size_t more = c >= 0xF0 ? 3 : c >= 0xE0 ? 2 : 1;
+        if (c < 0xC2 || c > 0xF4 || i + more >= utf8.size()) {
+            return false;
+        }
+        uint32_t code = c & (0x3F >> more);
+        for (size_t k = 1; k <= more; ++k) {
+            if ((byte(i + k) & 0xC0) != 0x80) {
+                return false;
+            }
+            code = (code << 6) | (byte(i + k) & 0x3F);
+        }
+        constexpr uint32_t kSmallest[] = {0, 0x80, 0x800, 0x10000};
+        if (code < kSmallest[more] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) {
+            return false;
+        }
+        i += more + 1;
+    }
+    return chars <= kMaxAtomChars;
+}
+
+int compare(Term a, Term b) {
+    if (a == b) {
+        return 0;
+    }
+    const std::string_view x = text(a);
+    const std::string_view y = text(b);
+    const int c = std::memcmp(x.data(), y.data(), x.size() < y.size() ? x.size() : y.size());
+    return c != 0 ? c : x.size() < y.size() ? -1 : 1;
+}
+
+uint32_t hash_value(Term atom) {
+    MINIVM_ASSERT(is_atom(atom));
+    return entry_at(atom_index(atom)).hash;
+}
+
+}  // namespace minivm::atom_table
