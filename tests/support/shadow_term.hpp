@@ -21,6 +21,15 @@ struct Shape {
     std::string bits;                               // bits: '0' and '1'
     std::vector<std::shared_ptr<const Shape>> children;
 
+    // How much a comparison has to walk: shared parts count each time.
+    size_t weight = 1;
+    void weigh() {
+        weight = 1;
+        for (const auto& child : children) {
+            weight += child->weight;
+        }
+    }
+
     bool matches(Term t) const {
         // Lists are long: their tails must not recurse.
         const Shape* shape = this;
@@ -73,7 +82,7 @@ struct Shape {
 struct Shadow {
     Term term = kNil;
     std::shared_ptr<const Shape> shape = std::make_shared<Shape>(Shape{
-        Shape::Of::immediate, kNil.raw, {}, {}, {}});
+        Shape::Of::immediate, kNil.raw, {}, {}, {}, 1});
     bool matches(Term t) const { return shape->matches(t); }
 };
 
@@ -105,7 +114,8 @@ class ShadowMaker {
             Shadow list = make(depth - 1, known);
             for (size_t n = pick(6) == 0 ? pick(200) : pick(5); n > 0; n--) {
                 const Shadow hd = make(pick(3) == 0 ? depth - 1 : 0, known);
-                Shape shape{Shape::Of::cons, 0, {}, {}, {hd.shape, list.shape}};
+                Shape shape{Shape::Of::cons, 0, {}, {}, {hd.shape, list.shape}, 1};
+                shape.weigh();
                 list = Shadow{cons(heap_, hd.term, list.term), std::make_shared<Shape>(shape)};
             }
             return list;
@@ -131,7 +141,7 @@ class ShadowMaker {
     size_t pick(size_t n) { return random_() % n; }
 
     static Shadow immediate(Term t) {
-        return {t, std::make_shared<Shape>(Shape{Shape::Of::immediate, t.raw, {}, {}, {}})};
+        return {t, std::make_shared<Shape>(Shape{Shape::Of::immediate, t.raw, {}, {}, {}, 1})};
     }
 
     std::vector<Shadow> children(size_t n, int depth, const std::vector<Shadow>* known) {
@@ -145,7 +155,7 @@ class ShadowMaker {
     Shadow boxed(Kind kind, const std::vector<Word>& raw, const std::vector<Shadow>& terms) {
         const size_t arity = raw.size() + terms.size();
         Term* p = heap_.alloc(1 + arity);
-        Shape shape{Shape::Of::words, make_header(kind, arity), raw, {}, {}};
+        Shape shape{Shape::Of::words, make_header(kind, arity), raw, {}, {}, 1};
         Term* q = p;
         *q++ = Term{shape.raw};
         for (const Word word : raw) {
@@ -155,6 +165,7 @@ class ShadowMaker {
             *q++ = child.term;
             shape.children.push_back(child.shape);
         }
+        shape.weigh();
         return {make_boxed(p), std::make_shared<Shape>(shape)};
     }
 
@@ -194,7 +205,7 @@ class ShadowMaker {
             p[3] = Term{count};
             t = make_boxed(p);
         }
-        Shape shape{Shape::Of::bits, 0, {}, std::string(count, '0'), {}};
+        Shape shape{Shape::Of::bits, 0, {}, std::string(count, '0'), {}, 1};
         for (size_t i = 0; i < count; i++) {
             const size_t at = first + i;
             if ((static_cast<uint8_t>(bytes[at / 8]) >> (7 - at % 8)) & 1) {
@@ -208,7 +219,7 @@ class ShadowMaker {
         const RefId id{random_(), static_cast<uint32_t>(pick(1 << 30))};
         const Term t = make_magic_ref(heap_, id, new CountedMagic);
         // The link of the off-heap list, the last word, is no part of the term's value.
-        Shape shape{Shape::Of::words, header_of(t), {id.low, id.high, boxed_ptr(t)[3].raw}, {}, {}};
+        Shape shape{Shape::Of::words, header_of(t), {id.low, id.high, boxed_ptr(t)[3].raw}, {}, {}, 1};
         return {t, std::make_shared<Shape>(shape)};
     }
 
