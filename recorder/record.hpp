@@ -36,8 +36,7 @@ inline constexpr unsigned kFlagShift = 57;
 enum RecordFlag : unsigned {
     kFlagNested = 1,     // written by a signal handler while another record of the ring was open
     kFlagCoarse = 2,     // the time stamp is that of an earlier record of the thread
-    kFlagKinds = 4,      // word 3 holds the kinds of the arguments, four bits each, not the schema
-    kFlagTruncated = 8,  // a text argument was cut
+    kFlagTruncated = 4,  // a text argument was cut
 };
 
 constexpr uint64_t pack_word0(uint64_t position, unsigned slots, unsigned flags, uint64_t state) {

@@ -59,6 +59,8 @@ struct Options {
     unsigned large_threads = 2;
     unsigned small_threads = 12;
     uint32_t categories = kAllCategories;
+    // How readers show a subject that has no name in the dictionary; one %u, at most 23 characters.
+    std::string subject_format = "#%u";
     // An older file of that name is kept as PATH.1, PATH.1 as PATH.2 and so on, this many; 0 removes it.
     unsigned keep_old = 3;
     // Touch each page at once: no page fault while recording, for start-up time and resident memory. A file

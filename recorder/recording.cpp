@@ -78,12 +78,9 @@ int copy_build_id(dl_phdr_info* info, size_t, void* data) {
             const auto* const name = at + sizeof note;
             const auto* const id = name + round_up(note.n_namesz, 4);
             at = id + round_up(note.n_descsz, 4);
-            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-                std::memcmp(name, "GNU", 4) == 0 && note.n_descsz < 20) {
-                break;  // of an unusual kind
-            }
-            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && at <= end) {
-                for (unsigned b = 0; b < 19; b++) {
+            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && at <= end &&
+                std::memcmp(name, "GNU", 4) == 0) {
+                for (unsigned b = 0; b < note.n_descsz && 2 * b + 2 < sizeof FileHeader::build_id; b++) {
                     std::snprintf(out + 2 * b, 3, "%02x", id[b]);
                 }
                 return 1;
@@ -328,6 +325,15 @@ uint32_t take_group(unsigned begin, unsigned end, uint32_t thread) {
 
 namespace detail {
 
+bool own_recording(const Mapping*& mapping, const FileHeader*& header) {
+    if (g_recording == nullptr) {
+        return false;
+    }
+    mapping = &g_recording->mapping;
+    header = &g_recording->header;
+    return true;
+}
+
 bool append_dictionary(DictionaryKind kind, uint64_t key, std::string_view text) {
     if (g_recording == nullptr) {
         return false;
@@ -375,6 +381,11 @@ InitResult init(const Options& options) {
                     std::to_string((kMaxRings - 1) / kRingClassCount) + " threads, not " +
                     std::to_string(options.large_threads + options.small_threads));
     }
+    if (!format_fits(options.subject_format, "u") ||
+        options.subject_format.size() >= sizeof FileHeader::subject_format) {
+        return fail("the format for subjects, \"" + options.subject_format +
+                    "\", must have one %u and at most 23 characters");
+    }
     auto recording = std::make_unique<Recording>();
     FileHeader& header = recording->header;
     header.page_bytes = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
@@ -415,6 +426,7 @@ InitResult init(const Options& options) {
 #endif
     dl_iterate_phdr(copy_build_id, header.build_id);
     std::string_view(program_invocation_short_name).copy(header.program, sizeof header.program - 1);
+    options.subject_format.copy(header.subject_format, sizeof header.subject_format - 1);
     recording->large_threads = options.large_threads;
     recording->number = ++g_recordings;
     recording->last_tick_ns = header.start.monotonic_ns;

@@ -8,6 +8,10 @@
 #include "recorder/file_format.hpp"
 #include "recorder/recorder.hpp"
 
+namespace minivm::recorder {
+class Mapping;
+}
+
 namespace minivm::recorder::detail {
 
 inline constexpr uint32_t kNoGroup = UINT32_MAX;
@@ -26,6 +30,9 @@ ThreadState& thread_state();
 inline constinit std::atomic<uint32_t> g_clock_kind{0};
 // The ring of threads without rings; null while nothing is recorded.
 inline constinit std::atomic<const Ring*> g_shared_ring{nullptr};
+
+// The memory and header of the recording in progress; false if there is none.
+bool own_recording(const Mapping*& mapping, const FileHeader*& header);
 
 // Appends an entry; false if it found no room or nothing is being recorded.
 bool append_dictionary(DictionaryKind kind, uint64_t key, std::string_view text);

@@ -1,0 +1,55 @@
+// A snapshot as text, JSON lines, Chrome and Perfetto JSON, Erlang terms, or a CTF 1.8 trace.
+//
+// Every output opens with the window that was retained, the loss table and the damaged regions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "recorder/reader.hpp"
+
+namespace minivm::recorder {
+
+// Which records an exporter shows; the default is all of them.
+struct Filter {
+    uint64_t last_ns = 0;  // only this long before the newest record; 0: no limit
+    bool by_subject = false;
+    uint32_t subject = 0;  // records about it, or that name it in an argument
+    uint32_t categories = kAllCategories;
+    std::string match;  // only records whose message contains it
+};
+
+// Takes the output piece by piece.
+class Sink {
+public:
+    virtual ~Sink() = default;
+    virtual bool write(std::string_view bytes) = 0;
+};
+
+class StringSink : public Sink {
+public:
+    bool write(std::string_view bytes) override {
+        text += bytes;
+        return true;
+    }
+    std::string text;
+};
+
+struct ExportResult {
+    bool ok = true;
+    uint64_t records = 0;  // shown
+    std::string error;
+};
+
+ExportResult export_text(const Snapshot& snapshot, const Filter& filter, Sink& sink);
+// One JSON object a line: first {"type":"recording",...}, then {"type":"record",...} each.
+ExportResult export_json(const Snapshot& snapshot, const Filter& filter, Sink& sink);
+// The trace event format: one lane a thread and a subject, arrows from sends to receives.
+ExportResult export_perfetto(const Snapshot& snapshot, const Filter& filter, Sink& sink);
+// Terms for file:consult/1.
+ExportResult export_terms(const Snapshot& snapshot, const Filter& filter, Sink& sink);
+// A directory, which is created: `metadata` and one stream a ring.
+ExportResult export_ctf(const Snapshot& snapshot, const Filter& filter, const std::string& directory);
+
+}  // namespace minivm::recorder

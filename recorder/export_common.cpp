@@ -1,0 +1,91 @@
+#include "recorder/export_common.hpp"
+
+#include <algorithm>
+
+namespace minivm::recorder {
+
+bool time_window(const Snapshot& snapshot, uint64_t& first_ticks, uint64_t& last_ticks) {
+    first_ticks = UINT64_MAX;
+    last_ticks = 0;
+    for (const RingContents& ring : snapshot.rings()) {
+        if (!ring.records.empty()) {
+            first_ticks = std::min(first_ticks, ring.records.front().order_ticks);
+            last_ticks = std::max(last_ticks, ring.records.back().order_ticks);
+        }
+    }
+    return first_ticks <= last_ticks;
+}
+
+Selection::Selection(const Snapshot& snapshot, const Filter& filter, Formatter& formatter)
+    : filter_(filter), formatter_(formatter) {
+    uint64_t first = 0;
+    uint64_t last = 0;
+    if (filter.last_ns != 0 && time_window(snapshot, first, last)) {
+        const double seconds = static_cast<double>(filter.last_ns) * 1e-9;
+        const double ticks = seconds * static_cast<double>(snapshot.header().ticks_per_second);
+        first_ticks_ = ticks >= static_cast<double>(last) ? 0 : last - static_cast<uint64_t>(ticks);
+    }
+    everything_ = first_ticks_ == 0 && !filter.by_subject && filter.categories == kAllCategories &&
+                  filter.match.empty();
+}
+
+bool Selection::accepts(const Record& record) {
+    if (everything_) {
+        return true;
+    }
+    if (record.order_ticks < first_ticks_) {
+        return false;
+    }
+    const EventSchema* schema = formatter_.schema(record);
+    if (schema != nullptr && (filter_.categories & category_bit(schema->category)) == 0) {
+        return false;
+    }
+    if (filter_.by_subject && record.subject() != filter_.subject) {
+        bool named = false;
+        const unsigned count = schema == nullptr ? 0 : Formatter::usable_arguments(record, *schema);
+        for (unsigned i = 0; i < count; i++) {
+            named = named || (schema->kinds[i] == 'p' && record.argument(i) == filter_.subject);
+        }
+        if (!named) {
+            return false;
+        }
+    }
+    if (!filter_.match.empty()) {
+        scratch_.clear();
+        formatter_.append_message(scratch_, record);
+        return scratch_.find(filter_.match) != std::string::npos;
+    }
+    return true;
+}
+
+const char* crash_state_name(CrashState state) {
+    switch (state) {
+        case CrashState::running:
+            return "running or killed";
+        case CrashState::closed:
+            return "closed";
+        case CrashState::crashing:
+            return "died while it handled a crash";
+        case CrashState::crashed:
+            return "crashed";
+    }
+    return "unknown";
+}
+
+std::string thread_name(const Snapshot& snapshot, const RingContents& ring, uint64_t position) {
+    if (ring.group == kSharedGroup) {
+        return "shared";
+    }
+    const Owner* owner = snapshot.owner_of(ring, position);
+    return owner == nullptr ? "thread ring " + std::to_string(ring.group) : owner->name;
+}
+
+std::string ring_name(const Snapshot& snapshot, const RingContents& ring) {
+    std::string name = thread_name(snapshot, ring, ring.ledger.reserved_slots);
+    if (ring.group != kSharedGroup) {
+        name += std::string("/") + kRingClassNames[static_cast<unsigned>(ring.ring_class)];
+    }
+    return name;
+}
+
+}  // namespace minivm::recorder

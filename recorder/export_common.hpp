@@ -1,0 +1,55 @@
+// What the exporters share. Not for users.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "recorder/export.hpp"
+#include "recorder/format.hpp"
+#include "recorder/merge.hpp"
+
+namespace minivm::recorder {
+
+// Collects output and hands it on in large pieces.
+class Output {
+public:
+    explicit Output(Sink& sink) : sink_(sink) { text.reserve(kPiece + 4096); }
+
+    bool flush_if_full() { return text.size() < kPiece || flush(); }
+    bool flush() {
+        good_ = good_ && sink_.write(text);
+        text.clear();
+        return good_;
+    }
+
+    std::string text;
+
+private:
+    static constexpr size_t kPiece = 256 * 1024;
+    Sink& sink_;
+    bool good_ = true;
+};
+
+// Decides which records pass a filter.
+class Selection {
+public:
+    Selection(const Snapshot& snapshot, const Filter& filter, Formatter& formatter);
+    bool accepts(const Record& record);
+
+private:
+    const Filter& filter_;
+    Formatter& formatter_;
+    uint64_t first_ticks_ = 0;
+    bool everything_ = false;
+    std::string scratch_;
+};
+
+// First and last stamp of all records; false if there are none.
+bool time_window(const Snapshot& snapshot, uint64_t& first_ticks, uint64_t& last_ticks);
+
+const char* crash_state_name(CrashState state);
+std::string ring_name(const Snapshot& snapshot, const RingContents& ring);
+std::string thread_name(const Snapshot& snapshot, const RingContents& ring, uint64_t position);
+inline constexpr const char* kCannotWrite = "the output could not be written";
+
+}  // namespace minivm::recorder

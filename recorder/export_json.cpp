@@ -1,0 +1,178 @@
+// JSON lines, for programs.
+#include "recorder/export_common.hpp"
+
+#include <bit>
+#include <cmath>
+
+namespace minivm::recorder {
+
+namespace {
+
+void append_field(std::string& out, const char* name, uint64_t value) {
+    out += ",\"";
+    out += name;
+    out += "\":";
+    append_unsigned(out, value);
+}
+
+void append_recording(std::string& out, const Snapshot& snapshot) {
+    const FileHeader& header = snapshot.header();
+    out += "{\"type\":\"recording\",\"program\":";
+    append_json_string(out, header.program);
+    out += ",\"build\":";
+    append_json_string(out, header.build_id);
+    append_field(out, "process_id", header.process_id);
+    append_field(out, "begun_wall_ns", header.start.wall_ns);
+    append_field(out, "ticks_per_second", header.ticks_per_second);
+    out += ",\"state\":";
+    append_json_string(out, crash_state_name(snapshot.crash_state()));
+    append_field(out, "signal", snapshot.crash_signal());
+    uint64_t first = 0;
+    uint64_t last = 0;
+    if (time_window(snapshot, first, last)) {
+        out += ",\"window_ns\":[";
+        append_signed(out, snapshot.since_start_ns(first));
+        out += ',';
+        append_signed(out, snapshot.since_start_ns(last));
+        out += ']';
+    } else {
+        out += ",\"window_ns\":null";
+    }
+    append_field(out, "dictionary_refused", snapshot.dictionary_refused());
+    append_field(out, "dictionary_damaged_bytes", snapshot.dictionary().damaged_bytes());
+    out += snapshot.first_header_was_bad() ? ",\"header_damaged\":true" : ",\"header_damaged\":false";
+    out += snapshot.is_truncated() ? ",\"truncated\":true" : ",\"truncated\":false";
+    out += ",\"rings\":[";
+    bool first_ring = true;
+    for (const RingContents& ring : snapshot.rings()) {
+        const Ledger& l = ring.ledger;
+        if (l.reserved_slots == 0 && l.dropped_records() == 0 && !ring.control_was_bad) {
+            continue;
+        }
+        out += first_ring ? "{\"name\":" : ",{\"name\":";
+        first_ring = false;
+        append_json_string(out, ring_name(snapshot, ring));
+        append_field(out, "index", ring.index);
+        append_field(out, "slots", ring.size_slots);
+        append_field(out, "written", l.begun_records + l.dropped_records());
+        append_field(out, "decoded", l.decoded_records);
+        append_field(out, "overwritten", l.missing_records());
+        append_field(out, "dropped", l.dropped_records());
+        append_field(out, "in_progress", l.in_progress_records);
+        append_field(out, "reserved_slots", l.reserved_slots);
+        append_field(out, "decoded_slots", l.decoded_slots);
+        append_field(out, "overwritten_slots", l.overwritten_slots);
+        append_field(out, "in_progress_slots", l.in_progress_slots);
+        append_field(out, "lost_slots", l.lost_slots);
+        out += ring.control_was_bad ? ",\"counters_damaged\":true" : ",\"counters_damaged\":false";
+        out += ",\"lost\":[";
+        for (size_t i = 0; i < ring.lost.size(); i++) {
+            out += i == 0 ? "[" : ",[";
+            append_unsigned(out, ring.lost[i].from);
+            out += ',';
+            append_unsigned(out, ring.lost[i].to);
+            out += ']';
+        }
+        out += "]}";
+    }
+    out += "]}\n";
+}
+
+}  // namespace
+
+ExportResult export_json(const Snapshot& snapshot, const Filter& filter, Sink& sink) {
+    ExportResult result;
+    Formatter formatter(snapshot);
+    Selection selection(snapshot, filter, formatter);
+    Merger merger(snapshot);
+    Output output(sink);
+    std::string& out = output.text;
+    append_recording(out, snapshot);
+    std::string scratch;
+    std::string thread;
+    const RingContents* thread_ring = nullptr;
+    const Owner* thread_owner = nullptr;
+    for (MergedRecord merged = merger.next(); merged.record != nullptr; merged = merger.next()) {
+        const Record& record = *merged.record;
+        if (!selection.accepts(record)) {
+            continue;
+        }
+        const Owner* owner = snapshot.owner_of(*merged.ring, record.position());
+        if (merged.ring != thread_ring || owner != thread_owner) {
+            thread_ring = merged.ring;
+            thread_owner = owner;
+            thread.clear();
+            append_json_string(thread, thread_name(snapshot, *merged.ring, record.position()));
+        }
+        out += "{\"type\":\"record\",\"index\":";
+        append_unsigned(out, merger.index() - 1);
+        out += ",\"ns\":";
+        append_signed(out, snapshot.since_start_ns(record.ticks));
+        out += ",\"thread\":";
+        out += thread;
+        append_field(out, "subject", record.subject());
+        out += ",\"category\":\"";
+        out += formatter.category(record);
+        out += "\",\"event\":";
+        append_json_string(out, formatter.event_name(record));
+        if ((record.flags() & kFlagNested) != 0) {
+            out += ",\"nested\":true";
+        }
+        if ((record.flags() & kFlagCoarse) != 0) {
+            out += ",\"coarse\":true";
+        }
+        if ((record.flags() & kFlagTruncated) != 0) {
+            out += ",\"truncated\":true";
+        }
+        out += ",\"args\":{";
+        const EventSchema* schema = formatter.schema(record);
+        const unsigned count = schema == nullptr ? 0 : Formatter::usable_arguments(record, *schema);
+        for (unsigned i = 0; i < count; i++) {
+            if (i != 0) {
+                out += ',';
+            }
+            append_json_string(out, schema->argument_names[i]);
+            out += ':';
+            const uint64_t word = record.argument(i);
+            switch (schema->kinds[i]) {
+                case 'u':
+                case 'x':
+                case 'w':
+                case 'n':
+                case 'p':
+                    append_unsigned(out, word);
+                    break;
+                case 'i':
+                    append_signed(out, static_cast<int64_t>(word));
+                    break;
+                case 'f':
+                    if (std::isfinite(std::bit_cast<double>(word))) {
+                        formatter.append_argument(out, record, 'f', i);
+                    } else {
+                        out += "null";  // JSON has no infinities
+                    }
+                    break;
+                case 't':
+                    append_json_string(out, formatter.text_argument(record, i));
+                    break;
+                default:
+                    scratch.clear();
+                    formatter.append_argument(scratch, record, schema->kinds[i], i);
+                    append_json_string(out, scratch);
+                    break;
+            }
+        }
+        out += "}}\n";
+        result.records++;
+        if (!output.flush_if_full()) {
+            break;
+        }
+    }
+    if (!output.flush()) {
+        result.ok = false;
+        result.error = kCannotWrite;
+    }
+    return result;
+}
+
+}  // namespace minivm::recorder

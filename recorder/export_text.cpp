@@ -1,0 +1,262 @@
+// Text for people, and terms for Erlang programs.
+#include "recorder/export_common.hpp"
+
+#include <cstdio>
+#include <ctime>
+
+namespace minivm::recorder {
+
+namespace {
+
+std::string wall_time(uint64_t ns) {
+    const auto seconds = static_cast<time_t>(ns / 1'000'000'000);
+    tm parts{};
+    char text[64];
+    if (gmtime_r(&seconds, &parts) == nullptr || strftime(text, sizeof text, "%F %T", &parts) == 0) {
+        return "?";
+    }
+    char fraction[16];
+    std::snprintf(fraction, sizeof fraction, ".%06u", static_cast<unsigned>(ns / 1000 % 1'000'000));
+    return std::string(text) + fraction + " UTC";
+}
+
+void pad_to(std::string& out, size_t column) {
+    if (out.size() < column) {
+        out.append(column - out.size(), ' ');
+    } else {
+        out += ' ';
+    }
+}
+
+void append_preamble(std::string& out, const Snapshot& snapshot, const char* comment) {
+    const FileHeader& header = snapshot.header();
+    const auto line = [&](const std::string& text) {
+        out += comment;
+        append_printable(out, text);
+        out += '\n';
+    };
+    line("recording of " + std::string(header.program) + ", process " +
+         std::to_string(header.process_id) + ", begun " + wall_time(header.start.wall_ns) +
+         (header.build_id[0] != '\0' ? ", build " + std::string(header.build_id) : ""));
+    std::string state = std::string("state: ") + crash_state_name(snapshot.crash_state());
+    if (snapshot.crash_signal() != 0) {
+        state += ", signal " + std::to_string(snapshot.crash_signal());
+    }
+    line(state);
+    uint64_t first = 0;
+    uint64_t last = 0;
+    if (time_window(snapshot, first, last)) {
+        std::string window = "window: ";
+        append_seconds(window, snapshot.since_start_ns(first));
+        window += " to ";
+        append_seconds(window, snapshot.since_start_ns(last));
+        line(window + " s after the beginning");
+    } else {
+        line("window: empty");
+    }
+    line("ring                                 written    decoded overwritten  dropped  open lost slots");
+    for (const RingContents& ring : snapshot.rings()) {
+        const Ledger& l = ring.ledger;
+        if (l.reserved_slots == 0 && l.dropped_records() == 0 && !ring.control_was_bad) {
+            continue;
+        }
+        char numbers[200];
+        std::snprintf(numbers, sizeof numbers, "%12llu %10llu %11llu %8llu %5llu %10llu",
+                      static_cast<unsigned long long>(l.begun_records + l.dropped_records()),
+                      static_cast<unsigned long long>(l.decoded_records),
+                      static_cast<unsigned long long>(l.missing_records()),
+                      static_cast<unsigned long long>(l.dropped_records()),
+                      static_cast<unsigned long long>(l.in_progress_records),
+                      static_cast<unsigned long long>(l.lost_slots));
+        std::string row = ring_name(snapshot, ring);
+        pad_to(row, 32);
+        line(row + numbers);
+    }
+    for (const RingContents& ring : snapshot.rings()) {
+        for (const LostRegion& region : ring.lost) {
+            line("lost: " + ring_name(snapshot, ring) + ", slots " + std::to_string(region.from) + " to " +
+                 std::to_string(region.to - 1));
+        }
+        if (ring.control_was_bad) {
+            line("damaged: the counters of " + ring_name(snapshot, ring));
+        }
+    }
+    if (snapshot.first_header_was_bad()) {
+        line("damaged: the first copy of the header; the second was used");
+    }
+    if (snapshot.is_truncated()) {
+        line("damaged: the file is cut off; what is missing counts as lost");
+    }
+    if (snapshot.dictionary().damaged_bytes() != 0) {
+        line("damaged: " + std::to_string(snapshot.dictionary().damaged_bytes()) +
+             " bytes of the dictionary");
+    }
+    if (snapshot.dictionary_refused() != 0) {
+        line("the dictionary was full: " + std::to_string(snapshot.dictionary_refused()) +
+             " names are missing and shown as numbers");
+    }
+}
+
+}  // namespace
+
+ExportResult export_text(const Snapshot& snapshot, const Filter& filter, Sink& sink) {
+    ExportResult result;
+    Formatter formatter(snapshot);
+    Selection selection(snapshot, filter, formatter);
+    Merger merger(snapshot);
+    Output output(sink);
+    std::string& out = output.text;
+    append_preamble(out, snapshot, "# ");
+    out += "# index | seconds | thread | about | category event | message\n";
+    std::string thread;
+    const Owner* thread_owner = nullptr;
+    const RingContents* thread_ring = nullptr;
+    for (MergedRecord merged = merger.next(); merged.record != nullptr; merged = merger.next()) {
+        const Record& record = *merged.record;
+        if (!selection.accepts(record)) {
+            continue;
+        }
+        const Owner* owner = snapshot.owner_of(*merged.ring, record.position());
+        if (merged.ring != thread_ring || owner != thread_owner) {
+            thread.clear();
+            append_printable(thread, thread_name(snapshot, *merged.ring, record.position()));
+            thread_ring = merged.ring;
+            thread_owner = owner;
+        }
+        const size_t line = out.size();
+        append_unsigned(out, merger.index() - 1);
+        pad_to(out, line + 8);
+        append_seconds(out, snapshot.since_start_ns(record.ticks));
+        out += (record.flags() & kFlagCoarse) != 0 ? "~ " : "  ";
+        out += thread;
+        pad_to(out, line + 36);
+        if (record.subject() != 0) {
+            formatter.append_subject(out, record.subject());
+        } else {
+            out += '-';
+        }
+        pad_to(out, line + 48);
+        out += formatter.category(record);
+        out += ' ';
+        append_printable(out, formatter.event_name(record));
+        pad_to(out, line + 72);
+        formatter.append_message(out, record);
+        out += (record.flags() & kFlagNested) != 0 ? "  (in a signal handler)\n" : "\n";
+        result.records++;
+        if (!output.flush_if_full()) {
+            break;
+        }
+    }
+    if (merger.reordered() != 0) {
+        out += "# " + std::to_string(merger.reordered()) +
+               " receives had an earlier time stamp than their send and were put behind it\n";
+    }
+    if (merger.contradictions() != 0) {
+        out += "# " + std::to_string(merger.contradictions()) +
+               " receives stand before their send: the rings contradict each other\n";
+    }
+    if (!output.flush()) {
+        result.ok = false;
+        result.error = kCannotWrite;
+    }
+    return result;
+}
+
+namespace {
+
+// "..." with Erlang's escapes, as UTF-8 in a binary.
+void append_erlang_binary(std::string& out, std::string_view text) {
+    std::string clean;
+    append_printable(clean, text);
+    out += "<<\"";
+    for (const char c : clean) {
+        if (c == '"' || c == '\\') {
+            out += '\\';
+        }
+        out += c;
+    }
+    out += "\"/utf8>>";
+}
+
+void append_erlang_atom(std::string& out, std::string_view text) {
+    out += '\'';
+    std::string clean;
+    append_printable(clean, text);
+    for (const char c : clean) {
+        if (c == '\'' || c == '\\') {
+            out += '\\';
+        }
+        out += c;
+    }
+    out += '\'';
+}
+
+}  // namespace
+
+ExportResult export_terms(const Snapshot& snapshot, const Filter& filter, Sink& sink) {
+    ExportResult result;
+    Formatter formatter(snapshot);
+    Selection selection(snapshot, filter, formatter);
+    Merger merger(snapshot);
+    Output output(sink);
+    std::string& out = output.text;
+    out += "%% -*- coding: utf-8 -*-\n";
+    append_preamble(out, snapshot, "%% ");
+    out += "%% {Index, Nanoseconds, Thread, Subject, Category, Event, [{Argument, Value}]}.\n";
+    std::string text;
+    for (MergedRecord merged = merger.next(); merged.record != nullptr; merged = merger.next()) {
+        const Record& record = *merged.record;
+        if (!selection.accepts(record)) {
+            continue;
+        }
+        out += '{';
+        append_unsigned(out, merger.index() - 1);
+        out += ',';
+        append_signed(out, snapshot.since_start_ns(record.ticks));
+        out += ',';
+        append_erlang_binary(out, thread_name(snapshot, *merged.ring, record.position()));
+        out += ',';
+        append_unsigned(out, record.subject());
+        out += ',';
+        append_erlang_atom(out, formatter.category(record));
+        out += ',';
+        append_erlang_atom(out, formatter.event_name(record));
+        out += ",[";
+        const EventSchema* schema = formatter.schema(record);
+        const unsigned count = schema == nullptr ? 0 : Formatter::usable_arguments(record, *schema);
+        for (unsigned i = 0; i < count; i++) {
+            out += i == 0 ? "{" : ",{";
+            append_erlang_atom(out, schema->argument_names[i]);
+            out += ',';
+            switch (schema->kinds[i]) {
+                case 'u':
+                case 'x':
+                case 'w':
+                case 'n':
+                    append_unsigned(out, record.argument(i));
+                    break;
+                case 'i':
+                    append_signed(out, static_cast<int64_t>(record.argument(i)));
+                    break;
+                default:
+                    text.clear();
+                    formatter.append_argument(text, record, schema->kinds[i], i);
+                    append_erlang_binary(out, text);
+                    break;
+            }
+            out += '}';
+        }
+        out += "]}.\n";
+        result.records++;
+        if (!output.flush_if_full()) {
+            break;
+        }
+    }
+    if (!output.flush()) {
+        result.ok = false;
+        result.error = kCannotWrite;
+    }
+    return result;
+}
+
+}  // namespace minivm::recorder

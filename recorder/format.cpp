@@ -1,0 +1,392 @@
+#include "recorder/format.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+
+namespace minivm::recorder {
+
+void append_unsigned(std::string& out, uint64_t value) {
+    char digits[24];
+    const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+    out.append(digits, end);
+}
+
+void append_signed(std::string& out, int64_t value) {
+    char digits[24];
+    const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+    out.append(digits, end);
+}
+
+void append_hex(std::string& out, uint64_t value) {
+    char digits[24];
+    const auto end = std::to_chars(digits, digits + sizeof digits, value, 16).ptr;
+    out.append(digits, end);
+}
+
+void append_seconds(std::string& out, int64_t ns) {
+    uint64_t magnitude = static_cast<uint64_t>(ns);
+    if (ns < 0) {
+        out += '-';
+        magnitude = 0 - magnitude;
+    }
+    append_unsigned(out, magnitude / 1'000'000'000);
+    char fraction[10];
+    fraction[0] = '.';
+    uint64_t rest = magnitude % 1'000'000'000;
+    for (int i = 9; i >= 1; i--) {
+        fraction[i] = static_cast<char>('0' + rest % 10);
+        rest /= 10;
+    }
+    out.append(fraction, 10);
+}
+
+void append_duration(std::string& out, uint64_t ns) {
+    struct Unit {
+        uint64_t ns;
+        const char* name;
+    };
+    constexpr Unit kUnits[] = {{1'000'000'000, " s"}, {1'000'000, " ms"}, {1'000, " us"}};
+    for (const Unit& unit : kUnits) {
+        if (ns >= unit.ns) {
+            // Three decimals, cut and not rounded.
+            append_unsigned(out, ns / unit.ns);
+            const uint64_t thousandths = ns % unit.ns * 1000 / unit.ns;
+            if (thousandths != 0) {
+                char digits[4] = {'.', static_cast<char>('0' + thousandths / 100),
+                                  static_cast<char>('0' + thousandths / 10 % 10),
+                                  static_cast<char>('0' + thousandths % 10)};
+                out.append(digits, 4);
+            }
+            out += unit.name;
+            return;
+        }
+    }
+    append_unsigned(out, ns);
+    out += " ns";
+}
+
+namespace {
+
+// Length of the well-formed UTF-8 character at the front; 0 if there is none.
+unsigned utf8_length(std::string_view text) {
+    const auto byte = [&text](size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned char lead = byte(0);
+    if (lead < 0x80) {
+        return 1;
+    }
+    const unsigned length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    if (lead < 0xc2 || lead > 0xf4 || text.size() < length) {
+        return 0;
+    }
+    for (unsigned i = 1; i < length; i++) {
+        if ((byte(i) & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    // Overlong forms, surrogates, beyond U+10FFFF.
+    if ((lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) > 0x9f) ||
+        (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) > 0x8f)) {
+        return 0;
+    }
+    return length;
+}
+
+constexpr char kHexDigits[] = "0123456789abcdef";
+
+}  // namespace
+
+void append_json_string(std::string& out, std::string_view text) {
+    out += '"';
+    while (!text.empty()) {
+        const auto c = static_cast<unsigned char>(text[0]);
+        if (c == '"' || c == '\\') {
+            out += '\\';
+            out += text[0];
+            text.remove_prefix(1);
+        } else if (c < 0x20 || c == 0x7f) {
+            out += "\\u00";
+            out += kHexDigits[c >> 4];
+            out += kHexDigits[c & 15];
+            text.remove_prefix(1);
+        } else if (const unsigned length = utf8_length(text); length != 0) {
+            out.append(text.substr(0, length));
+            text.remove_prefix(length);
+        } else {
+            out += "\\ufffd";
+            text.remove_prefix(1);
+        }
+    }
+    out += '"';
+}
+
+void append_printable(std::string& out, std::string_view text) {
+    while (!text.empty()) {
+        const auto c = static_cast<unsigned char>(text[0]);
+        const unsigned length = utf8_length(text);
+        if (c < 0x20 || c == 0x7f || length == 0) {
+            out += "\\x";
+            out += kHexDigits[c >> 4];
+            out += kHexDigits[c & 15];
+            text.remove_prefix(1);
+        } else {
+            out.append(text.substr(0, length));
+            text.remove_prefix(length);
+        }
+    }
+}
+
+Formatter::Formatter(const Snapshot& snapshot) : snapshot_(snapshot) {
+    const auto& events = snapshot.dictionary().events();
+    compiled_.resize(events.empty() ? 0 : size_t{events.rbegin()->first} + 1);
+}
+
+unsigned Formatter::usable_arguments(const Record& record, const EventSchema& schema) {
+    const unsigned room = record.slots() * kWordsPerSlot - kHeadWords;
+    return std::min({room, record.arguments(), static_cast<unsigned>(schema.kinds.size())});
+}
+
+std::string_view Formatter::text_argument(const Record& record, unsigned i) const {
+    const uint64_t word = record.argument(i);
+    const unsigned payload_bytes = (record.slots() * kWordsPerSlot - kHeadWords) * 8;
+    const unsigned offset = text_offset(word);
+    const unsigned length = text_length(word);
+    if (offset > payload_bytes || length > payload_bytes - offset) {
+        return "(damaged text)";
+    }
+    return {reinterpret_cast<const char*>(record.words + kHeadWords) + offset, length};
+}
+
+void Formatter::append_subject(std::string& out, uint64_t subject) const {
+    if (const std::string* name = snapshot_.dictionary().subject(subject)) {
+        append_printable(out, *name);
+        return;
+    }
+    const std::string_view format = snapshot_.header().subject_format;
+    const size_t at = format.find("%u");
+    if (at == format.npos) {
+        out += '#';
+        append_unsigned(out, subject);
+        return;
+    }
+    out.append(format.substr(0, at));
+    append_unsigned(out, subject);
+    out.append(format.substr(at + 2));
+}
+
+void Formatter::append_argument(std::string& out, const Record& record, char kind, unsigned i) const {
+    const uint64_t word = record.argument(i);
+    const auto named = [&](const std::string* name, const char* what) {
+        if (name != nullptr) {
+            append_printable(out, *name);
+        } else {
+            out += what;
+            append_unsigned(out, word);
+        }
+    };
+    const Dictionary& dictionary = snapshot_.dictionary();
+    switch (kind) {
+        case 'i':
+            append_signed(out, static_cast<int64_t>(word));
+            return;
+        case 'x':
+        case 'w':
+            out += "0x";
+            append_hex(out, word);
+            return;
+        case 'f': {
+            char digits[40];
+            const auto end = std::to_chars(digits, digits + sizeof digits, std::bit_cast<double>(word)).ptr;
+            out.append(digits, end);
+            return;
+        }
+        case 'n':
+            append_duration(out, word);
+            return;
+        case 'p':
+            append_subject(out, word);
+            return;
+        case 'a':
+            named(dictionary.atom(word), "atom ");
+            return;
+        case 'm':
+            named(dictionary.function(word), "function ");
+            return;
+        case 's':
+            named(dictionary.string(word), "string ");
+            return;
+        case 't':
+            append_printable(out, text_argument(record, i));
+            if ((record.flags() & kFlagTruncated) != 0) {
+                out += "...";
+            }
+            return;
+        default:
+            append_unsigned(out, word);
+            return;
+    }
+}
+
+const Formatter::Compiled& Formatter::compiled(uint16_t event, const EventSchema& schema) {
+    Compiled& result = compiled_[event];
+    if (result.ready) {
+        return result;
+    }
+    const std::string_view format = schema.format;
+    size_t at = 0;
+    size_t argument = 0;
+    for (;;) {
+        const Conversion conversion = next_conversion(format, at);
+        Segment segment;
+        for (size_t i = at; i < conversion.begin; i++) {
+            segment.literal += format[i];
+            i += format[i] == '%' ? 1 : 0;  // "%%"
+        }
+        const bool usable = conversion.letter != 0 && conversion.letter != '?' &&
+                            argument < schema.kinds.size() &&
+                            conversion_fits(conversion.letter, schema.kinds[argument]);
+        if (!usable) {
+            if (conversion.letter != 0) {
+                segment.literal += format.substr(conversion.begin);
+            }
+            result.segments.push_back(std::move(segment));
+            break;
+        }
+        segment.letter = conversion.letter;
+        const std::string_view flags =
+            format.substr(conversion.begin + 1, conversion.end - conversion.begin - 2);
+        segment.hex = flags == "#" && conversion.letter == 'x';
+        if (!flags.empty() && !segment.hex) {
+            // Width and precision are ours to bound: a file must not make us print gigabytes.
+            std::string spec = "%";
+            size_t digits = 0;
+            for (const char c : flags) {
+                const bool is_digit = c >= '0' && c <= '9';
+                digits = is_digit ? digits + 1 : 0;
+                if ((is_digit && digits <= 3) || c == '-' || c == '+' || c == ' ' || c == '#' || c == '.') {
+                    spec += c;
+                }
+            }
+            const bool is_text = conversion.letter == 's';
+            const bool is_float = std::string_view("fFeEgGaA").find(conversion.letter) != std::string_view::npos;
+            segment.spec = spec + (is_text || is_float || conversion.letter == 'c' ? "" : "l") +
+                           (conversion.letter == 'p' ? 'x' : conversion.letter);
+        }
+        result.segments.push_back(std::move(segment));
+        at = conversion.end;
+        argument++;
+    }
+    result.ready = true;
+    return result;
+}
+
+void Formatter::append_message(std::string& out, const Record& record) {
+    const EventSchema* event = schema(record);
+    if (event == nullptr) {
+        out += "event ";
+        append_unsigned(out, record.event());
+        const unsigned room = record.slots() * kWordsPerSlot - kHeadWords;
+        for (unsigned i = 0; i < std::min(room, record.arguments()); i++) {
+            out += i == 0 ? ": 0x" : ", 0x";
+            append_hex(out, record.argument(i));
+        }
+        return;
+    }
+    const unsigned count = usable_arguments(record, *event);
+    unsigned i = 0;
+    for (const Segment& segment : compiled(record.event(), *event).segments) {
+        out += segment.literal;
+        if (segment.letter == 0) {
+            break;
+        }
+        if (i >= count) {
+            out += "(cut)";  // a thread without rings of its own keeps five words of a record
+            continue;
+        }
+        const char kind = event->kinds[i];
+        const uint64_t word = record.argument(i);
+        if (!segment.spec.empty()) {
+            char buffer[1100];
+            int length = 0;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+            if (segment.letter == 's') {
+                scratch_.clear();
+                append_argument(scratch_, record, kind, i);
+                length = std::snprintf(buffer, sizeof buffer, segment.spec.c_str(), scratch_.c_str());
+            } else if (kind == 'f') {
+                length = std::snprintf(buffer, sizeof buffer, segment.spec.c_str(),
+                                       std::bit_cast<double>(word));
+            } else if (segment.letter == 'c') {
+                length = std::snprintf(buffer, sizeof buffer, segment.spec.c_str(),
+                                       static_cast<int>(word & 0x7f));
+            } else {
+                length = std::snprintf(buffer, sizeof buffer, segment.spec.c_str(), word);
+            }
+#pragma GCC diagnostic pop
+            out.append(buffer, std::min<size_t>(length < 0 ? 0 : static_cast<size_t>(length),
+                                                sizeof buffer - 1));
+        } else {
+            switch (segment.letter) {
+                case 'u':
+                    append_unsigned(out, word);
+                    break;
+                case 'd':
+                case 'i':
+                    append_signed(out, static_cast<int64_t>(word));
+                    break;
+                case 'x':
+                    if (segment.hex && word != 0) {
+                        out += "0x";
+                    }
+                    append_hex(out, word);
+                    break;
+                case 's':
+                    append_argument(out, record, kind, i);
+                    break;
+                default: {
+                    char buffer[400];
+                    const char letter = segment.letter;
+                    int length = 0;
+                    if (kind == 'f') {
+                        const char spec[3] = {'%', letter, '\0'};
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+                        length = std::snprintf(buffer, sizeof buffer, spec, std::bit_cast<double>(word));
+#pragma GCC diagnostic pop
+                    } else if (letter == 'c') {
+                        length = std::snprintf(buffer, sizeof buffer, "%c", static_cast<int>(word & 0x7f));
+                    } else if (letter == 'o') {
+                        length = std::snprintf(buffer, sizeof buffer, "%lo", static_cast<unsigned long>(word));
+                    } else if (letter == 'X') {
+                        length = std::snprintf(buffer, sizeof buffer, "%lX", static_cast<unsigned long>(word));
+                    } else {
+                        length = std::snprintf(buffer, sizeof buffer, "0x%lx", static_cast<unsigned long>(word));
+                    }
+                    out.append(buffer, std::min<size_t>(length < 0 ? 0 : static_cast<size_t>(length),
+                                                        sizeof buffer - 1));
+                    break;
+                }
+            }
+        }
+        i++;
+    }
+}
+
+const char* Formatter::category(const Record& record) const {
+    const EventSchema* event = schema(record);
+    return event == nullptr ? "unknown" : kCategoryNames[static_cast<unsigned>(event->category)];
+}
+
+std::string_view Formatter::event_name(const Record& record) {
+    const EventSchema* event = schema(record);
+    if (event != nullptr) {
+        return event->name;
+    }
+    unknown_name_ = "event_" + std::to_string(record.event());
+    return unknown_name_;
+}
+
+}  // namespace minivm::recorder

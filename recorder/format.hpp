@@ -1,0 +1,64 @@
+// Records as people and programs read them: printf-like formats applied when a file is read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "recorder/reader.hpp"
+
+namespace minivm::recorder {
+
+class Formatter {
+public:
+    explicit Formatter(const Snapshot& snapshot);
+
+    // The message of the record's format, with its arguments in.
+    void append_message(std::string& out, const Record& record);
+    // One argument by itself, as append_message() shows it with %s or a plain number.
+    void append_argument(std::string& out, const Record& record, char kind, unsigned i) const;
+    void append_subject(std::string& out, uint64_t subject) const;
+
+    // The bytes of a text argument; nothing if the record claims bytes it does not have.
+    std::string_view text_argument(const Record& record, unsigned i) const;
+    // How many of the schema's arguments the record really has.
+    static unsigned usable_arguments(const Record& record, const EventSchema& schema);
+    const EventSchema* schema(const Record& record) const {
+        return snapshot_.dictionary().event(record.event());
+    }
+    const char* category(const Record& record) const;
+    std::string_view event_name(const Record& record);
+
+private:
+    struct Segment {
+        std::string literal;  // in front of the conversion
+        std::string spec;     // with flags and width, for snprintf; empty: the plain way
+        char letter = 0;      // 0: no conversion, the literal ends the format
+        bool hex = false;
+    };
+    struct Compiled {
+        bool ready = false;
+        std::vector<Segment> segments;
+    };
+    const Compiled& compiled(uint16_t event, const EventSchema& schema);
+
+    const Snapshot& snapshot_;
+    std::vector<Compiled> compiled_;
+    std::string scratch_;
+    std::string unknown_name_;
+};
+
+void append_unsigned(std::string& out, uint64_t value);
+void append_signed(std::string& out, int64_t value);
+void append_hex(std::string& out, uint64_t value);
+// 1.234567890, of nanoseconds.
+void append_seconds(std::string& out, int64_t ns);
+// "1.5 ms" and the like.
+void append_duration(std::string& out, uint64_t ns);
+// A JSON string with its quotes; bytes that are no UTF-8 become U+FFFD.
+void append_json_string(std::string& out, std::string_view text);
+// Text for a terminal: control characters and bad bytes as \xHH.
+void append_printable(std::string& out, std::string_view text);
+
+}  // namespace minivm::recorder

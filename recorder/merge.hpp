@@ -1,0 +1,75 @@
+// All records of a snapshot in one order.
+//
+// Inside a ring the order is that of the positions. Between rings it is that of the time stamps, except that
+// a record which receives a flow id never comes before the record which sent it: stamps of two processors
+// can differ by more than a message takes. The place in this order is the global index of a record.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "recorder/reader.hpp"
+
+namespace minivm::recorder {
+
+struct MergedRecord {
+    const Record* record = nullptr;
+    const RingContents* ring = nullptr;
+};
+
+class Merger {
+public:
+    explicit Merger(const Snapshot& snapshot);
+
+    // The next record in order; its `record` is null when there are no more.
+    MergedRecord next();
+
+    uint64_t index() const { return index_; }  // records handed out so far
+    // Receives that had to wait for their send, and those whose send could not come first without breaking
+    // the order inside a ring (damaged data).
+    uint64_t reordered() const { return reordered_; }
+    uint64_t contradictions() const { return contradictions_; }
+
+private:
+    struct Stream {
+        const RingContents* ring = nullptr;
+        const Record* at = nullptr;
+        const Record* end = nullptr;
+        uint32_t blocked_by = 0;            // stream that has the send, plus one
+        const Record* waits_for = nullptr;  // the send itself
+    };
+    struct Send {
+        uint64_t flow;
+        const Record* record;
+        uint32_t stream;
+    };
+    struct Entry {
+        uint64_t ticks;
+        uint32_t stream;
+    };
+
+    void collect_sends(const Snapshot& snapshot);
+    const Send* find_send(uint64_t flow) const;
+    bool must_wait(uint32_t stream);
+    void push(uint32_t stream);
+    void pop_top();
+    void sift_down(size_t at);
+    void release(uint32_t sender);
+    void force_one();
+
+    std::vector<Stream> streams_;
+    std::vector<Entry> heap_;  // smallest ticks on top
+    std::vector<Send> sends_;  // open addressing, by flow
+    std::vector<uint32_t> blocked_;
+    std::vector<int8_t> flow_argument_;  // of each event that receives; -1 none
+    uint64_t send_mask_ = 0;
+    uint64_t index_ = 0;
+    uint64_t reordered_ = 0;
+    uint64_t contradictions_ = 0;
+};
+
+// The argument of an event that carries a flow id, if it sends or receives one.
+enum class FlowRole : uint8_t { none, send, receive };
+FlowRole flow_role(const EventSchema& schema, unsigned& argument);
+
+}  // namespace minivm::recorder

@@ -1,0 +1,670 @@
+#include "recorder/reader.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <memory>
+
+#include "recorder/mapping.hpp"
+#include "recorder/recording.hpp"
+
+namespace minivm::recorder {
+
+namespace {
+
+uint64_t get(const Atomics::Word& word) {
+    // relaxed: one value by itself.
+    return word.load(std::memory_order_relaxed);
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> parts;
+    for (;;) {
+        const size_t at = text.find(separator);
+        parts.push_back(text.substr(0, at));
+        if (at == text.npos) {
+            return parts;
+        }
+        text.remove_prefix(at + 1);
+    }
+}
+
+}  // namespace
+
+// ---- Dictionary
+
+void Dictionary::read(const Atomics::Word* words, uint64_t bytes) {
+    const uint64_t count = bytes / 8;
+    uint64_t at = 0;
+    char text[kMaxDictionaryText + 8];
+    while (at + 2 <= count) {
+        // acquire: a complete head means complete text. Pairs with the release in append_dictionary().
+        const uint64_t head = words[at].load(std::memory_order_acquire);
+        const auto length = static_cast<unsigned>(head & 0xffff);
+        const uint64_t size = 2 + round_up(length, 8) / 8;
+        const bool complete = ((head >> 24) & 0xff) == 1;
+        if (head == 0) {
+            at += 1;  // never written
+            continue;
+        }
+        if (length > kMaxDictionaryText || at + size > count || !complete) {
+            // Not an entry, or its writer died in it: the next one proves itself by its checksum.
+            at += 1;
+            damaged_bytes_ += 8;
+            continue;
+        }
+        const uint64_t key = Atomics::load_payload(words[at + 1]);
+        for (uint64_t i = 0; i < size - 2; i++) {
+            const uint64_t word = Atomics::load_payload(words[at + 2 + i]);
+            std::memcpy(text + 8 * i, &word, 8);
+        }
+        const auto kind = static_cast<DictionaryKind>((head >> 16) & 0xff);
+        const uint32_t sum = checksum32(text, length, checksum32(&key, sizeof key)) ^
+                             static_cast<uint32_t>(kind);
+        if (sum != static_cast<uint32_t>(head >> 32)) {
+            at += 1;
+            damaged_bytes_ += 8;
+            continue;
+        }
+        add(kind, key, std::string_view(text, length));
+        entries_++;
+        at += size;
+    }
+    event_index_.assign(events_.empty() ? 0 : size_t{events_.rbegin()->first} + 1, nullptr);
+    for (const auto& [id, schema] : events_) {
+        event_index_[id] = &schema;
+    }
+}
+
+void Dictionary::add(DictionaryKind kind, uint64_t key, std::string_view text) {
+    switch (kind) {
+        case DictionaryKind::event: {
+            const auto parts = split(text, '\0');
+            if (parts.size() != 6 || key > UINT16_MAX) {
+                return;
+            }
+            EventSchema schema;
+            schema.name = parts[0];
+            for (unsigned c = 0; c < kCategoryCount; c++) {
+                if (parts[1] == kCategoryNames[c]) {
+                    schema.category = static_cast<Category>(c);
+                }
+            }
+            schema.kinds = parts[3];
+            if (!parts[4].empty()) {
+                for (const std::string_view name : split(parts[4], ',')) {
+                    schema.argument_names.emplace_back(name);
+                }
+            }
+            schema.argument_names.resize(schema.kinds.size());
+            schema.format = parts[5];
+            schema.source = std::move(events_[static_cast<uint16_t>(key)].source);
+            events_[static_cast<uint16_t>(key)] = std::move(schema);
+            return;
+        }
+        case DictionaryKind::site: {
+            const auto parts = split(text, '\0');
+            if (parts.size() == 3 && key <= UINT16_MAX) {
+                events_[static_cast<uint16_t>(key)].source = std::string(parts[0]) + ":" +
+                                                             std::string(parts[1]) + " in " +
+                                                             std::string(parts[2]);
+            }
+            return;
+        }
+        case DictionaryKind::function: {
+            const auto parts = split(text, '\0');
+            if (parts.size() == 3) {
+                functions_[key] = std::string(parts[0]) + ":" + std::string(parts[1]) + "/" +
+                                  std::string(parts[2]);
+            }
+            return;
+        }
+        case DictionaryKind::atom:
+            atoms_[key] = text;
+            return;
+        case DictionaryKind::subject:
+            subjects_[key] = text;
+            return;
+        case DictionaryKind::string:
+            strings_[key] = text;
+            return;
+    }
+}
+
+const EventSchema* Dictionary::event(uint16_t id) const {
+    return id < event_index_.size() ? event_index_[id] : nullptr;
+}
+
+// ---- Header
+
+bool Snapshot::take_header(std::span<const unsigned char> first, std::span<const unsigned char> second,
+                           uint64_t file_bytes, std::string& error) {
+    const auto load = [](std::span<const unsigned char> bytes, FileHeader& out) {
+        if (bytes.size() < sizeof out) {
+            return false;
+        }
+        std::memcpy(&out, bytes.data(), sizeof out);
+        FileHeader copy = out;
+        copy.checksum = 0;
+        return out.magic == kMagic && out.checksum == checksum64(&copy, sizeof copy);
+    };
+    FileHeader candidate{};
+    first_header_was_bad_ = !load(first, candidate);
+    if (first_header_was_bad_ && !load(second, candidate)) {
+        uint64_t magic = 0;
+        uint32_t version = 0;
+        uint32_t order = 0;
+        if (first.size() >= 16) {
+            std::memcpy(&magic, first.data(), 8);
+            std::memcpy(&version, first.data() + 8, 4);
+            std::memcpy(&order, first.data() + 12, 4);
+        }
+        if (magic == kMagic && version != kFormatVersion) {
+            error = "format version " + std::to_string(version) + ", this program reads version " +
+                    std::to_string(kFormatVersion);
+        } else if (magic == kMagic) {
+            error = "both copies of the header are damaged";
+        } else if (magic == __builtin_bswap64(kMagic)) {
+            error = "written by a machine of the other byte order";
+        } else if (magic == 0) {
+            error = "no header: its writer died before the recording began, or it is not a recorder file";
+        } else {
+            error = "not a recorder file";
+        }
+        return false;
+    }
+    // The checksum holds, yet nothing below may depend on the writer's good will.
+    if (candidate.version != kFormatVersion) {
+        error = "format version " + std::to_string(candidate.version) +
+                ", this program reads version " + std::to_string(kFormatVersion);
+        return false;
+    }
+    if (candidate.byte_order != kByteOrderMark) {
+        error = "written by a machine of the other byte order";
+        return false;
+    }
+    const uint64_t total = candidate.file_bytes;
+    const uint64_t page = candidate.page_bytes;
+    const auto inside = [total](uint64_t offset, uint64_t bytes) {
+        return offset % 8 == 0 && offset <= total && bytes <= total - offset;
+    };
+    bool good = total <= (uint64_t{1} << 40) && page >= 4096 && page <= (1u << 20) &&
+                std::has_single_bit(page) && candidate.ring_count >= 1 &&
+                candidate.ring_count <= kMaxRings && candidate.group_count <= kMaxRings &&
+                candidate.clock_kind <= static_cast<uint32_t>(ClockKind::cntvct) &&
+                candidate.ticks_per_second != 0 && candidate.live_offset % 128 == 0 &&
+                candidate.controls_offset % 128 == 0 &&
+                inside(candidate.live_offset, sizeof(LiveState)) &&
+                inside(candidate.controls_offset, candidate.ring_count * sizeof(Control)) &&
+                inside(candidate.dictionary_offset, candidate.dictionary_bytes);
+    uint64_t rings_at = good ? first_ring_offset(candidate) : 0;
+    for (unsigned i = 0; good && i < candidate.ring_count; i++) {
+        const RingEntry& ring = candidate.rings[i];
+        const uint64_t bytes = uint64_t{ring.size_slots} * kSlotBytes;
+        good = ring.size_slots >= kSlotsPerBlock && std::has_single_bit(ring.size_slots) &&
+               ring.offset == rings_at && ring.offset % page == 0 && bytes % page == 0 &&
+               inside(ring.offset, bytes) && ring.ring_class < kRingClassCount &&
+               inside(ring.blocks_offset, ring.size_slots / kSlotsPerBlock * sizeof(uint64_t)) &&
+               (ring.group == kSharedGroup || ring.group < candidate.group_count);
+        rings_at += bytes;
+    }
+    if (!good) {
+        error = "the header contradicts itself";
+        return false;
+    }
+    if (file_bytes < first_ring_offset(candidate)) {
+        error = "cut off after " + std::to_string(file_bytes) + " of " + std::to_string(total) +
+                " bytes, before its first ring";
+        return false;
+    }
+    is_truncated_ = file_bytes < total;
+    header_ = candidate;
+    header_.subject_format[sizeof header_.subject_format - 1] = '\0';
+    header_.program[sizeof header_.program - 1] = '\0';
+    header_.build_id[sizeof header_.build_id - 1] = '\0';
+    return true;
+}
+
+void Snapshot::read_live(const LiveState& live) {
+    // acquire: not older than the words read below. Pairs with the stores of the fault handler.
+    const uint64_t state = live.crash_state.load(std::memory_order_acquire);
+    crash_state_ = state <= 3 ? static_cast<CrashState>(state) : CrashState::running;
+    crash_signal_ = get(live.crash_signal);
+    dictionary_used_ = std::min<uint64_t>(get(live.dictionary_used), header_.dictionary_bytes);
+    dictionary_refused_ = get(live.dictionary_refused);
+    last_anchor_ = header_.start;
+    for (int attempt = 0; attempt < 100; attempt++) {
+        // acquire: the words of that anchor. Pairs with store_anchor().
+        const uint64_t before = live.anchor_sequence.load(std::memory_order_acquire);
+        const ClockAnchor anchor{Atomics::load_payload(live.anchor_ticks),
+                                 Atomics::load_payload(live.anchor_monotonic_ns),
+                                 Atomics::load_payload(live.anchor_wall_ns)};
+        Atomics::fence(std::memory_order_acquire);  // acquire: pairs with the fence in store_anchor()
+        if (before % 2 == 0 && get(live.anchor_sequence) == before) {
+            if (anchor.ticks >= header_.start.ticks &&
+                anchor.monotonic_ns >= header_.start.monotonic_ns) {
+                last_anchor_ = anchor;
+            }
+            break;
+        }
+    }
+    // Two anchors far apart give the frequency to a part in a million or better.
+    const uint64_t ns = last_anchor_.monotonic_ns - header_.start.monotonic_ns;
+    const uint64_t ticks = last_anchor_.ticks - header_.start.ticks;
+    ns_per_tick_ = 1e9 / static_cast<double>(header_.ticks_per_second);
+    if (ns >= 10'000'000 && ticks != 0) {
+        ns_per_tick_ = static_cast<double>(ns) / static_cast<double>(ticks);
+    }
+
+    const uint64_t count = get(live.owner_count);
+    const uint64_t first = count > kOwnerEntries ? count - kOwnerEntries : 0;
+    for (uint64_t i = first; i < count && i - first < kOwnerEntries; i++) {
+        const OwnerEntry& entry = live.owners[i % kOwnerEntries];
+        // acquire: the entry's words. Pairs with note_owner().
+        if (entry.sequence.load(std::memory_order_acquire) != i + 1) {
+            continue;
+        }
+        Owner owner;
+        const uint64_t group_and_thread = Atomics::load_payload(entry.group_and_thread);
+        owner.group = static_cast<unsigned>(group_and_thread & 0xffff);
+        owner.thread_id = static_cast<uint32_t>(group_and_thread >> 32);
+        for (unsigned c = 0; c < kRingClassCount; c++) {
+            owner.start_position[c] = Atomics::load_payload(entry.start_position[c]);
+        }
+        owner.start_ticks = Atomics::load_payload(entry.start_ticks);
+        char name[sizeof entry.name + 1] = {};
+        for (unsigned w = 0; w < 4; w++) {
+            const uint64_t word = Atomics::load_payload(entry.name[w]);
+            std::memcpy(name + 8 * w, &word, 8);
+        }
+        owner.name = name;
+        Atomics::fence(std::memory_order_acquire);  // acquire: pairs with the fence in note_owner()
+        if (get(entry.sequence) == i + 1 && owner.group < header_.group_count) {
+            owners_.push_back(std::move(owner));
+        }
+    }
+}
+
+// ---- Rings
+
+namespace {
+
+// Where the chain of records that starts at `position` first leaves its 4 KiB block; 0 if it breaks off.
+uint64_t follow_to_block_end(const Ring& ring, uint64_t position, uint64_t end) {
+    const uint64_t block = position / kSlotsPerBlock;
+    while (position < end && position / kSlotsPerBlock == block) {
+        const uint64_t head = get(ring.slot(position)[0]);
+        if (word0_position(head) != (position & kPositionMask) || (head & (kBusy | kCommitted)) == 0) {
+            return 0;
+        }
+        position += word0_slots(head);
+    }
+    return position;
+}
+
+// Whether a record may start there although nothing leads to it: the side table must not know better.
+bool is_plausible_start(const Ring& ring, uint64_t position, uint64_t end) {
+    const auto entry_of = [&ring](uint64_t at) {
+        return get(ring.blocks[(at & (ring.size_slots - 1)) / kSlotsPerBlock]);
+    };
+    const uint64_t own = entry_of(position);
+    if (own / kSlotsPerBlock == position / kSlotsPerBlock && position < own) {
+        return false;  // in front of the first record of its block
+    }
+    const uint64_t next = follow_to_block_end(ring, position, end);
+    if (next == 0 || next >= end) {
+        return true;  // the chain proves nothing either way; word 0 names this very position
+    }
+    const uint64_t known = entry_of(next);
+    return known / kSlotsPerBlock != next / kSlotsPerBlock || known == next;
+}
+
+}  // namespace
+
+void Snapshot::read_ring(unsigned index, const Ring& ring) {
+    RingContents contents;
+    contents.index = index;
+    contents.group = header_.rings[index].group;
+    contents.ring_class = static_cast<RingClass>(header_.rings[index].ring_class);
+    contents.size_slots = ring.size_slots;
+    Ledger& ledger = contents.ledger;
+    const Control& control = *ring.control;
+    ledger.begun_records = get(control.records);
+    ledger.dropped_nesting = get(control.dropped_nesting);
+    ledger.dropped_lap = get(control.dropped_lap);
+    ledger.dropped_busy = get(control.dropped_busy);
+    ledger.abandoned_records = get(control.abandoned_records);
+    ledger.abandoned_slots = get(control.abandoned_slots);
+    ledger.open_depth = get(control.depth);
+    // acquire: the window is not older than the counters above. Each record proves itself by word 0, so
+    // the partner is the commit of each in write_record().
+    const uint64_t end = control.reserve.load(std::memory_order_acquire);
+    ledger.reserved_slots = end;
+    const uint64_t size = ring.size_slots;
+    uint64_t position = end > size ? end - size : 0;
+    // The window may begin inside a record whose first slot is gone already.
+    uint64_t partial_until = position == 0 ? 0 : position + kMaxSlots - 1;
+    ledger.overwritten_slots = position;
+    bool in_step = position == 0;  // a record is known to start at `position`
+
+    std::vector<uint64_t>& words = words_[index];
+    words.clear();
+    words.reserve(std::min<uint64_t>(end, size) * kWordsPerSlot);  // so that pointers into it stay
+    const auto lose = [&](uint64_t slots) {
+        ledger.lost_slots += slots;
+        if (!contents.lost.empty() && contents.lost.back().to == position) {
+            contents.lost.back().to += slots;
+        } else {
+            contents.lost.push_back({position, position + slots});
+        }
+    };
+    uint64_t newest = 0;
+    uint64_t buffer[kMaxRecordWords];
+    while (position < end) {
+        const ReadOutcome outcome = read_record<Atomics>(ring, position, buffer);
+        if (outcome.result == ReadResult::overwritten) {
+            // The writer is faster than we: go on where its window begins now.
+            // acquire: as for the first load; the partner is the same.
+            const uint64_t now_end = control.reserve.load(std::memory_order_acquire);
+            const uint64_t now_begin = now_end > size ? now_end - size : 0;
+            const uint64_t to = std::min(end, std::max(position + 1, now_begin));
+            ledger.overwritten_slots += to - position;
+            position = to;
+            partial_until = position + kMaxSlots - 1;
+            in_step = false;
+            continue;
+        }
+        const bool found = outcome.result != ReadResult::absent &&
+                           (in_step || is_plausible_start(ring, position, end));
+        if (!found || position + outcome.slots > end) {
+            if (position < partial_until && !in_step) {
+                ledger.overwritten_slots++;
+            } else {
+                lose(1);
+                in_step = false;
+                partial_until = 0;
+            }
+            position++;
+            continue;
+        }
+        in_step = true;
+        if (outcome.result == ReadResult::in_progress) {
+            ledger.in_progress_slots += outcome.slots;
+            ledger.in_progress_records++;
+            position += outcome.slots;
+            continue;
+        }
+        const size_t at = words.size();
+        words.insert(words.end(), buffer, buffer + outcome.slots * kWordsPerSlot);
+        newest = std::max(newest, buffer[1]);
+        contents.records.push_back({buffer[1], newest, words.data() + at});
+        ledger.decoded_slots += outcome.slots;
+        ledger.decoded_records++;
+        position += outcome.slots;
+    }
+    rings_.push_back(std::move(contents));
+}
+
+// ---- Snapshot
+
+namespace {
+
+// A file in private memory, each ring followed by a copy of its first page.
+class MemoryImage {
+public:
+    MemoryImage(std::span<const unsigned char> bytes, const FileHeader& header) : header_(header) {
+        const uint64_t page = header.page_bytes;
+        fixed_bytes_ = first_ring_offset(header);
+        words_.resize((header.file_bytes + header.ring_count * page) / 8 + 16);
+        // LiveState and Control want 128-byte alignment.
+        auto address = reinterpret_cast<uintptr_t>(words_.data());
+        base_ = reinterpret_cast<unsigned char*>(round_up(address, 128));
+        const auto copy = [&](uint64_t to, uint64_t offset, uint64_t count) {
+            if (offset < bytes.size()) {
+                std::memcpy(base_ + to, bytes.data() + offset, std::min(count, bytes.size() - offset));
+            }
+        };
+        copy(0, 0, fixed_bytes_);
+        for (unsigned i = 0; i < header.ring_count; i++) {
+            const uint64_t size = uint64_t{header.rings[i].size_slots} * kSlotBytes;
+            const uint64_t to = header.rings[i].offset + i * page;
+            copy(to, header.rings[i].offset, size);
+            std::memcpy(base_ + to + size, base_ + to, page);
+        }
+    }
+    const LiveState& live() const {
+        return *reinterpret_cast<const LiveState*>(base_ + header_.live_offset);
+    }
+    const Atomics::Word* dictionary() const {
+        return reinterpret_cast<const Atomics::Word*>(base_ + header_.dictionary_offset);
+    }
+    Ring ring(unsigned i) const {
+        Ring ring;
+        ring.words = reinterpret_cast<Atomics::Word*>(base_ + header_.rings[i].offset +
+                                                      uint64_t{i} * header_.page_bytes);
+        ring.blocks = reinterpret_cast<Atomics::Word*>(base_ + header_.rings[i].blocks_offset);
+        ring.control = reinterpret_cast<Control*>(base_ + header_.controls_offset) + i;
+        ring.size_slots = header_.rings[i].size_slots;
+        return ring;
+    }
+
+private:
+    const FileHeader& header_;
+    std::vector<uint64_t> words_;
+    unsigned char* base_ = nullptr;
+    uint64_t fixed_bytes_ = 0;
+};
+
+// If the control words of a ring are damaged, its records still tell how far it was written: returns
+// that position, or the one of the control word if nothing speaks against it. Only for rings at rest.
+uint64_t end_by_records(const Ring& ring) {
+    const uint64_t reserve = get(ring.control->reserve);
+    uint64_t end = 0;
+    for (uint64_t slot = 0; slot < ring.size_slots; slot++) {
+        const uint64_t head = get(ring.slot(slot)[0]);
+        const uint64_t position = word0_position(head);
+        const uint64_t next = position + word0_slots(head);
+        if (!word0_is_committed(head) || (position & (ring.size_slots - 1)) != slot || next <= end) {
+            continue;
+        }
+        // One word alone may be an argument that looks like a head: the record in front or behind must
+        // agree. `next == reserve` is agreement too.
+        const uint64_t after = get(ring.slot(next)[0]);
+        bool agrees = next == reserve || (word0_is_committed(after) && word0_position(after) == next);
+        for (unsigned back = 1; !agrees && back <= kMaxSlots && back <= position; back++) {
+            const uint64_t before = get(ring.slot(position - back)[0]);
+            agrees = word0_is_committed(before) && word0_position(before) == position - back &&
+                     word0_slots(before) == back;
+        }
+        end = agrees ? next : end;
+    }
+    // A few slots may be reserved behind the last committed record: open or abandoned ones.
+    const bool believable = reserve >= end && reserve - end <= ring.size_slots;
+    return believable ? reserve : end;
+}
+
+}  // namespace
+
+bool Snapshot::read_bytes(std::span<const unsigned char> bytes, std::string& error) {
+    *this = Snapshot();
+    const auto part = [&](uint64_t offset) {
+        return offset < bytes.size() ? bytes.subspan(offset) : std::span<const unsigned char>();
+    };
+    if (bytes.size() < 64) {
+        error = bytes.empty() ? "empty" : "too short for a recorder file";
+        return false;
+    }
+    if (!take_header(part(0), part(kHeaderBytes), bytes.size(), error)) {
+        return false;
+    }
+    // A header may promise more than there is: at most what is missing of one file is filled with zeros.
+    if (header_.file_bytes > bytes.size() * 64 + (uint64_t{64} << 20)) {
+        error = "cut off after " + std::to_string(bytes.size()) + " of " +
+                std::to_string(header_.file_bytes) + " bytes";
+        return false;
+    }
+    const MemoryImage image(bytes, header_);
+    read_live(image.live());
+    // All of it, whatever the counter says: entries prove themselves.
+    dictionary_.read(image.dictionary(), header_.dictionary_bytes);
+    words_.resize(header_.ring_count);
+    for (unsigned i = 0; i < header_.ring_count; i++) {
+        const Ring ring = image.ring(i);
+        const uint64_t end = end_by_records(ring);
+        const bool repaired = end != get(ring.control->reserve);
+        // relaxed: private memory.
+        ring.control->reserve.store(end, std::memory_order_relaxed);
+        read_ring(i, ring);
+        rings_.back().control_was_bad = repaired;
+    }
+    return true;
+}
+
+bool Snapshot::read_own(std::string& error) {
+    *this = Snapshot();
+    const Mapping* mapping = nullptr;
+    const FileHeader* header = nullptr;
+    if (!detail::own_recording(mapping, header)) {
+        error = "nothing is being recorded";
+        return false;
+    }
+    header_ = *header;
+    read_live(*mapping->live(header_));
+    dictionary_.read(reinterpret_cast<const Atomics::Word*>(mapping->at(header_.dictionary_offset)),
+                     dictionary_used_);
+    words_.resize(header_.ring_count);
+    for (unsigned i = 0; i < header_.ring_count; i++) {
+        read_ring(i, mapping->ring(header_, i));
+    }
+    return true;
+}
+
+bool Snapshot::read_file(const std::string& path, std::string& error) {
+    *this = Snapshot();
+    const auto fail = [&](const std::string& what) {
+        error = path + ": " + what;
+        return false;
+    };
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        return fail(std::strerror(errno));
+    }
+    struct Closer {
+        int fd;
+        ~Closer() { close(fd); }
+    } const closer{fd};
+    struct stat info {};
+    if (fstat(fd, &info) != 0) {
+        return fail(std::strerror(errno));
+    }
+    if (!S_ISREG(info.st_mode)) {
+        return fail("not a regular file");
+    }
+    const auto bytes = static_cast<uint64_t>(info.st_size);
+    const auto read_at = [fd](void* to, uint64_t count, uint64_t offset) {
+        auto* out = static_cast<unsigned char*>(to);
+        while (count > 0) {
+            const ssize_t got = pread(fd, out, count, static_cast<off_t>(offset));
+            if (got <= 0) {
+                if (got < 0 && errno == EINTR) {
+                    continue;
+                }
+                return got == 0;  // shorter than it was: the rest stays zero
+            }
+            out += got;
+            offset += static_cast<uint64_t>(got);
+            count -= static_cast<uint64_t>(got);
+        }
+        return true;
+    };
+    std::vector<unsigned char> head(std::min<uint64_t>(bytes, 2 * kHeaderBytes));
+    if (!read_at(head.data(), head.size(), 0)) {
+        return fail(std::strerror(errno));
+    }
+    const std::span<const unsigned char> all(head);
+    if (head.size() < 64) {
+        return fail(head.empty() ? "empty" : "too short for a recorder file");
+    }
+    std::string why;
+    if (!take_header(all, all.subspan(std::min<size_t>(all.size(), kHeaderBytes)), bytes, why)) {
+        return fail(why);
+    }
+    const bool is_alive = header_.process_id != 0 &&
+                          (kill(static_cast<pid_t>(header_.process_id), 0) == 0 || errno == EPERM);
+    if (is_alive && !is_truncated_ && header_.page_bytes % sysconf(_SC_PAGESIZE) == 0) {
+        // Perhaps being written: the words must be read in the protocol's order, so in place.
+        Mapping mapping;
+        why = mapping.map(fd, header_, false, false);
+        if (!why.empty()) {
+            return fail(why);
+        }
+        read_live(*mapping.live(header_));
+        dictionary_.read(reinterpret_cast<const Atomics::Word*>(mapping.at(header_.dictionary_offset)),
+                         dictionary_used_);
+        words_.resize(header_.ring_count);
+        for (unsigned i = 0; i < header_.ring_count; i++) {
+            read_ring(i, mapping.ring(header_, i));
+        }
+        return true;
+    }
+    std::vector<unsigned char> content(bytes);
+    if (!read_at(content.data(), bytes, 0)) {
+        return fail(std::strerror(errno));
+    }
+    if (!read_bytes(content, why)) {
+        return fail(why);
+    }
+    return true;
+}
+
+const Owner* Snapshot::owner_of(const RingContents& ring, uint64_t position) const {
+    const auto c = static_cast<unsigned>(ring.ring_class);
+    const Owner* last = nullptr;
+    for (const Owner& owner : owners_) {
+        if (owner.group == ring.group && owner.start_position[c] <= position) {
+            last = &owner;
+        }
+    }
+    return last;
+}
+
+int64_t Snapshot::since_start_ns(uint64_t ticks) const {
+    const auto distance = static_cast<int64_t>(ticks - header_.start.ticks);
+    // A damaged stamp may be anything; 100 years either way is enough.
+    const double limit = 3.2e18;
+    return static_cast<int64_t>(
+        std::clamp(static_cast<double>(distance) * ns_per_tick_, -limit, limit));
+}
+
+uint64_t Snapshot::wall_ns(uint64_t ticks) const {
+    return header_.start.wall_ns + static_cast<uint64_t>(since_start_ns(ticks));
+}
+
+Ledger Snapshot::totals() const {
+    Ledger sum;
+    for (const RingContents& ring : rings_) {
+        const Ledger& l = ring.ledger;
+        sum.reserved_slots += l.reserved_slots;
+        sum.decoded_slots += l.decoded_slots;
+        sum.overwritten_slots += l.overwritten_slots;
+        sum.in_progress_slots += l.in_progress_slots;
+        sum.lost_slots += l.lost_slots;
+        sum.begun_records += l.begun_records;
+        sum.decoded_records += l.decoded_records;
+        sum.in_progress_records += l.in_progress_records;
+        sum.dropped_nesting += l.dropped_nesting;
+        sum.dropped_lap += l.dropped_lap;
+        sum.dropped_busy += l.dropped_busy;
+        sum.abandoned_records += l.abandoned_records;
+        sum.abandoned_slots += l.abandoned_slots;
+        sum.open_depth += l.open_depth;
+    }
+    return sum;
+}
+
+}  // namespace minivm::recorder
