@@ -1,0 +1,653 @@
+// See hash.hpp.
+//
+// phash2 and phash are OTP's, bit for bit: both thread one 32-bit value through the term from left to
+// right, phash2 with Bob Jenkins' mix of 1996, phash with multiplications. The pairs of a map are
+// hashed each on its own and xor-ed, so that their order does not matter.
+// internal_hash follows no one: 64-bit multiplications folded (as wyhash does), and sums over pairs.
+#include "vm/term/hash.hpp"
+
+#include <cstring>
+#include <memory>
+
+#include "vm/code/export.hpp"
+#include "vm/heap/term_stack.hpp"
+#include "vm/term/atom_table.hpp"
+#include "vm/term/binary.hpp"
+#include "vm/term/map.hpp"
+
+namespace minivm {
+namespace {
+
+// Marks among the terms still to hash; no term is a catch.
+constexpr Term kMarkPair = make_catch(0);     // a pair of a map is complete
+constexpr Term kMarkMap = make_catch(1);      // a map is complete; below it its saved state
+constexpr Term kMarkTuple = make_catch(2);    // phash: a tuple is complete; below it its arity
+constexpr Term kMarkCdr = make_catch(3);      // phash: the tail of a list follows
+constexpr Term kMarkListEnd = make_catch(4);  // phash: a list is complete
+
+// State kept among terms: any 61-bit value as a small.
+Term saved(uint64_t v) { return make_small(static_cast<int64_t>(v)); }
+uint32_t saved32(Term t) { return static_cast<uint32_t>(small_value(t)); }
+
+bool is_byte(Term t) { return is_small(t) && t.raw <= make_small(255).raw; }
+
+// The bytes of a bit string and the bits after them, wherever it begins.
+class BitBytes {
+  public:
+    explicit BitBytes(Term t) {
+        const BitView v = bit_view(t);
+        size_ = v.size / 8;
+        extra_bits_ = static_cast<unsigned>(v.size % 8);
+        if (v.byte_aligned()) {
+            data_ = v.first_byte();
+            return;
+        }
+        const size_t bytes = size_ + (extra_bits_ != 0 ? 1 : 0);
+        copy_ = std::make_unique_for_overwrite<uint8_t[]>(bytes + 1);
+        copy_bits(v.bytes, v.offset, copy_.get(), 0, v.size);
+        data_ = copy_.get();
+    }
+    const uint8_t* data() const { return data_; }
+    size_t size() const { return size_; }
+    unsigned extra_bits() const { return extra_bits_; }
+    unsigned extra() const { return data_[size_] >> (8 - extra_bits_); }
+
+  private:
+    const uint8_t* data_;
+    size_t size_;
+    unsigned extra_bits_;
+    std::unique_ptr<uint8_t[]> copy_;
+};
+
+// Number of a pid, port or reference as the portable hashes see it.
+uint32_t pid_hash_number(Term t) {
+    return is_local_pid(t) ? pid_number(t) : static_cast<uint32_t>(boxed_ptr(t)[2].raw);
+}
+uint64_t port_hash_number(Term t) {
+    return is_local_port(t) ? imm_data(t) : boxed_ptr(t)[2].raw;
+}
+uint32_t ref_hash_number(Term t) {
+    return is_local_ref(t) ? static_cast<uint32_t>(ref_id(t).low)
+                           : static_cast<uint32_t>(boxed_ptr(t)[4].raw);
+}
+
+// +0.0 for both zeros.
+uint64_t float_hash_bits(Term t) {
+    const double d = float_value(t);
+    return d == 0 ? 0 : std::bit_cast<uint64_t>(d);
+}
+
+// ---- phash2 -------------------------------------------------------------------------------------
+
+void jenkins_mix(uint32_t& a, uint32_t& b, uint32_t& c) {
+    const auto round = [&](unsigned s1, unsigned s2, unsigned s3) {
+        a = (a - b - c) ^ (c >> s1);
+        b = (b - c - a) ^ (a << s2);
+        c = (c - a - b) ^ (b >> s3);
+    };
+    round(13, 8, 13);
+    round(12, 16, 5);
+    round(3, 10, 15);
+}
+
+constexpr uint32_t kGolden = 0x9E3779B9;
+// What tells the types apart: multiples of the golden ratio.
+constexpr uint32_t golden(uint32_t k) { return kGolden * k; }
+
+void mix_in(uint32_t& hash, uint32_t x, uint32_t y, uint32_t constant) {
+    uint32_t a = constant + x;
+    uint32_t b = constant + y;
+    jenkins_mix(a, b, hash);
+}
+
+uint32_t load32(const uint8_t* p) {
+    uint32_t v;
+    std::memcpy(&v, p, 4);
+    return v;
+}
+
+uint32_t block_hash(const uint8_t* bytes, size_t size, uint32_t initial) {
+    uint32_t a = kGolden;
+    uint32_t b = kGolden;
+    uint32_t c = initial;
+    size_t left = size;
+    for (; left >= 12; left -= 12, bytes += 12) {
+        a += load32(bytes);
+        b += load32(bytes + 4);
+        c += load32(bytes + 8);
+        jenkins_mix(a, b, c);
+    }
+    // The last words, zero filled; the lowest byte of c has the length instead.
+    uint8_t rest[12] = {};
+    std::memcpy(rest, bytes, left);
+    a += load32(rest);
+    b += load32(rest + 4);
+    c += static_cast<uint32_t>(size) + (load32(rest + 8) << 8);
+    jenkins_mix(a, b, c);
+    return c;
+}
+
+// A small that fits 28 bits; larger ones hash as if they were big.
+void mix_small(uint32_t& hash, int64_t v) {
+    if (v >= -(int64_t{1} << 27) && v < (int64_t{1} << 27)) {
+        if (v < 0) {
+            mix_in(hash, static_cast<uint32_t>(-v), 0, golden(1));
+        }
+        mix_in(hash, static_cast<uint32_t>(v), 0, golden(1));
+        return;
+    }
+    const uint64_t magnitude = v < 0 ? -static_cast<uint64_t>(v) : static_cast<uint64_t>(v);
+    mix_in(hash, static_cast<uint32_t>(magnitude), static_cast<uint32_t>(magnitude >> 32),
+           golden(v < 0 ? 10 : 11));
+}
+
+}  // namespace
+
+uint32_t phash2(Term term) {
+    if (is_atom(term)) {
+        return atom_table::hash_value(term);
+    }
+    TermStack todo;
+    uint32_t hash = 0;
+    uint32_t pairs = 0;  // xor of the hashes of the pairs of the innermost map
+    for (;;) {
+        if (is_cons(term)) {
+            // Bytes are taken four at a time, what remains of them when another term comes as well.
+            uint32_t packed = 0;
+            unsigned count = 0;
+            while (is_cons(term) && is_byte(head(term))) {
+                packed = (packed << 8) + static_cast<uint32_t>(small_value(head(term)));
+                if (++count == 4) {
+                    mix_in(hash, packed, 0, golden(4));
+                    packed = count = 0;
+                }
+                term = tail(term);
+            }
+            if (count > 0) {
+                mix_in(hash, packed, 0, golden(4));
+            }
+            if (is_cons(term)) {
+                todo.push(tail(term));
+                term = head(term);
+            }
+            continue;
+        }
+        if (is_boxed(term)) {
+            switch (kind_of(term)) {
+                case Kind::tuple: {
+                    const size_t n = tuple_arity(term);
+                    mix_in(hash, static_cast<uint32_t>(n), 0, golden(9));
+                    for (size_t i = n; i-- > 0;) {
+                        todo.push(tuple_element(term, i));
+                    }
+                    break;
+                }
+                case Kind::flat_map:
+                case Kind::hash_map: {
+                    const size_t n = map_size(term);
+                    mix_in(hash, static_cast<uint32_t>(n), 0, golden(16));
+                    if (n == 0) {
+                        break;
+                    }
+                    todo.push(saved(pairs));
+                    todo.push(saved(hash));
+                    todo.push(kMarkMap);
+                    hash = 0;
+                    pairs = 0;
+                    map::Iterator it(term);
+                    for (Term key, value; it.next(&key, &value);) {
+                        todo.push(kMarkPair);
+                        todo.push(value);
+                        todo.push(key);
+                    }
+                    break;
+                }
+                case Kind::export_fun: {
+                    const Export* e = export_fun_entry(term);
+                    mix_in(hash, e->arity, atom_table::hash_value(e->module), golden(1));
+                    mix_in(hash, atom_table::hash_value(e->function), 0, golden(14));
+                    break;
+                }
+                case Kind::fun: {
+                    const FunEntry* e = fun_entry(term);
+                    const size_t n = fun_free_count(term);
+                    mix_in(hash, static_cast<uint32_t>(n), atom_table::hash_value(e->module),
+                           golden(1));
+                    mix_in(hash, e->index, e->old_uniq, golden(1));
+                    for (size_t i = n; i-- > 0;) {
+                        todo.push(fun_free_variables(term)[i]);
+                    }
+                    break;
+                }
+                case Kind::heap_bits:
+                case Kind::sub_bits: {
+                    const BitBytes bits(term);
+                    const uint32_t initial = golden(13) + hash;
+                    if (bits.size() == 0 && bits.extra_bits() == 0) {
+                        hash = initial;
+                        break;
+                    }
+                    hash = block_hash(bits.data(), bits.size(), initial);
+                    if (bits.extra_bits() > 0) {
+                        mix_in(hash, bits.extra_bits(), bits.extra(), golden(15));
+                    }
+                    break;
+                }
+                case Kind::pos_big:
+                case Kind::neg_big: {
+                    const uint32_t constant = golden(big_is_negative(term) ? 10 : 11);
+                    for (size_t i = 0; i < big_limbs(term); ++i) {
+                        const Word limb = big_digits(term)[i];
+                        mix_in(hash, static_cast<uint32_t>(limb), static_cast<uint32_t>(limb >> 32),
+                               constant);
+                    }
+                    break;
+                }
+                case Kind::ref:
+                case Kind::magic_ref:
+                case Kind::ext_ref:
+                    mix_in(hash, ref_hash_number(term), 0, golden(7));
+                    break;
+                case Kind::ext_pid:
+                    mix_in(hash, pid_hash_number(term), 0, golden(5));
+                    break;
+                case Kind::ext_port:
+                    mix_in(hash, static_cast<uint32_t>(port_hash_number(term)),
+                           static_cast<uint32_t>(port_hash_number(term) >> 32), golden(6));
+                    break;
+                case Kind::float64: {
+                    const uint64_t bits = float_hash_bits(term);
+                    mix_in(hash, static_cast<uint32_t>(bits >> 32), static_cast<uint32_t>(bits),
+                           golden(12));
+                    break;
+                }
+                case Kind::bin_ref:
+                case Kind::match_context:
+                case Kind::map_node:
+                case Kind::map_collision:
+                    MINIVM_CHECK(false);  // no terms of their own
+            }
+        } else if (is_small(term)) {
+            mix_small(hash, small_value(term));
+        } else if (is_imm_float(term)) {
+            const uint64_t bits = float_hash_bits(term);
+            mix_in(hash, static_cast<uint32_t>(bits >> 32), static_cast<uint32_t>(bits), golden(12));
+        } else if (is_atom(term)) {
+            const uint32_t value = atom_table::hash_value(term);
+            if (hash == 0) {
+                hash = value;
+            } else {
+                mix_in(hash, value, 0, golden(3));
+            }
+        } else if (is_nil(term)) {
+            if (hash == 0) {
+                hash = 3468870702u;
+            } else {
+                constexpr uint32_t kNilTag = 2;
+                mix_in(hash, kNilTag, 0, golden(2));
+            }
+        } else if (is_local_pid(term)) {
+            mix_in(hash, pid_hash_number(term), 0, golden(5));
+        } else {
+            MINIVM_CHECK(is_local_port(term));
+            mix_in(hash, static_cast<uint32_t>(port_hash_number(term)),
+                   static_cast<uint32_t>(port_hash_number(term) >> 32), golden(6));
+        }
+        for (;;) {
+            if (todo.empty()) {
+                return hash;
+            }
+            term = todo.pop();
+            if (term == kMarkPair) {
+                pairs ^= hash;
+                hash = 0;
+            } else if (term == kMarkMap) {
+                hash = saved32(todo.pop());
+                mix_in(hash, pairs, 0, golden(19));
+                pairs = saved32(todo.pop());
+            } else {
+                break;
+            }
+        }
+    }
+}
+
+// ---- phash --------------------------------------------------------------------------------------
+
+namespace {
+
+// Primes just above 2^28, as OTP numbers them.
+constexpr uint32_t kPrime1 = 268440163;
+constexpr uint32_t kPrime2 = 268439161;
+constexpr uint32_t kPrime3 = 268435459;
+constexpr uint32_t kPrime4 = 268436141;
+constexpr uint32_t kPrime5 = 268438633;
+constexpr uint32_t kPrime6 = 268437017;
+constexpr uint32_t kPrime8 = 268437511;
+constexpr uint32_t kPrime9 = 268439627;
+constexpr uint32_t kPrime10 = 268440479;
+constexpr uint32_t kPrime11 = 268440577;
+constexpr uint32_t kPrime12 = 268440581;
+constexpr uint32_t kPrime13 = 268440593;
+constexpr uint32_t kPrime14 = 268440611;
+
+uint32_t step_bytes(uint32_t hash, uint64_t value, int bytes, uint32_t prime) {
+    for (; bytes > 0; --bytes, value >>= 8) {
+        hash = hash * prime + (value & 0xFF);
+    }
+    return hash;
+}
+
+// The magnitude's bytes, a multiple of four of them, least significant first.
+uint32_t step_limb(uint32_t hash, uint64_t limb, bool last) {
+    return step_bytes(hash, limb, last && (limb >> 32) == 0 ? 4 : 8, kPrime2);
+}
+
+}  // namespace
+
+uint32_t phash(Term term) {
+    TermStack todo;
+    uint32_t hash = 0;
+    for (;;) {
+        if (is_cons(term)) {
+            while (is_byte(head(term))) {
+                hash = hash * kPrime2 + static_cast<uint32_t>(small_value(head(term)));
+                if (!is_cons(tail(term))) {
+                    break;
+                }
+                term = tail(term);
+            }
+            if (is_byte(head(term))) {  // the last cell
+                todo.push(kMarkListEnd);
+                term = tail(term);
+            } else {
+                todo.push(tail(term));
+                todo.push(kMarkCdr);
+                term = head(term);
+            }
+            continue;
+        }
+        if (is_boxed(term)) {
+            switch (kind_of(term)) {
+                case Kind::tuple: {
+                    const size_t n = tuple_arity(term);
+                    todo.push(saved(n));
+                    todo.push(kMarkTuple);
+                    for (size_t i = n; i-- > 0;) {
+                        todo.push(tuple_element(term, i));
+                    }
+                    break;
+                }
+                case Kind::flat_map:
+                case Kind::hash_map:
+                    hash = hash * kPrime13 + kPrime14 + phash2(term);
+                    break;
+                case Kind::export_fun: {
+                    const Export* e = export_fun_entry(term);
+                    hash = hash * kPrime11 + e->arity;
+                    hash = hash * kPrime1 + atom_table::hash_value(e->module);
+                    hash = hash * kPrime1 + atom_table::hash_value(e->function);
+                    break;
+                }
+                case Kind::fun: {
+                    const FunEntry* e = fun_entry(term);
+                    const size_t n = fun_free_count(term);
+                    hash = hash * kPrime10 + static_cast<uint32_t>(n);
+                    hash = hash * kPrime1 + atom_table::hash_value(e->module);
+                    hash = hash * kPrime2 + e->index;
+                    hash = hash * kPrime2 + e->old_uniq;
+                    for (size_t i = n; i-- > 0;) {
+                        todo.push(fun_free_variables(term)[i]);
+                    }
+                    break;
+                }
+                case Kind::heap_bits:
+                case Kind::sub_bits: {
+                    const BitBytes bits(term);
+                    for (size_t i = 0; i < bits.size(); ++i) {
+                        hash = hash * kPrime1 + bits.data()[i];
+                    }
+                    if (bits.extra_bits() > 0) {
+                        hash = (hash * kPrime1 + bits.extra()) * kPrime12 + bits.extra_bits();
+                    }
+                    hash = hash * kPrime4 + static_cast<uint32_t>(bits.size());
+                    break;
+                }
+                case Kind::pos_big:
+                case Kind::neg_big: {
+                    const size_t n = big_limbs(term);
+                    for (size_t i = 0; i < n; ++i) {
+                        hash = step_limb(hash, big_digits(term)[i], i + 1 == n);
+                    }
+                    hash *= big_is_negative(term) ? kPrime4 : kPrime3;
+                    break;
+                }
+                case Kind::ref:
+                case Kind::magic_ref:
+                case Kind::ext_ref:
+                    hash = step_bytes(hash, ref_hash_number(term), 4, kPrime9) * kPrime10;
+                    break;
+                case Kind::ext_pid:
+                    hash = step_bytes(hash, pid_hash_number(term), 4, kPrime5) * kPrime6;
+                    break;
+                case Kind::ext_port:
+                    hash = step_bytes(hash, port_hash_number(term), 4, kPrime9) * kPrime10;
+                    break;
+                case Kind::float64: {
+                    const uint64_t bits = float_hash_bits(term);
+                    hash = hash * kPrime6 + static_cast<uint32_t>(bits ^ (bits >> 32));
+                    break;
+                }
+                case Kind::bin_ref:
+                case Kind::match_context:
+                case Kind::map_node:
+                case Kind::map_collision:
+                    MINIVM_CHECK(false);  // no terms of their own
+            }
+        } else if (is_small(term)) {
+            const int64_t v = small_value(term);
+            hash = step_limb(hash, v < 0 ? -static_cast<uint64_t>(v) : static_cast<uint64_t>(v), true);
+            hash *= v < 0 ? kPrime4 : kPrime3;
+        } else if (is_imm_float(term)) {
+            const uint64_t bits = float_hash_bits(term);
+            hash = hash * kPrime6 + static_cast<uint32_t>(bits ^ (bits >> 32));
+        } else if (is_atom(term)) {
+            hash = hash * kPrime1 + atom_table::hash_value(term);
+        } else if (is_nil(term)) {
+            hash = hash * kPrime3 + 1;
+        } else if (is_local_pid(term)) {
+            hash = step_bytes(hash, pid_hash_number(term), 4, kPrime5) * kPrime6;
+        } else {
+            MINIVM_CHECK(is_local_port(term));
+            hash = step_bytes(hash, port_hash_number(term), 4, kPrime9) * kPrime10;
+        }
+        for (;;) {
+            if (todo.empty()) {
+                return hash;
+            }
+            term = todo.pop();
+            if (term == kMarkListEnd) {
+                hash *= kPrime8;
+            } else if (term == kMarkTuple) {
+                hash = hash * kPrime9 + static_cast<uint32_t>(small_value(todo.pop()));
+            } else if (term == kMarkCdr) {
+                term = todo.pop();
+                if (!is_cons(term)) {
+                    todo.push(kMarkListEnd);
+                }
+                break;
+            } else {
+                break;
+            }
+        }
+    }
+}
+
+// ---- internal -----------------------------------------------------------------------------------
+
+namespace {
+
+uint64_t fold(uint64_t a, uint64_t b) {
+    const auto product = static_cast<unsigned __int128>(a) * b;
+    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+constexpr uint64_t kSecret1 = 0xA0761D6478BD642F;
+constexpr uint64_t kSecret2 = 0xE7037ED1A0B428DB;
+constexpr uint64_t kSecret3 = 0x8EBC6AF09C88C6E3;
+
+void stir(uint64_t& hash, uint64_t word) { hash = fold(hash ^ kSecret1, word ^ kSecret2); }
+
+uint32_t finish(uint64_t hash) {
+    hash = fold(hash ^ kSecret3, kSecret1);
+    return static_cast<uint32_t>(hash ^ (hash >> 32));
+}
+
+void stir_bytes(uint64_t& hash, const uint8_t* bytes, size_t size) {
+    for (; size >= 8; size -= 8, bytes += 8) {
+        uint64_t word;
+        std::memcpy(&word, bytes, 8);
+        stir(hash, word);
+    }
+    if (size > 0) {
+        uint64_t word = 0;
+        std::memcpy(&word, bytes, size);
+        stir(hash, word);
+    }
+}
+
+// Tells the types apart; immediates are stirred in as they are and end in other bits.
+uint64_t type_word(Kind kind, uint64_t size) { return make_header(kind, size); }
+
+}  // namespace
+
+uint32_t internal_hash(Term term, uint32_t salt) {
+    uint64_t hash = salt * kSecret3 ^ kSecret1;
+    if (MINIVM_LIKELY(is_immediate(term))) {
+        stir(hash, term.raw);
+        return finish(hash);
+    }
+    TermStack todo;
+    uint64_t pairs = 0;  // sum of the hashes of the pairs of the innermost map
+    // 64-bit state among terms takes two smalls.
+    const auto push64 = [&](uint64_t v) {
+        todo.push(saved(v >> 32));
+        todo.push(saved(v & 0xFFFFFFFF));
+    };
+    const auto pop64 = [&] {
+        const uint64_t low = saved32(todo.pop());
+        return static_cast<uint64_t>(saved32(todo.pop())) << 32 | low;
+    };
+    for (;;) {
+        if (is_cons(term)) {
+            stir(hash, kTagCons);
+            todo.push(tail(term));
+            term = head(term);
+            continue;
+        }
+        if (!is_boxed(term)) {
+            stir(hash, term.raw);
+        } else {
+            const Term* p = boxed_ptr(term);
+            const Kind kind = kind_of(term);
+            switch (kind) {
+                case Kind::tuple:
+                    stir(hash, p[0].raw);
+                    for (size_t i = tuple_arity(term); i-- > 0;) {
+                        todo.push(tuple_element(term, i));
+                    }
+                    break;
+                case Kind::flat_map:
+                case Kind::hash_map: {
+                    stir(hash, type_word(Kind::flat_map, map_size(term)));
+                    push64(pairs);
+                    push64(hash);
+                    todo.push(kMarkMap);
+                    hash = salt * kSecret3 ^ kSecret2;
+                    pairs = 0;
+                    map::Iterator it(term);
+                    for (Term key, value; it.next(&key, &value);) {
+                        todo.push(kMarkPair);
+                        todo.push(value);
+                        todo.push(key);
+                    }
+                    break;
+                }
+                case Kind::export_fun:
+                    stir(hash, p[0].raw);
+                    stir(hash, p[1].raw);  // entries never move
+                    break;
+                case Kind::fun:
+                    stir(hash, p[0].raw);
+                    stir(hash, p[1].raw);
+                    for (size_t i = fun_free_count(term); i-- > 0;) {
+                        todo.push(fun_free_variables(term)[i]);
+                    }
+                    break;
+                case Kind::heap_bits:
+                case Kind::sub_bits: {
+                    const BitBytes bits(term);
+                    stir(hash, type_word(Kind::heap_bits, bitstring_bits(term)));
+                    stir_bytes(hash, bits.data(), bits.size());
+                    if (bits.extra_bits() > 0) {
+                        stir(hash, bits.extra());
+                    }
+                    break;
+                }
+                case Kind::ref:
+                case Kind::magic_ref:
+                    stir(hash, type_word(Kind::ref, 0));
+                    stir(hash, ref_id(term).low);
+                    stir(hash, ref_id(term).high);
+                    break;
+                case Kind::ext_ref: {
+                    // Missing words are zeros: trailing ones must not count.
+                    const auto* words = reinterpret_cast<const uint32_t*>(p + 4);
+                    size_t n = p[3].raw;
+                    while (n > 0 && words[n - 1] == 0) {
+                        --n;
+                    }
+                    stir(hash, type_word(Kind::ext_ref, 0));
+                    stir(hash, p[1].raw);
+                    stir(hash, p[2].raw);
+                    for (size_t i = 0; i < n; ++i) {
+                        stir(hash, words[i]);
+                    }
+                    break;
+                }
+                case Kind::pos_big:
+                case Kind::neg_big:
+                case Kind::float64:
+                case Kind::ext_pid:
+                case Kind::ext_port:
+                    for (size_t i = 0; i <= header_arity(p[0].raw); ++i) {
+                        stir(hash, p[i].raw);
+                    }
+                    break;
+                case Kind::bin_ref:
+                case Kind::match_context:
+                case Kind::map_node:
+                case Kind::map_collision:
+                    MINIVM_CHECK(false);  // no terms of their own
+            }
+        }
+        for (;;) {
+            if (todo.empty()) {
+                return finish(hash);
+            }
+            term = todo.pop();
+            if (term == kMarkPair) {
+                pairs += fold(hash ^ kSecret1, kSecret3);
+                hash = salt * kSecret3 ^ kSecret2;
+            } else if (term == kMarkMap) {
+                hash = pop64();
+                stir(hash, pairs);
+                pairs = pop64();
+            } else {
+                break;
+            }
+        }
+    }
+}
+
+}  // namespace minivm
