@@ -190,7 +190,7 @@ Term append_bits(Heap& h, Term bitstring, uint64_t extra, uint8_t** bytes, uint6
 }
 
 Term new_appendable(Heap& h, uint64_t capacity_bytes) {
-    RefBinary* b = RefBinary::create(std::max<uint64_t>(capacity_bytes, kMinAppendableBytes));
+    RefBinary* b = RefBinary::create(capacity_bytes);
     b->append_end.store(0, std::memory_order_relaxed);
     return put_sub_bits(h, make_bin_ref(h, b), 0, 0);
 }

@@ -1,0 +1,809 @@
+#include "vm/semantics/binary.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <memory>
+
+#include "vm/bif/bif.hpp"
+#include "vm/term/bignum.hpp"
+#include "vm/term/compare.hpp"
+#include "vm/term/map.hpp"
+
+namespace minivm {
+
+// ---- characters ---------------------------------------------------------------------------------------
+
+unsigned utf8_encode(uint32_t c, uint8_t* out) {
+    const auto tail = [](uint32_t bits) { return static_cast<uint8_t>(0x80 | (bits & 0x3F)); };
+    if (c < 0x80) {
+        out[0] = static_cast<uint8_t>(c);
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = static_cast<uint8_t>(0xC0 | c >> 6);
+        out[1] = tail(c);
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = static_cast<uint8_t>(0xE0 | c >> 12);
+        out[1] = tail(c >> 6);
+        out[2] = tail(c);
+        return 3;
+    }
+    out[0] = static_cast<uint8_t>(0xF0 | c >> 18);
+    out[1] = tail(c >> 12);
+    out[2] = tail(c >> 6);
+    out[3] = tail(c);
+    return 4;
+}
+
+unsigned utf8_decode(const uint8_t* p, size_t n, uint32_t* c, bool* more) {
+    *more = false;
+    const uint8_t lead = p[0];
+    if (lead < 0x80) {
+        *c = lead;
+        return 1;
+    }
+    if (lead < 0xC2 || lead > 0xF4) {
+        return 0;
+    }
+    const unsigned length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    uint32_t v = lead & (0x7Fu >> length);
+    for (unsigned i = 1; i < length; i++) {
+        if (i == n) {
+            *more = true;
+            return 0;
+        }
+        if ((p[i] & 0xC0) != 0x80) {
+            return 0;
+        }
+        // The second byte decides about overlong forms, surrogates and what is above the last character.
+        if (i == 1 && ((lead == 0xE0 && p[1] < 0xA0) || (lead == 0xED && p[1] > 0x9F) ||
+                       (lead == 0xF0 && p[1] < 0x90) || (lead == 0xF4 && p[1] > 0x8F))) {
+            return 0;
+        }
+        v = v << 6 | (p[i] & 0x3F);
+    }
+    *c = v;
+    return length;
+}
+
+namespace {
+
+// ---- numbers <-> bits ---------------------------------------------------------------------------------
+
+double half_to_double(uint16_t h, bool* finite) {
+    const int exponent = h >> 10 & 0x1F;
+    const int fraction = h & 0x3FF;
+    *finite = exponent != 31;
+    const double magnitude =
+        exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+    return (h & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+// To nearest, ties to even.
+uint16_t float_to_half(float f) {
+    uint32_t b = std::bit_cast<uint32_t>(f);
+    const uint16_t sign = static_cast<uint16_t>(b >> 16 & 0x8000);
+    b &= 0x7FFFFFFF;
+    if (b >= 0x47800000) {  // 65536.0
+        return sign | 0x7C00;
+    }
+    if (b < 0x38800000) {  // 2^-14: denormal. The last bit of a float at 0.5 is worth 2^-24.
+        const float shifted = std::bit_cast<float>(b) + 0.5f;
+        return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3F000000));
+    }
+    b += (static_cast<uint32_t>(15 - 127) << 23) + 0xFFF + (b >> 13 & 1);
+    return static_cast<uint16_t>(sign | b >> 13);
+}
+
+// Reverses the order of n whole bytes.
+uint64_t swap_bytes(uint64_t v, unsigned n) { return __builtin_bswap64(v) >> (64 - 8 * n); }
+
+// Scratch bytes: on the stack unless there are many.
+class Scratch {
+  public:
+    explicit Scratch(size_t n) {
+        if (n > sizeof(inline_)) {
+            heap_.reset(new uint8_t[n]);
+        }
+    }
+    uint8_t* data() { return heap_ != nullptr ? heap_.get() : inline_; }
+
+  private:
+    uint8_t inline_[256];
+    std::unique_ptr<uint8_t[]> heap_;
+};
+
+// The bits are the magnitude's two's complement: negates it in place.
+void negate(uint8_t* little, size_t n) {
+    unsigned carry = 1;
+    for (size_t i = 0; i < n; i++) {
+        carry += static_cast<uint8_t>(~little[i]);
+        little[i] = static_cast<uint8_t>(carry);
+        carry >>= 8;
+    }
+}
+
+}  // namespace
+
+namespace semantics {
+
+// ---- matching -------------------------------------------------------------------------------------------
+
+Term bs_read_integer(Process& p, const uint8_t* bytes, uint64_t position, uint64_t bits,
+                     uint32_t flags) {
+    if (bits == 0) {
+        return make_small(0);
+    }
+    const bool little = bs_is_little(flags);
+    const uint64_t whole = bits >> 3;
+    const unsigned rest = bits & 7;
+    if (bits <= 64) {
+        const unsigned n = static_cast<unsigned>(bits);
+        uint64_t v;
+        if (!little || n <= 8) {
+            v = load_bits(bytes, position, n);
+        } else {
+            // Whole bytes, least significant first; then the bits above them.
+            v = swap_bytes(load_bits(bytes, position, n - rest), static_cast<unsigned>(whole));
+            if (rest != 0) {
+                v |= load_bits(bytes, position + 8 * whole, rest) << 8 * whole;
+            }
+        }
+        if (!bs_is_signed(flags)) {
+            return make_unsigned(p.heap, v);
+        }
+        const unsigned unused = 64 - n;
+        return make_integer(p.heap, static_cast<int64_t>(v << unused) >> unused);
+    }
+    const size_t size = whole + (rest != 0);
+    Scratch scratch(size);
+    uint8_t* digits = scratch.data();
+    if (little) {
+        copy_bits(bytes, position, digits, 0, 8 * whole);
+        if (rest != 0) {
+            digits[whole] = static_cast<uint8_t>(load_bits(bytes, position + 8 * whole, rest));
+        }
+    } else {
+        copy_bits(bytes, position + rest, digits, 0, 8 * whole);
+        std::reverse(digits, digits + whole);
+        if (rest != 0) {
+            digits[whole] = static_cast<uint8_t>(load_bits(bytes, position, rest));
+        }
+    }
+    const unsigned top = rest != 0 ? rest : 8;
+    const bool negative = bs_is_signed(flags) && (digits[size - 1] >> (top - 1) & 1) != 0;
+    if (negative) {
+        digits[size - 1] |= static_cast<uint8_t>(0xFF << top);
+        negate(digits, size);
+    }
+    return bignum::from_magnitude(p.heap, negative, digits, size);
+}
+
+Term bs_get_float(Process& p, Term ctx, Term size, uint32_t unit, uint32_t flags) {
+    MatchContext* m = match_context(ctx);
+    uint64_t bits;
+    if (!bs_field_bits(size, unit, &bits) || bits > m->left()) {
+        return kNonValue;
+    }
+    double d = 0.0;  // of no bits
+    if (bits != 0) {
+        if (bits != 16 && bits != 32 && bits != 64) {
+            return kNonValue;
+        }
+        const unsigned n = static_cast<unsigned>(bits);
+        uint64_t v = load_bits(storage_bytes(m->orig), m->position, n);
+        if (bs_is_little(flags)) {
+            v = swap_bytes(v, n / 8);
+        }
+        bool finite = true;
+        if (n == 16) {
+            d = half_to_double(static_cast<uint16_t>(v), &finite);
+        } else {
+            d = n == 32 ? std::bit_cast<float>(static_cast<uint32_t>(v)) : std::bit_cast<double>(v);
+            finite = std::isfinite(d);
+        }
+        if (!finite) {
+            return kNonValue;
+        }
+    }
+    m->position += bits;
+    return make_float(p.heap, d);
+}
+
+bool bs_match_string(Term ctx, uint64_t bits, const uint8_t* string) {
+    MatchContext* m = match_context(ctx);
+    if (bits > m->left() ||
+        compare_bits({storage_bytes(m->orig), m->position, bits}, {string, 0, bits}) != 0) {
+        return false;
+    }
+    m->position += bits;
+    return true;
+}
+
+Term bs_context_to_binary(Process& p, Term t) {
+    if (!is_match_context(t)) {
+        return t;
+    }
+    const MatchContext* m = match_context(t);
+    return part_of_storage(p.heap, m->orig, m->first, m->end - m->first);
+}
+
+Term bs_get_utf8(Term ctx) {
+    MatchContext* m = match_context(ctx);
+    const uint64_t left = m->left() >> 3;
+    if (left == 0) {
+        return kNonValue;
+    }
+    const uint8_t* bytes = storage_bytes(m->orig);
+    const unsigned n = static_cast<unsigned>(std::min<uint64_t>(left, 4));
+    uint8_t copy[4];
+    const uint8_t* at = bytes + (m->position >> 3);
+    if ((m->position & 7) != 0) {
+        copy_bits(bytes, m->position, copy, 0, 8 * n);
+        at = copy;
+    }
+    uint32_t c;
+    bool more;
+    const unsigned length = utf8_decode(at, n, &c, &more);
+    if (length == 0) {
+        return kNonValue;
+    }
+    m->position += 8 * length;
+    return make_small(c);
+}
+
+Term bs_get_utf16(Term ctx, uint32_t flags) {
+    MatchContext* m = match_context(ctx);
+    const uint8_t* bytes = storage_bytes(m->orig);
+    const auto unit_at = [&](uint64_t bit) {
+        const uint64_t v = load_bits(bytes, bit, 16);
+        return static_cast<uint32_t>(bs_is_little(flags) ? swap_bytes(v, 2) : v);
+    };
+    if (m->left() < 16) {
+        return kNonValue;
+    }
+    const uint32_t first = unit_at(m->position);
+    if (first < 0xD800 || first > 0xDFFF) {
+        m->position += 16;
+        return make_small(first);
+    }
+    if (first > 0xDBFF || m->left() < 32) {
+        return kNonValue;
+    }
+    const uint32_t second = unit_at(m->position + 16);
+    if (second < 0xDC00 || second > 0xDFFF) {
+        return kNonValue;
+    }
+    m->position += 32;
+    return make_small(0x10000 + ((first & 0x3FF) << 10) + (second & 0x3FF));
+}
+
+Term bs_get_utf32(Term ctx, uint32_t flags) {
+    MatchContext* m = match_context(ctx);
+    if (m->left() < 32) {
+        return kNonValue;
+    }
+    uint64_t v = load_bits(storage_bytes(m->orig), m->position, 32);
+    if (bs_is_little(flags)) {
+        v = swap_bytes(v, 4);
+    }
+    if (!is_unicode(v)) {
+        return kNonValue;
+    }
+    m->position += 32;
+    return make_small(static_cast<int64_t>(v));
+}
+
+bool bs_match_equal(Process& p, Term ctx, uint64_t bits, Term value) {
+    MatchContext* m = match_context(ctx);
+    if (bits > m->left()) {
+        return false;
+    }
+    if (bits <= 64 && is_small(value)) {
+        const unsigned n = static_cast<unsigned>(bits);
+        if (load_bits(storage_bytes(m->orig), m->position, n) !=
+            static_cast<uint64_t>(small_value(value))) {
+            return false;
+        }
+        m->position += bits;
+        return true;
+    }
+    const Term got = bs_read_integer(p, storage_bytes(m->orig), m->position, bits, 0);
+    if (!is_value(got) || !exact_equal(got, value)) {
+        return false;
+    }
+    m->position += bits;
+    return true;
+}
+
+// ---- construction: errors -------------------------------------------------------------------------------
+
+namespace {
+
+// Larger than any memory; OTP ends when it cannot allocate, we refuse before.
+constexpr uint64_t kMaxBits = uint64_t{1} << 40;
+
+const char* type_name(BinSegment::Type type) {
+    switch (type) {
+    case BinSegment::Type::integer:
+        return "integer";
+    case BinSegment::Type::float_:
+        return "float";
+    case BinSegment::Type::utf8:
+        return "utf8";
+    case BinSegment::Type::utf16:
+        return "utf16";
+    case BinSegment::Type::utf32:
+        return "utf32";
+    default:
+        return "binary";
+    }
+}
+
+// Raises `reason` by code, with what erl_erts_errors:format_bs_fail/2 needs for a sentence. The legacy
+// instructions have no segment to name.
+Term bs_fail(Process& p, Term reason, const BinSegment* s, const char* what, Term value) {
+    error(p, reason);
+    if (s != nullptr) {
+        const Term cause =
+            make_tuple(p.heap, make_small(s->number), atom_table::intern(type_name(s->type)),
+                       atom_table::intern(what), value);
+        Term keys[3] = {atoms::cause, atoms::function, atoms::module};
+        Term values[3] = {cause, atom_table::intern("format_bs_fail"), atoms::erl_erts_errors};
+        p.exception.error_info = map::from_pairs(p.heap, keys, values, 3);
+    }
+    return kNonValue;
+}
+
+// Size * Unit; false: raised.
+bool construction_bits(Process& p, const BinSegment* s, Term size, uint32_t unit, uint64_t* bits) {
+    if (is_small(size) && small_value(size) >= 0) {
+        if (__builtin_mul_overflow(static_cast<uint64_t>(small_value(size)), unit, bits) ||
+            *bits > kMaxBits) {
+            bs_fail(p, atoms::system_limit, s, "size", size);
+            return false;
+        }
+        return true;
+    }
+    const bool large = is_big(size) && !big_is_negative(size);
+    bs_fail(p, large ? atoms::system_limit : atoms::badarg, s, "size", size);
+    return false;
+}
+
+bool is_character(Term t) {
+    return is_small(t) && is_unicode(static_cast<uint64_t>(small_value(t)));
+}
+
+// The number as a double; an integer too large for one is none.
+bool to_double(Term t, double* d) {
+    if (is_small(t)) {
+        *d = static_cast<double>(small_value(t));
+        return true;
+    }
+    if (is_float(t)) {
+        *d = float_value(t);
+        return true;
+    }
+    return is_big(t) && bignum::to_double(t, d) && std::isfinite(*d);
+}
+
+// ---- construction: writing --------------------------------------------------------------------------------
+
+struct BitWriter {
+    uint8_t* bytes;
+    uint64_t position;
+
+    void put_bits(uint64_t v, unsigned n) {  // the low n
+        if (n == 0) {
+            return;
+        }
+        const uint64_t big = __builtin_bswap64(v << (64 - n));
+        if (((position | n) & 7) == 0) {
+            std::memcpy(bytes + (position >> 3), &big, n >> 3);
+        } else {
+            copy_bits(reinterpret_cast<const uint8_t*>(&big), 0, bytes, position, n);
+        }
+        position += n;
+    }
+
+    void put_bytes(const uint8_t* from, size_t n) {
+        if ((position & 7) == 0) {
+            if (n != 0) {
+                std::memcpy(bytes + (position >> 3), from, n);
+            }
+        } else {
+            copy_bits(from, 0, bytes, position, 8 * n);
+        }
+        position += 8 * n;
+    }
+
+    void put_view(const BitView& v, uint64_t bits) {
+        copy_bits(v.bytes, v.offset, bytes, position, bits);
+        position += bits;
+    }
+
+    void put_integer(Term t, uint64_t bits, uint32_t flags) {
+        const bool little = bs_is_little(flags);
+        if (bits <= 64 && is_small(t)) {
+            const uint64_t v = static_cast<uint64_t>(small_value(t));
+            const unsigned n = static_cast<unsigned>(bits);
+            if (!little || n <= 8) {
+                put_bits(v, n);
+            } else {
+                const unsigned whole = n & ~7u;
+                put_bits(swap_bytes(v, whole / 8), whole);
+                put_bits(whole == 64 ? 0 : v >> whole, n - whole);
+            }
+            return;
+        }
+        // Two's complement, least significant byte first.
+        const size_t whole = bits >> 3;
+        const unsigned rest = bits & 7;
+        const size_t size = whole + 1;
+        Scratch scratch(size);
+        uint8_t* digits = scratch.data();
+        const bool negative = is_small(t) ? small_value(t) < 0 : big_is_negative(t);
+        if (is_small(t)) {
+            const int64_t v = small_value(t);
+            const size_t n = std::min<size_t>(size, 8);
+            std::memset(digits, negative ? 0xFF : 0, size);
+            std::memcpy(digits, &v, n);
+        } else {
+            const size_t n = std::min(size, big_limbs(t) * 8);
+            std::memset(digits + n, 0, size - n);
+            std::memcpy(digits, big_digits(t), n);
+            if (negative) {
+                negate(digits, size);
+            }
+        }
+        if (little) {
+            put_bytes(digits, whole);
+            put_bits(digits[whole], rest);
+        } else {
+            put_bits(digits[whole], rest);
+            std::reverse(digits, digits + whole);
+            put_bytes(digits, whole);
+        }
+    }
+
+    void put_float(double d, unsigned bits, uint32_t flags) {
+        uint64_t v;
+        if (bits == 64) {
+            v = std::bit_cast<uint64_t>(d);
+        } else if (bits == 32) {
+            v = std::bit_cast<uint32_t>(static_cast<float>(d));
+        } else {
+            v = float_to_half(static_cast<float>(d));
+        }
+        put_bits(bs_is_little(flags) ? swap_bytes(v, bits / 8) : v, bits);
+    }
+
+    void put_utf8(uint32_t c) {
+        uint8_t utf8[4];
+        put_bytes(utf8, utf8_encode(c, utf8));
+    }
+
+    void put_utf16(uint32_t c, uint32_t flags) {
+        const auto put = [&](uint32_t v) {
+            put_bits(bs_is_little(flags) ? swap_bytes(v, 2) : v, 16);
+        };
+        if (c < 0x10000) {
+            put(c);
+        } else {
+            put(0xD800 + ((c - 0x10000) >> 10));
+            put(0xDC00 + ((c - 0x10000) & 0x3FF));
+        }
+    }
+
+    void put_utf32(uint32_t c, uint32_t flags) {
+        put_bits(bs_is_little(flags) ? swap_bytes(c, 4) : c, 32);
+    }
+};
+
+unsigned utf8_bits(Term c) {
+    const int64_t v = is_small(c) ? small_value(c) : -1;
+    return v < 0 ? 32 : v < 0x80 ? 8 : v < 0x800 ? 16 : v < 0x10000 ? 24 : 32;
+}
+unsigned utf16_bits(Term c) { return is_small(c) && small_value(c) >= 0x10000 ? 32 : 16; }
+
+// The checks that come after all sizes are known. False: raised.
+bool check_value(Process& p, const BinSegment& s, uint64_t bits) {
+    switch (s.type) {
+    case BinSegment::Type::integer:
+        if (!is_integer(s.src)) {
+            bs_fail(p, atoms::badarg, &s, "type", s.src);
+            return false;
+        }
+        return true;
+    case BinSegment::Type::float_: {
+        double d;
+        if (!is_number(s.src)) {
+            bs_fail(p, atoms::badarg, &s, "type", s.src);
+        } else if (bits != 16 && bits != 32 && bits != 64) {
+            bs_fail(p, atoms::badarg, &s, "invalid", make_small(static_cast<int64_t>(bits)));
+        } else if (!to_double(s.src, &d)) {
+            bs_fail(p, atoms::badarg, &s, "no_float", s.src);
+        } else {
+            return true;
+        }
+        return false;
+    }
+    case BinSegment::Type::binary:
+    case BinSegment::Type::append:
+    case BinSegment::Type::private_append:
+        if (!is_bitstring(s.src)) {
+            bs_fail(p, atoms::badarg, &s, "type", s.src);
+        } else if (s.size == atoms::all && s.unit > 1 && bitstring_bits(s.src) % s.unit != 0) {
+            bs_fail(p, atoms::badarg, &s, "unit", s.src);
+        } else if (bitstring_bits(s.src) < bits) {
+            bs_fail(p, atoms::badarg, &s, "short", s.src);
+        } else {
+            return true;
+        }
+        return false;
+    case BinSegment::Type::utf8:
+    case BinSegment::Type::utf16:
+    case BinSegment::Type::utf32:
+        if (!is_character(s.src)) {
+            bs_fail(p, atoms::badarg, &s, "type", s.src);
+            return false;
+        }
+        return true;
+    case BinSegment::Type::string:
+        return true;
+    }
+    return true;
+}
+
+}  // namespace
+
+// ---- construction ---------------------------------------------------------------------------------------
+
+Term bs_create_bin(Process& p, const BinSegment* segments, size_t n) {
+    using Type = BinSegment::Type;
+    constexpr size_t kInline = 32;
+    uint64_t inline_bits[kInline];
+    std::unique_ptr<uint64_t[]> many;
+    uint64_t* bits = inline_bits;
+    if (n > kInline) {
+        many.reset(new uint64_t[n]);
+        bits = many.get();
+    }
+    // Sizes first, then values, as OTP raises.
+    uint64_t total = 0;
+    for (size_t i = 0; i < n; i++) {
+        const BinSegment& s = segments[i];
+        switch (s.type) {
+        case Type::append:
+        case Type::private_append:
+            bits[i] = 0;  // its own bits are there already
+            break;
+        case Type::binary:
+            if (s.size == atoms::all) {
+                if (!check_value(p, s, 0)) {
+                    return kNonValue;
+                }
+                bits[i] = bitstring_bits(s.src);
+                break;
+            }
+            [[fallthrough]];
+        case Type::integer:
+        case Type::float_:
+            if (!construction_bits(p, &s, s.size, s.unit, &bits[i])) {
+                return kNonValue;
+            }
+            break;
+        case Type::string:
+            bits[i] = 8 * static_cast<uint64_t>(small_value(s.size));
+            break;
+        case Type::utf8:
+            bits[i] = utf8_bits(s.src);
+            break;
+        case Type::utf16:
+            bits[i] = utf16_bits(s.src);
+            break;
+        case Type::utf32:
+            bits[i] = 32;
+            break;
+        }
+        total += bits[i];
+        if (total > kMaxBits) {
+            return bs_fail(p, atoms::system_limit, nullptr, nullptr, kNonValue);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!check_value(p, segments[i], bits[i])) {
+            return kNonValue;
+        }
+    }
+    BitWriter w;
+    Term result;
+    size_t first = 0;
+    if (n != 0 && (segments[0].type == Type::append || segments[0].type == Type::private_append)) {
+        result = append_bits(p.heap, segments[0].src, total, &w.bytes, &w.position);
+        first = 1;
+    } else {
+        result = new_bits(p.heap, total, &w.bytes);
+        w.position = 0;
+        if ((total & 7) != 0) {
+            w.bytes[total >> 3] = 0;
+        }
+    }
+    for (size_t i = first; i < n; i++) {
+        const BinSegment& s = segments[i];
+        switch (s.type) {
+        case Type::integer:
+            w.put_integer(s.src, bits[i], s.flags);
+            break;
+        case Type::float_: {
+            double d = 0;
+            to_double(s.src, &d);
+            w.put_float(d, static_cast<unsigned>(bits[i]), s.flags);
+            break;
+        }
+        case Type::binary:
+        case Type::append:
+        case Type::private_append:
+            w.put_view(bit_view(s.src), bits[i]);
+            break;
+        case Type::string:
+            w.put_bytes(s.string, bits[i] >> 3);
+            break;
+        case Type::utf8:
+            w.put_utf8(static_cast<uint32_t>(small_value(s.src)));
+            break;
+        case Type::utf16:
+            w.put_utf16(static_cast<uint32_t>(small_value(s.src)), s.flags);
+            break;
+        case Type::utf32:
+            w.put_utf32(static_cast<uint32_t>(small_value(s.src)), s.flags);
+            break;
+        }
+    }
+    return result;
+}
+
+Term bs_init_writable(Process& p, Term size) {
+    constexpr int64_t kDefaultBytes = 1024;
+    constexpr int64_t kMaxHintBytes = 1 << 30;
+    int64_t bytes = kDefaultBytes;
+    if (is_small(size) && small_value(size) >= 0) {
+        bytes = std::min(small_value(size), kMaxHintBytes);
+    }
+    return new_appendable(p.heap, static_cast<uint64_t>(bytes));
+}
+
+// ---- what older compilers wrote ---------------------------------------------------------------------------
+
+namespace {
+// The bit string that this scheduler's process is filling in. Its bytes are outside the heap.
+thread_local BitWriter t_writer;
+}  // namespace
+
+Term bs_init(Process& p, Term size, uint32_t unit) {
+    uint64_t bits;
+    if (!construction_bits(p, nullptr, size, unit, &bits)) {
+        return kNonValue;
+    }
+    const Term empty = new_appendable(p.heap, (bits + 7) >> 3);
+    return append_bits(p.heap, empty, bits, &t_writer.bytes, &t_writer.position);
+}
+
+Term bs_append(Process& p, Term size, uint32_t size_unit, Term bin, uint32_t unit) {
+    uint64_t bits;
+    if (!construction_bits(p, nullptr, size, size_unit, &bits)) {
+        return kNonValue;
+    }
+    if (!is_bitstring(bin) || (unit > 1 && bitstring_bits(bin) % unit != 0)) {
+        return bs_fail(p, atoms::badarg, nullptr, nullptr, kNonValue);
+    }
+    return append_bits(p.heap, bin, bits, &t_writer.bytes, &t_writer.position);
+}
+
+namespace {
+bool put_failed(Process& p) {
+    bs_fail(p, atoms::badarg, nullptr, nullptr, kNonValue);
+    return false;
+}
+}  // namespace
+
+bool bs_put_integer(Process& p, Term size, uint32_t unit, uint32_t flags, Term src) {
+    uint64_t bits;
+    if (!construction_bits(p, nullptr, size, unit, &bits)) {
+        return false;
+    }
+    if (!is_integer(src)) {
+        return put_failed(p);
+    }
+    t_writer.put_integer(src, bits, flags);
+    return true;
+}
+
+bool bs_put_float(Process& p, Term size, uint32_t unit, uint32_t flags, Term src) {
+    uint64_t bits;
+    if (!construction_bits(p, nullptr, size, unit, &bits)) {
+        return false;
+    }
+    double d;
+    if ((bits != 16 && bits != 32 && bits != 64) || !to_double(src, &d)) {
+        return put_failed(p);
+    }
+    t_writer.put_float(d, static_cast<unsigned>(bits), flags);
+    return true;
+}
+
+bool bs_put_binary(Process& p, Term size, uint32_t unit, Term src) {
+    if (!is_bitstring(src)) {
+        return put_failed(p);
+    }
+    const BitView v = bit_view(src);
+    uint64_t bits = v.size;
+    if (size == atoms::all) {
+        if (unit > 1 && bits % unit != 0) {
+            return put_failed(p);
+        }
+    } else if (!construction_bits(p, nullptr, size, unit, &bits)) {
+        return false;
+    } else if (bits > v.size) {
+        return put_failed(p);
+    }
+    t_writer.put_view(v, bits);
+    return true;
+}
+
+void bs_put_string(const uint8_t* bytes, size_t n) { t_writer.put_bytes(bytes, n); }
+
+bool bs_put_utf8(Process& p, Term src) {
+    if (!is_character(src)) {
+        return put_failed(p);
+    }
+    t_writer.put_utf8(static_cast<uint32_t>(small_value(src)));
+    return true;
+}
+bool bs_put_utf16(Process& p, uint32_t flags, Term src) {
+    if (!is_character(src)) {
+        return put_failed(p);
+    }
+    t_writer.put_utf16(static_cast<uint32_t>(small_value(src)), flags);
+    return true;
+}
+bool bs_put_utf32(Process& p, uint32_t flags, Term src) {
+    if (!is_character(src)) {
+        return put_failed(p);
+    }
+    t_writer.put_utf32(static_cast<uint32_t>(small_value(src)), flags);
+    return true;
+}
+
+Term bs_utf8_size(Term src) { return make_small(utf8_bits(src) / 8); }
+Term bs_utf16_size(Term src) { return make_small(utf16_bits(src) / 8); }
+
+Term bs_add(Process& p, Term a, Term b, uint32_t unit) {
+    const auto is_size = [](Term t) {
+        return is_small(t) ? small_value(t) >= 0 : is_big(t) && !big_is_negative(t);
+    };
+    if (!is_size(a) || !is_size(b)) {
+        return bs_fail(p, atoms::badarg, nullptr, nullptr, kNonValue);
+    }
+    uint64_t sum;
+    if (!both_small(a, b) ||
+        __builtin_mul_overflow(static_cast<uint64_t>(small_value(b)), unit, &sum) ||
+        __builtin_add_overflow(sum, static_cast<uint64_t>(small_value(a)), &sum) ||
+        !fits_small_u(sum)) {
+        return bs_fail(p, atoms::system_limit, nullptr, nullptr, kNonValue);
+    }
+    return make_small(static_cast<int64_t>(sum));
+}
+
+Term bs_bits_to_bytes(Process& p, Term bits) {
+    if (!is_small(bits) || small_value(bits) < 0 || small_value(bits) % 8 != 0) {
+        return bs_fail(p, atoms::badarg, nullptr, nullptr, kNonValue);
+    }
+    return make_small(small_value(bits) / 8);
+}
+
+}  // namespace semantics
+}  // namespace minivm
