@@ -1,0 +1,198 @@
+#include "loader/code_path.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "loader/prepare.hpp"
+#include "vm/term/atom_table.hpp"
+
+namespace minivm::loader {
+namespace {
+
+bool is_directory(const std::string& path) {
+    struct stat st;
+    return stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+// The root of the OTP whose `erl` would run: $ROOTDIR, or from `erl` in PATH, or the usual places.
+std::string find_otp_root() {
+    if (const char* root = std::getenv("ROOTDIR"); root != nullptr && is_directory(root)) {
+        return root;
+    }
+    if (const char* path = std::getenv("PATH")) {
+        const std::string_view all(path);
+        for (size_t begin = 0; begin <= all.size();) {
+            size_t end = all.find(':', begin);
+            if (end == std::string_view::npos) {
+                end = all.size();
+            }
+            const std::string erl = std::string(all.substr(begin, end - begin)) + "/erl";
+            begin = end + 1;
+            char resolved[PATH_MAX];
+            if (access(erl.c_str(), X_OK) == 0 && realpath(erl.c_str(), resolved) != nullptr) {
+                std::string root(resolved);
+                for (int up = 0; up < 2; ++up) {  // root/bin/erl
+                    root.erase(root.rfind('/'));
+                }
+                if (is_directory(root + "/lib")) {
+                    return root;
+                }
+            }
+        }
+    }
+    for (const char* root : {"/usr/lib/erlang", "/usr/local/lib/erlang"}) {
+        if (is_directory(std::string(root) + "/lib")) {
+            return root;
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+bool read_file(const std::string& path, std::vector<uint8_t>* out, std::string* error) {
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        *error = path + ": " + std::strerror(errno);
+        return false;
+    }
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        *error = path + ": not a regular file";
+        close(fd);
+        return false;
+    }
+    out->resize(static_cast<size_t>(st.st_size));
+    size_t have = 0;
+    while (have < out->size()) {
+        const ssize_t n = read(fd, out->data() + have, out->size() - have);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            *error = path + ": " + (n < 0 ? std::strerror(errno) : "shrank while it was read");
+            close(fd);
+            return false;
+        }
+        have += static_cast<size_t>(n);
+    }
+    close(fd);
+    return true;
+}
+
+void CodePath::add_embedded(std::string_view module, const uint8_t* bytes, size_t size) {
+    embedded_.push_back({std::string(module), bytes, size});
+}
+
+bool CodePath::add_otp(std::string* error) {
+    otp_root_ = find_otp_root();
+    if (otp_root_.empty()) {
+        *error = "no Erlang/OTP library tree found (looked at ROOTDIR, `erl` in PATH and the usual "
+                 "places): install Debian's package erlang-base, or set ROOTDIR";
+        return false;
+    }
+    std::vector<std::string> first;
+    std::vector<std::string> rest;
+    if (DIR* dir = opendir((otp_root_ + "/lib").c_str())) {
+        while (const dirent* entry = readdir(dir)) {
+            const std::string_view name(entry->d_name);
+            if (name[0] == '.') {
+                continue;
+            }
+            std::string ebin = otp_root_ + "/lib/" + std::string(name) + "/ebin";
+            const bool common = name.starts_with("kernel-") || name.starts_with("stdlib-") ||
+                                name.starts_with("erts-");
+            (common ? first : rest).push_back(std::move(ebin));
+        }
+        closedir(dir);
+    }
+    std::sort(first.begin(), first.end(), std::greater<>());  // stdlib, kernel, erts
+    std::sort(rest.begin(), rest.end());
+    for (auto* dirs : {&first, &rest}) {
+        for (std::string& d : *dirs) {
+            if (is_directory(d)) {
+                directories_.push_back(std::move(d));
+            }
+        }
+    }
+    return true;
+}
+
+std::string CodePath::find(std::string_view module) const {
+    for (const std::string& dir : directories_) {
+        std::string path = dir + "/" + std::string(module) + ".beam";
+        if (access(path.c_str(), R_OK) == 0) {
+            return path;
+        }
+    }
+    return {};
+}
+
+bool CodePath::load_bytes(const uint8_t* bytes, size_t size, const std::string& path, Term expected,
+                          Term* module, std::string* error) {
+    LoadError why;
+    std::unique_ptr<ModuleInstance> instance = prepare(bytes, size, engine_, &why);
+    if (instance == nullptr) {
+        *error = path + ": " + why.text();
+        return false;
+    }
+    if (is_value(expected) && instance->name() != expected) {
+        *error = path + ": holds module " + std::string(atom_table::text(instance->name())) +
+                 ", not " + std::string(atom_table::text(expected));
+        return false;
+    }
+    instance->path = path;
+    *module = instance->name();
+    std::vector<std::unique_ptr<ModuleInstance>> set;
+    set.push_back(std::move(instance));
+    finish(std::move(set));
+    return true;
+}
+
+bool CodePath::load_file(const std::string& path, Term* module, std::string* error) {
+    std::vector<uint8_t> bytes;
+    return read_file(path, &bytes, error) &&
+           load_bytes(bytes.data(), bytes.size(), path, kNonValue, module, error);
+}
+
+bool CodePath::load(Term module, std::string* error) {
+    const std::string name(atom_table::text(module));
+    if (name.empty() || name.find('/') != std::string::npos || name.find('\0') != std::string::npos) {
+        return false;
+    }
+    std::unique_lock lock(lock_);
+    loaded_.wait(lock, [&] { return loading_.count(module.raw) == 0; });
+    if (module_table::current(module, code_index::active()) != nullptr) {
+        return true;  // another process was first
+    }
+    loading_.insert(module.raw);
+    lock.unlock();
+    bool ok = false;
+    bool found = false;
+    Term loaded;
+    for (const Embedded& e : embedded_) {
+        if (e.module == name) {
+            found = true;
+            ok = load_bytes(e.bytes, e.size, "", module, &loaded, error);
+        }
+    }
+    if (!found) {
+        const std::string path = find(name);
+        std::vector<uint8_t> bytes;
+        ok = !path.empty() && read_file(path, &bytes, error) &&
+             load_bytes(bytes.data(), bytes.size(), path, module, &loaded, error);
+    }
+    lock.lock();
+    loading_.erase(module.raw);
+    loaded_.notify_all();
+    return ok;
+}
+
+}  // namespace minivm::loader

@@ -1,0 +1,55 @@
+// Finding and loading modules that nobody has loaded yet: the code path.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vm/code/loading.hpp"
+
+namespace minivm::loader {
+
+// Directories are searched in order; modules embedded in the program come before them all.
+// Threads: add_* before the VM starts or under the caller's care; load() from any dirty scheduler.
+class CodePath final : public ModuleSource {
+  public:
+    explicit CodePath(Engine& engine) : engine_(engine) {}
+
+    void add_directory(std::string dir) { directories_.push_back(std::move(dir)); }
+    void add_embedded(std::string_view module, const uint8_t* bytes, size_t size);
+    // The ebin directories of the OTP installed here. False: there is none; *error says what to do.
+    bool add_otp(std::string* error);
+    const std::string& otp_root() const override { return otp_root_; }
+    const std::vector<std::string>& directories() const { return directories_; }
+
+    bool load(Term module, std::string* error) override;
+    // The file of a module, or empty.
+    std::string find(std::string_view module) const override;
+    // Loads a file whatever its module is called; *module is its name.
+    bool load_file(const std::string& path, Term* module, std::string* error) override;
+
+  private:
+    bool load_bytes(const uint8_t* bytes, size_t size, const std::string& path, Term expected,
+                    Term* module, std::string* error);
+
+    struct Embedded {
+        std::string module;
+        const uint8_t* bytes;
+        size_t size;
+    };
+    Engine& engine_;
+    std::vector<std::string> directories_;
+    std::vector<Embedded> embedded_;
+    std::string otp_root_;
+    std::mutex lock_;
+    std::condition_variable loaded_;
+    std::set<Word> loading_;  // modules being loaded now
+};
+
+// The whole file. False: *error says why.
+bool read_file(const std::string& path, std::vector<uint8_t>* out, std::string* error);
+
+}  // namespace minivm::loader

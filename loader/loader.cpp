@@ -1,0 +1,64 @@
+#include "loader/loader.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "loader/beam_file.hpp"
+#include "loader/draft.hpp"
+#include "loader/verifier.hpp"
+
+namespace minivm::loader {
+
+namespace {
+
+// Moves every constant into the module's literal area and puts the final terms into the operands.
+void move_literals(Draft& draft, BeamFile& file) {
+    LoweredModule& m = *draft.module;
+    const size_t attributes = draft.roots.size();
+    draft.roots.push_back(file.attributes);
+    draft.roots.push_back(file.compile_info);
+    m.literals = LiteralArea::create(draft.roots.data(), draft.roots.size());
+    m.attributes = draft.roots[attributes];
+    m.compile_info = draft.roots[attributes + 1];
+    for (Operand& o : m.operands) {
+        if (o.kind == Operand::Kind::constant && o.index != 0) {
+            o.term = draft.roots[o.index - 1];
+            o.index = 0;
+        }
+    }
+}
+
+}  // namespace
+
+bool load(const uint8_t* bytes, size_t size, LoweredModule* out, LoadError* error) {
+    ErrorSink sink(error);
+    BeamFile file;
+    if (!read_beam_file(bytes, size, &file, sink)) {
+        return false;
+    }
+    LoweredModule m;
+    m.name = file.module();
+    m.types = file.types;
+    m.strings = file.strings;
+    m.lines = file.lines;
+    m.files = file.files;
+    m.file_bytes = size;
+    std::copy(std::begin(file.md5), std::end(file.md5), m.md5);
+    Draft draft{&file, &m, {}, {}};
+    if (!lower_code(draft, file, sink)) {
+        return false;
+    }
+    move_literals(draft, file);
+    if (!verify(draft, sink)) {
+        return false;
+    }
+    for (const Instr& i : m.code) {
+        m.catch_count += i.op == Op::catch_ || i.op == Op::try_;
+    }
+    *out = std::move(m);
+    return true;
+}
+
+Term module_name(const uint8_t* bytes, size_t size) { return read_module_name(bytes, size); }
+
+}  // namespace minivm::loader

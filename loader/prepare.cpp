@@ -1,0 +1,63 @@
+#include "loader/prepare.hpp"
+
+#include <condition_variable>
+#include <mutex>
+
+#include "recorder/recorder.hpp"
+#include "vm/code/loading.hpp"
+#include "vm/sched/thread_progress.hpp"
+
+namespace minivm::loader {
+namespace {
+
+// The code modification permission. Those who wait here are not schedulers.
+std::mutex g_permission;
+
+struct Progress {
+    std::mutex lock;
+    std::condition_variable passed;
+    bool done = false;
+};
+
+// Returns when every scheduler has passed a quiescent point since the call.
+void wait_for_thread_progress() {
+    Progress progress;
+    thread_progress::later(
+        [](void* data) {
+            auto* p = static_cast<Progress*>(data);
+            std::lock_guard lock(p->lock);
+            p->done = true;
+            p->passed.notify_one();  // under the lock: the waiter owns the condition variable
+        },
+        &progress);
+    std::unique_lock lock(progress.lock);
+    progress.passed.wait(lock, [&] { return progress.done; });
+}
+
+}  // namespace
+
+std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, Engine& engine,
+                                        LoadError* error) {
+    auto instance = std::make_unique<ModuleInstance>();
+    if (!load(bytes, size, &instance->lowered, error)) {
+        return nullptr;
+    }
+    instance->engine = &engine;
+    instance->code = engine.compile(instance->lowered);
+    // Engines have what they need; what is left serves stack traces and module_info.
+    instance->lowered.operands = {};
+    instance->lowered.code = {};
+    return instance;
+}
+
+void finish(std::vector<std::unique_ptr<ModuleInstance>> modules) {
+    std::lock_guard permission(g_permission);
+    staging::begin();
+    for (auto& m : modules) {
+        staging::add_module(m.release());
+    }
+    wait_for_thread_progress();
+    code_index::commit_staging();
+}
+
+}  // namespace minivm::loader

@@ -1,0 +1,868 @@
+// The verifier: abstract execution of each function over its control flow, until nothing changes.
+//
+// The state at an instruction tells which registers hold terms, the size of the frame, which y
+// registers mark a catch, and how many heap words are reserved. Where ways meet, the state is what
+// holds on all of them. After the fixpoint one more pass over the instructions records frame and live
+// registers.
+//
+// Repairs. The compiler knows instructions that cannot collect in OTP but may here (bif1 to bif3
+// without Live, the float move, ...). There it leaves registers undefined that a collection would
+// look at, and heap reservations standing that a collection would void. The loader puts what is
+// missing before such an instruction: `move [] to x`, `init_yregs`, `test_heap`. Where a collection
+// was to be expected, the same is an error of the file.
+#include "loader/verifier.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdarg>
+#include <cstdio>
+
+#include "vm/bif/bif.hpp"
+#include "vm/code/export.hpp"
+#include "vm/sched/scheduler.hpp"
+#include "vm/term/atom_table.hpp"
+
+namespace minivm::loader {
+
+namespace {
+
+using Code = LoadError::Code;
+using Kind = Operand::Kind;
+
+// A set of register numbers, all of one function's below a bound known beforehand.
+class RegisterSet {
+  public:
+    void resize(size_t registers) { words_.assign((registers + 63) / 64, 0); }
+    bool has(uint32_t r) const { return (words_[r / 64] >> (r % 64) & 1) != 0; }
+    void add(uint32_t r) { words_[r / 64] |= Word{1} << (r % 64); }
+    void clear() { std::fill(words_.begin(), words_.end(), 0); }
+    // Removes all registers from `first` on.
+    void keep_below(uint32_t first) {
+        for (size_t w = 0; w < words_.size(); ++w) {
+            const size_t base = w * 64;
+            if (base >= first) {
+                words_[w] = 0;
+            } else if (first - base < 64) {
+                words_[w] &= (Word{1} << (first - base)) - 1;
+            }
+        }
+    }
+    // One past the highest member.
+    uint32_t bound() const {
+        for (size_t w = words_.size(); w-- > 0;) {
+            if (words_[w] != 0) {
+                return static_cast<uint32_t>(w * 64 + 64 - static_cast<size_t>(std::countl_zero(words_[w])));
+            }
+        }
+        return 0;
+    }
+    bool intersect(const RegisterSet& other) {
+        bool changed = false;
+        for (size_t w = 0; w < words_.size(); ++w) {
+            const Word both = words_[w] & other.words_[w];
+            changed |= both != words_[w];
+            words_[w] = both;
+        }
+        return changed;
+    }
+
+  private:
+    std::vector<Word> words_;
+};
+
+// What a y register holds: nothing, a term, or a catch mark (kMark + the handler's instruction).
+constexpr uint32_t kUndefined = 0, kTerm = 1, kMark = 2;
+
+constexpr int kNoFrame = -1;
+
+struct State {
+    int frame = kNoFrame;
+    uint32_t reserved = 0;  // heap words that may be written without a check
+    uint32_t lapsed = 0;    // words that were reserved before an instruction that may collect here
+    RegisterSet x, floats;
+    std::vector<uint32_t> y;
+};
+
+// What has to be put before an instruction.
+struct Repair {
+    uint32_t at;
+    std::vector<uint32_t> x, y;
+    uint32_t test_heap_words = 0;
+    uint16_t live = 0;
+};
+
+class Verifier {
+  public:
+    Verifier(Draft& draft, ErrorSink& error)
+        : draft_(draft), m_(*draft.module), error_(error), state_at_(m_.code.size(), kNoState) {}
+
+    bool run() {
+        for (const LoweredFunction& f : m_.functions) {
+            if (!verify_function(f)) {
+                return false;
+            }
+        }
+        return true;
+    }
+    const std::vector<Repair>& repairs() const { return repairs_; }
+
+  private:
+    static constexpr uint32_t kNoState = 0xFFFFFFFF;
+
+    [[gnu::format(printf, 2, 3)]] bool bad(const char* format, ...) {
+        char text[256];
+        va_list arguments;
+        va_start(arguments, format);
+        std::vsnprintf(text, sizeof text, format, arguments);
+        va_end(arguments);
+        const Instr& i = m_.code[at_];
+        const LoweredFunction& f = m_.functions[i.function];
+        const std::string_view name = atom_table::text(f.name);
+        return error_.fail(Code::bad_code, "Code", draft_.notes[at_].offset, "function %.*s/%u, %s: %s",
+                           static_cast<int>(name.size()), name.data(), f.arity,
+                           generic_info(static_cast<uint8_t>(draft_.notes[at_].generic))->name, text);
+    }
+
+    bool verify_function(const LoweredFunction& f) {
+        size_t x_count = f.arity, float_count = 0;
+        for (uint32_t at = f.info; at < f.end; ++at) {
+            const Instr& i = m_.code[at];
+            for (uint32_t n = 0; n < i.operand_count; ++n) {
+                const Operand& o = m_.operands_of(i)[n];
+                if (o.kind == Kind::x) {
+                    x_count = std::max<size_t>(x_count, o.index + 1);
+                } else if (o.kind == Kind::fr) {
+                    float_count = std::max<size_t>(float_count, o.index + 1);
+                }
+            }
+            if (draft_.notes[at].live != kLiveUnknown) {
+                x_count = std::max<size_t>(x_count, draft_.notes[at].live);
+            }
+        }
+        at_ = f.entry;
+        if (f.entry >= f.end) {
+            at_ = f.info;
+            return bad("the function has no body");
+        }
+        if ((instr_info(m_.code[f.end - 1].op).effects & ENDS) == 0) {
+            at_ = f.end - 1;
+            return bad("the function has no end: the code after it would run");
+        }
+        states_.clear();
+        work_.clear();
+        recording_ = false;
+        State s;
+        s.x.resize(std::max<size_t>(x_count, 4));  // 4: x0..x2 of exceptions and sends
+        s.floats.resize(float_count);
+        for (uint32_t r = 0; r < f.arity; ++r) {
+            s.x.add(r);
+        }
+        function_ = &f;
+        m_.code[f.entry].block_start = true;
+        if (!flow_to(f.entry, s)) {
+            return false;
+        }
+        while (!work_.empty()) {
+            const uint32_t at = work_.back();
+            work_.pop_back();
+            if (!run_block(at)) {
+                return false;
+            }
+        }
+        m_.code[f.info].live = static_cast<uint16_t>(f.arity);
+        recording_ = true;
+        for (uint32_t at = f.info; at < f.end; ++at) {
+            if (state_at_[at] != kNoState && !run_block(at)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    // Merges `s` into the state at the block that begins at `target`.
+    bool flow_to(uint32_t target, const State& s) {
+        if (recording_) {
+            return true;
+        }
+        uint32_t& slot = state_at_[target];
+        if (slot == kNoState) {
+            slot = static_cast<uint32_t>(states_.size());
+            states_.push_back(s);
+            work_.push_back(target);
+            return true;
+        }
+        State& old = states_[slot];
+        if (old.frame != s.frame) {
+            return bad("the frame has %d words here but %d on another way to instruction %u", s.frame,
+                       old.frame, target);
+        }
+        bool changed = old.x.intersect(s.x);
+        changed |= old.floats.intersect(s.floats);
+        for (size_t r = 0; r < old.y.size(); ++r) {
+            if (old.y[r] != s.y[r] && old.y[r] != kUndefined) {
+                old.y[r] = kUndefined;
+                changed = true;
+            }
+        }
+        changed |= lower(old.reserved, s.reserved);
+        changed |= lower(old.lapsed, s.lapsed);
+        if (changed) {
+            work_.push_back(target);
+        }
+        return true;
+    }
+    static bool lower(uint32_t& value, uint32_t limit) {
+        if (value <= limit) {
+            return false;
+        }
+        value = limit;
+        return true;
+    }
+
+    bool run_block(uint32_t at) {
+        s_ = states_[state_at_[at]];
+        for (const uint32_t first = at;; ++at) {
+            if (at != first && m_.code[at].block_start) {
+                at_ = at - 1;
+                return flow_to(at, s_);
+            }
+            at_ = at;
+            if (!step()) {
+                return false;
+            }
+            if ((instr_info(m_.code[at].op).effects & ENDS) != 0) {
+                return true;
+            }
+        }
+    }
+
+    // ---- registers ----------------------------------------------------------------------------
+
+    bool use_x(uint32_t r) { return s_.x.has(r) || bad("x%u may hold no term", r); }
+    bool use_x_below(uint32_t count) {
+        for (uint32_t r = 0; r < count; ++r) {
+            if (!use_x(r)) {
+                return false;
+            }
+        }
+        return true;
+    }
+    bool in_frame(uint32_t r) {
+        if (s_.frame == kNoFrame) {
+            return bad("y%u without a frame", r);
+        }
+        return r < static_cast<uint32_t>(s_.frame) || bad("y%u in a frame of %d", r, s_.frame);
+    }
+    bool use(const Operand& o) {
+        switch (o.kind) {
+            case Kind::x: return use_x(o.index);
+            case Kind::y:
+                return in_frame(o.index) && (s_.y[o.index] == kTerm || bad("y%u may hold no term", o.index));
+            case Kind::fr: return s_.floats.has(o.index) || bad("float register %u may be empty", o.index);
+            default: return true;
+        }
+    }
+    bool define(const Operand& o) {
+        switch (o.kind) {
+            case Kind::x: s_.x.add(o.index); return true;
+            case Kind::y:
+                if (!in_frame(o.index)) {
+                    return false;
+                }
+                if (s_.y[o.index] >= kMark) {
+                    return bad("y%u marks a catch", o.index);
+                }
+                s_.y[o.index] = kTerm;
+                return true;
+            case Kind::fr: s_.floats.add(o.index); return true;
+            default: return true;
+        }
+    }
+    void only_x0() {
+        s_.x.clear();
+        s_.x.add(0);
+        s_.floats.clear();
+        s_.reserved = s_.lapsed = 0;
+    }
+    bool has_marks() const {
+        return std::any_of(s_.y.begin(), s_.y.end(), [](uint32_t v) { return v >= kMark; });
+    }
+
+    // ---- operands by their letters ------------------------------------------------------------------
+
+    // Calls use(o) or define(o) for each register an instruction reads or writes.
+    template <typename Use, typename Define>
+    bool for_each_operand(const Instr& i, Use use, Define define) {
+        const Operand* o = m_.operands_of(i);
+        const char* letters = instr_info(i.op).operands;
+        uint32_t n = 0;
+        for (; letters[n] != 0 && letters[n] != 'L'; ++n) {
+            const bool reads = letters[n] == 's' || i.op == Op::swap;
+            if (reads && !use(o[n])) {
+                return false;
+            }
+        }
+        if (letters[n] == 'L' && !list_operands(i, n, use, define)) {
+            return false;
+        }
+        for (uint32_t k = 0; k < n; ++k) {
+            if (letters[k] == 'd' && !define(o[k])) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    template <typename Use, typename Define>
+    bool list_operands(const Instr& i, uint32_t n, Use use, Define define) {
+        const Operand* o = m_.operands_of(i);
+        switch (i.op) {
+            case Op::init_yregs:
+                for (; n < i.operand_count; ++n) {
+                    if (!define(o[n])) {
+                        return false;
+                    }
+                }
+                return true;
+            case Op::get_map_elements: {
+                for (uint32_t k = n; k < i.operand_count; k += 2) {
+                    if (!use(o[k])) {
+                        return false;
+                    }
+                }
+                for (uint32_t k = n; k < i.operand_count; k += 2) {
+                    if (!define(o[k + 1])) {
+                        return false;
+                    }
+                }
+                return true;
+            }
+            case Op::bs_match:
+                for (; n < i.operand_count; ++n) {
+                    if (o[n].is_register() && !define(o[n])) {
+                        return false;
+                    }
+                }
+                return true;
+            case Op::select_val:
+            case Op::select_tuple_arity:
+                return true;
+            default:
+                for (; n < i.operand_count; ++n) {
+                    if (o[n].is_register() && !use(o[n])) {
+                        return false;
+                    }
+                }
+                return true;
+        }
+    }
+
+    // ---- what collects, raises or reserves --------------------------------------------------------------
+
+    bool undefined_y() const {
+        return std::any_of(s_.y.begin(), s_.y.end(), [](uint32_t v) { return v == kUndefined; });
+    }
+    // Every y register must be a term where other code, or a handler, can look at the frame.
+    bool demand_frame_defined() {
+        for (uint32_t r = 0; r < s_.y.size(); ++r) {
+            if (s_.y[r] == kUndefined) {
+                return bad("y%u holds no term, and others may look at the frame", r);
+            }
+        }
+        return true;
+    }
+
+    Repair& repair() {
+        if (repairs_.empty() || repairs_.back().at != at_) {
+            repairs_.push_back({at_, {}, {}, 0, 0});
+        }
+        return repairs_.back();
+    }
+    void repair_y() {
+        for (uint32_t r = 0; r < s_.y.size(); ++r) {
+            if (s_.y[r] == kUndefined) {
+                s_.y[r] = kTerm;
+                if (recording_) {
+                    repair().y.push_back(r);
+                }
+            }
+        }
+    }
+    // Makes x0..x[live-1] terms, so that they can be looked at.
+    void repair_x(uint32_t live) {
+        for (uint32_t r = 0; r < live; ++r) {
+            if (!s_.x.has(r)) {
+                s_.x.add(r);
+                if (recording_) {
+                    repair().x.push_back(r);
+                }
+            }
+        }
+    }
+
+    // Instructions that collect without having been told the live registers.
+    void collect_unannounced(const Instr&) {
+        const uint32_t live = s_.x.bound();
+        repair_x(live);
+        repair_y();
+        set_live(live);
+        s_.lapsed += s_.reserved;
+        s_.reserved = 0;
+    }
+
+    // Instructions with a Live operand. The operands themselves may be above it; they are kept too,
+    // since the instruction is begun again after a collection.
+    bool collect_announced(const Instr& i, uint32_t live) {
+        if (!demand_frame_defined()) {
+            return false;
+        }
+        for (uint32_t r = 0; r < live; ++r) {
+            if (!s_.x.has(r)) {
+                return bad("x%u is to be kept but may hold no term", r);
+            }
+        }
+        uint32_t kept = live;
+        for_each_operand(
+            i,
+            [&kept](const Operand& o) {
+                if (o.kind == Kind::x) {
+                    kept = std::max(kept, o.index + 1);
+                }
+                return true;
+            },
+            [](const Operand&) { return true; });
+        repair_x(kept);
+        set_live(kept);
+        s_.x.keep_below(live);
+        s_.reserved = s_.lapsed = 0;
+        return true;
+    }
+
+    void set_live(uint32_t live) {
+        if (recording_) {
+            m_.code[at_].live = static_cast<uint16_t>(live);
+        }
+    }
+
+    // Takes heap words that must have been reserved.
+    bool take(uint32_t words) {
+        if (s_.reserved < words) {
+            if (s_.reserved + s_.lapsed < words) {
+                return bad("it needs %u heap words, %u are reserved", words, s_.reserved);
+            }
+            const uint32_t live = s_.x.bound();
+            repair_x(live);
+            repair_y();
+            s_.reserved += s_.lapsed;
+            s_.lapsed = 0;
+            if (recording_) {
+                repair().test_heap_words = s_.reserved;
+                repair().live = static_cast<uint16_t>(live);
+            }
+        }
+        s_.reserved -= words;
+        return true;
+    }
+    // Instructions that check for themselves but for which the compiler has reserved words.
+    void take_or_collect(const Instr& i, uint32_t words) {
+        if (s_.reserved >= words) {
+            collect_unannounced_keeping_reserve();
+            s_.reserved -= words;
+        } else {
+            collect_unannounced(i);
+            s_.lapsed -= std::min(s_.lapsed, words);
+        }
+    }
+    void collect_unannounced_keeping_reserve() {
+        const uint32_t live = s_.x.bound();
+        repair_x(live);
+        repair_y();
+        set_live(live);
+    }
+
+    static bool may_raise(const Instr& i, const Operand* o) {
+        const InstrInfo& info = instr_info(i.op);
+        return (info.effects & FAILS) != 0 && (info.operands[0] != 'f' || o[0].index == kNoLabel);
+    }
+
+    // An exception here reaches the handlers that are active, with nothing in x registers.
+    bool flow_to_handlers() {
+        if (recording_ || !has_marks()) {
+            return true;
+        }
+        State h = s_;
+        h.x.clear();
+        h.floats.clear();
+        h.reserved = h.lapsed = 0;
+        for (const uint32_t v : s_.y) {
+            if (v >= kMark && !flow_to(v - kMark, h)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    // ---- one instruction ----------------------------------------------------------------------------------
+
+    bool step() {
+        const Instr& i = m_.code[at_];
+        const Operand* o = m_.operands_of(i);
+        const InstrInfo& info = instr_info(i.op);
+        const InstrNote& note = draft_.notes[at_];
+        if (recording_) {
+            m_.code[at_].frame = static_cast<int16_t>(s_.frame);
+        }
+        if (!for_each_operand(
+                i, [this](const Operand& a) { return use(a); },
+                [](const Operand&) { return true; })) {
+            return false;
+        }
+        if (may_raise(i, o) || (info.effects & CALLS) != 0) {
+            // What leaves the function has dropped its frame; else handlers and collections see it.
+            if ((info.effects & CALLS) != 0 && (info.effects & ENDS) == 0) {
+                if (!demand_frame_defined()) {
+                    return false;
+                }
+            } else {
+                repair_y();
+            }
+            if (!flow_to_handlers()) {
+                return false;
+            }
+        }
+        if ((info.effects & COLLECTS) != 0 && note.live != kLiveUnknown &&
+            i.op != Op::call_bif) {
+            if (!collect_announced(i, note.live)) {
+                return false;
+            }
+        }
+        if (!step_special(i, o, note)) {
+            return false;
+        }
+        if ((info.effects & ENDS) != 0 && i.op != Op::select_val && i.op != Op::select_tuple_arity) {
+            return branch(i, o);
+        }
+        return branch(i, o) &&
+               for_each_operand(
+                   i, [](const Operand&) { return true; },
+                   [this](const Operand& a) { return define(a); }) &&
+               after_definitions(i);
+    }
+
+    bool branch(const Instr& i, const Operand* o) {
+        const char* letters = instr_info(i.op).operands;
+        if (i.op == Op::call || i.op == Op::call_only || i.op == Op::call_last ||
+            i.op == Op::catch_ || i.op == Op::try_) {
+            return true;
+        }
+        for (uint32_t n = 0; letters[n] != 0 && letters[n] != 'L'; ++n) {
+            if (letters[n] == 'f' && o[n].index != kNoLabel && !flow_to(o[n].index, s_)) {
+                return false;
+            }
+        }
+        if (i.op == Op::select_val || i.op == Op::select_tuple_arity) {
+            for (uint32_t n = 3; n < i.operand_count; n += 2) {
+                if (!flow_to(o[n].index, s_)) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    bool demand_frame(uint64_t words) {
+        if (s_.frame == kNoFrame || static_cast<uint64_t>(s_.frame) != words) {
+            return bad("it drops a frame of %llu words, the frame has %d",
+                       static_cast<unsigned long long>(words), s_.frame);
+        }
+        return !has_marks() || bad("a catch is active");
+    }
+    bool demand_any_frame() { return s_.frame != kNoFrame || bad("a call needs a frame"); }
+    bool demand_no_frame() { return s_.frame == kNoFrame || bad("the frame is still there"); }
+    bool demand_mark(uint32_t y) {
+        return in_frame(y) && (s_.y[y] >= kMark || bad("y%u marks no catch", y));
+    }
+    void drop_frame() {
+        s_.frame = kNoFrame;
+        s_.y.clear();
+    }
+    void set_frame(uint64_t words) {
+        s_.frame = static_cast<int>(words);
+        s_.y.assign(words, kUndefined);
+    }
+
+    bool step_special(const Instr& i, const Operand* o, const InstrNote& note) {
+        switch (i.op) {
+            case Op::func_info:
+                return demand_no_frame() && use_x_below(function_->arity);
+            case Op::bif_body:
+                set_live(function_->arity);
+                return true;
+            case Op::call:
+                if (!demand_any_frame() || !use_x_below(static_cast<uint32_t>(o[1].value))) {
+                    return false;
+                }
+                only_x0();
+                return true;
+            case Op::call_only:
+                return demand_no_frame() && use_x_below(static_cast<uint32_t>(o[1].value));
+            case Op::call_last:
+                return demand_frame(o[2].value) && use_x_below(static_cast<uint32_t>(o[1].value));
+            case Op::call_ext:
+                if (!demand_any_frame() || !use_x_below(o[0].exp->arity)) {
+                    return false;
+                }
+                only_x0();
+                return true;
+            case Op::call_ext_only:
+                return demand_no_frame() && use_x_below(o[0].exp->arity);
+            case Op::call_ext_last:
+                return demand_frame(o[1].value) && use_x_below(o[0].exp->arity);
+            case Op::call_bif:
+                if (!use_x_below(o[1].bif->arity)) {
+                    return false;
+                }
+                set_live(o[1].bif->arity);
+                only_x0();
+                return true;
+            case Op::apply:
+                if (!demand_any_frame() || !use_x_below(static_cast<uint32_t>(o[0].value) + 2)) {
+                    return false;
+                }
+                only_x0();
+                return true;
+            case Op::apply_last:
+                return demand_frame(o[1].value) && use_x_below(static_cast<uint32_t>(o[0].value) + 2);
+            case Op::call_fun:
+                if (!demand_any_frame() || !use_x_below(static_cast<uint32_t>(o[0].value))) {
+                    return false;
+                }
+                only_x0();
+                return true;
+            case Op::i_apply_fun_last:
+                return demand_frame(o[2].value) && use_x_below(static_cast<uint32_t>(o[0].value));
+            case Op::return_:
+                return demand_no_frame() && use_x(0);
+            case Op::allocate:
+            case Op::allocate_heap:
+                if (!demand_no_frame()) {
+                    return false;
+                }
+                set_frame(o[0].value);
+                s_.reserved = note.heap_words;
+                return true;
+            case Op::test_heap:
+                s_.reserved = note.heap_words;
+                return true;
+            case Op::deallocate:
+                if (!demand_frame(o[0].value)) {
+                    return false;
+                }
+                drop_frame();
+                return true;
+            case Op::trim:
+                if (!demand_frame(o[0].value + o[1].value)) {
+                    return false;
+                }
+                s_.frame = static_cast<int>(o[1].value);
+                s_.y.erase(s_.y.begin(), s_.y.begin() + static_cast<ptrdiff_t>(o[0].value));
+                return true;
+            case Op::put_list:
+                return take(kConsWords);
+            case Op::put_tuple2:
+                return take(i.operand_count);  // the header in place of the destination
+            case Op::make_fun:
+                return take(static_cast<uint32_t>(kFunFixedWords) + i.operand_count - 2);
+            case Op::update_record:
+                take_or_collect(i, static_cast<uint32_t>(o[1].value) + 1);
+                return true;
+            case Op::fmove_from:
+                take_or_collect(i, kBoxedFloatWords);
+                return true;
+            case Op::bs_create_bin:
+                s_.reserved = note.heap_words;
+                return true;
+            case Op::bs_init:
+            case Op::bs_append:
+                s_.lapsed = note.heap_words;
+                return true;
+            case Op::catch_:
+            case Op::try_:
+                if (!in_frame(o[0].index)) {
+                    return false;
+                }
+                if (s_.y[o[0].index] >= kMark) {
+                    return bad("y%u marks a catch already", o[0].index);
+                }
+                repair_y();
+                s_.y[o[0].index] = kMark + o[1].index;
+                return flow_to_handlers();
+            case Op::catch_end:
+                if (!demand_mark(o[0].index)) {
+                    return false;
+                }
+                s_.y[o[0].index] = kTerm;
+                // Reached with the value in x0, or by an exception with nothing.
+                s_.x.add(0);
+                collect_unannounced(i);
+                only_x0();
+                return true;
+            case Op::try_end:
+                if (!demand_mark(o[0].index)) {
+                    return false;
+                }
+                s_.y[o[0].index] = kTerm;
+                return true;
+            case Op::try_case:
+                if (!demand_mark(o[0].index)) {
+                    return false;
+                }
+                s_.y[o[0].index] = kTerm;
+                only_x0();
+                s_.x.add(1);
+                s_.x.add(2);
+                return true;
+            case Op::raw_raise:
+                if (!use_x_below(3)) {
+                    return false;
+                }
+                only_x0();
+                return true;
+            case Op::build_stacktrace:
+            case Op::bs_init_writable:
+                if (!use_x(0) || !demand_frame_defined()) {
+                    return false;
+                }
+                only_x0();
+                set_live(1);
+                return true;
+            case Op::send:
+                if (!use_x_below(2)) {
+                    return false;
+                }
+                only_x0();
+                set_live(2);
+                return true;
+            case Op::loop_rec:
+                s_.reserved = s_.lapsed = 0;
+                return demand_frame_defined();
+            case Op::loop_rec_end:
+            case Op::wait:
+            case Op::wait_timeout:
+                if (!demand_frame_defined()) {
+                    return false;
+                }
+                s_.x.clear();
+                s_.floats.clear();
+                s_.reserved = s_.lapsed = 0;
+                return true;
+            default:
+                if ((instr_info(i.op).effects & COLLECTS) != 0 && note.live == kLiveUnknown) {
+                    collect_unannounced(i);
+                }
+                return true;
+        }
+    }
+
+    bool after_definitions(const Instr& i) {
+        if (i.op == Op::timeout) {
+            s_.x.clear();
+        }
+        return true;
+    }
+
+    Draft& draft_;
+    LoweredModule& m_;
+    ErrorSink& error_;
+    const LoweredFunction* function_ = nullptr;
+    std::vector<uint32_t> state_at_;  // by instruction: index into states_
+    std::vector<State> states_;       // of the function
+    std::vector<uint32_t> work_;      // block starts whose state has changed
+    State s_;                         // at the instruction being looked at
+    uint32_t at_ = 0;                 // which is this one
+    bool recording_ = false;          // the fixpoint is reached: write results down
+    std::vector<Repair> repairs_;     // in the order of instructions
+};
+
+// Puts the repairs into the code; instruction indexes change everywhere.
+void apply_repairs(const std::vector<Repair>& repairs, Draft& draft) {
+    if (repairs.empty()) {
+        return;
+    }
+    LoweredModule& m = *draft.module;
+    std::vector<uint32_t> moved_to(m.code.size() + 1);
+    std::vector<Instr> code;
+    std::vector<InstrNote> notes;
+    size_t next = 0;
+    const auto insert = [&](const Instr& before, Op op, std::initializer_list<Operand> operands) {
+        Instr i = before;
+        i.op = op;
+        i.first_operand = static_cast<uint32_t>(m.operands.size());
+        i.operand_count = static_cast<uint16_t>(operands.size());
+        i.live = 0;
+        i.block_start = false;
+        m.operands.insert(m.operands.end(), operands);
+        code.push_back(i);
+        notes.push_back(draft.notes[&before - m.code.data()]);
+    };
+    for (uint32_t at = 0; at < m.code.size(); ++at) {
+        moved_to[at] = static_cast<uint32_t>(code.size());
+        Instr& i = m.code[at];
+        if (next < repairs.size() && repairs[next].at == at) {
+            const Repair& r = repairs[next++];
+            for (const uint32_t x : r.x) {
+                insert(i, Op::move, {Operand::constant_of(kNil), Operand::of(Kind::x, x)});
+            }
+            if (!r.y.empty()) {
+                insert(i, Op::init_yregs, {});
+                for (const uint32_t y : r.y) {
+                    m.operands.push_back(Operand::of(Kind::y, y));
+                }
+                code.back().operand_count = static_cast<uint16_t>(r.y.size());
+            }
+            if (r.test_heap_words != 0) {
+                insert(i, Op::test_heap, {Operand::unsigned_of(r.test_heap_words)});
+                code.back().live = r.live;
+            }
+            code[moved_to[at]].block_start = i.block_start;
+            i.block_start = false;
+        }
+        code.push_back(i);
+        notes.push_back(draft.notes[at]);
+    }
+    moved_to[m.code.size()] = static_cast<uint32_t>(code.size());
+    m.code = std::move(code);
+    draft.notes = std::move(notes);
+    for (Operand& o : m.operands) {
+        if (o.kind == Kind::label && o.index != kNoLabel) {
+            o.index = moved_to[o.index];
+        }
+    }
+    for (LoweredFunction& f : m.functions) {
+        f.info = moved_to[f.info];
+        f.entry = moved_to[f.entry];
+        f.end = moved_to[f.end];
+    }
+    for (LoweredExport& e : m.exports) {
+        e.entry = moved_to[e.entry];
+    }
+    for (LoweredLambda& l : m.lambdas) {
+        l.entry = moved_to[l.entry];
+    }
+    if (m.on_load != kNoLabel) {
+        m.on_load = moved_to[m.on_load];
+    }
+}
+
+}  // namespace
+
+bool verify(Draft& draft, ErrorSink& error) {
+    Verifier verifier(draft, error);
+    if (!verifier.run()) {
+        return false;
+    }
+    apply_repairs(verifier.repairs(), draft);
+    return true;
+}
+
+}  // namespace minivm::loader

@@ -1,0 +1,99 @@
+#include "vm/instr/lowered.hpp"
+
+#include <iterator>
+
+#include "vm/bif/bif.hpp"
+#include "vm/code/export.hpp"
+#include "vm/heap/heap.hpp"
+#include "vm/term/atom_table.hpp"
+#include "vm/term/format.hpp"
+
+namespace minivm {
+
+namespace {
+
+constexpr InstrInfo kInstrInfo[] = {
+#define INSTR(name, operands, effects, meaning) {#name, operands, effects, meaning},
+#include "vm/instr/instructions.def"
+#undef INSTR
+};
+
+std::string mfa_text(Term module, Term function, uint32_t arity) {
+    return format_term(module) + ":" + format_term(function) + "/" + std::to_string(arity);
+}
+
+std::string operand_text(const LoweredModule& m, const Operand& o) {
+    switch (o.kind) {
+        case Operand::Kind::none: return "none";
+        case Operand::Kind::x: return "x" + std::to_string(o.index);
+        case Operand::Kind::y: return "y" + std::to_string(o.index);
+        case Operand::Kind::fr: return "f" + std::to_string(o.index);
+        case Operand::Kind::constant: return "`" + format_term(o.term) + "`";
+        case Operand::Kind::label:
+            return o.index == kNoLabel ? "-" : "@" + std::to_string(o.index);
+        case Operand::Kind::unsigned_: return std::to_string(o.value);
+        case Operand::Kind::export_: return mfa_text(o.exp->module, o.exp->function, o.exp->arity);
+        case Operand::Kind::bif:
+            return std::string("bif ") + o.bif->module + ":" + o.bif->function + "/" +
+                   std::to_string(o.bif->arity);
+        case Operand::Kind::fun: {
+            if (o.index >= m.lambdas.size()) {
+                return "fun " + std::to_string(o.index);
+            }
+            const LoweredLambda& l = m.lambdas[o.index];
+            return "fun " + format_term(l.function) + "/" + std::to_string(l.arity);
+        }
+        case Operand::Kind::string: return "string+" + std::to_string(o.index);
+    }
+    return "?";
+}
+
+std::string type_text(const TypeInfo& t) {
+    static constexpr const char* kNames[] = {"atom", "bitstring", "bs_matchable", "cons", "float",
+                                             "fun",  "integer",   "map",          "nil",  "pid",
+                                             "port", "reference", "tuple"};
+    std::string s;
+    if (t.bits == TypeInfo::any) {
+        s = "any";
+    }
+    for (size_t i = 0; i < std::size(kNames) && t.bits != TypeInfo::any; ++i) {
+        if ((t.bits >> i & 1) != 0) {
+            s += (s.empty() ? "" : "|") + std::string(kNames[i]);
+        }
+    }
+    if (t.has_lower || t.has_upper) {
+        s += " " + (t.has_lower ? std::to_string(t.lower) : std::string()) + ".." +
+             (t.has_upper ? std::to_string(t.upper) : std::string());
+    }
+    if (t.unit > 1) {
+        s += " unit " + std::to_string(t.unit);
+    }
+    return s;
+}
+
+}  // namespace
+
+const InstrInfo& instr_info(Op op) {
+    MINIVM_ASSERT(op < Op::kCount);
+    return kInstrInfo[static_cast<size_t>(op)];
+}
+
+LoweredModule::LoweredModule() : name(kNonValue) {}
+LoweredModule::~LoweredModule() = default;
+LoweredModule::LoweredModule(LoweredModule&&) noexcept = default;
+LoweredModule& LoweredModule::operator=(LoweredModule&&) noexcept = default;
+
+std::string format_instr(const LoweredModule& m, const Instr& i) {
+    std::string s = instr_info(i.op).name;
+    const Operand* o = m.operands_of(i);
+    for (uint32_t n = 0; n < i.operand_count; ++n) {
+        s += n == 0 ? " " : ", ";
+        s += operand_text(m, o[n]);
+        if (o[n].type_index != 0 && o[n].type_index <= m.types.size()) {
+            s += "::" + type_text(m.types[o[n].type_index - 1]);
+        }
+    }
+    return s;
+}
+
+}  // namespace minivm
