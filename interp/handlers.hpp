@@ -1,0 +1,286 @@
+// What the handlers of the interpreter share: their signature, dispatch, operand access, and the way
+// into the runtime and back.
+//
+// Each instruction is a function that ends by calling the next one's in tail position, so the machine
+// state stays in argument registers and each handler has its own indirect jump. Builds whose compiler
+// does not turn these calls into jumps (sanitizers, -O0) define MINIVM_INTERP_LOOP: then a handler
+// leaves the state in InterpState and a loop calls the next.
+//
+//   pc      the instruction being executed
+//   E       stack pointer: y0
+//   htop    first free heap word
+//   fcalls  reductions left
+//   s       the scheduler: its x registers are at offset 0
+#pragma once
+
+#include "interp/layout.hpp"
+#include "vm/code/code_index.hpp"
+#include "vm/heap/gc.hpp"
+#include "vm/engine.hpp"
+#include "vm/sched/scheduler.hpp"
+
+#include <string>
+#include <utility>
+
+namespace minivm::interp {
+
+struct InterpState {
+    const Word* pc;
+    Term* E;
+    Term* htop;
+    int64_t fcalls;
+    Stop stop;
+    bool running;
+    uint32_t live;  // x registers that are live where a slow path begins
+    uint64_t need;  // words a slow path must make free
+    Term args[4];   // arguments of a guard BIF
+};
+
+#define ARGS                                                                                  \
+    [[maybe_unused]] const Word *pc, [[maybe_unused]] Term *E, [[maybe_unused]] Term *htop,   \
+        [[maybe_unused]] int64_t fcalls, [[maybe_unused]] Scheduler *s
+#define PASS pc, E, htop, fcalls, s
+
+using Handler = void (*)(const Word* pc, Term* E, Term* htop, int64_t fcalls, Scheduler* s);
+
+inline InterpState& interp_state(Scheduler* s) {
+    return *static_cast<InterpState*>(s->engine_state);
+}
+inline Handler handler_at(const Word* pc) {
+    return reinterpret_cast<Handler>(static_cast<Word>(static_cast<uint32_t>(*pc)));
+}
+
+#ifdef MINIVM_INTERP_LOOP
+#define DISPATCH()                              \
+    do {                                        \
+        InterpState& st_ = interp_state(s);     \
+        st_.pc = pc;                            \
+        st_.E = E;                              \
+        st_.htop = htop;                        \
+        st_.fcalls = fcalls;                    \
+        return;                                 \
+    } while (0)
+#else
+#define DISPATCH() return handler_at(pc)(PASS)
+#endif
+#define NEXT(words)    \
+    do {               \
+        pc += (words); \
+        DISPATCH();    \
+    } while (0)
+
+// ---- operands -----------------------------------------------------------------------------------
+
+enum class K : uint8_t { X, Y, C, S };  // S: any, found out when it runs
+
+inline Term* reg_ptr(uint32_t slot, Term* E, Scheduler* s) {
+    char* base = (slot & kSlotY) ? reinterpret_cast<char*>(E) : reinterpret_cast<char*>(s->x);
+    return reinterpret_cast<Term*>(base + (slot & ~7u));
+}
+inline Term slot_value(uint32_t slot, const Word* pc, Term* E, Scheduler* s) {
+    if (slot & kSlotConst) {
+        return Term{pc[slot >> 3]};
+    }
+    return *reg_ptr(slot, E, s);
+}
+template <Op O, int I>
+inline uint32_t slot_of(const Word* pc) {
+    constexpr Place p = place_of(O, I);
+    return static_cast<uint16_t>(pc[p.word] >> p.shift);
+}
+template <Op O, int I, K Kind = K::S>
+inline Term src_at(const Word* pc, Term* E, Scheduler* s) {
+    const uint32_t slot = slot_of<O, I>(pc);
+    if constexpr (Kind == K::X) {
+        return *reinterpret_cast<Term*>(reinterpret_cast<char*>(s->x) + slot);
+    } else if constexpr (Kind == K::Y) {
+        return *reinterpret_cast<Term*>(reinterpret_cast<char*>(E) + (slot - kSlotY));
+    } else if constexpr (Kind == K::C) {
+        return Term{pc[slot >> 3]};
+    } else {
+        return slot_value(slot, pc, E, s);
+    }
+}
+template <Op O, int I, K Kind = K::S>
+inline Term* dst_at(const Word* pc, Term* E, Scheduler* s) {
+    const uint32_t slot = slot_of<O, I>(pc);
+    if constexpr (Kind == K::X) {
+        return reinterpret_cast<Term*>(reinterpret_cast<char*>(s->x) + slot);
+    } else if constexpr (Kind == K::Y) {
+        return reinterpret_cast<Term*>(reinterpret_cast<char*>(E) + (slot - kSlotY));
+    } else {
+        return reg_ptr(slot, E, s);
+    }
+}
+template <Op O, int I>
+inline Word word_at(const Word* pc) {
+    return pc[place_of(O, I).word];
+}
+inline int32_t label_at(const Word* pc) { return static_cast<int32_t>(pc[1]); }
+inline uint32_t slot_index(uint32_t slot) { return slot >> 3; }  // register number
+
+// An operand of an L list.
+inline Term* list_reg(Word w, Term* E, Scheduler* s) {
+    return reg_ptr(static_cast<uint32_t>(w >> 8), E, s);
+}
+inline Term list_value(Word w, Term* E, Scheduler* s) {
+    return is_header(w) ? *list_reg(w, E, s) : Term{w};
+}
+
+#define SRC(i) (src_at<kOp, i>(pc, E, s))
+#define DST(i) (*dst_at<kOp, i>(pc, E, s))
+#define WORD(i) (word_at<kOp, i>(pc))
+#define LIVE() (slot_of<kOp, kLiveOperand>(pc))
+#define LIST_COUNT() (pc[fixed_words(kOp) - 1])
+#define LIST() (pc + fixed_words(kOp))
+
+// Words of the instruction at pc. An s operand that is a constant adds one word, a list its count.
+// Ks: what is known statically of the operands, by position (K::S where nothing is).
+template <Op O, K... Ks>
+inline int size_of(const Word* pc) {
+    constexpr const char* letters = kLetters[static_cast<int>(O)];
+    constexpr K kinds[] = {Ks..., K::S, K::S, K::S, K::S, K::S, K::S, K::S};
+    int n = fixed_words(O);
+    [&]<int... I>(std::integer_sequence<int, I...>) {
+        (
+            [&] {
+                constexpr char c = letters[I];
+                if constexpr (c == 's') {
+                    if constexpr (kinds[I] == K::C) {
+                        n += 1;
+                    } else if constexpr (kinds[I] == K::S) {
+                        n += (slot_of<O, I>(pc) >> 1) & 1;
+                    }
+                } else if constexpr (c == 'L') {
+                    n += static_cast<int>(pc[fixed_words(O) - 1]);
+                }
+            }(),
+            ...);
+    }(std::make_integer_sequence<int, std::char_traits<char>::length(letters)>());
+    return n;
+}
+#define NEXT_OP() NEXT((size_of<kOp>(pc)))
+#define NEXT_OP_KINDS(...) NEXT((size_of<kOp, __VA_ARGS__>(pc)))
+// To the label of this instruction, which has one.
+#define JUMP() NEXT(label_at(pc))
+// A failure: to the label, or the exception that is set.
+#define FAIL_OR_RAISE(p)                                  \
+    do {                                                  \
+        if (label_at(pc) != 0) {                          \
+            (p).exception.cls = ExceptionClass::none;     \
+            JUMP();                                       \
+        }                                                 \
+        TAIL(slow_raise);                                 \
+    } while (0)
+#define HANDLER(name)                          \
+    template <Op kOp>                          \
+    static inline void body_##name(ARGS);      \
+    void h_##name(ARGS) { TAIL(body_##name<Op::name>); } \
+    template <Op kOp>                          \
+    static inline __attribute__((always_inline)) void body_##name(ARGS)
+
+// ---- into the runtime and back --------------------------------------------------------------------
+
+#define ENTER_RUNTIME(p)      \
+    do {                      \
+        (p).heap.top = htop;  \
+        (p).heap.end = E;     \
+        (p).reductions = fcalls; \
+        (p).pc = pc;          \
+    } while (0)
+#define LEAVE_RUNTIME(p)         \
+    do {                         \
+        htop = (p).heap.top;     \
+        E = (p).heap.end;        \
+        fcalls = (p).reductions; \
+    } while (0)
+
+// ---- shared slow paths (interp/slow.cpp): handlers themselves ------------------------------------
+
+void slow_raise(ARGS);          // Process::exception is set; pc is the faulting instruction
+void slow_collect(ARGS);        // st.live, st.need: collect, then execute pc again
+void slow_bif_failed(ARGS);     // a BIF called at pc returned the non-value; x registers hold trap args
+void slow_yield(ARGS);          // out of reductions: st.live x registers, resume at pc
+void slow_stop(ARGS);           // leaves with st.stop; resumes at pc with st.live x registers
+void slow_exiting(ARGS);        // leaves for good: the process ends
+void slow_apply_fun(ARGS);      // x[p.trap_arity] is a fun, its arguments before it
+void slow_dirty_done(ARGS);     // a dirty BIF called at pc has run
+
+#ifdef MINIVM_INTERP_LOOP
+#define TAIL(handler) return handler(PASS)
+#else
+#define TAIL(handler) return handler(PASS)
+#endif
+
+// After a meaning has left fragments behind: collects with x[0..live) and `result` as roots, and
+// returns where the result is now. Wrap in LEAVE_RUNTIME: E and htop have moved.
+Term collect_result_gc(Scheduler* s, uint32_t live, Term result);
+
+#define COLLECT(live_x, words)                  \
+    do {                                        \
+        InterpState& st_ = interp_state(s);     \
+        st_.live = static_cast<uint32_t>(live_x); \
+        st_.need = (words);                     \
+        TAIL(slow_collect);                     \
+    } while (0)
+
+// Goes to code at `target` as a call does: counts a reduction, yields when they are used up.
+#define ENTER(target, arity)                          \
+    do {                                              \
+        pc = (target);                                \
+        if (MINIVM_UNLIKELY(--fcalls <= 0)) {         \
+            interp_state(s).live = static_cast<uint32_t>(arity); \
+            TAIL(slow_yield);                         \
+        }                                             \
+        DISPATCH();                                   \
+    } while (0)
+
+// The same through an export entry. A process that is scheduled out here looks the function up again
+// when it comes back, so it enters the code that is current then.
+#define ENTER_EXPORT(e)                                                       \
+    do {                                                                      \
+        if (MINIVM_UNLIKELY(--fcalls <= 0)) {                                 \
+            pc = &(e)->stub[kStubCall];                                       \
+            interp_state(s).live = (e)->arity;                                \
+            TAIL(slow_yield);                                                 \
+        }                                                                     \
+        pc = (e)->bytecode[s->code_ix];                                       \
+        DISPATCH();                                                           \
+    } while (0)
+
+inline Term return_address(const Word* code) {
+    return Term{reinterpret_cast<Word>(code) + kTagHeader};
+}
+inline const Word* return_target(Term cp) {
+    return reinterpret_cast<const Word*>(cp.raw - kTagHeader);
+}
+// Arity of the function whose entry this is: the last word of its func_info.
+inline uint32_t entry_arity(const Word* entry) { return static_cast<uint32_t>(entry[-1]); }
+
+// ---- stubs: what entries without bytecode of their own point to --------------------------------------
+
+void h_stub_undefined(ARGS);
+void h_stub_bif(ARGS);
+void h_stub_call(ARGS);
+void h_stub_fun_unloaded(ARGS);
+void h_process_exit(ARGS);  // the first function of a process returns here
+
+// ---- the table --------------------------------------------------------------------------------------
+
+// A handler for these operand kinds (K per operand; K::S where it does not matter).
+Handler select_control(Op op, const K* kinds);
+Handler select_test(Op op, const K* kinds, bool constant_is_immediate);
+Handler select_arith(Op op, const K* kinds);
+Handler select_data(Op op, const K* kinds);
+void h_select_linear(ARGS);
+void h_select_boxed(ARGS);
+void h_select_jump(ARGS);
+void h_allocate_stress(ARGS);
+void h_allocate_heap_stress(ARGS);
+void h_test_heap_stress(ARGS);
+
+#define INSTR(name, operands, effects, meaning) void h_##name(ARGS);
+#include "vm/instr/instructions.def"
+#undef INSTR
+
+}  // namespace minivm::interp

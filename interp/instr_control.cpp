@@ -1,0 +1,354 @@
+// Calls, returns, jumps, frames, moves.
+#include "interp/handlers.hpp"
+#include "vm/bif/bif.hpp"
+#include "vm/code/module_table.hpp"
+#include "vm/process/exception.hpp"
+#include "vm/process/process.hpp"
+
+namespace minivm::interp {
+
+HANDLER(func_info) {
+    Process& p = *s->process;
+    ENTER_RUNTIME(p);
+    raise_function_clause(p, Term{WORD(0)}, Term{WORD(1)}, static_cast<uint32_t>(WORD(2)), s->x);
+    LEAVE_RUNTIME(p);
+    TAIL(slow_raise);
+}
+
+// ---- local calls ----------------------------------------------------------------------------------
+
+HANDLER(call) {
+    *--E = return_address(pc + fixed_words(kOp));
+    const Word* target = pc + label_at(pc);
+    ENTER(target, entry_arity(target));
+}
+HANDLER(call_only) {
+    const Word* target = pc + label_at(pc);
+    ENTER(target, entry_arity(target));
+}
+HANDLER(call_last) {
+    const Word* target = pc + label_at(pc);
+    E += WORD(2);
+    ENTER(target, entry_arity(target));
+}
+
+// ---- calls through export entries --------------------------------------------------------------------
+
+HANDLER(call_ext) {
+    const Export* e = reinterpret_cast<const Export*>(WORD(0));
+    *--E = return_address(pc + fixed_words(kOp));
+    ENTER_EXPORT(e);
+}
+HANDLER(call_ext_only) {
+    const Export* e = reinterpret_cast<const Export*>(WORD(0));
+    ENTER_EXPORT(e);
+}
+HANDLER(call_ext_last) {
+    const Export* e = reinterpret_cast<const Export*>(WORD(0));
+    E += WORD(1);
+    ENTER_EXPORT(e);
+}
+
+// What an export entry's stub begins with; the entry is found from the stub's address.
+static const Export* export_of_stub(const Word* pc, int stub_word) {
+    return reinterpret_cast<const Export*>(reinterpret_cast<const char*>(pc) -
+                                           offsetof(Export, stub) - stub_word * sizeof(Word));
+}
+
+void h_stub_undefined(ARGS) {
+    Process& p = *s->process;
+    const Export* e = export_of_stub(pc, kStubUndefined);
+    ENTER_RUNTIME(p);
+    p.x = s->x;
+    call_undefined(p, e);  // a trap, or undef
+    LEAVE_RUNTIME(p);
+    TAIL(slow_bif_failed);
+}
+void h_stub_bif(ARGS) {
+    Process& p = *s->process;
+    const Export* e = export_of_stub(pc, kStubBif);
+    ENTER_RUNTIME(p);
+    p.outcome = BifOutcome::exception;
+    Term r = call_bif_function(p, *e->bif, s->x);
+    LEAVE_RUNTIME(p);
+    if (MINIVM_UNLIKELY(!is_value(r))) {
+        TAIL(slow_bif_failed);
+    }
+    s->x[0] = r;
+    s->code_ix = code_index::active();
+    pc = return_target(*E);
+    ++E;
+    if (MINIVM_UNLIKELY(p.needs_gc())) {
+        COLLECT(1, 0);
+    }
+    DISPATCH();
+}
+// Where a process that was scheduled out on its way into a function resumes.
+void h_stub_call(ARGS) {
+    const Export* e = export_of_stub(pc, kStubCall);
+    pc = e->bytecode[s->code_ix];
+    DISPATCH();
+}
+
+HANDLER(call_bif) {
+    Process& p = *s->process;
+    const BifDef* bif = reinterpret_cast<const BifDef*>(WORD(1));
+    ENTER_RUNTIME(p);
+    --p.reductions;
+    Term r = call_bif_function(p, *bif, s->x);
+    LEAVE_RUNTIME(p);
+    if (MINIVM_UNLIKELY(!is_value(r))) {
+        TAIL(slow_bif_failed);
+    }
+    s->x[0] = r;
+    s->code_ix = code_index::active();
+    pc += fixed_words(kOp);
+    if (MINIVM_UNLIKELY(p.needs_gc())) {
+        COLLECT(1, 0);
+    }
+    DISPATCH();
+}
+HANDLER(bif_body) {
+    Process& p = *s->process;
+    const BifDef* bif = reinterpret_cast<const BifDef*>(WORD(1));
+    ENTER_RUNTIME(p);
+    Term r = call_bif_function(p, *bif, s->x);
+    LEAVE_RUNTIME(p);
+    if (MINIVM_UNLIKELY(!is_value(r))) {
+        TAIL(slow_bif_failed);
+    }
+    s->x[0] = r;
+    s->code_ix = code_index::active();
+    pc = return_target(*E);
+    ++E;
+    if (MINIVM_UNLIKELY(p.needs_gc())) {
+        COLLECT(1, 0);
+    }
+    DISPATCH();
+}
+
+// ---- apply, funs ------------------------------------------------------------------------------------
+
+HANDLER(apply) {
+    Process& p = *s->process;
+    const uint32_t arity = static_cast<uint32_t>(WORD(0));
+    const Term module = s->x[arity];
+    const Term function = s->x[arity + 1];
+    if (MINIVM_UNLIKELY(!is_atom(module) || !is_atom(function))) {
+        ENTER_RUNTIME(p);
+        raise_bad_apply(p, module, function, arity, s->x);
+        LEAVE_RUNTIME(p);
+        TAIL(slow_raise);
+    }
+    const Export* e = export_table::get(module, function, arity);
+    *--E = return_address(pc + fixed_words(kOp));
+    ENTER_EXPORT(e);
+}
+HANDLER(apply_last) {
+    Process& p = *s->process;
+    const uint32_t arity = static_cast<uint32_t>(WORD(0));
+    const Term module = s->x[arity];
+    const Term function = s->x[arity + 1];
+    if (MINIVM_UNLIKELY(!is_atom(module) || !is_atom(function))) {
+        ENTER_RUNTIME(p);
+        raise_bad_apply(p, module, function, arity, s->x);
+        LEAVE_RUNTIME(p);
+        TAIL(slow_raise);
+    }
+    const Export* e = export_table::get(module, function, arity);
+    E += WORD(1);
+    ENTER_EXPORT(e);
+}
+
+// The code of `fun` for `arity` arguments in x0..., its free variables put behind them; null if it is
+// no fun of that arity.
+static inline const Word* fun_code(Term fun, uint32_t arity, Scheduler* s, uint32_t* live) {
+    if (MINIVM_UNLIKELY(!is_boxed(fun))) {
+        return nullptr;
+    }
+    const Word header = header_of(fun);
+    if (MINIVM_LIKELY(header_kind(header) == Kind::fun)) {
+        const FunEntry* fe = fun_entry(fun);
+        if (MINIVM_UNLIKELY(fe->arity != arity)) {
+            return nullptr;
+        }
+        const uint32_t n = static_cast<uint32_t>(header_arity(header)) - 2;
+        const Term* free_variables = fun_free_variables(fun);
+        for (uint32_t i = 0; i < n; ++i) {
+            s->x[arity + i] = free_variables[i];
+        }
+        *live = arity + n;
+        return fe->bytecode[s->code_ix];
+    }
+    if (header_kind(header) == Kind::export_fun) {
+        const Export* e = export_fun_entry(fun);
+        *live = arity;
+        return e->arity == arity ? e->bytecode[s->code_ix] : nullptr;
+    }
+    return nullptr;
+}
+
+HANDLER(call_fun) {
+    const uint32_t arity = static_cast<uint32_t>(WORD(0));
+    const Term fun = SRC(1);
+    uint32_t live = 0;
+    const Word* target = fun_code(fun, arity, s, &live);
+    if (MINIVM_UNLIKELY(target == nullptr)) {
+        Process& p = *s->process;
+        ENTER_RUNTIME(p);
+        raise_bad_fun(p, fun, arity, s->x);
+        LEAVE_RUNTIME(p);
+        TAIL(slow_raise);
+    }
+    *--E = return_address(pc + size_of<kOp>(pc));
+    ENTER(target, live);
+}
+HANDLER(i_apply_fun_last) {
+    const uint32_t arity = static_cast<uint32_t>(WORD(0));
+    const Term fun = SRC(1);
+    uint32_t live = 0;
+    const Word* target = fun_code(fun, arity, s, &live);
+    if (MINIVM_UNLIKELY(target == nullptr)) {
+        Process& p = *s->process;
+        ENTER_RUNTIME(p);
+        raise_bad_fun(p, fun, arity, s->x);
+        LEAVE_RUNTIME(p);
+        TAIL(slow_raise);
+    }
+    E += WORD(2);
+    ENTER(target, live);
+}
+
+// A fun of a module that is not loaded: its entry's stub.
+void h_stub_fun_unloaded(ARGS) {
+    Process& p = *s->process;
+    const FunEntry* fe = reinterpret_cast<const FunEntry*>(reinterpret_cast<const char*>(pc) -
+                                                           offsetof(FunEntry, stub));
+    ENTER_RUNTIME(p);
+    p.x = s->x;
+    call_unloaded_fun(p, fe);
+    LEAVE_RUNTIME(p);
+    TAIL(slow_bif_failed);
+}
+
+HANDLER(return_) {
+    pc = return_target(*E);
+    ++E;
+    DISPATCH();
+}
+HANDLER(jump) { JUMP(); }
+HANDLER(on_load) { NEXT(fixed_words(kOp)); }
+HANDLER(nif_start) { NEXT(fixed_words(kOp)); }
+HANDLER(trap_end) {
+    MINIVM_CHECK(!"code ran over the end of a module");
+    NEXT(0);
+}
+
+// ---- frames --------------------------------------------------------------------------------------------
+
+static inline bool has_room(const Term* E, const Term* htop, Word words) {
+    return reinterpret_cast<const char*>(E) - reinterpret_cast<const char*>(htop) >=
+           static_cast<ptrdiff_t>((words + kReserveWords) * sizeof(Term));
+}
+
+HANDLER(allocate) {
+    const Word n = WORD(0);
+    if (MINIVM_UNLIKELY(!has_room(E, htop, n))) {
+        COLLECT(LIVE(), n);
+    }
+    E -= n;
+    NEXT(fixed_words(kOp));
+}
+HANDLER(allocate_heap) {
+    const Word n = WORD(0);
+    const Word heap = WORD(1);
+    if (MINIVM_UNLIKELY(!has_room(E, htop, n + heap))) {
+        COLLECT(LIVE(), n + heap);
+    }
+    E -= n;
+    NEXT(fixed_words(kOp));
+}
+HANDLER(test_heap) {
+    const Word heap = WORD(0);
+    if (MINIVM_UNLIKELY(!has_room(E, htop, heap))) {
+        COLLECT(LIVE(), heap);
+    }
+    NEXT(fixed_words(kOp));
+}
+
+// With --stress-gc every chance to collect is taken.
+void h_allocate_stress(ARGS) {
+    constexpr Op kOp = Op::allocate;
+    Process& p = *s->process;
+    ENTER_RUNTIME(p);
+    collect_gc(p, WORD(0), s->x, LIVE(), true);
+    LEAVE_RUNTIME(p);
+    E -= WORD(0);
+    NEXT(fixed_words(kOp));
+}
+void h_allocate_heap_stress(ARGS) {
+    constexpr Op kOp = Op::allocate_heap;
+    Process& p = *s->process;
+    ENTER_RUNTIME(p);
+    collect_gc(p, WORD(0) + WORD(1), s->x, LIVE(), (fcalls & 1) != 0);
+    LEAVE_RUNTIME(p);
+    E -= WORD(0);
+    NEXT(fixed_words(kOp));
+}
+void h_test_heap_stress(ARGS) {
+    constexpr Op kOp = Op::test_heap;
+    Process& p = *s->process;
+    ENTER_RUNTIME(p);
+    collect_gc(p, WORD(0), s->x, LIVE(), (fcalls & 1) != 0);
+    LEAVE_RUNTIME(p);
+    NEXT(fixed_words(kOp));
+}
+HANDLER(deallocate) {
+    E += WORD(0);
+    NEXT(fixed_words(kOp));
+}
+HANDLER(trim) {
+    E += WORD(0);
+    NEXT(fixed_words(kOp));
+}
+HANDLER(init_yregs) {
+    const Word n = LIST_COUNT();
+    const Word* list = LIST();
+    for (Word i = 0; i < n; ++i) {
+        *list_reg(list[i], E, s) = kNil;
+    }
+    NEXT_OP();
+}
+
+// ---- moves ---------------------------------------------------------------------------------------------
+
+template <K S, K D>
+void move_kinds(ARGS) {
+    constexpr Op kOp = Op::move;
+    *dst_at<kOp, 1, D>(pc, E, s) = src_at<kOp, 0, S>(pc, E, s);
+    NEXT_OP_KINDS(S);
+}
+HANDLER(move) {
+    DST(1) = SRC(0);
+    NEXT_OP();
+}
+HANDLER(swap) {
+    Term* a = dst_at<kOp, 0>(pc, E, s);
+    Term* b = dst_at<kOp, 1>(pc, E, s);
+    const Term t = *a;
+    *a = *b;
+    *b = t;
+    NEXT(fixed_words(kOp));
+}
+
+Handler select_control(Op op, const K* k) {
+    if (op != Op::move) {
+        return nullptr;
+    }
+    static constexpr Handler table[3][2] = {{move_kinds<K::X, K::X>, move_kinds<K::X, K::Y>},
+                                            {move_kinds<K::Y, K::X>, move_kinds<K::Y, K::Y>},
+                                            {move_kinds<K::C, K::X>, move_kinds<K::C, K::Y>}};
+    return table[static_cast<int>(k[0])][static_cast<int>(k[1])];
+}
+
+}  // namespace minivm::interp

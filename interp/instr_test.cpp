@@ -1,0 +1,250 @@
+// Type tests, comparisons, selects.
+#include "interp/handlers.hpp"
+#include "vm/code/module_table.hpp"
+#include "vm/term/atom_table.hpp"
+#include "vm/term/compare.hpp"
+#include "vm/term/map.hpp"
+
+namespace minivm::interp {
+
+// A test on one operand: specialised for x and y registers.
+#define TEST1(name, ...)                                             \
+    template <K S>                                                   \
+    void name##_kind(ARGS) {                                         \
+        constexpr Op kOp = Op::name;                                 \
+        [[maybe_unused]] const Term t = src_at<kOp, 1, S>(pc, E, s); \
+        if (__VA_ARGS__) {                                           \
+            NEXT_OP_KINDS(K::X, S);                                  \
+        }                                                            \
+        JUMP();                                                      \
+    }                                                                \
+    void h_##name(ARGS) { TAIL(name##_kind<K::S>); }
+
+TEST1(is_integer, is_small(t) || is_big(t))
+TEST1(is_float, is_float(t))
+TEST1(is_number, is_number(t))
+TEST1(is_atom, is_atom(t))
+TEST1(is_boolean, is_bool(t))
+TEST1(is_pid, is_pid(t))
+TEST1(is_port, is_port(t))
+TEST1(is_reference, is_reference(t))
+TEST1(is_nil, is_nil(t))
+TEST1(is_list, is_list(t))
+TEST1(is_nonempty_list, is_cons(t))
+TEST1(is_binary, is_binary(t))
+TEST1(is_bitstr, is_bitstring(t))
+TEST1(is_tuple, is_tuple(t))
+TEST1(is_map, is_map(t))
+TEST1(is_function, is_fun(t))
+TEST1(test_arity, header_of(t) == make_header(Kind::tuple, word_at<kOp, 2>(pc)))
+TEST1(is_tagged_tuple, is_tuple_of(t, (word_at<kOp, 2>(pc))) &&
+                           tuple_element(t, 0).raw == word_at<kOp, 3>(pc))
+
+HANDLER(is_function2) {
+    const Term t = SRC(1);
+    const Term n = SRC(2);
+    bool yes = false;
+    if (is_fun(t) && is_small(n)) {
+        const uint32_t arity =
+            is_local_fun(t) ? fun_entry(t)->arity : export_fun_entry(t)->arity;
+        yes = small_value(n) == static_cast<int64_t>(arity);
+    }
+    if (yes) {
+        NEXT_OP();
+    }
+    JUMP();
+}
+
+// A comparison of two operands.
+#define COMPARE(name, fast_condition, slow_condition)          \
+    template <K A, K B>                                        \
+    void name##_kinds(ARGS) {                                  \
+        constexpr Op kOp = Op::name;                           \
+        const Term a = src_at<kOp, 1, A>(pc, E, s);            \
+        const Term b = src_at<kOp, 2, B>(pc, E, s);            \
+        bool yes;                                              \
+        if (MINIVM_LIKELY(both_small(a, b))) {                 \
+            yes = (fast_condition);                            \
+        } else {                                               \
+            yes = (slow_condition);                            \
+        }                                                      \
+        if (yes) {                                             \
+            NEXT_OP_KINDS(K::X, A, B);                         \
+        }                                                      \
+        JUMP();                                                \
+    }                                                          \
+    void h_##name(ARGS) { TAIL((name##_kinds<K::S, K::S>)); }
+
+static inline int64_t signed_raw(Term t) { return static_cast<int64_t>(t.raw); }
+static inline bool less(Term a, Term b) {
+    if (is_imm_float(a) && is_imm_float(b)) {
+        return imm_float_value(a) < imm_float_value(b);
+    }
+    return compare_terms(a, b) < 0;
+}
+
+COMPARE(is_lt, signed_raw(a) < signed_raw(b), less(a, b))
+COMPARE(is_ge, signed_raw(a) >= signed_raw(b), !less(a, b))
+COMPARE(is_eq, a == b, loose_equal(a, b))
+COMPARE(is_ne, a != b, !loose_equal(a, b))
+
+#define EXACT(name, wanted)                                       \
+    template <K A, K B>                                           \
+    void name##_kinds(ARGS) {                                     \
+        constexpr Op kOp = Op::name;                              \
+        const Term a = src_at<kOp, 1, A>(pc, E, s);               \
+        const Term b = src_at<kOp, 2, B>(pc, E, s);               \
+        if (exact_equal(a, b) == (wanted)) {                      \
+            NEXT_OP_KINDS(K::X, A, B);                            \
+        }                                                         \
+        JUMP();                                                   \
+    }                                                             \
+    void h_##name(ARGS) { TAIL((name##_kinds<K::S, K::S>)); }
+EXACT(is_eq_exact, true)
+EXACT(is_ne_exact, false)
+
+// The constant is an immediate: a word comparison.
+template <K A, bool Wanted, Op kOp>
+void is_exact_immediate(ARGS) {
+    const Term a = src_at<kOp, 1, A>(pc, E, s);
+    const Term b = src_at<kOp, 2, K::C>(pc, E, s);
+    if ((a == b) == Wanted) {
+        NEXT_OP_KINDS(K::X, A, K::C);
+    }
+    JUMP();
+}
+
+// ---- selects --------------------------------------------------------------------------------------------
+// pack.cpp sorts the pairs and lays them out as: slot 0 source, word 1 label of "none", count n in the
+// list count (2n words): n constants by unsigned word, then n labels. A jump table has its own handler.
+
+HANDLER(select_val) {  // immediates, sorted by word: binary search
+    const Word key = SRC(0).raw;
+    const Word n = LIST_COUNT() / 2;
+    const Word* keys = LIST();
+    Word low = 0;
+    Word high = n;
+    while (low < high) {
+        const Word mid = (low + high) / 2;
+        if (keys[mid] < key) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    if (low < n && keys[low] == key) {
+        NEXT(static_cast<int32_t>(keys[n + low]));
+    }
+    JUMP();
+}
+void h_select_linear(ARGS) {  // few immediates
+    constexpr Op kOp = Op::select_val;
+    const Word key = SRC(0).raw;
+    const Word n = LIST_COUNT() / 2;
+    const Word* keys = LIST();
+    for (Word i = 0; i < n; ++i) {
+        if (keys[i] == key) {
+            NEXT(static_cast<int32_t>(keys[n + i]));
+        }
+    }
+    JUMP();
+}
+void h_select_boxed(ARGS) {  // some constant is no immediate
+    constexpr Op kOp = Op::select_val;
+    const Term key = SRC(0);
+    const Word n = LIST_COUNT() / 2;
+    const Word* keys = LIST();
+    for (Word i = 0; i < n; ++i) {
+        if (exact_equal(Term{keys[i]}, key)) {
+            NEXT(static_cast<int32_t>(keys[n + i]));
+        }
+    }
+    JUMP();
+}
+void h_select_jump(ARGS) {  // dense small integers: [lowest | labels ...], 0: none
+    constexpr Op kOp = Op::select_val;
+    const Term key = SRC(0);
+    const Word n = LIST_COUNT() - 1;
+    const Word* list = LIST();
+    const Word i = static_cast<Word>(small_value(key) - static_cast<int64_t>(list[0]));
+    if (MINIVM_LIKELY(is_small(key) && i < n)) {
+        const int32_t to = static_cast<int32_t>(list[1 + i]);
+        if (to != 0) {
+            NEXT(to);
+        }
+    }
+    JUMP();
+}
+HANDLER(select_tuple_arity) {
+    const Term t = SRC(0);
+    if (is_tuple(t)) {
+        const Word key = tuple_arity(t);
+        const Word n = LIST_COUNT() / 2;
+        const Word* keys = LIST();
+        for (Word i = 0; i < n; ++i) {
+            if (keys[i] == key) {
+                NEXT(static_cast<int32_t>(keys[n + i]));
+            }
+        }
+    }
+    JUMP();
+}
+
+Handler select_test(Op op, const K* k, bool constant_is_immediate) {
+    switch (op) {
+#define PICK1(name)                                                     \
+    case Op::name:                                                      \
+        return k[1] == K::X ? name##_kind<K::X>                         \
+                            : k[1] == K::Y ? name##_kind<K::Y> : name##_kind<K::S>;
+        PICK1(is_integer)
+        PICK1(is_float)
+        PICK1(is_number)
+        PICK1(is_atom)
+        PICK1(is_boolean)
+        PICK1(is_pid)
+        PICK1(is_port)
+        PICK1(is_reference)
+        PICK1(is_nil)
+        PICK1(is_list)
+        PICK1(is_nonempty_list)
+        PICK1(is_binary)
+        PICK1(is_bitstr)
+        PICK1(is_tuple)
+        PICK1(is_map)
+        PICK1(is_function)
+        PICK1(test_arity)
+        PICK1(is_tagged_tuple)
+#define PICK2(name)                                                                        \
+    case Op::name: {                                                                       \
+        static constexpr Handler table[3][3] = {                                           \
+            {name##_kinds<K::X, K::X>, name##_kinds<K::X, K::Y>, name##_kinds<K::X, K::C>}, \
+            {name##_kinds<K::Y, K::X>, name##_kinds<K::Y, K::Y>, name##_kinds<K::Y, K::C>}, \
+            {name##_kinds<K::C, K::X>, name##_kinds<K::C, K::Y>, name##_kinds<K::C, K::C>}}; \
+        return table[static_cast<int>(k[1])][static_cast<int>(k[2])];                      \
+    }
+        PICK2(is_lt)
+        PICK2(is_ge)
+        PICK2(is_eq)
+        PICK2(is_ne)
+        case Op::is_eq_exact:
+        case Op::is_ne_exact: {
+            const bool eq = op == Op::is_eq_exact;
+            if (k[2] == K::C && constant_is_immediate && k[1] != K::C) {
+                if (k[1] == K::X) {
+                    return eq ? is_exact_immediate<K::X, true, Op::is_eq_exact>
+                              : is_exact_immediate<K::X, false, Op::is_ne_exact>;
+                }
+                return eq ? is_exact_immediate<K::Y, true, Op::is_eq_exact>
+                          : is_exact_immediate<K::Y, false, Op::is_ne_exact>;
+            }
+            if (k[1] == K::X && k[2] == K::X) {
+                return eq ? is_eq_exact_kinds<K::X, K::X> : is_ne_exact_kinds<K::X, K::X>;
+            }
+            return nullptr;
+        }
+        default:
+            return nullptr;
+    }
+}
+
+}  // namespace minivm::interp

@@ -1,0 +1,11 @@
+// The interpreter: direct-threaded, one handler an instruction. See handlers.hpp.
+#pragma once
+
+#include "vm/engine.hpp"
+
+namespace minivm::interp {
+
+// The engine; one for the whole VM. Sets up the stubs that entries without bytecode point to.
+Engine& engine();
+
+}  // namespace minivm::interp

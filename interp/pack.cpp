@@ -1,0 +1,347 @@
+// Packs a lowered module into the interpreter's words (layout.hpp), choosing the handler for each
+// instruction by the kinds of its operands.
+#include <algorithm>
+#include <cstring>
+
+#include "interp/code.hpp"
+#include "interp/handlers.hpp"
+#include "vm/bif/bif.hpp"
+
+namespace minivm::interp {
+namespace {
+
+constexpr Handler kGenericHandlers[] = {
+#define INSTR(name, operands, effects, meaning) h_##name,
+#include "vm/instr/instructions.def"
+#undef INSTR
+};
+
+uint32_t handler_bits(Handler h) {
+    const Word address = reinterpret_cast<Word>(h);
+    MINIVM_CHECK(address <= 0xFFFFFFFF);  // the program is linked at a low address (no-pie)
+    return static_cast<uint32_t>(address);
+}
+
+class Packer {
+  public:
+    explicit Packer(const LoweredModule& m) : m_(m), code_(std::make_unique<InterpCode>()) {}
+
+    std::unique_ptr<InterpCode> run() {
+        code_->starts.reserve(m_.code.size() + 1);
+        words_.reserve(m_.code.size() * 3);
+        for (const Instr& i : m_.code) {
+            code_->starts.push_back(size());
+            locate(i);
+            pack(i);
+        }
+        code_->starts.push_back(size());
+        words_.push_back(handler_bits(h_trap_end));
+        for (const LabelFixup& f : labels_) {
+            const int32_t distance = static_cast<int32_t>(code_->starts[f.label]) -
+                                     static_cast<int32_t>(f.origin);
+            words_[f.word] = (words_[f.word] & ~Word{0xFFFFFFFF}) | static_cast<uint32_t>(distance);
+        }
+        for (uint32_t label : catch_labels_) {
+            code_->catch_handlers.push_back(code_->starts[label]);
+        }
+        code_->word_count = size();
+        code_->words = std::make_unique_for_overwrite<Word[]>(words_.size());
+        std::memcpy(code_->words.get(), words_.data(), words_.size() * sizeof(Word));
+        return std::move(code_);
+    }
+
+  private:
+    struct LabelFixup {
+        uint32_t word;    // its low half gets the distance
+        uint32_t origin;  // of the instruction
+        uint32_t label;   // instruction index
+    };
+
+    uint32_t size() const { return static_cast<uint32_t>(words_.size()); }
+
+    void locate(const Instr& i) {
+        auto& l = code_->locations;
+        if (l.empty() || l.back().function != i.function || l.back().line != i.line) {
+            l.push_back({size(), i.function, i.line});
+        }
+    }
+
+    static uint16_t register_slot(const Operand& o) {
+        switch (o.kind) {
+            case Operand::Kind::y:
+                return static_cast<uint16_t>(o.index * 8 | kSlotY);
+            case Operand::Kind::x:
+            case Operand::Kind::fr:
+                return static_cast<uint16_t>(o.index * 8);
+            default:
+                MINIVM_CHECK(!"an operand is no register");
+                return 0;
+        }
+    }
+
+    static K kind_of(const Operand& o) {
+        switch (o.kind) {
+            case Operand::Kind::x:
+            case Operand::Kind::fr:
+                return K::X;
+            case Operand::Kind::y:
+                return K::Y;
+            case Operand::Kind::constant:
+                return K::C;
+            default:
+                return K::S;
+        }
+    }
+
+    // The word for an operand of an L list. Labels become fixups relative to `start`.
+    Word list_word(const Operand& o, uint32_t start, uint32_t word) {
+        switch (o.kind) {
+            case Operand::Kind::x:
+            case Operand::Kind::y:
+            case Operand::Kind::fr:
+                return static_cast<Word>(register_slot(o)) << 8 | kTagHeader;
+            case Operand::Kind::constant:
+                return o.term.raw;
+            case Operand::Kind::unsigned_:
+                return o.value;
+            case Operand::Kind::string:
+                return reinterpret_cast<Word>(m_.strings.data() + o.index);
+            case Operand::Kind::label:
+                labels_.push_back({word, start, o.index});
+                return 0;
+            default:
+                MINIVM_CHECK(!"operand kind in a list");
+                return 0;
+        }
+    }
+
+    Handler choose(const Instr& i, const Operand* o, const K* kinds) {
+        if (vm::g_options.stress_gc) {
+            if (i.op == Op::allocate) {
+                return h_allocate_stress;
+            }
+            if (i.op == Op::allocate_heap) {
+                return h_allocate_heap_stress;
+            }
+            if (i.op == Op::test_heap) {
+                return h_test_heap_stress;
+            }
+        }
+        Handler h = select_control(i.op, kinds);
+        if (h == nullptr) {
+            const bool immediate = i.operand_count > 2 &&
+                                   o[2].kind == Operand::Kind::constant && is_immediate(o[2].term);
+            h = select_test(i.op, kinds, immediate);
+        }
+        if (h == nullptr) {
+            h = select_arith(i.op, kinds);
+        }
+        if (h == nullptr) {
+            h = select_data(i.op, kinds);
+        }
+        return h != nullptr ? h : kGenericHandlers[static_cast<int>(i.op)];
+    }
+
+    void put_slot(uint32_t start, Place p, uint16_t slot) {
+        words_[start + p.word] |= static_cast<Word>(slot) << p.shift;
+    }
+
+    void pack(const Instr& i) {
+        if (i.op == Op::select_val || i.op == Op::select_tuple_arity) {
+            pack_select(i);
+            return;
+        }
+        const Operand* o = m_.operands_of(i);
+        const char* letters = kLetters[static_cast<int>(i.op)];
+        const uint32_t start = size();
+        const int fixed = fixed_words(i.op);
+        words_.resize(words_.size() + static_cast<size_t>(fixed), 0);
+        K kinds[8] = {K::S, K::S, K::S, K::S, K::S, K::S, K::S, K::S};
+        const int n_letters = static_cast<int>(std::strlen(letters));
+        for (int n = 0; n < n_letters && letters[n] != 'L'; ++n) {
+            kinds[n] = kind_of(o[n]);
+        }
+        words_[start] = handler_bits(choose(i, o, kinds));
+        uint32_t list_at = 0;
+        for (int n = 0; n < n_letters; ++n) {
+            const Place p = place_of(i.op, n);
+            switch (letters[n]) {
+                case 'f':
+                    if (o[n].index != kNoLabel) {
+                        if (i.op == Op::catch_ || i.op == Op::try_) {
+                            catch_labels_.push_back(o[n].index);
+                        } else {
+                            labels_.push_back({start + p.word, start, o[n].index});
+                        }
+                    }
+                    break;
+                case 's':
+                    if (o[n].kind == Operand::Kind::constant) {
+                        break;  // after the list
+                    }
+                    [[fallthrough]];
+                case 'd':
+                case 'y':
+                case 'l':
+                    put_slot(start, p, register_slot(o[n]));
+                    break;
+                case 'L': {
+                    const uint32_t count = i.operand_count - static_cast<uint32_t>(n);
+                    words_[start + p.word] = count;
+                    list_at = static_cast<uint32_t>(n);
+                    for (uint32_t k = 0; k < count; ++k) {
+                        const Word w = list_word(o[list_at + k], start, size());
+                        words_.push_back(w);
+                    }
+                    break;
+                }
+                case 'u':
+                    words_[start + p.word] = o[n].value;
+                    break;
+                case 'c':
+                    words_[start + p.word] = o[n].term.raw;
+                    break;
+                case 'e':
+                    words_[start + p.word] = reinterpret_cast<Word>(o[n].exp);
+                    break;
+                case 'b':
+                    words_[start + p.word] = reinterpret_cast<Word>(o[n].bif);
+                    break;
+                case 't':
+                    words_[start + p.word] = reinterpret_cast<Word>(m_.strings.data() + o[n].index);
+                    break;
+                case 'F':
+                    code_->fixups.push_back({Fixup::Kind::fun_entry, start + p.word, o[n].index});
+                    break;
+                default:
+                    MINIVM_CHECK(!"unknown operand letter");
+            }
+        }
+        for (int n = 0; n < n_letters; ++n) {
+            if (letters[n] == 's' && o[n].kind == Operand::Kind::constant) {
+                const uint32_t word = size() - start;
+                MINIVM_CHECK(word < 8192);
+                put_slot(start, place_of(i.op, n), static_cast<uint16_t>(word * 8 | kSlotConst));
+                words_.push_back(o[n].term.raw);
+            }
+        }
+        if (has_live_slot(i.op)) {
+            put_slot(start, place_of(i.op, kLiveOperand), i.live);
+        }
+        if (i.op == Op::catch_ || i.op == Op::try_) {
+            code_->fixups.push_back({Fixup::Kind::catch_mark, size(),
+                                     static_cast<uint32_t>(catch_labels_.size()) - 1});
+            words_.push_back(0);
+        }
+    }
+
+    // See instr_test.cpp for the layouts.
+    void pack_select(const Instr& i) {
+        const Operand* o = m_.operands_of(i);
+        const uint32_t start = size();
+        words_.resize(words_.size() + static_cast<size_t>(fixed_words(i.op)), 0);
+        std::vector<std::pair<Word, uint32_t>> pairs;
+        bool all_immediate = true;
+        bool all_small = true;
+        for (uint32_t n = 2; n + 1 < i.operand_count; n += 2) {
+            Word key;
+            if (o[n].kind == Operand::Kind::constant) {
+                key = o[n].term.raw;
+                all_immediate = all_immediate && is_immediate(o[n].term);
+                all_small = all_small && is_small(o[n].term);
+            } else {
+                key = o[n].value;
+            }
+            pairs.emplace_back(key, o[n + 1].index);
+        }
+        Handler h = h_select_tuple_arity;
+        bool table = false;
+        int64_t lowest = 0;
+        int64_t highest = -1;
+        if (i.op == Op::select_val) {
+            if (!all_immediate) {
+                h = h_select_boxed;
+            } else {
+                h = pairs.size() <= 6 ? h_select_linear : h_select_val;
+                if (h == h_select_val) {
+                    std::sort(pairs.begin(), pairs.end());
+                }
+                if (all_small && pairs.size() > 3) {
+                    lowest = highest = small_value(Term{pairs[0].first});
+                    for (const auto& p : pairs) {
+                        lowest = std::min(lowest, small_value(Term{p.first}));
+                        highest = std::max(highest, small_value(Term{p.first}));
+                    }
+                    const uint64_t span = static_cast<uint64_t>(highest) -
+                                          static_cast<uint64_t>(lowest);
+                    table = span < 4 * pairs.size() + 8;
+                }
+            }
+        }
+        put_source(i, o[0], start);
+        labels_.push_back({start + 1, start, o[1].index});
+        const uint32_t count_word = start + static_cast<uint32_t>(fixed_words(i.op)) - 1;
+        if (table) {
+            h = h_select_jump;
+            const size_t span = static_cast<size_t>(highest - lowest) + 1;
+            words_[count_word] = span + 1;
+            words_.push_back(static_cast<Word>(lowest));
+            const uint32_t base = size();
+            words_.resize(words_.size() + span, 0);
+            for (const auto& p : pairs) {
+                const auto at = static_cast<uint32_t>(small_value(Term{p.first}) - lowest);
+                labels_.push_back({base + at, start, p.second});
+            }
+        } else {
+            words_[count_word] = 2 * pairs.size();
+            for (const auto& p : pairs) {
+                words_.push_back(p.first);
+            }
+            for (const auto& p : pairs) {
+                labels_.push_back({size(), start, p.second});
+                words_.push_back(0);
+            }
+        }
+        if (o[0].kind == Operand::Kind::constant) {
+            const uint32_t word = size() - start;
+            // A select on a constant with thousands of pairs does not come from a compiler.
+            MINIVM_CHECK(word < 8192);
+            put_slot(start, place_of(i.op, 0), static_cast<uint16_t>(word * 8 | kSlotConst));
+            words_.push_back(o[0].term.raw);
+        }
+        words_[start] |= handler_bits(h);
+    }
+
+    void put_source(const Instr& i, const Operand& o, uint32_t start) {
+        if (o.kind != Operand::Kind::constant) {
+            put_slot(start, place_of(i.op, 0), register_slot(o));
+        }
+    }
+
+    const LoweredModule& m_;
+    std::unique_ptr<InterpCode> code_;
+    std::vector<Word> words_;
+    std::vector<LabelFixup> labels_;
+    std::vector<uint32_t> catch_labels_;
+};
+
+}  // namespace
+
+std::unique_ptr<InterpCode> pack(const LoweredModule& m) { return Packer(m).run(); }
+
+CodeLocation InterpCode::locate(const void* address, bool is_return_address) const {
+    const Word byte = reinterpret_cast<Word>(address) - reinterpret_cast<Word>(words.get());
+    uint32_t word = static_cast<uint32_t>(byte / sizeof(Word));
+    if (is_return_address && word > 0) {
+        --word;  // the call's last word
+    }
+    auto it = std::upper_bound(locations.begin(), locations.end(), word,
+                               [](uint32_t w, const Location& l) { return w < l.word; });
+    if (it == locations.begin()) {
+        return {0, 0};
+    }
+    --it;
+    return {it->function, it->line};
+}
+
+}  // namespace minivm::interp

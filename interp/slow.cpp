@@ -1,0 +1,193 @@
+// The ways out of the fast path: collecting, raising, traps, yields, stops.
+#include "interp/handlers.hpp"
+#include "vm/bif/bif.hpp"
+#include "vm/code/module_table.hpp"
+#include "vm/process/exception.hpp"
+#include "vm/process/engine_hooks.hpp"
+
+namespace minivm::interp {
+
+Term collect_result_gc(Scheduler* s, uint32_t live, Term result) {
+    Process& p = *s->process;
+    s->x[live] = result;
+    collect_gc(p, 0, s->x, live + 1, false);
+    return s->x[live];
+}
+
+void slow_collect(ARGS) {
+    Process& p = *s->process;
+    const InterpState& st = interp_state(s);
+    ENTER_RUNTIME(p);
+    collect_gc(p, st.need, s->x, st.live, false);
+    LEAVE_RUNTIME(p);
+    DISPATCH();
+}
+
+// Leaves the engine: pc is where to resume, st.live x registers are kept.
+void slow_stop(ARGS) {
+    Process& p = *s->process;
+    InterpState& st = interp_state(s);
+    ENTER_RUNTIME(p);
+    save_x_registers(p, s->x, st.live);
+    st.running = false;
+}
+
+void slow_yield(ARGS) {
+    interp_state(s).stop = Stop::yielded;
+    TAIL(slow_stop);
+}
+
+// The process has been told to exit; nothing of its state is needed any more.
+void slow_exiting(ARGS) {
+    Process& p = *s->process;
+    InterpState& st = interp_state(s);
+    ENTER_RUNTIME(p);
+    p.live_x = 0;
+    st.stop = Stop::exited;
+    st.running = false;
+}
+
+void h_process_exit(ARGS) {
+    Process& p = *s->process;
+    p.exception = Exception{};
+    p.exception.cls = ExceptionClass::exit;
+    p.exception.reason = atoms::normal;
+    TAIL(slow_exiting);
+}
+
+static MINIVM_NOINLINE const Word* unwind_to_handler(Process& p, Scheduler* s) {
+    uint32_t index = 0;
+    if (!unwind(p, s->x, p.pc, s->code_ix, &index)) {
+        return nullptr;
+    }
+    return catch_table::get(index).bytecode;
+}
+
+void slow_raise(ARGS) {
+    Process& p = *s->process;
+    ENTER_RUNTIME(p);
+    const Word* handler = unwind_to_handler(p, s);
+    LEAVE_RUNTIME(p);
+    if (handler == nullptr) {
+        TAIL(slow_exiting);
+    }
+    pc = handler;
+    if (p.needs_gc()) {
+        COLLECT(4, 0);
+    }
+    DISPATCH();
+}
+
+// The return address for a trap out of the instruction at pc, unless that instruction was in tail
+// position: then the frame is dropped now and the trap target returns to our caller, so that loops
+// through apply/3 and the like run in constant stack.
+#define PREPARE_TRAP_RETURN()                                                              \
+    do {                                                                                   \
+        if (handler_at(pc) == h_call_bif) {                                                \
+            const Word* next = pc + fixed_words(Op::call_bif);                             \
+            if (handler_at(next) == h_deallocate &&                                        \
+                handler_at(next + fixed_words(Op::deallocate)) == h_return_) {             \
+                E += next[place_of(Op::deallocate, 0).word];                               \
+            } else if (handler_at(next) != h_return_) {                                    \
+                *--E = return_address(next);                                               \
+            }                                                                              \
+        } else if (handler_at(pc) == h_send) {                                             \
+            *--E = return_address(pc + fixed_words(Op::send));                             \
+        }                                                                                  \
+    } while (0)
+
+void slow_bif_failed(ARGS) {
+    Process& p = *s->process;
+    s->code_ix = code_index::active();
+    switch (p.outcome) {
+        case BifOutcome::exception:
+            TAIL(slow_raise);
+        case BifOutcome::exited:
+            TAIL(slow_exiting);
+        case BifOutcome::dirty: {
+            // The call is made again, on a dirty scheduler; run() takes its result up at pc.
+            interp_state(s).live = p.dirty_bif->arity;
+            interp_state(s).stop = Stop::dirty;
+            TAIL(slow_stop);
+        }
+        case BifOutcome::trap:
+        case BifOutcome::yield:
+        case BifOutcome::wait:
+        case BifOutcome::trap_fun:
+            break;
+    }
+    PREPARE_TRAP_RETURN();
+    if (p.outcome == BifOutcome::trap_fun) {
+        TAIL(slow_apply_fun);
+    }
+    const Export* e = p.trap_export;
+    if (p.outcome == BifOutcome::trap) {
+        // The trapping BIF may have left fragments that only the arguments refer to.
+        pc = &e->stub[kStubCall];
+        if (p.needs_gc()) {
+            COLLECT(e->arity, 0);
+        }
+        ENTER_EXPORT(e);
+    }
+    interp_state(s).live = e->arity;
+    interp_state(s).stop = p.outcome == BifOutcome::wait ? Stop::waiting : Stop::yielded;
+    pc = &e->stub[kStubCall];
+    TAIL(slow_stop);
+}
+
+// erlang:apply/2: x[p.trap_arity] is the fun, x0... its arguments.
+void slow_apply_fun(ARGS) {
+    Process& p = *s->process;
+    const uint32_t arity = p.trap_arity;
+    const Term fun = s->x[arity];
+    const Word* target = nullptr;
+    uint32_t live = arity;
+    if (is_local_fun(fun) && fun_entry(fun)->arity == arity) {
+        const FunEntry* fe = fun_entry(fun);
+        const uint32_t n = static_cast<uint32_t>(fun_free_count(fun));
+        for (uint32_t i = 0; i < n; ++i) {
+            s->x[arity + i] = fun_free_variables(fun)[i];
+        }
+        live += n;
+        target = fe->bytecode[s->code_ix];
+    } else if (is_export_fun(fun) && export_fun_entry(fun)->arity == arity) {
+        target = export_fun_entry(fun)->bytecode[s->code_ix];
+    } else {
+        ENTER_RUNTIME(p);
+        raise_bad_fun(p, fun, arity, s->x);
+        LEAVE_RUNTIME(p);
+        TAIL(slow_raise);
+    }
+    pc = target;
+    if (p.needs_gc()) {
+        COLLECT(live, 0);
+    }
+    ENTER(target, live);
+}
+
+// Where the result of a dirty BIF called at pc is taken up; the outcome is in the process.
+void slow_dirty_done(ARGS) {
+    Process& p = *s->process;
+    const BifDef* bif = p.dirty_bif;
+    p.dirty_bif = nullptr;
+    if (!p.dirty_ok) {
+        if (p.outcome == BifOutcome::exception) {
+            ENTER_RUNTIME(p);
+            set_bif_args(p, *bif, s->x);
+            LEAVE_RUNTIME(p);
+        }
+        TAIL(slow_bif_failed);
+    }
+    if (handler_at(pc) == h_call_bif) {
+        pc += fixed_words(Op::call_bif);
+    } else {
+        pc = return_target(*E);
+        ++E;
+    }
+    if (p.needs_gc()) {
+        COLLECT(1, 0);
+    }
+    DISPATCH();
+}
+
+}  // namespace minivm::interp

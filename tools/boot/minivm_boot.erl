@@ -1,0 +1,175 @@
+%% The first process of a bare boot. It starts the I/O server, runs what the command line asks for in a
+%% process of its own, answers what programs ask of `init`, writes error reports, and ends the VM with
+%% the exit status that escript would give.
+-module(minivm_boot).
+-export([start/1, run/1]).
+
+%% Options: [{file, Path} | {module, Module} | {args, [String]} | {call, [M, F | Strings]} |
+%%           {eval, String} | {encoding, unicode | latin1}], in the order of the command line.
+start(Options) ->
+    process_flag(trap_exit, true),
+    register(init, self()),
+    register(logger, spawn(fun logger/0)),
+    Io = minivm_io:start(),
+    group_leader(Io, self()),
+    group_leader(Io, whereis(logger)),
+    case proplists:get_value(encoding, Options, latin1) of
+        unicode -> io:setopts(Io, [{encoding, unicode}]);
+        latin1 -> ok
+    end,
+    {_, Ref} = spawn_monitor(?MODULE, run, [Options]),
+    serve(#{main => Ref, options => Options}).
+
+%% ---- the program ------------------------------------------------------------------------------
+
+run(Options) ->
+    try
+        lists:foreach(fun(Option) -> step(Option, Options) end, Options),
+        case proplists:get_bool(wait, Options) of
+            true -> receive after infinity -> ok end;
+            false -> finish(0)
+        end
+    catch
+        Class:Reason:Trace ->
+            report(Class, Reason, Trace),
+            finish(127)
+    end.
+
+step({file, Path}, Options) ->
+    case minivm:load_file(Path) of
+        {ok, Module} -> main(Module, Options);
+        {error, Text} -> fail(Text)
+    end;
+step({module, Module}, Options) ->
+    case minivm:ensure_loaded(Module) of
+        true -> main(Module, Options);
+        false -> fail(io_lib:format("module ~ts: no file ~ts.beam in the code path", [Module, Module]));
+        {error, Text} -> fail(Text)
+    end;
+step({call, [M]}, _) -> M:start();
+step({call, [M, F]}, _) -> M:F();
+step({call, [M, F | Args]}, _) -> M:F(Args);
+step({eval, Text}, _) -> eval(Text);
+step(_, _) -> ok.
+
+main(Module, Options) ->
+    Args = proplists:get_value(args, Options, []),
+    case {erlang:function_exported(Module, main, 1), erlang:function_exported(Module, start, 0)} of
+        {true, _} -> Module:main(Args);
+        {false, true} -> Module:start();
+        {false, false} ->
+            fail(io_lib:format("module ~ts exports neither main/1 nor start/0", [Module]))
+    end.
+
+eval(Text) ->
+    case erl_scan:string(Text ++ ".") of
+        {ok, Tokens, _} ->
+            case erl_parse:parse_exprs(dot(Tokens)) of
+                {ok, Exprs} ->
+                    erl_eval:exprs(Exprs, erl_eval:new_bindings());
+                {error, {_, Module, Why}} ->
+                    fail(["-eval: ", Module:format_error(Why)])
+            end;
+        {error, {_, Module, Why}, _} ->
+            fail(["-eval: ", Module:format_error(Why)])
+    end.
+
+%% "foo." and "foo" both end in one dot.
+dot(Tokens) ->
+    case lists:reverse(Tokens) of
+        [{dot, _}, {dot, _} = Dot | Rest] -> lists:reverse([Dot | Rest]);
+        _ -> Tokens
+    end.
+
+fail(Text) ->
+    minivm:write_stderr(unicode:characters_to_binary(["minivm: ", Text, "\n"])),
+    finish(1).
+
+%% Ends the VM once all output that was asked for is written.
+finish(Status) ->
+    Ref = make_ref(),
+    user ! {sync, self(), Ref},
+    receive {Ref, ok} -> ok after 10000 -> ok end,
+    erlang:halt(Status).
+
+report(Class, Reason, Trace) ->
+    Own = fun(M, _, _) -> M =:= ?MODULE end,
+    Format = fun(Term, Indent) -> io_lib:format("~." ++ integer_to_list(Indent) ++ "tP", [Term, 50]) end,
+    Text = try erl_error:format_exception(1, Class, Reason, Trace, Own, Format, unicode)
+           catch _:_ -> io_lib:format("exception ~p: ~tp~n  ~tp", [Class, Reason, Trace])
+           end,
+    minivm:write_stderr(unicode:characters_to_binary(["minivm: ", Text, "\n"])).
+
+%% ---- init ----------------------------------------------------------------------------------------
+
+serve(S) ->
+    receive
+        {'DOWN', Ref, process, _, Reason} when Ref =:= map_get(main, S) ->
+            %% killed from outside: run/1 itself never returns
+            minivm:write_stderr(unicode:characters_to_binary(
+                                  io_lib:format("minivm: the program was ended: ~tp~n", [Reason]))),
+            finish(127);
+        {stop, Status} ->
+            finish(status(Status)),
+            serve(S);
+        {From, Request} when is_pid(From) ->
+            From ! {init, answer(Request, S)},
+            serve(S);
+        stop_sigterm ->
+            finish(143);
+        stop_sigint ->
+            finish(130);
+        _ ->
+            serve(S)
+    end.
+
+status(N) when is_integer(N), N >= 0 -> N;
+status(stop) -> 0;
+status(_) -> 1.
+
+answer(get_plain_arguments, #{options := O}) -> proplists:get_value(args, O, []);
+answer(get_arguments, _) -> [{root, [code:root_dir()]}, {progname, ["minivm"]}, {noshell, []}];
+answer({get_argument, noshell}, _) -> {ok, [[]]};
+answer({get_argument, progname}, _) -> {ok, [["minivm"]]};
+answer({get_argument, root}, _) -> {ok, [[code:root_dir()]]};
+answer({get_argument, home}, _) ->
+    case os:getenv("HOME") of
+        false -> error;
+        Home -> {ok, [[Home]]}
+    end;
+answer({get_argument, _}, _) -> error;
+answer(get_status, _) -> {started, started};
+answer(script_id, _) -> {"minivm", []};
+answer(fetch_loaded, _) -> erlang:loaded();
+answer({ensure_loaded, Module}, _) ->
+    case minivm:ensure_loaded(Module) of
+        true -> {module, Module};
+        _ -> {error, nofile}
+    end;
+answer(_, _) -> {error, badarg}.
+
+%% ---- error reports --------------------------------------------------------------------------------
+
+logger() ->
+    receive
+        {log, Level, Format, Args, _Meta} ->
+            log(Level, Format, Args),
+            logger();
+        _ ->
+            logger()
+    end.
+
+log(Level, Format, Args) ->
+    {{Y, Mo, D}, {H, Mi, S}} = calendar:local_time(),
+    Ms = erlang:system_time(millisecond) rem 1000,
+    Title = case Level of
+                error -> "ERROR";
+                warning -> "WARNING";
+                _ -> "INFO"
+            end,
+    Month = element(Mo, {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov",
+                         "Dec"}),
+    Text = try io_lib:format(Format, Args) catch _:_ -> io_lib:format("~tp ~tp", [Format, Args]) end,
+    io:put_chars(user, io_lib:format(
+        "=~s REPORT==== ~w-~s-~w::~2..0w:~2..0w:~2..0w.~3..0w000 ===~n~ts",
+        [Title, D, Month, Y, H, Mi, S, Ms, Text])).

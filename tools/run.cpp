@@ -1,0 +1,161 @@
+#include "tools/run.hpp"
+
+#include <pthread.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <clocale>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "interp/interp.hpp"
+#include "loader/code_path.hpp"
+#include "tools/embedded.hpp"
+#include "vm/bif/bif.hpp"
+#include "vm/code/export.hpp"
+#include "vm/process/process_life.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/sched/scheduler.hpp"
+#include "vm/term/atom_table.hpp"
+
+namespace minivm {
+
+void report_load_failure(const std::string& why) { spdlog::error("cannot load: {}", why); }
+
+namespace tools {
+namespace {
+
+Term string_term(Heap& h, const std::string& s) { return make_string_utf8(h, s.data(), s.size()); }
+
+Term pair(Heap& h, Term key, Term value) { return make_tuple(h, key, value); }
+
+bool locale_is_utf8() {
+    for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+        const char* value = std::getenv(name);
+        if (value != nullptr && *value != 0) {
+            const std::string_view v(value);
+            return v.find("UTF-8") != v.npos || v.find("utf8") != v.npos || v.find("UTF8") != v.npos;
+        }
+    }
+    return false;
+}
+
+bool is_file(const std::string& program) {
+    return program.find('/') != std::string::npos || program.ends_with(".beam");
+}
+
+// The argument of minivm_boot:start/1.
+Term boot_options(Heap& h, const RunOptions& o) {
+    std::vector<Term> list;
+    for (const auto& call : o.calls) {
+        Term l = kNil;
+        for (size_t i = call.size(); i > 0; --i) {
+            const Term t = i <= 2 ? atom_table::intern(call[i - 1]) : string_term(h, call[i - 1]);
+            l = cons(h, t, l);
+        }
+        list.push_back(pair(h, atom_table::intern("call"), l));
+    }
+    for (const std::string& e : o.evals) {
+        list.push_back(pair(h, atom_table::intern("eval"), string_term(h, e)));
+    }
+    Term args = kNil;
+    for (size_t i = o.arguments.size(); i > 0; --i) {
+        args = cons(h, string_term(h, o.arguments[i - 1]), args);
+    }
+    list.push_back(pair(h, atoms::args, args));
+    list.push_back(pair(h, atom_table::intern("encoding"),
+                        locale_is_utf8() ? atoms::unicode : atoms::latin1));
+    if (o.wait) {
+        list.push_back(atoms::wait);
+    }
+    if (!o.program.empty()) {
+        list.push_back(is_file(o.program)
+                           ? pair(h, atoms::file, string_term(h, o.program))
+                           : pair(h, atoms::module, atom_table::intern(o.program)));
+    }
+    Term options = kNil;
+    for (size_t i = list.size(); i > 0; --i) {
+        options = cons(h, list[i - 1], options);
+    }
+    return cons(h, options, kNil);
+}
+
+// SIGINT and SIGTERM reach one thread, which asks the first process to end in order. The second time
+// the program ends at once.
+void watch_signals(sigset_t set) {
+    std::thread([set] {
+        pthread_setname_np(pthread_self(), "signals");
+        bool asked = false;
+        for (;;) {
+            int signal = 0;
+            if (sigwait(&set, &signal) != 0) {
+                continue;
+            }
+            if (asked) {
+                _exit(128 + signal);
+            }
+            asked = true;
+            deliver_message(atoms::init, atom_table::intern(
+                                             signal == SIGINT ? "stop_sigint" : "stop_sigterm"));
+        }
+    }).detach();
+}
+
+}  // namespace
+
+int run_command(const RunOptions& options) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+
+    vm::Options vm_options;
+    vm_options.schedulers = options.schedulers;
+    vm_options.stress_gc = options.stress_gc;
+    vm_options.stress_reductions = options.stress_reductions;
+    vm_options.stress_sched_seed = options.stress_sched_seed;
+    vm::g_options = vm_options;
+
+    Engine& engine = interp::engine();
+    bif_registry::init();
+    loader::CodePath path(engine);
+    for (const std::string& dir : options.path) {
+        path.add_directory(dir);
+    }
+    for (size_t i = 0; i < kEmbeddedModuleCount; ++i) {
+        path.add_embedded(kEmbeddedModules[i].name, kEmbeddedModules[i].bytes,
+                          kEmbeddedModules[i].size);
+    }
+    std::string error;
+    if (!path.add_otp(&error)) {
+        spdlog::error("{}", error);
+        return 1;
+    }
+    g_module_source = &path;
+    if (!vm::start(vm_options, &engine)) {
+        spdlog::error("a scheduler thread could not be started: {}", std::strerror(errno));
+        return 1;
+    }
+    Heap heap;
+    const Term args = boot_options(heap, options);
+    SpawnOptions spawn_options;
+    const Export* boot = export_table::get(atom_table::intern("minivm_boot"), atoms::start, 1);
+    if (spawn(nullptr, boot, args, spawn_options) == nullptr) {
+        spdlog::error("the first process could not be made");
+        return 1;
+    }
+    heap.clear();
+    watch_signals(signals);
+    bool clean = true;
+    const int status = vm::run_until_halt(&clean);
+    std::fflush(nullptr);
+    // The signal thread is still there: nothing of the VM is destroyed under it.
+    _exit(status);
+}
+
+}  // namespace tools
+}  // namespace minivm

@@ -1,0 +1,157 @@
+#include "vm/bif/bif.hpp"
+
+#include <cstring>
+
+#include "vm/code/export.hpp"
+#include "vm/term/atom_table.hpp"
+#include "vm/term/bignum.hpp"
+#include "vm/term/map.hpp"
+
+namespace minivm {
+
+#define AREA(name) extern std::vector<BifDef> name##_bif_defs;
+#include "vm/bif/areas.def"
+#undef AREA
+
+namespace bif_registry {
+
+void init() {
+    std::vector<BifDef>* const tables[] = {
+#define AREA(name) &name##_bif_defs,
+#include "vm/bif/areas.def"
+#undef AREA
+    };
+    for (std::vector<BifDef>* t : tables) {
+        for (BifDef& d : *t) {
+            Export* e = export_table::get(atom_table::intern(d.module),
+                                          atom_table::intern(d.function), d.arity);
+            MINIVM_CHECK(e->bif == nullptr);  // two tables define one function
+            e->bif = &d;
+            for (auto& b : e->bytecode) {
+                b = &e->stub[kStubBif];
+            }
+            d.exp = e;
+        }
+    }
+}
+
+const BifDef* find(Term module, Term function, uint32_t arity) {
+    const Export* e = export_table::find(module, function, arity);
+    return e != nullptr && e->bif != nullptr && !(e->bif->flags & kBifHidden) ? e->bif : nullptr;
+}
+
+}  // namespace bif_registry
+
+static Term raise(Process& p, ExceptionClass cls, Term reason) {
+    p.exception = Exception{};
+    p.exception.cls = cls;
+    p.exception.reason = reason;
+    p.outcome = BifOutcome::exception;
+    return kNonValue;
+}
+
+// #{module => erl_erts_errors}: what error_info of the runtime's own functions says.
+static Term erts_error_info(Process& p) {
+    Term keys[1] = {atoms::module};
+    Term values[1] = {atoms::erl_erts_errors};
+    return map::from_pairs(p.heap, keys, values, 1);
+}
+
+static Term raise_with_info(Process& p, Term reason) {
+    raise(p, ExceptionClass::error, reason);
+    p.exception.error_info = erts_error_info(p);
+    return kNonValue;
+}
+
+Term error(Process& p, Term reason) { return raise(p, ExceptionClass::error, reason); }
+Term exit_(Process& p, Term reason) { return raise(p, ExceptionClass::exit, reason); }
+Term throw_(Process& p, Term value) { return raise(p, ExceptionClass::throw_, value); }
+Term badarg(Process& p) { return raise_with_info(p, atoms::badarg); }
+Term badarith(Process& p) { return raise_with_info(p, atoms::badarith); }
+Term system_limit(Process& p) { return raise_with_info(p, atoms::system_limit); }
+Term notsup(Process& p) { return raise_with_info(p, atom_table::intern("notsup")); }
+Term badmap(Process& p, Term m) { return error(p, make_tuple(p.heap, atoms::badmap, m)); }
+Term badkey(Process& p, Term key) { return error(p, make_tuple(p.heap, atoms::badkey, key)); }
+Term badarg_cause(Process& p, Term cause) {
+    raise(p, ExceptionClass::error, atoms::badarg);
+    Term keys[2] = {atoms::cause, atoms::module};
+    Term values[2] = {cause, atoms::erl_erts_errors};
+    p.exception.error_info = map::from_pairs(p.heap, keys, values, 2);
+    return kNonValue;
+}
+
+static Term trap_as(Process& p, BifOutcome outcome, const Export* to,
+                    std::initializer_list<Term> args) {
+    MINIVM_ASSERT(args.size() == to->arity);
+    int i = 0;
+    for (Term t : args) {
+        p.x[i++] = t;
+    }
+    p.trap_export = to;
+    p.outcome = outcome;
+    return kNonValue;
+}
+Term trap(Process& p, const Export* to, std::initializer_list<Term> args) {
+    return trap_as(p, BifOutcome::trap, to, args);
+}
+Term yield(Process& p, const Export* to, std::initializer_list<Term> args) {
+    return trap_as(p, BifOutcome::yield, to, args);
+}
+Term trap_wait(Process& p, const Export* to, std::initializer_list<Term> args) {
+    return trap_as(p, BifOutcome::wait, to, args);
+}
+Term trap_fun(Process& p, uint32_t arity) {
+    p.trap_arity = arity;
+    p.outcome = BifOutcome::trap_fun;
+    return kNonValue;
+}
+
+const Export* bif_export(const char* module, const char* function, uint8_t arity) {
+    return export_table::get(atom_table::intern(module), atom_table::intern(function), arity);
+}
+
+int64_t list_length(Term list) {
+    int64_t n = 0;
+    while (is_cons(list)) {
+        ++n;
+        list = tail(list);
+    }
+    return is_nil(list) ? n : -1;
+}
+
+bool get_int64(Term t, int64_t* out) {
+    if (is_small(t)) {
+        *out = small_value(t);
+        return true;
+    }
+    if (!is_big(t) || big_limbs(t) != 1) {
+        return false;
+    }
+    const Word magnitude = *big_digits(t);
+    if (big_is_negative(t)) {
+        if (magnitude > Word{1} << 63) {
+            return false;
+        }
+        *out = static_cast<int64_t>(~magnitude + 1);
+        return true;
+    }
+    if (magnitude >= Word{1} << 63) {
+        return false;
+    }
+    *out = static_cast<int64_t>(magnitude);
+    return true;
+}
+
+bool get_uint64(Term t, uint64_t* out) {
+    if (is_small(t) && small_value(t) >= 0) {
+        *out = static_cast<uint64_t>(small_value(t));
+        return true;
+    }
+    if (!is_big(t) || big_limbs(t) != 1 || big_is_negative(t)) {
+        return false;
+    }
+    *out = *big_digits(t);
+    return true;
+}
+
+}  // namespace minivm

@@ -1,0 +1,189 @@
+// What the modules of a bare boot (tools/boot) need of the VM: standard input and output, code files.
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+
+#include "vm/bif/bif.hpp"
+#include "vm/code/loading.hpp"
+#include "vm/term/atom_table.hpp"
+#include "vm/term/binary.hpp"
+#include "vm/term/format.hpp"
+
+namespace minivm {
+namespace {
+
+Term errno_atom(int e) {
+    switch (e) {
+        case EPIPE:
+            return atom_table::intern("epipe");
+        case EIO:
+            return atom_table::intern("eio");
+        case ENOSPC:
+            return atom_table::intern("enospc");
+        case EBADF:
+            return atoms::ebadf;
+        default:
+            return atoms::einval;
+    }
+}
+
+// Writes all of it, waiting as long as it takes. 0 or errno.
+int write_all(int fd, const uint8_t* data, size_t n) {
+    while (n > 0) {
+        const ssize_t written = write(fd, data, n);
+        if (written < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            if (errno == EAGAIN) {
+                pollfd p{fd, POLLOUT, 0};
+                poll(&p, 1, -1);
+                continue;
+            }
+            return errno;
+        }
+        data += written;
+        n -= static_cast<size_t>(written);
+    }
+    return 0;
+}
+
+Term written(Process& p, int e) {
+    return e == 0 ? atoms::ok : make_tuple(p.heap, atoms::error, errno_atom(e));
+}
+
+Term write_now(Process& p, int fd, Term binary) {
+    Bytes bytes;
+    if (!get_bytes(binary, &bytes)) {
+        return badarg(p);
+    }
+    return written(p, write_all(fd, bytes.data, bytes.size));
+}
+
+// A pipe that polls writable takes PIPE_BUF bytes without blocking, a file always does; everything else
+// goes to a dirty scheduler.
+Term minivm_write_stdout_1(Process& p, const Term* a) {
+    Bytes bytes;
+    if (!get_bytes(a[0], &bytes)) {
+        return badarg(p);
+    }
+    pollfd ready{STDOUT_FILENO, POLLOUT, 0};
+    if (bytes.size <= PIPE_BUF && poll(&ready, 1, 0) == 1) {
+        return written(p, write_all(STDOUT_FILENO, bytes.data, bytes.size));
+    }
+    static const Export* dirty = bif_export("minivm", "write_stdout_dirty", 1);
+    return trap(p, dirty, {a[0]});
+}
+Term minivm_write_stdout_dirty_1(Process& p, const Term* a) {
+    return write_now(p, STDOUT_FILENO, a[0]);
+}
+Term minivm_write_stderr_1(Process& p, const Term* a) { return write_now(p, STDERR_FILENO, a[0]); }
+
+// -> binary | eof | {error, Reason}; blocks.
+Term minivm_read_stdin_0(Process& p, const Term*) {
+    uint8_t buffer[65536];
+    ssize_t n;
+    do {
+        n = read(STDIN_FILENO, buffer, sizeof(buffer));
+        if (n < 0 && errno == EAGAIN) {
+            pollfd wait{STDIN_FILENO, POLLIN, 0};
+            poll(&wait, 1, -1);
+            errno = EINTR;
+        }
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) {
+        return make_tuple(p.heap, atoms::error, errno_atom(errno));
+    }
+    return n == 0 ? atoms::eof : make_binary(p.heap, buffer, static_cast<size_t>(n));
+}
+
+// Text of a string or binary argument as UTF-8. False: it is neither.
+bool get_text(Term t, std::string* out) {
+    if (is_binary(t)) {
+        Bytes bytes;
+        get_bytes(t, &bytes);
+        out->assign(reinterpret_cast<const char*>(bytes.data), bytes.size);
+        return true;
+    }
+    out->clear();
+    for (; is_cons(t); t = tail(t)) {
+        if (!is_small(head(t)) || small_value(head(t)) < 0 || small_value(head(t)) > 0x10FFFF) {
+            return false;
+        }
+        const uint32_t c = static_cast<uint32_t>(small_value(head(t)));
+        if (c < 0x80) {
+            out->push_back(static_cast<char>(c));
+        } else if (c < 0x800) {
+            out->push_back(static_cast<char>(0xC0 | c >> 6));
+            out->push_back(static_cast<char>(0x80 | (c & 0x3F)));
+        } else if (c < 0x10000) {
+            out->push_back(static_cast<char>(0xE0 | c >> 12));
+            out->push_back(static_cast<char>(0x80 | (c >> 6 & 0x3F)));
+            out->push_back(static_cast<char>(0x80 | (c & 0x3F)));
+        } else {
+            out->push_back(static_cast<char>(0xF0 | c >> 18));
+            out->push_back(static_cast<char>(0x80 | (c >> 12 & 0x3F)));
+            out->push_back(static_cast<char>(0x80 | (c >> 6 & 0x3F)));
+            out->push_back(static_cast<char>(0x80 | (c & 0x3F)));
+        }
+    }
+    return is_nil(t);
+}
+
+// minivm:load_file(Path) -> {ok, Module} | {error, Text}
+Term minivm_load_file_1(Process& p, const Term* a) {
+    std::string path;
+    if (!get_text(a[0], &path) || g_module_source == nullptr) {
+        return badarg(p);
+    }
+    std::string why;
+    Term module = kNonValue;
+    if (g_module_source->load_file(path, &module, &why)) {
+        return make_tuple(p.heap, atoms::ok, module);
+    }
+    return make_tuple(p.heap, atoms::error, make_string_utf8(p.heap, why.data(), why.size()));
+}
+Term minivm_find_file_1(Process& p, const Term* a) {
+    if (!is_atom(a[0]) || g_module_source == nullptr) {
+        return badarg(p);
+    }
+    const std::string path = g_module_source->find(atom_table::text(a[0]));
+    return path.empty() ? atoms::false_ : make_string_utf8(p.heap, path.data(), path.size());
+}
+Term code_root_dir_0(Process& p, const Term*) {
+    const std::string root = g_module_source != nullptr ? g_module_source->otp_root() : "";
+    return make_string_utf8(p.heap, root.data(), root.size());
+}
+
+Term erlang_display_1(Process&, const Term* a) {
+    const std::string text = format_term(a[0]) + "\r\n";
+    write_all(STDERR_FILENO, reinterpret_cast<const uint8_t*>(text.data()), text.size());
+    return atoms::true_;
+}
+Term erlang_display_string_1(Process& p, const Term* a) {
+    std::string text;
+    if (!get_text(a[0], &text)) {
+        return badarg(p);
+    }
+    write_all(STDERR_FILENO, reinterpret_cast<const uint8_t*>(text.data()), text.size());
+    return atoms::true_;
+}
+
+}  // namespace
+
+MINIVM_BIF_TABLE(boot) = {
+    {"minivm", "write_stdout", 1, minivm_write_stdout_1, kBifPlain, nullptr},
+    {"minivm", "write_stdout_dirty", 1, minivm_write_stdout_dirty_1, kBifDirtyIo | kBifHidden, nullptr},
+    {"minivm", "write_stderr", 1, minivm_write_stderr_1, kBifDirtyIo, nullptr},
+    {"minivm", "read_stdin", 0, minivm_read_stdin_0, kBifDirtyIo, nullptr},
+    {"minivm", "load_file", 1, minivm_load_file_1, kBifDirtyIo, nullptr},
+    {"minivm", "find_file", 1, minivm_find_file_1, kBifDirtyIo, nullptr},
+    {"code", "root_dir", 0, code_root_dir_0, kBifPlain, nullptr},
+    {"erlang", "display", 1, erlang_display_1, kBifDirtyIo, nullptr},
+    {"erlang", "display_string", 1, erlang_display_string_1, kBifDirtyIo, nullptr},
+};
+
+}  // namespace minivm

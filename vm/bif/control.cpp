@@ -1,0 +1,420 @@
+// Calls, exceptions, funs and code: the BIFs of erlang that steer execution.
+#include "vm/bif/bif.hpp"
+#include "vm/code/loading.hpp"
+#include "vm/process/exception.hpp"
+#include "vm/sched/scheduler.hpp"
+#include "vm/term/atom_table.hpp"
+#include "vm/term/compare.hpp"
+#include "vm/term/format.hpp"
+
+namespace minivm {
+namespace {
+
+constexpr int64_t kMaxArgs = 255;
+
+// ---- apply --------------------------------------------------------------------------------------------
+
+Term erlang_apply_2(Process& p, const Term* a) {
+    const Term fun = a[0];
+    const Term args = a[1];
+    const int64_t n = list_length(args);
+    if (n < 0) {
+        return badarg(p);
+    }
+    if (n > kMaxArgs) {
+        return system_limit(p);
+    }
+    uint32_t i = 0;
+    for (Term l = args; is_cons(l); l = tail(l)) {
+        p.x[i++] = head(l);
+    }
+    p.x[i] = fun;
+    return trap_fun(p, i);
+}
+
+Term erlang_apply_3(Process& p, const Term* a) {
+    const Term m = a[0];
+    const Term f = a[1];
+    const int64_t n = list_length(a[2]);
+    if (!is_atom(m) || !is_atom(f) || n < 0) {
+        return badarg(p);
+    }
+    if (n > kMaxArgs) {
+        return system_limit(p);
+    }
+    uint32_t i = 0;
+    for (Term l = a[2]; is_cons(l); l = tail(l)) {
+        p.x[i++] = head(l);
+    }
+    p.trap_export = export_table::get(m, f, static_cast<uint32_t>(n));
+    p.outcome = BifOutcome::trap;
+    return kNonValue;
+}
+
+// On a dirty scheduler: the module of a call is not loaded.
+Term minivm_load_and_apply_3(Process& p, const Term* a) {
+    const Term m = a[0];
+    const Term f = a[1];
+    const Term args = a[2];
+    const uint32_t n = static_cast<uint32_t>(list_length(args));
+    std::string why;
+    if (g_module_source != nullptr) {
+        g_module_source->load(m, &why);
+    }
+    Export* e = export_table::get(m, f, n);
+    Term x[kMaxArgs + 1];
+    uint32_t i = 0;
+    for (Term l = args; is_cons(l); l = tail(l)) {
+        x[i++] = head(l);
+    }
+    if (export_table::is_loaded(e, code_index::active())) {
+        std::copy(x, x + n, p.x);
+        p.trap_export = e;
+        p.outcome = BifOutcome::trap;
+        return kNonValue;
+    }
+    if (!why.empty()) {
+        report_load_failure(why);
+    }
+    const Export* handler = export_table::find(m, atoms::handle_undefined_function, 2);
+    if (handler != nullptr && export_table::is_loaded(handler, code_index::active())) {
+        return trap(p, handler, {f, args});
+    }
+    raise_undef(p, m, f, n, x);
+    return kNonValue;
+}
+
+Term minivm_load_and_apply_fun_3(Process& p, const Term* a) {
+    std::string why;
+    if (g_module_source != nullptr) {
+        g_module_source->load(a[0], &why);
+    }
+    const FunEntry* fe = fun_entry(a[1]);
+    if (fe->bytecode[code_index::active()] == &fe->stub[0]) {
+        return error(p, make_tuple(p.heap, atoms::badfun, a[1]));
+    }
+    const Term args[2] = {a[1], a[2]};
+    return erlang_apply_2(p, args);
+}
+
+// minivm:ensure_loaded(Module) -> true | false | {error, Text}
+Term minivm_ensure_loaded_1(Process& p, const Term* a) {
+    if (!is_atom(a[0])) {
+        return badarg(p);
+    }
+    std::string why;
+    if (g_module_source != nullptr && g_module_source->load(a[0], &why)) {
+        return atoms::true_;
+    }
+    if (why.empty()) {
+        return atoms::false_;
+    }
+    return make_tuple(p.heap, atoms::error, make_string_utf8(p.heap, why.data(), why.size()));
+}
+
+// ---- exceptions -----------------------------------------------------------------------------------------
+
+Term raised_by_caller(Process& p) {
+    p.exception.caller_raised = true;
+    return kNonValue;
+}
+Term erlang_error_1(Process& p, const Term* a) {
+    error(p, a[0]);
+    return raised_by_caller(p);
+}
+Term erlang_error_2(Process& p, const Term* a) {
+    error(p, a[0]);
+    if (a[1] != atoms::none && list_length(a[1]) >= 0) {
+        p.exception.args = a[1];
+    }
+    return raised_by_caller(p);
+}
+Term erlang_error_3(Process& p, const Term* a) {
+    // Options: [{error_info, Map}]
+    Term info = kNonValue;
+    Term l = a[2];
+    for (; is_cons(l); l = tail(l)) {
+        const Term option = head(l);
+        if (!is_tuple_of(option, 2) || tuple_element(option, 0) != atoms::error_info ||
+            !is_map(tuple_element(option, 1))) {
+            return badarg(p);
+        }
+        info = tuple_element(option, 1);
+    }
+    if (!is_nil(l) || (a[1] != atoms::none && list_length(a[1]) < 0)) {
+        return badarg(p);
+    }
+    error(p, a[0]);
+    if (a[1] != atoms::none) {
+        p.exception.args = a[1];
+    }
+    p.exception.error_info = info;
+    return raised_by_caller(p);
+}
+Term erlang_exit_1(Process& p, const Term* a) {
+    exit_(p, a[0]);
+    return raised_by_caller(p);
+}
+Term erlang_throw_1(Process& p, const Term* a) {
+    throw_(p, a[0]);
+    return raised_by_caller(p);
+}
+Term erlang_nif_error_2(Process& p, const Term* a) { return erlang_error_2(p, a); }
+
+// A stack trace as raise/3 takes it.
+bool is_stacktrace(Term list) {
+    for (; is_cons(list); list = tail(list)) {
+        const Term e = head(list);
+        if (!is_tuple(e)) {
+            return false;
+        }
+        const size_t n = tuple_arity(e);
+        const Term* t = tuple_elements(e);
+        const bool mfa = (n == 3 || n == 4) && is_atom(t[0]) && is_atom(t[1]);
+        const bool with_fun = (n == 2 || n == 3) && is_fun(t[0]);
+        if (!mfa && !with_fun) {
+            return false;
+        }
+    }
+    return is_nil(list);
+}
+Term erlang_raise_3(Process& p, const Term* a) {
+    if ((a[0] != atoms::error && a[0] != atoms::exit && a[0] != atoms::throw_) ||
+        !is_stacktrace(a[2])) {
+        return atoms::badarg;
+    }
+    // Entries {M, F, A} get an empty location, as everybody expects four elements.
+    Term entries[512];
+    size_t n = 0;
+    for (Term l = a[2]; is_cons(l) && n < 512; l = tail(l)) {
+        Term e = head(l);
+        if (is_tuple_of(e, 3) && is_atom(tuple_element(e, 0))) {
+            e = make_tuple(p.heap, tuple_element(e, 0), tuple_element(e, 1), tuple_element(e, 2),
+                           kNil);
+        } else if (is_tuple_of(e, 2)) {
+            e = make_tuple(p.heap, tuple_element(e, 0), tuple_element(e, 1), kNil);
+        }
+        entries[n++] = e;
+    }
+    Term list = kNil;
+    for (; n > 0; --n) {
+        list = cons(p.heap, entries[n - 1], list);
+    }
+    raise_raw(p, a[0], a[1], list);
+    return raised_by_caller(p);
+}
+
+// ---- funs and functions ------------------------------------------------------------------------------------
+
+Term erlang_make_fun_3(Process& p, const Term* a) {
+    if (!is_atom(a[0]) || !is_atom(a[1]) || !is_small(a[2]) || small_value(a[2]) < 0 ||
+        small_value(a[2]) > kMaxArgs) {
+        return badarg(p);
+    }
+    Export* e = export_table::get(a[0], a[1], static_cast<uint32_t>(small_value(a[2])));
+    Term* t = p.heap.alloc(2);
+    t[0] = Term{make_header(Kind::export_fun, 1)};
+    t[1] = Term{reinterpret_cast<Word>(e)};
+    return make_boxed(t);
+}
+
+Term fun_info_item(Process& p, Term fun, Term item) {
+    if (is_export_fun(fun)) {
+        const Export* e = export_fun_entry(fun);
+        if (item == atoms::type) {
+            return atoms::external;
+        }
+        if (item == atoms::module) {
+            return e->module;
+        }
+        if (item == atoms::name) {
+            return e->function;
+        }
+        if (item == atoms::arity) {
+            return make_small(e->arity);
+        }
+        if (item == atoms::env) {
+            return kNil;
+        }
+        return item == atoms::pid || item == atoms::index || item == atoms::new_index ||
+                       item == atoms::uniq || item == atoms::new_uniq
+                   ? atoms::undefined
+                   : kNonValue;
+    }
+    const FunEntry* fe = fun_entry(fun);
+    if (item == atoms::type) {
+        return atoms::local;
+    }
+    if (item == atoms::module) {
+        return fe->module;
+    }
+    if (item == atoms::pid) {
+        return fun_creator(fun);
+    }
+    if (item == atoms::name) {
+        return is_value(fe->function) ? fe->function : kNil;
+    }
+    if (item == atoms::arity) {
+        return make_small(fe->arity);
+    }
+    if (item == atoms::index || item == atoms::new_index) {
+        return make_small(fe->index);
+    }
+    if (item == atoms::uniq) {
+        return make_small(fe->old_uniq);
+    }
+    if (item == atoms::new_uniq) {
+        return make_binary(p.heap, fe->uniq, 16);
+    }
+    if (item == atoms::env) {
+        Term list = kNil;
+        for (size_t i = fun_free_count(fun); i > 0; --i) {
+            list = cons(p.heap, fun_free_variables(fun)[i - 1], list);
+        }
+        return list;
+    }
+    return kNonValue;
+}
+Term erlang_fun_info_2(Process& p, const Term* a) {
+    if (!is_fun(a[0]) || !is_atom(a[1])) {
+        return badarg(p);
+    }
+    const Term value = fun_info_item(p, a[0], a[1]);
+    return is_value(value) ? make_tuple(p.heap, a[1], value) : badarg(p);
+}
+Term erlang_fun_to_list_1(Process& p, const Term* a) {
+    if (!is_fun(a[0])) {
+        return badarg(p);
+    }
+    const std::string text = format_term(a[0]);
+    return make_string_utf8(p.heap, text.data(), text.size());
+}
+Term erlang_function_exported_3(Process& p, const Term* a) {
+    if (!is_atom(a[0]) || !is_atom(a[1]) || !is_small(a[2])) {
+        return badarg(p);
+    }
+    if (small_value(a[2]) < 0 || small_value(a[2]) > kMaxArgs) {
+        return atoms::false_;
+    }
+    const Export* e =
+        export_table::find(a[0], a[1], static_cast<uint32_t>(small_value(a[2])));
+    return make_bool(e != nullptr && export_table::is_loaded(e, code_index::active()) &&
+                     (e->bif == nullptr || !(e->bif->flags & kBifHidden)));
+}
+Term erlang_is_builtin_3(Process& p, const Term* a) {
+    if (!is_atom(a[0]) || !is_atom(a[1]) || !is_small(a[2])) {
+        return badarg(p);
+    }
+    return make_bool(bif_registry::find(a[0], a[1], static_cast<uint32_t>(small_value(a[2]))) !=
+                     nullptr);
+}
+Term erlang_module_loaded_1(Process& p, const Term* a) {
+    if (!is_atom(a[0])) {
+        return badarg(p);
+    }
+    return make_bool(module_table::current(a[0], code_index::active()) != nullptr);
+}
+Term erlang_loaded_0(Process& p, const Term*) {
+    struct Context {
+        Process& p;
+        Term list;
+    } c{p, kNil};
+    module_table::for_each_current(
+        code_index::active(),
+        [](ModuleInstance* m, void* data) {
+            auto& context = *static_cast<Context*>(data);
+            context.list = cons(context.p.heap, m->name(), context.list);
+        },
+        &c);
+    return c.list;
+}
+
+// ---- module_info ------------------------------------------------------------------------------------------
+
+Term function_list(Process& p, const ModuleInstance& m, bool exported_only) {
+    Term list = kNil;
+    const auto& functions = m.lowered.functions;
+    for (size_t i = functions.size(); i > 0; --i) {
+        const LoweredFunction& f = functions[i - 1];
+        if (!exported_only || f.exported) {
+            list = cons(p.heap, make_tuple(p.heap, f.name, make_small(f.arity)), list);
+        }
+    }
+    return list;
+}
+Term module_info_item(Process& p, const ModuleInstance& m, Term item) {
+    if (item == atoms::module) {
+        return m.name();
+    }
+    if (item == atoms::md5) {
+        return make_binary(p.heap, m.lowered.md5, 16);
+    }
+    if (item == atoms::exports) {
+        return function_list(p, m, true);
+    }
+    if (item == atoms::functions) {
+        return function_list(p, m, false);
+    }
+    if (item == atoms::attributes) {
+        return m.lowered.attributes;
+    }
+    if (item == atoms::compile) {
+        return m.lowered.compile_info;
+    }
+    if (item == atoms::nifs) {
+        return kNil;
+    }
+    if (item == atoms::native || item == atoms::native_code) {
+        return atoms::false_;
+    }
+    return kNonValue;
+}
+Term erlang_get_module_info_2(Process& p, const Term* a) {
+    if (!is_atom(a[0]) || !is_atom(a[1])) {
+        return badarg(p);
+    }
+    const ModuleInstance* m = module_table::current(a[0], code_index::active());
+    const Term value = m != nullptr ? module_info_item(p, *m, a[1]) : kNonValue;
+    return is_value(value) ? value : badarg(p);
+}
+Term erlang_get_module_info_1(Process& p, const Term* a) {
+    const ModuleInstance* m =
+        is_atom(a[0]) ? module_table::current(a[0], code_index::active()) : nullptr;
+    if (m == nullptr) {
+        return badarg(p);
+    }
+    Term list = kNil;
+    for (Term item : {atoms::md5, atoms::compile, atoms::attributes, atoms::exports, atoms::module}) {
+        list = cons(p.heap, make_tuple(p.heap, item, module_info_item(p, *m, item)), list);
+    }
+    return list;
+}
+
+}  // namespace
+
+MINIVM_BIF_TABLE(control) = {
+    {"erlang", "apply", 2, erlang_apply_2, kBifPlain, nullptr},
+    {"erlang", "apply", 3, erlang_apply_3, kBifPlain, nullptr},
+    {"minivm", "load_and_apply", 3, minivm_load_and_apply_3, kBifDirtyIo | kBifHidden, nullptr},
+    {"minivm", "load_and_apply_fun", 3, minivm_load_and_apply_fun_3, kBifDirtyIo | kBifHidden, nullptr},
+    {"minivm", "ensure_loaded", 1, minivm_ensure_loaded_1, kBifDirtyIo, nullptr},
+    {"erlang", "error", 1, erlang_error_1, kBifPlain, nullptr},
+    {"erlang", "error", 2, erlang_error_2, kBifPlain, nullptr},
+    {"erlang", "error", 3, erlang_error_3, kBifPlain, nullptr},
+    {"erlang", "exit", 1, erlang_exit_1, kBifPlain, nullptr},
+    {"erlang", "throw", 1, erlang_throw_1, kBifPlain, nullptr},
+    {"erlang", "nif_error", 1, erlang_error_1, kBifPlain, nullptr},
+    {"erlang", "nif_error", 2, erlang_nif_error_2, kBifPlain, nullptr},
+    {"erlang", "raise", 3, erlang_raise_3, kBifPlain, nullptr},
+    {"erlang", "make_fun", 3, erlang_make_fun_3, kBifPlain, nullptr},
+    {"erlang", "fun_info", 2, erlang_fun_info_2, kBifPlain, nullptr},
+    {"erlang", "fun_to_list", 1, erlang_fun_to_list_1, kBifPlain, nullptr},
+    {"erlang", "function_exported", 3, erlang_function_exported_3, kBifPlain, nullptr},
+    {"erlang", "is_builtin", 3, erlang_is_builtin_3, kBifPlain, nullptr},
+    {"erlang", "module_loaded", 1, erlang_module_loaded_1, kBifPlain, nullptr},
+    {"erlang", "loaded", 0, erlang_loaded_0, kBifPlain, nullptr},
+    {"erlang", "get_module_info", 1, erlang_get_module_info_1, kBifPlain, nullptr},
+    {"erlang", "get_module_info", 2, erlang_get_module_info_2, kBifPlain, nullptr},
+};
+
+}  // namespace minivm

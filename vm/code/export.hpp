@@ -1,0 +1,82 @@
+// Export and fun entries: what calls go through.
+//
+// An entry holds, per code index, where the function begins: in native code and in bytecode. A caller
+// picks by the active index it has cached; so switching the index switches all functions at once.
+// An entry is made when something first refers to it and is never freed.
+//
+// Threads: bytecode[i] and native[i] are written only by the holder of the code modification
+// permission, for the staging index; readers use the active one.
+#pragma once
+
+#include <cstdint>
+
+#include "vm/term/term.hpp"
+
+namespace minivm {
+
+struct BifDef;
+
+constexpr int kCodeIndexes = 3;
+
+
+enum StubIndex : int {
+    kStubUndefined = 0,  // not loaded: error handler
+    kStubBif = 1,        // implemented by the VM
+    kStubCall = 2,       // go on to bytecode[active]: where a process resumes on its way into it
+    kStubCount = 3
+};
+
+// Both kinds of entry begin alike: where the function begins, per code index.
+struct Export {
+    const void* native[kCodeIndexes];
+    const Word* bytecode[kCodeIndexes];
+    Term module;
+    Term function;
+    uint32_t arity;
+    const BifDef* bif;   // implemented by the VM, or null
+    // Bytecode that bytecode[] points to where the function has none of its own (StubIndex); the
+    // interpreter finds the entry from the address.
+    Word stub[4];
+    Export* next_in_bucket;
+};
+
+struct FunEntry {
+    const void* native[kCodeIndexes];
+    const Word* bytecode[kCodeIndexes];
+    Term module;
+    uint32_t index;
+    uint32_t old_uniq;
+    uint8_t uniq[16];    // MD5 of the module that made it
+    uint32_t arity;      // as called: free variables not counted
+    uint32_t num_free;
+    Term function;       // name of the lifted function
+    Word stub[1];        // the fun's module is not loaded
+    FunEntry* next_in_bucket;
+};
+
+// The interpreter's words for the stubs; set once at start-up, before any entry is made.
+struct StubWords {
+    Word words[4];
+    Word fun_unloaded;
+    const Word* process_exit;  // where the first function of a process returns to
+};
+void set_bytecode_stubs(const StubWords& stubs);
+const StubWords& bytecode_stubs();
+
+namespace export_table {
+// The entry of module:function/arity, made if it is not there (unloaded then). Any thread.
+Export* get(Term module, Term function, uint32_t arity);
+// The entry if there is one, else null. Any thread.
+Export* find(Term module, Term function, uint32_t arity);
+// True if it can be called under code index ix without loading anything (a BIF counts).
+bool is_loaded(const Export* e, int ix);
+// Calls f(Export*) for every entry there is. Any thread.
+void for_each(void (*f)(Export*, void*), void* context);
+}  // namespace export_table
+
+namespace fun_table {
+FunEntry* get(Term module, uint32_t index, uint32_t old_uniq, const uint8_t uniq[16], uint32_t arity,
+              uint32_t num_free);
+}
+
+}  // namespace minivm

@@ -1,0 +1,41 @@
+// Staging of code: how prepared modules become the code that everybody runs.
+//
+// The sequence (docs/protocols/code_loading.md): seize the permission, begin(), add_module() for each,
+// thread progress, code_index::commit_staging(), release. It never stops a scheduler.
+// Threads: only the holder of the code modification permission.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "vm/code/module_table.hpp"
+
+namespace minivm::staging {
+
+// Brings the staging generation up to date with the active one; copies only what changed since.
+void begin();
+// Makes `instance` the current version of its module in the staging generation; what was current
+// becomes old.
+void add_module(ModuleInstance* instance);
+
+}  // namespace minivm::staging
+
+namespace minivm {
+
+// How the VM gets at modules that nobody has loaded yet; the program sets it at start-up.
+struct ModuleSource {
+    virtual ~ModuleSource() = default;
+    // Finds, prepares and finishes `module`. False: not found, or *error says why it cannot be loaded.
+    // May block; called on a dirty scheduler, possibly for one module by several at once.
+    virtual bool load(Term module, std::string* error) = 0;
+    // Loads a file whatever its module is called; *module is its name. May block.
+    virtual bool load_file(const std::string& path, Term* module, std::string* error) = 0;
+    // The file that load() would take, or empty.
+    virtual std::string find(std::string_view module) const = 0;
+    virtual const std::string& otp_root() const = 0;
+};
+extern ModuleSource* g_module_source;
+// Tells the user (the log) that a module was found but could not be loaded.
+void report_load_failure(const std::string& why);
+
+}  // namespace minivm

@@ -1,0 +1,57 @@
+// Module instances, the module table, the ranges table and the catch table.
+//
+// A module has at most a current and an old instance. Which one is current depends on the code index,
+// so the table has three generations as the export entries have.
+//
+// Threads: lookups on any managed thread with an index it read once; changes only by the holder of the
+// code modification permission, in the staging generation.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "vm/code/code_index.hpp"
+#include "vm/engine.hpp"
+#include "vm/instr/lowered.hpp"
+
+namespace minivm {
+
+// One loaded version of a module. Immutable once committed.
+struct ModuleInstance {
+    LoweredModule lowered;
+    std::unique_ptr<EngineCode> code;
+    Engine* engine = nullptr;
+    std::vector<FunEntry*> fun_entries;   // by lambda index
+    std::vector<Term> file_atoms;         // of lowered.files
+    uint32_t first_catch = 0;             // its catch table entries: first_catch + n
+    std::string path;                     // the file it came from, or empty
+    Term name() const { return lowered.name; }
+};
+
+struct FunctionInfo {
+    Term module, function;
+    uint32_t arity;
+    const ModuleInstance* instance;
+    uint32_t line;            // 0: unknown
+    Term file;                // its name as an atom; [] if unknown
+};
+
+namespace module_table {
+ModuleInstance* current(Term module, int code_ix);
+ModuleInstance* old(Term module, int code_ix);
+// Which function and line an address in code belongs to (any engine, current and old instances).
+// `is_return_address`: the address after a call; the call itself is reported.
+bool lookup(const void* address, int code_ix, bool is_return_address, FunctionInfo* out);
+void for_each_current(int code_ix, void (*f)(ModuleInstance*, void*), void* context);
+}  // namespace module_table
+
+namespace catch_table {
+// The handler: bytecode address, or native address if `native`.
+struct Handler {
+    const Word* bytecode;
+    const void* native;
+};
+Handler get(uint32_t index);
+}  // namespace catch_table
+
+}  // namespace minivm

@@ -1,0 +1,29 @@
+// What engines call of process and scheduling code, beside the mailbox.
+// Threads: all on the process's own scheduler.
+#pragma once
+
+#include "vm/process/process.hpp"
+
+namespace minivm {
+
+// The send instruction: x0 ! x1. The message, or the non-value: Process::outcome (badarg for a name
+// nobody has, ...).
+Term send_message(Process& p, Term to, Term message);
+
+// The timeout of the receive that waits. It fires once; then take_timed_out() is true once, when the
+// process is scheduled in.
+void set_receive_timeout(Process& p, uint64_t ms);
+bool has_receive_timeout(const Process& p);
+void cancel_receive_timeout(Process& p);
+bool take_timed_out(Process& p);
+
+Term recv_marker_reserve(Process& p);
+void recv_marker_bind(Process& p, Term marker, Term reference);
+void recv_marker_clear(Process& p, Term reference);
+void recv_marker_use(Process& p, Term reference);
+
+// Keeps x[0..live) in Process::saved_x while p is scheduled out, and brings them back.
+void save_x_registers(Process& p, const Term* x, uint32_t live);
+void restore_x_registers(Process& p, Term* x);
+
+}  // namespace minivm

@@ -1,0 +1,376 @@
+#include "vm/process/exception.hpp"
+
+#include "vm/code/loading.hpp"
+#include "vm/code/module_table.hpp"
+#include "vm/sched/scheduler.hpp"
+#include "vm/term/atom_table.hpp"
+
+namespace minivm {
+
+int g_backtrace_depth = 8;
+ModuleSource* g_module_source = nullptr;
+
+namespace {
+
+constexpr int kMaxBacktraceDepth = 64;
+
+Term args_list(Process& p, const Term* x, uint32_t n) {
+    Term list = kNil;
+    for (uint32_t i = n; i > 0; --i) {
+        list = cons(p.heap, x[i - 1], list);
+    }
+    return list;
+}
+
+void raise_from_code(Process& p, ExceptionClass cls, Term reason) {
+    p.exception = Exception{};
+    p.exception.cls = cls;
+    p.exception.reason = reason;
+    p.outcome = BifOutcome::exception;
+}
+
+Term class_atom(ExceptionClass c) {
+    switch (c) {
+        case ExceptionClass::exit:
+            return atoms::exit;
+        case ExceptionClass::throw_:
+            return atoms::throw_;
+        default:
+            return atoms::error;
+    }
+}
+
+bool class_of(Term atom, ExceptionClass* out) {
+    if (atom == atoms::error) {
+        *out = ExceptionClass::error;
+    } else if (atom == atoms::exit) {
+        *out = ExceptionClass::exit;
+    } else if (atom == atoms::throw_) {
+        *out = ExceptionClass::throw_;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+struct Frames {
+    FunctionInfo info[kMaxBacktraceDepth + 1];
+    int count = 0;
+};
+
+// The functions on the stack from `from` up: at most `limit`. A return address that repeats (plain
+// recursion) counts once, as OTP counts it.
+void collect_frames(const Term* from, const Term* base, const void* previous, int code_ix, int limit,
+                    Frames* out) {
+    for (const Term* w = from; w < base && out->count < limit; ++w) {
+        if (!is_header(w->raw)) {
+            continue;
+        }
+        const void* address = reinterpret_cast<const void*>(w->raw - kTagHeader);
+        if (address == previous) {
+            continue;
+        }
+        previous = address;
+        if (module_table::lookup(address, code_ix, true, &out->info[out->count])) {
+            ++out->count;
+        }
+    }
+}
+
+Term location_list(Heap& h, Term file, uint32_t line) {
+    if (line == 0 || file == kNil) {
+        return kNil;
+    }
+    const std::string_view name = atom_table::text(file);
+    const Term text = make_string_utf8(h, name.data(), name.size());
+    const Term line_tuple = make_tuple(h, atoms::line, make_small(line));
+    const Term file_tuple = make_tuple(h, atoms::file, text);
+    return cons(h, file_tuple, cons(h, line_tuple, kNil));
+}
+
+constexpr size_t kWordsPerFrame = 4;
+
+// Writes a frame's four terms (see exception.hpp).
+void put_frame(Term* at, const FunctionInfo& f) {
+    at[0] = f.module;
+    at[1] = f.function;
+    at[2] = make_small(static_cast<int64_t>(f.line) << 8 | f.arity);
+    at[3] = f.file;
+}
+
+Term build_raw_trace(Process& p, const void* fault, int code_ix) {
+    Exception& e = p.exception;
+    Frames frames;
+    int limit = g_backtrace_depth;
+    if (limit > kMaxBacktraceDepth) {
+        limit = kMaxBacktraceDepth;
+    }
+    Term top = kNil;
+    const bool has_own_top = e.bif != nullptr || is_value(e.top_module);
+    FunctionInfo faulting{};
+    if (fault != nullptr && module_table::lookup(fault, code_ix, false, &faulting)) {
+        frames.info[frames.count++] = faulting;
+    }
+    if (limit > 0) {
+        collect_frames(p.heap.end, p.stack_base, nullptr, code_ix, limit + (has_own_top ? 0 : 1),
+                       &frames);
+    }
+    int first = 0;
+    if (has_own_top) {
+        Term m = e.top_module;
+        Term f = e.top_function;
+        if (!is_value(m)) {
+            m = atom_table::intern(e.bif->module);
+            f = atom_table::intern(e.bif->function);
+        }
+        Term info = kNil;
+        if (is_value(e.error_info)) {
+            info = cons(p.heap, make_tuple(p.heap, atoms::error_info, e.error_info), kNil);
+        }
+        const Term args = is_value(e.args) ? e.args : make_small(e.bif != nullptr ? e.bif->arity : 0);
+        top = make_tuple(p.heap, m, f, args, info);
+    } else if (is_value(e.args) && frames.count > 0) {
+        const FunctionInfo& f = frames.info[0];
+        Term info = location_list(p.heap, f.file, f.line);
+        if (is_value(e.error_info)) {
+            info = cons(p.heap, make_tuple(p.heap, atoms::error_info, e.error_info), info);
+        }
+        top = make_tuple(p.heap, f.module, f.function, e.args, info);
+        first = 1;
+    } else if (is_value(e.error_info) && frames.count > 0) {
+        const FunctionInfo& f = frames.info[0];
+        Term info = location_list(p.heap, f.file, f.line);
+        info = cons(p.heap, make_tuple(p.heap, atoms::error_info, e.error_info), info);
+        top = make_tuple(p.heap, f.module, f.function, make_small(f.arity), info);
+        first = 1;
+    }
+    const size_t n = static_cast<size_t>(frames.count - first);
+    Term* t = p.heap.alloc(3 + kWordsPerFrame * n);
+    t[0] = Term{make_header(Kind::tuple, 2 + kWordsPerFrame * n)};
+    t[1] = class_atom(e.cls);
+    t[2] = top;
+    for (size_t i = 0; i < n; ++i) {
+        put_frame(t + 3 + kWordsPerFrame * i, frames.info[static_cast<size_t>(first) + i]);
+    }
+    return make_boxed(t);
+}
+
+Term frame_entry(Heap& h, const Term* frame) {
+    const int64_t packed = small_value(frame[2]);
+    const Term where = location_list(h, frame[3], static_cast<uint32_t>(packed >> 8));
+    return make_tuple(h, frame[0], frame[1], make_small(packed & 0xFF), where);
+}
+
+const char* operator_name(Op op) {
+    switch (op) {
+        case Op::add:
+            return "+";
+        case Op::sub:
+        case Op::neg:
+            return "-";
+        case Op::mul:
+            return "*";
+        case Op::int_div:
+            return "div";
+        case Op::send:
+            return "!";
+        default:
+            return instr_info(op).name;
+    }
+}
+
+}  // namespace
+
+// ---- raising ----------------------------------------------------------------------------------------
+
+void raise_code_error(Process& p, Term reason) { raise_from_code(p, ExceptionClass::error, reason); }
+
+void raise_tagged(Process& p, Term tag, Term value) {
+    raise_from_code(p, ExceptionClass::error, make_tuple(p.heap, tag, value));
+}
+
+void raise_function_clause(Process& p, Term, Term, uint32_t arity, const Term* x) {
+    raise_from_code(p, ExceptionClass::error, atoms::function_clause);
+    p.exception.args = args_list(p, x, arity);
+}
+
+void raise_bad_apply(Process& p, Term module, Term function, uint32_t arity, const Term* x) {
+    raise_from_code(p, ExceptionClass::error, atoms::badarg);
+    const Term args = args_list(p, x, arity);
+    p.exception.top_module = atoms::erlang;
+    p.exception.top_function = atoms::apply;
+    p.exception.args = cons(p.heap, module, cons(p.heap, function, cons(p.heap, args, kNil)));
+}
+
+void raise_bad_fun(Process& p, Term fun, uint32_t arity, const Term* x) {
+    if (!is_fun(fun)) {
+        raise_tagged(p, atoms::badfun, fun);
+        return;
+    }
+    const Term args = args_list(p, x, arity);
+    raise_tagged(p, atoms::badarity, make_tuple(p.heap, fun, args));
+}
+
+void raise_undef(Process& p, Term module, Term function, uint32_t arity, const Term* x) {
+    raise_from_code(p, ExceptionClass::error, atoms::undef);
+    p.exception.top_module = module;
+    p.exception.top_function = function;
+    p.exception.args = args_list(p, x, arity);
+}
+
+void raise_again(Process& p, Term raw_trace, Term reason) {
+    ExceptionClass cls = ExceptionClass::error;
+    if (is_tuple(raw_trace) && tuple_arity(raw_trace) >= 2) {
+        class_of(tuple_element(raw_trace, 0), &cls);
+    }
+    raise_from_code(p, cls, reason);
+    p.exception.save_trace = false;
+    p.exception.trace = raw_trace;
+}
+
+bool raise_raw(Process& p, Term cls, Term reason, Term trace) {
+    ExceptionClass c;
+    if (!class_of(cls, &c)) {
+        return false;
+    }
+    raise_from_code(p, c, reason);
+    p.exception.save_trace = false;
+    // The class may differ from the one the trace was saved with.
+    if (is_tuple(trace) && tuple_arity(trace) >= 2 && tuple_element(trace, 0) != cls) {
+        const size_t n = tuple_arity(trace);
+        Term* copy = p.heap.alloc(n + 1);
+        std::memcpy(copy, boxed_ptr(trace), (n + 1) * sizeof(Term));
+        copy[1] = cls;
+        trace = make_boxed(copy);
+    } else if (is_list(trace)) {
+        trace = make_tuple(p.heap, cls, trace);
+    }
+    p.exception.trace = trace;
+    return true;
+}
+
+void set_operator_args(Process& p, Op op, Term a, Term b) {
+    const uint8_t arity = is_value(b) ? 2 : 1;
+    const Term f = atom_table::intern(operator_name(op));
+    if (const BifDef* bif = bif_registry::find(atoms::erlang, f, arity)) {
+        const Term args[2] = {a, b};
+        set_bif_args(p, *bif, args);
+    }
+}
+
+void set_bif_args(Process& p, const BifDef& bif, const Term* args) {
+    Exception& e = p.exception;
+    // error/1, exit/1 and the like raise in the name of their caller.
+    if (e.caller_raised || e.bif != nullptr || is_value(e.top_module)) {
+        return;
+    }
+    e.bif = &bif;
+    e.args = args_list(p, args, bif.arity);
+}
+
+Term caught_value(Process& p, Term cls, Term reason, Term raw_trace) {
+    if (cls == atoms::throw_) {
+        return reason;
+    }
+    if (cls == atoms::error) {
+        reason = make_tuple(p.heap, reason, stacktrace_list(p, raw_trace));
+    }
+    return make_tuple(p.heap, atoms::EXIT, reason);
+}
+
+Term stacktrace_list(Process& p, Term raw_trace) {
+    if (!is_tuple(raw_trace) || tuple_arity(raw_trace) < 2) {
+        return is_list(raw_trace) ? raw_trace : kNil;
+    }
+    const size_t n = tuple_arity(raw_trace);
+    const Term* t = tuple_elements(raw_trace);
+    if (n == 2 && is_cons(t[1])) {
+        return t[1];
+    }
+    Term list = kNil;
+    for (size_t i = 2 + kWordsPerFrame * ((n - 2) / kWordsPerFrame); i > 2; i -= kWordsPerFrame) {
+        list = cons(p.heap, frame_entry(p.heap, t + i - kWordsPerFrame), list);
+    }
+    return is_tuple(t[1]) ? cons(p.heap, t[1], list) : list;
+}
+
+Term current_stacktrace(Process& p, Heap& h, const void* pc, int code_ix, size_t limit) {
+    Frames frames;
+    FunctionInfo top{};
+    int n = static_cast<int>(limit < kMaxBacktraceDepth ? limit : kMaxBacktraceDepth);
+    if (pc != nullptr && module_table::lookup(pc, code_ix, false, &top)) {
+        frames.info[frames.count++] = top;
+    }
+    collect_frames(p.heap.end, p.stack_base, nullptr, code_ix, n, &frames);
+    Term list = kNil;
+    for (int i = frames.count; i > 0; --i) {
+        Term frame[kWordsPerFrame];
+        put_frame(frame, frames.info[i - 1]);
+        list = cons(h, frame_entry(h, frame), list);
+    }
+    return list;
+}
+
+// ---- BIF calls ---------------------------------------------------------------------------------------
+
+Term call_bif_slow(Process& p, const BifDef& bif, Term* x) {
+    p.x = x;
+    p.dirty_bif = &bif;
+    p.outcome = BifOutcome::dirty;
+    return kNonValue;
+}
+
+void call_undefined(Process& p, const Export* e) {
+    // Loaded since the caller picked its code index?
+    if (export_table::is_loaded(e, code_index::active())) {
+        p.trap_export = e;
+        p.outcome = BifOutcome::trap;
+        return;
+    }
+    const Term args = args_list(p, p.x, e->arity);
+    static const Export* loader = bif_export("minivm", "load_and_apply", 3);
+    trap(p, loader, {e->module, e->function, args});
+}
+
+void call_unloaded_fun(Process& p, const FunEntry* fe) {
+    // Funs carry no module name of their own in x registers: the fun itself is behind its arguments
+    // only while it is called, so it is rebuilt from the free variables.
+    const uint32_t arity = fe->arity;
+    const uint32_t n = fe->num_free;
+    Term* t = p.heap.alloc(kFunFixedWords + n);
+    t[0] = Term{make_header(Kind::fun, n + 2)};
+    t[1] = Term{reinterpret_cast<Word>(fe)};
+    t[2] = p.id;
+    for (uint32_t i = 0; i < n; ++i) {
+        t[kFunFixedWords + i] = p.x[arity + i];
+    }
+    const Term args = args_list(p, p.x, arity);
+    static const Export* loader = bif_export("minivm", "load_and_apply_fun", 3);
+    trap(p, loader, {fe->module, make_boxed(t), args});
+}
+
+// ---- unwinding ---------------------------------------------------------------------------------------
+
+bool unwind(Process& p, Term* x, const void* fault, int code_ix, uint32_t* catch_index_out) {
+    Exception& e = p.exception;
+    const Term trace = e.save_trace ? build_raw_trace(p, fault, code_ix) : e.trace;
+    Term* frame = p.heap.end;
+    for (Term* w = p.heap.end; w < p.stack_base; ++w) {
+        if (is_header(w->raw)) {
+            frame = w + 1;
+        } else if (is_catch(*w)) {
+            *catch_index_out = catch_index(*w);
+            p.heap.end = frame;
+            x[0] = kNonValue;
+            x[1] = class_atom(e.cls);
+            x[2] = e.reason;
+            x[3] = trace;
+            e = Exception{};
+            return true;
+        }
+    }
+    e.trace = trace;
+    return false;
+}
+
+}  // namespace minivm

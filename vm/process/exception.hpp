@@ -1,0 +1,73 @@
+// Exceptions: raising, stack traces, finding the handler.
+//
+// An exception is raised by filling Process::exception; the engine then calls unwind(), which saves a
+// raw trace and drops the stack down to the frame that holds the nearest catch mark.
+//
+// A raw trace is a tuple {Class, Top, Frames...}: Class as for erlang:raise/3; Top is [] or the first
+// entry ready made, {M, F, ArgsOrArity, Info}; then four terms a frame: module, function, arity and
+// line as small integers packed (line << 8 | arity), file (atom or []). No code pointer is in it, so
+// purging code need not look at it. A trace that erlang:raise/3 was given as a list stays a list:
+// {Class, list}.
+//
+// Threads: all on the process's own scheduler. Nothing here collects; terms are built with p.heap.
+#pragma once
+
+#include "vm/bif/bif.hpp"
+#include "vm/instr/lowered.hpp"
+
+namespace minivm {
+
+// ---- raising (all leave the exception in p) -------------------------------------------------------
+
+void raise_tagged(Process& p, Term tag, Term value);        // error {Tag, Value}, raised by code
+void raise_code_error(Process& p, Term reason);             // error Reason, raised by code
+void raise_function_clause(Process& p, Term module, Term function, uint32_t arity, const Term* x);
+void raise_bad_apply(Process& p, Term module, Term function, uint32_t arity, const Term* x);
+void raise_bad_fun(Process& p, Term fun, uint32_t arity, const Term* x);  // badfun or badarity
+void raise_undef(Process& p, Term module, Term function, uint32_t arity, const Term* x);
+void raise_again(Process& p, Term raw_trace, Term reason);
+// raw_raise: false if class is none.
+bool raise_raw(Process& p, Term cls, Term reason, Term trace);
+// The operator or BIF that raised and its arguments, for the trace's first entry.
+void set_operator_args(Process& p, Op op, Term a, Term b);
+void set_bif_args(Process& p, const BifDef& bif, const Term* args);
+
+// What catch gives for an exception.
+Term caught_value(Process& p, Term cls, Term reason, Term raw_trace);
+// The list that a raw trace stands for.
+Term stacktrace_list(Process& p, Term raw_trace);
+
+// ---- BIF calls --------------------------------------------------------------------------------------
+
+// A dirty BIF on a normal scheduler: asks for the switch.
+Term call_bif_slow(Process& p, const BifDef& bif, Term* x);
+inline Term call_bif_function(Process& p, const BifDef& bif, Term* x) {
+    if (MINIVM_UNLIKELY(bif.flags & (kBifDirtyCpu | kBifDirtyIo))) {
+        return call_bif_slow(p, bif, x);
+    }
+    p.x = x;
+    const Term r = bif.fn(p, x);
+    if (MINIVM_UNLIKELY(!is_value(r)) && p.outcome == BifOutcome::exception) {
+        set_bif_args(p, bif, x);
+    }
+    return r;
+}
+// The function of an export entry is not there: loads its module on demand (a trap) or raises undef.
+void call_undefined(Process& p, const Export* e);
+struct FunEntryRef;
+void call_unloaded_fun(Process& p, const FunEntry* fe);
+
+// ---- unwinding --------------------------------------------------------------------------------------
+
+// Saves the trace (unless one is passed on), looks for a handler and drops the stack to its frame:
+// p.heap.end is then its frame, x[0..3] are set and *catch_index is its entry in the catch table.
+// False: no handler; the process is to end, p.exception has reason and raw trace.
+// fault: address of the faulting instruction (bytecode or native), null if only callers matter.
+bool unwind(Process& p, Term* x, const void* fault, int code_ix, uint32_t* catch_index);
+
+// Up to `limit` {M,F,A,Location} entries of a process's stack, as current_stacktrace shows them.
+Term current_stacktrace(Process& p, Heap& h, const void* pc, int code_ix, size_t limit);
+
+extern int g_backtrace_depth;  // erlang:system_flag(backtrace_depth, N)
+
+}  // namespace minivm
