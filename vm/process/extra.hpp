@@ -1,0 +1,86 @@
+// What only some processes have: links, monitors, aliases, dictionary, receive markers, rare flags.
+//
+// Terms in here are immediates, except in the dictionary, the monitors' tags and the aliases' ... none;
+// visit_extra_roots() shows the collector those that may lie in the heap.
+// Threads: the process's owner.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "vm/process/dictionary.hpp"
+#include "vm/process/process.hpp"
+
+namespace minivm {
+
+struct RefLess {
+    bool operator()(RefId a, RefId b) const {
+        return a.low != b.low ? a.low < b.low : a.high < b.high;
+    }
+};
+
+struct Link {
+    // 0: linked. Else an unlink with this number is under way: exit signals over the link count no
+    // more, and the acknowledgement with this number removes it.
+    uint64_t unlinking = 0;
+};
+
+enum class AliasKind : uint8_t { none, explicit_unalias, demonitor, reply_demonitor, reply };
+
+// A monitor this process has set.
+struct Monitor {
+    Term target = kNonValue;  // pid; for a name that nobody had: the non-value
+    Term name = kNonValue;    // the registered name it was set by
+    Term tag = kNonValue;     // the user's tag for the message, in the heap: a root
+    bool time_offset = false; // of the machine's time offset
+    bool spawn = false;       // by spawn_request with a reply that has not been looked at
+};
+
+// A monitor that another process has set on this one.
+struct MonitoredBy {
+    Term watcher;
+    Term name;  // as in Monitor
+};
+
+struct ReceiveMarker {
+    int64_t id = 0;          // 0: vacant
+    bool bound = false;
+    RefId ref{};
+    Signal** position = nullptr;  // the first message that may contain the reference is here or later
+};
+constexpr int kReceiveMarkers = 8;
+
+struct ProcessExtra {
+    std::map<uint64_t, Link> links;  // by the raw word of the pid
+    std::map<RefId, Monitor, RefLess> monitors;
+    std::map<RefId, MonitoredBy, RefLess> monitored_by;
+    std::map<RefId, AliasKind, RefLess> aliases;
+    std::map<uint64_t, uint32_t> suspending;  // pids this process has suspended, how often
+
+    Dictionary dictionary;
+
+    ReceiveMarker markers[kReceiveMarkers];
+    int marker_count = 0;
+    int64_t next_marker_id = 1;
+
+    uint64_t max_heap_words = 0;      // 0: no limit
+    bool max_heap_kill = true;
+    bool max_heap_log = true;
+    bool max_heap_shared = false;
+    bool sensitive = false;
+    bool async_dist = false;
+    bool system_process = false;
+    uint32_t save_calls = 0;
+    Term error_handler = kNonValue;   // an atom; the non-value: error_handler
+    uint32_t min_bin_vheap_words = 46422;
+};
+
+inline ProcessExtra& extra_of(Process& p) {
+    if (MINIVM_UNLIKELY(p.extra == nullptr)) {
+        p.extra = new ProcessExtra;
+    }
+    return *p.extra;
+}
+
+}  // namespace minivm

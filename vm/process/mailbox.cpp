@@ -1,0 +1,238 @@
+// The receive instructions and receive markers.
+#include "vm/process/mailbox.hpp"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "recorder/recorder.hpp"
+#include "vm/heap/gc.hpp"
+#include "vm/process/engine_hooks.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/process/timers.hpp"
+
+namespace minivm {
+
+namespace {
+
+// A message up to this size is copied into the heap when it is examined, if there is room: its fragment
+// is free at once, and no collection is needed to take it in.
+constexpr size_t kCopiedWords = 256;
+
+void copy_to_heap(Process& p, Signal& m) {
+    const size_t words = m.fragments->used_words;
+    if (m.fragments->next != nullptr || words > kCopiedWords ||
+        static_cast<size_t>(p.heap.end - p.heap.top) < words + kReserveWords) {
+        return;
+    }
+    m.term = copy_term(m.term, p.heap, true);
+    Heap h;
+    h.fragments = m.fragments;
+    h.off_heap = m.off_heap;
+    h.clear();
+    m.fragments = nullptr;
+    m.off_heap = nullptr;
+    m.off_heap_bytes = 0;
+    m.on_heap = true;
+    p.mailbox.on_heap_count++;
+}
+
+// The message that *link points to leaves the queue: nothing may point to its `next` any more.
+void unlink_message(Process& p, Signal** link) {
+    Mailbox& box = p.mailbox;
+    Signal* m = *link;
+    *link = m->next;
+    if (box.last == &m->next) {
+        box.last = link;
+    }
+    if (box.save == &m->next) {
+        box.save = link;
+    }
+    if (p.extra != nullptr && p.extra->marker_count != 0) {
+        for (ReceiveMarker& marker : p.extra->markers) {
+            if (marker.id != 0 && marker.position == &m->next) {
+                marker.position = link;
+            }
+        }
+    }
+    box.length--;
+    if (m->on_heap) {
+        box.on_heap_count--;
+    }
+}
+
+}  // namespace
+
+Term mailbox_peek(Process& p) {
+    Mailbox& box = p.mailbox;
+    Signal* m = *box.save;
+    if (m == nullptr) {
+        p.in_receive_examine = false;
+        if (has_signals(p)) {
+            handle_signals(p);
+            m = *box.save;
+        }
+        if (m == nullptr || p.exit_signal != nullptr) {
+            return kNonValue;
+        }
+    }
+    if (m->fragments != nullptr && !m->on_heap) {
+        copy_to_heap(p, *m);
+    }
+    p.in_receive_examine = m->fragments != nullptr;
+    return m->term;
+}
+
+void mailbox_next(Process& p) {
+    p.in_receive_examine = false;
+    p.mailbox.save = &(*p.mailbox.save)->next;
+}
+
+void mailbox_remove(Process& p) {
+    Mailbox& box = p.mailbox;
+    Signal* m = *box.save;
+    recorder::record(recorder::EventId::receive,
+                     is_local_pid(m->from) ? imm_data(m->from) : uint64_t{0},
+                     reinterpret_cast<uint64_t>(m), box.length - 1);
+    unlink_message(p, box.save);
+    if (m->fragments != nullptr || m->off_heap != nullptr) {
+        attach_fragments(p.heap, m->fragments, m->off_heap, m->off_heap_bytes);
+        m->fragments = nullptr;
+        m->off_heap = nullptr;
+    }
+    free_signal(m);
+    box.save = &box.first;
+    p.in_receive_examine = false;
+    cancel_receive_timeout(p);
+}
+
+void mailbox_timeout(Process& p) {
+    p.mailbox.save = &p.mailbox.first;
+    p.in_receive_examine = false;
+    cancel_receive_timeout(p);
+}
+
+bool flush_down_message(Process& p, RefId ref) {
+    if (has_signals(p)) {
+        handle_signals(p);
+    }
+    for (Signal** link = &p.mailbox.first; *link != nullptr; link = &(*link)->next) {
+        const Term t = (*link)->term;
+        if (!is_tuple_of(t, 5)) {
+            continue;
+        }
+        const Term r = tuple_element(t, 1);
+        if (is_local_ref(r) && ref_id(r) == ref) {
+            Signal* m = *link;
+            unlink_message(p, link);
+            free_signal(m);
+            return true;
+        }
+    }
+    return false;
+}
+
+// ---- receive markers --------------------------------------------------------------------------------
+// A marker remembers where the queue ended when a reference was about to be made; a receive that only
+// matches messages with that reference starts there. What is in the outer queue counts as behind the
+// marker: it is looked at once and then lies before later markers.
+
+Term recv_marker_reserve(Process& p) {
+    ProcessExtra& extra = extra_of(p);
+    ReceiveMarker* place = nullptr;
+    for (ReceiveMarker& marker : extra.markers) {
+        if (marker.id == 0) {
+            place = &marker;
+            break;
+        }
+        // All in use: the oldest goes, whatever it was for.
+        if (place == nullptr || marker.id < place->id) {
+            place = &marker;
+        }
+    }
+    if (place->id == 0) {
+        extra.marker_count++;
+    }
+    place->id = extra.next_marker_id++;
+    place->bound = false;
+    place->position = p.mailbox.last;
+    return make_small(place->id);
+}
+
+void recv_marker_bind(Process& p, Term marker, Term reference) {
+    if (p.extra == nullptr || !is_small(marker)) {
+        return;
+    }
+    for (ReceiveMarker& m : p.extra->markers) {
+        if (m.id != 0 && m.id == small_value(marker)) {
+            if (is_local_ref(reference)) {
+                m.bound = true;
+                m.ref = ref_id(reference);
+            } else {
+                m.id = 0;
+                p.extra->marker_count--;
+            }
+            return;
+        }
+    }
+}
+
+static ReceiveMarker* find_marker(Process& p, Term reference) {
+    if (p.extra == nullptr || p.extra->marker_count == 0 || !is_local_ref(reference)) {
+        return nullptr;
+    }
+    const RefId id = ref_id(reference);
+    for (ReceiveMarker& m : p.extra->markers) {
+        if (m.id != 0 && m.bound && m.ref == id) {
+            return &m;
+        }
+    }
+    return nullptr;
+}
+
+void recv_marker_clear(Process& p, Term reference) {
+    if (ReceiveMarker* m = find_marker(p, reference)) {
+        m->id = 0;
+        p.extra->marker_count--;
+    }
+}
+
+void recv_marker_use(Process& p, Term reference) {
+    if (ReceiveMarker* m = find_marker(p, reference)) {
+        p.mailbox.save = m->position;
+    }
+}
+
+// ---- registers of a process that is scheduled out -------------------------------------------------------
+
+void save_x_registers(Process& p, const Term* x, uint32_t live) {
+    // The word before saved_x is its capacity.
+    if (live != 0 && (p.saved_x == nullptr || p.saved_x[-1].raw < live)) {
+        const size_t capacity = live < 4 ? 4 : live;
+        void* memory =
+            std::realloc(p.saved_x == nullptr ? nullptr : static_cast<void*>(p.saved_x - 1),
+                         (capacity + 1) * sizeof(Term));
+        MINIVM_CHECK(memory != nullptr);
+        p.saved_x = static_cast<Term*>(memory) + 1;
+        p.saved_x[-1] = Term{capacity};
+    }
+    if (live != 0) {
+        std::memcpy(p.saved_x, x, live * sizeof(Term));
+    }
+    MINIVM_CHECK(live <= 255);
+    p.live_x = static_cast<uint8_t>(live);
+}
+
+void restore_x_registers(Process& p, Term* x) {
+    if (p.live_x != 0) {
+        std::memcpy(x, p.saved_x, p.live_x * sizeof(Term));
+    }
+}
+
+void free_saved_x(Process& p) {
+    if (p.saved_x != nullptr) {
+        std::free(p.saved_x - 1);
+        p.saved_x = nullptr;
+    }
+}
+
+}  // namespace minivm

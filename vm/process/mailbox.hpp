@@ -1,0 +1,60 @@
+// Messages and other signals to a process.
+//
+// Senders push signals on the outer queue from any thread, lock-free; the receiver moves them, oldest
+// first, into its private inner queue when it examines messages or is scheduled in, and handles those
+// that are no messages on the way. So signals between two processes keep their order.
+#pragma once
+
+#include <atomic>
+
+#include "vm/heap/heap.hpp"
+
+namespace minivm {
+
+struct Process;
+
+enum class SignalKind : uint8_t {
+    message, exit, link, unlink, unlink_ack, monitor, demonitor, monitor_down, group_leader,
+    is_alive, process_info, suspend, resume, rpc, timer, alias_message
+};
+
+// One signal; a message is the common case. The terms live in `fragments` (owned) until the message
+// is received or a collection moves them into the receiver's heap (then fragments is null).
+struct Signal {
+    Signal* next = nullptr;
+    SignalKind kind = SignalKind::message;
+    bool on_heap = false;           // term already lies in the receiver's own heap: a GC root
+    Term term = kNonValue;          // the message
+    Term from = kNonValue;          // sender's pid (immediate), for signals that need it
+    Fragment* fragments = nullptr;
+    Term* off_heap = nullptr;       // off-heap objects in the fragments
+    size_t off_heap_bytes = 0;
+};
+
+struct Mailbox {
+    // -- any thread
+    std::atomic<Signal*> outer{nullptr};  // newest first; closed_mark() once the process has ended
+    // -- the receiver
+    Signal* first = nullptr;       // inner queue, oldest first: messages only
+    Signal** last = &first;        // where the next one is linked
+    Signal** save = &first;        // link to the message under examination
+    uint32_t length = 0;           // messages in the inner queue
+    uint32_t on_heap_count = 0;    // of these, those whose terms lie in the heap (GC roots)
+};
+
+// The receive instructions. They run on the process's own scheduler.
+
+// The message under examination; fetches from the outer queue when the inner one is exhausted (and
+// handles other signals then). The non-value if there is none. The result may point into the
+// message's fragments: valid until the next mailbox call or collection.
+// Sets Process::in_receive_examine.
+Term mailbox_peek(Process& p);
+// The message under examination did not match: go to the next.
+void mailbox_next(Process& p);
+// The message under examination is received: unlink it and attach its fragments to the heap; the
+// next examination starts at the front.
+void mailbox_remove(Process& p);
+// The receive timed out: the next examination starts at the front; receive markers are reset.
+void mailbox_timeout(Process& p);
+
+}  // namespace minivm

@@ -1,0 +1,246 @@
+#include "vm/process/process_life.hpp"
+
+#include <algorithm>
+#include <new>
+#include <vector>
+
+#include "recorder/recorder.hpp"
+#include "vm/code/export.hpp"
+#include "vm/heap/gc.hpp"
+#include "vm/process/engine_hooks.hpp"
+#include "vm/process/exception.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/process/registry.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/process/state.hpp"
+#include "vm/process/timers.hpp"
+#include "vm/sched/scheduler_thread.hpp"
+
+namespace minivm {
+
+SpawnDefaults g_spawn_defaults;
+
+namespace {
+
+constexpr uint32_t kMaxCached = 1024;  // freed processes a scheduler keeps
+constexpr size_t kFirstFrameWords = 32;  // heap words for the first calls beside the arguments
+
+std::vector<void (*)(Process&)> g_exit_hooks;
+
+Process* allocate_process() {
+    SchedulerThread* s = this_scheduler_thread();
+    if (s != nullptr && s->free_processes != nullptr) {
+        Process* p = s->free_processes;
+        s->free_processes = p->next_in_queue;
+        s->free_count--;
+        p->~Process();
+        return new (p) Process;
+    }
+    return new Process;
+}
+
+// After thread progress: nobody holds a pointer to the process.
+void retire(void* data) {
+    auto* p = static_cast<Process*>(data);
+    SchedulerThread* s = this_scheduler_thread();
+    if (s != nullptr && s->free_count < kMaxCached) {
+        p->next_in_queue = s->free_processes;
+        s->free_processes = p;
+        s->free_count++;
+        return;
+    }
+    delete p;
+}
+
+void free_memory(Process& p) {
+    heap_release(p);
+    free_saved_x(p);
+    if (p.exit_signal != nullptr) {
+        free_signal(p.exit_signal);
+        p.exit_signal = nullptr;
+    }
+    delete p.extra;
+    p.extra = nullptr;
+}
+
+void set_limits(Process& p, const SpawnOptions& o) {
+    // relaxed: settings of the machine; a new process may see a change late.
+    constexpr auto kRelaxed = std::memory_order_relaxed;
+    p.min_heap_words = o.min_heap_words != 0 ? static_cast<uint32_t>(next_heap_size(o.min_heap_words))
+                                             : g_spawn_defaults.min_heap_words.load(kRelaxed);
+    p.fullsweep_after = o.has_fullsweep_after ? o.fullsweep_after
+                                              : g_spawn_defaults.fullsweep_after.load(kRelaxed);
+    const uint32_t vheap = o.min_bin_vheap_words != 0
+                               ? o.min_bin_vheap_words
+                               : g_spawn_defaults.min_bin_vheap_words.load(kRelaxed);
+    const uint64_t max_heap =
+        o.has_max_heap ? o.max_heap_words : g_spawn_defaults.max_heap_words.load(kRelaxed);
+    if (max_heap != 0 || o.has_max_heap || o.system_process || vheap != 46422) {
+        ProcessExtra& extra = extra_of(p);
+        extra.min_bin_vheap_words = vheap;
+        extra.max_heap_words = max_heap;
+        extra.max_heap_kill =
+            o.has_max_heap ? o.max_heap_kill : g_spawn_defaults.max_heap_kill.load(kRelaxed);
+        extra.max_heap_log =
+            o.has_max_heap ? o.max_heap_log : g_spawn_defaults.max_heap_log.load(kRelaxed);
+        extra.system_process = o.system_process;
+    }
+}
+
+void tie_to_parent(Process& p, Process& parent, SpawnOptions& o) {
+    if (o.link) {
+        extra_of(p).links[parent.id.raw] = Link{};
+        extra_of(parent).links[p.id.raw] = Link{};
+    }
+    if (o.monitor) {
+        const auto alias = static_cast<AliasKind>(o.monitor_alias);
+        if (o.monitor_ref == RefId{}) {
+            o.monitor_ref = alias == AliasKind::none ? new_ref_id(parent) : new_alias_id(parent);
+        }
+        if (alias != AliasKind::none) {
+            extra_of(parent).aliases[o.monitor_ref] = alias;
+        }
+        Monitor m;
+        m.target = p.id;
+        m.tag = o.monitor_tag;
+        extra_of(parent).monitors.emplace(o.monitor_ref, m);
+        extra_of(p).monitored_by[o.monitor_ref] = MonitoredBy{parent.id, kNonValue};
+    }
+}
+
+}  // namespace
+
+Process* spawn(Process* parent, const Export* entry, Term args, SpawnOptions& options) {
+    Process* p = allocate_process();
+    p->priority = options.priority;
+    p->message_queue_off_heap = options.message_queue_off_heap;
+    p->initial_call = entry;
+    set_limits(*p, options);
+    const size_t words = is_nil(args) ? 0 : size_of_term(args, true);
+    heap_init(*p, std::max<size_t>(p->min_heap_words, words + kFirstFrameWords + kReserveWords));
+    Term x[255];
+    uint32_t n = 0;
+    for (Term rest = args; is_cons(rest); rest = tail(rest)) {
+        MINIVM_CHECK(n < 255);
+        const Term t = head(rest);
+        x[n++] = is_pointer(t) ? copy_term(t, p->heap, true) : t;
+    }
+    save_x_registers(*p, x, n);
+    if (parent != nullptr) {
+        p->initial_args_parent = parent->id;
+        const Term leader = is_value(options.group_leader) ? options.group_leader
+                                                           : parent->group_leader;
+        p->group_leader = is_pointer(leader) ? copy_term(leader, p->heap, true) : leader;
+    }
+    // relaxed: insert() publishes. Queued from the start: whoever finds p now only adds signals.
+    p->state.store(process_state::kQueued, std::memory_order_relaxed);
+    if (!process_table::insert(*p)) {
+        free_memory(*p);
+        delete p;
+        return nullptr;
+    }
+    if (parent == nullptr) {
+        p->group_leader = is_value(options.group_leader) ? options.group_leader : p->id;
+    } else {
+        tie_to_parent(*p, *parent, options);
+    }
+    recorder::record(recorder::EventId::spawn, imm_data(p->id),
+                     parent != nullptr ? imm_data(parent->id) : uint64_t{0},
+                     reinterpret_cast<uint64_t>(entry));
+    enqueue_process(*p);
+    return p;
+}
+
+Term uncaught_exit_reason(Process& p) {
+    const Exception& e = p.exception;
+    switch (e.cls) {
+        case ExceptionClass::none:
+            return atoms::normal;
+        case ExceptionClass::exit:
+            return e.reason;
+        case ExceptionClass::throw_:
+        case ExceptionClass::error:
+            break;
+    }
+    const Term reason = e.cls == ExceptionClass::throw_
+                            ? make_tuple(p.heap, atoms::nocatch, e.reason)
+                            : e.reason;
+    return make_tuple(p.heap, reason, is_value(e.trace) ? stacktrace_list(p, e.trace) : kNil);
+}
+
+void at_process_exit(void (*f)(Process& p)) { g_exit_hooks.push_back(f); }
+
+void end_process(Process& p) {
+    // seq_cst: before the registry's lock is taken; see registry::register_name().
+    p.state.fetch_or(process_state::kExiting, std::memory_order_seq_cst);
+    Scheduler* s = this_scheduler();
+    p.scheduler = s;
+    p.x = s->x;
+    Term reason;
+    if (p.exit_signal != nullptr) {
+        reason = p.exit_signal->term;
+    } else {
+        if (p.exception.cls == ExceptionClass::error || p.exception.cls == ExceptionClass::throw_) {
+            report_uncaught(p);
+        }
+        reason = uncaught_exit_reason(p);
+    }
+    recorder::record(recorder::EventId::exit, imm_data(p.id), uint64_t{0}, std::string_view{});
+    cancel_receive_timeout(p);
+    for (auto* hook : g_exit_hooks) {
+        hook(p);
+    }
+    registry::forget(p);
+    process_table::remove(p);
+    close_mailbox(p);
+    if (p.extra != nullptr) {
+        for (const auto& [pid, link] : p.extra->links) {
+            if (link.unlinking == 0) {
+                send_exit(p.id, Term{pid}, reason, true);
+            }
+        }
+        for (const auto& [ref, m] : p.extra->monitors) {
+            if (is_value(m.target)) {
+                ControlSignal* signal = new_signal(SignalKind::demonitor, p.id);
+                signal->ref = ref;
+                send_signal(m.target, signal);
+            }
+        }
+        for (const auto& [ref, m] : p.extra->monitored_by) {
+            send_down(p.id, m.watcher, ref, m.name, reason);
+        }
+        for (const auto& [pid, times] : p.extra->suspending) {
+            send_resume(p.id, Term{pid}, times);
+        }
+    }
+    free_memory(p);
+    p.x = nullptr;
+    p.scheduler = nullptr;
+    // seq_cst: nobody queues it any more; late wakers may still read the state until thread progress.
+    p.state.fetch_or(process_state::kDead, std::memory_order_seq_cst);
+    thread_progress::later(retire, &p);
+}
+
+void destroy_process(Process& p) {
+    // The schedulers have stopped: no signals.
+    p.receive_timer.wheel = nullptr;
+    for (Signal* s = p.unhandled; s != nullptr;) {
+        Signal* next = s->next;
+        free_signal(s);
+        s = next;
+    }
+    p.unhandled = nullptr;
+    drop_mailbox(p);
+    free_memory(p);
+    delete &p;
+}
+
+void delete_cached_processes(Process* list) {
+    while (list != nullptr) {
+        Process* next = list->next_in_queue;
+        delete list;
+        list = next;
+    }
+}
+
+}  // namespace minivm

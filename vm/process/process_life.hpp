@@ -1,0 +1,64 @@
+// How processes begin and end.
+#pragma once
+
+#include "vm/process/process.hpp"
+
+namespace minivm {
+
+struct SpawnOptions {
+    bool link = false;
+    bool monitor = false;
+    Term monitor_tag = kNonValue;      // in the parent's heap
+    uint8_t monitor_alias = 0;         // AliasKind
+    Priority priority = Priority::normal;
+    uint32_t min_heap_words = 0;       // 0: the default, like the next
+    uint32_t min_bin_vheap_words = 0;
+    bool has_fullsweep_after = false;
+    uint32_t fullsweep_after = 0;
+    bool has_max_heap = false;
+    uint64_t max_heap_words = 0;
+    bool max_heap_kill = true;
+    bool max_heap_log = true;
+    bool message_queue_off_heap = false;
+    bool system_process = false;
+    Term group_leader = kNonValue;     // the non-value: the parent's
+    // -- results
+    RefId monitor_ref{};
+};
+
+// Defaults of erlang:system_flag/2 for new processes.
+struct SpawnDefaults {
+    std::atomic<uint32_t> min_heap_words{233};
+    std::atomic<uint32_t> fullsweep_after{65535};
+    std::atomic<uint32_t> min_bin_vheap_words{46422};
+    std::atomic<uint64_t> max_heap_words{0};
+    std::atomic<bool> max_heap_kill{true};
+    std::atomic<bool> max_heap_log{true};
+};
+extern SpawnDefaults g_spawn_defaults;
+
+// A new process that calls `entry` with the elements of the proper list `args` (at most 255), which
+// are copied. It starts with pc null, x registers saved, and an empty stack. parent is null for the
+// first ones. Null: there are too many processes. On the parent's scheduler, or before the first starts.
+Process* spawn(Process* parent, const Export* entry, Term args, SpawnOptions& options);
+
+// What a process that stopped by itself exits with: from p.exception, with the stack trace where the
+// class asks for it. Built in p.heap.
+Term uncaught_exit_reason(Process& p);
+
+// Ends p: signals to links and monitors, name, timers, memory. On its scheduler, which owns p; p is
+// gone afterwards.
+void end_process(Process& p);
+
+// Called (in registration order) on the process's scheduler when it ends, before its links are told:
+// its ETS tables, for instance. At start-up only.
+void at_process_exit(void (*f)(Process& p));
+
+// Frees a process that will never run again, without signals: when the machine stops.
+void destroy_process(Process& p);
+void delete_cached_processes(Process* list);
+
+// Written by the exceptions' part: prints the report of a process that ends by an uncaught error.
+void report_uncaught(Process& p);
+
+}  // namespace minivm

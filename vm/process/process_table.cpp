@@ -1,0 +1,96 @@
+#include "vm/process/process_table.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "vm/process/process.hpp"
+
+namespace minivm::process_table {
+
+namespace {
+
+constexpr uint64_t kMask = kMaxProcesses - 1;
+constexpr size_t kTableBytes = sizeof(std::atomic<Process*>) * kMaxProcesses;
+
+// Mapped memory: places that were never used cost nothing.
+std::atomic<Process*>* g_places = nullptr;
+alignas(64) std::atomic<uint64_t> g_next{0};
+alignas(64) std::atomic<uint32_t> g_count{0};
+
+}  // namespace
+
+void init() {
+    void* memory = mmap(nullptr, kTableBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    MINIVM_CHECK(memory != MAP_FAILED);
+    g_places = static_cast<std::atomic<Process*>*>(memory);
+    // relaxed: no other thread yet.
+    g_next.store(0, std::memory_order_relaxed);
+    g_count.store(0, std::memory_order_relaxed);
+}
+
+void destroy() {
+    munmap(static_cast<void*>(g_places), kTableBytes);
+    g_places = nullptr;
+}
+
+bool insert(Process& p) {
+    // relaxed: a number; it bounds how many places are taken, so the search below ends.
+    if (g_count.fetch_add(1, std::memory_order_relaxed) >= kMaxProcesses) {
+        // relaxed: as above.
+        g_count.fetch_sub(1, std::memory_order_relaxed);
+        return false;
+    }
+    for (;;) {
+        // relaxed: only uniqueness is asked of it.
+        const uint64_t data = g_next.fetch_add(1, std::memory_order_relaxed);
+        Process* expected = nullptr;
+        p.id = make_local_pid(data);
+        // release: whoever finds p sees its pid and all of it. Pairs with lookup().
+        if (g_places[data & kMask].compare_exchange_strong(
+                expected, &p, std::memory_order_release, std::memory_order_relaxed)) {
+            p.counted = true;
+            return true;
+        }
+    }
+}
+
+void remove(Process& p) {
+    // release: a new process in this place comes after it. Pairs with the exchange in insert().
+    g_places[imm_data(p.id) & kMask].store(nullptr, std::memory_order_release);
+    p.counted = false;
+    // release: after the store above, so there is a free place for each number that insert() lets pass.
+    g_count.fetch_sub(1, std::memory_order_release);
+}
+
+Process* lookup(Term pid) {
+    // acquire: pairs with insert().
+    Process* p = g_places[imm_data(pid) & kMask].load(std::memory_order_acquire);
+    return p != nullptr && p->id == pid ? p : nullptr;
+}
+
+Process* at_place(uint32_t place) {
+    // acquire: pairs with insert().
+    return g_places[place & kMask].load(std::memory_order_acquire);
+}
+
+uint32_t count() {
+    // relaxed: a number to show.
+    return g_count.load(std::memory_order_relaxed);
+}
+
+void for_each(void (*f)(Process&, void*), void* context) {
+    // relaxed: processes spawned meanwhile may be missed.
+    const uint64_t end = std::min<uint64_t>(g_next.load(std::memory_order_relaxed), kMaxProcesses);
+    for (uint64_t i = 0; i < end; ++i) {
+        // acquire: pairs with insert().
+        Process* p = g_places[i].load(std::memory_order_acquire);
+        if (p != nullptr) {
+            f(*p, context);
+        }
+    }
+}
+
+}  // namespace minivm::process_table

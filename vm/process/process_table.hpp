@@ -1,0 +1,39 @@
+// All processes by pid.
+//
+// The number of a pid (<0.Number.Serial>) counts up; its low bits are the place in the table, so a
+// place is used again only with another number. Process structs are freed after thread progress, so a
+// pointer from lookup() is good until the caller's next quiescent point, or the end of its delay
+// section, even if the process ends meanwhile.
+//
+// Threads: schedulers, or others inside a delay section, unless noted.
+#pragma once
+
+#include <cstdint>
+
+#include "vm/term/term.hpp"
+
+namespace minivm {
+
+struct Process;
+
+namespace process_table {
+
+constexpr uint32_t kMaxProcesses = 1 << 20;
+
+void init();     // once, before any process
+void destroy();  // when no thread uses it any more; the table is empty
+
+// Gives p its pid and makes it visible. False: there are kMaxProcesses.
+bool insert(Process& p);
+void remove(Process& p);
+// Null: no such process (any more). A process that is exiting may still be found.
+Process* lookup(Term pid);
+// Whoever lies in this place (the low bits of a pid's number) now, or null.
+Process* at_place(uint32_t place);
+uint32_t count();
+// Calls f for every process there is, in no particular order; those that come or go meanwhile may be
+// missed.
+void for_each(void (*f)(Process&, void*), void* context);
+
+}  // namespace process_table
+}  // namespace minivm

@@ -1,0 +1,108 @@
+#include "vm/process/registry.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "vm/process/process.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/process/state.hpp"
+
+namespace minivm::registry {
+
+namespace {
+
+constexpr size_t kTableBytes = kMaxAtoms * sizeof(std::atomic<Word>);
+
+// By atom index: the raw word of the pid, 0: nobody. Mapped: what is never used costs nothing.
+std::atomic<Word>* g_pids = nullptr;
+std::mutex g_mutex;            // guards writing, and Process::registered_name
+std::vector<Term> g_names;
+
+std::atomic<Word>& place(Term name) { return g_pids[atom_index(name)]; }
+
+}  // namespace
+
+void init() {
+    void* memory = mmap(nullptr, kTableBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    MINIVM_CHECK(memory != MAP_FAILED);
+    g_pids = static_cast<std::atomic<Word>*>(memory);
+}
+
+void destroy() {
+    munmap(static_cast<void*>(g_pids), kTableBytes);
+    g_pids = nullptr;
+    g_names.clear();
+}
+
+Term whereis(Term name) {
+    // acquire: who learns of the name sees what was done before it was registered. Pairs with the
+    // stores below.
+    const Word raw = place(name).load(std::memory_order_acquire);
+    return raw == 0 ? kNonValue : Term{raw};
+}
+
+bool register_name(Term name, Term pid) {
+    std::lock_guard lock(g_mutex);
+    Process* p = process_table::lookup(pid);
+    // acquire: a process sets kExiting, then takes the lock to give up its name. If we do not see it
+    // here, it will find the name we give it.
+    if (p == nullptr ||
+        (p->state.load(std::memory_order_acquire) & process_state::kExiting) != 0 ||
+        is_value(p->registered_name)) {
+        return false;
+    }
+    // relaxed: written under the lock.
+    if (place(name).load(std::memory_order_relaxed) != 0) {
+        return false;
+    }
+    p->registered_name = name;
+    g_names.push_back(name);
+    // release: pairs with whereis().
+    place(name).store(pid.raw, std::memory_order_release);
+    return true;
+}
+
+static void remove_locked(Term name) {
+    // release: pairs with whereis().
+    place(name).store(0, std::memory_order_release);
+    const auto it = std::find(g_names.begin(), g_names.end(), name);
+    *it = g_names.back();
+    g_names.pop_back();
+}
+
+bool unregister_name(Term name) {
+    std::lock_guard lock(g_mutex);
+    // relaxed: written under the lock.
+    const Word raw = place(name).load(std::memory_order_relaxed);
+    if (raw == 0) {
+        return false;
+    }
+    // A process that has a name is in the table until forget() has taken the lock.
+    process_table::lookup(Term{raw})->registered_name = kNonValue;
+    remove_locked(name);
+    return true;
+}
+
+void forget(Process& p) {
+    std::lock_guard lock(g_mutex);
+    if (is_value(p.registered_name)) {
+        remove_locked(p.registered_name);
+        p.registered_name = kNonValue;
+    }
+}
+
+Term name_of(Process& p) {
+    std::lock_guard lock(g_mutex);
+    return p.registered_name;
+}
+
+std::vector<Term> registered() {
+    std::lock_guard lock(g_mutex);
+    return g_names;
+}
+
+}  // namespace minivm::registry

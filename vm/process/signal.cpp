@@ -1,0 +1,587 @@
+#include "vm/process/signal.hpp"
+
+#include <cstdlib>
+#include <new>
+
+#include "recorder/recorder.hpp"
+#include "vm/bif/bif.hpp"
+#include "vm/code/code_index.hpp"
+#include "vm/heap/gc.hpp"
+#include "vm/process/engine_hooks.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/process/registry.hpp"
+#include "vm/process/state.hpp"
+#include "vm/sched/scheduler.hpp"
+#include "vm/sched/thread_progress.hpp"
+
+namespace minivm {
+
+namespace {
+
+// What Mailbox::outer holds once its process has ended.
+Signal g_closed;
+Signal* closed_mark() { return &g_closed; }
+
+// Where the process of an alias lies: 20 bits of place in the table, 11 of the scheduler's number.
+constexpr uint32_t kAliasFlag = uint32_t{1} << 31;
+constexpr uint32_t kAliasPlaceShift = 11;
+
+void append_message(Process& p, Signal* s) {
+    s->next = nullptr;
+    *p.mailbox.last = s;
+    p.mailbox.last = &s->next;
+    p.mailbox.length++;
+    if (s->on_heap) {
+        p.mailbox.on_heap_count++;
+    }
+}
+
+void record_send(Term to, const Signal& s) {
+    recorder::record(recorder::EventId::send, imm_data(to), reinterpret_cast<uint64_t>(&s),
+                     s.fragments != nullptr ? s.fragments->used_words : 0);
+}
+
+}  // namespace
+
+// ---- signals as objects -------------------------------------------------------------------------------
+
+ControlSignal* new_signal(SignalKind kind, Term from) {
+    void* memory = std::malloc(sizeof(ControlSignal));
+    MINIVM_CHECK(memory != nullptr);
+    auto* s = new (memory) ControlSignal;
+    s->kind = kind;
+    s->from = from;
+    return s;
+}
+
+void take_fragments(Signal& s, Heap& h) {
+    attach_fragments(h, s.fragments, s.off_heap, s.off_heap_bytes);
+    s.fragments = h.fragments;
+    s.off_heap = h.off_heap;
+    s.off_heap_bytes = h.off_heap_bytes;
+    h.fragments = nullptr;
+    h.off_heap = nullptr;
+}
+
+static void set_term(Signal& s, Term t) {
+    if (!is_pointer(t) || is_literal(t)) {
+        s.term = t;
+        return;
+    }
+    Heap h;
+    s.term = copy_term(t, h, true);
+    take_fragments(s, h);
+}
+
+Signal* new_message(Term message) {
+    void* memory = std::malloc(sizeof(Signal));
+    MINIVM_CHECK(memory != nullptr);
+    auto* s = new (memory) Signal;
+    set_term(*s, message);
+    return s;
+}
+
+void free_signal(Signal* s) {
+    if (s->fragments != nullptr || s->off_heap != nullptr) {
+        Heap h;
+        h.fragments = s->fragments;
+        h.off_heap = s->off_heap;
+        h.clear();
+    }
+    std::free(s);
+}
+
+// ---- sending --------------------------------------------------------------------------------------------
+
+bool push_signal(Process& to, Signal* s) {
+    // relaxed: the compare-exchange decides.
+    Signal* newest = to.mailbox.outer.load(std::memory_order_relaxed);
+    do {
+        if (newest == closed_mark()) {
+            return false;
+        }
+        s->next = newest;
+        // seq_cst: publishes the signal (release, pairs with handle_signals()), and comes before our
+        // look at the state (state.hpp).
+    } while (!to.mailbox.outer.compare_exchange_weak(newest, s, std::memory_order_seq_cst,
+                                                     std::memory_order_relaxed));
+    // Who finds the queue empty wakes. Others need not: whoever was first will, and the receiver has not
+    // taken the queue since.
+    if (newest == nullptr) {
+        wake_process(to, 0);
+    }
+    return true;
+}
+
+void send_signal(Term to_pid, Signal* s) {
+    thread_progress::DelaySection section;
+    Process* to = process_table::lookup(to_pid);
+    if (to == nullptr || !push_signal(*to, s)) {
+        refuse_signal(to_pid, s);
+    }
+}
+
+void send_message_to_pid(Term pid, Term message) {
+    thread_progress::DelaySection section;
+    Process* to = process_table::lookup(pid);
+    if (to == nullptr) {
+        return;
+    }
+    Signal* s = new_message(message);
+    record_send(pid, *s);
+    if (!push_signal(*to, s)) {
+        free_signal(s);
+    }
+}
+
+static void send_to_alias(Term from, Term ref, Term message) {
+    const RefId id = ref_id(ref);
+    if (!is_alias_id(id)) {
+        return;
+    }
+    thread_progress::DelaySection section;
+    Process* to = process_table::at_place((id.high & ~kAliasFlag) >> kAliasPlaceShift);
+    if (to == nullptr) {
+        return;
+    }
+    ControlSignal* s = new_signal(SignalKind::alias_message, from);
+    s->ref = id;
+    set_term(*s, message);
+    if (!push_signal(*to, s)) {
+        free_signal(s);
+    }
+}
+
+Term send_message(Process& p, Term to, Term message) {
+    if (is_atom(to)) {
+        to = registry::whereis(to);
+        if (!is_value(to)) {
+            return badarg(p);
+        }
+    } else if (is_tuple_of(to, 2)) {
+        const Term name = tuple_element(to, 0);
+        const Term node = tuple_element(to, 1);
+        if (!is_atom(name) || !is_atom(node)) {
+            return badarg(p);
+        }
+        if (node != atoms::nonode_at_nohost) {
+            return message;  // not alive: there are no other nodes
+        }
+        to = registry::whereis(name);
+        if (!is_value(to)) {
+            return message;
+        }
+    } else if (is_boxed(to)) {
+        if (is_local_ref(to)) {
+            send_to_alias(p.id, to, message);
+        } else if (!is_kind(to, Kind::ext_pid) && !is_kind(to, Kind::ext_ref) &&
+                   !is_kind(to, Kind::ext_port)) {
+            return badarg(p);
+        }
+        return message;
+    }
+    if (is_local_pid(to)) {
+        // A process may change its own queue without asking; what others have sent is not before or
+        // after.
+        send_message_to_pid(to, message);
+        return message;
+    }
+    if (is_local_port(to)) {
+        return message;
+    }
+    return badarg(p);
+}
+
+void deliver_message(Term to, Term message) {
+    if (is_atom(to)) {
+        to = registry::whereis(to);
+    } else if (is_tuple_of(to, 2)) {
+        to = tuple_element(to, 1) == atoms::nonode_at_nohost
+                 ? registry::whereis(tuple_element(to, 0))
+                 : kNonValue;
+    } else if (is_boxed(to)) {
+        if (is_local_ref(to)) {
+            send_to_alias(kNonValue, to, message);
+        }
+        return;
+    }
+    if (is_local_pid(to)) {
+        send_message_to_pid(to, message);
+    }
+}
+
+void reply(Term pid, RefId ref, Term result) {
+    Heap h;
+    Term* words = h.alloc(kRefWords);
+    const Term t = make_tuple(h, put_ref(words, ref), result);
+    send_message_to_pid(pid, t);
+    h.clear();
+}
+
+void reply(const ControlSignal& request, Term result) {
+    if (request.ref != RefId{}) {
+        reply(request.from, request.ref, result);
+    }
+}
+
+void send_exit(Term from, Term pid, Term reason, bool linked) {
+    ControlSignal* s = new_signal(SignalKind::exit, from);
+    s->linked = linked;
+    Heap h;
+    // The message that a process which traps exits gets; others look at the reason only.
+    s->term = make_tuple(h, atoms::EXIT, from, copy_term(reason, h, true));
+    take_fragments(*s, h);
+    send_signal(pid, s);
+}
+
+void send_down(Term from, Term watcher, RefId ref, Term name, Term reason) {
+    ControlSignal* s = new_signal(SignalKind::monitor_down, from);
+    s->ref = ref;
+    Heap h;
+    const Term copy = copy_term(reason, h, true);
+    const Term object = is_value(name) ? make_tuple(h, name, atoms::nonode_at_nohost) : from;
+    s->term = make_tuple(h, atoms::DOWN, put_ref(h.alloc(kRefWords), ref), atoms::process, object,
+                         copy);
+    take_fragments(*s, h);
+    send_signal(watcher, s);
+}
+
+void refuse_signal(Term to_pid, Signal* s) {
+    auto* c = static_cast<ControlSignal*>(s);
+    switch (s->kind) {
+        case SignalKind::link:
+            send_exit(to_pid, s->from, atoms::noproc, true);
+            break;
+        case SignalKind::unlink: {
+            ControlSignal* ack = new_signal(SignalKind::unlink_ack, to_pid);
+            ack->number = c->number;
+            send_signal(s->from, ack);
+            break;
+        }
+        case SignalKind::monitor:
+            send_down(to_pid, s->from, c->ref, c->name, atoms::noproc);
+            break;
+        case SignalKind::rpc:
+            if (c->gone != nullptr) {
+                c->gone(*c);
+            }
+            break;
+        default:
+            break;
+    }
+    free_signal(s);
+}
+
+// ---- handling ---------------------------------------------------------------------------------------------
+
+namespace {
+
+// True: the signal is used up (freed, or has become a message). False: it ends the process.
+bool handle_exit(Process& p, ControlSignal* s) {
+    const Term reason = tuple_element(s->term, 2);
+    bool untrappable = false;
+    if (s->linked) {
+        if (p.extra == nullptr) {
+            free_signal(s);
+            return true;
+        }
+        const auto link = p.extra->links.find(s->from.raw);
+        if (link == p.extra->links.end() || link->second.unlinking != 0) {
+            free_signal(s);
+            return true;
+        }
+        p.extra->links.erase(link);
+    } else {
+        untrappable = reason == atoms::kill;
+    }
+    if (p.trap_exit && !untrappable) {
+        s->kind = SignalKind::message;
+        append_message(p, s);
+        return true;
+    }
+    if (reason == atoms::normal && !untrappable && (s->linked || s->from != p.id)) {
+        free_signal(s);
+        return true;
+    }
+    s->term = untrappable ? atoms::killed : reason;
+    p.exit_signal = s;
+    return false;
+}
+
+void handle_down(Process& p, ControlSignal* s) {
+    if (p.extra == nullptr) {
+        free_signal(s);
+        return;
+    }
+    ProcessExtra& extra = *p.extra;
+    const auto monitor = extra.monitors.find(s->ref);
+    if (monitor == extra.monitors.end()) {
+        free_signal(s);  // demonitored meanwhile
+        return;
+    }
+    const Term tag = monitor->second.tag;
+    extra.monitors.erase(monitor);
+    const auto alias = extra.aliases.find(s->ref);
+    if (alias != extra.aliases.end() && (alias->second == AliasKind::demonitor ||
+                                         alias->second == AliasKind::reply_demonitor)) {
+        extra.aliases.erase(alias);
+    }
+    if (is_value(tag)) {
+        Heap h;
+        tuple_elements(s->term)[0] = copy_term(tag, h, true);
+        take_fragments(*s, h);
+    }
+    s->kind = SignalKind::message;
+    append_message(p, s);
+}
+
+void handle_alias_message(Process& p, ControlSignal* s) {
+    if (p.extra != nullptr) {
+        const auto alias = p.extra->aliases.find(s->ref);
+        if (alias != p.extra->aliases.end()) {
+            const AliasKind kind = alias->second;
+            if (kind == AliasKind::reply || kind == AliasKind::reply_demonitor) {
+                p.extra->aliases.erase(alias);
+                if (kind == AliasKind::reply_demonitor) {
+                    demonitor_process(p, s->ref);
+                }
+            }
+            s->kind = SignalKind::message;
+            append_message(p, s);
+            return;
+        }
+    }
+    free_signal(s);
+}
+
+bool handle_signal(Process& p, Signal* signal) {
+    auto* s = static_cast<ControlSignal*>(signal);
+    switch (signal->kind) {
+        case SignalKind::message:
+            append_message(p, signal);
+            return true;
+        case SignalKind::alias_message:
+            handle_alias_message(p, s);
+            return true;
+        case SignalKind::exit:
+            return handle_exit(p, s);
+        case SignalKind::monitor_down:
+            handle_down(p, s);
+            return true;
+        case SignalKind::link:
+            extra_of(p).links[s->from.raw].unlinking = 0;
+            break;
+        case SignalKind::unlink: {
+            if (p.extra != nullptr) {
+                p.extra->links.erase(s->from.raw);
+            }
+            ControlSignal* ack = new_signal(SignalKind::unlink_ack, p.id);
+            ack->number = s->number;
+            send_signal(s->from, ack);
+            break;
+        }
+        case SignalKind::unlink_ack:
+            if (p.extra != nullptr) {
+                const auto link = p.extra->links.find(s->from.raw);
+                if (link != p.extra->links.end() && link->second.unlinking == s->number) {
+                    p.extra->links.erase(link);
+                }
+            }
+            break;
+        case SignalKind::monitor:
+            extra_of(p).monitored_by[s->ref] = MonitoredBy{s->from, s->name};
+            break;
+        case SignalKind::demonitor:
+            if (p.extra != nullptr) {
+                p.extra->monitored_by.erase(s->ref);
+            }
+            break;
+        case SignalKind::rpc:
+            s->run(p, *s);
+            break;
+        default:
+            MINIVM_CHECK(!"a signal of a kind that is never sent");
+    }
+    free_signal(s);
+    return true;
+}
+
+}  // namespace
+
+bool has_signals(const Process& p) {
+    // acquire: pairs with push_signal().
+    return p.mailbox.outer.load(std::memory_order_acquire) != nullptr;
+}
+
+void handle_signals(Process& p) {
+    if (p.exit_signal != nullptr) {
+        return;
+    }
+    // acquire: pairs with push_signal(): the signals' contents, and what their senders did before.
+    Signal* newest = p.mailbox.outer.exchange(nullptr, std::memory_order_acquire);
+    Signal* oldest = nullptr;
+    while (newest != nullptr) {
+        Signal* next = newest->next;
+        newest->next = oldest;
+        oldest = newest;
+        newest = next;
+    }
+    int64_t handled = 0;
+    while (oldest != nullptr) {
+        Signal* s = oldest;
+        oldest = s->next;
+        ++handled;
+        if (!handle_signal(p, s)) {
+            p.unhandled = oldest;
+            p.reductions = 0;  // the engine is to come back soon
+            break;
+        }
+    }
+    consume(p, handled / 8);
+    // Who learns of new code by a signal sees it.
+    if (p.scheduler != nullptr) {
+        p.scheduler->code_ix = code_index::active();
+    }
+}
+
+static void free_messages(Process& p) {
+    Signal* message = p.mailbox.first;
+    while (message != nullptr) {
+        Signal* next = message->next;
+        free_signal(message);
+        message = next;
+    }
+    p.mailbox.first = nullptr;
+    p.mailbox.last = &p.mailbox.first;
+    p.mailbox.save = &p.mailbox.first;
+    p.mailbox.length = 0;
+    p.mailbox.on_heap_count = 0;
+}
+
+void close_mailbox(Process& p) {
+    // seq_cst: nobody pushes from here on; takes what was pushed (acquire).
+    Signal* newest = p.mailbox.outer.exchange(closed_mark(), std::memory_order_seq_cst);
+    Signal* oldest = nullptr;
+    while (newest != nullptr) {
+        Signal* next = newest->next;
+        newest->next = oldest;
+        oldest = newest;
+        newest = next;
+    }
+    for (Signal* list : {p.unhandled, oldest}) {
+        while (list != nullptr) {
+            Signal* next = list->next;
+            refuse_signal(p.id, list);
+            list = next;
+        }
+    }
+    p.unhandled = nullptr;
+    free_messages(p);
+}
+
+void drop_mailbox(Process& p) {
+    // relaxed: no other thread any more.
+    Signal* s = p.mailbox.outer.exchange(closed_mark(), std::memory_order_relaxed);
+    while (s != nullptr && s != closed_mark()) {
+        Signal* next = s->next;
+        free_signal(s);
+        s = next;
+    }
+    free_messages(p);
+}
+
+// ---- links, monitors, aliases -------------------------------------------------------------------------------
+
+void link_process(Process& p, Term pid) {
+    if (pid == p.id) {
+        return;
+    }
+    Link& link = extra_of(p).links[pid.raw];
+    // A fresh entry and one that is being unlinked look alike to the other side: a link signal is due.
+    // An active one needs none, but one more does no harm, and tells noproc if it has gone.
+    link.unlinking = 0;
+    recorder::record(recorder::EventId::link, imm_data(p.id), imm_data(pid));
+    send_signal(pid, new_signal(SignalKind::link, p.id));
+}
+
+void unlink_process(Process& p, Term pid) {
+    static std::atomic<uint64_t> next_number{1};
+    if (p.extra == nullptr) {
+        return;
+    }
+    const auto link = p.extra->links.find(pid.raw);
+    if (link == p.extra->links.end() || link->second.unlinking != 0) {
+        return;
+    }
+    ControlSignal* s = new_signal(SignalKind::unlink, p.id);
+    // relaxed: only uniqueness is asked of it.
+    s->number = next_number.fetch_add(1, std::memory_order_relaxed);
+    link->second.unlinking = s->number;
+    send_signal(pid, s);
+}
+
+void monitor_process(Process& p, RefId ref, Term pid, Term name, Term tag) {
+    if (pid == p.id) {
+        return;  // oneself is never monitored
+    }
+    Monitor m;
+    m.target = pid;
+    m.name = name;
+    m.tag = tag;
+    extra_of(p).monitors.emplace(ref, m);
+    if (!is_value(pid)) {
+        send_down(p.id, p.id, ref, name, atoms::noproc);  // nobody has the name: we answer ourselves
+        return;
+    }
+    ControlSignal* s = new_signal(SignalKind::monitor, p.id);
+    s->ref = ref;
+    s->name = name;
+    send_signal(pid, s);
+}
+
+bool demonitor_process(Process& p, RefId ref) {
+    if (p.extra == nullptr) {
+        return false;
+    }
+    const auto m = p.extra->monitors.find(ref);
+    if (m == p.extra->monitors.end()) {
+        return false;
+    }
+    const Term target = m->second.target;
+    p.extra->monitors.erase(m);
+    if (is_value(target)) {
+        ControlSignal* s = new_signal(SignalKind::demonitor, p.id);
+        s->ref = ref;
+        send_signal(target, s);
+    }
+    return true;
+}
+
+// ---- suspending -----------------------------------------------------------------------------------
+
+void send_resume(Term from, Term pid, uint64_t times) {
+    ControlSignal* s = new_signal(SignalKind::rpc, from);
+    s->number = times;
+    s->run = [](Process& p, ControlSignal& request) {
+        p.suspended -= static_cast<uint32_t>(request.number);
+        if (p.suspended == 0) {
+            // relaxed: for information only.
+            p.state.fetch_and(~process_state::kSuspended, std::memory_order_relaxed);
+        }
+    };
+    send_signal(pid, s);
+}
+
+bool remove_alias(Process& p, RefId ref) {
+    return p.extra != nullptr && p.extra->aliases.erase(ref) != 0;
+}
+
+RefId new_alias_id(Process& p) {
+    RefId id = new_ref_id(p);
+    id.high |= kAliasFlag |
+               static_cast<uint32_t>(imm_data(p.id) & (process_table::kMaxProcesses - 1))
+                   << kAliasPlaceShift;
+    return id;
+}
+
+}  // namespace minivm

@@ -1,0 +1,45 @@
+// The state word of a process: who owns it, and whether it has something to do.
+//
+//   kRunning or kDirtyRunning: a thread owns the process.
+//   kQueued: it is in exactly one run queue (or dirty queue, with kDirty), or on its way into it.
+//   neither: it sleeps until wake_process() finds a reason.
+//
+// Who sleeps and who wakes (the classic store-then-load on both sides, all seq_cst):
+//   waker:   make the reason visible (push a signal, set a bit); set kActive; if the process was in no
+//            queue and not running, set kQueued in the same step and put it in a queue
+//   owner:   clear kActive; look at all reasons; if there is none, give up kRunning by a
+//            compare-exchange that fails if kActive has come back
+// So a reason that the owner did not see makes its compare-exchange fail, or finds the process asleep.
+#pragma once
+
+#include <cstdint>
+
+#include "vm/term/term.hpp"
+
+namespace minivm {
+
+struct Process;
+
+namespace process_state {
+constexpr uint32_t kActive = 1;      // something has happened since the owner last looked
+constexpr uint32_t kQueued = 2;
+constexpr uint32_t kRunning = 4;     // owned by a scheduler or a dirty scheduler
+constexpr uint32_t kDirty = 8;       // queued for, or running on, a dirty scheduler
+constexpr uint32_t kExiting = 16;    // its end has begun; never goes away
+constexpr uint32_t kDead = 32;       // nothing left to do; never queued again
+constexpr uint32_t kWoken = 64;      // wake_up() was called
+constexpr uint32_t kTimedOut = 128;  // the receive timer fired
+constexpr uint32_t kSuspended = 256; // written by the owner only
+constexpr uint32_t kWaiting = 512;   // written by the owner only: its code waits for something
+}  // namespace process_state
+
+// Sets `reason` (bits, may be 0) and sees to it that the process looks. Any thread that may hold a
+// Process* (a scheduler, or inside a delay section).
+void wake_process(Process& p, uint32_t reason);
+
+// Ends the wait of trap_wait() / Stop::waiting. Any thread.
+inline void wake_up(Process& p) { wake_process(p, process_state::kWoken); }
+// By pid: nothing happens if it is gone. Any thread.
+void wake_up_pid(Term pid);
+
+}  // namespace minivm

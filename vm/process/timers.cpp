@@ -1,0 +1,203 @@
+#include "vm/process/timers.hpp"
+
+#include "recorder/recorder.hpp"
+#include "vm/process/engine_hooks.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/process/state.hpp"
+#include "vm/sched/scheduler_thread.hpp"
+
+namespace minivm {
+
+// ---- the timeout of a receive ---------------------------------------------------------------------
+
+void set_receive_timeout(Process& p, uint64_t ms) {
+    MINIVM_ASSERT(p.receive_timer.wheel == nullptr);
+    SchedulerThread* s = this_scheduler_thread();
+    p.receive_timer.is_receive = true;
+    p.receive_timer.due_ms = 0;
+    // At least ms milliseconds from now, whatever part of a millisecond has gone.
+    s->wheel.set(&p.receive_timer, (monotonic_ns() + 999999) / 1000000 + ms);
+}
+
+bool has_receive_timeout(const Process& p) { return p.receive_timer.wheel != nullptr; }
+
+void cancel_receive_timeout(Process& p) {
+    if (MINIVM_LIKELY(p.receive_timer.wheel == nullptr)) {
+        return;
+    }
+    if (!p.receive_timer.wheel->cancel(&p.receive_timer)) {
+        // It has fired, and completely so: the lock was ours.
+        // relaxed: the bit was set under the wheel's lock.
+        p.state.fetch_and(~process_state::kTimedOut, std::memory_order_relaxed);
+    }
+    p.receive_timer.wheel = nullptr;
+}
+
+bool take_timed_out(Process& p) {
+    // Only a process that was waiting: otherwise it has messages to look at first, and will be told at
+    // its next wait.
+    // relaxed: set before the process was queued.
+    if (!p.was_waiting ||
+        (p.state.load(std::memory_order_relaxed) & process_state::kTimedOut) == 0) {
+        return false;
+    }
+    p.was_waiting = false;
+    // relaxed: as above.
+    p.state.fetch_and(~process_state::kTimedOut, std::memory_order_relaxed);
+    recorder::record(recorder::EventId::receive_timeout, imm_data(p.id));
+    return true;
+}
+
+void fire_receive_timer(TimerNode* node) {
+    Process* p = reinterpret_cast<Process*>(reinterpret_cast<char*>(node) -
+                                            offsetof(Process, receive_timer));
+    // The process cannot end now: its end cancels the timer under the lock that we hold.
+    wake_process(*p, process_state::kTimedOut);
+}
+
+// ---- BIF timers -------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr uint32_t kSchedulerMask = 0x7FF;  // of RefId::high
+
+// Timers of dirty schedulers' references lie with scheduler 1.
+TimerWheel* wheel_of(RefId ref) {
+    uint32_t number = ref.high & kSchedulerMask;
+    if (number == 0) {
+        number = 1;
+    }
+    if (number > static_cast<uint32_t>(vm::scheduler_count())) {
+        return nullptr;
+    }
+    return &scheduler_at(static_cast<int>(number)).wheel;
+}
+
+// A reference within its scheduler.
+uint64_t key_of(RefId ref) { return ref.low ^ (uint64_t{(ref.high & kSchedulerMask) == 0} << 63); }
+
+void free_timer(BifTimer* t) {
+    Heap h;
+    h.fragments = t->fragments;
+    h.off_heap = t->off_heap;
+    h.clear();
+    delete t;
+}
+
+bool is_gone(Term to) {
+    if (!is_local_pid(to)) {
+        return false;
+    }
+    thread_progress::DelaySection section;
+    return process_table::lookup(to) == nullptr;
+}
+
+}  // namespace
+
+void forget_bif_timer(TimerWheel& wheel, TimerNode* node) {
+    wheel.bif_timers().erase(key_of(static_cast<BifTimer*>(node)->ref));
+}
+
+void deliver_bif_timers(TimerNode* list) {
+    while (list != nullptr) {
+        auto* t = static_cast<BifTimer*>(list);
+        list = list->next;
+        deliver_message(t->to, t->message);
+        free_timer(t);
+    }
+}
+
+namespace timers {
+
+void init() {}
+
+void destroy() {
+    for (int i = 1; i <= vm::scheduler_count(); ++i) {
+        TimerWheel& wheel = scheduler_at(i).wheel;
+        TimerNode* node = wheel.take_all();
+        while (node != nullptr) {
+            TimerNode* next = node->next;
+            if (!node->is_receive) {
+                free_timer(static_cast<BifTimer*>(node));
+            }
+            node = next;
+        }
+        wheel.bif_timers().clear();
+    }
+}
+
+RefId start(Process& p, uint64_t due_ms, Term to, Term message, bool wrap) {
+    auto* t = new BifTimer;
+    t->ref = new_ref_id(p);
+    t->wheel = wheel_of(t->ref);
+    Heap h;
+    t->to = copy_term(to, h, true);
+    t->message = copy_term(message, h, true);
+    if (wrap) {
+        t->message =
+            make_tuple(h, atoms::timeout, put_ref(h.alloc(kRefWords), t->ref), t->message);
+    }
+    t->fragments = h.fragments;
+    t->off_heap = h.off_heap;
+    const RefId ref = t->ref;
+    bool first;
+    {
+        std::lock_guard lock(t->wheel->lock());
+        t->wheel->bif_timers().emplace(key_of(ref), t);
+        first = t->wheel->set_locked(t, due_ms);
+    }
+    if (first && this_scheduler_thread() == nullptr) {
+        wake_scheduler(scheduler_at(1));
+    }
+    return ref;
+}
+
+static int64_t left_ms(const BifTimer& t) {
+    const uint64_t now = monotonic_ms();
+    return t.due_ms > now ? static_cast<int64_t>(t.due_ms - now) : 0;
+}
+
+int64_t cancel(RefId ref) {
+    TimerWheel* wheel = wheel_of(ref);
+    if (wheel == nullptr) {
+        return -1;
+    }
+    BifTimer* t;
+    {
+        std::lock_guard lock(wheel->lock());
+        const auto it = wheel->bif_timers().find(key_of(ref));
+        if (it == wheel->bif_timers().end()) {
+            return -1;
+        }
+        t = it->second;
+        wheel->bif_timers().erase(it);
+        wheel->cancel_locked(t);
+    }
+    const int64_t left = is_gone(t->to) ? -1 : left_ms(*t);
+    free_timer(t);
+    return left;
+}
+
+int64_t read(RefId ref) {
+    TimerWheel* wheel = wheel_of(ref);
+    if (wheel == nullptr) {
+        return -1;
+    }
+    Term to;
+    int64_t left;
+    {
+        std::lock_guard lock(wheel->lock());
+        const auto it = wheel->bif_timers().find(key_of(ref));
+        if (it == wheel->bif_timers().end()) {
+            return -1;
+        }
+        // A pid is an immediate; other destinations are only compared with that.
+        to = it->second->to;
+        left = left_ms(*it->second);
+    }
+    return is_local_pid(to) && is_gone(to) ? -1 : left;
+}
+
+}  // namespace timers
+}  // namespace minivm

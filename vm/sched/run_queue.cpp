@@ -1,0 +1,138 @@
+#include "vm/sched/run_queue.hpp"
+
+#include <algorithm>
+
+namespace minivm {
+
+namespace {
+constexpr int kMax = static_cast<int>(Priority::max);
+constexpr int kHigh = static_cast<int>(Priority::high);
+constexpr int kNormal = static_cast<int>(Priority::normal);
+constexpr int kLow = static_cast<int>(Priority::low);
+}  // namespace
+
+void RunQueue::push_locked(Process* p) {
+    List& list = lists_[static_cast<int>(p->priority)];
+    p->next_in_queue = nullptr;
+    if (list.last == nullptr) {
+        list.first = p;
+    } else {
+        list.last->next_in_queue = p;
+    }
+    list.last = p;
+}
+
+Process* RunQueue::pop_from(int priority) {
+    List& list = lists_[priority];
+    Process* p = list.first;
+    list.first = p->next_in_queue;
+    if (list.first == nullptr) {
+        list.last = nullptr;
+    }
+    p->next_in_queue = nullptr;
+    return p;
+}
+
+Process* RunQueue::pop_locked() {
+    if (lists_[kMax].first != nullptr) {
+        return pop_from(kMax);
+    }
+    if (lists_[kHigh].first != nullptr) {
+        return pop_from(kHigh);
+    }
+    const bool normal = lists_[kNormal].first != nullptr;
+    const bool low = lists_[kLow].first != nullptr;
+    if (low && (!normal || ++low_skipped_ >= kLowSkip)) {
+        low_skipped_ = 0;
+        return pop_from(kLow);
+    }
+    return normal ? pop_from(kNormal) : nullptr;
+}
+
+uint32_t RunQueue::push(Process* p) {
+    std::lock_guard lock(mutex_);
+    push_locked(p);
+    // relaxed: written under the lock only.
+    const uint32_t n = length_.load(std::memory_order_relaxed) + 1;
+    // seq_cst: before the look for sleepers; see length().
+    length_.store(n, std::memory_order_seq_cst);
+    return n;
+}
+
+Process* RunQueue::pop() {
+    // relaxed: only this queue's scheduler pops by this; others only steal, so no push is missed for
+    // good: see length().
+    if (length_.load(std::memory_order_relaxed) == 0) {
+        return nullptr;
+    }
+    std::lock_guard lock(mutex_);
+    Process* p = pop_locked();
+    if (p != nullptr) {
+        // relaxed: written under the lock; nobody waits for it to fall.
+        length_.store(length_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    }
+    return p;
+}
+
+Process* RunQueue::pop_random(uint64_t random) {
+    std::lock_guard lock(mutex_);
+    // relaxed: under the lock.
+    const uint32_t n = length_.load(std::memory_order_relaxed);
+    if (n == 0) {
+        return nullptr;
+    }
+    uint32_t skip = static_cast<uint32_t>(random % n);
+    for (List& list : lists_) {
+        Process* before = nullptr;
+        for (Process* p = list.first; p != nullptr; before = p, p = p->next_in_queue) {
+            if (skip-- != 0) {
+                continue;
+            }
+            (before != nullptr ? before->next_in_queue : list.first) = p->next_in_queue;
+            if (list.last == p) {
+                list.last = before;
+            }
+            p->next_in_queue = nullptr;
+            // relaxed: under the lock.
+            length_.store(n - 1, std::memory_order_relaxed);
+            return p;
+        }
+    }
+    MINIVM_CHECK(!"the length of a run queue is wrong");
+    return nullptr;
+}
+
+Process* RunQueue::steal(RunQueue& to, uint32_t at_least, uint32_t limit) {
+    Process* first = nullptr;
+    Process* rest = nullptr;
+    Process** link = &rest;
+    {
+        std::unique_lock lock(mutex_, std::try_to_lock);
+        if (!lock.owns_lock()) {
+            return nullptr;
+        }
+        // relaxed: under the lock.
+        uint32_t n = length_.load(std::memory_order_relaxed);
+        if (n < std::max(at_least, 1u)) {
+            return nullptr;
+        }
+        first = pop_locked();
+        const uint32_t more = std::min((n - 1) / 2, limit);
+        --n;
+        for (uint32_t i = 0; i < more; ++i) {
+            *link = pop_locked();
+            link = &(*link)->next_in_queue;
+            --n;
+        }
+        // relaxed: under the lock; nobody waits for it to fall.
+        length_.store(n, std::memory_order_relaxed);
+    }
+    while (rest != nullptr) {
+        Process* next = rest->next_in_queue;
+        to.push(rest);
+        rest = next;
+    }
+    return first;
+}
+
+}  // namespace minivm

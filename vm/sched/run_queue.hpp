@@ -1,0 +1,50 @@
+// The run queue of one scheduler: processes by priority, first in, first out.
+//
+// max before high before normal and low; low takes its turn once in kLowSkip times that normal ones
+// wait, as in OTP.
+// Threads: any; one short lock. length() without it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "vm/process/process.hpp"
+
+namespace minivm {
+
+class RunQueue {
+  public:
+    static constexpr int kLowSkip = 8;
+
+    // Returns the length afterwards.
+    uint32_t push(Process* p);
+    Process* pop();
+    // A process at random (of any priority): for stress by seed.
+    Process* pop_random(uint64_t random);
+    // Moves up to half of the processes, at most `limit`, to the end of `to`, and returns one more, or
+    // null if fewer than `at_least` are here. Most urgent first.
+    Process* steal(RunQueue& to, uint32_t at_least, uint32_t limit);
+
+    uint32_t length() const {
+        // seq_cst: a scheduler that falls asleep announces it, then reads this; who pushes writes this,
+        // then looks for sleepers. One of the two sees the other.
+        return length_.load(std::memory_order_seq_cst);
+    }
+
+  private:
+    struct List {
+        Process* first = nullptr;
+        Process* last = nullptr;
+    };
+    void push_locked(Process* p);
+    Process* pop_locked();
+    Process* pop_from(int priority);
+
+    std::mutex mutex_;
+    List lists_[4];
+    int low_skipped_ = 0;
+    std::atomic<uint32_t> length_{0};  // written under the lock
+};
+
+}  // namespace minivm

@@ -1,0 +1,597 @@
+// The scheduler threads: pick, run, put back, steal, sleep.
+//
+// A woken process goes to the queue of the scheduler that wakes it: its message is warm there, and the
+// waker will soon wait itself. What waits behind another process is offered to sleeping schedulers;
+// they steal only from queues with two or more, so that two processes that talk to each other stay
+// together. A process that computes brings its queue to two when its slice ends.
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <ctime>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "recorder/recorder.hpp"
+#include "vm/code/code_index.hpp"
+#include "vm/engine.hpp"
+#include "vm/process/process_life.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/process/registry.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/process/state.hpp"
+#include "vm/process/timers.hpp"
+#include "vm/sched/scheduler_thread.hpp"
+
+namespace minivm {
+
+namespace vm {
+Options g_options;
+}
+
+namespace {
+
+using namespace process_state;
+
+constexpr int kSpins = 60;            // looks at the queues before sleeping
+constexpr uint32_t kStealAtLeast = 2;
+constexpr uint32_t kStealLimit = 16;
+constexpr int64_t kTimerCheckReductions = kSliceReductions / 2;
+constexpr int64_t kSwitchCost = 100;  // reductions that a process switch counts for the timer check
+
+std::vector<std::unique_ptr<SchedulerThread>> g_schedulers;
+std::vector<std::thread> g_threads;
+Engine* g_engine = nullptr;
+
+std::atomic<int> g_asleep{0};     // schedulers whose `sleeping` is 1
+std::atomic<int> g_searching{0};  // schedulers awake and looking for work
+
+std::mutex g_halt_mutex;
+std::condition_variable g_halt_condition;
+std::atomic<bool> g_halting{false};
+int g_halt_status = 0;      // under g_halt_mutex
+bool g_halt_flush = false;  // likewise
+std::vector<void (*)()> g_halt_hooks;
+
+thread_local Scheduler* t_scheduler = nullptr;
+thread_local SchedulerThread* t_scheduler_thread = nullptr;
+
+void futex_wait(std::atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ms) {
+    timespec t;
+    timespec* timeout = nullptr;
+    if (timeout_ms != ~uint64_t{0}) {
+        t.tv_sec = static_cast<time_t>(timeout_ms / 1000);
+        t.tv_nsec = static_cast<long>(timeout_ms % 1000 * 1000000);
+        timeout = &t;
+    }
+    syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, timeout,
+            nullptr, 0);
+}
+
+void pause_cpu() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+void wake_one() {
+    // seq_cst: after the push; a scheduler counts itself asleep before it looks at the queues a last
+    // time. One of the two sees the other.
+    if (g_asleep.load(std::memory_order_seq_cst) == 0 ||
+        g_searching.load(std::memory_order_seq_cst) != 0) {
+        return;
+    }
+    for (auto& s : g_schedulers) {
+        // relaxed: a look; wake_scheduler() takes it properly.
+        if (s->sleeping.load(std::memory_order_relaxed) == 1) {
+            wake_scheduler(*s);
+            return;
+        }
+    }
+}
+
+// The process gives up the thread and goes to the end of the queue. bits: added to its state.
+void requeue(Process& p, uint32_t cleared) {
+    p.scheduler = nullptr;
+    p.x = nullptr;
+    // relaxed: the compare-exchange decides.
+    uint32_t old = p.state.load(std::memory_order_relaxed);
+    // seq_cst: hands p to the next owner (release), who takes it with its compare-exchange.
+    while (!p.state.compare_exchange_weak(old, (old & ~(kRunning | cleared)) | kQueued,
+                                          std::memory_order_seq_cst)) {
+    }
+    enqueue_process(p);
+}
+
+// The process has nothing to do: sleeps until wake_process(). `set`: state bits that say why.
+void go_idle(Process& p, uint32_t set, uint32_t cleared) {
+    // What a suspended process is not woken for stays in its state until it is resumed.
+    const uint32_t reasons = p.suspended != 0 ? 0 : kWoken | kTimedOut;
+    p.scheduler = nullptr;
+    p.x = nullptr;
+    for (;;) {
+        // seq_cst: first clear kActive, then look at the reasons; the waker makes the reason visible
+        // first, then sets kActive (state.hpp).
+        const uint32_t old = p.state.fetch_and(~kActive, std::memory_order_seq_cst);
+        // seq_cst: see above; pairs with push_signal().
+        if (p.mailbox.outer.load(std::memory_order_seq_cst) != nullptr || (old & reasons) != 0) {
+            uint32_t now = old & ~kActive;
+            // seq_cst: as in requeue(); keeps that the process waits.
+            while (!p.state.compare_exchange_weak(now, ((now & ~(kRunning | cleared)) | set | kQueued),
+                                                  std::memory_order_seq_cst)) {
+            }
+            enqueue_process(p);
+            return;
+        }
+        uint32_t expected = old & ~kActive;
+        // seq_cst: fails if kActive is back. Releases p to the next owner.
+        if (p.state.compare_exchange_strong(expected, (expected & ~(kRunning | cleared)) | set,
+                                            std::memory_order_seq_cst)) {
+            return;
+        }
+    }
+}
+
+void go_dirty(Process& p) {
+    p.scheduler = nullptr;
+    p.x = nullptr;
+    // relaxed: the compare-exchange decides.
+    uint32_t old = p.state.load(std::memory_order_relaxed);
+    // seq_cst: hands p to the dirty scheduler.
+    while (!p.state.compare_exchange_weak(old, (old & ~kRunning) | kQueued | kDirty,
+                                          std::memory_order_seq_cst)) {
+    }
+    dirty::enqueue(p);
+}
+
+int64_t slice_of(SchedulerThread& s) {
+    if (vm::g_options.stress_reductions) {
+        return 1;
+    }
+    if (vm::g_options.stress_sched_seed != 0) {
+        return 1 + static_cast<int64_t>(next_random(s.random) % kSliceReductions);
+    }
+    return kSliceReductions;
+}
+
+void add(std::atomic<uint64_t>& counter, uint64_t n) {
+    // relaxed: one writer; a number to show.
+    counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+}
+
+void run_process(SchedulerThread& s, Process& p) {
+    // relaxed: the compare-exchange decides.
+    uint32_t old = p.state.load(std::memory_order_relaxed);
+    // seq_cst: takes p over from its last owner (acquire), and clears kActive before we look at the
+    // signals (state.hpp).
+    while (!p.state.compare_exchange_weak(old, (old & ~(kQueued | kActive | kWoken)) | kRunning,
+                                          std::memory_order_seq_cst)) {
+    }
+    p.scheduler = &s;
+    p.x = s.x;
+    p.run_queue = static_cast<uint32_t>(s.number);
+    p.was_waiting = (old & kWaiting) != 0;
+    s.process = &p;
+    s.until_timers -= kSwitchCost;
+    add(s.context_switches, 1);
+
+    bool run = (old & kWaiting) == 0 || (old & (kWoken | kTimedOut)) != 0;
+    // seq_cst: after kActive was cleared.
+    if (p.mailbox.outer.load(std::memory_order_seq_cst) != nullptr) {
+        const uint32_t messages = p.mailbox.length;
+        p.reductions = 0;
+        handle_signals(p);
+        if (p.mailbox.length > messages) {
+            run = true;
+        }
+    }
+    if (MINIVM_UNLIKELY(p.exit_signal != nullptr)) {
+        s.process = nullptr;
+        end_process(p);
+        return;
+    }
+    if (MINIVM_UNLIKELY(p.suspended != 0)) {
+        s.process = nullptr;
+        go_idle(p, 0, run ? kWaiting : 0);
+        return;
+    }
+    if (!run) {
+        s.process = nullptr;
+        go_idle(p, kWaiting, 0);
+        return;
+    }
+    if ((old & kWaiting) != 0) {
+        // relaxed: read by others for information only.
+        p.state.fetch_and(~kWaiting, std::memory_order_relaxed);
+    }
+
+    const int64_t slice = slice_of(s);
+    p.reductions = slice;
+    const uint32_t subject = static_cast<uint32_t>(imm_data(p.id));
+    recorder::set_subject(subject);
+    recorder::record(recorder::EventId::sched_in, subject, slice);
+    const Stop stop = g_engine->run(s, p);
+    const int64_t used = slice - p.reductions;
+    recorder::record(recorder::EventId::sched_out, subject, used, static_cast<uint64_t>(stop));
+    recorder::set_subject(0);
+    s.process = nullptr;
+    if (used > 0) {
+        p.reductions_done += static_cast<uint64_t>(used);
+        s.until_timers -= used;
+        add(s.reductions_total, static_cast<uint64_t>(used));
+    }
+
+    if (MINIVM_UNLIKELY(stop == Stop::exited || p.exit_signal != nullptr)) {
+        p.scheduler = &s;
+        end_process(p);
+        return;
+    }
+    if (stop == Stop::yielded) {
+        requeue(p, 0);
+        return;
+    }
+    if (MINIVM_UNLIKELY(stop == Stop::dirty)) {
+        go_dirty(p);
+        return;
+    }
+    go_idle(p, kWaiting, 0);
+}
+
+Process* steal(SchedulerThread& s) {
+    const size_t n = g_schedulers.size();
+    size_t start = static_cast<size_t>(s.number);
+    if (vm::g_options.stress_sched_seed != 0) {
+        start = next_random(s.random) % n;
+    }
+    for (size_t i = 0; i < n; ++i) {
+        SchedulerThread& victim = *g_schedulers[(start + i) % n];
+        // A queue whose scheduler sleeps (it is just being woken) has nobody to run its only process.
+        if (&victim == &s || victim.queue.length() < kStealAtLeast) {
+            continue;
+        }
+        Process* p = victim.queue.steal(s.queue, kStealAtLeast, kStealLimit);
+        if (p != nullptr) {
+            recorder::record(recorder::EventId::sched_migrate, imm_data(p->id), victim.number,
+                             s.number);
+            return p;
+        }
+    }
+    return nullptr;
+}
+
+bool work_anywhere(SchedulerThread& s) {
+    if (s.queue.length() != 0) {
+        return true;
+    }
+    for (auto& other : g_schedulers) {
+        if (other.get() != &s && other->queue.length() >= kStealAtLeast) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void check_timers(SchedulerThread& s) {
+    s.until_timers = kTimerCheckReductions;
+    const uint64_t now = monotonic_ms();
+    if (s.wheel.next_due_ms() <= now) {
+        s.wheel.advance(now);
+    }
+}
+
+void sleep_until_work(SchedulerThread& s) {
+    recorder::tick();
+    thread_progress::sleep(s.progress);
+    // seq_cst: announce, then look; partners are wake_one(), enqueue_process() and halt().
+    s.sleeping.store(1, std::memory_order_seq_cst);
+    g_asleep.fetch_add(1, std::memory_order_seq_cst);
+    // seq_cst: see halt().
+    if (!work_anywhere(s) && !g_halting.load(std::memory_order_seq_cst)) {
+        const uint64_t due = s.wheel.next_due_ms();
+        uint64_t timeout = ~uint64_t{0};
+        if (due != ~uint64_t{0}) {
+            const uint64_t now = monotonic_ns();
+            const uint64_t due_ns = due * 1000000;
+            timeout = due_ns > now ? (due_ns - now + 999999) / 1000000 : 0;
+        }
+        if (timeout != 0) {
+            recorder::record(recorder::EventId::sched_sleep, s.number,
+                             timeout == ~uint64_t{0} ? 0 : timeout);
+            futex_wait(s.sleeping, 1, timeout);
+            recorder::record(recorder::EventId::sched_wake, s.number, 0);
+        }
+    }
+    // seq_cst: from here on wakers need not care about us.
+    s.sleeping.store(0, std::memory_order_seq_cst);
+    g_asleep.fetch_sub(1, std::memory_order_seq_cst);
+    thread_progress::wake(s.progress);
+    s.code_ix = code_index::active();
+    s.until_timers = 0;
+}
+
+Process* find_work(SchedulerThread& s) {
+    if (vm::g_options.stress_sched_seed != 0) {
+        Process* p = next_random(s.random) % 8 == 0 ? steal(s) : nullptr;
+        if (p == nullptr) {
+            p = s.queue.pop_random(next_random(s.random));
+        }
+        if (p != nullptr) {
+            return p;
+        }
+    }
+    if (Process* p = s.queue.pop()) {
+        return p;
+    }
+    if (g_schedulers.size() == 1) {
+        return nullptr;
+    }
+    // seq_cst: wakers rely on one who searches; who stops searching looks again before it sleeps.
+    g_searching.fetch_add(1, std::memory_order_seq_cst);
+    Process* p = nullptr;
+    for (int i = 0; i < kSpins && p == nullptr; ++i) {
+        p = s.queue.pop();
+        if (p == nullptr) {
+            p = steal(s);
+        }
+        if (p == nullptr) {
+            pause_cpu();
+        }
+    }
+    // seq_cst: see above.
+    g_searching.fetch_sub(1, std::memory_order_seq_cst);
+    if (p != nullptr && s.queue.length() >= kStealAtLeast) {
+        wake_one();
+    }
+    return p;
+}
+
+void scheduler_main(SchedulerThread* scheduler) {
+    SchedulerThread& s = *scheduler;
+    t_scheduler = &s;
+    t_scheduler_thread = &s;
+    char name[32];
+    snprintf(name, sizeof name, "scheduler %d", s.number);
+    recorder::attach_thread(name, recorder::RingSize::large);
+    thread_progress::wake(s.progress);
+    // acquire: pairs with halt(); what was written before it is seen.
+    while (!g_halting.load(std::memory_order_acquire)) {
+        thread_progress::quiescent(s.progress);
+        s.code_ix = code_index::active();
+        if (s.until_timers <= 0) {
+            check_timers(s);
+        }
+        if (Process* p = find_work(s)) {
+            run_process(s, *p);
+            continue;
+        }
+        check_timers(s);
+        if (s.queue.length() == 0) {
+            sleep_until_work(s);
+        }
+    }
+    thread_progress::sleep(s.progress);
+    recorder::detach_thread();
+    t_scheduler = nullptr;
+    t_scheduler_thread = nullptr;
+}
+
+}  // namespace
+
+Scheduler* this_scheduler() { return t_scheduler; }
+SchedulerThread* this_scheduler_thread() { return t_scheduler_thread; }
+void set_this_scheduler(Scheduler* s) { t_scheduler = s; }
+SchedulerThread& scheduler_at(int number) {
+    return *g_schedulers[static_cast<size_t>(number) - 1];
+}
+
+uint64_t next_random(uint64_t& state) {
+    state += 0x9E3779B97F4A7C15u;
+    uint64_t z = state;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+void wake_scheduler(SchedulerThread& s) {
+    // seq_cst: pairs with sleep_until_work(). Only one of several wakers does the system call.
+    uint32_t expected = 1;
+    if (s.sleeping.compare_exchange_strong(expected, 0, std::memory_order_seq_cst)) {
+        syscall(SYS_futex, reinterpret_cast<uint32_t*>(&s.sleeping), FUTEX_WAKE_PRIVATE, 1, nullptr,
+                nullptr, 0);
+    }
+}
+
+void enqueue_process(Process& p) {
+    SchedulerThread* self = t_scheduler_thread;
+    if (MINIVM_LIKELY(self != nullptr)) {
+        if (self->queue.push(&p) >= kStealAtLeast) {
+            wake_one();
+        }
+        return;
+    }
+    const size_t n = g_schedulers.size();
+    const size_t home = p.run_queue == 0 ? imm_data(p.id) % n : (p.run_queue - 1) % n;
+    SchedulerThread& target = *g_schedulers[home];
+    target.queue.push(&p);
+    wake_scheduler(target);
+}
+
+void wake_process(Process& p, uint32_t reason) {
+    const uint32_t want = reason | kActive;
+    // seq_cst: after the reason was made visible; see state.hpp.
+    uint32_t old = p.state.load(std::memory_order_seq_cst);
+    for (;;) {
+        if ((old & kDead) != 0 || (old & want) == want) {
+            return;  // whoever owns it looks after it clears kActive, and that is after our load
+        }
+        const bool sleeps = (old & (kQueued | kRunning)) == 0;
+        // seq_cst: see state.hpp.
+        if (p.state.compare_exchange_weak(old, old | want | (sleeps ? kQueued : 0),
+                                          std::memory_order_seq_cst)) {
+            if (sleeps) {
+                enqueue_process(p);
+            }
+            return;
+        }
+    }
+}
+
+void wake_up_pid(Term pid) {
+    thread_progress::DelaySection section;
+    if (is_local_pid(pid)) {
+        if (Process* p = process_table::lookup(pid)) {
+            wake_up(*p);
+        }
+    }
+}
+
+RefId new_ref_id(Process& p) {
+    static std::atomic<uint64_t> dirty_counter{0};
+    Scheduler* s = p.scheduler;
+    uint64_t n;
+    uint32_t number;
+    if (s == nullptr || s->number == 0) {
+        // relaxed: only uniqueness is asked of it.
+        n = dirty_counter.fetch_add(1, std::memory_order_relaxed);
+        number = 0;
+    } else {
+        n = s->ref_counter++;
+        number = static_cast<uint32_t>(s->number);
+    }
+    // As in OTP the first word has 18 bits; the third tells the scheduler, which also is where a timer
+    // of this reference lies.
+    return {(n & 0x3FFFF) | (n >> 18 << 32), number};
+}
+
+// ---- the machine ----------------------------------------------------------------------------------
+
+namespace vm {
+
+bool start(const Options& options, Engine* engine) {
+    g_options = options;
+    if (g_options.schedulers <= 0) {
+        g_options.schedulers = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    }
+    if (g_options.schedulers > 1000) {
+        g_options.schedulers = 1000;
+    }
+    if (g_options.dirty_cpu_schedulers <= 0) {
+        g_options.dirty_cpu_schedulers = g_options.schedulers;
+    }
+    if (g_options.dirty_io_schedulers <= 0) {
+        g_options.dirty_io_schedulers = 4;
+    }
+    g_engine = engine;
+    g_halt_status = 0;
+    g_halt_flush = false;
+    // relaxed: no other thread yet.
+    g_halting.store(false, std::memory_order_relaxed);
+    process_table::init();
+    registry::init();
+    timers::init();
+    const uint64_t now = monotonic_ms();
+    for (int i = 1; i <= g_options.schedulers; ++i) {
+        auto s = std::make_unique<SchedulerThread>(now);
+        s->number = i;
+        s->random = g_options.stress_sched_seed * 0x100000001B3u + static_cast<uint64_t>(i);
+        s->progress = thread_progress::join();
+        s->code_ix = code_index::active();
+        if (s->progress == nullptr) {
+            return false;
+        }
+        g_schedulers.push_back(std::move(s));
+    }
+    dirty::start(g_options.dirty_cpu_schedulers, g_options.dirty_io_schedulers);
+    for (auto& s : g_schedulers) {
+        g_threads.emplace_back(scheduler_main, s.get());
+    }
+    return true;
+}
+
+void halt(int status, bool flush) {
+    {
+        std::lock_guard lock(g_halt_mutex);
+        // relaxed: the first one decides, under the lock.
+        if (g_halting.load(std::memory_order_relaxed)) {
+            return;
+        }
+        g_halt_status = status;
+        g_halt_flush = flush;
+        // seq_cst: before the look for sleepers; pairs with sleep_until_work().
+        g_halting.store(true, std::memory_order_seq_cst);
+    }
+    for (auto& s : g_schedulers) {
+        wake_scheduler(*s);
+    }
+    g_halt_condition.notify_all();
+}
+
+// acquire: pairs with halt().
+bool is_halting() { return g_halting.load(std::memory_order_acquire); }
+void at_halt(void (*f)()) { g_halt_hooks.push_back(f); }
+Engine* default_engine() { return g_engine; }
+int scheduler_count() { return g_options.schedulers; }
+int dirty_cpu_count() { return g_options.dirty_cpu_schedulers; }
+int dirty_io_count() { return g_options.dirty_io_schedulers; }
+
+int run_until_halt(bool* clean) {
+    {
+        std::unique_lock lock(g_halt_mutex);
+        // acquire: under the lock anyway.
+        g_halt_condition.wait(lock, [] { return g_halting.load(std::memory_order_acquire); });
+    }
+    for (std::thread& t : g_threads) {
+        t.join();
+    }
+    g_threads.clear();
+    if (g_halt_flush) {
+        for (auto* f : g_halt_hooks) {
+            f();
+        }
+    }
+    const bool all_stopped = dirty::stop();
+    if (clean != nullptr) {
+        *clean = all_stopped;
+    }
+    if (!all_stopped) {
+        return g_halt_status;  // what is left may still be in use
+    }
+    process_table::for_each(
+        [](Process& p, void*) {
+            process_table::remove(p);
+            destroy_process(p);
+        },
+        nullptr);
+    timers::destroy();
+    for (auto& s : g_schedulers) {
+        thread_progress::leave(s->progress);
+    }
+    thread_progress::run_all();
+    for (auto& s : g_schedulers) {
+        delete_cached_processes(s->free_processes);
+    }
+    g_schedulers.clear();
+    registry::destroy();
+    process_table::destroy();
+    g_halt_hooks.clear();
+    return g_halt_status;
+}
+
+Statistics statistics() {
+    Statistics sum{0, 0};
+    for (auto& s : g_schedulers) {
+        // relaxed: numbers to show.
+        sum.context_switches += s->context_switches.load(std::memory_order_relaxed);
+        sum.reductions += s->reductions_total.load(std::memory_order_relaxed);
+    }
+    return sum;
+}
+
+uint32_t run_queue_length(int scheduler) { return scheduler_at(scheduler).queue.length(); }
+
+}  // namespace vm
+}  // namespace minivm

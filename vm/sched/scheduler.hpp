@@ -1,0 +1,77 @@
+// Schedulers: one thread each, running processes on an engine.
+//
+// Threads: a Scheduler's fields belong to its thread unless marked.
+#pragma once
+
+#include <atomic>
+
+#include "vm/process/process.hpp"
+
+namespace minivm {
+
+struct Engine;
+
+constexpr int kMaxXRegisters = 1024;
+constexpr int kMaxFloatRegisters = 1024;
+constexpr int64_t kSliceReductions = 4000;
+
+struct Scheduler {
+    // First, so that engines reach x registers at small offsets from the scheduler's address.
+    Term x[kMaxXRegisters + 8] = {};
+    double f[kMaxFloatRegisters + 1] = {};
+    Process* process = nullptr;  // running now
+    int code_ix = 0;             // cached active code index
+    int number = 0;              // 1..schedulers; 0: dirty
+    uint64_t ref_counter = 0;
+    void* engine_state = nullptr;
+};
+
+// The scheduler of this thread, or null on a thread that is none.
+Scheduler* this_scheduler();
+
+namespace vm {
+struct Options {
+    int schedulers = 0;           // 0: one a core
+    int dirty_cpu_schedulers = 0; // 0: as schedulers
+    int dirty_io_schedulers = 4;
+    bool stress_gc = false;          // collect at every chance
+    bool stress_reductions = false;  // one reduction a slice
+    uint64_t stress_sched_seed = 0;  // random scheduling; 0: off
+};
+extern Options g_options;
+
+// Makes the tables and starts the schedulers. Once; after stop() again. False: a thread could not be
+// started.
+bool start(const Options& options, Engine* default_engine);
+// Blocks until halt() is called, stops all schedulers and frees all processes. The exit status.
+// A dirty scheduler that is blocked in a system call is left behind: *clean is false then, and the
+// program should end without running destructors.
+int run_until_halt(bool* clean = nullptr);
+// Asks the machine to stop. flush: run the hooks of at_halt first. Any thread; returns at once.
+void halt(int status, bool flush);
+bool is_halting();
+// Called on the thread of run_until_halt() when all schedulers have stopped, if halt() asked to flush.
+void at_halt(void (*f)());
+Engine* default_engine();
+int scheduler_count();
+int dirty_cpu_count();
+int dirty_io_count();
+
+struct Statistics {
+    uint64_t context_switches;
+    uint64_t reductions;
+};
+Statistics statistics();                 // sums over all schedulers
+// Processes in the queue of scheduler 1..N.
+uint32_t run_queue_length(int scheduler);
+}  // namespace vm
+
+// ---- for the parts of the machine -------------------------------------------------------------------
+
+// Puts a process whose state says kQueued into a run queue. Any thread.
+void enqueue_process(Process& p);
+
+// A reference nobody else has.
+RefId new_ref_id(Process& p);
+
+}  // namespace minivm

@@ -1,0 +1,48 @@
+// A scheduler with what its thread keeps beside the registers. Only vm/sched, vm/process and the BIFs
+// about processes look in here.
+#pragma once
+
+#include "vm/process/timer_wheel.hpp"
+#include "vm/sched/run_queue.hpp"
+#include "vm/sched/scheduler.hpp"
+#include "vm/sched/thread_progress.hpp"
+
+namespace minivm {
+
+struct SchedulerThread : Scheduler {
+    explicit SchedulerThread(uint64_t now_ms) : wheel(now_ms) {}
+
+    // -- any thread
+    RunQueue queue;
+    TimerWheel wheel;
+    // 1 while it sleeps or is about to; the futex it sleeps on.
+    std::atomic<uint32_t> sleeping{0};
+    std::atomic<uint64_t> reductions_total{0};   // the thread adds, others read
+    std::atomic<uint64_t> context_switches{0};
+
+    // -- its thread
+    thread_progress::Participant* progress = nullptr;
+    uint64_t random = 0;            // state of the stress generator
+    int64_t until_timers = 0;       // reductions before the clock is looked at again
+    Process* free_processes = nullptr;  // linked by next_in_queue
+    uint32_t free_count = 0;
+};
+
+// Null on dirty schedulers and other threads.
+SchedulerThread* this_scheduler_thread();
+// 1..scheduler_count().
+SchedulerThread& scheduler_at(int number);
+void wake_scheduler(SchedulerThread& s);
+uint64_t next_random(uint64_t& state);
+
+// ---- dirty.cpp --------------------------------------------------------------------------------------
+
+namespace dirty {
+void start(int cpu, int io);
+// False: a thread is blocked and was left behind.
+bool stop();
+// p's state says kQueued and kDirty; p.dirty_bif is what to run.
+void enqueue(Process& p);
+}  // namespace dirty
+
+}  // namespace minivm
