@@ -135,6 +135,10 @@ WriteResult write_nested_record(RingView<A> ring, unsigned slots, unsigned flags
     A::store(control.depth, depth + 1, std::memory_order_relaxed);
     A::signal_fence();
     const uint64_t position = A::add(control.reserve, slots);
+    // release: our busy mark may fall on the tail of an older record, whose reader then has to find a
+    // reservation that is new enough: the one of the write we interrupted, which has no fence behind it yet,
+    // or our own if we give it up. Pairs with the acquire fence in read_record().
+    A::fence(std::memory_order_release);
     const bool fits = position + slots <= limit;
     if (fits) {
         A::count(control.records);
