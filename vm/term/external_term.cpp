@@ -20,9 +20,9 @@ namespace minivm::external {
 
 namespace {
 
-// What a local identifier can hold (OTP 25's limits), so that no other one is taken for local.
+// What a local identifier can hold: see make_local_pid. (OTP's own pids have fewer bits.)
 constexpr uint32_t kMaxLocalPidNumber = 0xFFFFFFF;
-constexpr uint32_t kMaxLocalPidSerial = 0x1FFF;
+constexpr uint32_t kMaxLocalPidSerial = 0x3FFFFFFF;
 constexpr uint64_t kMaxLocalPort = 0xFFFFFFF;
 constexpr uint32_t kMaxRefWord0 = (1u << 18) - 1;
 constexpr size_t kMaxLocalRefWords = 3;
@@ -618,10 +618,11 @@ bool Decoder::reference(uint8_t tag, Term* slot) {
     if (tag == kReferenceExt && !creation(true, &made)) {
         return false;
     }
-    if (words[0] > kMaxRefWord0) {
+    const bool is_local = is_this_node(node, made);
+    if (words[0] > kMaxRefWord0 && (is_local || tag != kNewerReferenceExt)) {
         return false;
     }
-    if (is_this_node(node, made)) {
+    if (is_local) {
         if (n > kMaxLocalRefWords) {
             return false;
         }
