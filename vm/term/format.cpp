@@ -1,0 +1,467 @@
+// See format.hpp.
+#include "vm/term/format.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "vm/code/export.hpp"
+#include "vm/term/atom_table.hpp"
+#include "vm/term/bignum.hpp"
+#include "vm/term/binary.hpp"
+#include "vm/term/map.hpp"
+
+namespace minivm {
+namespace {
+
+constexpr int kMaxDepth = 64;
+
+// Decodes the code point at text[*i] of well-formed UTF-8 and moves *i behind it.
+uint32_t next_code_point(std::string_view text, size_t* i) {
+    const auto c = static_cast<uint8_t>(text[(*i)++]);
+    if (c < 0x80) {
+        return c;
+    }
+    const int more = c >= 0xF0 ? 3 : c >= 0xE0 ? 2 : 1;
+    uint32_t code = c & (0x3Fu >> more);
+    for (int k = 0; k < more; ++k) {
+        code = (code << 6) | (static_cast<uint8_t>(text[(*i)++]) & 0x3Fu);
+    }
+    return code;
+}
+
+bool is_lower_letter(uint32_t c) {
+    return (c >= 'a' && c <= 'z') || (c >= 0xDF && c <= 0xFF && c != 0xF7);
+}
+
+bool is_name_char(uint32_t c) {
+    return is_lower_letter(c) || (c >= 'A' && c <= 'Z') || (c >= 0xC0 && c <= 0xDE && c != 0xD7) ||
+           (c >= '0' && c <= '9') || c == '_' || c == '@';
+}
+
+bool is_reserved_word(std::string_view text) {
+    static constexpr std::string_view kWords[] = {
+        "after", "and",  "andalso", "band", "begin", "bnot",   "bor",     "bsl", "bsr",
+        "bxor",  "case", "catch",   "cond", "div",   "end",    "fun",     "if",  "let",
+        "not",   "of",   "or",      "orelse", "receive", "rem", "try",    "when", "xor"};
+    return std::find(std::begin(kWords), std::end(kWords), text) != std::end(kWords);
+}
+
+bool needs_quotes(std::string_view text) {
+    if (text.empty() || is_reserved_word(text)) {
+        return true;
+    }
+    size_t i = 0;
+    if (!is_lower_letter(next_code_point(text, &i))) {
+        return true;
+    }
+    while (i < text.size()) {
+        if (!is_name_char(next_code_point(text, &i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// What is behind a backslash in quotes, or 0.
+char escape_letter(uint32_t c) {
+    switch (c) {
+        case '\n':
+            return 'n';
+        case '\t':
+            return 't';
+        case '\r':
+            return 'r';
+        case '\v':
+            return 'v';
+        case '\b':
+            return 'b';
+        case '\f':
+            return 'f';
+        case 0x1B:
+            return 'e';
+        case 0x7F:
+            return 'd';
+        case '\\':
+            return '\\';
+        case '\'':
+            return '\'';
+        default:
+            return 0;
+    }
+}
+
+class TermWriter {
+  public:
+    TermWriter(std::string* out, size_t limit) : out_(*out), limit_(limit) {}
+
+    void write(Term t, int depth) {
+        if (full_) {
+            return;
+        }
+        if (depth > kMaxDepth || out_.size() > limit_) {
+            out_ += "...";
+            full_ = out_.size() > limit_;
+            return;
+        }
+        if (is_cons(t)) {
+            write_list(t, depth);
+        } else if (is_nil(t)) {
+            out_ += "[]";
+        } else if (is_integer(t)) {
+            out_ += bignum::to_string(t, 10);
+        } else if (is_float(t)) {
+            out_ += float_short(float_value(t));
+        } else if (is_atom(t)) {
+            append_atom(&out_, t, true);
+        } else if (is_pid(t)) {
+            out_ += format_pid(t);
+        } else if (is_reference(t)) {
+            out_ += format_ref(t);
+        } else if (is_local_port(t)) {
+            out_ += "#Port<0." + std::to_string(imm_data(t)) + ">";
+        } else if (is_boxed(t)) {
+            write_boxed(t, depth);
+        } else {
+            out_ += is_catch(t) ? "#Catch" : "#NonValue";
+        }
+    }
+
+  private:
+    void write_list(Term t, int depth) {
+        out_ += '[';
+        for (;;) {
+            write(head(t), depth + 1);
+            t = tail(t);
+            if (!is_cons(t) || full_) {
+                break;
+            }
+            out_ += ',';
+        }
+        if (!is_nil(t) && !full_) {
+            out_ += '|';
+            write(t, depth + 1);
+        }
+        out_ += ']';
+    }
+
+    void write_boxed(Term t, int depth) {
+        switch (kind_of(t)) {
+            case Kind::tuple:
+                out_ += '{';
+                for (size_t i = 0; i < tuple_arity(t) && !full_; ++i) {
+                    out_ += i > 0 ? "," : "";
+                    write(tuple_element(t, i), depth + 1);
+                }
+                out_ += '}';
+                break;
+            case Kind::flat_map:
+            case Kind::hash_map: {
+                out_ += "#{";
+                map::Iterator it(t);
+                const char* comma = "";
+                for (Term key, value; !full_ && it.next(&key, &value); comma = ",") {
+                    out_ += comma;
+                    write(key, depth + 1);
+                    out_ += " => ";
+                    write(value, depth + 1);
+                }
+                out_ += '}';
+                break;
+            }
+            case Kind::heap_bits:
+            case Kind::sub_bits:
+                write_bits(bit_view(t));
+                break;
+            case Kind::fun: {
+                const FunEntry* e = fun_entry(t);
+                out_ += "#Fun<";
+                append_atom(&out_, e->module, true);
+                out_ += "." + std::to_string(e->index) + "." + std::to_string(e->old_uniq) + ">";
+                break;
+            }
+            case Kind::export_fun: {
+                const Export* e = export_fun_entry(t);
+                out_ += "fun ";
+                append_atom(&out_, e->module, true);
+                out_ += ':';
+                append_atom(&out_, e->function, true);
+                out_ += "/" + std::to_string(e->arity);
+                break;
+            }
+            case Kind::ext_port:
+                out_ += "#Port<" + std::to_string(atom_index(boxed_ptr(t)[1])) + "." +
+                        std::to_string(boxed_ptr(t)[2].raw) + ">";
+                break;
+            case Kind::match_context:
+                out_ += "#MatchContext";
+                break;
+            default:
+                out_ += "#Internal";
+                break;
+        }
+    }
+
+    void write_bits(const BitView& v) {
+        out_ += "<<";
+        const uint64_t bytes = (v.size + 7) / 8;
+        for (uint64_t i = 0; i < bytes; ++i) {
+            if (out_.size() > limit_) {
+                out_ += "...";
+                full_ = true;
+                break;
+            }
+            const uint64_t n = v.size - i * 8 < 8 ? v.size - i * 8 : 8;
+            uint8_t byte = 0;
+            copy_bits(v.bytes, v.offset + i * 8, &byte, 8 - n, n);
+            out_ += i > 0 ? "," : "";
+            out_ += std::to_string(byte);
+            if (n < 8) {
+                out_ += ":" + std::to_string(n);
+            }
+        }
+        out_ += ">>";
+    }
+
+    std::string& out_;
+    size_t limit_;
+    bool full_ = false;
+};
+
+// Digits and decimal exponent of the shortest text that reads back: 0.d1d2d3... * 10^exponent.
+struct ShortDigits {
+    char digits[24];
+    int count = 0;
+    int exponent = 0;
+
+    explicit ShortDigits(double magnitude) {
+        char text[40];
+        const auto end =
+            std::to_chars(text, text + sizeof(text), magnitude, std::chars_format::scientific).ptr;
+        const char* p = text;
+        for (; p != end && *p != 'e'; ++p) {
+            if (*p != '.') {
+                digits[count++] = *p;
+            }
+        }
+        std::from_chars(p + (p[1] == '+' ? 2 : 1), end, exponent);
+        ++exponent;
+        while (count > 1 && digits[count - 1] == '0') {
+            --count;
+        }
+    }
+};
+
+// d.ddde[-]x
+std::string scientific_text(const ShortDigits& s) {
+    std::string out(1, s.digits[0]);
+    out += '.';
+    if (s.count == 1) {
+        out += '0';
+    } else {
+        out.append(s.digits + 1, static_cast<size_t>(s.count - 1));
+    }
+    return out + "e" + std::to_string(s.exponent - 1);
+}
+
+// ddd.ddd
+std::string fixed_text(const ShortDigits& s) {
+    const auto count = static_cast<size_t>(s.count);
+    if (s.exponent <= 0) {
+        return "0." + std::string(static_cast<size_t>(-s.exponent), '0') +
+               std::string(s.digits, count);
+    }
+    const auto whole = static_cast<size_t>(s.exponent);
+    if (whole >= count) {
+        return std::string(s.digits, count) + std::string(whole - count, '0') + ".0";
+    }
+    return std::string(s.digits, whole) + "." + std::string(s.digits + whole, count - whole);
+}
+
+// Without trailing zeros; one stays behind the point.
+void remove_trailing_zeros(std::string* text) {
+    text->erase(text->find_last_not_of('0') + 1);
+    if (!text->empty() && text->back() == '.') {
+        *text += '0';
+    }
+}
+
+}  // namespace
+
+std::string format_term(Term t, size_t limit) {
+    std::string out;
+    TermWriter(&out, limit).write(t, 0);
+    return out;
+}
+
+void append_atom(std::string* out, Term atom, bool quote) {
+    const std::string_view text = atom_table::text(atom);
+    if (!quote || !needs_quotes(text)) {
+        *out += text;
+        return;
+    }
+    *out += '\'';
+    for (size_t i = 0; i < text.size();) {
+        const size_t start = i;
+        const uint32_t c = next_code_point(text, &i);
+        if (const char letter = escape_letter(c); letter != 0) {
+            *out += '\\';
+            *out += letter;
+        } else if (c < 0x20 || (c >= 0x80 && c < 0xA0)) {
+            for (const unsigned shift : {6u, 3u, 0u}) {
+                if (shift == 6) {
+                    *out += '\\';
+                }
+                *out += static_cast<char>('0' + ((c >> shift) & 7));
+            }
+        } else {
+            *out += text.substr(start, i - start);
+        }
+    }
+    *out += '\'';
+}
+
+std::string float_short(double d) {
+    const std::string sign = std::signbit(d) ? "-" : "";
+    const double magnitude = std::fabs(d);
+    if (magnitude == 0) {
+        return sign + "0.0";
+    }
+    const ShortDigits digits(magnitude);
+    std::string scientific = scientific_text(digits);
+    // From 2^53 on not every integer is a float: digits before the point would promise too much.
+    if (magnitude >= 0x1p53) {
+        return sign + scientific;
+    }
+    const int fixed_length = digits.exponent <= 0 ? 2 - digits.exponent + digits.count
+                             : digits.exponent >= digits.count ? digits.exponent + 2
+                                                               : digits.count + 1;
+    if (static_cast<int>(scientific.size()) < fixed_length) {
+        return sign + scientific;
+    }
+    return sign + fixed_text(digits);
+}
+
+std::string float_scientific(double d, int decimals) {
+    char text[400];
+    const int n = std::snprintf(text, sizeof(text), "%.*e", decimals, d);
+    MINIVM_CHECK(n > 0 && static_cast<size_t>(n) < sizeof(text));
+    return {text, static_cast<size_t>(n)};
+}
+
+bool float_decimals(double d, int decimals, bool compact, std::string* out) {
+    // The longest text OTP has room for.
+    constexpr int kMaxLength = 255;
+    constexpr double kPowers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+                                  1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
+    const double magnitude = std::fabs(d);
+    if (magnitude > 0x1p53 || decimals >= static_cast<int>(std::size(kPowers))) {
+        char text[kMaxLength + 1];
+        const int n = std::snprintf(text, sizeof(text), "%.*f", decimals, d);
+        if (n > kMaxLength) {
+            return false;
+        }
+        out->assign(text, static_cast<size_t>(n));
+    } else {
+        // Whole part and fraction are rounded apart, half away from zero, as OTP does: the result may
+        // differ in the last digit from that of the exact value of d.
+        double whole = std::floor(magnitude);
+        std::string fraction;
+        if (decimals == 0) {
+            whole = std::round(magnitude);
+        } else {
+            const double power = kPowers[decimals];
+            double scaled = std::round((magnitude - whole) * power);
+            if (scaled >= power) {
+                whole += 1;
+                scaled = 0;
+            }
+            fraction = std::to_string(static_cast<uint64_t>(scaled));
+            fraction.insert(0, static_cast<size_t>(decimals) - fraction.size(), '0');
+            fraction.insert(0, 1, '.');
+        }
+        *out = (std::signbit(d) ? "-" : "") + std::to_string(static_cast<uint64_t>(whole)) + fraction;
+    }
+    if (compact && decimals > 0) {
+        remove_trailing_zeros(out);
+    }
+    return true;
+}
+
+bool parse_float(std::string_view text, double* out) {
+    size_t i = 0;
+    const auto digits = [&] {
+        const size_t start = i;
+        while (i < text.size() && text[i] >= '0' && text[i] <= '9') {
+            ++i;
+        }
+        return i > start;
+    };
+    const auto sign = [&] {
+        if (i < text.size() && (text[i] == '+' || text[i] == '-')) {
+            ++i;
+        }
+    };
+    sign();
+    if (!digits() || i >= text.size() || text[i] != '.') {
+        return false;
+    }
+    ++i;
+    if (!digits()) {
+        return false;
+    }
+    if (i < text.size() && (text[i] == 'e' || text[i] == 'E')) {
+        ++i;
+        sign();
+        if (!digits()) {
+            return false;
+        }
+    }
+    if (i != text.size()) {
+        return false;
+    }
+    const char* first = text.data() + (text[0] == '+' ? 1 : 0);
+    const char* last = text.data() + text.size();
+    if (std::from_chars(first, last, *out).ec == std::errc{}) {
+        return std::isfinite(*out);
+    }
+    // Out of range: too small becomes zero, too large is no float.
+    *out = std::strtod(std::string(text).c_str(), nullptr);
+    return std::isfinite(*out);
+}
+
+std::string format_pid(Term pid) {
+    if (is_local_pid(pid)) {
+        return "<0." + std::to_string(pid_number(pid)) + "." + std::to_string(pid_serial(pid)) + ">";
+    }
+    const Term* p = boxed_ptr(pid);
+    return "<" + std::to_string(atom_index(p[1])) + "." + std::to_string(p[2].raw) + "." +
+           std::to_string(p[3].raw) + ">";
+}
+
+std::string format_ref(Term ref) {
+    uint64_t node = 0;
+    size_t count = 3;
+    uint32_t local[3];
+    const uint32_t* words = local;
+    if (is_local_ref(ref)) {
+        const RefId id = ref_id(ref);
+        local[0] = static_cast<uint32_t>(id.low);
+        local[1] = static_cast<uint32_t>(id.low >> 32);
+        local[2] = id.high;
+    } else {
+        const Term* p = boxed_ptr(ref);
+        node = atom_index(p[1]);
+        count = p[3].raw;
+        words = reinterpret_cast<const uint32_t*>(p + 4);
+    }
+    std::string out = "#Ref<" + std::to_string(node);
+    for (size_t i = count; i-- > 0;) {
+        out += "." + std::to_string(words[i]);
+    }
+    return out + ">";
+}
+
+}  // namespace minivm
