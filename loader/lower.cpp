@@ -76,6 +76,13 @@ struct Names {
         {intern("bsr"), 2, Op::bsr}, {intern("bnot"), 1, Op::bnot}, {intern("-"), 1, Op::neg},
         {intern("self"), 0, Op::self}, {intern("hd"), 1, Op::hd}, {intern("tl"), 1, Op::tl},
         {intern("element"), 2, Op::element}, {intern("tuple_size"), 1, Op::tuple_size}};
+    // Those that the compiler knows to raise.
+    struct ExitBif {
+        Term name;
+        unsigned arity;
+    };
+    ExitBif exit_bifs[6] = {{intern("error"), 1}, {intern("error"), 2}, {intern("error"), 3},
+                            {intern("exit"), 1},  {intern("throw"), 1}, {intern("raise"), 3}};
     struct ControlBif {
         Term module, function;
         unsigned arity;
@@ -106,6 +113,15 @@ bool is_control_bif(const BeamFile::Import& i) {
     for (const auto& c : names().control_bifs) {
         if (c.function == i.function && c.module == i.module && c.arity == i.arity) {
             return true;
+        }
+    }
+    return false;
+}
+
+bool never_returns(const BeamFile::Import& i) {
+    for (const auto& e : names().exit_bifs) {
+        if (e.name == i.function && e.arity == i.arity) {
+            return i.module == names().erlang;
         }
     }
     return false;
@@ -799,12 +815,18 @@ class Lowerer {
             emit(Op::call_bif, entry, bif);
             live_ = kLiveUnknown;
             labels_here_.clear();
+            if (op_ == GenericOp::op_call_ext) {
+                return true;
+            }
+            if (never_returns(import)) {
+                // The compiler does not keep the frame size of such a call right.
+                emit(Op::trap_end);
+                return true;
+            }
             if (op_ == GenericOp::op_call_ext_last) {
                 emit(Op::deallocate, args_[2]);
             }
-            if (op_ != GenericOp::op_call_ext) {
-                emit(Op::return_);
-            }
+            emit(Op::return_);
         } else if (op_ == GenericOp::op_call_ext) {
             emit(Op::call_ext, entry);
         } else if (op_ == GenericOp::op_call_ext_only) {

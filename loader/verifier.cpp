@@ -74,12 +74,17 @@ class RegisterSet {
 constexpr uint32_t kUndefined = 0, kTerm = 1, kMark = 2;
 
 constexpr int kNoFrame = -1;
+// Frames of several sizes reach this point: only what raises an exception can follow.
+constexpr int kAnyFrame = -2;
 
 struct State {
     int frame = kNoFrame;
     uint32_t reserved = 0;  // heap words that may be written without a check
     uint32_t lapsed = 0;    // words that were reserved before an instruction that may collect here
     RegisterSet x, floats;
+    // x, and what was in x when the process began to wait: wait_timeout is begun again by each message
+    // that does not match, but looks at its operand only if its timer is not running.
+    RegisterSet x_waiting;
     std::vector<uint32_t> y;
 };
 
@@ -153,9 +158,11 @@ class Verifier {
         recording_ = false;
         State s;
         s.x.resize(std::max<size_t>(x_count, 4));  // 4: x0..x2 of exceptions and sends
+        s.x_waiting.resize(std::max<size_t>(x_count, 4));
         s.floats.resize(float_count);
         for (uint32_t r = 0; r < f.arity; ++r) {
             s.x.add(r);
+            s.x_waiting.add(r);
         }
         function_ = &f;
         m_.code[f.entry].block_start = true;
@@ -192,11 +199,23 @@ class Verifier {
             return true;
         }
         State& old = states_[slot];
-        if (old.frame != s.frame) {
-            return bad("the frame has %d words here but %d on another way to instruction %u", s.frame,
-                       old.frame, target);
+        bool changed = false;
+        if (old.frame != s.frame && old.frame != kAnyFrame) {
+            if (has_marks(old) || has_marks(s) || undefined_y(old) || undefined_y(s)) {
+                return bad("the frame has %d words here but %d on another way to instruction %u",
+                           s.frame, old.frame, target);
+            }
+            old.frame = kAnyFrame;
+            changed = true;
+        } else if (old.frame != s.frame && (has_marks(s) || undefined_y(s))) {
+            return bad("frames of several sizes reach instruction %u", target);
         }
-        bool changed = old.x.intersect(s.x);
+        if (s.y.size() < old.y.size()) {
+            old.y.resize(s.y.size());
+            changed = true;
+        }
+        changed |= old.x.intersect(s.x);
+        changed |= old.x_waiting.intersect(s.x_waiting);
         changed |= old.floats.intersect(s.floats);
         for (size_t r = 0; r < old.y.size(); ++r) {
             if (old.y[r] != s.y[r] && old.y[r] != kUndefined) {
@@ -251,7 +270,7 @@ class Verifier {
         if (s_.frame == kNoFrame) {
             return bad("y%u without a frame", r);
         }
-        return r < static_cast<uint32_t>(s_.frame) || bad("y%u in a frame of %d", r, s_.frame);
+        return r < s_.y.size() || bad("y%u in a frame of %zu", r, s_.y.size());
     }
     bool use(const Operand& o) {
         switch (o.kind) {
@@ -264,7 +283,7 @@ class Verifier {
     }
     bool define(const Operand& o) {
         switch (o.kind) {
-            case Kind::x: s_.x.add(o.index); return true;
+            case Kind::x: define_x(o.index); return true;
             case Kind::y:
                 if (!in_frame(o.index)) {
                     return false;
@@ -278,14 +297,25 @@ class Verifier {
             default: return true;
         }
     }
+    void define_x(uint32_t r) {
+        s_.x.add(r);
+        s_.x_waiting.add(r);
+    }
+    static void forget_x(State& s) {
+        s.x.clear();
+        s.x_waiting.clear();
+    }
     void only_x0() {
-        s_.x.clear();
-        s_.x.add(0);
+        forget_x(s_);
+        define_x(0);
         s_.floats.clear();
         s_.reserved = s_.lapsed = 0;
     }
-    bool has_marks() const {
-        return std::any_of(s_.y.begin(), s_.y.end(), [](uint32_t v) { return v >= kMark; });
+    static bool has_marks(const State& s) {
+        return std::any_of(s.y.begin(), s.y.end(), [](uint32_t v) { return v >= kMark; });
+    }
+    static bool undefined_y(const State& s) {
+        return std::any_of(s.y.begin(), s.y.end(), [](uint32_t v) { return v == kUndefined; });
     }
 
     // ---- operands by their letters ------------------------------------------------------------------
@@ -359,9 +389,6 @@ class Verifier {
 
     // ---- what collects, raises or reserves --------------------------------------------------------------
 
-    bool undefined_y() const {
-        return std::any_of(s_.y.begin(), s_.y.end(), [](uint32_t v) { return v == kUndefined; });
-    }
     // Every y register must be a term where other code, or a handler, can look at the frame.
     bool demand_frame_defined() {
         for (uint32_t r = 0; r < s_.y.size(); ++r) {
@@ -392,7 +419,7 @@ class Verifier {
     void repair_x(uint32_t live) {
         for (uint32_t r = 0; r < live; ++r) {
             if (!s_.x.has(r)) {
-                s_.x.add(r);
+                define_x(r);
                 if (recording_) {
                     repair().x.push_back(r);
                 }
@@ -434,6 +461,7 @@ class Verifier {
         repair_x(kept);
         set_live(kept);
         s_.x.keep_below(live);
+        s_.x_waiting.keep_below(live);
         s_.reserved = s_.lapsed = 0;
         return true;
     }
@@ -485,21 +513,18 @@ class Verifier {
         return (info.effects & FAILS) != 0 && (info.operands[0] != 'f' || o[0].index == kNoLabel);
     }
 
-    // An exception here reaches the handlers that are active, with nothing in x registers.
-    bool flow_to_handlers() {
-        if (recording_ || !has_marks()) {
+    // An exception here reaches the innermost handler that is active, with nothing in x registers.
+    // That is the first mark from the top of the stack, y0 on.
+    bool flow_to_handler() {
+        const auto mark = std::find_if(s_.y.begin(), s_.y.end(), [](uint32_t v) { return v >= kMark; });
+        if (recording_ || mark == s_.y.end()) {
             return true;
         }
         State h = s_;
-        h.x.clear();
+        forget_x(h);
         h.floats.clear();
         h.reserved = h.lapsed = 0;
-        for (const uint32_t v : s_.y) {
-            if (v >= kMark && !flow_to(v - kMark, h)) {
-                return false;
-            }
-        }
-        return true;
+        return flow_to(*mark - kMark, h);
     }
 
     // ---- one instruction ----------------------------------------------------------------------------------
@@ -510,10 +535,14 @@ class Verifier {
         const InstrInfo& info = instr_info(i.op);
         const InstrNote& note = draft_.notes[at_];
         if (recording_) {
-            m_.code[at_].frame = static_cast<int16_t>(s_.frame);
+            m_.code[at_].frame = static_cast<int16_t>(std::max(s_.frame, kNoFrame));
         }
         if (!for_each_operand(
-                i, [this](const Operand& a) { return use(a); },
+                i,
+                [this, &i](const Operand& a) {
+                    return (i.op == Op::wait_timeout && a.kind == Kind::x && s_.x_waiting.has(a.index)) ||
+                           use(a);
+                },
                 [](const Operand&) { return true; })) {
             return false;
         }
@@ -526,7 +555,7 @@ class Verifier {
             } else {
                 repair_y();
             }
-            if (!flow_to_handlers()) {
+            if (!flow_to_handler()) {
                 return false;
             }
         }
@@ -571,13 +600,13 @@ class Verifier {
     }
 
     bool demand_frame(uint64_t words) {
-        if (s_.frame == kNoFrame || static_cast<uint64_t>(s_.frame) != words) {
+        if (s_.frame < 0 || static_cast<uint64_t>(s_.frame) != words) {
             return bad("it drops a frame of %llu words, the frame has %d",
                        static_cast<unsigned long long>(words), s_.frame);
         }
-        return !has_marks() || bad("a catch is active");
+        return !has_marks(s_) || bad("a catch is active");
     }
-    bool demand_any_frame() { return s_.frame != kNoFrame || bad("a call needs a frame"); }
+    bool demand_any_frame() { return s_.frame >= 0 || bad("a call needs a frame"); }
     bool demand_no_frame() { return s_.frame == kNoFrame || bad("the frame is still there"); }
     bool demand_mark(uint32_t y) {
         return in_frame(y) && (s_.y[y] >= kMark || bad("y%u marks no catch", y));
@@ -696,14 +725,14 @@ class Verifier {
                 }
                 repair_y();
                 s_.y[o[0].index] = kMark + o[1].index;
-                return flow_to_handlers();
+                return flow_to_handler();
             case Op::catch_end:
                 if (!demand_mark(o[0].index)) {
                     return false;
                 }
                 s_.y[o[0].index] = kTerm;
                 // Reached with the value in x0, or by an exception with nothing.
-                s_.x.add(0);
+                define_x(0);
                 collect_unannounced(i);
                 only_x0();
                 return true;
@@ -719,8 +748,8 @@ class Verifier {
                 }
                 s_.y[o[0].index] = kTerm;
                 only_x0();
-                s_.x.add(1);
-                s_.x.add(2);
+                define_x(1);
+                define_x(2);
                 return true;
             case Op::raw_raise:
                 if (!use_x_below(3)) {
@@ -756,6 +785,9 @@ class Verifier {
                 s_.floats.clear();
                 s_.reserved = s_.lapsed = 0;
                 return true;
+            case Op::remove_message:
+                s_.x_waiting = s_.x;
+                return true;
             default:
                 if ((instr_info(i.op).effects & COLLECTS) != 0 && note.live == kLiveUnknown) {
                     collect_unannounced(i);
@@ -765,8 +797,8 @@ class Verifier {
     }
 
     bool after_definitions(const Instr& i) {
-        if (i.op == Op::timeout) {
-            s_.x.clear();
+        if (i.op == Op::wait_timeout || i.op == Op::timeout) {
+            forget_x(s_);
         }
         return true;
     }

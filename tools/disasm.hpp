@@ -1,0 +1,14 @@
+// minivm disasm: the lowered form of a .beam file as text.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+namespace minivm::tools {
+
+// Prints the module, or only function NAME or NAME/ARITY (with or without "module:" before it).
+// Returns the exit status: 0, or 1 after saying on `err` what is wrong.
+int disasm_command(const std::string& path, const std::string& function, std::FILE* out,
+                   std::FILE* err);
+
+}  // namespace minivm::tools
