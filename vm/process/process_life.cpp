@@ -110,7 +110,7 @@ void tie_to_parent(Process& p, Process& parent, SpawnOptions& o) {
 
 }  // namespace
 
-Process* spawn(Process* parent, const Export* entry, Term args, SpawnOptions& options) {
+Term spawn(Process* parent, const Export* entry, Term args, SpawnOptions& options) {
     Process* p = allocate_process();
     p->priority = options.priority;
     p->message_queue_off_heap = options.message_queue_off_heap;
@@ -137,7 +137,7 @@ Process* spawn(Process* parent, const Export* entry, Term args, SpawnOptions& op
     if (!process_table::insert(*p)) {
         free_memory(*p);
         delete p;
-        return nullptr;
+        return kNonValue;
     }
     if (parent == nullptr) {
         p->group_leader = is_value(options.group_leader) ? options.group_leader : p->id;
@@ -147,8 +147,13 @@ Process* spawn(Process* parent, const Export* entry, Term args, SpawnOptions& op
     recorder::record(recorder::EventId::spawn, imm_data(p->id),
                      parent != nullptr ? imm_data(parent->id) : uint64_t{0},
                      reinterpret_cast<uint64_t>(entry));
+    if (options.before_start != nullptr) {
+        options.before_start(*parent, *p, options, options.context);
+    }
+    // From here on it may run and end: on a thread that is no scheduler p must not be looked at.
+    const Term pid = p->id;
     enqueue_process(*p);
-    return p;
+    return pid;
 }
 
 Term uncaught_exit_reason(Process& p) {

@@ -22,7 +22,10 @@ struct SpawnOptions {
     bool message_queue_off_heap = false;
     bool system_process = false;
     Term group_leader = kNonValue;     // the non-value: the parent's
-    // -- results
+    // Called when the child is made and tied to the parent, but cannot run yet.
+    void (*before_start)(Process& parent, Process& child, SpawnOptions& o, void* context) = nullptr;
+    void* context = nullptr;
+    // The monitor's; made if it is zero.
     RefId monitor_ref{};
 };
 
@@ -39,8 +42,9 @@ extern SpawnDefaults g_spawn_defaults;
 
 // A new process that calls `entry` with the elements of the proper list `args` (at most 255), which
 // are copied. It starts with pc null, x registers saved, and an empty stack. parent is null for the
-// first ones. Null: there are too many processes. On the parent's scheduler, or before the first starts.
-Process* spawn(Process* parent, const Export* entry, Term args, SpawnOptions& options);
+// first ones. Its pid, or the non-value: there are too many processes. On the parent's scheduler; any
+// thread for the first ones.
+Term spawn(Process* parent, const Export* entry, Term args, SpawnOptions& options);
 
 // What a process that stopped by itself exits with: from p.exception, with the stack trace where the
 // class asks for it. Built in p.heap.

@@ -56,10 +56,7 @@ Term start(Process* parent, Body body, bool link, bool monitor, RefId* monitor_r
     SpawnOptions options;
     options.link = link;
     options.monitor = monitor;
-    Term pid = kNonValue;
-    if (Process* p = spawn(parent, &g_entry, args, options)) {
-        pid = p->id;
-    }
+    const Term pid = spawn(parent, &g_entry, args, options);
     if (monitor_ref != nullptr) {
         *monitor_ref = options.monitor_ref;
     }
