@@ -16,6 +16,7 @@
 #include <new>
 
 #include "recorder/mapping.hpp"
+#include "recorder/site.hpp"
 
 namespace minivm::recorder {
 
@@ -52,6 +53,7 @@ struct Recording {
     uint32_t number = 0;
     unsigned large_threads = 0;
     uint64_t last_tick_ns = 0;
+    std::atomic<uint32_t> next_event{kFirstSiteEvent};
 };
 
 Recording* g_recording = nullptr;
@@ -431,6 +433,8 @@ InitResult init(const Options& options) {
     recording->number = ++g_recordings;
     recording->last_tick_ns = header.start.monotonic_ns;
     g_recording = recording.release();
+    // relaxed: sites that see it early find the recording not ready and try again.
+    detail::g_recording_number.store(g_recording->number, std::memory_order_relaxed);
 
     store_anchor(live_state(), header.start);
     for (unsigned i = 0; i < kEventCount; i++) {
@@ -603,6 +607,84 @@ void define_subject(uint32_t subject, std::string_view name) {
 
 void define_string(uint64_t id, std::string_view text) {
     detail::append_dictionary(DictionaryKind::string, id, text);
+}
+
+uint16_t declare_event(const EventDeclaration& declaration) {
+    if (g_recording == nullptr || !format_fits(declaration.format, declaration.kinds) ||
+        declaration.kinds.size() > kMaxPayloadWords) {
+        return 0;
+    }
+    // relaxed: a ticket.
+    const uint32_t id = g_recording->next_event.fetch_add(1, std::memory_order_relaxed);
+    if (id > UINT16_MAX) {
+        return 0;
+    }
+    // Fixed buffers: this may run in a signal handler.
+    char text[1024];
+    size_t used = 0;
+    const auto add = [&](std::string_view part, size_t limit) {
+        used += part.copy(text + used, part.size() < limit ? part.size() : limit);
+        text[used++] = '\0';
+    };
+    const auto number = [](char (&digits)[12], unsigned value) {
+        size_t at = sizeof digits;
+        do {
+            digits[--at] = static_cast<char>('0' + value % 10);
+            value /= 10;
+        } while (value != 0);
+        return std::string_view(digits + at, sizeof digits - at);
+    };
+    char digits[12];
+    if (declaration.name.empty()) {
+        // Named after the place: file.cpp:12.
+        const size_t slash = declaration.file.rfind('/');
+        std::string_view base = declaration.file.substr(slash == declaration.file.npos ? 0 : slash + 1);
+        base = base.substr(0, 60);
+        used += base.copy(text + used, base.size());
+        text[used++] = ':';
+        add(number(digits, declaration.line), 12);
+    } else {
+        add(declaration.name, 64);
+    }
+    add(kCategoryNames[static_cast<unsigned>(declaration.category)], 32);
+    add(kRingClassNames[static_cast<unsigned>(declaration.ring)], 32);
+    add(declaration.kinds, kMaxPayloadWords);
+    if (declaration.argument_names.empty()) {
+        // a0,a1,...
+        for (unsigned i = 0; i < declaration.kinds.size(); i++) {
+            text[used++] = 'a';
+            const std::string_view index = number(digits, i);
+            used += index.copy(text + used, index.size());
+            text[used++] = ',';
+        }
+        used -= declaration.kinds.empty() ? 0 : 1;
+        text[used++] = '\0';
+    } else {
+        add(declaration.argument_names, 200);
+    }
+    add(declaration.format, 400);
+    if (!detail::append_dictionary(DictionaryKind::event, id, std::string_view(text, used - 1))) {
+        return 0;  // a record that cannot be explained is worth nothing; the refusal is counted
+    }
+    if (!declaration.file.empty()) {
+        used = 0;
+        add(declaration.file, 400);
+        add(number(digits, declaration.line), 12);
+        add(declaration.function, 200);
+        detail::append_dictionary(DictionaryKind::site, id, std::string_view(text, used - 1));
+    }
+    return static_cast<uint16_t>(id);
+}
+
+uint16_t detail::declare_site(Site& site) {
+    // relaxed: only compared with itself.
+    const uint32_t number = g_recording_number.load(std::memory_order_relaxed);
+    const uint16_t id = declare_event(site.declaration);
+    // Two threads may both declare: two entries say the same, and the later id stays. A refusal stays too,
+    // so that a full dictionary is not tried again at each record.
+    // release: the entry is complete. No partner in the program: readers of the file pair with the entry.
+    site.id.store((uint64_t{number} << 16) | id, std::memory_order_release);
+    return id;
 }
 
 Totals totals() {
