@@ -82,20 +82,22 @@ double half_to_double(uint16_t h, bool* finite) {
     return (h & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
-// To nearest, ties to even.
-uint16_t float_to_half(float f) {
-    uint32_t b = std::bit_cast<uint32_t>(f);
-    const uint16_t sign = static_cast<uint16_t>(b >> 16 & 0x8000);
-    b &= 0x7FFFFFFF;
-    if (b >= 0x47800000) {  // 65536.0
+// To nearest, ties to even; infinity if it is too large, as OTP.
+uint16_t double_to_half(double d) {
+    uint64_t b = std::bit_cast<uint64_t>(d);
+    const uint16_t sign = static_cast<uint16_t>(b >> 48 & 0x8000);
+    b &= ~uint64_t{0} >> 1;
+    const double magnitude = std::bit_cast<double>(b);
+    if (magnitude >= 65536.0) {
         return sign | 0x7C00;
     }
-    if (b < 0x38800000) {  // 2^-14: denormal. The last bit of a float at 0.5 is worth 2^-24.
-        const float shifted = std::bit_cast<float>(b) + 0.5f;
-        return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3F000000));
+    if (magnitude < 0x1p-14) {  // denormal: the last bit of a double at 2^28 is worth 2^-24
+        const double shifted = magnitude + 0x1p28;
+        return static_cast<uint16_t>(
+            sign | (std::bit_cast<uint64_t>(shifted) - std::bit_cast<uint64_t>(0x1p28)));
     }
-    b += (static_cast<uint32_t>(15 - 127) << 23) + 0xFFF + (b >> 13 & 1);
-    return static_cast<uint16_t>(sign | b >> 13);
+    b += (static_cast<uint64_t>(15 - 1023) << 52) + (uint64_t{1} << 41) - 1 + (b >> 42 & 1);
+    return static_cast<uint16_t>(sign | b >> 42);
 }
 
 // Reverses the order of n whole bytes.
@@ -476,7 +478,7 @@ struct BitWriter {
         } else if (bits == 32) {
             v = std::bit_cast<uint32_t>(static_cast<float>(d));
         } else {
-            v = float_to_half(static_cast<float>(d));
+            v = double_to_half(d);
         }
         put_bits(bs_is_little(flags) ? swap_bytes(v, bits / 8) : v, bits);
     }
