@@ -1,7 +1,7 @@
 // What only some processes have: links, monitors, aliases, dictionary, receive markers, rare flags.
 //
-// Terms in here are immediates, except in the dictionary, the monitors' tags and the aliases' ... none;
-// visit_extra_roots() shows the collector those that may lie in the heap.
+// Terms in here are immediates, except in the dictionary and the monitors' tags: visit_extra_roots()
+// shows the collector those.
 // Threads: the process's owner.
 #pragma once
 
@@ -34,7 +34,6 @@ struct Monitor {
     Term name = kNonValue;    // the registered name it was set by
     Term tag = kNonValue;     // the user's tag for the message, in the heap: a root
     bool time_offset = false; // of the machine's time offset
-    bool spawn = false;       // by spawn_request with a reply that has not been looked at
 };
 
 // A monitor that another process has set on this one.
@@ -70,7 +69,7 @@ struct ProcessExtra {
     bool max_heap_shared = false;
     bool sensitive = false;
     bool async_dist = false;
-    bool system_process = false;
+    uint32_t monitor_nodes = 0;
     uint32_t save_calls = 0;
     Term error_handler = kNonValue;   // an atom; the non-value: error_handler
     uint32_t min_bin_vheap_words = 46422;

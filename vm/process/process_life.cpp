@@ -75,7 +75,7 @@ void set_limits(Process& p, const SpawnOptions& o) {
                                : g_spawn_defaults.min_bin_vheap_words.load(kRelaxed);
     const uint64_t max_heap =
         o.has_max_heap ? o.max_heap_words : g_spawn_defaults.max_heap_words.load(kRelaxed);
-    if (max_heap != 0 || o.has_max_heap || o.system_process || vheap != 46422) {
+    if (max_heap != 0 || o.has_max_heap || vheap != 46422) {
         ProcessExtra& extra = extra_of(p);
         extra.min_bin_vheap_words = vheap;
         extra.max_heap_words = max_heap;
@@ -83,7 +83,6 @@ void set_limits(Process& p, const SpawnOptions& o) {
             o.has_max_heap ? o.max_heap_kill : g_spawn_defaults.max_heap_kill.load(kRelaxed);
         extra.max_heap_log =
             o.has_max_heap ? o.max_heap_log : g_spawn_defaults.max_heap_log.load(kRelaxed);
-        extra.system_process = o.system_process;
     }
 }
 
@@ -115,6 +114,7 @@ Term spawn(Process* parent, const Export* entry, Term args, SpawnOptions& option
     p->priority = options.priority;
     p->message_queue_off_heap = options.message_queue_off_heap;
     p->initial_call = entry;
+    p->system_process = options.system_process;
     set_limits(*p, options);
     const size_t words = is_nil(args) ? 0 : size_of_term(args, true);
     heap_init(*p, std::max<size_t>(p->min_heap_words, words + kFirstFrameWords + kReserveWords));
