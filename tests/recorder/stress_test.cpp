@@ -1,0 +1,311 @@
+// The recorder under load: signals inside signals, readers beside writers, more threads than rings.
+#include <catch2/catch.hpp>
+
+#include <csignal>
+#include <ctime>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "recorder/recording.hpp"
+#include "recorder/mapping.hpp"
+#include "tests/recorder/pattern.hpp"
+
+using namespace minivm::recorder;
+using recorder_test::check_snapshot;
+using recorder_test::is_whole;
+using recorder_test::mix;
+using recorder_test::record_pattern;
+
+namespace {
+
+// Records written by handlers, per thread. Only the thread's own handlers add.
+struct Counts {
+    std::atomic<uint64_t> handled{0};
+    std::atomic<uint64_t> serial{0};
+};
+constinit thread_local Counts* t_counts = nullptr;
+
+void on_signal(int) {
+    Counts* counts = t_counts;
+    if (counts == nullptr) {
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        // relaxed: a serial number; handlers inside this one take others.
+        record_pattern(counts->serial.fetch_add(1, std::memory_order_relaxed));
+        // relaxed: a counter.
+        counts->handled.fetch_add(1, std::memory_order_relaxed);
+    }
+}
+
+// A timer that interrupts this thread, in the handlers of other signals as well.
+class ThreadTimer {
+public:
+    ThreadTimer(int signal, long period_ns) {
+        struct sigaction action {};
+        action.sa_handler = on_signal;
+        action.sa_flags = SA_RESTART;
+        sigaction(signal, &action, &old_);
+        signal_ = signal;
+        sigevent event{};
+        event.sigev_notify = SIGEV_THREAD_ID;
+        event.sigev_signo = signal;
+        event._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
+        good_ = timer_create(CLOCK_MONOTONIC, &event, &timer_) == 0;
+        itimerspec when{};
+        when.it_interval.tv_nsec = period_ns;
+        when.it_value.tv_nsec = period_ns;
+        good_ = good_ && timer_settime(timer_, 0, &when, nullptr) == 0;
+    }
+    ~ThreadTimer() { timer_delete(timer_); }
+    bool good() const { return good_; }
+
+private:
+    timer_t timer_{};
+    struct sigaction old_ {};
+    int signal_ = 0;
+    bool good_ = false;
+};
+
+// Reads slots as a careless reader would: word 0 says committed, so it is taken. Returns torn records.
+uint64_t read_naively(const Ring& ring) {
+    uint64_t torn = 0;
+    for (uint64_t slot = 0; slot < ring.size_slots; slot++) {
+        const Atomics::Word* word = ring.slot(slot);
+        const auto get = [](const Atomics::Word& w) {
+            return w.load(std::memory_order_relaxed);  // relaxed: careless on purpose
+        };
+        const uint64_t head = get(word[0]);
+        if (!word0_is_committed(head) || (word0_position(head) & (ring.size_slots - 1)) != slot) {
+            continue;
+        }
+        uint64_t words[kMaxRecordWords];
+        words[0] = head;
+        for (unsigned i = 1; i < word0_slots(head) * kWordsPerSlot; i++) {
+            words[i] = get(word[i]);
+        }
+        torn += is_whole(Record{words[1], words[1], words}) ? 0 : 1;
+    }
+    return torn;
+}
+
+}  // namespace
+
+TEST_CASE("records read while they are written and interrupted are whole, and none is lost") {
+    Options options;
+    options.size_bytes = 1 << 20;
+    options.large_threads = 2;
+    options.small_threads = 1;
+    REQUIRE(init(options).ok);
+    std::atomic<bool> stop{false};
+    constexpr int kWriters = 2;
+    Counts counts[kWriters];
+    std::atomic<uint64_t> written[kWriters] = {};
+    std::atomic<bool> timers_good{true};
+    std::vector<std::thread> writers;
+    for (int w = 0; w < kWriters; w++) {
+        writers.emplace_back([&, w] {
+            attach_thread("writer", RingSize::large);
+            t_counts = &counts[w];
+            {
+                // Periods without a common divisor, so that every place is hit.
+                const ThreadTimer first(SIGRTMIN + 3, 41'000);
+                const ThreadTimer second(SIGRTMIN + 4, 67'000);
+                const ThreadTimer third(SIGRTMIN + 5, 97'000);
+                if (!first.good() || !second.good() || !third.good()) {
+                    timers_good = false;
+                }
+                uint64_t n = 0;
+                while (!stop.load(std::memory_order_relaxed)) {  // relaxed: only ends the loop
+                    // relaxed: a serial number.
+                    record_pattern(counts[w].serial.fetch_add(1, std::memory_order_relaxed));
+                    n++;
+                }
+                written[w] = n;
+            }
+            t_counts = nullptr;
+        });
+    }
+    const Mapping* mapping = nullptr;
+    const FileHeader* header = nullptr;
+    REQUIRE(detail::own_recording(mapping, header));
+    uint64_t snapshots = 0;
+    uint64_t records = 0;
+    uint64_t torn_naively = 0;
+    std::string wrong;
+    const auto begin = std::chrono::steady_clock::now();
+    const auto elapsed = [&] { return std::chrono::steady_clock::now() - begin; };
+    // Until the careless reader has been caught, so that the test is known to be hard enough.
+    while (wrong.empty() && (elapsed() < std::chrono::milliseconds(700) ||
+                             (torn_naively == 0 && elapsed() < std::chrono::seconds(15)))) {
+        Snapshot snapshot;
+        if (!snapshot.read_own(wrong)) {
+            break;
+        }
+        wrong = check_snapshot(snapshot, false);
+        records += snapshot.totals().decoded_records;
+        snapshots++;
+        for (unsigned i = 0; i < header->ring_count; i++) {
+            torn_naively += read_naively(mapping->ring(*header, i));
+        }
+    }
+    stop = true;
+    for (std::thread& writer : writers) {
+        writer.join();
+    }
+    CHECK(wrong == "");
+    CHECK(timers_good);
+    CHECK(snapshots > 3);
+    CHECK(records > 10'000);
+    CHECK(torn_naively > 0);
+
+    Snapshot snapshot;
+    std::string error;
+    REQUIRE(snapshot.read_own(error));
+    CHECK(check_snapshot(snapshot, true) == "");
+    // Everything that was recorded was either begun or counted as dropped: thread_start and thread_end,
+    // two a thread, come on top.
+    uint64_t recorded = 2 * kWriters;
+    uint64_t handled = 0;
+    for (int w = 0; w < kWriters; w++) {
+        recorded += written[w] + counts[w].handled;
+        handled += counts[w].handled;
+    }
+    const Ledger sum = snapshot.totals();
+    CHECK(sum.begun_records + sum.dropped_records() == recorded);
+    CHECK(sum.in_progress_records == 0);
+    CHECK(sum.lost_slots <= sum.abandoned_slots);
+    CHECK(handled > 1000);
+    shutdown();
+}
+
+TEST_CASE("threads that share one ring tear nothing and lose nothing uncounted") {
+    Options options;
+    options.size_bytes = 512 * 1024;
+    options.large_threads = 1;
+    options.small_threads = 0;
+    REQUIRE(init(options).ok);
+    constexpr int kThreads = 4;
+    constexpr uint64_t kEach = 40'000;
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; t++) {
+        threads.emplace_back([t] {
+            for (uint64_t i = 0; i < kEach; i++) {
+                record_pattern(i * kThreads + static_cast<uint64_t>(t));
+            }
+        });
+    }
+    std::string wrong;
+    std::thread reader([&] {
+        while (!stop && wrong.empty()) {
+            Snapshot snapshot;
+            std::string error;
+            wrong = snapshot.read_own(error) ? check_snapshot(snapshot, false) : error;
+        }
+    });
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    stop = true;
+    reader.join();
+    CHECK(wrong == "");
+    Snapshot snapshot;
+    std::string error;
+    REQUIRE(snapshot.read_own(error));
+    CHECK(check_snapshot(snapshot, true) == "");
+    const Ledger sum = snapshot.totals();
+    CHECK(sum.begun_records + sum.dropped_records() == kThreads * kEach);
+    CHECK(sum.decoded_records > 0);
+    shutdown();
+}
+
+TEST_CASE("threads that come and go take the rings that were freed longest ago") {
+    Options options;
+    options.size_bytes = 1 << 20;
+    options.large_threads = 0;
+    options.small_threads = 4;
+    REQUIRE(init(options).ok);
+    for (uint64_t i = 0; i < 20; i++) {
+        std::thread([i] {
+            attach_thread("worker " + std::to_string(i));
+            record(EventId::link, i, i);
+        }).join();
+        Snapshot snapshot;
+        std::string error;
+        REQUIRE(snapshot.read_own(error));
+        // The last four workers are all still there, each in rings of its own.
+        std::vector<bool> group_seen(4);
+        for (uint64_t j = i < 3 ? 0 : i - 3; j <= i; j++) {
+            bool found = false;
+            for (const RingContents& ring : snapshot.rings()) {
+                for (const Record& record : ring.records) {
+                    const Owner* owner = snapshot.owner_of(ring, record.position());
+                    if (static_cast<EventId>(record.event()) == EventId::link && record.argument(0) == j) {
+                        found = true;
+                        REQUIRE(owner != nullptr);
+                        REQUIRE(owner->name == "worker " + std::to_string(j));
+                        REQUIRE_FALSE(group_seen[ring.group]);
+                        group_seen[ring.group] = true;
+                    }
+                }
+            }
+            REQUIRE(found);
+        }
+    }
+    shutdown();
+}
+
+TEST_CASE("a child of fork does not write its parent's rings and can record by itself") {
+    REQUIRE(init({}).ok);
+    REQUIRE(attach_thread("parent", RingSize::large));
+    record(EventId::link, 1, 2);
+    const uint64_t before = totals().written;
+    const pid_t child = fork();
+    if (child == 0) {
+        record(EventId::link, 3, 4);
+        bool good = !is_active() && categories() == 0;
+        Options own;
+        own.size_bytes = 1 << 20;
+        own.small_threads = 1;
+        good = good && init(own).ok && attach_thread("child");
+        record(EventId::link, 5, 6);
+        good = good && totals().written == 2;
+        _exit(good ? 0 : 1);
+    }
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+    CHECK(totals().written == before);
+    shutdown();
+}
+
+TEST_CASE("a rare record outlives any number of frequent ones") {
+    REQUIRE(init({}).ok);
+    REQUIRE(attach_thread("main", RingSize::large));
+    for (uint64_t i = 0; i < 10'000; i++) {
+        record(EventId::link, i, mix(i));
+        for (int j = 0; j < 50; j++) {
+            record(EventId::trace_call_words, 1, mix(1), mix(2), mix(3));
+            record(EventId::send, 1, 2, 3);
+        }
+    }
+    Snapshot snapshot;
+    std::string error;
+    REQUIRE(snapshot.read_own(error));
+    uint64_t found = 0;
+    for (const RingContents& ring : snapshot.rings()) {
+        for (const Record& record : ring.records) {
+            found += static_cast<EventId>(record.event()) == EventId::link ? 1 : 0;
+        }
+    }
+    CHECK(found == 10'000);
+    CHECK(check_snapshot(snapshot, true) == "");
+    shutdown();
+}
