@@ -136,28 +136,32 @@ inline Term list_value(Word w, Term* E, Scheduler* s) {
 
 // Words of the instruction at pc. An s operand that is a constant adds one word, a list its count.
 // Ks: what is known statically of the operands, by position (K::S where nothing is).
+template <Op O, int I, K Kind>
+inline int extra_words(const Word* pc) {
+    constexpr char c = kLetters[static_cast<int>(O)][I];
+    if constexpr (c == 's' && Kind == K::C) {
+        return 1;
+    } else if constexpr (c == 's' && Kind == K::S) {
+        return (slot_of<O, I>(pc) >> 1) & 1;
+    } else if constexpr (c == 'L') {
+        return static_cast<int>(pc[fixed_words(O) - 1]);
+    } else {
+        return 0;
+    }
+}
+template <K... Ks>
+constexpr K kind_at(int i) {
+    constexpr K kinds[] = {Ks..., K::S};
+    return i < static_cast<int>(sizeof...(Ks)) ? kinds[i] : K::S;
+}
+template <Op O, K... Ks, int... I>
+inline int size_with(const Word* pc, std::integer_sequence<int, I...>) {
+    return (fixed_words(O) + ... + extra_words<O, I, kind_at<Ks...>(I)>(pc));
+}
 template <Op O, K... Ks>
 inline int size_of(const Word* pc) {
-    constexpr const char* letters = kLetters[static_cast<int>(O)];
-    constexpr K kinds[] = {Ks..., K::S, K::S, K::S, K::S, K::S, K::S, K::S};
-    int n = fixed_words(O);
-    [&]<int... I>(std::integer_sequence<int, I...>) {
-        (
-            [&] {
-                constexpr char c = letters[I];
-                if constexpr (c == 's') {
-                    if constexpr (kinds[I] == K::C) {
-                        n += 1;
-                    } else if constexpr (kinds[I] == K::S) {
-                        n += (slot_of<O, I>(pc) >> 1) & 1;
-                    }
-                } else if constexpr (c == 'L') {
-                    n += static_cast<int>(pc[fixed_words(O) - 1]);
-                }
-            }(),
-            ...);
-    }(std::make_integer_sequence<int, std::char_traits<char>::length(letters)>());
-    return n;
+    constexpr int n = std::char_traits<char>::length(kLetters[static_cast<int>(O)]);
+    return size_with<O, Ks...>(pc, std::make_integer_sequence<int, n>());
 }
 #define NEXT_OP() NEXT((size_of<kOp>(pc)))
 #define NEXT_OP_KINDS(...) NEXT((size_of<kOp, __VA_ARGS__>(pc)))
@@ -215,6 +219,7 @@ void slow_dirty_done(ARGS);     // a dirty BIF called at pc has run
 // After a meaning has left fragments behind: collects with x[0..live) and `result` as roots, and
 // returns where the result is now. Wrap in LEAVE_RUNTIME: E and htop have moved.
 Term collect_result_gc(Scheduler* s, uint32_t live, Term result);
+Term collect_result_need_gc(Scheduler* s, uint32_t live, Term result, Word need_words);
 
 #define COLLECT(live_x, words)                  \
     do {                                        \

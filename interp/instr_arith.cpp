@@ -8,34 +8,56 @@
 
 namespace minivm::interp {
 
-// The slow half of a two-operand instruction: the meaning decides, pc is the instruction.
-#define ARITH_SLOW(name, call)                                  \
-    do {                                                        \
-        Process& p = *s->process;                               \
-        ENTER_RUNTIME(p);                                       \
-        Term r = call;                                          \
-        if (MINIVM_UNLIKELY(!is_value(r))) {                    \
-            if (label_at(pc) == 0) {                            \
-                set_operator_args(p, Op::name, a, b);           \
-            }                                                   \
-            LEAVE_RUNTIME(p);                                   \
-            FAIL_OR_RAISE(p);                                   \
-        }                                                       \
-        if (MINIVM_UNLIKELY(p.needs_gc())) {                    \
-            r = collect_result_gc(s, LIVE(), r);                \
-        }                                                       \
-        LEAVE_RUNTIME(p);                                       \
-        DST(3) = r;                                             \
-        NEXT_OP();                                              \
+// The slow half of an operator, out of line so that the handlers have no aggregates of their own (see
+// handlers.hpp): the meaning decides. Process state is saved; the result goes to *slot.
+enum class Slow : uint8_t { done, branch, raise };
+
+template <Op kOp, int Arity>
+static MINIVM_NOINLINE Slow operator_slow(const Word* pc, Scheduler* s,
+                                          Term (*meaning)(Process&, Term, Term)) {
+    Process& p = *s->process;
+    const Term a = src_at<kOp, 1>(pc, p.heap.end, s);
+    Term b = kNonValue;
+    if constexpr (Arity == 2) {
+        b = src_at<kOp, 2>(pc, p.heap.end, s);
+    }
+    Term r = meaning(p, a, b);
+    if (!is_value(r)) {
+        if (label_at(pc) != 0) {
+            p.exception.cls = ExceptionClass::none;
+            return Slow::branch;
+        }
+        set_operator_args(p, kOp, a, b);
+        return Slow::raise;
+    }
+    if (p.needs_gc()) {
+        r = collect_result_gc(s, LIVE(), r);
+    }
+    *dst_at<kOp, Arity + 1>(pc, p.heap.end, s) = r;
+    return Slow::done;
+}
+
+#define OPERATOR_SLOW(name, arity)                                               \
+    do {                                                                         \
+        constexpr Op kOp = Op::name;                                             \
+        Process& p = *s->process;                                                \
+        ENTER_RUNTIME(p);                                                        \
+        const Slow outcome = operator_slow<kOp, arity>(pc, s, meaning_##name);   \
+        LEAVE_RUNTIME(p);                                                        \
+        if (MINIVM_LIKELY(outcome == Slow::done)) {                              \
+            NEXT_OP();                                                           \
+        }                                                                        \
+        if (outcome == Slow::branch) {                                           \
+            JUMP();                                                              \
+        }                                                                        \
+        TAIL(slow_raise);                                                        \
     } while (0)
 
 #define ARITH2(name, fast)                                                          \
-    static void name##_slow(ARGS) {                                                 \
-        constexpr Op kOp = Op::name;                                                \
-        const Term a = SRC(1);                                                      \
-        const Term b = SRC(2);                                                      \
-        ARITH_SLOW(name, semantics::name(p, a, b));                                 \
+    static Term meaning_##name(Process& p, Term a, Term b) {                        \
+        return semantics::name(p, a, b);                                            \
     }                                                                               \
+    static void name##_slow(ARGS) { OPERATOR_SLOW(name, 2); }                       \
     template <K A, K B, K D>                                                        \
     void name##_kinds(ARGS) {                                                       \
         constexpr Op kOp = Op::name;                                                \
@@ -125,26 +147,9 @@ ARITH2(bxor, fast_bits(a, b, a.raw ^ b.raw, &r))
 ARITH2(bsl, fast_bsl(a, b, &r))
 ARITH2(bsr, fast_bsr(a, b, &r))
 
-#define ARITH1(name)                                    \
-    HANDLER(name) {                                     \
-        const Term a = SRC(1);                          \
-        Process& p = *s->process;                       \
-        ENTER_RUNTIME(p);                               \
-        Term r = semantics::name(p, a);                 \
-        if (MINIVM_UNLIKELY(!is_value(r))) {            \
-            if (label_at(pc) == 0) {                    \
-                set_operator_args(p, Op::name, a, kNonValue); \
-            }                                           \
-            LEAVE_RUNTIME(p);                           \
-            FAIL_OR_RAISE(p);                           \
-        }                                               \
-        if (MINIVM_UNLIKELY(p.needs_gc())) {            \
-            r = collect_result_gc(s, LIVE(), r);        \
-        }                                               \
-        LEAVE_RUNTIME(p);                               \
-        DST(2) = r;                                     \
-        NEXT_OP();                                      \
-    }
+#define ARITH1(name)                                                                         \
+    static Term meaning_##name(Process& p, Term a, Term) { return semantics::name(p, a); } \
+    void h_##name(ARGS) { OPERATOR_SLOW(name, 1); }
 ARITH1(bnot)
 ARITH1(neg)
 

@@ -7,11 +7,14 @@
 
 namespace minivm::interp {
 
-Term collect_result_gc(Scheduler* s, uint32_t live, Term result) {
+Term collect_result_need_gc(Scheduler* s, uint32_t live, Term result, Word need_words) {
     Process& p = *s->process;
     s->x[live] = result;
-    collect_gc(p, 0, s->x, live + 1, false);
+    collect_gc(p, need_words, s->x, live + 1, false);
     return s->x[live];
+}
+Term collect_result_gc(Scheduler* s, uint32_t live, Term result) {
+    return collect_result_need_gc(s, live, result, 0);
 }
 
 void slow_collect(ARGS) {
@@ -108,6 +111,19 @@ void slow_bif_failed(ARGS) {
             // The call is made again, on a dirty scheduler; run() takes its result up at pc.
             interp_state(s).live = p.dirty_bif->arity;
             interp_state(s).stop = Stop::dirty;
+            TAIL(slow_stop);
+        }
+        case BifOutcome::hibernate: {
+            // Only the return to the process's end stays of the stack.
+            const Export* e = p.trap_export;
+            E = p.stack_base - 1;
+            ENTER_RUNTIME(p);
+            shrink_gc(p, s->x, e->arity);
+            LEAVE_RUNTIME(p);
+            interp_state(s).live = e->arity;
+            interp_state(s).stop =
+                p.mailbox.first != nullptr ? Stop::yielded : Stop::waiting;
+            pc = &e->stub[kStubCall];
             TAIL(slow_stop);
         }
         case BifOutcome::trap:

@@ -4,11 +4,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tools/disasm.hpp"
 #include "tools/run.hpp"
 
-namespace minivm {
-int disasm_command(const std::vector<std::string>& arguments);
-}
 
 namespace {
 
@@ -83,7 +81,12 @@ int main(int argc, char** argv) {
     }
     set_up_log(log_level);
     if (disasm->parsed()) {
-        return minivm::disasm_command(disasm->remaining());
+        const std::vector<std::string> rest = disasm->remaining();
+        if (rest.empty() || rest.size() > 2) {
+            spdlog::error("disasm: give FILE.beam and, if you like, one function");
+            return 2;
+        }
+        return minivm::tools::disasm_command(rest[0], rest.size() > 1 ? rest[1] : "", stdout, stderr);
     }
     std::vector<std::string> rest = run->remaining();
     if (!rest.empty() && rest.front() == "--") {

@@ -1,0 +1,287 @@
+// Bit strings: matching and construction.
+#include "interp/handlers.hpp"
+#include "vm/bif/bif.hpp"
+#include "vm/semantics/binary.hpp"
+
+namespace minivm::interp {
+
+// A match that allocates: `expression` gives the value or the non-value for no match.
+#define MATCH_VALUE(dst, expression)                     \
+    do {                                                 \
+        Process& p = *s->process;                        \
+        ENTER_RUNTIME(p);                                \
+        Term r = (expression);                           \
+        if (MINIVM_UNLIKELY(!is_value(r))) {             \
+            LEAVE_RUNTIME(p);                            \
+            JUMP();                                      \
+        }                                                \
+        if (MINIVM_UNLIKELY(p.needs_gc())) {             \
+            r = collect_result_gc(s, LIVE(), r);         \
+        }                                                \
+        LEAVE_RUNTIME(p);                                \
+        DST(dst) = r;                                    \
+        NEXT_OP();                                       \
+    } while (0)
+#define MATCH_TEST(condition) \
+    do {                      \
+        if (condition) {      \
+            NEXT_OP();        \
+        }                     \
+        JUMP();               \
+    } while (0)
+#define FLAGS(i) (static_cast<uint32_t>(small_value(Term{WORD(i)})))
+#define UNIT(i) (static_cast<uint32_t>(WORD(i)))
+
+HANDLER(bs_start_match) { MATCH_VALUE(2, semantics::bs_start_match(p, SRC(1))); }
+HANDLER(bs_get_integer) {
+    MATCH_VALUE(5, semantics::bs_get_integer(p, SRC(1), SRC(2), UNIT(3), FLAGS(4)));
+}
+HANDLER(bs_get_float) {
+    MATCH_VALUE(5, semantics::bs_get_float(p, SRC(1), SRC(2), UNIT(3), FLAGS(4)));
+}
+HANDLER(bs_get_binary) { MATCH_VALUE(5, semantics::bs_get_binary(p, SRC(1), SRC(2), UNIT(3))); }
+HANDLER(bs_skip_bits) { MATCH_TEST(semantics::bs_skip_bits(SRC(1), SRC(2), UNIT(3))); }
+HANDLER(bs_test_tail) { MATCH_TEST(semantics::bs_test_tail(SRC(1), WORD(2))); }
+HANDLER(bs_test_unit) { MATCH_TEST(semantics::bs_test_unit(SRC(1), UNIT(2))); }
+HANDLER(bs_match_string) {
+    MATCH_TEST(semantics::bs_match_string(SRC(1), WORD(2),
+                                          reinterpret_cast<const uint8_t*>(WORD(3))));
+}
+HANDLER(bs_get_tail) {
+    Process& p = *s->process;
+    ENTER_RUNTIME(p);
+    Term r = semantics::bs_get_tail(p, SRC(0));
+    if (MINIVM_UNLIKELY(p.needs_gc())) {
+        r = collect_result_gc(s, LIVE(), r);
+    }
+    LEAVE_RUNTIME(p);
+    DST(1) = r;
+    NEXT_OP();
+}
+HANDLER(bs_get_position) {
+    DST(1) = semantics::bs_get_position(SRC(0));
+    NEXT_OP();
+}
+HANDLER(bs_set_position) {
+    semantics::bs_set_position(SRC(0), SRC(1));
+    NEXT_OP();
+}
+HANDLER(bs_get_utf8) {
+    const Term r = semantics::bs_get_utf8(SRC(1));
+    if (!is_value(r)) {
+        JUMP();
+    }
+    DST(2) = r;
+    NEXT_OP();
+}
+HANDLER(bs_skip_utf8) { MATCH_TEST(semantics::bs_skip_utf8(SRC(1))); }
+HANDLER(bs_get_utf16) {
+    const Term r = semantics::bs_get_utf16(SRC(1), FLAGS(2));
+    if (!is_value(r)) {
+        JUMP();
+    }
+    DST(3) = r;
+    NEXT_OP();
+}
+HANDLER(bs_skip_utf16) { MATCH_TEST(semantics::bs_skip_utf16(SRC(1), FLAGS(2))); }
+HANDLER(bs_get_utf32) {
+    const Term r = semantics::bs_get_utf32(SRC(1), FLAGS(2));
+    if (!is_value(r)) {
+        JUMP();
+    }
+    DST(3) = r;
+    NEXT_OP();
+}
+HANDLER(bs_skip_utf32) { MATCH_TEST(semantics::bs_skip_utf32(SRC(1), FLAGS(2))); }
+HANDLER(bs_context_to_binary) {
+    Process& p = *s->process;
+    ENTER_RUNTIME(p);
+    Term r = semantics::bs_context_to_binary(p, DST(0));
+    if (MINIVM_UNLIKELY(p.needs_gc())) {
+        r = collect_result_gc(s, LIVE(), r);
+    }
+    LEAVE_RUNTIME(p);
+    DST(0) = r;
+    NEXT(fixed_words(kOp));
+}
+
+// Runs the commands; false: one failed and the position is as it was. Values are built in fragments if
+// the heap is full: bs_match collects at its end.
+static MINIVM_NOINLINE bool do_bs_match(Process& p, Term ctx, const Word* c, Word n, Term* E,
+                                        Scheduler* s) {
+    const Word before = match_context(ctx)->position;
+    const Word* const end = c + n;
+    bool ok = true;
+    while (ok && c < end) {
+        switch (c[0]) {
+            case 0:  // ensure_at_least: size, unit
+                ok = semantics::bs_ensure_at_least(ctx, c[1], static_cast<uint32_t>(c[2]));
+                c += 3;
+                break;
+            case 1:  // ensure_exactly: bits
+                ok = semantics::bs_ensure_exactly(ctx, c[1]);
+                c += 2;
+                break;
+            case 2: {  // integer: live, flags, size, unit, dst
+                const Term r = semantics::bs_get_integer_bits(p, ctx, c[3] * c[4],
+                                                              static_cast<uint32_t>(c[2]));
+                ok = is_value(r);
+                if (ok) {
+                    *list_reg(c[5], E, s) = r;
+                }
+                c += 6;
+                break;
+            }
+            case 3: {  // binary: live, flags, size, unit, dst
+                const Term r = semantics::bs_get_binary_bits(p, ctx, c[3] * c[4]);
+                ok = is_value(r);
+                if (ok) {
+                    *list_reg(c[5], E, s) = r;
+                }
+                c += 6;
+                break;
+            }
+            case 4:  // get_tail: live, unit, dst
+                *list_reg(c[3], E, s) = semantics::bs_get_tail(p, ctx);
+                c += 4;
+                break;
+            case 5:  // =:=: live, size, value
+                ok = semantics::bs_match_equal(p, ctx, c[2], list_value(c[3], E, s));
+                c += 4;
+                break;
+            case 6:  // skip: bits
+                ok = semantics::bs_skip(ctx, c[1]);
+                c += 2;
+                break;
+            default:
+                MINIVM_CHECK(!"unknown bs_match command");
+        }
+    }
+    if (!ok) {
+        match_context(ctx)->position = before;
+    }
+    return ok;
+}
+HANDLER(bs_match) {
+    Process& p = *s->process;
+    ENTER_RUNTIME(p);
+    const bool ok = do_bs_match(p, SRC(1), LIST(), LIST_COUNT(), E, s);
+    LEAVE_RUNTIME(p);
+    if (!ok) {
+        JUMP();
+    }
+    const int size = size_of<kOp>(pc);
+    const uint32_t live = LIVE();
+    pc += size;
+    if (MINIVM_UNLIKELY(p.needs_gc())) {
+        COLLECT(live, 0);
+    }
+    DISPATCH();
+}
+
+// ---- construction -----------------------------------------------------------------------------------
+
+static MINIVM_NOINLINE Term do_bs_create_bin(Process& p, const Word* list, Word n, Term* E,
+                                             Scheduler* s) {
+    const size_t count = n / 6;
+    auto* segments = static_cast<BinSegment*>(__builtin_alloca(count * sizeof(BinSegment)));
+    for (size_t i = 0; i < count; ++i) {
+        const Word* w = list + 6 * i;  // type, seg, unit, flags, src, size
+        BinSegment& seg = segments[i];
+        seg.type = static_cast<BinSegment::Type>(w[0]);
+        seg.number = static_cast<uint32_t>(w[1]);
+        seg.unit = static_cast<uint16_t>(w[2]);
+        seg.flags = static_cast<uint8_t>(w[3]);
+        seg.string = nullptr;
+        seg.src = kNil;
+        if (seg.type == BinSegment::Type::string) {
+            seg.string = reinterpret_cast<const uint8_t*>(w[4]);
+        } else {
+            seg.src = list_value(w[4], E, s);
+        }
+        seg.size = list_value(w[5], E, s);
+    }
+    return semantics::bs_create_bin(p, segments, count);
+}
+HANDLER(bs_create_bin) {
+    Process& p = *s->process;
+    ENTER_RUNTIME(p);
+    Term r = do_bs_create_bin(p, LIST(), LIST_COUNT(), E, s);
+    if (MINIVM_UNLIKELY(!is_value(r))) {
+        LEAVE_RUNTIME(p);
+        FAIL_OR_RAISE(p);
+    }
+    // The instruction also reserves heap for what follows it.
+    const Word extra = WORD(1);
+    if (MINIVM_UNLIKELY(p.needs_gc() || static_cast<Word>(p.heap.end - p.heap.top) <
+                                            extra + kReserveWords)) {
+        r = collect_result_need_gc(s, LIVE(), r, extra);
+    }
+    LEAVE_RUNTIME(p);
+    DST(3) = r;
+    NEXT_OP();
+}
+
+#define BUILD(dst, expression)                       \
+    do {                                             \
+        Process& p = *s->process;                    \
+        ENTER_RUNTIME(p);                            \
+        Term r = (expression);                       \
+        if (MINIVM_UNLIKELY(!is_value(r))) {         \
+            LEAVE_RUNTIME(p);                        \
+            FAIL_OR_RAISE(p);                        \
+        }                                            \
+        LEAVE_RUNTIME(p);                            \
+        DST(dst) = r;                                \
+        NEXT_OP();                                   \
+    } while (0)
+
+HANDLER(bs_init_writable) {
+    Process& p = *s->process;
+    ENTER_RUNTIME(p);
+    Term r = semantics::bs_init_writable(p, s->x[0]);
+    LEAVE_RUNTIME(p);
+    if (!is_value(r)) {
+        TAIL(slow_raise);
+    }
+    s->x[0] = r;
+    pc += fixed_words(kOp);
+    if (MINIVM_UNLIKELY(p.needs_gc())) {
+        COLLECT(1, 0);
+    }
+    DISPATCH();
+}
+
+// The legacy family: nothing may collect between the beginning and the last bs_put, so fragments stay
+// until the next chance.
+HANDLER(bs_init) { BUILD(4, semantics::bs_init(p, SRC(1), UNIT(2))); }
+HANDLER(bs_append) { BUILD(5, semantics::bs_append(p, SRC(1), 1, SRC(2), UNIT(3))); }
+HANDLER(bs_private_append) { BUILD(5, semantics::bs_append(p, SRC(1), UNIT(3), SRC(2), 1)); }
+
+#define PUT(condition)                  \
+    do {                                \
+        Process& p = *s->process;       \
+        ENTER_RUNTIME(p);               \
+        const bool ok = (condition);    \
+        LEAVE_RUNTIME(p);               \
+        if (!ok) {                      \
+            FAIL_OR_RAISE(p);           \
+        }                               \
+        NEXT_OP();                      \
+    } while (0)
+HANDLER(bs_put_integer) { PUT(semantics::bs_put_integer(p, SRC(1), UNIT(2), FLAGS(3), SRC(4))); }
+HANDLER(bs_put_float) { PUT(semantics::bs_put_float(p, SRC(1), UNIT(2), FLAGS(3), SRC(4))); }
+HANDLER(bs_put_binary) { PUT(semantics::bs_put_binary(p, SRC(1), UNIT(2), SRC(4))); }
+HANDLER(bs_put_string) {
+    semantics::bs_put_string(reinterpret_cast<const uint8_t*>(WORD(1)), WORD(0));
+    NEXT(fixed_words(kOp));
+}
+HANDLER(bs_put_utf8) { PUT(semantics::bs_put_utf8(p, SRC(2))); }
+HANDLER(bs_put_utf16) { PUT(semantics::bs_put_utf16(p, FLAGS(1), SRC(2))); }
+HANDLER(bs_put_utf32) { PUT(semantics::bs_put_utf32(p, FLAGS(1), SRC(2))); }
+HANDLER(bs_utf8_size) { BUILD(2, semantics::bs_utf8_size(SRC(1))); }
+HANDLER(bs_utf16_size) { BUILD(2, semantics::bs_utf16_size(SRC(1))); }
+HANDLER(bs_add) { BUILD(4, semantics::bs_add(p, SRC(1), SRC(2), UNIT(3))); }
+HANDLER(bs_bits_to_bytes) { BUILD(2, semantics::bs_bits_to_bytes(p, SRC(1))); }
+
+}  // namespace minivm::interp
