@@ -70,6 +70,7 @@ constinit std::atomic<uint32_t> used{atoms::kPredefinedCount};
 struct HashTable {
     uint32_t mask;
     std::atomic<uint32_t>* slots;  // index + 1; 0: free
+    const HashTable* previous;     // the one this one replaced, kept for readers that still probe it
 };
 constinit std::atomic<HashTable*> current{nullptr};
 constinit std::mutex mutex;
@@ -84,9 +85,10 @@ const Entry& entry_at(uint32_t index) {
         ->entries[index & (kChunkEntries - 1)];
 }
 
-HashTable* new_table(uint32_t slots) {
+HashTable* new_table(uint32_t slots, const HashTable* previous) {
     auto* t = new HashTable;
     t->mask = slots - 1;
+    t->previous = previous;
     t->slots = static_cast<std::atomic<uint32_t>*>(std::calloc(slots, sizeof(std::atomic<uint32_t>)));
     MINIVM_CHECK(t->slots != nullptr);
     return t;
@@ -131,7 +133,7 @@ HashTable& table() {
     const std::lock_guard lock(mutex);
     HashTable* t = current.load(std::memory_order_acquire);
     if (t == nullptr) {
-        t = new_table(16384);
+        t = new_table(16384, nullptr);
         for (uint32_t i = 0; i < atoms::kPredefinedCount; ++i) {
             enter(*t, i, first_chunk.entries[i].hash);
         }
@@ -154,7 +156,7 @@ const char* store_text_locked(std::string_view text) {
 }
 
 HashTable& grow_locked(const HashTable& old) {
-    HashTable* t = new_table((old.mask + 1) * 2);
+    HashTable* t = new_table((old.mask + 1) * 2, &old);
     const uint32_t n = used.load(std::memory_order_relaxed);
     for (uint32_t i = 0; i < n; ++i) {
         enter(*t, i, entry_at(i).hash);

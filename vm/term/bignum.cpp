@@ -434,7 +434,9 @@ size_t magnitude_bytes(Term a) {
 void copy_magnitude(Term a, uint8_t* little_endian, size_t n) {
     const Operand x(a);
     MINIVM_ASSERT(n <= x.n * 8);
-    std::memcpy(little_endian, x.limbs, n);
+    if (n > 0) {
+        std::memcpy(little_endian, x.limbs, n);
+    }
 }
 
 Term from_magnitude(Heap& h, bool negative, const uint8_t* little_endian, size_t n) {
