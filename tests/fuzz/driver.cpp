@@ -2,12 +2,13 @@
 // whatever sanitizers the build has. Input number i depends on the seed, the corpus and i alone, so
 // `--first i --count 1` with the same seed is the same input again.
 //
-//     NAME_fuzz [--seed N] [--seconds N | --count N] [--first N] [--keep FILE] [CORPUS...]
+//     NAME_fuzz [--seed N] [--seconds N | --count N] [--first N] [--keep FILE]
+//              [--suffix END] [CORPUS...]
 //
-// CORPUS is files and folders; without any, NAME_fuzz.corpus beside this file, if it is there. The
-// last lines are "N inputs ran" and "1 passed, 0 failed": the run is one test. An input that crashes
-// ends the program, which then says how to repeat it. With --keep the input stands in FILE before it
-// runs.
+// CORPUS is files and folders, of which the files whose names end in END are taken; without any,
+// NAME_fuzz.corpus beside this file, if it is there. The last lines are "N inputs ran" and
+// "1 passed, 0 failed": the run is one test. An input that crashes ends the program, which then
+// says how to repeat it. With --keep the input stands in FILE before it runs.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -63,6 +64,7 @@ struct Options {
     uint64_t count = 0;  // 0: until the time is up
     uint64_t seconds = 10;
     std::string keep;
+    std::string suffix;
     std::vector<std::string> corpus;
 };
 
@@ -145,7 +147,7 @@ Bytes read_file(const std::filesystem::path& path) {
     return Bytes(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
 }
 
-std::vector<Bytes> read_corpus(const std::vector<std::string>& places) {
+std::vector<Bytes> read_corpus(const std::vector<std::string>& places, const std::string& suffix) {
     std::vector<std::filesystem::path> files;
     for (const std::string& place : places) {
         if (!std::filesystem::is_directory(place)) {
@@ -153,7 +155,7 @@ std::vector<Bytes> read_corpus(const std::vector<std::string>& places) {
             continue;
         }
         for (const auto& entry : std::filesystem::recursive_directory_iterator(place)) {
-            if (entry.is_regular_file()) {
+            if (entry.is_regular_file() && entry.path().string().ends_with(suffix)) {
                 files.push_back(entry.path());
             }
         }
@@ -251,7 +253,7 @@ Bytes make_input(const std::vector<Bytes>& corpus, uint64_t seed, uint64_t numbe
 [[noreturn]] void refuse(const char* program, std::string_view what) {
     std::fprintf(stderr,
                  "%s: %.*s\nusage: %s [--seed N] [--seconds N | --count N] [--first N] "
-                 "[--keep FILE] [CORPUS...]\n",
+                 "[--keep FILE] [--suffix END] [CORPUS...]\n",
                  program, static_cast<int>(what.size()), what.data(), program);
     std::exit(2);
 }
@@ -268,8 +270,8 @@ Options parse(int argc, char** argv) {
             refuse(argv[0], std::string(name) + " needs a value");
         }
         const std::string_view value = argv[++i];
-        if (name == "--keep") {
-            options.keep = value;
+        if (name == "--keep" || name == "--suffix") {
+            (name == "--keep" ? options.keep : options.suffix) = value;
             continue;
         }
         uint64_t number = 0;
@@ -303,7 +305,7 @@ Options parse(int argc, char** argv) {
 
 int run(int argc, char** argv) {
     const Options options = parse(argc, argv);
-    const std::vector<Bytes> corpus = read_corpus(options.corpus);
+    const std::vector<Bytes> corpus = read_corpus(options.corpus, options.suffix);
     KeptInput kept(options.keep);
     current_seed = options.seed;
     std::printf("seed %llu, %zu inputs in the corpus\n",
