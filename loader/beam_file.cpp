@@ -19,6 +19,7 @@ using Code = LoadError::Code;
 constexpr size_t kMaxInflatedBytes = size_t{1} << 30;
 // zlib cannot do better than this, so a larger size in a header is a lie.
 constexpr size_t kMaxInflateRatio = 1040;
+constexpr size_t kMaxLabelsPerByte = 64;
 constexpr uint32_t kCodeFormat = 0;  // "version" in the Code chunk, unchanged since 1997
 
 struct Chunks {
@@ -540,8 +541,9 @@ bool read_code_header(const Span& chunk, BeamFile* out, ErrorSink& error) {
     }
     out->code_offset = 4 + size_t{head_size};
     out->code = Span{chunk.data + out->code_offset, chunk.size - out->code_offset, true};
-    // A label takes two bytes in the code, a function more.
-    if (out->label_count > out->code.size + 1 || out->function_count > out->code.size) {
+    // Labels need not be used, so their number only has to be plausible.
+    if (out->label_count > kMaxLabelsPerByte * out->code.size ||
+        out->function_count > out->code.size) {
         return error.fail(Code::bad_chunk, "Code", 12,
                           "%u labels and %u functions cannot be in %zu bytes of code",
                           out->label_count, out->function_count, out->code.size);

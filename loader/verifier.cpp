@@ -320,6 +320,14 @@ class Verifier {
 
     // ---- operands by their letters ------------------------------------------------------------------
 
+    // Of float registers, the last one is the result.
+    static bool writes_operand(Op op, const char* letters, uint32_t n) {
+        return letters[n] == 'd' || (letters[n] == 'l' && letters[n + 1] == 0 && op != Op::fmove_from);
+    }
+    static bool reads_operand(Op op, const char* letters, uint32_t n) {
+        return letters[n] == 's' || op == Op::swap || op == Op::bs_context_to_binary ||
+               (letters[n] == 'l' && !writes_operand(op, letters, n));
+    }
     // Calls use(o) or define(o) for each register an instruction reads or writes.
     template <typename Use, typename Define>
     bool for_each_operand(const Instr& i, Use use, Define define) {
@@ -327,8 +335,7 @@ class Verifier {
         const char* letters = instr_info(i.op).operands;
         uint32_t n = 0;
         for (; letters[n] != 0 && letters[n] != 'L'; ++n) {
-            const bool reads = letters[n] == 's' || i.op == Op::swap;
-            if (reads && !use(o[n])) {
+            if (reads_operand(i.op, letters, n) && !use(o[n])) {
                 return false;
             }
         }
@@ -336,7 +343,7 @@ class Verifier {
             return false;
         }
         for (uint32_t k = 0; k < n; ++k) {
-            if (letters[k] == 'd' && !define(o[k])) {
+            if (writes_operand(i.op, letters, k) && !define(o[k])) {
                 return false;
             }
         }
@@ -419,11 +426,14 @@ class Verifier {
     void repair_x(uint32_t live) {
         for (uint32_t r = 0; r < live; ++r) {
             if (!s_.x.has(r)) {
-                define_x(r);
-                if (recording_) {
-                    repair().x.push_back(r);
-                }
+                repair_one_x(r);
             }
+        }
+    }
+    void repair_one_x(uint32_t r) {
+        define_x(r);
+        if (recording_) {
+            repair().x.push_back(r);
         }
     }
 
@@ -459,11 +469,33 @@ class Verifier {
             },
             [](const Operand&) { return true; });
         repair_x(kept);
-        set_live(kept);
+        set_live(i.op == Op::bs_match ? keep_match_results(i, kept) : kept);
         s_.x.keep_below(live);
         s_.x_waiting.keep_below(live);
         s_.reserved = s_.lapsed = 0;
         return true;
+    }
+
+    // bs_match has many results, and its live registers are those at its end: before a collection then,
+    // the ones below its highest result must be terms, its own results apart.
+    uint32_t keep_match_results(const Instr& i, uint32_t kept) {
+        RegisterSet results = s_.x;
+        const uint32_t sources = kept;
+        list_operands(
+            i, 2, [](const Operand&) { return true; },
+            [&](const Operand& o) {
+                if (o.kind == Kind::x) {
+                    results.add(o.index);
+                    kept = std::max(kept, o.index + 1);
+                }
+                return true;
+            });
+        for (uint32_t r = sources; r < kept; ++r) {
+            if (!results.has(r)) {
+                repair_one_x(r);
+            }
+        }
+        return kept;
     }
 
     void set_live(uint32_t live) {
@@ -723,8 +755,8 @@ class Verifier {
                 if (s_.y[o[0].index] >= kMark) {
                     return bad("y%u marks a catch already", o[0].index);
                 }
-                repair_y();
                 s_.y[o[0].index] = kMark + o[1].index;
+                repair_y();
                 return flow_to_handler();
             case Op::catch_end:
                 if (!demand_mark(o[0].index)) {

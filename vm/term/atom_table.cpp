@@ -88,6 +88,7 @@ const Entry& entry_at(uint32_t index) {
 HashTable* new_table(uint32_t slots, const HashTable* previous) {
     auto* t = new HashTable;
     t->mask = slots - 1;
+    t->previous = nullptr;
     t->previous = previous;
     t->slots = static_cast<std::atomic<uint32_t>*>(std::calloc(slots, sizeof(std::atomic<uint32_t>)));
     MINIVM_CHECK(t->slots != nullptr);
