@@ -44,6 +44,7 @@ LOCAL_ATOM(atom_unless_suspending, "unless_suspending")
 LOCAL_ATOM(atom_asynchronous, "asynchronous")
 LOCAL_ATOM(atom_major, "major")
 LOCAL_ATOM(atom_minor, "minor")
+LOCAL_ATOM(atom_notalive, "notalive")
 LOCAL_ATOM(atom_inherit, "inherit")
 LOCAL_ATOM(atom_copy_literals, "copy_literals")
 LOCAL_ATOM(atom_check_process_code, "check_process_code")
@@ -257,7 +258,7 @@ bool parse_spawn_option(Term o, SpawnOptions* out, RequestOptions* request) {
         out->min_bin_vheap_words = clamped == 0 ? 1 : clamped;
     } else if (name == atoms::fullsweep_after) {
         out->has_fullsweep_after = true;
-        out->fullsweep_after = std::min<uint32_t>(clamped, 65535);
+        out->fullsweep_after = clamped & 0xFFFF;  // OTP keeps 16 bits
     } else {
         return false;
     }
@@ -279,14 +280,22 @@ bool check_mfa(const Term* a) {
     return is_atom(a[0]) && is_atom(a[1]) && list_length(a[2]) >= 0;
 }
 
-Term do_spawn(Process& p, const Term* a, SpawnOptions& o) {
-    const int64_t arity = list_length(a[2]);
-    if (arity > kMaxArguments) {
-        return system_limit(p);
-    }
-    const Export* e = export_table::get(a[0], a[1], static_cast<uint32_t>(arity));
-    const Term pid = spawn(&p, e, a[2], o);
+Term spawn_mfa(Process& p, const Term* a, SpawnOptions& o) {
     consume(p, 100);
+    const int64_t arity = list_length(a[2]);
+    if (arity <= kMaxArguments) {
+        return spawn(&p, export_table::get(a[0], a[1], static_cast<uint32_t>(arity)), a[2], o);
+    }
+    // No function has so many: the process fails as apply/3 does.
+    static const Export* apply = bif_export("erlang", "apply", 3);
+    Term cells[6];
+    const Term args =
+        put_cons(cells, a[0], put_cons(cells + 2, a[1], put_cons(cells + 4, a[2], kNil)));
+    return spawn(&p, apply, args, o);
+}
+
+Term do_spawn(Process& p, const Term* a, SpawnOptions& o) {
+    const Term pid = spawn_mfa(p, a, o);
     return is_value(pid) ? pid : system_limit(p);
 }
 
@@ -337,26 +346,19 @@ Term erts_internal_spawn_request_4(Process& p, const Term* a) {
         o.monitor_ref = new_ref_id(p);
     }
     const RefId ref = o.monitor_ref;
-    const int64_t arity = list_length(a[2]);
-    Term pid = kNonValue;
-    if (arity <= kMaxArguments) {
-        // The reply must be in the queue before anything the child can cause.
-        o.context = &request;
-        o.before_start = [](Process& parent, Process& child, SpawnOptions& options, void* context) {
-            const auto& r = *static_cast<RequestOptions*>(context);
-            if (r.reply == Reply::yes || r.reply == Reply::success_only) {
-                Heap h;
-                const Term tag = copy_term(r.tag, h, true);
-                send_message_to_pid(parent.id,
-                                    make_tuple(h, tag, make_ref_term(h, options.monitor_ref),
-                                               atoms::ok, child.id));
-                h.clear();
-            }
-        };
-        const Export* e = export_table::get(a[0], a[1], static_cast<uint32_t>(arity));
-        pid = spawn(&p, e, a[2], o);
-        consume(p, 100);
-    }
+    // The reply must be in the queue before anything the child can cause.
+    o.context = &request;
+    o.before_start = [](Process& parent, Process& child, SpawnOptions& options, void* context) {
+        const auto& r = *static_cast<RequestOptions*>(context);
+        if (r.reply == Reply::yes || r.reply == Reply::success_only) {
+            Heap h;
+            const Term tag = copy_term(r.tag, h, true);
+            send_message_to_pid(parent.id, make_tuple(h, tag, make_ref_term(h, options.monitor_ref),
+                                                      atoms::ok, child.id));
+            h.clear();
+        }
+    };
+    const Term pid = spawn_mfa(p, a, o);
     if (!is_value(pid) && (request.reply == Reply::yes || request.reply == Reply::error_only)) {
         Heap h;
         const Term tag = copy_term(request.tag, h, true);
@@ -493,7 +495,7 @@ Term do_monitor(Process& p, Term type, Term item, uint8_t alias, Term tag) {
             return badarg(p);
         }
     } else {
-        return badarg(p);
+        return badarg_cause(p, atoms::badtype);
     }
     if (alias != 0) {
         extra_of(p).aliases[ref] = static_cast<AliasKind>(alias);
@@ -569,13 +571,10 @@ Term erlang_demonitor_2(Process& p, const Term* a) {
         } else if (head(list) == atoms::info) {
             info = true;
         } else {
-            return badarg_cause(p, atom_badopt());
+            return badarg(p);
         }
     }
-    if (!is_nil(list)) {
-        return badarg_cause(p, atom_badopt());
-    }
-    if (!is_reference(a[0])) {
+    if (!is_nil(list) || !is_reference(a[0])) {
         return badarg(p);
     }
     Term result;
@@ -598,11 +597,11 @@ Term erlang_alias_1(Process& p, const Term* a) {
         } else if (head(list) == atoms::explicit_unalias) {
             kind = AliasKind::explicit_unalias;
         } else {
-            return badarg_cause(p, atom_badopt());
+            return badarg(p);
         }
     }
     if (!is_nil(list)) {
-        return badarg_cause(p, atom_badopt());
+        return badarg(p);
     }
     const RefId id = new_alias_id(p);
     extra_of(p).aliases[id] = kind;
@@ -632,11 +631,11 @@ Term erlang_send_3(Process& p, const Term* a) {
     Term list = a[2];
     for (; is_cons(list); list = tail(list)) {
         if (head(list) != atoms::nosuspend && head(list) != atoms::noconnect) {
-            return badarg(p);
+            return badarg_cause(p, atom_badopt());
         }
     }
     if (!is_nil(list)) {
-        return badarg(p);
+        return badarg_cause(p, atom_badopt());
     }
     return is_value(send_message(p, a[0], a[1])) ? atoms::ok : kNonValue;
 }
@@ -646,7 +645,7 @@ Term erlang_send_3(Process& p, const Term* a) {
 Term erlang_register_2(Process& p, const Term* a) {
     if (!is_atom(a[0]) || a[0] == atoms::undefined || !is_local_pid(a[1]) ||
         !registry::register_name(a[0], a[1])) {
-        return badarg(p);
+        return badarg_cause(p, atoms::none);
     }
     return atoms::true_;
 }
@@ -863,7 +862,7 @@ Term erlang_process_flag_2(Process& p, const Term* a) {
         if (!small_in(value, 0, 0x7FFFFFFF, &n)) {
             return badarg(p);
         }
-        p.fullsweep_after = std::min<uint32_t>(n, 65535);
+        p.fullsweep_after = n & 0xFFFF;  // OTP keeps 16 bits
         return old;
     }
     if (flag == atoms::message_queue_data) {
@@ -1284,7 +1283,7 @@ Term erlang_monitor_node_2(Process& p, const Term* a) {
     if (!is_atom(a[0]) || !is_bool(a[1])) {
         return badarg(p);
     }
-    return notsup(p);  // as a node that is not alive
+    return error(p, atom_notalive());
 }
 
 Term erlang_monitor_node_3(Process& p, const Term* a) { return erlang_monitor_node_2(p, a); }

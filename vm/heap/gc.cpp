@@ -11,6 +11,7 @@
 
 #include "recorder/clock.hpp"
 #include "recorder/recorder.hpp"
+#include "vm/sched/scheduler.hpp"
 #include "vm/heap/term_stack.hpp"
 
 namespace minivm {
@@ -477,6 +478,7 @@ GcResult collect_gc(Process& p, size_t need_words, Term* x, size_t live, bool ma
     p.virtual_heap_bytes = std::max(kMinVirtualHeapBytes, 2 * p.heap.off_heap_bytes);
     const size_t freed = result.before_words - result.after_words;
     const uint64_t time_ns = timer.elapsed_ns();
+    count_collection(freed);
     if (result.major) {
         record(EventId::gc_major_end, pid, result.after_words, freed, block_words(p), time_ns);
     } else {

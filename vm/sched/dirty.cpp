@@ -166,6 +166,12 @@ void enqueue(Process& p) {
     }
 }
 
+uint64_t queued(bool io) {
+    Pool& pool = io ? g_io : g_cpu;
+    std::lock_guard lock(pool.mutex);
+    return pool.queue.size();
+}
+
 }  // namespace dirty
 
 }  // namespace minivm

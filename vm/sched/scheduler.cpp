@@ -214,7 +214,11 @@ void run_process(SchedulerThread& s, Process& p) {
     const uint32_t subject = static_cast<uint32_t>(imm_data(p.id));
     recorder::set_subject(subject);
     recorder::record(recorder::EventId::sched_in, subject, slice);
+    // relaxed: a hint for statistics.
+    s.running.store(true, std::memory_order_relaxed);
     const Stop stop = g_engine->run(s, p);
+    // relaxed: as above.
+    s.running.store(false, std::memory_order_relaxed);
     const int64_t used = slice - p.reductions;
     recorder::record(recorder::EventId::sched_out, subject, used, static_cast<uint64_t>(stop));
     recorder::set_subject(0);
@@ -467,6 +471,13 @@ RefId new_ref_id(Process& p) {
     return {(n & 0x3FFFF) | (n >> 18 << 32), number};
 }
 
+void count_collection(uint64_t words) {
+    if (SchedulerThread* s = t_scheduler_thread) {
+        add(s->collections, 1);
+        add(s->words_reclaimed, words);
+    }
+}
+
 // ---- the machine ----------------------------------------------------------------------------------
 
 namespace vm {
@@ -493,6 +504,7 @@ bool start(const Options& options, Engine* engine) {
     process_table::init();
     registry::init();
     timers::init();
+    start_erlang_clock();
     const uint64_t now = monotonic_ms();
     for (int i = 1; i <= g_options.schedulers; ++i) {
         auto s = std::make_unique<SchedulerThread>(now);
@@ -582,11 +594,14 @@ int run_until_halt(bool* clean) {
 }
 
 Statistics statistics() {
-    Statistics sum{0, 0};
+    Statistics sum{};
     for (auto& s : g_schedulers) {
         // relaxed: numbers to show.
         sum.context_switches += s->context_switches.load(std::memory_order_relaxed);
         sum.reductions += s->reductions_total.load(std::memory_order_relaxed);
+        // relaxed: as above.
+        sum.collections += s->collections.load(std::memory_order_relaxed);
+        sum.words_reclaimed += s->words_reclaimed.load(std::memory_order_relaxed);
     }
     return sum;
 }

@@ -60,6 +60,8 @@ int dirty_io_count();
 struct Statistics {
     uint64_t context_switches;
     uint64_t reductions;
+    uint64_t collections;
+    uint64_t words_reclaimed;
 };
 Statistics statistics();                 // sums over all schedulers
 // Processes in the queue of scheduler 1..N.
@@ -70,6 +72,8 @@ uint32_t run_queue_length(int scheduler);
 
 // Puts a process whose state says kQueued into a run queue. Any thread.
 void enqueue_process(Process& p);
+// A collection of p gave back so many words. On the thread that owns p.
+void count_collection(uint64_t words);
 
 // A reference nobody else has.
 RefId new_ref_id(Process& p);

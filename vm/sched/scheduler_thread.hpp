@@ -19,6 +19,9 @@ struct SchedulerThread : Scheduler {
     std::atomic<uint32_t> sleeping{0};
     std::atomic<uint64_t> reductions_total{0};   // the thread adds, others read
     std::atomic<uint64_t> context_switches{0};
+    std::atomic<uint64_t> collections{0};
+    std::atomic<uint64_t> words_reclaimed{0};
+    std::atomic<bool> running{false};            // a process, right now
 
     // -- its thread
     thread_progress::Participant* progress = nullptr;
@@ -43,6 +46,7 @@ void start(int cpu, int io);
 bool stop();
 // p's state says kQueued and kDirty; p.dirty_bif is what to run.
 void enqueue(Process& p);
+uint64_t queued(bool io);
 }  // namespace dirty
 
 }  // namespace minivm

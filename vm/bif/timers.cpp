@@ -1,0 +1,483 @@
+// BIFs about time: clocks, unique integers, timers, and the counters of statistics/1.
+#include <algorithm>
+#include <atomic>
+#include <ctime>
+#include <vector>
+
+#include "vm/bif/bif.hpp"
+#include "vm/bif/local_atoms.hpp"
+#include "vm/process/process_life.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/process/timers.hpp"
+#include "vm/sched/scheduler_thread.hpp"
+#include "vm/term/bignum.hpp"
+
+namespace minivm {
+
+namespace {
+
+LOCAL_ATOM(atom_perf_counter, "perf_counter")
+LOCAL_ATOM(atom_positive, "positive")
+LOCAL_ATOM(atom_monotonic, "monotonic")
+LOCAL_ATOM(atom_final, "final")
+LOCAL_ATOM(atom_finalize, "finalize")
+LOCAL_ATOM(atom_read_timer, "read_timer")
+LOCAL_ATOM(atom_active_tasks, "active_tasks")
+LOCAL_ATOM(atom_active_tasks_all, "active_tasks_all")
+LOCAL_ATOM(atom_total_active_tasks, "total_active_tasks")
+LOCAL_ATOM(atom_total_active_tasks_all, "total_active_tasks_all")
+LOCAL_ATOM(atom_run_queue_lengths_all, "run_queue_lengths_all")
+LOCAL_ATOM(atom_total_run_queue_lengths, "total_run_queue_lengths")
+LOCAL_ATOM(atom_total_run_queue_lengths_all, "total_run_queue_lengths_all")
+LOCAL_ATOM(atom_run_queues, "run_queues")
+LOCAL_ATOM(atom_scheduler_wall_time_all, "scheduler_wall_time_all")
+LOCAL_ATOM(atom_microstate_accounting, "microstate_accounting")
+LOCAL_ATOM(atom_badopt, "badopt")
+LOCAL_ATOM(atom_input, "input")
+LOCAL_ATOM(atom_output, "output")
+
+// ---- clocks ---------------------------------------------------------------------------------------
+// Erlang monotonic time is in nanoseconds and starts here, as OTP's does, so that negative times show
+// up in tests and not in production; it fits a small integer for 36 years of running.
+constexpr int64_t kMonotonicBegin = -(int64_t{1} << 59);
+constexpr int64_t kNanosecond = 1000000000;
+
+struct Clock {
+    uint64_t start_ns = monotonic_ns();
+    int64_t offset_ns;  // system time - monotonic time; never changes
+    Clock() {
+        timespec t;
+        clock_gettime(CLOCK_REALTIME, &t);
+        offset_ns = static_cast<int64_t>(t.tv_sec) * kNanosecond + t.tv_nsec - kMonotonicBegin;
+    }
+};
+
+const Clock& the_clock() {
+    static const Clock instance;
+    return instance;
+}
+
+int64_t erlang_monotonic() {
+    const uint64_t start = the_clock().start_ns;
+    return kMonotonicBegin + static_cast<int64_t>(monotonic_ns() - start);
+}
+int64_t erlang_system() { return erlang_monotonic() + the_clock().offset_ns; }
+
+// Parts a second that a unit stands for; false: no unit.
+bool parse_unit(Term t, uint64_t* parts) {
+    if (t == atoms::nanosecond || t == atoms::native || t == atom_perf_counter() ||
+        t == atoms::nano_seconds) {
+        *parts = kNanosecond;
+    } else if (t == atoms::microsecond || t == atoms::micro_seconds) {
+        *parts = 1000000;
+    } else if (t == atoms::millisecond || t == atoms::milli_seconds) {
+        *parts = 1000;
+    } else if (t == atoms::second || t == atoms::seconds) {
+        *parts = 1;
+    } else {
+        return get_uint64(t, parts) && *parts > 0;
+    }
+    return true;
+}
+
+// floor(ns * parts / 10^9)
+Term in_unit(Heap& h, int64_t ns, uint64_t parts) {
+    const __int128 product = static_cast<__int128>(ns) * static_cast<__int128>(parts);
+    __int128 quotient = product / kNanosecond;
+    if (product % kNanosecond < 0) {
+        --quotient;
+    }
+    if (quotient >= INT64_MIN && quotient <= INT64_MAX) {
+        return make_integer(h, static_cast<int64_t>(quotient));
+    }
+    const bool negative = quotient < 0;
+    const auto magnitude = static_cast<unsigned __int128>(negative ? -quotient : quotient);
+    const uint64_t limbs[2] = {static_cast<uint64_t>(magnitude),
+                               static_cast<uint64_t>(magnitude >> 64)};
+    return bignum::from_limbs(h, negative, limbs, 2);
+}
+
+Term time_in(Process& p, int64_t ns, Term unit) {
+    uint64_t parts;
+    return parse_unit(unit, &parts) ? in_unit(p.heap, ns, parts) : badarg(p);
+}
+
+Term erlang_monotonic_time_0(Process& p, const Term*) {
+    return make_integer(p.heap, erlang_monotonic());
+}
+Term erlang_monotonic_time_1(Process& p, const Term* a) { return time_in(p, erlang_monotonic(), a[0]); }
+Term erlang_system_time_0(Process& p, const Term*) { return make_integer(p.heap, erlang_system()); }
+Term erlang_system_time_1(Process& p, const Term* a) { return time_in(p, erlang_system(), a[0]); }
+Term erlang_time_offset_0(Process& p, const Term*) {
+    return make_integer(p.heap, the_clock().offset_ns);
+}
+Term erlang_time_offset_1(Process& p, const Term* a) {
+    return time_in(p, the_clock().offset_ns, a[0]);
+}
+
+Term os_now(Process& p, clockid_t clock, const Term* unit) {
+    timespec t;
+    clock_gettime(clock, &t);
+    const int64_t ns = static_cast<int64_t>(t.tv_sec) * kNanosecond + t.tv_nsec;
+    return unit == nullptr ? make_integer(p.heap, ns) : time_in(p, ns, *unit);
+}
+Term os_system_time_0(Process& p, const Term*) { return os_now(p, CLOCK_REALTIME, nullptr); }
+Term os_system_time_1(Process& p, const Term* a) { return os_now(p, CLOCK_REALTIME, a); }
+Term os_perf_counter_0(Process& p, const Term*) { return os_now(p, CLOCK_MONOTONIC, nullptr); }
+
+Term mega_seconds(Heap& h, int64_t us) {
+    return make_tuple(h, make_small(us / 1000000000000), make_small(us / 1000000 % 1000000),
+                      make_small(us % 1000000));
+}
+Term erlang_timestamp_0(Process& p, const Term*) { return mega_seconds(p.heap, erlang_system() / 1000); }
+Term os_timestamp_0(Process& p, const Term*) {
+    timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return mega_seconds(p.heap, static_cast<int64_t>(t.tv_sec) * 1000000 + t.tv_nsec / 1000);
+}
+
+// Microseconds, and never the same twice.
+Term erlang_now_0(Process& p, const Term*) {
+    static std::atomic<int64_t> last{0};
+    int64_t now = erlang_system() / 1000;
+    // relaxed: a total order of the values is all that is asked.
+    int64_t before = last.load(std::memory_order_relaxed);
+    do {
+        if (now <= before) {
+            now = before + 1;
+        }
+        // relaxed: as above.
+    } while (!last.compare_exchange_weak(before, now, std::memory_order_relaxed));
+    return mega_seconds(p.heap, now);
+}
+
+Term erts_internal_time_unit_0(Process&, const Term*) { return make_small(kNanosecond); }
+Term erts_internal_perf_counter_unit_0(Process&, const Term*) { return make_small(kNanosecond); }
+
+// ---- unique integers ----------------------------------------------------------------------------------
+
+std::atomic<uint64_t> g_unique_block{0};
+std::atomic<uint64_t> g_unique_monotonic{0};
+
+// Threads take blocks of numbers, so that they do not fight for one counter.
+uint64_t next_unique() {
+    constexpr uint64_t kBlock = 1024;
+    thread_local uint64_t next = 0;
+    thread_local uint64_t end = 0;
+    if (next == end) {
+        // relaxed: only uniqueness is asked of it.
+        next = g_unique_block.fetch_add(kBlock, std::memory_order_relaxed);
+        end = next + kBlock;
+    }
+    return next++;
+}
+
+Term unique_integer(Process& p, bool monotonic, bool positive) {
+    // seq_cst: a later call anywhere gives a larger number.
+    const uint64_t n = monotonic ? g_unique_monotonic.fetch_add(1, std::memory_order_seq_cst)
+                                 : next_unique();
+    return make_integer(p.heap, positive ? static_cast<int64_t>(n) + 1
+                                         : kMonotonicBegin + 1 + static_cast<int64_t>(n));
+}
+
+Term erlang_unique_integer_0(Process& p, const Term*) { return unique_integer(p, false, false); }
+
+Term erlang_unique_integer_1(Process& p, const Term* a) {
+    bool positive = false;
+    bool monotonic = false;
+    Term list = a[0];
+    for (; is_cons(list); list = tail(list)) {
+        if (head(list) == atom_positive()) {
+            positive = true;
+        } else if (head(list) == atom_monotonic()) {
+            monotonic = true;
+        } else {
+            return badarg(p);
+        }
+    }
+    return is_nil(list) ? unique_integer(p, monotonic, positive) : badarg(p);
+}
+
+// ---- timers -------------------------------------------------------------------------------------------------
+
+constexpr int64_t kBeginMs = kMonotonicBegin / 1000000;
+// The farthest time, so that it can be counted in nanoseconds.
+constexpr int64_t kMaxMs = INT64_MAX / 1000000;
+
+// When a timer of `time` milliseconds is due, in the clock of monotonic_ms(); abs: an Erlang monotonic
+// time in milliseconds. False: out of range.
+bool due_time(Term time, bool abs, uint64_t* due_ms) {
+    int64_t t;
+    if (!get_int64(time, &t)) {
+        return false;
+    }
+    if (abs) {
+        // Erlang milliseconds since the start, on top of our clock's at the start.
+        const uint64_t start = the_clock().start_ns;
+        if (t < kBeginMs || t > kMaxMs) {
+            *due_ms = 0;  // before the beginning: at once
+            return t < kBeginMs;
+        }
+        const uint64_t since_ns = static_cast<uint64_t>(t - kBeginMs) * 1000000;
+        *due_ms = (start + since_ns + 999999) / 1000000;
+        return true;
+    }
+    if (t < 0 || t > kMaxMs) {
+        return false;
+    }
+    *due_ms = (monotonic_ns() + 999999) / 1000000 + static_cast<uint64_t>(t);
+    return true;
+}
+
+// [{abs, Bool}]
+bool parse_abs(Term list, bool* abs) {
+    for (; is_cons(list); list = tail(list)) {
+        const Term o = head(list);
+        if (!is_tuple_of(o, 2) || tuple_element(o, 0) != atoms::abs ||
+            !is_bool(tuple_element(o, 1))) {
+            return false;
+        }
+        *abs = tuple_element(o, 1) == atoms::true_;
+    }
+    return is_nil(list);
+}
+
+Term start_timer(Process& p, const Term* a, Term options, bool wrap) {
+    bool abs = false;
+    uint64_t due;
+    if (!parse_abs(options, &abs)) {
+        return badarg_cause(p, atom_badopt());
+    }
+    if (!is_local_pid(a[1]) && !is_atom(a[1])) {
+        return badarg(p);
+    }
+    if (!due_time(a[0], abs, &due)) {
+        return badarg_cause(p, atoms::time);
+    }
+    const RefId ref = timers::start(p, due, a[1], a[2], wrap);
+    return put_ref(p.heap.alloc(kRefWords), ref);
+}
+
+Term erlang_send_after_3(Process& p, const Term* a) { return start_timer(p, a, kNil, false); }
+Term erlang_send_after_4(Process& p, const Term* a) { return start_timer(p, a, a[3], false); }
+Term erlang_start_timer_3(Process& p, const Term* a) { return start_timer(p, a, kNil, true); }
+Term erlang_start_timer_4(Process& p, const Term* a) { return start_timer(p, a, a[3], true); }
+
+Term left_term(Heap& h, int64_t left) { return left < 0 ? atoms::false_ : make_integer(h, left); }
+
+// [{async, Bool}] and, for cancel_timer, [{info, Bool}]
+bool parse_access(Term list, bool* async, bool* info) {
+    for (; is_cons(list); list = tail(list)) {
+        const Term o = head(list);
+        if (!is_tuple_of(o, 2) || !is_bool(tuple_element(o, 1))) {
+            return false;
+        }
+        const bool value = tuple_element(o, 1) == atoms::true_;
+        if (tuple_element(o, 0) == atoms::async) {
+            *async = value;
+        } else if (info != nullptr && tuple_element(o, 0) == atoms::info) {
+            *info = value;
+        } else {
+            return false;
+        }
+    }
+    return is_nil(list);
+}
+
+// The answer by message: {Tag, TimerRef, Result}.
+void send_answer(Process& p, Term tag, Term timer, int64_t left) {
+    Heap h;
+    send_message_to_pid(p.id, make_tuple(h, tag, copy_term(timer, h, true), left_term(h, left)));
+    h.clear();
+}
+
+Term access_timer(Process& p, Term timer, Term options, bool cancel) {
+    bool async = false;
+    bool info = true;
+    if (!parse_access(options, &async, cancel ? &info : nullptr)) {
+        return cancel ? badarg_cause(p, atom_badopt()) : badarg(p);
+    }
+    if (!is_reference(timer)) {
+        return badarg(p);
+    }
+    int64_t left = -1;
+    if (is_local_ref(timer)) {
+        left = cancel ? timers::cancel(ref_id(timer)) : timers::read(ref_id(timer));
+    }
+    if (async) {
+        if (info) {
+            send_answer(p, cancel ? atoms::cancel_timer : atom_read_timer(), timer, left);
+        }
+        return atoms::ok;
+    }
+    return info ? left_term(p.heap, left) : atoms::ok;
+}
+
+Term erlang_cancel_timer_1(Process& p, const Term* a) { return access_timer(p, a[0], kNil, true); }
+Term erlang_cancel_timer_2(Process& p, const Term* a) { return access_timer(p, a[0], a[1], true); }
+Term erlang_read_timer_1(Process& p, const Term* a) { return access_timer(p, a[0], kNil, false); }
+Term erlang_read_timer_2(Process& p, const Term* a) { return access_timer(p, a[0], a[1], false); }
+
+// ---- statistics ------------------------------------------------------------------------------------------------
+
+// {Total, SinceLastCall}
+Term since_last(Process& p, uint64_t total, std::atomic<uint64_t>& last) {
+    // relaxed: numbers to show.
+    const uint64_t before = last.exchange(total, std::memory_order_relaxed);
+    const uint64_t since = total > before ? total - before : 0;
+    return make_tuple(p.heap, make_unsigned(p.heap, total), make_unsigned(p.heap, since));
+}
+
+uint64_t all_reductions(Process& p) {
+    // What is used of the slices that run now is not in the sum yet; ours is known best.
+    return vm::statistics().reductions +
+           static_cast<uint64_t>(std::max<int64_t>(0, kSliceReductions - p.reductions));
+}
+
+uint64_t total_queued() {
+    uint64_t n = 0;
+    for (int i = 1; i <= vm::scheduler_count(); ++i) {
+        n += vm::run_queue_length(i);
+    }
+    return n;
+}
+
+Term queue_lengths(Process& p, bool with_running, bool with_dirty) {
+    // Dirty work has one queue for computing and one for waiting.
+    Term list = kNil;
+    if (with_dirty) {
+        list = cons(p.heap, make_unsigned(p.heap, dirty::queued(true)), list);
+        list = cons(p.heap, make_unsigned(p.heap, dirty::queued(false)), list);
+    }
+    for (int i = vm::scheduler_count(); i >= 1; --i) {
+        // relaxed: a number to show.
+        const uint64_t running =
+            with_running && scheduler_at(i).running.load(std::memory_order_relaxed) ? 1 : 0;
+        list = cons(p.heap, make_unsigned(p.heap, vm::run_queue_length(i) + running), list);
+    }
+    return list;
+}
+
+uint64_t sum_of(Term list) {
+    uint64_t n = 0;
+    for (; is_cons(list); list = tail(list)) {
+        n += static_cast<uint64_t>(small_value(head(list)));
+    }
+    return n;
+}
+
+Term erlang_statistics_1(Process& p, const Term* a) {
+    static std::atomic<uint64_t> last_reductions{0};
+    static std::atomic<uint64_t> last_exact{0};
+    static std::atomic<uint64_t> last_runtime{0};
+    static std::atomic<uint64_t> last_wall{0};
+    const Term item = a[0];
+    if (item == atoms::reductions) {
+        return since_last(p, all_reductions(p), last_reductions);
+    }
+    if (item == atoms::exact_reductions) {
+        return since_last(p, all_reductions(p), last_exact);
+    }
+    if (item == atoms::runtime) {
+        timespec t;
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+        return since_last(p, static_cast<uint64_t>(t.tv_sec) * 1000 +
+                                 static_cast<uint64_t>(t.tv_nsec) / 1000000,
+                          last_runtime);
+    }
+    if (item == atoms::wall_clock) {
+        return since_last(p, (monotonic_ns() - the_clock().start_ns) / 1000000, last_wall);
+    }
+    if (item == atoms::context_switches) {
+        return make_tuple(p.heap, make_unsigned(p.heap, vm::statistics().context_switches),
+                          make_small(0));
+    }
+    if (item == atoms::garbage_collection) {
+        const vm::Statistics s = vm::statistics();
+        return make_tuple(p.heap, make_unsigned(p.heap, s.collections),
+                          make_unsigned(p.heap, s.words_reclaimed), make_small(0));
+    }
+    if (item == atoms::io) {
+        // Bytes through ports; there are none.
+        return make_tuple(p.heap, make_tuple(p.heap, atom_input(), make_small(0)),
+                          make_tuple(p.heap, atom_output(), make_small(0)));
+    }
+    if (item == atoms::run_queue) {
+        return make_unsigned(p.heap, total_queued());
+    }
+    if (item == atoms::run_queue_lengths) {
+        return queue_lengths(p, false, false);
+    }
+    if (item == atom_run_queues()) {
+        Term list = queue_lengths(p, false, false);
+        std::vector<Term> all;
+        for (; is_cons(list); list = tail(list)) {
+            all.push_back(head(list));
+        }
+        Term* t = p.heap.alloc(all.size() + 1);
+        t[0] = Term{make_header(Kind::tuple, all.size())};
+        std::copy(all.begin(), all.end(), t + 1);
+        return make_boxed(t);
+    }
+    if (item == atom_run_queue_lengths_all()) {
+        return queue_lengths(p, false, true);
+    }
+    if (item == atom_total_run_queue_lengths()) {
+        return make_unsigned(p.heap, sum_of(queue_lengths(p, false, false)));
+    }
+    if (item == atom_total_run_queue_lengths_all()) {
+        return make_unsigned(p.heap, sum_of(queue_lengths(p, false, true)));
+    }
+    if (item == atom_active_tasks()) {
+        return queue_lengths(p, true, false);
+    }
+    if (item == atom_active_tasks_all()) {
+        return queue_lengths(p, true, true);
+    }
+    if (item == atom_total_active_tasks()) {
+        return make_unsigned(p.heap, sum_of(queue_lengths(p, true, false)));
+    }
+    if (item == atom_total_active_tasks_all()) {
+        return make_unsigned(p.heap, sum_of(queue_lengths(p, true, true)));
+    }
+    if (item == atoms::scheduler_wall_time || item == atom_scheduler_wall_time_all() ||
+        item == atom_microstate_accounting()) {
+        return atoms::undefined;  // as when it has not been turned on
+    }
+    return badarg(p);
+}
+
+}  // namespace
+
+void start_erlang_clock() { the_clock(); }
+
+MINIVM_BIF_TABLE(timers) = {
+    {"erlang", "monotonic_time", 0, erlang_monotonic_time_0, kBifPlain, nullptr},
+    {"erlang", "monotonic_time", 1, erlang_monotonic_time_1, kBifPlain, nullptr},
+    {"erlang", "system_time", 0, erlang_system_time_0, kBifPlain, nullptr},
+    {"erlang", "system_time", 1, erlang_system_time_1, kBifPlain, nullptr},
+    {"erlang", "time_offset", 0, erlang_time_offset_0, kBifPlain, nullptr},
+    {"erlang", "time_offset", 1, erlang_time_offset_1, kBifPlain, nullptr},
+    {"erlang", "timestamp", 0, erlang_timestamp_0, kBifPlain, nullptr},
+    {"erlang", "now", 0, erlang_now_0, kBifPlain, nullptr},
+    {"os", "system_time", 0, os_system_time_0, kBifPlain, nullptr},
+    {"os", "system_time", 1, os_system_time_1, kBifPlain, nullptr},
+    {"os", "timestamp", 0, os_timestamp_0, kBifPlain, nullptr},
+    {"os", "perf_counter", 0, os_perf_counter_0, kBifPlain, nullptr},
+    {"erts_internal", "time_unit", 0, erts_internal_time_unit_0, kBifPlain, nullptr},
+    {"erts_internal", "perf_counter_unit", 0, erts_internal_perf_counter_unit_0, kBifPlain, nullptr},
+    {"erlang", "unique_integer", 0, erlang_unique_integer_0, kBifPlain, nullptr},
+    {"erlang", "unique_integer", 1, erlang_unique_integer_1, kBifPlain, nullptr},
+    {"erlang", "send_after", 3, erlang_send_after_3, kBifPlain, nullptr},
+    {"erlang", "send_after", 4, erlang_send_after_4, kBifPlain, nullptr},
+    {"erlang", "start_timer", 3, erlang_start_timer_3, kBifPlain, nullptr},
+    {"erlang", "start_timer", 4, erlang_start_timer_4, kBifPlain, nullptr},
+    {"erlang", "cancel_timer", 1, erlang_cancel_timer_1, kBifPlain, nullptr},
+    {"erlang", "cancel_timer", 2, erlang_cancel_timer_2, kBifPlain, nullptr},
+    {"erlang", "read_timer", 1, erlang_read_timer_1, kBifPlain, nullptr},
+    {"erlang", "read_timer", 2, erlang_read_timer_2, kBifPlain, nullptr},
+    {"erlang", "statistics", 1, erlang_statistics_1, kBifPlain, nullptr},
+};
+
+}  // namespace minivm
