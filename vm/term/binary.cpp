@@ -53,6 +53,10 @@ Term new_bits(Heap& h, uint64_t bits, uint8_t** bytes) {
     }
     RefBinary* b = RefBinary::create(size);
     *bytes = b->data();
+    return wrap_ref_binary(h, b, bits);
+}
+
+Term wrap_ref_binary(Heap& h, RefBinary* b, uint64_t bits) {
     return put_sub_bits(h, make_bin_ref(h, b), 0, bits);
 }
 

@@ -34,6 +34,8 @@ inline BitView bit_view(Term bitstring) {
 // A bit string of `bits` bits whose bytes the caller fills in: heap_bits up to 64 bytes, else reference
 // counted. *bytes points to the first byte; the unused low bits of the last byte must be set to 0.
 Term new_bits(Heap& h, uint64_t bits, uint8_t** bytes);
+// The first `bits` bits of b as a bit string; takes over one reference.
+Term wrap_ref_binary(Heap& h, RefBinary* b, uint64_t bits);
 // Part of a bit string, sharing its storage (copied when small).
 Term sub_bitstring(Heap& h, Term bitstring, uint64_t first_bit, uint64_t bits);
 // The same, from a heap_bits or bin_ref and an offset into its storage.

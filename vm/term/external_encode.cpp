@@ -579,12 +579,7 @@ Term Encoder::take(Heap& h) {
     }
     RefBinary* b = RefBinary::reallocate(out_, used_);
     out_ = nullptr;
-    Term* p = h.alloc(4);
-    p[0] = Term{make_header(Kind::sub_bits, 3)};
-    p[1] = make_bin_ref(h, b);
-    p[2] = Term{0};
-    p[3] = Term{static_cast<Word>(used_) * 8};
-    return make_boxed(p);
+    return wrap_ref_binary(h, b, 8 * static_cast<uint64_t>(used_));
 }
 
 // ---- all at once --------------------------------------------------------------------------------------------

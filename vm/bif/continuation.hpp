@@ -1,0 +1,135 @@
+// For BIFs that work in slices with their state in a C++ object.
+//
+// The object is held by a magic reference, which a hidden BIF gets back as its argument; terms that the
+// object needs travel beside it, as arguments. The object dies with the last reference to it.
+#pragma once
+
+#include <memory>
+
+#include "vm/bif/bif.hpp"
+#include "vm/code/export.hpp"
+#include "vm/sched/scheduler.hpp"
+#include "vm/term/binary.hpp"
+
+namespace minivm {
+
+// Terms or bytes a slice may still deal with, of `per_reduction` for each reduction that is left. Even a
+// process that has none left gets something done.
+inline int64_t slice_budget(const Process& p, int64_t per_reduction) {
+    constexpr int64_t kLeast = 64;  // reductions
+    return (p.reductions > kLeast ? p.reductions : kLeast) * per_reduction;
+}
+inline void charge_slice(Process& p, int64_t given, int64_t left, int64_t per_reduction) {
+    consume(p, (given - left) / per_reduction + 1);
+}
+
+template <typename State>
+Term hold_state(Process& p, std::unique_ptr<State> state) {
+    return make_magic_ref(p.heap, new_ref_id(p), state.release());
+}
+template <typename State>
+State* held_state(Term ref) {
+    return static_cast<State*>(magic_object(ref));
+}
+
+// What the BIF `as` raises when a continuation of it finds an error: its name and its own arguments top
+// the trace, not the continuation's.
+inline Term badarg_as(Process& p, const Export* as, Term args) {
+    badarg(p);
+    p.exception.bif = as->bif;
+    p.exception.args = args;
+    return kNonValue;
+}
+
+// The bytes of a binary that stay where they are while a BIF waits, whatever happens to the term.
+class HeldBytes {
+  public:
+    HeldBytes() = default;
+    HeldBytes(const HeldBytes&) = delete;
+    HeldBytes& operator=(const HeldBytes&) = delete;
+    ~HeldBytes() {
+        if (owner_ != nullptr) {
+            owner_->release();
+        }
+    }
+    // False: no binary.
+    bool hold(Term binary) {
+        if (!get_bytes(binary, &bytes_)) {
+            return false;
+        }
+        if (bytes_.copy != nullptr) {
+            return true;
+        }
+        const Term* object = boxed_ptr(binary);
+        if (header_kind(object->raw) == Kind::sub_bits && kind_of(object[1]) == Kind::bin_ref) {
+            // With one owner more nobody moves it.
+            owner_ = reinterpret_cast<RefBinary*>(boxed_ptr(object[1])[1].raw);
+            owner_->retain();
+        } else {
+            bytes_.copy.reset(new uint8_t[bytes_.size + 1]);
+            std::memcpy(bytes_.copy.get(), bytes_.data, bytes_.size);
+            bytes_.data = bytes_.copy.get();
+        }
+        return true;
+    }
+    const uint8_t* data() const { return bytes_.data; }
+    size_t size() const { return bytes_.size; }
+
+  private:
+    Bytes bytes_{};
+    RefBinary* owner_ = nullptr;
+};
+
+// Bytes being collected: on the way they are in a RefBinary, so that a long result is not copied again.
+class ByteSink {
+  public:
+    ByteSink() = default;
+    ByteSink(const ByteSink&) = delete;
+    ByteSink& operator=(const ByteSink&) = delete;
+    ~ByteSink() {
+        if (large_ != nullptr) {
+            large_->release();
+        }
+    }
+    size_t size() const { return size_; }
+    const uint8_t* data() const { return large_ != nullptr ? large_->data() : small_; }
+    void put(uint8_t byte) { *room(1) = byte; }
+    uint8_t* room(size_t n) {
+        if (MINIVM_UNLIKELY(n > capacity_ - size_)) {
+            grow(n);
+        }
+        uint8_t* p = (large_ != nullptr ? large_->data() : small_) + size_;
+        size_ += n;
+        return p;
+    }
+    // The result as a binary; once.
+    Term take(Heap& h) {
+        constexpr size_t kMaxHeapBitsBytes = 64;
+        if (large_ == nullptr || size_ <= kMaxHeapBitsBytes) {
+            return make_binary(h, data(), size_);
+        }
+        RefBinary* b = RefBinary::reallocate(large_, size_);
+        large_ = nullptr;
+        return wrap_ref_binary(h, b, 8 * static_cast<uint64_t>(size_));
+    }
+
+  private:
+    void grow(size_t n) {
+        size_t wanted = size_ + n;
+        wanted = wanted < 2 * capacity_ ? 2 * capacity_ : wanted;
+        if (large_ == nullptr) {
+            large_ = RefBinary::create(wanted);
+            std::memcpy(large_->data(), small_, size_);
+        } else {
+            large_ = RefBinary::reallocate(large_, wanted);
+        }
+        capacity_ = wanted;
+    }
+
+    size_t size_ = 0;
+    size_t capacity_ = sizeof(small_);
+    RefBinary* large_ = nullptr;
+    uint8_t small_[128];
+};
+
+}  // namespace minivm
