@@ -157,13 +157,4 @@ constexpr size_t first_bad_event() {
 }
 static_assert(first_bad_event() == kEventCount, "an event's format or names do not fit its kinds");
 
-// Text arguments come last, so that the words in front of them have fixed places.
-constexpr size_t text_arguments(std::string_view kinds) {
-    size_t count = 0;
-    for (const char kind : kinds) {
-        count += kind == 't' ? 1 : 0;
-    }
-    return count;
-}
-
 }  // namespace minivm::recorder

@@ -223,6 +223,7 @@ bool Snapshot::take_header(std::span<const unsigned char> first, std::span<const
         return false;
     }
     is_truncated_ = file_bytes < total;
+    available_bytes_ = file_bytes;
     header_ = candidate;
     header_.subject_format[sizeof header_.subject_format - 1] = '\0';
     header_.program[sizeof header_.program - 1] = '\0';
@@ -379,7 +380,7 @@ void Snapshot::read_ring(unsigned index, const Ring& ring) {
             in_step = false;
             continue;
         }
-        const bool found = outcome.result != ReadResult::absent &&
+        const bool found = outcome.result != ReadResult::absent && is_in_file(index, position, outcome.slots) &&
                            (in_step || is_plausible_start(ring, position, end));
         if (!found || position + outcome.slots > end) {
             if (position < partial_until && !in_step) {
@@ -407,7 +408,42 @@ void Snapshot::read_ring(unsigned index, const Ring& ring) {
         ledger.decoded_records++;
         position += outcome.slots;
     }
+    drop_records_with_lost_tails(contents);
     rings_.push_back(std::move(contents));
+}
+
+// Whether a record lies in the part of a cut-off file that is there.
+bool Snapshot::is_in_file(unsigned index, uint64_t position, unsigned slots) const {
+    const RingEntry& ring = header_.rings[index];
+    const uint64_t slot = position & (ring.size_slots - 1);
+    const uint64_t last = std::min<uint64_t>(slot + slots, ring.size_slots);
+    return !is_truncated_ || ring.offset + last * kSlotBytes <= available_bytes_;
+}
+
+// A record has no checksum: when the whole 4 KiB block behind its end is lost, the part of it in that block
+// is not to be believed either.
+void Snapshot::drop_records_with_lost_tails(RingContents& contents) {
+    Ledger& ledger = contents.ledger;
+    for (LostRegion& region : contents.lost) {
+        const uint64_t block = region.from / kSlotsPerBlock;
+        if (region.to / kSlotsPerBlock == block) {
+            continue;
+        }
+        const uint64_t from = region.from & kPositionMask;
+        const auto at = std::lower_bound(
+            contents.records.begin(), contents.records.end(), from,
+            [](const Record& record, uint64_t end) { return record.position() + record.slots() < end; });
+        if (at == contents.records.end() || at->position() + at->slots() != from ||
+            from % kSlotsPerBlock == 0 || from % kSlotsPerBlock >= at->slots()) {
+            continue;  // it ends in front of the block or begins in it
+        }
+        const unsigned slots = at->slots();
+        region.from -= slots;
+        ledger.lost_slots += slots;
+        ledger.decoded_slots -= slots;
+        ledger.decoded_records--;
+        contents.records.erase(at);
+    }
 }
 
 // ---- Snapshot

@@ -170,6 +170,8 @@ private:
                      uint64_t file_bytes, std::string& error);
     void read_live(const LiveState& live);
     void read_ring(unsigned index, const Ring& ring);
+    bool is_in_file(unsigned index, uint64_t position, unsigned slots) const;
+    static void drop_records_with_lost_tails(RingContents& contents);
 
     FileHeader header_{};
     Dictionary dictionary_;
@@ -177,6 +179,7 @@ private:
     std::vector<std::vector<uint64_t>> words_;  // of each ring's records
     std::vector<Owner> owners_;
     ClockAnchor last_anchor_{};
+    uint64_t available_bytes_ = 0;
     uint64_t dictionary_used_ = 0;
     uint64_t dictionary_refused_ = 0;
     CrashState crash_state_ = CrashState::running;

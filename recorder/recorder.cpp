@@ -131,37 +131,28 @@ void write_words(uint64_t event, unsigned flags, const Word* words, unsigned cou
     });
 }
 
-void write_text(uint64_t event, const Word* words, unsigned count, const std::string_view* texts,
+void write_text(uint64_t event, Word* words, unsigned count, const TextArgument* texts,
                 unsigned text_count) {
     // All in one buffer first: the bytes are read outside the open record, where a fault in the caller's
     // pointer leaves nothing half-written.
     Word payload[kMaxPayloadWords] = {};
     unsigned flags = 0;
-    const unsigned arguments = count + text_count;
-    unsigned limit_words = kMaxPayloadWords;
-    if (ring_of(event).words == nullptr) {
-        limit_words = kSharedSlots * kWordsPerSlot - kHeadWords;
-    }
-    if (arguments > limit_words) {
-        return;  // excluded by the checks at compile time: no such event exists
-    }
-    for (unsigned i = 0; i < count; i++) {
-        payload[i] = words[i];
-    }
-    unsigned used = arguments * 8;
-    const unsigned limit = limit_words * 8;
+    const bool has_rings = ring_of(event).words != nullptr;
+    const unsigned limit = (has_rings ? kMaxPayloadWords : kSharedSlots * kWordsPerSlot - kHeadWords) * 8;
+    unsigned used = count * 8;
     for (unsigned i = 0; i < text_count; i++) {
-        // Each text may use what the ones behind it leave: an equal share of the rest.
-        const unsigned share = (limit - used) / (text_count - i);
-        const size_t wanted = texts[i].size();
+        // Each text may use what the arguments leave, and leaves the ones behind it their share.
+        const unsigned share = used < limit ? (limit - used) / (text_count - i) : 0;
+        const size_t wanted = texts[i].text.size();
         const auto length = static_cast<unsigned>(wanted < share ? wanted : share);
         if (length < wanted) {
             flags |= kFlagTruncated;
         }
-        std::memcpy(reinterpret_cast<char*>(payload) + used, texts[i].data(), length);
-        payload[count + i] = pack_text(used, length);
+        std::memcpy(reinterpret_cast<char*>(payload) + used, texts[i].text.data(), length);
+        words[texts[i].argument] = pack_text(used, length);
         used += length;
     }
+    std::memcpy(payload, words, size_t{count} * 8);
     write_words(event, flags, payload, (used + 7) / 8);
 }
 

@@ -106,8 +106,12 @@ using Word = uint64_t;
 void write1(uint64_t event, Word a);
 void write4(uint64_t event, Word a, Word b, Word c, Word d);
 void write_words(uint64_t event, unsigned flags, const Word* words, unsigned count);
-void write_text(uint64_t event, const Word* words, unsigned count, const std::string_view* texts,
-                unsigned text_count);
+struct TextArgument {
+    unsigned argument;
+    std::string_view text;
+};
+// Fills in the words of the text arguments.
+void write_text(uint64_t event, Word* words, unsigned count, const TextArgument* texts, unsigned text_count);
 void write_coarse1(uint64_t event, Word a);
 void write_coarse4(uint64_t event, Word a, Word b, Word c, Word d);
 
@@ -139,7 +143,6 @@ inline constexpr bool kIsText = std::is_convertible_v<T, std::string_view>;
 void record_has_wrong_number_of_arguments();
 void record_has_text_where_the_event_has_none_or_the_reverse();
 void record_has_float_where_the_event_has_none_or_the_reverse();
-void record_has_text_before_other_arguments();
 
 // An event id that is a constant and whose kinds fit the arguments of this call.
 template <class... Args>
@@ -155,7 +158,6 @@ struct CheckedEvent {
         }
         const bool is_text[] = {kIsText<Args>..., false};
         const bool is_float[] = {std::is_floating_point_v<Args>..., false};
-        bool text_seen = false;
         for (unsigned i = 0; i < kinds.size(); i++) {
             if ((kinds[i] == 't') != is_text[i]) {
                 record_has_text_where_the_event_has_none_or_the_reverse();
@@ -163,10 +165,6 @@ struct CheckedEvent {
             if ((kinds[i] == 'f') != is_float[i]) {
                 record_has_float_where_the_event_has_none_or_the_reverse();
             }
-            if (text_seen && kinds[i] != 't') {
-                record_has_text_before_other_arguments();
-            }
-            text_seen = text_seen || kinds[i] == 't';
         }
     }
 };
@@ -176,19 +174,20 @@ template <class... Args>
     constexpr unsigned kCount = sizeof...(Args);
     constexpr unsigned kTexts = (0u + ... + (kIsText<Args> ? 1u : 0u));
     if constexpr (kTexts != 0) {
+        static_assert(kCount <= kMaxPayloadWords, "a record holds at most 29 words");
         Word words[kCount] = {};
-        std::string_view texts[kTexts];
+        TextArgument texts[kTexts];
         unsigned w = 0;
         unsigned t = 0;
-        const auto take = [&](auto value) {
+        const auto take = [&](const auto& value) {
             if constexpr (kIsText<decltype(value)>) {
-                texts[t++] = value;
+                texts[t++] = {w++, value};
             } else {
                 words[w++] = to_word(value);
             }
         };
         (take(args), ...);
-        write_text(event, words, w, texts, t);
+        write_text(event, words, kCount, texts, kTexts);
     } else if constexpr (kCount <= 1) {
         const Word words[1] = {to_word(args)...};
         write1(event, words[0]);

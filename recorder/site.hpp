@@ -31,8 +31,7 @@ struct EventDeclaration {
 };
 uint16_t declare_event(const EventDeclaration& declaration);
 
-// Records an event of declare_event(). The caller answers for the number and kinds of the arguments; text
-// comes last.
+// Records an event of declare_event(). The caller answers for the number and kinds of the arguments.
 template <class... Args>
 inline void record_declared(uint16_t id, Category category, RingClass ring, Args... args) {
     if (id != 0 && enabled(category)) {
@@ -77,7 +76,6 @@ constexpr char kind_of(char letter) {
 }
 
 void the_format_does_not_fit_the_arguments();
-void text_arguments_must_come_last();
 
 // Kinds of a format and its arguments, as text that lives as long as the program.
 template <class... Args>
@@ -87,17 +85,12 @@ struct Kinds {
     consteval Kinds(std::string_view format) {
         size_t at = 0;
         size_t i = 0;
-        bool text_seen = false;
         [[maybe_unused]] const auto take = [&]<class T>(T*) {
             const Conversion conversion = next_conversion(format, at);
             const char kind = kind_of<T>(conversion.letter);
             if (!conversion_fits(conversion.letter, kind)) {
                 the_format_does_not_fit_the_arguments();
             }
-            if (text_seen && kind != 't') {
-                text_arguments_must_come_last();
-            }
-            text_seen = text_seen || kind == 't';
             letters[i++] = kind;
             at = conversion.end;
         };
