@@ -14,21 +14,15 @@ namespace minivm {
 
 namespace {
 
-// A message up to this size is copied into the heap when it is examined, if there is room: its fragment
+// A message up to this size is moved into the heap when it is examined, if there is room: its fragment
 // is free at once, and no collection is needed to take it in.
-constexpr size_t kCopiedWords = 256;
+constexpr size_t kAbsorbedWords = 256;
 
-void copy_to_heap(Process& p, Signal& m) {
-    const size_t words = m.fragments->used_words;
-    if (m.fragments->next != nullptr || words > kCopiedWords ||
-        static_cast<size_t>(p.heap.end - p.heap.top) < words + kReserveWords) {
+void absorb_message(Process& p, Signal& m) {
+    if (m.fragments->next != nullptr || m.fragments->used_words > kAbsorbedWords ||
+        !absorb_fragment(p.heap, m.fragments, m.off_heap, m.off_heap_bytes, &m.term)) {
         return;
     }
-    m.term = copy_term(m.term, p.heap, true);
-    Heap h;
-    h.fragments = m.fragments;
-    h.off_heap = m.off_heap;
-    h.clear();
     m.fragments = nullptr;
     m.off_heap = nullptr;
     m.off_heap_bytes = 0;
@@ -76,7 +70,7 @@ Term mailbox_peek(Process& p) {
         }
     }
     if (m->fragments != nullptr && !m->on_heap) {
-        copy_to_heap(p, *m);
+        absorb_message(p, *m);
     }
     p.in_receive_examine = m->fragments != nullptr;
     return m->term;

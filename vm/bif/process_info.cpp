@@ -1,0 +1,683 @@
+// process_info/1,2, process_display/2, system_flag/2.
+//
+// Another process answers by itself: the request is a signal, so that it tells its state after all that
+// the asker has sent it before.
+#include <cinttypes>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "vm/bif/bif.hpp"
+#include "vm/bif/local_atoms.hpp"
+#include "vm/code/export.hpp"
+#include "vm/heap/gc.hpp"
+#include "vm/process/exception.hpp"
+#include "vm/process/process_life.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/process/registry.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/process/state.hpp"
+#include "vm/sched/scheduler_thread.hpp"
+#include "vm/term/format.hpp"
+#include "vm/term/map.hpp"
+
+namespace minivm {
+
+namespace {
+
+LOCAL_ATOM(atom_backtrace, "backtrace")
+LOCAL_ATOM(atom_badopt, "badopt")
+LOCAL_ATOM(atom_bin_old_vheap_block_size, "bin_old_vheap_block_size")
+LOCAL_ATOM(atom_bin_old_vheap_size, "bin_old_vheap_size")
+LOCAL_ATOM(atom_bin_vheap_block_size, "bin_vheap_block_size")
+LOCAL_ATOM(atom_bin_vheap_size, "bin_vheap_size")
+LOCAL_ATOM(atom_clock_service, "clock_service")
+LOCAL_ATOM(atom_dirty_cpu_schedulers_online, "dirty_cpu_schedulers_online")
+LOCAL_ATOM(atom_enabled, "enabled")
+LOCAL_ATOM(atom_error_logger, "error_logger")
+LOCAL_ATOM(atom_final, "final")
+LOCAL_ATOM(atom_finalize, "finalize")
+LOCAL_ATOM(atom_backtrace_depth, "backtrace_depth")
+LOCAL_ATOM(atom_minor_gcs, "minor_gcs")
+LOCAL_ATOM(atom_multi_scheduling, "multi_scheduling")
+LOCAL_ATOM(atom_trace_control_word, "trace_control_word")
+
+enum class Item : uint8_t {
+    registered_name, current_function, initial_call, status, message_queue_len, messages, links,
+    dictionary, trap_exit, error_handler, priority, group_leader, total_heap_size, heap_size,
+    stack_size, reductions, garbage_collection, garbage_collection_info, suspending, memory,
+    monitors, monitored_by, binary, catchlevel, backtrace, last_calls, current_location,
+    current_stacktrace, min_heap_size, min_bin_vheap_size, max_heap_size, fullsweep_after,
+    message_queue_data, parent, count
+};
+constexpr int kItems = static_cast<int>(Item::count);
+
+const Term* item_names() {
+    static const Term names[kItems] = {
+        atoms::registered_name, atoms::current_function, atoms::initial_call, atoms::status,
+        atoms::message_queue_len, atoms::messages, atoms::links, atoms::dictionary,
+        atoms::trap_exit, atoms::error_handler, atoms::priority, atoms::group_leader,
+        atoms::total_heap_size, atoms::heap_size, atoms::stack_size, atoms::reductions,
+        atoms::garbage_collection, atoms::garbage_collection_info, atoms::suspending,
+        atoms::memory, atoms::monitors, atoms::monitored_by, atoms::binary, atoms::catchlevel,
+        atom_backtrace(), atoms::last_calls, atoms::current_location, atoms::current_stacktrace,
+        atoms::min_heap_size, atoms::min_bin_vheap_size, atoms::max_heap_size,
+        atoms::fullsweep_after, atoms::message_queue_data, atoms::parent};
+    return names;
+}
+
+// What process_info/1 shows, registered_name before it if there is one.
+constexpr Item kDefaultItems[] = {
+    Item::current_function, Item::initial_call, Item::status, Item::message_queue_len, Item::links,
+    Item::dictionary, Item::trap_exit, Item::error_handler, Item::priority, Item::group_leader,
+    Item::total_heap_size, Item::heap_size, Item::stack_size, Item::reductions,
+    Item::garbage_collection, Item::suspending};
+
+bool find_item(Term name, Item* out) {
+    const Term* names = item_names();
+    for (int i = 0; i < kItems; ++i) {
+        if (names[i] == name) {
+            *out = static_cast<Item>(i);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool in_slice(const Process& p) { return p.reductions != 0 || p.dirty_bif != nullptr; }
+
+Term mfa(Heap& h, Term module, Term function, uint32_t arity) {
+    return make_tuple(h, module, function, make_small(arity));
+}
+
+// The export entry that a process which has not got into a function yet is about to enter, or null.
+const Export* entry_ahead(const Process& p) {
+    if (p.pc == nullptr || p.pc == &p.initial_call->stub[kStubCall]) {
+        return p.initial_call;
+    }
+    if (p.trap_export != nullptr && p.pc == &p.trap_export->stub[kStubCall]) {
+        return p.trap_export;
+    }
+    return nullptr;
+}
+
+Term stacktrace_of(Process& p, Heap& h, size_t limit) {
+    const int ix = p.scheduler->code_ix;
+    const Export* ahead = entry_ahead(p);
+    Term list = kNil;
+    if (ahead == nullptr) {
+        return current_stacktrace(p, h, p.pc, ix, limit);
+    }
+    if (limit > 1) {
+        list = current_stacktrace(p, h, nullptr, ix, limit - 1);
+    }
+    Term module = ahead->module;
+    Term function = ahead->function;
+    uint32_t arity = ahead->arity;
+    if (p.outcome == BifOutcome::hibernate && p.pc != nullptr) {
+        module = atoms::erlang;
+        function = atoms::hibernate;
+        arity = 3;
+    }
+    return cons(h, make_tuple(h, module, function, make_small(arity), kNil), list);
+}
+
+size_t block_words(const Process& p) { return static_cast<size_t>(p.stack_base - p.heap_start); }
+size_t stack_words(const Process& p) { return static_cast<size_t>(p.stack_base - p.heap.end); }
+
+size_t memory_bytes(const Process& p) {
+    size_t bytes = sizeof(Process) + heap_capacity_words(p) * sizeof(Term);
+    if (p.extra != nullptr) {
+        constexpr size_t kMapNode = 32;  // of a std::map beside key and value
+        bytes += sizeof(ProcessExtra) +
+                 p.extra->links.size() * (kMapNode + sizeof(Term) + sizeof(Link)) +
+                 p.extra->monitors.size() * (kMapNode + sizeof(RefId) + sizeof(Monitor)) +
+                 p.extra->monitored_by.size() * (kMapNode + sizeof(RefId) + sizeof(MonitoredBy)) +
+                 p.extra->dictionary.pairs().capacity() * sizeof(Dictionary::Pair);
+    }
+    for (const Signal* m = p.mailbox.first; m != nullptr; m = m->next) {
+        bytes += sizeof(Signal);
+        for (const Fragment* f = m->fragments; f != nullptr; f = f->next) {
+            bytes += sizeof(Fragment) + f->size_words * sizeof(Term);
+        }
+    }
+    if (p.saved_x != nullptr) {
+        bytes += (p.saved_x[-1].raw + 1) * sizeof(Term);
+    }
+    return bytes;
+}
+
+Term max_heap_of(Heap& h, const Process& p) {
+    const ProcessExtra* e = p.extra;
+    Term keys[3] = {atom_error_logger(), atoms::kill, atoms::size};
+    Term values[3] = {make_bool(e == nullptr || e->max_heap_log),
+                      make_bool(e == nullptr || e->max_heap_kill),
+                      make_unsigned(h, e == nullptr ? 0 : e->max_heap_words)};
+    return map::from_pairs(h, keys, values, 3);
+}
+
+uint32_t vheap_words(const Process& p) {
+    return p.extra == nullptr ? 46422 : p.extra->min_bin_vheap_words;
+}
+
+void add_binaries(Heap& h, Term* off_heap, Term* list) {
+    for (Term* o = off_heap; o != nullptr; o = *off_heap_next(o)) {
+        if (header_kind(o->raw) != Kind::bin_ref) {
+            continue;
+        }
+        auto* b = reinterpret_cast<RefBinary*>(o[1].raw);
+        // relaxed: a number to show.
+        const size_t refs = b->refs.load(std::memory_order_relaxed);
+        *list = cons(h,
+                     make_tuple(h, make_unsigned(h, reinterpret_cast<Word>(b)),
+                                make_unsigned(h, b->size_bytes), make_unsigned(h, refs)),
+                     *list);
+    }
+}
+
+Term binaries_of(Heap& h, Process& p) {
+    Term list = kNil;
+    add_binaries(h, p.heap.off_heap, &list);
+    add_binaries(h, p.old_off_heap, &list);
+    for (Signal* m = p.mailbox.first; m != nullptr; m = m->next) {
+        add_binaries(h, m->off_heap, &list);
+    }
+    return list;
+}
+
+// One line a frame, newest first.
+std::string backtrace_text(Process& p) {
+    char line[64];
+    snprintf(line, sizeof line, "Program counter: 0x%016" PRIxPTR " (",
+             reinterpret_cast<uintptr_t>(p.pc));
+    std::string text = line;
+    Heap h;
+    bool first = true;
+    for (Term list = stacktrace_of(p, h, 64); is_cons(list); list = tail(list)) {
+        const Term* e = tuple_elements(head(list));
+        if (!first) {
+            text += "Return addr (";
+        }
+        append_atom(&text, e[0], true);
+        text += ":";
+        append_atom(&text, e[1], true);
+        text += "/" + std::to_string(small_value(e[2]));
+        text += ")\n";
+        if (first) {
+            text += "\n";
+        }
+        first = false;
+    }
+    if (first) {
+        text += "unknown function)\n\n";
+    }
+    h.clear();
+    int y = 0;
+    for (const Term* w = p.heap.end; w < p.stack_base; ++w) {
+        if (is_header(w->raw)) {
+            y = 0;
+            snprintf(line, sizeof line, "0x%016" PRIxPTR " Return addr 0x%016" PRIxPTR "\n",
+                     reinterpret_cast<uintptr_t>(w), static_cast<uintptr_t>(w->raw & ~kTagMask));
+            text += line;
+        } else {
+            text += "y(" + std::to_string(y++) + ")     ";
+            text += is_catch(*w) ? "Catch" : format_term(*w, 256);
+            text += "\n";
+        }
+    }
+    return text;
+}
+
+// A term of the process's own in h.
+Term share(Process& p, Heap& h, Term t) {
+    return &h == &p.heap || !is_pointer(t) ? t : copy_term(t, h, true);
+}
+
+Term item_value(Process& p, Item item, Heap& h) {
+    const ProcessExtra* e = p.extra;
+    switch (item) {
+        case Item::registered_name: {
+            const Term name = registry::name_of(p);
+            return is_value(name) ? name : kNil;
+        }
+        case Item::current_function: {
+            const Term trace = stacktrace_of(p, h, 1);
+            if (!is_cons(trace)) {
+                return atoms::undefined;
+            }
+            const Term* t = tuple_elements(head(trace));
+            return make_tuple(h, t[0], t[1], t[2]);
+        }
+        case Item::current_location: {
+            const Term trace = stacktrace_of(p, h, 1);
+            return is_cons(trace) ? head(trace) : atoms::undefined;
+        }
+        case Item::current_stacktrace:
+            return stacktrace_of(p, h, static_cast<size_t>(g_backtrace_depth));
+        case Item::initial_call:
+            return mfa(h, p.initial_call->module, p.initial_call->function, p.initial_call->arity);
+        case Item::status:
+            if (p.suspended != 0) {
+                return atoms::suspended;
+            }
+            // relaxed: the owner is us.
+            if ((p.state.load(std::memory_order_relaxed) & process_state::kWaiting) != 0) {
+                return atoms::waiting;
+            }
+            return in_slice(p) ? atoms::running : atoms::runnable;
+        case Item::message_queue_len:
+            return make_small(p.mailbox.length);
+        case Item::messages: {
+            std::vector<Term> all;
+            for (const Signal* m = p.mailbox.first; m != nullptr; m = m->next) {
+                all.push_back(m->term);
+            }
+            Term list = kNil;
+            for (size_t i = all.size(); i > 0; --i) {
+                const Term t = all[i - 1];
+                list = cons(h, is_pointer(t) ? copy_term(t, h, true) : t, list);
+            }
+            return list;
+        }
+        case Item::links: {
+            Term list = kNil;
+            if (e != nullptr) {
+                for (auto it = e->links.rbegin(); it != e->links.rend(); ++it) {
+                    if (it->second.unlinking == 0) {
+                        list = cons(h, Term{it->first}, list);
+                    }
+                }
+            }
+            return list;
+        }
+        case Item::dictionary: {
+            Term list = kNil;
+            if (e != nullptr) {
+                for (const Dictionary::Pair& pair : e->dictionary.pairs()) {
+                    const Term key = share(p, h, pair.key);
+                    list = cons(h, make_tuple(h, key, share(p, h, pair.value)), list);
+                }
+            }
+            return list;
+        }
+        case Item::trap_exit:
+            return make_bool(p.trap_exit);
+        case Item::error_handler:
+            return e != nullptr && is_value(e->error_handler) ? e->error_handler
+                                                              : atoms::error_handler;
+        case Item::priority:
+            switch (p.priority) {
+                case Priority::max:
+                    return atoms::max;
+                case Priority::high:
+                    return atoms::high;
+                case Priority::low:
+                    return atoms::low;
+                case Priority::normal:
+                    break;
+            }
+            return atoms::normal;
+        case Item::group_leader:
+            return share(p, h, p.group_leader);
+        case Item::total_heap_size:
+            return make_unsigned(h, heap_capacity_words(p));
+        case Item::heap_size:
+            return make_unsigned(h, block_words(p));
+        case Item::stack_size:
+            return make_unsigned(h, stack_words(p));
+        case Item::reductions: {
+            uint64_t n = p.reductions_done;
+            if (in_slice(p) && p.reductions < kSliceReductions) {
+                n += static_cast<uint64_t>(kSliceReductions - p.reductions);
+            }
+            return make_unsigned(h, n);
+        }
+        case Item::garbage_collection: {
+            const auto entry = [&h](Term name, Term value) { return make_tuple(h, name, value); };
+            const Term last = entry(atom_minor_gcs(), make_small(p.gc_minor_since_full));
+            Term list = cons(h, last, kNil);
+            list = cons(h, entry(atoms::fullsweep_after, make_small(p.fullsweep_after)), list);
+            list = cons(h, entry(atoms::min_heap_size, make_small(p.min_heap_words)), list);
+            list = cons(h, entry(atoms::min_bin_vheap_size, make_small(vheap_words(p))), list);
+            return cons(h, entry(atoms::max_heap_size, max_heap_of(h, p)), list);
+        }
+        case Item::garbage_collection_info: {
+            const size_t old_block = static_cast<size_t>(p.old_end - p.old_start);
+            const size_t bin_block = p.virtual_heap_bytes == ~size_t{0}
+                                         ? vheap_words(p)
+                                         : p.virtual_heap_bytes / sizeof(Term);
+            const size_t old_bin_block = p.old_virtual_heap_bytes == 0
+                                             ? vheap_words(p)
+                                             : p.old_virtual_heap_bytes / sizeof(Term);
+            const struct {
+                Term name;
+                size_t value;
+            } entries[] = {
+                {atoms::old_heap_block_size, old_block},
+                {atoms::heap_block_size, block_words(p)},
+                {atoms::mbuf_size, p.heap.fragment_words},
+                {atoms::recent_size, static_cast<size_t>(p.high_water - p.heap_start)},
+                {atoms::stack_size, stack_words(p)},
+                {atoms::old_heap_size, static_cast<size_t>(p.old_top - p.old_start)},
+                {atoms::heap_size, static_cast<size_t>(p.heap.top - p.heap_start)},
+                {atom_bin_vheap_size(), p.heap.off_heap_bytes / sizeof(Term)},
+                {atom_bin_vheap_block_size(), bin_block},
+                {atom_bin_old_vheap_size(), p.old_off_heap_bytes / sizeof(Term)},
+                {atom_bin_old_vheap_block_size(), old_bin_block},
+            };
+            Term list = kNil;
+            for (size_t i = sizeof entries / sizeof entries[0]; i > 0; --i) {
+                const auto& entry = entries[i - 1];
+                list = cons(h, make_tuple(h, entry.name, make_unsigned(h, entry.value)), list);
+            }
+            return list;
+        }
+        case Item::suspending: {
+            Term list = kNil;
+            if (e != nullptr) {
+                for (const auto& [pid, times] : e->suspending) {
+                    list = cons(h, make_tuple(h, Term{pid}, make_small(times), make_small(0)), list);
+                }
+            }
+            return list;
+        }
+        case Item::memory:
+            return make_unsigned(h, memory_bytes(p));
+        case Item::monitors: {
+            Term list = kNil;
+            if (e != nullptr) {
+                for (const auto& [ref, m] : e->monitors) {
+                    Term type = atoms::process;
+                    Term object = m.target;
+                    if (m.time_offset) {
+                        type = atoms::time_offset;
+                        object = atom_clock_service();
+                    } else if (is_value(m.name)) {
+                        object = make_tuple(h, m.name, atoms::nonode_at_nohost);
+                    }
+                    list = cons(h, make_tuple(h, type, object), list);
+                }
+            }
+            return list;
+        }
+        case Item::monitored_by: {
+            Term list = kNil;
+            if (e != nullptr) {
+                for (const auto& [ref, m] : e->monitored_by) {
+                    list = cons(h, m.watcher, list);
+                }
+            }
+            return list;
+        }
+        case Item::binary:
+            return binaries_of(h, p);
+        case Item::catchlevel: {
+            int64_t n = 0;
+            for (const Term* w = p.heap.end; w < p.stack_base; ++w) {
+                n += is_catch(*w) ? 1 : 0;
+            }
+            return make_small(n);
+        }
+        case Item::backtrace: {
+            const std::string text = backtrace_text(p);
+            return make_binary(h, text.data(), text.size());
+        }
+        case Item::last_calls:
+            return e == nullptr || e->save_calls == 0 ? atoms::false_ : kNil;
+        case Item::min_heap_size:
+            return make_small(p.min_heap_words);
+        case Item::min_bin_vheap_size:
+            return make_small(vheap_words(p));
+        case Item::max_heap_size:
+            return max_heap_of(h, p);
+        case Item::fullsweep_after:
+            return make_small(p.fullsweep_after);
+        case Item::message_queue_data:
+            return p.message_queue_off_heap ? atoms::off_heap : atoms::on_heap;
+        case Item::parent:
+            return is_value(p.initial_args_parent) ? p.initial_args_parent : atoms::undefined;
+        case Item::count:
+            break;
+    }
+    return atoms::undefined;
+}
+
+Term item_tuple(Process& p, Item item, Heap& h) {
+    const Term value = item_value(p, item, h);
+    return make_tuple(h, item_names()[static_cast<int>(item)], value);
+}
+
+// The result for `what`: one item, a list of items, or the non-value for those of process_info/1. The
+// items have been checked.
+Term info_of(Process& p, Term what, Heap& h) {
+    if (!is_value(what)) {
+        Term list = kNil;
+        for (size_t i = sizeof kDefaultItems / sizeof kDefaultItems[0]; i > 0; --i) {
+            list = cons(h, item_tuple(p, kDefaultItems[i - 1], h), list);
+        }
+        return is_value(registry::name_of(p)) ? cons(h, item_tuple(p, Item::registered_name, h), list)
+                                              : list;
+    }
+    Item item;
+    if (is_atom(what)) {
+        find_item(what, &item);
+        if (item == Item::registered_name && !is_value(registry::name_of(p))) {
+            return kNil;
+        }
+        return item_tuple(p, item, h);
+    }
+    std::vector<Item> items;
+    for (; is_cons(what); what = tail(what)) {
+        find_item(head(what), &item);
+        items.push_back(item);
+    }
+    Term list = kNil;
+    for (size_t i = items.size(); i > 0; --i) {
+        list = cons(h, item_tuple(p, items[i - 1], h), list);
+    }
+    return list;
+}
+
+bool items_are_known(Term what) {
+    Item item;
+    if (is_atom(what)) {
+        return find_item(what, &item);
+    }
+    for (; is_cons(what); what = tail(what)) {
+        if (!find_item(head(what), &item)) {
+            return false;
+        }
+    }
+    return is_nil(what);
+}
+
+void answer_info(Process& target, ControlSignal& request) {
+    Heap h;
+    reply(request, info_of(target, request.term, h));
+    h.clear();
+}
+
+Term process_info(Process& p, Term pid, Term what) {
+    if (!is_local_pid(pid) || (is_value(what) && !items_are_known(what))) {
+        return badarg(p);
+    }
+    if (pid == p.id) {
+        if (has_signals(p)) {
+            handle_signals(p);
+            if (p.exit_signal != nullptr) {
+                p.outcome = BifOutcome::exited;
+                return kNonValue;
+            }
+        }
+        return info_of(p, what, p.heap);
+    }
+    if (process_table::lookup(pid) == nullptr) {
+        return atoms::undefined;
+    }
+    const RefId ref = new_ref_id(p);
+    ControlSignal* s = new_signal(SignalKind::rpc, p.id);
+    s->ref = ref;
+    s->run = answer_info;
+    s->gone = [](ControlSignal& request) { reply(request, atoms::undefined); };
+    if (is_value(what)) {
+        Heap h;
+        s->term = copy_term(what, h, true);
+        take_fragments(*s, h);
+    }
+    send_signal(pid, s);
+    static const Export* await_result = bif_export("erts_internal", "await_result", 1);
+    return trap(p, await_result, {put_ref(p.heap.alloc(kRefWords), ref)});
+}
+
+Term erlang_process_info_1(Process& p, const Term* a) { return process_info(p, a[0], kNonValue); }
+Term erlang_process_info_2(Process& p, const Term* a) { return process_info(p, a[0], a[1]); }
+
+// ---- process_display ----------------------------------------------------------------------------------
+
+void print_backtrace(Process& p) {
+    const std::string text = backtrace_text(p);
+    fwrite(text.data(), 1, text.size(), stderr);
+}
+
+// erts_internal:process_display(Pid, backtrace): true, a reference whose answer comes, badarg or badopt.
+Term erts_internal_process_display_2(Process& p, const Term* a) {
+    if (a[1] != atom_backtrace()) {
+        return atom_badopt();
+    }
+    if (!is_local_pid(a[0])) {
+        return atoms::badarg;
+    }
+    if (a[0] == p.id) {
+        print_backtrace(p);
+        return atoms::true_;
+    }
+    if (process_table::lookup(a[0]) == nullptr) {
+        return atoms::badarg;
+    }
+    ControlSignal* s = new_signal(SignalKind::rpc, p.id);
+    const RefId ref = new_ref_id(p);
+    s->ref = ref;
+    s->run = [](Process& target, ControlSignal& request) {
+        print_backtrace(target);
+        reply(request, atoms::true_);
+    };
+    s->gone = [](ControlSignal& request) { reply(request, atoms::badarg); };
+    send_signal(a[0], s);
+    return put_ref(p.heap.alloc(kRefWords), ref);
+}
+
+// ---- system_flag ------------------------------------------------------------------------------------------
+
+bool small_in(Term t, int64_t low, int64_t high, uint32_t* out) {
+    if (!is_small(t) || small_value(t) < low || small_value(t) > high) {
+        return false;
+    }
+    *out = static_cast<uint32_t>(small_value(t));
+    return true;
+}
+
+Term erlang_system_flag_2(Process& p, const Term* a) {
+    // relaxed (all below): settings for processes to come; they may see a change late.
+    constexpr auto kRelaxed = std::memory_order_relaxed;
+    static std::atomic<uint32_t> trace_control_word{0};
+    SpawnDefaults& d = g_spawn_defaults;
+    const Term flag = a[0];
+    const Term value = a[1];
+    uint32_t n;
+    if (flag == atom_backtrace_depth()) {
+        if (!small_in(value, 0, 1024, &n)) {
+            return badarg(p);
+        }
+        const Term old = make_small(g_backtrace_depth);
+        g_backtrace_depth = static_cast<int>(n > 64 ? 64 : n);  // what a trace has room for
+        return old;
+    }
+    if (flag == atoms::fullsweep_after) {
+        return small_in(value, 0, 0x7FFFFFFF, &n)
+                   ? make_small(d.fullsweep_after.exchange(n & 0xFFFF, kRelaxed))
+                   : badarg(p);
+    }
+    if (flag == atoms::min_heap_size) {
+        return small_in(value, 0, 0x7FFFFFFF, &n)
+                   ? make_small(d.min_heap_words.exchange(
+                         static_cast<uint32_t>(next_heap_size(n < 12 ? 12 : n)), kRelaxed))
+                   : badarg(p);
+    }
+    if (flag == atoms::min_bin_vheap_size) {
+        return small_in(value, 0, 0x7FFFFFFF, &n)
+                   ? make_small(d.min_bin_vheap_words.exchange(n, kRelaxed))
+                   : badarg(p);
+    }
+    if (flag == atoms::max_heap_size) {
+        if (!is_integer(value) && !is_map(value)) {
+            return badarg(p);
+        }
+        const Term size = is_map(value) ? map::get(value, atoms::size) : value;
+        uint64_t words;
+        if (!is_value(size) || !get_uint64(size, &words) || (words != 0 && words < 233)) {
+            return badarg(p);
+        }
+        Term keys[3] = {atom_error_logger(), atoms::kill, atoms::size};
+        Term values[3] = {make_bool(d.max_heap_log.load(kRelaxed)),
+                          make_bool(d.max_heap_kill.load(kRelaxed)),
+                          make_unsigned(p.heap, d.max_heap_words.load(kRelaxed))};
+        const Term old = map::from_pairs(p.heap, keys, values, 3);
+        if (is_map(value)) {
+            const Term kill = map::get(value, atoms::kill);
+            const Term log = map::get(value, atom_error_logger());
+            if ((is_value(kill) && !is_bool(kill)) || (is_value(log) && !is_bool(log))) {
+                return badarg(p);
+            }
+            if (is_value(kill)) {
+                d.max_heap_kill.store(kill == atoms::true_, kRelaxed);
+            }
+            if (is_value(log)) {
+                d.max_heap_log.store(log == atoms::true_, kRelaxed);
+            }
+        }
+        d.max_heap_words.store(words, kRelaxed);
+        return old;
+    }
+    if (flag == atoms::schedulers_online) {
+        // All schedulers are always online.
+        return small_in(value, 1, vm::scheduler_count(), &n) &&
+                       n == static_cast<uint32_t>(vm::scheduler_count())
+                   ? make_small(n)
+                   : badarg(p);
+    }
+    if (flag == atom_dirty_cpu_schedulers_online()) {
+        return small_in(value, 1, vm::dirty_cpu_count(), &n) &&
+                       n == static_cast<uint32_t>(vm::dirty_cpu_count())
+                   ? make_small(n)
+                   : badarg(p);
+    }
+    if (flag == atom_multi_scheduling()) {
+        return value == atom_table::intern("unblock") ||
+                       value == atom_table::intern("unblock_normal")
+                   ? atom_enabled()
+                   : badarg(p);
+    }
+    if (flag == atom_trace_control_word()) {
+        return small_in(value, 0, 0xFFFFFFFF, &n)
+                   ? make_small(trace_control_word.exchange(n, kRelaxed))
+                   : badarg(p);
+    }
+    if (flag == atoms::time_offset) {
+        return value == atom_finalize() ? atom_final() : badarg(p);
+    }
+    if (flag == atoms::scheduler_wall_time) {
+        return value == atoms::false_ ? atoms::false_ : badarg(p);
+    }
+    return badarg_cause(p, atom_badopt());
+}
+
+}  // namespace
+
+MINIVM_BIF_TABLE(process_info) = {
+    {"erlang", "process_info", 1, erlang_process_info_1, kBifPlain, nullptr},
+    {"erlang", "process_info", 2, erlang_process_info_2, kBifPlain, nullptr},
+    {"erts_internal", "process_display", 2, erts_internal_process_display_2, kBifPlain, nullptr},
+    {"erlang", "system_flag", 2, erlang_system_flag_2, kBifPlain, nullptr},
+};
+
+}  // namespace minivm
