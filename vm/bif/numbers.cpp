@@ -383,6 +383,8 @@ Term string_list_to_float_1(Process& p, const Term* a) {
 
 // ---- floats and text ----------------------------------------------------------------------------------
 
+constexpr size_t kLongestFloatText = 255;  // what OTP has room for
+
 struct FloatFormat {
     enum { scientific, fixed, shortest } style = scientific;
     int digits = 20;
@@ -435,6 +437,9 @@ Term float_text(Process& p, Term number, Term options) {
             break;
         case FloatFormat::scientific:
             text = float_scientific(d, format.digits);
+            if (text.size() > kLongestFloatText) {
+                return badarg(p);
+            }
             break;
         case FloatFormat::fixed:
             if (!float_decimals(d, format.digits, format.compact, &text)) {

@@ -343,6 +343,13 @@ uint32_t step_limb(uint32_t hash, uint64_t limb, bool last) {
     return step_bytes(hash, limb, last && (limb >> 32) == 0 ? 4 : 8, kPrime2);
 }
 
+uint32_t step_port(uint32_t hash, uint64_t number) {
+    if (number >> 32 != 0) {
+        hash = step_bytes(hash, number >> 32, 4, kPrime11);
+    }
+    return step_bytes(hash, number, 4, kPrime9) * kPrime10;
+}
+
 }  // namespace
 
 uint32_t phash(Term term) {
@@ -431,7 +438,7 @@ uint32_t phash(Term term) {
                     hash = step_bytes(hash, pid_hash_number(term), 4, kPrime5) * kPrime6;
                     break;
                 case Kind::ext_port:
-                    hash = step_bytes(hash, port_hash_number(term), 4, kPrime9) * kPrime10;
+                    hash = step_port(hash, port_hash_number(term));
                     break;
                 case Kind::float64: {
                     const uint64_t bits = float_hash_bits(term);
@@ -459,7 +466,7 @@ uint32_t phash(Term term) {
             hash = step_bytes(hash, pid_hash_number(term), 4, kPrime5) * kPrime6;
         } else {
             MINIVM_CHECK(is_local_port(term));
-            hash = step_bytes(hash, port_hash_number(term), 4, kPrime9) * kPrime10;
+            hash = step_port(hash, port_hash_number(term));
         }
         for (;;) {
             if (todo.empty()) {
@@ -522,7 +529,9 @@ uint64_t type_word(Kind kind, uint64_t size) { return make_header(kind, size); }
 }  // namespace
 
 uint32_t internal_hash(Term term, uint32_t salt) {
-    uint64_t hash = salt * kSecret3 ^ kSecret1;
+    // stir() multiplies by hash ^ kSecret1: never start from kSecret1.
+    const uint64_t start = (uint64_t{salt} + 1) * kSecret3;
+    uint64_t hash = start;
     if (MINIVM_LIKELY(is_immediate(term))) {
         stir(hash, term.raw);
         return finish(hash);
@@ -563,7 +572,7 @@ uint32_t internal_hash(Term term, uint32_t salt) {
                     push64(pairs);
                     push64(hash);
                     todo.push(kMarkMap);
-                    hash = salt * kSecret3 ^ kSecret2;
+                    hash = start + 1;  // told apart from the whole term
                     pairs = 0;
                     map::Iterator it(term);
                     for (Term key, value; it.next(&key, &value);) {
@@ -638,7 +647,7 @@ uint32_t internal_hash(Term term, uint32_t salt) {
             term = todo.pop();
             if (term == kMarkPair) {
                 pairs += fold(hash ^ kSecret1, kSecret3);
-                hash = salt * kSecret3 ^ kSecret2;
+                hash = start + 1;
             } else if (term == kMarkMap) {
                 hash = pop64();
                 stir(hash, pairs);
