@@ -458,7 +458,7 @@ Term info_of(Process& p, Term what, Heap& h) {
         return is_value(registry::name_of(p)) ? cons(h, item_tuple(p, Item::registered_name, h), list)
                                               : list;
     }
-    Item item;
+    Item item = Item::count;
     if (is_atom(what)) {
         find_item(what, &item);
         if (item == Item::registered_name && !is_value(registry::name_of(p))) {
@@ -479,7 +479,7 @@ Term info_of(Process& p, Term what, Heap& h) {
 }
 
 bool items_are_known(Term what) {
-    Item item;
+    Item item = Item::count;
     if (is_atom(what)) {
         return find_item(what, &item);
     }

@@ -20,8 +20,6 @@ namespace {
 LOCAL_ATOM(atom_perf_counter, "perf_counter")
 LOCAL_ATOM(atom_positive, "positive")
 LOCAL_ATOM(atom_monotonic, "monotonic")
-LOCAL_ATOM(atom_final, "final")
-LOCAL_ATOM(atom_finalize, "finalize")
 LOCAL_ATOM(atom_read_timer, "read_timer")
 LOCAL_ATOM(atom_active_tasks, "active_tasks")
 LOCAL_ATOM(atom_active_tasks_all, "active_tasks_all")
