@@ -8,7 +8,8 @@ for byte. Standard error is not compared.
 A program is `NAME.erl`, or a folder `NAME/` of several modules with the main module
 `NAME/NAME.erl`. Beside it may stand `NAME.args` (one argument a line) and `NAME.stdin` (given as
 standard input). `later.list` names programs that need parts of the VM that do not exist yet: they
-run on `erl` always, on minivm only with --later.
+run on `erl` always, on minivm only with --later. `large.list` names those whose live data or stack
+is so large that collecting at every chance takes hours: they are left out of `--stress gc`.
 
 Examples:
     run_diff.py --erl-only
@@ -69,6 +70,15 @@ class Configuration:
 
     label: str
     command: tuple
+    collects_always: bool
+
+
+def read_list(path):
+    """Names, one a line, # begins a comment."""
+    if not path.exists():
+        return set()
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return {name for name in (line.split("#")[0].strip() for line in lines) if name}
 
 
 def find_programs(folder, out, patterns):
@@ -220,7 +230,8 @@ def configurations(options):
                 if stress:
                     command += switches
                     label.append(stress)
-                result.append(Configuration(" ".join(label), tuple(command)))
+                result.append(Configuration(
+                    " ".join(label), tuple(command), "--stress-gc" in switches))
     return result
 
 
@@ -258,6 +269,11 @@ class Report:
         self.verbose = verbose
         self.passed = 0
         self.failed = 0
+        self.skipped = {}
+
+    def skip(self, name, why):
+        with self.lock:
+            self.skipped.setdefault(why, set()).add(name)
 
     def success(self, label, seconds):
         with self.lock:
@@ -327,10 +343,8 @@ def main():
     support_dir, cache_dir, work_dir = out / "support", out / "expected", out / "work"
     for directory in (out, support_dir, cache_dir, work_dir):
         directory.mkdir(parents=True, exist_ok=True)
-    later_file = options.folder / "later.list"
-    later = set()
-    if later_file.exists():
-        later = {line.split("#")[0].strip() for line in later_file.read_text().splitlines()}
+    later = set() if options.later else read_list(options.folder / "later.list")
+    large = read_list(options.folder / "large.list")
 
     report = Report(options.verbose)
     not_compiled = compile_all(programs, out, support_dir)
@@ -361,9 +375,13 @@ def main():
         if options.erl_only:
             report.success(program.name, time.monotonic() - start)
             return
-        if program.name in later and not options.later:
+        if program.name in later:
+            report.skip(program.name, "later.list")
             return
         for configuration in to_compare:
+            if configuration.collects_always and program.name in large:
+                report.skip(program.name, "large.list")
+                continue
             start = time.monotonic()
             got = run_command(
                 minivm_command(configuration, program), program.stdin, options.timeout * factor,
@@ -381,6 +399,8 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(max_workers=options.jobs) as pool:
         for future in [pool.submit(run_program, p) for p in programs]:
             future.result()
+    for why, names in sorted(report.skipped.items()):
+        print("left out by %s: %s" % (why, ", ".join(sorted(names))))
     print("%d passed, %d failed" % (report.passed, report.failed))
     return 1 if report.failed else 0
 
