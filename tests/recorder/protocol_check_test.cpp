@@ -474,8 +474,9 @@ void check(const Plan& plan, Mutant mutant) {
     }
 }
 
-// Every place for the two handlers and for death, for the given records.
-uint64_t check_all_places(Plan plan, Mutant mutant) {
+// Every place for the two handlers and for death, for the given records. Unless `full`, death comes to
+// the thread and to one handler, not to a handler inside a handler.
+uint64_t check_all_places(Plan plan, Mutant mutant, bool full) {
     uint64_t plans = 0;
     plan.first_at = plan.second_at = plan.kill_at = UINT64_MAX;
     const auto length_of = [&](const Plan& p) {
@@ -486,6 +487,9 @@ uint64_t check_all_places(Plan plan, Mutant mutant) {
     const auto with_deaths = [&](Plan p) {
         check(p, mutant);
         plans++;
+        if (!full && p.second_at != UINT64_MAX) {
+            return;
+        }
         const uint64_t steps = length_of(p);
         for (uint64_t k = 0; k <= steps; k++) {
             p.kill_at = k;
@@ -544,7 +548,7 @@ std::vector<Plan> make_plans(bool full) {
 std::string find_violation(Mutant mutant, bool full, uint64_t* runs) {
     try {
         for (const Plan& plan : make_plans(full)) {
-            *runs += check_all_places(plan, mutant);
+            *runs += check_all_places(plan, mutant, full);
         }
     } catch (const Violation& violation) {
         return violation.what;
@@ -560,8 +564,8 @@ TEST_CASE("no interleaving, signal or death breaks the recorder's protocol") {
     REQUIRE(find_violation(Mutant::none, false, &runs) == "");
     INFO(runs << " writer histories, " << g_reads << " reads");
     // So that an exploration that ends early is noticed.
-    REQUIRE(runs > 50'000);
-    REQUIRE(g_reads > 500'000);
+    REQUIRE(runs > 5'000);
+    REQUIRE(g_reads > 200'000);
 }
 
 // Run by hand: minivm_tests "[exhaustive]".
