@@ -24,7 +24,7 @@ using Code = LoadError::Code;
 using Kind = Operand::Kind;
 
 constexpr uint32_t kMaxTupleArity = (1 << 24) - 1;
-constexpr uint64_t kMaxHeapWords = 1 << 26;
+constexpr uint64_t kMaxHeapWords = 1 << 24;
 constexpr uint64_t kMaxBitSize = uint64_t{1} << 32;  // of one segment of constant size
 constexpr uint64_t kMaxUnit = 256;
 
@@ -57,7 +57,7 @@ struct GuardOp {
 
 // Atoms with a meaning in instructions.
 struct Names {
-    Term erlang = intern("erlang");
+    Term erlang = intern("erlang"), get = intern("get");
     Term little = intern("little"), is_signed = intern("signed"), native = intern("native");
     Term no_fail = intern("no_fail"), resume = intern("resume");
     NamedCode match_commands[7] = {
@@ -661,6 +661,9 @@ class Lowerer {
     bool lower_in_function() {
         switch (op_) {
             case GenericOp::op_on_load:
+                if (m_.functions.back().arity != 0 || m_.on_load != kNoLabel) {
+                    return bad(Code::bad_code, "one function without arguments can be it");
+                }
                 m_.on_load = m_.functions.back().entry;
                 emit(Op::on_load);
                 return true;
@@ -863,7 +866,11 @@ class Lowerer {
             }
         }
         const BifDef* def = bif_registry::find(import.module, import.function, import.arity);
-        if (def == nullptr || (def->flags & kBifGuard) == 0) {
+        // get/1 is no guard, but the compiler knows that it neither fails nor builds anything.
+        const bool allowed = def != nullptr && ((def->flags & kBifGuard) != 0 ||
+                                                (import.function == names().get && arity == 1 &&
+                                                 import.module == names().erlang));
+        if (!allowed) {
             const std::string_view m = atom_table::text(import.module);
             const std::string_view f = atom_table::text(import.function);
             return bad(Code::bad_code, "guard BIF %.*s:%.*s/%u is not %s", static_cast<int>(m.size()),

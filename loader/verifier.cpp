@@ -73,6 +73,19 @@ class RegisterSet {
 // What a y register holds: nothing, a term, or a catch mark (kMark + the handler's instruction).
 constexpr uint32_t kUndefined = 0, kTerm = 1, kMark = 2;
 
+// What is known of a register's value: the kinds it can be of, as TypeInfo has them (bs_matchable being
+// a match context), and of a tuple how many elements it has at least.
+struct Type {
+    uint16_t bits = TypeInfo::any;
+    uint32_t arity = 0;  // only if bits is tuple
+    friend bool operator==(const Type&, const Type&) = default;
+};
+constexpr Type type(unsigned bits, size_t arity = 0) {
+    return {static_cast<uint16_t>(bits), static_cast<uint32_t>(arity)};
+}
+constexpr uint16_t kContext = TypeInfo::bs_matchable;
+constexpr uint16_t kNumber = TypeInfo::integer | TypeInfo::float_;
+
 constexpr int kNoFrame = -1;
 // Frames of several sizes reach this point: only what raises an exception can follow.
 constexpr int kAnyFrame = -2;
@@ -86,6 +99,9 @@ struct State {
     // that does not match, but looks at its operand only if its timer is not running.
     RegisterSet x_waiting;
     std::vector<uint32_t> y;
+    std::vector<Type> x_types, y_types;  // of those that hold terms
+    bool message = false;   // loop_rec has a message under examination
+    bool building = false;  // a bit string is begun, for bs_put_*
 };
 
 // What has to be put before an instruction.
@@ -160,6 +176,7 @@ class Verifier {
         s.x.resize(std::max<size_t>(x_count, 4));  // 4: x0..x2 of exceptions and sends
         s.x_waiting.resize(std::max<size_t>(x_count, 4));
         s.floats.resize(float_count);
+        s.x_types.resize(std::max<size_t>(x_count, 4));
         for (uint32_t r = 0; r < f.arity; ++r) {
             s.x.add(r);
             s.x_waiting.add(r);
@@ -212,11 +229,17 @@ class Verifier {
         }
         if (s.y.size() < old.y.size()) {
             old.y.resize(s.y.size());
+            old.y_types.resize(s.y.size());
             changed = true;
         }
         changed |= old.x.intersect(s.x);
         changed |= old.x_waiting.intersect(s.x_waiting);
         changed |= old.floats.intersect(s.floats);
+        changed |= widen_all(old.x_types, s.x_types);
+        changed |= widen_all(old.y_types, s.y_types);
+        changed |= (old.message && !s.message) || (old.building && !s.building);
+        old.message &= s.message;
+        old.building &= s.building;
         for (size_t r = 0; r < old.y.size(); ++r) {
             if (old.y[r] != s.y[r] && old.y[r] != kUndefined) {
                 old.y[r] = kUndefined;
@@ -229,6 +252,18 @@ class Verifier {
             work_.push_back(target);
         }
         return true;
+    }
+    static bool widen_all(std::vector<Type>& old, const std::vector<Type>& other) {
+        bool changed = false;
+        for (size_t r = 0; r < std::min(old.size(), other.size()); ++r) {
+            Type both = type(old[r].bits | other[r].bits);
+            if (both.bits == TypeInfo::tuple) {
+                both.arity = std::min(old[r].arity, other[r].arity);
+            }
+            changed |= both != old[r];
+            old[r] = both;
+        }
+        return changed;
     }
     static bool lower(uint32_t& value, uint32_t limit) {
         if (value <= limit) {
@@ -283,7 +318,10 @@ class Verifier {
     }
     bool define(const Operand& o) {
         switch (o.kind) {
-            case Kind::x: define_x(o.index); return true;
+            case Kind::x:
+                define_x(o.index);
+                s_.x_types[o.index] = Type{};
+                return true;
             case Kind::y:
                 if (!in_frame(o.index)) {
                     return false;
@@ -292,10 +330,50 @@ class Verifier {
                     return bad("y%u marks a catch", o.index);
                 }
                 s_.y[o.index] = kTerm;
+                s_.y_types[o.index] = Type{};
                 return true;
             case Kind::fr: s_.floats.add(o.index); return true;
             default: return true;
         }
+    }
+    Type type_of(const Operand& o) const {
+        switch (o.kind) {
+            case Kind::x: return s_.x_types[o.index];
+            case Kind::y: return s_.y_types[o.index];
+            case Kind::constant: return type_of_constant(o.term);
+            default: return Type{};
+        }
+    }
+    static Type type_of_constant(Term t) {
+        if (is_tuple(t)) {
+            return type(TypeInfo::tuple, tuple_arity(t));
+        }
+        const struct {
+            bool holds;
+            uint16_t bits;
+        } kinds[] = {{is_atom(t), TypeInfo::atom},     {is_integer(t), TypeInfo::integer},
+                     {is_nil(t), TypeInfo::nil},       {is_cons(t), TypeInfo::cons},
+                     {is_float(t), TypeInfo::float_},  {is_map(t), TypeInfo::map},
+                     {is_bitstring(t), TypeInfo::bitstring}, {is_fun(t), TypeInfo::fun}};
+        for (const auto& k : kinds) {
+            if (k.holds) {
+                return type(k.bits);
+            }
+        }
+        return Type{};
+    }
+    void set_type(const Operand& o, Type t) {
+        if (t.bits == 0) {
+            t = Type{};  // nothing can be of no kind: this point is not reached
+        }
+        if (o.kind == Kind::x) {
+            s_.x_types[o.index] = t;
+        } else if (o.kind == Kind::y) {
+            s_.y_types[o.index] = t;
+        }
+    }
+    static Type narrowed(Type t, uint16_t bits) {
+        return type(t.bits & bits, (t.bits & bits) == TypeInfo::tuple && t.bits == TypeInfo::tuple ? t.arity : 0);
     }
     void define_x(uint32_t r) {
         s_.x.add(r);
@@ -307,7 +385,9 @@ class Verifier {
     }
     void only_x0() {
         forget_x(s_);
+        std::fill(s_.x_types.begin(), s_.x_types.end(), Type{});
         define_x(0);
+        s_.building = false;
         s_.floats.clear();
         s_.reserved = s_.lapsed = 0;
     }
@@ -556,6 +636,7 @@ class Verifier {
         forget_x(h);
         h.floats.clear();
         h.reserved = h.lapsed = 0;
+        h.message = h.building = false;
         return flow_to(*mark - kMark, h);
     }
 
@@ -578,6 +659,11 @@ class Verifier {
                 [](const Operand&) { return true; })) {
             return false;
         }
+        believe_hints(o, i.operand_count);
+        // Ways not seen yet can only add kinds, so this is judged when all are known.
+        if (recording_ && !demand_types(i, o)) {
+            return false;
+        }
         if (may_raise(i, o) || (info.effects & CALLS) != 0) {
             // What leaves the function has dropped its frame; else handlers and collections see it.
             if ((info.effects & CALLS) != 0 && (info.effects & ENDS) == 0) {
@@ -591,6 +677,9 @@ class Verifier {
                 return false;
             }
         }
+        if ((info.effects & COLLECTS) != 0) {
+            s_.building = false;
+        }
         if ((info.effects & COLLECTS) != 0 && note.live != kLiveUnknown &&
             i.op != Op::call_bif) {
             if (!collect_announced(i, note.live)) {
@@ -603,11 +692,192 @@ class Verifier {
         if ((info.effects & ENDS) != 0 && i.op != Op::select_val && i.op != Op::select_tuple_arity) {
             return branch(i, o);
         }
+        const Type result = result_type(i, o);
+        const Type swapped = i.op == Op::swap ? type_of(o[1]) : Type{};
         return branch(i, o) &&
                for_each_operand(
                    i, [](const Operand&) { return true; },
                    [this](const Operand& a) { return define(a); }) &&
-               after_definitions(i);
+               after_definitions(i, o, result, swapped);
+    }
+
+    // ---- types --------------------------------------------------------------------------------------------
+
+    // The compiler's word for an operand counts as a proof.
+    void believe_hints(const Operand* o, uint32_t count) {
+        for (uint32_t n = 0; n < count; ++n) {
+            if (o[n].is_register() && o[n].type_index != 0) {
+                set_type(o[n], narrowed(type_of(o[n]), m_.types[o[n].type_index - 1].bits));
+            }
+        }
+    }
+
+    // Instructions that trust their operand to be of a kind.
+    bool demand_types(const Instr& i, const Operand* o) {
+        switch (i.op) {
+            case Op::get_list:
+            case Op::get_hd:
+            case Op::get_tl: return demand(o[0], TypeInfo::cons, "cons cell");
+            case Op::get_tuple_element: return demand_element(o[0], o[1].value + 1);
+            case Op::set_tuple_element: return demand_element(o[1], o[2].value + 1);
+            case Op::test_arity: return demand(o[1], TypeInfo::tuple, "tuple");
+            case Op::update_record: return demand_element(o[2], o[1].value);
+            case Op::has_map_fields:
+            case Op::get_map_elements: return demand(o[1], TypeInfo::map, "map");
+            case Op::fmove_to: return demand(o[0], TypeInfo::float_, "float");
+            case Op::bs_get_integer:
+            case Op::bs_get_float:
+            case Op::bs_get_binary:
+            case Op::bs_skip_bits:
+            case Op::bs_test_tail:
+            case Op::bs_test_unit:
+            case Op::bs_match_string:
+            case Op::bs_get_utf8:
+            case Op::bs_skip_utf8:
+            case Op::bs_get_utf16:
+            case Op::bs_skip_utf16:
+            case Op::bs_get_utf32:
+            case Op::bs_skip_utf32:
+            case Op::bs_match: return demand_context(o[1]);
+            case Op::bs_get_tail:
+            case Op::bs_get_position:
+            case Op::bs_set_position: return demand_context(o[0]);
+            case Op::return_: return demand_terms_below(1);
+            case Op::send: return demand_terms_below(2);
+            case Op::call_bif: return demand_terms_below(o[1].bif->arity);
+            case Op::call_ext:
+            case Op::call_ext_only:
+            case Op::call_ext_last: return demand_terms_below(o[0].exp->arity);
+            case Op::call_fun:
+            case Op::i_apply_fun_last: return demand_terms_below(static_cast<uint32_t>(o[0].value));
+            case Op::apply:
+            case Op::apply_last: return demand_terms_below(static_cast<uint32_t>(o[0].value) + 2);
+            case Op::put_list:
+            case Op::put_tuple2:
+            case Op::make_fun:
+            case Op::put_map_assoc:
+            case Op::put_map_exact:
+            case Op::bif1:
+            case Op::bif2:
+            case Op::bif3:
+                return for_each_operand(
+                    i,
+                    [this](const Operand& a) {
+                        return type_of(a).bits != kContext || bad("a match context must not become part of a term");
+                    },
+                    [](const Operand&) { return true; });
+            default: return true;
+        }
+    }
+    // A match context changes as it is used: nobody but local functions may get it.
+    bool demand_terms_below(uint32_t count) {
+        for (uint32_t r = 0; r < count; ++r) {
+            if (s_.x.has(r) && s_.x_types[r].bits == kContext) {
+                return bad("x%u is a match context, not a term", r);
+            }
+        }
+        return true;
+    }
+    bool demand(const Operand& o, uint16_t bits, const char* what) {
+        return (type_of(o).bits & bits) != 0 || bad("its operand cannot be a %s", what);
+    }
+    bool demand_element(const Operand& o, uint64_t arity) {
+        const Type t = type_of(o);
+        return demand(o, TypeInfo::tuple, "tuple") &&
+               (t.bits != TypeInfo::tuple || t.arity == 0 || t.arity >= arity ||
+                bad("the tuple has no element %llu", static_cast<unsigned long long>(arity)));
+    }
+    bool demand_context(const Operand& o) {
+        return type_of(o).bits == kContext || bad("its operand is no match context");
+    }
+
+    Type result_type(const Instr& i, const Operand* o) {
+        switch (i.op) {
+            case Op::move:
+            case Op::swap: return type_of(o[0]);
+            case Op::put_list: return type(TypeInfo::cons);
+            case Op::put_tuple2: return type(TypeInfo::tuple, i.operand_count - 1u);
+            case Op::update_record: return type(TypeInfo::tuple, o[1].value);
+            case Op::make_fun: return type(TypeInfo::fun);
+            case Op::put_map_assoc:
+            case Op::put_map_exact: return type(TypeInfo::map);
+            case Op::fmove_from:
+            case Op::bs_get_float: return type(TypeInfo::float_);
+            case Op::add:
+            case Op::sub:
+            case Op::mul:
+            case Op::neg: return type(kNumber);
+            case Op::int_div:
+            case Op::rem:
+            case Op::band:
+            case Op::bor:
+            case Op::bxor:
+            case Op::bsl:
+            case Op::bsr:
+            case Op::bnot:
+            case Op::tuple_size:
+            case Op::bs_get_integer:
+            case Op::bs_get_utf8:
+            case Op::bs_get_utf16:
+            case Op::bs_get_utf32: return type(TypeInfo::integer);
+            case Op::self: return type(TypeInfo::pid);
+            case Op::bs_start_match: return type(kContext);
+            case Op::bs_get_binary:
+            case Op::bs_get_tail:
+            case Op::bs_create_bin: return type(TypeInfo::bitstring);
+            default: return Type{};
+        }
+    }
+
+    // What a test proves of its operand where it holds, and where it does not.
+    struct Test {
+        uint16_t holds = TypeInfo::any;
+        bool exact = true;  // and only then
+    };
+    static Test test_of(Op op) {
+        switch (op) {
+            case Op::is_integer: return {TypeInfo::integer};
+            case Op::is_float: return {TypeInfo::float_};
+            case Op::is_number: return {kNumber};
+            case Op::is_atom: return {TypeInfo::atom};
+            case Op::is_boolean: return {TypeInfo::atom, false};
+            case Op::is_pid: return {TypeInfo::pid};
+            case Op::is_port: return {TypeInfo::port};
+            case Op::is_reference: return {TypeInfo::reference};
+            case Op::is_nil: return {TypeInfo::nil};
+            case Op::is_list: return {TypeInfo::cons | TypeInfo::nil};
+            case Op::is_nonempty_list: return {TypeInfo::cons};
+            case Op::is_binary: return {TypeInfo::bitstring, false};
+            case Op::is_bitstr: return {TypeInfo::bitstring};
+            case Op::is_tuple: return {TypeInfo::tuple};
+            case Op::is_map: return {TypeInfo::map};
+            case Op::is_function: return {TypeInfo::fun};
+            case Op::is_function2: return {TypeInfo::fun, false};
+            default: return {};
+        }
+    }
+
+    // The success side of a test, after its failure side has gone its way.
+    void believe_success(const Instr& i, const Operand* o) {
+        switch (i.op) {
+            case Op::test_arity:
+            case Op::is_tagged_tuple:
+                set_type(o[1], type(TypeInfo::tuple, o[2].value));
+                break;
+            case Op::is_eq_exact:
+                if (o[2].kind == Kind::constant) {
+                    set_type(o[1], type_of_constant(o[2].term));
+                } else if (o[1].kind == Kind::constant) {
+                    set_type(o[2], type_of_constant(o[1].term));
+                }
+                break;
+            case Op::hd:
+            case Op::tl:
+                set_type(o[1], type(TypeInfo::cons));
+                break;
+            default:
+                break;
+        }
     }
 
     bool branch(const Instr& i, const Operand* o) {
@@ -616,18 +886,30 @@ class Verifier {
             i.op == Op::catch_ || i.op == Op::try_) {
             return true;
         }
+        const Test test = test_of(i.op);
+        const bool is_test = test.holds != TypeInfo::any;
+        const Type before = is_test ? type_of(o[1]) : Type{};
+        if (is_test && test.exact) {
+            set_type(o[1], narrowed(before, static_cast<uint16_t>(~test.holds)));
+        }
         for (uint32_t n = 0; letters[n] != 0 && letters[n] != 'L'; ++n) {
             if (letters[n] == 'f' && o[n].index != kNoLabel && !flow_to(o[n].index, s_)) {
                 return false;
             }
         }
+        if (is_test) {
+            set_type(o[1], narrowed(before, test.holds));
+        }
         if (i.op == Op::select_val || i.op == Op::select_tuple_arity) {
-            for (uint32_t n = 3; n < i.operand_count; n += 2) {
-                if (!flow_to(o[n].index, s_)) {
+            for (uint32_t n = 2; n < i.operand_count; n += 2) {
+                set_type(o[0], i.op == Op::select_val ? type_of_constant(o[n].term)
+                                                      : type(TypeInfo::tuple, o[n].value));
+                if (!flow_to(o[n + 1].index, s_)) {
                     return false;
                 }
             }
         }
+        believe_success(i, o);
         return true;
     }
 
@@ -646,10 +928,12 @@ class Verifier {
     void drop_frame() {
         s_.frame = kNoFrame;
         s_.y.clear();
+        s_.y_types.clear();
     }
     void set_frame(uint64_t words) {
         s_.frame = static_cast<int>(words);
         s_.y.assign(words, kUndefined);
+        s_.y_types.assign(words, Type{});
     }
 
     bool step_special(const Instr& i, const Operand* o, const InstrNote& note) {
@@ -727,6 +1011,8 @@ class Verifier {
                 }
                 s_.frame = static_cast<int>(o[1].value);
                 s_.y.erase(s_.y.begin(), s_.y.begin() + static_cast<ptrdiff_t>(o[0].value));
+                s_.y_types.erase(s_.y_types.begin(),
+                                 s_.y_types.begin() + static_cast<ptrdiff_t>(o[0].value));
                 return true;
             case Op::put_list:
                 return take(kConsWords);
@@ -745,6 +1031,7 @@ class Verifier {
                 return true;
             case Op::bs_init:
             case Op::bs_append:
+            case Op::bs_private_append:
                 s_.lapsed = note.heap_words;
                 return true;
             case Op::catch_:
@@ -813,13 +1100,29 @@ class Verifier {
                 if (!demand_frame_defined()) {
                     return false;
                 }
+                if (i.op == Op::loop_rec_end && !s_.message) {
+                    return bad("no message is under examination");
+                }
                 s_.x.clear();
                 s_.floats.clear();
                 s_.reserved = s_.lapsed = 0;
+                s_.message = s_.building = false;
                 return true;
             case Op::remove_message:
+                if (!s_.message) {
+                    return bad("no message is under examination");
+                }
                 s_.x_waiting = s_.x;
+                s_.message = false;
                 return true;
+            case Op::bs_put_integer:
+            case Op::bs_put_float:
+            case Op::bs_put_binary:
+            case Op::bs_put_string:
+            case Op::bs_put_utf8:
+            case Op::bs_put_utf16:
+            case Op::bs_put_utf32:
+                return s_.building || bad("no bit string has been begun");
             default:
                 if ((instr_info(i.op).effects & COLLECTS) != 0 && note.live == kLiveUnknown) {
                     collect_unannounced(i);
@@ -828,7 +1131,18 @@ class Verifier {
         }
     }
 
-    bool after_definitions(const Instr& i) {
+    bool after_definitions(const Instr& i, const Operand* o, Type result, Type swapped) {
+        const char* letters = instr_info(i.op).operands;
+        for (uint32_t n = 0; letters[n] != 0 && letters[n] != 'L'; ++n) {
+            if (letters[n] == 'd') {
+                set_type(o[n], result);
+            }
+        }
+        if (i.op == Op::swap) {
+            set_type(o[0], swapped);
+        }
+        s_.message |= i.op == Op::loop_rec;
+        s_.building |= i.op == Op::bs_init || i.op == Op::bs_append || i.op == Op::bs_private_append;
         if (i.op == Op::wait_timeout || i.op == Op::timeout) {
             forget_x(s_);
         }

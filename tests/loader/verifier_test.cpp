@@ -288,3 +288,76 @@ TEST_CASE("a timeout in a register may be looked at again after waiting", "[load
                }),
                Contains("x0 may hold no term"));
 }
+
+TEST_CASE("operands that cannot be of the kind an instruction trusts are refused", "[loader]") {
+    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
+                   b.op(52, {label(3), x(0)}).op(162, {x(0), x(0)}).op(1, {u(3)}).op(19);
+               }),
+               Contains("cannot be a cons cell"));
+    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
+                   b.op(57, {label(3), x(0)})
+                       .op(58, {label(3), x(0), u(2)})
+                       .op(66, {x(0), u(2), x(0)})
+                       .op(1, {u(3)})
+                       .op(19);
+               }),
+               Contains("the tuple has no element 3"));
+    CHECK(why_not(1, [](BeamBuilder& b) {
+              b.op(57, {label(3), x(0)})
+                  .op(58, {label(3), x(0), u(2)})
+                  .op(66, {x(0), u(1), x(0)})
+                  .op(1, {u(3)})
+                  .op(19);
+          }).empty());
+    CHECK_THAT(why_not(1, [](BeamBuilder& b) { b.op(66, {b.atom("a"), u(1), x(0)}).op(19); }),
+               Contains("cannot be a tuple"));
+    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
+                   b.op(158, {label(1), nil(), list({b.atom("k"), x(0)})}).op(19);
+               }),
+               Contains("cannot be a map"));
+    // A kind that is possible on one of two ways is possible.
+    CHECK(why_not(1, [](BeamBuilder& b) {
+              b.op(52, {label(3), x(0)})
+                  .op(64, {x(0), x(1)})
+                  .op(61, {label(4)})
+                  .op(1, {u(3)})
+                  .op(64, {x(0), x(1)})
+                  .op(1, {u(4)})
+                  .op(162, {x(1), x(0)})
+                  .op(19);
+          }).empty());
+}
+
+TEST_CASE("matching needs a context, and a context is no term", "[loader]") {
+    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
+                   b.op(121, {label(3), x(0), u(0)}).op(1, {u(3)}).op(19);
+               }),
+               Contains("no match context"));
+    const auto with_context = [](auto body) {
+        return why_not(1, [&body](BeamBuilder& b) {
+            b.op(166, {label(3), x(0), u(1), x(1)});
+            body(b);
+            b.op(1, {u(3)}).op(19);
+        });
+    };
+    CHECK(with_context([](BeamBuilder& b) { b.op(121, {label(3), x(1), u(0)}); }).empty());
+    CHECK(with_context([](BeamBuilder& b) {
+              b.op(169, {x(0), x(1)}).op(121, {label(3), x(0), u(0)}).op(64, {x(1), x(0)});
+          }).empty());
+    CHECK_THAT(with_context([](BeamBuilder& b) {
+                   b.op(16, {u(2), u(2)}).op(69, {x(1), nil(), x(0)});
+               }),
+               Contains("must not become part of a term"));
+    CHECK_THAT(with_context([](BeamBuilder& b) { b.op(64, {x(1), x(0)}).op(19); }),
+               Contains("x0 is a match context"));
+}
+
+TEST_CASE("messages and bit strings are finished only when they were begun", "[loader]") {
+    CHECK_THAT(why_not(1, [](BeamBuilder& b) { b.op(21).op(19); }), Contains("no message"));
+    CHECK_THAT(why_not(1, [](BeamBuilder& b) { b.op(1, {u(3)}).op(24, {label(3)}); }),
+               Contains("no message"));
+    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
+                   b.op(89, {label(0), integer(8), u(1), u(0), x(0)}).op(19);
+               }),
+               Contains("no bit string has been begun"));
+}
