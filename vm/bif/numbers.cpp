@@ -1,14 +1,8 @@
-// Numbers, atoms as text, type tests, comparisons, hashes and checksums: the functions of the modules
-// erlang, math and string that look at no more than their arguments.
+// Numbers, atoms as text, type tests, comparisons, hashes and checksums: the functions of the
+// modules erlang, math and string that look at no more than their arguments.
 //
 // Conversions of long numbers and checksums of much data go on as hidden functions on a dirty
 // scheduler: above kDirty... they would take more than a time slice.
-#include <zlib.h>
-
-#include <cmath>
-#include <cstring>
-#include <string>
-
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
 #include "vm/semantics/arith.hpp"
@@ -18,76 +12,158 @@
 #include "vm/term/hash.hpp"
 #include "vm/util/md5.hpp"
 
+#include <zlib.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+
 namespace minivm {
 namespace {
 
 // About a millisecond of work.
-constexpr size_t kDirtyDigits = 20'000;        // of text to convert to an integer
-constexpr size_t kDirtyLimbs = 1'000;          // of an integer to convert to text
+constexpr size_t kDirtyDigits = 20'000;  // of text to convert to an integer
+constexpr size_t kDirtyLimbs = 1'000;    // of an integer to convert to text
 constexpr uint64_t kDirtyChecksumBytes = 512 * 1024;
 constexpr int64_t kBytesPerReduction = 1024;
 
-// ---- operators ------------------------------------------------------------------------------------
+// ---- operators
+// ------------------------------------------------------------------------------------
 
-Term erlang_plus_1(Process& p, const Term* a) { return semantics::plus(p, a[0]); }
-Term erlang_minus_1(Process& p, const Term* a) { return semantics::neg(p, a[0]); }
-Term erlang_plus_2(Process& p, const Term* a) { return semantics::add(p, a[0], a[1]); }
-Term erlang_minus_2(Process& p, const Term* a) { return semantics::sub(p, a[0], a[1]); }
-Term erlang_times_2(Process& p, const Term* a) { return semantics::mul(p, a[0], a[1]); }
-Term erlang_divide_2(Process& p, const Term* a) { return semantics::divide(p, a[0], a[1]); }
-Term erlang_div_2(Process& p, const Term* a) { return semantics::int_div(p, a[0], a[1]); }
-Term erlang_rem_2(Process& p, const Term* a) { return semantics::rem(p, a[0], a[1]); }
-Term erlang_band_2(Process& p, const Term* a) { return semantics::band(p, a[0], a[1]); }
-Term erlang_bor_2(Process& p, const Term* a) { return semantics::bor(p, a[0], a[1]); }
-Term erlang_bxor_2(Process& p, const Term* a) { return semantics::bxor(p, a[0], a[1]); }
-Term erlang_bsl_2(Process& p, const Term* a) { return semantics::bsl(p, a[0], a[1]); }
-Term erlang_bsr_2(Process& p, const Term* a) { return semantics::bsr(p, a[0], a[1]); }
-Term erlang_bnot_1(Process& p, const Term* a) { return semantics::bnot(p, a[0]); }
+Term erlang_plus_1(Process& p, const Term* a) {
+    return semantics::plus(p, a[0]);
+}
+Term erlang_minus_1(Process& p, const Term* a) {
+    return semantics::neg(p, a[0]);
+}
+Term erlang_plus_2(Process& p, const Term* a) {
+    return semantics::add(p, a[0], a[1]);
+}
+Term erlang_minus_2(Process& p, const Term* a) {
+    return semantics::sub(p, a[0], a[1]);
+}
+Term erlang_times_2(Process& p, const Term* a) {
+    return semantics::mul(p, a[0], a[1]);
+}
+Term erlang_divide_2(Process& p, const Term* a) {
+    return semantics::divide(p, a[0], a[1]);
+}
+Term erlang_div_2(Process& p, const Term* a) {
+    return semantics::int_div(p, a[0], a[1]);
+}
+Term erlang_rem_2(Process& p, const Term* a) {
+    return semantics::rem(p, a[0], a[1]);
+}
+Term erlang_band_2(Process& p, const Term* a) {
+    return semantics::band(p, a[0], a[1]);
+}
+Term erlang_bor_2(Process& p, const Term* a) {
+    return semantics::bor(p, a[0], a[1]);
+}
+Term erlang_bxor_2(Process& p, const Term* a) {
+    return semantics::bxor(p, a[0], a[1]);
+}
+Term erlang_bsl_2(Process& p, const Term* a) {
+    return semantics::bsl(p, a[0], a[1]);
+}
+Term erlang_bsr_2(Process& p, const Term* a) {
+    return semantics::bsr(p, a[0], a[1]);
+}
+Term erlang_bnot_1(Process& p, const Term* a) {
+    return semantics::bnot(p, a[0]);
+}
 
-Term erlang_eq_exact_2(Process&, const Term* a) { return make_bool(exact_equal(a[0], a[1])); }
-Term erlang_ne_exact_2(Process&, const Term* a) { return make_bool(!exact_equal(a[0], a[1])); }
-Term erlang_eq_2(Process&, const Term* a) { return make_bool(loose_equal(a[0], a[1])); }
-Term erlang_ne_2(Process&, const Term* a) { return make_bool(!loose_equal(a[0], a[1])); }
-Term erlang_lt_2(Process&, const Term* a) { return make_bool(semantics::is_lt(a[0], a[1])); }
-Term erlang_le_2(Process&, const Term* a) { return make_bool(semantics::is_ge(a[1], a[0])); }
-Term erlang_gt_2(Process&, const Term* a) { return make_bool(semantics::is_lt(a[1], a[0])); }
-Term erlang_ge_2(Process&, const Term* a) { return make_bool(semantics::is_ge(a[0], a[1])); }
-Term erlang_min_2(Process&, const Term* a) { return semantics::is_lt(a[1], a[0]) ? a[1] : a[0]; }
-Term erlang_max_2(Process&, const Term* a) { return semantics::is_lt(a[0], a[1]) ? a[1] : a[0]; }
+Term erlang_eq_exact_2(Process&, const Term* a) {
+    return make_bool(exact_equal(a[0], a[1]));
+}
+Term erlang_ne_exact_2(Process&, const Term* a) {
+    return make_bool(!exact_equal(a[0], a[1]));
+}
+Term erlang_eq_2(Process&, const Term* a) {
+    return make_bool(loose_equal(a[0], a[1]));
+}
+Term erlang_ne_2(Process&, const Term* a) {
+    return make_bool(!loose_equal(a[0], a[1]));
+}
+Term erlang_lt_2(Process&, const Term* a) {
+    return make_bool(semantics::is_lt(a[0], a[1]));
+}
+Term erlang_le_2(Process&, const Term* a) {
+    return make_bool(semantics::is_ge(a[1], a[0]));
+}
+Term erlang_gt_2(Process&, const Term* a) {
+    return make_bool(semantics::is_lt(a[1], a[0]));
+}
+Term erlang_ge_2(Process&, const Term* a) {
+    return make_bool(semantics::is_ge(a[0], a[1]));
+}
+Term erlang_min_2(Process&, const Term* a) {
+    return semantics::is_lt(a[1], a[0]) ? a[1] : a[0];
+}
+Term erlang_max_2(Process&, const Term* a) {
+    return semantics::is_lt(a[0], a[1]) ? a[1] : a[0];
+}
 
 Term erlang_not_1(Process& p, const Term* a) {
     return is_bool(a[0]) ? make_bool(a[0] == atoms::false_) : badarg(p);
 }
 Term erlang_and_2(Process& p, const Term* a) {
-    return is_bool(a[0]) && is_bool(a[1])
-               ? make_bool(a[0] == atoms::true_ && a[1] == atoms::true_)
-               : badarg(p);
+    return is_bool(a[0]) && is_bool(a[1]) ? make_bool(a[0] == atoms::true_ && a[1] == atoms::true_)
+                                          : badarg(p);
 }
 Term erlang_or_2(Process& p, const Term* a) {
-    return is_bool(a[0]) && is_bool(a[1])
-               ? make_bool(a[0] == atoms::true_ || a[1] == atoms::true_)
-               : badarg(p);
+    return is_bool(a[0]) && is_bool(a[1]) ? make_bool(a[0] == atoms::true_ || a[1] == atoms::true_)
+                                          : badarg(p);
 }
 Term erlang_xor_2(Process& p, const Term* a) {
     return is_bool(a[0]) && is_bool(a[1]) ? make_bool(a[0] != a[1]) : badarg(p);
 }
 
-// ---- type tests -----------------------------------------------------------------------------------
+// ---- type tests
+// -----------------------------------------------------------------------------------
 
-Term erlang_is_atom_1(Process&, const Term* a) { return make_bool(is_atom(a[0])); }
-Term erlang_is_binary_1(Process&, const Term* a) { return make_bool(is_binary(a[0])); }
-Term erlang_is_bitstring_1(Process&, const Term* a) { return make_bool(is_bitstring(a[0])); }
-Term erlang_is_boolean_1(Process&, const Term* a) { return make_bool(is_bool(a[0])); }
-Term erlang_is_float_1(Process&, const Term* a) { return make_bool(is_float(a[0])); }
-Term erlang_is_function_1(Process&, const Term* a) { return make_bool(is_fun(a[0])); }
-Term erlang_is_integer_1(Process&, const Term* a) { return make_bool(is_integer(a[0])); }
-Term erlang_is_list_1(Process&, const Term* a) { return make_bool(is_list(a[0])); }
-Term erlang_is_map_1(Process&, const Term* a) { return make_bool(is_map(a[0])); }
-Term erlang_is_number_1(Process&, const Term* a) { return make_bool(is_number(a[0])); }
-Term erlang_is_pid_1(Process&, const Term* a) { return make_bool(is_pid(a[0])); }
-Term erlang_is_port_1(Process&, const Term* a) { return make_bool(is_port(a[0])); }
-Term erlang_is_reference_1(Process&, const Term* a) { return make_bool(is_reference(a[0])); }
-Term erlang_is_tuple_1(Process&, const Term* a) { return make_bool(is_tuple(a[0])); }
+Term erlang_is_atom_1(Process&, const Term* a) {
+    return make_bool(is_atom(a[0]));
+}
+Term erlang_is_binary_1(Process&, const Term* a) {
+    return make_bool(is_binary(a[0]));
+}
+Term erlang_is_bitstring_1(Process&, const Term* a) {
+    return make_bool(is_bitstring(a[0]));
+}
+Term erlang_is_boolean_1(Process&, const Term* a) {
+    return make_bool(is_bool(a[0]));
+}
+Term erlang_is_float_1(Process&, const Term* a) {
+    return make_bool(is_float(a[0]));
+}
+Term erlang_is_function_1(Process&, const Term* a) {
+    return make_bool(is_fun(a[0]));
+}
+Term erlang_is_integer_1(Process&, const Term* a) {
+    return make_bool(is_integer(a[0]));
+}
+Term erlang_is_list_1(Process&, const Term* a) {
+    return make_bool(is_list(a[0]));
+}
+Term erlang_is_map_1(Process&, const Term* a) {
+    return make_bool(is_map(a[0]));
+}
+Term erlang_is_number_1(Process&, const Term* a) {
+    return make_bool(is_number(a[0]));
+}
+Term erlang_is_pid_1(Process&, const Term* a) {
+    return make_bool(is_pid(a[0]));
+}
+Term erlang_is_port_1(Process&, const Term* a) {
+    return make_bool(is_port(a[0]));
+}
+Term erlang_is_reference_1(Process&, const Term* a) {
+    return make_bool(is_reference(a[0]));
+}
+Term erlang_is_tuple_1(Process&, const Term* a) {
+    return make_bool(is_tuple(a[0]));
+}
 
 Term erlang_is_function_2(Process& p, const Term* a) {
     if (is_big(a[1]) && !big_is_negative(a[1])) {
@@ -118,7 +194,8 @@ Term erlang_is_record_3(Process& p, const Term* a) {
                      tuple_element(a[0], 0) == a[1]);
 }
 
-// ---- numbers --------------------------------------------------------------------------------------
+// ---- numbers
+// --------------------------------------------------------------------------------------
 
 Term erlang_abs_1(Process& p, const Term* a) {
     if (is_integer(a[0])) {
@@ -148,7 +225,8 @@ Term to_integral(Process& p, const Term* a) {
     return is_float(a[0]) ? bignum::from_double(p.heap, Rounding(float_value(a[0]))) : badarg(p);
 }
 
-// ---- integers and text ----------------------------------------------------------------------------
+// ---- integers and text
+// ----------------------------------------------------------------------------
 
 // 2..36, or 0: badarg.
 int base_of(Term t) {
@@ -180,8 +258,7 @@ Term integer_text(Process& p, Term integer, Term base) {
     }
     if (is_big(integer) && big_limbs(integer) > kDirtyLimbs) {
         static const Export* dirty = bif_export(
-            "erlang",
-            Make == list_of ? "integer_to_list_dirty" : "integer_to_binary_dirty", 2);
+            "erlang", Make == list_of ? "integer_to_list_dirty" : "integer_to_binary_dirty", 2);
         return trap(p, dirty, {integer, base});
     }
     const std::string text = bignum::to_string(integer, base_of(base));
@@ -279,11 +356,12 @@ Term erlang_binary_to_integer_1(Process& p, const Term* a) {
     return erlang_binary_to_integer_2(p, args);
 }
 
-// ---- prefixes of lists ------------------------------------------------------------------------------
+// ---- prefixes of lists
+// ------------------------------------------------------------------------------
 
 // Reads the characters of a list one by one; what is no small character reads as 0.
 class CharReader {
-  public:
+public:
     explicit CharReader(Term list) : rest_(list) {}
     char peek() const {
         if (!is_cons(rest_) || !is_small(head(rest_))) {
@@ -312,7 +390,7 @@ class CharReader {
     }
     Term rest() const { return rest_; }
 
-  private:
+private:
     Term rest_;
 };
 
@@ -381,7 +459,8 @@ Term string_list_to_float_1(Process& p, const Term* a) {
     return make_tuple(p.heap, make_float(p.heap, d), reader.rest());
 }
 
-// ---- floats and text ----------------------------------------------------------------------------------
+// ---- floats and text
+// ----------------------------------------------------------------------------------
 
 constexpr size_t kLongestFloatText = 255;  // what OTP has room for
 
@@ -450,8 +529,12 @@ Term float_text(Process& p, Term number, Term options) {
     return Make(p, text);
 }
 
-Term erlang_float_to_list_1(Process& p, const Term* a) { return float_text<list_of>(p, a[0], kNil); }
-Term erlang_float_to_list_2(Process& p, const Term* a) { return float_text<list_of>(p, a[0], a[1]); }
+Term erlang_float_to_list_1(Process& p, const Term* a) {
+    return float_text<list_of>(p, a[0], kNil);
+}
+Term erlang_float_to_list_2(Process& p, const Term* a) {
+    return float_text<list_of>(p, a[0], a[1]);
+}
 Term erlang_float_to_binary_1(Process& p, const Term* a) {
     return float_text<binary_of>(p, a[0], kNil);
 }
@@ -475,7 +558,8 @@ Term erlang_binary_to_float_1(Process& p, const Term* a) {
     return text_to_float(p, {reinterpret_cast<const char*>(text.data), text.size});
 }
 
-// ---- math -----------------------------------------------------------------------------------------------
+// ---- math
+// -----------------------------------------------------------------------------------------------
 
 // badarg: no number. badarith: too large for a float.
 bool math_argument(Process& p, Term t, double* out) {
@@ -507,15 +591,20 @@ Term math_binary(Process& p, const Term* a) {
 }
 
 constexpr double kPi = 3.14159265358979323846;
-Term math_pi_0(Process& p, const Term*) { return make_float(p.heap, kPi); }
-Term math_tau_0(Process& p, const Term*) { return make_float(p.heap, 2 * kPi); }
+Term math_pi_0(Process& p, const Term*) {
+    return make_float(p.heap, kPi);
+}
+Term math_tau_0(Process& p, const Term*) {
+    return make_float(p.heap, 2 * kPi);
+}
 
-// ---- atoms and text -------------------------------------------------------------------------------------
+// ---- atoms and text
+// -------------------------------------------------------------------------------------
 
 enum class Encoding { latin1, utf8, unknown };
 
 Encoding encoding_of(Term t) {
-    return t == atoms::latin1                          ? Encoding::latin1
+    return t == atoms::latin1                        ? Encoding::latin1
            : t == atoms::utf8 || t == atoms::unicode ? Encoding::utf8
                                                      : Encoding::unknown;
 }
@@ -614,7 +703,9 @@ Term atom_from_binary(Process& p, Term binary, Term encoding_name, bool existing
     return to_atom(p, e, utf8, existing);
 }
 
-Term erlang_list_to_atom_1(Process& p, const Term* a) { return atom_from_list(p, a[0], false); }
+Term erlang_list_to_atom_1(Process& p, const Term* a) {
+    return atom_from_list(p, a[0], false);
+}
 Term erlang_list_to_existing_atom_1(Process& p, const Term* a) {
     return atom_from_list(p, a[0], true);
 }
@@ -661,31 +752,74 @@ Term atom_binary(Process& p, Term atom, Term encoding_name) {
     }
     return binary_of(p, latin1);
 }
-Term erlang_atom_to_binary_1(Process& p, const Term* a) { return atom_binary(p, a[0], atoms::utf8); }
-Term erlang_atom_to_binary_2(Process& p, const Term* a) { return atom_binary(p, a[0], a[1]); }
+Term erlang_atom_to_binary_1(Process& p, const Term* a) {
+    return atom_binary(p, a[0], atoms::utf8);
+}
+Term erlang_atom_to_binary_2(Process& p, const Term* a) {
+    return atom_binary(p, a[0], a[1]);
+}
 
-// ---- hashes -----------------------------------------------------------------------------------------------
+// ---- hashes
+// -----------------------------------------------------------------------------------------------
 
 // 1 .. 2^32
 bool hash_range(Term t, uint64_t* out) {
     return get_uint64(t, out) && *out >= 1 && *out <= uint64_t{1} << 32;
 }
 
-Term erlang_phash2_1(Process&, const Term* a) {
-    return make_small(phash2(a[0]) & ((uint32_t{1} << 27) - 1));
-}
-Term erlang_phash2_2(Process& p, const Term* a) {
-    uint64_t range;
-    return hash_range(a[1], &range) ? make_small(static_cast<int64_t>(phash2(a[0]) % range))
-                                    : badarg(p);
-}
-Term erlang_phash_2(Process& p, const Term* a) {
-    uint64_t range;
-    return hash_range(a[1], &range) ? make_small(static_cast<int64_t>(phash(a[0]) % range + 1))
-                                    : badarg(p);
+constexpr uint64_t kPhash2Range = uint64_t{1} << 27;  // of phash2/1
+constexpr int64_t kStepsPerReduction = 20;
+constexpr int64_t kStepsBeforeDirty = 40'000;
+
+using Hash = bool (*)(Term, int64_t*, uint32_t*);
+
+// Hashes a[0]; false: it takes more than `limit` steps. Small terms are hashed where they are; for
+// large ones that much work is lost, and all of it done by hash_dirty.
+template <Hash Function>
+bool hash_charged(Process& p, Term t, int64_t limit, uint32_t* hash) {
+    int64_t steps = limit;
+    const bool done = Function(t, &steps, hash);
+    consume(p, (limit - steps) / kStepsPerReduction);
+    return done;
 }
 
-// ---- checksums ----------------------------------------------------------------------------------------------
+template <Hash Function>
+Term hash_result(uint32_t hash, uint64_t range) {
+    return make_small(static_cast<int64_t>(hash % range) + (Function == phash_within ? 1 : 0));
+}
+
+// a[0] the term, a[1] the range, which is right.
+template <Hash Function>
+Term hash_dirty(Process& p, const Term* a) {
+    uint64_t range = 0;
+    uint32_t hash = 0;
+    MINIVM_CHECK(hash_range(a[1], &range));
+    MINIVM_CHECK(hash_charged<Function>(p, a[0], INT64_MAX, &hash));
+    return hash_result<Function>(hash, range);
+}
+
+template <Hash Function>
+Term hash_term(Process& p, const Term* a) {
+    uint64_t range;
+    if (!hash_range(a[1], &range)) {
+        return badarg(p);
+    }
+    uint32_t hash;
+    if (hash_charged<Function>(p, a[0], kStepsBeforeDirty, &hash)) {
+        return hash_result<Function>(hash, range);
+    }
+    static const Export* dirty =
+        bif_export("erlang", Function == phash_within ? "phash_dirty" : "phash2_dirty", 2);
+    return trap(p, dirty, {a[0], a[1]});
+}
+
+Term erlang_phash2_1(Process& p, const Term* a) {
+    const Term args[] = {a[0], make_small(kPhash2Range)};
+    return hash_term<phash2_within>(p, args);
+}
+
+// ---- checksums
+// ----------------------------------------------------------------------------------------------
 
 bool get_uint32(Term t, uint32_t* out) {
     if (!is_small(t) || small_value(t) < 0 || small_value(t) > UINT32_MAX) {
@@ -772,8 +906,7 @@ Term checksum_combine(Process& p, const Term* a) {
 
 Term erlang_md5_dirty_1(Process& p, const Term* a) {
     Md5 md5;
-    if (!with_bytes(p, a[0],
-                    [&](const uint8_t* data, size_t size) { md5.update(data, size); })) {
+    if (!with_bytes(p, a[0], [&](const uint8_t* data, size_t size) { md5.update(data, size); })) {
         return badarg(p);
     }
     uint8_t digest[16];
@@ -910,8 +1043,10 @@ MINIVM_BIF_TABLE(numbers) = {
     {"erlang", "binary_to_existing_atom", 1, erlang_binary_to_existing_atom_1, kBifPlain, nullptr},
     {"erlang", "binary_to_existing_atom", 2, erlang_binary_to_existing_atom_2, kBifPlain, nullptr},
     {"erlang", "phash2", 1, erlang_phash2_1, kBifPlain, nullptr},
-    {"erlang", "phash2", 2, erlang_phash2_2, kBifPlain, nullptr},
-    {"erlang", "phash", 2, erlang_phash_2, kBifPlain, nullptr},
+    {"erlang", "phash2", 2, hash_term<phash2_within>, kBifPlain, nullptr},
+    {"erlang", "phash2_dirty", 2, hash_dirty<phash2_within>, kHiddenDirty, nullptr},
+    {"erlang", "phash", 2, hash_term<phash_within>, kBifPlain, nullptr},
+    {"erlang", "phash_dirty", 2, hash_dirty<phash_within>, kHiddenDirty, nullptr},
     {"erlang", "crc32", 1, erlang_crc32_1, kBifPlain, nullptr},
     {"erlang", "crc32", 2, checksum<crc32_of>, kBifPlain, nullptr},
     {"erlang", "crc32_dirty", 2, checksum_dirty<crc32_of>, kHiddenDirty, nullptr},

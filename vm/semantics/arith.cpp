@@ -1,15 +1,36 @@
 // See arith.hpp.
 #include "vm/semantics/arith.hpp"
 
-#include <cmath>
-
 #include "vm/bif/bif.hpp"
 #include "vm/term/bignum.hpp"
+
+#include <cmath>
 
 namespace minivm::semantics {
 namespace {
 
 using IntegerOp = Term (*)(Heap&, Term, Term);
+
+// What long operands cost, so that a loop over them gives way to other processes. One reduction is
+// about a microsecond: that many limbs are added in it, or divided out of a product's operands.
+constexpr size_t kLimbsPerReduction = 2048;
+constexpr size_t kFactorLimbsPerReduction = 4;
+constexpr size_t kFreeLimbs = 64;
+
+size_t limbs_of(Term integer) {
+    return is_small(integer) ? 1 : big_limbs(integer);
+}
+
+void charge(Process& p, Term a, Term b, IntegerOp op) {
+    const size_t limbs = limbs_of(a) + limbs_of(b);
+    if (MINIVM_LIKELY(limbs <= kFreeLimbs)) {
+        return;
+    }
+    const bool product = op == bignum::mul || op == bignum::div || op == bignum::rem;
+    consume(p, static_cast<int64_t>(limbs / (product && limbs_of(a) > 1 && limbs_of(b) > 1
+                                                 ? kFactorLimbsPerReduction
+                                                 : kLimbsPerReduction)));
+}
 
 Term integer_result(Process& p, Term result) {
     return is_value(result) ? result : system_limit(p);
@@ -32,6 +53,7 @@ Term float_result(Process& p, double d) {
 template <typename FloatOp>
 Term mixed(Process& p, Term a, Term b, IntegerOp on_integers, FloatOp on_floats) {
     if (is_integer(a) && is_integer(b)) {
+        charge(p, a, b, on_integers);
         return integer_result(p, on_integers(p.heap, a, b));
     }
     double x;
@@ -46,6 +68,7 @@ Term on_integers(Process& p, Term a, Term b, IntegerOp op) {
     if (!is_integer(a) || !is_integer(b)) {
         return badarith(p);
     }
+    charge(p, a, b, op);
     return integer_result(p, op(p.heap, a, b));
 }
 
@@ -85,15 +108,25 @@ Term rem_slow(Process& p, Term a, Term b) {
     return b == make_small(0) ? badarith(p) : on_integers(p, a, b, bignum::rem);
 }
 
-Term band_slow(Process& p, Term a, Term b) { return on_integers(p, a, b, bignum::band); }
+Term band_slow(Process& p, Term a, Term b) {
+    return on_integers(p, a, b, bignum::band);
+}
 
-Term bor_slow(Process& p, Term a, Term b) { return on_integers(p, a, b, bignum::bor); }
+Term bor_slow(Process& p, Term a, Term b) {
+    return on_integers(p, a, b, bignum::bor);
+}
 
-Term bxor_slow(Process& p, Term a, Term b) { return on_integers(p, a, b, bignum::bxor); }
+Term bxor_slow(Process& p, Term a, Term b) {
+    return on_integers(p, a, b, bignum::bxor);
+}
 
-Term bsl_slow(Process& p, Term a, Term b) { return shift(p, a, b, true); }
+Term bsl_slow(Process& p, Term a, Term b) {
+    return shift(p, a, b, true);
+}
 
-Term bsr_slow(Process& p, Term a, Term b) { return shift(p, a, b, false); }
+Term bsr_slow(Process& p, Term a, Term b) {
+    return shift(p, a, b, false);
+}
 
 Term bnot_slow(Process& p, Term a) {
     return is_integer(a) ? integer_result(p, bignum::bnot(p.heap, a)) : badarith(p);
@@ -106,7 +139,9 @@ Term neg_slow(Process& p, Term a) {
     return is_float(a) ? make_float(p.heap, -float_value(a)) : badarith(p);
 }
 
-Term plus(Process& p, Term a) { return is_number(a) ? a : badarith(p); }
+Term plus(Process& p, Term a) {
+    return is_number(a) ? a : badarith(p);
+}
 
 Term divide(Process& p, Term a, Term b) {
     double x;

@@ -1,8 +1,8 @@
 // The meaning of arithmetic, bit operations and comparisons on terms of any type.
 //
 // Each function takes any two terms. The value is returned; operands of a wrong type, a division by
-// zero or a float that overflows give kNonValue after badarith(), an integer too large kNonValue after
-// system_limit(). Small integers are handled here, in line; everything else in arith.cpp.
+// zero or a float that overflows give kNonValue after badarith(), an integer too large kNonValue
+// after system_limit(). Small integers are handled here, in line; everything else in arith.cpp.
 // Integers and floats mix: the integer is converted. Results may be built on the process's heap;
 // nothing is collected.
 // Threads: that of the running process.
@@ -49,9 +49,9 @@ inline Term sub(Process& p, Term a, Term b) {
 
 inline Term mul(Process& p, Term a, Term b) {
     int64_t product;  // only one factor is shifted
-    if (MINIVM_LIKELY(both_small(a, b) &&
-                      !__builtin_mul_overflow(small_value(a), static_cast<int64_t>(b.raw),
-                                              &product))) {
+    if (MINIVM_LIKELY(
+            both_small(a, b) &&
+            !__builtin_mul_overflow(small_value(a), static_cast<int64_t>(b.raw), &product))) {
         return Term{static_cast<Word>(product)};
     }
     return mul_slow(p, a, b);
@@ -121,8 +121,8 @@ inline Term bnot(Process& p, Term a) {
 
 inline Term neg(Process& p, Term a) {
     int64_t negated;
-    if (MINIVM_LIKELY(is_small(a) && !__builtin_sub_overflow(int64_t{0}, static_cast<int64_t>(a.raw),
-                                                             &negated))) {
+    if (MINIVM_LIKELY(is_small(a) &&
+                      !__builtin_sub_overflow(int64_t{0}, static_cast<int64_t>(a.raw), &negated))) {
         return Term{static_cast<Word>(negated)};
     }
     return neg_slow(p, a);
@@ -133,28 +133,45 @@ Term plus(Process& p, Term a);
 // `a / b`: always a float.
 Term divide(Process& p, Term a, Term b);
 
-// ---- floats in float registers --------------------------------------------------------------------
-// false after badarith().
+// ---- floats in float registers
+// -------------------------------------------------------------------- false after badarith().
 
 // The number as a double.
 bool fconv(Process& p, Term number, double* out);
 // A result that is infinite or not a number is an error.
 bool fcheck(Process& p, double d);
-inline bool fadd(Process& p, double a, double b, double* out) { return fcheck(p, *out = a + b); }
-inline bool fsub(Process& p, double a, double b, double* out) { return fcheck(p, *out = a - b); }
-inline bool fmul(Process& p, double a, double b, double* out) { return fcheck(p, *out = a * b); }
-inline bool fdiv(Process& p, double a, double b, double* out) { return fcheck(p, *out = a / b); }
+inline bool fadd(Process& p, double a, double b, double* out) {
+    return fcheck(p, *out = a + b);
+}
+inline bool fsub(Process& p, double a, double b, double* out) {
+    return fcheck(p, *out = a - b);
+}
+inline bool fmul(Process& p, double a, double b, double* out) {
+    return fcheck(p, *out = a * b);
+}
+inline bool fdiv(Process& p, double a, double b, double* out) {
+    return fcheck(p, *out = a / b);
+}
 inline bool fneg(Process&, double a, double* out) {
     *out = -a;
     return true;
 }
 
-// ---- comparisons ------------------------------------------------------------------------------------
+// ---- comparisons
+// ------------------------------------------------------------------------------------
 
-inline bool is_eq_exact(Term a, Term b) { return exact_equal(a, b); }
-inline bool is_ne_exact(Term a, Term b) { return !exact_equal(a, b); }
-inline bool is_eq(Term a, Term b) { return loose_equal(a, b); }
-inline bool is_ne(Term a, Term b) { return !loose_equal(a, b); }
+inline bool is_eq_exact(Term a, Term b) {
+    return exact_equal(a, b);
+}
+inline bool is_ne_exact(Term a, Term b) {
+    return !exact_equal(a, b);
+}
+inline bool is_eq(Term a, Term b) {
+    return loose_equal(a, b);
+}
+inline bool is_ne(Term a, Term b) {
+    return !loose_equal(a, b);
+}
 inline bool is_lt(Term a, Term b) {
     if (MINIVM_LIKELY(both_small(a, b))) {
         return static_cast<int64_t>(a.raw) < static_cast<int64_t>(b.raw);
@@ -164,6 +181,8 @@ inline bool is_lt(Term a, Term b) {
     }
     return compare_terms(a, b) < 0;
 }
-inline bool is_ge(Term a, Term b) { return !is_lt(a, b); }
+inline bool is_ge(Term a, Term b) {
+    return !is_lt(a, b);
+}
 
 }  // namespace minivm::semantics

@@ -3,9 +3,9 @@
 // Entries live in chunks that never move; chunk 0 and everything in atoms.def is laid out by the
 // compiler, so start-up only enters those indices into the hash table. The hash table is open
 // addressing over indices: a lookup probes the current table without a lock, and only a miss takes
-// the lock, probes again and inserts. A table that has grown too full is replaced by one of twice the
-// size; the old one is never freed, since a reader may still be probing it (all old ones together are
-// smaller than the current one).
+// the lock, probes again and inserts. A table that has grown too full is replaced by one of twice
+// the size; the old one is never freed, since a reader may still be probing it (all old ones
+// together are smaller than the current one).
 #include "vm/term/atom_table.hpp"
 
 #include <array>
@@ -29,8 +29,8 @@ constexpr uint32_t kChunkEntries = 1u << kChunkBits;
 constexpr uint32_t kChunks = kMaxAtoms >> kChunkBits;
 static_assert(atoms::kPredefinedCount <= kChunkEntries);
 
-// OTP's atom hash: P. J. Weinberger's over characters. Two-byte UTF-8 sequences of the Latin-1 range
-// count as the one character they are, others byte by byte.
+// OTP's atom hash: P. J. Weinberger's over characters. Two-byte UTF-8 sequences of the Latin-1
+// range count as the one character they are, others byte by byte.
 constexpr uint32_t text_hash(const char* text, size_t size) {
     uint32_t h = 0;
     for (size_t i = 0; i < size; ++i) {
@@ -70,7 +70,7 @@ constinit std::atomic<uint32_t> used{atoms::kPredefinedCount};
 struct HashTable {
     uint32_t mask;
     std::atomic<uint32_t>* slots;  // index + 1; 0: free
-    const HashTable* previous;     // the one this one replaced, kept for readers that still probe it
+    const HashTable* previous;  // the one this one replaced, kept for readers that still probe it
 };
 constinit std::atomic<HashTable*> current{nullptr};
 constinit std::mutex mutex;
@@ -81,7 +81,8 @@ constexpr size_t kTextBlockBytes = 64 * 1024;
 
 const Entry& entry_at(uint32_t index) {
     // acquire: pairs with the release store in add_locked().
-    return chunks[index >> kChunkBits].load(std::memory_order_acquire)
+    return chunks[index >> kChunkBits]
+        .load(std::memory_order_acquire)
         ->entries[index & (kChunkEntries - 1)];
 }
 
@@ -90,7 +91,8 @@ HashTable* new_table(uint32_t slots, const HashTable* previous) {
     t->mask = slots - 1;
     t->previous = nullptr;
     t->previous = previous;
-    t->slots = static_cast<std::atomic<uint32_t>*>(std::calloc(slots, sizeof(std::atomic<uint32_t>)));
+    t->slots =
+        static_cast<std::atomic<uint32_t>*>(std::calloc(slots, sizeof(std::atomic<uint32_t>)));
     MINIVM_CHECK(t->slots != nullptr);
     return t;
 }

@@ -1,7 +1,7 @@
 // See bignum.hpp.
 //
-// Operands are seen through Operand, which gives a small integer the shape of a big one. Results are
-// computed straight into the heap where their size is known but for a limb or so, and trimmed.
+// Operands are seen through Operand, which gives a small integer the shape of a big one. Results
+// are computed straight into the heap where their size is known but for a limb or so, and trimmed.
 #include "vm/term/bignum.hpp"
 
 #include <gmp.h>
@@ -53,7 +53,7 @@ size_t significant(const mp_limb_t* limbs, size_t n) {
 
 // A result under construction: n limbs in the heap behind a header word.
 class Result {
-  public:
+public:
     Result(Heap& h, size_t limbs) : heap_(h), capacity_(limbs), object_(h.alloc(limbs + 1)) {}
     mp_limb_t* limbs() { return reinterpret_cast<mp_limb_t*>(object_ + 1); }
     Term finish(bool negative, size_t n) {
@@ -76,7 +76,7 @@ class Result {
         return make_boxed(object_);
     }
 
-  private:
+private:
     Heap& heap_;
     size_t capacity_;
     Term* object_;
@@ -84,7 +84,7 @@ class Result {
 
 // Scratch limbs: on the C++ stack while few.
 class Scratch {
-  public:
+public:
     explicit Scratch(size_t n) {
         if (n > kInline) {
             more_ = std::make_unique_for_overwrite<mp_limb_t[]>(n);
@@ -92,7 +92,7 @@ class Scratch {
     }
     mp_limb_t* limbs() { return more_ ? more_.get() : inline_; }
 
-  private:
+private:
     static constexpr size_t kInline = 48;
     mp_limb_t inline_[kInline];
     std::unique_ptr<mp_limb_t[]> more_;
@@ -270,7 +270,9 @@ Term bxor(Heap& h, Term a, Term b) {
     return bitwise(h, a, b, [](mp_limb_t x, mp_limb_t y) { return x ^ y; });
 }
 
-Term bnot(Heap& h, Term a) { return sub(h, make_small(-1), a); }
+Term bnot(Heap& h, Term a) {
+    return sub(h, make_small(-1), a);
+}
 
 Term neg(Heap& h, Term a) {
     const Operand x(a);
@@ -348,8 +350,8 @@ bool to_double(Term a, double* out) {
     }
     const Operand x(a);
     double d = 0.0;
-    // Limb by limb from the top, as OTP 25 does: a limb of more than 53 bits is rounded before it is
-    // added, so the last bit may differ from the nearest double.
+    // Limb by limb from the top, as OTP 25 does: a limb of more than 53 bits is rounded before it
+    // is added, so the last bit may differ from the nearest double.
     for (size_t i = x.n; i-- > 0;) {
         d = d * 0x1p64 + static_cast<double>(x.limbs[i]);
         if (!std::isfinite(d)) {
@@ -385,8 +387,8 @@ int compare_with_double(Term a, double d) {
     if (length != static_cast<uint64_t>(exponent)) {
         return length < static_cast<uint64_t>(exponent) ? -sign : sign;
     }
-    // Same bit length: compare the top 53 bits, then what the integer has below, or the double behind
-    // the point.
+    // Same bit length: compare the top 53 bits, then what the integer has below, or the double
+    // behind the point.
     const auto significand = static_cast<uint64_t>(std::ldexp(fraction, 64));
     const unsigned top_bits = length % 64 == 0 ? 64 : static_cast<unsigned>(length % 64);
     uint64_t top = x.limbs[x.n - 1] << (64 - top_bits);

@@ -1,22 +1,22 @@
 // See compare.hpp.
 //
-// One loop walks both terms at once. What is left to compare lies on a work list of ranges: two runs
-// of terms of the same length, in memory that the terms own (tuple elements, tails of cons cells,
-// values of maps). Only the keys of maps with more than kMaxFlatMap pairs need memory of their own,
-// for sorting; they are also the only place where the walk calls itself, once per level of such maps
-// used as keys of such maps.
+// One loop walks both terms at once. What is left to compare lies on a work list of ranges: two
+// runs of terms of the same length, in memory that the terms own (tuple elements, tails of cons
+// cells, values of maps). Only the keys of maps with more than kMaxFlatMap pairs need memory of
+// their own, for sorting; they are also the only place where the walk calls itself, once per level
+// of such maps used as keys of such maps.
 #include "vm/term/compare.hpp"
-
-#include <algorithm>
-#include <cmath>
-#include <memory>
-#include <vector>
 
 #include "vm/code/export.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/map.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
 
 namespace minivm {
 namespace {
@@ -30,7 +30,7 @@ struct Range {
 };
 
 class WorkList {
-  public:
+public:
     WorkList() = default;
     WorkList(const WorkList&) = delete;
     WorkList& operator=(const WorkList&) = delete;
@@ -67,7 +67,7 @@ class WorkList {
         return scratch_.back().get();
     }
 
-  private:
+private:
     static constexpr size_t kInline = 24;
     size_t depth_ = 0;
     Range inline_[kInline];
@@ -148,7 +148,8 @@ Rank rank_of(Term t) {
 
 int compare_floats(double a, double b, bool exact) {
     if (a == b && exact) {
-        return three_way<int>(std::signbit(b), std::signbit(a));  // only the zeros differ: -0.0 first
+        return three_way<int>(std::signbit(b),
+                              std::signbit(a));  // only the zeros differ: -0.0 first
     }
     return three_way(a, b);
 }
@@ -296,9 +297,8 @@ void sorted_pairs(Term map, size_t n, Term* out) {
         pairs.push_back(p);
     }
     MINIVM_CHECK(pairs.size() == n);
-    std::sort(pairs.begin(), pairs.end(), [](const Pair& x, const Pair& y) {
-        return compare_terms_exact(x.key, y.key) < 0;
-    });
+    std::sort(pairs.begin(), pairs.end(),
+              [](const Pair& x, const Pair& y) { return compare_terms_exact(x.key, y.key) < 0; });
     for (size_t i = 0; i < n; ++i) {
         out[i] = pairs[i].key;
         out[n + i] = pairs[i].value;
@@ -350,10 +350,10 @@ int compare_any(Term a, Term b, bool exact) {
                     break;
                 case kRankFun:
                     if (is_export_fun(a) || is_export_fun(b)) {
-                        c = !is_export_fun(a)   ? -1
-                            : !is_export_fun(b) ? 1
-                                                : compare_exports(export_fun_entry(a),
-                                                                  export_fun_entry(b));
+                        c = !is_export_fun(a) ? -1
+                            : !is_export_fun(b)
+                                ? 1
+                                : compare_exports(export_fun_entry(a), export_fun_entry(b));
                     } else {
                         c = compare_fun_entries(fun_entry(a), fun_entry(b));
                         if (c == 0) {
@@ -386,7 +386,8 @@ int compare_any(Term a, Term b, bool exact) {
                 case kRankNil:
                     break;
                 case kRankList: {
-                    // Elements that are the same word, the usual case in strings, need no work list.
+                    // Elements that are the same word, the usual case in strings, need no work
+                    // list.
                     if (head(a) == head(b)) {
                         a = tail(a);
                         b = tail(b);
@@ -493,7 +494,8 @@ bool exact_equal_slow(Term a, Term b) {
                     if (header_of(b) != header || fun_entry(a) != fun_entry(b)) {
                         return false;
                     }
-                    work.push({fun_free_variables(a), fun_free_variables(b), fun_free_count(a), true});
+                    work.push(
+                        {fun_free_variables(a), fun_free_variables(b), fun_free_count(a), true});
                     break;
                 case Kind::flat_map:
                     if (header_of(b) != header) {
@@ -537,8 +539,12 @@ bool exact_equal_slow(Term a, Term b) {
     }
 }
 
-int compare_terms(Term a, Term b) { return compare_any(a, b, false); }
+int compare_terms(Term a, Term b) {
+    return compare_any(a, b, false);
+}
 
-int compare_terms_exact(Term a, Term b) { return compare_any(a, b, true); }
+int compare_terms_exact(Term a, Term b) {
+    return compare_any(a, b, true);
+}
 
 }  // namespace minivm

@@ -1,17 +1,17 @@
 // See format.hpp.
 #include "vm/term/format.hpp"
 
-#include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-
 #include "vm/code/export.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/map.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
 
 namespace minivm {
 namespace {
@@ -43,9 +43,9 @@ bool is_name_char(uint32_t c) {
 
 bool is_reserved_word(std::string_view text) {
     static constexpr std::string_view kWords[] = {
-        "after", "and",  "andalso", "band", "begin", "bnot",   "bor",     "bsl", "bsr",
-        "bxor",  "case", "catch",   "cond", "div",   "end",    "fun",     "if",  "let",
-        "not",   "of",   "or",      "orelse", "receive", "rem", "try",    "when", "xor"};
+        "after", "and",  "andalso", "band",   "begin",   "bnot", "bor", "bsl",  "bsr",
+        "bxor",  "case", "catch",   "cond",   "div",     "end",  "fun", "if",   "let",
+        "not",   "of",   "or",      "orelse", "receive", "rem",  "try", "when", "xor"};
     return std::find(std::begin(kWords), std::end(kWords), text) != std::end(kWords);
 }
 
@@ -94,7 +94,7 @@ char escape_letter(uint32_t c) {
 }
 
 class TermWriter {
-  public:
+public:
     TermWriter(std::string* out, size_t limit) : out_(*out), limit_(limit) {}
 
     void write(Term t, int depth) {
@@ -129,7 +129,7 @@ class TermWriter {
         }
     }
 
-  private:
+private:
     void write_list(Term t, int depth) {
         out_ += '[';
         for (;;) {
@@ -335,7 +335,7 @@ std::string float_short(double d) {
     if (magnitude >= 0x1p53) {
         return sign + scientific;
     }
-    const int fixed_length = digits.exponent <= 0 ? 2 - digits.exponent + digits.count
+    const int fixed_length = digits.exponent <= 0              ? 2 - digits.exponent + digits.count
                              : digits.exponent >= digits.count ? digits.exponent + 2
                                                                : digits.count + 1;
     if (static_cast<int>(scientific.size()) < fixed_length) {
@@ -354,7 +354,7 @@ std::string float_scientific(double d, int decimals) {
 bool float_decimals(double d, int decimals, bool compact, std::string* out) {
     // The longest text OTP has room for.
     constexpr int kMaxLength = 255;
-    constexpr double kPowers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+    constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
                                   1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
     const double magnitude = std::fabs(d);
     if (magnitude > 0x1p53 || decimals >= static_cast<int>(std::size(kPowers))) {
@@ -365,8 +365,8 @@ bool float_decimals(double d, int decimals, bool compact, std::string* out) {
         }
         out->assign(text, static_cast<size_t>(n));
     } else {
-        // Whole part and fraction are rounded apart, half away from zero, as OTP does: the result may
-        // differ in the last digit from that of the exact value of d.
+        // Whole part and fraction are rounded apart, half away from zero, as OTP does: the result
+        // may differ in the last digit from that of the exact value of d.
         double whole = std::floor(magnitude);
         std::string fraction;
         if (decimals == 0) {
@@ -382,7 +382,8 @@ bool float_decimals(double d, int decimals, bool compact, std::string* out) {
             fraction.insert(0, static_cast<size_t>(decimals) - fraction.size(), '0');
             fraction.insert(0, 1, '.');
         }
-        *out = (std::signbit(d) ? "-" : "") + std::to_string(static_cast<uint64_t>(whole)) + fraction;
+        *out =
+            (std::signbit(d) ? "-" : "") + std::to_string(static_cast<uint64_t>(whole)) + fraction;
     }
     if (compact && decimals > 0) {
         remove_trailing_zeros(out);
@@ -434,7 +435,8 @@ bool parse_float(std::string_view text, double* out) {
 
 std::string format_pid(Term pid) {
     if (is_local_pid(pid)) {
-        return "<0." + std::to_string(pid_number(pid)) + "." + std::to_string(pid_serial(pid)) + ">";
+        return "<0." + std::to_string(pid_number(pid)) + "." + std::to_string(pid_serial(pid)) +
+               ">";
     }
     const Term* p = boxed_ptr(pid);
     return "<" + std::to_string(atom_index(p[1])) + "." + std::to_string(p[2].raw) + "." +

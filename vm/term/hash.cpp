@@ -1,19 +1,19 @@
 // See hash.hpp.
 //
-// phash2 and phash are OTP's, bit for bit: both thread one 32-bit value through the term from left to
-// right, phash2 with Bob Jenkins' mix of 1996, phash with multiplications. The pairs of a map are
-// hashed each on its own and xor-ed, so that their order does not matter.
-// internal_hash follows no one: 64-bit multiplications folded (as wyhash does), and sums over pairs.
+// phash2 and phash are OTP's, bit for bit: both thread one 32-bit value through the term from left
+// to right, phash2 with Bob Jenkins' mix of 1996, phash with multiplications. The pairs of a map
+// are hashed each on its own and xor-ed, so that their order does not matter. internal_hash follows
+// no one: 64-bit multiplications folded (as wyhash does), and sums over pairs.
 #include "vm/term/hash.hpp"
-
-#include <cstring>
-#include <memory>
 
 #include "vm/code/export.hpp"
 #include "vm/heap/term_stack.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/map.hpp"
+
+#include <cstring>
+#include <memory>
 
 namespace minivm {
 namespace {
@@ -26,14 +26,20 @@ constexpr Term kMarkCdr = make_catch(3);      // phash: the tail of a list follo
 constexpr Term kMarkListEnd = make_catch(4);  // phash: a list is complete
 
 // State kept among terms: any 61-bit value as a small.
-Term saved(uint64_t v) { return make_small(static_cast<int64_t>(v)); }
-uint32_t saved32(Term t) { return static_cast<uint32_t>(small_value(t)); }
+Term saved(uint64_t v) {
+    return make_small(static_cast<int64_t>(v));
+}
+uint32_t saved32(Term t) {
+    return static_cast<uint32_t>(small_value(t));
+}
 
-bool is_byte(Term t) { return is_small(t) && t.raw <= make_small(255).raw; }
+bool is_byte(Term t) {
+    return is_small(t) && t.raw <= make_small(255).raw;
+}
 
 // The bytes of a bit string and the bits after them, wherever it begins.
 class BitBytes {
-  public:
+public:
     explicit BitBytes(Term t) {
         const BitView v = bit_view(t);
         size_ = v.size / 8;
@@ -52,7 +58,7 @@ class BitBytes {
     unsigned extra_bits() const { return extra_bits_; }
     unsigned extra() const { return data_[size_] >> (8 - extra_bits_); }
 
-  private:
+private:
     const uint8_t* data_;
     size_t size_;
     unsigned extra_bits_;
@@ -92,7 +98,9 @@ void jenkins_mix(uint32_t& a, uint32_t& b, uint32_t& c) {
 
 constexpr uint32_t kGolden = 0x9E3779B9;
 // What tells the types apart: multiples of the golden ratio.
-constexpr uint32_t golden(uint32_t k) { return kGolden * k; }
+constexpr uint32_t golden(uint32_t k) {
+    return kGolden * k;
+}
 
 void mix_in(uint32_t& hash, uint32_t x, uint32_t y, uint32_t constant) {
     uint32_t a = constant + x;
@@ -141,25 +149,38 @@ void mix_small(uint32_t& hash, int64_t v) {
            golden(v < 0 ? 10 : 11));
 }
 
+constexpr int64_t kUnlimited = INT64_MAX;
+// Binaries cost as much as a term for so many bytes.
+constexpr size_t kBytesPerStep = 32;
+
+bool spend(int64_t* steps, uint64_t n) {
+    return (*steps -= static_cast<int64_t>(n)) >= 0;
+}
+
 }  // namespace
 
-uint32_t phash2(Term term) {
+bool phash2_within(Term term, int64_t* steps, uint32_t* out) {
     if (is_atom(term)) {
-        return atom_table::hash_value(term);
+        *out = atom_table::hash_value(term);
+        return true;
     }
     TermStack todo;
     uint32_t hash = 0;
     uint32_t pairs = 0;  // xor of the hashes of the pairs of the innermost map
     for (;;) {
+        if (--*steps < 0) {
+            return false;
+        }
         if (is_cons(term)) {
             // Bytes are taken four at a time, what remains of them when another term comes as well.
             uint32_t packed = 0;
             unsigned count = 0;
-            while (is_cons(term) && is_byte(head(term))) {
+            while (is_cons(term) && is_byte(head(term)) && *steps > 0) {
                 packed = (packed << 8) + static_cast<uint32_t>(small_value(head(term)));
                 if (++count == 4) {
                     mix_in(hash, packed, 0, golden(4));
                     packed = count = 0;
+                    --*steps;
                 }
                 term = tail(term);
             }
@@ -176,6 +197,9 @@ uint32_t phash2(Term term) {
             switch (kind_of(term)) {
                 case Kind::tuple: {
                     const size_t n = tuple_arity(term);
+                    if (!spend(steps, n / 4)) {
+                        return false;
+                    }
                     mix_in(hash, static_cast<uint32_t>(n), 0, golden(9));
                     for (size_t i = n; i-- > 0;) {
                         todo.push(tuple_element(term, i));
@@ -221,6 +245,9 @@ uint32_t phash2(Term term) {
                 }
                 case Kind::heap_bits:
                 case Kind::sub_bits: {
+                    if (!spend(steps, bitstring_bits(term) / (8 * kBytesPerStep))) {
+                        return false;
+                    }
                     const BitBytes bits(term);
                     const uint32_t initial = golden(13) + hash;
                     if (bits.size() == 0 && bits.extra_bits() == 0) {
@@ -236,6 +263,9 @@ uint32_t phash2(Term term) {
                 case Kind::pos_big:
                 case Kind::neg_big: {
                     const uint32_t constant = golden(big_is_negative(term) ? 10 : 11);
+                    if (!spend(steps, big_limbs(term) / 4)) {
+                        return false;
+                    }
                     for (size_t i = 0; i < big_limbs(term); ++i) {
                         const Word limb = big_digits(term)[i];
                         mix_in(hash, static_cast<uint32_t>(limb), static_cast<uint32_t>(limb >> 32),
@@ -271,7 +301,8 @@ uint32_t phash2(Term term) {
             mix_small(hash, small_value(term));
         } else if (is_imm_float(term)) {
             const uint64_t bits = float_hash_bits(term);
-            mix_in(hash, static_cast<uint32_t>(bits >> 32), static_cast<uint32_t>(bits), golden(12));
+            mix_in(hash, static_cast<uint32_t>(bits >> 32), static_cast<uint32_t>(bits),
+                   golden(12));
         } else if (is_atom(term)) {
             const uint32_t value = atom_table::hash_value(term);
             if (hash == 0) {
@@ -295,7 +326,8 @@ uint32_t phash2(Term term) {
         }
         for (;;) {
             if (todo.empty()) {
-                return hash;
+                *out = hash;
+                return true;
             }
             term = todo.pop();
             if (term == kMarkPair) {
@@ -310,6 +342,13 @@ uint32_t phash2(Term term) {
             }
         }
     }
+}
+
+uint32_t phash2(Term t) {
+    int64_t steps = kUnlimited;
+    uint32_t hash = 0;
+    phash2_within(t, &steps, &hash);
+    return hash;
 }
 
 // ---- phash --------------------------------------------------------------------------------------
@@ -352,12 +391,15 @@ uint32_t step_port(uint32_t hash, uint64_t number) {
 
 }  // namespace
 
-uint32_t phash(Term term) {
+bool phash_within(Term term, int64_t* steps, uint32_t* out) {
     TermStack todo;
     uint32_t hash = 0;
     for (;;) {
+        if (--*steps < 0) {
+            return false;
+        }
         if (is_cons(term)) {
-            while (is_byte(head(term))) {
+            while (is_byte(head(term)) && --*steps > 0) {
                 hash = hash * kPrime2 + static_cast<uint32_t>(small_value(head(term)));
                 if (!is_cons(tail(term))) {
                     break;
@@ -378,6 +420,9 @@ uint32_t phash(Term term) {
             switch (kind_of(term)) {
                 case Kind::tuple: {
                     const size_t n = tuple_arity(term);
+                    if (!spend(steps, n / 4)) {
+                        return false;
+                    }
                     todo.push(saved(n));
                     todo.push(kMarkTuple);
                     for (size_t i = n; i-- > 0;) {
@@ -386,9 +431,14 @@ uint32_t phash(Term term) {
                     break;
                 }
                 case Kind::flat_map:
-                case Kind::hash_map:
-                    hash = hash * kPrime13 + kPrime14 + phash2(term);
+                case Kind::hash_map: {
+                    uint32_t of_map = 0;
+                    if (!phash2_within(term, steps, &of_map)) {
+                        return false;
+                    }
+                    hash = hash * kPrime13 + kPrime14 + of_map;
                     break;
+                }
                 case Kind::export_fun: {
                     const Export* e = export_fun_entry(term);
                     hash = hash * kPrime11 + e->arity;
@@ -410,6 +460,9 @@ uint32_t phash(Term term) {
                 }
                 case Kind::heap_bits:
                 case Kind::sub_bits: {
+                    if (!spend(steps, bitstring_bits(term) / (8 * kBytesPerStep))) {
+                        return false;
+                    }
                     const BitBytes bits(term);
                     for (size_t i = 0; i < bits.size(); ++i) {
                         hash = hash * kPrime1 + bits.data()[i];
@@ -423,6 +476,9 @@ uint32_t phash(Term term) {
                 case Kind::pos_big:
                 case Kind::neg_big: {
                     const size_t n = big_limbs(term);
+                    if (!spend(steps, n / 4)) {
+                        return false;
+                    }
                     for (size_t i = 0; i < n; ++i) {
                         hash = step_limb(hash, big_digits(term)[i], i + 1 == n);
                     }
@@ -453,7 +509,8 @@ uint32_t phash(Term term) {
             }
         } else if (is_small(term)) {
             const int64_t v = small_value(term);
-            hash = step_limb(hash, v < 0 ? -static_cast<uint64_t>(v) : static_cast<uint64_t>(v), true);
+            hash =
+                step_limb(hash, v < 0 ? -static_cast<uint64_t>(v) : static_cast<uint64_t>(v), true);
             hash *= v < 0 ? kPrime4 : kPrime3;
         } else if (is_imm_float(term)) {
             const uint64_t bits = float_hash_bits(term);
@@ -470,7 +527,8 @@ uint32_t phash(Term term) {
         }
         for (;;) {
             if (todo.empty()) {
-                return hash;
+                *out = hash;
+                return true;
             }
             term = todo.pop();
             if (term == kMarkListEnd) {
@@ -490,6 +548,13 @@ uint32_t phash(Term term) {
     }
 }
 
+uint32_t phash(Term t) {
+    int64_t steps = kUnlimited;
+    uint32_t hash = 0;
+    phash_within(t, &steps, &hash);
+    return hash;
+}
+
 // ---- internal -----------------------------------------------------------------------------------
 
 namespace {
@@ -503,7 +568,9 @@ constexpr uint64_t kSecret1 = 0xA0761D6478BD642F;
 constexpr uint64_t kSecret2 = 0xE7037ED1A0B428DB;
 constexpr uint64_t kSecret3 = 0x8EBC6AF09C88C6E3;
 
-void stir(uint64_t& hash, uint64_t word) { hash = fold(hash ^ kSecret1, word ^ kSecret2); }
+void stir(uint64_t& hash, uint64_t word) {
+    hash = fold(hash ^ kSecret1, word ^ kSecret2);
+}
 
 uint32_t finish(uint64_t hash) {
     hash = fold(hash ^ kSecret3, kSecret1);
@@ -524,7 +591,9 @@ void stir_bytes(uint64_t& hash, const uint8_t* bytes, size_t size) {
 }
 
 // Tells the types apart; immediates are stirred in as they are and end in other bits.
-uint64_t type_word(Kind kind, uint64_t size) { return make_header(kind, size); }
+uint64_t type_word(Kind kind, uint64_t size) {
+    return make_header(kind, size);
+}
 
 }  // namespace
 

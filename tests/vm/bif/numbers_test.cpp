@@ -1,17 +1,18 @@
 // The calls in number_bif_table.txt, which OTP made (make_number_bif_table.erl).
-#include <catch2/catch.hpp>
-
-#include <cmath>
-#include <fstream>
-#include <sstream>
-#include <string>
-
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/external_term.hpp"
 #include "vm/term/format.hpp"
+#include "vm/term/hash.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <fstream>
+#include <sstream>
+#include <string>
 
 namespace minivm {
 extern std::vector<BifDef> numbers_bif_defs;
@@ -109,9 +110,9 @@ TEST_CASE("the functions on numbers, atoms and checksums do what OTP's do") {
         const Term result = p.call(module, function, args);
         const std::string call = module + ":" + function + " " + format_term(list, 300);
         if (kind == "error") {
-            const std::string got = is_value(result)
-                                        ? format_term(result, 300)
-                                        : "error " + std::string(atom_table::text(p.exception.reason));
+            const std::string got =
+                is_value(result) ? format_term(result, 300)
+                                 : "error " + std::string(atom_table::text(p.exception.reason));
             if (got != "error " + expected) {
                 FAIL_CHECK(call << " gives " << got << ", expected error " << expected);
             }
@@ -141,8 +142,8 @@ TEST_CASE("an MD5 of parts is that of the whole, and a context can be used again
 
 TEST_CASE("long conversions leave the scheduler and give the same") {
     Caller p;
-    const Term integer = bignum::sub(p.heap, bignum::shift_left(p.heap, make_small(12345), 300'000),
-                                     make_small(1));
+    const Term integer =
+        bignum::sub(p.heap, bignum::shift_left(p.heap, make_small(12345), 300'000), make_small(1));
     for (const int base : {2, 10, 36}) {
         for (const char* type : {"list", "binary"}) {
             const std::string from = std::string("integer_to_") + type;
@@ -181,7 +182,8 @@ TEST_CASE("checksums of much data leave the scheduler and are those of the parts
         CHECK(p.call("erlang", name, {sum, second}) == expected);
         const Term other = p.call("erlang", name, {second});
         CHECK(p.call("erlang", std::string(name) + "_combine",
-                     {sum, other, make_small(static_cast<int64_t>(data.size() - kFirst))}) == expected);
+                     {sum, other, make_small(static_cast<int64_t>(data.size() - kFirst))}) ==
+              expected);
     }
     p.traps = 0;
     const Term expected = p.call("erlang", "md5", {whole});
@@ -189,6 +191,32 @@ TEST_CASE("checksums of much data leave the scheduler and are those of the parts
     context = p.call("erlang", "md5_update", {context, whole});
     CHECK(p.traps == 2);
     CHECK(exact_equal(p.call("erlang", "md5_final", {context}), expected));
+}
+
+TEST_CASE("hashes of large terms leave the scheduler and give the same") {
+    Caller p;
+    std::vector<Term> large;
+    for (const int stride : {1, 1000}) {  // a string, and integers that are no bytes
+        Term list = kNil;
+        for (int i = 0; i < 500'000; ++i) {
+            list = cons(p.heap, make_small(i % 256 * stride), list);
+        }
+        large.push_back(list);
+    }
+    const std::string bytes(3'000'000, 'x');
+    large.push_back(make_binary(p.heap, bytes.data(), bytes.size()));
+    for (const Term t : large) {
+        for (const Term whole : {t, make_tuple(p.heap, atoms::ok, t)}) {
+            p.traps = 0;
+            CHECK(p.call("erlang", "phash2", {whole}) == make_small(phash2(whole) % (1 << 27)));
+            CHECK(p.call("erlang", "phash", {whole, make_small(1000)}) ==
+                  make_small(phash(whole) % 1000 + 1));
+            CHECK(p.traps == 2);
+        }
+    }
+    p.traps = 0;
+    CHECK(is_small(p.call("erlang", "phash2", {make_string(p.heap, "small", 5)})));
+    CHECK(p.traps == 0);
 }
 
 TEST_CASE("text of an integer beyond the limit is a system_limit") {

@@ -1,11 +1,11 @@
 #include "vm/term/bignum.hpp"
 
+#include "vm/term/compare.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <cmath>
 #include <random>
-
-#include "vm/term/compare.hpp"
 
 namespace {
 
@@ -25,7 +25,9 @@ Term random_integer(Heap& h, std::mt19937_64& random, size_t limbs) {
     return bignum::from_limbs(h, (random() & 1) != 0, words.data(), words.size());
 }
 
-Term power_of_two(Heap& h, int64_t n) { return bignum::shift_left(h, make_small(1), n); }
+Term power_of_two(Heap& h, int64_t n) {
+    return bignum::shift_left(h, make_small(1), n);
+}
 
 TEST_CASE("operations on random integers agree with each other") {
     std::mt19937_64 random(4711);
@@ -47,9 +49,8 @@ TEST_CASE("operations on random integers agree with each other") {
             const Term quotient = bignum::div(h, a, b);
             const Term remainder = rem(h, a, b);
             CHECK(exact_equal(add(h, mul(h, quotient, b), remainder), a));
-            const Term magnitude = bignum::compare(remainder, make_small(0)) < 0
-                                       ? neg(h, remainder)
-                                       : remainder;
+            const Term magnitude =
+                bignum::compare(remainder, make_small(0)) < 0 ? neg(h, remainder) : remainder;
             const Term limit = bignum::compare(b, make_small(0)) < 0 ? neg(h, b) : b;
             CHECK(bignum::compare(magnitude, limit) < 0);
         }

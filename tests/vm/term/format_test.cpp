@@ -1,16 +1,16 @@
 #include "vm/term/format.hpp"
 
-#include <catch2/catch.hpp>
-
-#include <bit>
-#include <cmath>
-#include <random>
-
 #include "vm/code/export.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/map.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <bit>
+#include <cmath>
+#include <random>
 
 namespace {
 
@@ -44,12 +44,13 @@ TEST_CASE("atoms are quoted where they must be") {
         {"when", "'when'"},
         {"maybe", "maybe"},
         {"else", "else"},
-        {"\xC3\xA9", "\xC3\xA9"},             // a letter
-        {"\xC3\xB7", "'\xC3\xB7'"},           // the division sign
+        {"\xC3\xA9", "\xC3\xA9"},    // a letter
+        {"\xC3\xB7", "'\xC3\xB7'"},  // the division sign
         {"a\xC3\x9F\xC3\x80", "a\xC3\x9F\xC3\x80"},
         {"a\xE2\x82\xAC", "'a\xE2\x82\xAC'"},  // beyond Latin-1
         {"a\nb\t'\\", "'a\\nb\\t\\'\\\\'"},
-        {std::string_view("\1\x7F\xC2\x80\x1B\b\v\f\r\0 ", 11), "'\\001\\d\\200\\e\\b\\v\\f\\r\\000 '"},
+        {std::string_view("\1\x7F\xC2\x80\x1B\b\v\f\r\0 ", 11),
+         "'\\001\\d\\200\\e\\b\\v\\f\\r\\000 '"},
     };
     for (const auto& [text, expected] : cases) {
         CHECK(quoted(text) == expected);
@@ -79,7 +80,8 @@ TEST_CASE("terms are written as ~w writes them") {
     CHECK(format_term(bignum::shift_left(h, one, 70)) == "1180591620717411303424");
     CHECK(format_term(make_local_pid((uint64_t{6} << 28) | 5)) == "<0.5.6>");
     CHECK(format_term(make_local_port(7)) == "#Port<0.7>");
-    CHECK(format_term(put_ref(h.alloc(kRefWords), {(uint64_t{2} << 32) | 1, 3})) == "#Ref<0.3.2.1>");
+    CHECK(format_term(put_ref(h.alloc(kRefWords), {(uint64_t{2} << 32) | 1, 3})) ==
+          "#Ref<0.3.2.1>");
     Term* p = h.alloc(2);
     p[0] = Term{make_header(Kind::export_fun, 1)};
     p[1] = Term{reinterpret_cast<Word>(

@@ -1,15 +1,15 @@
 #include "vm/term/hash.hpp"
 
-#include <catch2/catch.hpp>
-
-#include <string>
-#include <unordered_set>
-
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/map.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <string>
+#include <unordered_set>
 
 namespace {
 
@@ -21,7 +21,8 @@ struct TestHeap : Heap {
 
 TEST_CASE("equal terms of different shape have equal hashes") {
     TestHeap h;
-    const std::string text = "a text of some length, longer than what lies on the heap: 0123456789ABCDEF";
+    const std::string text =
+        "a text of some length, longer than what lies on the heap: 0123456789ABCDEF";
     const Term binary = make_binary(h, text.data(), text.size());
     uint8_t* bytes = nullptr;
     const Term padded = new_bits(h, (text.size() + 1) * 8, &bytes);

@@ -1,5 +1,10 @@
 // Every operation on every pair of the numbers in number_table.txt, which OTP computed
 // (make_number_table.erl).
+#include "vm/bif/bif.hpp"
+#include "vm/term/bignum.hpp"
+#include "vm/term/compare.hpp"
+#include "vm/term/map.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <cstdio>
@@ -7,11 +12,6 @@
 #include <sstream>
 #include <string>
 #include <vector>
-
-#include "vm/bif/bif.hpp"
-#include "vm/term/bignum.hpp"
-#include "vm/term/compare.hpp"
-#include "vm/term/map.hpp"
 
 namespace minivm {
 extern std::vector<BifDef> numbers_bif_defs;
@@ -67,7 +67,9 @@ std::string show(const Process& p, Term t) {
     return text;
 }
 
-bool is_zero_float(Term t) { return is_float(t) && float_value(t) == 0; }
+bool is_zero_float(Term t) {
+    return is_float(t) && float_value(t) == 0;
+}
 
 TEST_CASE("arithmetic gives what OTP gives for all pairs of the number table") {
     std::ifstream file(MINIVM_SOURCE_DIR "/tests/vm/term/number_table.txt");

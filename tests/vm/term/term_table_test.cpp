@@ -1,16 +1,16 @@
 // The order and the portable hashes of the terms in term_table.txt, which OTP computed
 // (make_term_table.erl).
+#include "vm/term/compare.hpp"
+#include "vm/term/external_term.hpp"
+#include "vm/term/format.hpp"
+#include "vm/term/hash.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
-
-#include "vm/term/compare.hpp"
-#include "vm/term/external_term.hpp"
-#include "vm/term/format.hpp"
-#include "vm/term/hash.hpp"
 
 namespace {
 
