@@ -5,7 +5,8 @@
 
 once() ->
     F = fact(2000, 1), G = fib(20000, 0, 1), P = pow(3, 5000),
-    {F rem 1000000007, G rem 1000000007, (F div P) rem 1000003, length(integer_to_list(G)), list_to_integer(integer_to_list(P)) =:= P}.
+    {F rem 1000000007, G rem 1000000007, (F div P) rem 1000003, length(integer_to_list(G)),
+     list_to_integer(integer_to_list(P)) =:= P}.
 
 fact(0, Acc) -> Acc;
 fact(N, Acc) -> fact(N - 1, Acc * N).

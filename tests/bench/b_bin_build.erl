@@ -4,7 +4,8 @@
 -include("bench.hrl").
 
 once() ->
-    A = bytes(200000, <<>>), B = bits(100000, <<>>), C = << <<(X bxor 16#55)>> || <<X>> <= A >>, D = << <<X:16/little>> || X <- lists:seq(1, 50000) >>,
+    A = bytes(200000, <<>>), B = bits(100000, <<>>), C = << <<(X bxor 16#55)>> || <<X>> <= A >>,
+    D = << <<X:16/little>> || X <- lists:seq(1, 50000) >>,
     {byte_size(A), bit_size(B), erlang:phash2(C), erlang:phash2(D)}.
 
 bytes(0, B) -> B;

@@ -4,7 +4,8 @@
 -include("bench.hrl").
 
 once() ->
-    Records = << <<(I rem 3), I:32, (I rem 7), (binary:copy(<<"x">>, I rem 7))/binary>> || I <- lists:seq(1, 10000) >>,
+    Records = << <<(I rem 3), I:32, (I rem 7), (binary:copy(<<"x">>, I rem 7))/binary>>
+                || I <- lists:seq(1, 10000) >>,
     Lines = binary:copy(<<"key=value; other=12345\n">>, 3000),
     {records(Records, 0), lines(Lines, 0, 0), bits(Records, 0), words(Records, 0)}.
 

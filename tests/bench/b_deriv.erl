@@ -7,7 +7,9 @@ once() -> loop(20000, 0).
 
 loop(0, S) -> S;
 loop(N, S) ->
-    E = {plus, {times, {num, N}, {power, x, 3}}, {plus, {divide, {exp, {times, {num, 2}, x}}, {ln, x}}, {minus, {times, x, x}, {num, 7}}}},
+    E = {plus, {times, {num, N}, {power, x, 3}}, {plus, {divide, {exp, {times, {num, 2}, x}},
+                                                         {ln, x}},
+                                                  {minus, {times, x, x}, {num, 7}}}},
     loop(N - 1, S + size_of(simplify(d(simplify(d(E)))))).
 
 d(x) -> {num, 1};
@@ -29,9 +31,11 @@ simplify({exp, A}) -> {exp, simplify(A)};
 simplify({ln, A}) -> {ln, simplify(A)};
 simplify(E) -> E.
 
-plus({num, 0}, B) -> B; plus(A, {num, 0}) -> A; plus({num, A}, {num, B}) -> {num, A + B}; plus(A, B) -> {plus, A, B}.
+plus({num, 0}, B) -> B; plus(A, {num, 0}) -> A; plus({num, A}, {num, B}) -> {num, A + B};
+plus(A, B) -> {plus, A, B}.
 minus(A, {num, 0}) -> A; minus({num, A}, {num, B}) -> {num, A - B}; minus(A, B) -> {minus, A, B}.
-times({num, 0}, _) -> {num, 0}; times(_, {num, 0}) -> {num, 0}; times({num, 1}, B) -> B; times(A, {num, 1}) -> A; times({num, A}, {num, B}) -> {num, A * B}; times(A, B) -> {times, A, B}.
+times({num, 0}, _) -> {num, 0}; times(_, {num, 0}) -> {num, 0}; times({num, 1}, B) -> B;
+times(A, {num, 1}) -> A; times({num, A}, {num, B}) -> {num, A * B}; times(A, B) -> {times, A, B}.
 
 size_of({_, A, B}) -> 1 + size_of(A) + size_of(B);
 size_of({_, A}) when is_tuple(A); is_atom(A) -> 1 + size_of(A);

@@ -6,7 +6,8 @@
 
 once() ->
     F = fun(X) -> X + 1 end, G = fun ?MODULE:inc/1,
-    {funs(200000, F, 0), funs(200000, G, 0), applies(100000, ?MODULE, 0), modules(100000, ?MODULE, inc, 0), exported(200000, 0)}.
+    {funs(200000, F, 0), funs(200000, G, 0), applies(100000, ?MODULE, 0),
+     modules(100000, ?MODULE, inc, 0), exported(200000, 0)}.
 
 inc(X) -> X + 1.
 add(X, Y) -> X + Y.

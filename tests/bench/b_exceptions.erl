@@ -13,7 +13,8 @@ thrown(0, S) -> S;
 thrown(N, S) -> thrown(N - 1, S + try throw({t, N}) catch throw:{t, M} -> M band 7 end).
 
 errors(0, S) -> S;
-errors(N, S) -> errors(N - 1, S + case catch 1 div (N band 1) of {'EXIT', {badarith, _}} -> 1; 1 -> 2 end).
+errors(N, S) ->
+    errors(N - 1, S + case catch 1 div (N band 1) of {'EXIT', {badarith, _}} -> 1; 1 -> 2 end).
 
 deep(0, S) -> S;
 deep(N, S) -> deep(N - 1, S + try down(100) catch X -> X end).

@@ -15,7 +15,8 @@ build(Q) ->
     {{N1, C1, A}, Q1} = gb_sets:take_smallest(Q),
     case gb_sets:is_empty(Q1) of
         true -> A;
-        false -> {{N2, _, B}, Q2} = gb_sets:take_smallest(Q1), build(gb_sets:add({N1 + N2, C1, {A, B}}, Q2))
+        false -> {{N2, _, B}, Q2} = gb_sets:take_smallest(Q1),
+            build(gb_sets:add({N1 + N2, C1, {A, B}}, Q2))
     end.
 
 codes({A, B}, P) -> codes(A, <<P/bits, 0:1>>) ++ codes(B, <<P/bits, 1:1>>);

@@ -4,8 +4,10 @@
 -include("bench.hrl").
 
 once() ->
-    Io = [[integer_to_list(N), $,, atom_to_list(abc), <<" bin ">>, "str"] || N <- lists:seq(1, 5000)],
+    Io = [[integer_to_list(N), $,, atom_to_list(abc), <<" bin ">>, "str"]
+          || N <- lists:seq(1, 5000)],
     B = iolist_to_binary(Io),
     S = lists:append([integer_to_list(N) ++ ";" || N <- lists:seq(1, 5000)]),
     F = [io_lib:format("~p ~s ~w~n", [N, "text", {a, N}]) || N <- lists:seq(1, 300)],
-    {byte_size(B), length(S), iolist_size(F), length(binary:split(B, <<",">>, [global])), length(string:lexemes(S, ";"))}.
+    {byte_size(B), length(S), iolist_size(F), length(binary:split(B, <<",">>, [global])),
+     length(string:lexemes(S, ";"))}.

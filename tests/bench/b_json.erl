@@ -24,7 +24,8 @@ array(R, Acc) -> {V, R1} = value(R), array(R1, [V | Acc]).
 
 object(<<C, R/binary>>, M) when C =< $\s; C =:= $, -> object(R, M);
 object(<<$}, R/binary>>, M) -> {M, R};
-object(<<$", R/binary>>, M) -> {K, R1} = string(R, <<>>), {V, R2} = value(colon(R1)), object(R2, M#{K => V}).
+object(<<$", R/binary>>, M) ->
+    {K, R1} = string(R, <<>>), {V, R2} = value(colon(R1)), object(R2, M#{K => V}).
 
 colon(<<$:, R/binary>>) -> R;
 colon(<<_, R/binary>>) -> colon(R).
@@ -34,7 +35,8 @@ string(<<$\\, C, R/binary>>, Acc) -> string(R, <<Acc/binary, C>>);
 string(<<C, R/binary>>, Acc) -> string(R, <<Acc/binary, C>>).
 
 number(<<C, R/binary>>, All, N, F) when C >= $0, C =< $9; C =:= $- -> number(R, All, N + 1, F);
-number(<<C, R/binary>>, All, N, _) when C =:= $.; C =:= $e; C =:= $E; C =:= $+ -> number(R, All, N + 1, true);
+number(<<C, R/binary>>, All, N, _) when C =:= $.; C =:= $e; C =:= $E;
+C =:= $+ -> number(R, All, N + 1, true);
 number(R, All, N, F) ->
     <<Text:N/binary, _/binary>> = All,
     {case F of true -> binary_to_float(Text); false -> binary_to_integer(Text) end, R}.
@@ -44,4 +46,5 @@ write(N) when is_integer(N) -> integer_to_binary(N);
 write(F) when is_float(F) -> float_to_binary(F, [short]);
 write(A) when is_atom(A) -> atom_to_binary(A);
 write(L) when is_list(L) -> [$[, lists:join($,, [write(V) || V <- L]), $]];
-write(M) -> [${, lists:join($,, [[write(K), $:, write(V)] || {K, V} <- lists:sort(maps:to_list(M))]), $}].
+write(M) ->
+    [${, lists:join($,, [[write(K), $:, write(V)] || {K, V} <- lists:sort(maps:to_list(M))]), $}].

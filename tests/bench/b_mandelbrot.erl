@@ -11,7 +11,8 @@ rows(?SIZE, Sum) -> Sum;
 rows(Y, Sum) -> rows(Y + 1, row(0, Y, Sum)).
 
 row(?SIZE, _, Sum) -> Sum;
-row(X, Y, Sum) -> row(X + 1, Y, Sum + iterate(2.0 * X / ?SIZE - 1.5, 2.0 * Y / ?SIZE - 1.0, 0.0, 0.0, 0)).
+row(X, Y, Sum) ->
+    row(X + 1, Y, Sum + iterate(2.0 * X / ?SIZE - 1.5, 2.0 * Y / ?SIZE - 1.0, 0.0, 0.0, 0)).
 
 iterate(_, _, _, _, 200) -> 200;
 iterate(Cr, Ci, R, I, N) ->

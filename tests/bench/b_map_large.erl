@@ -5,7 +5,8 @@
 
 once() ->
     M = fill(50000, #{}),
-    {sum(50000, M, 0), map_size(remove(25000, M)), maps:fold(fun(_, V, A) -> A + V end, 0, bump(50000, M))}.
+    {sum(50000, M, 0), map_size(remove(25000, M)), maps:fold(fun(_, V, A) -> A + V end, 0,
+                                                             bump(50000, M))}.
 
 fill(0, M) -> M;
 fill(N, M) -> fill(N - 1, M#{key(N) => N}).

@@ -23,4 +23,5 @@ trace(T, N, I, S) -> trace(T, N, I + 1, S + inner(T, I, N, N, N, 0)).
 
 inner(_, _, 0, _, _, S) -> S;
 inner(T, I, J, 0, N, S) -> inner(T, I, J - 1, N, N, S);
-inner(T, I, J, K, N, S) -> inner(T, I, J, K - 1, N, S + element(K, element(I, T)) * element(J, element(K, T))).
+inner(T, I, J, K, N, S) ->
+    inner(T, I, J, K - 1, N, S + element(K, element(I, T)) * element(J, element(K, T))).

@@ -5,7 +5,8 @@
 
 once() ->
     Self = self(),
-    First = lists:foldl(fun(_, Next) -> spawn(fun() -> node_loop(Next) end) end, Self, lists:seq(1, 500)),
+    First = lists:foldl(fun(_, Next) -> spawn(fun() -> node_loop(Next) end) end, Self,
+                        lists:seq(1, 500)),
     R = rounds(First, 200, 0),
     First ! stop,
     receive stop -> R end.

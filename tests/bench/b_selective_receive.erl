@@ -13,7 +13,8 @@ once() ->
 server() -> receive {call, From, Ref, N} -> From ! {Ref, N + 1}, server(); stop -> ok end.
 
 calls(_, 0, S) -> S;
-calls(P, N, S) -> Ref = make_ref(), P ! {call, self(), Ref, N}, receive {Ref, M} -> calls(P, N - 1, S + M) end.
+calls(P, N, S) ->
+    Ref = make_ref(), P ! {call, self(), Ref, N}, receive {Ref, M} -> calls(P, N - 1, S + M) end.
 
 %% No fresh reference here: the whole queue is searched each time.
 tags(0, S) -> S;

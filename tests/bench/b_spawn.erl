@@ -8,7 +8,8 @@ once() ->
     loop(Self, 20000, 0) + batch(Self, 20000).
 
 loop(_, 0, S) -> S;
-loop(Self, N, S) -> spawn(fun() -> Self ! {n, N} end), receive {n, M} -> loop(Self, N - 1, S + M) end.
+loop(Self, N, S) ->
+    spawn(fun() -> Self ! {n, N} end), receive {n, M} -> loop(Self, N - 1, S + M) end.
 
 batch(Self, K) ->
     [spawn(fun() -> Self ! {b, N} end) || N <- lists:seq(1, K)],

@@ -8,4 +8,6 @@ once() ->
     D = lists:foldl(fun(K, A) -> dict:store(K, K, A) end, dict:new(), Ks),
     T = lists:foldl(fun(K, A) -> gb_trees:enter(K, K, A) end, gb_trees:empty(), Ks),
     S = lists:foldl(fun sets:add_element/2, sets:new(), Ks),
-    {lists:sum([dict:fetch(K, D) || K <- Ks]), lists:sum([gb_trees:get(K, T) || K <- Ks]), length([x || K <- lists:seq(1, 20000), sets:is_element(K, S)]), gb_trees:size(lists:foldl(fun gb_trees:delete/2, T, lists:sublist(Ks, 5000)))}.
+    {lists:sum([dict:fetch(K, D) || K <- Ks]), lists:sum([gb_trees:get(K, T) || K <- Ks]),
+     length([x || K <- lists:seq(1, 20000), sets:is_element(K, S)]),
+     gb_trees:size(lists:foldl(fun gb_trees:delete/2, T, lists:sublist(Ks, 5000)))}.

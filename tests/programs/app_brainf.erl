@@ -19,9 +19,12 @@ run(Text, In) ->
 
 parse([], Acc) -> {lists:reverse(Acc), []};
 parse([$] | T], Acc) -> {lists:reverse(Acc), [$] | T]};
-parse([$[ | T], Acc) -> case parse(T, []) of {Body, [$] | R]} -> parse(R, [{loop, Body} | Acc]); _ -> throw(unbalanced) end;
-parse([C | T], Acc) when C =:= $+; C =:= $- -> {N, R} = count(C, [C | T], 0), parse(R, [{add, case C of $+ -> N; $- -> -N end} | Acc]);
-parse([C | T], Acc) -> case lists:member(C, "<>.,") of true -> parse(T, [C | Acc]); false -> parse(T, Acc) end.
+parse([$[ | T], Acc) -> case parse(T, []) of {Body, [$] | R]} -> parse(R, [{loop, Body} | Acc]);
+                            _ -> throw(unbalanced) end;
+parse([C | T], Acc) when C =:= $+;
+C =:= $- -> {N, R} = count(C, [C | T], 0), parse(R, [{add, case C of $+ -> N; $- -> -N end} | Acc]);
+parse([C | T], Acc) ->
+    case lists:member(C, "<>.,") of true -> parse(T, [C | Acc]); false -> parse(T, Acc) end.
 count(C, [C | T], N) -> count(C, T, N + 1);
 count(_, R, N) -> {N, R}.
 
@@ -35,4 +38,5 @@ exec([$. | T], {_, X, _} = Tape, In, Out) -> exec(T, Tape, In, [X | Out]);
 exec([$, | T], {L, _, R}, [], Out) -> exec(T, {L, 0, R}, [], Out);
 exec([$, | T], {L, _, R}, [C | In], Out) -> exec(T, {L, C, R}, In, Out);
 exec([{loop, _} | T], {_, 0, _} = Tape, In, Out) -> exec(T, Tape, In, Out);
-exec([{loop, B} | _] = Code, Tape, In, Out) -> {Tape1, In1, Out1} = exec(B, Tape, In, Out), exec(Code, Tape1, In1, Out1).
+exec([{loop, B} | _] = Code, Tape, In, Out) -> {Tape1, In1, Out1} = exec(B, Tape, In, Out),
+    exec(Code, Tape1, In1, Out1).

@@ -1,7 +1,8 @@
 %% gen_server and gen_statem of the stock stdlib: calls, casts, info, timeouts, stop, names.
 -module(app_gen_server).
 -behaviour(gen_server).
--export([main/1, init/1, handle_call/3, handle_cast/2, handle_info/2, handle_continue/2, terminate/2]).
+-export([main/1, init/1, handle_call/3, handle_cast/2, handle_info/2, handle_continue/2,
+         terminate/2]).
 
 main(_) ->
     {ok, P} = gen_server:start_link(?MODULE, 10, []),
@@ -10,7 +11,10 @@ main(_) ->
     io:format("~p~n", [gen_server:call(P, get)]),
     io:format("~p~n", [gen_server:call(P, later)]),
     io:format("~p~n", [[gen_server:call(P, {add_and_get, N}) || N <- lists:seq(1, 5)]]),
-    io:format("~p~n", [try gen_server:call(P, never, 20) catch exit:{timeout, {gen_server, call, [_, never, 20]}} -> timed_out end]),
+    io:format("~p~n",
+              [try gen_server:call(P, never, 20) catch exit:{timeout,
+                                                             {gen_server, call, [_, never, 20]}} ->
+                   timed_out end]),
     io:format("~p~n", [gen_server:call(P, {continue, self()})]),
     io:format("~p~n", [receive continued -> continued end]),
     {ok, N} = gen_server:start({local, named}, ?MODULE, 0, []),

@@ -24,5 +24,7 @@ stewart(0, M) -> {0, M};
 stewart(1, M) -> {1, M};
 stewart(N, M) when is_map_key(N, M) -> {maps:get(N, M), M};
 stewart(N, M) ->
-    {Best, M1} = lists:foldl(fun(K, {B, A}) -> {X, A1} = stewart(K, A), {min(B, 2 * X + (1 bsl (N - K)) - 1), A1} end, {infinity, M}, lists:seq(1, N - 1)),
+    {Best, M1} = lists:foldl(fun(K, {B, A}) -> {X, A1} = stewart(K, A),
+                                 {min(B, 2 * X + (1 bsl (N - K)) - 1), A1} end, {infinity, M},
+                             lists:seq(1, N - 1)),
     {Best, M1#{N => Best}}.

@@ -5,8 +5,11 @@
 main(_) ->
     L = [(X * X * 31 + X * 7) rem 2003 || X <- lists:seq(1, 2000)],
     S = lists:sort(L),
-    [io:format("~p ~p~n", [K, drain(K, lists:foldl(fun(X, H) -> insert(K, X, H) end, empty, L)) =:= S]) || K <- [leftist, pairing, binomial]],
-    [io:format("~p ~p~n", [K, top(K, 5, insert_all(K, [5, 3, 9, 1, 4]))]) || K <- [leftist, pairing, binomial]],
+    [io:format("~p ~p~n",
+               [K, drain(K, lists:foldl(fun(X, H) -> insert(K, X, H) end, empty, L)) =:= S])
+     || K <- [leftist, pairing, binomial]],
+    [io:format("~p ~p~n", [K, top(K, 5, insert_all(K, [5, 3, 9, 1, 4]))])
+     || K <- [leftist, pairing, binomial]],
     io:format("~p~n", [medians([5, 15, 1, 3, 8, 7, 9, 2])]).
 
 insert_all(K, L) -> lists:foldl(fun(X, H) -> insert(K, X, H) end, empty, L).
@@ -24,7 +27,8 @@ merge(pairing, {X, As}, {Y, _} = B) when X =< Y -> {X, [B | As]};
 merge(pairing, A, {Y, Bs}) -> {Y, [A | Bs]};
 merge(binomial, A, B) -> add(A, B).
 
-make(X, A, B) -> case rank(A) >= rank(B) of true -> {rank(B) + 1, X, A, B}; false -> {rank(A) + 1, X, B, A} end.
+make(X, A, B) ->
+    case rank(A) >= rank(B) of true -> {rank(B) + 1, X, A, B}; false -> {rank(A) + 1, X, B, A} end.
 rank(empty) -> 0;
 rank({R, _, _, _}) -> R.
 
@@ -42,7 +46,8 @@ link(A, {R, Y, Bs}) -> {R + 1, Y, [A | Bs]}.
 take(leftist, {_, X, L, R}) -> {X, merge(leftist, L, R)};
 take(pairing, {X, Hs}) -> {X, pairs(Hs)};
 take(binomial, Ts) ->
-    {_, X, Cs} = Min = lists:foldl(fun({_, Y, _} = T, {_, Z, _} = M) -> if Y < Z -> T; true -> M end end, hd(Ts), Ts),
+    {_, X, Cs} = Min = lists:foldl(fun({_, Y, _} = T, {_, Z, _} = M) ->
+                                       if Y < Z -> T; true -> M end end, hd(Ts), Ts),
     case add(lists:delete(Min, Ts), lists:reverse(Cs)) of [] -> {X, empty}; H -> {X, H} end.
 pairs([]) -> empty;
 pairs([A]) -> A;
@@ -52,7 +57,9 @@ drain(K, H) -> {X, R} = take(K, H), [X | drain(K, R)].
 top(_, 0, _) -> [];
 top(K, N, H) -> {X, R} = take(K, H), [X | top(K, N - 1, R)].
 
-medians(L) -> element(3, lists:foldl(fun(X, {Lo, Hi, Acc}) -> {Lo1, Hi1} = balance(place(X, Lo, Hi)), {Lo1, Hi1, Acc ++ [median(Lo1, Hi1)]} end, {[], [], []}, L)).
+medians(L) -> element(3,
+                      lists:foldl(fun(X, {Lo, Hi, Acc}) -> {Lo1, Hi1} = balance(place(X, Lo, Hi)),
+                                      {Lo1, Hi1, Acc ++ [median(Lo1, Hi1)]} end, {[], [], []}, L)).
 place(X, [M | _] = Lo, Hi) when X < M -> {lists:reverse(lists:sort([X | Lo])), Hi};
 place(X, Lo, Hi) -> {Lo, lists:sort([X | Hi])}.
 balance({Lo, [H | Hi]}) when length(Hi) + 1 > length(Lo) + 1 -> {[H | Lo], Hi};

@@ -3,11 +3,14 @@
 -export([main/1]).
 
 main(_) ->
-    Texts = [<<"abracadabra">>, <<"a">>, <<"aaaa">>, binary:copy(<<"the quick brown fox jumps over the lazy dog. ">>, 50), << <<(I * I rem 251)>> || I <- lists:seq(1, 3000) >>],
+    Texts = [<<"abracadabra">>, <<"a">>, <<"aaaa">>,
+             binary:copy(<<"the quick brown fox jumps over the lazy dog. ">>, 50),
+             << <<(I * I rem 251)>> || I <- lists:seq(1, 3000) >>],
     lists:foreach(fun(T) ->
                           {Tree, Bits} = encode(T),
                           T = decode(Tree, Bits, <<>>),
-                          io:format("~p bytes -> ~p bits, hash ~p~n", [byte_size(T), bit_size(Bits), erlang:phash2(Bits)])
+                          io:format("~p bytes -> ~p bits, hash ~p~n",
+                                    [byte_size(T), bit_size(Bits), erlang:phash2(Bits)])
                   end, Texts),
     {Tree, Bits} = encode(<<"abracadabra">>),
     io:format("~p~n~p~n~p~n", [Tree, Bits, lists:sort(maps:to_list(codes(Tree, <<>>, #{})))]).

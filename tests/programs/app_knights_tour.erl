@@ -24,11 +24,14 @@ try_all(N, [Q | T], Path, Seen) ->
 
 moves(N, {X, Y}, Seen) ->
     [P || {DX, DY} <- [{1, 2}, {2, 1}, {2, -1}, {1, -2}, {-1, -2}, {-2, -1}, {-2, 1}, {-1, 2}],
-          P <- [{X + DX, Y + DY}], element(1, P) >= 1, element(1, P) =< N, element(2, P) >= 1, element(2, P) =< N, not is_map_key(P, Seen)].
+          P <- [{X + DX, Y + DY}], element(1, P) >= 1, element(1, P) =< N, element(2, P) >= 1,
+          element(2, P) =< N, not is_map_key(P, Seen)].
 
 show(N, Path) ->
     Num = maps:from_list(lists:zip(Path, lists:seq(1, length(Path)))),
-    [io:format("~s~n", [[io_lib:format("~4w", [maps:get({X, Y}, Num)]) || X <- lists:seq(1, N)]]) || Y <- lists:seq(1, N)].
+    [io:format("~s~n", [[io_lib:format("~4w", [maps:get({X, Y}, Num)]) || X <- lists:seq(1, N)]])
+     || Y <- lists:seq(1, N)].
 
-legal([{X, Y}, {U, V} = Q | T]) -> lists:sort([abs(X - U), abs(Y - V)]) =:= [1, 2] andalso legal([Q | T]);
+legal([{X, Y}, {U, V} = Q | T]) ->
+    lists:sort([abs(X - U), abs(Y - V)]) =:= [1, 2] andalso legal([Q | T]);
 legal([_]) -> true.

@@ -3,7 +3,9 @@
 -export([main/1]).
 
 main(_) ->
-    Texts = [<<>>, <<"a">>, <<"aaaaaaaaaaaaaaaaaaaa">>, <<"abcabcabcabcabcx">>, binary:copy(<<"to be or not to be, that is the question ">>, 100), << <<(I * 7919 rem 256)>> || I <- lists:seq(1, 2000) >>],
+    Texts = [<<>>, <<"a">>, <<"aaaaaaaaaaaaaaaaaaaa">>, <<"abcabcabcabcabcx">>,
+             binary:copy(<<"to be or not to be, that is the question ">>, 100),
+             << <<(I * 7919 rem 256)>> || I <- lists:seq(1, 2000) >>],
     [begin
          C = compress(T), D = decompress(C, <<>>),
          true = D =:= T,

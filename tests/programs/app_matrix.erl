@@ -1,4 +1,5 @@
-%% Matrices as lists of rows and as tuples: product, transpose, determinant exact and by floats, inverse.
+%% Matrices as lists of rows and as tuples: product, transpose, determinant exact and by floats,
+%% inverse.
 -module(app_matrix).
 -export([main/1]).
 
@@ -14,7 +15,9 @@ main(_) ->
     io:format("~p ~p~n", [erlang:phash2(mul(X, X)), erlang:phash2(mul(X, transpose(X)))]),
     T = list_to_tuple([list_to_tuple(R) || R <- X]),
     io:format("~p~n", [mul_tuples(T, T, N) =:= mul(X, X)]),
-    io:format("~p~n", [det([[(I * I + J * 3 + I * J) rem 17 || J <- lists:seq(1, 7)] || I <- lists:seq(1, 7)])]).
+    io:format("~p~n",
+              [det([[(I * I + J * 3 + I * J) rem 17 || J <- lists:seq(1, 7)]
+                    || I <- lists:seq(1, 7)])]).
 
 mul(A, B) -> Bt = transpose(B), [[dot(R, C) || C <- Bt] || R <- A].
 dot(R, C) -> lists:sum(lists:zipwith(fun(X, Y) -> X * Y end, R, C)).
@@ -34,7 +37,9 @@ minor([H | T], N) -> [H | minor(T, N - 1)].
 
 inverse(M) ->
     N = length(M),
-    Aug = [[float(X) || X <- R] ++ [case I =:= J of true -> 1.0; false -> 0.0 end || J <- lists:seq(1, N)] || {I, R} <- lists:zip(lists:seq(1, N), M)],
+    Aug = [[float(X) || X <- R] ++ [case I =:= J of true -> 1.0; false -> 0.0 end
+                                    || J <- lists:seq(1, N)]
+           || {I, R} <- lists:zip(lists:seq(1, N), M)],
     [lists:nthtail(N, R) || R <- gauss(Aug, 1, N)].
 gauss(M, I, N) when I > N -> M;
 gauss(M, I, N) ->
@@ -58,4 +63,5 @@ divf({A, B}, {C, D}) -> frac(A * D, B * C).
 
 mul_tuples(A, B, N) -> S = lists:seq(1, N), [[sum(A, B, I, J, N, 0) || J <- S] || I <- S].
 sum(_, _, _, _, 0, Acc) -> Acc;
-sum(A, B, I, J, K, Acc) -> sum(A, B, I, J, K - 1, Acc + element(K, element(I, A)) * element(J, element(K, B))).
+sum(A, B, I, J, K, Acc) ->
+    sum(A, B, I, J, K - 1, Acc + element(K, element(I, A)) * element(J, element(K, B))).

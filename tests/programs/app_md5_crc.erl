@@ -3,12 +3,16 @@
 -export([main/1]).
 
 main(_) ->
-    Texts = [<<>>, <<"a">>, <<"abc">>, <<"message digest">>, binary:copy(<<"1234567890">>, 8), << <<(I * 31)>> || I <- lists:seq(1, 1000) >>],
-    [io:format("~s ~p ~.16b ~p ~p~n", [hex(md5(T)), md5(T) =:= erlang:md5(T), crc(T), crc(T) =:= erlang:crc32(T), adler(T) =:= erlang:adler32(T)]) || T <- Texts].
+    Texts = [<<>>, <<"a">>, <<"abc">>, <<"message digest">>, binary:copy(<<"1234567890">>, 8),
+             << <<(I * 31)>> || I <- lists:seq(1, 1000) >>],
+    [io:format("~s ~p ~.16b ~p ~p~n", [hex(md5(T)), md5(T) =:= erlang:md5(T), crc(T),
+                                       crc(T) =:= erlang:crc32(T), adler(T) =:= erlang:adler32(T)])
+     || T <- Texts].
 
 md5(Data) ->
     Len = bit_size(Data), Zeros = (448 - (Len + 1) rem 512 + 512) rem 512,
-    {A, B, C, D} = blocks(<<Data/binary, 1:1, 0:Zeros, Len:64/little>>, {16#67452301, 16#EFCDAB89, 16#98BADCFE, 16#10325476}),
+    {A, B, C, D} = blocks(<<Data/binary, 1:1, 0:Zeros, Len:64/little>>,
+                          {16#67452301, 16#EFCDAB89, 16#98BADCFE, 16#10325476}),
     <<A:32/little, B:32/little, C:32/little, D:32/little>>.
 
 blocks(<<>>, S) -> S;
@@ -36,10 +40,13 @@ rotl(X, N) -> ((X bsl N) bor (X bsr (32 - N))) band 16#FFFFFFFF.
 add(A, B) -> (A + B) band 16#FFFFFFFF.
 hex(B) -> [io_lib:format("~2.16.0b", [X]) || <<X>> <= B].
 
-crc(T) -> Table = list_to_tuple([entry(N, 8) || N <- lists:seq(0, 255)]), crc(T, 16#FFFFFFFF, Table) bxor 16#FFFFFFFF.
+crc(T) -> Table = list_to_tuple([entry(N, 8) || N <- lists:seq(0, 255)]),
+    crc(T, 16#FFFFFFFF, Table) bxor 16#FFFFFFFF.
 crc(<<>>, C, _) -> C;
 crc(<<X, R/binary>>, C, T) -> crc(R, element(((C bxor X) band 255) + 1, T) bxor (C bsr 8), T).
 entry(C, 0) -> C;
 entry(C, N) when C band 1 =:= 1 -> entry((C bsr 1) bxor 16#EDB88320, N - 1);
 entry(C, N) -> entry(C bsr 1, N - 1).
-adler(T) -> {A, B} = lists:foldl(fun(X, {A, B}) -> A1 = (A + X) rem 65521, {A1, (B + A1) rem 65521} end, {1, 0}, binary_to_list(T)), (B bsl 16) bor A.
+adler(T) -> {A, B} = lists:foldl(fun(X, {A, B}) -> A1 = (A + X) rem 65521,
+                                     {A1, (B + A1) rem 65521} end, {1, 0}, binary_to_list(T)),
+    (B bsl 16) bor A.

@@ -10,8 +10,10 @@ main(_) ->
 
 pi(N) -> [D + $0 || D <- pi(1, 0, 1, 1, 3, 3, N)].
 pi(_, _, _, _, _, _, 0) -> [];
-pi(Q, R, T, K, N, L, Left) when 4 * Q + R - T < N * T -> [N | pi(10 * Q, 10 * (R - N * T), T, K, (10 * (3 * Q + R)) div T - 10 * N, L, Left - 1)];
-pi(Q, R, T, K, _, L, Left) -> pi(Q * K, (2 * Q + R) * L, T * L, K + 1, (Q * (7 * K + 2) + R * L) div (T * L), L + 2, Left).
+pi(Q, R, T, K, N, L, Left) when 4 * Q + R - T < N * T ->
+    [N | pi(10 * Q, 10 * (R - N * T), T, K, (10 * (3 * Q + R)) div T - 10 * N, L, Left - 1)];
+pi(Q, R, T, K, _, L, Left) ->
+    pi(Q * K, (2 * Q + R) * L, T * L, K + 1, (Q * (7 * K + 2) + R * L) div (T * L), L + 2, Left).
 
 machin(N) -> One = pow(10, N + 10), (4 * (4 * arccot(5, One) - arccot(239, One))) div pow(10, 10).
 arccot(X, One) -> arccot(X * X, One div X, 1, 1, 0).

@@ -3,7 +3,8 @@
 -export([main/1]).
 
 main(_) ->
-    [io:format("~p: ~p ~p ~p~n", [N, length(queens(N)), bits(N), parallel(N)]) || N <- lists:seq(1, 8)],
+    [io:format("~p: ~p ~p ~p~n", [N, length(queens(N)), bits(N), parallel(N)])
+     || N <- lists:seq(1, 8)],
     io:format("~p~n", [bits(9)]),
     io:format("~p~n", [hd(queens(8))]),
     io:format("~p~n", [lists:last(queens(6))]).
@@ -20,9 +21,13 @@ count(All, Cols, L, R) -> tries(All, Cols, L, R, All band bnot (Cols bor L bor R
 tries(_, _, _, _, 0, Sum) -> Sum;
 tries(All, Cols, L, R, Free, Sum) ->
     Bit = Free band -Free,
-    tries(All, Cols, L, R, Free bxor Bit, Sum + count(All, Cols bor Bit, ((L bor Bit) bsl 1) band All, (R bor Bit) bsr 1)).
+    tries(All, Cols, L, R, Free bxor Bit, Sum + count(All, Cols bor Bit,
+                                                      ((L bor Bit) bsl 1) band All,
+                                                      (R bor Bit) bsr 1)).
 
 parallel(N) ->
     Self = self(), All = (1 bsl N) - 1,
-    Ps = [spawn(fun() -> B = 1 bsl I, Self ! {self(), count(All, B, (B bsl 1) band All, B bsr 1)} end) || I <- lists:seq(0, N - 1)],
+    Ps = [spawn(fun() -> B = 1 bsl I, Self ! {self(), count(All, B, (B bsl 1) band All,
+                                                            B bsr 1)} end)
+          || I <- lists:seq(0, N - 1)],
     lists:sum([receive {P, C} -> C end || P <- Ps]).

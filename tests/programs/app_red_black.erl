@@ -32,7 +32,8 @@ to_list({_, L, KV, R}) -> to_list(L) ++ [KV | to_list(R)].
 depth(empty) -> 0;
 depth({_, L, _, R}) -> 1 + max(depth(L), depth(R)).
 black_height(empty) -> 1;
-black_height({C, L, _, R}) -> H = black_height(L), H = black_height(R), H + case C of b -> 1; r -> 0 end.
+black_height({C, L, _, R}) ->
+    H = black_height(L), H = black_height(R), H + case C of b -> 1; r -> 0 end.
 no_red_red({r, {r, _, _, _}, _, _}) -> false;
 no_red_red({r, _, _, {r, _, _, _}}) -> false;
 no_red_red({_, L, _, R}) -> no_red_red(L) andalso no_red_red(R);

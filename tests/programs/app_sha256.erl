@@ -3,20 +3,23 @@
 -export([main/1]).
 
 main(_) ->
-    [io:format("~s ~p~n", [hex(sha(T)), byte_size(T)]) || T <- [<<>>, <<"abc">>, <<"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq">>, binary:copy(<<"a">>, 1000), << <<I>> || I <- lists:seq(0, 200) >>]],
+    [io:format("~s ~p~n", [hex(sha(T)), byte_size(T)]) || T <- [<<>>, <<"abc">>,
+                                                                <<"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq">>, binary:copy(<<"a">>, 1000), << <<I>> || I <- lists:seq(0, 200) >>]],
     io:format("~s~n", [hex(lists:foldl(fun(_, H) -> sha(H) end, <<"seed">>, lists:seq(1, 100)))]).
 
 -define(M, 16#FFFFFFFF).
 
 primes(N) -> primes(N, 2, []).
 primes(0, _, Acc) -> lists:reverse(Acc);
-primes(N, P, Acc) -> case lists:any(fun(Q) -> P rem Q =:= 0 end, Acc) of true -> primes(N, P + 1, Acc); false -> primes(N - 1, P + 1, [P | Acc]) end.
+primes(N, P, Acc) -> case lists:any(fun(Q) -> P rem Q =:= 0 end, Acc) of true ->
+                         primes(N, P + 1, Acc); false -> primes(N - 1, P + 1, [P | Acc]) end.
 
 %% The first 32 bits of the fractional parts of roots of primes, with whole numbers only.
 root_bits(P, K) -> iroot(P bsl (32 * K), K) band ?M.
 iroot(N, K) -> iroot(N, K, 0, 1 bsl 40).
 iroot(_, _, Lo, Hi) when Hi - Lo =< 1 -> Lo;
-iroot(N, K, Lo, Hi) -> Mid = (Lo + Hi) div 2, case pow(Mid, K) =< N of true -> iroot(N, K, Mid, Hi); false -> iroot(N, K, Lo, Mid) end.
+iroot(N, K, Lo, Hi) -> Mid = (Lo + Hi) div 2, case pow(Mid, K) =< N of true -> iroot(N, K, Mid, Hi);
+                                                  false -> iroot(N, K, Lo, Mid) end.
 pow(X, 2) -> X * X;
 pow(X, 3) -> X * X * X.
 
@@ -35,7 +38,8 @@ blocks(<<Block:64/binary, R/binary>>, H, K) ->
 schedule(W) -> schedule(lists:reverse(W), 16).
 schedule(Rev, 64) -> lists:reverse(Rev);
 schedule(Rev, N) ->
-    W2 = lists:nth(2, Rev), W7 = lists:nth(7, Rev), W15 = lists:nth(15, Rev), W16 = lists:nth(16, Rev),
+    W2 = lists:nth(2, Rev), W7 = lists:nth(7, Rev), W15 = lists:nth(15, Rev),
+    W16 = lists:nth(16, Rev),
     S0 = rotr(W15, 7) bxor rotr(W15, 18) bxor (W15 bsr 3),
     S1 = rotr(W2, 17) bxor rotr(W2, 19) bxor (W2 bsr 10),
     schedule([(W16 + S0 + W7 + S1) band ?M | Rev], N + 1).

@@ -69,5 +69,6 @@ show(S) ->
 
 valid(S) ->
     Nine = lists:seq(1, 9),
-    Units = [[{R, C} || C <- lists:seq(0, 8)] || R <- lists:seq(0, 8)] ++ [[{R, C} || R <- lists:seq(0, 8)] || C <- lists:seq(0, 8)],
+    Units = [[{R, C} || C <- lists:seq(0, 8)]
+             || R <- lists:seq(0, 8)] ++ [[{R, C} || R <- lists:seq(0, 8)] || C <- lists:seq(0, 8)],
     lists:all(fun(U) -> lists:sort([hd(maps:get(X, S)) || X <- U]) =:= Nine end, Units).

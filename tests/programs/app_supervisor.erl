@@ -24,25 +24,35 @@ main(_) ->
     io:format("~p~n", [receive {'EXIT', S3, Why} -> Why end]),
     io:format("~p~n", [flush()]).
 
-start(Strategy, Names, Max) -> spawn_link(fun() -> process_flag(trap_exit, true), loop(Strategy, [{child(N), N} || N <- Names], Max) end).
+start(Strategy, Names, Max) -> spawn_link(fun() -> process_flag(trap_exit, true),
+                                              loop(Strategy, [{child(N), N} || N <- Names],
+                                                   Max) end).
 
 loop(Strategy, Children, Left) ->
     receive
         {'EXIT', Pid, Reason} ->
             case lists:keytake(Pid, 1, Children) of
-                {value, {_, Name}, _} when Left =:= 0 -> terminate(Children), exit({too_many_restarts, Name, Reason});
-                {value, {_, Name}, Rest} when Strategy =:= one_for_one -> loop(Strategy, [{child(Name), Name} | Rest], Left - 1);
-                {value, _, Rest} -> terminate(Rest), loop(Strategy, [{child(N), N} || N <- lists:sort([N || {_, N} <- Children])], Left - 1);
+                {value, {_, Name}, _} when Left =:= 0 ->
+                    terminate(Children), exit({too_many_restarts, Name, Reason});
+                {value, {_, Name}, Rest} when Strategy =:= one_for_one ->
+                    loop(Strategy, [{child(Name), Name} | Rest], Left - 1);
+                {value, _, Rest} -> terminate(Rest),
+                    loop(Strategy, [{child(N), N} || N <- lists:sort([N || {_, N} <- Children])],
+                         Left - 1);
                 false -> terminate(Children), exit(Reason)
             end;
         {stop, From} -> terminate(Children), From ! {stopped, self()}
     end.
 
-terminate(Children) -> [begin R = monitor(process, P), exit(P, shutdown), receive {'DOWN', R, _, _, _} -> ok end, receive {'EXIT', P, _} -> ok after 0 -> ok end end || {P, _} <- Children].
+terminate(Children) -> [begin R = monitor(process, P), exit(P, shutdown),
+                            receive {'DOWN', R, _, _, _} -> ok end,
+                            receive {'EXIT', P, _} -> ok after 0 -> ok end end
+                        || {P, _} <- Children].
 
 child(Name) ->
     Sup = self(),
-    P = spawn_link(fun() -> register(Name, self()), Sup ! {up, self()}, main ! {started, Name}, worker(Name) end),
+    P = spawn_link(fun() -> register(Name, self()), Sup ! {up, self()}, main ! {started, Name},
+                       worker(Name) end),
     receive {up, P} -> P end.
 
 worker(Name) ->
@@ -52,8 +62,11 @@ worker(Name) ->
         {ask, From, M} -> From ! {Name, M}, worker(Name)
     end.
 
-crash(Name) -> R = monitor(process, Name), Name ! crash, receive {'DOWN', R, _, _, crashed} -> ok end.
+crash(Name) ->
+    R = monitor(process, Name), Name ! crash, receive {'DOWN', R, _, _, crashed} -> ok end.
 ask(Name, M) -> Name ! {ask, self(), M}, receive {Name, Reply} -> Reply end.
-started(N) -> lists:sort([receive {started, W} -> W after 5000 -> missing end || _ <- lists:seq(1, N)]).
-stop(S) -> S ! {stop, self()}, receive {stopped, S} -> ok end, receive {'EXIT', S, normal} -> ok end.
+started(N) ->
+    lists:sort([receive {started, W} -> W after 5000 -> missing end || _ <- lists:seq(1, N)]).
+stop(S) ->
+    S ! {stop, self()}, receive {stopped, S} -> ok end, receive {'EXIT', S, normal} -> ok end.
 flush() -> receive M -> [M | flush()] after 0 -> [] end.

@@ -11,8 +11,10 @@ main(_) ->
     T2 = delete("car", delete("zebra", T)),
     io:format("~tp~n", [all(T2)]),
     io:format("~p~n", [count_nodes(T) > count_nodes(T2)]),
-    io:format("~tp~n", [[{W, lists:sort([X || X <- all(T), distance(W, X) =< 1])} || W <- ["cat", "dor", "card"]]]),
-    Many = lists:foldl(fun(I, A) -> insert(integer_to_list(I, 36), A) end, new(), lists:seq(1, 5000)),
+    io:format("~tp~n", [[{W, lists:sort([X || X <- all(T), distance(W, X) =< 1])}
+                         || W <- ["cat", "dor", "card"]]]),
+    Many = lists:foldl(fun(I, A) -> insert(integer_to_list(I, 36), A) end, new(),
+                       lists:seq(1, 5000)),
     io:format("~p ~p ~p~n", [length(all(Many)), length(prefix("a", Many)), count_nodes(Many)]).
 
 new() -> {false, #{}}.
@@ -23,16 +25,22 @@ member([H | T], {_, M}) -> case M of #{H := N} -> member(T, N); _ -> false end.
 delete([], {_, M}) -> {false, M};
 delete([H | T], {E, M}) ->
     case M of
-        #{H := N} -> case delete(T, N) of {false, C} when map_size(C) =:= 0 -> {E, maps:remove(H, M)}; N1 -> {E, M#{H := N1}} end;
+        #{H := N} -> case delete(T, N) of {false, C} when map_size(C) =:= 0 ->
+                         {E, maps:remove(H, M)}; N1 -> {E, M#{H := N1}} end;
         _ -> {E, M}
     end.
 all(T) -> all(T, []).
-all({E, M}, Rev) -> [lists:reverse(Rev) || E] ++ lists:append([all(N, [H | Rev]) || {H, N} <- lists:sort(maps:to_list(M))]).
+all({E, M}, Rev) -> [lists:reverse(Rev) || E] ++ lists:append([all(N, [H | Rev])
+                                                               || {H, N} <- lists:sort(maps:to_list(M))]).
 prefix(P, T) -> prefix(P, T, []).
 prefix([], T, Rev) -> all(T, Rev);
 prefix([H | R], {_, M}, Rev) -> case M of #{H := N} -> prefix(R, N, [H | Rev]); _ -> [] end.
 count_nodes({_, M}) -> 1 + lists:sum([count_nodes(N) || N <- maps:values(M)]).
 
-distance(A, B) -> lists:last(lists:foldl(fun(C, Row) -> row(C, B, Row, [hd(Row) + 1]) end, lists:seq(0, length(B)), A)).
+distance(A, B) -> lists:last(lists:foldl(fun(C, Row) -> row(C, B, Row, [hd(Row) + 1]) end,
+                                         lists:seq(0, length(B)), A)).
 row(_, [], _, Acc) -> lists:reverse(Acc);
-row(C, [D | T], [Diag, Up | R], [Left | _] = Acc) -> row(C, T, [Up | R], [lists:min([Left + 1, Up + 1, Diag + case C =:= D of true -> 0; false -> 1 end]) | Acc]).
+row(C, [D | T], [Diag, Up | R], [Left | _] = Acc) -> row(C, T, [Up | R],
+                                                         [lists:min([Left + 1, Up + 1,
+                                                                 Diag + case C =:= D of true -> 0;
+                                                                         false -> 1 end]) | Acc]).

@@ -24,7 +24,8 @@ main(_) ->
                           io:format("~s~n", [Text])
                   end, [2, 3, 8, 10, 16, 29, 36]),
     io:format("~p~n", [[compare(A, B) || A <- signs(P), B <- signs(Q)]]),
-    io:format("~p~n", [lists:sort([P, -P, Q, -Q, 0, 1.0e200, -1.0e200, 1 bsl 70, (1 bsl 70) + 0.0])]),
+    io:format("~p~n",
+              [lists:sort([P, -P, Q, -Q, 0, 1.0e200, -1.0e200, 1 bsl 70, (1 bsl 70) + 0.0])]),
     %% (a+b)^2 - (a-b)^2 = 4ab over a spread of lengths
     lists:foreach(fun({I, J}) ->
                           A = pow(3, I) - pow(2, J), B = pow(5, J) + pow(2, I),

@@ -4,12 +4,14 @@
 
 main(_) ->
     Bad = [a, "1", <<1>>, {}, [], #{}, fun id/1, self()],
-    Ops = [{'+', fun(A, B) -> A + B end}, {'-', fun(A, B) -> A - B end}, {'*', fun(A, B) -> A * B end},
+    Ops = [{'+', fun(A, B) -> A + B end}, {'-', fun(A, B) -> A - B end},
+           {'*', fun(A, B) -> A * B end},
            {'/', fun(A, B) -> A / B end}, {'div', fun(A, B) -> A div B end},
            {'rem', fun(A, B) -> A rem B end}, {'band', fun(A, B) -> A band B end},
            {'bor', fun(A, B) -> A bor B end}, {'bxor', fun(A, B) -> A bxor B end},
            {'bsl', fun(A, B) -> A bsl B end}, {'bsr', fun(A, B) -> A bsr B end}],
-    [io:format("~p ~p ~p~n", [Op, [result(F, B, Good) || B <- Bad], [result(F, Good, B) || B <- Bad]])
+    [io:format("~p ~p ~p~n", [Op, [result(F, B, Good) || B <- Bad],
+                              [result(F, Good, B) || B <- Bad]])
      || {Op, F} <- Ops, Good <- [1, 1 bsl 70, 2.5]],
     [io:format("~p~n", [[result1(F, B) || B <- Bad ++ [1.5]]])
      || F <- [fun(A) -> -A end, fun(A) -> +A end, fun(A) -> bnot A end, fun(A) -> abs(A) end]],

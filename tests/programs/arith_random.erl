@@ -6,7 +6,10 @@ main(_) ->
     {Sum, _} = lists:foldl(fun(_, {H, S}) ->
                                    {A, S1} = number(S), {B, S2} = number(S1),
                                    check(A, B),
-                                   {erlang:phash2({H, A + B, A - B, A * B, A band B, A bor B, A bxor B, A < B, if B =:= 0 -> 0; true -> {A div B, A rem B} end}), S2}
+                                   {erlang:phash2({H, A + B, A - B, A * B, A band B, A bor B,
+                                                   A bxor B, A < B,
+                                                   if B =:= 0 -> 0;
+                                                       true -> {A div B, A rem B} end}), S2}
                            end, {0, 20231}, lists:seq(1, 600)),
     io:format("~p~n", [Sum]).
 
@@ -62,14 +65,16 @@ plus([A | As], [B | Bs], C) -> S = A + B + C, [S rem 10 | plus(As, Bs, S div 10)
 minus(A, B, _) -> strip(sub(A, B, 0)).
 sub([], [], 0) -> [];
 sub(A, [], C) -> sub(A, [0], C);
-sub([A | As], [B | Bs], C) -> case A - B - C of D when D < 0 -> [D + 10 | sub1(As, Bs, 1)]; D -> [D | sub1(As, Bs, 0)] end.
+sub([A | As], [B | Bs], C) ->
+    case A - B - C of D when D < 0 -> [D + 10 | sub1(As, Bs, 1)]; D -> [D | sub1(As, Bs, 0)] end.
 sub1([], [], 0) -> [];
 sub1([], _, 0) -> [];
 sub1(As, Bs, C) -> sub(As, Bs, C).
 strip(L) -> lists:reverse(lists:dropwhile(fun(D) -> D =:= 0 end, lists:reverse(L))).
 compare(A, B) when length(A) > length(B) -> gt;
 compare(A, B) when length(A) < length(B) -> lt;
-compare(A, B) -> case {lists:reverse(A), lists:reverse(B)} of {X, X} -> eq; {X, Y} when X > Y -> gt; _ -> lt end.
+compare(A, B) -> case {lists:reverse(A), lists:reverse(B)} of {X, X} -> eq; {X, Y} when X > Y -> gt;
+                     _ -> lt end.
 mul([], _) -> [];
 mul(_, []) -> [];
 mul(A, [D | B]) -> plus(times(A, D, 0), case mul(A, B) of [] -> []; M -> [0 | M] end, 0, strip).

@@ -1,4 +1,5 @@
-%% Appending in a loop (the writable binary), with old versions still in use, and building from parts.
+%% Appending in a loop (the writable binary), with old versions still in use, and building from
+%% parts.
 -module(bin_append).
 -export([main/1]).
 
@@ -7,9 +8,11 @@ main(_) ->
     io:format("~p ~p~n", [byte_size(B), erlang:phash2(B)]),
     %% two continuations of one prefix must not see each other
     P = loop(1000, <<"prefix">>),
-    P1 = <<P/binary, "one">>, P2 = <<P/binary, "two">>, P3 = <<P1/binary, "three">>, P4 = <<P1/binary, "four">>,
+    P1 = <<P/binary, "one">>, P2 = <<P/binary, "two">>, P3 = <<P1/binary, "three">>,
+    P4 = <<P1/binary, "four">>,
     io:format("~p~n", [[binary:part(X, byte_size(X), -8) || X <- [P, P1, P2, P3, P4]]]),
-    Versions = lists:foldl(fun(I, [H | _] = Acc) -> [<<H/binary, I>> | Acc] end, [<<>>], lists:seq(1, 300)),
+    Versions = lists:foldl(fun(I, [H | _] = Acc) -> [<<H/binary, I>> | Acc] end, [<<>>],
+                           lists:seq(1, 300)),
     io:format("~p~n", [erlang:phash2(Versions)]),
     [I = byte_size(V) || {I, V} <- lists:zip(lists:seq(0, 300), lists:reverse(Versions))],
     io:format("~p~n", [bits(1000, <<>>)]),
@@ -18,11 +21,13 @@ main(_) ->
     Own = <<P/binary, "-before">>,
     Pid ! {bin, Own},
     Own2 = <<Own/binary, "-from-parent">>,
-    receive {back, Y} -> io:format("~p ~p~n", [binary:part(Y, byte_size(Y), -20), binary:part(Own2, byte_size(Own2), -20)]) end,
+    receive {back, Y} -> io:format("~p ~p~n", [binary:part(Y, byte_size(Y), -20),
+                                               binary:part(Own2, byte_size(Own2), -20)]) end,
     erlang:garbage_collect(),
     io:format("~p ~p~n", [byte_size(Own), byte_size(P)]),
     io:format("~p~n", [iolist_size([P, [P1 | P2]])]),
-    io:format("~p~n", [lists:foldl(fun(W, <<>>) -> W; (W, A) -> <<A/binary, ", ", W/binary>> end, <<>>, [<<"a">>, <<"bb">>, <<"ccc">>])]),
+    io:format("~p~n", [lists:foldl(fun(W, <<>>) -> W; (W, A) -> <<A/binary, ", ", W/binary>> end,
+                                   <<>>, [<<"a">>, <<"bb">>, <<"ccc">>])]),
     io:format("~p~n", [mixed(lists:seq(1, 20), <<>>)]),
     io:format("~p~n", [prepend(30, <<>>)]).
 

@@ -1,4 +1,5 @@
-%% Bit strings that are no whole bytes: printing, comparing, slicing, concatenating, at every offset.
+%% Bit strings that are no whole bytes: printing, comparing, slicing, concatenating, at every
+%% offset.
 -module(bin_bitstrings).
 -export([main/1, id/1]).
 
@@ -19,16 +20,26 @@ main(_) ->
          true = term_to_binary(S) =:= term_to_binary(New),
          #{S := found} = #{New => found}
      end || O <- lists:seq(0, 20), L <- lists:seq(0, 45)],
-    io:format("~p~n", [[<<A/bits, C/bits>> || A <- [<<>>, <<1:1>>, <<2:3>>, <<255>>, <<1, 1:4>>], C <- [<<>>, <<1:1>>, <<3, 1:2>>]]]),
-    io:format("~p~n", [lists:sort([<<1:1>>, <<1:2>>, <<0:1>>, <<>>, <<128>>, <<127>>, <<1:9>>, <<2:9>>, <<255:8, 1:1>>, <<255>>])]),
-    io:format("~p~n", [[{is_binary(X), is_bitstring(X)} || X <- [<<>>, <<1:1>>, <<1:8>>, <<1:16>>]]]),
+    io:format("~p~n", [[<<A/bits, C/bits>> || A <- [<<>>, <<1:1>>, <<2:3>>, <<255>>, <<1, 1:4>>],
+                        C <- [<<>>, <<1:1>>, <<3, 1:2>>]]]),
+    io:format("~p~n", [lists:sort([<<1:1>>, <<1:2>>, <<0:1>>, <<>>, <<128>>, <<127>>, <<1:9>>,
+                                   <<2:9>>, <<255:8, 1:1>>, <<255>>])]),
+    io:format("~p~n",
+              [[{is_binary(X), is_bitstring(X)} || X <- [<<>>, <<1:1>>, <<1:8>>, <<1:16>>]]]),
     io:format("~p~n", [bitstring_to_list(<<1, 2, 3:4>>)]),
     io:format("~p~n", [list_to_bitstring([1, <<2:4>>, [3, <<1:1>>]])]),
-    io:format("~p~n", [[try_(F) || F <- [fun() -> binary_to_list(id(<<1:1>>)) end, fun() -> byte_size(id(a)) end, fun() -> list_to_binary([id(<<1:1>>)]) end,
-                                        fun() -> <<(id(<<1:1>>))/binary>> end, fun() -> <<(id(<<1, 2>>)):3/binary>> end,
-                                        fun() -> <<(id(<<1, 2, 3>>)):2/binary>> end, fun() -> <<(id(<<255, 255>>)):9/bits>> end,
-                                        fun() -> <<(id(<<255>>)):9/bits>> end, fun() -> bit_size(id([])) end,
-                                        fun() -> <<(id(abc))/bits>> end, fun() -> binary_to_atom(id(<<1:1>>)) end]]]),
+    io:format("~p~n",
+              [[try_(F) || F <- [fun() -> binary_to_list(id(<<1:1>>)) end,
+                                 fun() -> byte_size(id(a)) end,
+                                 fun() -> list_to_binary([id(<<1:1>>)]) end,
+                                        fun() -> <<(id(<<1:1>>))/binary>> end,
+                                        fun() -> <<(id(<<1, 2>>)):3/binary>> end,
+                                        fun() -> <<(id(<<1, 2, 3>>)):2/binary>> end,
+                                        fun() -> <<(id(<<255, 255>>)):9/bits>> end,
+                                        fun() -> <<(id(<<255>>)):9/bits>> end,
+                                        fun() -> bit_size(id([])) end,
+                                        fun() -> <<(id(abc))/bits>> end,
+                                        fun() -> binary_to_atom(id(<<1:1>>)) end]]]),
     io:format("~w~n", [reverse_bits(<<16#12345:20>>)]),
     io:format("~w~n", [rot(<<1:1, 0:12>>, 5)]),
     io:format("~w~n", [<< <<(X bxor 1):1>> || <<X:1>> <= <<16#F0, 5:3>> >>]),

@@ -22,7 +22,8 @@ main(_) ->
     io:format("~p~n", [byte_size(<< <<X:32>> || X <- lists:seq(1, 10000), X rem 3 =:= 0 >>)]),
     io:format("~p~n", [erlang:phash2(<< <<(X * X):20>> || X <- lists:seq(1, 5000) >>)]),
     io:format("~p~n", [try << <<X>> || X <- id([1, a]) >> catch error:R -> R end]),
-    io:format("~p~n", [try << <<X/binary>> || X <- id([<<1>>, <<1:1>>]) >> catch error:R2 -> R2 end]),
+    io:format("~p~n", [try << <<X/binary>> || X <- id([<<1>>, <<1:1>>]) >> catch error:R2 ->
+                           R2 end]),
     io:format("~p~n", [begin Five = id(5), [X || <<X:Five>> <= <<1, 2, 3, 4, 5>>] end]),
     io:format("~p~n", [<< <<X:N>> || {X, N} <- [{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 6}] >>]).
 

@@ -1,4 +1,5 @@
-%% Parsers that pass the rest of a binary on: context reuse, backtracking, rest kept and matched again.
+%% Parsers that pass the rest of a binary on: context reuse, backtracking, rest kept and matched
+%% again.
 -module(bin_match_context).
 -export([main/1]).
 
@@ -10,8 +11,10 @@ main(_) ->
     io:format("~p~n", [keep(<<1, 2, 3, 4>>, [])]),
     io:format("~p~n", [twice(<<"abcdef">>)]),
     io:format("~p~n", [backtrack(<<"aab">>)]),
-    io:format("~p~n", [[alternatives(B) || B <- [<<1, 2, 3>>, <<1, 2>>, <<1>>, <<2, 0, 0>>, <<>>, <<1, 9, 9>>]]]),
-    io:format("~p~n", [fold(fun(C, A) -> (A * 33 + C) band 16#FFFFFFFF end, 5381, binary:copy(<<"hash me ">>, 1000))]),
+    io:format("~p~n", [[alternatives(B) || B <- [<<1, 2, 3>>, <<1, 2>>, <<1>>, <<2, 0, 0>>, <<>>,
+                                                 <<1, 9, 9>>]]]),
+    io:format("~p~n", [fold(fun(C, A) -> (A * 33 + C) band 16#FFFFFFFF end, 5381,
+                            binary:copy(<<"hash me ">>, 1000))]),
     io:format("~p~n", [base64(<<"Man is distinguished">>)]),
     io:format("~p~n", [run_length(<<"aaabccddddd">>)]),
     io:format("~p~n", [in_receive(<<"hello">>)]),
@@ -39,7 +42,8 @@ split(<<"\r\n\r\n", R/binary>>, Acc) -> {Acc, R};
 split(<<C, R/binary>>, Acc) -> split(R, <<Acc/binary, C>>).
 
 headers(<<"\r\n", Body/binary>>, Acc) -> {lists:reverse(Acc), Body};
-headers(B, Acc) -> {K, R} = until(B, $:, <<>>), <<" ", R1/binary>> = R, {V, <<"\n", R2/binary>>} = until(R1, $\r, <<>>), headers(R2, [{K, V} | Acc]).
+headers(B, Acc) -> {K, R} = until(B, $:, <<>>), <<" ", R1/binary>> = R,
+    {V, <<"\n", R2/binary>>} = until(R1, $\r, <<>>), headers(R2, [{K, V} | Acc]).
 until(<<C, R/binary>>, C, Acc) -> {Acc, R};
 until(<<X, R/binary>>, C, Acc) -> until(R, C, <<Acc/binary, X>>).
 
@@ -67,7 +71,8 @@ base64(<<A:6, B:6, C:6, D:6, R/binary>>) -> [e(A), e(B), e(C), e(D) | base64(R)]
 base64(<<A:6, B:6, C:4>>) -> [e(A), e(B), e(C bsl 2), $=];
 base64(<<A:6, B:2>>) -> [e(A), e(B bsl 4), $=, $=];
 base64(<<>>) -> [].
-e(N) -> element(N + 1, list_to_tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")).
+e(N) -> element(N + 1,
+                list_to_tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")).
 
 run_length(<<C, R/binary>>) -> run_length(R, C, 1);
 run_length(<<>>) -> [].

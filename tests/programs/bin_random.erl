@@ -1,9 +1,11 @@
-%% Random segments packed into a bit string and taken out again, against a list of bits as the model.
+%% Random segments packed into a bit string and taken out again, against a list of bits as the
+%% model.
 -module(bin_random).
 -export([main/1]).
 
 main(_) ->
-    {H, _} = lists:foldl(fun(_, {H, S}) -> {B, S1} = round_trip(S), {erlang:phash2({H, B}), S1} end, {0, 77}, lists:seq(1, 400)),
+    {H, _} = lists:foldl(fun(_, {H, S}) -> {B, S1} = round_trip(S), {erlang:phash2({H, B}), S1} end,
+                         {0, 77}, lists:seq(1, 400)),
     io:format("~p~n", [H]).
 
 round_trip(S) ->
@@ -49,7 +51,8 @@ take({utf8, _, V}, B) -> <<V/utf8, R/bits>> = B, R.
 model({big, Z, V}) -> [(V bsr I) band 1 || I <- lists:seq(Z - 1, 0, -1)];
 model({signed, Z, V}) -> [(V bsr I) band 1 || I <- lists:seq(Z - 1, 0, -1)];
 model({little, Z, V}) ->
-    Whole = [[(V bsr (8 * K + I)) band 1 || I <- lists:seq(7, 0, -1)] || K <- lists:seq(0, Z div 8 - 1)],
+    Whole = [[(V bsr (8 * K + I)) band 1 || I <- lists:seq(7, 0, -1)]
+             || K <- lists:seq(0, Z div 8 - 1)],
     lists:append(Whole) ++ [(V bsr (Z div 8 * 8 + I)) band 1 || I <- lists:seq(Z rem 8 - 1, 0, -1)];
 model({float, 64, V}) -> [B || <<B:1>> <= <<V/float>>];
 model({utf8, _, V}) -> [B || <<B:1>> <= unicode:characters_to_binary([V])].

@@ -3,9 +3,12 @@
 -export([main/1, id/1]).
 
 main(_) ->
-    Raisers = [fun() -> value end, fun() -> throw(t) end, fun() -> error(e) end, fun() -> exit(x) end,
-               fun() -> error(e, [a, b]) end, fun() -> erlang:raise(throw, r, []) end, fun() -> erlang:raise(error, r, []) end,
-               fun() -> erlang:raise(exit, r, []) end, fun() -> id(a) + 1 end, fun() -> throw({nested, {deep, [1]}}) end],
+    Raisers = [fun() -> value end, fun() -> throw(t) end, fun() -> error(e) end,
+               fun() -> exit(x) end,
+               fun() -> error(e, [a, b]) end, fun() -> erlang:raise(throw, r, []) end,
+               fun() -> erlang:raise(error, r, []) end,
+               fun() -> erlang:raise(exit, r, []) end, fun() -> id(a) + 1 end,
+               fun() -> throw({nested, {deep, [1]}}) end],
     io:format("~p~n", [[all(F) || F <- Raisers]]),
     io:format("~p~n", [[some(F) || F <- Raisers]]),
     io:format("~p~n", [[old_catch(F) || F <- Raisers]]),
@@ -18,12 +21,15 @@ main(_) ->
     io:format("~p~n", [(catch erlang:raise(badclass, r, []))]),
     io:format("~p~n", [guarded(5)]),
     io:format("~p~n", [[guarded(N) || N <- [1, 2, 3]]]),
-    io:format("~p~n", [try try throw(inner) catch error:_ -> wrong end catch throw:T -> {outer, T} end]),
-    io:format("~p~n", [try (try error(a) after put(done, yes) end) catch error:A -> {A, get(done)} end]),
+    io:format("~p~n", [try try throw(inner) catch error:_ -> wrong end catch throw:T ->
+                           {outer, T} end]),
+    io:format("~p~n", [try (try error(a) after put(done, yes) end) catch error:A ->
+                           {A, get(done)} end]),
     io:format("~p~n", [catch (1 + (catch throw(3)))]),
     io:format("~p~n", [{catch throw(1), catch throw(2)}]),
     io:format("~p~n", [throw_from_depth(10000)]),
-    io:format("~p~n", [lists:foldl(fun(_, Acc) -> try throw(Acc + 1) catch N -> N end end, 0, lists:seq(1, 10000))]),
+    io:format("~p~n", [lists:foldl(fun(_, Acc) -> try throw(Acc + 1) catch N -> N end end, 0,
+                                   lists:seq(1, 10000))]),
     io:format("~p~n", [catch [throw(N) || N <- [1, 2, 3], N > 1]]).
 
 all(F) -> try F() catch C:R -> {C, R} end.

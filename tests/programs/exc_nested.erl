@@ -3,10 +3,12 @@
 -export([main/1, id/1]).
 
 main(_) ->
-    [io:format("~p~n", [try nest(5, How) catch C:Reason -> {C, Reason} end]) || How <- [throw, error, exit, none]],
+    [io:format("~p~n", [try nest(5, How) catch C:Reason -> {C, Reason} end])
+     || How <- [throw, error, exit, none]],
     io:format("~p~n", [live(1, 2, 3, fun() -> throw(x) end)]),
     io:format("~p~n", [live(1, 2, 3, fun() -> 10 end)]),
-    io:format("~p~n", [chain([fun() -> throw(a) end, fun() -> error(b) end, fun() -> exit(c) end, fun() -> d end])]),
+    io:format("~p~n", [chain([fun() -> throw(a) end, fun() -> error(b) end, fun() -> exit(c) end,
+                              fun() -> d end])]),
     put(log, []),
     R = (catch try
                    log(body), try log(inner), throw(one) after log(inner_after), throw(two) end
@@ -19,7 +21,8 @@ main(_) ->
     io:format("~p~n", [in_receive()]),
     io:format("~p~n", [variables()]),
     io:format("~p~n", [gc_in_between(20)]),
-    io:format("~p~n", [[X || N <- lists:seq(1, 10), X <- [try check(N) catch throw:{odd, M} -> -M end]]]).
+    io:format("~p~n",
+              [[X || N <- lists:seq(1, 10), X <- [try check(N) catch throw:{odd, M} -> -M end]]]).
 
 nest(0, throw) -> throw(bottom);
 nest(0, error) -> error(bottom);
@@ -50,7 +53,9 @@ chain([F | T]) -> [try F() catch C:R -> {C, R} end | chain(T)].
 log(X) -> put(log, [X | get(log)]).
 
 catch_in_loop(0, Acc) -> Acc;
-catch_in_loop(N, Acc) -> catch_in_loop(N - 1, case catch boom(N) of {'EXIT', {boom, _}} -> Acc + 1; {'EXIT', quiet} -> Acc + 1000; V -> Acc + V * 1000000 end).
+catch_in_loop(N, Acc) -> catch_in_loop(N - 1, case catch boom(N) of {'EXIT', {boom, _}} -> Acc + 1;
+                                                  {'EXIT', quiet} -> Acc + 1000;
+                                                  V -> Acc + V * 1000000 end).
 boom(N) when N rem 10 =:= 0 -> exit(quiet);
 boom(N) when N rem 7 =:= 0 -> throw(1);
 boom(_) -> error(boom).

@@ -34,7 +34,8 @@ main(_) ->
                                  id(a)
                      end),
     %% Frames with the same return address in a row are kept once.
-    io:format("~p~n", [length([F || {_, F, _, _} <- element(2, catch_depth(100)), F =:= sum_down])]),
+    io:format("~p~n",
+              [length([F || {_, F, _, _} <- element(2, catch_depth(100)), F =:= sum_down])]),
     try error(x) catch _:_:S -> io:format("~p~n", [is_list(S)]) end.
 
 show(Name, F) ->

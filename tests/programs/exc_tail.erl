@@ -1,4 +1,5 @@
-%% Exceptions and tail calls: what stands on the trace, catch in loops without growing, rethrown across many frames.
+%% Exceptions and tail calls: what stands on the trace, catch in loops without growing, rethrown
+%% across many frames.
 -module(exc_tail).
 -export([main/1, id/1, tail/1, via/2]).
 
@@ -16,7 +17,8 @@ main(_) ->
     {stack_size, B} = process_info(self(), stack_size),
     io:format("~p~n", [abs(A - B) < 20]),
     io:format("~p~n", [try tail_in_try(3) catch error:bottom -> caught end]),
-    io:format("~p~n", [catch lists:foreach(fun(X) when X > 2 -> throw({found, X}); (_) -> ok end, [1, 2, 3, 4])]),
+    io:format("~p~n", [catch lists:foreach(fun(X) when X > 2 -> throw({found, X}); (_) -> ok end,
+                                           [1, 2, 3, 4])]),
     io:format("~p~n", [find(fun(X) -> X * X > 50 end, lists:seq(1, 100))]).
 
 functions(F) ->
@@ -40,14 +42,16 @@ risky(_) -> 2.
 
 %% catch in the middle of an endless loop of tail calls
 server_loop(0) -> done;
-server_loop(N) -> case catch risky(N) of {'EXIT', _} -> server_loop(N - 1); _ -> server_loop(N - 1) end.
+server_loop(N) ->
+    case catch risky(N) of {'EXIT', _} -> server_loop(N - 1); _ -> server_loop(N - 1) end.
 
 after_loop(0, Acc) -> length(Acc);
 after_loop(N, Acc) -> try id(N) after put(after_loop, N) end, after_loop(N - 1, [N | Acc]).
 
 rethrow(0) -> throw(start);
 rethrow(50) -> try rethrow(49) catch throw:{N, R} -> {N, R} end;
-rethrow(N) -> try rethrow(N - 1) catch throw:start -> throw({1, N}); throw:{K, R} -> throw({K + 1, R}) end.
+rethrow(N) ->
+    try rethrow(N - 1) catch throw:start -> throw({1, N}); throw:{K, R} -> throw({K + 1, R}) end.
 
 nest_catch(0) -> exit(deep);
 nest_catch(N) -> case catch nest_catch(N - 1) of {'EXIT', R} -> exit(R); V -> V end.

@@ -11,8 +11,10 @@ main(_) ->
         end end, {0, 99}, lists:seq(1, 3000)),
     io:format("~p~n", [H]),
     {H2, _} = lists:foldl(fun(_, {A, S}) ->
-        S1 = next(S), F = ((S1 bsr 20) rem 20000000 - 10000000) / math:pow(10, (S1 bsr 50) rem 8), check(F),
-        {erlang:phash2({A, round(F), trunc(F), float_to_list(F, [{decimals, 4}, compact]), io_lib:format("~.3f ~10.2e ~g", [F, F, F])}), S1}
+        S1 = next(S), F = ((S1 bsr 20) rem 20000000 - 10000000) / math:pow(10, (S1 bsr 50) rem 8),
+        check(F),
+        {erlang:phash2({A, round(F), trunc(F), float_to_list(F, [{decimals, 4}, compact]),
+                        io_lib:format("~.3f ~10.2e ~g", [F, F, F])}), S1}
         end, {0, 5}, lists:seq(1, 2000)),
     io:format("~p~n", [H2]).
 

@@ -4,7 +4,8 @@
 -record(a, {}).
 
 main(_) ->
-    Values = [0, 1, -1, 2.0, a, true, false, [], [1], [1, 2], [1 | 2], {}, {a}, {1, 2, 3}, <<>>, <<1, 2>>, <<1:3>>, #{}, #{k => 1},
+    Values = [0, 1, -1, 2.0, a, true, false, [], [1], [1, 2], [1 | 2], {}, {a}, {1, 2, 3}, <<>>,
+              <<1, 2>>, <<1:3>>, #{}, #{k => 1},
               1 bsl 70, "abc", self(), make_ref(), fun main/1],
     Guards = [{len, fun(X) when length(X) > 1 -> y; (_) -> n end},
               {hd, fun(X) when hd(X) =:= 1 -> y; (_) -> n end},
@@ -43,7 +44,8 @@ main(_) ->
               {big, fun(X) when X > (1 bsl 69), is_integer(X) -> y; (_) -> n end}],
     [io:format("~p: ~p~n", [Name, [G(V) || V <- Values]]) || {Name, G} <- Guards],
     io:format("~p~n", [[nested(V) || V <- Values]]),
-    io:format("~p~n", [[if is_list(V), length(V) =:= 2 -> pair; is_tuple(V), element(1, V) =:= a -> a;
+    io:format("~p~n",
+              [[if is_list(V), length(V) =:= 2 -> pair; is_tuple(V), element(1, V) =:= a -> a;
                            is_integer(V) -> {int, V}; true -> other end || V <- Values]]).
 
 nested(X) when (is_list(X) andalso hd(X) =:= 1 andalso tl(X) =/= []) orelse

@@ -5,10 +5,14 @@
 
 main(_) ->
     X = id(5),
-    Values = [0, 1 bsl 59, 1 bsl 60, -(1 bsl 90), 1.0, 1.0e300, 1.0e-300, a, true, false, undefined, [], [a], "str", [a | b],
-              {}, {a, b}, #point{}, {point, 1}, <<>>, <<1>>, <<1:1>>, #{}, #{a => b}, maps:from_list([{I, I} || I <- lists:seq(1, 50)]),
-              self(), make_ref(), fun id/1, fun ?MODULE:id/1, fun() -> X end, fun(A, B) -> {A, B, X} end],
-    Tests = [is_atom, is_binary, is_bitstring, is_boolean, is_float, is_function, is_integer, is_list, is_map,
+    Values = [0, 1 bsl 59, 1 bsl 60, -(1 bsl 90), 1.0, 1.0e300, 1.0e-300, a, true, false, undefined,
+              [], [a], "str", [a | b],
+              {}, {a, b}, #point{}, {point, 1}, <<>>, <<1>>, <<1:1>>, #{}, #{a => b},
+              maps:from_list([{I, I} || I <- lists:seq(1, 50)]),
+              self(), make_ref(), fun id/1, fun ?MODULE:id/1, fun() -> X end,
+              fun(A, B) -> {A, B, X} end],
+    Tests = [is_atom, is_binary, is_bitstring, is_boolean, is_float, is_function, is_integer,
+             is_list, is_map,
              is_number, is_pid, is_port, is_reference, is_tuple],
     [io:format("~s ~s~n", [[$0 + b(apply(erlang, T, [V])) || V <- Values], T]) || T <- Tests],
     io:format("~w~n", [[guards(V) || V <- Values]]),
@@ -42,7 +46,8 @@ guards(V) when is_function(V) -> 'fun';
 guards(V) when is_pid(V) -> pid;
 guards(V) when is_reference(V) -> ref.
 
-expressions(V) -> [is_integer(V) or is_float(V), is_list(V) andalso V =/= [], is_number(V) xor is_atom(V)].
+expressions(V) ->
+    [is_integer(V) or is_float(V), is_list(V) andalso V =/= [], is_number(V) xor is_atom(V)].
 
 bool(V) when V =:= true orelse V =:= false -> yes;
 bool(_) -> no.

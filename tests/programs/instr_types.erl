@@ -1,4 +1,5 @@
-%% Code where the compiler knows types and drops checks: loops on small integers, floats, binaries, lists.
+%% Code where the compiler knows types and drops checks: loops on small integers, floats,
+%% binaries, lists.
 -module(instr_types).
 -export([main/1, id/1]).
 
@@ -28,7 +29,8 @@ byte_sum(<<B, R/binary>>, S) -> byte_sum(R, (S bsl 1) + B);
 byte_sum(<<>>, S) -> S.
 masked(_, 0) -> [];
 masked(X, N) -> [X band 16#FF | masked(X bsr 8, N - 1)].
-mixed(A, B) when is_integer(A), is_float(B) -> {A + B, A * B, A / B, B - A, A < B, A == B, trunc(B) + A}.
+mixed(A, B) when is_integer(A), is_float(B) ->
+    {A + B, A * B, A / B, B - A, A < B, A == B, trunc(B) + A}.
 ranges(X) when X >= 0, X < 256 -> {byte, X + 1};
 ranges(X) when X < 0 -> {neg, -X};
 ranges(X) when X < 65536 -> {word, X * X};
@@ -40,9 +42,11 @@ lcg(S, N) -> S1 = (S * 1103515245 + 12345) rem 2147483648, [S1 rem 100 | lcg(S1,
 adler(B) -> adler(B, 1, 0).
 adler(<<X, R/binary>>, A, B) -> A1 = (A + X) rem 65521, adler(R, A1, (B + A1) rem 65521);
 adler(<<>>, A, B) -> (B bsl 16) bor A.
-fnv(B) -> lists:foldl(fun(C, H) -> ((H bxor C) * 1099511628211) band 16#FFFFFFFFFFFFFFFF end, 14695981039346656037, binary_to_list(B)).
+fnv(B) -> lists:foldl(fun(C, H) -> ((H bxor C) * 1099511628211) band 16#FFFFFFFFFFFFFFFF end,
+                      14695981039346656037, binary_to_list(B)).
 xorshift(_, 0) -> [];
-xorshift(X, N) -> A = (X bxor (X bsl 13)) band 16#FFFFFFFFFFFFFFFF, B = A bxor (A bsr 7), C = (B bxor (B bsl 17)) band 16#FFFFFFFFFFFFFFFF, [C rem 1000 | xorshift(C, N - 1)].
+xorshift(X, N) -> A = (X bxor (X bsl 13)) band 16#FFFFFFFFFFFFFFFF, B = A bxor (A bsr 7),
+    C = (B bxor (B bsl 17)) band 16#FFFFFFFFFFFFFFFF, [C rem 1000 | xorshift(C, N - 1)].
 overflow_loop(X, 0) -> X;
 overflow_loop(X, N) -> overflow_loop(X + X, N - 1).
 cmp_chain(L) -> [{X < 5, X =< 5, X >= 5, X > 5, X == 1, X =:= 1, 5 < X} || X <- L].

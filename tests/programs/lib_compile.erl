@@ -9,10 +9,13 @@ main(_) ->
     {ok, made, Beam, Warnings} = compile:forms(Forms, [binary, return, deterministic]),
     io:format("~p ~p~n", [is_binary(Beam), Warnings]),
     {ok, made, Chunks} = beam_lib:all_chunks(Beam),
-    [io:format("~s ~p ~p~n", [N, byte_size(B), erlang:md5(B)]) || {N, B} <- lists:sort(Chunks), N =/= "CInf", N =/= "Dbgi"],
+    [io:format("~s ~p ~p~n", [N, byte_size(B), erlang:md5(B)]) || {N, B} <- lists:sort(Chunks),
+     N =/= "CInf", N =/= "Dbgi"],
     {ok, made, Asm} = compile:forms(Forms, ['S', binary, deterministic]),
     io:format("~p~n", [erlang:phash2(Asm)]),
-    {error, Errors, _} = compile:forms([{attribute, 1, module, bad}, {function, 2, f, 0, [{clause, 2, [], [], [{var, 2, 'X'}]}]}], [return]),
+    {error, Errors, _} = compile:forms([{attribute, 1, module, bad},
+                                        {function, 2, f, 0,
+                                         [{clause, 2, [], [], [{var, 2, 'X'}]}]}], [return]),
     io:format("~p~n", [Errors]).
 
 split([], _) -> [];

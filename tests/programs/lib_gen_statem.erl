@@ -1,4 +1,5 @@
-%% gen_statem of the stock stdlib: a door with a code, timeouts, postponed events, state enter calls.
+%% gen_statem of the stock stdlib: a door with a code, timeouts, postponed events, state enter
+%% calls.
 -module(lib_gen_statem).
 -behaviour(gen_statem).
 -export([main/1, init/1, callback_mode/0, locked/3, open/3]).
@@ -22,13 +23,15 @@ callback_mode() -> [state_functions, state_enter].
 init({Main, Code}) -> {ok, locked, #{main => Main, code => Code, got => ""}}.
 locked(enter, _, #{main := M} = S) -> M ! {entered, locked}, {keep_state, S#{got := ""}};
 locked(cast, {button, B}, #{code := Code, got := Got} = S) ->
-    case lists:sublist(lists:reverse([B | lists:reverse(Got)]), max(1, length(Got) + 1 - length(Code) + 1), length(Code)) of
+    case lists:sublist(lists:reverse([B | lists:reverse(Got)]),
+                       max(1, length(Got) + 1 - length(Code) + 1), length(Code)) of
         Code -> {next_state, open, S};
         New -> {keep_state, S#{got := New}}
     end;
 locked(cast, {when_open, _}, _) -> {keep_state_and_data, [postpone]};
 locked({call, From}, state, _) -> {keep_state_and_data, [{reply, From, locked}]}.
-open(enter, _, #{main := M}) -> M ! {entered, open}, {keep_state_and_data, [{state_timeout, 40, close}]};
+open(enter, _, #{main := M}) ->
+    M ! {entered, open}, {keep_state_and_data, [{state_timeout, 40, close}]};
 open(state_timeout, close, S) -> {next_state, locked, S};
 open(cast, {when_open, P}, _) -> P ! was_open, keep_state_and_data;
 open(cast, {button, _}, _) -> keep_state_and_data;

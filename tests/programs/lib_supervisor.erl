@@ -11,9 +11,12 @@ main(_) ->
     worker_a ! crash,
     io:format("~p~n", [receive {started, N} -> N end]),
     io:format("~p~n", [lists:sort(supervisor:count_children(S))]),
-    {ok, _} = supervisor:start_child(S, #{id => c, start => {?MODULE, start_worker, [worker_c, self()]}}),
+    {ok, _} = supervisor:start_child(S,
+                                     #{id => c, start => {?MODULE, start_worker,
+                                                          [worker_c, self()]}}),
     io:format("~p~n", [receive {started, N2} -> N2 end]),
-    io:format("~p~n", [[supervisor:terminate_child(S, c), supervisor:delete_child(S, c), supervisor:terminate_child(S, zz)]]),
+    io:format("~p~n", [[supervisor:terminate_child(S, c), supervisor:delete_child(S, c),
+                        supervisor:terminate_child(S, zz)]]),
     exit(S, shutdown),
     io:format("~p~n", [receive {'EXIT', S, Why} -> Why end]),
     io:format("~p~n", [[whereis(worker_a), whereis(worker_b)]]),
@@ -25,7 +28,10 @@ main(_) ->
     gen_event:stop(E).
 
 init({event, N}) -> {ok, N};
-init({sup, Main}) -> {ok, {#{strategy => one_for_one, intensity => 3, period => 10}, [#{id => Id, start => {?MODULE, start_worker, [Name, Main]}} || {Id, Name} <- [{a, worker_a}, {b, worker_b}]]}}.
-start_worker(Name, Main) -> P = spawn_link(fun() -> register(Name, self()), Main ! {started, Name}, receive crash -> exit(shutdown) end end), {ok, P}.
+init({sup, Main}) -> {ok, {#{strategy => one_for_one, intensity => 3, period => 10},
+                           [#{id => Id, start => {?MODULE, start_worker, [Name, Main]}}
+                            || {Id, Name} <- [{a, worker_a}, {b, worker_b}]]}}.
+start_worker(Name, Main) -> P = spawn_link(fun() -> register(Name, self()), Main ! {started, Name},
+                                               receive crash -> exit(shutdown) end end), {ok, P}.
 handle_event({add, X}, N) -> {ok, N + X}.
 handle_call(get, N) -> {ok, N, N}.

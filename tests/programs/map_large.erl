@@ -18,7 +18,10 @@ main(_) ->
     M5 = lists:foldl(fun(I, A) -> K = key(I), A#{K := -I} end, M, lists:seq(1, ?N)),
     io:format("~p~n", [lists:sum(maps:values(M5))]),
     io:format("~p~n", [try maps:update(nokey, 1, M5) catch error:E -> E end]),
-    io:format("~p~n", [map_size(maps:merge(M, maps:from_list([{key(I), new} || I <- lists:seq(5001, 15000)])))]),
+    io:format("~p~n",
+              [map_size(maps:merge(M,
+                                   maps:from_list([{key(I), new}
+                                                   || I <- lists:seq(5001, 15000)])))]),
     io:format("~p~n", [count(maps:next(maps:iterator(M)), 0)]),
     io:format("~p~n", [maps:fold(fun(_, V, S) -> S bxor V end, 0, M)]),
     Copy = maps:from_list(lists:reverse(maps:to_list(M))),

@@ -4,7 +4,8 @@
 
 main(_) ->
     M0 = #{}, M1 = #{a => 1, b => 2},
-    io:format("~p ~p ~p~n", [M0, M1, #{1 => x, 1.0 => y, "k" => z, <<"b">> => w, {t} => v, [] => u}]),
+    io:format("~p ~p ~p~n", [M0, M1, #{1 => x, 1.0 => y, "k" => z, <<"b">> => w, {t} => v,
+                                       [] => u}]),
     io:format("~p~n", [M1#{c => 3}]),
     io:format("~p~n", [M1#{a := 10, b => 20, c => 30}]),
     io:format("~p~n", [(id(#{}))#{x => 1, x => 2}]),
@@ -18,7 +19,8 @@ main(_) ->
     io:format("~p~n", [error_of(fun() -> #{z := _} = id(M1) end)]),
     io:format("~p~n", [error_of(fun() -> #{a := 2} = id(M1) end)]),
     io:format("~p~n", [error_of(fun() -> #{} = id(x) end)]),
-    io:format("~p~n", [[kind(M) || M <- [#{}, #{type => a}, #{type => b, v => 1}, #{type => b}, #{v => 1}, #{type => c, v => 2, w => 3}, x]]]),
+    io:format("~p~n", [[kind(M) || M <- [#{}, #{type => a}, #{type => b, v => 1}, #{type => b},
+                                         #{v => 1}, #{type => c, v => 2, w => 3}, x]]]),
     K = id(key),
     #{K := V} = id(#{key => value}),
     io:format("~p~n", [V]),
@@ -49,7 +51,8 @@ main(_) ->
     io:format("~p~n", [#{a => 1} =:= #{a => 1.0}]),
     io:format("~p~n", [#{a => 1} == #{a => 1.0}]),
     io:format("~p~n", [#{1 => a} == #{1.0 => a}]),
-    io:format("~p~n", [lists:sort([#{a => 1}, #{}, #{b => 1}, #{a => 0, b => 1}, #{a => 2}, #{1 => 1}, #{1.0 => 1}])]),
+    io:format("~p~n", [lists:sort([#{a => 1}, #{}, #{b => 1}, #{a => 0, b => 1}, #{a => 2},
+                                   #{1 => 1}, #{1.0 => 1}])]),
     Same = M1#{a := 1},
     io:format("~p~n", [Same =:= M1]),
     io:format("~w~n", [#{a => #{b => #{c => #{}}}}]).

@@ -3,7 +3,8 @@
 -export([main/1, id/1]).
 
 main(_) ->
-    Classes = [-1.0e300, -(1 bsl 70), -5, -5.0e-324, 0, 0.5, 1, 2.0, 1 bsl 59, 1 bsl 60, 1 bsl 70, 1.0e300,
+    Classes = [-1.0e300, -(1 bsl 70), -5, -5.0e-324, 0, 0.5, 1, 2.0, 1 bsl 59, 1 bsl 60, 1 bsl 70,
+               1.0e300,
                '', a, aa, ab, b, 'Z', 'å',
                make_ref(), fun lists:map/2, self(),
                {}, {a}, {b}, {1, 2}, {1, 3}, {0, 0, 0},
@@ -22,7 +23,8 @@ main(_) ->
          true = (A >= B) =:= (not (A < B))
      end || A <- Classes, B <- Classes],
     Vs = [V || {_, V} <- Sorted],
-    [true = lists:nth(I, Vs) =< lists:nth(J, Vs) || I <- lists:seq(1, length(Vs)), J <- lists:seq(I, length(Vs))],
+    [true = lists:nth(I, Vs) =< lists:nth(J, Vs) || I <- lists:seq(1, length(Vs)),
+     J <- lists:seq(I, length(Vs))],
     io:format("~p~n", [[type(V) || V <- Vs]]).
 
 rel(A, B) when A =:= B -> $=;

@@ -24,12 +24,14 @@ main(_) ->
     io:format("~p~n", [rel(<<1, 2, 3:4>>, <<1, 2, 3:5>>)]),
     <<_:3, Sub/bits>> = id(<<1:3, "hello">>),
     io:format("~p~n", [rel(Sub, <<"hello">>)]),
-    io:format("~p~n", [lists:sort([{b, 1}, {a, 2}, [x], "x", {a, 1, 0}, {a, 1.0}, {a, 1}, #{}, <<"z">>, <<"y", 0>>])]),
+    io:format("~p~n", [lists:sort([{b, 1}, {a, 2}, [x], "x", {a, 1, 0}, {a, 1.0}, {a, 1}, #{},
+                                   <<"z">>, <<"y", 0>>])]),
     io:format("~p~n", [rel(fun lists:map/2, fun lists:map/2)]),
     io:format("~p~n", [fun lists:append/1 < fun lists:map/2]),
     X = id(3), G = fun() -> X end,
     io:format("~p~n", [rel(G, G)]),
-    io:format("~p~n", [[A == B || A <- ["", [], <<>>, {}, #{}, ''], B <- ["", [], <<>>, {}, #{}, '']]]).
+    io:format("~p~n", [[A == B || A <- ["", [], <<>>, {}, #{}, ''],
+                        B <- ["", [], <<>>, {}, #{}, '']]]).
 
 deep(0, T) -> T;
 deep(N, T) -> {N, deep(N - 1, T)}.

@@ -1,4 +1,5 @@
-%% Random terms of every type: total order, equality, hashes and the external format agree with each other.
+%% Random terms of every type: total order, equality, hashes and the external format agree with
+%% each other.
 -module(order_random).
 -export([main/1]).
 
@@ -8,9 +9,11 @@ main(_) ->
     io:format("~p~n", [erlang:phash2(Sorted)]),
     [begin
          Bin = term_to_binary(T), Copy = binary_to_term(Bin),
-         true = Copy =:= T, true = erlang:phash2(Copy) =:= erlang:phash2(T), false = Copy < T, false = Copy > T
+         true = Copy =:= T, true = erlang:phash2(Copy) =:= erlang:phash2(T), false = Copy < T,
+         false = Copy > T
      end || T <- Terms],
-    io:format("~p~n", [lists:foldl(fun(T, H) -> erlang:phash2({H, term_to_binary(T)}) end, 0, Terms)]),
+    io:format("~p~n", [lists:foldl(fun(T, H) -> erlang:phash2({H, term_to_binary(T)}) end, 0,
+                                   Terms)]),
     Some = lists:sublist(Terms, 70),
     [case {A < B, A > B, A == B} of
          {true, false, false} -> true = B > A;
@@ -39,7 +42,8 @@ term(S, Depth) ->
         7 -> {{}, S1};
         8 -> {L, S2} = terms(S1, V rem 4, Depth - 1), {list_to_tuple(L), S2};
         9 -> terms(S1, V rem 4, Depth - 1);
-        10 -> {L, S2} = terms(S1, V rem 4, Depth - 1), {maps:from_list([{K, I} || {I, K} <- lists:zip(lists:seq(1, length(L)), L)]), S2};
+        10 -> {L, S2} = terms(S1, V rem 4, Depth - 1),
+            {maps:from_list([{K, I} || {I, K} <- lists:zip(lists:seq(1, length(L)), L)]), S2};
         11 -> {L, S2} = terms(S1, 2, Depth - 1), {hd(L), S2}
     end.
 terms(S, N, Depth) -> lists:mapfoldl(fun(_, X) -> term(X, Depth) end, S, lists:seq(1, N)).

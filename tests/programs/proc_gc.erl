@@ -12,7 +12,8 @@ main(_) ->
     io:format("~p~n", [grow_and_shrink(5)]),
     io:format("~p~n", [queue_sim(queue:new(), 0, 20000)]),
     Parent = self(),
-    Ps = [spawn_monitor(fun() -> L = live(), churn(30), Parent ! {self(), L =:= live()} end) || _ <- lists:seq(1, 8)],
+    Ps = [spawn_monitor(fun() -> L = live(), churn(30), Parent ! {self(), L =:= live()} end)
+          || _ <- lists:seq(1, 8)],
     io:format("~p~n", [[receive {P, R} -> R end || {P, _} <- Ps]]),
     io:format("~p~n", [binaries(200, [])]),
     io:format("~p~n", [deep_with_garbage(2000)]),
@@ -22,8 +23,10 @@ main(_) ->
 
 live() ->
     X = {captured, [1, 2]},
-    {[{N, integer_to_list(N)} || N <- lists:seq(1, 500)], maps:from_list([{N, {N}} || N <- lists:seq(1, 100)]), #{small => [map]},
-     binary:copy(<<"refc">>, 50), <<"heap">>, binary:part(binary:copy(<<"sub">>, 100), 10, 100), 1 bsl 300, 1.0e-300, 2.5, (fun(Y) -> {X, Y} end)(z),
+    {[{N, integer_to_list(N)} || N <- lists:seq(1, 500)],
+     maps:from_list([{N, {N}} || N <- lists:seq(1, 100)]), #{small => [map]},
+     binary:copy(<<"refc">>, 50), <<"heap">>, binary:part(binary:copy(<<"sub">>, 100), 10, 100),
+     1 bsl 300, 1.0e-300, 2.5, (fun(Y) -> {X, Y} end)(z),
      [a | improper], "string", {}, [], <<5:3>>, fun lists:map/2, list_to_tuple(lists:seq(1, 200))}.
 
 churn(0) -> ok;
@@ -33,7 +36,8 @@ churn(N) ->
     churn(N - 1).
 
 grow_and_shrink(0) -> [];
-grow_and_shrink(N) -> L = lists:seq(1, 100000), S = lists:sum(L), erlang:garbage_collect(), [S | grow_and_shrink(N - 1)].
+grow_and_shrink(N) -> L = lists:seq(1, 100000), S = lists:sum(L), erlang:garbage_collect(),
+    [S | grow_and_shrink(N - 1)].
 
 queue_sim(Q, S, 0) -> {S, queue:len(Q)};
 queue_sim(Q, S, N) ->

@@ -4,7 +4,8 @@
 
 main(_) ->
     Self = self(),
-    P = spawn(fun() -> Big = lists:seq(1, 10000), erlang:hibernate(?MODULE, wake, [Self, {length(Big), [kept, "args"]}]) end),
+    P = spawn(fun() -> Big = lists:seq(1, 10000),
+                  erlang:hibernate(?MODULE, wake, [Self, {length(Big), [kept, "args"]}]) end),
     P ! hello,
     io:format("~p~n", [receive {woke, X} -> X end]),
     P ! again,
@@ -20,7 +21,9 @@ main(_) ->
     io:format("~p~n", [receive {reply, N} -> N end]),
     io:format("~p~n", [receive {reply, N2} -> N2 after 50 -> only_once end]),
     %% a monitor that is an alias too: the way gen:call is done
-    Server = spawn(fun Loop() -> receive {call, From, Q} -> From ! {From, Q * 2}, Loop(); {late, From} -> receive after 30 -> From ! {From, late} end, Loop(); stop -> ok end end),
+    Server = spawn(fun Loop() -> receive {call, From, Q} -> From ! {From, Q * 2}, Loop();
+                                     {late, From} -> receive after 30 -> From ! {From, late} end,
+                                     Loop(); stop -> ok end end),
     Mref = monitor(process, Server, [{alias, reply_demonitor}]),
     Server ! {call, Mref, 21},
     io:format("~p~n", [receive {Mref, R} -> R end]),

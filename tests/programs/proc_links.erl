@@ -71,7 +71,8 @@ link_twice() ->
 %% One death takes a whole group along.
 group(N) ->
     {Leader, Ref} = spawn_monitor(fun() ->
-        Members = [spawn_link(fun() -> receive after infinity -> ok end end) || _ <- lists:seq(1, N)],
+        Members = [spawn_link(fun() -> receive after infinity -> ok end end)
+                   || _ <- lists:seq(1, N)],
         receive {members, To} -> To ! {members, Members} end,
         receive fail -> exit(group_fails) end
     end),

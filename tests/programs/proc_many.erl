@@ -9,7 +9,8 @@ main(_) ->
     io:format("~p~n", [sequential(20000)]),
     io:format("~p~n", [parallel(5000)]),
     io:format("~p~n", [ping_pong(20000)]),
-    io:format("~p~n", [pipeline(lists:seq(1, 500), [fun(X) -> X + 1 end, fun(X) -> X * 2 end, fun(X) -> X - 3 end])]),
+    io:format("~p~n", [pipeline(lists:seq(1, 500), [fun(X) -> X + 1 end, fun(X) -> X * 2 end,
+                                                    fun(X) -> X - 3 end])]),
     io:format("~p~n", [pmap(fun(N) -> fib(N) end, lists:seq(1, 20))]),
     io:format("~p~n", [chameneos(3, 300)]).
 
@@ -35,13 +36,15 @@ sequential(N) ->
 
 parallel(N) ->
     Self = self(),
-    Ps = [spawn(fun() -> receive {go, K} -> Self ! {self(), K * I} end end) || I <- lists:seq(1, N)],
+    Ps = [spawn(fun() -> receive {go, K} -> Self ! {self(), K * I} end end)
+          || I <- lists:seq(1, N)],
     [P ! {go, 2} || P <- Ps],
     lists:sum([receive {P, V} -> V end || P <- Ps]).
 
 ping_pong(N) ->
     Self = self(),
-    Pong = spawn(fun P() -> receive {ping, From, K} -> From ! {pong, K}, P(); stop -> Self ! stopped end end),
+    Pong = spawn(fun P() -> receive {ping, From, K} -> From ! {pong, K}, P();
+                                stop -> Self ! stopped end end),
     [begin Pong ! {ping, self(), K}, receive {pong, K} -> ok end end || K <- lists:seq(1, N)],
     Pong ! stop,
     receive stopped -> N end.
@@ -70,4 +73,5 @@ chameneos(N, Meetings) ->
 broker(0, none, _) -> receive {meet, P} -> P ! stop, broker(0, none, x) after 500 -> ok end;
 broker(K, none, M) -> receive {meet, P} -> broker(K, P, M) end;
 broker(K, Q, M) -> receive {meet, P} -> P ! {met, Q}, Q ! {met, P}, broker(K - 1, none, M) end.
-creature(B, N, Main) -> B ! {meet, self()}, receive {met, _} -> creature(B, N + 1, Main); stop -> Main ! {met, N} end.
+creature(B, N, Main) ->
+    B ! {meet, self()}, receive {met, _} -> creature(B, N + 1, Main); stop -> Main ! {met, N} end.

@@ -24,8 +24,10 @@ main(_) ->
     M = maps:from_list([{I, {I, Sub}} || I <- lists:seq(1, 200)]),
     io:format("~p~n", [Round(M) =:= M]),
     io:format("~p~n", [erlang:phash2(Round({Big, M}))]),
-    [spawn(fun() -> Self ! {from, N, lists:seq(1, N * 10), binary:copy(<<N>>, 100)} end) || N <- lists:seq(1, 100)],
-    Sum = lists:sum([receive {from, N, L, B} -> length(L) + byte_size(B) + N end || _ <- lists:seq(1, 100)]),
+    [spawn(fun() -> Self ! {from, N, lists:seq(1, N * 10), binary:copy(<<N>>, 100)} end)
+     || N <- lists:seq(1, 100)],
+    Sum = lists:sum([receive {from, N, L, B} -> length(L) + byte_size(B) + N end
+                     || _ <- lists:seq(1, 100)]),
     io:format("~p~n", [Sum]),
     Pid = spawn(fun() -> receive after 20 -> ok end, Self ! {count, count(0)} end),
     [Pid ! {m, I, lists:duplicate(I rem 50, x)} || I <- lists:seq(1, 20000)],
@@ -36,6 +38,7 @@ count(N) -> receive {m, _, L} -> count(N + 1 + length(L)) after 200 -> N end.
 
 relay(N, Term) ->
     Self = self(),
-    First = lists:foldl(fun(_, Next) -> spawn(fun() -> receive T -> Next ! T end end) end, Self, lists:seq(1, N)),
+    First = lists:foldl(fun(_, Next) -> spawn(fun() -> receive T -> Next ! T end end) end, Self,
+                        lists:seq(1, N)),
     First ! Term,
     receive Back -> Back =:= Term end.

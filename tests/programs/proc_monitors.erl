@@ -7,7 +7,8 @@ main(_) ->
     Rs = [monitor(process, P) || _ <- lists:seq(1, 5)],
     true = demonitor(lists:nth(3, Rs)),
     P ! stop,
-    io:format("~p~n", [[receive {'DOWN', R, process, P, Why} -> Why after 100 -> none end || R <- Rs]]),
+    io:format("~p~n", [[receive {'DOWN', R, process, P, Why} -> Why after 100 -> none end
+                        || R <- Rs]]),
     R1 = monitor(process, P),
     io:format("~p~n", [receive {'DOWN', R1, process, P, Why1} -> Why1 end]),
     R2 = monitor(process, no_such_name),
@@ -16,7 +17,8 @@ main(_) ->
     wait_registered(the_name),
     R3 = monitor(process, the_name), R4 = monitor(process, {the_name, node()}),
     the_name ! go,
-    io:format("~p~n", [[receive {'DOWN', R, process, What, Why3} -> {What, Why3} end || R <- [R3, R4]]]),
+    io:format("~p~n", [[receive {'DOWN', R, process, What, Why3} -> {What, Why3} end
+                        || R <- [R3, R4]]]),
     io:format("~p~n", [is_process_alive(Named)]),
     %% flush takes away a message that has already come
     Q = spawn(fun() -> ok end),
@@ -32,7 +34,9 @@ main(_) ->
     exit(S, kill), wait_dead(S),
     io:format("~p~n", [receive {'DOWN', _, _, _, _} -> unexpected after 10 -> quiet end]),
     io:format("~p~n", [demonitor(make_ref())]),
-    io:format("~p~n", [[try F() catch C:E -> {C, E} end || F <- [fun() -> monitor(process, 12) end, fun() -> monitor(foo, self()) end,
+    io:format("~p~n",
+              [[try F() catch C:E -> {C, E} end || F <- [fun() -> monitor(process, 12) end,
+                                                         fun() -> monitor(foo, self()) end,
                         fun() -> demonitor(a) end, fun() -> demonitor(make_ref(), [bad]) end]]]),
     {T, R8} = spawn_monitor(fun() -> receive X -> exit(X) end end),
     io:format("~p~n", [process_info(self(), monitors) =:= {monitors, [{process, T}]}]),
@@ -45,7 +49,9 @@ main(_) ->
     R10 = monitor(process, self()),
     io:format("~p~n", [demonitor(R10, [info])]),
     Many = [spawn_monitor(fun() -> exit(N) end) || N <- lists:seq(1, 500)],
-    io:format("~p~n", [lists:sum([receive {'DOWN', R, process, Pid, N} -> N end || {Pid, R} <- Many])]).
+    io:format("~p~n",
+              [lists:sum([receive {'DOWN', R, process, Pid, N} -> N end || {Pid, R} <- Many])]).
 
-wait_registered(Name) -> case whereis(Name) of undefined -> erlang:yield(), wait_registered(Name); _ -> ok end.
+wait_registered(Name) ->
+    case whereis(Name) of undefined -> erlang:yield(), wait_registered(Name); _ -> ok end.
 wait_dead(P) -> R = monitor(process, P), receive {'DOWN', R, _, _, _} -> ok end.

@@ -1,4 +1,5 @@
-%% Selective receive: order of the queue, priorities by pattern, deep queues, markers with references.
+%% Selective receive: order of the queue, priorities by pattern, deep queues, markers with
+%% references.
 -module(proc_selective_receive).
 -export([main/1]).
 
@@ -11,7 +12,8 @@ main(_) ->
     io:format("~p~n", [prioritized()]),
     %% guards choose
     [self() ! N || N <- [5, 50, 500, a, 7]],
-    io:format("~p~n", [[receive N when is_integer(N), N > 20 -> N end, receive N2 when is_atom(N2) -> N2 end, flush()]]),
+    io:format("~p~n", [[receive N when is_integer(N), N > 20 -> N end,
+                        receive N2 when is_atom(N2) -> N2 end, flush()]]),
     %% a deep queue of messages nobody wants yet
     [self() ! {junk, N} || N <- lists:seq(1, 20000)],
     self() ! wanted,

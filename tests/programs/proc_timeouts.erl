@@ -37,7 +37,9 @@ main(_) ->
     io:format("~p~n", [try receive after (1 bsl 32) -> x end catch error:E2 -> E2 end]),
     self() ! x,
     io:format("~p~n", [receive x -> in_time after 16#FFFFFFFF -> no end]),
-    io:format("~p~n", [length([begin receive nope -> ok after 0 -> ok end end || _ <- lists:seq(1, 100000)])]).
+    io:format("~p~n",
+              [length([begin receive nope -> ok after 0 -> ok end end
+                       || _ <- lists:seq(1, 100000)])]).
 
 timer_loop(T) -> receive after T -> ok end.
 infinity_or(true) -> infinity;

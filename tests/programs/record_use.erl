@@ -15,17 +15,24 @@ main(_) ->
     io:format("~p~n", [S2#shape.origin#point.y]),
     io:format("~p ~p~n", [#point.x, #shape.extra]),
     io:format("~p ~p~n", [record_info(fields, shape), record_info(size, wide)]),
-    W = lists:foldl(fun({F, V}, Acc) -> set(F, V, Acc) end, #wide{_ = init}, [{a, 1}, {l, 12}, {f, 6}]),
+    W = lists:foldl(fun({F, V}, Acc) -> set(F, V, Acc) end, #wide{_ = init},
+                    [{a, 1}, {l, 12}, {f, 6}]),
     io:format("~p~n", [W]),
     io:format("~p~n", [W#wide{a = z, c = z, e = z, g = z, i = z, k = z}]),
     #point{x = X0} = id(P),
     io:format("~p~n", [X0]),
     io:format("~p~n", [[area(R) || R <- [{circle, 2}, #point{}, {rect, 2, 3}, #shape{}]]]),
-    io:format("~p~n", [[error_of(fun() -> (id(V))#point.x end) || V <- [{point, 1}, {point, 1, 2, 3}, {pont, 1, 2}, [], point, #wide{}]]]),
+    io:format("~p~n",
+              [[error_of(fun() -> (id(V))#point.x end) || V <- [{point, 1}, {point, 1, 2, 3},
+                                                                {pont, 1, 2}, [], point,
+                                                                #wide{}]]]),
     io:format("~p~n", [error_of(fun() -> V = id({x}), V#point{x = 1} end)]),
-    io:format("~p~n", [[is_record(V, point) || V <- [#point{}, {point, 1, 2}, {point, 1}, {other, 1, 2}, point]]]),
-    io:format("~p~n", [lists:keysort(#point.y, [#point{x = 1, y = 3}, #point{x = 2, y = 1}, #point{x = 3, y = 2}])]),
-    io:format("~p~n", [[Y || #point{x = 1, y = Y} <- [#point{x = 1, y = 5}, #point{x = 2, y = 6}, other, #point{x = 1, y = 7}]]]).
+    io:format("~p~n", [[is_record(V, point) || V <- [#point{}, {point, 1, 2}, {point, 1},
+                                                     {other, 1, 2}, point]]]),
+    io:format("~p~n", [lists:keysort(#point.y, [#point{x = 1, y = 3}, #point{x = 2, y = 1},
+                                                #point{x = 3, y = 2}])]),
+    io:format("~p~n", [[Y || #point{x = 1, y = Y} <- [#point{x = 1, y = 5}, #point{x = 2, y = 6},
+                                                      other, #point{x = 1, y = 7}]]]).
 
 set(a, V, W) -> W#wide{a = V};
 set(f, V, W) -> W#wide{f = V};

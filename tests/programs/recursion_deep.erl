@@ -9,7 +9,8 @@ main(_) ->
     io:format("~p~n", [length(build(500000))]),
     io:format("~p~n", [ack(2, 300)]),
     io:format("~p~n", [tak(14, 10, 4)]),
-    io:format("~p~n", [many(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 50)]),
+    io:format("~p~n", [many(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
+                            50)]),
     io:format("~p~n", [hofstadter(60)]),
     io:format("~p~n", [collatz(27, 0)]),
     io:format("~p~n", [depth_in_processes([10, 1000, 100000, 300000])]),
@@ -60,7 +61,8 @@ depth_in_processes(Depths) ->
 
 %% ten values live across ten calls
 frame(A, B, C, D, E, F, G, H, I, J) ->
-    A1 = id(A), B1 = id(B), C1 = id(C), D1 = id(D), E1 = id(E), F1 = id(F), G1 = id(G), H1 = id(H), I1 = id(I), J1 = id(J),
+    A1 = id(A), B1 = id(B), C1 = id(C), D1 = id(D), E1 = id(E), F1 = id(F), G1 = id(G), H1 = id(H),
+    I1 = id(I), J1 = id(J),
     {A1, B1, C1, D1, E1, F1, G1, H1, I1, J1, A + J, B * I, [C1 | D1], {E, F1}, G1 - H}.
 
 count_to_error(0) -> error({deep, id(0)});

@@ -6,7 +6,8 @@ main(_) ->
     io:format("~p~n", [io:read("")]),
     io:format("~p~n", [io:read("")]),
     io:format("~p~n", [io:read("")]),
-    case io:read("") of {error, _} -> io:format("a syntax error~n"); Other -> io:format("~p~n", [Other]) end,
+    case io:read("") of {error, _} -> io:format("a syntax error~n");
+        Other -> io:format("~p~n", [Other]) end,
     io:format("~p~n", [io:get_line("")]),
     io:format("~p~n", [io:fread("", "~d ~s ~f")]),
     io:format("~p~n", [io:fread("", "~d,~d")]),

@@ -8,7 +8,8 @@ main(_) ->
     io:format("~p~n", [[setelement(I, T, new) || I <- lists:seq(1, 5)]]),
     io:format("~p~n", [T]),
     [io:format("~p~n", [error_of(fun() -> element(id(I), id(V)) end)])
-     || {I, V} <- [{0, T}, {6, T}, {-1, T}, {a, T}, {1.0, T}, {1 bsl 70, T}, {1, []}, {1, a}, {1, {}}]],
+     || {I, V} <- [{0, T}, {6, T}, {-1, T}, {a, T}, {1.0, T}, {1 bsl 70, T}, {1, []}, {1, a},
+                   {1, {}}]],
     [io:format("~p~n", [error_of(fun() -> setelement(id(I), id(V), x) end)])
      || {I, V} <- [{0, T}, {6, T}, {a, T}, {1, []}, {1, {}}]],
     %% several updates in a row are merged by the compiler
@@ -30,7 +31,8 @@ main(_) ->
     io:format("~p~n", [error_of(fun() -> tuple_to_list(id([1])) end)]),
     io:format("~p~n", [error_of(fun() -> tuple_size(id([1])) end)]),
     io:format("~p~n", [swap({1, 2, 3})]),
-    io:format("~p~n", [[classify(X) || X <- [{ok, 1}, {ok, 1, 2}, {error, x}, ok, {}, {error}, {other, 1}]]]),
+    io:format("~p~n", [[classify(X) || X <- [{ok, 1}, {ok, 1, 2}, {error, x}, ok, {}, {error},
+                                             {other, 1}]]]),
     {A, {B, [C | _]}, D} = id({1, {2, [3, 4]}, {}}),
     io:format("~p~n", [{A, B, C, D}]),
     io:format("~p~n", [error_of(fun() -> {_, x} = id({1, 2}) end)]),

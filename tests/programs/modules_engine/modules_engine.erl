@@ -15,6 +15,7 @@ game(Board, {P, Mark}, Other, Turn) ->
     case modules_engine_rules:result(Board) of
         open ->
             P ! {move, self(), Board},
-            receive {move, P, Cell} -> {ok, B1} = modules_engine_board:put(Board, Cell, Mark), game(B1, Other, {P, Mark}, Turn + 1) end;
+            receive {move, P, Cell} -> {ok, B1} = modules_engine_board:put(Board, Cell, Mark),
+                game(B1, Other, {P, Mark}, Turn + 1) end;
         R -> {R, Turn}
     end.

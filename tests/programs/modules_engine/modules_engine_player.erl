@@ -11,5 +11,7 @@ loop(Mark, How) ->
 
 choose(first, _, Board) -> hd(modules_engine_board:free(Board));
 choose(best, Mark, Board) ->
-    Rated = [begin {ok, B} = modules_engine_board:put(Board, I, Mark), {-modules_engine_rules:score(B, Mark, modules_engine_rules:other(Mark)), I} end || I <- modules_engine_board:free(Board)],
+    Rated = [begin {ok, B} = modules_engine_board:put(Board, I, Mark),
+                 {-modules_engine_rules:score(B, Mark, modules_engine_rules:other(Mark)), I} end
+             || I <- modules_engine_board:free(Board)],
     element(2, lists:min(Rated)).

@@ -1,4 +1,5 @@
-%% Calls across modules: mutual recursion in constant stack, closures and exceptions that cross them.
+%% Calls across modules: mutual recursion in constant stack, closures and exceptions that cross
+%% them.
 -module(modules_mutual).
 -export([main/1, even/1, apply_twice/2, fail/1]).
 
@@ -6,7 +7,9 @@ main(_) ->
     io:format("~p ~p~n", [even(100000), modules_mutual_b:odd(100000)]),
     io:format("~p~n", [modules_mutual_b:twice(fun(X) -> X * 3 end, 7)]),
     io:format("~p~n", [[F(10) || F <- modules_mutual_b:adders([1, 2, 3])]]),
-    Trace = try modules_mutual_b:call_back(?MODULE, fail, 3) catch throw:T:S -> {T, [{M, F, A, proplists:get_value(line, L)} || {M, F, A, L} <- S, lists:prefix("modules_mutual", atom_to_list(M))]} end,
+    Trace = try modules_mutual_b:call_back(?MODULE, fail, 3) catch throw:T:S ->
+                {T, [{M, F, A, proplists:get_value(line, L)} || {M, F, A, L} <- S,
+                     lists:prefix("modules_mutual", atom_to_list(M))]} end,
     io:format("~p~n", [Trace]),
     io:format("~p~n", [erlang:function_exported(modules_mutual_b, odd, 1)]),
     io:format("~p~n", [modules_mutual_b:record(5)]),
