@@ -47,9 +47,14 @@ public:
         ++depth_;
     }
     bool empty() const { return depth_ == 0; }
-    // The next pair of terms; not empty.
+    // The next pair of terms that are not the same word, or the last pair; not empty.
     Range next() {
         Range& r = depth_ <= kInline ? inline_[depth_ - 1] : more_.back();
+        while (r.n > 1 && *r.a == *r.b) {
+            ++r.a;
+            ++r.b;
+            --r.n;
+        }
         const Range first{r.a, r.b, 1, r.exact};
         ++r.a;
         ++r.b;
