@@ -1,6 +1,6 @@
 %% Symbolic derivatives: tagged tuples made and matched.
 -module(b_deriv).
--define(REPEAT, 10).
+-define(REPEAT, 4).
 -include("bench.hrl").
 
 once() -> loop(20000, 0).

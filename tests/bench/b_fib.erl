@@ -1,6 +1,6 @@
 %% Small recursive calls.
 -module(b_fib).
--define(REPEAT, 60).
+-define(REPEAT, 35).
 -include("bench.hrl").
 
 once() -> fib(30).

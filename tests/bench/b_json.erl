@@ -1,6 +1,6 @@
 %% JSON text parsed into maps and lists, and written back.
 -module(b_json).
--define(REPEAT, 70).
+-define(REPEAT, 40).
 -include("bench.hrl").
 
 once() ->

@@ -1,6 +1,6 @@
 %% Float arithmetic in registers, no data.
 -module(b_mandelbrot).
--define(REPEAT, 12).
+-define(REPEAT, 6).
 -include("bench.hrl").
 
 -define(SIZE, 160).

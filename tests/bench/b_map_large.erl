@@ -1,6 +1,6 @@
 %% Large maps: filled, read, updated, removed from, folded.
 -module(b_map_large).
--define(REPEAT, 4).
+-define(REPEAT, 3).
 -include("bench.hrl").
 
 once() ->

@@ -1,6 +1,6 @@
 %% Float arithmetic on tuples: planets.
 -module(b_nbody).
--define(REPEAT, 30).
+-define(REPEAT, 15).
 -include("bench.hrl").
 
 once() -> trunc(energy(steps(15000, bodies())) * 1.0e9).

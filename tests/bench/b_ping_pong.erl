@@ -1,6 +1,6 @@
 %% Two processes talk: one message there, one back.
 -module(b_ping_pong).
--define(REPEAT, 25).
+-define(REPEAT, 12).
 -include("bench.hrl").
 
 once() ->

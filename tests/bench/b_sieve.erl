@@ -1,6 +1,6 @@
 %% A sieve of Eratosthenes on a map, on a list, and on an array.
 -module(b_sieve).
--define(REPEAT, 40).
+-define(REPEAT, 20).
 -include("bench.hrl").
 
 once() -> {length(sieve(lists:seq(2, 6000))),

@@ -1,6 +1,6 @@
 %% Float sums over computed matrix entries.
 -module(b_spectral_norm).
--define(REPEAT, 15).
+-define(REPEAT, 7).
 -include("bench.hrl").
 
 once() ->
