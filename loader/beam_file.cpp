@@ -1,14 +1,14 @@
 #include "loader/beam_file.hpp"
 
-#include <zlib.h>
-
-#include <cstring>
-
-#include "loader/byte_reader.hpp"
-#include "loader/compact_term.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/external_term.hpp"
 #include "vm/util/md5.hpp"
+#include "loader/byte_reader.hpp"
+#include "loader/compact_term.hpp"
+
+#include <zlib.h>
+
+#include <cstring>
 
 namespace minivm::loader {
 
@@ -70,7 +70,8 @@ bool inflate_gzip(const uint8_t* bytes, size_t size, std::vector<uint8_t>* out, 
     out->resize(stream.total_out);
     inflateEnd(&stream);
     if (status != Z_STREAM_END) {
-        return error.fail(Code::truncated, "", 0, "the gzip stream of the file is damaged or cut off");
+        return error.fail(Code::truncated, "", 0,
+                          "the gzip stream of the file is damaged or cut off");
     }
     return true;
 }
@@ -95,14 +96,15 @@ bool find_chunks(const uint8_t* bytes, size_t size, Chunks* out, ErrorSink& erro
         uint32_t chunk_size;
         const uint8_t* data;
         if (!form.bytes(4, &id) || !form.u32(&chunk_size) || !form.bytes(chunk_size, &data)) {
-            return error.fail(Code::truncated, "", at, "a chunk at offset 0x%zx of the file is cut off",
-                              at);
+            return error.fail(Code::truncated, "", at,
+                              "a chunk at offset 0x%zx of the file is cut off", at);
         }
         const size_t padding = (4 - chunk_size % 4) % 4;
         const uint8_t* ignored;
         if (!form.bytes(padding, &ignored)) {
             return error.fail(Code::truncated, "", at,
-                              "the padding of the chunk at offset 0x%zx of the file is cut off", at);
+                              "the padding of the chunk at offset 0x%zx of the file is cut off",
+                              at);
         }
         Span* slot = chunk_slot(*out, id);
         if (slot != nullptr) {
@@ -136,7 +138,8 @@ bool read_atoms(const Chunks& chunks, BeamFile* out, ErrorSink& error) {
     if (!in.u32(&raw)) {
         return error.fail(Code::truncated, name, 0, "the chunk is too short for its count");
     }
-    // OTP 28 writes the count negated if the lengths are tagged numbers, for atoms of over 255 bytes.
+    // OTP 28 writes the count negated if the lengths are tagged numbers, for atoms of over 255
+    // bytes.
     const bool long_lengths = static_cast<int32_t>(raw) < 0;
     const uint32_t count = long_lengths ? 0 - raw : raw;
     if (count > in.left()) {
@@ -160,7 +163,8 @@ bool read_atoms(const Chunks& chunks, BeamFile* out, ErrorSink& error) {
         } else {
             uint8_t n;
             if (!in.u8(&n)) {
-                return error.fail(Code::truncated, name, at, "cut off before atom %u of %u", i, count);
+                return error.fail(Code::truncated, name, at, "cut off before atom %u of %u", i,
+                                  count);
             }
             length = n;
         }
@@ -173,7 +177,8 @@ bool read_atoms(const Chunks& chunks, BeamFile* out, ErrorSink& error) {
         if (chunks.atoms_utf8.present) {
             if (!atom_table::is_valid(view)) {
                 return error.fail(Code::bad_chunk, name, at,
-                                  "atom %u is no UTF-8 of at most %zu characters", i, kMaxAtomChars);
+                                  "atom %u is no UTF-8 of at most %zu characters", i,
+                                  kMaxAtomChars);
             }
             atom = atom_table::intern(view);
         } else {
@@ -191,8 +196,8 @@ bool read_atoms(const Chunks& chunks, BeamFile* out, ErrorSink& error) {
 bool atom_at(const BeamFile& file, const char* chunk, size_t at, uint32_t index, Term* out,
              ErrorSink& error) {
     if (index == 0 || index >= file.atoms.size()) {
-        return error.fail(Code::bad_chunk, chunk, at, "atom %u does not exist (there are %zu)", index,
-                          file.atoms.size() - 1);
+        return error.fail(Code::bad_chunk, chunk, at, "atom %u does not exist (there are %zu)",
+                          index, file.atoms.size() - 1);
     }
     *out = file.atoms[index];
     return true;
@@ -355,8 +360,8 @@ bool read_lines(const Span& chunk, BeamFile* out, ErrorSink& error) {
     }
     if (line_count > in.left() || file_count > in.left() / 2) {
         return error.fail(Code::truncated, "Line", 12,
-                          "%u lines and %u file names do not fit in %zu bytes", line_count, file_count,
-                          in.left());
+                          "%u lines and %u file names do not fit in %zu bytes", line_count,
+                          file_count, in.left());
     }
     out->has_lines = true;
     uint32_t file = 0;
@@ -393,9 +398,9 @@ bool read_lines(const Span& chunk, BeamFile* out, ErrorSink& error) {
     return true;
 }
 
-// The bits of the kinds changed over the releases. Each row: the version, which TypeInfo bit each bit
-// of the file stands for, and where the flags for what follows a type begin (version 1 has none, a
-// range always follows). 0: of a kind that has no bit of ours, so nothing is known.
+// The bits of the kinds changed over the releases. Each row: the version, which TypeInfo bit each
+// bit of the file stands for, and where the flags for what follows a type begin (version 1 has
+// none, a range always follows). 0: of a kind that has no bit of ours, so nothing is known.
 struct TypeFormat {
     uint32_t version;
     uint16_t bits[13];
@@ -404,17 +409,25 @@ struct TypeFormat {
 using T = TypeInfo;
 constexpr TypeFormat kTypeFormats[] = {
     // OTP 25
-    {1, {T::atom, T::bitstring, T::bs_matchable, T::cons, T::float_, T::fun, T::integer, T::map, T::nil,
-         T::pid, T::port, T::reference, T::tuple}, -1},
+    {1,
+     {T::atom, T::bitstring, T::bs_matchable, T::cons, T::float_, T::fun, T::integer, T::map,
+      T::nil, T::pid, T::port, T::reference, T::tuple},
+     -1},
     // OTP 26
-    {2, {T::atom, T::bitstring, T::bs_matchable, T::cons, T::float_, T::fun, T::integer, T::map, T::nil,
-         T::pid, T::port, T::reference, T::tuple}, 13},
+    {2,
+     {T::atom, T::bitstring, T::bs_matchable, T::cons, T::float_, T::fun, T::integer, T::map,
+      T::nil, T::pid, T::port, T::reference, T::tuple},
+     13},
     // OTP 27 and 28: contexts are no values any more
-    {3, {T::atom, T::bitstring, T::cons, T::float_, T::fun, T::integer, T::map, T::nil, T::pid, T::port,
-         T::reference, T::tuple, 0}, 12},
+    {3,
+     {T::atom, T::bitstring, T::cons, T::float_, T::fun, T::integer, T::map, T::nil, T::pid,
+      T::port, T::reference, T::tuple, 0},
+     12},
     // OTP 29: native records
-    {4, {T::atom, T::bitstring, T::cons, T::float_, T::fun, T::integer, T::map, T::nil, T::pid, T::port,
-         T::reference, T::tuple, 0}, 13},
+    {4,
+     {T::atom, T::bitstring, T::cons, T::float_, T::fun, T::integer, T::map, T::nil, T::pid,
+      T::port, T::reference, T::tuple, 0},
+     13},
 };
 
 bool read_type(ByteReader& in, const TypeFormat& format, TypeInfo* out) {
@@ -490,7 +503,8 @@ bool read_types(const Span& chunk, BeamFile* out, ErrorSink& error) {
         return true;  // of another release: types only help, do without, as OTP does
     }
     if (!in.u32(&count) || count > in.left() / 2) {
-        return error.fail(Code::truncated, "Type", 4, "the types do not fit in %zu bytes", chunk.size);
+        return error.fail(Code::truncated, "Type", 4, "the types do not fit in %zu bytes",
+                          chunk.size);
     }
     out->types.resize(count);
     for (uint32_t i = 0; i < count; ++i) {
@@ -530,8 +544,8 @@ bool read_code_header(const Span& chunk, BeamFile* out, ErrorSink& error) {
     in.u32(&out->label_count);
     in.u32(&out->function_count);
     if (version != kCodeFormat) {
-        return error.fail(Code::unsupported, "Code", 4, "instruction format %u; %u is known", version,
-                          kCodeFormat);
+        return error.fail(Code::unsupported, "Code", 4, "instruction format %u; %u is known",
+                          version, kCodeFormat);
     }
     if (max_opcode > kMaxOpcode) {
         return error.fail(Code::too_new, "Code", 8,
@@ -551,8 +565,8 @@ bool read_code_header(const Span& chunk, BeamFile* out, ErrorSink& error) {
     return true;
 }
 
-// As code:module_md5/1 and beam_lib:md5/1: over what decides how the module behaves. The old uniques
-// of funs count as 0, because they are made from this very checksum.
+// As code:module_md5/1 and beam_lib:md5/1: over what decides how the module behaves. The old
+// uniques of funs count as 0, because they are made from this very checksum.
 void digest_essentials(const Chunks& c, uint8_t digest[16]) {
     Md5 md5;
     const auto add = [&md5](const Span& s) { md5.update(s.data, s.size); };

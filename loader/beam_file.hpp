@@ -1,19 +1,20 @@
 // The chunks of a .beam file, read and checked one by one; the instructions are left as bytes.
 //
-// A .beam file is an IFF form "BEAM" of chunks (four letters, a size, contents padded to four bytes);
-// it may be gzipped as a whole. Read here: AtU8, Code (its header), StrT, ImpT, ExpT, FunT, LitT,
-// Line, Type, Attr, CInf; Meta counts for the checksum; LocT and all others are for tools.
+// A .beam file is an IFF form "BEAM" of chunks (four letters, a size, contents padded to four
+// bytes); it may be gzipped as a whole. Read here: AtU8, Code (its header), StrT, ImpT, ExpT, FunT,
+// LitT, Line, Type, Attr, CInf; Meta counts for the checksum; LocT and all others are for tools.
 // Threads: plain data, one owner.
 #pragma once
 
-#include <vector>
-
-#include "loader/error.hpp"
 #include "vm/heap/heap.hpp"
+#include "loader/error.hpp"
+
+#include <vector>
 
 namespace minivm::loader {
 
-// The last opcode of OTP 29 (those of native records, 186 and above, are known but refused by name).
+// The last opcode of OTP 29 (those of native records, 186 and above, are known but refused by
+// name).
 constexpr uint32_t kMaxOpcode = 191;
 constexpr uint32_t kMaxArity = 255;
 
@@ -42,23 +43,23 @@ struct BeamFile {
         uint32_t arity, label, index, num_free, old_uniq;
     };
 
-    std::vector<uint8_t> inflated;   // the file, if it was gzipped
-    Span code;                       // the instructions
-    size_t code_offset = 0;          // of the instructions in the Code chunk
-    uint32_t label_count = 0;        // labels are below it
+    std::vector<uint8_t> inflated;  // the file, if it was gzipped
+    Span code;                      // the instructions
+    size_t code_offset = 0;         // of the instructions in the Code chunk
+    uint32_t label_count = 0;       // labels are below it
     uint32_t function_count = 0;
-    std::vector<Term> atoms;         // [0] is nil: atom 0 means the empty list
+    std::vector<Term> atoms;  // [0] is nil: atom 0 means the empty list
     std::vector<Import> imports;
     std::vector<ExportEntry> exports;
     std::vector<Lambda> lambdas;
     std::vector<uint8_t> strings;
-    std::vector<Term> literals;      // in `heap`
-    std::vector<LineEntry> lines;    // line number n is lines[n - 1]
+    std::vector<Term> literals;    // in `heap`
+    std::vector<LineEntry> lines;  // line number n is lines[n - 1]
     std::vector<std::string> files;
     bool has_lines = false;
     std::vector<TypeInfo> types;
     bool has_types = false;
-    Term attributes = kNil;          // in `heap`
+    Term attributes = kNil;  // in `heap`
     Term compile_info = kNil;
     uint8_t md5[16] = {};
     ScratchHeap heap;

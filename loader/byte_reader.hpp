@@ -8,7 +8,7 @@
 namespace minivm::loader {
 
 class ByteReader {
-  public:
+public:
     ByteReader(const uint8_t* data, size_t size) : data_(data), size_(size) {}
 
     size_t offset() const { return offset_; }
@@ -48,7 +48,7 @@ class ByteReader {
         return true;
     }
 
-  private:
+private:
     bool big_endian(size_t count, uint64_t* out) {
         if (left() < count) {
             return false;

@@ -15,9 +15,9 @@ enum class CompactTag : uint8_t { u = 0, i = 1, a = 2, x = 3, y = 4, f = 5, h = 
 
 struct CompactNumber {
     CompactTag tag = CompactTag::u;
-    bool is_big = false;            // an integer of more than 64 bits, in bytes
-    int64_t value = 0;              // not negative unless tag is i
-    const uint8_t* bytes = nullptr; // big endian two's complement, points into the chunk
+    bool is_big = false;             // an integer of more than 64 bits, in bytes
+    int64_t value = 0;               // not negative unless tag is i
+    const uint8_t* bytes = nullptr;  // big endian two's complement, points into the chunk
     size_t byte_count = 0;
 };
 

@@ -11,10 +11,10 @@ constexpr uint16_t kLiveUnknown = 0xFFFF;
 
 // Parallel to LoweredModule::code.
 struct InstrNote {
-    uint32_t offset;                // of the generic instruction in the Code chunk
-    GenericOp generic;              // what it was made of
-    uint16_t live = kLiveUnknown;   // the Live operand, if it had one
-    uint32_t heap_words = 0;        // words it leaves free for the instructions after it
+    uint32_t offset;               // of the generic instruction in the Code chunk
+    GenericOp generic;             // what it was made of
+    uint16_t live = kLiveUnknown;  // the Live operand, if it had one
+    uint32_t heap_words = 0;       // words it leaves free for the instructions after it
 };
 
 struct Draft {

@@ -7,13 +7,13 @@
 namespace minivm::loader {
 
 class ErrorSink {
-  public:
+public:
     explicit ErrorSink(LoadError* out) : out_(out) {}
     // Records the error; returns false so that callers can return it.
     [[gnu::format(printf, 5, 6)]] bool fail(LoadError::Code code, const char* chunk, size_t offset,
                                             const char* format, ...);
 
-  private:
+private:
     LoadError* out_;
 };
 

@@ -20,7 +20,7 @@ struct GenericInfo {
     const char* arguments;  // letters, see generic_ops.def
     const char* order;
     Lowering lowering;
-    Op op;                  // if lowering is table
+    Op op;  // if lowering is table
 };
 
 constexpr size_t kMaxGenericArguments = 8;

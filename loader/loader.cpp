@@ -1,11 +1,11 @@
 #include "loader/loader.hpp"
 
-#include <algorithm>
-#include <iterator>
-
 #include "loader/beam_file.hpp"
 #include "loader/draft.hpp"
 #include "loader/verifier.hpp"
+
+#include <algorithm>
+#include <iterator>
 
 namespace minivm::loader {
 
@@ -59,6 +59,8 @@ bool load(const uint8_t* bytes, size_t size, LoweredModule* out, LoadError* erro
     return true;
 }
 
-Term module_name(const uint8_t* bytes, size_t size) { return read_module_name(bytes, size); }
+Term module_name(const uint8_t* bytes, size_t size) {
+    return read_module_name(bytes, size);
+}
 
 }  // namespace minivm::loader

@@ -1,20 +1,21 @@
 // Generic instructions to lowered ones, one pass over the bytes in order.
 //
-// Nothing here looks at control flow: that every operand is of the right kind and every index in range
-// is checked as it is read; what depends on the way an instruction is reached is the verifier's.
-#include <algorithm>
-#include <bit>
-#include <cstdarg>
-#include <cstdio>
-
-#include "loader/compact_term.hpp"
-#include "loader/byte_reader.hpp"
-#include "loader/draft.hpp"
+// Nothing here looks at control flow: that every operand is of the right kind and every index in
+// range is checked as it is read; what depends on the way an instruction is reached is the
+// verifier's.
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
+#include "loader/byte_reader.hpp"
+#include "loader/compact_term.hpp"
+#include "loader/draft.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdarg>
+#include <cstdio>
 
 namespace minivm::loader {
 
@@ -43,11 +44,26 @@ struct NamedCode {
     unsigned code;
 };
 enum MatchCommand : unsigned {
-    ensure_at_least, ensure_exactly, get_integer, get_binary, get_tail, equals, skip, no_command
+    ensure_at_least,
+    ensure_exactly,
+    get_integer,
+    get_binary,
+    get_tail,
+    equals,
+    skip,
+    no_command
 };
 enum SegmentType : unsigned {
-    seg_integer, seg_float, seg_binary, seg_utf8, seg_utf16, seg_utf32, seg_append,
-    seg_private_append, seg_string, no_segment
+    seg_integer,
+    seg_float,
+    seg_binary,
+    seg_utf8,
+    seg_utf16,
+    seg_utf32,
+    seg_append,
+    seg_private_append,
+    seg_string,
+    no_segment
 };
 struct GuardOp {
     Term name;
@@ -60,22 +76,36 @@ struct Names {
     Term erlang = intern("erlang"), get = intern("get");
     Term little = intern("little"), is_signed = intern("signed"), native = intern("native");
     Term no_fail = intern("no_fail"), resume = intern("resume");
-    NamedCode match_commands[7] = {
-        {intern("ensure_at_least"), ensure_at_least}, {intern("ensure_exactly"), ensure_exactly},
-        {intern("integer"), get_integer}, {intern("binary"), get_binary},
-        {intern("get_tail"), get_tail}, {intern("=:="), equals}, {intern("skip"), skip}};
+    NamedCode match_commands[7] = {{intern("ensure_at_least"), ensure_at_least},
+                                   {intern("ensure_exactly"), ensure_exactly},
+                                   {intern("integer"), get_integer},
+                                   {intern("binary"), get_binary},
+                                   {intern("get_tail"), get_tail},
+                                   {intern("=:="), equals},
+                                   {intern("skip"), skip}};
     NamedCode segment_types[9] = {
         {intern("integer"), seg_integer}, {intern("float"), seg_float},
-        {intern("binary"), seg_binary}, {intern("utf8"), seg_utf8}, {intern("utf16"), seg_utf16},
-        {intern("utf32"), seg_utf32}, {intern("append"), seg_append},
-        {intern("private_append"), seg_private_append}, {intern("string"), seg_string}};
-    GuardOp guard_ops[17] = {
-        {intern("+"), 2, Op::add}, {intern("-"), 2, Op::sub}, {intern("*"), 2, Op::mul},
-        {intern("div"), 2, Op::int_div}, {intern("rem"), 2, Op::rem}, {intern("band"), 2, Op::band},
-        {intern("bor"), 2, Op::bor}, {intern("bxor"), 2, Op::bxor}, {intern("bsl"), 2, Op::bsl},
-        {intern("bsr"), 2, Op::bsr}, {intern("bnot"), 1, Op::bnot}, {intern("-"), 1, Op::neg},
-        {intern("self"), 0, Op::self}, {intern("hd"), 1, Op::hd}, {intern("tl"), 1, Op::tl},
-        {intern("element"), 2, Op::element}, {intern("tuple_size"), 1, Op::tuple_size}};
+        {intern("binary"), seg_binary},   {intern("utf8"), seg_utf8},
+        {intern("utf16"), seg_utf16},     {intern("utf32"), seg_utf32},
+        {intern("append"), seg_append},   {intern("private_append"), seg_private_append},
+        {intern("string"), seg_string}};
+    GuardOp guard_ops[17] = {{intern("+"), 2, Op::add},
+                             {intern("-"), 2, Op::sub},
+                             {intern("*"), 2, Op::mul},
+                             {intern("div"), 2, Op::int_div},
+                             {intern("rem"), 2, Op::rem},
+                             {intern("band"), 2, Op::band},
+                             {intern("bor"), 2, Op::bor},
+                             {intern("bxor"), 2, Op::bxor},
+                             {intern("bsl"), 2, Op::bsl},
+                             {intern("bsr"), 2, Op::bsr},
+                             {intern("bnot"), 1, Op::bnot},
+                             {intern("-"), 1, Op::neg},
+                             {intern("self"), 0, Op::self},
+                             {intern("hd"), 1, Op::hd},
+                             {intern("tl"), 1, Op::tl},
+                             {intern("element"), 2, Op::element},
+                             {intern("tuple_size"), 1, Op::tuple_size}};
     // Those that the compiler knows to raise.
     struct ExitBif {
         Term name;
@@ -93,7 +123,9 @@ struct Names {
 #undef CONTROL_BIF
     };
 
-    static Term intern(std::string_view text) { return atom_table::intern(text); }
+    static Term intern(std::string_view text) {
+        return atom_table::intern(text);
+    }
     template <size_t N>
     static unsigned code_of(const NamedCode (&table)[N], Term name, unsigned none) {
         for (const NamedCode& row : table) {
@@ -128,10 +160,14 @@ bool never_returns(const BeamFile::Import& i) {
 }
 
 class Lowerer {
-  public:
+public:
     Lowerer(Draft& draft, BeamFile& file, ErrorSink& error)
-        : draft_(draft), file_(file), m_(*draft.module), error_(error),
-          in_(file.code.data, file.code.size), label_at_(file.label_count, kNoLabel) {}
+        : draft_(draft),
+          file_(file),
+          m_(*draft.module),
+          error_(error),
+          in_(file.code.data, file.code.size),
+          label_at_(file.label_count, kNoLabel) {}
 
     bool run() {
         do {
@@ -142,8 +178,7 @@ class Lowerer {
         return finish_module();
     }
 
-  private:
-
+private:
     // ---- reading ------------------------------------------------------------------------------
 
     [[gnu::format(printf, 3, 4)]] bool bad(Code code, const char* format, ...) {
@@ -175,8 +210,9 @@ class Lowerer {
         }
         op_ = static_cast<GenericOp>(opcode);
         if (info_->lowering == Lowering::obsolete) {
-            return bad(Code::unsupported, "no release from OTP 25 on writes it: compile the module "
-                                          "again");
+            return bad(Code::unsupported,
+                       "no release from OTP 25 on writes it: compile the module "
+                       "again");
         }
         if (info_->lowering == Lowering::unsupported) {
             return bad(Code::unsupported, "native records are not supported");
@@ -196,17 +232,23 @@ class Lowerer {
             return true;
         }
         switch (info_->lowering) {
-            case Lowering::table: return lower_by_table();
-            case Lowering::special: return lower_special();
-            default: return true;
+            case Lowering::table:
+                return lower_by_table();
+            case Lowering::special:
+                return lower_special();
+            default:
+                return true;
         }
     }
 
     bool read_number(CompactNumber* n) {
         switch (read_compact(in_, n)) {
-            case CompactResult::ok: return true;
-            case CompactResult::truncated: return bad(Code::truncated, "cut off");
-            default: return bad(Code::bad_operand, "a number is too large");
+            case CompactResult::ok:
+                return true;
+            case CompactResult::truncated:
+                return bad(Code::truncated, "cut off");
+            default:
+                return bad(Code::bad_operand, "a number is too large");
         }
     }
     bool read_u(uint64_t* out, uint64_t limit, const char* what) {
@@ -223,10 +265,11 @@ class Lowerer {
 
     bool read_register(const CompactNumber& n, Operand* out) {
         if (n.value >= kMaxXRegisters) {
-            return bad(Code::bad_operand, "register %lld is over %d", static_cast<long long>(n.value),
-                       kMaxXRegisters - 1);
+            return bad(Code::bad_operand, "register %lld is over %d",
+                       static_cast<long long>(n.value), kMaxXRegisters - 1);
         }
-        *out = Operand::of(n.tag == CompactTag::x ? Kind::x : Kind::y, static_cast<uint32_t>(n.value));
+        *out =
+            Operand::of(n.tag == CompactTag::x ? Kind::x : Kind::y, static_cast<uint32_t>(n.value));
         return true;
     }
 
@@ -415,7 +458,8 @@ class Lowerer {
             case 'y':
                 return a.kind == Kind::y || bad_arg(count_, "y register");
             case 'u':
-                return (a.kind == Kind::unsigned_ && a.value <= UINT32_MAX) || bad_arg(count_, "number");
+                return (a.kind == Kind::unsigned_ && a.value <= UINT32_MAX) ||
+                       bad_arg(count_, "number");
             case 'l':
                 return a.kind == Kind::fr || bad_arg(count_, "float register");
             case 'f':
@@ -455,7 +499,8 @@ class Lowerer {
         }
     }
 
-    // Flags come as a number, as nil, or as a list of atoms and {anno, _}. The result is a constant.
+    // Flags come as a number, as nil, or as a list of atoms and {anno, _}. The result is a
+    // constant.
     static bool flags_of(Operand* a) {
         uint64_t flags = 0;
         if (a->kind == Kind::unsigned_) {
@@ -549,7 +594,8 @@ class Lowerer {
             return false;
         }
         if (op_ == GenericOp::op_test_heap || op_ == GenericOp::op_allocate_heap) {
-            heap_words_ = static_cast<uint32_t>(args_[op_ == GenericOp::op_test_heap ? 0 : 1].value);
+            heap_words_ =
+                static_cast<uint32_t>(args_[op_ == GenericOp::op_test_heap ? 0 : 1].value);
         }
         emit(info_->op);
         for (const char* digit = info_->order; *digit != 0; ++digit) {
@@ -641,14 +687,19 @@ class Lowerer {
         return true;
     }
 
-    // ---- instructions with code of their own ------------------------------------------------------
+    // ---- instructions with code of their own
+    // ------------------------------------------------------
 
     bool lower_special() {
         switch (op_) {
-            case GenericOp::op_label: return define_label();
-            case GenericOp::op_line: return set_line();
-            case GenericOp::op_int_code_end: return end_code();
-            default: break;
+            case GenericOp::op_label:
+                return define_label();
+            case GenericOp::op_line:
+                return set_line();
+            case GenericOp::op_int_code_end:
+                return end_code();
+            default:
+                break;
         }
         if (!in_function()) {
             return false;
@@ -669,37 +720,66 @@ class Lowerer {
                 return true;
             case GenericOp::op_call_ext:
             case GenericOp::op_call_ext_only:
-            case GenericOp::op_call_ext_last: return lower_call_ext();
-            case GenericOp::op_bif0: return lower_bif(nullptr, 0, nullptr, 1);
-            case GenericOp::op_bif1: return lower_bif(&args_[0], 1, &args_[2], 3);
-            case GenericOp::op_bif2: return lower_bif(&args_[0], 1, &args_[2], 4);
-            case GenericOp::op_bif3: return lower_bif(&args_[0], 1, &args_[2], 5);
-            case GenericOp::op_gc_bif1: return lower_bif(&args_[0], 2, &args_[3], 4);
-            case GenericOp::op_gc_bif2: return lower_bif(&args_[0], 2, &args_[3], 5);
-            case GenericOp::op_gc_bif3: return lower_bif(&args_[0], 2, &args_[3], 6);
+            case GenericOp::op_call_ext_last:
+                return lower_call_ext();
+            case GenericOp::op_bif0:
+                return lower_bif(nullptr, 0, nullptr, 1);
+            case GenericOp::op_bif1:
+                return lower_bif(&args_[0], 1, &args_[2], 3);
+            case GenericOp::op_bif2:
+                return lower_bif(&args_[0], 1, &args_[2], 4);
+            case GenericOp::op_bif3:
+                return lower_bif(&args_[0], 1, &args_[2], 5);
+            case GenericOp::op_gc_bif1:
+                return lower_bif(&args_[0], 2, &args_[3], 4);
+            case GenericOp::op_gc_bif2:
+                return lower_bif(&args_[0], 2, &args_[3], 5);
+            case GenericOp::op_gc_bif3:
+                return lower_bif(&args_[0], 2, &args_[3], 6);
             case GenericOp::op_allocate_zero:
-            case GenericOp::op_allocate_heap_zero: return lower_allocate_zero();
+            case GenericOp::op_allocate_heap_zero:
+                return lower_allocate_zero();
             case GenericOp::op_select_val:
-            case GenericOp::op_select_tuple_arity: return lower_select();
-            case GenericOp::op_call_fun: return lower_call_fun();
-            case GenericOp::op_call_fun2: return lower_call_fun2();
-            case GenericOp::op_fmove: return lower_fmove();
-            case GenericOp::op_make_fun2: return lower_make_fun2();
-            case GenericOp::op_make_fun3: return lower_make_fun3();
-            case GenericOp::op_bs_init2: return lower_bs_init(8);
-            case GenericOp::op_bs_init_bits: return lower_bs_init(1);
-            case GenericOp::op_bs_append: return lower_bs_append();
-            case GenericOp::op_bs_start_match4: return lower_bs_start_match4();
-            case GenericOp::op_bs_create_bin: return lower_bs_create_bin();
-            case GenericOp::op_bs_match: return lower_bs_match();
-            case GenericOp::op_put_map_assoc: return lower_put_map(Op::put_map_assoc);
-            case GenericOp::op_put_map_exact: return lower_put_map(Op::put_map_exact);
-            case GenericOp::op_has_map_fields: return lower_has_map_fields();
-            case GenericOp::op_get_map_elements: return lower_get_map_elements();
-            case GenericOp::op_put_tuple2: return lower_put_tuple2();
-            case GenericOp::op_init_yregs: return lower_init_yregs();
-            case GenericOp::op_update_record: return lower_update_record();
-            default: return bad(Code::unsupported, "not implemented");
+            case GenericOp::op_select_tuple_arity:
+                return lower_select();
+            case GenericOp::op_call_fun:
+                return lower_call_fun();
+            case GenericOp::op_call_fun2:
+                return lower_call_fun2();
+            case GenericOp::op_fmove:
+                return lower_fmove();
+            case GenericOp::op_make_fun2:
+                return lower_make_fun2();
+            case GenericOp::op_make_fun3:
+                return lower_make_fun3();
+            case GenericOp::op_bs_init2:
+                return lower_bs_init(8);
+            case GenericOp::op_bs_init_bits:
+                return lower_bs_init(1);
+            case GenericOp::op_bs_append:
+                return lower_bs_append();
+            case GenericOp::op_bs_start_match4:
+                return lower_bs_start_match4();
+            case GenericOp::op_bs_create_bin:
+                return lower_bs_create_bin();
+            case GenericOp::op_bs_match:
+                return lower_bs_match();
+            case GenericOp::op_put_map_assoc:
+                return lower_put_map(Op::put_map_assoc);
+            case GenericOp::op_put_map_exact:
+                return lower_put_map(Op::put_map_exact);
+            case GenericOp::op_has_map_fields:
+                return lower_has_map_fields();
+            case GenericOp::op_get_map_elements:
+                return lower_get_map_elements();
+            case GenericOp::op_put_tuple2:
+                return lower_put_tuple2();
+            case GenericOp::op_init_yregs:
+                return lower_init_yregs();
+            case GenericOp::op_update_record:
+                return lower_update_record();
+            default:
+                return bad(Code::unsupported, "not implemented");
         }
     }
 
@@ -867,15 +947,16 @@ class Lowerer {
         }
         const BifDef* def = bif_registry::find(import.module, import.function, import.arity);
         // get/1 is no guard, but the compiler knows that it neither fails nor builds anything.
-        const bool allowed = def != nullptr && ((def->flags & kBifGuard) != 0 ||
-                                                (import.function == names().get && arity == 1 &&
-                                                 import.module == names().erlang));
+        const bool allowed =
+            def != nullptr &&
+            ((def->flags & kBifGuard) != 0 ||
+             (import.function == names().get && arity == 1 && import.module == names().erlang));
         if (!allowed) {
             const std::string_view m = atom_table::text(import.module);
             const std::string_view f = atom_table::text(import.function);
-            return bad(Code::bad_code, "guard BIF %.*s:%.*s/%u is not %s", static_cast<int>(m.size()),
-                       m.data(), static_cast<int>(f.size()), f.data(), import.arity,
-                       def == nullptr ? "known" : "allowed in guards");
+            return bad(Code::bad_code, "guard BIF %.*s:%.*s/%u is not %s",
+                       static_cast<int>(m.size()), m.data(), static_cast<int>(f.size()), f.data(),
+                       import.arity, def == nullptr ? "known" : "allowed in guards");
         }
         static constexpr Op kBifOps[] = {Op::bif0, Op::bif1, Op::bif2, Op::bif3};
         Operand bif;
@@ -989,7 +1070,8 @@ class Lowerer {
     bool lower_make_fun3() {
         const uint32_t num_free = file_.lambdas[args_[0].index].num_free;
         if (items_.size() != num_free) {
-            return bad(Code::bad_operand, "%zu free variables, the fun has %u", items_.size(), num_free);
+            return bad(Code::bad_operand, "%zu free variables, the fun has %u", items_.size(),
+                       num_free);
         }
         if (!items_are_sources()) {
             return false;
@@ -1035,14 +1117,14 @@ class Lowerer {
         }
         for (size_t i = 0; i < items_.size(); i += kFields) {
             Operand* s = &items_[i];
-            const unsigned type =
-                s[0].kind == Kind::constant
-                    ? Names::code_of(names().segment_types, s[0].term, no_segment)
-                    : no_segment;
+            const unsigned type = s[0].kind == Kind::constant
+                                      ? Names::code_of(names().segment_types, s[0].term, no_segment)
+                                      : no_segment;
             const auto wrong = [&](const char* what) {
                 return bad(Code::bad_operand, "segment %zu has no valid %s", i / kFields + 1, what);
             };
-            if (type == no_segment || ((type == seg_append || type == seg_private_append) && i != 0)) {
+            if (type == no_segment ||
+                ((type == seg_append || type == seg_private_append) && i != 0)) {
                 return wrong("type");
             }
             if (s[1].kind != Kind::unsigned_ || s[1].value > UINT32_MAX) {
@@ -1122,7 +1204,8 @@ class Lowerer {
                         }
                         break;
                     case 'v':
-                        if (o.kind == Kind::constant && is_small(o.term) && small_value(o.term) >= 0) {
+                        if (o.kind == Kind::constant && is_small(o.term) &&
+                            small_value(o.term) >= 0) {
                             o = Operand::unsigned_of(static_cast<uint64_t>(small_value(o.term)));
                         }
                         if (o.kind != Kind::unsigned_) {
@@ -1149,7 +1232,8 @@ class Lowerer {
             const bool sized = command == get_integer || command == get_binary;
             if ((sized && (out[at + 3].value == 0 || out[at + 3].value > kMaxUnit ||
                            out[at + 2].value * out[at + 3].value > kMaxBitSize)) ||
-                (command == ensure_at_least && (out[at + 1].value == 0 || out[at + 1].value > kMaxUnit)) ||
+                (command == ensure_at_least &&
+                 (out[at + 1].value == 0 || out[at + 1].value > kMaxUnit)) ||
                 (command == get_tail && (out[at + 1].value == 0 || out[at + 1].value > kMaxUnit)) ||
                 (command == equals && out[at + 1].value > 64)) {
                 return wrong();
@@ -1226,7 +1310,8 @@ class Lowerer {
             return bad(Code::bad_operand, "%zu items in the list, expected pairs", items_.size());
         }
         for (size_t i = 0; i < items_.size(); i += 2) {
-            if (items_[i].kind != Kind::unsigned_ || items_[i].value == 0 || items_[i].value > size ||
+            if (items_[i].kind != Kind::unsigned_ || items_[i].value == 0 ||
+                items_[i].value > size ||
                 (!items_[i + 1].is_register() && items_[i + 1].kind != Kind::constant)) {
                 return bad(Code::bad_operand, "list item %zu is no (index, source) pair", i);
             }
@@ -1236,12 +1321,13 @@ class Lowerer {
         return true;
     }
 
-    // ---- the end ------------------------------------------------------------------------------------
+    // ---- the end
+    // ------------------------------------------------------------------------------------
 
     bool bad_instr(size_t index, Code code, const char* what, uint32_t number) {
         return error_.fail(code, "Code", draft_.notes[index].offset, "%s: %s %u",
-                           generic_info(static_cast<uint8_t>(draft_.notes[index].generic))->name, what,
-                           number);
+                           generic_info(static_cast<uint8_t>(draft_.notes[index].generic))->name,
+                           what, number);
     }
 
     bool finish_module() {
@@ -1270,8 +1356,7 @@ class Lowerer {
         for (size_t index = 0; index < m_.code.size(); ++index) {
             const Instr& i = m_.code[index];
             const LoweredFunction& f = m_.functions[i.function];
-            const bool is_call =
-                i.op == Op::call || i.op == Op::call_only || i.op == Op::call_last;
+            const bool is_call = i.op == Op::call || i.op == Op::call_only || i.op == Op::call_last;
             for (uint32_t n = 0; n < i.operand_count; ++n) {
                 Operand& o = m_.operands[i.first_operand + n];
                 if (o.kind != Kind::label || o.index == kNoLabel) {
@@ -1283,8 +1368,8 @@ class Lowerer {
                     return bad_instr(index, Code::bad_code, "nothing defines label", label);
                 }
                 if (is_call) {
-                    if (!is_entry(o.index) ||
-                        m_.functions[m_.code[o.index].function].arity != m_.operands_of(i)[1].value) {
+                    if (!is_entry(o.index) || m_.functions[m_.code[o.index].function].arity !=
+                                                  m_.operands_of(i)[1].value) {
                         return bad_instr(index, Code::bad_code,
                                          "no function of that arity begins at label", label);
                     }
@@ -1331,9 +1416,9 @@ class Lowerer {
     LoweredModule& m_;
     ErrorSink& error_;
     ByteReader in_;
-    std::vector<uint32_t> label_at_;      // instruction index of each label
-    std::vector<uint32_t> labels_here_;   // labels since the last instruction
-    size_t last_label_ = 0;               // instruction index of the last label
+    std::vector<uint32_t> label_at_;     // instruction index of each label
+    std::vector<uint32_t> labels_here_;  // labels since the last instruction
+    size_t last_label_ = 0;              // instruction index of the last label
     uint32_t line_ = kNoLine;
     bool ended_ = false;
     bool skipping_body_ = false;

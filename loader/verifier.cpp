@@ -2,8 +2,8 @@
 //
 // The state at an instruction tells which registers hold terms, the size of the frame, which y
 // registers mark a catch, and how many heap words are reserved. Where ways meet, the state is what
-// holds on all of them. After the fixpoint one more pass over the instructions records frame and live
-// registers.
+// holds on all of them. After the fixpoint one more pass over the instructions records frame and
+// live registers.
 //
 // Repairs. The compiler knows instructions that cannot collect in OTP but may here (bif1 to bif3
 // without Live, the float move, ...). There it leaves registers undefined that a collection would
@@ -12,15 +12,15 @@
 // was to be expected, the same is an error of the file.
 #include "loader/verifier.hpp"
 
-#include <algorithm>
-#include <bit>
-#include <cstdarg>
-#include <cstdio>
-
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdarg>
+#include <cstdio>
 
 namespace minivm::loader {
 
@@ -31,7 +31,7 @@ using Kind = Operand::Kind;
 
 // A set of register numbers, all of one function's below a bound known beforehand.
 class RegisterSet {
-  public:
+public:
     void resize(size_t registers) { words_.assign((registers + 63) / 64, 0); }
     bool has(uint32_t r) const { return (words_[r / 64] >> (r % 64) & 1) != 0; }
     void add(uint32_t r) { words_[r / 64] |= Word{1} << (r % 64); }
@@ -51,7 +51,8 @@ class RegisterSet {
     uint32_t bound() const {
         for (size_t w = words_.size(); w-- > 0;) {
             if (words_[w] != 0) {
-                return static_cast<uint32_t>(w * 64 + 64 - static_cast<size_t>(std::countl_zero(words_[w])));
+                return static_cast<uint32_t>(w * 64 + 64 -
+                                             static_cast<size_t>(std::countl_zero(words_[w])));
             }
         }
         return 0;
@@ -66,15 +67,15 @@ class RegisterSet {
         return changed;
     }
 
-  private:
+private:
     std::vector<Word> words_;
 };
 
 // What a y register holds: nothing, a term, or a catch mark (kMark + the handler's instruction).
 constexpr uint32_t kUndefined = 0, kTerm = 1, kMark = 2;
 
-// What is known of a register's value: the kinds it can be of, as TypeInfo has them (bs_matchable being
-// a match context), and of a tuple how many elements it has at least.
+// What is known of a register's value: the kinds it can be of, as TypeInfo has them (bs_matchable
+// being a match context), and of a tuple how many elements it has at least.
 struct Type {
     uint16_t bits = TypeInfo::any;
     uint32_t arity = 0;  // only if bits is tuple
@@ -95,13 +96,13 @@ struct State {
     uint32_t reserved = 0;  // heap words that may be written without a check
     uint32_t lapsed = 0;    // words that were reserved before an instruction that may collect here
     RegisterSet x, floats;
-    // x, and what was in x when the process began to wait: wait_timeout is begun again by each message
-    // that does not match, but looks at its operand only if its timer is not running.
+    // x, and what was in x when the process began to wait: wait_timeout is begun again by each
+    // message that does not match, but looks at its operand only if its timer is not running.
     RegisterSet x_waiting;
     std::vector<uint32_t> y;
     std::vector<Type> x_types, y_types;  // of those that hold terms
-    bool message = false;   // loop_rec has a message under examination
-    bool building = false;  // a bit string is begun, for bs_put_*
+    bool message = false;                // loop_rec has a message under examination
+    bool building = false;               // a bit string is begun, for bs_put_*
 };
 
 // What has to be put before an instruction.
@@ -113,7 +114,7 @@ struct Repair {
 };
 
 class Verifier {
-  public:
+public:
     Verifier(Draft& draft, ErrorSink& error)
         : draft_(draft), m_(*draft.module), error_(error), state_at_(m_.code.size(), kNoState) {}
 
@@ -127,7 +128,7 @@ class Verifier {
     }
     const std::vector<Repair>& repairs() const { return repairs_; }
 
-  private:
+private:
     static constexpr uint32_t kNoState = 0xFFFFFFFF;
 
     [[gnu::format(printf, 2, 3)]] bool bad(const char* format, ...) {
@@ -139,9 +140,10 @@ class Verifier {
         const Instr& i = m_.code[at_];
         const LoweredFunction& f = m_.functions[i.function];
         const std::string_view name = atom_table::text(f.name);
-        return error_.fail(Code::bad_code, "Code", draft_.notes[at_].offset, "function %.*s/%u, %s: %s",
-                           static_cast<int>(name.size()), name.data(), f.arity,
-                           generic_info(static_cast<uint8_t>(draft_.notes[at_].generic))->name, text);
+        return error_.fail(
+            Code::bad_code, "Code", draft_.notes[at_].offset, "function %.*s/%u, %s: %s",
+            static_cast<int>(name.size()), name.data(), f.arity,
+            generic_info(static_cast<uint8_t>(draft_.notes[at_].generic))->name, text);
     }
 
     bool verify_function(const LoweredFunction& f) {
@@ -309,11 +311,15 @@ class Verifier {
     }
     bool use(const Operand& o) {
         switch (o.kind) {
-            case Kind::x: return use_x(o.index);
+            case Kind::x:
+                return use_x(o.index);
             case Kind::y:
-                return in_frame(o.index) && (s_.y[o.index] == kTerm || bad("y%u may hold no term", o.index));
-            case Kind::fr: return s_.floats.has(o.index) || bad("float register %u may be empty", o.index);
-            default: return true;
+                return in_frame(o.index) &&
+                       (s_.y[o.index] == kTerm || bad("y%u may hold no term", o.index));
+            case Kind::fr:
+                return s_.floats.has(o.index) || bad("float register %u may be empty", o.index);
+            default:
+                return true;
         }
     }
     bool define(const Operand& o) {
@@ -332,16 +338,23 @@ class Verifier {
                 s_.y[o.index] = kTerm;
                 s_.y_types[o.index] = Type{};
                 return true;
-            case Kind::fr: s_.floats.add(o.index); return true;
-            default: return true;
+            case Kind::fr:
+                s_.floats.add(o.index);
+                return true;
+            default:
+                return true;
         }
     }
     Type type_of(const Operand& o) const {
         switch (o.kind) {
-            case Kind::x: return s_.x_types[o.index];
-            case Kind::y: return s_.y_types[o.index];
-            case Kind::constant: return type_of_constant(o.term);
-            default: return Type{};
+            case Kind::x:
+                return s_.x_types[o.index];
+            case Kind::y:
+                return s_.y_types[o.index];
+            case Kind::constant:
+                return type_of_constant(o.term);
+            default:
+                return Type{};
         }
     }
     static Type type_of_constant(Term t) {
@@ -351,10 +364,14 @@ class Verifier {
         const struct {
             bool holds;
             uint16_t bits;
-        } kinds[] = {{is_atom(t), TypeInfo::atom},     {is_integer(t), TypeInfo::integer},
-                     {is_nil(t), TypeInfo::nil},       {is_cons(t), TypeInfo::cons},
-                     {is_float(t), TypeInfo::float_},  {is_map(t), TypeInfo::map},
-                     {is_bitstring(t), TypeInfo::bitstring}, {is_fun(t), TypeInfo::fun}};
+        } kinds[] = {{is_atom(t), TypeInfo::atom},
+                     {is_integer(t), TypeInfo::integer},
+                     {is_nil(t), TypeInfo::nil},
+                     {is_cons(t), TypeInfo::cons},
+                     {is_float(t), TypeInfo::float_},
+                     {is_map(t), TypeInfo::map},
+                     {is_bitstring(t), TypeInfo::bitstring},
+                     {is_fun(t), TypeInfo::fun}};
         for (const auto& k : kinds) {
             if (k.holds) {
                 return type(k.bits);
@@ -373,7 +390,8 @@ class Verifier {
         }
     }
     static Type narrowed(Type t, uint16_t bits) {
-        return type(t.bits & bits, (t.bits & bits) == TypeInfo::tuple && t.bits == TypeInfo::tuple ? t.arity : 0);
+        return type(t.bits & bits,
+                    (t.bits & bits) == TypeInfo::tuple && t.bits == TypeInfo::tuple ? t.arity : 0);
     }
     void define_x(uint32_t r) {
         s_.x.add(r);
@@ -398,11 +416,13 @@ class Verifier {
         return std::any_of(s.y.begin(), s.y.end(), [](uint32_t v) { return v == kUndefined; });
     }
 
-    // ---- operands by their letters ------------------------------------------------------------------
+    // ---- operands by their letters
+    // ------------------------------------------------------------------
 
     // Of float registers, the last one is the result.
     static bool writes_operand(Op op, const char* letters, uint32_t n) {
-        return letters[n] == 'd' || (letters[n] == 'l' && letters[n + 1] == 0 && op != Op::fmove_from);
+        return letters[n] == 'd' ||
+               (letters[n] == 'l' && letters[n + 1] == 0 && op != Op::fmove_from);
     }
     static bool reads_operand(Op op, const char* letters, uint32_t n) {
         return letters[n] == 's' || op == Op::swap || op == Op::bs_context_to_binary ||
@@ -474,7 +494,8 @@ class Verifier {
         }
     }
 
-    // ---- what collects, raises or reserves --------------------------------------------------------------
+    // ---- what collects, raises or reserves
+    // --------------------------------------------------------------
 
     // Every y register must be a term where other code, or a handler, can look at the frame.
     bool demand_frame_defined() {
@@ -556,8 +577,8 @@ class Verifier {
         return true;
     }
 
-    // bs_match has many results, and its live registers are those at its end: before a collection then,
-    // the ones below its highest result must be terms, its own results apart.
+    // bs_match has many results, and its live registers are those at its end: before a collection
+    // then, the ones below its highest result must be terms, its own results apart.
     uint32_t keep_match_results(const Instr& i, uint32_t kept) {
         RegisterSet results = s_.x;
         const uint32_t sources = kept;
@@ -628,7 +649,8 @@ class Verifier {
     // An exception here reaches the innermost handler that is active, with nothing in x registers.
     // That is the first mark from the top of the stack, y0 on.
     bool flow_to_handler() {
-        const auto mark = std::find_if(s_.y.begin(), s_.y.end(), [](uint32_t v) { return v >= kMark; });
+        const auto mark =
+            std::find_if(s_.y.begin(), s_.y.end(), [](uint32_t v) { return v >= kMark; });
         if (recording_ || mark == s_.y.end()) {
             return true;
         }
@@ -640,7 +662,8 @@ class Verifier {
         return flow_to(*mark - kMark, h);
     }
 
-    // ---- one instruction ----------------------------------------------------------------------------------
+    // ---- one instruction
+    // ----------------------------------------------------------------------------------
 
     bool step() {
         const Instr& i = m_.code[at_];
@@ -653,7 +676,8 @@ class Verifier {
         if (!for_each_operand(
                 i,
                 [this, &i](const Operand& a) {
-                    return (i.op == Op::wait_timeout && a.kind == Kind::x && s_.x_waiting.has(a.index)) ||
+                    return (i.op == Op::wait_timeout && a.kind == Kind::x &&
+                            s_.x_waiting.has(a.index)) ||
                            use(a);
                 },
                 [](const Operand&) { return true; })) {
@@ -680,8 +704,7 @@ class Verifier {
         if ((info.effects & COLLECTS) != 0) {
             s_.building = false;
         }
-        if ((info.effects & COLLECTS) != 0 && note.live != kLiveUnknown &&
-            i.op != Op::call_bif) {
+        if ((info.effects & COLLECTS) != 0 && note.live != kLiveUnknown && i.op != Op::call_bif) {
             if (!collect_announced(i, note.live)) {
                 return false;
             }
@@ -689,7 +712,8 @@ class Verifier {
         if (!step_special(i, o, note)) {
             return false;
         }
-        if ((info.effects & ENDS) != 0 && i.op != Op::select_val && i.op != Op::select_tuple_arity) {
+        if ((info.effects & ENDS) != 0 && i.op != Op::select_val &&
+            i.op != Op::select_tuple_arity) {
             return branch(i, o);
         }
         const Type result = result_type(i, o);
@@ -701,7 +725,8 @@ class Verifier {
                after_definitions(i, o, result, swapped);
     }
 
-    // ---- types --------------------------------------------------------------------------------------------
+    // ---- types
+    // --------------------------------------------------------------------------------------------
 
     // The compiler's word for an operand counts as a proof.
     void believe_hints(const Operand* o, uint32_t count) {
@@ -717,14 +742,21 @@ class Verifier {
         switch (i.op) {
             case Op::get_list:
             case Op::get_hd:
-            case Op::get_tl: return demand(o[0], TypeInfo::cons, "cons cell");
-            case Op::get_tuple_element: return demand_element(o[0], o[1].value + 1);
-            case Op::set_tuple_element: return demand_element(o[1], o[2].value + 1);
-            case Op::test_arity: return demand(o[1], TypeInfo::tuple, "tuple");
-            case Op::update_record: return demand_element(o[2], o[1].value);
+            case Op::get_tl:
+                return demand(o[0], TypeInfo::cons, "cons cell");
+            case Op::get_tuple_element:
+                return demand_element(o[0], o[1].value + 1);
+            case Op::set_tuple_element:
+                return demand_element(o[1], o[2].value + 1);
+            case Op::test_arity:
+                return demand(o[1], TypeInfo::tuple, "tuple");
+            case Op::update_record:
+                return demand_element(o[2], o[1].value);
             case Op::has_map_fields:
-            case Op::get_map_elements: return demand(o[1], TypeInfo::map, "map");
-            case Op::fmove_to: return demand(o[0], TypeInfo::float_, "float");
+            case Op::get_map_elements:
+                return demand(o[1], TypeInfo::map, "map");
+            case Op::fmove_to:
+                return demand(o[0], TypeInfo::float_, "float");
             case Op::bs_get_integer:
             case Op::bs_get_float:
             case Op::bs_get_binary:
@@ -738,20 +770,28 @@ class Verifier {
             case Op::bs_skip_utf16:
             case Op::bs_get_utf32:
             case Op::bs_skip_utf32:
-            case Op::bs_match: return demand_context(o[1]);
+            case Op::bs_match:
+                return demand_context(o[1]);
             case Op::bs_get_tail:
             case Op::bs_get_position:
-            case Op::bs_set_position: return demand_context(o[0]);
-            case Op::return_: return demand_terms_below(1);
-            case Op::send: return demand_terms_below(2);
-            case Op::call_bif: return demand_terms_below(o[1].bif->arity);
+            case Op::bs_set_position:
+                return demand_context(o[0]);
+            case Op::return_:
+                return demand_terms_below(1);
+            case Op::send:
+                return demand_terms_below(2);
+            case Op::call_bif:
+                return demand_terms_below(o[1].bif->arity);
             case Op::call_ext:
             case Op::call_ext_only:
-            case Op::call_ext_last: return demand_terms_below(o[0].exp->arity);
+            case Op::call_ext_last:
+                return demand_terms_below(o[0].exp->arity);
             case Op::call_fun:
-            case Op::i_apply_fun_last: return demand_terms_below(static_cast<uint32_t>(o[0].value));
+            case Op::i_apply_fun_last:
+                return demand_terms_below(static_cast<uint32_t>(o[0].value));
             case Op::apply:
-            case Op::apply_last: return demand_terms_below(static_cast<uint32_t>(o[0].value) + 2);
+            case Op::apply_last:
+                return demand_terms_below(static_cast<uint32_t>(o[0].value) + 2);
             case Op::put_list:
             case Op::put_tuple2:
             case Op::make_fun:
@@ -763,10 +803,12 @@ class Verifier {
                 return for_each_operand(
                     i,
                     [this](const Operand& a) {
-                        return type_of(a).bits != kContext || bad("a match context must not become part of a term");
+                        return type_of(a).bits != kContext ||
+                               bad("a match context must not become part of a term");
                     },
                     [](const Operand&) { return true; });
-            default: return true;
+            default:
+                return true;
         }
     }
     // A match context changes as it is used: nobody but local functions may get it.
@@ -794,19 +836,27 @@ class Verifier {
     Type result_type(const Instr& i, const Operand* o) {
         switch (i.op) {
             case Op::move:
-            case Op::swap: return type_of(o[0]);
-            case Op::put_list: return type(TypeInfo::cons);
-            case Op::put_tuple2: return type(TypeInfo::tuple, i.operand_count - 1u);
-            case Op::update_record: return type(TypeInfo::tuple, o[1].value);
-            case Op::make_fun: return type(TypeInfo::fun);
+            case Op::swap:
+                return type_of(o[0]);
+            case Op::put_list:
+                return type(TypeInfo::cons);
+            case Op::put_tuple2:
+                return type(TypeInfo::tuple, i.operand_count - 1u);
+            case Op::update_record:
+                return type(TypeInfo::tuple, o[1].value);
+            case Op::make_fun:
+                return type(TypeInfo::fun);
             case Op::put_map_assoc:
-            case Op::put_map_exact: return type(TypeInfo::map);
+            case Op::put_map_exact:
+                return type(TypeInfo::map);
             case Op::fmove_from:
-            case Op::bs_get_float: return type(TypeInfo::float_);
+            case Op::bs_get_float:
+                return type(TypeInfo::float_);
             case Op::add:
             case Op::sub:
             case Op::mul:
-            case Op::neg: return type(kNumber);
+            case Op::neg:
+                return type(kNumber);
             case Op::int_div:
             case Op::rem:
             case Op::band:
@@ -819,13 +869,18 @@ class Verifier {
             case Op::bs_get_integer:
             case Op::bs_get_utf8:
             case Op::bs_get_utf16:
-            case Op::bs_get_utf32: return type(TypeInfo::integer);
-            case Op::self: return type(TypeInfo::pid);
-            case Op::bs_start_match: return type(kContext);
+            case Op::bs_get_utf32:
+                return type(TypeInfo::integer);
+            case Op::self:
+                return type(TypeInfo::pid);
+            case Op::bs_start_match:
+                return type(kContext);
             case Op::bs_get_binary:
             case Op::bs_get_tail:
-            case Op::bs_create_bin: return type(TypeInfo::bitstring);
-            default: return Type{};
+            case Op::bs_create_bin:
+                return type(TypeInfo::bitstring);
+            default:
+                return Type{};
         }
     }
 
@@ -836,24 +891,42 @@ class Verifier {
     };
     static Test test_of(Op op) {
         switch (op) {
-            case Op::is_integer: return {TypeInfo::integer};
-            case Op::is_float: return {TypeInfo::float_};
-            case Op::is_number: return {kNumber};
-            case Op::is_atom: return {TypeInfo::atom};
-            case Op::is_boolean: return {TypeInfo::atom, false};
-            case Op::is_pid: return {TypeInfo::pid};
-            case Op::is_port: return {TypeInfo::port};
-            case Op::is_reference: return {TypeInfo::reference};
-            case Op::is_nil: return {TypeInfo::nil};
-            case Op::is_list: return {TypeInfo::cons | TypeInfo::nil};
-            case Op::is_nonempty_list: return {TypeInfo::cons};
-            case Op::is_binary: return {TypeInfo::bitstring, false};
-            case Op::is_bitstr: return {TypeInfo::bitstring};
-            case Op::is_tuple: return {TypeInfo::tuple};
-            case Op::is_map: return {TypeInfo::map};
-            case Op::is_function: return {TypeInfo::fun};
-            case Op::is_function2: return {TypeInfo::fun, false};
-            default: return {};
+            case Op::is_integer:
+                return {TypeInfo::integer};
+            case Op::is_float:
+                return {TypeInfo::float_};
+            case Op::is_number:
+                return {kNumber};
+            case Op::is_atom:
+                return {TypeInfo::atom};
+            case Op::is_boolean:
+                return {TypeInfo::atom, false};
+            case Op::is_pid:
+                return {TypeInfo::pid};
+            case Op::is_port:
+                return {TypeInfo::port};
+            case Op::is_reference:
+                return {TypeInfo::reference};
+            case Op::is_nil:
+                return {TypeInfo::nil};
+            case Op::is_list:
+                return {TypeInfo::cons | TypeInfo::nil};
+            case Op::is_nonempty_list:
+                return {TypeInfo::cons};
+            case Op::is_binary:
+                return {TypeInfo::bitstring, false};
+            case Op::is_bitstr:
+                return {TypeInfo::bitstring};
+            case Op::is_tuple:
+                return {TypeInfo::tuple};
+            case Op::is_map:
+                return {TypeInfo::map};
+            case Op::is_function:
+                return {TypeInfo::fun};
+            case Op::is_function2:
+                return {TypeInfo::fun, false};
+            default:
+                return {};
         }
     }
 
@@ -977,7 +1050,8 @@ class Verifier {
                 only_x0();
                 return true;
             case Op::apply_last:
-                return demand_frame(o[1].value) && use_x_below(static_cast<uint32_t>(o[0].value) + 2);
+                return demand_frame(o[1].value) &&
+                       use_x_below(static_cast<uint32_t>(o[0].value) + 2);
             case Op::call_fun:
                 if (!demand_any_frame() || !use_x_below(static_cast<uint32_t>(o[0].value))) {
                     return false;
@@ -1142,7 +1216,8 @@ class Verifier {
             set_type(o[0], swapped);
         }
         s_.message |= i.op == Op::loop_rec;
-        s_.building |= i.op == Op::bs_init || i.op == Op::bs_append || i.op == Op::bs_private_append;
+        s_.building |=
+            i.op == Op::bs_init || i.op == Op::bs_append || i.op == Op::bs_private_append;
         if (i.op == Op::wait_timeout || i.op == Op::timeout) {
             forget_x(s_);
         }

@@ -1,16 +1,16 @@
 #include "tools/disasm.hpp"
 
+#include "vm/bif/bif.hpp"
+#include "vm/code/export.hpp"
+#include "vm/term/format.hpp"
+#include "loader/loader.hpp"
+
 #include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <string_view>
 #include <vector>
-
-#include "loader/loader.hpp"
-#include "vm/bif/bif.hpp"
-#include "vm/code/export.hpp"
-#include "vm/term/format.hpp"
 
 namespace minivm::tools {
 
@@ -52,8 +52,8 @@ void print_tables(const LoweredModule& m, std::FILE* out) {
                      format_term(e->function).c_str(), e->arity);
     }
     for (const LoweredLambda& l : m.lambdas) {
-        std::fprintf(out, "fun %u %s/%u free %u @%u\n", l.index, format_term(l.function).c_str(), l.arity,
-                     l.num_free, l.entry);
+        std::fprintf(out, "fun %u %s/%u free %u @%u\n", l.index, format_term(l.function).c_str(),
+                     l.arity, l.num_free, l.entry);
     }
     for (size_t i = 0; i < m.files.size(); ++i) {
         std::fprintf(out, "file %zu %s\n", i, m.files[i].c_str());
@@ -66,8 +66,8 @@ void print_tables(const LoweredModule& m, std::FILE* out) {
     }
 }
 
-void print_function(const LoweredModule& m, const LoweredFunction& f, const std::set<uint32_t>& targets,
-                    std::FILE* out) {
+void print_function(const LoweredModule& m, const LoweredFunction& f,
+                    const std::set<uint32_t>& targets, std::FILE* out) {
     std::fprintf(out, "\n%s:%s/%u%s%s\n", format_term(m.name).c_str(), format_term(f.name).c_str(),
                  f.arity, f.exported ? "  exported" : "", f.native != nullptr ? "  native" : "");
     uint32_t line = kNoLine;

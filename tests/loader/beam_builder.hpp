@@ -1,13 +1,13 @@
 // Builds .beam files for tests, down to what no compiler at hand writes: a small assembler.
 #pragma once
 
+#include "loader/loader.hpp"
+
 #include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "loader/loader.hpp"
 
 namespace minivm::test {
 
@@ -49,11 +49,21 @@ inline Bytes compact(unsigned tag, uint64_t v) {
     return out;
 }
 
-inline Arg u(uint64_t v) { return {compact(0, v)}; }
-inline Arg x(uint32_t n) { return {compact(3, n)}; }
-inline Arg y(uint32_t n) { return {compact(4, n)}; }
-inline Arg label(uint32_t n) { return {compact(5, n)}; }
-inline Arg nil() { return {compact(2, 0)}; }
+inline Arg u(uint64_t v) {
+    return {compact(0, v)};
+}
+inline Arg x(uint32_t n) {
+    return {compact(3, n)};
+}
+inline Arg y(uint32_t n) {
+    return {compact(4, n)};
+}
+inline Arg label(uint32_t n) {
+    return {compact(5, n)};
+}
+inline Arg nil() {
+    return {compact(2, 0)};
+}
 inline Arg joined(Bytes head, const std::vector<Arg>& items) {
     for (const Arg& item : items) {
         head.insert(head.end(), item.bytes.begin(), item.bytes.end());
@@ -70,9 +80,15 @@ inline Arg integer(int64_t v) {
     }
     return {out};
 }
-inline Arg fr(uint32_t n) { return joined(compact(7, 2), {u(n)}); }
-inline Arg literal(uint32_t n) { return joined(compact(7, 4), {u(n)}); }
-inline Arg typed(const Arg& reg, uint32_t type) { return joined(compact(7, 5), {reg, u(type)}); }
+inline Arg fr(uint32_t n) {
+    return joined(compact(7, 2), {u(n)});
+}
+inline Arg literal(uint32_t n) {
+    return joined(compact(7, 4), {u(n)});
+}
+inline Arg typed(const Arg& reg, uint32_t type) {
+    return joined(compact(7, 5), {reg, u(type)});
+}
 inline Arg list(const std::vector<Arg>& items) {
     Bytes head = compact(7, 1);
     const Bytes count = compact(0, items.size());
@@ -84,13 +100,13 @@ inline Arg alloc(uint32_t words, uint32_t floats, uint32_t funs) {
 }
 
 class BeamBuilder {
-  public:
-    bool long_atoms = false;        // as OTP 28 writes them
+public:
+    bool long_atoms = false;  // as OTP 28 writes them
     uint32_t max_opcode = 181;
     uint32_t label_count = 32;
-    Bytes types;                    // contents of the Type chunk, or empty
-    Bytes lines;                    // contents of the Line chunk, or empty
-    Bytes literals;                 // contents of the LitT chunk, or empty
+    Bytes types;     // contents of the Type chunk, or empty
+    Bytes lines;     // contents of the Line chunk, or empty
+    Bytes literals;  // contents of the LitT chunk, or empty
     Bytes strings;
     std::vector<std::pair<std::string, Bytes>> more_chunks;
 
@@ -166,8 +182,9 @@ class BeamBuilder {
         if (fun_count_ != 0) {
             add_chunk(form, "FunT", counted(fun_count_, funs_));
         }
-        for (const auto& [name, contents] :
-             {std::pair<const char*, const Bytes&>{"LitT", literals}, {"Line", lines}, {"Type", types}}) {
+        for (const auto& [name, contents] : {std::pair<const char*, const Bytes&>{"LitT", literals},
+                                             {"Line", lines},
+                                             {"Type", types}}) {
             if (!contents.empty()) {
                 add_chunk(form, name, contents);
             }
@@ -183,7 +200,7 @@ class BeamBuilder {
 
     Bytes code;
 
-  private:
+private:
     static Bytes counted(uint32_t count, const Bytes& rows) {
         Bytes out;
         put_u32(out, count);
@@ -226,7 +243,9 @@ inline Loaded load(const Bytes& file) {
     l.ok = loader::load(file.data(), file.size(), &l.module, &l.error);
     return l;
 }
-inline Loaded load(const BeamBuilder& b) { return load(b.build()); }
+inline Loaded load(const BeamBuilder& b) {
+    return load(b.build());
+}
 
 // The BIFs, which other tests may have registered already.
 void register_bifs();

@@ -1,11 +1,10 @@
-#include <catch2/catch.hpp>
-
-#include <zlib.h>
-
-#include "tests/loader/beam_builder.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/heap/heap.hpp"
 #include "vm/term/atom_table.hpp"
+#include "tests/loader/beam_builder.hpp"
+
+#include <catch2/catch.hpp>
+#include <zlib.h>
 
 using namespace minivm;
 using namespace minivm::test;
@@ -54,7 +53,8 @@ TEST_CASE("a file that is cut off anywhere is refused, and so is a gzipped one",
 
 TEST_CASE("what is no BEAM file is said to be none", "[loader]") {
     CHECK(load(Bytes{}).error.code == Code::not_beam);
-    CHECK(load(Bytes{'h', 'e', 'l', 'l', 'o', ' ', 't', 'h', 'e', 'r', 'e'}).error.code == Code::not_beam);
+    CHECK(load(Bytes{'h', 'e', 'l', 'l', 'o', ' ', 't', 'h', 'e', 'r', 'e'}).error.code ==
+          Code::not_beam);
     Bytes other = identity().build();
     other[8] = 'W';
     CHECK(load(other).error.code == Code::not_beam);
@@ -91,7 +91,8 @@ TEST_CASE("atoms are read with both encodings of their lengths", "[loader]") {
         const Loaded l = load(b);
         REQUIRE(l.ok);
         CHECK(atom_table::text(l.module.name) == "m_identity");
-        CHECK(atom_table::text(loader::module_name(b.build().data(), b.build().size())) == "m_identity");
+        CHECK(atom_table::text(loader::module_name(b.build().data(), b.build().size())) ==
+              "m_identity");
     }
     BeamBuilder b("m_long");
     b.long_atoms = true;
@@ -125,7 +126,8 @@ TEST_CASE("literals are read compressed and plain", "[loader]") {
             Bytes packed(256);
             uLongf size = packed.size();
             REQUIRE(compress(packed.data(), &size, table.data(), table.size()) == Z_OK);
-            b.literals.insert(b.literals.end(), packed.begin(), packed.begin() + static_cast<ptrdiff_t>(size));
+            b.literals.insert(b.literals.end(), packed.begin(),
+                              packed.begin() + static_cast<ptrdiff_t>(size));
         } else {
             put_u32(b.literals, 0);
             b.literals.insert(b.literals.end(), table.begin(), table.end());
@@ -232,8 +234,8 @@ static Bytes line_chunk(uint32_t flags) {
     for (const uint32_t v : {0u, flags, 3u, 3u, 1u}) {
         put_u32(t, v);
     }
-    for (const Bytes& piece :
-         {compact(1, 7), compact(2, 1), compact(1, 3000), compact(1, 12), Bytes{0, 5, 'a', '.', 'e', 'r', 'l'}}) {
+    for (const Bytes& piece : {compact(1, 7), compact(2, 1), compact(1, 3000), compact(1, 12),
+                               Bytes{0, 5, 'a', '.', 'e', 'r', 'l'}}) {
         t.insert(t.end(), piece.begin(), piece.end());
     }
     return t;

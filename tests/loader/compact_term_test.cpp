@@ -1,7 +1,8 @@
-#include <catch2/catch.hpp>
-
 #include "loader/compact_term.hpp"
+
 #include "tests/loader/beam_builder.hpp"
+
+#include <catch2/catch.hpp>
 
 using namespace minivm;
 using namespace minivm::loader;
@@ -16,8 +17,8 @@ static CompactResult read(const test::Bytes& bytes, CompactNumber* out, size_t* 
 }
 
 TEST_CASE("compact numbers are read in all their lengths", "[loader]") {
-    for (const uint64_t v : {0ull, 1ull, 15ull, 16ull, 255ull, 2047ull, 2048ull, 0x7FFFull, 0x8000ull,
-                             0xFFFFFFull, 0xFFFFFFFFull, 0x7FFFFFFFFFFFFFFFull}) {
+    for (const uint64_t v : {0ull, 1ull, 15ull, 16ull, 255ull, 2047ull, 2048ull, 0x7FFFull,
+                             0x8000ull, 0xFFFFFFull, 0xFFFFFFFFull, 0x7FFFFFFFFFFFFFFFull}) {
         const test::Bytes bytes = test::compact(0, v);
         CompactNumber n;
         size_t used = 0;
@@ -57,8 +58,8 @@ TEST_CASE("compact numbers that are cut off are told", "[loader]") {
     const test::Bytes whole = {0xF9, 0x10, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
     for (size_t n = 0; n < whole.size(); ++n) {
         CompactNumber number;
-        CHECK(read(test::Bytes(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(n)), &number) ==
-              CompactResult::truncated);
+        CHECK(read(test::Bytes(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(n)),
+                   &number) == CompactResult::truncated);
     }
     CompactNumber number;
     CHECK(read({0xF9, 0xF8, 0x10, 1}, &number) == CompactResult::too_large);

@@ -1,11 +1,11 @@
-#include <catch2/catch.hpp>
-
-#include "tests/loader/beam_builder.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
 #include "vm/heap/heap.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
+#include "tests/loader/beam_builder.hpp"
+
+#include <catch2/catch.hpp>
 
 using namespace minivm;
 using namespace minivm::test;
@@ -33,7 +33,9 @@ std::vector<Op> ops(const Loaded& l) {
     return out;
 }
 
-const Operand* operands(const Loaded& l, uint32_t n) { return l.module.operands_of(l.at_body(n)); }
+const Operand* operands(const Loaded& l, uint32_t n) {
+    return l.module.operands_of(l.at_body(n));
+}
 
 }  // namespace
 
@@ -50,7 +52,8 @@ TEST_CASE("guard BIFs with an instruction of their own become it", "[loader]") {
     });
     INFO(l.error.text());
     REQUIRE(l.ok);
-    CHECK(ops(l) == std::vector<Op>{Op::add, Op::bsl, Op::neg, Op::self, Op::hd, Op::element, Op::return_});
+    CHECK(ops(l) ==
+          std::vector<Op>{Op::add, Op::bsl, Op::neg, Op::self, Op::hd, Op::element, Op::return_});
     CHECK(l.at_body(0).live == 2);
     CHECK(operands(l, 0)[0].index == kNoLabel);
     CHECK(operands(l, 1)[0].index == l.module.functions[0].entry + 6);
@@ -72,7 +75,8 @@ TEST_CASE("calls of BIFs are direct, other calls go through the export entry", "
             .op(7, {u(2), b.import("erlang", "apply", 2)})
             .op(64, {x(0), x(1)});
         b.code.resize(b.code.size() - 3);
-        b.op(8, {u(1), b.import("erlang", "error", 1), u(7)});  // the compiler's frame sizes differ here
+        b.op(8, {u(1), b.import("erlang", "error", 1),
+                 u(7)});  // the compiler's frame sizes differ here
     });
     INFO(l.error.text());
     CHECK_FALSE(l.ok);  // x1 of the call of apply/2 holds nothing
@@ -85,14 +89,16 @@ TEST_CASE("calls of BIFs are direct, other calls go through the export entry", "
     });
     INFO(good.error.text());
     REQUIRE(good.ok);
-    CHECK(ops(good) ==
-          std::vector<Op>{Op::allocate, Op::call_ext, Op::move, Op::call_ext, Op::call_bif, Op::trap_end});
-    CHECK(operands(good, 1)[0].exp == export_table::get(atom_table::intern("m_other"), atom_table::intern("g"), 1));
+    CHECK(ops(good) == std::vector<Op>{Op::allocate, Op::call_ext, Op::move, Op::call_ext,
+                                       Op::call_bif, Op::trap_end});
+    CHECK(operands(good, 1)[0].exp ==
+          export_table::get(atom_table::intern("m_other"), atom_table::intern("g"), 1));
     CHECK(good.at_body(1).frame == 0);
     CHECK(good.at_body(0).frame == -1);
 }
 
-TEST_CASE("call_fun before deallocate and return is a tail call, unless jumped between", "[loader]") {
+TEST_CASE("call_fun before deallocate and return is a tail call, unless jumped between",
+          "[loader]") {
     const auto body = [](bool with_label) {
         return load_function(1, [with_label](BeamBuilder& b) {
             b.op(12, {u(0), u(1)}).op(64, {x(0), x(1)}).op(75, {u(1)});
@@ -166,7 +172,8 @@ TEST_CASE("bs_match of OTP 26 becomes codes with plain operands", "[loader]") {
         const Operand& o = operands(l, 1)[n];
         flat.push_back(o.kind == Operand::Kind::x ? 1000 + o.index : o.value);
     }
-    CHECK(flat == std::vector<uint64_t>{0, 24, 8, 2, 2, 0, 8, 1, 1002, 5, 0, 8, 65, 6, 8, 4, 3, 8, 1003});
+    CHECK(flat ==
+          std::vector<uint64_t>{0, 24, 8, 2, 2, 0, 8, 1, 1002, 5, 0, 8, 65, 6, 8, 4, 3, 8, 1003});
     CHECK(i.live == 4);  // at its end: x0, x1 and its two results
 }
 
@@ -186,7 +193,8 @@ TEST_CASE("bs_match commands that are not well formed are refused", "[loader]") 
                     return std::vector<Arg>{b.atom("ensure_at_least"), u(8), u(0)};
                 }).ok);
     CHECK_FALSE(with([](BeamBuilder& b) {
-                    return std::vector<Arg>{b.atom("integer"), u(2), nil(), u(1u << 31), u(255), x(2)};
+                    return std::vector<Arg>{b.atom("integer"), u(2),   nil(),
+                                            u(1u << 31),       u(255), x(2)};
                 }).ok);
 }
 
@@ -199,10 +207,10 @@ TEST_CASE("bs_create_bin segments", "[loader]") {
         put_u32(b.literals, static_cast<uint32_t>(flags.size()));
         b.literals.insert(b.literals.end(), flags.begin(), flags.end());
         b.op(177, {label(0), u(0), u(1), u(1), x(0),
-                   list({b.atom("string"), u(1), u(8), nil(), u(1), integer(2),  //
+                   list({b.atom("string"),  u(1), u(8), nil(),      u(1), integer(2),  //
                          b.atom("integer"), u(2), u(1), literal(0), x(0), integer(16),
-                         b.atom("binary"), u(3), u(8), nil(), x(0), b.atom("all"),
-                         b.atom("utf8"), u(4), u(0), nil(), x(0), b.atom("undefined")})})
+                         b.atom("binary"),  u(3), u(8), nil(),      x(0), b.atom("all"),
+                         b.atom("utf8"),    u(4), u(0), nil(),      x(0), b.atom("undefined")})})
             .op(19);
     });
     INFO(l.error.text());
@@ -267,22 +275,22 @@ TEST_CASE("instructions that OTP 25 has given up are refused by name", "[loader]
 TEST_CASE("older instructions that OTP 25 still takes", "[loader]") {
     const Loaded l = load_function(2, [](BeamBuilder& b) {
         b.strings = {'x', 'y'};
-        b.op(15, {u(2), u(2), u(2)})                                    // allocate_heap_zero
-            .op(69, {x(0), nil(), y(0)})                                // put_list
-            .op(94)                                                     // fclearerror
-            .op(109, {label(0), u(4), u(0), u(2), u(16), x(2)})         // bs_init2, native
-            .op(89, {label(0), integer(16), u(1), u(4), x(1)})          // bs_put_integer
-            .op(92, {u(2), u(0)})                                       // bs_put_string
-            .op(103, {b.fun("f", 2, 2, 1)})                             // make_fun2
-            .op(178, {b.atom("safe"), u(0), x(0)})                      // call_fun2
+        b.op(15, {u(2), u(2), u(2)})                             // allocate_heap_zero
+            .op(69, {x(0), nil(), y(0)})                         // put_list
+            .op(94)                                              // fclearerror
+            .op(109, {label(0), u(4), u(0), u(2), u(16), x(2)})  // bs_init2, native
+            .op(89, {label(0), integer(16), u(1), u(4), x(1)})   // bs_put_integer
+            .op(92, {u(2), u(0)})                                // bs_put_string
+            .op(103, {b.fun("f", 2, 2, 1)})                      // make_fun2
+            .op(178, {b.atom("safe"), u(0), x(0)})               // call_fun2
             .op(18, {u(2)})
             .op(19);
     });
     INFO(l.error.text());
     REQUIRE(l.ok);
     CHECK(ops(l) == std::vector<Op>{Op::allocate_heap, Op::init_yregs, Op::put_list, Op::bs_init,
-                                    Op::bs_put_integer, Op::bs_put_string, Op::test_heap, Op::make_fun,
-                                    Op::i_apply_fun_last});
+                                    Op::bs_put_integer, Op::bs_put_string, Op::test_heap,
+                                    Op::make_fun, Op::i_apply_fun_last});
     CHECK(operands(l, 3)[1].term == make_small(4));
     CHECK(operands(l, 3)[2].value == 8);
     CHECK(operands(l, 3)[3].term == make_small(2));  // native is little here

@@ -1,5 +1,7 @@
 // Every .beam file of the installed OTP and Elixir loads, and its checksum is the one that OTP
 // calculates.
+#include "tests/loader/beam_builder.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -10,8 +12,6 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-
-#include "tests/loader/beam_builder.hpp"
 
 using namespace minivm;
 using namespace minivm::test;
@@ -85,16 +85,17 @@ TEST_CASE("all installed .beam files load", "[loader][real]") {
     }
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::chrono::steady_clock::now() - start);
-    std::printf("%zu .beam files, %zu instructions, %zu refused, %lld ms\n", beams.size(), instructions,
-                failures, static_cast<long long>(ms.count()));
+    std::printf("%zu .beam files, %zu instructions, %zu refused, %lld ms\n", beams.size(),
+                instructions, failures, static_cast<long long>(ms.count()));
     CHECK(failures == 0);
 }
 
 TEST_CASE("module checksums are those of OTP", "[loader][real]") {
     register_bifs();
-    const std::string listed = erl(
-        "[begin {ok, {M, D}} = beam_lib:md5(F), io:format(\"~ts ~s~n\", [F, binary:encode_hex(D)]) end "
-        "|| F <- filelib:wildcard(filename:join(code:lib_dir(stdlib), \"ebin/*.beam\"))]");
+    const std::string listed =
+        erl("[begin {ok, {M, D}} = beam_lib:md5(F), io:format(\"~ts ~s~n\", [F, "
+            "binary:encode_hex(D)]) end "
+            "|| F <- filelib:wildcard(filename:join(code:lib_dir(stdlib), \"ebin/*.beam\"))]");
     size_t compared = 0;
     for (size_t at = 0; at < listed.size();) {
         const size_t end = listed.find('\n', at);

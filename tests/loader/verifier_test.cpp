@@ -1,7 +1,7 @@
-#include <catch2/catch.hpp>
-
-#include "tests/loader/beam_builder.hpp"
 #include "vm/heap/heap.hpp"
+#include "tests/loader/beam_builder.hpp"
+
+#include <catch2/catch.hpp>
 
 using namespace minivm;
 using namespace minivm::test;
@@ -30,84 +30,110 @@ std::string why_not(uint32_t arity, Body body) {
 TEST_CASE("registers must hold terms before they are read", "[loader]") {
     CHECK(why_not(1, [](BeamBuilder& b) { b.op(19); }).empty());
     CHECK_THAT(why_not(0, [](BeamBuilder& b) { b.op(19); }), Contains("x0 may hold no term"));
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) { b.op(64, {x(1), x(0)}).op(19); }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(64, {x(1), x(0)}).op(19);
+                       }),
                Contains("x1 may hold no term"));
     // Defined on one way only.
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(52, {label(3), x(0)})
-                       .op(64, {nil(), x(1)})
-                       .op(1, {u(3)})
-                       .op(64, {x(1), x(0)})
-                       .op(19);
-               }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(52, {label(3), x(0)})
+                               .op(64, {nil(), x(1)})
+                               .op(1, {u(3)})
+                               .op(64, {x(1), x(0)})
+                               .op(19);
+                       }),
                Contains("x1 may hold no term"));
     // A call leaves x0 only.
-    CHECK_THAT(why_not(2, [](BeamBuilder& b) {
-                   b.op(12, {u(0), u(2)})
-                       .op(4, {u(2), label(2)})
-                       .op(64, {x(1), x(0)})
-                       .op(18, {u(0)})
-                       .op(19);
-               }),
+    CHECK_THAT(why_not(2,
+                       [](BeamBuilder& b) {
+                           b.op(12, {u(0), u(2)})
+                               .op(4, {u(2), label(2)})
+                               .op(64, {x(1), x(0)})
+                               .op(18, {u(0)})
+                               .op(19);
+                       }),
                Contains("x1 may hold no term"));
-    CHECK_THAT(why_not(2, [](BeamBuilder& b) {
-                   b.op(16, {u(2), u(1)}).op(69, {x(0), x(1), x(0)}).op(19);
-               }),
+    CHECK_THAT(why_not(2,
+                       [](BeamBuilder& b) {
+                           b.op(16, {u(2), u(1)}).op(69, {x(0), x(1), x(0)}).op(19);
+                       }),
                Contains("x1 may hold no term"));
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) { b.op(97, {x(0), fr(0)}).op(96, {fr(1), x(0)}).op(19); }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(97, {x(0), fr(0)}).op(96, {fr(1), x(0)}).op(19);
+                       }),
                Contains("float register 1"));
 }
 
 TEST_CASE("live counts must not exceed what is defined", "[loader]") {
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) { b.op(16, {u(2), u(2)}).op(19); }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(16, {u(2), u(2)}).op(19);
+                       }),
                Contains("x1 is to be kept"));
 }
 
 TEST_CASE("frames are made and dropped in pairs", "[loader]") {
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) { b.op(12, {u(1), u(1)}).op(19); }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(12, {u(1), u(1)}).op(19);
+                       }),
                Contains("the frame is still there"));
     CHECK_THAT(why_not(1, [](BeamBuilder& b) { b.op(18, {u(1)}).op(19); }), Contains("frame"));
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(12, {u(1), u(1)}).op(18, {u(2)}).op(19);
-               }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(12, {u(1), u(1)}).op(18, {u(2)}).op(19);
+                       }),
                Contains("drops a frame of 2 words, the frame has 1"));
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(12, {u(0), u(1)}).op(12, {u(1), u(1)}).op(18, {u(1)}).op(19);
-               }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(12, {u(0), u(1)}).op(12, {u(1), u(1)}).op(18, {u(1)}).op(19);
+                       }),
                Contains("frame is still there"));
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(12, {u(2), u(1)}).op(5, {u(1), label(2), u(1)});
-               }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(12, {u(2), u(1)}).op(5, {u(1), label(2), u(1)});
+                       }),
                Contains("drops a frame of 1 words"));
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) { b.op(4, {u(1), label(2)}).op(19); }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(4, {u(1), label(2)}).op(19);
+                       }),
                Contains("a call needs a frame"));
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(12, {u(1), u(1)}).op(64, {x(0), y(1)}).op(18, {u(1)}).op(19);
-               }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(12, {u(1), u(1)}).op(64, {x(0), y(1)}).op(18, {u(1)}).op(19);
+                       }),
                Contains("y1 in a frame of 1"));
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(12, {u(2), u(1)})
-                       .op(172, {list({y(0), y(1)})})
-                       .op(136, {u(1), u(2)})
-                       .op(18, {u(2)})
-                       .op(19);
-               }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(12, {u(2), u(1)})
+                               .op(172, {list({y(0), y(1)})})
+                               .op(136, {u(1), u(2)})
+                               .op(18, {u(2)})
+                               .op(19);
+                       }),
                Contains("the frame has 2"));
     // One way with a frame, one without.
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(52, {label(3), x(0)}).op(12, {u(0), u(1)}).op(1, {u(3)}).op(19);
-               }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(52, {label(3), x(0)}).op(12, {u(0), u(1)}).op(1, {u(3)}).op(19);
+                       }),
                !Contains("x0"));
 }
 
 TEST_CASE("y registers hold terms before others may look at the frame", "[loader]") {
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(12, {u(1), u(1)}).op(4, {u(1), label(2)}).op(18, {u(1)}).op(19);
-               }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(12, {u(1), u(1)}).op(4, {u(1), label(2)}).op(18, {u(1)}).op(19);
+                       }),
                Contains("y0 holds no term"));
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(12, {u(1), u(1)}).op(64, {y(0), x(0)}).op(18, {u(1)}).op(19);
-               }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(12, {u(1), u(1)}).op(64, {y(0), x(0)}).op(18, {u(1)}).op(19);
+                       }),
                Contains("y0 may hold no term"));
     const Loaded l = load_function(1, [](BeamBuilder& b) {
         b.op(12, {u(1), u(1)})
@@ -122,26 +148,32 @@ TEST_CASE("y registers hold terms before others may look at the frame", "[loader
 }
 
 TEST_CASE("what is built must have been reserved", "[loader]") {
-    CHECK_THAT(why_not(2, [](BeamBuilder& b) { b.op(69, {x(0), x(1), x(0)}).op(19); }),
+    CHECK_THAT(why_not(2,
+                       [](BeamBuilder& b) {
+                           b.op(69, {x(0), x(1), x(0)}).op(19);
+                       }),
                Contains("it needs 2 heap words, 0 are reserved"));
-    CHECK_THAT(why_not(2, [](BeamBuilder& b) {
-                   b.op(16, {u(2), u(2)})
-                       .op(69, {x(0), x(1), x(0)})
-                       .op(69, {x(0), x(1), x(0)})
-                       .op(19);
-               }),
-               Contains("it needs 2 heap words"));
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(16, {u(2), u(1)}).op(164, {x(0), list({x(0), x(0)})}).op(19);
-               }),
+    CHECK_THAT(
+        why_not(
+            2,
+            [](BeamBuilder& b) {
+                b.op(16, {u(2), u(2)}).op(69, {x(0), x(1), x(0)}).op(69, {x(0), x(1), x(0)}).op(19);
+            }),
+        Contains("it needs 2 heap words"));
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(16, {u(2), u(1)}).op(164, {x(0), list({x(0), x(0)})}).op(19);
+                       }),
                Contains("it needs 3 heap words, 2 are reserved"));
     // A collection in between voids the reservation.
-    CHECK_THAT(why_not(2, [](BeamBuilder& b) {
-                   b.op(16, {u(2), u(2)})
-                       .op(125, {label(0), u(2), b.import("erlang", "+", 2), x(0), x(1), x(0)})
-                       .op(69, {x(0), x(1), x(0)})
-                       .op(19);
-               }),
+    CHECK_THAT(why_not(2,
+                       [](BeamBuilder& b) {
+                           b.op(16, {u(2), u(2)})
+                               .op(125,
+                                   {label(0), u(2), b.import("erlang", "+", 2), x(0), x(1), x(0)})
+                               .op(69, {x(0), x(1), x(0)})
+                               .op(19);
+                       }),
                Contains("it needs 2 heap words"));
     CHECK(why_not(1, [](BeamBuilder& b) {
               b.op(16, {alloc(2, 0, 1), u(1)})
@@ -166,8 +198,8 @@ TEST_CASE("reservations and registers survive what OTP does not collect in", "[l
     for (uint32_t n = 0; l.module.functions[0].entry + n < l.module.functions[0].end; ++n) {
         found.push_back(l.at_body(n).op);
     }
-    CHECK(found == std::vector<Op>{Op::allocate_heap, Op::init_yregs, Op::recv_marker_reserve, Op::test_heap,
-                                   Op::put_list, Op::deallocate, Op::return_});
+    CHECK(found == std::vector<Op>{Op::allocate_heap, Op::init_yregs, Op::recv_marker_reserve,
+                                   Op::test_heap, Op::put_list, Op::deallocate, Op::return_});
     CHECK(l.module.operands_of(l.at_body(3))[0].value == 2);
     CHECK(l.at_body(3).live == 1);
 }
@@ -190,71 +222,81 @@ TEST_CASE("catches are ended where they are active, and handlers see the frame",
     INFO(l.error.text());
     REQUIRE(l.ok);
     CHECK(l.module.catch_count == 1);
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(12, {u(1), u(1)})
-                       .op(104, {y(0), label(3)})
-                       .op(18, {u(1)})
-                       .op(19)
-                       .op(1, {u(3)})
-                       .op(106, {y(0)})
-                       .op(18, {u(1)})
-                       .op(19);
-               }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(12, {u(1), u(1)})
+                               .op(104, {y(0), label(3)})
+                               .op(18, {u(1)})
+                               .op(19)
+                               .op(1, {u(3)})
+                               .op(106, {y(0)})
+                               .op(18, {u(1)})
+                               .op(19);
+                       }),
                Contains("a catch is active"));
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(12, {u(1), u(1)})
-                       .op(172, {list({y(0)})})
-                       .op(105, {y(0)})
-                       .op(18, {u(1)})
-                       .op(19);
-               }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(12, {u(1), u(1)})
+                               .op(172, {list({y(0)})})
+                               .op(105, {y(0)})
+                               .op(18, {u(1)})
+                               .op(19);
+                       }),
                Contains("y0 marks no catch"));
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(12, {u(1), u(1)})
-                       .op(104, {y(0), label(3)})
-                       .op(64, {y(0), x(0)})
-                       .op(1, {u(3)})
-                       .op(106, {y(0)})
-                       .op(18, {u(1)})
-                       .op(19);
-               }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(12, {u(1), u(1)})
+                               .op(104, {y(0), label(3)})
+                               .op(64, {y(0), x(0)})
+                               .op(1, {u(3)})
+                               .op(106, {y(0)})
+                               .op(18, {u(1)})
+                               .op(19);
+                       }),
                Contains("y0 may hold no term"));
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(12, {u(1), u(1)})
-                       .op(104, {y(0), label(3)})
-                       .op(64, {x(0), y(0)})
-                       .op(1, {u(3)})
-                       .op(106, {y(0)})
-                       .op(18, {u(1)})
-                       .op(19);
-               }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(12, {u(1), u(1)})
+                               .op(104, {y(0), label(3)})
+                               .op(64, {x(0), y(0)})
+                               .op(1, {u(3)})
+                               .op(106, {y(0)})
+                               .op(18, {u(1)})
+                               .op(19);
+                       }),
                Contains("y0 marks a catch"));
     // Nothing is in x registers when a handler is reached.
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(12, {u(1), u(1)})
-                       .op(104, {y(0), label(3)})
-                       .op(4, {u(1), label(2)})
-                       .op(105, {y(0)})
-                       .op(1, {u(3)})
-                       .op(106, {y(0)})
-                       .op(64, {x(3), x(0)})
-                       .op(18, {u(1)})
-                       .op(19);
-               }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(12, {u(1), u(1)})
+                               .op(104, {y(0), label(3)})
+                               .op(4, {u(1), label(2)})
+                               .op(105, {y(0)})
+                               .op(1, {u(3)})
+                               .op(106, {y(0)})
+                               .op(64, {x(3), x(0)})
+                               .op(18, {u(1)})
+                               .op(19);
+                       }),
                Contains("y0"));
 }
 
 TEST_CASE("labels must be inside the function, calls must reach functions", "[loader]") {
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) { b.op(61, {label(9)}); }), Contains("nothing defines label 9"));
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) { b.op(6, {u(2), label(2)}); }),
+    CHECK_THAT(why_not(1, [](BeamBuilder& b) { b.op(61, {label(9)}); }),
+               Contains("nothing defines label 9"));
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(6, {u(2), label(2)});
+                       }),
                Contains("no function of that arity"));
     // Another label of the entry will do.
     CHECK(why_not(1, [](BeamBuilder& b) { b.op(1, {u(3)}).op(6, {u(1), label(3)}); }).empty());
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(19).function("g", 1, 5).op(61, {label(2)});
-               }),
+    CHECK_THAT(why_not(1, [](BeamBuilder& b) { b.op(19).function("g", 1, 5).op(61, {label(2)}); }),
                Contains("another function holds label 2"));
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) { b.op(64, {nil(), x(0)}); }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(64, {nil(), x(0)});
+                       }),
                Contains("the code after it would run"));
     CHECK_THAT(why_not(1, [](BeamBuilder& b) { b.op(1, {u(3)}).op(1, {u(3)}).op(19); }),
                Contains("defined twice"));
@@ -273,34 +315,37 @@ TEST_CASE("a timeout in a register may be looked at again after waiting", "[load
                   .op(19);
           }).empty());
     // ... but not once a message has been taken, which ends the timer.
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(12, {u(0), u(1)})
-                       .op(1, {u(3)})
-                       .op(23, {label(4), x(1)})
-                       .op(21)
-                       .op(61, {label(3)})
-                       .op(1, {u(4)})
-                       .op(26, {label(3), x(0)})
-                       .op(22)
-                       .op(64, {nil(), x(0)})
-                       .op(18, {u(0)})
-                       .op(19);
-               }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(12, {u(0), u(1)})
+                               .op(1, {u(3)})
+                               .op(23, {label(4), x(1)})
+                               .op(21)
+                               .op(61, {label(3)})
+                               .op(1, {u(4)})
+                               .op(26, {label(3), x(0)})
+                               .op(22)
+                               .op(64, {nil(), x(0)})
+                               .op(18, {u(0)})
+                               .op(19);
+                       }),
                Contains("x0 may hold no term"));
 }
 
 TEST_CASE("operands that cannot be of the kind an instruction trusts are refused", "[loader]") {
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(52, {label(3), x(0)}).op(162, {x(0), x(0)}).op(1, {u(3)}).op(19);
-               }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(52, {label(3), x(0)}).op(162, {x(0), x(0)}).op(1, {u(3)}).op(19);
+                       }),
                Contains("cannot be a cons cell"));
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(57, {label(3), x(0)})
-                       .op(58, {label(3), x(0), u(2)})
-                       .op(66, {x(0), u(2), x(0)})
-                       .op(1, {u(3)})
-                       .op(19);
-               }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(57, {label(3), x(0)})
+                               .op(58, {label(3), x(0), u(2)})
+                               .op(66, {x(0), u(2), x(0)})
+                               .op(1, {u(3)})
+                               .op(19);
+                       }),
                Contains("the tuple has no element 3"));
     CHECK(why_not(1, [](BeamBuilder& b) {
               b.op(57, {label(3), x(0)})
@@ -309,11 +354,15 @@ TEST_CASE("operands that cannot be of the kind an instruction trusts are refused
                   .op(1, {u(3)})
                   .op(19);
           }).empty());
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) { b.op(66, {b.atom("a"), u(1), x(0)}).op(19); }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(66, {b.atom("a"), u(1), x(0)}).op(19);
+                       }),
                Contains("cannot be a tuple"));
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(158, {label(1), nil(), list({b.atom("k"), x(0)})}).op(19);
-               }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(158, {label(1), nil(), list({b.atom("k"), x(0)})}).op(19);
+                       }),
                Contains("cannot be a map"));
     // A kind that is possible on one of two ways is possible.
     CHECK(why_not(1, [](BeamBuilder& b) {
@@ -329,9 +378,10 @@ TEST_CASE("operands that cannot be of the kind an instruction trusts are refused
 }
 
 TEST_CASE("matching needs a context, and a context is no term", "[loader]") {
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(121, {label(3), x(0), u(0)}).op(1, {u(3)}).op(19);
-               }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(121, {label(3), x(0), u(0)}).op(1, {u(3)}).op(19);
+                       }),
                Contains("no match context"));
     const auto with_context = [](auto body) {
         return why_not(1, [&body](BeamBuilder& b) {
@@ -348,7 +398,9 @@ TEST_CASE("matching needs a context, and a context is no term", "[loader]") {
                    b.op(16, {u(2), u(2)}).op(69, {x(1), nil(), x(0)});
                }),
                Contains("must not become part of a term"));
-    CHECK_THAT(with_context([](BeamBuilder& b) { b.op(64, {x(1), x(0)}).op(19); }),
+    CHECK_THAT(with_context([](BeamBuilder& b) {
+                   b.op(64, {x(1), x(0)}).op(19);
+               }),
                Contains("x0 is a match context"));
 }
 
@@ -356,8 +408,9 @@ TEST_CASE("messages and bit strings are finished only when they were begun", "[l
     CHECK_THAT(why_not(1, [](BeamBuilder& b) { b.op(21).op(19); }), Contains("no message"));
     CHECK_THAT(why_not(1, [](BeamBuilder& b) { b.op(1, {u(3)}).op(24, {label(3)}); }),
                Contains("no message"));
-    CHECK_THAT(why_not(1, [](BeamBuilder& b) {
-                   b.op(89, {label(0), integer(8), u(1), u(0), x(0)}).op(19);
-               }),
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(89, {label(0), integer(8), u(1), u(0), x(0)}).op(19);
+                       }),
                Contains("no bit string has been begun"));
 }

@@ -1,12 +1,12 @@
 #include "vm/instr/lowered.hpp"
 
-#include <iterator>
-
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
 #include "vm/heap/heap.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/format.hpp"
+
+#include <iterator>
 
 namespace minivm {
 
@@ -24,15 +24,22 @@ std::string mfa_text(Term module, Term function, uint32_t arity) {
 
 std::string operand_text(const LoweredModule& m, const Operand& o) {
     switch (o.kind) {
-        case Operand::Kind::none: return "none";
-        case Operand::Kind::x: return "x" + std::to_string(o.index);
-        case Operand::Kind::y: return "y" + std::to_string(o.index);
-        case Operand::Kind::fr: return "f" + std::to_string(o.index);
-        case Operand::Kind::constant: return "`" + format_term(o.term) + "`";
+        case Operand::Kind::none:
+            return "none";
+        case Operand::Kind::x:
+            return "x" + std::to_string(o.index);
+        case Operand::Kind::y:
+            return "y" + std::to_string(o.index);
+        case Operand::Kind::fr:
+            return "f" + std::to_string(o.index);
+        case Operand::Kind::constant:
+            return "`" + format_term(o.term) + "`";
         case Operand::Kind::label:
             return o.index == kNoLabel ? "-" : "@" + std::to_string(o.index);
-        case Operand::Kind::unsigned_: return std::to_string(o.value);
-        case Operand::Kind::export_: return mfa_text(o.exp->module, o.exp->function, o.exp->arity);
+        case Operand::Kind::unsigned_:
+            return std::to_string(o.value);
+        case Operand::Kind::export_:
+            return mfa_text(o.exp->module, o.exp->function, o.exp->arity);
         case Operand::Kind::bif:
             return std::string("bif ") + o.bif->module + ":" + o.bif->function + "/" +
                    std::to_string(o.bif->arity);
@@ -43,7 +50,8 @@ std::string operand_text(const LoweredModule& m, const Operand& o) {
             const LoweredLambda& l = m.lambdas[o.index];
             return "fun " + format_term(l.function) + "/" + std::to_string(l.arity);
         }
-        case Operand::Kind::string: return "string+" + std::to_string(o.index);
+        case Operand::Kind::string:
+            return "string+" + std::to_string(o.index);
     }
     return "?";
 }

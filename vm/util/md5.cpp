@@ -17,7 +17,8 @@ constexpr uint32_t kSines[64] = {
     0x289B7EC6, 0xEAA127FA, 0xD4EF3085, 0x04881D05, 0xD9D4D039, 0xE6DB99E5, 0x1FA27CF8, 0xC4AC5665,
     0xF4292244, 0x432AFF97, 0xAB9423A7, 0xFC93A039, 0x655B59C3, 0x8F0CCC92, 0xFFEFF47D, 0x85845DD1,
     0x6FA87E4F, 0xFE2CE6E0, 0xA3014314, 0x4E0811A1, 0xF7537E82, 0xBD3AF235, 0x2AD7D2BB, 0xEB86D391};
-constexpr uint8_t kRotations[4][4] = {{7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}};
+constexpr uint8_t kRotations[4][4] = {
+    {7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}};
 
 void digest_block(uint32_t state[4], const uint8_t* block) {
     uint32_t words[16];
@@ -27,10 +28,22 @@ void digest_block(uint32_t state[4], const uint8_t* block) {
         uint32_t mixed;
         int word;
         switch (i / 16) {
-            case 0: mixed = (b & c) | (~b & d); word = i; break;
-            case 1: mixed = (d & b) | (~d & c); word = (5 * i + 1) & 15; break;
-            case 2: mixed = b ^ c ^ d; word = (3 * i + 5) & 15; break;
-            default: mixed = c ^ (b | ~d); word = (7 * i) & 15; break;
+            case 0:
+                mixed = (b & c) | (~b & d);
+                word = i;
+                break;
+            case 1:
+                mixed = (d & b) | (~d & c);
+                word = (5 * i + 1) & 15;
+                break;
+            case 2:
+                mixed = b ^ c ^ d;
+                word = (3 * i + 5) & 15;
+                break;
+            default:
+                mixed = c ^ (b | ~d);
+                word = (7 * i) & 15;
+                break;
         }
         const uint32_t sum = a + mixed + kSines[i] + words[word];
         a = d;
