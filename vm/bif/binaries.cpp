@@ -529,10 +529,13 @@ Term encode_unsigned(Process& p, Term v, Term endianness) {
         (endianness != atoms::big && endianness != atoms::little)) {
         return stdlib_badarg(p);
     }
-    const size_t n = v == make_small(0) ? 1 : bignum::magnitude_bytes(v);
+    if (v == make_small(0)) {
+        const uint8_t zero = 0;
+        return make_binary(p.heap, &zero, 1);
+    }
+    const size_t n = bignum::magnitude_bytes(v);
     uint8_t* bytes;
     const Term t = new_bits(p.heap, 8 * static_cast<uint64_t>(n), &bytes);
-    bytes[0] = 0;
     bignum::copy_magnitude(v, bytes, n);
     if (endianness == atoms::big) {
         std::reverse(bytes, bytes + n);

@@ -16,8 +16,7 @@ namespace minivm {
 // Terms or bytes a slice may still deal with, of `per_reduction` for each reduction that is left. Even a
 // process that has none left gets something done.
 inline int64_t slice_budget(const Process& p, int64_t per_reduction) {
-    constexpr int64_t kLeast = 64;  // reductions
-    return (p.reductions > kLeast ? p.reductions : kLeast) * per_reduction;
+    return (p.reductions > 1 ? p.reductions : 1) * per_reduction;
 }
 inline void charge_slice(Process& p, int64_t given, int64_t left, int64_t per_reduction) {
     consume(p, (given - left) / per_reduction + 1);

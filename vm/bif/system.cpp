@@ -1,0 +1,465 @@
+// The surroundings: system_info, memory, the environment, dates, system flags.
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "vm/bif/bif.hpp"
+#include "vm/code/loading.hpp"
+#include "vm/engine.hpp"
+#include "vm/process/exception.hpp"
+#include "vm/process/process_life.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/sched/scheduler.hpp"
+#include "vm/term/atom_table.hpp"
+#include "vm/term/binary.hpp"
+
+namespace minivm {
+namespace {
+
+Term atom(std::string_view text) { return atom_table::intern(text); }
+Term text_term(Process& p, std::string_view s) {
+    return make_string_utf8(p.heap, s.data(), s.size());
+}
+
+// ---- system_info ----------------------------------------------------------------------------------------
+
+// "25" out of the installed OTP's releases folder: what its libraries expect to hear.
+std::string otp_release() {
+    const std::string root = g_module_source != nullptr ? g_module_source->otp_root() : "";
+    std::string newest = "25";
+    for (int release = 25; release <= 29; ++release) {
+        const std::string file = root + "/releases/" + std::to_string(release) + "/OTP_VERSION";
+        if (access(file.c_str(), R_OK) == 0) {
+            newest = std::to_string(release);
+        }
+    }
+    return newest;
+}
+
+Term system_info_atom(Process& p, Term item) {
+    Heap& h = p.heap;
+    const auto is = [&](const char* name) { return item == atom(name); };
+    if (item == atoms::schedulers || item == atoms::schedulers_online) {
+        return make_small(vm::scheduler_count());
+    }
+    if (item == atoms::dirty_cpu_schedulers || is("dirty_cpu_schedulers_online")) {
+        return make_small(vm::dirty_cpu_count());
+    }
+    if (item == atoms::dirty_io_schedulers) {
+        return make_small(vm::dirty_io_count());
+    }
+    if (item == atoms::logical_processors || item == atoms::logical_processors_available ||
+        item == atoms::logical_processors_online) {
+        return make_small(sysconf(_SC_NPROCESSORS_ONLN));
+    }
+    if (item == atoms::wordsize) {
+        return make_small(8);
+    }
+    if (item == atoms::otp_release) {
+        return text_term(p, otp_release());
+    }
+    if (item == atoms::version) {
+        return text_term(p, "13.1.5");
+    }
+    if (is("system_version")) {
+        return text_term(p, "Erlang/OTP " + otp_release() + " [minivm] [64-bit] [smp:" +
+                                std::to_string(vm::scheduler_count()) + "]\n");
+    }
+    if (item == atoms::emu_flavor) {
+        return std::strcmp(vm::default_engine()->name(), "interp") == 0 ? atoms::emu : atoms::jit;
+    }
+    if (item == atoms::emu_type || is("build_type")) {
+        return atoms::opt;
+    }
+    if (is("machine")) {
+        return text_term(p, "BEAM");
+    }
+    if (is("system_architecture")) {
+#ifdef __aarch64__
+        return text_term(p, "aarch64-unknown-linux-gnu");
+#else
+        return text_term(p, "x86_64-pc-linux-gnu");
+#endif
+    }
+    if (item == atoms::process_count) {
+        return make_small(static_cast<int64_t>(process_table::count()));
+    }
+    if (item == atoms::process_limit) {
+        return make_small(1048576);
+    }
+    if (item == atoms::atom_count) {
+        return make_small(atom_table::count());
+    }
+    if (item == atoms::atom_limit) {
+        return make_small(kMaxAtoms);
+    }
+    if (item == atoms::port_count) {
+        return make_small(0);
+    }
+    if (item == atoms::port_limit) {
+        return make_small(65536);
+    }
+    if (is("ets_limit")) {
+        return make_small(8192);
+    }
+    if (item == atoms::os_type) {
+        return make_tuple(h, atoms::unix_, atoms::linux_);
+    }
+    if (is("os_version")) {
+        utsname u;
+        int v[3] = {0, 0, 0};
+        if (uname(&u) == 0) {
+            std::sscanf(u.release, "%d.%d.%d", &v[0], &v[1], &v[2]);
+        }
+        return make_tuple(h, make_small(v[0]), make_small(v[1]), make_small(v[2]));
+    }
+    if (item == atoms::threads || is("smp_support") || is("threads_enabled")) {
+        return atoms::true_;
+    }
+    if (is("thread_pool_size")) {
+        return make_small(1);
+    }
+    if (is("kernel_poll") || is("dynamic_trace") || is("debug_compiled") || is("lock_checking") ||
+        is("lock_counting") || is("check_io") || is("elib_malloc") || is("dist_ctrl") ||
+        is("eager_check_io")) {
+        return is("dynamic_trace") ? atoms::none : is("check_io") || is("dist_ctrl") ? kNil : atoms::false_;
+    }
+    if (is("multi_scheduling")) {
+        return vm::scheduler_count() > 1 ? atom("enabled") : atom("disabled");
+    }
+    if (is("scheduler_id")) {
+        return make_small(p.scheduler != nullptr ? p.scheduler->number : 1);
+    }
+    if (is("backtrace_depth")) {
+        return make_small(g_backtrace_depth);
+    }
+    if (is("creation")) {
+        return make_small(0);
+    }
+    if (is("end_time")) {
+        return make_integer(h, INT64_MAX);
+    }
+    if (is("start_time")) {
+        return make_integer(h, 0);
+    }
+    if (is("time_correction")) {
+        return atoms::true_;
+    }
+    if (is("time_warp_mode")) {
+        return atom("no_time_warp");
+    }
+    if (is("os_monotonic_time_source") || is("os_system_time_source") || is("allocator") ||
+        is("alloc_util_allocators") || is("loaded") || is("info") || is("procs")) {
+        return kNil;
+    }
+    if (item == atoms::min_heap_size) {
+        return make_tuple(h, item, make_small(g_spawn_defaults.min_heap_words.load()));
+    }
+    if (item == atoms::fullsweep_after) {
+        return make_tuple(h, item, make_small(g_spawn_defaults.fullsweep_after.load()));
+    }
+    if (item == atoms::min_bin_vheap_size) {
+        return make_tuple(h, item, make_small(g_spawn_defaults.min_bin_vheap_words.load()));
+    }
+    if (item == atoms::max_heap_size) {
+        Term keys[3] = {atom("size"), atoms::kill, atom("error_logger")};
+        (void)keys;
+        return make_small(0);
+    }
+    if (is("outstanding_system_requests_limit")) {
+        return make_small(134217727);
+    }
+    return kNonValue;
+}
+
+Term erlang_system_info_1(Process& p, const Term* a) {
+    Term r = kNonValue;
+    if (is_atom(a[0])) {
+        r = system_info_atom(p, a[0]);
+    } else if (is_tuple(a[0]) && tuple_arity(a[0]) == 2 &&
+               tuple_element(a[0], 0) == atoms::wordsize &&
+               (tuple_element(a[0], 1) == atom("internal") ||
+                tuple_element(a[0], 1) == atoms::external)) {
+        r = make_small(8);
+    }
+    return is_value(r) ? r : badarg(p);
+}
+
+// ---- memory ---------------------------------------------------------------------------------------------
+
+int64_t resident_bytes() {
+    long pages = 0;
+    long resident = 0;
+    if (FILE* f = std::fopen("/proc/self/statm", "re")) {
+        if (std::fscanf(f, "%ld %ld", &pages, &resident) != 2) {
+            resident = 0;
+        }
+        std::fclose(f);
+    }
+    return int64_t{resident} * sysconf(_SC_PAGESIZE);
+}
+// Only the sum is measured; what belongs to processes is estimated from their number and sizes by
+// process_info, so the classes below it are not told apart.
+Term erlang_memory_1(Process& p, const Term* a) {
+    const Term total = make_integer(p.heap, resident_bytes());
+    const auto known = [&](Term t) {
+        for (const char* n : {"total", "processes", "processes_used", "system", "atom", "atom_used",
+                              "binary", "code", "ets"}) {
+            if (t == atom(n)) {
+                return true;
+            }
+        }
+        return false;
+    };
+    if (is_atom(a[0])) {
+        return known(a[0]) ? total : badarg(p);
+    }
+    if (list_length(a[0]) < 0) {
+        return badarg(p);
+    }
+    Term list = kNil;
+    for (Term l = a[0]; is_cons(l); l = tail(l)) {
+        if (!known(head(l))) {
+            return badarg(p);
+        }
+        list = cons(p.heap, make_tuple(p.heap, head(l), total), list);
+    }
+    return list;
+}
+Term erlang_memory_0(Process& p, const Term*) {
+    Term names = kNil;
+    for (const char* n : {"ets", "code", "binary", "atom_used", "atom", "system", "processes_used",
+                          "processes", "total"}) {
+        names = cons(p.heap, atom(n), names);
+    }
+    return erlang_memory_1(p, &names);
+}
+
+// ---- environment --------------------------------------------------------------------------------------------
+
+std::mutex g_environment_lock;
+
+// Characters of a string as UTF-8; false if it is no string or has a NUL.
+bool get_string(Term t, std::string* out) {
+    Bytes bytes;
+    if (is_binary(t) && get_bytes(t, &bytes)) {
+        out->assign(reinterpret_cast<const char*>(bytes.data), bytes.size);
+        return out->find('\0') == std::string::npos;
+    }
+    out->clear();
+    for (; is_cons(t); t = tail(t)) {
+        const Term c = head(t);
+        if (!is_small(c) || small_value(c) < 1 || small_value(c) > 0x10FFFF) {
+            return false;
+        }
+        const uint32_t u = static_cast<uint32_t>(small_value(c));
+        if (u < 0x80) {
+            out->push_back(static_cast<char>(u));
+        } else if (u < 0x800) {
+            out->push_back(static_cast<char>(0xC0 | u >> 6));
+            out->push_back(static_cast<char>(0x80 | (u & 0x3F)));
+        } else if (u < 0x10000) {
+            out->push_back(static_cast<char>(0xE0 | u >> 12));
+            out->push_back(static_cast<char>(0x80 | (u >> 6 & 0x3F)));
+            out->push_back(static_cast<char>(0x80 | (u & 0x3F)));
+        } else {
+            out->push_back(static_cast<char>(0xF0 | u >> 18));
+            out->push_back(static_cast<char>(0x80 | (u >> 12 & 0x3F)));
+            out->push_back(static_cast<char>(0x80 | (u >> 6 & 0x3F)));
+            out->push_back(static_cast<char>(0x80 | (u & 0x3F)));
+        }
+    }
+    return is_nil(t);
+}
+
+bool get_name(Term t, std::string* out) {
+    return get_string(t, out) && !out->empty() && out->find('=') == std::string::npos;
+}
+
+Term os_get_env_var_1(Process& p, const Term* a) {
+    std::string name;
+    if (!get_string(a[0], &name)) {
+        return badarg(p);
+    }
+    std::lock_guard lock(g_environment_lock);
+    const char* value = std::getenv(name.c_str());
+    return value == nullptr ? atoms::false_ : text_term(p, value);
+}
+Term os_set_env_var_2(Process& p, const Term* a) {
+    std::string name;
+    std::string value;
+    if (!get_name(a[0], &name) || !get_string(a[1], &value)) {
+        return badarg(p);
+    }
+    std::lock_guard lock(g_environment_lock);
+    setenv(name.c_str(), value.c_str(), 1);
+    return atoms::true_;
+}
+Term os_unset_env_var_1(Process& p, const Term* a) {
+    std::string name;
+    if (!get_name(a[0], &name)) {
+        return badarg(p);
+    }
+    std::lock_guard lock(g_environment_lock);
+    unsetenv(name.c_str());
+    return atoms::true_;
+}
+Term environment_list(Process& p, bool pairs) {
+    std::lock_guard lock(g_environment_lock);
+    Term list = kNil;
+    for (char** e = environ; *e != nullptr; ++e) {
+        const std::string_view entry(*e);
+        const size_t at = entry.find('=', 1);
+        if (!pairs || at == entry.npos) {
+            list = cons(p.heap, text_term(p, entry), list);
+        } else {
+            const Term name = text_term(p, entry.substr(0, at));
+            const Term value = text_term(p, entry.substr(at + 1));
+            list = cons(p.heap, make_tuple(p.heap, name, value), list);
+        }
+    }
+    return list;
+}
+Term os_list_env_vars_0(Process& p, const Term*) { return environment_list(p, true); }
+Term os_env_0(Process& p, const Term*) { return environment_list(p, true); }
+Term os_getenv_0(Process& p, const Term*) { return environment_list(p, false); }
+Term os_getpid_0(Process& p, const Term*) { return text_term(p, std::to_string(getpid())); }
+
+// ---- dates ------------------------------------------------------------------------------------------------
+
+Term date_term(Process& p, const std::tm& t) {
+    return make_tuple(p.heap, make_small(t.tm_year + 1900), make_small(t.tm_mon + 1),
+                      make_small(t.tm_mday));
+}
+Term time_term(Process& p, const std::tm& t) {
+    return make_tuple(p.heap, make_small(t.tm_hour), make_small(t.tm_min), make_small(t.tm_sec));
+}
+Term date_time(Process& p, const std::tm& t) {
+    const Term d = date_term(p, t);
+    return make_tuple(p.heap, d, time_term(p, t));
+}
+std::tm now_local() {
+    const std::time_t now = std::time(nullptr);
+    std::tm t{};
+    localtime_r(&now, &t);
+    return t;
+}
+Term erlang_date_0(Process& p, const Term*) { return date_term(p, now_local()); }
+Term erlang_time_0(Process& p, const Term*) { return time_term(p, now_local()); }
+Term erlang_localtime_0(Process& p, const Term*) { return date_time(p, now_local()); }
+Term erlang_universaltime_0(Process& p, const Term*) {
+    const std::time_t now = std::time(nullptr);
+    std::tm t{};
+    gmtime_r(&now, &t);
+    return date_time(p, t);
+}
+
+bool leap(int64_t y) { return (y % 4 == 0 && y % 100 != 0) || y % 400 == 0; }
+
+bool get_date_time(Term t, std::tm* out) {
+    if (!is_tuple_of(t, 2) || !is_tuple_of(tuple_element(t, 0), 3) ||
+        !is_tuple_of(tuple_element(t, 1), 3)) {
+        return false;
+    }
+    int64_t v[6];
+    for (size_t i = 0; i < 6; ++i) {
+        const Term e = tuple_element(tuple_element(t, i / 3), i % 3);
+        if (!is_small(e)) {
+            return false;
+        }
+        v[i] = small_value(e);
+    }
+    static constexpr int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    if (v[0] < 0 || v[0] > 999999 || v[1] < 1 || v[1] > 12 || v[2] < 1 ||
+        v[2] > kDays[v[1] - 1] + (v[1] == 2 && leap(v[0])) || v[3] < 0 || v[3] > 23 || v[4] < 0 ||
+        v[4] > 59 || v[5] < 0 || v[5] > 59) {
+        return false;
+    }
+    *out = std::tm{};
+    out->tm_year = static_cast<int>(v[0] - 1900);
+    out->tm_mon = static_cast<int>(v[1] - 1);
+    out->tm_mday = static_cast<int>(v[2]);
+    out->tm_hour = static_cast<int>(v[3]);
+    out->tm_min = static_cast<int>(v[4]);
+    out->tm_sec = static_cast<int>(v[5]);
+    out->tm_isdst = -1;
+    return true;
+}
+Term erlang_universaltime_to_localtime_1(Process& p, const Term* a) {
+    std::tm t;
+    if (!get_date_time(a[0], &t)) {
+        return badarg(p);
+    }
+    const std::time_t seconds = timegm(&t);
+    std::tm local{};
+    localtime_r(&seconds, &local);
+    return date_time(p, local);
+}
+Term erlang_localtime_to_universaltime_2(Process& p, const Term* a) {
+    std::tm t;
+    if (!get_date_time(a[0], &t) || (a[1] != atoms::true_ && a[1] != atoms::false_ &&
+                                     a[1] != atoms::undefined)) {
+        return badarg(p);
+    }
+    t.tm_isdst = a[1] == atoms::true_ ? 1 : a[1] == atoms::false_ ? 0 : -1;
+    const std::time_t seconds = std::mktime(&t);
+    std::tm utc{};
+    gmtime_r(&seconds, &utc);
+    return date_time(p, utc);
+}
+Term erlang_localtime_to_universaltime_1(Process& p, const Term* a) {
+    const Term args[2] = {a[0], atoms::undefined};
+    return erlang_localtime_to_universaltime_2(p, args);
+}
+Term erlang_posixtime_to_universaltime_1(Process& p, const Term* a) {
+    int64_t seconds;
+    if (!get_int64(a[0], &seconds) || seconds > int64_t{1} << 40 || seconds < -(int64_t{1} << 40)) {
+        return badarg(p);
+    }
+    const std::time_t s = seconds;
+    std::tm t{};
+    gmtime_r(&s, &t);
+    return date_time(p, t);
+}
+Term erlang_universaltime_to_posixtime_1(Process& p, const Term* a) {
+    std::tm t;
+    return get_date_time(a[0], &t) ? make_integer(p.heap, timegm(&t)) : badarg(p);
+}
+
+Term erlang_get_cookie_0(Process&, const Term*) { return atom("nocookie"); }
+Term erlang_is_alive_0(Process&, const Term*) { return atoms::false_; }
+
+}  // namespace
+
+MINIVM_BIF_TABLE(system) = {
+    {"erlang", "system_info", 1, erlang_system_info_1, kBifPlain, nullptr},
+    {"erlang", "memory", 0, erlang_memory_0, kBifPlain, nullptr},
+    {"erlang", "memory", 1, erlang_memory_1, kBifPlain, nullptr},
+    {"os", "get_env_var", 1, os_get_env_var_1, kBifPlain, nullptr},
+    {"os", "set_env_var", 2, os_set_env_var_2, kBifPlain, nullptr},
+    {"os", "unset_env_var", 1, os_unset_env_var_1, kBifPlain, nullptr},
+    {"os", "list_env_vars", 0, os_list_env_vars_0, kBifPlain, nullptr},
+    {"os", "env", 0, os_env_0, kBifPlain, nullptr},
+    {"os", "getenv", 0, os_getenv_0, kBifPlain, nullptr},
+    {"os", "getpid", 0, os_getpid_0, kBifPlain, nullptr},
+    {"erlang", "date", 0, erlang_date_0, kBifPlain, nullptr},
+    {"erlang", "time", 0, erlang_time_0, kBifPlain, nullptr},
+    {"erlang", "localtime", 0, erlang_localtime_0, kBifPlain, nullptr},
+    {"erlang", "universaltime", 0, erlang_universaltime_0, kBifPlain, nullptr},
+    {"erlang", "universaltime_to_localtime", 1, erlang_universaltime_to_localtime_1, kBifPlain, nullptr},
+    {"erlang", "localtime_to_universaltime", 1, erlang_localtime_to_universaltime_1, kBifPlain, nullptr},
+    {"erlang", "localtime_to_universaltime", 2, erlang_localtime_to_universaltime_2, kBifPlain, nullptr},
+    {"erlang", "posixtime_to_universaltime", 1, erlang_posixtime_to_universaltime_1, kBifPlain, nullptr},
+    {"erlang", "universaltime_to_posixtime", 1, erlang_universaltime_to_posixtime_1, kBifPlain, nullptr},
+    {"erlang", "get_cookie", 0, erlang_get_cookie_0, kBifPlain, nullptr},
+    {"erlang", "is_alive", 0, erlang_is_alive_0, kBifPlain, nullptr},
+};
+
+}  // namespace minivm
