@@ -19,8 +19,8 @@ constexpr size_t kMaxUtf8 = 4;
 
 enum class Utf8 : uint8_t { ok, incomplete, bad };
 
-// What OTP makes of n > 0 bytes: too few of them for what the first one announces are incomplete,
-// whatever the others are.
+// What OTP makes of n > 0 bytes. Fewer than the first one announces are incomplete even if no character
+// begins so, as long as they are continuation bytes.
 Utf8 analyze(const uint8_t* p, size_t n, uint32_t* c, unsigned* length) {
     const uint8_t lead = p[0];
     const unsigned announced = lead < 0x80              ? 1
@@ -33,6 +33,11 @@ Utf8 analyze(const uint8_t* p, size_t n, uint32_t* c, unsigned* length) {
         return Utf8::bad;
     }
     if (announced > n) {
+        for (size_t i = 1; i < n; i++) {
+            if ((p[i] & 0xC0) != 0x80) {
+                return Utf8::bad;
+            }
+        }
         return Utf8::incomplete;
     }
     bool more;
@@ -246,7 +251,8 @@ struct ConvertState : MagicObject {
         return list;
     }
 
-    // The input from where it stopped, its nesting kept.
+    // The input from where it stopped, its nesting kept; first the beginning of a character if there is
+    // one.
     Term rest_part(Heap& h) {
         Term rest = current;
         if (is_value(binary)) {
@@ -341,6 +347,9 @@ Term convert(Process& p, const Term* a, bool to_list) {
     state->latin1 = !utf8;
     state->to_list = to_list;
     state->current = a[0];
+    if (!to_list && is_cons(a[0]) && is_binary(head(a[0])) && is_nil(tail(a[0]))) {
+        state->current = head(a[0]);  // as OTP; the rest after an error shows it
+    }
     const Term args = cons(p.heap, a[0], cons(p.heap, a[1], kNil));
     ConvertState& s = *state;
     return convert_slice(p, s, std::move(state), kNonValue, args);
