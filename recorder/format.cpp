@@ -123,6 +123,15 @@ void append_json_string(std::string& out, std::string_view text) {
 }
 
 void append_printable(std::string& out, std::string_view text) {
+    // Nearly all text is plain: then it goes in one piece.
+    bool plain = true;
+    for (const char c : text) {
+        plain &= c >= 0x20 && c < 0x7f;
+    }
+    if (plain) {
+        out.append(text);
+        return;
+    }
     while (!text.empty()) {
         const auto c = static_cast<unsigned char>(text[0]);
         const unsigned length = utf8_length(text);
@@ -141,6 +150,10 @@ void append_printable(std::string& out, std::string_view text) {
 Formatter::Formatter(const Snapshot& snapshot) : snapshot_(snapshot) {
     const auto& events = snapshot.dictionary().events();
     compiled_.resize(events.empty() ? 0 : size_t{events.rbegin()->first} + 1);
+    const std::string_view format = snapshot.header().subject_format;
+    const size_t at = format.find("%u");
+    subject_prefix_ = at == format.npos ? "#" : format.substr(0, at);
+    subject_suffix_ = at == format.npos ? "" : format.substr(at + 2);
 }
 
 unsigned Formatter::usable_arguments(const Record& record, const EventSchema& schema) {
@@ -164,16 +177,9 @@ void Formatter::append_subject(std::string& out, uint64_t subject) const {
         append_printable(out, *name);
         return;
     }
-    const std::string_view format = snapshot_.header().subject_format;
-    const size_t at = format.find("%u");
-    if (at == format.npos) {
-        out += '#';
-        append_unsigned(out, subject);
-        return;
-    }
-    out.append(format.substr(0, at));
+    append_printable(out, subject_prefix_);
     append_unsigned(out, subject);
-    out.append(format.substr(at + 2));
+    append_printable(out, subject_suffix_);
 }
 
 void Formatter::append_argument(std::string& out, const Record& record, char kind, unsigned i) const {

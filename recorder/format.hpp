@@ -47,6 +47,8 @@ private:
     std::vector<Compiled> compiled_;
     std::string scratch_;
     std::string unknown_name_;
+    std::string subject_prefix_;  // around the number of a subject without a name
+    std::string subject_suffix_;
 };
 
 void append_unsigned(std::string& out, uint64_t value);

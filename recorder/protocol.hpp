@@ -23,15 +23,15 @@
 
 namespace minivm::recorder {
 
-inline constexpr uint64_t kMaxNesting = 8;
+inline constexpr uint64_t kMaxNesting = 8;  // handlers inside each other
 inline constexpr unsigned kSlotsPerBlock = 128;  // 4 KiB: the grain of the side table
 
 // What a ring keeps beside its slots; it lies in the file, and only the owner of the ring writes it.
 template <class A>
 struct alignas(128) RingControl {
     typename A::Word reserve;            // next position, in slots
-    typename A::Word open;               // no open record lies before this position
-    typename A::Word depth;              // writes open now: the thread's own and nested ones
+    typename A::Word open;               // 0, or 1 + a position before which no open record lies
+    typename A::Word depth;              // handlers' writes that are open inside the thread's own
     typename A::Word records;            // records begun
     typename A::Word dropped_nesting;    // records refused: too many signals inside each other
     typename A::Word dropped_lap;        // records refused: they would reach an open record
@@ -64,7 +64,7 @@ constexpr bool ends_block(uint64_t position, unsigned slots) {
 // short; `fill` comes by value for the same reason.
 template <class A, class Fill>
 [[gnu::noinline, gnu::cold]] WriteResult write_nested_record(RingView<A> ring, unsigned slots,
-                                                            unsigned flags, uint64_t depth, Fill fill);
+                                                            unsigned flags, uint64_t open, Fill fill);
 
 // Steps 4 to 9 of the protocol: the slots are ours from here on.
 template <class A, class Fill>
@@ -94,38 +94,36 @@ template <class A, class Fill>
 [[gnu::always_inline]] inline WriteResult write_record(RingView<A> ring, unsigned slots,
                                                        unsigned flags, Fill fill) {
     RingControl<A>& control = *ring.control;
-    // relaxed: only this thread writes depth; a signal handler leaves it as found.
-    const uint64_t depth = A::load(control.depth, std::memory_order_relaxed);
-    if (depth != 0) [[unlikely]] {
-        return write_nested_record<A>(ring, slots, flags, depth, fill);
+    // relaxed: only this thread writes it; a signal handler leaves it as found.
+    const uint64_t open = A::load(control.open, std::memory_order_relaxed);
+    if (open != 0) [[unlikely]] {
+        return write_nested_record<A>(ring, slots, flags, open, fill);
     }
-    // relaxed: read by handlers on this thread; set before depth, so that a handler which sees depth 1
-    // sees an open position of this write. It may be lower than the position we get: only stricter.
-    A::store(control.open, A::load(control.reserve, std::memory_order_relaxed),
+    // relaxed: read by handlers on this thread, which the fence keeps in program order. The position may be
+    // lower than the one we get, which only makes handlers stricter with themselves.
+    A::store(control.open, A::load(control.reserve, std::memory_order_relaxed) + 1,
              std::memory_order_relaxed);  // relaxed: as above
-    A::signal_fence();
-    // relaxed: for handlers on this thread, which the fences keep in program order.
-    A::store(control.depth, 1, std::memory_order_relaxed);
     A::signal_fence();
     const uint64_t position = A::add(control.reserve, slots);
     A::count(control.records);
     fill_record<A>(ring, position, slots, flags, fill);
     A::signal_fence();
     // relaxed: for handlers on this thread.
-    A::store(control.depth, 0, std::memory_order_relaxed);
+    A::store(control.open, 0, std::memory_order_relaxed);
     return WriteResult::written;
 }
 
 template <class A, class Fill>
-WriteResult write_nested_record(RingView<A> ring, unsigned slots, unsigned flags, uint64_t depth,
-                                Fill fill) {
+WriteResult write_nested_record(RingView<A> ring, unsigned slots, unsigned flags, uint64_t open, Fill fill) {
     RingControl<A>& control = *ring.control;
+    // relaxed: only this thread writes it; handlers nested in this one leave it as found.
+    const uint64_t depth = A::load(control.depth, std::memory_order_relaxed);
     if (depth >= kMaxNesting) {
         A::count(control.dropped_nesting);
         return WriteResult::dropped_nesting;
     }
-    // relaxed: the outer write is suspended while we look.
-    const uint64_t limit = A::load(control.open, std::memory_order_relaxed) + ring.size_slots;
+    // The outermost write is suspended while we run, so its position stays.
+    const uint64_t limit = open - 1 + ring.size_slots;
     // relaxed: our own counter; only handlers nested in us can move it meanwhile.
     if (A::load(control.reserve, std::memory_order_relaxed) + slots > limit) {
         A::count(control.dropped_lap);

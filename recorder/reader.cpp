@@ -341,7 +341,7 @@ void Snapshot::read_ring(unsigned index, const Ring& ring) {
     ledger.dropped_busy = get(control.dropped_busy);
     ledger.abandoned_records = get(control.abandoned_records);
     ledger.abandoned_slots = get(control.abandoned_slots);
-    ledger.open_depth = get(control.depth);
+    ledger.open_depth = (get(control.open) != 0 ? 1 : 0) + get(control.depth);
     // acquire: the window is not older than the counters above. Each record proves itself by word 0, so
     // the partner is the commit of each in write_record().
     const uint64_t end = control.reserve.load(std::memory_order_acquire);

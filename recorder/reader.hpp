@@ -119,6 +119,9 @@ public:
 private:
     using Names = std::unordered_map<uint64_t, std::string>;
     static const std::string* find(const Names& names, uint64_t id) {
+        if (names.empty()) {
+            return nullptr;
+        }
         const auto at = names.find(id);
         return at == names.end() ? nullptr : &at->second;
     }

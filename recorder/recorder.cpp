@@ -90,6 +90,7 @@ template <bool kCoarse>
     }
     const uint64_t head = event | t_state.subject_bits;
     write_record<Atomics>(ring, 2, kFlags, [=](auto put, uint64_t position) {
+        // The stamp first: what follows overlaps with it.
         put(1, stamp<kCoarse>(position, 2));
         put(2, head);
         put(3, a);

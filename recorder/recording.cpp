@@ -514,6 +514,8 @@ bool attach_thread(std::string_view name, RingSize size) {
     for (unsigned c = 0; c < kRingClassCount; c++) {
         rings[c] = g_recording->mapping.ring(g_recording->header, group * kRingClassCount + c);
         // relaxed: ours alone since take_group(). A former owner may have died inside a record.
+        rings[c].control->open.store(0, std::memory_order_relaxed);
+        // relaxed: likewise.
         rings[c].control->depth.store(0, std::memory_order_relaxed);
     }
     note_owner(group, thread, name, rings);

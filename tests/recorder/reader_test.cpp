@@ -466,17 +466,18 @@ TEST_CASE("nested writes beyond the cap and beyond the open record are dropped a
         const auto nest = [&](auto& self, unsigned depth) -> void {
             results.push_back(write_record<Atomics>(ring, 1, 0, [&](auto put, uint64_t) {
                 put(1, depth);
-                if (depth < kMaxNesting + 2) {
+                if (depth < kMaxNesting + 3) {
                     self(self, depth + 1);
                 }
             }));
         };
         nest(nest, 1);
-        CHECK(results.size() == kMaxNesting + 1);
+        CHECK(results.size() == kMaxNesting + 2);  // the thread's own, the handlers', and one too many
         CHECK(results.front() == WriteResult::dropped_nesting);
-        CHECK(control.records == kMaxNesting);
+        CHECK(control.records == kMaxNesting + 1);
         CHECK(control.dropped_nesting == 1);
         CHECK(control.depth == 0);
+        CHECK(control.open == 0);
     }
     SECTION("lap") {
         uint64_t nested_written = 0;

@@ -1,0 +1,117 @@
+// Any bytes as a recorder file: the reader and all exporters must come back, and the account must hold.
+//
+// Random bytes hardly ever hold the header's checksum, so inputs begin with a choice: taken as they are, or
+// laid over a recording made here, with or without a new checksum.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include "recorder/export.hpp"
+#include "recorder/recorder.hpp"
+
+using namespace minivm::recorder;
+
+namespace {
+
+using Bytes = std::vector<unsigned char>;
+
+const Bytes& good_file() {
+    static const Bytes bytes = [] {
+        char path[] = "/tmp/recorder_fuzz_XXXXXX";
+        const int fd = mkstemp(path);
+        close(fd);
+        Options options;
+        options.path = path;
+        options.keep_old = 0;
+        options.size_bytes = 260 * 1024;
+        options.large_threads = 1;
+        options.small_threads = 1;
+        if (fd < 0 || !init(options).ok || !attach_thread("main", RingSize::large)) {
+            std::abort();
+        }
+        define_atom(1, "atom");
+        define_function(2, "lists", "map", 2);
+        for (uint64_t i = 0; i < 3000; i++) {
+            record(EventId::sched_in, i, 3);
+            record(EventId::send, 1, i, 2);
+            record(EventId::receive, 1, i - 5, 2);
+            record(EventId::trace_call, 2, "some text");
+            record(EventId::span_end, i);
+        }
+        shutdown();
+        std::ifstream file(path, std::ios::binary);
+        Bytes out((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+        unlink(path);
+        return out;
+    }();
+    return bytes;
+}
+
+void require(bool condition) {
+    if (!condition) {
+        std::abort();
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    Bytes bytes;
+    if (size < 8 || data[0] % 4 == 0) {
+        bytes.assign(data, data + size);
+    } else {
+        // The rest in pieces of 16 bytes: an offset, and what stands there.
+        bytes = good_file();
+        for (size_t at = 1; at + 16 <= size; at += 16) {
+            uint32_t offset = 0;
+            std::memcpy(&offset, data + at, sizeof offset);
+            // Half of them in the header and the words that say how things lie.
+            const size_t range = data[0] % 4 == 1 ? bytes.size() : sizeof(FileHeader) / 8;
+            const size_t to = offset % range;
+            const size_t count = std::min<size_t>(12, bytes.size() - to);
+            std::memcpy(bytes.data() + to, data + at + 4, count);
+        }
+        if (data[0] % 4 >= 2) {
+            FileHeader header;
+            std::memcpy(&header, bytes.data(), sizeof header);
+            header.magic = kMagic;
+            header.version = kFormatVersion;
+            header.byte_order = kByteOrderMark;
+            header.checksum = 0;
+            header.checksum = checksum64(&header, sizeof header);
+            std::memcpy(bytes.data(), &header, sizeof header);
+        }
+        if (data[0] % 4 == 3) {
+            bytes.resize(bytes.size() - (data[1] * 1000u) % bytes.size());
+        }
+    }
+    Snapshot snapshot;
+    std::string error;
+    if (!snapshot.read_bytes(bytes, error)) {
+        require(!error.empty());
+        return 0;
+    }
+    for (const RingContents& ring : snapshot.rings()) {
+        const Ledger& l = ring.ledger;
+        require(l.reserved_slots ==
+                l.decoded_slots + l.overwritten_slots + l.in_progress_slots + l.lost_slots);
+        require(l.decoded_slots <= ring.size_slots);
+        require(ring.records.size() == l.decoded_records);
+    }
+    StringSink text;
+    require(export_text(snapshot, {}, text).ok);
+    StringSink json;
+    require(export_json(snapshot, {}, json).ok);
+    StringSink perfetto;
+    require(export_perfetto(snapshot, {}, perfetto).ok);
+    StringSink terms;
+    require(export_terms(snapshot, {}, terms).ok);
+    return 0;
+}
