@@ -1167,6 +1167,7 @@ private:
         // What follows each command's name: u number, V live, g flags, d register, - ignored.
         static constexpr const char* kShapes[] = {"uu", "u", "Vguud", "Vguud", "Vud", "-uv", "u"};
         std::vector<Operand> out;
+        bool can_fail = false;
         size_t i = 0;
         while (i < items_.size()) {
             const size_t first = i;
@@ -1229,6 +1230,8 @@ private:
                 }
                 out.push_back(o);
             }
+            can_fail |=
+                command == ensure_at_least || command == ensure_exactly || command == equals;
             const bool sized = command == get_integer || command == get_binary;
             if ((sized && (out[at + 3].value == 0 || out[at + 3].value > kMaxUnit ||
                            out[at + 2].value * out[at + 3].value > kMaxBitSize)) ||
@@ -1238,6 +1241,9 @@ private:
                 (command == equals && out[at + 1].value > 64)) {
                 return wrong();
             }
+        }
+        if (can_fail && args_[0].index == kNoLabel) {
+            return bad(Code::bad_operand, "a command can fail but there is no label");
         }
         emit(Op::bs_match, args_[0], args_[1]);
         add_items(out);
