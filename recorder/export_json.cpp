@@ -27,6 +27,8 @@ void append_recording(std::string& out, const Snapshot& snapshot) {
     out += ",\"state\":";
     append_json_string(out, crash_state_name(snapshot.crash_state()));
     append_field(out, "signal", snapshot.crash_signal());
+    out += ",\"crash_report\":";
+    append_json_string(out, snapshot.crash_report());
     uint64_t first = 0;
     uint64_t last = 0;
     if (time_window(snapshot, first, last)) {

@@ -1,6 +1,7 @@
 // Text for people, and terms for Erlang programs.
 #include "recorder/export_common.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 
@@ -43,6 +44,13 @@ void append_preamble(std::string& out, const Snapshot& snapshot, const char* com
         state += ", signal " + std::to_string(snapshot.crash_signal());
     }
     line(state);
+    size_t report_at = 0;
+    while (report_at < snapshot.crash_report().size()) {
+        const std::string_view rest = std::string_view(snapshot.crash_report()).substr(report_at);
+        const size_t end = std::min(rest.find('\n'), rest.size());
+        line("crash: " + std::string(rest.substr(0, end)));
+        report_at += end + 1;
+    }
     uint64_t first = 0;
     uint64_t last = 0;
     if (time_window(snapshot, first, last)) {

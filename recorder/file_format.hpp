@@ -3,6 +3,7 @@
 //     0                    header, first copy      what never changes: sizes, clock, ring directory
 //     kHeaderBytes         header, second copy     one bad page cannot take both
 //     live_offset          live state              clock anchors, crash state, owners of rings
+//     crash_offset         crash report            text that a fault handler leaves
 //     controls_offset      ring controls           one RingControl a ring
 //     blocks_offset        side tables             first record of each 4 KiB of each ring
 //     dictionary_offset    dictionary              append-only
@@ -32,6 +33,7 @@ inline constexpr uint32_t kByteOrderMark = 0x0102'0304;
 inline constexpr uint64_t kHeaderBytes = 16 * 1024;
 inline constexpr unsigned kMaxRings = 512;
 inline constexpr unsigned kOwnerEntries = 512;
+inline constexpr uint64_t kCrashReportBytes = 16 * 1024;
 inline constexpr uint16_t kSharedGroup = 0xffff;
 
 struct RingEntry {
@@ -54,6 +56,7 @@ struct FileHeader {
     uint64_t ticks_per_second;  // first estimate
     ClockAnchor start;
     uint64_t live_offset;
+    uint64_t crash_offset;
     uint64_t controls_offset;
     uint64_t blocks_offset;
     uint64_t dictionary_offset;
@@ -85,6 +88,8 @@ struct alignas(128) LiveState {
     Atomics::Word crash_state;
     Atomics::Word crash_signal;
     Atomics::Word crash_thread;
+    Atomics::Word crash_ticks;
+    Atomics::Word crash_report_bytes;
     // Latest anchor; written under `anchor_sequence`, odd while it is being written.
     Atomics::Word anchor_sequence;
     Atomics::Word anchor_ticks;

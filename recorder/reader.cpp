@@ -193,15 +193,20 @@ bool Snapshot::take_header(std::span<const unsigned char> first, std::span<const
     const auto inside = [total](uint64_t offset, uint64_t bytes) {
         return offset % 8 == 0 && offset <= total && bytes <= total - offset;
     };
+    // The fixed parts lie in front of the rings, which a reader maps elsewhere.
+    const auto in_front = [&](uint64_t offset, uint64_t bytes) {
+        return inside(offset, bytes) && offset + bytes <= first_ring_offset(candidate);
+    };
     bool good = total <= (uint64_t{1} << 40) && page >= 4096 && page <= (1u << 20) &&
                 std::has_single_bit(page) && candidate.ring_count >= 1 &&
                 candidate.ring_count <= kMaxRings && candidate.group_count <= kMaxRings &&
                 candidate.clock_kind <= static_cast<uint32_t>(ClockKind::cntvct) &&
                 candidate.ticks_per_second != 0 && candidate.live_offset % 128 == 0 &&
                 candidate.controls_offset % 128 == 0 &&
-                inside(candidate.live_offset, sizeof(LiveState)) &&
-                inside(candidate.controls_offset, candidate.ring_count * sizeof(Control)) &&
-                inside(candidate.dictionary_offset, candidate.dictionary_bytes);
+                in_front(candidate.crash_offset, kCrashReportBytes) &&
+                in_front(candidate.live_offset, sizeof(LiveState)) &&
+                in_front(candidate.controls_offset, candidate.ring_count * sizeof(Control)) &&
+                in_front(candidate.dictionary_offset, candidate.dictionary_bytes);
     uint64_t rings_at = good ? first_ring_offset(candidate) : 0;
     for (unsigned i = 0; good && i < candidate.ring_count; i++) {
         const RingEntry& ring = candidate.rings[i];
@@ -209,7 +214,7 @@ bool Snapshot::take_header(std::span<const unsigned char> first, std::span<const
         good = ring.size_slots >= kSlotsPerBlock && std::has_single_bit(ring.size_slots) &&
                ring.offset == rings_at && ring.offset % page == 0 && bytes % page == 0 &&
                inside(ring.offset, bytes) && ring.ring_class < kRingClassCount &&
-               inside(ring.blocks_offset, ring.size_slots / kSlotsPerBlock * sizeof(uint64_t)) &&
+               in_front(ring.blocks_offset, ring.size_slots / kSlotsPerBlock * sizeof(uint64_t)) &&
                (ring.group == kSharedGroup || ring.group < candidate.group_count);
         rings_at += bytes;
     }
@@ -236,6 +241,8 @@ void Snapshot::read_live(const LiveState& live) {
     const uint64_t state = live.crash_state.load(std::memory_order_acquire);
     crash_state_ = state <= 3 ? static_cast<CrashState>(state) : CrashState::running;
     crash_signal_ = get(live.crash_signal);
+    crash_thread_ = get(live.crash_thread);
+    crash_ticks_ = get(live.crash_ticks);
     dictionary_used_ = std::min<uint64_t>(get(live.dictionary_used), header_.dictionary_bytes);
     dictionary_refused_ = get(live.dictionary_refused);
     last_anchor_ = header_.start;
@@ -289,6 +296,12 @@ void Snapshot::read_live(const LiveState& live) {
             owners_.push_back(std::move(owner));
         }
     }
+}
+
+void Snapshot::read_crash_report(const LiveState& live, const unsigned char* text) {
+    // acquire: the bytes in front of it are there. Pairs with append_crash_report().
+    const uint64_t bytes = live.crash_report_bytes.load(std::memory_order_acquire);
+    crash_report_.assign(reinterpret_cast<const char*>(text), std::min(bytes, kCrashReportBytes));
 }
 
 // ---- Rings
@@ -476,6 +489,7 @@ public:
     const LiveState& live() const {
         return *reinterpret_cast<const LiveState*>(base_ + header_.live_offset);
     }
+    const unsigned char* at(uint64_t offset) const { return base_ + offset; }
     const Atomics::Word* dictionary() const {
         return reinterpret_cast<const Atomics::Word*>(base_ + header_.dictionary_offset);
     }
@@ -546,6 +560,7 @@ bool Snapshot::read_bytes(std::span<const unsigned char> bytes, std::string& err
     }
     const MemoryImage image(bytes, header_);
     read_live(image.live());
+    read_crash_report(image.live(), image.at(header_.crash_offset));
     // All of it, whatever the counter says: entries prove themselves.
     dictionary_.read(image.dictionary(), header_.dictionary_bytes);
     words_.resize(header_.ring_count);
@@ -571,6 +586,7 @@ bool Snapshot::read_own(std::string& error) {
     }
     header_ = *header;
     read_live(*mapping->live(header_));
+    read_crash_report(*mapping->live(header_), mapping->at(header_.crash_offset));
     dictionary_.read(reinterpret_cast<const Atomics::Word*>(mapping->at(header_.dictionary_offset)),
                      dictionary_used_);
     words_.resize(header_.ring_count);
@@ -640,6 +656,7 @@ bool Snapshot::read_file(const std::string& path, std::string& error) {
             return fail(why);
         }
         read_live(*mapping.live(header_));
+        read_crash_report(*mapping.live(header_), mapping.at(header_.crash_offset));
         dictionary_.read(reinterpret_cast<const Atomics::Word*>(mapping.at(header_.dictionary_offset)),
                          dictionary_used_);
         words_.resize(header_.ring_count);

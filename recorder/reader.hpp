@@ -159,6 +159,10 @@ public:
 
     CrashState crash_state() const { return crash_state_; }
     uint64_t crash_signal() const { return crash_signal_; }
+    uint64_t crash_thread() const { return crash_thread_; }
+    uint64_t crash_ticks() const { return crash_ticks_; }
+    // What the fault handler left; empty if there was no fault.
+    const std::string& crash_report() const { return crash_report_; }
     uint64_t dictionary_refused() const { return dictionary_refused_; }
     bool first_header_was_bad() const { return first_header_was_bad_; }
     bool is_truncated() const { return is_truncated_; }
@@ -172,6 +176,7 @@ private:
     bool take_header(std::span<const unsigned char> first, std::span<const unsigned char> second,
                      uint64_t file_bytes, std::string& error);
     void read_live(const LiveState& live);
+    void read_crash_report(const LiveState& live, const unsigned char* text);
     void read_ring(unsigned index, const Ring& ring);
     bool is_in_file(unsigned index, uint64_t position, unsigned slots) const;
     static void drop_records_with_lost_tails(RingContents& contents);
@@ -187,6 +192,9 @@ private:
     uint64_t dictionary_refused_ = 0;
     CrashState crash_state_ = CrashState::running;
     uint64_t crash_signal_ = 0;
+    uint64_t crash_thread_ = 0;
+    uint64_t crash_ticks_ = 0;
+    std::string crash_report_;
     bool first_header_was_bad_ = false;
     bool is_truncated_ = false;
     double ns_per_tick_ = 1.0;

@@ -230,6 +230,13 @@ template <class... Args>
     }
 }
 
+// For the handler of a fatal signal; all of them are safe there. The rings need no help: they are in the file
+// already. One thread owns the crash: begin_crash() is true for the first that asks and false for all others,
+// and for that thread itself if it faults again. The report is what the handler wants to say, up to 16 KiB.
+bool begin_crash(int signal);
+void append_crash_report(std::string_view text);
+void end_crash();
+
 // Names for the reader, appended to the dictionary of the file. Call each when the thing comes to be, before
 // the first record that mentions it; never on a hot path. A full dictionary is counted, and readers show raw
 // ids. Thread-safe, and safe in signal handlers.

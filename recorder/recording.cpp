@@ -99,7 +99,8 @@ bool lay_out(FileHeader& header, const Options& options, uint64_t& least_bytes) 
     header.group_count = groups;
     header.ring_count = groups * kRingClassCount + 1;
     header.live_offset = round_up(2 * kHeaderBytes, page);
-    header.controls_offset = round_up(header.live_offset + sizeof(LiveState), page);
+    header.crash_offset = round_up(header.live_offset + sizeof(LiveState), page);
+    header.controls_offset = round_up(header.crash_offset + kCrashReportBytes, page);
     header.blocks_offset =
         round_up(header.controls_offset + header.ring_count * sizeof(Control), page);
     const uint64_t block_bytes = kSlotsPerBlock * kSlotBytes;
@@ -469,8 +470,10 @@ void shutdown() {
     detail::g_shared_ring.store(nullptr, std::memory_order_relaxed);
     LiveState& live = live_state();
     store_anchor(live, read_anchor(static_cast<ClockKind>(g_recording->header.clock_kind)));
-    // relaxed: a reader of a live file only shows it.
-    live.crash_state.store(static_cast<uint64_t>(CrashState::closed), std::memory_order_relaxed);
+    auto running = static_cast<uint64_t>(CrashState::running);
+    // relaxed: a reader of a live file only shows it. A crash stays a crash.
+    live.crash_state.compare_exchange_strong(running, static_cast<uint64_t>(CrashState::closed),
+                                             std::memory_order_relaxed);
     bool in_use = false;
     for (unsigned g = 0; g < g_recording->header.group_count; g++) {
         // acquire: who has detached has written its last record. Pairs with detach_thread().
@@ -575,6 +578,50 @@ void tick() {
     const ClockAnchor anchor = read_anchor(static_cast<ClockKind>(g_recording->header.clock_kind));
     store_anchor(live_state(), anchor);
     record(EventId::clock, anchor.monotonic_ns, anchor.wall_ns);
+}
+
+bool begin_crash(int signal) {
+    if (g_recording == nullptr) {
+        return false;
+    }
+    LiveState& live = live_state();
+    auto expected = static_cast<uint64_t>(CrashState::running);
+    // acquire: one thread gets it. Nothing else is ordered by it; the partner is this exchange elsewhere.
+    if (!live.crash_state.compare_exchange_strong(expected, static_cast<uint64_t>(CrashState::crashing),
+                                                  std::memory_order_acquire)) {
+        return false;
+    }
+    // relaxed: for readers after our death, or live ones that only show it.
+    live.crash_signal.store(static_cast<uint64_t>(signal), std::memory_order_relaxed);
+    // relaxed: likewise.
+    live.crash_thread.store(system_thread_id(), std::memory_order_relaxed);
+    const auto kind = static_cast<ClockKind>(g_recording->header.clock_kind);
+    // relaxed: likewise.
+    live.crash_ticks.store(read_clock(kind), std::memory_order_relaxed);
+    store_anchor(live, read_anchor(kind));
+    return true;
+}
+
+void append_crash_report(std::string_view text) {
+    if (g_recording == nullptr) {
+        return;
+    }
+    LiveState& live = live_state();
+    // relaxed: only the owner of the crash writes it.
+    const uint64_t used = live.crash_report_bytes.load(std::memory_order_relaxed);
+    const uint64_t room = used < kCrashReportBytes ? kCrashReportBytes - used : 0;
+    const uint64_t count = text.size() < room ? text.size() : room;
+    std::memcpy(g_recording->mapping.at(g_recording->header.crash_offset + used), text.data(), count);
+    // release: the bytes are there. Pairs with the acquire in Snapshot::read_crash_report().
+    live.crash_report_bytes.store(used + count, std::memory_order_release);
+}
+
+void end_crash() {
+    if (g_recording == nullptr) {
+        return;
+    }
+    // release: the report is complete. Pairs with Snapshot::read_live().
+    live_state().crash_state.store(static_cast<uint64_t>(CrashState::crashed), std::memory_order_release);
 }
 
 void define_atom(uint64_t id, std::string_view text) {

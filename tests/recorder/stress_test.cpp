@@ -3,15 +3,20 @@
 
 #include <csignal>
 #include <ctime>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <thread>
 #include <vector>
 
+#include "recorder/export.hpp"
 #include "recorder/recording.hpp"
 #include "recorder/mapping.hpp"
 #include "tests/recorder/pattern.hpp"
@@ -283,6 +288,67 @@ TEST_CASE("a child of fork does not write its parent's rings and can record by i
     REQUIRE(waitpid(child, &status, 0) == child);
     CHECK(status == 0);
     CHECK(totals().written == before);
+    shutdown();
+}
+
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+TEST_CASE("recording makes no system call") {
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        Options options;
+        options.touch = true;
+        sock_filter rules[] = {
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 0, 1),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        };
+        const sock_fprog program{4, rules};
+        if (!init(options).ok || !attach_thread("main", RingSize::large) ||
+            prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+            syscall(SYS_exit, 77);
+        }
+        // From here on any system call but the exit of the thread kills the process.
+        for (uint64_t i = 0; i < 200'000; i++) {
+            record_pattern(i);
+            record_coarse(EventId::span_end, i);
+        }
+        define_atom(1, "names are no system call either");
+        syscall(SYS_exit, 0);
+    }
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        WARN("this system has no seccomp filters: not checked");
+        return;
+    }
+    CHECK(status == 0);
+}
+#endif
+
+TEST_CASE("a fault handler's report is in the file, and one thread owns the crash") {
+    REQUIRE(init({}).ok);
+    REQUIRE(begin_crash(SIGSEGV));
+    CHECK_FALSE(begin_crash(SIGSEGV));
+    append_crash_report("first line\n");
+    append_crash_report("second line\n");
+    Snapshot snapshot;
+    std::string error;
+    REQUIRE(snapshot.read_own(error));
+    CHECK(snapshot.crash_state() == CrashState::crashing);
+    end_crash();
+    append_crash_report(std::string(100'000, 'x'));
+    REQUIRE(snapshot.read_own(error));
+    CHECK(snapshot.crash_state() == CrashState::crashed);
+    CHECK(snapshot.crash_signal() == SIGSEGV);
+    CHECK(snapshot.crash_thread() == static_cast<uint64_t>(syscall(SYS_gettid)));
+    CHECK(snapshot.crash_report().size() == kCrashReportBytes);
+    CHECK(snapshot.crash_report().find("first line\nsecond line\nxxx") == 0);
+    StringSink sink;
+    REQUIRE(export_text(snapshot, {}, sink).ok);
+    CHECK(sink.text.find("# crash: second line\n") != std::string::npos);
     shutdown();
 }
 
