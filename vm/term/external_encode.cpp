@@ -482,11 +482,11 @@ void Encoder::fun(Term t) {
     write32(p + 21, e->index);
     write32(p + 25, static_cast<uint32_t>(num_free));
     atom(e->module);
+    const size_t numbers_at = used_;
+    small(e->index);
+    small(e->old_uniq);
     if (counting_) {
-        used_ += 10;  // OTP's external_size reckons with INTEGER_EXT for both
-    } else {
-        small(e->index);
-        small(e->old_uniq);
+        used_ = std::max(used_, numbers_at + 10);  // OTP reckons with INTEGER_EXT for both
     }
     pid(fun_creator(t));
     frames_.push_back({kNil, size_at, Frame::Kind::fun_end});
