@@ -13,11 +13,11 @@ HANDLER(send) {
     p.x = s->x;
     const Term r = send_message(p, s->x[0], s->x[1]);
     s->code_ix = code_index::active();
+    if (MINIVM_UNLIKELY(!is_value(r)) && p.outcome == BifOutcome::exception) {
+        set_operator_args(p, kOp, s->x[0], s->x[1]);
+    }
     LEAVE_RUNTIME(p);
     if (MINIVM_UNLIKELY(!is_value(r))) {
-        if (p.outcome == BifOutcome::exception) {
-            set_operator_args(p, kOp, s->x[0], s->x[1]);
-        }
         TAIL(slow_bif_failed);
     }
     s->x[0] = r;

@@ -1288,6 +1288,11 @@ Term erlang_monitor_node_2(Process& p, const Term* a) {
 
 Term erlang_monitor_node_3(Process& p, const Term* a) { return erlang_monitor_node_2(p, a); }
 
+// Whether the node of a pid takes Unicode in the I/O protocol: this one does, others are not connected.
+Term net_kernel_dflag_unicode_io_1(Process& p, const Term* a) {
+    return is_pid(a[0]) ? make_bool(is_local_pid(a[0])) : badarg(p);
+}
+
 Term erlang_ports_0(Process&, const Term*) { return kNil; }
 
 Term erlang_make_ref_0(Process& p, const Term*) { return make_ref_term(p.heap, new_ref_id(p)); }
@@ -1371,6 +1376,7 @@ MINIVM_BIF_TABLE(processes) = {
     {"erlang", "nodes", 2, erlang_nodes_2, kBifPlain, nullptr},
     {"erlang", "monitor_node", 2, erlang_monitor_node_2, kBifPlain, nullptr},
     {"erlang", "monitor_node", 3, erlang_monitor_node_3, kBifPlain, nullptr},
+    {"net_kernel", "dflag_unicode_io", 1, net_kernel_dflag_unicode_io_1, kBifPlain, nullptr},
     {"erlang", "ports", 0, erlang_ports_0, kBifPlain, nullptr},
     {"erlang", "make_ref", 0, erlang_make_ref_0, kBifPlain, nullptr},
     {"erts_internal", "get_creation", 0, erts_internal_get_creation_0, kBifPlain, nullptr},

@@ -173,7 +173,7 @@ const char* operator_name(Op op) {
         case Op::int_div:
             return "div";
         case Op::send:
-            return "!";
+            return "send";
         default:
             return instr_info(op).name;
     }

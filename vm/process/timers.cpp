@@ -154,8 +154,10 @@ RefId start(Process& p, uint64_t due_ms, Term to, Term message, bool wrap) {
 }
 
 static int64_t left_ms(const BifTimer& t) {
-    const uint64_t now = monotonic_ms();
-    return t.due_ms > now ? static_cast<int64_t>(t.due_ms - now) : 0;
+    // In nanoseconds, so that a timer just set has no more left than was asked for.
+    const uint64_t now = monotonic_ns();
+    const uint64_t due = t.due_ms * 1000000;
+    return due > now ? static_cast<int64_t>((due - now) / 1000000) : 0;
 }
 
 int64_t cancel(RefId ref) {
