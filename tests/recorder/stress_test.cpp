@@ -13,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -102,7 +103,9 @@ uint64_t read_naively(const Ring& ring) {
 
 }  // namespace
 
-TEST_CASE("records read while they are written and interrupted are whole, and none is lost") {
+namespace {
+
+void stress(std::chrono::milliseconds time, bool report) {
     Options options;
     options.size_bytes = 1 << 20;
     options.large_threads = 2;
@@ -147,7 +150,7 @@ TEST_CASE("records read while they are written and interrupted are whole, and no
     const auto begin = std::chrono::steady_clock::now();
     const auto elapsed = [&] { return std::chrono::steady_clock::now() - begin; };
     // Until the careless reader has been caught, so that the test is known to be hard enough.
-    while (wrong.empty() && (elapsed() < std::chrono::milliseconds(700) ||
+    while (wrong.empty() && (elapsed() < time ||
                              (torn_naively == 0 && elapsed() < std::chrono::seconds(15)))) {
         Snapshot snapshot;
         if (!snapshot.read_own(wrong)) {
@@ -187,7 +190,25 @@ TEST_CASE("records read while they are written and interrupted are whole, and no
     CHECK(sum.in_progress_records == 0);
     CHECK(sum.lost_slots <= sum.abandoned_slots);
     CHECK(handled > 100);
+    if (report) {
+        WARN(sum.begun_records << " records written, " << handled << " of them in handlers, "
+                               << sum.dropped_records() << " dropped; " << records
+                               << " read beside the writers, none torn; the careless reader had "
+                               << torn_naively << " torn");
+    }
     shutdown();
+}
+
+}  // namespace
+
+TEST_CASE("records read while they are written and interrupted are whole, and none is lost") {
+    stress(std::chrono::milliseconds(700), false);
+}
+
+// Run by hand: minivm_tests "[soak]", for MINIVM_SOAK_SECONDS.
+TEST_CASE("the same for longer", "[.][soak]") {
+    const char* seconds = std::getenv("MINIVM_SOAK_SECONDS");
+    stress(std::chrono::seconds(seconds == nullptr ? 60 : std::atoi(seconds)), true);
 }
 
 TEST_CASE("threads that share one ring tear nothing and lose nothing uncounted") {
