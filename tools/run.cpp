@@ -144,7 +144,7 @@ int run_command(const RunOptions& options) {
     const Term args = boot_options(heap, options);
     SpawnOptions spawn_options;
     const Export* boot = export_table::get(atom_table::intern("minivm_boot"), atoms::start, 1);
-    if (spawn(nullptr, boot, args, spawn_options) == nullptr) {
+    if (!is_value(spawn(nullptr, boot, args, spawn_options))) {
         spdlog::error("the first process could not be made");
         return 1;
     }

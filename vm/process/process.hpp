@@ -1,0 +1,133 @@
+// The process: heap and stack in one block, mailbox, links, and what it was doing.
+//
+//   block:  heap_start ... top -> free <- stack ... stack_base
+//   stack:  grows down; y0 is at the stack pointer; below a frame's y registers lies the return
+//           address of the call that made it (a word tagged 100). A function without a frame has its
+//           return address on top.
+//
+// Threads: while a process runs, its scheduler owns everything here but the fields marked "any
+// thread". A process that is not running is owned by whoever holds its state (see state).
+#pragma once
+
+#include <atomic>
+
+#include "vm/heap/heap.hpp"
+#include "vm/process/mailbox.hpp"
+#include "vm/process/timer_node.hpp"
+#include "vm/term/atom_table.hpp"
+
+namespace minivm {
+
+struct Scheduler;
+struct Export;
+struct BifDef;
+struct ProcessExtra;  // links, monitors, timers, dictionary, ... : process/extra.hpp
+
+enum class Priority : uint8_t { max = 0, high = 1, normal = 2, low = 3 };
+
+enum class ExceptionClass : uint8_t { none, error, exit, throw_ };
+
+// An exception on its way: set by a BIF or meaning that returns the non-value, consumed by the
+// engine, which finds the handler.
+struct Exception {
+    ExceptionClass cls = ExceptionClass::none;
+    bool save_trace = true;      // false: `trace` is a raw trace that is passed on (raise)
+    bool caller_raised = false;  // by error/1 and the like: the BIF itself is not in the trace
+    Term reason = kNonValue;
+    Term trace = kNonValue;      // raw trace, or the list given to erlang:raise/3
+    Term args = kNonValue;       // argument list for the top entry, or the non-value
+    Term error_info = kNonValue; // map for the top entry, or the non-value
+    const BifDef* bif = nullptr; // the BIF that raised, top entry of the trace; null: code raised
+    Term top_module = kNonValue; // undef: the top entry is this function, not the one that called it
+    Term top_function = kNonValue;
+};
+
+// What the engine has to do when a BIF returned the non-value.
+enum class BifOutcome : uint8_t {
+    exception,  // Process::exception holds it
+    trap,       // call Process::trap_export with the arguments in x registers; its result is ours
+    yield,      // as trap, and give up the rest of the time slice first
+    wait,       // as trap, but the process is scheduled out until a signal or wake-up arrives
+    exited,     // the process has been told to end (exit signal to itself): schedule out
+    dirty,      // Process::dirty_bif must run on a dirty scheduler
+    trap_fun,   // call the fun in x[trap_arity] with the arguments before it
+    hibernate   // as trap, but the stack is given up, and the process waits for a message first
+};
+
+struct Process {
+    // -- read and written by engines in every slice
+    Heap heap;                      // heap.end is the stack pointer whenever C++ runs
+    Term* heap_start = nullptr;     // the block begins
+    Term* high_water = nullptr;     // objects below survived one collection
+    Term* stack_base = nullptr;     // the block ends
+    int64_t reductions = 0;         // left in this slice; valid while not in engine code
+    const Word* pc = nullptr;       // where to resume: bytecode address or native address
+    Scheduler* scheduler = nullptr; // the one that runs it now
+    Term* x = nullptr;              // the running scheduler's x registers; null when scheduled out
+    Term id = kNonValue;            // its pid
+    size_t virtual_heap_bytes = ~size_t{0};  // off-heap bytes that trigger a collection
+    bool force_gc = false;          // collect at the next chance
+
+    // -- exceptions and traps
+    Exception exception;
+    BifOutcome outcome = BifOutcome::exception;
+    uint8_t live_x = 0;             // saved x registers while scheduled out
+    Priority priority = Priority::normal;
+    bool trap_exit = false;
+    bool in_receive_examine = false;  // x registers may refer into the message under examination
+    uint32_t trap_arity = 0;
+    const Export* trap_export = nullptr;
+    const Word* timeout_pc = nullptr;  // where the receive that waits goes on when its time is up
+
+    // -- old generation
+    Term* old_start = nullptr;
+    Term* old_top = nullptr;
+    Term* old_end = nullptr;
+    Term* old_off_heap = nullptr;          // off-heap objects in the old generation
+    size_t old_off_heap_bytes = 0;
+    size_t old_virtual_heap_bytes = 0;     // more than this: the next collection is a major one
+    bool grow_heap = false;                // the next collection takes a larger block
+    uint32_t gc_minor_since_full = 0;
+    uint32_t min_heap_words = 233;
+    uint32_t fullsweep_after = 65535;
+
+    Term* saved_x = nullptr;        // live_x terms; allocated on demand
+    Mailbox mailbox;                // inner queue: this process; outer queue: any thread
+    Term dictionary = kNil;         // reserved for the process dictionary's storage (term/process)
+    Term group_leader = kNonValue;  // copied into this heap if it is not a local pid
+    const Export* initial_call = nullptr;
+    Term initial_args_parent = kNonValue;  // parent pid
+
+    std::atomic<uint32_t> state{0}; // any thread; see process/state.hpp
+    std::atomic<uint32_t> refs{1};
+    ProcessExtra* extra = nullptr;  // made on first use
+    Process* next_in_queue = nullptr;
+    uint64_t reductions_done = 0;
+    uint32_t catches = 0;
+
+    // -- vm/sched and vm/process only; the owner's, but for receive_timer and registered_name
+    Signal* unhandled = nullptr;      // fetched, but behind the signal that ends the process
+    Signal* exit_signal = nullptr;    // an exit signal that has taken effect; its term is the reason
+    const BifDef* dirty_bif = nullptr;  // to run on, or just run on, a dirty scheduler
+    bool dirty_ok = false;            // its result is in saved_x[0]; else `outcome` says what to do
+    bool was_waiting = false;         // when it was scheduled in: a timeout may be taken
+    bool message_queue_off_heap = false;
+    bool counted = false;             // in the process table
+    bool system_process = false;      // set before it starts
+    uint32_t run_queue = 0;           // scheduler that ran it last
+    uint32_t suspended = 0;           // how often it has been suspended and not resumed
+    Term registered_name = kNonValue; // guarded by the registry's lock
+    TimerNode receive_timer;          // the timeout of the receive that waits
+
+    // A process whose last BIF left fragments (or much off-heap memory) must collect before it goes on.
+    bool needs_gc() const {
+        return heap.fragments != nullptr || force_gc || heap.off_heap_bytes > virtual_heap_bytes;
+    }
+    Term* stack_top() const { return heap.end; }
+    // An exit signal has taken effect: nothing of this process is to run any more.
+    bool is_exiting() const { return exit_signal != nullptr; }
+};
+
+// The process dictionary, links, monitors etc. are reached through functions of their own files.
+
+}  // namespace minivm

@@ -1,0 +1,51 @@
+// The atom table: text <-> index, append only.
+//
+// Guarantees: an index, once given out, is valid for ever; text() of it never changes. Indices of the
+// atoms in atoms.def are constants (atoms::ok, ...).
+// Threads: intern() and find() from any thread; text() is wait-free.
+#pragma once
+
+#include <string_view>
+
+#include "vm/term/term.hpp"
+
+namespace minivm {
+
+constexpr size_t kMaxAtomChars = 255;     // characters (code points), as OTP
+constexpr size_t kMaxAtoms = 1048576;     // as OTP's default +t
+
+namespace atoms {
+enum Index : uint32_t {
+#define ATOM(name, text) k_##name,
+#include "vm/term/atoms.def"
+#undef ATOM
+    kPredefinedCount
+};
+#define ATOM(name, text) constexpr Term name = make_atom(k_##name);
+#include "vm/term/atoms.def"
+#undef ATOM
+}  // namespace atoms
+
+namespace atom_table {
+// The atom of this UTF-8 text; the caller has checked that it is valid UTF-8 and at most
+// kMaxAtomChars characters. Returns the non-value if the table is full (kMaxAtoms).
+Term intern(std::string_view utf8);
+// As intern for Latin-1 bytes (an atom chunk or external term in the old encoding).
+Term intern_latin1(std::string_view latin1);
+// The atom if it exists already, else the non-value.
+Term find(std::string_view utf8);
+std::string_view text(Term atom);
+uint32_t count();
+// True if `utf8` is well-formed UTF-8 (no surrogates, no overlong forms) of at most kMaxAtomChars
+// characters.
+bool is_valid(std::string_view utf8);
+// Term order of two atoms: by code points; memcmp of the UTF-8 gives the same. <0, 0, >0.
+int compare(Term a, Term b);
+// The hash that phash2 and friends use for an atom's text (OTP's atom hash, kept per entry).
+uint32_t hash_value(Term atom);
+}  // namespace atom_table
+
+inline bool is_bool(Term t) { return t == atoms::true_ || t == atoms::false_; }
+inline Term make_bool(bool b) { return b ? atoms::true_ : atoms::false_; }
+
+}  // namespace minivm

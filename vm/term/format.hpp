@@ -1,0 +1,27 @@
+// Numbers and terms as text.
+// Threads: any.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "vm/term/term.hpp"
+
+namespace minivm {
+
+// As ~w prints it (atoms quoted where needed). For reports and logs; not recursive without bound:
+// deeper than 64 levels or longer than `limit` bytes ends in "...".
+std::string format_term(Term t, size_t limit = 65536);
+void append_atom(std::string* out, Term atom, bool quote);
+// float_to_list/1 of OTP 25 and later without options is scientific with 20 digits; [short] is the
+// shortest text that reads back.
+std::string float_short(double d);
+std::string float_scientific(double d, int decimals);
+// False: too large for the fixed format (OTP's badarg).
+bool float_decimals(double d, int decimals, bool compact, std::string* out);
+// Erlang float syntax only ("1.0", "-2.5e10"); false otherwise or if it overflows.
+bool parse_float(std::string_view text, double* out);
+std::string format_pid(Term pid);
+std::string format_ref(Term ref);
+
+}  // namespace minivm
