@@ -11,7 +11,7 @@ main(_) ->
     [receive {ready, S} -> ok end || S <- Subs],
     [Hub ! {publish, T, {T, N}} || N <- lists:seq(1, 100), T <- [news, sport, weather, unheard]],
     kill(lists:nth(2, Subs)),
-    sync(Hub),
+    wait_for(Hub, {sport, 1}),
     [Hub ! {publish, news, {late, N}} || N <- [1, 2, 3]],
     io:format("~p~n", [sync(Hub)]),
     [S ! {report, Self} || S <- Subs],
@@ -21,6 +21,12 @@ main(_) ->
     Hub ! stop.
 
 kill(P) -> R = monitor(process, P), exit(P, kill), receive {'DOWN', R, _, _, _} -> ok end.
+%% Who else hears of a death hears of it in any order: ask until the hub knows.
+wait_for(Hub, Count) ->
+    case lists:member(Count, sync(Hub)) of
+        true -> ok;
+        false -> wait_for(Hub, Count)
+    end.
 sync(Hub) -> Hub ! {count, self()}, receive {count, C} -> C end.
 ordered(L) -> L =:= lists:sort(L).
 

@@ -31,7 +31,7 @@ locked(cast, {button, B}, #{code := Code, got := Got} = S) ->
 locked(cast, {when_open, _}, _) -> {keep_state_and_data, [postpone]};
 locked({call, From}, state, _) -> {keep_state_and_data, [{reply, From, locked}]}.
 open(enter, _, #{main := M}) ->
-    M ! {entered, open}, {keep_state_and_data, [{state_timeout, 40, close}]};
+    M ! {entered, open}, {keep_state_and_data, [{state_timeout, 600, close}]};
 open(state_timeout, close, S) -> {next_state, locked, S};
 open(cast, {when_open, P}, _) -> P ! was_open, keep_state_and_data;
 open(cast, {button, _}, _) -> keep_state_and_data;
