@@ -55,8 +55,11 @@ main(_) ->
     [spawn_opt(fun() -> Self ! {prio, Pr} end, [{priority, Pr}]) || Pr <- [low, normal, high]],
     io:format("~p~n", [lists:sort([receive {prio, X} -> X end || _ <- [1, 2, 3]])]).
 
-wait_waiting(P) -> case process_info(P, status) of {status, waiting} -> ok; _ -> erlang:yield(),
-                       wait_waiting(P) end.
+wait_waiting(P) ->
+    case process_info(P, status) of
+        {status, waiting} -> ok;
+        _ -> erlang:yield(), wait_waiting(P)
+    end.
 gl_loop() -> receive stop -> ok end.
 
 collect(Main, Acc) ->
