@@ -68,7 +68,7 @@ template <class A, class Fill>
 
 // Steps 4 to 9 of the protocol: the slots are ours from here on.
 template <class A, class Fill>
-[[gnu::always_inline]] inline void fill_record(RingView<A> ring, uint64_t position, unsigned slots,
+[[gnu::always_inline]] inline void fill_record(const RingView<A>& ring, uint64_t position, unsigned slots,
                                                unsigned flags, Fill& fill) {
     typename A::Word* const word = ring.slot(position);
     const uint64_t head = pack_word0(position, slots, flags, 0);
@@ -89,16 +89,18 @@ template <class A, class Fill>
     }
 }
 
-// Writes one record of `slots` slots. `fill(put, position)` calls put(i, value) for i >= 1; it must not write records.
-template <class A, class Fill>
-[[gnu::always_inline]] inline WriteResult write_record(RingView<A> ring, unsigned slots,
-                                                       unsigned flags, Fill fill) {
-    RingControl<A>& control = *ring.control;
+// Whether this thread is writing a record of the ring already: then we run in a signal handler.
+template <class A>
+[[gnu::always_inline]] inline uint64_t open_word(const RingView<A>& ring) {
     // relaxed: only this thread writes it; a signal handler leaves it as found.
-    const uint64_t open = A::load(control.open, std::memory_order_relaxed);
-    if (open != 0) [[unlikely]] {
-        return write_nested_record<A>(ring, slots, flags, open, fill);
-    }
+    return A::load(ring.control->open, std::memory_order_relaxed);
+}
+
+// A write that is not inside another one: open_word() was 0.
+template <class A, class Fill>
+[[gnu::always_inline]] inline void write_outermost_record(const RingView<A>& ring, unsigned slots,
+                                                          unsigned flags, Fill fill) {
+    RingControl<A>& control = *ring.control;
     // relaxed: read by handlers on this thread, which the fence keeps in program order. The position may be
     // lower than the one we get, which only makes handlers stricter with themselves.
     A::store(control.open, A::load(control.reserve, std::memory_order_relaxed) + 1,
@@ -110,6 +112,19 @@ template <class A, class Fill>
     A::signal_fence();
     // relaxed: for handlers on this thread.
     A::store(control.open, 0, std::memory_order_relaxed);
+}
+
+// Writes one record of `slots` slots. `fill(put, position)` calls put(i, value) for i >= 1; it must not write
+// records. A signal between the look at the open word and the write finishes before we go on, so the look
+// stays true.
+template <class A, class Fill>
+[[gnu::always_inline]] inline WriteResult write_record(const RingView<A>& ring, unsigned slots,
+                                                       unsigned flags, Fill fill) {
+    const uint64_t open = open_word<A>(ring);
+    if (open != 0) [[unlikely]] {
+        return write_nested_record<A>(ring, slots, flags, open, fill);
+    }
+    write_outermost_record<A>(ring, slots, flags, fill);
     return WriteResult::written;
 }
 

@@ -15,23 +15,27 @@ namespace {
 // Initial-exec: one load from the thread pointer, and no allocation behind it in a signal handler.
 [[gnu::tls_model("initial-exec")]] constinit thread_local ThreadState t_state{};
 
-[[gnu::always_inline]] inline uint64_t now() {
+[[gnu::always_inline]] inline bool clock_is_counter() {
     // relaxed: set before the first thread records, never changed while one does.
-    const auto kind = static_cast<ClockKind>(g_clock_kind.load(std::memory_order_relaxed));
-    if (kind == ClockKind::monotonic_ns) [[unlikely]] {
-        return monotonic_ns();
-    }
-    return read_counter();
+    return g_clock_kind.load(std::memory_order_relaxed) != static_cast<uint32_t>(ClockKind::monotonic_ns);
 }
 
-// The time of a record. A coarse one takes that of the thread's last full record, or of a coarse one that
-// ended a block: at most 128 records back. A signal may refresh the stamp at any moment, which is as good.
-template <bool kCoarse>
+uint64_t now() { return clock_is_counter() ? read_counter() : monotonic_ns(); }
+
+// How a record gets its time. A coarse one takes that of the thread's last full record, or of a coarse one
+// that ended a block: at most 128 records back. A signal may refresh the stamp at any moment, which is as good.
+struct AnyClock {
+    static uint64_t read() { return now(); }
+};
+struct Counter {
+    [[gnu::always_inline]] static uint64_t read() { return read_counter(); }
+};
+template <class Clock, bool kCoarse>
 [[gnu::always_inline]] inline uint64_t stamp(uint64_t position, unsigned slots) {
     if (kCoarse && !ends_block(position, slots)) {
         return t_state.coarse_ticks;
     }
-    return t_state.coarse_ticks = now();
+    return t_state.coarse_ticks = Clock::read();
 }
 
 [[gnu::always_inline]] inline const Ring& ring_of(uint64_t event) {
@@ -61,60 +65,85 @@ template <bool kCoarse>
     });
 }
 
-template <bool kCoarse>
-[[gnu::always_inline]] inline void put1(const Ring& shared, uint64_t event, Word a) {
-    constexpr unsigned kFlags = kCoarse ? unsigned{kFlagCoarse} : 0u;
-    // A copy in registers: the fences of the protocol would have it read again and again.
-    const Ring ring = shared;
-    if (ring.words == nullptr) [[unlikely]] {
-        write_to_shared(event, kFlags, &a, 1);
-        return;
-    }
-    const uint64_t head = event | t_state.subject_bits;
-    write_record<Atomics>(ring, 1, kFlags, [=](auto put, uint64_t position) {
-        put(1, stamp<kCoarse>(position, 1));
+template <class Clock, bool kCoarse>
+[[gnu::always_inline]] inline auto fill1(uint64_t head, Word a) {
+    return [=](auto put, uint64_t position) {
+        put(1, stamp<Clock, kCoarse>(position, 1));
         put(2, head);
         put(3, a);
-    });
+    };
 }
 
-template <bool kCoarse>
-[[gnu::always_inline]] inline void put4(const Ring& shared, uint64_t event, Word a, Word b, Word c,
-                                        Word d) {
-    constexpr unsigned kFlags = kCoarse ? unsigned{kFlagCoarse} : 0u;
-    const Ring ring = shared;
-    if (ring.words == nullptr) [[unlikely]] {
-        const Word words[] = {a, b, c, d};
-        write_to_shared(event, kFlags, words, 4);
-        return;
-    }
-    const uint64_t head = event | t_state.subject_bits;
-    write_record<Atomics>(ring, 2, kFlags, [=](auto put, uint64_t position) {
+template <class Clock, bool kCoarse>
+[[gnu::always_inline]] inline auto fill4(uint64_t head, Word a, Word b, Word c, Word d) {
+    return [=](auto put, uint64_t position) {
         // The stamp first: what follows overlaps with it.
-        put(1, stamp<kCoarse>(position, 2));
+        put(1, stamp<Clock, kCoarse>(position, 2));
         put(2, head);
         put(3, a);
         put(4, b);
         put(5, c);
         put(6, d);
-    });
+    };
+}
+
+template <bool kCoarse>
+inline constexpr unsigned kStampFlags = kCoarse ? unsigned{kFlagCoarse} : 0u;
+
+// Threads without rings, signal handlers that interrupted a write, machines without a counter. Out of line and last in their callers,
+// which then need no stack frame.
+template <bool kCoarse>
+[[gnu::noinline, gnu::cold]] void put1_rarely(uint64_t event, Word a) {
+    const Ring& ring = ring_of(event);
+    if (ring.words == nullptr) {
+        write_to_shared(event, kStampFlags<kCoarse>, &a, 1);
+        return;
+    }
+    write_record<Atomics>(ring, 1, kStampFlags<kCoarse>, fill1<AnyClock, kCoarse>(event | t_state.subject_bits, a));
+}
+
+template <bool kCoarse>
+[[gnu::noinline, gnu::cold]] void put4_rarely(uint64_t event, Word a, Word b, Word c, Word d) {
+    const Ring& ring = ring_of(event);
+    if (ring.words == nullptr) {
+        const Word words[] = {a, b, c, d};
+        write_to_shared(event, kStampFlags<kCoarse>, words, 4);
+        return;
+    }
+    write_record<Atomics>(ring, 2, kStampFlags<kCoarse>,
+                          fill4<AnyClock, kCoarse>(event | t_state.subject_bits, a, b, c, d));
+}
+
+template <bool kCoarse>
+[[gnu::always_inline]] inline void put1(uint64_t event, Word a) {
+    const Ring& ring = ring_of(event);
+    if (ring.words == nullptr || open_word<Atomics>(ring) != 0 || !clock_is_counter()) [[unlikely]] {
+        put1_rarely<kCoarse>(event, a);
+        return;
+    }
+    write_outermost_record<Atomics>(ring, 1, kStampFlags<kCoarse>,
+                                    fill1<Counter, kCoarse>(event | t_state.subject_bits, a));
+}
+
+template <bool kCoarse>
+[[gnu::always_inline]] inline void put4(uint64_t event, Word a, Word b, Word c, Word d) {
+    const Ring& ring = ring_of(event);
+    if (ring.words == nullptr || open_word<Atomics>(ring) != 0 || !clock_is_counter()) [[unlikely]] {
+        put4_rarely<kCoarse>(event, a, b, c, d);
+        return;
+    }
+    write_outermost_record<Atomics>(ring, 2, kStampFlags<kCoarse>,
+                                    fill4<Counter, kCoarse>(event | t_state.subject_bits, a, b, c, d));
 }
 
 }  // namespace
 
 ThreadState& thread_state() { return t_state; }
 
-void write1(uint64_t event, Word a) { put1<false>(ring_of(event), event, a); }
-
-void write4(uint64_t event, Word a, Word b, Word c, Word d) {
-    put4<false>(ring_of(event), event, a, b, c, d);
-}
-
-void write_coarse1(uint64_t event, Word a) { put1<true>(ring_of(event), event, a); }
-
-void write_coarse4(uint64_t event, Word a, Word b, Word c, Word d) {
-    put4<true>(ring_of(event), event, a, b, c, d);
-}
+void write1(uint64_t event, Word a) { put1<false>(event, a); }
+void write4(uint64_t event, Word a, Word b, Word c, Word d) { put4<false>(event, a, b, c, d); }
+void write_coarse1(uint64_t event, Word a) { put1<true>(event, a); }
+void write_coarse4(uint64_t event, Word a, Word b, Word c, Word d) { put4<true>(event, a, b, c, d); }
 
 void write_words(uint64_t event, unsigned flags, const Word* words, unsigned count) {
     const Ring ring = ring_of(event);
