@@ -99,6 +99,7 @@ int disasm_command(const std::string& path, const std::string& function, std::FI
         std::fprintf(err, "minivm disasm: cannot read %s\n", path.c_str());
         return 1;
     }
+    bif_registry::init();  // which calls and bodies are BIFs is part of the lowered form
     LoweredModule m;
     loader::LoadError error;
     if (!loader::load(bytes.data(), bytes.size(), &m, &error)) {

@@ -1,15 +1,15 @@
 // The loader on damaged .beam files: each input ends in an error with a text or in a module.
 //
-// An input is loaded three times: as it is; with its chunk sizes made right again, so that what lies
-// behind the first check is reached; and so with more changes in the instructions alone.
+// An input is loaded three times: as it is; with its chunk sizes made right again, so that what
+// lies behind the first check is reached; and so with more changes in the instructions alone.
+#include "vm/bif/bif.hpp"
+#include "vm/util/assert.hpp"
+#include "loader/loader.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <vector>
-
-#include "loader/loader.hpp"
-#include "vm/bif/bif.hpp"
-#include "vm/util/assert.hpp"
 
 namespace {
 

@@ -11,11 +11,7 @@ using namespace minivm::test;
 using Code = loader::LoadError::Code;
 using Catch::Matchers::Contains;
 
-void minivm::test::register_bifs() {
-    if (bif_registry::find(atoms::erlang, atom_table::intern("error"), 1) == nullptr) {
-        bif_registry::init();
-    }
-}
+void minivm::test::register_bifs() { bif_registry::init(); }
 
 static BeamBuilder identity() {
     BeamBuilder b("m_identity");

@@ -1,6 +1,7 @@
 #include "vm/bif/bif.hpp"
 
 #include <cstring>
+#include <mutex>
 
 #include "vm/code/export.hpp"
 #include "vm/term/atom_table.hpp"
@@ -15,7 +16,7 @@ namespace minivm {
 
 namespace bif_registry {
 
-void init() {
+static void register_all() {
     std::vector<BifDef>* const tables[] = {
 #define AREA(name) &name##_bif_defs,
 #include "vm/bif/areas.def"
@@ -33,6 +34,12 @@ void init() {
             d.exp = e;
         }
     }
+}
+
+// Whoever needs the BIFs may say so: the program, each command of it, each test.
+void init() {
+    static std::once_flag once;
+    std::call_once(once, register_all);
 }
 
 const BifDef* find(Term module, Term function, uint32_t arity) {
