@@ -16,6 +16,7 @@
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
 #include "vm/process/process_life.hpp"
+#include "vm/process/registry.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
@@ -97,6 +98,9 @@ void watch_signals(sigset_t set) {
                 _exit(128 + signal);
             }
             asked = true;
+            if (!is_value(registry::whereis(atoms::init))) {
+                _exit(128 + signal);  // the boot has not come far enough to end in order
+            }
             deliver_message(atoms::init, atom_table::intern(
                                              signal == SIGINT ? "stop_sigint" : "stop_sigterm"));
         }

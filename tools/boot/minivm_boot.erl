@@ -7,6 +7,16 @@
 %% Options: [{file, Path} | {module, Module} | {args, [String]} | {call, [M, F | Strings]} |
 %%           {eval, String} | {encoding, unicode | latin1}], in the order of the command line.
 start(Options) ->
+    try
+        boot(Options)
+    catch
+        Class:Reason:Trace ->
+            %% Nothing works without this process: say what happened with what needs no library.
+            erlang:display({boot_failed, Class, Reason, Trace}),
+            erlang:halt(1)
+    end.
+
+boot(Options) ->
     process_flag(trap_exit, true),
     register(init, self()),
     register(logger, spawn(fun logger/0)),
@@ -96,9 +106,12 @@ report(Class, Reason, Trace) ->
     Own = fun(M, _, _) -> M =:= ?MODULE end,
     Format = fun(Term, Indent) -> io_lib:format("~." ++ integer_to_list(Indent) ++ "tP", [Term, 50]) end,
     Text = try erl_error:format_exception(1, Class, Reason, Trace, Own, Format, unicode)
-           catch _:_ -> io_lib:format("exception ~p: ~tp~n  ~tp", [Class, Reason, Trace])
+           catch _:_ -> none
            end,
-    minivm:write_stderr(unicode:characters_to_binary(["minivm: ", Text, "\n"])).
+    case Text of
+        none -> erlang:display({Class, Reason, Trace});
+        _ -> minivm:write_stderr(unicode:characters_to_binary(["minivm: ", Text, "\n"]))
+    end.
 
 %% ---- init ----------------------------------------------------------------------------------------
 

@@ -153,7 +153,7 @@ Term minivm_find_file_1(Process& p, const Term* a) {
     const std::string path = g_module_source->find(atom_table::text(a[0]));
     return path.empty() ? atoms::false_ : make_string_utf8(p.heap, path.data(), path.size());
 }
-Term code_root_dir_0(Process& p, const Term*) {
+Term minivm_otp_root_0(Process& p, const Term*) {
     const std::string root = g_module_source != nullptr ? g_module_source->otp_root() : "";
     return make_string_utf8(p.heap, root.data(), root.size());
 }
@@ -181,7 +181,7 @@ MINIVM_BIF_TABLE(boot) = {
     {"minivm", "read_stdin", 0, minivm_read_stdin_0, kBifDirtyIo, nullptr},
     {"minivm", "load_file", 1, minivm_load_file_1, kBifDirtyIo, nullptr},
     {"minivm", "find_file", 1, minivm_find_file_1, kBifDirtyIo, nullptr},
-    {"code", "root_dir", 0, code_root_dir_0, kBifPlain, nullptr},
+    {"minivm", "otp_root", 0, minivm_otp_root_0, kBifPlain, nullptr},
     {"erlang", "display", 1, erlang_display_1, kBifDirtyIo, nullptr},
     {"erlang", "display_string", 1, erlang_display_string_1, kBifDirtyIo, nullptr},
 };

@@ -311,6 +311,7 @@ Term os_unset_env_var_1(Process& p, const Term* a) {
     unsetenv(name.c_str());
     return atoms::true_;
 }
+Term os_getenv_1(Process& p, const Term* a) { return os_get_env_var_1(p, a); }
 Term environment_list(Process& p, bool pairs) {
     std::lock_guard lock(g_environment_lock);
     Term list = kNil;
@@ -445,6 +446,9 @@ MINIVM_BIF_TABLE(system) = {
     {"os", "get_env_var", 1, os_get_env_var_1, kBifPlain, nullptr},
     {"os", "set_env_var", 2, os_set_env_var_2, kBifPlain, nullptr},
     {"os", "unset_env_var", 1, os_unset_env_var_1, kBifPlain, nullptr},
+    {"os", "getenv", 1, os_getenv_1, kBifPlain, nullptr},
+    {"os", "putenv", 2, os_set_env_var_2, kBifPlain, nullptr},
+    {"os", "unsetenv", 1, os_unset_env_var_1, kBifPlain, nullptr},
     {"os", "list_env_vars", 0, os_list_env_vars_0, kBifPlain, nullptr},
     {"os", "env", 0, os_env_0, kBifPlain, nullptr},
     {"os", "getenv", 0, os_getenv_0, kBifPlain, nullptr},

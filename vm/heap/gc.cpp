@@ -11,8 +11,9 @@
 
 #include "recorder/clock.hpp"
 #include "recorder/recorder.hpp"
-#include "vm/sched/scheduler.hpp"
+#include "vm/heap/block_pool.hpp"
 #include "vm/heap/term_stack.hpp"
+#include "vm/sched/scheduler.hpp"
 
 namespace minivm {
 
@@ -28,13 +29,9 @@ constexpr uint64_t kLongGcNs = 20'000'000;
 constexpr size_t kVerifiedWords = 20000;
 #endif
 
-Term* allocate_block(size_t words) {
-    void* memory = std::malloc(words * sizeof(Term));
-    if (MINIVM_UNLIKELY(memory == nullptr)) {
-        std::fprintf(stderr, "minivm: out of memory: a heap of %zu words\n", words);
-        std::abort();
-    }
-    return static_cast<Term*>(memory);
+Term* allocate_block(size_t words) { return static_cast<Term*>(heap_block_alloc(words)); }
+void free_block(Term* start, const Term* end) {
+    heap_block_free(start, static_cast<size_t>(end - start));
 }
 
 struct Range {
@@ -308,7 +305,7 @@ void evacuate(Process& p, Term* x, size_t live, size_t new_words, Term* promote_
         p.old_off_heap_bytes = 0;
         sweep_off_heap(p, old_list, Range());
         sweep_off_heap(p, young_list, Range());
-        std::free(p.old_start);
+        free_block(p.old_start, p.old_end);
         p.old_start = p.old_top = p.old_end = nullptr;
     } else {
         sweep_off_heap(p, young_list, Range(p.old_start, p.old_end));
@@ -317,7 +314,7 @@ void evacuate(Process& p, Term* x, size_t live, size_t new_words, Term* promote_
     fragment_free_chain(p.heap.fragments);
     p.heap.fragments = nullptr;
     p.heap.fragment_words = 0;
-    std::free(p.heap_start);
+    free_block(p.heap_start, p.stack_base);
     p.heap_start = new_start;
     p.heap.top = p.high_water = collector.young_free();
     p.heap.end = new_stack_base - stack;
@@ -519,9 +516,9 @@ void heap_release(Process& p) {
     release_off_heap(p.old_off_heap);
     p.old_off_heap = nullptr;
     p.old_off_heap_bytes = 0;
-    std::free(p.old_start);
+    free_block(p.old_start, p.old_end);
     p.old_start = p.old_top = p.old_end = nullptr;
-    std::free(p.heap_start);
+    free_block(p.heap_start, p.stack_base);
     p.heap_start = p.high_water = p.heap.top = nullptr;
     p.heap.end = p.stack_base = nullptr;
 }

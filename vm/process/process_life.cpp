@@ -6,6 +6,7 @@
 
 #include "recorder/recorder.hpp"
 #include "vm/code/export.hpp"
+#include "vm/heap/block_pool.hpp"
 #include "vm/heap/gc.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/exception.hpp"
@@ -22,34 +23,22 @@ SpawnDefaults g_spawn_defaults;
 
 namespace {
 
-constexpr uint32_t kMaxCached = 1024;  // freed processes a scheduler keeps
 constexpr size_t kFirstFrameWords = 32;  // heap words for the first calls beside the arguments
 
 std::vector<void (*)(Process&)> g_exit_hooks;
 
 Process* allocate_process() {
-    SchedulerThread* s = this_scheduler_thread();
-    if (s != nullptr && s->free_processes != nullptr) {
-        Process* p = s->free_processes;
-        s->free_processes = p->next_in_queue;
-        s->free_count--;
-        p->~Process();
-        return new (p) Process;
-    }
-    return new Process;
+    return new (pool_alloc(PoolClass::process, sizeof(Process))) Process;
+}
+
+void free_process(Process* p) {
+    p->~Process();
+    pool_free(PoolClass::process, p);
 }
 
 // After thread progress: nobody holds a pointer to the process.
 void retire(void* data) {
-    auto* p = static_cast<Process*>(data);
-    SchedulerThread* s = this_scheduler_thread();
-    if (s != nullptr && s->free_count < kMaxCached) {
-        p->next_in_queue = s->free_processes;
-        s->free_processes = p;
-        s->free_count++;
-        return;
-    }
-    delete p;
+    free_process(static_cast<Process*>(data));
 }
 
 void free_memory(Process& p) {
@@ -136,7 +125,7 @@ Term spawn(Process* parent, const Export* entry, Term args, SpawnOptions& option
     p->state.store(process_state::kQueued, std::memory_order_relaxed);
     if (!process_table::insert(*p)) {
         free_memory(*p);
-        delete p;
+        free_process(p);
         return kNonValue;
     }
     if (parent == nullptr) {
@@ -237,15 +226,7 @@ void destroy_process(Process& p) {
     p.unhandled = nullptr;
     drop_mailbox(p);
     free_memory(p);
-    delete &p;
-}
-
-void delete_cached_processes(Process* list) {
-    while (list != nullptr) {
-        Process* next = list->next_in_queue;
-        delete list;
-        list = next;
-    }
+    free_process(&p);
 }
 
 }  // namespace minivm

@@ -60,7 +60,6 @@ void at_process_exit(void (*f)(Process& p));
 
 // Frees a process that will never run again, without signals: when the machine stops.
 void destroy_process(Process& p);
-void delete_cached_processes(Process* list);
 
 // Written by the exceptions' part: prints the report of a process that ends by an uncaught error.
 void report_uncaught(Process& p);

@@ -31,7 +31,8 @@ class TimerWheel {
     TimerWheel(const TimerWheel&) = delete;
     TimerWheel& operator=(const TimerWheel&) = delete;
 
-    // node is in no wheel. True if it is now the first that is due.
+    // node is in no wheel. It fires when the wheel next moves to its time or later, so not before the
+    // next millisecond. True if it is now the first that is due.
     bool set(TimerNode* node, uint64_t due_ms);
     // True if it was there, and now will not fire. For a receive timer, false also means that it has
     // fired completely: no wake-up is under way.

@@ -70,6 +70,8 @@ Process* RunQueue::pop() {
     if (p != nullptr) {
         // relaxed: written under the lock; nobody waits for it to fall.
         length_.store(length_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+        // relaxed: see pops().
+        pops_.store(pops_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
     return p;
 }

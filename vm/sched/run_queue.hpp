@@ -32,6 +32,12 @@ class RunQueue {
         return length_.load(std::memory_order_seq_cst);
     }
 
+    // How often its scheduler has taken a process. Any thread.
+    uint64_t pops() const {
+        // relaxed: a thief compares two looks at it; if it misjudges a process merely moves.
+        return pops_.load(std::memory_order_relaxed);
+    }
+
   private:
     struct List {
         Process* first = nullptr;
@@ -45,6 +51,7 @@ class RunQueue {
     List lists_[4];
     int low_skipped_ = 0;
     std::atomic<uint32_t> length_{0};  // written under the lock
+    std::atomic<uint64_t> pops_{0};    // likewise
 };
 
 }  // namespace minivm

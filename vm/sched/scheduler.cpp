@@ -1,9 +1,10 @@
 // The scheduler threads: pick, run, put back, steal, sleep.
 //
 // A woken process goes to the queue of the scheduler that wakes it: its message is warm there, and the
-// waker will soon wait itself. What waits behind another process is offered to sleeping schedulers;
-// they steal only from queues with two or more, so that two processes that talk to each other stay
-// together. A process that computes brings its queue to two when its slice ends.
+// waker will soon wait itself. When a scheduler picks a process and leaves another one behind, it wakes
+// a sleeping scheduler. That steals from queues with two or more at once, and from a queue with one only
+// if nothing moves there for some microseconds: so two processes that talk to each other stay together,
+// and two that compute part.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -35,9 +36,11 @@ namespace {
 
 using namespace process_state;
 
-constexpr int kSpins = 60;            // looks at the queues before sleeping
+constexpr int kSpins = 200;           // looks at the queues before sleeping
+// After so many looks a queue that has only one process, and always the same, may be robbed of it.
+constexpr int kPatience = 40;
 constexpr uint32_t kStealAtLeast = 2;
-constexpr uint32_t kStealLimit = 16;
+constexpr uint32_t kStealLimit = 256;
 constexpr int64_t kTimerCheckReductions = kSliceReductions / 2;
 constexpr int64_t kSwitchCost = 100;  // reductions that a process switch counts for the timer check
 
@@ -245,7 +248,7 @@ void run_process(SchedulerThread& s, Process& p) {
     go_idle(p, kWaiting, 0);
 }
 
-Process* steal(SchedulerThread& s) {
+Process* steal(SchedulerThread& s, uint32_t at_least) {
     const size_t n = g_schedulers.size();
     size_t start = static_cast<size_t>(s.number);
     if (vm::g_options.stress_sched_seed != 0) {
@@ -253,11 +256,10 @@ Process* steal(SchedulerThread& s) {
     }
     for (size_t i = 0; i < n; ++i) {
         SchedulerThread& victim = *g_schedulers[(start + i) % n];
-        // A queue whose scheduler sleeps (it is just being woken) has nobody to run its only process.
-        if (&victim == &s || victim.queue.length() < kStealAtLeast) {
+        if (&victim == &s || victim.queue.length() < at_least) {
             continue;
         }
-        Process* p = victim.queue.steal(s.queue, kStealAtLeast, kStealLimit);
+        Process* p = victim.queue.steal(s.queue, at_least, kStealLimit);
         if (p != nullptr) {
             recorder::record(recorder::EventId::sched_migrate, imm_data(p->id), victim.number,
                              s.number);
@@ -317,9 +319,18 @@ void sleep_until_work(SchedulerThread& s) {
     s.until_timers = 0;
 }
 
+// Grows when any scheduler takes a process from its queue.
+uint64_t total_pops() {
+    uint64_t n = 0;
+    for (auto& s : g_schedulers) {
+        n += s->queue.pops();
+    }
+    return n;
+}
+
 Process* find_work(SchedulerThread& s) {
     if (vm::g_options.stress_sched_seed != 0) {
-        Process* p = next_random(s.random) % 8 == 0 ? steal(s) : nullptr;
+        Process* p = next_random(s.random) % 8 == 0 ? steal(s, 1) : nullptr;
         if (p == nullptr) {
             p = s.queue.pop_random(next_random(s.random));
         }
@@ -328,18 +339,29 @@ Process* find_work(SchedulerThread& s) {
         }
     }
     if (Process* p = s.queue.pop()) {
+        if (s.queue.length() != 0) {
+            wake_one();
+        }
         return p;
     }
     if (g_schedulers.size() == 1) {
         return nullptr;
     }
+    uint64_t pops = total_pops();
     // seq_cst: wakers rely on one who searches; who stops searching looks again before it sleeps.
     g_searching.fetch_add(1, std::memory_order_seq_cst);
     Process* p = nullptr;
     for (int i = 0; i < kSpins && p == nullptr; ++i) {
         p = s.queue.pop();
         if (p == nullptr) {
-            p = steal(s);
+            p = steal(s, kStealAtLeast);
+        }
+        if (p == nullptr && i != 0 && i % kPatience == 0) {
+            const uint64_t now = total_pops();
+            if (now == pops) {
+                p = steal(s, 1);
+            }
+            pops = now;
         }
         if (p == nullptr) {
             pause_cpu();
@@ -347,7 +369,7 @@ Process* find_work(SchedulerThread& s) {
     }
     // seq_cst: see above.
     g_searching.fetch_sub(1, std::memory_order_seq_cst);
-    if (p != nullptr && s.queue.length() >= kStealAtLeast) {
+    if (p != nullptr && s.queue.length() != 0) {
         wake_one();
     }
     return p;
@@ -412,9 +434,7 @@ void wake_scheduler(SchedulerThread& s) {
 void enqueue_process(Process& p) {
     SchedulerThread* self = t_scheduler_thread;
     if (MINIVM_LIKELY(self != nullptr)) {
-        if (self->queue.push(&p) >= kStealAtLeast) {
-            wake_one();
-        }
+        self->queue.push(&p);  // others are told when this scheduler picks its next one
         return;
     }
     const size_t n = g_schedulers.size();
@@ -583,9 +603,6 @@ int run_until_halt(bool* clean) {
         thread_progress::leave(s->progress);
     }
     thread_progress::run_all();
-    for (auto& s : g_schedulers) {
-        delete_cached_processes(s->free_processes);
-    }
     g_schedulers.clear();
     registry::destroy();
     process_table::destroy();

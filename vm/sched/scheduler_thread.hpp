@@ -27,8 +27,6 @@ struct SchedulerThread : Scheduler {
     thread_progress::Participant* progress = nullptr;
     uint64_t random = 0;            // state of the stress generator
     int64_t until_timers = 0;       // reductions before the clock is looked at again
-    Process* free_processes = nullptr;  // linked by next_in_queue
-    uint32_t free_count = 0;
 };
 
 // Null on dirty schedulers and other threads.

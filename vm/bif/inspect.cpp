@@ -1,0 +1,158 @@
+// Terms as text and back, and what debugging code asks: pids and references as lists, erts_debug.
+#include "vm/bif/bif.hpp"
+#include "vm/code/export.hpp"
+#include "vm/sched/scheduler.hpp"
+#include "vm/term/atom_table.hpp"
+#include "vm/term/compare.hpp"
+#include "vm/term/format.hpp"
+
+namespace minivm {
+namespace {
+
+Term as_list(Process& p, const std::string& s) { return make_string(p.heap, s.data(), s.size()); }
+
+Term erlang_pid_to_list_1(Process& p, const Term* a) {
+    return is_pid(a[0]) ? as_list(p, format_pid(a[0])) : badarg(p);
+}
+Term erlang_ref_to_list_1(Process& p, const Term* a) {
+    return is_reference(a[0]) ? as_list(p, format_ref(a[0])) : badarg(p);
+}
+Term erlang_port_to_list_1(Process& p, const Term* a) {
+    return is_port(a[0]) ? as_list(p, format_term(a[0])) : badarg(p);
+}
+
+// Reads "<prefix N.N.N>" into n[0..3); false if the text is not of that form.
+bool read_numbers(Term list, std::string_view prefix, uint64_t n[3]) {
+    std::string text;
+    for (; is_cons(list); list = tail(list)) {
+        if (!is_small(head(list)) || small_value(head(list)) < 1 || small_value(head(list)) > 127 ||
+            text.size() > 100) {
+            return false;
+        }
+        text.push_back(static_cast<char>(small_value(head(list))));
+    }
+    if (!is_nil(list) || !text.starts_with(prefix) || !text.ends_with('>')) {
+        return false;
+    }
+    size_t at = prefix.size();
+    for (int i = 0; i < 3; ++i) {
+        uint64_t v = 0;
+        const size_t first = at;
+        while (at < text.size() && text[at] >= '0' && text[at] <= '9' && v <= UINT32_MAX) {
+            v = v * 10 + static_cast<uint64_t>(text[at++] - '0');
+        }
+        if (at == first || v > UINT32_MAX || text[at] != (i == 2 ? '>' : '.')) {
+            return false;
+        }
+        ++at;
+        n[i] = v;
+    }
+    return at == text.size();
+}
+Term erlang_list_to_pid_1(Process& p, const Term* a) {
+    uint64_t n[3];
+    if (!read_numbers(a[0], "<", n) || n[0] != 0 || n[1] >= (1u << 28) || n[2] >= (1u << 30)) {
+        return badarg(p);
+    }
+    return make_local_pid(n[1] | n[2] << 28);
+}
+// "#Ref<0.W2.W1.W0>": the node is this one.
+Term erlang_list_to_ref_1(Process& p, const Term* a) {
+    uint64_t n[3];
+    if (!read_numbers(a[0], "#Ref<0.", n)) {
+        return badarg(p);
+    }
+    return put_ref(p.heap.alloc(kRefWords), {n[2] | n[1] << 32, static_cast<uint32_t>(n[0])});
+}
+
+Term erlang_fun_info_mfa_1(Process& p, const Term* a) {
+    if (is_local_fun(a[0])) {
+        const FunEntry* fe = fun_entry(a[0]);
+        return make_tuple(p.heap, fe->module, is_value(fe->function) ? fe->function : kNil,
+                          make_small(fe->arity));
+    }
+    if (is_export_fun(a[0])) {
+        const Export* e = export_fun_entry(a[0]);
+        return make_tuple(p.heap, e->module, e->function, make_small(e->arity));
+    }
+    return badarg(p);
+}
+
+Term erts_internal_cmp_term_2(Process&, const Term* a) {
+    return make_small(compare_terms_exact(a[0], a[1]));
+}
+Term erts_internal_term_type_1(Process&, const Term* a) {
+    const Term t = a[0];
+    const auto atom = [](const char* s) { return atom_table::intern(s); };
+    if (is_small(t)) {
+        return atom("fixnum");
+    }
+    if (is_big(t)) {
+        return atom("bignum");
+    }
+    if (is_atom(t)) {
+        return atoms::atom;
+    }
+    if (is_float(t)) {
+        return atom("hfloat");
+    }
+    if (is_list(t)) {
+        return is_nil(t) ? atoms::nil : atoms::list;
+    }
+    if (is_tuple(t)) {
+        return atoms::tuple;
+    }
+    if (is_map(t)) {
+        return is_flat_map(t) ? atom("flatmap") : atom("hashmap");
+    }
+    if (is_fun(t)) {
+        return is_local_fun(t) ? atoms::fun : atoms::export_;
+    }
+    if (is_bitstring(t)) {
+        return kind_of(t) == Kind::heap_bits ? atom("heap_binary") : atom("sub_binary");
+    }
+    if (is_pid(t)) {
+        return is_local_pid(t) ? atoms::pid : atom("external_pid");
+    }
+    if (is_port(t)) {
+        return is_local_port(t) ? atoms::port : atom("external_port");
+    }
+    return is_local_ref(t) ? atoms::reference : atom("external_reference");
+}
+Term erts_debug_same_2(Process&, const Term* a) { return make_bool(a[0] == a[1]); }
+Term erts_debug_flat_size_1(Process&, const Term* a) {
+    return make_small(static_cast<int64_t>(size_of_term(a[0], false)));
+}
+Term erts_debug_set_internal_state_2(Process& p, const Term*) { return error(p, atoms::undef); }
+
+Term io_printable_range_0(Process&, const Term*) { return atoms::latin1; }
+Term file_native_name_encoding_0(Process&, const Term*) { return atoms::utf8; }
+Term error_logger_warning_map_0(Process&, const Term*) { return atom_table::intern("warning"); }
+Term erlang_pre_loaded_0(Process&, const Term*) { return kNil; }
+Term erlang_seq_trace_info_1(Process& p, const Term* a) {
+    return is_atom(a[0]) ? make_tuple(p.heap, a[0], kNil) : badarg(p);
+}
+
+}  // namespace
+
+MINIVM_BIF_TABLE(inspect) = {
+    {"erlang", "pid_to_list", 1, erlang_pid_to_list_1, kBifPlain, nullptr},
+    {"erlang", "ref_to_list", 1, erlang_ref_to_list_1, kBifPlain, nullptr},
+    {"erlang", "port_to_list", 1, erlang_port_to_list_1, kBifPlain, nullptr},
+    {"erlang", "list_to_pid", 1, erlang_list_to_pid_1, kBifPlain, nullptr},
+    {"erlang", "list_to_ref", 1, erlang_list_to_ref_1, kBifPlain, nullptr},
+    {"erlang", "fun_info_mfa", 1, erlang_fun_info_mfa_1, kBifPlain, nullptr},
+    {"erts_internal", "cmp_term", 2, erts_internal_cmp_term_2, kBifPlain, nullptr},
+    {"erts_internal", "term_type", 1, erts_internal_term_type_1, kBifPlain, nullptr},
+    {"erts_debug", "same", 2, erts_debug_same_2, kBifPlain, nullptr},
+    {"erts_debug", "flat_size", 1, erts_debug_flat_size_1, kBifPlain, nullptr},
+    {"erts_debug", "size_shared", 1, erts_debug_flat_size_1, kBifPlain, nullptr},
+    {"erts_debug", "set_internal_state", 2, erts_debug_set_internal_state_2, kBifPlain, nullptr},
+    {"io", "printable_range", 0, io_printable_range_0, kBifPlain, nullptr},
+    {"file", "native_name_encoding", 0, file_native_name_encoding_0, kBifPlain, nullptr},
+    {"error_logger", "warning_map", 0, error_logger_warning_map_0, kBifPlain, nullptr},
+    {"erlang", "pre_loaded", 0, erlang_pre_loaded_0, kBifPlain, nullptr},
+    {"erlang", "seq_trace_info", 1, erlang_seq_trace_info_1, kBifPlain, nullptr},
+};
+
+}  // namespace minivm

@@ -1,0 +1,25 @@
+// Memory of the sizes that processes are made of: the Process itself and the first heap block.
+//
+// Processes come and go by the million, often born on one thread and buried on another. A thread keeps
+// what it frees for its own next process; what it has too much of goes to the others in batches. Memory
+// once taken from the system stays with the pool.
+// With sanitizers everything comes from malloc, so that they see what happens.
+// Threads: any.
+#pragma once
+
+#include <cstddef>
+
+namespace minivm {
+
+enum class PoolClass { process, heap_block };
+constexpr size_t kPooledHeapWords = 233;  // the size of nearly every process's first block
+
+// size_bytes is the same in each call of a class.
+void* pool_alloc(PoolClass c, size_t size_bytes);
+void pool_free(PoolClass c, void* memory);
+
+// A heap block of so many words; aborts when memory is out.
+void* heap_block_alloc(size_t words);
+void heap_block_free(void* block, size_t words);  // null is nothing
+
+}  // namespace minivm
