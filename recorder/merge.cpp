@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace minivm::recorder {
 
@@ -65,8 +66,10 @@ void Merger::collect_sends(const Snapshot& snapshot) {
     if (count == 0) {
         return;
     }
-    sends_.resize(std::bit_ceil(count * 2), Send{0, nullptr, 0});
+    sends_.resize(std::bit_ceil(count * 2), Send{0, nullptr, 0, false});
     send_mask_ = sends_.size() - 1;
+    slack_ticks_ = snapshot.header().ticks_per_second / 1000;
+    bool come_back = false;
     for (uint32_t s = 0; s < streams_.size(); s++) {
         for (const Record* r = streams_[s].at; r != streams_[s].end; r++) {
             if (!is_send(*r)) {
@@ -77,14 +80,50 @@ void Merger::collect_sends(const Snapshot& snapshot) {
             while (sends_[at].record != nullptr && sends_[at].flow != flow) {
                 at = (at + 1) & send_mask_;
             }
-            if (sends_[at].record == nullptr) {  // of two sends with one id the first counts
-                sends_[at] = {flow, r, s};
+            if (sends_[at].record == nullptr) {
+                sends_[at] = {flow, r, s, false};
+            } else {
+                come_back = true;
+                ordered_.push_back({flow, r, s, false});
             }
         }
     }
+    if (come_back) {
+        order_sends();
+    }
 }
 
-const Merger::Send* Merger::find_send(uint64_t flow) const {
+void Merger::order_sends() {
+    for (const Send& send : sends_) {
+        if (send.record != nullptr) {
+            ordered_.push_back(send);
+        }
+    }
+    std::sort(ordered_.begin(), ordered_.end(), [](const Send& a, const Send& b) {
+        return a.flow != b.flow ? a.flow < b.flow : a.record->order_ticks < b.record->order_ticks;
+    });
+}
+
+// The send that a receive at that time belongs to, if there is one here.
+Merger::Send* Merger::find_send(uint64_t flow, uint64_t ticks) {
+    if (!ordered_.empty()) {
+        // The first send of the flow behind that time.
+        auto after = std::upper_bound(ordered_.begin(), ordered_.end(), std::pair(flow, ticks),
+                                      [](const std::pair<uint64_t, uint64_t>& key, const Send& send) {
+                                          return key.first != send.flow
+                                                     ? key.first < send.flow
+                                                     : key.second < send.record->order_ticks;
+                                      });
+        if (after != ordered_.begin()) {
+            Send& before = *(after - 1);
+            if (before.flow == flow && !before.taken) {
+                return &before;
+            }
+        }
+        const bool is_near = after != ordered_.end() && after->flow == flow &&
+                             after->record->order_ticks - ticks <= slack_ticks_;
+        return is_near && !after->taken ? &*after : nullptr;
+    }
     if (sends_.empty()) {
         return nullptr;
     }
@@ -105,8 +144,13 @@ bool Merger::must_wait(uint32_t stream) {
         static_cast<unsigned>(flow_argument_[event]) >= record.arguments()) {
         return false;
     }
-    const Send* send = find_send(record.argument(static_cast<unsigned>(flow_argument_[event])));
-    if (send == nullptr || send->stream == stream || streams_[send->stream].at > send->record) {
+    Send* const send =
+        find_send(record.argument(static_cast<unsigned>(flow_argument_[event])), record.order_ticks);
+    if (send == nullptr) {
+        return false;
+    }
+    if (send->stream == stream || streams_[send->stream].at > send->record) {
+        send->taken = true;
         return false;
     }
     streams_[stream].blocked_by = send->stream + 1;

@@ -3,6 +3,10 @@
 // Inside a ring the order is that of the positions. Between rings it is that of the time stamps, except that
 // a record which receives a flow id never comes before the record which sent it: stamps of two processors
 // can differ by more than a message takes. The place in this order is the global index of a record.
+//
+// A flow id that is used once ties its receive to its send whatever the stamps say. Ids that come back, such as
+// addresses, are told apart by time: a receive belongs to the latest send before it, or, if that one is taken, to
+// the next within a millisecond.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +46,7 @@ private:
         uint64_t flow;
         const Record* record;
         uint32_t stream;
+        bool taken;  // a receive has been handed out for it
     };
     struct Entry {
         uint64_t ticks;
@@ -49,7 +54,8 @@ private:
     };
 
     void collect_sends(const Snapshot& snapshot);
-    const Send* find_send(uint64_t flow) const;
+    void order_sends();
+    Send* find_send(uint64_t flow, uint64_t ticks);
     bool must_wait(uint32_t stream);
     void push(uint32_t stream);
     void pop_top();
@@ -60,6 +66,9 @@ private:
     std::vector<Stream> streams_;
     std::vector<Entry> heap_;  // smallest ticks on top
     std::vector<Send> sends_;  // open addressing, by flow
+    // If ids come back: all sends by flow and time, and `sends_` has the first of each flow.
+    std::vector<Send> ordered_;
+    uint64_t slack_ticks_ = 0;
     std::vector<uint32_t> blocked_;
     std::vector<int8_t> flow_argument_;  // of each event that receives; -1 none
     uint64_t send_mask_ = 0;
