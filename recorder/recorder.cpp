@@ -165,7 +165,7 @@ void write_text(uint64_t event, Word* words, unsigned count, const TextArgument*
                 unsigned text_count) {
     // All in one buffer first: the bytes are read outside the open record, where a fault in the caller's
     // pointer leaves nothing half-written.
-    Word payload[kMaxPayloadWords] = {};
+    Word payload[kMaxPayloadWords + 1];
     unsigned flags = 0;
     const bool has_rings = ring_of(event).words != nullptr;
     const unsigned limit = (has_rings ? kMaxPayloadWords : kSharedSlots * kWordsPerSlot - kHeadWords) * 8;
@@ -183,6 +183,7 @@ void write_text(uint64_t event, Word* words, unsigned count, const TextArgument*
         used += length;
     }
     std::memcpy(payload, words, size_t{count} * 8);
+    std::memset(reinterpret_cast<char*>(payload) + used, 0, 8);  // the rest of the last word
     write_words(event, flags, payload, (used + 7) / 8);
 }
 
