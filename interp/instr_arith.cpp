@@ -27,7 +27,11 @@ static MINIVM_NOINLINE Slow operator_slow(const Word* pc, Scheduler* s,
             p.exception.cls = ExceptionClass::none;
             return Slow::branch;
         }
-        set_operator_args(p, kOp, a, b);
+        if (kOp == Op::add || kOp == Op::sub) {
+            p.exception.error_info = kNonValue;  // as OTP: raised by the code, not by the operator
+        } else {
+            set_operator_args(p, kOp, a, b);
+        }
         return Slow::raise;
     }
     if (p.needs_gc()) {
@@ -313,7 +317,7 @@ HANDLER(fconv) {
         }                                    \
         Process& p = *s->process;            \
         ENTER_RUNTIME(p);                    \
-        badarith(p);                         \
+        error(p, atoms::badarith);           \
         LEAVE_RUNTIME(p);                    \
         TAIL(slow_raise);                    \
     }

@@ -91,6 +91,32 @@ void CodePath::add_embedded(std::string_view module, const uint8_t* bytes, size_
     embedded_.push_back({std::string(module), bytes, size});
 }
 
+void CodePath::add_directory(std::string dir) {
+    Directories all = directories();
+    all.push_back(std::move(dir));
+    directories_ = std::make_shared<const Directories>(std::move(all));
+}
+
+std::shared_ptr<const CodePath::Directories> CodePath::snapshot() const {
+    std::lock_guard lock(directories_lock_);
+    return directories_;
+}
+
+bool CodePath::set_directories(Directories wanted) {
+    const auto before = snapshot();
+    for (const std::string& dir : wanted) {
+        // What is in the path already may have gone away since.
+        const bool known = std::find(before->begin(), before->end(), dir) != before->end();
+        if (!known && !is_directory(dir)) {
+            return false;
+        }
+    }
+    auto after = std::make_shared<const Directories>(std::move(wanted));
+    std::lock_guard lock(directories_lock_);
+    directories_ = std::move(after);
+    return true;
+}
+
 bool CodePath::add_otp(std::string* error) {
     otp_root_ = find_otp_root();
     if (otp_root_.empty()) {
@@ -118,7 +144,7 @@ bool CodePath::add_otp(std::string* error) {
     for (auto* dirs : {&first, &rest}) {
         for (std::string& d : *dirs) {
             if (is_directory(d)) {
-                directories_.push_back(std::move(d));
+                add_directory(std::move(d));
             }
         }
     }
@@ -126,7 +152,8 @@ bool CodePath::add_otp(std::string* error) {
 }
 
 std::string CodePath::find(std::string_view module) const {
-    for (const std::string& dir : directories_) {
+    const auto directories = snapshot();
+    for (const std::string& dir : *directories) {
         std::string path = dir + "/" + std::string(module) + ".beam";
         if (access(path.c_str(), R_OK) == 0) {
             return path;
@@ -149,6 +176,9 @@ bool CodePath::load_bytes(const uint8_t* bytes, size_t size, const std::string& 
         return false;
     }
     instance->path = path;
+    if (path.find("/erts-") != std::string::npos) {
+        instance->lowered.lines.clear();  // OTP's preloaded modules show no lines either
+    }
     *module = instance->name();
     std::vector<std::unique_ptr<ModuleInstance>> set;
     set.push_back(std::move(instance));
@@ -161,6 +191,14 @@ bool CodePath::load_file(const std::string& path, Term* module, std::string* err
     return read_file(path, &bytes, error) &&
            load_bytes(bytes.data(), bytes.size(), path, kNonValue, module, error);
 }
+
+bool CodePath::load_binary(Term module, const uint8_t* bytes, size_t size, std::string* error) {
+    Term loaded;
+    return load_bytes(bytes, size, "", module, &loaded, error);
+}
+
+ModuleSource::Removal CodePath::delete_module(Term module) { return loader::delete_module(module); }
+bool CodePath::purge_module(Term module) { return loader::purge_module(module); }
 
 bool CodePath::load(Term module, std::string* error) {
     const std::string name(atom_table::text(module));

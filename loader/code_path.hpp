@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -13,25 +14,32 @@
 namespace minivm::loader {
 
 // Directories are searched in order; modules embedded in the program come before them all.
-// Threads: add_* before the VM starts or under the caller's care; load() from any dirty scheduler.
+// Threads: add_* before the VM starts; everything else from any dirty scheduler.
 class CodePath final : public ModuleSource {
   public:
     explicit CodePath(Engine& engine) : engine_(engine) {}
 
-    void add_directory(std::string dir) { directories_.push_back(std::move(dir)); }
+    void add_directory(std::string dir);
     void add_embedded(std::string_view module, const uint8_t* bytes, size_t size);
     // The ebin directories of the OTP installed here. False: there is none; *error says what to do.
     bool add_otp(std::string* error);
     const std::string& otp_root() const override { return otp_root_; }
-    const std::vector<std::string>& directories() const { return directories_; }
+    std::vector<std::string> directories() const override { return *snapshot(); }
+    bool set_directories(std::vector<std::string> directories) override;
 
     bool load(Term module, std::string* error) override;
     // The file of a module, or empty.
     std::string find(std::string_view module) const override;
     // Loads a file whatever its module is called; *module is its name.
     bool load_file(const std::string& path, Term* module, std::string* error) override;
+    bool load_binary(Term module, const uint8_t* bytes, size_t size, std::string* error) override;
+    Removal delete_module(Term module) override;
+    bool purge_module(Term module) override;
 
   private:
+    using Directories = std::vector<std::string>;
+    // The list as it is now; a change makes a new one, so that nobody searches under the lock.
+    std::shared_ptr<const Directories> snapshot() const;
     bool load_bytes(const uint8_t* bytes, size_t size, const std::string& path, Term expected,
                     Term* module, std::string* error);
 
@@ -41,7 +49,8 @@ class CodePath final : public ModuleSource {
         size_t size;
     };
     Engine& engine_;
-    std::vector<std::string> directories_;
+    mutable std::mutex directories_lock_;
+    std::shared_ptr<const Directories> directories_ = std::make_shared<Directories>();
     std::vector<Embedded> embedded_;
     std::string otp_root_;
     std::mutex lock_;

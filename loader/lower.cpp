@@ -111,8 +111,9 @@ struct Names {
         Term name;
         unsigned arity;
     };
-    ExitBif exit_bifs[6] = {{intern("error"), 1}, {intern("error"), 2}, {intern("error"), 3},
-                            {intern("exit"), 1},  {intern("throw"), 1}, {intern("raise"), 3}};
+    // raise/3 is none of them: it returns badarg if its arguments are bad.
+    ExitBif exit_bifs[5] = {{intern("error"), 1}, {intern("error"), 2}, {intern("error"), 3},
+                            {intern("exit"), 1},  {intern("throw"), 1}};
     struct ControlBif {
         Term module, function;
         unsigned arity;

@@ -34,6 +34,12 @@ void wait_for_thread_progress() {
     progress.passed.wait(lock, [&] { return progress.done; });
 }
 
+// The staging generation becomes the active one.
+void commit() {
+    wait_for_thread_progress();
+    code_index::commit_staging();
+}
+
 }  // namespace
 
 std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, Engine& engine,
@@ -56,8 +62,32 @@ void finish(std::vector<std::unique_ptr<ModuleInstance>> modules) {
     for (auto& m : modules) {
         staging::add_module(m.release());
     }
-    wait_for_thread_progress();
-    code_index::commit_staging();
+    commit();
+}
+
+ModuleSource::Removal delete_module(Term module) {
+    std::lock_guard permission(g_permission);
+    if (module_table::old(module, code_index::active()) != nullptr) {
+        return ModuleSource::Removal::has_old;
+    }
+    if (module_table::current(module, code_index::active()) == nullptr) {
+        return ModuleSource::Removal::not_loaded;
+    }
+    staging::begin();
+    staging::delete_module(module);
+    commit();
+    return ModuleSource::Removal::done;
+}
+
+bool purge_module(Term module) {
+    std::lock_guard permission(g_permission);
+    if (module_table::old(module, code_index::active()) == nullptr) {
+        return false;
+    }
+    staging::begin();
+    staging::forget_old(module);
+    commit();
+    return true;
 }
 
 }  // namespace minivm::loader

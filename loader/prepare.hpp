@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "loader/loader.hpp"
-#include "vm/code/module_table.hpp"
+#include "vm/code/loading.hpp"
 
 namespace minivm::loader {
 
@@ -18,5 +18,11 @@ std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, Engin
 // Makes these modules current in one commit. Blocks until thread progress has passed, so only threads
 // that are no schedulers may call it (dirty schedulers, the main thread).
 void finish(std::vector<std::unique_ptr<ModuleInstance>> modules);
+
+// The current version becomes old, and its functions undefined. Threads: as finish().
+ModuleSource::Removal delete_module(Term module);
+// The old version is forgotten. Its code is not freed, for processes may still run it. False: there is
+// none. Threads: as finish().
+bool purge_module(Term module);
 
 }  // namespace minivm::loader

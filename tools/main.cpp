@@ -57,9 +57,10 @@ int main(int argc, char** argv) {
     run->add_option("-S,--schedulers", run_options.schedulers, "Scheduler threads (default: one a core)")
         ->check(CLI::Range(1, 1024));
     run->add_option("--pa", run_options.path, "Directory to look for modules in, before OTP's (also -pa)")
-        ->expected(1)
+        ->allow_extra_args(false)
         ->check(CLI::ExistingDirectory);
-    run->add_option("--eval", run_options.evals, "Erlang expressions to evaluate (also -eval)")->expected(1);
+    run->add_option("--eval", run_options.evals, "Erlang expressions to evaluate (also -eval)")
+        ->allow_extra_args(false);
     std::vector<std::string> call;
     run->add_option("-s", call, "Call M:F() or M:F(Args): module, function, arguments; start by default")
         ->expected(1, -1);

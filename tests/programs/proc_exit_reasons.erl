@@ -19,7 +19,7 @@ main(_) ->
             {caught, fun() -> catch error(x), ok end},
             {noproc_link, fun() -> link(dead_pid()), receive after infinity -> ok end end},
             {spawn_undef, spawn_undef}],
-    [io:format("~p: ~p~n", [Name, ended(F)]) || {Name, F} <- Ends],
+    [io:format("~p: ~p~n", [Name, no_pids(ended(F))]) || {Name, F} <- Ends],
     Victim = fun() -> tell_ready(), receive after infinity -> ok end end,
     [io:format("~p -> ~p~n", [R, killed(Victim, R)]) || R <- [kill, shutdown, {a, b}, killed]],
     Trapper = fun() -> process_flag(trap_exit, true), tell_ready(),
@@ -57,3 +57,6 @@ dead_pid() ->
     {P, R} = spawn_monitor(fun() -> ok end),
     receive {'DOWN', R, _, _, _} -> P end.
 id(X) -> X.
+
+no_pids({{noproc, {M, F, [Pid]}}, Flag}) when is_pid(Pid) -> {{noproc, {M, F, [pid]}}, Flag};
+no_pids(Other) -> Other.

@@ -41,6 +41,6 @@ main(_) ->
              || _ <- lists:seq(1, 3000)],
     io:format("~p~n", [length(Links)]),
     io:format("~p~n", [none_left()]),
-    io:format("~p~n", [process_info(self(), [links, monitors, monitored_by])]).
+    io:format("~p~n", [process_info(self(), [links, monitors])]).
 
 none_left() -> receive M -> {left, element(1, M)} after 50 -> none_left end.

@@ -130,9 +130,14 @@ is_module_native(M) when is_atom(M) ->
     end.
 objfile_extension() -> ".beam".
 
-purge(M) -> erlang:check_old_code(M) andalso erlang:purge_module(M).
-soft_purge(M) -> not erlang:check_old_code(M).
-delete(M) -> erlang:delete_module(M) =:= true.
+%% Purging kills nobody: the VM keeps what processes still run.
+purge(M) ->
+    soft_purge(M),
+    false.
+soft_purge(M) ->
+    erlang:check_old_code(M) =:= false orelse erlang:purge_module(M).
+delete(M) ->
+    erlang:check_old_code(M) =:= false andalso erlang:delete_module(M) =:= true.
 module_md5(Binary) when is_binary(Binary) ->
     case beam_lib:md5(Binary) of
         {ok, {_, MD5}} -> MD5;

@@ -24,7 +24,9 @@ boot(Options) ->
     group_leader(Io, self()),
     group_leader(Io, whereis(logger)),
     case proplists:get_value(encoding, Options, latin1) of
-        unicode -> io:setopts(Io, [{encoding, unicode}]);
+        unicode ->
+            io:setopts(Io, [{encoding, unicode}]),
+            io:setopts(standard_error, [{encoding, unicode}]);
         latin1 -> ok
     end,
     {_, Ref} = spawn_monitor(?MODULE, run, [Options]),
@@ -183,6 +185,6 @@ log(Level, Format, Args) ->
     Month = element(Mo, {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov",
                          "Dec"}),
     Text = try io_lib:format(Format, Args) catch _:_ -> io_lib:format("~tp ~tp", [Format, Args]) end,
-    io:put_chars(user, io_lib:format(
+    io:put_chars(standard_error, io_lib:format(
         "=~s REPORT==== ~w-~s-~w::~2..0w:~2..0w:~2..0w.~3..0w000 ===~n~ts",
         [Title, D, Month, Y, H, Mi, S, Ms, Text])).

@@ -1,11 +1,13 @@
-%% The I/O server of a bare boot: standard input and output behind the Erlang I/O protocol.
+%% The I/O servers of a bare boot: standard input and output behind the Erlang I/O protocol, and standard
+%% error likewise.
 %%
-%% Registered as `user` and everybody's group leader. Bytes that were read and not yet asked for wait in
+%% The first is registered as `user` and everybody's group leader, the second as `standard_error`. Bytes that were read and not yet asked for wait in
 %% `input`; while a request waits for more of them, output requests go on being served.
 -module(minivm_io).
--export([start/0, init/1]).
+-export([start/0, init/3]).
 
--record(s, {input = <<>>,        % bytes read and not consumed
+-record(s, {device = stdout,     % where output goes: stdout | stderr
+            input = <<>>,        % bytes read and not consumed
             eof = false,
             reader,              % the process that blocks in read(2)
             reading = false,
@@ -13,20 +15,26 @@
             binary = false,      % input is given as binaries
             echo = true}).
 
+%% Starts both; the pid of `user`.
 start() ->
-    Parent = self(),
-    Pid = spawn(?MODULE, init, [Parent]),
+    User = start(user, stdout),
+    start(standard_error, stderr),
+    User.
+
+start(Name, Device) ->
+    Pid = spawn(?MODULE, init, [self(), Name, Device]),
     receive {Pid, ready} -> Pid end.
 
-init(Parent) ->
+init(Parent, Name, Device) ->
     process_flag(trap_exit, true),
     process_flag(priority, high),
     group_leader(self(), self()),
-    register(user, self()),
+    register(Name, self()),
     Server = self(),
     Reader = spawn_link(fun() -> reader(Server) end),
     Parent ! {self(), ready},
-    loop(#s{reader = Reader}).
+    Eof = Device =:= stderr,                     % nothing can be read from it
+    loop(#s{device = Device, reader = Reader, eof = Eof}).
 
 %% Reads only when told to, so that a program that reads nothing leaves its input alone.
 reader(Server) ->
@@ -90,6 +98,10 @@ request({put_chars, Chars}, S) ->
     put_chars(latin1, Chars, S);
 request({put_chars, M, F, A}, S) ->
     request({put_chars, latin1, M, F, A}, S);
+request(Request, #s{device = stderr} = S)
+  when element(1, Request) =:= get_line; element(1, Request) =:= get_chars;
+       element(1, Request) =:= get_until; element(1, Request) =:= get_password ->
+    {{error, enotsup}, S};
 request({get_line, Encoding, Prompt}, S) ->
     get_line(Encoding, prompt(Prompt, S));
 request({get_line, Prompt}, S) ->
@@ -143,7 +155,7 @@ setopts(_, S) ->
 put_chars(Encoding, Chars, S) ->
     try encode(Chars, Encoding, S#s.encoding) of
         Bytes when is_binary(Bytes) ->
-            case minivm:write_stdout(Bytes) of
+            case write(S#s.device, Bytes) of
                 ok -> {ok, S};
                 {error, Reason} -> {{error, Reason}, S}
             end;
@@ -152,6 +164,9 @@ put_chars(Encoding, Chars, S) ->
     catch
         _:_ -> {{error, put_chars}, S}
     end.
+
+write(stdout, Bytes) -> minivm:write_stdout(Bytes);
+write(stderr, Bytes) -> minivm:write_stderr(Bytes).
 
 %% A latin1 device shows what it cannot as \x{...}, as OTP's user does.
 encode(Chars, In, latin1) ->

@@ -1,4 +1,5 @@
 // What the modules of a bare boot (tools/boot) need of the VM: standard input and output, code files.
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -7,6 +8,8 @@
 #include <cstring>
 
 #include "vm/bif/bif.hpp"
+#include "vm/bif/continuation.hpp"
+#include "vm/bif/posix.hpp"
 #include "vm/code/loading.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
@@ -14,21 +17,6 @@
 
 namespace minivm {
 namespace {
-
-Term errno_atom(int e) {
-    switch (e) {
-        case EPIPE:
-            return atom_table::intern("epipe");
-        case EIO:
-            return atom_table::intern("eio");
-        case ENOSPC:
-            return atom_table::intern("enospc");
-        case EBADF:
-            return atoms::ebadf;
-        default:
-            return atoms::einval;
-    }
-}
 
 // Writes all of it, waiting as long as it takes. 0 or errno.
 int write_all(int fd, const uint8_t* data, size_t n) {
@@ -52,7 +40,7 @@ int write_all(int fd, const uint8_t* data, size_t n) {
 }
 
 Term written(Process& p, int e) {
-    return e == 0 ? atoms::ok : make_tuple(p.heap, atoms::error, errno_atom(e));
+    return e == 0 ? atoms::ok : posix_error(p, e);
 }
 
 Term write_now(Process& p, int fd, Term binary) {
@@ -95,7 +83,7 @@ Term minivm_read_stdin_0(Process& p, const Term*) {
         }
     } while (n < 0 && errno == EINTR);
     if (n < 0) {
-        return make_tuple(p.heap, atoms::error, errno_atom(errno));
+        return posix_error(p, errno);
     }
     return n == 0 ? atoms::eof : make_binary(p.heap, buffer, static_cast<size_t>(n));
 }
@@ -158,6 +146,71 @@ Term minivm_otp_root_0(Process& p, const Term*) {
     return make_string_utf8(p.heap, root.data(), root.size());
 }
 
+// minivm:load_binary(Module, Binary) -> {ok, Module} | {error, Text}
+Term minivm_load_binary_2(Process& p, const Term* a) {
+    Bytes bytes;
+    if (!is_atom(a[0]) || !get_bytes(a[1], &bytes) || g_module_source == nullptr) {
+        return badarg(p);
+    }
+    std::string why;
+    if (g_module_source->load_binary(a[0], bytes.data, bytes.size, &why)) {
+        return make_tuple(p.heap, atoms::ok, a[0]);
+    }
+    return make_tuple(p.heap, atoms::error, make_string_utf8(p.heap, why.data(), why.size()));
+}
+
+// minivm:read_file(Path) -> {ok, Binary} | {error, Reason}
+Term minivm_read_file_1(Process& p, const Term* a) {
+    std::string path;
+    if (!get_file_name(a[0], &path)) {
+        return badarg(p);
+    }
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return posix_error(p, errno);
+    }
+    ByteSink sink;
+    ssize_t n = 0;
+    do {
+        uint8_t buffer[16384];
+        n = read(fd, buffer, sizeof(buffer));
+        if (n > 0) {
+            std::memcpy(sink.room(static_cast<size_t>(n)), buffer, static_cast<size_t>(n));
+        }
+    } while (n > 0 || (n < 0 && errno == EINTR));
+    const int error = errno;
+    close(fd);
+    return n < 0 ? posix_error(p, error) : make_tuple(p.heap, atoms::ok, sink.take(p.heap));
+}
+
+Term minivm_code_path_0(Process& p, const Term*) {
+    Term list = kNil;
+    if (g_module_source != nullptr) {
+        const std::vector<std::string> all = g_module_source->directories();
+        for (size_t i = all.size(); i > 0; --i) {
+            list = cons(p.heap, file_name_term(p.heap, all[i - 1]), list);
+        }
+    }
+    return list;
+}
+
+// minivm:set_code_path([Dir]) -> true | {error, bad_directory}
+Term minivm_set_code_path_1(Process& p, const Term* a) {
+    std::vector<std::string> all;
+    Term t = a[0];
+    for (; is_cons(t); t = tail(t)) {
+        if (!get_file_name(head(t), &all.emplace_back())) {
+            return badarg(p);
+        }
+    }
+    if (!is_nil(t) || g_module_source == nullptr) {
+        return badarg(p);
+    }
+    return g_module_source->set_directories(std::move(all))
+               ? atoms::true_
+               : make_tuple(p.heap, atoms::error, atom_table::intern("bad_directory"));
+}
+
 Term erlang_display_1(Process&, const Term* a) {
     const std::string text = format_term(a[0]) + "\r\n";
     write_all(STDERR_FILENO, reinterpret_cast<const uint8_t*>(text.data()), text.size());
@@ -181,6 +234,10 @@ MINIVM_BIF_TABLE(boot) = {
     {"minivm", "read_stdin", 0, minivm_read_stdin_0, kBifDirtyIo, nullptr},
     {"minivm", "load_file", 1, minivm_load_file_1, kBifDirtyIo, nullptr},
     {"minivm", "find_file", 1, minivm_find_file_1, kBifDirtyIo, nullptr},
+    {"minivm", "load_binary", 2, minivm_load_binary_2, kBifDirtyIo, nullptr},
+    {"minivm", "read_file", 1, minivm_read_file_1, kBifDirtyIo, nullptr},
+    {"minivm", "code_path", 0, minivm_code_path_0, kBifPlain, nullptr},
+    {"minivm", "set_code_path", 1, minivm_set_code_path_1, kBifDirtyIo, nullptr},
     {"minivm", "otp_root", 0, minivm_otp_root_0, kBifPlain, nullptr},
     {"erlang", "display", 1, erlang_display_1, kBifDirtyIo, nullptr},
     {"erlang", "display_string", 1, erlang_display_string_1, kBifDirtyIo, nullptr},

@@ -251,7 +251,7 @@ bool lookup(const void* address, int code_ix, bool is_return_address, FunctionIn
     out->instance = &instance;
     out->line = 0;
     out->file = kNil;
-    if (l.line != kNoLine) {
+    if (l.line != kNoLine && l.line <= instance.lowered.lines.size()) {
         const LineEntry& entry = instance.lowered.lines[l.line - 1];
         out->line = entry.line;
         out->file = instance.file_atoms[entry.file];
@@ -308,6 +308,33 @@ void begin() {
     g_changes[0].clear();
 }
 
+static void undefine_exports(const ModuleInstance& instance) {
+    const int ix = code_index::staging();
+    for (const LoweredExport& x : instance.lowered.exports) {
+        Export* e = export_table::get(instance.name(), x.function, x.arity);
+        if (e->bif == nullptr) {
+            e->bytecode[ix] = &e->stub[kStubUndefined];
+        }
+        g_changes[0].exports.push_back(e);
+    }
+}
+
+void delete_module(Term module) {
+    const int ix = code_index::staging();
+    ModuleEntry* entry = module_entry(module);
+    MINIVM_ASSERT(entry->current[ix] != nullptr && entry->old[ix] == nullptr);
+    undefine_exports(*entry->current[ix]);
+    entry->old[ix] = entry->current[ix];
+    entry->current[ix] = nullptr;
+    g_changes[0].modules.push_back(entry);
+}
+
+void forget_old(Term module) {
+    ModuleEntry* entry = module_entry(module);
+    entry->old[code_index::staging()] = nullptr;
+    g_changes[0].modules.push_back(entry);
+}
+
 void add_module(ModuleInstance* instance) {
     const int ix = code_index::staging();
     LoweredModule& m = instance->lowered;
@@ -332,19 +359,11 @@ void add_module(ModuleInstance* instance) {
                                             : std::string_view("long_file_name")));
     }
     instance->engine->install(*instance);
-    // Exports of the version that becomes old disappear unless the new one has them too.
+    // Exports of the version that becomes old disappear unless the new one has them too. Its funs go on
+    // in its code.
     ModuleEntry* entry = module_entry(m.name);
-    if (ModuleInstance* previous = entry->current[ix]) {
-        for (const LoweredExport& x : previous->lowered.exports) {
-            Export* e = export_table::get(m.name, x.function, x.arity);
-            if (e->bif == nullptr) {
-                e->bytecode[ix] = &e->stub[kStubUndefined];
-            }
-            g_changes[0].exports.push_back(e);
-        }
-        for (FunEntry* fe : previous->fun_entries) {
-            (void)fe;  // funs of the old version go on in its code
-        }
+    if (const ModuleInstance* previous = entry->current[ix]) {
+        undefine_exports(*previous);
     }
     for (const LoweredExport& x : m.exports) {
         Export* e = export_table::get(m.name, x.function, x.arity);

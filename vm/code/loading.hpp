@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "vm/code/module_table.hpp"
 
@@ -17,6 +18,12 @@ void begin();
 // Makes `instance` the current version of its module in the staging generation; what was current
 // becomes old.
 void add_module(ModuleInstance* instance);
+// In the staging generation the current version of the module becomes old and its functions undefined.
+// There must be a current version and no old one.
+void delete_module(Term module);
+// The staging generation forgets the old version. Its code stays where it is, for processes that still
+// run it.
+void forget_old(Term module);
 
 }  // namespace minivm::staging
 
@@ -33,6 +40,19 @@ struct ModuleSource {
     // The file that load() would take, or empty.
     virtual std::string find(std::string_view module) const = 0;
     virtual const std::string& otp_root() const = 0;
+    // Loads bytes that must hold `module`. May block.
+    virtual bool load_binary(Term module, const uint8_t* bytes, size_t size, std::string* error) = 0;
+
+    // The directories that find() searches, in order.
+    virtual std::vector<std::string> directories() const = 0;
+    // False: one that is new in the list is no directory; nothing has changed then.
+    virtual bool set_directories(std::vector<std::string> directories) = 0;
+
+    // erlang:delete_module/1. May block.
+    enum class Removal : uint8_t { done, not_loaded, has_old };
+    virtual Removal delete_module(Term module) = 0;
+    // erlang:purge_module/1. False: there is no old code. May block.
+    virtual bool purge_module(Term module) = 0;
 };
 extern ModuleSource* g_module_source;
 // Tells the user (the log) that a module was found but could not be loaded.

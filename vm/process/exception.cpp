@@ -77,15 +77,20 @@ void collect_frames(const Term* from, const Term* base, const void* previous, in
     }
 }
 
-Term location_list(Heap& h, Term file, uint32_t line) {
+// [{file, File}, {line, Line}, {error_info, Info}]: what is known of it.
+Term location_list(Heap& h, Term file, uint32_t line, Term error_info = kNonValue) {
+    Term last = kNil;
+    if (is_value(error_info)) {
+        last = cons(h, make_tuple(h, atoms::error_info, error_info), kNil);
+    }
     if (line == 0 || file == kNil) {
-        return kNil;
+        return last;
     }
     const std::string_view name = atom_table::text(file);
     const Term text = make_string_utf8(h, name.data(), name.size());
     const Term line_tuple = make_tuple(h, atoms::line, make_small(line));
     const Term file_tuple = make_tuple(h, atoms::file, text);
-    return cons(h, file_tuple, cons(h, line_tuple, kNil));
+    return cons(h, file_tuple, cons(h, line_tuple, last));
 }
 
 constexpr size_t kWordsPerFrame = 4;
@@ -111,10 +116,9 @@ Term build_raw_trace(Process& p, const void* fault, int code_ix) {
     if (fault != nullptr && module_table::lookup(fault, code_ix, false, &faulting)) {
         frames.info[frames.count++] = faulting;
     }
-    if (limit > 0) {
-        collect_frames(p.heap.end, p.stack_base, nullptr, code_ix, limit + (has_own_top ? 0 : 1),
-                       &frames);
-    }
+    // The depth counts all entries, the BIF's or missing function's own included.
+    collect_frames(p.heap.end, p.stack_base, nullptr, code_ix, limit - (has_own_top ? 1 : 0),
+                   &frames);
     int first = 0;
     if (has_own_top) {
         Term m = e.top_module;
@@ -131,16 +135,12 @@ Term build_raw_trace(Process& p, const void* fault, int code_ix) {
         top = make_tuple(p.heap, m, f, args, info);
     } else if (is_value(e.args) && frames.count > 0) {
         const FunctionInfo& f = frames.info[0];
-        Term info = location_list(p.heap, f.file, f.line);
-        if (is_value(e.error_info)) {
-            info = cons(p.heap, make_tuple(p.heap, atoms::error_info, e.error_info), info);
-        }
+        const Term info = location_list(p.heap, f.file, f.line, e.error_info);
         top = make_tuple(p.heap, f.module, f.function, e.args, info);
         first = 1;
     } else if (is_value(e.error_info) && frames.count > 0) {
         const FunctionInfo& f = frames.info[0];
-        Term info = location_list(p.heap, f.file, f.line);
-        info = cons(p.heap, make_tuple(p.heap, atoms::error_info, e.error_info), info);
+        const Term info = location_list(p.heap, f.file, f.line, e.error_info);
         top = make_tuple(p.heap, f.module, f.function, make_small(f.arity), info);
         first = 1;
     }
@@ -195,7 +195,7 @@ void raise_function_clause(Process& p, Term, Term, uint32_t arity, const Term* x
 }
 
 void raise_bad_apply(Process& p, Term module, Term function, uint32_t arity, const Term* x) {
-    raise_from_code(p, ExceptionClass::error, atoms::badarg);
+    badarg(p);
     const Term args = args_list(p, x, arity);
     p.exception.top_module = atoms::erlang;
     p.exception.top_function = atoms::apply;

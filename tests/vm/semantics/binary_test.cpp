@@ -39,9 +39,9 @@ std::string show(Term bitstring) {
     std::string out = std::to_string(v.size) + ":";
     for (uint64_t i = 0; i < v.size; i += 8) {
         const unsigned n = static_cast<unsigned>(std::min<uint64_t>(8, v.size - i));
-        char hex[3];
+        char hex[12];
         std::snprintf(hex, sizeof hex, "%02x",
-                      static_cast<unsigned>(load_bits(v.bytes, v.offset + i, n) << (8 - n)));
+                      static_cast<unsigned>(load_bits(v.bytes, v.offset + i, n) << (8 - n)) & 0xFF);
         out += hex;
     }
     return out;

@@ -1,0 +1,190 @@
+#include "vm/bif/posix.hpp"
+
+#include <cerrno>
+#include <vector>
+
+#include "vm/term/atom_table.hpp"
+#include "vm/term/binary.hpp"
+
+namespace minivm {
+namespace {
+
+struct ErrorName {
+    int number;
+    const char* text;
+};
+constexpr ErrorName kErrorNames[] = {
+    {E2BIG, "e2big"},
+    {EACCES, "eacces"},
+    {EADDRINUSE, "eaddrinuse"},
+    {EADDRNOTAVAIL, "eaddrnotavail"},
+    {EAGAIN, "eagain"},
+    {EALREADY, "ealready"},
+    {EBADF, "ebadf"},
+    {EBADMSG, "ebadmsg"},
+    {EBUSY, "ebusy"},
+    {ECANCELED, "ecanceled"},
+    {ECHILD, "echild"},
+    {ECONNABORTED, "econnaborted"},
+    {ECONNREFUSED, "econnrefused"},
+    {ECONNRESET, "econnreset"},
+    {EDEADLK, "edeadlk"},
+    {EDOM, "edom"},
+    {EDQUOT, "edquot"},
+    {EEXIST, "eexist"},
+    {EFAULT, "efault"},
+    {EFBIG, "efbig"},
+    {EIDRM, "eidrm"},
+    {EILSEQ, "eilseq"},
+    {EINPROGRESS, "einprogress"},
+    {EINTR, "eintr"},
+    {EINVAL, "einval"},
+    {EIO, "eio"},
+    {EISCONN, "eisconn"},
+    {EISDIR, "eisdir"},
+    {ELOOP, "eloop"},
+    {EMFILE, "emfile"},
+    {EMLINK, "emlink"},
+    {EMSGSIZE, "emsgsize"},
+    {ENAMETOOLONG, "enametoolong"},
+    {ENFILE, "enfile"},
+    {ENOBUFS, "enobufs"},
+    {ENODEV, "enodev"},
+    {ENOENT, "enoent"},
+    {ENOEXEC, "enoexec"},
+    {ENOLCK, "enolck"},
+    {ENOLINK, "enolink"},
+    {ENOMEM, "enomem"},
+    {ENOMSG, "enomsg"},
+    {ENOSPC, "enospc"},
+    {ENOSYS, "enosys"},
+    {ENOTBLK, "enotblk"},
+    {ENOTCONN, "enotconn"},
+    {ENOTDIR, "enotdir"},
+    {ENOTEMPTY, "enotempty"},
+    {ENOTSOCK, "enotsock"},
+    {ENOTSUP, "enotsup"},
+    {ENOTTY, "enotty"},
+    {ENXIO, "enxio"},
+    {EOVERFLOW, "eoverflow"},
+    {EPERM, "eperm"},
+    {EPIPE, "epipe"},
+    {ERANGE, "erange"},
+    {EROFS, "erofs"},
+    {ESPIPE, "espipe"},
+    {ESRCH, "esrch"},
+    {ESTALE, "estale"},
+    {ETIMEDOUT, "etimedout"},
+    {ETXTBSY, "etxtbsy"},
+    {EXDEV, "exdev"},
+};
+
+void put_utf8(uint32_t c, std::string* out) {
+    if (c < 0x80) {
+        out->push_back(static_cast<char>(c));
+        return;
+    }
+    if (c < 0x800) {
+        out->push_back(static_cast<char>(0xC0 | c >> 6));
+    } else {
+        if (c < 0x10000) {
+            out->push_back(static_cast<char>(0xE0 | c >> 12));
+        } else {
+            out->push_back(static_cast<char>(0xF0 | c >> 18));
+            out->push_back(static_cast<char>(0x80 | (c >> 12 & 0x3F)));
+        }
+        out->push_back(static_cast<char>(0x80 | (c >> 6 & 0x3F)));
+    }
+    out->push_back(static_cast<char>(0x80 | (c & 0x3F)));
+}
+
+}  // namespace
+
+Term posix_error_atom(int error_number) {
+    for (const ErrorName& e : kErrorNames) {
+        if (e.number == error_number) {
+            return atom_table::intern(e.text);
+        }
+    }
+    return atom_table::intern("unknown");
+}
+
+Term posix_error(Process& p, int error_number) {
+    return make_tuple(p.heap, atoms::error, posix_error_atom(error_number));
+}
+
+bool get_file_name(Term name, std::string* out) {
+    out->clear();
+    if (is_bitstring(name)) {
+        Bytes bytes;
+        if (!get_bytes(name, &bytes)) {
+            return false;
+        }
+        out->assign(reinterpret_cast<const char*>(bytes.data), bytes.size);
+    } else {
+        std::vector<Term> rest;  // tails of the lists that the present one is in
+        Term t = name;
+        if (!is_list(t) && !is_atom(t)) {
+            return false;
+        }
+        for (;;) {
+            if (is_cons(t)) {
+                rest.push_back(tail(t));
+                t = head(t);
+                continue;
+            }
+            if (is_atom(t)) {
+                out->append(atom_table::text(t));
+            } else if (is_small(t) && small_value(t) >= 0 && small_value(t) <= 0x10FFFF &&
+                       (small_value(t) < 0xD800 || small_value(t) > 0xDFFF)) {
+                put_utf8(static_cast<uint32_t>(small_value(t)), out);
+            } else if (!is_nil(t)) {
+                return false;
+            }
+            if (rest.empty()) {
+                break;
+            }
+            t = rest.back();
+            rest.pop_back();
+        }
+    }
+    return out->find('\0') == std::string::npos;
+}
+
+Term file_name_term(Heap& h, const std::string& bytes) {
+    const auto* s = reinterpret_cast<const uint8_t*>(bytes.data());
+    const size_t n = bytes.size();
+    std::vector<uint32_t> chars;
+    chars.reserve(n);
+    for (size_t i = 0; i < n;) {
+        const uint8_t b = s[i];
+        const int more = b < 0x80 ? 0 : b >= 0xC2 && b < 0xE0 ? 1 : b >= 0xE0 && b < 0xF0 ? 2
+                                    : b >= 0xF0 && b < 0xF5  ? 3
+                                                             : -1;
+        if (more < 0 || i + static_cast<size_t>(more) >= n) {
+            return make_binary(h, s, n);
+        }
+        uint32_t c = more == 0 ? b : b & (0x3Fu >> more);
+        for (int k = 1; k <= more; ++k) {
+            const uint8_t next = s[i + static_cast<size_t>(k)];
+            if ((next & 0xC0) != 0x80) {
+                return make_binary(h, s, n);
+            }
+            c = c << 6 | (next & 0x3F);
+        }
+        const bool overlong = (more == 2 && c < 0x800) || (more == 3 && c < 0x10000);
+        if (overlong || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) {
+            return make_binary(h, s, n);
+        }
+        chars.push_back(c);
+        i += static_cast<size_t>(more) + 1;
+    }
+    Term list = kNil;
+    Term* cells = h.alloc(kConsWords * chars.size());
+    for (size_t i = chars.size(); i > 0; --i, cells += kConsWords) {
+        list = put_cons(cells, make_small(chars[i - 1]), list);
+    }
+    return list;
+}
+
+}  // namespace minivm

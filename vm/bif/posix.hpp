@@ -1,0 +1,21 @@
+// What operating system errors and file names are to Erlang.
+#pragma once
+
+#include <string>
+
+#include "vm/bif/bif.hpp"
+
+namespace minivm {
+
+// enoent for ENOENT and so on, as erl_posix_msg knows them; `unknown` for what it does not.
+Term posix_error_atom(int error_number);
+// {error, enoent}
+Term posix_error(Process& p, int error_number);
+
+// The bytes of a file name: a binary as it is, a character list in UTF-8. Lists may be deep and hold
+// atoms as in file:name_all(). False: no file name, or it holds a zero.
+bool get_file_name(Term name, std::string* out);
+// A character list; a binary if the bytes are no UTF-8.
+Term file_name_term(Heap& h, const std::string& bytes);
+
+}  // namespace minivm

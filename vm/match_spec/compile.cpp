@@ -1,0 +1,552 @@
+// From the term of a match specification to code.
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "vm/bif/local_atoms.hpp"
+#include "vm/match_spec/match_spec.hpp"
+#include "vm/term/format.hpp"
+#include "vm/term/map.hpp"
+
+namespace minivm::match_spec {
+
+namespace {
+
+LOCAL_ATOM(whole_object, "$_")
+LOCAL_ATOM(all_bound, "$$")
+LOCAL_ATOM(constant, "const")
+
+// Constants of up to this many words are compared as a whole; larger ones are opened, so that looking
+// for variables in them costs no more than their size.
+constexpr int kConstantWords = 64;
+
+struct GuardFunction {
+    const char* name;
+    uint8_t arity;
+};
+constexpr GuardFunction kGuardFunctions[] = {
+    {"*", 2}, {"+", 1}, {"+", 2}, {"-", 1}, {"-", 2}, {"/", 2}, {"/=", 2}, {"<", 2}, {"=/=", 2},
+    {"=:=", 2}, {"=<", 2}, {"==", 2}, {">", 2}, {">=", 2}, {"abs", 1}, {"band", 2},
+    {"binary_part", 2}, {"binary_part", 3}, {"bit_size", 1}, {"bnot", 1}, {"bor", 2}, {"bsl", 2},
+    {"bsr", 2}, {"bxor", 2}, {"byte_size", 1}, {"div", 2}, {"element", 2}, {"float", 1}, {"hd", 1},
+    {"is_atom", 1}, {"is_binary", 1}, {"is_float", 1}, {"is_function", 1}, {"is_integer", 1},
+    {"is_list", 1}, {"is_map", 1}, {"is_map_key", 2}, {"is_number", 1}, {"is_pid", 1},
+    {"is_port", 1}, {"is_record", 3}, {"is_reference", 1}, {"is_tuple", 1}, {"length", 1},
+    {"map_get", 2}, {"map_size", 1}, {"node", 0}, {"node", 1}, {"not", 1}, {"rem", 2}, {"round", 1},
+    {"self", 0}, {"size", 1}, {"tl", 1}, {"trunc", 1}, {"xor", 2},
+};
+
+// Forms that only mean something in a trace.
+constexpr const char* kTraceForms[] = {
+    "caller",          "caller_line",    "current_stacktrace", "disable_trace", "display",
+    "enable_trace",    "exception_trace", "get_seq_token",     "get_tcw",       "is_seq_trace",
+    "message",         "process_dump",   "return_trace",       "set_seq_token", "set_tcw",
+    "silent",          "trace",
+};
+
+const BifDef* guard_function(Term name, size_t arity) {
+    const std::string_view text = atom_table::text(name);
+    for (const GuardFunction& f : kGuardFunctions) {
+        if (f.arity == arity && text == f.name) {
+            return bif_registry::find(atoms::erlang, name, f.arity);
+        }
+    }
+    return nullptr;
+}
+
+bool is_trace_form(Term name) {
+    const std::string_view text = atom_table::text(name);
+    return std::any_of(std::begin(kTraceForms), std::end(kTraceForms),
+                       [&](const char* f) { return text == f; });
+}
+
+// A wildcard in the term: 1 yes, 0 no, -1 not known after *budget words.
+int find_wildcard(Term t, int64_t budget) {
+    std::vector<Term> rest{t};
+    while (!rest.empty()) {
+        t = rest.back();
+        rest.pop_back();
+        if (budget-- <= 0) {
+            return -1;
+        }
+        if (is_wildcard(t)) {
+            return 1;
+        }
+        if (is_cons(t)) {
+            rest.push_back(tail(t));
+            rest.push_back(head(t));
+        } else if (is_tuple(t)) {
+            budget -= static_cast<int64_t>(tuple_arity(t));
+            if (budget <= 0) {
+                return -1;
+            }
+            rest.insert(rest.end(), tuple_elements(t), tuple_elements(t) + tuple_arity(t));
+        } else if (is_map(t)) {
+            budget -= 2 * static_cast<int64_t>(map_size(t));
+            if (budget <= 0) {
+                return -1;
+            }
+            map::Iterator it(t);
+            for (Term key, val; it.next(&key, &val);) {
+                rest.push_back(key);
+                rest.push_back(val);
+            }
+        }
+    }
+    return 0;
+}
+
+}  // namespace
+
+int64_t variable_number(Term t) {
+    if (!is_atom(t)) {
+        return -1;
+    }
+    const std::string_view text = atom_table::text(t);
+    // More digits are no variable: the number would not fit.
+    if (text.size() < 2 || text.size() > 9 || text[0] != '$') {
+        return -1;
+    }
+    int64_t n = 0;
+    for (char c : text.substr(1)) {
+        if (c < '0' || c > '9') {
+            return -1;
+        }
+        n = n * 10 + (c - '0');
+    }
+    return n;
+}
+
+bool is_wildcard(Term t) { return t == atoms::underscore || variable_number(t) >= 0; }
+
+bool has_wildcard(Term pattern) { return find_wildcard(pattern, INT64_MAX) != 0; }
+
+class Compiler {
+  public:
+    Compiler(Program& program, std::vector<std::string>* problems)
+        : program_(program), problems_(problems) {}
+
+    bool compile(Term spec) {
+        spec = copy_term(spec, program_.constants_, false);
+        if (is_nil(spec) && problems_ == nullptr) {
+            return true;
+        }
+        if (!is_cons(spec)) {
+            return refuse("Match programs are not in a list.");
+        }
+        for (; is_cons(spec); spec = tail(spec)) {
+            if (!is_tuple_of(head(spec), 3)) {
+                return refuse("Match program part is not a tuple of arity 3.");
+            }
+            if (!compile_clause(tuple_elements(head(spec)))) {
+                return false;
+            }
+        }
+        if (!is_nil(spec)) {
+            return refuse("Match programs are not in a proper list.");
+        }
+        return !failed_;
+    }
+
+  private:
+    struct Task {
+        enum Kind : uint8_t { expression, emit, jump_target } kind;
+        Term term;
+        Instr instr;
+    };
+
+    bool refuse(std::string text) {
+        note(std::move(text));
+        return false;
+    }
+    void note(std::string text) {
+        failed_ = true;
+        if (problems_ != nullptr) {
+            problems_->push_back(std::move(text));
+        }
+    }
+
+    Instr& add(Op op) {
+        program_.code_.emplace_back(op);
+        return program_.code_.back();
+    }
+
+    bool compile_clause(const Term* parts) {
+        numbers_.clear();
+        Clause clause;
+        clause.pattern = parts[0];
+        clause.body = parts[2];
+        clause.test = program_.code_.size();
+        if (!compile_pattern(parts[0])) {
+            return false;
+        }
+        add(Op::done);
+        for (const auto& [number, variable] : numbers_) {
+            clause.bound.push_back(variable);
+        }
+        program_.variable_count_ =
+            std::max(program_.variable_count_, static_cast<uint32_t>(numbers_.size()));
+
+        clause.guards = program_.code_.size();
+        Term guards = parts[1];
+        if (!is_list(guards)) {
+            return refuse("Match expression is not a list.");
+        }
+        for (; is_cons(guards); guards = tail(guards)) {
+            if (!compile_expression(head(guards))) {
+                return false;
+            }
+            add(Op::require);
+        }
+        if (!is_nil(guards)) {
+            return refuse("Match expression is not a proper list.");
+        }
+        add(Op::done);
+
+        clause.action = program_.code_.size();
+        Term body = parts[2];
+        if (!is_cons(body)) {
+            return refuse("Body clause does not return anything.");
+        }
+        for (; is_cons(body); body = tail(body)) {
+            if (!compile_expression(head(body))) {
+                return false;
+            }
+            if (is_cons(tail(body))) {
+                add(Op::drop);
+            }
+        }
+        if (!is_nil(body)) {
+            return refuse("Match expression is not a proper list.");
+        }
+        add(Op::done);
+        program_.clauses_.push_back(std::move(clause));
+        return true;
+    }
+
+    // ---- patterns -------------------------------------------------------------------------------------
+
+    struct Place {
+        Term pattern;
+        uint32_t slot;
+        uint32_t index;
+    };
+
+    Instr& look(Op op, const Place& at) {
+        Instr& i = add(op);
+        i.slot = at.slot;
+        i.index = at.index;
+        return i;
+    }
+    uint32_t new_slot() {
+        const uint32_t slot = next_slot_++;
+        program_.slot_count_ = std::max(program_.slot_count_, next_slot_);
+        return slot;
+    }
+
+    bool compile_pattern(Term root) {
+        next_slot_ = 1;  // slot 0: the object itself
+        std::vector<Place> todo{{root, 0, 0}};
+        while (!todo.empty()) {
+            const Place at = todo.back();
+            todo.pop_back();
+            if (!compile_place(at, todo)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    bool compile_place(const Place& at, std::vector<Place>& todo) {
+        const Term t = at.pattern;
+        if (t == atoms::underscore) {
+            return true;
+        }
+        const int64_t number = variable_number(t);
+        if (number >= 0) {
+            const auto [it, fresh] =
+                numbers_.emplace(number, static_cast<uint32_t>(numbers_.size()));
+            look(fresh ? Op::bind : Op::same, at).to = it->second;
+            return true;
+        }
+        if (is_immediate(t)) {
+            look(Op::equal_word, at).term = t;
+            return true;
+        }
+        if (!(is_cons(t) || is_tuple(t) || is_map(t)) || find_wildcard(t, kConstantWords) == 0) {
+            look(Op::equal, at).term = t;
+            return true;
+        }
+        const uint32_t slot = new_slot();
+        if (is_map(t)) {
+            return compile_map(t, at, slot, todo);
+        }
+        const uint32_t count = is_cons(t) ? 2 : static_cast<uint32_t>(tuple_arity(t));
+        Instr& open = look(is_cons(t) ? Op::list : Op::tuple, at);
+        open.to = slot;
+        open.count = count;
+        const Term* elements = is_cons(t) ? cons_ptr(t) : tuple_elements(t);
+        // What costs nothing to look at comes first; the rest waits, first one on top.
+        for (uint32_t i = 0; i < count; i++) {
+            if (is_immediate(elements[i]) && !compile_place({elements[i], slot, i}, todo)) {
+                return false;
+            }
+        }
+        for (uint32_t i = count; i-- > 0;) {
+            if (!is_immediate(elements[i])) {
+                todo.push_back({elements[i], slot, i});
+            }
+        }
+        return true;
+    }
+
+    bool compile_map(Term pattern, const Place& at, uint32_t slot, std::vector<Place>& todo) {
+        look(Op::map, at).to = slot;
+        map::Iterator it(pattern);
+        for (Term key, value; it.next(&key, &value);) {
+            if (has_wildcard(key)) {
+                return refuse("Variable found in map key.");
+            }
+            const uint32_t place = new_slot();
+            Instr& get = add(Op::map_value);
+            get.slot = slot;
+            get.to = place;
+            get.term = key;
+            todo.push_back({value, place, 0});
+        }
+        return true;
+    }
+
+    // ---- expressions ------------------------------------------------------------------------------------
+
+    // Turns nested terms into postfix code with a list of what is to be done yet.
+    bool compile_expression(Term expression) {
+        depth_ = 0;
+        tasks_.clear();
+        later(expression);
+        while (!tasks_.empty()) {
+            const Task task = tasks_.back();
+            tasks_.pop_back();
+            switch (task.kind) {
+                case Task::expression:
+                    if (!compile_part(task.term)) {
+                        return false;
+                    }
+                    break;
+                case Task::emit:
+                    emit(task.instr);
+                    break;
+                case Task::jump_target:
+                    // The jumps of this form that have not been aimed yet end here.
+                    while (!jumps_.empty() && jumps_.back() != kNoJump) {
+                        program_.code_[jumps_.back()].to =
+                            static_cast<uint32_t>(program_.code_.size());
+                        jumps_.pop_back();
+                    }
+                    jumps_.pop_back();
+                    break;
+            }
+        }
+        return true;
+    }
+
+    void later(Term expression) {
+        tasks_.push_back(Task{Task::expression, expression, Instr(Op::done)});
+    }
+    void emit_later(Op op, size_t count = 0, const BifDef* bif = nullptr) {
+        Instr i(op);
+        i.count = static_cast<uint32_t>(count);
+        if (op == Op::call) {
+            i.bif = bif;
+        }
+        tasks_.push_back(Task{Task::emit, kNonValue, i});
+    }
+    // Keeps account of how deep the stack gets.
+    void emit(const Instr& i) {
+        switch (i.op) {
+            case Op::push:
+            case Op::push_copy:
+            case Op::push_variable:
+            case Op::push_object:
+            case Op::push_bound:
+                depth_++;
+                break;
+            case Op::make_map:
+                depth_ -= 2 * static_cast<int64_t>(i.count) - 1;
+                break;
+            case Op::make_cons:
+            case Op::and_also:
+            case Op::or_else:
+                depth_--;
+                break;
+            default:
+                depth_ -= static_cast<int64_t>(i.count) - 1;
+                break;
+        }
+        program_.stack_size_ =
+            std::max(program_.stack_size_, static_cast<uint32_t>(depth_ + 1));
+        if (i.op == Op::and_also || i.op == Op::or_else) {
+            jumps_.push_back(program_.code_.size());
+        }
+        program_.code_.push_back(i);
+    }
+    void push_term(Op op, Term t) {
+        Instr i(op);
+        i.term = t;
+        emit(i);
+    }
+
+    void constant_term(Term t) { push_term(is_immediate(t) ? Op::push : Op::push_copy, t); }
+
+    bool compile_part(Term t) {
+        if (is_cons(t)) {
+            // The tail is pushed first, then the heads from the last to the first.
+            emit_later(Op::make_cons);
+            later(head(t));
+            later(tail(t));
+            return true;
+        }
+        if (is_tuple(t)) {
+            return compile_form(t);
+        }
+        if (is_map(t)) {
+            return compile_map_expression(t);
+        }
+        if (!is_atom(t)) {
+            constant_term(t);
+            return true;
+        }
+        if (t == whole_object()) {
+            emit(Instr(Op::push_object));
+            return true;
+        }
+        if (t == all_bound()) {
+            emit(Instr(Op::push_bound));
+            return true;
+        }
+        const int64_t number = variable_number(t);
+        if (number < 0) {
+            constant_term(t);
+            return true;
+        }
+        const auto it = numbers_.find(number);
+        if (it == numbers_.end()) {
+            note("Variable $" + std::to_string(number) + " is unbound.");
+            constant_term(t);
+            return true;
+        }
+        Instr i(Op::push_variable);
+        i.to = it->second;
+        emit(i);
+        return true;
+    }
+
+    bool compile_map_expression(Term t) {
+        emit_later(Op::make_map, map_size(t));
+        std::vector<Term> parts;
+        map::Iterator it(t);
+        for (Term key, value; it.next(&key, &value);) {
+            parts.push_back(key);
+            parts.push_back(value);
+        }
+        for (size_t i = parts.size(); i-- > 0;) {
+            later(parts[i]);
+        }
+        return true;
+    }
+
+    bool compile_form(Term t) {
+        const size_t arity = tuple_arity(t);
+        const Term* parts = tuple_elements(t);
+        if (arity == 1 && is_tuple(parts[0])) {
+            const Term tuple = parts[0];
+            emit_later(Op::make_tuple, tuple_arity(tuple));
+            for (size_t i = tuple_arity(tuple); i-- > 0;) {
+                later(tuple_element(tuple, i));
+            }
+            return true;
+        }
+        if (arity == 0 || !is_atom(parts[0])) {
+            return refuse(format_term(t) +
+                          " is neither a function call, nor a tuple (tuples are written {{ ... }}).");
+        }
+        const Term name = parts[0];
+        if (name == constant()) {
+            if (arity != 2) {
+                return refuse("Special form 'const' called with more than one argument in " +
+                              format_term(t) + ".");
+            }
+            constant_term(parts[1]);
+            return true;
+        }
+        const bool strict = name == atoms::and_ || name == atoms::or_;
+        const bool lazy = name == atoms::andalso || name == atoms::orelse;
+        if (strict || lazy) {
+            return compile_boolean(t, strict);
+        }
+        const BifDef* bif = guard_function(name, arity - 1);
+        if (bif == nullptr) {
+            if (is_trace_form(name)) {
+                return refuse("Special form '" + std::string(atom_table::text(name)) +
+                              "' used in wrong dialect.");
+            }
+            return refuse("Function " + format_term(name) + "/" + std::to_string(arity - 1) +
+                          " does_not_exist.");
+        }
+        emit_later(Op::call, arity - 1, bif);
+        // Calls take their arguments from the stack in order.
+        for (size_t i = arity; i-- > 1;) {
+            later(parts[i]);
+        }
+        return true;
+    }
+
+    bool compile_boolean(Term t, bool strict) {
+        const size_t arity = tuple_arity(t);
+        const Term* parts = tuple_elements(t);
+        if (arity == 1) {
+            return refuse("Special form '" + std::string(atom_table::text(parts[0])) +
+                          "' called without arguments in " + format_term(t) + ".");
+        }
+        if (strict) {
+            if (arity > 2) {
+                emit_later(parts[0] == atoms::and_ ? Op::and_ : Op::or_, arity - 1);
+            }
+        } else {
+            jumps_.push_back(kNoJump);
+            tasks_.push_back(Task{Task::jump_target, kNonValue, Instr(Op::done)});
+        }
+        for (size_t i = arity; i-- > 1;) {
+            if (!strict && i + 1 < arity) {
+                emit_later(parts[0] == atoms::andalso ? Op::and_also : Op::or_else);
+            }
+            later(parts[i]);
+        }
+        return true;
+    }
+
+    // Between the jumps of nested forms.
+    static constexpr size_t kNoJump = ~size_t{0};
+
+    Program& program_;
+    std::vector<std::string>* problems_;
+    std::map<int64_t, uint32_t> numbers_;  // of '$N' -> variable
+    std::vector<Task> tasks_;
+    std::vector<size_t> jumps_;
+    uint32_t next_slot_ = 1;
+    int64_t depth_ = 0;
+    bool failed_ = false;
+};
+
+std::unique_ptr<Program> Program::compile(Term spec, std::vector<std::string>* problems) {
+    std::unique_ptr<Program> program(new Program);
+    Compiler compiler(*program, problems);
+    if (!compiler.compile(spec)) {
+        return nullptr;
+    }
+    return program;
+}
+
+Program::~Program() { constants_.clear(); }
+
+}  // namespace minivm::match_spec

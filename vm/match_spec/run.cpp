@@ -1,0 +1,236 @@
+// Running a compiled match specification.
+#include <typeinfo>
+
+#include "vm/bif/local_atoms.hpp"
+#include "vm/match_spec/match_spec.hpp"
+#include "vm/term/compare.hpp"
+#include "vm/term/map.hpp"
+
+namespace minivm::match_spec {
+
+LOCAL_ATOM(exit_value, "EXIT")
+
+const Program* program_of(Term t) {
+    if (!is_magic_ref(t)) {
+        return nullptr;
+    }
+    const MagicObject* object = magic_object(t);
+    return typeid(*object) == typeid(Program) ? static_cast<const Program*>(object) : nullptr;
+}
+
+Runner::Runner(Process& p, const Program& program, bool copy)
+    : p_(p),
+      program_(program),
+      copy_(copy),
+      words_(new Term[program.slot_count_ + program.variable_count_ + program.stack_size_]),
+      slots_(new const Term*[program.slot_count_]),
+      slot_terms_(words_.get()),
+      variables_(slot_terms_ + program.slot_count_),
+      stack_(variables_ + program.variable_count_) {}
+
+Term Runner::run(Term object) {
+    const Instr* code = program_.code_.data();
+    for (const Clause& clause : program_.clauses_) {
+        if (!test(code + clause.test, object)) {
+            continue;
+        }
+        if (code[clause.guards].op != Op::done) {
+            // What guards build is gone again if nothing but the heap's block was used for it.
+            Heap& h = p_.heap;
+            Term* const top = h.top;
+            const Fragment* const fragments = h.fragments;
+            const size_t fragment_words = h.fragment_words;
+            Term* const off_heap = h.off_heap;
+            const Term verdict = evaluate(clause, code + clause.guards, object, true);
+            if (h.fragments == fragments && h.fragment_words == fragment_words &&
+                h.off_heap == off_heap) {
+                h.top = top;
+            }
+            if (!is_value(verdict)) {
+                continue;
+            }
+        }
+        return evaluate(clause, code + clause.action, object, false);
+    }
+    return kNonValue;
+}
+
+bool Runner::test(const Instr* i, Term object) {
+    slot_terms_[0] = object;
+    slots_[0] = slot_terms_;
+    for (;; i++) {
+        switch (i->op) {
+            case Op::tuple: {
+                const Term t = slots_[i->slot][i->index];
+                if (!is_tuple_of(t, i->count)) {
+                    return false;
+                }
+                slots_[i->to] = tuple_elements(t);
+                break;
+            }
+            case Op::list: {
+                const Term t = slots_[i->slot][i->index];
+                if (!is_cons(t)) {
+                    return false;
+                }
+                slots_[i->to] = cons_ptr(t);
+                break;
+            }
+            case Op::map: {
+                const Term t = slots_[i->slot][i->index];
+                if (!is_map(t)) {
+                    return false;
+                }
+                slot_terms_[i->to] = t;
+                break;
+            }
+            case Op::map_value: {
+                const Term t = map::get(slot_terms_[i->slot], i->term);
+                if (!is_value(t)) {
+                    return false;
+                }
+                slot_terms_[i->to] = t;
+                slots_[i->to] = slot_terms_ + i->to;
+                break;
+            }
+            case Op::equal_word:
+                if (slots_[i->slot][i->index] != i->term) {
+                    return false;
+                }
+                break;
+            case Op::equal:
+                if (!exact_equal(slots_[i->slot][i->index], i->term)) {
+                    return false;
+                }
+                break;
+            case Op::bind:
+                variables_[i->to] = slots_[i->slot][i->index];
+                break;
+            case Op::same:
+                if (!exact_equal(slots_[i->slot][i->index], variables_[i->to])) {
+                    return false;
+                }
+                break;
+            default:
+                return true;
+        }
+    }
+}
+
+// A term of the object or the program, as an operand in this run.
+Term Runner::value(Term t) const { return is_pointer(t) ? copy_term(t, p_.heap, true) : t; }
+
+Term Runner::evaluate(const Clause& clause, const Instr* i, Term object, bool in_guard) {
+    const bool copy = copy_ && !in_guard;
+    const Instr* const base = program_.code_.data();
+    Term* sp = stack_;  // the next free place
+    for (;; i++) {
+        switch (i->op) {
+            case Op::push:
+                *sp++ = i->term;
+                break;
+            case Op::push_copy:
+                *sp++ = copy ? value(i->term) : i->term;
+                break;
+            case Op::push_variable:
+                *sp++ = copy ? value(variables_[i->to]) : variables_[i->to];
+                break;
+            case Op::push_object:
+                *sp++ = copy ? value(object) : object;
+                break;
+            case Op::push_bound: {
+                Term list = kNil;
+                for (size_t n = clause.bound.size(); n > 0; n--) {
+                    const Term t = variables_[clause.bound[n - 1]];
+                    list = cons(p_.heap, copy ? value(t) : t, list);
+                }
+                *sp++ = list;
+                break;
+            }
+            case Op::call: {
+                sp -= i->count;
+                const Term result = i->bif->fn(p_, sp);
+                if (!is_value(result)) {
+                    p_.exception = Exception{};
+                    p_.outcome = BifOutcome::exception;
+                    if (in_guard) {
+                        return kNonValue;
+                    }
+                }
+                *sp++ = is_value(result) ? result : exit_value();
+                break;
+            }
+            case Op::make_tuple: {
+                sp -= i->count;
+                Term* t = p_.heap.alloc(1 + i->count);
+                t[0] = Term{make_header(Kind::tuple, i->count)};
+                for (uint32_t n = 0; n < i->count; n++) {
+                    t[n + 1] = sp[n];
+                }
+                *sp++ = make_boxed(t);
+                break;
+            }
+            case Op::make_cons:
+                sp--;
+                sp[-1] = cons(p_.heap, sp[0], sp[-1]);
+                break;
+            case Op::make_map: {
+                sp -= 2 * static_cast<size_t>(i->count);
+                // from_pairs() wants keys and values apart; later pairs win.
+                std::unique_ptr<Term[]> scratch(new Term[2 * static_cast<size_t>(i->count) + 1]);
+                for (uint32_t n = 0; n < i->count; n++) {
+                    scratch[n] = sp[2 * n];
+                    scratch[i->count + n] = sp[2 * n + 1];
+                }
+                *sp++ = map::from_pairs(p_.heap, scratch.get(), scratch.get() + i->count, i->count);
+                break;
+            }
+            case Op::and_:
+            case Op::or_: {
+                sp -= i->count;
+                const Term decisive = make_bool(i->op == Op::or_);
+                Term result = make_bool(i->op == Op::and_);
+                for (uint32_t n = 0; n < i->count; n++) {
+                    if (!is_bool(sp[n])) {
+                        result = exit_value();
+                        break;
+                    }
+                    if (sp[n] == decisive) {
+                        result = decisive;
+                    }
+                }
+                if (in_guard && !is_bool(result)) {
+                    return kNonValue;
+                }
+                *sp++ = result;
+                break;
+            }
+            case Op::and_also:
+            case Op::or_else:
+                if (!is_bool(sp[-1])) {
+                    if (in_guard) {
+                        return kNonValue;
+                    }
+                    sp[-1] = exit_value();
+                    i = base + i->to - 1;
+                } else if (sp[-1] == make_bool(i->op == Op::or_else)) {
+                    i = base + i->to - 1;
+                } else {
+                    sp--;
+                }
+                break;
+            case Op::require:
+                if (*--sp != atoms::true_) {
+                    return kNonValue;
+                }
+                break;
+            case Op::drop:
+                sp--;
+                break;
+            default:
+                return in_guard ? atoms::true_ : sp[-1];
+        }
+    }
+}
+
+}  // namespace minivm::match_spec
