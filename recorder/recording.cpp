@@ -52,7 +52,7 @@ struct Recording {
     int fd = -1;
     uint32_t number = 0;
     unsigned large_threads = 0;
-    uint64_t last_tick_ns = 0;
+    uint64_t last_tick = 0;
     std::atomic<uint32_t> next_event{kFirstSiteEvent};
 };
 
@@ -432,7 +432,7 @@ InitResult init(const Options& options) {
     options.subject_format.copy(header.subject_format, sizeof header.subject_format - 1);
     recording->large_threads = options.large_threads;
     recording->number = ++g_recordings;
-    recording->last_tick_ns = header.start.monotonic_ns;
+    recording->last_tick = header.start.ticks;
     g_recording = recording.release();
     // relaxed: sites that see it early find the recording not ready and try again.
     detail::g_recording_number.store(g_recording->number, std::memory_order_relaxed);
@@ -566,12 +566,14 @@ void tick() {
     if (g_recording == nullptr) {
         return;
     }
-    const uint64_t now_ns = monotonic_ns();
-    std::atomic_ref<uint64_t> last(g_recording->last_tick_ns);
+    // The counter and not the system's clock: this stands in scheduling loops.
+    const uint64_t now = read_clock(static_cast<ClockKind>(g_recording->header.clock_kind));
+    std::atomic_ref<uint64_t> last(g_recording->last_tick);
     // relaxed: a rate limit; the exchange lets one thread through.
     uint64_t seen = last.load(std::memory_order_relaxed);
-    if (now_ns - seen < 1'000'000'000 ||
-        !last.compare_exchange_strong(seen, now_ns,
+    // Counters of two processors may differ a little: an earlier `now` is no second.
+    if (static_cast<int64_t>(now - seen) < static_cast<int64_t>(g_recording->header.ticks_per_second) ||
+        !last.compare_exchange_strong(seen, now,
                                       std::memory_order_relaxed)) {  // relaxed: as above
         return;
     }

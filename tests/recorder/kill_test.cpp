@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -163,6 +164,71 @@ TEST_CASE("SIGKILL at any moment leaves a file without torn records") { kill_man
 TEST_CASE("SIGKILL ten thousand times", "[.][kills]") {
     const char* number = std::getenv("MINIVM_KILLS");
     kill_many(number == nullptr ? 10'000u : static_cast<unsigned>(std::atoi(number)));
+}
+
+TEST_CASE("the file of a live process is read while it is written") {
+    const Directory directory;
+    const std::string path = directory.path + "/file";
+    auto* shared = static_cast<Shared*>(
+        mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    REQUIRE(shared != MAP_FAILED);
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        run_child(path, shared, 0);
+    }
+    while (shared->recorded.load(std::memory_order_acquire) < 200) {  // acquire: see run_child()
+        pause_ns(20'000);
+    }
+    std::string wrong;
+    uint64_t last = 0;
+    for (int i = 0; i < 30 && wrong.empty(); i++) {
+        const uint64_t recorded = shared->recorded.load(std::memory_order_acquire);  // acquire: as above
+        Snapshot snapshot;
+        std::string error;
+        wrong = snapshot.read_file(path, error) ? check_snapshot(snapshot, false) : error;
+        const Ledger sum = snapshot.totals();
+        // What was recorded before the snapshot is in it or counted.
+        if (wrong.empty() && sum.begun_records + sum.dropped_records() < recorded) {
+            wrong = "records are missing from the account";
+        }
+        if (wrong.empty() && sum.begun_records < last) {
+            wrong = "the account goes back";
+        }
+        last = sum.begun_records;
+        pause_ns(1'000'000);
+    }
+    kill(child, SIGKILL);
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    munmap(shared, sizeof(Shared));
+    CHECK(wrong == "");
+    CHECK(last > 1000);
+}
+
+TEST_CASE("no room for the file is an error, and leaves no file behind") {
+    const Directory directory;
+    const std::string path = directory.path + "/file";
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        std::signal(SIGXFSZ, SIG_IGN);
+        const rlimit limit{1 << 20, 1 << 20};
+        Options options;
+        options.path = path;
+        const bool limited = setrlimit(RLIMIT_FSIZE, &limit) == 0;
+        const InitResult result = init(options);
+        const bool good = limited && !result.ok && result.error.find(path + ": no room for ") == 0 &&
+                          access(path.c_str(), F_OK) != 0 && !is_active();
+        // The program goes on without a file.
+        options.path.clear();
+        options.size_bytes = 1 << 19;
+        options.small_threads = 1;
+        _exit(good && init(options).ok ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
 }
 
 TEST_CASE("files that cannot be had or read give errors that say why") {
