@@ -2,13 +2,13 @@
 // decoded again, at once and in slices, plain and compressed, in memory that its size accounts for.
 //
 // external_term_fuzz.corpus holds terms that OTP encoded.
-#include <cstdint>
-#include <memory>
-#include <string>
-
 #include "vm/term/compare.hpp"
 #include "vm/term/external_term.hpp"
 #include "vm/util/assert.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
 
 using namespace minivm;
 using namespace minivm::external;
@@ -21,7 +21,8 @@ struct ScratchHeap : Heap {
 
 Term decode_all(Heap& h, const std::string& bytes) {
     size_t used = 0;
-    const Term t = decode(h, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), {}, &used);
+    const Term t =
+        decode(h, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), {}, &used);
     MINIVM_CHECK(is_value(t) && used == bytes.size());
     return t;
 }

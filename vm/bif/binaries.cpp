@@ -1,13 +1,14 @@
-// Sizes, parts, conversions to and from lists, and the module binary but for its searching functions.
-#include <algorithm>
-#include <memory>
-#include <vector>
-
+// Sizes, parts, conversions to and from lists, and the module binary but for its searching
+// functions.
 #include "vm/bif/bif.hpp"
 #include "vm/bif/continuation.hpp"
 #include "vm/bif/stdlib_error.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/binary.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
 
 namespace minivm {
 
@@ -18,7 +19,7 @@ constexpr uint64_t kBytesPerElement = 64;  // what copying so many bytes costs, 
 // Larger than any memory: refused with system_limit instead of ending the VM.
 constexpr uint64_t kMaxBytes = uint64_t{1} << 37;
 
-// ---- sizes and parts ----------------------------------------------------------------------------------
+// ---- sizes and parts ---------------------------------------------------------------------------
 
 Term erlang_byte_size_1(Process& p, const Term* a) {
     if (!is_bitstring(a[0])) {
@@ -91,7 +92,9 @@ Term binary_at_2(Process& p, const Term* a) {
     }
     return byte_at(p, a[0], static_cast<uint64_t>(small_value(a[1])));
 }
-Term binary_first_1(Process& p, const Term* a) { return byte_at(p, a[0], 0); }
+Term binary_first_1(Process& p, const Term* a) {
+    return byte_at(p, a[0], 0);
+}
 Term binary_last_1(Process& p, const Term* a) {
     return byte_at(p, a[0], is_bitstring(a[0]) ? (bitstring_bits(a[0]) >> 3) - 1 : 0);
 }
@@ -110,7 +113,7 @@ Term binary_referenced_byte_size_1(Process& p, const Term* a) {
     return make_small(static_cast<int64_t>(size));
 }
 
-// ---- to lists -----------------------------------------------------------------------------------------
+// ---- to lists ----------------------------------------------------------------------------------
 
 // Conses the bytes [first, last) of `bits` on `acc`, from the end, in slices.
 Term list_slice(Process& p, Term bits, uint64_t first, uint64_t last, Term acc) {
@@ -136,8 +139,9 @@ Term list_slice(Process& p, Term bits, uint64_t first, uint64_t last, Term acc) 
         return acc;
     }
     static const Export* to = bif_export("minivm", "binary_to_list_continue", 4);
-    return yield(p, to, {bits, make_small(static_cast<int64_t>(first)),
-                         make_small(static_cast<int64_t>(last)), acc});
+    return yield(p, to,
+                 {bits, make_small(static_cast<int64_t>(first)),
+                  make_small(static_cast<int64_t>(last)), acc});
 }
 Term binary_to_list_continue_4(Process& p, const Term* a) {
     return list_slice(p, a[0], static_cast<uint64_t>(small_value(a[1])),
@@ -172,7 +176,7 @@ Term erlang_bitstring_to_list_1(Process& p, const Term* a) {
     return list_slice(p, a[0], 0, whole, acc);
 }
 
-// ---- from lists ---------------------------------------------------------------------------------------
+// ---- from lists --------------------------------------------------------------------------------
 
 // What an iolist is turned into.
 enum class Into : uint8_t { binary, size, iovec };
@@ -279,41 +283,41 @@ Term flatten_slice(Process& p, FlattenState& state, std::unique_ptr<FlattenState
     const auto status = state.run(p.heap, &left);
     charge_slice(p, given, left, kElementsPerReduction);
     switch (status) {
-    case FlattenState::Status::more: {
-        static const Export* to = bif_export("minivm", "flatten_continue", 4);
-        if (fresh != nullptr) {
-            held = hold_state(p, std::move(fresh));
-            args = cons(p.heap, args, kNil);
+        case FlattenState::Status::more: {
+            static const Export* to = bif_export("minivm", "flatten_continue", 4);
+            if (fresh != nullptr) {
+                held = hold_state(p, std::move(fresh));
+                args = cons(p.heap, args, kNil);
+            }
+            return yield(p, to, {held, state.save(p.heap), as->function, args});
         }
-        return yield(p, to, {held, state.save(p.heap), as->function, args});
-    }
-    case FlattenState::Status::bad:
-        if (fresh != nullptr) {
-            args = cons(p.heap, args, kNil);
-        }
-        if (as->module == atoms::erlang) {
-            return badarg_as(p, as, args);
-        }
-        stdlib_badarg(p);
-        p.exception.bif = as->bif;
-        p.exception.args = args;
-        return kNonValue;
-    case FlattenState::Status::done:
-        break;
+        case FlattenState::Status::bad:
+            if (fresh != nullptr) {
+                args = cons(p.heap, args, kNil);
+            }
+            if (as->module == atoms::erlang) {
+                return badarg_as(p, as, args);
+            }
+            stdlib_badarg(p);
+            p.exception.bif = as->bif;
+            p.exception.args = args;
+            return kNonValue;
+        case FlattenState::Status::done:
+            break;
     }
     switch (state.into) {
-    case Into::binary:
-        return state.sink.take(p.heap);
-    case Into::size:
-        return make_unsigned(p.heap, state.size);
-    case Into::iovec: {
-        state.flush(p.heap);
-        Term list = kNil;
-        for (Term t = state.parts; is_cons(t); t = tail(t)) {
-            list = cons(p.heap, head(t), list);
+        case Into::binary:
+            return state.sink.take(p.heap);
+        case Into::size:
+            return make_unsigned(p.heap, state.size);
+        case Into::iovec: {
+            state.flush(p.heap);
+            Term list = kNil;
+            for (Term t = state.parts; is_cons(t); t = tail(t)) {
+                list = cons(p.heap, head(t), list);
+            }
+            return list;
         }
-        return list;
-    }
     }
     return kNonValue;
 }
@@ -321,8 +325,7 @@ Term flatten_slice(Process& p, FlattenState& state, std::unique_ptr<FlattenState
 // The function, among those below, whose name is this.
 const Export* flattening_function(Term name) {
     static const Export* list_to_bin = bif_export("binary", "list_to_bin", 1);
-    return name == list_to_bin->function ? list_to_bin
-                                         : export_table::get(atoms::erlang, name, 1);
+    return name == list_to_bin->function ? list_to_bin : export_table::get(atoms::erlang, name, 1);
 }
 
 Term flatten_continue_4(Process& p, const Term* a) {
@@ -425,7 +428,7 @@ Term erlang_list_to_bitstring_1(Process& p, const Term* a) {
     return result;
 }
 
-// ---- module binary: copies and numbers ----------------------------------------------------------------
+// ---- module binary: copies and numbers ---------------------------------------------------------
 
 struct CopyState : MagicObject {
     explicit CopyState(uint64_t size) : target(RefBinary::create(size)) {}
@@ -440,7 +443,8 @@ struct CopyState : MagicObject {
 };
 
 Term copy_slice(Process& p, CopyState& state, std::unique_ptr<CopyState> fresh, Term held) {
-    constexpr int64_t kPerReduction = kElementsPerReduction * static_cast<int64_t>(kBytesPerElement);
+    constexpr int64_t kPerReduction =
+        kElementsPerReduction * static_cast<int64_t>(kBytesPerElement);
     const int64_t given = slice_budget(p, kPerReduction);
     uint64_t left = static_cast<uint64_t>(given);
     uint8_t* to = state.target->data();
@@ -522,7 +526,9 @@ Term decode_unsigned(Process& p, Term binary, Term endianness) {
 Term binary_decode_unsigned_1(Process& p, const Term* a) {
     return decode_unsigned(p, a[0], atoms::big);
 }
-Term binary_decode_unsigned_2(Process& p, const Term* a) { return decode_unsigned(p, a[0], a[1]); }
+Term binary_decode_unsigned_2(Process& p, const Term* a) {
+    return decode_unsigned(p, a[0], a[1]);
+}
 
 Term encode_unsigned(Process& p, Term v, Term endianness) {
     if (!is_integer(v) || (is_small(v) ? small_value(v) < 0 : big_is_negative(v)) ||
@@ -546,7 +552,9 @@ Term encode_unsigned(Process& p, Term v, Term endianness) {
 Term binary_encode_unsigned_1(Process& p, const Term* a) {
     return encode_unsigned(p, a[0], atoms::big);
 }
-Term binary_encode_unsigned_2(Process& p, const Term* a) { return encode_unsigned(p, a[0], a[1]); }
+Term binary_encode_unsigned_2(Process& p, const Term* a) {
+    return encode_unsigned(p, a[0], a[1]);
+}
 
 Term longest_common(Process& p, Term list, bool from_end) {
     if (!is_cons(list)) {

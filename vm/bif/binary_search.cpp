@@ -2,17 +2,17 @@
 //
 // One pattern is searched for with memmem, several with an Aho-Corasick automaton. Both find the
 // leftmost match, and of those that begin there the longest; the next search begins behind it.
-#include <algorithm>
-#include <cstring>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "vm/bif/bif.hpp"
 #include "vm/bif/continuation.hpp"
 #include "vm/bif/local_atoms.hpp"
 #include "vm/bif/stdlib_error.hpp"
 #include "vm/term/binary.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace minivm {
 
@@ -24,7 +24,7 @@ LOCAL_ATOM(nomatch, "nomatch")
 
 constexpr int64_t kBytesPerReduction = 1000;
 
-// ---- patterns -----------------------------------------------------------------------------------------
+// ---- patterns ----------------------------------------------------------------------------------
 
 // Immutable once made: any process may search with it.
 struct Pattern : MagicObject {
@@ -32,8 +32,8 @@ struct Pattern : MagicObject {
     struct State {
         uint32_t next[256] = {};
         uint32_t fail = 0;
-        uint32_t depth = 0;   // length of the prefix
-        uint32_t longest = 0; // of the patterns that end here; 0: none does
+        uint32_t depth = 0;    // length of the prefix
+        uint32_t longest = 0;  // of the patterns that end here; 0: none does
     };
 
     std::string single;         // if there is but one
@@ -83,7 +83,9 @@ struct Pattern : MagicObject {
     }
 };
 
-bool pattern_bytes(Term t, Bytes* out) { return get_bytes(t, out) && out->size != 0; }
+bool pattern_bytes(Term t, Bytes* out) {
+    return get_bytes(t, out) && out->size != 0;
+}
 
 // A pattern of a non-empty binary or a list of such; null: it is none.
 std::unique_ptr<Pattern> make_pattern(Process& p, Term t) {
@@ -144,7 +146,7 @@ Term binary_compile_pattern_1(Process& p, const Term* a) {
     return make_tuple(p.heap, kind, hold_state(p, std::move(pattern)));
 }
 
-// ---- searching ----------------------------------------------------------------------------------------
+// ---- searching ---------------------------------------------------------------------------------
 
 enum class Wanted : uint8_t { match, matches, split };
 
@@ -176,8 +178,7 @@ struct SearchState : MagicObject {
             // Matches that begin in the next `begins` bytes.
             const uint64_t begins =
                 std::min(end - at - s.size() + 1, static_cast<uint64_t>(*budget));
-            const void* hit =
-                memmem(bytes.data() + at, begins + s.size() - 1, s.data(), s.size());
+            const void* hit = memmem(bytes.data() + at, begins + s.size() - 1, s.data(), s.size());
             if (hit != nullptr) {
                 const uint64_t first =
                     static_cast<uint64_t>(static_cast<const uint8_t*>(hit) - bytes.data());
@@ -286,17 +287,17 @@ Term search_slice(Process& p, SearchState& s, std::unique_ptr<SearchState> fresh
         return yield(p, to, {held, subject});
     }
     switch (s.wanted) {
-    case Wanted::match:
-        return s.matches.empty() ? nomatch() : match_tuple(p, s.matches[0]);
-    case Wanted::matches: {
-        Term list = kNil;
-        for (size_t i = s.matches.size(); i != 0; i--) {
-            list = cons(p.heap, match_tuple(p, s.matches[i - 1]), list);
+        case Wanted::match:
+            return s.matches.empty() ? nomatch() : match_tuple(p, s.matches[0]);
+        case Wanted::matches: {
+            Term list = kNil;
+            for (size_t i = s.matches.size(); i != 0; i--) {
+                list = cons(p.heap, match_tuple(p, s.matches[i - 1]), list);
+            }
+            return list;
         }
-        return list;
-    }
-    case Wanted::split:
-        return split_parts(p, s, subject);
+        case Wanted::split:
+            return split_parts(p, s, subject);
     }
     return kNonValue;
 }

@@ -1,20 +1,20 @@
 // For BIFs that work in slices with their state in a C++ object.
 //
-// The object is held by a magic reference, which a hidden BIF gets back as its argument; terms that the
-// object needs travel beside it, as arguments. The object dies with the last reference to it.
+// The object is held by a magic reference, which a hidden BIF gets back as its argument; terms that
+// the object needs travel beside it, as arguments. The object dies with the last reference to it.
 #pragma once
-
-#include <memory>
 
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/binary.hpp"
 
+#include <memory>
+
 namespace minivm {
 
-// Terms or bytes a slice may still deal with, of `per_reduction` for each reduction that is left. Even a
-// process that has none left gets something done.
+// Terms or bytes a slice may still deal with, of `per_reduction` for each reduction that is left.
+// Even a process that has none left gets something done.
 inline int64_t slice_budget(const Process& p, int64_t per_reduction) {
     return (p.reductions > 1 ? p.reductions : 1) * per_reduction;
 }
@@ -31,8 +31,8 @@ State* held_state(Term ref) {
     return static_cast<State*>(magic_object(ref));
 }
 
-// What the BIF `as` raises when a continuation of it finds an error: its name and its own arguments top
-// the trace, not the continuation's.
+// What the BIF `as` raises when a continuation of it finds an error: its name and its own arguments
+// top the trace, not the continuation's.
 inline Term badarg_as(Process& p, const Export* as, Term args) {
     badarg(p);
     p.exception.bif = as->bif;
@@ -42,7 +42,7 @@ inline Term badarg_as(Process& p, const Export* as, Term args) {
 
 // The bytes of a binary that stay where they are while a BIF waits, whatever happens to the term.
 class HeldBytes {
-  public:
+public:
     HeldBytes() = default;
     HeldBytes(const HeldBytes&) = delete;
     HeldBytes& operator=(const HeldBytes&) = delete;
@@ -74,14 +74,15 @@ class HeldBytes {
     const uint8_t* data() const { return bytes_.data; }
     size_t size() const { return bytes_.size; }
 
-  private:
+private:
     Bytes bytes_{};
     RefBinary* owner_ = nullptr;
 };
 
-// Bytes being collected: on the way they are in a RefBinary, so that a long result is not copied again.
+// Bytes being collected: on the way they are in a RefBinary, so that a long result is not copied
+// again.
 class ByteSink {
-  public:
+public:
     ByteSink() = default;
     ByteSink(const ByteSink&) = delete;
     ByteSink& operator=(const ByteSink&) = delete;
@@ -112,7 +113,7 @@ class ByteSink {
         return wrap_ref_binary(h, b, 8 * static_cast<uint64_t>(size_));
     }
 
-  private:
+private:
     void grow(size_t n) {
         size_t wanted = size_ + n;
         wanted = wanted < 2 * capacity_ ? 2 * capacity_ : wanted;

@@ -1,11 +1,11 @@
 // term_to_binary, binary_to_term and their relatives.
-#include <memory>
-
 #include "vm/bif/bif.hpp"
 #include "vm/bif/continuation.hpp"
 #include "vm/bif/local_atoms.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/external_term.hpp"
+
+#include <memory>
 
 namespace minivm {
 
@@ -17,7 +17,7 @@ constexpr int64_t kTermsPerReduction = 40;
 // Up to this many bytes are decoded at once, in the process's heap.
 constexpr size_t kDecodeAtOnceBytes = 4096;
 
-// ---- encoding ---------------------------------------------------------------------------------------
+// ---- encoding ----------------------------------------------------------------------------------
 
 enum class Result : uint8_t { binary, iovec, size };
 
@@ -45,12 +45,12 @@ Term encode_slice(Process& p, EncodeState& state, std::unique_ptr<EncodeState> f
         return yield(p, to, {held, encoder.save(p.heap)});
     }
     switch (state.result) {
-    case Result::binary:
-        return encoder.take(p.heap);
-    case Result::iovec:
-        return cons(p.heap, encoder.take(p.heap), kNil);
-    case Result::size:
-        return make_unsigned(p.heap, encoder.size());
+        case Result::binary:
+            return encoder.take(p.heap);
+        case Result::iovec:
+            return cons(p.heap, encoder.take(p.heap), kNil);
+        case Result::size:
+            return make_unsigned(p.heap, encoder.size());
     }
     return kNonValue;
 }
@@ -126,7 +126,7 @@ Term erlang_external_size_2(Process& p, const Term* a) {
     return is_nil(list) ? encode(p, a[0], options, Result::size) : badarg(p);
 }
 
-// ---- decoding ---------------------------------------------------------------------------------------
+// ---- decoding ----------------------------------------------------------------------------------
 
 // Decodes in a heap of its own, whose fragments the process takes over in the end: a process's heap
 // would move in between.
@@ -150,21 +150,21 @@ Term decode_slice(Process& p, DecodeState& state, std::unique_ptr<DecodeState> f
     const auto status = state.decoder.run(&left);
     charge_slice(p, given, left, kTermsPerReduction);
     switch (status) {
-    case external::Decoder::Status::done:
-        attach_fragments(p.heap, state.heap.fragments, state.heap.off_heap,
-                         state.heap.off_heap_bytes);
-        state.heap.fragments = nullptr;
-        state.heap.off_heap = nullptr;
-        return decoded(p, state.decoder.result(), state.decoder.used(), state.want_used);
-    case external::Decoder::Status::more: {
-        static const Export* to = bif_export("minivm", "decode_continue", 2);
-        if (fresh != nullptr) {
-            held = hold_state(p, std::move(fresh));
+        case external::Decoder::Status::done:
+            attach_fragments(p.heap, state.heap.fragments, state.heap.off_heap,
+                             state.heap.off_heap_bytes);
+            state.heap.fragments = nullptr;
+            state.heap.off_heap = nullptr;
+            return decoded(p, state.decoder.result(), state.decoder.used(), state.want_used);
+        case external::Decoder::Status::more: {
+            static const Export* to = bif_export("minivm", "decode_continue", 2);
+            if (fresh != nullptr) {
+                held = hold_state(p, std::move(fresh));
+            }
+            return yield(p, to, {held, args});
         }
-        return yield(p, to, {held, args});
-    }
-    case external::Decoder::Status::malformed:
-        break;
+        case external::Decoder::Status::malformed:
+            break;
     }
     static const Export* one = bif_export("erlang", "binary_to_term", 1);
     static const Export* two = bif_export("erlang", "binary_to_term", 2);
@@ -195,13 +195,15 @@ Term decode(Process& p, const Term* a, size_t arity, const external::DecodeOptio
     if (!state->decoder.start(state->bytes.data(), state->bytes.size())) {
         return badarg(p);
     }
-    const Term args = arity == 1 ? cons(p.heap, a[0], kNil)
-                                 : cons(p.heap, a[0], cons(p.heap, a[1], kNil));
+    const Term args =
+        arity == 1 ? cons(p.heap, a[0], kNil) : cons(p.heap, a[0], cons(p.heap, a[1], kNil));
     DecodeState& s = *state;
     return decode_slice(p, s, std::move(state), kNonValue, args);
 }
 
-Term erlang_binary_to_term_1(Process& p, const Term* a) { return decode(p, a, 1, {}, false); }
+Term erlang_binary_to_term_1(Process& p, const Term* a) {
+    return decode(p, a, 1, {}, false);
+}
 Term erlang_binary_to_term_2(Process& p, const Term* a) {
     external::DecodeOptions options;
     bool used = false;

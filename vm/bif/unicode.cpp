@@ -1,14 +1,14 @@
 // The native functions of module unicode.
-#include <algorithm>
-#include <cstring>
-#include <memory>
-#include <vector>
-
 #include "vm/bif/bif.hpp"
 #include "vm/bif/continuation.hpp"
 #include "vm/bif/stdlib_error.hpp"
 #include "vm/semantics/binary.hpp"
 #include "vm/term/binary.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
 
 namespace minivm {
 
@@ -19,11 +19,11 @@ constexpr size_t kMaxUtf8 = 4;
 
 enum class Utf8 : uint8_t { ok, incomplete, bad };
 
-// What OTP makes of n > 0 bytes. Fewer than the first one announces are incomplete even if no character
-// begins so, as long as they are continuation bytes.
+// What OTP makes of n > 0 bytes. Fewer than the first one announces are incomplete even if no
+// character begins so, as long as they are continuation bytes.
 Utf8 analyze(const uint8_t* p, size_t n, uint32_t* c, unsigned* length) {
     const uint8_t lead = p[0];
-    const unsigned announced = lead < 0x80              ? 1
+    const unsigned announced = lead < 0x80             ? 1
                                : (lead & 0xE0) == 0xC0 ? 2
                                : (lead & 0xF0) == 0xE0 ? 3
                                : (lead & 0xF8) == 0xF0 ? 4
@@ -60,7 +60,8 @@ size_t ascii_run(const uint8_t* p, size_t n) {
     return i;
 }
 
-// Everything that is left has the shape of characters and binaries in lists, whatever the characters.
+// Everything that is left has the shape of characters and binaries in lists, whatever the
+// characters.
 bool is_chardata(Term t, std::vector<Term> rest) {
     for (;;) {
         while (is_cons(t)) {
@@ -91,8 +92,8 @@ struct ConvertState : MagicObject {
     bool to_list = false;  // else to UTF-8
 
     // What is left. All terms move: see save().
-    Term current = kNil;        // a list or the tail of one
-    Term binary = kNonValue;    // being read, from byte `offset` on
+    Term current = kNil;      // a list or the tail of one
+    Term binary = kNonValue;  // being read, from byte `offset` on
     uint64_t offset = 0;
     bool binary_is_head = false;  // `current` is the rest of its list
     std::vector<Term> stack;
@@ -180,17 +181,17 @@ struct ConvertState : MagicObject {
             uint32_t c;
             unsigned length;
             switch (analyze(joined, partial_size + n, &c, &length)) {
-            case Utf8::ok:
-                emit(c);
-                p += length - partial_size;
-                partial_size = 0;
-                break;
-            case Utf8::incomplete:
-                std::memcpy(partial, joined, partial_size + n);
-                partial_size += n;
-                return Status::done;
-            case Utf8::bad:
-                return Status::error;
+                case Utf8::ok:
+                    emit(c);
+                    p += length - partial_size;
+                    partial_size = 0;
+                    break;
+                case Utf8::incomplete:
+                    std::memcpy(partial, joined, partial_size + n);
+                    partial_size += n;
+                    return Status::done;
+                case Utf8::bad:
+                    return Status::error;
             }
         }
         while (p != end) {
@@ -198,8 +199,8 @@ struct ConvertState : MagicObject {
                 offset = static_cast<uint64_t>(p - bytes.data);
                 return Status::more;
             }
-            size_t n = ascii_run(p, std::min<size_t>(static_cast<size_t>(end - p),
-                                                     static_cast<size_t>(*budget)));
+            size_t n = ascii_run(
+                p, std::min<size_t>(static_cast<size_t>(end - p), static_cast<size_t>(*budget)));
             if (n != 0) {
                 if (to_list) {
                     codes.insert(codes.end(), p, p + n);
@@ -218,17 +219,17 @@ struct ConvertState : MagicObject {
             uint32_t c;
             unsigned length;
             switch (analyze(p, static_cast<size_t>(end - p), &c, &length)) {
-            case Utf8::ok:
-                emit(c);
-                p += length;
-                break;
-            case Utf8::incomplete:
-                partial_size = static_cast<size_t>(end - p);
-                std::memcpy(partial, p, partial_size);
-                return Status::done;
-            case Utf8::bad:
-                offset = static_cast<uint64_t>(p - bytes.data);
-                return Status::error;
+                case Utf8::ok:
+                    emit(c);
+                    p += length;
+                    break;
+                case Utf8::incomplete:
+                    partial_size = static_cast<size_t>(end - p);
+                    std::memcpy(partial, p, partial_size);
+                    return Status::done;
+                case Utf8::bad:
+                    offset = static_cast<uint64_t>(p - bytes.data);
+                    return Status::error;
             }
         }
         return Status::done;
@@ -251,8 +252,8 @@ struct ConvertState : MagicObject {
         return list;
     }
 
-    // The input from where it stopped, its nesting kept; first the beginning of a character if there is
-    // one.
+    // The input from where it stopped, its nesting kept; first the beginning of a character if
+    // there is one.
     Term rest_part(Heap& h) {
         Term rest = current;
         if (is_value(binary)) {
@@ -295,29 +296,29 @@ Term convert_slice(Process& p, ConvertState& s, std::unique_ptr<ConvertState> fr
     const auto status = s.run(&left);
     charge_slice(p, given, left, kCharsPerReduction);
     switch (status) {
-    case ConvertState::Status::more: {
-        static const Export* to = bif_export("minivm", "unicode_continue", 3);
-        if (fresh != nullptr) {
-            held = hold_state(p, std::move(fresh));
+        case ConvertState::Status::more: {
+            static const Export* to = bif_export("minivm", "unicode_continue", 3);
+            if (fresh != nullptr) {
+                held = hold_state(p, std::move(fresh));
+            }
+            return yield(p, to, {held, s.save(p.heap), args});
         }
-        return yield(p, to, {held, s.save(p.heap), args});
-    }
-    case ConvertState::Status::done:
-        if (s.partial_size == 0) {
-            return s.done_part(p.heap);
-        } else {
-            const Term done = s.done_part(p.heap);
-            return make_tuple(p.heap, atoms::incomplete, done,
-                              make_binary(p.heap, s.partial, s.partial_size));
-        }
-    case ConvertState::Status::error:
-        if (is_chardata(s.current, s.stack)) {
-            const Term done = s.done_part(p.heap);
-            return make_tuple(p.heap, atoms::error, done, s.rest_part(p.heap));
-        }
-        break;
-    case ConvertState::Status::badarg:
-        break;
+        case ConvertState::Status::done:
+            if (s.partial_size == 0) {
+                return s.done_part(p.heap);
+            } else {
+                const Term done = s.done_part(p.heap);
+                return make_tuple(p.heap, atoms::incomplete, done,
+                                  make_binary(p.heap, s.partial, s.partial_size));
+            }
+        case ConvertState::Status::error:
+            if (is_chardata(s.current, s.stack)) {
+                const Term done = s.done_part(p.heap);
+                return make_tuple(p.heap, atoms::error, done, s.rest_part(p.heap));
+            }
+            break;
+        case ConvertState::Status::badarg:
+            break;
     }
     static const Export* to_list = bif_export("unicode", "characters_to_list", 2);
     static const Export* to_binary = bif_export("unicode", "characters_to_binary", 2);
@@ -355,8 +356,12 @@ Term convert(Process& p, const Term* a, bool to_list) {
     return convert_slice(p, s, std::move(state), kNonValue, args);
 }
 
-Term unicode_characters_to_list_2(Process& p, const Term* a) { return convert(p, a, true); }
-Term unicode_characters_to_binary_2(Process& p, const Term* a) { return convert(p, a, false); }
+Term unicode_characters_to_list_2(Process& p, const Term* a) {
+    return convert(p, a, true);
+}
+Term unicode_characters_to_binary_2(Process& p, const Term* a) {
+    return convert(p, a, false);
+}
 
 Term unicode_bin_is_7bit_1(Process& p, const Term* a) {
     Bytes bytes;

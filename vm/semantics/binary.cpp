@@ -1,18 +1,18 @@
 #include "vm/semantics/binary.hpp"
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <memory>
-
 #include "vm/bif/bif.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/map.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <memory>
+
 namespace minivm {
 
-// ---- characters ---------------------------------------------------------------------------------------
+// ---- characters --------------------------------------------------------------------------------
 
 unsigned utf8_encode(uint32_t c, uint8_t* out) {
     const auto tail = [](uint32_t bits) { return static_cast<uint8_t>(0x80 | (bits & 0x3F)); };
@@ -58,7 +58,8 @@ unsigned utf8_decode(const uint8_t* p, size_t n, uint32_t* c, bool* more) {
         if ((p[i] & 0xC0) != 0x80) {
             return 0;
         }
-        // The second byte decides about overlong forms, surrogates and what is above the last character.
+        // The second byte decides about overlong forms, surrogates and what is above the last
+        // character.
         if (i == 1 && ((lead == 0xE0 && p[1] < 0xA0) || (lead == 0xED && p[1] > 0x9F) ||
                        (lead == 0xF0 && p[1] < 0x90) || (lead == 0xF4 && p[1] > 0x8F))) {
             return 0;
@@ -71,7 +72,7 @@ unsigned utf8_decode(const uint8_t* p, size_t n, uint32_t* c, bool* more) {
 
 namespace {
 
-// ---- numbers <-> bits ---------------------------------------------------------------------------------
+// ---- numbers <-> bits --------------------------------------------------------------------------
 
 double half_to_double(uint16_t h, bool* finite) {
     const int exponent = h >> 10 & 0x1F;
@@ -101,11 +102,13 @@ uint16_t double_to_half(double d) {
 }
 
 // Reverses the order of n whole bytes.
-uint64_t swap_bytes(uint64_t v, unsigned n) { return __builtin_bswap64(v) >> (64 - 8 * n); }
+uint64_t swap_bytes(uint64_t v, unsigned n) {
+    return __builtin_bswap64(v) >> (64 - 8 * n);
+}
 
 // Scratch bytes: on the stack unless there are many.
 class Scratch {
-  public:
+public:
     explicit Scratch(size_t n) {
         if (n > sizeof(inline_)) {
             heap_.reset(new uint8_t[n]);
@@ -113,7 +116,7 @@ class Scratch {
     }
     uint8_t* data() { return heap_ != nullptr ? heap_.get() : inline_; }
 
-  private:
+private:
     uint8_t inline_[256];
     std::unique_ptr<uint8_t[]> heap_;
 };
@@ -132,7 +135,7 @@ void negate(uint8_t* little, size_t n) {
 
 namespace semantics {
 
-// ---- matching -------------------------------------------------------------------------------------------
+// ---- matching ----------------------------------------------------------------------------------
 
 Term bs_read_integer(Process& p, const uint8_t* bytes, uint64_t position, uint64_t bits,
                      uint32_t flags) {
@@ -321,7 +324,7 @@ bool bs_match_equal(Process& p, Term ctx, uint64_t bits, Term value) {
     return true;
 }
 
-// ---- construction: errors -------------------------------------------------------------------------------
+// ---- construction: errors ----------------------------------------------------------------------
 
 namespace {
 
@@ -330,23 +333,23 @@ constexpr uint64_t kMaxBits = uint64_t{1} << 40;
 
 const char* type_name(BinSegment::Type type) {
     switch (type) {
-    case BinSegment::Type::integer:
-        return "integer";
-    case BinSegment::Type::float_:
-        return "float";
-    case BinSegment::Type::utf8:
-        return "utf8";
-    case BinSegment::Type::utf16:
-        return "utf16";
-    case BinSegment::Type::utf32:
-        return "utf32";
-    default:
-        return "binary";
+        case BinSegment::Type::integer:
+            return "integer";
+        case BinSegment::Type::float_:
+            return "float";
+        case BinSegment::Type::utf8:
+            return "utf8";
+        case BinSegment::Type::utf16:
+            return "utf16";
+        case BinSegment::Type::utf32:
+            return "utf32";
+        default:
+            return "binary";
     }
 }
 
-// Raises `reason` by code, with what erl_erts_errors:format_bs_fail/2 needs for a sentence. The legacy
-// instructions have no segment to name.
+// Raises `reason` by code, with what erl_erts_errors:format_bs_fail/2 needs for a sentence. The
+// legacy instructions have no segment to name.
 Term bs_fail(Process& p, Term reason, const BinSegment* s, const char* what, Term value) {
     error(p, reason);
     if (s != nullptr) {
@@ -392,7 +395,7 @@ bool to_double(Term t, double* d) {
     return is_big(t) && bignum::to_double(t, d) && std::isfinite(*d);
 }
 
-// ---- construction: writing --------------------------------------------------------------------------------
+// ---- construction: writing ---------------------------------------------------------------------
 
 struct BitWriter {
     uint8_t* bytes;
@@ -509,60 +512,62 @@ unsigned utf8_bits(Term c) {
     const int64_t v = is_small(c) ? small_value(c) : -1;
     return v < 0 ? 32 : v < 0x80 ? 8 : v < 0x800 ? 16 : v < 0x10000 ? 24 : 32;
 }
-unsigned utf16_bits(Term c) { return is_small(c) && small_value(c) >= 0x10000 ? 32 : 16; }
+unsigned utf16_bits(Term c) {
+    return is_small(c) && small_value(c) >= 0x10000 ? 32 : 16;
+}
 
 // The checks that come after all sizes are known. False: raised.
 bool check_value(Process& p, const BinSegment& s, uint64_t bits) {
     switch (s.type) {
-    case BinSegment::Type::integer:
-        if (!is_integer(s.src)) {
-            bs_fail(p, atoms::badarg, &s, "type", s.src);
+        case BinSegment::Type::integer:
+            if (!is_integer(s.src)) {
+                bs_fail(p, atoms::badarg, &s, "type", s.src);
+                return false;
+            }
+            return true;
+        case BinSegment::Type::float_: {
+            double d;
+            if (!is_number(s.src)) {
+                bs_fail(p, atoms::badarg, &s, "type", s.src);
+            } else if (bits != 16 && bits != 32 && bits != 64) {
+                bs_fail(p, atoms::badarg, &s, "invalid", make_small(static_cast<int64_t>(bits)));
+            } else if (!to_double(s.src, &d)) {
+                bs_fail(p, atoms::badarg, &s, "no_float", s.src);
+            } else {
+                return true;
+            }
             return false;
         }
-        return true;
-    case BinSegment::Type::float_: {
-        double d;
-        if (!is_number(s.src)) {
-            bs_fail(p, atoms::badarg, &s, "type", s.src);
-        } else if (bits != 16 && bits != 32 && bits != 64) {
-            bs_fail(p, atoms::badarg, &s, "invalid", make_small(static_cast<int64_t>(bits)));
-        } else if (!to_double(s.src, &d)) {
-            bs_fail(p, atoms::badarg, &s, "no_float", s.src);
-        } else {
-            return true;
-        }
-        return false;
-    }
-    case BinSegment::Type::binary:
-    case BinSegment::Type::append:
-    case BinSegment::Type::private_append:
-        if (!is_bitstring(s.src)) {
-            bs_fail(p, atoms::badarg, &s, "type", s.src);
-        } else if (s.size == atoms::all && s.unit > 1 && bitstring_bits(s.src) % s.unit != 0) {
-            bs_fail(p, atoms::badarg, &s, "unit", s.src);
-        } else if (bitstring_bits(s.src) < bits) {
-            bs_fail(p, atoms::badarg, &s, "short", s.src);
-        } else {
-            return true;
-        }
-        return false;
-    case BinSegment::Type::utf8:
-    case BinSegment::Type::utf16:
-    case BinSegment::Type::utf32:
-        if (!is_character(s.src)) {
-            bs_fail(p, atoms::badarg, &s, "type", s.src);
+        case BinSegment::Type::binary:
+        case BinSegment::Type::append:
+        case BinSegment::Type::private_append:
+            if (!is_bitstring(s.src)) {
+                bs_fail(p, atoms::badarg, &s, "type", s.src);
+            } else if (s.size == atoms::all && s.unit > 1 && bitstring_bits(s.src) % s.unit != 0) {
+                bs_fail(p, atoms::badarg, &s, "unit", s.src);
+            } else if (bitstring_bits(s.src) < bits) {
+                bs_fail(p, atoms::badarg, &s, "short", s.src);
+            } else {
+                return true;
+            }
             return false;
-        }
-        return true;
-    case BinSegment::Type::string:
-        return true;
+        case BinSegment::Type::utf8:
+        case BinSegment::Type::utf16:
+        case BinSegment::Type::utf32:
+            if (!is_character(s.src)) {
+                bs_fail(p, atoms::badarg, &s, "type", s.src);
+                return false;
+            }
+            return true;
+        case BinSegment::Type::string:
+            return true;
     }
     return true;
 }
 
 }  // namespace
 
-// ---- construction ---------------------------------------------------------------------------------------
+// ---- construction ------------------------------------------------------------------------------
 
 Term bs_create_bin(Process& p, const BinSegment* segments, size_t n) {
     using Type = BinSegment::Type;
@@ -579,37 +584,37 @@ Term bs_create_bin(Process& p, const BinSegment* segments, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const BinSegment& s = segments[i];
         switch (s.type) {
-        case Type::append:
-        case Type::private_append:
-            bits[i] = 0;  // its own bits are there already
-            break;
-        case Type::binary:
-            if (s.size == atoms::all) {
-                if (!check_value(p, s, 0)) {
+            case Type::append:
+            case Type::private_append:
+                bits[i] = 0;  // its own bits are there already
+                break;
+            case Type::binary:
+                if (s.size == atoms::all) {
+                    if (!check_value(p, s, 0)) {
+                        return kNonValue;
+                    }
+                    bits[i] = bitstring_bits(s.src);
+                    break;
+                }
+                [[fallthrough]];
+            case Type::integer:
+            case Type::float_:
+                if (!construction_bits(p, &s, s.size, s.unit, &bits[i])) {
                     return kNonValue;
                 }
-                bits[i] = bitstring_bits(s.src);
                 break;
-            }
-            [[fallthrough]];
-        case Type::integer:
-        case Type::float_:
-            if (!construction_bits(p, &s, s.size, s.unit, &bits[i])) {
-                return kNonValue;
-            }
-            break;
-        case Type::string:
-            bits[i] = 8 * static_cast<uint64_t>(small_value(s.size));
-            break;
-        case Type::utf8:
-            bits[i] = utf8_bits(s.src);
-            break;
-        case Type::utf16:
-            bits[i] = utf16_bits(s.src);
-            break;
-        case Type::utf32:
-            bits[i] = 32;
-            break;
+            case Type::string:
+                bits[i] = 8 * static_cast<uint64_t>(small_value(s.size));
+                break;
+            case Type::utf8:
+                bits[i] = utf8_bits(s.src);
+                break;
+            case Type::utf16:
+                bits[i] = utf16_bits(s.src);
+                break;
+            case Type::utf32:
+                bits[i] = 32;
+                break;
         }
         total += bits[i];
         if (total > kMaxBits) {
@@ -637,32 +642,32 @@ Term bs_create_bin(Process& p, const BinSegment* segments, size_t n) {
     for (size_t i = first; i < n; i++) {
         const BinSegment& s = segments[i];
         switch (s.type) {
-        case Type::integer:
-            w.put_integer(s.src, bits[i], s.flags);
-            break;
-        case Type::float_: {
-            double d = 0;
-            to_double(s.src, &d);
-            w.put_float(d, static_cast<unsigned>(bits[i]), s.flags);
-            break;
-        }
-        case Type::binary:
-        case Type::append:
-        case Type::private_append:
-            w.put_view(bit_view(s.src), bits[i]);
-            break;
-        case Type::string:
-            w.put_bytes(s.string, bits[i] >> 3);
-            break;
-        case Type::utf8:
-            w.put_utf8(static_cast<uint32_t>(small_value(s.src)));
-            break;
-        case Type::utf16:
-            w.put_utf16(static_cast<uint32_t>(small_value(s.src)), s.flags);
-            break;
-        case Type::utf32:
-            w.put_utf32(static_cast<uint32_t>(small_value(s.src)), s.flags);
-            break;
+            case Type::integer:
+                w.put_integer(s.src, bits[i], s.flags);
+                break;
+            case Type::float_: {
+                double d = 0;
+                to_double(s.src, &d);
+                w.put_float(d, static_cast<unsigned>(bits[i]), s.flags);
+                break;
+            }
+            case Type::binary:
+            case Type::append:
+            case Type::private_append:
+                w.put_view(bit_view(s.src), bits[i]);
+                break;
+            case Type::string:
+                w.put_bytes(s.string, bits[i] >> 3);
+                break;
+            case Type::utf8:
+                w.put_utf8(static_cast<uint32_t>(small_value(s.src)));
+                break;
+            case Type::utf16:
+                w.put_utf16(static_cast<uint32_t>(small_value(s.src)), s.flags);
+                break;
+            case Type::utf32:
+                w.put_utf32(static_cast<uint32_t>(small_value(s.src)), s.flags);
+                break;
         }
     }
     return result;
@@ -678,7 +683,7 @@ Term bs_init_writable(Process& p, Term size) {
     return new_appendable(p.heap, static_cast<uint64_t>(bytes));
 }
 
-// ---- what older compilers wrote ---------------------------------------------------------------------------
+// ---- what older compilers wrote ----------------------------------------------------------------
 
 namespace {
 // The bit string that this scheduler's process is filling in. Its bytes are outside the heap.
@@ -756,7 +761,9 @@ bool bs_put_binary(Process& p, Term size, uint32_t unit, Term src) {
     return true;
 }
 
-void bs_put_string(const uint8_t* bytes, size_t n) { t_writer.put_bytes(bytes, n); }
+void bs_put_string(const uint8_t* bytes, size_t n) {
+    t_writer.put_bytes(bytes, n);
+}
 
 bool bs_put_utf8(Process& p, Term src) {
     if (!is_character(src)) {
@@ -780,8 +787,12 @@ bool bs_put_utf32(Process& p, uint32_t flags, Term src) {
     return true;
 }
 
-Term bs_utf8_size(Term src) { return make_small(utf8_bits(src) / 8); }
-Term bs_utf16_size(Term src) { return make_small(utf16_bits(src) / 8); }
+Term bs_utf8_size(Term src) {
+    return make_small(utf8_bits(src) / 8);
+}
+Term bs_utf16_size(Term src) {
+    return make_small(utf16_bits(src) / 8);
+}
 
 Term bs_add(Process& p, Term a, Term b, uint32_t unit) {
     const auto is_size = [](Term t) {

@@ -1,17 +1,17 @@
 // The meaning of the bit string instructions.
 //
-// Matching functions return kNonValue (or false) for "no match" and leave the context's position alone
-// then. Construction functions return kNonValue with Process::exception set. Nothing collects; every
-// function may allocate in p.heap unless it says otherwise.
+// Matching functions return kNonValue (or false) for "no match" and leave the context's position
+// alone then. Construction functions return kNonValue with Process::exception set. Nothing
+// collects; every function may allocate in p.heap unless it says otherwise.
 //
 // A match context knows its storage (orig), not an address in it: storage moves when its heap is
 // collected or when a binary grows.
 #pragma once
 
-#include <cstring>
-
 #include "vm/process/process.hpp"
 #include "vm/term/binary.hpp"
+
+#include <cstring>
 
 namespace minivm {
 
@@ -19,8 +19,12 @@ namespace minivm {
 constexpr uint32_t kBsLittle = 2;
 constexpr uint32_t kBsSigned = 4;
 constexpr uint32_t kBsNative = 16;
-constexpr bool bs_is_little(uint32_t flags) { return (flags & (kBsLittle | kBsNative)) != 0; }
-constexpr bool bs_is_signed(uint32_t flags) { return (flags & kBsSigned) != 0; }
+constexpr bool bs_is_little(uint32_t flags) {
+    return (flags & (kBsLittle | kBsNative)) != 0;
+}
+constexpr bool bs_is_signed(uint32_t flags) {
+    return (flags & kBsSigned) != 0;
+}
 
 // The object behind a match context. Positions are bits from the start of orig's storage.
 struct MatchContext {
@@ -41,20 +45,28 @@ inline MatchContext* match_context(Term t) {
 // A segment of bs_create_bin.
 struct BinSegment {
     enum class Type : uint8_t {
-        integer, float_, binary, utf8, utf16, utf32, append, private_append, string
+        integer,
+        float_,
+        binary,
+        utf8,
+        utf16,
+        utf32,
+        append,
+        private_append,
+        string
     };
     Type type;
     uint8_t flags;
     uint16_t unit;
-    uint32_t number;         // its place in the source, for error reports
-    const uint8_t* string;   // string only
-    Term src;                // all others
-    Term size;               // small or big integer; the atom all; string: bytes; utf*: unused
+    uint32_t number;        // its place in the source, for error reports
+    const uint8_t* string;  // string only
+    Term src;               // all others
+    Term size;              // small or big integer; the atom all; string: bytes; utf*: unused
 };
 
 namespace semantics {
 
-// ---- matching ---------------------------------------------------------------------------------------
+// ---- matching ----------------------------------------------------------------------------------
 
 // A context over a bit string; a context is given back as it is.
 inline Term bs_start_match(Process& p, Term src) {
@@ -66,18 +78,18 @@ inline Term bs_start_match(Process& p, Term src) {
     Word first = 0;
     Word bits;
     switch (header_kind(from->raw)) {
-    case Kind::sub_bits:
-        orig = from[1];
-        first = from[2].raw;
-        bits = from[3].raw;
-        break;
-    case Kind::heap_bits:
-        bits = from[1].raw;
-        break;
-    case Kind::match_context:
-        return src;
-    default:
-        return kNonValue;
+        case Kind::sub_bits:
+            orig = from[1];
+            first = from[2].raw;
+            bits = from[3].raw;
+            break;
+        case Kind::heap_bits:
+            bits = from[1].raw;
+            break;
+        case Kind::match_context:
+            return src;
+        default:
+            return kNonValue;
     }
     Term* to = p.heap.alloc(kMatchContextWords);
     to[0] = Term{make_header(Kind::match_context, kMatchContextWords - 1)};
@@ -109,25 +121,26 @@ inline Term bs_get_integer_bits(Process& p, Term ctx, uint64_t bits, uint32_t fl
     if ((at & 7) == 0) {
         const uint8_t* b = bytes + (at >> 3);
         switch (bits) {
-        case 8:
-            m->position = at + 8;
-            return make_small(bs_is_signed(flags) ? static_cast<int8_t>(*b) : *b);
-        case 16: {
-            uint16_t v;
-            std::memcpy(&v, b, 2);
-            v = bs_is_little(flags) ? v : __builtin_bswap16(v);
-            m->position = at + 16;
-            return make_small(bs_is_signed(flags) ? static_cast<int16_t>(v) : v);
-        }
-        case 32: {
-            uint32_t v;
-            std::memcpy(&v, b, 4);
-            v = bs_is_little(flags) ? v : __builtin_bswap32(v);
-            m->position = at + 32;
-            return make_small(bs_is_signed(flags) ? int64_t{static_cast<int32_t>(v)} : int64_t{v});
-        }
-        default:
-            break;
+            case 8:
+                m->position = at + 8;
+                return make_small(bs_is_signed(flags) ? static_cast<int8_t>(*b) : *b);
+            case 16: {
+                uint16_t v;
+                std::memcpy(&v, b, 2);
+                v = bs_is_little(flags) ? v : __builtin_bswap16(v);
+                m->position = at + 16;
+                return make_small(bs_is_signed(flags) ? static_cast<int16_t>(v) : v);
+            }
+            case 32: {
+                uint32_t v;
+                std::memcpy(&v, b, 4);
+                v = bs_is_little(flags) ? v : __builtin_bswap32(v);
+                m->position = at + 32;
+                return make_small(bs_is_signed(flags) ? int64_t{static_cast<int32_t>(v)}
+                                                      : int64_t{v});
+            }
+            default:
+                break;
         }
     }
     const Term value = bs_read_integer(p, bytes, at, bits, flags);
@@ -185,8 +198,12 @@ inline bool bs_skip_bits(Term ctx, Term size, uint32_t unit) {
     return bs_field_bits(size, unit, &bits) && bs_skip(ctx, bits);
 }
 
-inline bool bs_test_tail(Term ctx, uint64_t bits) { return match_context(ctx)->left() == bits; }
-inline bool bs_test_unit(Term ctx, uint32_t unit) { return match_context(ctx)->left() % unit == 0; }
+inline bool bs_test_tail(Term ctx, uint64_t bits) {
+    return match_context(ctx)->left() == bits;
+}
+inline bool bs_test_unit(Term ctx, uint32_t unit) {
+    return match_context(ctx)->left() % unit == 0;
+}
 // The next bits are those of `string`: skips them.
 bool bs_match_string(Term ctx, uint64_t bits, const uint8_t* string);
 
@@ -210,29 +227,38 @@ Term bs_context_to_binary(Process& p, Term t);
 Term bs_get_utf8(Term ctx);
 Term bs_get_utf16(Term ctx, uint32_t flags);
 Term bs_get_utf32(Term ctx, uint32_t flags);
-inline bool bs_skip_utf8(Term ctx) { return is_value(bs_get_utf8(ctx)); }
-inline bool bs_skip_utf16(Term ctx, uint32_t flags) { return is_value(bs_get_utf16(ctx, flags)); }
-inline bool bs_skip_utf32(Term ctx, uint32_t flags) { return is_value(bs_get_utf32(ctx, flags)); }
+inline bool bs_skip_utf8(Term ctx) {
+    return is_value(bs_get_utf8(ctx));
+}
+inline bool bs_skip_utf16(Term ctx, uint32_t flags) {
+    return is_value(bs_get_utf16(ctx, flags));
+}
+inline bool bs_skip_utf32(Term ctx, uint32_t flags) {
+    return is_value(bs_get_utf32(ctx, flags));
+}
 
 // Commands of bs_match that have no instruction of their own. The others are bs_get_integer_bits,
-// bs_get_binary_bits, bs_get_tail and bs_skip. If a command fails, the engine puts back the position
-// that the context had before the first one.
+// bs_get_binary_bits, bs_get_tail and bs_skip. If a command fails, the engine puts back the
+// position that the context had before the first one.
 inline bool bs_ensure_at_least(Term ctx, uint64_t bits, uint32_t unit) {
     const uint64_t left = match_context(ctx)->left();
     return left >= bits && (left - bits) % unit == 0;
 }
-inline bool bs_ensure_exactly(Term ctx, uint64_t bits) { return bs_test_tail(ctx, bits); }
+inline bool bs_ensure_exactly(Term ctx, uint64_t bits) {
+    return bs_test_tail(ctx, bits);
+}
 // The next bits are this unsigned integer: skips them.
 bool bs_match_equal(Process& p, Term ctx, uint64_t bits, Term value);
 
-// ---- construction -----------------------------------------------------------------------------------
+// ---- construction ------------------------------------------------------------------------------
 
 Term bs_create_bin(Process& p, const BinSegment* segments, size_t n);
 // An empty binary to append to; Size is a hint in bytes.
 Term bs_init_writable(Process& p, Term size);
 
-// What compilers before OTP 25 wrote: a bit string is begun, then filled in by the bs_put functions that
-// follow it. Nothing else runs in between, and the storage of one that has been begun does not move.
+// What compilers before OTP 25 wrote: a bit string is begun, then filled in by the bs_put functions
+// that follow it. Nothing else runs in between, and the storage of one that has been begun does not
+// move.
 Term bs_init(Process& p, Term size, uint32_t unit);
 Term bs_append(Process& p, Term size, uint32_t size_unit, Term bin, uint32_t unit);
 bool bs_put_integer(Process& p, Term size, uint32_t unit, uint32_t flags, Term src);
@@ -250,13 +276,15 @@ Term bs_bits_to_bytes(Process& p, Term bits);
 
 }  // namespace semantics
 
-// ---- characters ---------------------------------------------------------------------------------------
+// ---- characters --------------------------------------------------------------------------------
 
-constexpr bool is_unicode(uint64_t c) { return c < 0xD800 || (c > 0xDFFF && c <= 0x10FFFF); }
+constexpr bool is_unicode(uint64_t c) {
+    return c < 0xD800 || (c > 0xDFFF && c <= 0x10FFFF);
+}
 // Bytes that c, a character, takes in UTF-8; writes them.
 unsigned utf8_encode(uint32_t c, uint8_t* out);
-// The character that begins at p, n > 0 bytes at most; its length. 0: none that is well formed. `more`
-// tells whether it could be one with more bytes.
+// The character that begins at p, n > 0 bytes at most; its length. 0: none that is well formed.
+// `more` tells whether it could be one with more bytes.
 unsigned utf8_decode(const uint8_t* p, size_t n, uint32_t* c, bool* more);
 
 }  // namespace minivm

@@ -1,9 +1,9 @@
 #include "vm/term/binary.hpp"
 
+#include "vm/heap/term_stack.hpp"
+
 #include <algorithm>
 #include <cstring>
-
-#include "vm/heap/term_stack.hpp"
 
 namespace minivm {
 
@@ -76,7 +76,7 @@ Term part_of_storage(Heap& h, Term orig, uint64_t first_bit, uint64_t bits) {
     return put_sub_bits(h, orig, first_bit, bits);
 }
 
-// ---- bits -------------------------------------------------------------------------------------------
+// ---- bits --------------------------------------------------------------------------------------
 
 void copy_bits(const uint8_t* from, uint64_t from_bit, uint8_t* to, uint64_t to_bit, uint64_t n) {
     if (n == 0) {
@@ -149,7 +149,7 @@ int compare_bits(const BitView& a, const BitView& b) {
     return a.size == b.size ? 0 : a.size < b.size ? -1 : 1;
 }
 
-// ---- appending --------------------------------------------------------------------------------------
+// ---- appending ---------------------------------------------------------------------------------
 
 Term append_bits(Heap& h, Term bitstring, uint64_t extra, uint8_t** bytes, uint64_t* first_bit) {
     const BitView old = bit_view(bitstring);
@@ -160,11 +160,12 @@ Term append_bits(Heap& h, Term bitstring, uint64_t extra, uint8_t** bytes, uint6
         RefBinary* b = ref_binary(orig);
         const uint64_t first = p[2].raw;
         uint64_t end = first + old.size;
-        // acquire: pairs with the release of the last other owner, so that its reads are over before
-        // bytes are moved or written.
+        // acquire: pairs with the release of the last other owner, so that its reads are over
+        // before bytes are moved or written.
         const bool sole = b->refs.load(std::memory_order_acquire) == 1 && !is_literal(orig);
         // Several owners must not write one byte, even if each keeps the bits of the others.
         const bool may_write = sole || (end & 7) == 0;
+        // relaxed: only a hint, the exchange below decides.
         if (may_write && b->append_end.load(std::memory_order_relaxed) == end) {
             const uint64_t needed = (end + extra + 7) >> 3;
             if (needed > b->size_bytes && sole) {
@@ -173,11 +174,10 @@ Term append_bits(Heap& h, Term bitstring, uint64_t extra, uint8_t** bytes, uint6
                 boxed_ptr(orig)[1] = Term{reinterpret_cast<Word>(b)};
                 h.off_heap_bytes += b->size_bytes - before;
             }
-            // relaxed: whoever moves the mark owns the bits behind it; they reach another process by a
-            // message only, which orders them.
-            if (needed <= b->size_bytes &&
-                b->append_end.compare_exchange_strong(end, end + extra,
-                                                      std::memory_order_relaxed)) {
+            // relaxed: whoever moves the mark owns the bits behind it; they reach another process
+            // by a message only, which orders them.
+            if (needed <= b->size_bytes && b->append_end.compare_exchange_strong(
+                                               end, end + extra, std::memory_order_relaxed)) {
                 *bytes = b->data();
                 *first_bit = first + old.size;
                 return put_sub_bits(h, orig, first, size);
@@ -186,6 +186,7 @@ Term append_bits(Heap& h, Term bitstring, uint64_t extra, uint8_t** bytes, uint6
     }
     const uint64_t needed = (size + 7) >> 3;
     RefBinary* b = RefBinary::create(std::max<uint64_t>(needed * 2, kMinAppendableBytes));
+    // relaxed: nobody else has it yet.
     b->append_end.store(size, std::memory_order_relaxed);
     copy_bits(old.bytes, old.offset, b->data(), 0, old.size);
     *bytes = b->data();
@@ -195,11 +196,12 @@ Term append_bits(Heap& h, Term bitstring, uint64_t extra, uint8_t** bytes, uint6
 
 Term new_appendable(Heap& h, uint64_t capacity_bytes) {
     RefBinary* b = RefBinary::create(capacity_bytes);
+    // relaxed: nobody else has it yet.
     b->append_end.store(0, std::memory_order_relaxed);
     return put_sub_bits(h, make_bin_ref(h, b), 0, 0);
 }
 
-// ---- binaries and iolists as bytes ------------------------------------------------------------------
+// ---- binaries and iolists as bytes -------------------------------------------------------------
 
 bool get_bytes(Term t, Bytes* out) {
     if (!is_bitstring(t)) {
@@ -223,8 +225,8 @@ bool get_bytes(Term t, Bytes* out) {
 
 namespace {
 
-// Calls byte(uint8_t) and bits(Term binary) for the leaves of an iolist, left to right; false as soon
-// as something is no part of one.
+// Calls byte(uint8_t) and bits(Term binary) for the leaves of an iolist, left to right; false as
+// soon as something is no part of one.
 template <typename OnByte, typename OnBinary>
 bool walk_iodata(Term t, OnByte on_byte, OnBinary on_binary) {
     if (is_binary(t)) {

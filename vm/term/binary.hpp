@@ -6,10 +6,10 @@
 // Threads: any.
 #pragma once
 
+#include "vm/heap/heap.hpp"
+
 #include <memory>
 #include <string>
-
-#include "vm/heap/heap.hpp"
 
 namespace minivm {
 
@@ -31,8 +31,9 @@ inline BitView bit_view(Term bitstring) {
     return {storage_bytes(p[1]), p[2].raw, p[3].raw};
 }
 
-// A bit string of `bits` bits whose bytes the caller fills in: heap_bits up to 64 bytes, else reference
-// counted. *bytes points to the first byte; the unused low bits of the last byte must be set to 0.
+// A bit string of `bits` bits whose bytes the caller fills in: heap_bits up to 64 bytes, else
+// reference counted. *bytes points to the first byte; the unused low bits of the last byte must be
+// set to 0.
 Term new_bits(Heap& h, uint64_t bits, uint8_t** bytes);
 // The first `bits` bits of b as a bit string; takes over one reference.
 Term wrap_ref_binary(Heap& h, RefBinary* b, uint64_t bits);
@@ -40,7 +41,8 @@ Term wrap_ref_binary(Heap& h, RefBinary* b, uint64_t bits);
 Term sub_bitstring(Heap& h, Term bitstring, uint64_t first_bit, uint64_t bits);
 // The same, from a heap_bits or bin_ref and an offset into its storage.
 Term part_of_storage(Heap& h, Term orig, uint64_t first_bit, uint64_t bits);
-// n <= 64 bits from any offset, most significant first, as a number. Reads no byte that holds none of them.
+// n <= 64 bits from any offset, most significant first, as a number. Reads no byte that holds none
+// of them.
 inline uint64_t load_bits(const uint8_t* bytes, uint64_t bit, unsigned n) {
     bytes += bit >> 3;
     const unsigned s = bit & 7;
@@ -63,26 +65,27 @@ inline uint64_t load_bits(const uint8_t* bytes, uint64_t bit, unsigned n) {
     v = v << low | bytes[8] >> (8 - low);
     return n == 64 ? v : v & ((uint64_t{1} << n) - 1);
 }
-// Copies n bits between any bit offsets; the other bits of the first and last byte stay. The two must
-// not overlap.
+// Copies n bits between any bit offsets; the other bits of the first and last byte stay. The two
+// must not overlap.
 void copy_bits(const uint8_t* from, uint64_t from_bit, uint8_t* to, uint64_t to_bit, uint64_t n);
 // <0, 0, >0 in term order of bit strings.
 int compare_bits(const BitView& a, const BitView& b);
 
 // ---- appending ----------------------------------------------------------------------------------
 // <<Bin/bits, ...>> in a loop must not copy Bin each time. So the result of an append lives in a
-// RefBinary with room to grow, whose append_end tells how many bits are in use. A bit string that ends
-// there grows in place; one that ends before (an older value, appended to again) is copied. Several
-// processes may hold the binary: the mark is moved by compare and swap, so one of them wins and the
-// others copy, and bits before the mark are never written again.
+// RefBinary with room to grow, whose append_end tells how many bits are in use. A bit string that
+// ends there grows in place; one that ends before (an older value, appended to again) is copied.
+// Several processes may hold the binary: the mark is moved by compare and swap, so one of them wins
+// and the others copy, and bits before the mark are never written again.
 
-// `bitstring` with `extra` bits behind it. The caller must write those, from bit *first_bit of *bytes.
-// May move the storage of `bitstring`: take views of it afterwards.
+// `bitstring` with `extra` bits behind it. The caller must write those, from bit *first_bit of
+// *bytes. May move the storage of `bitstring`: take views of it afterwards.
 Term append_bits(Heap& h, Term bitstring, uint64_t extra, uint8_t** bytes, uint64_t* first_bit);
 // An empty bit string with room to append to.
 Term new_appendable(Heap& h, uint64_t capacity_bytes);
 
-// The bytes of a binary, contiguous: points into the binary if it is byte aligned, else into `copy`.
+// The bytes of a binary, contiguous: points into the binary if it is byte aligned, else into
+// `copy`.
 struct Bytes {
     const uint8_t* data;
     size_t size;

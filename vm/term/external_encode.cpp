@@ -1,10 +1,4 @@
 // Writing the external term format.
-#include <zlib.h>
-
-#include <algorithm>
-#include <charconv>
-#include <cstring>
-
 #include "vm/code/export.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
@@ -13,6 +7,12 @@
 #include "vm/term/external_tags.hpp"
 #include "vm/term/external_term.hpp"
 #include "vm/term/map.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
 
 namespace minivm::external {
 
@@ -109,51 +109,51 @@ bool Encoder::run(int64_t* budget) {
         Frame& f = frames_.back();
         Term t = f.object;
         switch (f.kind) {
-        case Frame::Kind::value:
-            frames_.pop_back();
-            break;
-        case Frame::Kind::tuple: {
-            const uint64_t i = f.index++;
-            if (f.index == tuple_arity(t)) {
+            case Frame::Kind::value:
                 frames_.pop_back();
+                break;
+            case Frame::Kind::tuple: {
+                const uint64_t i = f.index++;
+                if (f.index == tuple_arity(t)) {
+                    frames_.pop_back();
+                }
+                t = tuple_element(t, i);
+                break;
             }
-            t = tuple_element(t, i);
-            break;
-        }
-        case Frame::Kind::list: {
-            const Term rest = tail(t);
-            f.object = rest;
-            if (!is_cons(rest)) {
-                f.kind = Frame::Kind::value;
+            case Frame::Kind::list: {
+                const Term rest = tail(t);
+                f.object = rest;
+                if (!is_cons(rest)) {
+                    f.kind = Frame::Kind::value;
+                }
+                t = head(t);
+                break;
             }
-            t = head(t);
-            break;
-        }
-        case Frame::Kind::flat_map: {
-            const uint64_t i = f.index++;
-            if (f.index == 2 * map_size(t)) {
+            case Frame::Kind::flat_map: {
+                const uint64_t i = f.index++;
+                if (f.index == 2 * map_size(t)) {
+                    frames_.pop_back();
+                }
+                const Term* object = boxed_ptr(t);
+                t = i % 2 == 0 ? tuple_element(object[1], i / 2) : object[2 + i / 2];
+                break;
+            }
+            case Frame::Kind::fun: {
+                const uint64_t i = f.index++;
+                if (f.index == fun_free_count(t)) {
+                    frames_.pop_back();
+                }
+                t = fun_free_variables(t)[i];
+                break;
+            }
+            case Frame::Kind::fun_end: {
+                const uint64_t at = f.index;
                 frames_.pop_back();
+                if (!counting_) {
+                    write32(out_->data() + at, static_cast<uint32_t>(used_ - at));
+                }
+                continue;
             }
-            const Term* object = boxed_ptr(t);
-            t = i % 2 == 0 ? tuple_element(object[1], i / 2) : object[2 + i / 2];
-            break;
-        }
-        case Frame::Kind::fun: {
-            const uint64_t i = f.index++;
-            if (f.index == fun_free_count(t)) {
-                frames_.pop_back();
-            }
-            t = fun_free_variables(t)[i];
-            break;
-        }
-        case Frame::Kind::fun_end: {
-            const uint64_t at = f.index;
-            frames_.pop_back();
-            if (!counting_) {
-                write32(out_->data() + at, static_cast<uint32_t>(used_ - at));
-            }
-            continue;
-        }
         }
         value(t, budget);
     }
@@ -184,89 +184,90 @@ void Encoder::value(Term t, int64_t* budget) {
 void Encoder::boxed(Term t, int64_t* budget) {
     Term* object = boxed_ptr(t);
     switch (kind_of(t)) {
-    case Kind::tuple: {
-        const size_t n = tuple_arity(t);
-        if (n < 256) {
-            uint8_t* p = room(2);
-            p[0] = kSmallTupleExt;
-            p[1] = static_cast<uint8_t>(n);
-        } else {
+        case Kind::tuple: {
+            const size_t n = tuple_arity(t);
+            if (n < 256) {
+                uint8_t* p = room(2);
+                p[0] = kSmallTupleExt;
+                p[1] = static_cast<uint8_t>(n);
+            } else {
+                uint8_t* p = room(5);
+                p[0] = kLargeTupleExt;
+                write32(p + 1, static_cast<uint32_t>(n));
+            }
+            if (n != 0) {
+                frames_.push_back({t, 0, Frame::Kind::tuple});
+            }
+            return;
+        }
+        case Kind::pos_big:
+        case Kind::neg_big:
+            big(t, budget);
+            return;
+        case Kind::heap_bits:
+        case Kind::sub_bits:
+            bits(t, budget);
+            return;
+        case Kind::flat_map: {
+            const size_t n = map_size(t);
             uint8_t* p = room(5);
-            p[0] = kLargeTupleExt;
+            p[0] = kMapExt;
             write32(p + 1, static_cast<uint32_t>(n));
+            if (n != 0) {
+                frames_.push_back({t, 0, Frame::Kind::flat_map});
+            }
+            return;
         }
-        if (n != 0) {
-            frames_.push_back({t, 0, Frame::Kind::tuple});
+        case Kind::hash_map:
+            large_map(t, budget);
+            return;
+        case Kind::fun:
+            fun(t);
+            return;
+        case Kind::export_fun: {
+            const Export* e = export_fun_entry(t);
+            *room(1) = kExportExt;
+            atom(e->module);
+            atom(e->function);
+            small(e->arity);
+            return;
         }
-        return;
-    }
-    case Kind::pos_big:
-    case Kind::neg_big:
-        big(t, budget);
-        return;
-    case Kind::heap_bits:
-    case Kind::sub_bits:
-        bits(t, budget);
-        return;
-    case Kind::flat_map: {
-        const size_t n = map_size(t);
-        uint8_t* p = room(5);
-        p[0] = kMapExt;
-        write32(p + 1, static_cast<uint32_t>(n));
-        if (n != 0) {
-            frames_.push_back({t, 0, Frame::Kind::flat_map});
+        case Kind::ref:
+        case Kind::magic_ref: {
+            const RefId id = ref_id(t);
+            uint8_t* p = room(3);
+            p[0] = kNewerReferenceExt;
+            write16(p + 1, 3);
+            atom(atoms::nonode_at_nohost);
+            p = room(16);
+            write32(p, 0);
+            write32(p + 4, static_cast<uint32_t>(id.low));
+            write32(p + 8, static_cast<uint32_t>(id.low >> 32));
+            write32(p + 12, id.high);
+            return;
         }
-        return;
-    }
-    case Kind::hash_map:
-        large_map(t, budget);
-        return;
-    case Kind::fun:
-        fun(t);
-        return;
-    case Kind::export_fun: {
-        const Export* e = export_fun_entry(t);
-        *room(1) = kExportExt;
-        atom(e->module);
-        atom(e->function);
-        small(e->arity);
-        return;
-    }
-    case Kind::ref:
-    case Kind::magic_ref: {
-        const RefId id = ref_id(t);
-        uint8_t* p = room(3);
-        p[0] = kNewerReferenceExt;
-        write16(p + 1, 3);
-        atom(atoms::nonode_at_nohost);
-        p = room(16);
-        write32(p, 0);
-        write32(p + 4, static_cast<uint32_t>(id.low));
-        write32(p + 8, static_cast<uint32_t>(id.low >> 32));
-        write32(p + 12, id.high);
-        return;
-    }
-    case Kind::ext_ref: {
-        const size_t n = object[3].raw;
-        uint8_t* p = room(3);
-        p[0] = kNewerReferenceExt;
-        write16(p + 1, static_cast<uint32_t>(n));
-        atom(object[1]);
-        p = room(4 + 4 * n);
-        write32(p, static_cast<uint32_t>(object[2].raw));
-        for (size_t i = 0; i < n; i++) {
-            write32(p + 4 + 4 * i, static_cast<uint32_t>(object[4 + i / 2].raw >> (i % 2 * 32)));
+        case Kind::ext_ref: {
+            const size_t n = object[3].raw;
+            uint8_t* p = room(3);
+            p[0] = kNewerReferenceExt;
+            write16(p + 1, static_cast<uint32_t>(n));
+            atom(object[1]);
+            p = room(4 + 4 * n);
+            write32(p, static_cast<uint32_t>(object[2].raw));
+            for (size_t i = 0; i < n; i++) {
+                write32(p + 4 + 4 * i,
+                        static_cast<uint32_t>(object[4 + i / 2].raw >> (i % 2 * 32)));
+            }
+            return;
         }
-        return;
-    }
-    case Kind::ext_pid:
-        pid(t);
-        return;
-    case Kind::ext_port:
-        port(object[1], object[2].raw, static_cast<uint32_t>(object[3].raw));
-        return;
-    default:
-        MINIVM_CHECK(!"a term that can be encoded");
+        case Kind::ext_pid:
+            pid(t);
+            return;
+        case Kind::ext_port:
+            port(object[1], object[2].raw, static_cast<uint32_t>(object[3].raw));
+            return;
+        default:
+            MINIVM_CHECK(!"a term that can be encoded");
     }
 }
 
@@ -495,7 +496,7 @@ void Encoder::fun(Term t) {
     }
 }
 
-// ---- what is left to do, as a term --------------------------------------------------------------------
+// ---- what is left to do, as a term -------------------------------------------------------------
 
 Term Encoder::save(Heap& h) {
     const size_t n = frames_.size();
@@ -504,7 +505,8 @@ Term Encoder::save(Heap& h) {
     for (size_t i = 0; i < n; i++) {
         const Frame& f = frames_[i];
         p[1 + 2 * i] = f.object;
-        p[2 + 2 * i] = make_small(static_cast<int64_t>(f.index << 3 | static_cast<uint64_t>(f.kind)));
+        p[2 + 2 * i] =
+            make_small(static_cast<int64_t>(f.index << 3 | static_cast<uint64_t>(f.kind)));
     }
     frames_.clear();
     return make_boxed(p);
@@ -521,7 +523,7 @@ void Encoder::restore(Heap& scratch, Term saved) {
     }
 }
 
-// ---- compression ------------------------------------------------------------------------------------------
+// ---- compression -------------------------------------------------------------------------------
 
 bool Encoder::compress(int64_t* budget) {
     constexpr size_t kSlice = 1 << 16;  // bytes between two looks at the budget
@@ -582,7 +584,7 @@ Term Encoder::take(Heap& h) {
     return wrap_ref_binary(h, b, 8 * static_cast<uint64_t>(used_));
 }
 
-// ---- all at once --------------------------------------------------------------------------------------------
+// ---- all at once -------------------------------------------------------------------------------
 
 void encode(Term t, const EncodeOptions& options, std::string* out) {
     Heap scratch;

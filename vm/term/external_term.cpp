@@ -1,13 +1,5 @@
 #include "vm/term/external_term.hpp"
 
-#include <zlib.h>
-
-#include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstring>
-#include <memory>
-
 #include "vm/code/code_index.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
@@ -15,6 +7,14 @@
 #include "vm/term/compare.hpp"
 #include "vm/term/external_tags.hpp"
 #include "vm/term/map.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <memory>
 
 namespace minivm::external {
 
@@ -31,7 +31,9 @@ constexpr uint32_t kMaxOldCreation = 3;
 // deflate cannot do better; what claims to is refused before memory is taken for it.
 constexpr uint64_t kMaxInflation = 1032;
 
-uint16_t read16(const uint8_t* p) { return static_cast<uint16_t>(p[0] << 8 | p[1]); }
+uint16_t read16(const uint8_t* p) {
+    return static_cast<uint16_t>(p[0] << 8 | p[1]);
+}
 uint32_t read32(const uint8_t* p) {
     uint32_t v;
     std::memcpy(&v, p, 4);
@@ -100,17 +102,17 @@ bool parse_old_float(const uint8_t* bytes, double* out) {
 // What is being filled in: the objects on the way from the root to the value that comes next.
 struct Decoder::Frame {
     enum class Kind : uint8_t {
-        slots,      // consecutive words
-        list,       // heads of consecutive cells, then the tail of the last
-        flat_map,   // keys and values in turn; sorted at the end
-        large_map   // keys and values in turn, in `scratch`; made at the end
+        slots,     // consecutive words
+        list,      // heads of consecutive cells, then the tail of the last
+        flat_map,  // keys and values in turn; sorted at the end
+        large_map  // keys and values in turn, in `scratch`; made at the end
     };
     Kind kind;
-    Term* next;          // where the next value goes
-    Term* other;         // maps: where the one after it goes
-    uint64_t left;       // values still to come
-    Term* target;        // large_map: where the map goes
-    uint64_t pairs;      // maps
+    Term* next;      // where the next value goes
+    Term* other;     // maps: where the one after it goes
+    uint64_t left;   // values still to come
+    Term* target;    // large_map: where the map goes
+    uint64_t pairs;  // maps
     std::unique_ptr<Term[]> scratch;
 };
 
@@ -182,17 +184,17 @@ Decoder::Status Decoder::run(int64_t* budget) {
         Term* slot = f.next;
         f.left--;
         switch (f.kind) {
-        case Frame::Kind::slots:
-            f.next++;
-            break;
-        case Frame::Kind::list:
-            f.next += f.left == 1 ? 1 : 2;
-            break;
-        case Frame::Kind::flat_map:
-        case Frame::Kind::large_map:
-            f.next = f.other;
-            f.other = slot + 1;
-            break;
+            case Frame::Kind::slots:
+                f.next++;
+                break;
+            case Frame::Kind::list:
+                f.next += f.left == 1 ? 1 : 2;
+                break;
+            case Frame::Kind::flat_map:
+            case Frame::Kind::large_map:
+                f.next = f.other;
+                f.other = slot + 1;
+                break;
         }
         if (f.left == 0 && f.kind <= Frame::Kind::list) {
             frames_.pop_back();  // so that a long chain of last elements takes no space
@@ -253,125 +255,126 @@ bool Decoder::value(Term* slot, int64_t* budget) {
         const uint8_t tag = *p_++;
         uint64_t n;
         switch (tag) {
-        case kSmallIntegerExt:
-            if (left() < 1) {
+            case kSmallIntegerExt:
+                if (left() < 1) {
+                    return false;
+                }
+                *slot = make_small(*p_++);
+                return true;
+            case kIntegerExt:
+                if (left() < 4) {
+                    return false;
+                }
+                *slot = make_small(static_cast<int32_t>(read32(p_)));
+                p_ += 4;
+                return true;
+            case kSmallBigExt:
+            case kLargeBigExt:
+                return big(tag, slot);
+            case kNewFloatExt: {
+                if (left() < 8) {
+                    return false;
+                }
+                const double d = std::bit_cast<double>(read64(p_));
+                p_ += 8;
+                if (!std::isfinite(d)) {
+                    return false;
+                }
+                *slot = make_float(heap_, d);
+                return true;
+            }
+            case kFloatExt: {
+                double d;
+                if (left() < kOldFloatBytes || !parse_old_float(p_, &d)) {
+                    return false;
+                }
+                p_ += kOldFloatBytes;
+                *slot = make_float(heap_, d);
+                return true;
+            }
+            case kAtomExt:
+            case kSmallAtomExt:
+            case kAtomUtf8Ext:
+            case kSmallAtomUtf8Ext:
+                return atom(tag, slot);
+            case kSmallTupleExt:
+            case kLargeTupleExt: {
+                const size_t width = tag == kSmallTupleExt ? 1 : 4;
+                if (left() < width) {
+                    return false;
+                }
+                n = width == 1 ? *p_ : read32(p_);
+                p_ += width;
+                if (n > left()) {
+                    return false;
+                }
+                Term* t = heap_.alloc(1 + n);
+                *t = Term{make_header(Kind::tuple, n)};
+                *slot = make_boxed(t);
+                push_slots(t + 1, n);
+                return true;
+            }
+            case kNilExt:
+                *slot = kNil;
+                return true;
+            case kStringExt: {
+                if (left() < 2 || left() - 2 < read16(p_)) {
+                    return false;
+                }
+                n = read16(p_);
+                *slot = make_string(heap_, reinterpret_cast<const char*>(p_ + 2), n);
+                p_ += 2 + n;
+                *budget -= static_cast<int64_t>(n / 8);
+                return true;
+            }
+            case kListExt: {
+                if (left() < 4 || left() - 4 < read32(p_)) {
+                    return false;
+                }
+                n = read32(p_);
+                p_ += 4;
+                if (n == 0) {
+                    continue;  // nothing but the tail
+                }
+                Term* cells = heap_.alloc(n * kConsWords);
+                for (uint64_t i = 0; i + 1 < n; i++) {
+                    cells[2 * i + 1] = make_cons(cells + 2 * (i + 1));
+                }
+                *slot = make_cons(cells);
+                frames_.push_back(
+                    Frame{Frame::Kind::list, cells, nullptr, n + 1, nullptr, 0, nullptr});
+                return true;
+            }
+            case kBinaryExt:
+                if (left() < 4 || left() - 4 < read32(p_)) {
+                    return false;
+                }
+                n = read32(p_);
+                *slot = make_binary(heap_, p_ + 4, n);
+                p_ += 4 + n;
+                *budget -= static_cast<int64_t>(n / 64);
+                return true;
+            case kBitBinaryExt:
+                return bit_binary(slot, budget);
+            case kMapExt:
+                return map(slot);
+            case kPidExt:
+            case kNewPidExt:
+                return pid(tag, slot);
+            case kPortExt:
+            case kNewPortExt:
+            case kV4PortExt:
+                return port(tag, slot);
+            case kReferenceExt:
+            case kNewReferenceExt:
+            case kNewerReferenceExt:
+                return reference(tag, slot);
+            case kNewFunExt:
+                return fun(slot);
+            case kExportExt:
+                return export_fun(slot);
+            default:
                 return false;
-            }
-            *slot = make_small(*p_++);
-            return true;
-        case kIntegerExt:
-            if (left() < 4) {
-                return false;
-            }
-            *slot = make_small(static_cast<int32_t>(read32(p_)));
-            p_ += 4;
-            return true;
-        case kSmallBigExt:
-        case kLargeBigExt:
-            return big(tag, slot);
-        case kNewFloatExt: {
-            if (left() < 8) {
-                return false;
-            }
-            const double d = std::bit_cast<double>(read64(p_));
-            p_ += 8;
-            if (!std::isfinite(d)) {
-                return false;
-            }
-            *slot = make_float(heap_, d);
-            return true;
-        }
-        case kFloatExt: {
-            double d;
-            if (left() < kOldFloatBytes || !parse_old_float(p_, &d)) {
-                return false;
-            }
-            p_ += kOldFloatBytes;
-            *slot = make_float(heap_, d);
-            return true;
-        }
-        case kAtomExt:
-        case kSmallAtomExt:
-        case kAtomUtf8Ext:
-        case kSmallAtomUtf8Ext:
-            return atom(tag, slot);
-        case kSmallTupleExt:
-        case kLargeTupleExt: {
-            const size_t width = tag == kSmallTupleExt ? 1 : 4;
-            if (left() < width) {
-                return false;
-            }
-            n = width == 1 ? *p_ : read32(p_);
-            p_ += width;
-            if (n > left()) {
-                return false;
-            }
-            Term* t = heap_.alloc(1 + n);
-            *t = Term{make_header(Kind::tuple, n)};
-            *slot = make_boxed(t);
-            push_slots(t + 1, n);
-            return true;
-        }
-        case kNilExt:
-            *slot = kNil;
-            return true;
-        case kStringExt: {
-            if (left() < 2 || left() - 2 < read16(p_)) {
-                return false;
-            }
-            n = read16(p_);
-            *slot = make_string(heap_, reinterpret_cast<const char*>(p_ + 2), n);
-            p_ += 2 + n;
-            *budget -= static_cast<int64_t>(n / 8);
-            return true;
-        }
-        case kListExt: {
-            if (left() < 4 || left() - 4 < read32(p_)) {
-                return false;
-            }
-            n = read32(p_);
-            p_ += 4;
-            if (n == 0) {
-                continue;  // nothing but the tail
-            }
-            Term* cells = heap_.alloc(n * kConsWords);
-            for (uint64_t i = 0; i + 1 < n; i++) {
-                cells[2 * i + 1] = make_cons(cells + 2 * (i + 1));
-            }
-            *slot = make_cons(cells);
-            frames_.push_back(Frame{Frame::Kind::list, cells, nullptr, n + 1, nullptr, 0, nullptr});
-            return true;
-        }
-        case kBinaryExt:
-            if (left() < 4 || left() - 4 < read32(p_)) {
-                return false;
-            }
-            n = read32(p_);
-            *slot = make_binary(heap_, p_ + 4, n);
-            p_ += 4 + n;
-            *budget -= static_cast<int64_t>(n / 64);
-            return true;
-        case kBitBinaryExt:
-            return bit_binary(slot, budget);
-        case kMapExt:
-            return map(slot);
-        case kPidExt:
-        case kNewPidExt:
-            return pid(tag, slot);
-        case kPortExt:
-        case kNewPortExt:
-        case kV4PortExt:
-            return port(tag, slot);
-        case kReferenceExt:
-        case kNewReferenceExt:
-        case kNewerReferenceExt:
-            return reference(tag, slot);
-        case kNewFunExt:
-            return fun(slot);
-        case kExportExt:
-            return export_fun(slot);
-        default:
-            return false;
         }
     }
 }
@@ -455,7 +458,8 @@ bool Decoder::tagged_atom(Term* slot) {
         return false;
     }
     const uint8_t tag = *p_++;
-    return (tag == kAtomExt || tag == kSmallAtomExt || tag == kAtomUtf8Ext || tag == kSmallAtomUtf8Ext) &&
+    return (tag == kAtomExt || tag == kSmallAtomExt || tag == kAtomUtf8Ext ||
+            tag == kSmallAtomUtf8Ext) &&
            atom(tag, slot);
 }
 
@@ -467,7 +471,8 @@ bool Decoder::tagged_small(int64_t* v) {
     const uint8_t tag = *p_;
     Term t;
     int64_t budget = 1;
-    if ((tag != kSmallIntegerExt && tag != kIntegerExt && tag != kSmallBigExt && tag != kLargeBigExt) ||
+    if ((tag != kSmallIntegerExt && tag != kIntegerExt && tag != kSmallBigExt &&
+         tag != kLargeBigExt) ||
         !value(&t, &budget) || !is_small(t)) {
         return false;
     }
@@ -669,8 +674,8 @@ bool Decoder::fun(Term* slot) {
     }
     Term* object = heap_.alloc(kFunFixedWords + num_free);
     object[0] = Term{make_header(Kind::fun, 2 + num_free)};
-    object[1] = Term{reinterpret_cast<Word>(fun_table::get(
-        module, index, static_cast<uint32_t>(old_uniq), uniq, arity, num_free))};
+    object[1] = Term{reinterpret_cast<Word>(
+        fun_table::get(module, index, static_cast<uint32_t>(old_uniq), uniq, arity, num_free))};
     object[2] = creator;
     *slot = make_boxed(object);
     push_slots(object + kFunFixedWords, num_free);

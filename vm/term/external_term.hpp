@@ -2,11 +2,11 @@
 // Threads: any.
 #pragma once
 
+#include "vm/heap/heap.hpp"
+
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "vm/heap/heap.hpp"
 
 struct z_stream_s;
 
@@ -14,9 +14,9 @@ namespace minivm::external {
 
 struct EncodeOptions {
     bool compressed = false;
-    int level = 6;              // zlib level when compressed
-    int minor_version = 1;      // OTP 25's default; 0: old floats, 2: atoms as UTF-8
-    bool deterministic = false; // large maps in term order of their keys
+    int level = 6;               // zlib level when compressed
+    int minor_version = 1;       // OTP 25's default; 0: old floats, 2: atoms as UTF-8
+    bool deterministic = false;  // large maps in term order of their keys
 };
 // The bytes of term_to_binary(t), version byte included. Not recursive on the C++ stack.
 void encode(Term t, const EncodeOptions& options, std::string* out);
@@ -25,8 +25,9 @@ uint64_t encoded_size(Term t, const EncodeOptions& options);
 
 // Encoding in slices.
 class Encoder {
-  public:
-    // Scratch space for the pairs of large maps goes to `scratch`. `count_only`: only size() is wanted.
+public:
+    // Scratch space for the pairs of large maps goes to `scratch`. `count_only`: only size() is
+    // wanted.
     Encoder(Heap& scratch, const EncodeOptions& options, bool count_only);
     ~Encoder();
     Encoder(const Encoder&) = delete;
@@ -46,7 +47,7 @@ class Encoder {
     size_t size() const { return used_; }
     Term take(Heap& h);  // the result as a binary; once
 
-  private:
+private:
     struct Frame {
         enum class Kind : uint8_t { value, tuple, list, flat_map, fun, fun_end };
         Term object;
@@ -81,16 +82,16 @@ class Encoder {
 };
 
 struct DecodeOptions {
-    bool safe = false;   // no new atoms, no new external funs
+    bool safe = false;  // no new atoms, no new external funs
 };
 // Decodes one term with its version byte; *used: bytes consumed, what follows is left alone. The
 // non-value: malformed (or unsafe).
 Term decode(Heap& h, const uint8_t* bytes, size_t size, const DecodeOptions& options, size_t* used);
 
-// Decoding in slices. The heap must not move what is built in it between run() calls, so it is one of
-// the caller's own, not a process's, unless there is but one call.
+// Decoding in slices. The heap must not move what is built in it between run() calls, so it is one
+// of the caller's own, not a process's, unless there is but one call.
 class Decoder {
-  public:
+public:
     enum class Status : uint8_t { done, more, malformed };
 
     Decoder(Heap& heap, const DecodeOptions& options);
@@ -105,7 +106,7 @@ class Decoder {
     Term result() const { return root_; }
     size_t used() const;  // bytes consumed, once done
 
-  private:
+private:
     struct Frame;
 
     size_t left() const { return static_cast<size_t>(end_ - p_); }

@@ -1,12 +1,4 @@
 // The data file is what OTP gives: see data/binary_bifs.erl.
-#include <catch2/catch.hpp>
-
-#include <fstream>
-#include <memory>
-#include <sstream>
-#include <string>
-#include <vector>
-
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
 #include "vm/sched/scheduler.hpp"
@@ -15,12 +7,20 @@
 #include "vm/term/external_term.hpp"
 #include "vm/term/format.hpp"
 
+#include <catch2/catch.hpp>
+
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
 using namespace minivm;
 
 namespace {
 
-// A process that runs one BIF, going on as often as it yields. Between two slices everything it holds
-// is copied, as a collection would do.
+// A process that runs one BIF, going on as often as it yields. Between two slices everything it
+// holds is copied, as a collection would do.
 struct Caller {
     Caller() : scheduler(std::make_unique<Scheduler>()), heap_owner(std::make_unique<Process>()) {
         if (export_table::find(atoms::erlang, atom_table::intern("byte_size"), 1) == nullptr ||

@@ -1,6 +1,10 @@
 // The data file is what OTP gives: see data/bit_fields.erl.
 #include "vm/semantics/binary.hpp"
 
+#include "vm/term/bignum.hpp"
+#include "vm/term/compare.hpp"
+#include "vm/term/map.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <fstream>
@@ -9,10 +13,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include "vm/term/bignum.hpp"
-#include "vm/term/compare.hpp"
-#include "vm/term/map.hpp"
 
 using namespace minivm;
 using namespace minivm::semantics;
@@ -56,7 +56,9 @@ Term bits_of(Heap& h, const std::string& shown) {
     return t;
 }
 
-Term binary_of(Heap& h, const std::string& bytes) { return make_binary(h, bytes.data(), bytes.size()); }
+Term binary_of(Heap& h, const std::string& bytes) {
+    return make_binary(h, bytes.data(), bytes.size());
+}
 
 std::vector<std::vector<std::string>> data_lines(char kind) {
     std::ifstream in(MINIVM_SOURCE_DIR "/tests/vm/semantics/data/bit_fields.txt");
@@ -92,7 +94,9 @@ Term create(Process& p, std::vector<BinSegment> segments) {
     return bs_create_bin(p, segments.data(), segments.size());
 }
 
-Term small(int64_t v) { return make_small(v); }
+Term small(int64_t v) {
+    return make_small(v);
+}
 
 std::string hex_of(double d) {
     char hex[17];
@@ -116,7 +120,7 @@ std::string failure(Process& p) {
             out += atom_table::text(tuple_element(cause, i));
         }
         const Term v = tuple_element(cause, 3);
-        out += is_small(v) ? " " + std::to_string(small_value(v))
+        out += is_small(v)  ? " " + std::to_string(small_value(v))
                : is_atom(v) ? " " + std::string(atom_table::text(v))
                             : " *";
         CHECK(atom_table::text(map::get(p.exception.error_info, atom_table::intern("function"))) ==
@@ -239,9 +243,9 @@ TEST_CASE("UTF-8 and UTF-16 are accepted exactly where OTP accepts them") {
             TestProcess p;
             for (int64_t x = std::stoll(line[0]); x <= last; x++) {
                 const Term behind = small(utf8 ? 0x8182 : 0xDC01);
-                const Term t = create(p, {integer(small(0), small(x % 8)),
-                                          integer(small(x), small(16)), integer(behind, small(16)),
-                                          integer(small(0), small(8))});
+                const Term t =
+                    create(p, {integer(small(0), small(x % 8)), integer(small(x), small(16)),
+                               integer(behind, small(16)), integer(small(0), small(8))});
                 const Term ctx = bs_start_match(p, t);
                 REQUIRE(bs_skip(ctx, static_cast<uint64_t>(x % 8)));
                 const Term c = utf8 ? bs_get_utf8(ctx) : bs_get_utf16(ctx, 0);
@@ -273,8 +277,8 @@ TEST_CASE("every character is written and read in UTF-8, UTF-16 and UTF-32, and 
                 REQUIRE(back == small(c));
                 REQUIRE(bs_test_tail(ctx, 0));
                 if (type != Type::utf32) {
-                    const Term size = type == Type::utf8 ? bs_utf8_size(small(c))
-                                                         : bs_utf16_size(small(c));
+                    const Term size =
+                        type == Type::utf8 ? bs_utf8_size(small(c)) : bs_utf16_size(small(c));
                     REQUIRE(static_cast<uint64_t>(small_value(size)) * 8 == bitstring_bits(t));
                 }
             }
@@ -404,12 +408,12 @@ TEST_CASE("bit strings are put together from parts at any offset") {
             const Term part = sub_bitstring(p.heap, source, first, bits);
             uint64_t taken = bits;
             if (random() % 2 == 0) {
-                segments.push_back(all_of(i == 0 && random() % 2 == 0 ? Type::append : Type::binary,
-                                          part, 1));
+                segments.push_back(
+                    all_of(i == 0 && random() % 2 == 0 ? Type::append : Type::binary, part, 1));
             } else {
                 taken = bits == 0 ? 0 : random() % bits;
-                segments.push_back({Type::binary, 0, 1, 0, nullptr, part,
-                                    small(static_cast<int64_t>(taken))});
+                segments.push_back(
+                    {Type::binary, 0, 1, 0, nullptr, part, small(static_cast<int64_t>(taken))});
             }
             const BitView v = bit_view(source);
             for (uint64_t bit = 0; bit < taken; bit++) {
@@ -430,8 +434,8 @@ TEST_CASE("bit strings are put together from parts at any offset") {
 TEST_CASE("string segments are copied") {
     TestProcess p;
     const auto text = reinterpret_cast<const uint8_t*>("abc");
-    const Term t = create(p, {integer(small(1), small(1)),
-                              {Type::string, 0, 8, 0, text, kNonValue, small(3)}});
+    const Term t = create(
+        p, {integer(small(1), small(1)), {Type::string, 0, 8, 0, text, kNonValue, small(3)}});
     CHECK(show(t) == "25:b0b13180");
 }
 
@@ -504,7 +508,8 @@ TEST_CASE("appending in a loop extends in place, and older values stay what they
         // Appending to one that is not the last makes a copy.
         std::vector<Term> branches;
         for (const Term old : older) {
-            branches.push_back(create(p, {all_of(Type::append, old, 1), integer(small(-1), small(9))}));
+            branches.push_back(
+                create(p, {all_of(Type::append, old, 1), integer(small(-1), small(9))}));
             CHECK(bit_view(branches.back()).bytes != bit_view(t).bytes);
         }
         const auto check = [&](Term value, int64_t count) {
@@ -528,10 +533,12 @@ TEST_CASE("appending in a loop extends in place, and older values stay what they
 
 TEST_CASE("a binary appended to itself") {
     TestProcess p;
-    Term t = create(p, {all_of(Type::append, binary_of(p.heap, "ab"), 8), integer(small('c'), small(8))});
+    Term t = create(
+        p, {all_of(Type::append, binary_of(p.heap, "ab"), 8), integer(small('c'), small(8))});
     std::string expected = "abc";
     for (int i = 0; i < 10; i++) {
-        t = create(p, {all_of(Type::append, t, 8), all_of(Type::binary, t, 8), all_of(Type::binary, t, 8)});
+        t = create(p, {all_of(Type::append, t, 8), all_of(Type::binary, t, 8),
+                       all_of(Type::binary, t, 8)});
         expected = expected + expected + expected;
     }
     Bytes bytes;

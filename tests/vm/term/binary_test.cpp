@@ -1,14 +1,14 @@
 #include "vm/term/binary.hpp"
 
+#include "vm/term/atom_table.hpp"
+#include "vm/term/compare.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
-
-#include "vm/term/atom_table.hpp"
-#include "vm/term/compare.hpp"
 
 using namespace minivm;
 
@@ -18,7 +18,9 @@ struct TestHeap : Heap {
     ~TestHeap() { clear(); }
 };
 
-bool bit_at(const uint8_t* bytes, uint64_t bit) { return (bytes[bit / 8] >> (7 - bit % 8) & 1) != 0; }
+bool bit_at(const uint8_t* bytes, uint64_t bit) {
+    return (bytes[bit / 8] >> (7 - bit % 8) & 1) != 0;
+}
 
 std::vector<uint8_t> noise(size_t n, unsigned seed) {
     std::mt19937 random(seed);
@@ -29,14 +31,19 @@ std::vector<uint8_t> noise(size_t n, unsigned seed) {
     return bytes;
 }
 
-// Exactly as many bytes as hold the bits [0, bits), so that the sanitizer sees an access behind them.
+// Exactly as many bytes as hold the bits [0, bits), so that the sanitizer sees an access behind
+// them.
 std::vector<uint8_t> exact(const std::vector<uint8_t>& from, uint64_t bits) {
     return {from.begin(), from.begin() + static_cast<ptrdiff_t>((bits + 7) / 8)};
 }
 
-std::string text_of(const Bytes& b) { return {reinterpret_cast<const char*>(b.data), b.size}; }
+std::string text_of(const Bytes& b) {
+    return {reinterpret_cast<const char*>(b.data), b.size};
+}
 
-Term bin(Heap& h, const std::string& text) { return make_binary(h, text.data(), text.size()); }
+Term bin(Heap& h, const std::string& text) {
+    return make_binary(h, text.data(), text.size());
+}
 
 }  // namespace
 
@@ -176,7 +183,8 @@ TEST_CASE("iodata is flattened, and what is none refused") {
         return tail;
     };
     const Term unaligned = sub_bitstring(h, bin(h, "\x0C\x2C\x4C\x60"), 5, 24);
-    const Term inner = list({make_small('b'), bin(h, "cd"), kNil, list({bin(h, "")}, kNil)}, bin(h, "e"));
+    const Term inner =
+        list({make_small('b'), bin(h, "cd"), kNil, list({bin(h, "")}, kNil)}, bin(h, "e"));
     const Term good = list({bin(h, "a"), inner, make_small(255), unaligned}, kNil);
     std::string out = "kept ";
     uint64_t size = 0;

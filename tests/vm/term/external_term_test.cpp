@@ -1,16 +1,16 @@
 // The data file is what OTP gives: see data/external_terms.erl.
 #include "vm/term/external_term.hpp"
 
+#include "vm/term/atom_table.hpp"
+#include "vm/term/binary.hpp"
+#include "vm/term/compare.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
-
-#include "vm/term/atom_table.hpp"
-#include "vm/term/binary.hpp"
-#include "vm/term/compare.hpp"
 
 using namespace minivm;
 
@@ -155,7 +155,11 @@ TEST_CASE("safe decoding makes no atoms and no external funs") {
     TestHeap h;
     size_t used;
     CHECK(decode(h, std::string("\x83w\x02ok", 5), true, &used) == atoms::ok);
-    CHECK(decode(h, std::string("\x83""d\x00\x02ok", 6), true, &used) == atoms::ok);
+    CHECK(decode(h,
+                 std::string("\x83"
+                             "d\x00\x02ok",
+                             6),
+                 true, &used) == atoms::ok);
 }
 
 TEST_CASE("a list of bytes is a string up to 65535 of them") {
