@@ -134,12 +134,14 @@ HashTable& table() {
         return *t;
     }
     const std::lock_guard lock(mutex);
-    HashTable* t = current.load(std::memory_order_acquire);
+    // relaxed: whoever wrote it held the lock.
+    HashTable* t = current.load(std::memory_order_relaxed);
     if (t == nullptr) {
         t = new_table(16384, nullptr);
         for (uint32_t i = 0; i < atoms::kPredefinedCount; ++i) {
             enter(*t, i, first_chunk.entries[i].hash);
         }
+        // release: the entries are there for whoever sees the table.
         current.store(t, std::memory_order_release);
     }
     return *t;
@@ -160,6 +162,7 @@ const char* store_text_locked(std::string_view text) {
 
 HashTable& grow_locked(const HashTable& old) {
     HashTable* t = new_table((old.mask + 1) * 2, &old);
+    // relaxed: only the holder of the lock writes it.
     const uint32_t n = used.load(std::memory_order_relaxed);
     for (uint32_t i = 0; i < n; ++i) {
         enter(*t, i, entry_at(i).hash);
@@ -175,6 +178,7 @@ Term add_locked(HashTable& t, std::string_view text, uint32_t hash) {
     if (index >= kMaxAtoms) {
         return kNonValue;
     }
+    // relaxed: chunks too are made under the lock.
     Chunk* chunk = chunks[index >> kChunkBits].load(std::memory_order_relaxed);
     if (chunk == nullptr) {
         chunk = static_cast<Chunk*>(std::malloc(sizeof(Chunk)));

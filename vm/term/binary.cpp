@@ -31,15 +31,6 @@ Term put_sub_bits(Heap& h, Term orig, uint64_t first_bit, uint64_t bits) {
 
 }  // namespace
 
-uint8_t* storage_bytes(Term orig) {
-    Term* p = boxed_ptr(orig);
-    if (header_kind(p->raw) == Kind::heap_bits) {
-        return reinterpret_cast<uint8_t*>(p + 2);
-    }
-    MINIVM_ASSERT(header_kind(p->raw) == Kind::bin_ref);
-    return reinterpret_cast<RefBinary*>(p[1].raw)->data();
-}
-
 Term new_bits(Heap& h, uint64_t bits, uint8_t** bytes) {
     const uint64_t size = (bits >> 3) + ((bits & 7) != 0);
     if (size <= kMaxHeapBitsBytes) {
@@ -187,6 +178,7 @@ Term append_bits(Heap& h, Term bitstring, uint64_t extra, uint8_t** bytes, uint6
     const uint64_t needed = (size + 7) >> 3;
     RefBinary* b = RefBinary::create(std::max<uint64_t>(needed * 2, kMinAppendableBytes));
     // relaxed: nobody else has it yet.
+    // relaxed: nobody else knows the binary yet.
     b->append_end.store(size, std::memory_order_relaxed);
     copy_bits(old.bytes, old.offset, b->data(), 0, old.size);
     *bytes = b->data();
@@ -197,6 +189,7 @@ Term append_bits(Heap& h, Term bitstring, uint64_t extra, uint8_t** bytes, uint6
 Term new_appendable(Heap& h, uint64_t capacity_bytes) {
     RefBinary* b = RefBinary::create(capacity_bytes);
     // relaxed: nobody else has it yet.
+    // relaxed: nobody else knows the binary yet.
     b->append_end.store(0, std::memory_order_relaxed);
     return put_sub_bits(h, make_bin_ref(h, b), 0, 0);
 }
