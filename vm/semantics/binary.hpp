@@ -106,6 +106,11 @@ inline bool bs_field_bits(Term size, uint32_t unit, uint64_t* bits) {
            !__builtin_mul_overflow(static_cast<uint64_t>(small_value(size)), unit, bits);
 }
 
+// Divisible; without a division where unit is a power of two, as nearly always.
+inline bool bs_divisible(uint64_t bits, uint32_t unit) {
+    return ((unit & (unit - 1)) == 0 ? bits & (unit - 1) : bits % unit) == 0;
+}
+
 // An integer of any size, sign, endianness and alignment; the bits are there.
 Term bs_read_integer(Process& p, const uint8_t* bytes, uint64_t position, uint64_t bits,
                      uint32_t flags);
@@ -169,7 +174,7 @@ inline Term bs_get_binary_bits(Process& p, Term ctx, uint64_t bits) {
 // The rest, if it is divisible by unit.
 inline Term bs_get_rest(Process& p, Term ctx, uint32_t unit) {
     const uint64_t left = match_context(ctx)->left();
-    return left % unit == 0 ? bs_get_binary_bits(p, ctx, left) : kNonValue;
+    return bs_divisible(left, unit) ? bs_get_binary_bits(p, ctx, left) : kNonValue;
 }
 // Size is an integer or the atom all.
 inline Term bs_get_binary(Process& p, Term ctx, Term size, uint32_t unit) {
@@ -193,7 +198,7 @@ inline bool bs_skip_bits(Term ctx, Term size, uint32_t unit) {
     uint64_t bits;
     if (size == atoms::all) {
         bits = match_context(ctx)->left();
-        return bits % unit == 0 && bs_skip(ctx, bits);
+        return bs_divisible(bits, unit) && bs_skip(ctx, bits);
     }
     return bs_field_bits(size, unit, &bits) && bs_skip(ctx, bits);
 }
@@ -202,7 +207,7 @@ inline bool bs_test_tail(Term ctx, uint64_t bits) {
     return match_context(ctx)->left() == bits;
 }
 inline bool bs_test_unit(Term ctx, uint32_t unit) {
-    return match_context(ctx)->left() % unit == 0;
+    return bs_divisible(match_context(ctx)->left(), unit);
 }
 // The next bits are those of `string`: skips them.
 bool bs_match_string(Term ctx, uint64_t bits, const uint8_t* string);
@@ -242,7 +247,7 @@ inline bool bs_skip_utf32(Term ctx, uint32_t flags) {
 // position that the context had before the first one.
 inline bool bs_ensure_at_least(Term ctx, uint64_t bits, uint32_t unit) {
     const uint64_t left = match_context(ctx)->left();
-    return left >= bits && (left - bits) % unit == 0;
+    return left >= bits && bs_divisible(left - bits, unit);
 }
 inline bool bs_ensure_exactly(Term ctx, uint64_t bits) {
     return bs_test_tail(ctx, bits);

@@ -22,7 +22,14 @@ struct BitView {
     const uint8_t* first_byte() const { return bytes + (offset >> 3); }
 };
 // Storage of a heap_bits or bin_ref.
-uint8_t* storage_bytes(Term orig);
+inline uint8_t* storage_bytes(Term orig) {
+    Term* p = boxed_ptr(orig);
+    if (header_kind(p->raw) == Kind::heap_bits) {
+        return reinterpret_cast<uint8_t*>(p + 2);
+    }
+    MINIVM_ASSERT(header_kind(p->raw) == Kind::bin_ref);
+    return reinterpret_cast<RefBinary*>(p[1].raw)->data();
+}
 inline BitView bit_view(Term bitstring) {
     const Term* p = boxed_ptr(bitstring);
     if (header_kind(p->raw) == Kind::heap_bits) {
