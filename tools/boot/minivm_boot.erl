@@ -20,6 +20,7 @@ boot(Options) ->
     process_flag(trap_exit, true),
     register(init, self()),
     register(logger, spawn(fun logger/0)),
+    register(file_server_2, spawn(fun file_server/0)),
     Io = minivm_io:start(),
     group_leader(Io, self()),
     group_leader(Io, whereis(logger)),
@@ -162,6 +163,19 @@ answer({ensure_loaded, Module}, _) ->
         _ -> {error, nofile}
     end;
 answer(_, _) -> {error, badarg}.
+
+%% ---- files ---------------------------------------------------------------------------------------
+
+%% Becomes OTP's file server with the first request: most programs need none.
+file_server() ->
+    receive
+        Request ->
+            self() ! Request,
+            put('$ancestors', [init]),
+            put('$initial_call', {file_server, init, 1}),
+            {ok, State} = file_server:init([]),
+            gen_server:enter_loop(file_server, [], State, {local, file_server_2})
+    end.
 
 %% ---- error reports --------------------------------------------------------------------------------
 

@@ -124,7 +124,7 @@ bool get_file_name(Term name, std::string* out) {
     } else {
         std::vector<Term> rest;  // tails of the lists that the present one is in
         Term t = name;
-        if (!is_list(t) && !is_atom(t)) {
+        if (!is_list(t)) {
             return false;
         }
         for (;;) {
@@ -133,9 +133,7 @@ bool get_file_name(Term name, std::string* out) {
                 t = head(t);
                 continue;
             }
-            if (is_atom(t)) {
-                out->append(atom_table::text(t));
-            } else if (is_small(t) && small_value(t) >= 0 && small_value(t) <= 0x10FFFF &&
+            if (is_small(t) && small_value(t) >= 0 && small_value(t) <= 0x10FFFF &&
                        (small_value(t) < 0xD800 || small_value(t) > 0xDFFF)) {
                 put_utf8(static_cast<uint32_t>(small_value(t)), out);
             } else if (!is_nil(t)) {

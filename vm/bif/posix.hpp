@@ -12,8 +12,8 @@ Term posix_error_atom(int error_number);
 // {error, enoent}
 Term posix_error(Process& p, int error_number);
 
-// The bytes of a file name: a binary as it is, a character list in UTF-8. Lists may be deep and hold
-// atoms as in file:name_all(). False: no file name, or it holds a zero.
+// The bytes of a file name: a binary as it is, a character list, which may be deep, in UTF-8. False: no
+// file name, or it holds a zero.
 bool get_file_name(Term name, std::string* out);
 // A character list; a binary if the bytes are no UTF-8.
 Term file_name_term(Heap& h, const std::string& bytes);
