@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <utility>
 
 namespace minivm::recorder {
@@ -22,14 +23,30 @@ FlowRole flow_role(const EventSchema& schema, unsigned& argument) {
 }
 
 namespace {
-uint64_t hash_flow(uint64_t flow) { return flow * 0x9e3779b97f4a7c15u >> 20; }
+
+constexpr std::ptrdiff_t kAhead = 12;
+
+// Ids may differ in few bits anywhere (addresses, thread number and counter): all of them reach all.
+uint64_t hash_flow(uint64_t flow) {
+    flow *= 0x9e3779b97f4a7c15u;
+    flow ^= flow >> 32;
+    return flow * 0xd6e8feb86659fd93u;
+}
+uint64_t place_of(uint64_t hash) { return hash >> 20; }
+// An entry of the table: 22 bits of the hash, one of them always set; 10 of stream; 32 of index.
+uint64_t tag_of(uint64_t hash) { return ((hash << 42) | (uint64_t{1} << 42)); }
+constexpr uint64_t kTagMask = ~((uint64_t{1} << 42) - 1);
+uint32_t entry_stream(uint64_t entry) { return static_cast<uint32_t>(entry >> 32) & 0x3ff; }
+uint32_t entry_index(uint64_t entry) { return static_cast<uint32_t>(entry); }
+static_assert(kMaxRings <= 0x400);
+
 }  // namespace
 
 Merger::Merger(const Snapshot& snapshot) {
     for (const RingContents& ring : snapshot.rings()) {
         if (!ring.records.empty()) {
             const Record* first = ring.records.data();
-            streams_.push_back({&ring, first, first + ring.records.size(), 0, nullptr});
+            streams_.push_back({&ring, first, first, first + ring.records.size(), 0, nullptr});
         }
     }
     collect_sends(snapshot);
@@ -39,24 +56,18 @@ Merger::Merger(const Snapshot& snapshot) {
 }
 
 void Merger::collect_sends(const Snapshot& snapshot) {
-    std::vector<int8_t> sends_at;
     for (const auto& [id, schema] : snapshot.dictionary().events()) {
         unsigned argument = 0;
         const FlowRole role = flow_role(schema, argument);
         if (role == FlowRole::none) {
             continue;
         }
-        auto& table = role == FlowRole::send ? sends_at : flow_argument_;
+        auto& table = role == FlowRole::send ? send_argument_ : flow_argument_;
         if (table.size() <= id) {
             table.resize(size_t{id} + 1, -1);
         }
         table[id] = static_cast<int8_t>(argument);
     }
-    const auto is_send = [&sends_at](const Record& record) {
-        const uint16_t event = record.event();
-        return event < sends_at.size() && sends_at[event] >= 0 &&
-               static_cast<unsigned>(sends_at[event]) < record.arguments();
-    };
     uint64_t count = 0;
     for (const Stream& stream : streams_) {
         for (const Record* r = stream.at; r != stream.end; r++) {
@@ -66,37 +77,47 @@ void Merger::collect_sends(const Snapshot& snapshot) {
     if (count == 0) {
         return;
     }
-    sends_.resize(std::bit_ceil(count * 2), Send{0, nullptr, 0, false});
-    send_mask_ = sends_.size() - 1;
     slack_ticks_ = snapshot.header().ticks_per_second / 1000;
-    bool come_back = false;
+    sends_.resize(std::bit_ceil(count * 2));
+    send_mask_ = sends_.size() - 1;
     for (uint32_t s = 0; s < streams_.size(); s++) {
         for (const Record* r = streams_[s].at; r != streams_[s].end; r++) {
-            if (!is_send(*r)) {
-                continue;
+            if (streams_[s].end - r > kAhead && is_send(r[kAhead])) {
+                __builtin_prefetch(&sends_[place_of(hash_flow(sent_flow(r[kAhead]))) & send_mask_], 1);
             }
-            const uint64_t flow = r->argument(static_cast<unsigned>(sends_at[r->event()]));
-            uint64_t at = hash_flow(flow) & send_mask_;
-            while (sends_[at].record != nullptr && sends_[at].flow != flow) {
-                at = (at + 1) & send_mask_;
-            }
-            if (sends_[at].record == nullptr) {
-                sends_[at] = {flow, r, s, false};
-            } else {
-                come_back = true;
-                ordered_.push_back({flow, r, s, false});
+            if (is_send(*r) && !insert_send(s, r)) {
+                order_sends();
+                return;
             }
         }
     }
-    if (come_back) {
-        order_sends();
+}
+
+// False if the flow was sent already.
+bool Merger::insert_send(uint32_t stream, const Record* record) {
+    const uint64_t flow = sent_flow(*record);
+    const uint64_t hash = hash_flow(flow);
+    uint64_t at = place_of(hash) & send_mask_;
+    for (; sends_[at] != 0; at = (at + 1) & send_mask_) {
+        if ((sends_[at] & kTagMask) == tag_of(hash)) {
+            const Record& other = streams_[entry_stream(sends_[at])].begin[entry_index(sends_[at])];
+            if (sent_flow(other) == flow) {
+                return false;
+            }
+        }
     }
+    sends_[at] = tag_of(hash) | (uint64_t{stream} << 32) |
+                 static_cast<uint64_t>(record - streams_[stream].begin);
+    return true;
 }
 
 void Merger::order_sends() {
-    for (const Send& send : sends_) {
-        if (send.record != nullptr) {
-            ordered_.push_back(send);
+    sends_.clear();
+    for (uint32_t s = 0; s < streams_.size(); s++) {
+        for (const Record* r = streams_[s].at; r != streams_[s].end; r++) {
+            if (is_send(*r)) {
+                ordered_.push_back({sent_flow(*r), r, s, false});
+            }
         }
     }
     std::sort(ordered_.begin(), ordered_.end(), [](const Send& a, const Send& b) {
@@ -104,58 +125,65 @@ void Merger::order_sends() {
     });
 }
 
-// The send that a receive at that time belongs to, if there is one here.
-Merger::Send* Merger::find_send(uint64_t flow, uint64_t ticks) {
-    if (!ordered_.empty()) {
-        // The first send of the flow behind that time.
-        auto after = std::upper_bound(ordered_.begin(), ordered_.end(), std::pair(flow, ticks),
-                                      [](const std::pair<uint64_t, uint64_t>& key, const Send& send) {
-                                          return key.first != send.flow
-                                                     ? key.first < send.flow
-                                                     : key.second < send.record->order_ticks;
-                                      });
-        if (after != ordered_.begin()) {
-            Send& before = *(after - 1);
-            if (before.flow == flow && !before.taken) {
-                return &before;
-            }
-        }
-        const bool is_near = after != ordered_.end() && after->flow == flow &&
-                             after->record->order_ticks - ticks <= slack_ticks_;
-        return is_near && !after->taken ? &*after : nullptr;
-    }
-    if (sends_.empty()) {
-        return nullptr;
-    }
-    for (uint64_t at = hash_flow(flow) & send_mask_; sends_[at].record != nullptr;
-         at = (at + 1) & send_mask_) {
-        if (sends_[at].flow == flow) {
-            return &sends_[at];
+// The send that a receive at that time belongs to, where ids come back.
+Merger::Send* Merger::find_ordered_send(uint64_t flow, uint64_t ticks) {
+    // The first send of the flow behind that time.
+    auto after = std::upper_bound(
+        ordered_.begin(), ordered_.end(), std::pair(flow, ticks),
+        [](const std::pair<uint64_t, uint64_t>& key, const Send& send) {
+            return key.first != send.flow ? key.first < send.flow : key.second < send.record->order_ticks;
+        });
+    if (after != ordered_.begin()) {
+        Send& before = *(after - 1);
+        if (before.flow == flow && !before.taken) {
+            return &before;
         }
     }
-    return nullptr;
+    const bool is_near = after != ordered_.end() && after->flow == flow &&
+                         after->record->order_ticks - ticks <= slack_ticks_;
+    return is_near && !after->taken ? &*after : nullptr;
 }
 
 // Whether the record at the head of the stream receives what has not been handed out as sent.
 bool Merger::must_wait(uint32_t stream) {
     const Record& record = *streams_[stream].at;
-    const uint16_t event = record.event();
+    const uint16_t event = record.event_id;
     if (event >= flow_argument_.size() || flow_argument_[event] < 0 ||
         static_cast<unsigned>(flow_argument_[event]) >= record.arguments()) {
         return false;
     }
-    Send* const send =
-        find_send(record.argument(static_cast<unsigned>(flow_argument_[event])), record.order_ticks);
-    if (send == nullptr) {
+    const uint64_t flow = record.argument(static_cast<unsigned>(flow_argument_[event]));
+    const auto wait_for = [&](uint32_t sender, const Record* send) {
+        streams_[stream].blocked_by = sender + 1;
+        streams_[stream].waits_for = send;
+        return true;
+    };
+    if (!ordered_.empty()) {
+        Send* const send = find_ordered_send(flow, record.order_ticks);
+        if (send == nullptr) {
+            return false;
+        }
+        if (send->stream == stream || streams_[send->stream].at > send->record) {
+            send->taken = true;
+            return false;
+        }
+        return wait_for(send->stream, send->record);
+    }
+    if (sends_.empty()) {
         return false;
     }
-    if (send->stream == stream || streams_[send->stream].at > send->record) {
-        send->taken = true;
-        return false;
+    const uint64_t hash = hash_flow(flow);
+    for (uint64_t at = place_of(hash) & send_mask_; sends_[at] != 0; at = (at + 1) & send_mask_) {
+        if ((sends_[at] & kTagMask) != tag_of(hash)) {
+            continue;
+        }
+        const uint32_t sender = entry_stream(sends_[at]);
+        const Record* const send = streams_[sender].begin + entry_index(sends_[at]);
+        if (sender != stream && streams_[sender].at <= send && sent_flow(*send) == flow) {
+            return wait_for(sender, send);
+        }
     }
-    streams_[stream].blocked_by = send->stream + 1;
-    streams_[stream].waits_for = send->record;
-    return true;
+    return false;
 }
 
 void Merger::push(uint32_t stream) {
@@ -244,6 +272,14 @@ MergedRecord Merger::next() {
             continue;
         }
         stream.blocked_by = 0;
+        if (stream.end - stream.at > kAhead && !sends_.empty()) {
+            const Record& later = stream.at[kAhead];
+            const uint16_t event = later.event_id;
+            if (event < flow_argument_.size() && flow_argument_[event] >= 0) {
+                const uint64_t flow = later.argument(static_cast<unsigned>(flow_argument_[event]));
+                __builtin_prefetch(&sends_[place_of(hash_flow(flow)) & send_mask_]);
+            }
+        }
         const MergedRecord result{stream.at, stream.ring};
         stream.at++;
         index_++;

@@ -37,6 +37,7 @@ public:
 private:
     struct Stream {
         const RingContents* ring = nullptr;
+        const Record* begin = nullptr;
         const Record* at = nullptr;
         const Record* end = nullptr;
         uint32_t blocked_by = 0;            // stream that has the send, plus one
@@ -54,8 +55,17 @@ private:
     };
 
     void collect_sends(const Snapshot& snapshot);
+    bool is_send(const Record& record) const {
+        const uint16_t event = record.event_id;
+        return event < send_argument_.size() && send_argument_[event] >= 0 &&
+               static_cast<unsigned>(send_argument_[event]) < record.arguments();
+    }
+    uint64_t sent_flow(const Record& record) const {
+        return record.argument(static_cast<unsigned>(send_argument_[record.event_id]));
+    }
+    bool insert_send(uint32_t stream, const Record* record);
     void order_sends();
-    Send* find_send(uint64_t flow, uint64_t ticks);
+    Send* find_ordered_send(uint64_t flow, uint64_t ticks);
     bool must_wait(uint32_t stream);
     void push(uint32_t stream);
     void pop_top();
@@ -65,12 +75,15 @@ private:
 
     std::vector<Stream> streams_;
     std::vector<Entry> heap_;  // smallest ticks on top
-    std::vector<Send> sends_;  // open addressing, by flow
-    // If ids come back: all sends by flow and time, and `sends_` has the first of each flow.
+    // Where the send of each flow is, by open addressing: a tag of the flow, stream, index; 0 is free. Small, for
+    // it is read at random: whether it is the right flow is only looked up if somebody would have to wait.
+    std::vector<uint64_t> sends_;
+    // If ids come back: all sends by flow and time; `sends_` is not used then.
     std::vector<Send> ordered_;
     uint64_t slack_ticks_ = 0;
     std::vector<uint32_t> blocked_;
     std::vector<int8_t> flow_argument_;  // of each event that receives; -1 none
+    std::vector<int8_t> send_argument_;  // of each event that sends
     uint64_t send_mask_ = 0;
     uint64_t index_ = 0;
     uint64_t reordered_ = 0;

@@ -416,7 +416,7 @@ void Snapshot::read_ring(unsigned index, const Ring& ring) {
         const size_t at = words.size();
         words.insert(words.end(), buffer, buffer + outcome.slots * kWordsPerSlot);
         newest = std::max(newest, buffer[1]);
-        contents.records.push_back({buffer[1], newest, words.data() + at});
+        contents.records.push_back({buffer[1], newest, words.data() + at, word2_event(buffer[2])});
         ledger.decoded_slots += outcome.slots;
         ledger.decoded_records++;
         position += outcome.slots;

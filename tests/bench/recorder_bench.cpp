@@ -231,7 +231,8 @@ const Snapshot& sample() {
                 record(EventId::sched_in, 80 + i % 50, 4000);
                 record(EventId::send, 80 + (i + 1) % 50, t << 40 | i, 12);
                 record(EventId::trace_call_words, 9, i, 2, 3);
-                record(EventId::receive, 80, ((t + 3) % 4) << 40 | i, 0);
+                // From the thread before, which has sent it already; the first from itself.
+                record(EventId::receive, 80, (t == 0 ? 0 : t - 1) << 40 | i, 0);
                 record(EventId::sched_out, 80 + i % 50, 17, 2);
             }
             detach_thread();

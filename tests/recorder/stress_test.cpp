@@ -96,7 +96,7 @@ uint64_t read_naively(const Ring& ring) {
         for (unsigned i = 1; i < word0_slots(head) * kWordsPerSlot; i++) {
             words[i] = get(word[i]);
         }
-        torn += is_whole(Record{words[1], words[1], words}) ? 0 : 1;
+        torn += is_whole(Record{words[1], words[1], words, word2_event(words[2])}) ? 0 : 1;
     }
     return torn;
 }
