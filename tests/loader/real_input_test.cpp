@@ -69,7 +69,7 @@ static std::string hex(const uint8_t (&digest)[16]) {
     return s;
 }
 
-TEST_CASE("all installed .beam files load", "[loader][real]") {
+TEST_CASE("all installed .beam files load", "[loader][.real]") {
     register_bifs();
     const std::vector<fs::path> beams = installed_beams();
     REQUIRE(beams.size() > 1000);
@@ -90,7 +90,7 @@ TEST_CASE("all installed .beam files load", "[loader][real]") {
     CHECK(failures == 0);
 }
 
-TEST_CASE("module checksums are those of OTP", "[loader][real]") {
+TEST_CASE("module checksums are those of OTP", "[loader][.real]") {
     register_bifs();
     const std::string listed =
         erl("[begin {ok, {M, D}} = beam_lib:md5(F), io:format(\"~ts ~s~n\", [F, "

@@ -10,6 +10,7 @@ A program is `NAME.erl`, or a folder `NAME/` of several modules with the main mo
 standard input). `later.list` names programs that need parts of the VM that do not exist yet: they
 run on `erl` always, on minivm only with --later. `large.list` names those whose live data or stack
 is so large that collecting at every chance takes hours: they are left out of `--stress gc`.
+`sample.list` names those that run with --sample, a few of each area.
 
 Examples:
     run_diff.py --erl-only
@@ -40,6 +41,7 @@ REPOSITORY = FOLDER.parent.parent
 LAUNCHER = FOLDER / "support" / "program_launcher.erl"
 DIFF_LINES = 20
 SLOW_FACTOR = 20
+ORACLE_TIMEOUT_S = 60  # a short --timeout is meant for minivm
 # The status a timed-out program is given: no program can produce it.
 TIMED_OUT = "timeout"
 
@@ -312,11 +314,12 @@ def main():
     parser.add_argument("--slow", action="store_true",
                         help="sanitizers or an emulator: timeouts times %d" % SLOW_FACTOR)
     parser.add_argument("--only", action="append", default=[], metavar="GLOB")
+    parser.add_argument("--sample", action="store_true", help="the programs of sample.list alone")
     parser.add_argument("--erl-only", action="store_true", help="run on erl alone, uncached")
     parser.add_argument("--later", action="store_true", help="also run later.list on minivm")
     parser.add_argument("--out", type=pathlib.Path, default=REPOSITORY / "build" / "programs")
     parser.add_argument("--folder", type=pathlib.Path, default=FOLDER, help="where programs are")
-    parser.add_argument("--timeout", type=float, default=60, help="seconds a program")
+    parser.add_argument("--timeout", type=float, default=60, help="seconds a program (before --slow)")
     parser.add_argument("-j", "--jobs", type=int, default=2)
     parser.add_argument("-v", "--verbose", action="store_true")
     parser.add_argument("--list", action="store_true", help="print program names and stop")
@@ -333,7 +336,10 @@ def main():
             parser.error("no such program: %s" % binary)
 
     out = options.out.resolve()
-    programs = find_programs(options.folder.resolve(), out, options.only)
+    only = list(options.only)
+    if options.sample:
+        only += sorted(read_list(options.folder / "sample.list"))
+    programs = find_programs(options.folder.resolve(), out, only)
     if options.list:
         print("\n".join(p.name for p in programs))
         return 0
@@ -367,7 +373,8 @@ def main():
                 erl_command(program, support_dir), program.stdin, options.timeout, work_dir)
         else:
             outcome = oracle(
-                program, support_dir, cache_dir, options.timeout, erl_id, work_dir)
+                program, support_dir, cache_dir, max(options.timeout, ORACLE_TIMEOUT_S), erl_id,
+                work_dir)
         problem = check_oracle(program, outcome)
         if problem:
             report.failure(program.name, problem, lines_of(outcome.stderr)[:15])
