@@ -101,6 +101,15 @@ inline Term src_at(const Word* pc, Term* E, Scheduler* s) {
         return slot_value(slot, pc, E, s);
     }
 }
+// The same where all operand kinds are known: a constant is the Nth behind the fixed words.
+template <Op O, int I, K Kind, int Nth>
+inline Term source(const Word* pc, Term* E, Scheduler* s) {
+    if constexpr (Kind == K::C) {
+        return Term{pc[fixed_words(O) + Nth]};
+    } else {
+        return src_at<O, I, Kind>(pc, E, s);
+    }
+}
 template <Op O, int I, K Kind = K::S>
 inline Term* dst_at(const Word* pc, Term* E, Scheduler* s) {
     const uint32_t slot = slot_of<O, I>(pc);

@@ -27,11 +27,7 @@ static MINIVM_NOINLINE Slow operator_slow(const Word* pc, Scheduler* s,
             p.exception.cls = ExceptionClass::none;
             return Slow::branch;
         }
-        if (kOp == Op::add || kOp == Op::sub) {
-            p.exception.error_info = kNonValue;  // as OTP: raised by the code, not by the operator
-        } else {
-            set_operator_args(p, kOp, a, b);
-        }
+        set_operator_args(p, kOp, a, b);
         return Slow::raise;
     }
     if (p.needs_gc()) {
@@ -65,8 +61,8 @@ static MINIVM_NOINLINE Slow operator_slow(const Word* pc, Scheduler* s,
     template <K A, K B, K D>                                                        \
     void name##_kinds(ARGS) {                                                       \
         constexpr Op kOp = Op::name;                                                \
-        const Term a = src_at<kOp, 1, A>(pc, E, s);                                 \
-        const Term b = src_at<kOp, 2, B>(pc, E, s);                                 \
+        const Term a = source<kOp, 1, A, 0>(pc, E, s);                              \
+        const Term b = source<kOp, 2, B, (A == K::C)>(pc, E, s);                    \
         Term r;                                                                     \
         if (MINIVM_LIKELY(fast)) {                                                  \
             *dst_at<kOp, 3, D>(pc, E, s) = r;                                       \
@@ -212,19 +208,31 @@ HANDLER(self) {
     NEXT(fixed_words(kOp));
 }
 
-// Guard BIFs with instructions of their own: badarg unless the guard has a label.
-#define FAIL_BADARG(op, a, b)                        \
-    do {                                             \
-        if (label_at(pc) != 0) {                     \
-            JUMP();                                  \
-        }                                            \
-        Process& p = *s->process;                    \
-        ENTER_RUNTIME(p);                            \
-        badarg(p);                                   \
-        set_operator_args(p, op, a, b);              \
-        LEAVE_RUNTIME(p);                            \
-        TAIL(slow_raise);                            \
-    } while (0)
+// Guard BIFs with instructions of their own: badarg unless the guard has a label. Out of line, so that
+// the handlers save no registers.
+template <Op kOp>
+static MINIVM_NOINLINE void guard_badarg(ARGS) {
+    if (label_at(pc) != 0) {
+        JUMP();
+    }
+    Process& p = *s->process;
+    ENTER_RUNTIME(p);
+    badarg(p);
+    Term b = kNonValue;
+    if constexpr (kOp == Op::element) {
+        b = SRC(2);
+    }
+    set_operator_args(p, kOp, SRC(1), b);
+    LEAVE_RUNTIME(p);
+    TAIL(slow_raise);
+}
+static MINIVM_NOINLINE void float_badarith(ARGS) {
+    Process& p = *s->process;
+    ENTER_RUNTIME(p);
+    error(p, atoms::badarith);
+    LEAVE_RUNTIME(p);
+    TAIL(slow_raise);
+}
 
 HANDLER(hd) {
     const Term t = SRC(1);
@@ -232,7 +240,7 @@ HANDLER(hd) {
         DST(2) = head(t);
         NEXT_OP();
     }
-    FAIL_BADARG(Op::hd, t, kNonValue);
+    TAIL(guard_badarg<kOp>);
 }
 HANDLER(tl) {
     const Term t = SRC(1);
@@ -240,7 +248,7 @@ HANDLER(tl) {
         DST(2) = tail(t);
         NEXT_OP();
     }
-    FAIL_BADARG(Op::tl, t, kNonValue);
+    TAIL(guard_badarg<kOp>);
 }
 HANDLER(element) {
     const Term index = SRC(1);
@@ -252,7 +260,7 @@ HANDLER(element) {
             NEXT_OP();
         }
     }
-    FAIL_BADARG(Op::element, index, t);
+    TAIL(guard_badarg<kOp>);
 }
 HANDLER(tuple_size) {
     const Term t = SRC(1);
@@ -260,7 +268,7 @@ HANDLER(tuple_size) {
         DST(2) = make_small(static_cast<int64_t>(tuple_arity(t)));
         NEXT_OP();
     }
-    FAIL_BADARG(Op::tuple_size, t, kNonValue);
+    TAIL(guard_badarg<kOp>);
 }
 
 // ---- floats -----------------------------------------------------------------------------------------
@@ -287,6 +295,17 @@ HANDLER(fmove_from) {
     }
     NEXT(fixed_words(kOp));
 }
+static MINIVM_NOINLINE void fconv_slow(ARGS) {
+    constexpr Op kOp = Op::fconv;
+    Process& p = *s->process;
+    ENTER_RUNTIME(p);
+    const bool ok = semantics::fconv(p, SRC(0), &FREG(1));
+    LEAVE_RUNTIME(p);
+    if (!ok) {
+        TAIL(slow_raise);
+    }
+    NEXT_OP();
+}
 HANDLER(fconv) {
     const Term t = SRC(0);
     if (MINIVM_LIKELY(is_small(t))) {
@@ -297,14 +316,7 @@ HANDLER(fconv) {
         FREG(1) = float_value(t);
         NEXT_OP();
     }
-    Process& p = *s->process;
-    ENTER_RUNTIME(p);
-    const bool ok = semantics::fconv(p, t, &FREG(1));
-    LEAVE_RUNTIME(p);
-    if (!ok) {
-        TAIL(slow_raise);
-    }
-    NEXT_OP();
+    TAIL(fconv_slow);
 }
 #define FARITH(name, expression)             \
     HANDLER(name) {                          \
@@ -315,11 +327,7 @@ HANDLER(fconv) {
         if (MINIVM_LIKELY(std::isfinite(r))) { \
             NEXT(fixed_words(kOp));          \
         }                                    \
-        Process& p = *s->process;            \
-        ENTER_RUNTIME(p);                    \
-        error(p, atoms::badarith);           \
-        LEAVE_RUNTIME(p);                    \
-        TAIL(slow_raise);                    \
+        TAIL(float_badarith);                \
     }
 FARITH(fadd, a + b)
 FARITH(fsub, a - b)

@@ -188,17 +188,22 @@ static inline const Word* fun_code(Term fun, uint32_t arity, Scheduler* s, uint3
     return nullptr;
 }
 
+template <Op kOp>
+static MINIVM_NOINLINE void bad_fun(ARGS) {
+    Process& p = *s->process;
+    ENTER_RUNTIME(p);
+    raise_bad_fun(p, SRC(1), static_cast<uint32_t>(WORD(0)), s->x);
+    LEAVE_RUNTIME(p);
+    TAIL(slow_raise);
+}
+
 HANDLER(call_fun) {
     const uint32_t arity = static_cast<uint32_t>(WORD(0));
     const Term fun = SRC(1);
     uint32_t live = 0;
     const Word* target = fun_code(fun, arity, s, &live);
     if (MINIVM_UNLIKELY(target == nullptr)) {
-        Process& p = *s->process;
-        ENTER_RUNTIME(p);
-        raise_bad_fun(p, fun, arity, s->x);
-        LEAVE_RUNTIME(p);
-        TAIL(slow_raise);
+        TAIL(bad_fun<kOp>);
     }
     *--E = return_address(pc + size_of<kOp>(pc));
     ENTER(target, live);
@@ -209,11 +214,7 @@ HANDLER(i_apply_fun_last) {
     uint32_t live = 0;
     const Word* target = fun_code(fun, arity, s, &live);
     if (MINIVM_UNLIKELY(target == nullptr)) {
-        Process& p = *s->process;
-        ENTER_RUNTIME(p);
-        raise_bad_fun(p, fun, arity, s->x);
-        LEAVE_RUNTIME(p);
-        TAIL(slow_raise);
+        TAIL(bad_fun<kOp>);
     }
     E += WORD(2);
     ENTER(target, live);
@@ -325,7 +326,7 @@ HANDLER(init_yregs) {
 template <K S, K D>
 void move_kinds(ARGS) {
     constexpr Op kOp = Op::move;
-    *dst_at<kOp, 1, D>(pc, E, s) = src_at<kOp, 0, S>(pc, E, s);
+    *dst_at<kOp, 1, D>(pc, E, s) = source<kOp, 0, S, 0>(pc, E, s);
     NEXT_OP_KINDS(S);
 }
 HANDLER(move) {

@@ -36,7 +36,8 @@ void h_get_tl(ARGS) { TAIL((get_tl_kinds<K::S, K::S>)); }
 template <K H, K T, K D>
 void put_list_kinds(ARGS) {
     constexpr Op kOp = Op::put_list;
-    const Term cell = put_cons(htop, src_at<kOp, 0, H>(pc, E, s), src_at<kOp, 1, T>(pc, E, s));
+    const Term cell = put_cons(htop, source<kOp, 0, H, 0>(pc, E, s),
+                               source<kOp, 1, T, (H == K::C)>(pc, E, s));
     htop += kConsWords;
     *dst_at<kOp, 2, D>(pc, E, s) = cell;
     NEXT_OP_KINDS(H, T);

@@ -55,46 +55,64 @@ HANDLER(is_function2) {
     JUMP();
 }
 
-// A comparison of two operands.
-#define COMPARE(name, fast_condition, slow_condition)          \
-    template <K A, K B>                                        \
-    void name##_kinds(ARGS) {                                  \
-        constexpr Op kOp = Op::name;                           \
-        const Term a = src_at<kOp, 1, A>(pc, E, s);            \
-        const Term b = src_at<kOp, 2, B>(pc, E, s);            \
-        bool yes;                                              \
-        if (MINIVM_LIKELY(both_small(a, b))) {                 \
-            yes = (fast_condition);                            \
-        } else {                                               \
-            yes = (slow_condition);                            \
-        }                                                      \
-        if (yes) {                                             \
-            NEXT_OP_KINDS(K::X, A, B);                         \
-        }                                                      \
-        JUMP();                                                \
-    }                                                          \
+// A comparison of two operands: small integers and immediate floats here, the rest in a handler of its
+// own, so that the fast one saves no registers.
+#define COMPARE(name, word_condition, float_condition, slow_condition)    \
+    static void name##_slow(ARGS) {                                       \
+        constexpr Op kOp = Op::name;                                      \
+        const Term a = SRC(1);                                            \
+        const Term b = SRC(2);                                            \
+        if (slow_condition) {                                             \
+            NEXT_OP();                                                    \
+        }                                                                 \
+        JUMP();                                                           \
+    }                                                                     \
+    template <K A, K B>                                                   \
+    void name##_kinds(ARGS) {                                             \
+        constexpr Op kOp = Op::name;                                      \
+        const Term a = source<kOp, 1, A, 0>(pc, E, s);                    \
+        const Term b = source<kOp, 2, B, (A == K::C)>(pc, E, s);          \
+        bool yes;                                                         \
+        if (MINIVM_LIKELY(both_small(a, b))) {                            \
+            yes = (word_condition);                                       \
+        } else if (is_imm_float(a) && is_imm_float(b)) {                  \
+            const double x = imm_float_value(a);                          \
+            const double y = imm_float_value(b);                          \
+            yes = (float_condition);                                      \
+        } else {                                                          \
+            TAIL(name##_slow);                                            \
+        }                                                                 \
+        if (yes) {                                                        \
+            NEXT_OP_KINDS(K::X, A, B);                                    \
+        }                                                                 \
+        JUMP();                                                           \
+    }                                                                     \
     void h_##name(ARGS) { TAIL((name##_kinds<K::S, K::S>)); }
 
 static inline int64_t signed_raw(Term t) { return static_cast<int64_t>(t.raw); }
-static inline bool less(Term a, Term b) {
-    if (is_imm_float(a) && is_imm_float(b)) {
-        return imm_float_value(a) < imm_float_value(b);
-    }
-    return compare_terms(a, b) < 0;
-}
 
-COMPARE(is_lt, signed_raw(a) < signed_raw(b), less(a, b))
-COMPARE(is_ge, signed_raw(a) >= signed_raw(b), !less(a, b))
-COMPARE(is_eq, a == b, loose_equal(a, b))
-COMPARE(is_ne, a != b, !loose_equal(a, b))
+COMPARE(is_lt, signed_raw(a) < signed_raw(b), x < y, compare_terms(a, b) < 0)
+COMPARE(is_ge, signed_raw(a) >= signed_raw(b), x >= y, compare_terms(a, b) >= 0)
+COMPARE(is_eq, a == b, x == y, loose_equal(a, b))
+COMPARE(is_ne, a != b, x != y, !loose_equal(a, b))
 
 #define EXACT(name, wanted)                                       \
+    static void name##_slow(ARGS) {                               \
+        constexpr Op kOp = Op::name;                              \
+        if (exact_equal(SRC(1), SRC(2)) == (wanted)) {            \
+            NEXT_OP();                                            \
+        }                                                         \
+        JUMP();                                                   \
+    }                                                             \
     template <K A, K B>                                           \
     void name##_kinds(ARGS) {                                     \
         constexpr Op kOp = Op::name;                              \
         const Term a = src_at<kOp, 1, A>(pc, E, s);               \
         const Term b = src_at<kOp, 2, B>(pc, E, s);               \
-        if (exact_equal(a, b) == (wanted)) {                      \
+        if (a != b && is_pointer(a) && is_pointer(b)) {           \
+            TAIL(name##_slow);                                    \
+        }                                                         \
+        if ((a == b) == (wanted)) {                               \
             NEXT_OP_KINDS(K::X, A, B);                            \
         }                                                         \
         JUMP();                                                   \
@@ -107,7 +125,7 @@ EXACT(is_ne_exact, false)
 template <K A, bool Wanted, Op kOp>
 void is_exact_immediate(ARGS) {
     const Term a = src_at<kOp, 1, A>(pc, E, s);
-    const Term b = src_at<kOp, 2, K::C>(pc, E, s);
+    const Term b = source<kOp, 2, K::C, 0>(pc, E, s);
     if ((a == b) == Wanted) {
         NEXT_OP_KINDS(K::X, A, K::C);
     }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "interp/code.hpp"
+#include "interp/fused.hpp"
 #include "interp/handlers.hpp"
 #include "vm/bif/bif.hpp"
 
@@ -29,10 +30,16 @@ class Packer {
     std::unique_ptr<InterpCode> run() {
         code_->starts.reserve(m_.code.size() + 1);
         words_.reserve(m_.code.size() * 3);
-        for (const Instr& i : m_.code) {
-            code_->starts.push_back(size());
-            locate(i);
-            pack(i);
+        for (size_t n = 0; n < m_.code.size();) {
+            const size_t fused = fuse(n);
+            if (fused == 0) {
+                code_->starts.push_back(size());
+                locate(m_.code[n]);
+                pack(m_.code[n]);
+                ++n;
+            } else {
+                n += fused;
+            }
         }
         code_->starts.push_back(size());
         words_.push_back(handler_bits(h_trap_end));
@@ -64,6 +71,131 @@ class Packer {
         if (l.empty() || l.back().function != i.function || l.back().line != i.line) {
             l.push_back({size(), i.function, i.line});
         }
+    }
+
+    // ---- fusion -----------------------------------------------------------------------------------
+
+    bool joins(size_t n, Op op) const {
+        return n < m_.code.size() && m_.code[n].op == op && !m_.code[n].block_start;
+    }
+    const Operand* operands(size_t n) const { return m_.operands_of(m_.code[n]); }
+
+    // All instructions [n, n + count) begin where the fused one does; none but the first is a target.
+    // The location is that of the last, which is the one that can call.
+    void begin_fused(size_t n, size_t count) {
+        locate(m_.code[n + count - 1]);
+        code_->starts.insert(code_->starts.end(), count, size());
+    }
+
+    // Packs a fused instruction for what begins at n. The number of instructions it stands for, or 0.
+    size_t fuse(size_t n) {
+        const Instr& i = m_.code[n];
+        if (i.op == Op::deallocate && joins(n + 1, Op::return_)) {
+            begin_fused(n, 2);
+            words_.push_back(handler_bits(h_deallocate_return) | operands(n)[0].value << 48);
+            return 2;
+        }
+        if (i.op == Op::get_tuple_element) {
+            return fuse_elements(n);
+        }
+        return i.op == Op::move ? fuse_moves(n) : 0;
+    }
+
+    size_t fuse_elements(size_t n) {
+        if (!joins(n + 1, Op::get_tuple_element)) {
+            return 0;
+        }
+        const Operand* a = operands(n);
+        const Operand* b = operands(n + 1);
+        const bool same = a[0].is_register() && a[0].kind == b[0].kind && a[0].index == b[0].index;
+        const bool overwritten = a[2].kind == a[0].kind && a[2].index == a[0].index;
+        if (!same || overwritten || a[1].value > 0xFFFF || b[1].value > 0xFFFF) {
+            return 0;
+        }
+        const K kinds[] = {kind_of(a[0]), kind_of(a[2]), kind_of(b[2])};
+        begin_fused(n, 2);
+        words_.push_back(handler_bits(fused_get_elements2(kinds)) | slot(a[0], 32) | slot(a[2], 48));
+        words_.push_back(slot(b[2], 0) | a[1].value << 16 | b[1].value << 32);
+        return 2;
+    }
+
+    static Word slot(const Operand& o, int shift) {
+        return static_cast<Word>(register_slot(o)) << shift;
+    }
+
+    size_t fuse_moves(size_t n) {
+        const Operand* o = operands(n);
+        const bool to_x0 = o[1].kind == Operand::Kind::x && o[1].index == 0;
+        if (to_x0) {
+            if (const size_t count = fuse_move_then(n, o[0])) {
+                return count;
+            }
+        }
+        size_t count = 0;
+        K kinds[6];
+        while (count < 3 && (count == 0 || joins(n + count, Op::move)) &&
+               operands(n + count)[0].is_register()) {
+            const Operand* m = operands(n + count);
+            // The last move into x0 rather goes with the call or return behind it.
+            const bool x0 = m[1].kind == Operand::Kind::x && m[1].index == 0;
+            if (count > 0 && x0 && move_then_follows(n + count)) {
+                break;
+            }
+            kinds[2 * count] = kind_of(m[0]);
+            kinds[2 * count + 1] = kind_of(m[1]);
+            ++count;
+        }
+        if (count < 2) {
+            return 0;
+        }
+        begin_fused(n, count);
+        const Handler h = count == 2 ? fused_move2(kinds) : fused_move3(kinds);
+        words_.push_back(handler_bits(h) | slot(o[0], 32) | slot(o[1], 48));
+        const Operand* b = operands(n + 1);
+        Word second = slot(b[0], 0) | slot(b[1], 16);
+        if (count == 3) {
+            const Operand* c = operands(n + 2);
+            second |= slot(c[0], 32) | slot(c[1], 48);
+        }
+        words_.push_back(second);
+        return count;
+    }
+
+    bool move_then_follows(size_t n) const {
+        return joins(n + 1, Op::call) || joins(n + 1, Op::call_only) || joins(n + 1, Op::call_last) ||
+               joins(n + 1, Op::return_) ||
+               (joins(n + 1, Op::deallocate) && joins(n + 2, Op::return_));
+    }
+
+    size_t fuse_move_then(size_t n, const Operand& source) {
+        if (!move_then_follows(n)) {
+            return 0;
+        }
+        const Instr& then = m_.code[n + 1];
+        const Operand* o = operands(n + 1);
+        const bool deallocate = then.op == Op::deallocate;
+        const size_t count = deallocate ? 3 : 2;
+        const K kind = kind_of(source);
+        begin_fused(n, count);
+        const uint32_t start = size();
+        Word first = handler_bits(fused_move_then(then.op, deallocate, kind));
+        if (kind != K::C) {
+            first |= slot(source, 32);
+        }
+        if (deallocate) {
+            first |= o[0].value << 48;
+        } else if (then.op == Op::call_last) {
+            first |= o[2].value << 48;
+        }
+        words_.push_back(first);
+        if (!deallocate && then.op != Op::return_) {
+            labels_.push_back({size(), start, o[0].index});
+            words_.push_back(0);
+        }
+        if (kind == K::C) {
+            words_.push_back(source.term.raw);
+        }
+        return count;
     }
 
     static uint16_t register_slot(const Operand& o) {

@@ -1,4 +1,5 @@
 // The ways out of the fast path: collecting, raising, traps, yields, stops.
+#include "interp/fused.hpp"
 #include "interp/handlers.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/code/module_table.hpp"
@@ -88,9 +89,8 @@ void slow_raise(ARGS) {
     do {                                                                                   \
         if (handler_at(pc) == h_call_bif) {                                                \
             const Word* next = pc + fixed_words(Op::call_bif);                             \
-            if (handler_at(next) == h_deallocate &&                                        \
-                handler_at(next + fixed_words(Op::deallocate)) == h_return_) {             \
-                E += next[place_of(Op::deallocate, 0).word];                               \
+            if (handler_at(next) == h_deallocate_return) {                                 \
+                E += next[0] >> 48;                                                        \
             } else if (handler_at(next) != h_return_) {                                    \
                 *--E = return_address(next);                                               \
             }                                                                              \
