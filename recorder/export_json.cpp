@@ -100,7 +100,7 @@ ExportResult export_json(const Snapshot& snapshot, const Filter& filter, Sink& s
             continue;
         }
         const Owner* owner = snapshot.owner_of(*merged.ring, record.position());
-        if (merged.ring != thread_ring || owner != thread_owner) {
+        if (owner != thread_owner || (owner == nullptr && merged.ring != thread_ring)) {
             thread_ring = merged.ring;
             thread_owner = owner;
             thread.clear();

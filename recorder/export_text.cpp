@@ -125,7 +125,7 @@ ExportResult export_text(const Snapshot& snapshot, const Filter& filter, Sink& s
             continue;
         }
         const Owner* owner = snapshot.owner_of(*merged.ring, record.position());
-        if (merged.ring != thread_ring || owner != thread_owner) {
+        if (owner != thread_owner || (owner == nullptr && merged.ring != thread_ring)) {
             thread.clear();
             append_printable(thread, thread_name(snapshot, *merged.ring, record.position()));
             thread_ring = merged.ring;
