@@ -22,9 +22,6 @@
 #include "vm/term/atom_table.hpp"
 
 namespace minivm {
-
-void report_load_failure(const std::string& why) { spdlog::error("cannot load: {}", why); }
-
 namespace tools {
 namespace {
 
@@ -140,6 +137,7 @@ int run_command(const RunOptions& options) {
         return 1;
     }
     g_module_source = &path;
+    g_report_load_failure = [](const std::string& why) { spdlog::error("cannot load: {}", why); };
     if (!vm::start(vm_options, &engine)) {
         spdlog::error("a scheduler thread could not be started: {}", std::strerror(errno));
         return 1;

@@ -73,8 +73,8 @@ Term minivm_load_and_apply_3(Process& p, const Term* a) {
         p.outcome = BifOutcome::trap;
         return kNonValue;
     }
-    if (!why.empty()) {
-        report_load_failure(why);
+    if (!why.empty() && g_report_load_failure != nullptr) {
+        g_report_load_failure(why);
     }
     const Export* handler = export_table::find(m, atoms::handle_undefined_function, 2);
     if (handler != nullptr && export_table::is_loaded(handler, code_index::active())) {

@@ -55,7 +55,8 @@ struct ModuleSource {
     virtual bool purge_module(Term module) = 0;
 };
 extern ModuleSource* g_module_source;
-// Tells the user (the log) that a module was found but could not be loaded.
-void report_load_failure(const std::string& why);
+// Tells the user that a module was found but could not be loaded: the log is the program's, which
+// sets this beside g_module_source.
+extern void (*g_report_load_failure)(const std::string& why);
 
 }  // namespace minivm

@@ -9,6 +9,7 @@ namespace minivm {
 
 int g_backtrace_depth = 8;
 ModuleSource* g_module_source = nullptr;
+void (*g_report_load_failure)(const std::string& why) = nullptr;
 
 namespace {
 
