@@ -592,13 +592,13 @@ int run_until_halt(bool* clean) {
     if (!all_stopped) {
         return g_halt_status;  // what is left may still be in use
     }
+    timers::destroy();  // first: the timers of receive are parts of the processes
     process_table::for_each(
         [](Process& p, void*) {
             process_table::remove(p);
             destroy_process(p);
         },
         nullptr);
-    timers::destroy();
     for (auto& s : g_schedulers) {
         thread_progress::leave(s->progress);
     }
