@@ -569,8 +569,82 @@ bool check_value(Process& p, const BinSegment& s, uint64_t bits) {
 
 // ---- construction ------------------------------------------------------------------------------
 
+namespace {
+
+// The bits of a segment that is nothing but small integers and known to be right; kNotPlain for
+// others.
+constexpr uint64_t kNotPlain = ~uint64_t{0};
+inline uint64_t plain_bits(const BinSegment& s) {
+    if (s.type == BinSegment::Type::integer) {
+        if (both_small(s.src, s.size) && static_cast<uint64_t>(small_value(s.size)) <= 64) {
+            const uint64_t bits = static_cast<uint64_t>(small_value(s.size)) * s.unit;
+            return bits <= 64 ? bits : kNotPlain;
+        }
+    } else if (s.type == BinSegment::Type::string) {
+        return 8 * static_cast<uint64_t>(small_value(s.size));
+    }
+    return kNotPlain;
+}
+
+inline bool is_append(const BinSegment& s) {
+    return s.type == BinSegment::Type::append || s.type == BinSegment::Type::private_append;
+}
+
+// The common case: small integers and strings, perhaps appended to a bit string. kNonValue: it is
+// not that, or something is wrong with it.
+Term create_plain(Process& p, const BinSegment* segments, size_t n) {
+    size_t first = 0;
+    if (is_append(segments[0])) {
+        const BinSegment& s = segments[0];
+        if (!is_bitstring(s.src) || (s.unit > 1 && !bs_divisible(bitstring_bits(s.src), s.unit))) {
+            return kNonValue;
+        }
+        first = 1;
+    }
+    uint64_t total = 0;
+    for (size_t i = first; i < n; i++) {
+        const uint64_t bits = plain_bits(segments[i]);
+        if (bits == kNotPlain) {
+            return kNonValue;
+        }
+        total += bits;
+    }
+    BitWriter w;
+    Term result;
+    if (first == 1) {
+        result = append_bits(p.heap, segments[0].src, total, &w.bytes, &w.position);
+    } else {
+        result = new_bits(p.heap, total, &w.bytes);
+        w.position = 0;
+        if ((total & 7) != 0) {
+            w.bytes[total >> 3] = 0;
+        }
+    }
+    for (size_t i = first; i < n; i++) {
+        const BinSegment& s = segments[i];
+        const uint64_t bits = plain_bits(s);
+        if (s.type == BinSegment::Type::string) {
+            w.put_bytes(s.string, bits >> 3);
+        } else if (bits == 8 && (w.position & 7) == 0) {
+            w.bytes[w.position >> 3] = static_cast<uint8_t>(small_value(s.src));
+            w.position += 8;
+        } else {
+            w.put_integer(s.src, bits, s.flags);
+        }
+    }
+    return result;
+}
+
+}  // namespace
+
 Term bs_create_bin(Process& p, const BinSegment* segments, size_t n) {
     using Type = BinSegment::Type;
+    if (n != 0) {
+        const Term plain = create_plain(p, segments, n);
+        if (MINIVM_LIKELY(is_value(plain))) {
+            return plain;
+        }
+    }
     constexpr size_t kInline = 32;
     uint64_t inline_bits[kInline];
     std::unique_ptr<uint64_t[]> many;
@@ -629,7 +703,7 @@ Term bs_create_bin(Process& p, const BinSegment* segments, size_t n) {
     BitWriter w;
     Term result;
     size_t first = 0;
-    if (n != 0 && (segments[0].type == Type::append || segments[0].type == Type::private_append)) {
+    if (n != 0 && is_append(segments[0])) {
         result = append_bits(p.heap, segments[0].src, total, &w.bytes, &w.position);
         first = 1;
     } else {

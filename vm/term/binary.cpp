@@ -166,9 +166,16 @@ Term append_bits(Heap& h, Term bitstring, uint64_t extra, uint8_t** bytes, uint6
                 h.off_heap_bytes += b->size_bytes - before;
             }
             // relaxed: whoever moves the mark owns the bits behind it; they reach another process
-            // by a message only, which orders them.
-            if (needed <= b->size_bytes && b->append_end.compare_exchange_strong(
-                                               end, end + extra, std::memory_order_relaxed)) {
+            // by a message only, which orders them. A sole owner has no rival.
+            bool is_ours = false;
+            if (needed <= b->size_bytes) {
+                is_ours = sole || b->append_end.compare_exchange_strong(end, end + extra,
+                                                                        std::memory_order_relaxed);
+                if (sole) {
+                    b->append_end.store(end + extra, std::memory_order_relaxed);
+                }
+            }
+            if (is_ours) {
                 *bytes = b->data();
                 *first_bit = first + old.size;
                 return put_sub_bits(h, orig, first, size);
