@@ -105,6 +105,8 @@ public:
     Status run(int64_t* budget);
     Term result() const { return root_; }
     size_t used() const;  // bytes consumed, once done
+    // Before the first run(): bytes to be decoded, inflated.
+    size_t plain_size() const { return left(); }
 
 private:
     struct Frame;
