@@ -811,9 +811,23 @@ Term prim_buffer_unlock_1(Process& p, const Term* a) {
     return atoms::ok;
 }
 
+// ---- dynamic tracing -----------------------------------------------------------------------------------
+
+// The module file asks for the tags of dynamic trace probes. As on an OTP without them.
+Term dt_true(Process&, const Term*) { return atoms::true_; }
+Term dt_undefined(Process&, const Term*) { return atoms::undefined; }
+Term dt_argument(Process&, const Term* a) { return a[0]; }
+
 }  // namespace
 
 MINIVM_BIF_TABLE(files) = {
+    {"erlang", "dt_spread_tag", 1, dt_true, kBifPlain, nullptr},
+    {"erlang", "dt_restore_tag", 1, dt_true, kBifPlain, nullptr},
+    {"erlang", "dt_put_tag", 1, dt_undefined, kBifPlain, nullptr},
+    {"erlang", "dt_get_tag", 0, dt_undefined, kBifPlain, nullptr},
+    {"erlang", "dt_get_tag_data", 0, dt_undefined, kBifPlain, nullptr},
+    {"erlang", "dt_append_vm_tag_data", 1, dt_argument, kBifPlain, nullptr},
+    {"erlang", "dt_prepend_vm_tag_data", 1, dt_argument, kBifPlain, nullptr},
     {"prim_file", "open_nif", 2, prim_file_open_nif_2, kBifDirtyIo, nullptr},
     {"prim_file", "file_desc_to_ref_nif", 1, prim_file_file_desc_to_ref_nif_1, kBifDirtyIo, nullptr},
     {"prim_file", "close_nif", 1, prim_file_close_nif_1, kBifDirtyIo, nullptr},
