@@ -23,10 +23,7 @@ namespace {
 // holds is copied, as a collection would do.
 struct Caller {
     Caller() : scheduler(std::make_unique<Scheduler>()), heap_owner(std::make_unique<Process>()) {
-        if (export_table::find(atoms::erlang, atom_table::intern("byte_size"), 1) == nullptr ||
-            export_table::find(atoms::erlang, atom_table::intern("byte_size"), 1)->bif == nullptr) {
-            bif_registry::init();
-        }
+        bif_registry::init();
         prepare();
     }
     ~Caller() { heap_owner->heap.clear(); }
