@@ -5,6 +5,7 @@
 
 #include "vm/bif/local_atoms.hpp"
 #include "vm/match_spec/match_spec.hpp"
+#include "vm/term/compare.hpp"
 #include "vm/term/format.hpp"
 #include "vm/term/map.hpp"
 
@@ -60,8 +61,8 @@ bool is_trace_form(Term name) {
                        [&](const char* f) { return text == f; });
 }
 
-// A wildcard in the term: 1 yes, 0 no, -1 not known after *budget words.
-int find_wildcard(Term t, int64_t budget) {
+// A wildcard in the term, or a map if they count: 1 yes, 0 no, -1 not known after `budget` words.
+int find_wildcard(Term t, int64_t budget, bool maps_count) {
     std::vector<Term> rest{t};
     while (!rest.empty()) {
         t = rest.back();
@@ -69,7 +70,7 @@ int find_wildcard(Term t, int64_t budget) {
         if (budget-- <= 0) {
             return -1;
         }
-        if (is_wildcard(t)) {
+        if (is_wildcard(t) || (maps_count && is_map(t))) {
             return 1;
         }
         if (is_cons(t)) {
@@ -96,6 +97,18 @@ int find_wildcard(Term t, int64_t budget) {
     return 0;
 }
 
+// A name as the runtime system prints it: quoted if its characters ask for it, but not for being a
+// reserved word.
+std::string name_text(Term name) {
+    const std::string_view text = atom_table::text(name);
+    const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || c == '@';
+    });
+    return !text.empty() && text[0] >= 'a' && text[0] <= 'z' && plain ? std::string(text)
+                                                                       : format_term(name);
+}
+
 }  // namespace
 
 int64_t variable_number(Term t) {
@@ -119,7 +132,34 @@ int64_t variable_number(Term t) {
 
 bool is_wildcard(Term t) { return t == atoms::underscore || variable_number(t) >= 0; }
 
-bool has_wildcard(Term pattern) { return find_wildcard(pattern, INT64_MAX) != 0; }
+bool is_exact(Term pattern) { return find_wildcard(pattern, INT64_MAX, true) == 0; }
+
+int relation(Term key, Term pattern) {
+    std::vector<std::pair<Term, Term>> rest{{key, pattern}};
+    while (!rest.empty()) {
+        const auto [k, t] = rest.back();
+        rest.pop_back();
+        if (is_wildcard(t) || (is_map(t) && is_map(k))) {
+            // From here on the order is open.
+            return 0;
+        }
+        if (is_cons(t) && is_cons(k)) {
+            rest.emplace_back(tail(k), tail(t));
+            rest.emplace_back(head(k), head(t));
+        } else if (is_tuple(t) && is_tuple(k) && tuple_arity(t) == tuple_arity(k)) {
+            for (size_t i = tuple_arity(t); i-- > 0;) {
+                rest.emplace_back(tuple_element(k, i), tuple_element(t, i));
+            }
+        } else {
+            // Types or sizes differ, or there are no parts.
+            const int c = compare_terms(k, t);
+            if (c != 0) {
+                return c;
+            }
+        }
+    }
+    return 0;
+}
 
 class Compiler {
   public:
@@ -273,7 +313,7 @@ class Compiler {
             look(Op::equal_word, at).term = t;
             return true;
         }
-        if (!(is_cons(t) || is_tuple(t) || is_map(t)) || find_wildcard(t, kConstantWords) == 0) {
+        if (!(is_cons(t) || is_tuple(t) || is_map(t)) || find_wildcard(t, kConstantWords, true) == 0) {
             look(Op::equal, at).term = t;
             return true;
         }
@@ -304,7 +344,7 @@ class Compiler {
         look(Op::map, at).to = slot;
         map::Iterator it(pattern);
         for (Term key, value; it.next(&key, &value);) {
-            if (has_wildcard(key)) {
+            if (find_wildcard(key, INT64_MAX, false) != 0) {
                 return refuse("Variable found in map key.");
             }
             const uint32_t place = new_slot();
@@ -490,7 +530,7 @@ class Compiler {
                 return refuse("Special form '" + std::string(atom_table::text(name)) +
                               "' used in wrong dialect.");
             }
-            return refuse("Function " + format_term(name) + "/" + std::to_string(arity - 1) +
+            return refuse("Function " + name_text(name) + "/" + std::to_string(arity - 1) +
                           " does_not_exist.");
         }
         emit_later(Op::call, arity - 1, bif);
@@ -506,7 +546,7 @@ class Compiler {
         const Term* parts = tuple_elements(t);
         if (arity == 1) {
             return refuse("Special form '" + std::string(atom_table::text(parts[0])) +
-                          "' called without arguments in " + format_term(t) + ".");
+                          "' called without arguments in {" + name_text(parts[0]) + "}.");
         }
         if (strict) {
             if (arity > 2) {

@@ -94,10 +94,13 @@ class Program final : public MagicObject {
 const Program* program_of(Term t);
 // True if the term is '_' or a variable '$N'.
 bool is_wildcard(Term t);
-// True if a wildcard is somewhere in the pattern.
-bool has_wildcard(Term pattern);
-// Whether a pattern can stand for an object at all: for the number of '$N', or -1.
+// True if only terms =:= to the pattern match it: no wildcard, and no map, which matches larger ones.
+bool is_exact(Term pattern);
+// N of '$N', or -1.
 int64_t variable_number(Term t);
+// Where a term lies in term order as to all terms that match the pattern: < 0 below, > 0 above, 0 it
+// may be among them.
+int relation(Term key, Term pattern);
 
 // Runs one program again and again.
 class Runner {

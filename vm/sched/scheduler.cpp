@@ -18,6 +18,7 @@
 #include "recorder/recorder.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/engine.hpp"
+#include "vm/ets/table.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
@@ -524,6 +525,7 @@ bool start(const Options& options, Engine* engine) {
     process_table::init();
     registry::init();
     timers::init();
+    ets::init();
     start_erlang_clock();
     const uint64_t now = monotonic_ms();
     for (int i = 1; i <= g_options.schedulers; ++i) {
@@ -599,6 +601,7 @@ int run_until_halt(bool* clean) {
             destroy_process(p);
         },
         nullptr);
+    ets::destroy_all();
     for (auto& s : g_schedulers) {
         thread_progress::leave(s->progress);
     }

@@ -1,0 +1,120 @@
+// The objects of a set, bag or duplicate_bag: chains in a hash table that grows by one chain at a time.
+//
+// Linear hashing: of the chains [0, n) those from n - half on, and their partners, are told apart by one
+// bit of the hash more than the others. Growing splits one chain into two, shrinking joins two, so no
+// operation pays for a large table. Chains lie in segments of doubling size, which never move.
+//
+// While the table is fixed neither happens, and objects that are deleted stay in their chains, marked:
+// who walks the chains by number meets each object once, and next(Key) finds its place.
+//
+// Invariants
+//   (1) Objects of one key are neighbours in their chain, the newest first.
+//   (2) Of a set there is at most one of a key, marked or not.
+//   (3) Marked objects exist only while the table is fixed.
+// Threads: guarded by the lock of the table; size() and words() are read without it.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "vm/ets/object.hpp"
+
+namespace minivm::ets {
+
+enum class Type : uint8_t { set, ordered_set, bag, duplicate_bag };
+
+class HashStore {
+  public:
+    HashStore(Type type, size_t keypos);
+    ~HashStore();
+    HashStore(const HashStore&) = delete;
+    HashStore& operator=(const HashStore&) = delete;
+
+    static uint32_t hash_of(Term key);
+
+    // The newest object of the key, marked ones left out; null: none.
+    Object* find(Term key) const;
+    // The next of the same key that is not marked.
+    Object* next_of_key(const Object* o) const;
+    // The first object of the key, even if it is marked.
+    const Object* find_any(Term key) const;
+
+    // Takes the object over; replaces the one of a set with its key.
+    void insert(Object* o);
+    // Puts `fresh`, which has the same key, in the place of `old`, which is freed.
+    void replace(Object* old, Object* fresh);
+    // All of the key. How many.
+    size_t erase_key(Term key);
+    // All objects that are =:= to the tuple.
+    size_t erase_equal(Term tuple);
+    // Those of chain i for which condition(object) holds.
+    template <typename Condition>
+    size_t erase_if(size_t i, Condition condition) {
+        size_t n = 0;
+        for (Object** at = &chain(i); *at != nullptr;) {
+            Object* o = *at;
+            if (!o->deleted && condition(o)) {
+                n++;
+                if (drop(at, i)) {
+                    continue;
+                }
+            }
+            at = &(*at)->link[0];
+        }
+        return n;
+    }
+    void mark_all();
+
+    size_t chains() const { return chains_; }
+    Object* first_in_chain(size_t i) const { return const_cast<HashStore*>(this)->chain(i); }
+    size_t chain_of(uint32_t hash) const {
+        const size_t i = hash & mask_;
+        return i < chains_ ? i : i & (mask_ >> 1);
+    }
+
+    // Under a shared lock, too. relaxed: what it keeps writers from they do under the exclusive lock.
+    void fix() { fixed_.fetch_add(1, std::memory_order_relaxed); }
+    void unfix();
+    // relaxed: as fix().
+    bool is_fixed() const { return fixed_.load(std::memory_order_relaxed) != 0; }
+    // Shrinks the table a little; false: there is nothing to shrink.
+    void shrink();
+
+    // relaxed, both: figures for info/2; writers hold the lock.
+    size_t size() const { return size_.load(std::memory_order_relaxed); }
+    size_t words() const { return words_.load(std::memory_order_relaxed); }
+    size_t kept() const { return marked_; }
+
+    // Takes out and frees up to n objects; false: it is empty. Of a store nobody uses any more.
+    bool free_some(size_t n);
+
+  private:
+    static constexpr size_t kFirstChains = 256;
+    static constexpr int kMaxSegments = 40;
+
+    Object*& chain(size_t i) {
+        const int segment = i < kFirstChains ? 0 : std::bit_width(i) - std::bit_width(kFirstChains - 1);
+        return segments_[segment][segment == 0 ? i : i - std::bit_floor(i)];
+    }
+    Object** segment_new(size_t chains);
+    bool key_is(const Object* o, Term key, uint32_t hash) const;
+    // Removes or marks *at, which is in chain i; true if it is out of the chain.
+    bool drop(Object** at, size_t i);
+    void added(const Object* o);
+    void removed(const Object* o);
+    void grow();
+
+    const Type type_;
+    const size_t keypos_;
+    size_t chains_ = kFirstChains;
+    size_t mask_ = kFirstChains - 1;   // 2^k - 1 >= chains_ - 1
+    std::atomic<size_t> fixed_{0};
+    size_t marked_ = 0;
+    size_t free_chain_ = 0;            // free_some() goes on here
+    std::vector<size_t> marked_chains_;
+    std::atomic<size_t> size_{0};
+    std::atomic<size_t> words_{0};
+    Object** segments_[kMaxSegments] = {};
+};
+
+}  // namespace minivm::ets
