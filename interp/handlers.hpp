@@ -34,6 +34,7 @@ struct InterpState {
     uint32_t live;  // x registers that are live where a slow path begins
     uint64_t need;  // words a slow path must make free
     Term args[4];   // arguments of a guard BIF
+    uint32_t stress_count;
 };
 
 #define ARGS                                                                                  \

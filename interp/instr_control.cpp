@@ -277,12 +277,16 @@ HANDLER(test_heap) {
     NEXT(fixed_words(kOp));
 }
 
-// With --stress-gc every chance to collect is taken.
+// With --stress-gc every chance to collect is taken; one in 64 is a full collection.
+static void stress_collect(Process& p, Scheduler* s, Word need, uint32_t live) {
+    const bool major = (++interp_state(s).stress_count & 63) == 0;
+    collect_gc(p, need, s->x, live, major);
+}
 void h_allocate_stress(ARGS) {
     constexpr Op kOp = Op::allocate;
     Process& p = *s->process;
     ENTER_RUNTIME(p);
-    collect_gc(p, WORD(0), s->x, LIVE(), true);
+    stress_collect(p, s, WORD(0), LIVE());
     LEAVE_RUNTIME(p);
     E -= WORD(0);
     NEXT(fixed_words(kOp));
@@ -291,7 +295,7 @@ void h_allocate_heap_stress(ARGS) {
     constexpr Op kOp = Op::allocate_heap;
     Process& p = *s->process;
     ENTER_RUNTIME(p);
-    collect_gc(p, WORD(0) + WORD(1), s->x, LIVE(), (fcalls & 1) != 0);
+    stress_collect(p, s, WORD(0) + WORD(1), LIVE());
     LEAVE_RUNTIME(p);
     E -= WORD(0);
     NEXT(fixed_words(kOp));
@@ -300,7 +304,7 @@ void h_test_heap_stress(ARGS) {
     constexpr Op kOp = Op::test_heap;
     Process& p = *s->process;
     ENTER_RUNTIME(p);
-    collect_gc(p, WORD(0), s->x, LIVE(), (fcalls & 1) != 0);
+    stress_collect(p, s, WORD(0), LIVE());
     LEAVE_RUNTIME(p);
     NEXT(fixed_words(kOp));
 }
