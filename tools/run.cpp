@@ -50,8 +50,7 @@ Term boot_options(Heap& h, const RunOptions& o) {
     for (const auto& call : o.calls) {
         Term l = kNil;
         for (size_t i = call.size(); i > 0; --i) {
-            const Term t = i <= 2 ? atom_table::intern(call[i - 1]) : string_term(h, call[i - 1]);
-            l = cons(h, t, l);
+            l = cons(h, atom_table::intern(call[i - 1]), l);  // as erl -s: atoms throughout
         }
         list.push_back(pair(h, atom_table::intern("call"), l));
     }
@@ -127,6 +126,7 @@ int run_command(const RunOptions& options) {
     for (const std::string& dir : options.path) {
         path.add_directory(dir);
     }
+    path.add_directory(".");  // as in erl's code path
     for (size_t i = 0; i < kEmbeddedModuleCount; ++i) {
         path.add_embedded(kEmbeddedModules[i].name, kEmbeddedModules[i].bytes,
                           kEmbeddedModules[i].size);

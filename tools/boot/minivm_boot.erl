@@ -37,7 +37,7 @@ boot(Options) ->
 
 run(Options) ->
     try
-        lists:foreach(fun(Option) -> step(Option, Options) end, Options),
+        steps(Options, Options),
         case proplists:get_bool(wait, Options) of
             true -> receive after infinity -> ok end;
             false -> finish(0)
@@ -47,6 +47,13 @@ run(Options) ->
             report(Class, Reason, Trace),
             finish(127)
     end.
+
+%% No lists:foreach here: its frames would show in every stack trace.
+steps([Option | Rest], Options) ->
+    step(Option, Options),
+    steps(Rest, Options);
+steps([], _) ->
+    ok.
 
 step({file, Path}, Options) ->
     case minivm:load_file(Path) of
