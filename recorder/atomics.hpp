@@ -26,15 +26,16 @@ struct Atomics {
         word.store(value, order);
     }
 
-    // Adds as one instruction, so that a signal on this thread comes before or after but not in between.
-    // Other threads do not write the word; they may read it. Without the bus lock this costs a third.
+    // Adds as one instruction, so that a signal on this thread comes before or after but not in
+    // between. Other threads do not write the word; they may read it. Without the bus lock this
+    // costs a third.
     static uint64_t add(Word& word, uint64_t n) {
 #if defined(__x86_64__) && !MINIVM_RECORDER_TSAN
         asm volatile("xaddq %0, %1" : "+r"(n), "+m"(word) : : "memory", "cc");
         return n;
 #else
-        // relaxed: single writer; readers order themselves by word 0. LSE or an exclusive pair, which an
-        // exception between load and store makes start again.
+        // relaxed: single writer; readers order themselves by word 0. LSE or an exclusive pair,
+        // which an exception between load and store makes start again.
         return word.fetch_add(n, std::memory_order_relaxed);
 #endif
     }
@@ -59,8 +60,8 @@ struct Atomics {
     }
 
 #if MINIVM_RECORDER_TSAN
-    // The thread sanitizer does not know stand-alone fences: each payload access carries the order that
-    // the fences give all of them at once.
+    // The thread sanitizer does not know stand-alone fences: each payload access carries the order
+    // that the fences give all of them at once.
     static void store_payload(Word& word, uint64_t value) {
         // release: stands for the release fence of write_record(); pairs with load_payload().
         word.store(value, std::memory_order_release);
@@ -72,18 +73,22 @@ struct Atomics {
     static void fence(std::memory_order) {}
 #else
     static void store_payload(Word& word, uint64_t value) {
-        // relaxed: between the busy word and the commit, ordered by the fence and the commit's release.
+        // relaxed: between the busy word and the commit, ordered by the fence and the commit's
+        // release.
         word.store(value, std::memory_order_relaxed);
     }
     static uint64_t load_payload(const Word& word) {
-        // relaxed: what changed under the copy is found out afterwards, by read_record()'s second look.
+        // relaxed: what changed under the copy is found out afterwards, by read_record()'s second
+        // look.
         return word.load(std::memory_order_relaxed);
     }
-    static void fence(std::memory_order order) { std::atomic_thread_fence(order); }
+    static void fence(std::memory_order order) {
+        std::atomic_thread_fence(order);
+    }
 #endif
     static void signal_fence() {
-        // seq_cst: keeps the compiler from moving accesses across; costs no instruction. The partner is a
-        // signal handler on this thread.
+        // seq_cst: keeps the compiler from moving accesses across; costs no instruction. The
+        // partner is a signal handler on this thread.
         std::atomic_signal_fence(std::memory_order_seq_cst);
     }
 };

@@ -16,7 +16,9 @@ uint64_t clock_ns(clockid_t id) {
 }
 }  // namespace
 
-uint64_t monotonic_ns() { return clock_ns(CLOCK_MONOTONIC); }
+uint64_t monotonic_ns() {
+    return clock_ns(CLOCK_MONOTONIC);
+}
 
 ClockKind best_clock() {
 #if defined(__x86_64__)

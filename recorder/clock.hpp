@@ -1,7 +1,8 @@
 // Time stamps: the processor's counter where it runs evenly, the monotonic clock elsewhere.
 //
-// The counter is read without a fence: up to a few dozen cycles early or late, which is less than records
-// on different processors can be compared by anyway (docs/protocols/recorder.md, "Time and order").
+// The counter is read without a fence: up to a few dozen cycles early or late, which is less than
+// records on different processors can be compared by anyway (docs/protocols/recorder.md, "Time and
+// order").
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // The table of events: ids, categories, rings, argument kinds, formats.
 //
-// Everything is a constant: a call of record() with a constant id needs no table at run time. The same data
-// goes into the dictionary of each file, so a file explains itself to a later reader.
+// Everything is a constant: a call of record() with a constant id needs no table at run time. The
+// same data goes into the dictionary of each file, so a file explains itself to a later reader.
 #pragma once
 
 #include <cstddef>
@@ -64,7 +64,9 @@ inline constexpr EventInfo kEvents[kEventCount] = {
 #undef EVENT
 };
 
-constexpr const EventInfo& event_info(EventId id) { return kEvents[static_cast<size_t>(id)]; }
+constexpr const EventInfo& event_info(EventId id) {
+    return kEvents[static_cast<size_t>(id)];
+}
 
 // One conversion of a printf-like format.
 struct Conversion {

@@ -3,11 +3,11 @@
 // Every output opens with the window that was retained, the loss table and the damaged regions.
 #pragma once
 
+#include "recorder/reader.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
-
-#include "recorder/reader.hpp"
 
 namespace minivm::recorder {
 
@@ -50,6 +50,7 @@ ExportResult export_perfetto(const Snapshot& snapshot, const Filter& filter, Sin
 // Terms for file:consult/1.
 ExportResult export_terms(const Snapshot& snapshot, const Filter& filter, Sink& sink);
 // A directory, which is created: `metadata` and one stream a ring.
-ExportResult export_ctf(const Snapshot& snapshot, const Filter& filter, const std::string& directory);
+ExportResult export_ctf(const Snapshot& snapshot, const Filter& filter,
+                        const std::string& directory);
 
 }  // namespace minivm::recorder

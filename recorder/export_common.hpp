@@ -1,12 +1,12 @@
 // What the exporters share. Not for users.
 #pragma once
 
-#include <string>
-#include <string_view>
-
 #include "recorder/export.hpp"
 #include "recorder/format.hpp"
 #include "recorder/merge.hpp"
+
+#include <string>
+#include <string_view>
 
 namespace minivm::recorder {
 

@@ -1,8 +1,10 @@
 // Common Trace Format 1.8: a metadata file in TSDL and a binary stream for each ring.
 //
-// Each stream is cut into packets; a packet's context carries the records discarded so far, which is how CTF
-// tells a reader of losses. Inside a stream time never goes back, so a nested record has the time of the
-// record before it if its own is earlier.
+// Each stream is cut into packets; a packet's context carries the records discarded so far, which
+// is how CTF tells a reader of losses. Inside a stream time never goes back, so a nested record has
+// the time of the record before it if its own is earlier.
+#include "recorder/export_common.hpp"
+
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -10,8 +12,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-
-#include "recorder/export_common.hpp"
 
 namespace minivm::recorder {
 
@@ -23,13 +23,16 @@ constexpr size_t kPacketBytes = 256 * 1024;
 // Ids of events that the file's dictionary does not describe.
 constexpr uint32_t kUnknownEvent = 65536;
 
-bool is_string(char kind) { return std::string_view("amst").find(kind) != std::string_view::npos; }
+bool is_string(char kind) {
+    return std::string_view("amst").find(kind) != std::string_view::npos;
+}
 
 // A TSDL identifier; a leading underscore keeps it from being a keyword.
 std::string identifier(std::string_view name) {
     std::string out = "_";
     for (const char c : name) {
-        const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        const bool good =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
         out += good ? c : '_';
     }
     return out;
@@ -60,9 +63,12 @@ std::string metadata(const Snapshot& snapshot) {
         "trace {\n\tmajor = 1;\n\tminor = 8;\n\tbyte_order = ";
     out += std::endian::native == std::endian::little ? "le" : "be";
     out +=
-        ";\n\tpacket.header := struct {\n\t\tu32 magic;\n\t\tu32 stream_id;\n\t\tu64 stream_instance_id;\n"
-        "\t};\n};\n\nenv {\n\tdomain = \"ust\";\n\ttracer_name = \"minivm recorder\";\n\tprocname = ";
-    out += quoted(header.program) + ";\n\tvpid = " + std::to_string(header.process_id) + ";\n\tstate = ";
+        ";\n\tpacket.header := struct {\n\t\tu32 magic;\n\t\tu32 stream_id;\n\t\tu64 "
+        "stream_instance_id;\n"
+        "\t};\n};\n\nenv {\n\tdomain = \"ust\";\n\ttracer_name = \"minivm recorder\";\n\tprocname "
+        "= ";
+    out += quoted(header.program) + ";\n\tvpid = " + std::to_string(header.process_id) +
+           ";\n\tstate = ";
     out += quoted(crash_state_name(snapshot.crash_state())) + ";\n";
     for (const RingContents& ring : snapshot.rings()) {
         const Ledger& l = ring.ledger;
@@ -80,18 +86,18 @@ std::string metadata(const Snapshot& snapshot) {
         }
     }
     // Stamps are nanoseconds since the beginning of the recording.
-    out +=
-        "};\n\nclock {\n\tname = recorder;\n\tfreq = 1000000000;\n\toffset_s = " +
-        std::to_string(header.start.wall_ns / 1'000'000'000) +
-        ";\n\toffset = " + std::to_string(header.start.wall_ns % 1'000'000'000) +
-        ";\n};\n\n"
-        "typealias integer { size = 64; align = 8; signed = false; map = clock.recorder.value; } := time64;\n\n"
-        "stream {\n\tid = 0;\n"
-        "\tpacket.context := struct {\n\t\ttime64 timestamp_begin;\n\t\ttime64 timestamp_end;\n"
-        "\t\tu64 content_size;\n\t\tu64 packet_size;\n\t\tu64 packet_seq_num;\n"
-        "\t\tu64 events_discarded;\n\t\tu32 ring;\n\t};\n"
-        "\tevent.header := struct {\n\t\tu32 id;\n\t\ttime64 timestamp;\n\t};\n"
-        "\tevent.context := struct {\n\t\tu32 _subject;\n\t\tu32 _flags;\n\t};\n};\n\n";
+    out += "};\n\nclock {\n\tname = recorder;\n\tfreq = 1000000000;\n\toffset_s = " +
+           std::to_string(header.start.wall_ns / 1'000'000'000) +
+           ";\n\toffset = " + std::to_string(header.start.wall_ns % 1'000'000'000) +
+           ";\n};\n\n"
+           "typealias integer { size = 64; align = 8; signed = false; map = clock.recorder.value; "
+           "} := time64;\n\n"
+           "stream {\n\tid = 0;\n"
+           "\tpacket.context := struct {\n\t\ttime64 timestamp_begin;\n\t\ttime64 timestamp_end;\n"
+           "\t\tu64 content_size;\n\t\tu64 packet_size;\n\t\tu64 packet_seq_num;\n"
+           "\t\tu64 events_discarded;\n\t\tu32 ring;\n\t};\n"
+           "\tevent.header := struct {\n\t\tu32 id;\n\t\ttime64 timestamp;\n\t};\n"
+           "\tevent.context := struct {\n\t\tu32 _subject;\n\t\tu32 _flags;\n\t};\n};\n\n";
     for (const auto& [id, schema] : snapshot.dictionary().events()) {
         out += "event {\n\tid = " + std::to_string(id) + ";\n\tstream_id = 0;\n\tname = " +
                quoted(std::string(kCategoryNames[static_cast<unsigned>(schema.category)]) + ":" +
@@ -117,7 +123,8 @@ std::string metadata(const Snapshot& snapshot) {
         out += "\t};\n};\n\n";
     }
     out += "event {\n\tid = " + std::to_string(kUnknownEvent) +
-           ";\n\tstream_id = 0;\n\tname = \"unknown\";\n\tfields := struct {\n\t\tu32 _event;\n\t};\n};\n";
+           ";\n\tstream_id = 0;\n\tname = \"unknown\";\n\tfields := struct {\n\t\tu32 "
+           "_event;\n\t};\n};\n";
     return out;
 }
 
@@ -204,10 +211,11 @@ std::string write_stream(const Snapshot& snapshot, const RingContents& ring, Sel
     if (out.file == nullptr) {
         return failed();
     }
-    // Everything that was lost was lost before the oldest record here or while it was written; CTF counts
-    // from the beginning of the trace, and an empty first packet lets a reader see the number.
-    const uint64_t discarded =
-        ring.ledger.missing_records() + ring.ledger.dropped_records() + ring.ledger.in_progress_records;
+    // Everything that was lost was lost before the oldest record here or while it was written; CTF
+    // counts from the beginning of the trace, and an empty first packet lets a reader see the
+    // number.
+    const uint64_t discarded = ring.ledger.missing_records() + ring.ledger.dropped_records() +
+                               ring.ledger.in_progress_records;
     Packet packet;
     uint64_t sequence = 0;
     const auto write = [&] {
@@ -254,7 +262,8 @@ std::string write_stream(const Snapshot& snapshot, const RingContents& ring, Sel
 
 }  // namespace
 
-ExportResult export_ctf(const Snapshot& snapshot, const Filter& filter, const std::string& directory) {
+ExportResult export_ctf(const Snapshot& snapshot, const Filter& filter,
+                        const std::string& directory) {
     ExportResult result;
     const auto fail = [&result](std::string why) {
         result.ok = false;
@@ -270,7 +279,8 @@ ExportResult export_ctf(const Snapshot& snapshot, const Filter& filter, const st
         const std::string path = directory + "/metadata";
         const FileCloser out{std::fopen(path.c_str(), "wbx")};
         const std::string text = metadata(snapshot);
-        if (out.file == nullptr || std::fwrite(text.data(), 1, text.size(), out.file) != text.size() ||
+        if (out.file == nullptr ||
+            std::fwrite(text.data(), 1, text.size(), out.file) != text.size() ||
             std::fflush(out.file) != 0) {
             return fail(path + ": " + std::strerror(errno));
         }

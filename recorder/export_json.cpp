@@ -42,7 +42,8 @@ void append_recording(std::string& out, const Snapshot& snapshot) {
     }
     append_field(out, "dictionary_refused", snapshot.dictionary_refused());
     append_field(out, "dictionary_damaged_bytes", snapshot.dictionary().damaged_bytes());
-    out += snapshot.first_header_was_bad() ? ",\"header_damaged\":true" : ",\"header_damaged\":false";
+    out +=
+        snapshot.first_header_was_bad() ? ",\"header_damaged\":true" : ",\"header_damaged\":false";
     out += snapshot.is_truncated() ? ",\"truncated\":true" : ",\"truncated\":false";
     out += ",\"rings\":[";
     bool first_ring = true;

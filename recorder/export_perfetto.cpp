@@ -1,13 +1,14 @@
 // The trace event format that Chrome's viewer and Perfetto read.
 //
-// Two groups of lanes: process 1 has a lane for each thread, where the subjects it ran are boxes; process 2
-// has a lane for each subject, with boxes while it ran, collected garbage or did dirty work. Everything else
-// is an instant in the lane of its subject, or of its thread if it has none. An arrow needs a box at both
-// ends, so a send or receive is a box of a nanosecond inside the running one.
+// Two groups of lanes: process 1 has a lane for each thread, where the subjects it ran are boxes;
+// process 2 has a lane for each subject, with boxes while it ran, collected garbage or did dirty
+// work. Everything else is an instant in the lane of its subject, or of its thread if it has none.
+// An arrow needs a box at both ends, so a send or receive is a box of a nanosecond inside the
+// running one.
+#include "recorder/export_common.hpp"
+
 #include <unordered_map>
 #include <unordered_set>
-
-#include "recorder/export_common.hpp"
 
 namespace minivm::recorder {
 
@@ -21,8 +22,8 @@ struct Lane {
     uint64_t id = 0;
 };
 
-// Boxes that are open in a lane. An end without its beginning (overwritten) is not written, and what is
-// open at the end of the recording is closed there.
+// Boxes that are open in a lane. An end without its beginning (overwritten) is not written, and
+// what is open at the end of the recording is closed there.
 using OpenBoxes = std::unordered_map<uint64_t, std::vector<std::string>>;
 
 class Timeline {
@@ -59,7 +60,8 @@ void Timeline::append_time(int64_t ns) {
     append_unsigned(out_, static_cast<uint64_t>(ns) / 1000);
     const auto rest = static_cast<unsigned>(ns % 1000);
     const char digits[4] = {'.', static_cast<char>('0' + rest / 100),
-                            static_cast<char>('0' + rest / 10 % 10), static_cast<char>('0' + rest % 10)};
+                            static_cast<char>('0' + rest / 10 % 10),
+                            static_cast<char>('0' + rest % 10)};
     out_.append(digits, 4);
 }
 
@@ -133,15 +135,17 @@ void Timeline::add(const MergedRecord& merged) {
     const EventSchema* schema = formatter_.schema(record);
     const int64_t ns = snapshot_.since_start_ns(record.order_ticks);
     last_ns_ = ns > last_ns_ ? ns : last_ns_;
-    const Lane thread{kThreads, merged.ring->group == kSharedGroup ? 9999u : merged.ring->group + 1};
+    const Lane thread{kThreads,
+                      merged.ring->group == kSharedGroup ? 9999u : merged.ring->group + 1};
     name_lane(kThreads, thread.id, thread_name(snapshot_, *merged.ring, record.position()));
 
     const std::string_view event = schema == nullptr ? std::string_view() : schema->name;
     const unsigned count = schema == nullptr ? 0 : Formatter::usable_arguments(record, *schema);
     // The lane of what the record is about: its first argument where that is the one that runs.
     const bool first_is_subject = count > 0 && schema->kinds[0] == 'p';
-    const bool about_first = first_is_subject && (event.starts_with("sched_") || event.starts_with("gc_") ||
-                                                  event.starts_with("dirty_") || event == "exit");
+    const bool about_first =
+        first_is_subject && (event.starts_with("sched_") || event.starts_with("gc_") ||
+                             event.starts_with("dirty_") || event == "exit");
     const uint64_t subject = about_first ? record.argument(0) : record.subject();
     const Lane lane = subject == 0 ? thread : Lane{kSubjects, subject};
     if (lane.process == kSubjects) {
@@ -255,9 +259,10 @@ ExportResult export_perfetto(const Snapshot& snapshot, const Filter& filter, Sin
     }
     out += ",\"state\":";
     append_json_string(out, crash_state_name(snapshot.crash_state()));
-    out += "},\"traceEvents\":[\n"
-           "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"threads\"}},\n"
-           "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":2,\"args\":{\"name\":\"processes\"}}";
+    out +=
+        "},\"traceEvents\":[\n"
+        "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"threads\"}},\n"
+        "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":2,\"args\":{\"name\":\"processes\"}}";
     Timeline timeline(snapshot, formatter, out);
     for (MergedRecord merged = merger.next(); merged.record != nullptr; merged = merger.next()) {
         if (!selection.accepts(*merged.record)) {

@@ -13,7 +13,8 @@ std::string wall_time(uint64_t ns) {
     const auto seconds = static_cast<time_t>(ns / 1'000'000'000);
     tm parts{};
     char text[64];
-    if (gmtime_r(&seconds, &parts) == nullptr || strftime(text, sizeof text, "%F %T", &parts) == 0) {
+    if (gmtime_r(&seconds, &parts) == nullptr ||
+        strftime(text, sizeof text, "%F %T", &parts) == 0) {
         return "?";
     }
     char fraction[16];
@@ -62,7 +63,9 @@ void append_preamble(std::string& out, const Snapshot& snapshot, const char* com
     } else {
         line("window: empty");
     }
-    line("ring                                 written    decoded overwritten  dropped  open lost slots");
+    line(
+        "ring                                 written    decoded overwritten  dropped  open lost "
+        "slots");
     for (const RingContents& ring : snapshot.rings()) {
         const Ledger& l = ring.ledger;
         if (l.reserved_slots == 0 && l.dropped_records() == 0 && !ring.control_was_bad) {
@@ -82,8 +85,8 @@ void append_preamble(std::string& out, const Snapshot& snapshot, const char* com
     }
     for (const RingContents& ring : snapshot.rings()) {
         for (const LostRegion& region : ring.lost) {
-            line("lost: " + ring_name(snapshot, ring) + ", slots " + std::to_string(region.from) + " to " +
-                 std::to_string(region.to - 1));
+            line("lost: " + ring_name(snapshot, ring) + ", slots " + std::to_string(region.from) +
+                 " to " + std::to_string(region.to - 1));
         }
         if (ring.control_was_bad) {
             line("damaged: the counters of " + ring_name(snapshot, ring));

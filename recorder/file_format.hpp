@@ -9,18 +9,18 @@
 //     dictionary_offset    dictionary              append-only
 //     ring[i].offset       the rings
 //
-// All numbers are in the byte order of the writer, which the header names; a reader of the other order
-// refuses the file. Everything a writer changes while others read is a 64-bit word.
+// All numbers are in the byte order of the writer, which the header names; a reader of the other
+// order refuses the file. Everything a writer changes while others read is a 64-bit word.
 #pragma once
-
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
 
 #include "recorder/atomics.hpp"
 #include "recorder/clock.hpp"
 #include "recorder/events.hpp"
 #include "recorder/protocol.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 
 namespace minivm::recorder {
 
@@ -64,7 +64,7 @@ struct FileHeader {
     uint32_t process_id;
     uint32_t ring_count;
     uint32_t group_count;
-    uint32_t machine;  // 1 x86-64, 2 aarch64
+    uint32_t machine;   // 1 x86-64, 2 aarch64
     char build_id[48];  // of the program that wrote, hexadecimal; empty if it has none
     char program[64];
     char subject_format[24];  // how a subject without a name is shown; one %u
@@ -74,11 +74,12 @@ static_assert(sizeof(FileHeader) <= kHeaderBytes);
 
 enum class CrashState : uint64_t { running = 0, closed = 1, crashing = 2, crashed = 3 };
 
-// Which thread had a group of rings from which positions on. Valid if `sequence` is index + 1 in the order
-// of attaching; written like a record: 0, the rest, sequence.
+// Which thread had a group of rings from which positions on. Valid if `sequence` is index + 1 in
+// the order of attaching; written like a record: 0, the rest, sequence.
 struct OwnerEntry {
     Atomics::Word sequence;
-    Atomics::Word group_and_thread;  // group in the low 16 bits, thread id of the system from bit 32
+    Atomics::Word
+        group_and_thread;  // group in the low 16 bits, thread id of the system from bit 32
     Atomics::Word start_position[kRingClassCount];
     Atomics::Word start_ticks;
     Atomics::Word name[4];  // 32 bytes, zero-filled
@@ -95,7 +96,8 @@ struct alignas(128) LiveState {
     Atomics::Word anchor_ticks;
     Atomics::Word anchor_monotonic_ns;
     Atomics::Word anchor_wall_ns;
-    Atomics::Word dictionary_used;     // bytes reserved; may exceed dictionary_bytes when entries were refused
+    Atomics::Word
+        dictionary_used;  // bytes reserved; may exceed dictionary_bytes when entries were refused
     Atomics::Word dictionary_refused;  // entries that found no room
     Atomics::Word owner_count;         // attaches so far; entry i is owners[i % kOwnerEntries]
     // State of each group: 0 free, else the system's id of the thread that owns it.

@@ -191,7 +191,8 @@ void Formatter::append_subject(std::string& out, uint64_t subject) const {
     append_printable(out, subject_suffix_);
 }
 
-void Formatter::append_argument(std::string& out, const Record& record, char kind, unsigned i) const {
+void Formatter::append_argument(std::string& out, const Record& record, char kind,
+                                unsigned i) const {
     const uint64_t word = record.argument(i);
     const auto named = [&](const std::string* name, const char* what) {
         if (name != nullptr) {
@@ -213,7 +214,8 @@ void Formatter::append_argument(std::string& out, const Record& record, char kin
             return;
         case 'f': {
             char digits[40];
-            const auto end = std::to_chars(digits, digits + sizeof digits, std::bit_cast<double>(word)).ptr;
+            const auto end =
+                std::to_chars(digits, digits + sizeof digits, std::bit_cast<double>(word)).ptr;
             out.append(digits, end);
             return;
         }
@@ -280,12 +282,14 @@ const Formatter::Compiled& Formatter::compiled(uint16_t event, const EventSchema
             for (const char c : flags) {
                 const bool is_digit = c >= '0' && c <= '9';
                 digits = is_digit ? digits + 1 : 0;
-                if ((is_digit && digits <= 3) || c == '-' || c == '+' || c == ' ' || c == '#' || c == '.') {
+                if ((is_digit && digits <= 3) || c == '-' || c == '+' || c == ' ' || c == '#' ||
+                    c == '.') {
                     spec += c;
                 }
             }
             const bool is_text = conversion.letter == 's';
-            const bool is_float = std::string_view("fFeEgGaA").find(conversion.letter) != std::string_view::npos;
+            const bool is_float =
+                std::string_view("fFeEgGaA").find(conversion.letter) != std::string_view::npos;
             segment.spec = spec + (is_text || is_float || conversion.letter == 'c' ? "" : "l") +
                            (conversion.letter == 'p' ? 'x' : conversion.letter);
         }
@@ -330,7 +334,8 @@ void Formatter::append_message(std::string& out, const Record& record) {
             if (segment.letter == 's') {
                 scratch_.clear();
                 append_argument(scratch_, record, kind, i);
-                length = std::snprintf(buffer, sizeof buffer, segment.spec.c_str(), scratch_.c_str());
+                length =
+                    std::snprintf(buffer, sizeof buffer, segment.spec.c_str(), scratch_.c_str());
             } else if (kind == 'f') {
                 length = std::snprintf(buffer, sizeof buffer, segment.spec.c_str(),
                                        std::bit_cast<double>(word));
@@ -369,19 +374,25 @@ void Formatter::append_message(std::string& out, const Record& record) {
                         const char spec[3] = {'%', letter, '\0'};
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-                        length = std::snprintf(buffer, sizeof buffer, spec, std::bit_cast<double>(word));
+                        length =
+                            std::snprintf(buffer, sizeof buffer, spec, std::bit_cast<double>(word));
 #pragma GCC diagnostic pop
                     } else if (letter == 'c') {
-                        length = std::snprintf(buffer, sizeof buffer, "%c", static_cast<int>(word & 0x7f));
+                        length = std::snprintf(buffer, sizeof buffer, "%c",
+                                               static_cast<int>(word & 0x7f));
                     } else if (letter == 'o') {
-                        length = std::snprintf(buffer, sizeof buffer, "%lo", static_cast<unsigned long>(word));
+                        length = std::snprintf(buffer, sizeof buffer, "%lo",
+                                               static_cast<unsigned long>(word));
                     } else if (letter == 'X') {
-                        length = std::snprintf(buffer, sizeof buffer, "%lX", static_cast<unsigned long>(word));
+                        length = std::snprintf(buffer, sizeof buffer, "%lX",
+                                               static_cast<unsigned long>(word));
                     } else {
-                        length = std::snprintf(buffer, sizeof buffer, "0x%lx", static_cast<unsigned long>(word));
+                        length = std::snprintf(buffer, sizeof buffer, "0x%lx",
+                                               static_cast<unsigned long>(word));
                     }
-                    out.append(buffer, std::min<size_t>(length < 0 ? 0 : static_cast<size_t>(length),
-                                                        sizeof buffer - 1));
+                    out.append(buffer,
+                               std::min<size_t>(length < 0 ? 0 : static_cast<size_t>(length),
+                                                sizeof buffer - 1));
                     break;
                 }
             }

@@ -1,12 +1,12 @@
 // Records as people and programs read them: printf-like formats applied when a file is read.
 #pragma once
 
+#include "recorder/reader.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "recorder/reader.hpp"
 
 namespace minivm::recorder {
 

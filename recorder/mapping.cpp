@@ -23,7 +23,8 @@ std::string Mapping::map(int fd, const FileHeader& header, bool writable, bool t
         return std::string(what) + ": " + std::strerror(errno);
     };
     // One reservation, so that the pieces below lie where slot() expects them.
-    void* const space = mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const space =
+        mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (space == MAP_FAILED) {
         return failed("reserving address space");
     }
@@ -31,7 +32,8 @@ std::string Mapping::map(int fd, const FileHeader& header, bool writable, bool t
     const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
     const int flags = MAP_SHARED | MAP_FIXED | (touch ? MAP_POPULATE : 0);
     const auto place = [&](uint64_t to, uint64_t bytes, uint64_t offset) {
-        return mmap(base_ + to, bytes, protection, flags, fd, static_cast<off_t>(offset)) != MAP_FAILED;
+        return mmap(base_ + to, bytes, protection, flags, fd, static_cast<off_t>(offset)) !=
+               MAP_FAILED;
     };
     if (!place(0, rings_begin_, 0)) {
         const std::string error = failed("mapping the header");
@@ -61,7 +63,8 @@ void Mapping::release() {
 Ring Mapping::ring(const FileHeader& header, unsigned index) const {
     const RingEntry& entry = header.rings[index];
     Ring ring;
-    ring.words = reinterpret_cast<Atomics::Word*>(base_ + entry.offset + uint64_t{index} * page_bytes_);
+    ring.words =
+        reinterpret_cast<Atomics::Word*>(base_ + entry.offset + uint64_t{index} * page_bytes_);
     ring.blocks = reinterpret_cast<Atomics::Word*>(base_ + entry.blocks_offset);
     ring.control = control(header, index);
     ring.size_slots = entry.size_slots;

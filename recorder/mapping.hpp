@@ -1,12 +1,13 @@
-// Memory for a recorder file: the fixed part, and each ring with its first page mapped again behind its end.
+// Memory for a recorder file: the fixed part, and each ring with its first page mapped again behind
+// its end.
 //
 // A record is at most 256 bytes, so one repeated page is enough that none has to wrap.
 #pragma once
 
+#include "recorder/file_format.hpp"
+
 #include <cstdint>
 #include <string>
-
-#include "recorder/file_format.hpp"
 
 namespace minivm::recorder {
 

@@ -26,18 +26,27 @@ namespace {
 
 constexpr std::ptrdiff_t kAhead = 12;
 
-// Ids may differ in few bits anywhere (addresses, thread number and counter): all of them reach all.
+// Ids may differ in few bits anywhere (addresses, thread number and counter): all of them reach
+// all.
 uint64_t hash_flow(uint64_t flow) {
     flow *= 0x9e3779b97f4a7c15u;
     flow ^= flow >> 32;
     return flow * 0xd6e8feb86659fd93u;
 }
-uint64_t place_of(uint64_t hash) { return hash >> 20; }
+uint64_t place_of(uint64_t hash) {
+    return hash >> 20;
+}
 // An entry of the table: 22 bits of the hash, one of them always set; 10 of stream; 32 of index.
-uint64_t tag_of(uint64_t hash) { return ((hash << 42) | (uint64_t{1} << 42)); }
+uint64_t tag_of(uint64_t hash) {
+    return ((hash << 42) | (uint64_t{1} << 42));
+}
 constexpr uint64_t kTagMask = ~((uint64_t{1} << 42) - 1);
-uint32_t entry_stream(uint64_t entry) { return static_cast<uint32_t>(entry >> 32) & 0x3ff; }
-uint32_t entry_index(uint64_t entry) { return static_cast<uint32_t>(entry); }
+uint32_t entry_stream(uint64_t entry) {
+    return static_cast<uint32_t>(entry >> 32) & 0x3ff;
+}
+uint32_t entry_index(uint64_t entry) {
+    return static_cast<uint32_t>(entry);
+}
 static_assert(kMaxRings <= 0x400);
 
 }  // namespace
@@ -83,7 +92,8 @@ void Merger::collect_sends(const Snapshot& snapshot) {
     for (uint32_t s = 0; s < streams_.size(); s++) {
         for (const Record* r = streams_[s].at; r != streams_[s].end; r++) {
             if (streams_[s].end - r > kAhead && is_send(r[kAhead])) {
-                __builtin_prefetch(&sends_[place_of(hash_flow(sent_flow(r[kAhead]))) & send_mask_], 1);
+                __builtin_prefetch(&sends_[place_of(hash_flow(sent_flow(r[kAhead]))) & send_mask_],
+                                   1);
             }
             if (is_send(*r) && !insert_send(s, r)) {
                 order_sends();
@@ -128,11 +138,12 @@ void Merger::order_sends() {
 // The send that a receive at that time belongs to, where ids come back.
 Merger::Send* Merger::find_ordered_send(uint64_t flow, uint64_t ticks) {
     // The first send of the flow behind that time.
-    auto after = std::upper_bound(
-        ordered_.begin(), ordered_.end(), std::pair(flow, ticks),
-        [](const std::pair<uint64_t, uint64_t>& key, const Send& send) {
-            return key.first != send.flow ? key.first < send.flow : key.second < send.record->order_ticks;
-        });
+    auto after = std::upper_bound(ordered_.begin(), ordered_.end(), std::pair(flow, ticks),
+                                  [](const std::pair<uint64_t, uint64_t>& key, const Send& send) {
+                                      return key.first != send.flow
+                                                 ? key.first < send.flow
+                                                 : key.second < send.record->order_ticks;
+                                  });
     if (after != ordered_.begin()) {
         Send& before = *(after - 1);
         if (before.flow == flow && !before.taken) {

@@ -1,18 +1,19 @@
 // All records of a snapshot in one order.
 //
-// Inside a ring the order is that of the positions. Between rings it is that of the time stamps, except that
-// a record which receives a flow id never comes before the record which sent it: stamps of two processors
-// can differ by more than a message takes. The place in this order is the global index of a record.
+// Inside a ring the order is that of the positions. Between rings it is that of the time stamps,
+// except that a record which receives a flow id never comes before the record which sent it: stamps
+// of two processors can differ by more than a message takes. The place in this order is the global
+// index of a record.
 //
-// A flow id that is used once ties its receive to its send whatever the stamps say. Ids that come back, such as
-// addresses, are told apart by time: a receive belongs to the latest send before it, or, if that one is taken, to
-// the next within a millisecond.
+// A flow id that is used once ties its receive to its send whatever the stamps say. Ids that come
+// back, such as addresses, are told apart by time: a receive belongs to the latest send before it,
+// or, if that one is taken, to the next within a millisecond.
 #pragma once
+
+#include "recorder/reader.hpp"
 
 #include <cstdint>
 #include <vector>
-
-#include "recorder/reader.hpp"
 
 namespace minivm::recorder {
 
@@ -29,8 +30,8 @@ public:
     MergedRecord next();
 
     uint64_t index() const { return index_; }  // records handed out so far
-    // Receives that had to wait for their send, and those whose send could not come first without breaking
-    // the order inside a ring (damaged data).
+    // Receives that had to wait for their send, and those whose send could not come first without
+    // breaking the order inside a ring (damaged data).
     uint64_t reordered() const { return reordered_; }
     uint64_t contradictions() const { return contradictions_; }
 
@@ -75,8 +76,9 @@ private:
 
     std::vector<Stream> streams_;
     std::vector<Entry> heap_;  // smallest ticks on top
-    // Where the send of each flow is, by open addressing: a tag of the flow, stream, index; 0 is free. Small, for
-    // it is read at random: whether it is the right flow is only looked up if somebody would have to wait.
+    // Where the send of each flow is, by open addressing: a tag of the flow, stream, index; 0 is
+    // free. Small, for it is read at random: whether it is the right flow is only looked up if
+    // somebody would have to wait.
     std::vector<uint64_t> sends_;
     // If ids come back: all sends by flow and time; `sends_` is not used then.
     std::vector<Send> ordered_;

@@ -1,32 +1,34 @@
-// The write and read protocol of a ring: docs/protocols/recorder.md has the reasoning, step by step.
+// The write and read protocol of a ring: docs/protocols/recorder.md has the reasoning, step by
+// step.
 //
-// One thread and the signal handlers that run on it write a ring; any number of readers, in this or another
-// process, read it and never write. Nobody waits for anybody.
+// One thread and the signal handlers that run on it write a ring; any number of readers, in this or
+// another process, read it and never write. Nobody waits for anybody.
 //
 // Invariants
 //   (1) reserve only grows, and grows before a slot of the new record is touched.
-//   (2) While a write is open nobody writes a slot of it: a nested write that would reach it is dropped.
-//   (3) Word 0 of a record is busy before its first payload word and committed after its last.
-//   (4) Slots in front of reserve - size belong to nobody; a reader must not trust them.
+//   (2) While a write is open nobody writes a slot of it: a nested write that would reach it is
+//   dropped. (3) Word 0 of a record is busy before its first payload word and committed after its
+//   last. (4) Slots in front of reserve - size belong to nobody; a reader must not trust them.
 //
-// The atomics are a parameter (`A`), so that tests/recorder/protocol_check_test.cpp runs this very code on
-// a model of weak memory, with a signal or a death between any two accesses. A policy has
-//   Word; load, store (word, [value,] order); store_payload, load_payload; add (word, n), which returns
-//   the old value, and count (word), which adds one: a signal on the same thread cannot split them;
-//   fence; signal_fence; add_shared and exchange_if for the shared ring.
+// The atomics are a parameter (`A`), so that tests/recorder/protocol_check_test.cpp runs this very
+// code on a model of weak memory, with a signal or a death between any two accesses. A policy has
+//   Word; load, store (word, [value,] order); store_payload, load_payload; add (word, n), which
+//   returns the old value, and count (word), which adds one: a signal on the same thread cannot
+//   split them; fence; signal_fence; add_shared and exchange_if for the shared ring.
 #pragma once
+
+#include "recorder/record.hpp"
 
 #include <atomic>
 #include <cstdint>
 
-#include "recorder/record.hpp"
-
 namespace minivm::recorder {
 
-inline constexpr uint64_t kMaxNesting = 8;  // handlers inside each other
+inline constexpr uint64_t kMaxNesting = 8;       // handlers inside each other
 inline constexpr unsigned kSlotsPerBlock = 128;  // 4 KiB: the grain of the side table
 
-// What a ring keeps beside its slots; it lies in the file, and only the owner of the ring writes it.
+// What a ring keeps beside its slots; it lies in the file, and only the owner of the ring writes
+// it.
 template <class A>
 struct alignas(128) RingControl {
     typename A::Word reserve;            // next position, in slots
@@ -43,7 +45,8 @@ struct alignas(128) RingControl {
 // A ring as its owner or a reader holds it.
 template <class A>
 struct RingView {
-    typename A::Word* words = nullptr;   // slot 0; the first page is mapped again behind the last slot
+    typename A::Word* words =
+        nullptr;  // slot 0; the first page is mapped again behind the last slot
     typename A::Word* blocks = nullptr;  // first record that starts in each 4 KiB block
     RingControl<A>* control = nullptr;
     uint64_t size_slots = 0;  // a power of two
@@ -60,25 +63,28 @@ constexpr bool ends_block(uint64_t position, unsigned slots) {
     return ((position ^ (position + slots)) & ~uint64_t{kSlotsPerBlock - 1}) != 0;
 }
 
-// A write inside another one of the same thread: a signal handler's. Out of line, so that the usual path stays
-// short; `fill` comes by value for the same reason.
+// A write inside another one of the same thread: a signal handler's. Out of line, so that the usual
+// path stays short; `fill` comes by value for the same reason.
 template <class A, class Fill>
 [[gnu::noinline, gnu::cold]] WriteResult write_nested_record(RingView<A> ring, unsigned slots,
-                                                            unsigned flags, uint64_t open, Fill fill);
+                                                             unsigned flags, uint64_t open,
+                                                             Fill fill);
 
 // Steps 4 to 9 of the protocol: the slots are ours from here on.
 template <class A, class Fill>
-[[gnu::always_inline]] inline void fill_record(const RingView<A>& ring, uint64_t position, unsigned slots,
-                                               unsigned flags, Fill& fill) {
+[[gnu::always_inline]] inline void fill_record(const RingView<A>& ring, uint64_t position,
+                                               unsigned slots, unsigned flags, Fill& fill) {
     typename A::Word* const word = ring.slot(position);
     const uint64_t head = pack_word0(position, slots, flags, 0);
     // relaxed: ordered before the payload by the fence that follows.
     A::store(word[0], head | kBusy, std::memory_order_relaxed);
-    // release: a reader that sees a payload word of ours sees reserve and the busy word too. Pairs with
-    // the acquire fence in read_record().
+    // release: a reader that sees a payload word of ours sees reserve and the busy word too. Pairs
+    // with the acquire fence in read_record().
     A::fence(std::memory_order_release);
-    fill([word](unsigned index, uint64_t value) { A::store_payload(word[index], value); }, position);
-    // release: who sees the record committed sees its payload. Pairs with the first load of read_record().
+    fill([word](unsigned index, uint64_t value) { A::store_payload(word[index], value); },
+         position);
+    // release: who sees the record committed sees its payload. Pairs with the first load of
+    // read_record().
     A::store(word[0], head | kCommitted, std::memory_order_release);
 
     const uint64_t end = position + slots;
@@ -101,8 +107,9 @@ template <class A, class Fill>
 [[gnu::always_inline]] inline void write_outermost_record(const RingView<A>& ring, unsigned slots,
                                                           unsigned flags, Fill fill) {
     RingControl<A>& control = *ring.control;
-    // relaxed: read by handlers on this thread, which the fence keeps in program order. The position may be
-    // lower than the one we get, which only makes handlers stricter with themselves.
+    // relaxed: read by handlers on this thread, which the fence keeps in program order. The
+    // position may be lower than the one we get, which only makes handlers stricter with
+    // themselves.
     A::store(control.open, A::load(control.reserve, std::memory_order_relaxed) + 1,
              std::memory_order_relaxed);  // relaxed: as above
     A::signal_fence();
@@ -114,9 +121,9 @@ template <class A, class Fill>
     A::store(control.open, 0, std::memory_order_relaxed);
 }
 
-// Writes one record of `slots` slots. `fill(put, position)` calls put(i, value) for i >= 1; it must not write
-// records. A signal between the look at the open word and the write finishes before we go on, so the look
-// stays true.
+// Writes one record of `slots` slots. `fill(put, position)` calls put(i, value) for i >= 1; it must
+// not write records. A signal between the look at the open word and the write finishes before we go
+// on, so the look stays true.
 template <class A, class Fill>
 [[gnu::always_inline]] inline WriteResult write_record(const RingView<A>& ring, unsigned slots,
                                                        unsigned flags, Fill fill) {
@@ -129,7 +136,8 @@ template <class A, class Fill>
 }
 
 template <class A, class Fill>
-WriteResult write_nested_record(RingView<A> ring, unsigned slots, unsigned flags, uint64_t open, Fill fill) {
+WriteResult write_nested_record(RingView<A> ring, unsigned slots, unsigned flags, uint64_t open,
+                                Fill fill) {
     RingControl<A>& control = *ring.control;
     // relaxed: only this thread writes it; handlers nested in this one leave it as found.
     const uint64_t depth = A::load(control.depth, std::memory_order_relaxed);
@@ -148,16 +156,17 @@ WriteResult write_nested_record(RingView<A> ring, unsigned slots, unsigned flags
     A::store(control.depth, depth + 1, std::memory_order_relaxed);
     A::signal_fence();
     const uint64_t position = A::add(control.reserve, slots);
-    // release: our busy mark may fall on the tail of an older record, whose reader then has to find a
-    // reservation that is new enough: the one of the write we interrupted, which has no fence behind it yet,
-    // or our own if we give it up. Pairs with the acquire fence in read_record().
+    // release: our busy mark may fall on the tail of an older record, whose reader then has to find
+    // a reservation that is new enough: the one of the write we interrupted, which has no fence
+    // behind it yet, or our own if we give it up. Pairs with the acquire fence in read_record().
     A::fence(std::memory_order_release);
     const bool fits = position + slots <= limit;
     if (fits) {
         A::count(control.records);
         fill_record<A>(ring, position, slots, flags | kFlagNested, fill);
     } else {
-        // Handlers nested in this one took the room since the first look. The slots stay as they are.
+        // Handlers nested in this one took the room since the first look. The slots stay as they
+        // are.
         A::count(control.abandoned_records);
         A::add(control.abandoned_slots, slots);
     }
@@ -167,8 +176,9 @@ WriteResult write_nested_record(RingView<A> ring, unsigned slots, unsigned flags
     return fits ? WriteResult::written : WriteResult::abandoned;
 }
 
-// The shared ring of threads that own none: cells of `kSharedSlots` slots, claimed by compare-and-swap, so
-// that a writer which is lapped keeps its cell and the one that laps it drops its record.
+// The shared ring of threads that own none: cells of `kSharedSlots` slots, claimed by
+// compare-and-swap, so that a writer which is lapped keeps its cell and the one that laps it drops
+// its record.
 inline constexpr unsigned kSharedSlots = 2;
 
 template <class A, class Fill>
@@ -188,7 +198,8 @@ WriteResult write_shared_record(const RingView<A>& ring, unsigned flags, Fill&& 
     A::add_shared(control.records, 1);
     // release: as in write_record(); pairs with the acquire fence in read_record().
     A::fence(std::memory_order_release);
-    fill([word](unsigned index, uint64_t value) { A::store_payload(word[index], value); }, position);
+    fill([word](unsigned index, uint64_t value) { A::store_payload(word[index], value); },
+         position);
     // release: pairs with the first load of read_record().
     A::store(word[0], pack_word0(position, kSharedSlots, flags, kCommitted),
              std::memory_order_release);  // release: as above
@@ -199,7 +210,7 @@ enum class ReadResult {
     committed,    // `out` holds the record
     in_progress,  // its writer has begun it and not finished: still running, or dead
     overwritten,  // a later record took its slots, perhaps while we copied
-    absent,       // nothing was written for this position: dropped after reservation, died early, damage
+    absent,  // nothing was written for this position: dropped after reservation, died early, damage
 };
 
 struct ReadOutcome {
@@ -212,7 +223,8 @@ template <class A>
 ReadOutcome read_record(const RingView<A>& ring, uint64_t position, uint64_t* out) {
     const RingControl<A>& control = *ring.control;
     const typename A::Word* word = ring.slot(position);
-    // acquire: the payload of a committed record is seen whole. Pairs with the commit in write_record().
+    // acquire: the payload of a committed record is seen whole. Pairs with the commit in
+    // write_record().
     const uint64_t head = A::load(word[0], std::memory_order_acquire);
     // relaxed: not older than head's own reservation, by the acquire above.
     const uint64_t reserve = A::load(control.reserve, std::memory_order_relaxed);
@@ -233,8 +245,8 @@ ReadOutcome read_record(const RingView<A>& ring, uint64_t position, uint64_t* ou
     for (unsigned i = 1; i < slots * kWordsPerSlot; i++) {
         out[i] = A::load_payload(word[i]);
     }
-    // acquire: if a word copied above came from a later record, the two loads below see that record's
-    // reservation. Pairs with the release fence in write_record().
+    // acquire: if a word copied above came from a later record, the two loads below see that
+    // record's reservation. Pairs with the release fence in write_record().
     A::fence(std::memory_order_acquire);
     // relaxed: ordered by the fence.
     const uint64_t reserve_after = A::load(control.reserve, std::memory_order_relaxed);

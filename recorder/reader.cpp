@@ -1,5 +1,8 @@
 #include "recorder/reader.hpp"
 
+#include "recorder/mapping.hpp"
+#include "recorder/recording.hpp"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,9 +12,6 @@
 #include <csignal>
 #include <cstring>
 #include <memory>
-
-#include "recorder/mapping.hpp"
-#include "recorder/recording.hpp"
 
 namespace minivm::recorder {
 
@@ -43,7 +43,8 @@ void Dictionary::read(const Atomics::Word* words, uint64_t bytes) {
     uint64_t at = 0;
     char text[kMaxDictionaryText + 8];
     while (at + 2 <= count) {
-        // acquire: a complete head means complete text. Pairs with the release in append_dictionary().
+        // acquire: a complete head means complete text. Pairs with the release in
+        // append_dictionary().
         const uint64_t head = words[at].load(std::memory_order_acquire);
         const auto length = static_cast<unsigned>(head & 0xffff);
         const uint64_t size = 2 + round_up(length, 8) / 8;
@@ -64,8 +65,8 @@ void Dictionary::read(const Atomics::Word* words, uint64_t bytes) {
             std::memcpy(text + 8 * i, &word, 8);
         }
         const auto kind = static_cast<DictionaryKind>((head >> 16) & 0xff);
-        const uint32_t sum = checksum32(text, length, checksum32(&key, sizeof key)) ^
-                             static_cast<uint32_t>(kind);
+        const uint32_t sum =
+            checksum32(text, length, checksum32(&key, sizeof key)) ^ static_cast<uint32_t>(kind);
         if (sum != static_cast<uint32_t>(head >> 32)) {
             at += 1;
             damaged_bytes_ += 8;
@@ -142,8 +143,9 @@ const EventSchema* Dictionary::event(uint16_t id) const {
 
 // ---- Header
 
-bool Snapshot::take_header(std::span<const unsigned char> first, std::span<const unsigned char> second,
-                           uint64_t file_bytes, std::string& error) {
+bool Snapshot::take_header(std::span<const unsigned char> first,
+                           std::span<const unsigned char> second, uint64_t file_bytes,
+                           std::string& error) {
     const auto load = [](std::span<const unsigned char> bytes, FileHeader& out) {
         if (bytes.size() < sizeof out) {
             return false;
@@ -172,7 +174,9 @@ bool Snapshot::take_header(std::span<const unsigned char> first, std::span<const
         } else if (magic == __builtin_bswap64(kMagic)) {
             error = "written by a machine of the other byte order";
         } else if (magic == 0) {
-            error = "no header: its writer died before the recording began, or it is not a recorder file";
+            error =
+                "no header: its writer died before the recording began, or it is not a recorder "
+                "file";
         } else {
             error = "not a recorder file";
         }
@@ -252,7 +256,8 @@ void Snapshot::read_live(const LiveState& live) {
         const ClockAnchor anchor{Atomics::load_payload(live.anchor_ticks),
                                  Atomics::load_payload(live.anchor_monotonic_ns),
                                  Atomics::load_payload(live.anchor_wall_ns)};
-        Atomics::fence(std::memory_order_acquire);  // acquire: pairs with the fence in store_anchor()
+        Atomics::fence(
+            std::memory_order_acquire);  // acquire: pairs with the fence in store_anchor()
         if (before % 2 == 0 && get(live.anchor_sequence) == before) {
             if (anchor.ticks >= header_.start.ticks &&
                 anchor.monotonic_ns >= header_.start.monotonic_ns) {
@@ -308,12 +313,14 @@ void Snapshot::read_crash_report(const LiveState& live, const unsigned char* tex
 
 namespace {
 
-// Where the chain of records that starts at `position` first leaves its 4 KiB block; 0 if it breaks off.
+// Where the chain of records that starts at `position` first leaves its 4 KiB block; 0 if it breaks
+// off.
 uint64_t follow_to_block_end(const Ring& ring, uint64_t position, uint64_t end) {
     const uint64_t block = position / kSlotsPerBlock;
     while (position < end && position / kSlotsPerBlock == block) {
         const uint64_t head = get(ring.slot(position)[0]);
-        if (word0_position(head) != (position & kPositionMask) || (head & (kBusy | kCommitted)) == 0) {
+        if (word0_position(head) != (position & kPositionMask) ||
+            (head & (kBusy | kCommitted)) == 0) {
             return 0;
         }
         position += word0_slots(head);
@@ -321,7 +328,8 @@ uint64_t follow_to_block_end(const Ring& ring, uint64_t position, uint64_t end) 
     return position;
 }
 
-// Whether a record may start there although nothing leads to it: the side table must not know better.
+// Whether a record may start there although nothing leads to it: the side table must not know
+// better.
 bool is_plausible_start(const Ring& ring, uint64_t position, uint64_t end) {
     const auto entry_of = [&ring](uint64_t at) {
         return get(ring.blocks[(at & (ring.size_slots - 1)) / kSlotsPerBlock]);
@@ -355,8 +363,8 @@ void Snapshot::read_ring(unsigned index, const Ring& ring) {
     ledger.abandoned_records = get(control.abandoned_records);
     ledger.abandoned_slots = get(control.abandoned_slots);
     ledger.open_depth = (get(control.open) != 0 ? 1 : 0) + get(control.depth);
-    // acquire: the window is not older than the counters above. Each record proves itself by word 0, so
-    // the partner is the commit of each in write_record().
+    // acquire: the window is not older than the counters above. Each record proves itself by word
+    // 0, so the partner is the commit of each in write_record().
     const uint64_t end = control.reserve.load(std::memory_order_acquire);
     ledger.reserved_slots = end;
     const uint64_t size = ring.size_slots;
@@ -393,7 +401,8 @@ void Snapshot::read_ring(unsigned index, const Ring& ring) {
             in_step = false;
             continue;
         }
-        const bool found = outcome.result != ReadResult::absent && is_in_file(index, position, outcome.slots) &&
+        const bool found = outcome.result != ReadResult::absent &&
+                           is_in_file(index, position, outcome.slots) &&
                            (in_step || is_plausible_start(ring, position, end));
         if (!found || position + outcome.slots > end) {
             if (position < partial_until && !in_step) {
@@ -433,8 +442,8 @@ bool Snapshot::is_in_file(unsigned index, uint64_t position, unsigned slots) con
     return !is_truncated_ || ring.offset + last * kSlotBytes <= available_bytes_;
 }
 
-// A record has no checksum: when the whole 4 KiB block behind its end is lost, the part of it in that block
-// is not to be believed either.
+// A record has no checksum: when the whole 4 KiB block behind its end is lost, the part of it in
+// that block is not to be believed either.
 void Snapshot::drop_records_with_lost_tails(RingContents& contents) {
     Ledger& ledger = contents.ledger;
     for (LostRegion& region : contents.lost) {
@@ -443,9 +452,10 @@ void Snapshot::drop_records_with_lost_tails(RingContents& contents) {
             continue;
         }
         const uint64_t from = region.from & kPositionMask;
-        const auto at = std::lower_bound(
-            contents.records.begin(), contents.records.end(), from,
-            [](const Record& record, uint64_t end) { return record.position() + record.slots() < end; });
+        const auto at = std::lower_bound(contents.records.begin(), contents.records.end(), from,
+                                         [](const Record& record, uint64_t end) {
+                                             return record.position() + record.slots() < end;
+                                         });
         if (at == contents.records.end() || at->position() + at->slots() != from ||
             from % kSlotsPerBlock == 0 || from % kSlotsPerBlock >= at->slots()) {
             continue;  // it ends in front of the block or begins in it
@@ -475,7 +485,8 @@ public:
         base_ = reinterpret_cast<unsigned char*>(round_up(address, 128));
         const auto copy = [&](uint64_t to, uint64_t offset, uint64_t count) {
             if (offset < bytes.size()) {
-                std::memcpy(base_ + to, bytes.data() + offset, std::min(count, bytes.size() - offset));
+                std::memcpy(base_ + to, bytes.data() + offset,
+                            std::min(count, bytes.size() - offset));
             }
         };
         copy(0, 0, fixed_bytes_);
@@ -510,8 +521,9 @@ private:
     uint64_t fixed_bytes_ = 0;
 };
 
-// If the control words of a ring are damaged, its records still tell how far it was written: returns
-// that position, or the one of the control word if nothing speaks against it. Only for rings at rest.
+// If the control words of a ring are damaged, its records still tell how far it was written:
+// returns that position, or the one of the control word if nothing speaks against it. Only for
+// rings at rest.
 uint64_t end_by_records(const Ring& ring) {
     const uint64_t reserve = get(ring.control->reserve);
     uint64_t end = 0;
@@ -519,13 +531,15 @@ uint64_t end_by_records(const Ring& ring) {
         const uint64_t head = get(ring.slot(slot)[0]);
         const uint64_t position = word0_position(head);
         const uint64_t next = position + word0_slots(head);
-        if (!word0_is_committed(head) || (position & (ring.size_slots - 1)) != slot || next <= end) {
+        if (!word0_is_committed(head) || (position & (ring.size_slots - 1)) != slot ||
+            next <= end) {
             continue;
         }
-        // One word alone may be an argument that looks like a head: the record in front or behind must
-        // agree. `next == reserve` is agreement too.
+        // One word alone may be an argument that looks like a head: the record in front or behind
+        // must agree. `next == reserve` is agreement too.
         const uint64_t after = get(ring.slot(next)[0]);
-        bool agrees = next == reserve || (word0_is_committed(after) && word0_position(after) == next);
+        bool agrees =
+            next == reserve || (word0_is_committed(after) && word0_position(after) == next);
         for (unsigned back = 1; !agrees && back <= kMaxSlots && back <= position; back++) {
             const uint64_t before = get(ring.slot(position - back)[0]);
             agrees = word0_is_committed(before) && word0_position(before) == position - back &&
@@ -552,7 +566,8 @@ bool Snapshot::read_bytes(std::span<const unsigned char> bytes, std::string& err
     if (!take_header(part(0), part(kHeaderBytes), bytes.size(), error)) {
         return false;
     }
-    // A header may promise more than there is: at most what is missing of one file is filled with zeros.
+    // A header may promise more than there is: at most what is missing of one file is filled with
+    // zeros.
     if (header_.file_bytes > bytes.size() * 64 + (uint64_t{64} << 20)) {
         error = "cut off after " + std::to_string(bytes.size()) + " of " +
                 std::to_string(header_.file_bytes) + " bytes";
@@ -657,8 +672,9 @@ bool Snapshot::read_file(const std::string& path, std::string& error) {
         }
         read_live(*mapping.live(header_));
         read_crash_report(*mapping.live(header_), mapping.at(header_.crash_offset));
-        dictionary_.read(reinterpret_cast<const Atomics::Word*>(mapping.at(header_.dictionary_offset)),
-                         dictionary_used_);
+        dictionary_.read(
+            reinterpret_cast<const Atomics::Word*>(mapping.at(header_.dictionary_offset)),
+            dictionary_used_);
         words_.resize(header_.ring_count);
         for (unsigned i = 0; i < header_.ring_count; i++) {
             read_ring(i, mapping.ring(header_, i));

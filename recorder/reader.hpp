@@ -1,11 +1,13 @@
 // Reading a recorder file: of a process that is gone, of one that still writes, or damaged.
 //
-// A Snapshot copies what can be read at one moment and never writes. Each slot that was ever reserved in a
-// ring is accounted for, as decoded, overwritten, in progress or lost; nothing is guessed, and bytes that
-// do not prove what they are give no record.
+// A Snapshot copies what can be read at one moment and never writes. Each slot that was ever
+// reserved in a ring is accounted for, as decoded, overwritten, in progress or lost; nothing is
+// guessed, and bytes that do not prove what they are give no record.
 //
 // Threads: a Snapshot belongs to one thread; any number of them may be taken at a time.
 #pragma once
+
+#include "recorder/file_format.hpp"
 
 #include <cstdint>
 #include <map>
@@ -14,8 +16,6 @@
 #include <string_view>
 #include <unordered_map>
 #include <vector>
-
-#include "recorder/file_format.hpp"
 
 namespace minivm::recorder {
 
@@ -36,7 +36,8 @@ struct Record {
     uint64_t argument(unsigned i) const { return words[kHeadWords + i]; }
 };
 
-// What became of everything that was ever written to a ring. In slots the account is exact at any time:
+// What became of everything that was ever written to a ring. In slots the account is exact at any
+// time:
 //     reserved = decoded + overwritten + in_progress + lost
 // and in records when nobody writes:
 //     begun = decoded + in_progress + overwritten and lost ones;  written = begun + dropped
@@ -45,7 +46,8 @@ struct Ledger {
     uint64_t decoded_slots = 0;
     uint64_t overwritten_slots = 0;
     uint64_t in_progress_slots = 0;
-    uint64_t lost_slots = 0;  // damage, or reserved by a writer that died or dropped its record then
+    uint64_t lost_slots =
+        0;  // damage, or reserved by a writer that died or dropped its record then
     uint64_t begun_records = 0;
     uint64_t decoded_records = 0;
     uint64_t in_progress_records = 0;

@@ -3,15 +3,14 @@
 // A ring is an array of 32-byte slots; a record takes 1 to 8 of them and is never split:
 //
 //            63      56 55 54      51            0
-//   word 0  | flags    |C|B|slots-1|  position     |  C committed, B busy; position in slots, low 52 bits
-//   word 1  | time stamp, in ticks of the file's clock                 |
-//   word 2  | subject (32) | arguments (8) | ring (8)    | event (16) |
-//   word 3  | first argument                                          |   end of a one-slot record
-//   word 4.. further arguments, then the bytes of text arguments
+//   word 0  | flags    |C|B|slots-1|  position     |  C committed, B busy; position in slots, low
+//   52 bits word 1  | time stamp, in ticks of the file's clock                 | word 2  | subject
+//   (32) | arguments (8) | ring (8)    | event (16) | word 3  | first argument |   end of a
+//   one-slot record word 4.. further arguments, then the bytes of text arguments
 //
-// Word 0 names the position it was written for, so a slot that was never written, or that belongs to an
-// earlier or later lap of the ring, cannot be taken for the record one looks for.
-// Nothing here points into the program: a record can be read when the program is gone.
+// Word 0 names the position it was written for, so a slot that was never written, or that belongs
+// to an earlier or later lap of the ring, cannot be taken for the record one looks for. Nothing
+// here points into the program: a record can be read when the program is gone.
 #pragma once
 
 #include <cstdint>
@@ -43,32 +42,47 @@ constexpr uint64_t pack_word0(uint64_t position, unsigned slots, unsigned flags,
     return (position & kPositionMask) | (uint64_t{slots - 1} << kSlotCountShift) | state |
            (uint64_t{flags} << kFlagShift);
 }
-constexpr uint64_t word0_position(uint64_t word) { return word & kPositionMask; }
+constexpr uint64_t word0_position(uint64_t word) {
+    return word & kPositionMask;
+}
 constexpr unsigned word0_slots(uint64_t word) {
     return static_cast<unsigned>((word >> kSlotCountShift) & 7) + 1;
 }
-constexpr unsigned word0_flags(uint64_t word) { return static_cast<unsigned>(word >> kFlagShift); }
+constexpr unsigned word0_flags(uint64_t word) {
+    return static_cast<unsigned>(word >> kFlagShift);
+}
 constexpr bool word0_is_committed(uint64_t word) {
     return (word & (kBusy | kCommitted)) == kCommitted;
 }
-constexpr bool word0_is_busy(uint64_t word) { return (word & (kBusy | kCommitted)) == kBusy; }
+constexpr bool word0_is_busy(uint64_t word) {
+    return (word & (kBusy | kCommitted)) == kBusy;
+}
 
 // The low half of word 2, a constant at most sites.
 constexpr uint64_t pack_event(uint16_t event, unsigned ring_class, unsigned arguments) {
-    return uint64_t{event} | (uint64_t{ring_class & 0xff} << 16) | (uint64_t{arguments & 0xff} << 24);
+    return uint64_t{event} | (uint64_t{ring_class & 0xff} << 16) |
+           (uint64_t{arguments & 0xff} << 24);
 }
-constexpr uint16_t word2_event(uint64_t word) { return static_cast<uint16_t>(word); }
-constexpr unsigned word2_ring(uint64_t word) { return static_cast<unsigned>((word >> 16) & 0xff); }
+constexpr uint16_t word2_event(uint64_t word) {
+    return static_cast<uint16_t>(word);
+}
+constexpr unsigned word2_ring(uint64_t word) {
+    return static_cast<unsigned>((word >> 16) & 0xff);
+}
 constexpr unsigned word2_arguments(uint64_t word) {
     return static_cast<unsigned>((word >> 24) & 0xff);
 }
-constexpr uint32_t word2_subject(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
+constexpr uint32_t word2_subject(uint64_t word) {
+    return static_cast<uint32_t>(word >> 32);
+}
 
 // A text argument is a word that says where its bytes lie in the same record.
 constexpr uint64_t pack_text(unsigned byte_offset, unsigned length) {
     return uint64_t{byte_offset} | (uint64_t{length} << 16);
 }
-constexpr unsigned text_offset(uint64_t word) { return static_cast<unsigned>(word & 0xffff); }
+constexpr unsigned text_offset(uint64_t word) {
+    return static_cast<unsigned>(word & 0xffff);
+}
 constexpr unsigned text_length(uint64_t word) {
     return static_cast<unsigned>((word >> 16) & 0xffff);
 }

@@ -1,10 +1,10 @@
 #include "recorder/recorder.hpp"
 
-#include <cstring>
-
 #include "recorder/clock.hpp"
 #include "recorder/record.hpp"
 #include "recorder/recording.hpp"
+
+#include <cstring>
 
 namespace minivm::recorder {
 
@@ -17,13 +17,17 @@ namespace {
 
 [[gnu::always_inline]] inline bool clock_is_counter() {
     // relaxed: set before the first thread records, never changed while one does.
-    return g_clock_kind.load(std::memory_order_relaxed) != static_cast<uint32_t>(ClockKind::monotonic_ns);
+    return g_clock_kind.load(std::memory_order_relaxed) !=
+           static_cast<uint32_t>(ClockKind::monotonic_ns);
 }
 
-uint64_t now() { return clock_is_counter() ? read_counter() : monotonic_ns(); }
+uint64_t now() {
+    return clock_is_counter() ? read_counter() : monotonic_ns();
+}
 
-// How a record gets its time. A coarse one takes that of the thread's last full record, or of a coarse one
-// that ended a block: at most 128 records back. A signal may refresh the stamp at any moment, which is as good.
+// How a record gets its time. A coarse one takes that of the thread's last full record, or of a
+// coarse one that ended a block: at most 128 records back. A signal may refresh the stamp at any
+// moment, which is as good.
 struct AnyClock {
     static uint64_t read() { return now(); }
 };
@@ -90,8 +94,8 @@ template <class Clock, bool kCoarse>
 template <bool kCoarse>
 inline constexpr unsigned kStampFlags = kCoarse ? unsigned{kFlagCoarse} : 0u;
 
-// Threads without rings, signal handlers that interrupted a write, machines without a counter. Out of line and last in their callers,
-// which then need no stack frame.
+// Threads without rings, signal handlers that interrupted a write, machines without a counter. Out
+// of line and last in their callers, which then need no stack frame.
 template <bool kCoarse>
 [[gnu::noinline, gnu::cold]] void put1_rarely(uint64_t event, Word a) {
     const Ring& ring = ring_of(event);
@@ -99,7 +103,8 @@ template <bool kCoarse>
         write_to_shared(event, kStampFlags<kCoarse>, &a, 1);
         return;
     }
-    write_record<Atomics>(ring, 1, kStampFlags<kCoarse>, fill1<AnyClock, kCoarse>(event | t_state.subject_bits, a));
+    write_record<Atomics>(ring, 1, kStampFlags<kCoarse>,
+                          fill1<AnyClock, kCoarse>(event | t_state.subject_bits, a));
 }
 
 template <bool kCoarse>
@@ -117,7 +122,8 @@ template <bool kCoarse>
 template <bool kCoarse>
 [[gnu::always_inline]] inline void put1(uint64_t event, Word a) {
     const Ring& ring = ring_of(event);
-    if (ring.words == nullptr || open_word<Atomics>(ring) != 0 || !clock_is_counter()) [[unlikely]] {
+    if (ring.words == nullptr || open_word<Atomics>(ring) != 0 || !clock_is_counter())
+        [[unlikely]] {
         put1_rarely<kCoarse>(event, a);
         return;
     }
@@ -128,22 +134,34 @@ template <bool kCoarse>
 template <bool kCoarse>
 [[gnu::always_inline]] inline void put4(uint64_t event, Word a, Word b, Word c, Word d) {
     const Ring& ring = ring_of(event);
-    if (ring.words == nullptr || open_word<Atomics>(ring) != 0 || !clock_is_counter()) [[unlikely]] {
+    if (ring.words == nullptr || open_word<Atomics>(ring) != 0 || !clock_is_counter())
+        [[unlikely]] {
         put4_rarely<kCoarse>(event, a, b, c, d);
         return;
     }
-    write_outermost_record<Atomics>(ring, 2, kStampFlags<kCoarse>,
-                                    fill4<Counter, kCoarse>(event | t_state.subject_bits, a, b, c, d));
+    write_outermost_record<Atomics>(
+        ring, 2, kStampFlags<kCoarse>,
+        fill4<Counter, kCoarse>(event | t_state.subject_bits, a, b, c, d));
 }
 
 }  // namespace
 
-ThreadState& thread_state() { return t_state; }
+ThreadState& thread_state() {
+    return t_state;
+}
 
-void write1(uint64_t event, Word a) { put1<false>(event, a); }
-void write4(uint64_t event, Word a, Word b, Word c, Word d) { put4<false>(event, a, b, c, d); }
-void write_coarse1(uint64_t event, Word a) { put1<true>(event, a); }
-void write_coarse4(uint64_t event, Word a, Word b, Word c, Word d) { put4<true>(event, a, b, c, d); }
+void write1(uint64_t event, Word a) {
+    put1<false>(event, a);
+}
+void write4(uint64_t event, Word a, Word b, Word c, Word d) {
+    put4<false>(event, a, b, c, d);
+}
+void write_coarse1(uint64_t event, Word a) {
+    put1<true>(event, a);
+}
+void write_coarse4(uint64_t event, Word a, Word b, Word c, Word d) {
+    put4<true>(event, a, b, c, d);
+}
 
 void write_words(uint64_t event, unsigned flags, const Word* words, unsigned count) {
     const Ring ring = ring_of(event);
@@ -152,23 +170,25 @@ void write_words(uint64_t event, unsigned flags, const Word* words, unsigned cou
         return;
     }
     const uint64_t head = event | t_state.subject_bits;
-    write_record<Atomics>(ring, slots_for_words(kHeadWords + count), flags, [=](auto put, uint64_t) {
-        put(1, now());
-        put(2, head);
-        for (unsigned i = 0; i < count; i++) {
-            put(kHeadWords + i, words[i]);
-        }
-    });
+    write_record<Atomics>(ring, slots_for_words(kHeadWords + count), flags,
+                          [=](auto put, uint64_t) {
+                              put(1, now());
+                              put(2, head);
+                              for (unsigned i = 0; i < count; i++) {
+                                  put(kHeadWords + i, words[i]);
+                              }
+                          });
 }
 
 void write_text(uint64_t event, Word* words, unsigned count, const TextArgument* texts,
                 unsigned text_count) {
-    // All in one buffer first: the bytes are read outside the open record, where a fault in the caller's
-    // pointer leaves nothing half-written.
+    // All in one buffer first: the bytes are read outside the open record, where a fault in the
+    // caller's pointer leaves nothing half-written.
     Word payload[kMaxPayloadWords + 1];
     unsigned flags = 0;
     const bool has_rings = ring_of(event).words != nullptr;
-    const unsigned limit = (has_rings ? kMaxPayloadWords : kSharedSlots * kWordsPerSlot - kHeadWords) * 8;
+    const unsigned limit =
+        (has_rings ? kMaxPayloadWords : kSharedSlots * kWordsPerSlot - kHeadWords) * 8;
     unsigned used = count * 8;
     for (unsigned i = 0; i < text_count; i++) {
         // Each text may use what the arguments leave, and leaves the ones behind it their share.
@@ -192,7 +212,9 @@ void write_text(uint64_t event, Word* words, unsigned count, const TextArgument*
 void set_subject(uint32_t subject) {
     detail::thread_state().subject_bits = uint64_t{subject} << 32;
 }
-uint32_t subject() { return static_cast<uint32_t>(detail::thread_state().subject_bits >> 32); }
+uint32_t subject() {
+    return static_cast<uint32_t>(detail::thread_state().subject_bits >> 32);
+}
 
 uint32_t set_categories(uint32_t mask) {
     mask &= kAllCategories;

@@ -4,14 +4,18 @@
 //     recorder::attach_thread("scheduler 1", recorder::RingSize::large);
 //     recorder::record(recorder::EventId::sched_in, pid, reductions);
 //
-// A record goes to a ring that only the calling thread and its signal handlers write: no lock, no bus lock,
-// no system call, no allocation, and nobody ever waits. Old records give way to new ones. A call whose
-// category is off costs a load and a branch. record() may be called in a signal handler, before init(),
-// after shutdown() and on threads that never attached (they share one ring, at a higher price).
+// A record goes to a ring that only the calling thread and its signal handlers write: no lock, no
+// bus lock, no system call, no allocation, and nobody ever waits. Old records give way to new ones.
+// A call whose category is off costs a load and a branch. record() may be called in a signal
+// handler, before init(), after shutdown() and on threads that never attached (they share one ring,
+// at a higher price).
 //
-// With a file the rings outlive the process, whatever kills it; recorder/reader.hpp reads them, also while
-// they are being written. The design and the reasons: docs/protocols/recorder.md.
+// With a file the rings outlive the process, whatever kills it; recorder/reader.hpp reads them,
+// also while they are being written. The design and the reasons: docs/protocols/recorder.md.
 #pragma once
+
+#include "recorder/events.hpp"
+#include "recorder/record.hpp"
 
 #include <atomic>
 #include <bit>
@@ -19,9 +23,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-
-#include "recorder/events.hpp"
-#include "recorder/record.hpp"
 
 namespace minivm::recorder {
 
@@ -35,10 +36,12 @@ inline constinit Mask g_mask;
 
 [[gnu::always_inline]] inline bool enabled(Category category) {
     // relaxed: a site may see a change late; nothing else depends on it. Partner: set_categories().
-    return (detail::g_mask.categories.load(std::memory_order_relaxed) & category_bit(category)) != 0;
+    return (detail::g_mask.categories.load(std::memory_order_relaxed) & category_bit(category)) !=
+           0;
 }
 
-// Turns categories on and off for all threads; returns the mask that was. The change is itself recorded.
+// Turns categories on and off for all threads; returns the mask that was. The change is itself
+// recorded.
 uint32_t set_categories(uint32_t mask);
 uint32_t categories();
 // The category of that name, or false.
@@ -50,8 +53,8 @@ enum class RingSize : uint8_t {
 };
 
 struct Options {
-    // Where the file goes; empty: memory only. A file is the dump: it is created 0600, never through a
-    // link, and stays when the process dies.
+    // Where the file goes; empty: memory only. A file is the dump: it is created 0600, never
+    // through a link, and stays when the process dies.
     std::string path;
     // All in all: header, dictionary and rings.
     uint64_t size_bytes = uint64_t{6} << 20;
@@ -61,10 +64,12 @@ struct Options {
     uint32_t categories = kAllCategories;
     // How readers show a subject that has no name in the dictionary; one %u, at most 23 characters.
     std::string subject_format = "#%u";
-    // An older file of that name is kept as PATH.1, PATH.1 as PATH.2 and so on, this many; 0 removes it.
+    // An older file of that name is kept as PATH.1, PATH.1 as PATH.2 and so on, this many; 0
+    // removes it.
     unsigned keep_old = 3;
-    // Touch each page at once: no page fault while recording, for start-up time and resident memory. A file
-    // has its space allocated in any case, so a full disk shows here and not as SIGBUS later.
+    // Touch each page at once: no page fault while recording, for start-up time and resident
+    // memory. A file has its space allocated in any case, so a full disk shows here and not as
+    // SIGBUS later.
     bool touch = false;
 };
 
@@ -73,28 +78,30 @@ struct InitResult {
     std::string error;  // what, where and why, if not ok
 };
 
-// Starts recording. If the file cannot be had nothing is recorded and the error says why; the caller may try
-// again without a path. Not thread-safe; a second init() without shutdown() is refused.
+// Starts recording. If the file cannot be had nothing is recorded and the error says why; the
+// caller may try again without a path. Not thread-safe; a second init() without shutdown() is
+// refused.
 InitResult init(const Options& options);
-// Ends recording and marks the file as closed in good order. No thread may be inside record() in the rings
-// of others: the memory stays mapped if other threads are still attached.
+// Ends recording and marks the file as closed in good order. No thread may be inside record() in
+// the rings of others: the memory stays mapped if other threads are still attached.
 void shutdown();
 bool is_active();
 // Of the file being written; empty in memory-only mode.
 const std::string& file_path();
 
-// Gives the calling thread rings of its own until it ends or detaches. False if none are free: the thread
-// then shares the common ring. The rings freed longest ago are taken first, so what dead threads did stays
-// as long as it can. Calling it again renames the thread.
+// Gives the calling thread rings of its own until it ends or detaches. False if none are free: the
+// thread then shares the common ring. The rings freed longest ago are taken first, so what dead
+// threads did stays as long as it can. Calling it again renames the thread.
 bool attach_thread(std::string_view name, RingSize size = RingSize::small);
 void detach_thread();
 
-// Who the following records of this thread are about, e.g. the process a scheduler runs; 0 is nobody.
+// Who the following records of this thread are about, e.g. the process a scheduler runs; 0 is
+// nobody.
 void set_subject(uint32_t subject);
 uint32_t subject();
 
-// Call it now and then (each second is plenty): records the clocks if a second has passed, which lets a
-// reader turn ticks into time exactly.
+// Call it now and then (each second is plenty): records the clocks if a second has passed, which
+// lets a reader turn ticks into time exactly.
 void tick();
 
 namespace detail {
@@ -111,7 +118,8 @@ struct TextArgument {
     std::string_view text;
 };
 // Fills in the words of the text arguments.
-void write_text(uint64_t event, Word* words, unsigned count, const TextArgument* texts, unsigned text_count);
+void write_text(uint64_t event, Word* words, unsigned count, const TextArgument* texts,
+                unsigned text_count);
 void write_coarse1(uint64_t event, Word a);
 void write_coarse4(uint64_t event, Word a, Word b, Word c, Word d);
 
@@ -138,8 +146,8 @@ constexpr Word to_word(T value) {
 template <class T>
 inline constexpr bool kIsText = std::is_convertible_v<T, std::string_view>;
 
-// Not constexpr on purpose: a consteval constructor that reaches one does not compile, and the compiler's
-// message names it.
+// Not constexpr on purpose: a consteval constructor that reaches one does not compile, and the
+// compiler's message names it.
 void record_has_wrong_number_of_arguments();
 void record_has_text_where_the_event_has_none_or_the_reverse();
 void record_has_float_where_the_event_has_none_or_the_reverse();
@@ -203,18 +211,19 @@ template <class... Args>
 
 }  // namespace detail
 
-// Records an event of events.def. The arguments are checked against its kinds at compile time: numbers, enums
-// and pointers as words, text (const char*, std::string_view, std::string) copied, cut at 200 bytes or so.
+// Records an event of events.def. The arguments are checked against its kinds at compile time:
+// numbers, enums and pointers as words, text (const char*, std::string_view, std::string) copied,
+// cut at 200 bytes or so.
 template <class... Args>
-[[gnu::always_inline]] inline void record(
-    std::type_identity_t<detail::CheckedEvent<Args...>> event, Args... args) {
+[[gnu::always_inline]] inline void record(std::type_identity_t<detail::CheckedEvent<Args...>> event,
+                                          Args... args) {
     if (enabled(event.category)) [[likely]] {
         detail::write_any(event.word, args...);
     }
 }
 
-// The same with the time of an earlier record of the thread, at most 128 records back: for events so frequent
-// that the time stamp is most of their cost. At most four arguments, no text.
+// The same with the time of an earlier record of the thread, at most 128 records back: for events
+// so frequent that the time stamp is most of their cost. At most four arguments, no text.
 template <class... Args>
 [[gnu::always_inline]] inline void record_coarse(
     std::type_identity_t<detail::CheckedEvent<Args...>> event, Args... args) {
@@ -230,22 +239,25 @@ template <class... Args>
     }
 }
 
-// For the handler of a fatal signal; all of them are safe there. The rings need no help: they are in the file
-// already. One thread owns the crash: begin_crash() is true for the first that asks and false for all others,
-// and for that thread itself if it faults again. The report is what the handler wants to say, up to 16 KiB.
+// For the handler of a fatal signal; all of them are safe there. The rings need no help: they are
+// in the file already. One thread owns the crash: begin_crash() is true for the first that asks and
+// false for all others, and for that thread itself if it faults again. The report is what the
+// handler wants to say, up to 16 KiB.
 bool begin_crash(int signal);
 void append_crash_report(std::string_view text);
 void end_crash();
 
-// Names for the reader, appended to the dictionary of the file. Call each when the thing comes to be, before
-// the first record that mentions it; never on a hot path. A full dictionary is counted, and readers show raw
-// ids. Thread-safe, and safe in signal handlers.
+// Names for the reader, appended to the dictionary of the file. Call each when the thing comes to
+// be, before the first record that mentions it; never on a hot path. A full dictionary is counted,
+// and readers show raw ids. Thread-safe, and safe in signal handlers.
 void define_atom(uint64_t id, std::string_view text);
-void define_function(uint64_t id, std::string_view module, std::string_view function, unsigned arity);
+void define_function(uint64_t id, std::string_view module, std::string_view function,
+                     unsigned arity);
 void define_subject(uint32_t subject, std::string_view name);
 void define_string(uint64_t id, std::string_view text);
 
-// What went into and out of the recorder so far, over all rings; each ring's own account is the reader's.
+// What went into and out of the recorder so far, over all rings; each ring's own account is the
+// reader's.
 struct Totals {
     uint64_t written = 0;
     uint64_t dropped = 0;

@@ -1,6 +1,9 @@
 // Setting up and taking down a recording; threads and their rings; the dictionary.
 #include "recorder/recording.hpp"
 
+#include "recorder/mapping.hpp"
+#include "recorder/site.hpp"
+
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
@@ -14,9 +17,6 @@
 #include <cstring>
 #include <memory>
 #include <new>
-
-#include "recorder/mapping.hpp"
-#include "recorder/site.hpp"
 
 namespace minivm::recorder {
 
@@ -60,9 +60,13 @@ Recording* g_recording = nullptr;
 uint32_t g_recordings = 0;
 std::string g_no_path;
 
-uint64_t floor_power_of_two(uint64_t value) { return value == 0 ? 0 : std::bit_floor(value); }
+uint64_t floor_power_of_two(uint64_t value) {
+    return value == 0 ? 0 : std::bit_floor(value);
+}
 
-uint32_t system_thread_id() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
+uint32_t system_thread_id() {
+    return static_cast<uint32_t>(syscall(SYS_gettid));
+}
 
 // The GNU build id of the program, so that a reader can find the matching symbols.
 int copy_build_id(dl_phdr_info* info, size_t, void* data) {
@@ -82,7 +86,8 @@ int copy_build_id(dl_phdr_info* info, size_t, void* data) {
             at = id + round_up(note.n_descsz, 4);
             if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && at <= end &&
                 std::memcmp(name, "GNU", 4) == 0) {
-                for (unsigned b = 0; b < note.n_descsz && 2 * b + 2 < sizeof FileHeader::build_id; b++) {
+                for (unsigned b = 0; b < note.n_descsz && 2 * b + 2 < sizeof FileHeader::build_id;
+                     b++) {
                     std::snprintf(out + 2 * b, 3, "%02x", id[b]);
                 }
                 return 1;
@@ -104,8 +109,8 @@ bool lay_out(FileHeader& header, const Options& options, uint64_t& least_bytes) 
     header.blocks_offset =
         round_up(header.controls_offset + header.ring_count * sizeof(Control), page);
     const uint64_t block_bytes = kSlotsPerBlock * kSlotBytes;
-    const uint64_t blocks = round_up(
-        (options.size_bytes / block_bytes + header.ring_count) * sizeof(uint64_t), page);
+    const uint64_t blocks =
+        round_up((options.size_bytes / block_bytes + header.ring_count) * sizeof(uint64_t), page);
     header.dictionary_offset = header.blocks_offset + blocks;
     header.dictionary_bytes = round_up(options.size_bytes / 12, page);
     const uint64_t rings_begin = header.dictionary_offset + header.dictionary_bytes;
@@ -192,7 +197,8 @@ std::string open_memory(Recording& recording, const Options& options) {
         if (!error.empty()) {
             return error;
         }
-        recording.fd = open(options.path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        recording.fd =
+            open(options.path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (recording.fd < 0) {
             return options.path + ": cannot be created: " + std::strerror(errno);
         }
@@ -227,11 +233,11 @@ std::string describe_event(const EventInfo& event) {
 void store_anchor(LiveState& live, const ClockAnchor& anchor) {
     // relaxed: only an expectation for the exchange.
     uint64_t sequence = live.anchor_sequence.load(std::memory_order_relaxed);
-    // acquire: the odd number is there before the words. One writer wins, another gives up: its anchor is
-    // not needed. Relaxed on failure: nothing is written. Pairs with the release below.
+    // acquire: the odd number is there before the words. One writer wins, another gives up: its
+    // anchor is not needed. Relaxed on failure: nothing is written. Pairs with the release below.
     if ((sequence & 1) != 0 || !live.anchor_sequence.compare_exchange_strong(
                                    sequence, sequence + 1,
-                                   std::memory_order_acquire,    // acquire: as above
+                                   std::memory_order_acquire,     // acquire: as above
                                    std::memory_order_relaxed)) {  // relaxed: as above
         return;
     }
@@ -254,12 +260,14 @@ void forget_in_child() {
         ring.words = nullptr;
     }
     state.group = detail::kNoGroup;
-    // The Recording itself is left as it is: freeing it would unmap nothing of the parent's, but other
-    // handlers of the fork may still look at it.
+    // The Recording itself is left as it is: freeing it would unmap nothing of the parent's, but
+    // other handlers of the fork may still look at it.
     g_recording = nullptr;
 }
 
-LiveState& live_state() { return *g_recording->mapping.live(g_recording->header); }
+LiveState& live_state() {
+    return *g_recording->mapping.live(g_recording->header);
+}
 
 // Frees the rings of a thread that ends.
 struct ThreadEnd {
@@ -279,7 +287,8 @@ void note_owner(uint32_t group, uint32_t thread, std::string_view name, const Ri
     OwnerEntry& entry = live.owners[index % kOwnerEntries];
     // relaxed: ordered before the rest by the fence.
     entry.sequence.store(0, std::memory_order_relaxed);
-    Atomics::fence(std::memory_order_release);  // release: pairs with the fence in the reader's copy
+    Atomics::fence(
+        std::memory_order_release);  // release: pairs with the fence in the reader's copy
     Atomics::store_payload(entry.group_and_thread, group | (uint64_t{thread} << 32));
     for (unsigned c = 0; c < kRingClassCount; c++) {
         // relaxed: the ring is ours.
@@ -316,7 +325,8 @@ uint32_t take_group(unsigned begin, unsigned end, uint32_t thread) {
             }
         }
         uint64_t expected = 0;
-        // acquire: the last owner's writes are behind us. Pairs with the release in detach_thread().
+        // acquire: the last owner's writes are behind us. Pairs with the release in
+        // detach_thread().
         if (best == detail::kNoGroup || live.group_owner[best].compare_exchange_strong(
                                             expected, thread, std::memory_order_acquire)) {
             return best;
@@ -353,10 +363,10 @@ bool append_dictionary(DictionaryKind kind, uint64_t key, std::string_view text)
         live.dictionary_refused.fetch_add(1, std::memory_order_relaxed);
         return false;
     }
-    auto* const words = reinterpret_cast<Atomics::Word*>(
-        g_recording->mapping.at(header.dictionary_offset + at));
-    const uint32_t sum = checksum32(text.data(), length, checksum32(&key, sizeof key)) ^
-                         static_cast<uint32_t>(kind);
+    auto* const words =
+        reinterpret_cast<Atomics::Word*>(g_recording->mapping.at(header.dictionary_offset + at));
+    const uint32_t sum =
+        checksum32(text.data(), length, checksum32(&key, sizeof key)) ^ static_cast<uint32_t>(kind);
     const uint64_t head = pack_dictionary_head(kind, length, sum);
     // relaxed: the length alone, so that a reader can step over an entry whose writer died.
     words[0].store(head & 0xffff, std::memory_order_relaxed);
@@ -394,7 +404,8 @@ InitResult init(const Options& options) {
     header.page_bytes = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
     uint64_t least_bytes = 0;
     if (!lay_out(header, options, least_bytes)) {
-        return fail("a recorder of " + std::to_string(options.size_bytes) + " bytes is too small for " +
+        return fail("a recorder of " + std::to_string(options.size_bytes) +
+                    " bytes is too small for " +
                     std::to_string(options.large_threads + options.small_threads) +
                     " threads: it takes at least " + std::to_string(least_bytes));
     }
@@ -402,7 +413,8 @@ InitResult init(const Options& options) {
     if (error.empty()) {
         error = recording->mapping.map(recording->fd, header, true, options.touch);
         if (!error.empty()) {
-            error = (options.path.empty() ? std::string("recorder memory") : options.path) + ": " + error;
+            error = (options.path.empty() ? std::string("recorder memory") : options.path) + ": " +
+                    error;
         }
     }
     if (!error.empty()) {
@@ -453,8 +465,9 @@ InitResult init(const Options& options) {
     detail::g_clock_kind.store(header.clock_kind, std::memory_order_relaxed);
     // release: the ring is described completely. Pairs with write_to_shared().
     detail::g_shared_ring.store(&g_recording->shared_ring, std::memory_order_release);
-    // release: a thread that sees a category on sees the recording set up. Threads that attach later get
-    // there by other means; this is for those that only record. Pairs with the acquire in write_to_shared().
+    // release: a thread that sees a category on sees the recording set up. Threads that attach
+    // later get there by other means; this is for those that only record. Pairs with the acquire in
+    // write_to_shared().
     detail::g_mask.categories.store(options.categories & kAllCategories, std::memory_order_release);
     return {true, {}};
 }
@@ -487,9 +500,13 @@ void shutdown() {
     g_recording = nullptr;
 }
 
-bool is_active() { return g_recording != nullptr; }
+bool is_active() {
+    return g_recording != nullptr;
+}
 
-const std::string& file_path() { return g_recording == nullptr ? g_no_path : g_recording->path; }
+const std::string& file_path() {
+    return g_recording == nullptr ? g_no_path : g_recording->path;
+}
 
 bool attach_thread(std::string_view name, RingSize size) {
     if (g_recording == nullptr) {
@@ -572,7 +589,8 @@ void tick() {
     // relaxed: a rate limit; the exchange lets one thread through.
     uint64_t seen = last.load(std::memory_order_relaxed);
     // Counters of two processors may differ a little: an earlier `now` is no second.
-    if (static_cast<int64_t>(now - seen) < static_cast<int64_t>(g_recording->header.ticks_per_second) ||
+    if (static_cast<int64_t>(now - seen) <
+            static_cast<int64_t>(g_recording->header.ticks_per_second) ||
         !last.compare_exchange_strong(seen, now,
                                       std::memory_order_relaxed)) {  // relaxed: as above
         return;
@@ -588,9 +606,10 @@ bool begin_crash(int signal) {
     }
     LiveState& live = live_state();
     auto expected = static_cast<uint64_t>(CrashState::running);
-    // acquire: one thread gets it. Nothing else is ordered by it; the partner is this exchange elsewhere.
-    if (!live.crash_state.compare_exchange_strong(expected, static_cast<uint64_t>(CrashState::crashing),
-                                                  std::memory_order_acquire)) {
+    // acquire: one thread gets it. Nothing else is ordered by it; the partner is this exchange
+    // elsewhere.
+    if (!live.crash_state.compare_exchange_strong(
+            expected, static_cast<uint64_t>(CrashState::crashing), std::memory_order_acquire)) {
         return false;
     }
     // relaxed: for readers after our death, or live ones that only show it.
@@ -613,7 +632,8 @@ void append_crash_report(std::string_view text) {
     const uint64_t used = live.crash_report_bytes.load(std::memory_order_relaxed);
     const uint64_t room = used < kCrashReportBytes ? kCrashReportBytes - used : 0;
     const uint64_t count = text.size() < room ? text.size() : room;
-    std::memcpy(g_recording->mapping.at(g_recording->header.crash_offset + used), text.data(), count);
+    std::memcpy(g_recording->mapping.at(g_recording->header.crash_offset + used), text.data(),
+                count);
     // release: the bytes are there. Pairs with the acquire in Snapshot::read_crash_report().
     live.crash_report_bytes.store(used + count, std::memory_order_release);
 }
@@ -623,14 +643,16 @@ void end_crash() {
         return;
     }
     // release: the report is complete. Pairs with Snapshot::read_live().
-    live_state().crash_state.store(static_cast<uint64_t>(CrashState::crashed), std::memory_order_release);
+    live_state().crash_state.store(static_cast<uint64_t>(CrashState::crashed),
+                                   std::memory_order_release);
 }
 
 void define_atom(uint64_t id, std::string_view text) {
     detail::append_dictionary(DictionaryKind::atom, id, text);
 }
 
-void define_function(uint64_t id, std::string_view module, std::string_view function, unsigned arity) {
+void define_function(uint64_t id, std::string_view module, std::string_view function,
+                     unsigned arity) {
     // A fixed buffer: this may run in a signal handler.
     char text[600];
     size_t used = 0;
@@ -677,7 +699,7 @@ uint16_t declare_event(const EventDeclaration& declaration) {
         used += part.copy(text + used, part.size() < limit ? part.size() : limit);
         text[used++] = '\0';
     };
-    const auto number = [](char (&digits)[12], unsigned value) {
+    const auto number = [](char(&digits)[12], unsigned value) {
         size_t at = sizeof digits;
         do {
             digits[--at] = static_cast<char>('0' + value % 10);
@@ -689,7 +711,8 @@ uint16_t declare_event(const EventDeclaration& declaration) {
     if (declaration.name.empty()) {
         // Named after the place: file.cpp:12.
         const size_t slash = declaration.file.rfind('/');
-        std::string_view base = declaration.file.substr(slash == declaration.file.npos ? 0 : slash + 1);
+        std::string_view base =
+            declaration.file.substr(slash == declaration.file.npos ? 0 : slash + 1);
         base = base.substr(0, 60);
         used += base.copy(text + used, base.size());
         text[used++] = ':';
@@ -731,9 +754,9 @@ uint16_t detail::declare_site(Site& site) {
     // relaxed: only compared with itself.
     const uint32_t number = g_recording_number.load(std::memory_order_relaxed);
     const uint16_t id = declare_event(site.declaration);
-    // Two threads may both declare: two entries say the same, and the later id stays. A refusal stays too,
-    // so that a full dictionary is not tried again at each record.
-    // release: the entry is complete. No partner in the program: readers of the file pair with the entry.
+    // Two threads may both declare: two entries say the same, and the later id stays. A refusal
+    // stays too, so that a full dictionary is not tried again at each record. release: the entry is
+    // complete. No partner in the program: readers of the file pair with the entry.
     site.id.store((uint64_t{number} << 16) | id, std::memory_order_release);
     return id;
 }

@@ -1,12 +1,12 @@
 // The recording in progress: what recorder.cpp writes to and recording.cpp sets up. Not for users.
 #pragma once
 
+#include "recorder/file_format.hpp"
+#include "recorder/recorder.hpp"
+
 #include <atomic>
 #include <cstdint>
 #include <string_view>
-
-#include "recorder/file_format.hpp"
-#include "recorder/recorder.hpp"
 
 namespace minivm::recorder {
 class Mapping;

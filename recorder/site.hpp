@@ -2,22 +2,24 @@
 //
 //     MINIVM_RECORD(user, calls, "move %d from %s to %s", n, from, to);
 //
-// The format is checked against the types of the arguments at compile time: %d %i %u %x %o %c take integers
-// and enums, %p pointers, %f %e %g floating-point numbers, %s text (copied into the record). Nothing is
-// formatted when recording; the format goes into the dictionary once, with file, line and function.
+// The format is checked against the types of the arguments at compile time: %d %i %u %x %o %c take
+// integers and enums, %p pointers, %f %e %g floating-point numbers, %s text (copied into the
+// record). Nothing is formatted when recording; the format goes into the dictionary once, with
+// file, line and function.
 #pragma once
+
+#include "recorder/recorder.hpp"
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <string_view>
 
-#include "recorder/recorder.hpp"
-
 namespace minivm::recorder {
 
-// A new event; its id is valid for the recording in progress. 0 if nothing is recorded or the ids are used
-// up. Thread-safe and safe in signal handlers; meant to be called once an event. Kinds as in events.def.
+// A new event; its id is valid for the recording in progress. 0 if nothing is recorded or the ids
+// are used up. Thread-safe and safe in signal handlers; meant to be called once an event. Kinds as
+// in events.def.
 struct EventDeclaration {
     std::string_view name;
     Category category = Category::user;
@@ -31,7 +33,8 @@ struct EventDeclaration {
 };
 uint16_t declare_event(const EventDeclaration& declaration);
 
-// Records an event of declare_event(). The caller answers for the number and kinds of the arguments.
+// Records an event of declare_event(). The caller answers for the number and kinds of the
+// arguments.
 template <class... Args>
 inline void record_declared(uint16_t id, Category category, RingClass ring, Args... args) {
     if (id != 0 && enabled(category)) {
@@ -51,7 +54,8 @@ struct Site {
 uint16_t declare_site(Site& site);
 
 [[gnu::always_inline]] inline uint16_t site_id(Site& site) {
-    // relaxed: id and number stand in one word; the dictionary entry was complete before the id was stored.
+    // relaxed: id and number stand in one word; the dictionary entry was complete before the id was
+    // stored.
     const uint64_t id = site.id.load(std::memory_order_relaxed);
     // relaxed: a stale number makes the record fall into the old recording, which is gone or ends.
     if ((id >> 16) == g_recording_number.load(std::memory_order_relaxed)) [[likely]] {
@@ -105,22 +109,23 @@ struct Kinds {
 
 }  // namespace minivm::recorder
 
-// The types are those of the arguments after decay; they are not evaluated while the category is off.
-#define MINIVM_RECORD(category_name, ring_name, format_text, ...)                                   \
-    do {                                                                                            \
-        namespace mr = ::minivm::recorder;                                                          \
-        static constexpr const char* mr_function = __func__;                                        \
-        if (mr::enabled(mr::Category::category_name)) {                                             \
-            const auto mr_write = [](auto... mr_args) {                                             \
-                static constexpr mr::detail::Kinds<decltype(mr_args)...> mr_kinds(format_text);     \
-                static constinit mr::detail::Site mr_site{                                          \
-                    {},                                                                             \
-                    {"", mr::Category::category_name, mr::RingClass::ring_name,                     \
-                     std::string_view(mr_kinds.letters.data(), sizeof...(mr_args)), "",             \
-                     format_text, __FILE__, __LINE__, mr_function}};                                \
-                mr::record_declared(mr::detail::site_id(mr_site), mr::Category::category_name,      \
-                                    mr::RingClass::ring_name, mr_args...);                          \
-            };                                                                                      \
-            mr_write(__VA_ARGS__);                                                                  \
-        }                                                                                           \
+// The types are those of the arguments after decay; they are not evaluated while the category is
+// off.
+#define MINIVM_RECORD(category_name, ring_name, format_text, ...)                               \
+    do {                                                                                        \
+        namespace mr = ::minivm::recorder;                                                      \
+        static constexpr const char* mr_function = __func__;                                    \
+        if (mr::enabled(mr::Category::category_name)) {                                         \
+            const auto mr_write = [](auto... mr_args) {                                         \
+                static constexpr mr::detail::Kinds<decltype(mr_args)...> mr_kinds(format_text); \
+                static constinit mr::detail::Site mr_site{                                      \
+                    {},                                                                         \
+                    {"", mr::Category::category_name, mr::RingClass::ring_name,                 \
+                     std::string_view(mr_kinds.letters.data(), sizeof...(mr_args)), "",         \
+                     format_text, __FILE__, __LINE__, mr_function}};                            \
+                mr::record_declared(mr::detail::site_id(mr_site), mr::Category::category_name,  \
+                                    mr::RingClass::ring_name, mr_args...);                      \
+            };                                                                                  \
+            mr_write(__VA_ARGS__);                                                              \
+        }                                                                                       \
     } while (false)

@@ -1,8 +1,14 @@
-// What recording and reading cost. Run by hand; docs/protocols/recorder.md has the figures and commands.
+// What recording and reading cost. Run by hand; docs/protocols/recorder.md has the figures and
+// commands.
 //
 //   recorder_bench --benchmark_filter=record       the write path, beside the bare time stamp
-//   recorder_bench --benchmark_filter=start        init(), and system calls on the write path (none)
-//   recorder_bench --benchmark_filter=read|merge|text|json|ctf
+//   recorder_bench --benchmark_filter=start        init(), and system calls on the write path
+//   (none) recorder_bench --benchmark_filter=read|merge|text|json|ctf
+#include "recorder/clock.hpp"
+#include "recorder/export.hpp"
+#include "recorder/merge.hpp"
+#include "recorder/site.hpp"
+
 #include <benchmark/benchmark.h>
 
 #include <sys/resource.h>
@@ -13,11 +19,6 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-
-#include "recorder/clock.hpp"
-#include "recorder/export.hpp"
-#include "recorder/merge.hpp"
-#include "recorder/site.hpp"
 
 using namespace minivm::recorder;
 
@@ -59,7 +60,9 @@ std::unique_ptr<Recording> g_recording;
 void set_up(const benchmark::State& state) {
     g_recording = std::make_unique<Recording>(static_cast<unsigned>(state.threads()), true);
 }
-void tear_down(const benchmark::State&) { g_recording.reset(); }
+void tear_down(const benchmark::State&) {
+    g_recording.reset();
+}
 
 // Rings of its own for the time of a benchmark thread.
 struct Attached {
@@ -197,7 +200,8 @@ BENCHMARK_CAPTURE(start, memory_touched, false, true)->Unit(benchmark::kMicrosec
 BENCHMARK_CAPTURE(start, file, true, false)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(start, file_touched, true, true)->Unit(benchmark::kMicrosecond);
 
-// Context switches a thread asks for are system calls that wait; faults are the other way into the kernel.
+// Context switches a thread asks for are system calls that wait; faults are the other way into the
+// kernel.
 void faults(benchmark::State& state) {
     const Attached attached;
     rusage before{};

@@ -1,15 +1,16 @@
-// The towers of Hanoi, printed and recorded: how another program uses the recorder, and what it saves.
+// The towers of Hanoi, printed and recorded: how another program uses the recorder, and what it
+// saves.
 //
 //     recorder_hanoi_bench                     # time of both, for some heights
 //     recorder_hanoi_bench --show              # record a tower of three and print the recording
+#include "recorder/export.hpp"
+#include "recorder/site.hpp"
+
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
 #include <string>
 #include <string_view>
-
-#include "recorder/export.hpp"
-#include "recorder/site.hpp"
 
 using namespace minivm::recorder;
 
@@ -37,7 +38,9 @@ void hanoi_record(int n, Post from, Post to, Post by) {
     hanoi_record(n - 1, by, to, from);
 }
 
-uint64_t moves(int n) { return (uint64_t{1} << n) - 1; }
+uint64_t moves(int n) {
+    return (uint64_t{1} << n) - 1;
+}
 
 // To a file that swallows everything, and with its buffer flushed at each line as for a terminal.
 void print(benchmark::State& state) {

@@ -1,7 +1,13 @@
-// Any bytes as a recorder file: the reader and all exporters must come back, and the account must hold.
+// Any bytes as a recorder file: the reader and all exporters must come back, and the account must
+// hold.
 //
-// Random bytes hardly ever hold the header's checksum, so inputs begin with a choice: taken as they are, or
-// laid over a recording made here, with or without a new checksum.
+// Random bytes hardly ever hold the header's checksum, so inputs begin with a choice: taken as they
+// are, or laid over a recording made here, with or without a new checksum.
+#include "recorder/export.hpp"
+#include "recorder/recorder.hpp"
+
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -10,11 +16,6 @@
 #include <iterator>
 #include <string>
 #include <vector>
-
-#include <unistd.h>
-
-#include "recorder/export.hpp"
-#include "recorder/recorder.hpp"
 
 using namespace minivm::recorder;
 

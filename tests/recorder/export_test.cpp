@@ -1,6 +1,9 @@
 // What the exporters write: the text by its words, JSON by a strict reader, CTF by its structure.
 #include "recorder/export.hpp"
 
+#include "recorder/format.hpp"
+#include "recorder/site.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <unistd.h>
@@ -15,9 +18,6 @@
 #include <map>
 #include <string>
 #include <vector>
-
-#include "recorder/format.hpp"
-#include "recorder/site.hpp"
 
 using namespace minivm::recorder;
 
@@ -198,8 +198,8 @@ void record_something() {
     record(EventId::receive, 80, 0xabc, 0);
     record(EventId::span_begin, 7, "work");
     record(EventId::span_end, 7);
-    MINIVM_RECORD(user, rare, "%s is %.3f, %d of %u (%#x), %5d|%-5d|%05d", "pi", 3.14159, -1, 2u, 255, 42, 42,
-                  42);
+    MINIVM_RECORD(user, rare, "%s is %.3f, %d of %u (%#x), %5d|%-5d|%05d", "pi", 3.14159, -1, 2u,
+                  255, 42, 42, 42);
     MINIVM_RECORD(user, rare, "%f %f 100%%", std::numeric_limits<double>::infinity(), std::nan(""));
     record(EventId::io_read, -1, -9, 2'000'000'000);
     record(EventId::sched_out, 81, 5, 0);
@@ -278,7 +278,8 @@ TEST_CASE("every line of the JSON output is a JSON document") {
     CHECK(lines[3].find("\"args\":{\"process\":81,\"parent\":80,\"function\":\"lists:map/2\"}") !=
           std::string::npos);
     CHECK(lines[17].find("\"a0\":null,\"a1\":null") != std::string::npos);
-    CHECK(lines[18].find("\"descriptor\":-1,\"result\":-9,\"time\":2000000000") != std::string::npos);
+    CHECK(lines[18].find("\"descriptor\":-1,\"result\":-9,\"time\":2000000000") !=
+          std::string::npos);
 }
 
 TEST_CASE("the timeline is one JSON document with balanced boxes and an arrow for each message") {
@@ -333,7 +334,8 @@ TEST_CASE("filters by time, subject, category and text") {
 
 namespace {
 
-// Walks the packets of a CTF stream; returns the number of events by id, from their sizes in the schema.
+// Walks the packets of a CTF stream; returns the number of events by id, from their sizes in the
+// schema.
 struct CtfStream {
     uint64_t packets = 0;
     uint64_t events = 0;
@@ -357,8 +359,8 @@ CtfStream walk_ctf(const std::string& bytes, const Dictionary& dictionary) {
     uint64_t last_ns = 0;
     while (at < bytes.size() && stream.good) {
         const uint64_t packet_bytes = u64(at + 32) / 8;
-        stream.good = u32(at) == 0xC1FC1FC1 && packet_bytes >= 68 && at + packet_bytes <= bytes.size() &&
-                      u64(at + 48) == stream.packets;
+        stream.good = u32(at) == 0xC1FC1FC1 && packet_bytes >= 68 &&
+                      at + packet_bytes <= bytes.size() && u64(at + 48) == stream.packets;
         if (!stream.good) {
             return stream;
         }
@@ -413,7 +415,8 @@ TEST_CASE("the CTF output has the records we count and the losses we count") {
             continue;
         }
         std::ifstream file(path, std::ios::binary);
-        const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+        const std::string bytes((std::istreambuf_iterator<char>(file)),
+                                std::istreambuf_iterator<char>());
         const CtfStream stream = walk_ctf(bytes, snapshot.dictionary());
         CHECK(stream.good);
         CHECK(stream.events == ring.ledger.decoded_records);
@@ -422,7 +425,8 @@ TEST_CASE("the CTF output has the records we count and the losses we count") {
     }
     CHECK(events == result.records);
     std::ifstream file(directory + "/metadata");
-    const std::string metadata((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    const std::string metadata((std::istreambuf_iterator<char>(file)),
+                               std::istreambuf_iterator<char>());
     CHECK(metadata.rfind("/* CTF 1.8 */", 0) == 0);
     CHECK(count_of(metadata, "event {") == snapshot.dictionary().events().size() + 1);
     // A directory that is there is not written into.
@@ -471,6 +475,7 @@ TEST_CASE("numbers, durations and strings are written as they should be") {
         return out;
     };
     CHECK(json("a\"b\\c\n") == "\"a\\\"b\\\\c\\u000a\"");
-    CHECK(json("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80") == "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"");
+    CHECK(json("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80") ==
+          "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"");
     CHECK(json("\xc3(\xed\xa0\x80\xc0\x80") == "\"\\ufffd(\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\"");
 }

@@ -1,8 +1,9 @@
-// The file of a process that was killed tells what it did: nothing torn, nothing invented, and what was
-// unfinished is recognised.
+// The file of a process that was killed tells what it did: nothing torn, nothing invented, and what
+// was unfinished is recognised.
+#include "tests/recorder/pattern.hpp"
+
 #include <catch2/catch.hpp>
 
-#include <csignal>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -11,13 +12,12 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <string>
-
-#include "tests/recorder/pattern.hpp"
 
 using namespace minivm::recorder;
 using recorder_test::check_snapshot;
@@ -109,7 +109,8 @@ void kill_many(unsigned kills) {
         }
         // A quarter dies while the file is made, the others while they record.
         if (k % 4 != 0) {
-            while (shared->recorded.load(std::memory_order_acquire) < 200) {  // acquire: see run_child()
+            while (shared->recorded.load(std::memory_order_acquire) <
+                   200) {  // acquire: see run_child()
                 pause_ns(20'000);
             }
         }
@@ -151,16 +152,20 @@ void kill_many(unsigned kills) {
     munmap(shared, sizeof(Shared));
     REQUIRE(records > kills * 50);
     if (kills >= 1000) {
-        WARN(kills << " kills: " << records << " records, " << unfinished << " in progress, " << lost_slots
-                   << " slots lost, " << no_recording << " before the recording began");
+        WARN(kills << " kills: " << records << " records, " << unfinished << " in progress, "
+                   << lost_slots << " slots lost, " << no_recording
+                   << " before the recording began");
     }
 }
 
 }  // namespace
 
-TEST_CASE("SIGKILL at any moment leaves a file without torn records") { kill_many(60); }
+TEST_CASE("SIGKILL at any moment leaves a file without torn records") {
+    kill_many(60);
+}
 
-// Run by hand: minivm_tests "[kills]", with the number in MINIVM_KILLS; ten thousand take a minute or two.
+// Run by hand: minivm_tests "[kills]", with the number in MINIVM_KILLS; ten thousand take a minute
+// or two.
 TEST_CASE("SIGKILL ten thousand times", "[.][kills]") {
     const char* number = std::getenv("MINIVM_KILLS");
     kill_many(number == nullptr ? 10'000u : static_cast<unsigned>(std::atoi(number)));
@@ -183,7 +188,8 @@ TEST_CASE("the file of a live process is read while it is written") {
     std::string wrong;
     uint64_t last = 0;
     for (int i = 0; i < 30 && wrong.empty(); i++) {
-        const uint64_t recorded = shared->recorded.load(std::memory_order_acquire);  // acquire: as above
+        const uint64_t recorded =
+            shared->recorded.load(std::memory_order_acquire);  // acquire: as above
         Snapshot snapshot;
         std::string error;
         wrong = snapshot.read_file(path, error) ? check_snapshot(snapshot, false) : error;
@@ -218,7 +224,8 @@ TEST_CASE("no room for the file is an error, and leaves no file behind") {
         options.path = path;
         const bool limited = setrlimit(RLIMIT_FSIZE, &limit) == 0;
         const InitResult result = init(options);
-        const bool good = limited && !result.ok && result.error.find(path + ": no room for ") == 0 &&
+        const bool good = limited && !result.ok &&
+                          result.error.find(path + ": no room for ") == 0 &&
                           access(path.c_str(), F_OK) != 0 && !is_active();
         // The program goes on without a file.
         options.path.clear();
@@ -275,7 +282,8 @@ TEST_CASE("files that cannot be had or read give errors that say why") {
     std::string other = "MINIVMFR";
     other += std::string("\x63\0\0\0\4\3\2\1", 8);
     other.resize(100'000);
-    contains(read_error(write_file("version", other)), "format version 99, this program reads version 1");
+    contains(read_error(write_file("version", other)),
+             "format version 99, this program reads version 1");
     const std::string swapped = "RFMVINIM" + std::string(100'000, '\1');
     contains(read_error(write_file("order", swapped)), "other byte order");
 }

@@ -1,14 +1,14 @@
-// Records that prove themselves: their arguments follow from a serial number, so that a torn, stale or
-// invented record is seen by itself.
+// Records that prove themselves: their arguments follow from a serial number, so that a torn, stale
+// or invented record is seen by itself.
 #pragma once
-
-#include <cstdint>
-#include <cstring>
-#include <string>
 
 #include "recorder/format.hpp"
 #include "recorder/reader.hpp"
 #include "recorder/recorder.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <string>
 
 namespace recorder_test {
 
@@ -28,7 +28,8 @@ inline void record_pattern(uint64_t serial) {
             record(EventId::sched_wake, serial, mix(serial));
             break;
         case 1:
-            record(EventId::trace_call_words, serial, mix(serial), mix(serial + 1), mix(serial + 2));
+            record(EventId::trace_call_words, serial, mix(serial), mix(serial + 1),
+                   mix(serial + 2));
             break;
         case 2:
             record(EventId::span_end, (mix(serial & 0xffffffff) << 32) | (serial & 0xffffffff));
@@ -53,8 +54,8 @@ inline bool is_whole(const minivm::recorder::Record& r) {
             return r.slots() == 2 && r.argument(1) == mix(r.argument(0));
         case EventId::trace_call_words: {
             const uint64_t serial = r.argument(0);
-            return r.slots() == 2 && r.argument(1) == mix(serial) && r.argument(2) == mix(serial + 1) &&
-                   r.argument(3) == mix(serial + 2);
+            return r.slots() == 2 && r.argument(1) == mix(serial) &&
+                   r.argument(2) == mix(serial + 1) && r.argument(3) == mix(serial + 2);
         }
         case EventId::span_end:
             return r.argument(0) >> 32 == (mix(r.argument(0) & 0xffffffff) & 0xffffffff);
@@ -87,7 +88,8 @@ inline std::string check_snapshot(const minivm::recorder::Snapshot& snapshot, bo
     for (const RingContents& ring : snapshot.rings()) {
         const Ledger& l = ring.ledger;
         const std::string where = " in ring " + std::to_string(ring.index);
-        if (l.reserved_slots != l.decoded_slots + l.overwritten_slots + l.in_progress_slots + l.lost_slots) {
+        if (l.reserved_slots !=
+            l.decoded_slots + l.overwritten_slots + l.in_progress_slots + l.lost_slots) {
             return "the slots do not add up" + where;
         }
         uint64_t slots = 0;

@@ -1,18 +1,20 @@
 // The write and read protocol of recorder/protocol.hpp, checked on a model of weak memory.
 //
-// The model is the one of the C++ standard without speculation: each word has the list of values ever stored
-// to it, in modification order; each value carries what its writer had seen when it released it; a load may
-// take any value that is not older than what its thread has already seen. Nothing is assumed about store
-// buffers, caches or the time at which stores become visible.
+// The model is the one of the C++ standard without speculation: each word has the list of values
+// ever stored to it, in modification order; each value carries what its writer had seen when it
+// released it; a load may take any value that is not older than what its thread has already seen.
+// Nothing is assumed about store buffers, caches or the time at which stores become visible.
 //
-// What makes it exhaustive and cheap: readers never store. So the writers can run first, and whatever an
-// interleaved reader could have seen is among what a reader may load afterwards. Any number of readers follows
-// from one, for the same reason. A signal handler runs on the writer's thread, so its stores have the same
-// view; it is started between any two accesses of the outer write, and a second one inside the first. Death
-// at a step is a prefix of the accesses, and who reads then sees the newest values.
+// What makes it exhaustive and cheap: readers never store. So the writers can run first, and
+// whatever an interleaved reader could have seen is among what a reader may load afterwards. Any
+// number of readers follows from one, for the same reason. A signal handler runs on the writer's
+// thread, so its stores have the same view; it is started between any two accesses of the outer
+// write, and a second one inside the first. Death at a step is a prefix of the accesses, and who
+// reads then sees the newest values.
 //
-// The ring has four slots and records take one to three, so that records are overwritten in part and in
-// full. Then the same runs with mutants of the protocol; each must be caught, or the check checks nothing.
+// The ring has four slots and records take one to three, so that records are overwritten in part
+// and in full. Then the same runs with mutants of the protocol; each must be caught, or the check
+// checks nothing.
 #include "recorder/protocol.hpp"
 
 #include <catch2/catch.hpp>
@@ -43,15 +45,15 @@ enum class Mutant {
     no_lap_check,     // nested writes go on beyond the open record
     stale_open,       // the open position is set after the reservation only
     early_commit,     // committed before the payload is there
-    no_nested_fence,  // a handler marks its slots before the reservation it interrupted is published
+    no_nested_fence,  // a handler marks its slots before the reservation it interrupted is
+                      // published
     count,
 };
 const char* name_of(Mutant mutant) {
-    static const char* const names[] = {"none",           "plain_add",      "no_busy_mark",
-                                        "no_second_read", "no_reserve_look", "relaxed_commit",
-                                        "relaxed_head",   "no_write_fence", "no_read_fence",
-                                        "no_lap_check",   "stale_open",     "early_commit",
-                                        "no_nested_fence"};
+    static const char* const names[] = {
+        "none",           "plain_add",    "no_busy_mark",   "no_second_read", "no_reserve_look",
+        "relaxed_commit", "relaxed_head", "no_write_fence", "no_read_fence",  "no_lap_check",
+        "stale_open",     "early_commit", "no_nested_fence"};
     return names[static_cast<unsigned>(mutant)];
 }
 
@@ -169,7 +171,8 @@ struct ModelAtomics {
             const unsigned oldest = thread.current[word.index];
             at = oldest + m.choose(newest - oldest + 1);
         }
-        if (m.mutant == Mutant::no_lap_check && word.index == kOpenIndex && messages[at].value != 0) {
+        if (m.mutant == Mutant::no_lap_check && word.index == kOpenIndex &&
+            messages[at].value != 0) {
             return messages[at].value + 1000;
         }
         thread.current[word.index] = static_cast<uint8_t>(at);
@@ -259,8 +262,8 @@ private:
     }
 };
 
-// Four slots. The protocol addresses four words a slot; the model keeps two of them, the head and one of
-// payload, which is what tearing needs.
+// Four slots. The protocol addresses four words a slot; the model keeps two of them, the head and
+// one of payload, which is what tearing needs.
 struct ModelRing {
     // Twice the slots and one record more, as the real mapping repeats the first page.
     std::array<ModelAtomics::Word, (kRingSlots + kMaxSlots) * kWordsPerSlot> words;
@@ -283,7 +286,8 @@ struct ModelRing {
         }
         for (unsigned i = 0; i < words.size(); i++) {
             const unsigned slot = (i / kWordsPerSlot) % kRingSlots;
-            words[i].index = ModelAtomics::kFirstSlotWord + slot * 2 + (i % kWordsPerSlot == 0 ? 0 : 1);
+            words[i].index =
+                ModelAtomics::kFirstSlotWord + slot * 2 + (i % kWordsPerSlot == 0 ? 0 : 1);
         }
         view.words = words.data();
         view.blocks = blocks.data();
@@ -293,7 +297,9 @@ struct ModelRing {
 };
 
 // Marks of a record that its payload words carry: its serial number and which slot they are in.
-uint64_t payload_word(uint64_t serial, unsigned slot) { return 0x1000 * (serial + 1) + slot; }
+uint64_t payload_word(uint64_t serial, unsigned slot) {
+    return 0x1000 * (serial + 1) + slot;
+}
 
 struct Written {
     uint64_t position;
@@ -304,11 +310,11 @@ struct Written {
 };
 
 struct Plan {
-    std::vector<unsigned> outer;        // slots of each record of the thread
-    std::vector<unsigned> first;        // records of the first handler
-    std::vector<unsigned> second;       // records of a handler inside the first
-    uint64_t first_at = UINT64_MAX;     // access in front of which the first handler runs
-    uint64_t second_at = UINT64_MAX;    // and the second
+    std::vector<unsigned> outer;      // slots of each record of the thread
+    std::vector<unsigned> first;      // records of the first handler
+    std::vector<unsigned> second;     // records of a handler inside the first
+    uint64_t first_at = UINT64_MAX;   // access in front of which the first handler runs
+    uint64_t second_at = UINT64_MAX;  // and the second
     uint64_t kill_at = UINT64_MAX;
 };
 
@@ -324,8 +330,8 @@ struct Run {
     void write(unsigned slots) {
         const size_t serial = written.size();
         written.push_back({0, slots, WriteResult::dropped_nesting, false, false});
-        const auto result =
-            write_record<ModelAtomics>(ring.view, slots, 0, [this, serial, slots](auto put, uint64_t at) {
+        const auto result = write_record<ModelAtomics>(
+            ring.view, slots, 0, [this, serial, slots](auto put, uint64_t at) {
                 written[serial].position = at;
                 written[serial].got_position = true;
                 for (unsigned i = 0; i < slots; i++) {
@@ -418,7 +424,8 @@ void read_in_all_ways(Run& run, uint64_t position, bool newest_only) {
             require(record != nullptr, "a record was invented");
             require(outcome.slots == record->slots, "a record has the wrong length");
             for (unsigned i = 0; i < record->slots; i++) {
-                require(buffer[i * kWordsPerSlot + 1] == payload_word(serial, i), "a record is torn");
+                require(buffer[i * kWordsPerSlot + 1] == payload_word(serial, i),
+                        "a record is torn");
                 require(i == 0 || buffer[i * kWordsPerSlot] == payload_word(serial, i) + 0x800,
                         "a record is torn");
             }
@@ -462,7 +469,8 @@ void check(const Plan& plan, Mutant mutant) {
         // What the thread itself wrote is never refused: only handlers give way.
         require(run.written[0].result == WriteResult::written, "the outermost record was refused");
     } else {
-        // What cannot be told apart is what was reserved by writes that were open and had marked nothing.
+        // What cannot be told apart is what was reserved by writes that were open and had marked
+        // nothing.
         require(reserve >= slots && reserve - slots <= run.final_value(7) + unmarked_slots,
                 "more slots are lost than open writes had reserved");
     }
@@ -474,8 +482,8 @@ void check(const Plan& plan, Mutant mutant) {
     }
 }
 
-// Every place for the two handlers and for death, for the given records. Unless `full`, death comes to
-// the thread and to one handler, not to a handler inside a handler.
+// Every place for the two handlers and for death, for the given records. Unless `full`, death comes
+// to the thread and to one handler, not to a handler inside a handler.
 uint64_t check_all_places(Plan plan, Mutant mutant, bool full) {
     uint64_t plans = 0;
     plan.first_at = plan.second_at = plan.kill_at = UINT64_MAX;
@@ -519,8 +527,8 @@ uint64_t check_all_places(Plan plan, Mutant mutant, bool full) {
     return plans;
 }
 
-// Record lengths that overwrite each other in full, in part, at the head and at the tail. The full set
-// takes some seconds of processor time, the short one a fraction.
+// Record lengths that overwrite each other in full, in part, at the head and at the tail. The full
+// set takes some seconds of processor time, the short one a fraction.
 std::vector<Plan> make_plans(bool full) {
     std::vector<Plan> out;
     for (unsigned a = 1; a <= 3; a++) {

@@ -1,5 +1,12 @@
-// Reading: what was written comes back, damage costs what it must and no more, and any bytes are survived.
+// Reading: what was written comes back, damage costs what it must and no more, and any bytes are
+// survived.
 #include "recorder/reader.hpp"
+
+#include "recorder/export.hpp"
+#include "recorder/mapping.hpp"
+#include "recorder/merge.hpp"
+#include "recorder/site.hpp"
+#include "tests/recorder/pattern.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -16,12 +23,6 @@
 #include <set>
 #include <thread>
 #include <vector>
-
-#include "recorder/export.hpp"
-#include "recorder/mapping.hpp"
-#include "recorder/merge.hpp"
-#include "recorder/site.hpp"
-#include "tests/recorder/pattern.hpp"
 
 using namespace minivm::recorder;
 using recorder_test::check_snapshot;
@@ -173,7 +174,8 @@ TEST_CASE("a bad page costs its own records and one more") {
         for (uint64_t page = 0; page < pages; page += 3) {
             Bytes bad = good;
             for (size_t i = 0; i < 4096; i++) {
-                bad[header.rings[r].offset + page * 4096 + i] = static_cast<unsigned char>(random());
+                bad[header.rings[r].offset + page * 4096 + i] =
+                    static_cast<unsigned char>(random());
             }
             Snapshot snapshot;
             REQUIRE(snapshot.read_bytes(bad, error));
@@ -183,8 +185,10 @@ TEST_CASE("a bad page costs its own records and one more") {
             uint64_t touching = 0;
             for (const Record& record : intact.records) {
                 const uint64_t first = record.position() & (intact.size_slots - 1);
-                const uint64_t last = (record.position() + record.slots() - 1) & (intact.size_slots - 1);
-                const bool touches = first / kSlotsPerBlock == page || last / kSlotsPerBlock == page;
+                const uint64_t last =
+                    (record.position() + record.slots() - 1) & (intact.size_slots - 1);
+                const bool touches =
+                    first / kSlotsPerBlock == page || last / kSlotsPerBlock == page;
                 touching += touches ? 1 : 0;
                 if (!touches) {
                     expected.insert(record.position());
@@ -324,11 +328,13 @@ TEST_CASE("random damage gives no crash and no invented record") {
             set_header(bytes, lying);
         } else {  // words of the controls and the live state
             const size_t where =
-                header.live_offset + random() % (header.dictionary_offset - header.live_offset - 8) / 8 * 8;
+                header.live_offset +
+                random() % (header.dictionary_offset - header.live_offset - 8) / 8 * 8;
             const uint64_t word = random() >> (random() % 64);
             std::memcpy(bytes.data() + where, &word, 8);
         }
-        // Payload damage is not the decoder's to see: of the records only the lengths and order hold.
+        // Payload damage is not the decoder's to see: of the records only the lengths and order
+        // hold.
         Snapshot snapshot;
         std::string error;
         if (!snapshot.read_bytes(bytes, error)) {
@@ -399,7 +405,8 @@ TEST_CASE("a receive stands behind its send whatever the clocks say") {
             if (event == EventId::receive || event == EventId::signal_handled) {
                 const uint64_t slot = record.position() & (ring.size_slots - 1);
                 const uint64_t earlier = record.ticks - shift;
-                std::memcpy(bytes.data() + header.rings[ring.index].offset + slot * kSlotBytes + 8, &earlier, 8);
+                std::memcpy(bytes.data() + header.rings[ring.index].offset + slot * kSlotBytes + 8,
+                            &earlier, 8);
             }
         }
     }
@@ -444,17 +451,21 @@ TEST_CASE("flow ids that come back are told apart by time") {
     const auto play = [&](const char* name, uint64_t parity, auto act) {
         attach_thread(name);
         for (uint64_t i = 0; i < kRounds; i++) {
-            while (turn.load(std::memory_order_acquire) != 2 * i + parity) {  // acquire: as the store below
+            while (turn.load(std::memory_order_acquire) !=
+                   2 * i + parity) {  // acquire: as the store below
                 std::this_thread::yield();
             }
             act(i);
-            turn.store(2 * i + parity + 1, std::memory_order_release);  // release: the other's turn is later
+            turn.store(2 * i + parity + 1,
+                       std::memory_order_release);  // release: the other's turn is later
         }
         detach_thread();
     };
     // One id for all messages; the third argument numbers them for this test.
-    std::thread sender([&] { play("sender", 0, [](uint64_t i) { record(EventId::send, 2, 7, i); }); });
-    std::thread receiver([&] { play("receiver", 1, [](uint64_t i) { record(EventId::receive, 1, 7, i); }); });
+    std::thread sender(
+        [&] { play("sender", 0, [](uint64_t i) { record(EventId::send, 2, 7, i); }); });
+    std::thread receiver(
+        [&] { play("receiver", 1, [](uint64_t i) { record(EventId::receive, 1, 7, i); }); });
     sender.join();
     receiver.join();
     shutdown();
@@ -481,7 +492,8 @@ TEST_CASE("flow ids that come back are told apart by time") {
             if (static_cast<EventId>(record.event()) == EventId::receive) {
                 const uint64_t slot = record.position() & (ring.size_slots - 1);
                 const uint64_t earlier = sent_at[record.argument(2)] - 5;
-                std::memcpy(bytes.data() + header.rings[ring.index].offset + slot * kSlotBytes + 8, &earlier, 8);
+                std::memcpy(bytes.data() + header.rings[ring.index].offset + slot * kSlotBytes + 8,
+                            &earlier, 8);
             }
         }
     }
@@ -502,7 +514,8 @@ TEST_CASE("flow ids that come back are told apart by time") {
         }
     }
     CHECK(receives == kRounds);
-    CHECK(merger.reordered() > kRounds / 2);  // the first ones stand behind thread_start in any case
+    CHECK(merger.reordered() >
+          kRounds / 2);  // the first ones stand behind thread_start in any case
     CHECK(merger.contradictions() == 0);
 }
 
@@ -531,7 +544,8 @@ TEST_CASE("sends and receives that wait for each other in a circle are handed ou
 }
 
 TEST_CASE("nested writes beyond the cap and beyond the open record are dropped and counted") {
-    // A ring in plain memory; handlers are played by the payload function of the record around them.
+    // A ring in plain memory; handlers are played by the payload function of the record around
+    // them.
     std::vector<uint64_t> memory(static_cast<size_t>(256 + kMaxSlots) * kWordsPerSlot + 64);
     Control control{};
     Atomics::Word blocks[2] = {};
@@ -552,7 +566,8 @@ TEST_CASE("nested writes beyond the cap and beyond the open record are dropped a
             }));
         };
         nest(nest, 1);
-        CHECK(results.size() == kMaxNesting + 2);  // the thread's own, the handlers', and one too many
+        CHECK(results.size() ==
+              kMaxNesting + 2);  // the thread's own, the handlers', and one too many
         CHECK(results.front() == WriteResult::dropped_nesting);
         CHECK(control.records == kMaxNesting + 1);
         CHECK(control.dropped_nesting == 1);

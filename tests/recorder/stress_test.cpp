@@ -1,8 +1,11 @@
 // The recorder under load: signals inside signals, readers beside writers, more threads than rings.
+#include "recorder/export.hpp"
+#include "recorder/mapping.hpp"
+#include "recorder/recording.hpp"
+#include "tests/recorder/pattern.hpp"
+
 #include <catch2/catch.hpp>
 
-#include <csignal>
-#include <ctime>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -12,15 +15,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdlib>
+#include <ctime>
 #include <thread>
 #include <vector>
-
-#include "recorder/export.hpp"
-#include "recorder/recording.hpp"
-#include "recorder/mapping.hpp"
-#include "tests/recorder/pattern.hpp"
 
 using namespace minivm::recorder;
 using recorder_test::check_snapshot;
@@ -79,7 +79,8 @@ private:
     bool good_ = false;
 };
 
-// Reads slots as a careless reader would: word 0 says committed, so it is taken. Returns torn records.
+// Reads slots as a careless reader would: word 0 says committed, so it is taken. Returns torn
+// records.
 uint64_t read_naively(const Ring& ring) {
     uint64_t torn = 0;
     for (uint64_t slot = 0; slot < ring.size_slots; slot++) {
@@ -150,8 +151,8 @@ void stress(std::chrono::milliseconds time, bool report) {
     const auto begin = std::chrono::steady_clock::now();
     const auto elapsed = [&] { return std::chrono::steady_clock::now() - begin; };
     // Until the careless reader has been caught, so that the test is known to be hard enough.
-    while (wrong.empty() && (elapsed() < time ||
-                             (torn_naively == 0 && elapsed() < std::chrono::seconds(15)))) {
+    while (wrong.empty() &&
+           (elapsed() < time || (torn_naively == 0 && elapsed() < std::chrono::seconds(15)))) {
         Snapshot snapshot;
         if (!snapshot.read_own(wrong)) {
             break;
@@ -177,8 +178,8 @@ void stress(std::chrono::milliseconds time, bool report) {
     std::string error;
     REQUIRE(snapshot.read_own(error));
     CHECK(check_snapshot(snapshot, true) == "");
-    // Everything that was recorded was either begun or counted as dropped: thread_start and thread_end,
-    // two a thread, come on top.
+    // Everything that was recorded was either begun or counted as dropped: thread_start and
+    // thread_end, two a thread, come on top.
     uint64_t recorded = 2 * kWriters;
     uint64_t handled = 0;
     for (int w = 0; w < kWriters; w++) {
@@ -273,7 +274,8 @@ TEST_CASE("threads that come and go take the rings that were freed longest ago")
             for (const RingContents& ring : snapshot.rings()) {
                 for (const Record& record : ring.records) {
                     const Owner* owner = snapshot.owner_of(ring, record.position());
-                    if (static_cast<EventId>(record.event()) == EventId::link && record.argument(0) == j) {
+                    if (static_cast<EventId>(record.event()) == EventId::link &&
+                        record.argument(0) == j) {
                         found = true;
                         REQUIRE(owner != nullptr);
                         REQUIRE(owner->name == "worker " + std::to_string(j));
