@@ -6,6 +6,7 @@
 #include "recorder/recorder.hpp"
 #include "vm/code/loading.hpp"
 #include "vm/sched/thread_progress.hpp"
+#include "vm/term/atom_table.hpp"
 
 namespace minivm::loader {
 namespace {
@@ -53,6 +54,9 @@ std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, Engin
     // Engines have what they need; what is left serves stack traces and module_info.
     instance->lowered.operands = {};
     instance->lowered.code = {};
+    recorder::define_atom(atom_index(instance->name()), atom_table::text(instance->name()));
+    recorder::record(recorder::EventId::code_prepare, uint64_t{atom_index(instance->name())},
+                     size, instance->lowered.functions.size());
     return instance;
 }
 

@@ -65,6 +65,8 @@ int main(int argc, char** argv) {
     run->add_option("-s", call, "Call M:F() or M:F(Args): module, function, arguments; start by default")
         ->expected(1, -1);
     run->add_flag("--no-halt", run_options.wait, "Go on when the program has returned, until halt()");
+    run->add_option("--record", run_options.record_file,
+                    "File of the flight recorder; it survives kill -9 (default: memory only)");
     run->add_flag("--stress-gc", run_options.stress_gc, "Collect at every chance (to find bugs)");
     run->add_flag("--stress-reductions", run_options.stress_reductions, "One reduction a time slice");
     run->add_option("--stress-sched", run_options.stress_sched_seed, "Random scheduling from this seed");

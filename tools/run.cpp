@@ -12,6 +12,7 @@
 
 #include "interp/interp.hpp"
 #include "loader/code_path.hpp"
+#include "recorder/recorder.hpp"
 #include "tools/embedded.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
@@ -119,6 +120,16 @@ int run_command(const RunOptions& options) {
     vm_options.stress_reductions = options.stress_reductions;
     vm_options.stress_sched_seed = options.stress_sched_seed;
     vm::g_options = vm_options;
+
+    recorder::Options recording;
+    recording.path = options.record_file;
+    recording.subject_format = "<0.%u.0>";
+    recording.large_threads =
+        options.schedulers > 0 ? static_cast<unsigned>(options.schedulers)
+                               : std::thread::hardware_concurrency();
+    if (const auto started = recorder::init(recording); !started.ok) {
+        spdlog::warn("the flight recorder is off: {}", started.error);
+    }
 
     Engine& engine = interp::engine();
     bif_registry::init();

@@ -14,6 +14,7 @@ struct RunOptions {
     std::vector<std::string> evals;             // -eval
     std::string program;                        // file or module; may be empty with -s or -eval
     std::vector<std::string> arguments;
+    std::string record_file;                    // empty: the recorder keeps to memory
     bool wait = false;                          // go on until halt() when all has been run
     bool stress_gc = false;
     bool stress_reductions = false;
