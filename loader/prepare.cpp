@@ -63,10 +63,17 @@ std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, Engin
 void finish(std::vector<std::unique_ptr<ModuleInstance>> modules) {
     std::lock_guard permission(g_permission);
     staging::begin();
+    const auto generation = static_cast<uint64_t>(code_index::staging());
+    std::vector<uint64_t> names;
     for (auto& m : modules) {
+        names.push_back(atom_index(m->name()));
         staging::add_module(m.release());
+        recorder::record(recorder::EventId::code_stage, names.back(), generation);
     }
     commit();
+    for (uint64_t name : names) {
+        recorder::record(recorder::EventId::code_commit, name, generation);
+    }
 }
 
 ModuleSource::Removal delete_module(Term module) {
