@@ -1,0 +1,905 @@
+// The native functions of OTP's module re, on PCRE2.
+//
+// A compiled pattern is {re_pattern, Captures, Unicode, UseCrlf, Binary} as in OTP. Binary is ours: the
+// options and the source (PatternKey::text), so that it may be kept in files or sent anywhere; each
+// scheduler keeps the code it compiled lately. What OTP's texts and tables of PCRE 8 say is translated
+// here.
+//
+// A match first gets kQuickSteps steps on the scheduler of its process. One that needs more is begun
+// again on a dirty scheduler: PCRE2 cannot be interrupted and resumed.
+#include <pcre2.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "vm/bif/continuation.hpp"
+#include "vm/bif/local_atoms.hpp"
+#include "vm/bif/stdlib_error.hpp"
+#include "vm/term/binary.hpp"
+
+namespace minivm {
+namespace {
+
+LOCAL_ATOM(am_all_names, "all_names")
+LOCAL_ATOM(am_badopt, "badopt")
+LOCAL_ATOM(am_compile, "compile")
+LOCAL_ATOM(am_first, "first")
+LOCAL_ATOM(am_index, "index")
+LOCAL_ATOM(am_match, "match")
+LOCAL_ATOM(am_match_limit, "match_limit")
+LOCAL_ATOM(am_match_limit_recursion, "match_limit_recursion")
+LOCAL_ATOM(am_namelist, "namelist")
+LOCAL_ATOM(am_nomatch, "nomatch")
+LOCAL_ATOM(am_offset, "offset")
+LOCAL_ATOM(am_re_pattern, "re_pattern")
+LOCAL_ATOM(am_list, "list")
+LOCAL_ATOM(am_binary, "binary")
+LOCAL_ATOM(am_capture, "capture")
+LOCAL_ATOM(am_newline, "newline")
+LOCAL_ATOM(am_none, "none")
+
+constexpr uint32_t kQuickSteps = 30000;       // about a millisecond
+constexpr uint32_t kDefaultLimit = 10000000;  // of match_limit, as PCRE's own
+constexpr uint32_t kMaxNesting = 1000;        // of parentheses; the compiler is recursive
+constexpr size_t kMagicBytes = 4;
+constexpr char kMagic[kMagicBytes + 1] = "mvr1";
+
+// ---- character tables ----------------------------------------------------------------------------------
+
+// Latin-1: OTP's patterns know the letters above 127 without the option unicode.
+const uint8_t* latin1_tables() {
+    static const uint8_t* const tables = [] {
+        uint8_t* t = const_cast<uint8_t*>(pcre2_maketables(nullptr));
+        // Layout (pcre2api, "Locale support"): lower case, other case, bit maps of classes, types.
+        uint8_t* lower = t;
+        uint8_t* flip = t + 256;
+        uint8_t* classes = t + 512;
+        uint8_t* types = t + 512 + 320;
+        enum Class { kUpper = 96, kLower = 128, kWord = 160, kGraph = 192, kPrint = 224,
+                     kPunct = 256, kControl = 288 };
+        auto add = [classes](Class c, int ch) {
+            classes[c + ch / 8] = static_cast<uint8_t>(classes[c + ch / 8] | 1u << (ch % 8));
+        };
+        for (int c = 128; c < 160; ++c) {
+            add(kControl, c);
+        }
+        for (int c = 160; c < 256; ++c) {
+            const bool sign = c == 0xD7 || c == 0xF7;
+            const bool upper = c >= 0xC0 && c <= 0xDE && !sign;
+            const bool lower_case = (c >= 0xDF && !sign) || c == 0xAA || c == 0xB5 || c == 0xBA;
+            add(kGraph, c);
+            add(kPrint, c);
+            if (upper || lower_case) {
+                add(kWord, c);
+                add(upper ? kUpper : kLower, c);
+                types[c] = types[static_cast<size_t>(upper ? 'G' : 'g')];
+            } else {
+                add(kPunct, c);
+            }
+            if (upper) {
+                lower[c] = flip[c] = static_cast<uint8_t>(c + 32);
+                flip[c + 32] = static_cast<uint8_t>(c);
+            }
+        }
+        return t;
+    }();
+    return tables;
+}
+
+// ---- patterns --------------------------------------------------------------------------------------------
+
+struct PatternKey {
+    uint32_t options = 0;  // PCRE2's, for pcre2_compile
+    uint8_t newline = PCRE2_NEWLINE_LF;
+    uint8_t bsr = PCRE2_BSR_UNICODE;
+    std::string source;
+
+    // The form that is kept in compiled patterns.
+    std::string text() const {
+        std::string s(kMagic, kMagicBytes);
+        for (int i = 0; i < 4; ++i) {
+            s.push_back(static_cast<char>(options >> (8 * i)));
+        }
+        s.push_back(static_cast<char>(newline));
+        s.push_back(static_cast<char>(bsr));
+        return s + source;
+    }
+    // False: nothing that text() could have made.
+    bool parse(const uint8_t* bytes, size_t n);
+};
+constexpr size_t kKeyHeader = kMagicBytes + 6;
+constexpr uint32_t kCompileOptions =
+    PCRE2_UTF | PCRE2_ANCHORED | PCRE2_CASELESS | PCRE2_DOLLAR_ENDONLY | PCRE2_DOTALL | PCRE2_EXTENDED |
+    PCRE2_FIRSTLINE | PCRE2_MULTILINE | PCRE2_NO_AUTO_CAPTURE | PCRE2_DUPNAMES | PCRE2_UNGREEDY |
+    PCRE2_NO_START_OPTIMIZE | PCRE2_UCP | PCRE2_NEVER_UTF;
+
+bool PatternKey::parse(const uint8_t* bytes, size_t n) {
+    if (n < kKeyHeader || std::memcmp(bytes, kMagic, kMagicBytes) != 0) {
+        return false;
+    }
+    options = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+        options |= static_cast<uint32_t>(bytes[kMagicBytes + i]) << (8 * i);
+    }
+    newline = bytes[kMagicBytes + 4];
+    bsr = bytes[kMagicBytes + 5];
+    source.assign(reinterpret_cast<const char*>(bytes + kKeyHeader), n - kKeyHeader);
+    return (options & ~kCompileOptions) == 0 && newline >= PCRE2_NEWLINE_CR &&
+           newline <= PCRE2_NEWLINE_ANYCRLF && (bsr == PCRE2_BSR_UNICODE || bsr == PCRE2_BSR_ANYCRLF);
+}
+
+struct Pattern {
+    explicit Pattern(pcre2_code* compiled) : code(compiled) {}
+    ~Pattern() { pcre2_code_free(code); }
+    Pattern(const Pattern&) = delete;
+    Pattern& operator=(const Pattern&) = delete;
+    template <typename T>
+    T info(uint32_t what) const {
+        T value{};
+        pcre2_pattern_info(code, what, &value);
+        return value;
+    }
+    uint32_t captures() const { return info<uint32_t>(PCRE2_INFO_CAPTURECOUNT); }
+    bool uses_crlf() const {
+        const uint32_t newline = info<uint32_t>(PCRE2_INFO_NEWLINE);
+        return newline == PCRE2_NEWLINE_CRLF || newline == PCRE2_NEWLINE_ANY ||
+               newline == PCRE2_NEWLINE_ANYCRLF;
+    }
+    pcre2_code* const code;
+};
+
+struct CompileError {
+    const char* text = nullptr;
+    size_t offset = 0;
+    char buffer[160];
+};
+
+// Texts of PCRE 8 that differ from PCRE2's.
+const char* old_text(int error) {
+    switch (error) {
+        case PCRE2_ERROR_ESCAPE_INVALID_IN_CLASS:
+            return "invalid escape sequence in character class";
+        case PCRE2_ERROR_QUANTIFIER_INVALID:
+            return "nothing to repeat";
+        case PCRE2_ERROR_MISSING_CLOSING_PARENTHESIS:
+            return "missing )";
+        case PCRE2_ERROR_MISSING_COMMENT_CLOSING:
+            return "missing ) after comment";
+        case PCRE2_ERROR_UNMATCHED_CLOSING_PARENTHESIS:
+            return "unmatched parentheses";
+        case PCRE2_ERROR_MISSING_CONDITION_CLOSING:
+            return "malformed number or name after (?(";
+        case PCRE2_ERROR_TOO_MANY_CONDITION_BRANCHES:
+            return "conditional group contains more than two branches";
+        case PCRE2_ERROR_PARENTHESES_NEST_TOO_DEEP:
+            return "parentheses are too deeply nested";
+        case PCRE2_ERROR_CODE_POINT_TOO_BIG:
+            return "character value in \\x{} or \\o{} is too large";
+        case PCRE2_ERROR_UNSUPPORTED_ESCAPE_SEQUENCE:
+            return "PCRE does not support \\L, \\l, \\N{name}, \\U, or \\u";
+        case PCRE2_ERROR_CALLOUT_NUMBER_TOO_BIG:
+            return "number after (?C is > 255";
+        case PCRE2_ERROR_MISSING_CALLOUT_CLOSING:
+            return "closing ) for (?C expected";
+        case PCRE2_ERROR_MISSING_NAME_TERMINATOR:
+            return "syntax error in subpattern name (missing terminator)";
+        case PCRE2_ERROR_DUPLICATE_SUBPATTERN_NAME:
+            return "two named subpatterns have the same name";
+        case PCRE2_ERROR_INVALID_SUBPATTERN_NAME:
+            return "group name must start with a non-digit";
+        case PCRE2_ERROR_MALFORMED_UNICODE_PROPERTY:
+            return "malformed \\P or \\p sequence";
+        case PCRE2_ERROR_UNKNOWN_UNICODE_PROPERTY:
+            return "unknown property name after \\P or \\p";
+        case PCRE2_ERROR_SUBPATTERN_NAME_TOO_LONG:
+            return "subpattern name is too long (maximum 32 characters)";
+        case PCRE2_ERROR_DEFINE_TOO_MANY_BRANCHES:
+            return "DEFINE group contains more than one branch";
+        case PCRE2_ERROR_BACKSLASH_G_SYNTAX:
+            return "a numbered reference must not be zero";
+        case PCRE2_ERROR_PARENS_QUERY_R_MISSING_CLOSING:
+            return "(?R or (?[+-]digits must be followed by )";
+        case PCRE2_ERROR_SUBPATTERN_NUMBER_TOO_BIG:
+            return "number is too big";
+        case PCRE2_ERROR_BACKSLASH_C_SYNTAX:
+            return "\\c must be followed by an ASCII character";
+        case PCRE2_ERROR_UNICODE_DISALLOWED_CODE_POINT:
+            return "disallowed Unicode code point (>= 0xd800 && <= 0xdfff)";
+        case PCRE2_ERROR_UTF_IS_DISABLED:
+            return "setting UTF is disabled by the application";
+        case PCRE2_ERROR_VERB_UNKNOWN:
+            return "(*VERB) not recognized or malformed";
+        default:
+            return nullptr;
+    }
+}
+
+// Where the group that opens at `open` is closed, or the end of the source.
+size_t closing_parenthesis(std::string_view source, size_t open) {
+    size_t depth = 0;
+    bool in_class = false;
+    for (size_t i = open; i < source.size(); ++i) {
+        const char c = source[i];
+        if (c == '\\') {
+            ++i;
+        } else if (in_class) {
+            in_class = c != ']';
+        } else if (c == '[') {
+            in_class = true;
+        } else if (c == '(') {
+            ++depth;
+        } else if (c == ')' && --depth == 0) {
+            return i;
+        }
+    }
+    return source.size();
+}
+
+bool is_word(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+// Where PCRE 8 saw an error that PCRE2 sees elsewhere, and what it called one that depends on the place.
+void as_old_error(int code, std::string_view source, CompileError* e) {
+    size_t& at = e->offset;
+    switch (code) {
+        case PCRE2_ERROR_DUPLICATE_SUBPATTERN_NAME:
+        case PCRE2_ERROR_BACKSLASH_K_SYNTAX:
+        case PCRE2_ERROR_UNSUPPORTED_ESCAPE_SEQUENCE:
+            at -= at > 0;
+            break;
+        case PCRE2_ERROR_UNKNOWN_UNICODE_PROPERTY:
+            at -= at > 0 && source[at - 1] == '}';
+            break;
+        case PCRE2_ERROR_BAD_SUBPATTERN_REFERENCE:  // behind the number or name
+            if (at < source.size() && source[at] == '(') {
+                at = std::min(source.find(')', at), source.size() - 1) + 1;
+                break;
+            }
+            while (at < source.size() && is_word(source[at])) {
+                ++at;
+            }
+            break;
+        case PCRE2_ERROR_LOOKBEHIND_NOT_FIXED_LENGTH:
+            at = closing_parenthesis(source, at);
+            break;
+        case PCRE2_ERROR_DEFINE_TOO_MANY_BRANCHES: {
+            const size_t open = source.rfind("(?(", at);
+            at = open == source.npos ? at : closing_parenthesis(source, open);
+            break;
+        }
+        case PCRE2_ERROR_UTF_IS_DISABLED:
+            at = 0;
+            break;
+        case PCRE2_ERROR_SUBPATTERN_NAME_EXPECTED:
+            if (at == source.size()) {
+                e->text = "syntax error in subpattern name (missing terminator)";
+            } else if (at >= 3 && source.substr(at - 3, 3) == "(?<") {
+                e->text = "unrecognized character after (?<";
+            }
+            break;
+        case PCRE2_ERROR_MISSING_CLOSING_PARENTHESIS: {
+            // The source ends in the middle of "(?..."
+            const size_t open = source.rfind("(?");
+            const std::string_view rest = open == source.npos ? "" : source.substr(open + 2);
+            if (rest == "P") {
+                e->text = "unrecognized character after (?P";
+            } else if (!rest.empty() && rest.find_first_not_of("imsxJU-") == rest.npos) {
+                e->text = "unrecognized character after (? or (?-";
+            }
+            break;
+        }
+        default:
+            break;
+    }
+}
+
+// The source in PCRE2's spelling: of the items a pattern may begin with, (*UTF8) is (*UTF) now.
+// *removed: bytes that offsets behind *from are short of.
+std::string modern_source(const std::string& source, size_t* from, size_t* removed) {
+    *from = source.size();
+    *removed = 0;
+    for (size_t at = 0; source.compare(at, 2, "(*") == 0;) {
+        if (source.compare(at, 7, "(*UTF8)") == 0) {
+            *from = at + 5;
+            *removed = 1;
+            return source.substr(0, at + 5) + source.substr(at + 6);
+        }
+        const size_t end = source.find(')', at);
+        if (end == std::string::npos) {
+            break;
+        }
+        at = end + 1;
+    }
+    return source;
+}
+
+std::shared_ptr<Pattern> compile_now(const PatternKey& key, CompileError* error) {
+    struct Context {
+        Context() : context(pcre2_compile_context_create(nullptr)) {
+            pcre2_set_character_tables(context, latin1_tables());
+            pcre2_set_parens_nest_limit(context, kMaxNesting);
+        }
+        ~Context() { pcre2_compile_context_free(context); }
+        pcre2_compile_context* context;
+    } context;
+    pcre2_set_newline(context.context, key.newline);
+    pcre2_set_bsr(context.context, key.bsr);
+    size_t from, removed;
+    const std::string source = modern_source(key.source, &from, &removed);
+    // The set of bytes that may begin a match lacks the letters above 127 of \w if it is not told by the
+    // Unicode properties what a letter is (PCRE2 10.42).
+    uint32_t options = key.options;
+    const bool utf = options & PCRE2_UTF || from < key.source.size();
+    if (utf && !(options & PCRE2_UCP) && source.find("\\w") != std::string::npos) {
+        options |= PCRE2_NO_START_OPTIMIZE;
+    }
+    int code = 0;
+    PCRE2_SIZE offset = 0;
+    pcre2_code* compiled =
+        pcre2_compile(reinterpret_cast<PCRE2_SPTR>(source.data()), source.size(), options, &code,
+                      &offset, context.context);
+    if (compiled != nullptr) {
+        return std::make_shared<Pattern>(compiled);
+    }
+    error->offset = offset > from ? offset + removed : offset;
+    if (code < 0) {
+        error->text = "invalid UTF-8 string";
+    } else if ((error->text = old_text(code)) == nullptr) {
+        pcre2_get_error_message(code, reinterpret_cast<PCRE2_UCHAR*>(error->buffer),
+                                sizeof(error->buffer));
+        error->text = error->buffer;
+    }
+    as_old_error(code, key.source, error);
+    return nullptr;
+}
+
+// The pattern of this key, compiled or found among those this thread compiled lately.
+std::shared_ptr<Pattern> get_pattern(const PatternKey& key, CompileError* error) {
+    struct Slot {
+        std::string key;
+        std::shared_ptr<Pattern> pattern;
+    };
+    constexpr size_t kSlots = 64;
+    constexpr size_t kMaxKept = 4096;  // longer sources are compiled each time
+    thread_local std::array<Slot, kSlots> slots;
+    const std::string text = key.text();
+    Slot& slot = slots[std::hash<std::string_view>()(text) % kSlots];
+    if (slot.pattern != nullptr && slot.key == text) {
+        return slot.pattern;
+    }
+    std::shared_ptr<Pattern> pattern = compile_now(key, error);
+    if (pattern != nullptr && text.size() <= kMaxKept) {
+        slot = {text, pattern};
+    }
+    return pattern;
+}
+
+// ---- options ---------------------------------------------------------------------------------------------
+
+struct Options {
+    uint32_t compile = 0;
+    uint32_t match = 0;
+    uint8_t newline = 0;  // 0: not given
+    uint8_t bsr = 0;
+    bool compile_only = false;  // one was given that only compile takes
+    bool run_only = false;
+    bool global = false;
+    bool report_errors = false;
+    uint64_t offset = 0;
+    uint32_t match_limit = kDefaultLimit;
+    uint32_t depth_limit = 0;  // 0: PCRE2's own
+    Term capture = kNonValue;  // the value of {capture, Value} and {capture, Value, Type}
+    Term type = kNonValue;
+
+    bool unicode() const { return compile & PCRE2_UTF; }
+};
+
+struct NamedOption {
+    const char* name;
+    uint32_t compile;
+    uint32_t match;
+};
+constexpr NamedOption kNamedOptions[] = {
+    {"unicode", PCRE2_UTF, 0},
+    {"anchored", PCRE2_ANCHORED, PCRE2_ANCHORED},
+    {"caseless", PCRE2_CASELESS, 0},
+    {"dollar_endonly", PCRE2_DOLLAR_ENDONLY, 0},
+    {"dotall", PCRE2_DOTALL, 0},
+    {"extended", PCRE2_EXTENDED, 0},
+    {"firstline", PCRE2_FIRSTLINE, 0},
+    {"multiline", PCRE2_MULTILINE, 0},
+    {"no_auto_capture", PCRE2_NO_AUTO_CAPTURE, 0},
+    {"dupnames", PCRE2_DUPNAMES, 0},
+    {"ungreedy", PCRE2_UNGREEDY, 0},
+    {"no_start_optimize", PCRE2_NO_START_OPTIMIZE, 0},
+    {"ucp", PCRE2_UCP, 0},
+    {"never_utf", PCRE2_NEVER_UTF, 0},
+    {"notbol", 0, PCRE2_NOTBOL},
+    {"noteol", 0, PCRE2_NOTEOL},
+    {"notempty", 0, PCRE2_NOTEMPTY},
+    {"notempty_atstart", 0, PCRE2_NOTEMPTY_ATSTART},
+};
+
+bool parse_atom_option(std::string_view name, Options* o) {
+    for (const NamedOption& n : kNamedOptions) {
+        if (name == n.name) {
+            o->compile |= n.compile;
+            o->match |= n.match;
+            o->compile_only |= n.match == 0;
+            o->run_only |= n.compile == 0;
+            return true;
+        }
+    }
+    if (name == "bsr_anycrlf" || name == "bsr_unicode") {
+        o->bsr = name == "bsr_unicode" ? PCRE2_BSR_UNICODE : PCRE2_BSR_ANYCRLF;
+        return true;
+    }
+    o->global |= name == "global";
+    o->report_errors |= name == "report_errors";
+    o->run_only = true;
+    return name == "global" || name == "report_errors";
+}
+
+bool parse_newline(Term value, uint8_t* out) {
+    if (!is_atom(value)) {
+        return false;
+    }
+    const std::string_view name = atom_table::text(value);
+    *out = name == "cr"        ? PCRE2_NEWLINE_CR
+           : name == "lf"      ? PCRE2_NEWLINE_LF
+           : name == "crlf"    ? PCRE2_NEWLINE_CRLF
+           : name == "any"     ? PCRE2_NEWLINE_ANY
+           : name == "anycrlf" ? PCRE2_NEWLINE_ANYCRLF
+                               : 0;
+    return *out != 0;
+}
+
+bool parse_limit(Term value, uint32_t* out) {
+    if (!is_small(value) || small_value(value) < 0) {
+        return false;
+    }
+    *out = static_cast<uint32_t>(std::min<int64_t>(small_value(value), UINT32_MAX));
+    return true;
+}
+
+bool parse_tuple_option(Term t, Options* o) {
+    const size_t n = is_tuple(t) ? tuple_arity(t) : 0;
+    if (n != 2 && n != 3) {
+        return false;
+    }
+    const Term name = tuple_element(t, 0);
+    const Term value = tuple_element(t, 1);
+    if (name == am_capture()) {
+        const Term type = n == 3 ? tuple_element(t, 2) : am_index();
+        o->capture = value;
+        o->type = type;
+        o->run_only = true;
+        return true;  // what they may be is checked when there is a match
+    }
+    if (n != 2) {
+        return false;
+    }
+    if (name == am_newline()) {
+        return parse_newline(value, &o->newline);
+    }
+    o->run_only = true;
+    if (name == am_offset()) {
+        if (!is_small(value) || small_value(value) < 0) {
+            return false;
+        }
+        o->offset = static_cast<uint64_t>(small_value(value));
+        return true;
+    }
+    return (name == am_match_limit() && parse_limit(value, &o->match_limit)) ||
+           (name == am_match_limit_recursion() && parse_limit(value, &o->depth_limit));
+}
+
+// False: an option that does not exist.
+bool parse_options(Term list, Options* o) {
+    for (; is_cons(list); list = tail(list)) {
+        const Term t = head(list);
+        if (!(is_atom(t) ? parse_atom_option(atom_table::text(t), o) : parse_tuple_option(t, o))) {
+            return false;
+        }
+    }
+    return is_nil(list);
+}
+
+PatternKey make_key(const Options& o, std::string source) {
+    PatternKey key;
+    key.options = o.compile;
+    key.newline = o.newline != 0 ? o.newline : key.newline;
+    key.bsr = o.bsr != 0 ? o.bsr : key.bsr;
+    key.source = std::move(source);
+    return key;
+}
+
+// ---- errors ----------------------------------------------------------------------------------------------
+
+Term bad_option(Process& p) {
+    error(p, atoms::badarg);
+    Term keys[2] = {atoms::cause, atoms::module};
+    Term values[2] = {am_badopt(), atoms::erl_stdlib_errors};
+    p.exception.error_info = map::from_pairs(p.heap, keys, values, 2);
+    return kNonValue;
+}
+
+// {error, {Text, Offset}}
+Term compile_error(Process& p, const CompileError& e) {
+    const Term text = make_string(p.heap, e.text, std::strlen(e.text));
+    const Term where = make_small(static_cast<int64_t>(e.offset));
+    return make_tuple(p.heap, atoms::error, make_tuple(p.heap, text, where));
+}
+
+Term pattern_term(Process& p, const PatternKey& key, const Pattern& pattern) {
+    const std::string text = key.text();
+    return make_tuple(p.heap, am_re_pattern(), make_small(pattern.captures()),
+                      make_small(key.options & PCRE2_UTF ? 1 : 0),
+                      make_small(pattern.uses_crlf() ? 1 : 0),
+                      make_binary(p.heap, text.data(), text.size()));
+}
+
+// ---- compile ---------------------------------------------------------------------------------------------
+
+Term compile(Process& p, Term source, Term option_list) {
+    Options o;
+    if (!parse_options(option_list, &o) || o.run_only) {
+        return bad_option(p);
+    }
+    if (o.unicode() && !(is_bitstring(source) && is_binary(source))) {
+        static const Export* ucompile = bif_export("re", "ucompile", 2);
+        return trap(p, ucompile, {source, option_list});
+    }
+    std::string text;
+    if (!iolist_to_bytes(source, &text)) {
+        return stdlib_badarg(p);
+    }
+    consume(p, static_cast<int64_t>(text.size() / 32));
+    const PatternKey key = make_key(o, std::move(text));
+    CompileError why;
+    const std::shared_ptr<Pattern> pattern = get_pattern(key, &why);
+    if (pattern == nullptr) {
+        return compile_error(p, why);
+    }
+    return make_tuple(p.heap, atoms::ok, pattern_term(p, key, *pattern));
+}
+Term re_compile_1(Process& p, const Term* a) { return compile(p, a[0], kNil); }
+Term re_compile_2(Process& p, const Term* a) { return compile(p, a[0], a[1]); }
+
+// The key in a {re_pattern, ...} of ours.
+bool get_compiled(Term t, PatternKey* key) {
+    Bytes bytes;
+    return is_tuple_of(t, 5) && tuple_element(t, 0) == am_re_pattern() &&
+           is_small(tuple_element(t, 1)) && is_small(tuple_element(t, 2)) &&
+           is_small(tuple_element(t, 3)) && is_bitstring(tuple_element(t, 4)) &&
+           get_bytes(tuple_element(t, 4), &bytes) && key->parse(bytes.data, bytes.size);
+}
+
+// ---- captures --------------------------------------------------------------------------------------------
+
+struct Match {
+    const Pattern& pattern;
+    const PCRE2_SIZE* ranges;
+    uint32_t count;   // of groups that ranges holds, the highest one that took part + 1
+    Term subject;     // a binary that the results may share, or the non-value
+    const uint8_t* bytes;
+    Term type;
+};
+
+Term captured(Process& p, const Match& m, uint64_t group) {
+    PCRE2_SIZE begin = PCRE2_UNSET;
+    PCRE2_SIZE end = PCRE2_UNSET;
+    if (group < m.count) {
+        begin = m.ranges[2 * group];
+        end = m.ranges[2 * group + 1];
+    }
+    const bool set = begin != PCRE2_UNSET;
+    const size_t n = set && end > begin ? end - begin : 0;
+    if (m.type == am_list()) {
+        return n == 0 ? kNil
+                      : make_string(p.heap, reinterpret_cast<const char*>(m.bytes + begin), n);
+    }
+    if (m.type == am_binary()) {
+        if (is_value(m.subject) && set) {
+            return sub_bitstring(p.heap, m.subject, 8 * uint64_t{begin}, 8 * uint64_t{n});
+        }
+        return make_binary(p.heap, set ? m.bytes + begin : nullptr, n);
+    }
+    return make_tuple(p.heap, make_small(set ? static_cast<int64_t>(begin) : -1),
+                      make_small(static_cast<int64_t>(n)));
+}
+
+// The names of a pattern: entries of a fixed size, the group's number first, in the order of the names.
+struct NameTable {
+    explicit NameTable(const Pattern& p)
+        : count(p.info<uint32_t>(PCRE2_INFO_NAMECOUNT)),
+          entry_size(p.info<uint32_t>(PCRE2_INFO_NAMEENTRYSIZE)),
+          first(p.info<PCRE2_SPTR>(PCRE2_INFO_NAMETABLE)) {}
+    uint32_t group(uint32_t i) const {
+        const uint8_t* e = first + size_t{i} * entry_size;
+        return static_cast<uint32_t>(e[0] << 8 | e[1]);
+    }
+    std::string_view name(uint32_t i) const {
+        return reinterpret_cast<const char*>(first + size_t{i} * entry_size + 2);
+    }
+    const uint32_t count;
+    const uint32_t entry_size;
+    const PCRE2_SPTR first;
+};
+
+// The group of that name: of several with one name the first that took part in the match.
+uint64_t named_group(const Match& m, const NameTable& names, std::string_view name) {
+    for (uint32_t i = 0; i < names.count; ++i) {
+        const uint32_t group = names.group(i);
+        if (names.name(i) == name && group < m.count && m.ranges[2 * group] != PCRE2_UNSET) {
+            return group;
+        }
+    }
+    return UINT64_MAX;
+}
+
+// False: no value that {capture, Value} takes.
+bool capture_list(Process& p, const Match& m, Term wanted, std::vector<Term>* out) {
+    if (wanted == atoms::all || wanted == atoms::all_but_first || wanted == am_first()) {
+        const uint32_t begin = wanted == atoms::all_but_first ? 1 : 0;
+        const uint32_t end = wanted == am_first() ? 1 : m.count;
+        for (uint32_t group = begin; group < end; ++group) {
+            out->push_back(captured(p, m, group));
+        }
+        return true;
+    }
+    const NameTable names(m.pattern);
+    if (wanted == am_all_names()) {
+        for (uint32_t i = 0; i < names.count; ++i) {
+            if (i == 0 || names.name(i) != names.name(i - 1)) {
+                out->push_back(captured(p, m, named_group(m, names, names.name(i))));
+            }
+        }
+        return true;
+    }
+    for (; is_cons(wanted); wanted = tail(wanted)) {
+        const Term t = head(wanted);
+        std::string name;
+        if (is_small(t)) {
+            out->push_back(captured(p, m, small_value(t) < 0 ? UINT64_MAX
+                                                             : static_cast<uint64_t>(small_value(t))));
+        } else if (is_atom(t)) {
+            out->push_back(captured(p, m, named_group(m, names, atom_table::text(t))));
+        } else if (iolist_to_bytes(t, &name)) {
+            out->push_back(captured(p, m, named_group(m, names, name)));
+        } else {
+            return false;
+        }
+    }
+    return is_nil(wanted);
+}
+
+Term match_result(Process& p, const Match& m, Term wanted) {
+    if (wanted == am_none() || is_nil(wanted)) {
+        return am_match();
+    }
+    std::vector<Term> values;
+    if (m.type != am_index() && m.type != am_list() && m.type != am_binary()) {
+        return stdlib_badarg(p);
+    }
+    if (!capture_list(p, m, is_value(wanted) ? wanted : atoms::all, &values)) {
+        return stdlib_badarg(p);
+    }
+    if (values.empty()) {
+        return am_match();
+    }
+    Term list = kNil;
+    for (size_t i = values.size(); i > 0; --i) {
+        list = cons(p.heap, values[i - 1], list);
+    }
+    return make_tuple(p.heap, am_match(), list);
+}
+
+// ---- run -------------------------------------------------------------------------------------------------
+
+struct MatchMemory {
+    explicit MatchMemory(const Pattern& pattern)
+        : data(pcre2_match_data_create_from_pattern(pattern.code, nullptr)),
+          context(pcre2_match_context_create(nullptr)) {}
+    ~MatchMemory() {
+        pcre2_match_data_free(data);
+        pcre2_match_context_free(context);
+    }
+    MatchMemory(const MatchMemory&) = delete;
+    MatchMemory& operator=(const MatchMemory&) = delete;
+    pcre2_match_data* const data;
+    pcre2_match_context* const context;
+};
+
+// The whole of a match with a pattern that is there. `checked`: the subject is known to be well formed.
+Term run_pattern(Process& p, const Pattern& pattern, Term subject, const Options& o, bool checked,
+                 bool quick, bool* need_more) {
+    *need_more = false;
+    Bytes bytes{};
+    std::string flat;
+    const bool shared = is_bitstring(subject) && is_binary(subject);
+    if (shared) {
+        get_bytes(subject, &bytes);
+    } else if (iolist_to_bytes(subject, &flat)) {
+        bytes.data = reinterpret_cast<const uint8_t*>(flat.data());
+        bytes.size = flat.size();
+    } else {
+        return stdlib_badarg(p);
+    }
+    if (o.offset > bytes.size) {
+        return stdlib_error(p, atom_table::intern("internal_error"));
+    }
+    consume(p, 4 + static_cast<int64_t>((bytes.size - o.offset) / 512));
+    MatchMemory memory(pattern);
+    const bool limited = quick && o.match_limit > kQuickSteps;
+    pcre2_set_match_limit(memory.context, limited ? kQuickSteps : o.match_limit);
+    if (o.depth_limit != 0) {
+        pcre2_set_depth_limit(memory.context, o.depth_limit);
+    }
+    const uint32_t options = o.match | (checked ? uint32_t{PCRE2_NO_UTF_CHECK} : 0);
+    const int rc = pcre2_match(pattern.code, bytes.data, bytes.size, o.offset, options, memory.data,
+                               memory.context);
+    if (rc == PCRE2_ERROR_MATCHLIMIT && limited) {
+        *need_more = true;
+        consume(p, p.reductions);
+        return kNonValue;
+    }
+    if (rc > 0) {
+        const Match m{pattern,
+                      pcre2_get_ovector_pointer(memory.data),
+                      static_cast<uint32_t>(rc),
+                      shared ? subject : kNonValue,
+                      bytes.data,
+                      is_value(o.type) ? o.type : am_index()};
+        return match_result(p, m, o.capture);
+    }
+    switch (rc) {
+        case PCRE2_ERROR_NOMATCH:
+            return am_nomatch();
+        case PCRE2_ERROR_MATCHLIMIT:
+            return o.report_errors ? make_tuple(p.heap, atoms::error, am_match_limit()) : am_nomatch();
+        case PCRE2_ERROR_DEPTHLIMIT:
+        case PCRE2_ERROR_HEAPLIMIT:
+            return o.report_errors ? make_tuple(p.heap, atoms::error, am_match_limit_recursion())
+                                   : am_nomatch();
+        case PCRE2_ERROR_NOMEMORY:
+            return stdlib_system_limit(p);
+        default:
+            return stdlib_badarg(p);  // the subject is not UTF-8, or the offset is inside a character
+    }
+}
+
+Term to_urun(Process& p, Term subject, Term re, Term options) {
+    static const Export* urun = bif_export("re", "urun", 3);
+    return trap(p, urun, {subject, re, options});
+}
+Term to_grun(Process& p, Term subject, Term re, Term options) {
+    static const Export* grun = bif_export("re", "grun", 3);
+    return trap(p, grun, {subject, re, options});
+}
+
+// run/2,3 and internal_run/4. `first` is false in the later rounds of a global match.
+Term run(Process& p, Term subject, Term re, Term option_list, bool first, bool quick) {
+    Options o;
+    if (!parse_options(option_list, &o)) {
+        return bad_option(p);
+    }
+    const bool binary_subject = is_bitstring(subject) && is_binary(subject);
+    const bool binary_re = is_bitstring(re) && is_binary(re);
+    // Lists of characters are for the module itself to make.
+    const bool needs_characters = !binary_subject || (o.type == am_list() && !o.global);
+    PatternKey key;
+    std::shared_ptr<Pattern> pattern;
+    CompileError why;
+    if (binary_re || is_list(re)) {
+        if (o.unicode() && (!binary_re || needs_characters)) {
+            return to_urun(p, subject, re, option_list);
+        }
+        std::string source;
+        if (!iolist_to_bytes(re, &source)) {
+            return stdlib_badarg(p);
+        }
+        key = make_key(o, std::move(source));
+        pattern = get_pattern(key, &why);
+        if (pattern == nullptr) {
+            if (!o.report_errors) {
+                return stdlib_badarg(p);
+            }
+            const Term reason = tuple_element(compile_error(p, why), 1);
+            return make_tuple(p.heap, atoms::error, make_tuple(p.heap, am_compile(), reason));
+        }
+        if (o.global) {
+            return to_grun(p, subject, pattern_term(p, key, *pattern),
+                           make_tuple(p.heap, option_list, make_bool(o.compile_only), re));
+        }
+    } else {
+        if (o.compile_only || !get_compiled(re, &key)) {
+            return stdlib_badarg(p);
+        }
+        if ((key.options & PCRE2_UTF) && needs_characters) {
+            return to_urun(p, subject, re, option_list);
+        }
+        if (o.global) {
+            return to_grun(p, subject, re, make_tuple(p.heap, option_list, atoms::false_));
+        }
+        // PCRE2 knows newlines only when it compiles.
+        key.newline = o.newline != 0 ? o.newline : key.newline;
+        key.bsr = o.bsr != 0 ? o.bsr : key.bsr;
+        pattern = get_pattern(key, &why);
+        if (pattern == nullptr) {
+            return stdlib_badarg(p);
+        }
+    }
+    o.match &= ~key.options;  // what it was compiled with holds anyway
+    bool need_more;
+    const Term result = run_pattern(p, *pattern, subject, o, !first, quick, &need_more);
+    if (need_more) {
+        static const Export* dirty = bif_export("re", "run_dirty", 4);
+        return trap(p, dirty, {subject, re, option_list, make_bool(first)});
+    }
+    return result;
+}
+
+Term re_run_2(Process& p, const Term* a) { return run(p, a[0], a[1], kNil, true, true); }
+Term re_run_3(Process& p, const Term* a) { return run(p, a[0], a[1], a[2], true, true); }
+Term re_internal_run_4(Process& p, const Term* a) {
+    if (!is_bool(a[3])) {
+        return stdlib_badarg(p);
+    }
+    return run(p, a[0], a[1], a[2], a[3] == atoms::true_, true);
+}
+Term re_run_dirty_4(Process& p, const Term* a) {
+    const Term result = run(p, a[0], a[1], a[2], a[3] == atoms::true_, false);
+    if (!is_value(result) && p.outcome == BifOutcome::exception) {
+        static const Export* as = bif_export("re", "run", 3);
+        p.exception.bif = as->bif;
+        p.exception.args = cons(p.heap, a[0], cons(p.heap, a[1], cons(p.heap, a[2], kNil)));
+    }
+    return result;
+}
+
+// ---- what is in a pattern --------------------------------------------------------------------------------
+
+Term re_inspect_2(Process& p, const Term* a) {
+    PatternKey key;
+    CompileError why;
+    if (a[1] != am_namelist() || !get_compiled(a[0], &key)) {
+        return stdlib_badarg(p);
+    }
+    const std::shared_ptr<Pattern> pattern = get_pattern(key, &why);
+    if (pattern == nullptr) {
+        return stdlib_badarg(p);
+    }
+    const NameTable names(*pattern);
+    Term list = kNil;
+    for (uint32_t i = names.count; i > 0; --i) {
+        const std::string_view name = names.name(i - 1);
+        if (i == names.count || name != names.name(i)) {
+            list = cons(p.heap, make_binary(p.heap, name.data(), name.size()), list);
+        }
+    }
+    return make_tuple(p.heap, am_namelist(), list);
+}
+
+Term re_version_0(Process& p, const Term*) {
+    char version[64];
+    pcre2_config(PCRE2_CONFIG_VERSION, version);
+    return make_binary(p.heap, version, std::strlen(version));
+}
+
+}  // namespace
+
+MINIVM_BIF_TABLE(regex) = {
+    {"re", "version", 0, re_version_0, kBifPlain, nullptr},
+    {"re", "compile", 1, re_compile_1, kBifPlain, nullptr},
+    {"re", "compile", 2, re_compile_2, kBifPlain, nullptr},
+    {"re", "run", 2, re_run_2, kBifPlain, nullptr},
+    {"re", "run", 3, re_run_3, kBifPlain, nullptr},
+    {"re", "internal_run", 4, re_internal_run_4, kBifPlain, nullptr},
+    {"re", "run_dirty", 4, re_run_dirty_4, kBifDirtyCpu | kBifHidden, nullptr},
+    {"re", "inspect", 2, re_inspect_2, kBifPlain, nullptr},
+};
+
+}  // namespace minivm
