@@ -257,7 +257,7 @@ Term ets_setopts_2(Process& p, const Term* a) {
         }
     }
     if (t->owner != p.id) {
-        return badarg_because(p, atoms::not_owner);
+        return stdlib_badarg(p);
     }
     t->protection = protection;
     if (is_value(heir_option)) {
@@ -373,6 +373,10 @@ Term ets_insert_continue_4(Process& p, const Term* a) {
                 return atoms::false_;
             }
         }
+    }
+    if (t->type == Type::bag) {
+        // As in OTP: of the objects of one key, the last in the list counts as the oldest.
+        std::reverse(job.objects.begin(), job.objects.end());
     }
     for (Object* o : job.objects) {
         insert(*t, o);
@@ -625,11 +629,13 @@ Term update_counter(Process& p, const Term* a, Term otherwise) {
     if (old == nullptr && !is_value(otherwise)) {
         return badarg_because(p, atoms::badkey);
     }
-    if (old == nullptr && tuple_arity(otherwise) < t->keypos) {
-        return stdlib_badarg(p);
-    }
     Draft draft(old != nullptr ? old->tuple() : otherwise);
     if (old == nullptr) {
+        if (draft.arity() < t->keypos) {
+            // OTP's hash tables know nothing to say about an empty tuple.
+            return t->stores.hash && draft.arity() == 0 ? stdlib_badarg(p)
+                                                        : badarg_because(p, position_cause());
+        }
         draft.element(t->keypos) = a[1];
     }
     Term result;
@@ -671,26 +677,24 @@ Term ets_update_element_3(Process& p, const Term* a) {
     if (!has_single_keys(*t)) {
         return stdlib_badarg(p);
     }
-    const bool single = is_tuple(a[2]);
-    Term list = a[2];
-    // The shape first, then the key, then the positions.
+    Object* old = find(*t, a[1]);
+    if (old == nullptr) {
+        return atoms::false_;
+    }
+    const Term changes = is_tuple(a[2]) ? cons(p.heap, a[2], kNil) : a[2];
+    Term list = changes;
+    // The shape of all comes before the positions.
     for (; is_cons(list); list = tail(list)) {
         if (!is_tuple_of(head(list), 2)) {
             return stdlib_badarg(p);
         }
     }
-    if (single ? !is_tuple_of(a[2], 2) : !is_nil(list)) {
+    if (!is_nil(list)) {
         return stdlib_badarg(p);
     }
-    Object* old = find(*t, a[1]);
-    if (old == nullptr) {
-        return atoms::false_;
-    }
     Draft draft(old->tuple());
-    list = a[2];
-    while (single || is_cons(list)) {
-        const Term change = single ? list : head(list);
-        const Term where = tuple_element(change, 0);
+    for (list = changes; is_cons(list); list = tail(list)) {
+        const Term where = tuple_element(head(list), 0);
         if (!is_small(where) || small_value(where) < 1 ||
             static_cast<size_t>(small_value(where)) > draft.arity()) {
             return stdlib_badarg(p);
@@ -699,11 +703,7 @@ Term ets_update_element_3(Process& p, const Term* a) {
         if (position == t->keypos) {
             return badarg_because(p, atoms::keypos);
         }
-        draft.element(position) = tuple_element(change, 1);
-        if (single) {
-            break;
-        }
-        list = tail(list);
+        draft.element(position) = tuple_element(head(list), 1);
     }
     store(*t, old, draft);
     return atoms::true_;

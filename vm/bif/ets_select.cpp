@@ -615,7 +615,9 @@ Term ets_match_object_1(Process& p, const Term* a) { return continue_walk(p, a, 
 // ---- match specifications without a table ---------------------------------------------------------------
 
 Term ets_match_spec_compile_1(Process& p, const Term* a) {
-    std::unique_ptr<Program> program = Program::compile(a[0], nullptr);
+    // Only where a table is walked may the list be empty.
+    std::unique_ptr<Program> program =
+        is_nil(a[0]) ? nullptr : Program::compile(a[0], nullptr);
     if (program == nullptr) {
         return stdlib_badarg(p);
     }

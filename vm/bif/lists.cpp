@@ -104,8 +104,13 @@ Term erlang_append_2(Process& p, const Term* a) {
 class Counts {
   public:
     explicit Counts(size_t n) : slots_(std::bit_ceil(2 * n + 1)) {}
-    void add(Term t) { ++find(t).count; }
+    void add(Term t) {
+        Slot& s = find(t);
+        s.term = t;
+        ++s.count;
+    }
     bool take(Term t) {
+        // Must not leave t behind: there may be more such terms than slots.
         Slot& s = find(t);
         if (s.count == 0) {
             return false;
@@ -123,11 +128,7 @@ class Counts {
         const size_t mask = slots_.size() - 1;
         for (size_t i = internal_hash(t, 0) & mask;; i = (i + 1) & mask) {
             Slot& s = slots_[i];
-            if (!is_value(s.term)) {
-                s.term = t;
-                return s;
-            }
-            if (exact_equal(s.term, t)) {
+            if (!is_value(s.term) || exact_equal(s.term, t)) {
                 return s;
             }
         }

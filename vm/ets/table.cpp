@@ -99,7 +99,6 @@ void owner_has_ended(Process& p, Table* t) {
     }
     if (is_value(t->heir) && t->heir != p.id && give_away(*t, t->heir)) {
         send_transfer(*t, p.id, tuple_element(t->heir_data->tuple(), 0));
-        set_heir(*t, kNonValue, kNonValue);
         return;
     }
     Stores stores = destroy(*t);

@@ -132,14 +132,14 @@ int64_t variable_number(Term t) {
 
 bool is_wildcard(Term t) { return t == atoms::underscore || variable_number(t) >= 0; }
 
-bool is_exact(Term pattern) { return find_wildcard(pattern, INT64_MAX, true) == 0; }
+bool is_exact(Term pattern) { return find_wildcard(pattern, INT64_MAX, false) == 0; }
 
 int relation(Term key, Term pattern) {
     std::vector<std::pair<Term, Term>> rest{{key, pattern}};
     while (!rest.empty()) {
         const auto [k, t] = rest.back();
         rest.pop_back();
-        if (is_wildcard(t) || (is_map(t) && is_map(k))) {
+        if (is_wildcard(t) || (is_map(t) && is_map(k) && !is_exact(t))) {
             // From here on the order is open.
             return 0;
         }
@@ -549,9 +549,7 @@ class Compiler {
                           "' called without arguments in {" + name_text(parts[0]) + "}.");
         }
         if (strict) {
-            if (arity > 2) {
-                emit_later(parts[0] == atoms::and_ ? Op::and_ : Op::or_, arity - 1);
-            }
+            emit_later(parts[0] == atoms::and_ ? Op::and_ : Op::or_, arity - 1);
         } else {
             jumps_.push_back(kNoJump);
             tasks_.push_back(Task{Task::jump_target, kNonValue, Instr(Op::done)});

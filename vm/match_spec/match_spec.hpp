@@ -94,7 +94,8 @@ class Program final : public MagicObject {
 const Program* program_of(Term t);
 // True if the term is '_' or a variable '$N'.
 bool is_wildcard(Term t);
-// True if only terms =:= to the pattern match it: no wildcard, and no map, which matches larger ones.
+// True if there is no wildcard in the pattern. A key of that kind is looked up as it is, even if it
+// holds maps, which elsewhere match larger ones: so does OTP.
 bool is_exact(Term pattern);
 // N of '$N', or -1.
 int64_t variable_number(Term t);
