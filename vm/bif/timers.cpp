@@ -217,7 +217,9 @@ bool due_time(Term time, bool abs, uint64_t* due_ms) {
             *due_ms = 0;  // before the beginning: at once
             return t < kBeginMs;
         }
-        const uint64_t since_ns = static_cast<uint64_t>(t - kBeginMs) * 1000000;
+        // Exact: the beginning is no whole number of milliseconds, and a timer is never early.
+        const int64_t since = t * 1000000 - kMonotonicBegin;
+        const uint64_t since_ns = since < 0 ? 0 : static_cast<uint64_t>(since);
         *due_ms = (start + since_ns + 999999) / 1000000;
         return true;
     }
