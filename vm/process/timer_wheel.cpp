@@ -82,10 +82,23 @@ bool TimerWheel::cancel(TimerNode* node) {
     return cancel_locked(node);
 }
 
+// Timers enter a place at its front, so a place is its timers newest first; this gives oldest first.
+// The links back are void afterwards.
+static TimerNode* oldest_first(TimerNode* list) {
+    TimerNode* result = nullptr;
+    while (list != nullptr) {
+        TimerNode* next = list->next;
+        list->next = result;
+        result = list;
+        list = next;
+    }
+    return result;
+}
+
 // The place of `ring` that the hand now points to is dealt out to finer rings.
 void TimerWheel::deal_out(int ring) {
     TimerNode** first = &rings_[ring][(now_ms_ >> (8 * ring)) & 0xFF];
-    TimerNode* node = *first;
+    TimerNode* node = oldest_first(*first);
     *first = nullptr;
     while (node != nullptr) {
         TimerNode* next = node->next;
@@ -126,7 +139,8 @@ uint64_t TimerWheel::find_next() const {
 
 unsigned TimerWheel::advance(uint64_t now_ms) {
     unsigned fired = 0;
-    TimerNode* others = nullptr;
+    TimerNode* others = nullptr;  // in the order in which they fire
+    TimerNode** others_end = &others;
     {
         std::lock_guard guard(mutex_);
         while (now_ms_ < now_ms) {
@@ -143,7 +157,7 @@ unsigned TimerWheel::advance(uint64_t now_ms) {
                     deal_out(ring);
                 }
             }
-            TimerNode* node = rings_[0][now_ms_ & 0xFF];
+            TimerNode* node = oldest_first(rings_[0][now_ms_ & 0xFF]);
             rings_[0][now_ms_ & 0xFF] = nullptr;
             while (node != nullptr) {
                 TimerNode* following = node->next;
@@ -157,8 +171,8 @@ unsigned TimerWheel::advance(uint64_t now_ms) {
                     if (node->is_receive) {
                         fire_receive_timer(node);
                     } else {
-                        node->next = others;
-                        others = node;
+                        *others_end = node;
+                        others_end = &node->next;
                     }
                 }
                 node = following;

@@ -354,6 +354,8 @@ TEST_CASE("timers to a process and to a name: fired, cancelled and read") {
                 timers::start(p, now + 30, p.id, make_small(3), false);
                 timers::start(p, now + 10, atoms::low, make_small(1), false);
                 timers::start(p, now + 20, p.id, make_small(2), true);
+                // Of the same millisecond: the one set first fires first.
+                timers::start(p, now + 30, p.id, make_small(4), false);
                 const RefId far = timers::start(p, now + 100000, p.id, make_small(9), false);
                 const int64_t left = timers::read(far);
                 wrong += left > 99000 && left <= 100000 ? 0 : 1;
@@ -374,14 +376,14 @@ TEST_CASE("timers to a process and to a name: fired, cancelled and read") {
                     order.push_back(small_value(t));
                 }
                 mailbox_remove(p);
-                if (order.size() == 3) {
+                if (order.size() == 4) {
                     vm::halt(0, false);
                     return exit_normally(p);
                 }
             }
         });
         m.wait();
-        CHECK(order == std::vector<int64_t>{1, 2, 3});
+        CHECK(order == std::vector<int64_t>{1, 2, 3, 4});
         CHECK(wrong == 0);
     }
 }
