@@ -1,7 +1,4 @@
 // The module ets: tables and single objects. Match specifications are in ets_select.cpp.
-#include <algorithm>
-#include <ctime>
-
 #include "vm/bif/continuation.hpp"
 #include "vm/bif/ets_support.hpp"
 #include "vm/bif/local_atoms.hpp"
@@ -9,6 +6,9 @@
 #include "vm/process/state.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/compare.hpp"
+
+#include <algorithm>
+#include <ctime>
 
 namespace minivm {
 
@@ -58,7 +58,8 @@ bool get_protection(Term t, Protection* out) {
     return false;
 }
 
-// ---- creation and destruction -------------------------------------------------------------------------
+// ---- creation and destruction
+// -------------------------------------------------------------------------
 
 bool get_option(Term t, Options* o) {
     if (t == set_atom()) {
@@ -317,9 +318,12 @@ Term ets_internal_request_all_0(Process& p, const Term*) {
     return ref;
 }
 
-// ---- inserting ------------------------------------------------------------------------------------------
+// ---- inserting
+// ------------------------------------------------------------------------------------------
 
-bool is_object(const Table& t, Term tuple) { return is_tuple(tuple) && tuple_arity(tuple) >= t.keypos; }
+bool is_object(const Table& t, Term tuple) {
+    return is_tuple(tuple) && tuple_arity(tuple) >= t.keypos;
+}
 
 Object* find(const Table& t, Term key) {
     return t.stores.hash ? t.stores.hash->find(key) : t.stores.tree->find(key);
@@ -425,10 +429,15 @@ Term insert_objects(Process& p, const Term* a, bool only_new) {
     const Term state[4] = {hold_state(p, std::move(job)), objects, arguments, make_bool(only_new)};
     return ets_insert_continue_4(p, state);
 }
-Term ets_insert_2(Process& p, const Term* a) { return insert_objects(p, a, false); }
-Term ets_insert_new_2(Process& p, const Term* a) { return insert_objects(p, a, true); }
+Term ets_insert_2(Process& p, const Term* a) {
+    return insert_objects(p, a, false);
+}
+Term ets_insert_new_2(Process& p, const Term* a) {
+    return insert_objects(p, a, true);
+}
 
-// ---- looking up -----------------------------------------------------------------------------------------
+// ---- looking up
+// -----------------------------------------------------------------------------------------
 
 // All objects of the key, oldest first; of each what pick(object) gives.
 template <typename Pick>
@@ -483,10 +492,15 @@ Term lookup_element(Process& p, const Term* a, Term otherwise) {
         return copy_out(p, tuple_element(x->tuple(), position - 1));
     });
 }
-Term ets_lookup_element_3(Process& p, const Term* a) { return lookup_element(p, a, kNonValue); }
-Term ets_lookup_element_4(Process& p, const Term* a) { return lookup_element(p, a, a[3]); }
+Term ets_lookup_element_3(Process& p, const Term* a) {
+    return lookup_element(p, a, kNonValue);
+}
+Term ets_lookup_element_4(Process& p, const Term* a) {
+    return lookup_element(p, a, a[3]);
+}
 
-// ---- deleting -------------------------------------------------------------------------------------------
+// ---- deleting
+// -------------------------------------------------------------------------------------------
 
 size_t erase_key(Table& t, Term key) {
     return t.stores.hash ? t.stores.hash->erase_key(key) : t.stores.tree->erase_key(key);
@@ -532,21 +546,24 @@ Term ets_delete_object_2(Process& p, const Term* a) {
     return atoms::true_;
 }
 
-// ---- changing elements ------------------------------------------------------------------------------------
+// ---- changing elements
+// ------------------------------------------------------------------------------------
 
 // An object of a set or ordered_set with some elements changed, as a tuple.
 class Draft {
-  public:
+public:
     Draft(Term tuple) : words_(boxed_ptr(tuple), boxed_ptr(tuple) + 1 + tuple_arity(tuple)) {}
     size_t arity() const { return words_.size() - 1; }
     Term& element(size_t position) { return words_[position]; }
     Term tuple() const { return make_boxed(words_.data()); }
 
-  private:
+private:
     std::vector<Term> words_;
 };
 
-bool has_single_keys(const Table& t) { return t.type == Type::set || t.is_ordered(); }
+bool has_single_keys(const Table& t) {
+    return t.type == Type::set || t.is_ordered();
+}
 
 // Puts the draft where `old` is, or in the table if that is null.
 void store(Table& t, Object* old, Draft& draft) {
@@ -580,7 +597,8 @@ Term update_one(Process& p, const Table& t, Draft& draft, Term op) {
     if (!plain && !is_tuple_of(op, 2) && !is_tuple_of(op, 4)) {
         return stdlib_badarg(p);
     }
-    const Term where = plain ? make_small(static_cast<int64_t>(t.keypos + 1)) : tuple_element(op, 0);
+    const Term where =
+        plain ? make_small(static_cast<int64_t>(t.keypos + 1)) : tuple_element(op, 0);
     const Term by = plain ? op : tuple_element(op, 1);
     const bool bounded = is_tuple_of(op, 4);
     if (!is_small(where) || !is_integer(by) ||
@@ -643,8 +661,8 @@ Term update_counter(Process& p, const Term* a, Term otherwise) {
         std::vector<Term> values;
         Term list = ops;
         for (; is_cons(list); list = tail(list)) {
-            const Term value = is_tuple(head(list)) ? update_one(p, *t, draft, head(list))
-                                                    : stdlib_badarg(p);
+            const Term value =
+                is_tuple(head(list)) ? update_one(p, *t, draft, head(list)) : stdlib_badarg(p);
             if (!is_value(value)) {
                 return kNonValue;
             }
@@ -666,8 +684,12 @@ Term update_counter(Process& p, const Term* a, Term otherwise) {
     store(*t, old, draft);
     return result;
 }
-Term ets_update_counter_3(Process& p, const Term* a) { return update_counter(p, a, kNonValue); }
-Term ets_update_counter_4(Process& p, const Term* a) { return update_counter(p, a, a[3]); }
+Term ets_update_counter_3(Process& p, const Term* a) {
+    return update_counter(p, a, kNonValue);
+}
+Term ets_update_counter_4(Process& p, const Term* a) {
+    return update_counter(p, a, a[3]);
+}
 
 Term ets_update_element_3(Process& p, const Term* a) {
     Locked t(p, a[0], Access::write, true);
@@ -709,7 +731,8 @@ Term ets_update_element_3(Process& p, const Term* a) {
     return atoms::true_;
 }
 
-// ---- iterating --------------------------------------------------------------------------------------------
+// ---- iterating
+// --------------------------------------------------------------------------------------------
 
 Term key_or_end(Process& p, const Table& t, const Object* o) {
     return o == nullptr ? end_of_table() : copy_out(p, o->key(t.keypos));
@@ -737,8 +760,12 @@ Term end_key(Process& p, const Term* a, bool last) {
     }
     return key_or_end(p, *t, last ? t->stores.tree->last() : t->stores.tree->first());
 }
-Term ets_first_1(Process& p, const Term* a) { return end_key(p, a, false); }
-Term ets_last_1(Process& p, const Term* a) { return end_key(p, a, true); }
+Term ets_first_1(Process& p, const Term* a) {
+    return end_key(p, a, false);
+}
+Term ets_last_1(Process& p, const Term* a) {
+    return end_key(p, a, true);
+}
 
 Term neighbour_key(Process& p, const Term* a, bool back) {
     Locked t(p, a[0], Access::read, false);
@@ -755,13 +782,18 @@ Term neighbour_key(Process& p, const Term* a, bool back) {
         return stdlib_badarg(p);
     }
     const uint32_t value = o->hash;
-    while (o != nullptr && ((o->hash == value && exact_equal(o->key(t->keypos), a[1])) || o->deleted)) {
+    while (o != nullptr &&
+           ((o->hash == value && exact_equal(o->key(t->keypos), a[1])) || o->deleted)) {
         o = o->link[0];
     }
     return key_or_end(p, *t, o != nullptr ? o : first_from(hash, hash.chain_of(value) + 1));
 }
-Term ets_next_2(Process& p, const Term* a) { return neighbour_key(p, a, false); }
-Term ets_prev_2(Process& p, const Term* a) { return neighbour_key(p, a, true); }
+Term ets_next_2(Process& p, const Term* a) {
+    return neighbour_key(p, a, false);
+}
+Term ets_prev_2(Process& p, const Term* a) {
+    return neighbour_key(p, a, true);
+}
 
 Term ets_slot_2(Process& p, const Term* a) {
     Locked t(p, a[0], Access::read, false);
@@ -788,7 +820,8 @@ Term ets_slot_2(Process& p, const Term* a) {
     return list;
 }
 
-// ---- info -------------------------------------------------------------------------------------------------
+// ---- info
+// -------------------------------------------------------------------------------------------------
 
 Term safe_fixed(Process& p, const Table& t, bool monotonic) {
     if (t.fixations.empty()) {
@@ -823,11 +856,11 @@ Term binaries_of(Process& p, const Table& t) {
                 const auto* b = reinterpret_cast<const RefBinary*>(x[1].raw);
                 // relaxed: a figure.
                 const size_t refs = b->refs.load(std::memory_order_relaxed);
-                list = cons(p.heap,
-                            make_tuple(p.heap, make_unsigned(p.heap, x[1].raw),
-                                       make_unsigned(p.heap, b->size_bytes),
-                                       make_unsigned(p.heap, refs)),
-                            list);
+                list = cons(
+                    p.heap,
+                    make_tuple(p.heap, make_unsigned(p.heap, x[1].raw),
+                               make_unsigned(p.heap, b->size_bytes), make_unsigned(p.heap, refs)),
+                    list);
             }
         }
     };
@@ -852,7 +885,8 @@ size_t memory_words(const Table& t) {
     return kTableWords + (t.stores.hash ? t.stores.hash->words() : t.stores.tree->words());
 }
 
-// Length of the chains: {chains, average, deviation, expected deviation, shortest, longest, kept fixed}.
+// Length of the chains: {chains, average, deviation, expected deviation, shortest, longest, kept
+// fixed}.
 Term chain_statistics(Process& p, const Table& t) {
     if (t.stores.tree) {
         return atoms::false_;
@@ -937,10 +971,21 @@ Term ets_info_1(Process& p, const Term* a) {
     if (!t) {
         return t.failure() == Failure::id ? atoms::undefined : bad_table(p, t.failure());
     }
-    const Term items[] = {id_atom(),         atoms::decentralized_counters, atoms::read_concurrency,
-                          atoms::write_concurrency, compressed_atom(), atoms::memory, owner_atom(),
-                          atoms::heir,       atoms::name,        atoms::size,  atoms::node,
-                          atoms::named_table, atoms::type,       atoms::keypos, protection_atom()};
+    const Term items[] = {id_atom(),
+                          atoms::decentralized_counters,
+                          atoms::read_concurrency,
+                          atoms::write_concurrency,
+                          compressed_atom(),
+                          atoms::memory,
+                          owner_atom(),
+                          atoms::heir,
+                          atoms::name,
+                          atoms::size,
+                          atoms::node,
+                          atoms::named_table,
+                          atoms::type,
+                          atoms::keypos,
+                          protection_atom()};
     Term list = kNil;
     for (size_t i = std::size(items); i-- > 0;) {
         list = cons(p.heap, make_tuple(p.heap, items[i], info_item(p, *t, items[i])), list);

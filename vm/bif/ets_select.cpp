@@ -1,17 +1,17 @@
 // The module ets: match specifications, and walks over tables with them.
 //
-// A walk is a job: it visits a slice of the table under its lock, then yields with what it has found so
-// far. In a hash table its place is the number of a chain, so the table stays fixed meanwhile; in an
-// ordered_set it is the last key. Keys that all patterns fix are looked up; in an ordered_set patterns
-// that fix the beginning of the key bound the walk.
-#include <algorithm>
-#include <mutex>
-
+// A walk is a job: it visits a slice of the table under its lock, then yields with what it has
+// found so far. In a hash table its place is the number of a chain, so the table stays fixed
+// meanwhile; in an ordered_set it is the last key. Keys that all patterns fix are looked up; in an
+// ordered_set patterns that fix the beginning of the key bound the walk.
 #include "vm/bif/continuation.hpp"
 #include "vm/bif/ets_support.hpp"
 #include "vm/bif/local_atoms.hpp"
 #include "vm/match_spec/match_spec.hpp"
 #include "vm/term/compare.hpp"
+
+#include <algorithm>
+#include <mutex>
 
 namespace minivm {
 
@@ -36,27 +36,32 @@ enum class Work : uint8_t { collect, count, erase, replace };
 struct Walk final : MagicObject {
     Table* table = nullptr;
     const Program* program = nullptr;
-    const BifDef* bif = nullptr;   // the function that was called
+    const BifDef* bif = nullptr;  // the function that was called
     Work work = Work::collect;
-    bool reverse = false;          // select_reverse
-    int64_t limit = 0;             // objects wanted at a time; 0: all
+    bool reverse = false;  // select_reverse
+    int64_t limit = 0;     // objects wanted at a time; 0: all
     // What the walk continues as: {Tab, ...} goes into the continuation.
     bool fixed = false;
-    bool started = false;          // ordered_set: `key` of the state is the last one visited
-    bool keyed = false;            // hash: only `keys` are visited
-    bool impossible = false;       // no object can match
-    size_t at = 0;                 // next chain, or next of `keys`
+    bool started = false;     // ordered_set: `key` of the state is the last one visited
+    bool keyed = false;       // hash: only `keys` are visited
+    bool impossible = false;  // no object can match
+    size_t at = 0;            // next chain, or next of `keys`
     int64_t found = 0;
-    std::vector<Term> keys;        // hash: exact keys; ordered_set: patterns of keys. The program's.
+    std::vector<Term> keys;  // hash: exact keys; ordered_set: patterns of keys. The program's.
 
+    // Lets the table grow and shrink again.
+    void unfix() {
+        if (fixed) {
+            std::unique_lock lock(table->lock);
+            if (!table->deleted) {
+                table->stores.hash->unfix();
+            }
+            fixed = false;
+        }
+    }
     ~Walk() override {
         if (table != nullptr) {
-            if (fixed) {
-                std::unique_lock lock(table->lock);
-                if (!table->deleted) {
-                    table->stores.hash->unfix();
-                }
-            }
+            unfix();
             table->release();
         }
         if (program != nullptr) {
@@ -68,13 +73,14 @@ struct Walk final : MagicObject {
 
 // The state of a walk beside the job: terms of the process.
 struct State {
-    Term tab;   // as the caller named it
-    Term found; // list
-    Term key;   // ordered_set: the last one visited
-    Term args;  // of the call, for errors
+    Term tab;    // as the caller named it
+    Term found;  // list
+    Term key;    // ordered_set: the last one visited
+    Term args;   // of the call, for errors
 };
 
-// ---- what is to be visited ------------------------------------------------------------------------------
+// ---- what is to be visited
+// ------------------------------------------------------------------------------
 
 void plan(Walk& w, const Table& t) {
     bool all_exact = true;
@@ -120,10 +126,11 @@ bool is_beyond(const Walk& w, Term key) {
     });
 }
 
-// ---- visiting -------------------------------------------------------------------------------------------
+// ---- visiting
+// -------------------------------------------------------------------------------------------
 
 class Visitor {
-  public:
+public:
     Visitor(Process& p, Walk& w, Table& t, State& s)
         : p_(p), w_(w), t_(t), s_(s), runner_(p, *w.program, w.work == Work::collect) {}
 
@@ -181,8 +188,8 @@ class Visitor {
         HashStore& hash = *t_.stores.hash;
         if (w_.work == Work::erase) {
             const uint32_t value = HashStore::hash_of(key);
-            w_.found += static_cast<int64_t>(
-                hash.erase_if(hash.chain_of(value), [&](const Object* o) {
+            w_.found +=
+                static_cast<int64_t>(hash.erase_if(hash.chain_of(value), [&](const Object* o) {
                     if (o->hash != value || !exact_equal(o->key(t_.keypos), key)) {
                         return false;
                     }
@@ -198,7 +205,7 @@ class Visitor {
         }
     }
 
-  private:
+private:
     void replace(Object* o, Term value) {
         // That the key stays the same has been seen to when the walk was made.
         if (!is_tuple(value) || tuple_arity(value) < t_.keypos ||
@@ -224,7 +231,9 @@ class Visitor {
     int64_t left_ = budget_;
 };
 
-bool has_chunk(const Walk& w) { return w.limit != 0 && w.found >= w.limit; }
+bool has_chunk(const Walk& w) {
+    return w.limit != 0 && w.found >= w.limit;
+}
 
 // One slice. True: it is complete, or a chunk is.
 bool visit_slice(Process& p, Walk& w, Table& t, State& s) {
@@ -254,14 +263,15 @@ bool visit_slice(Process& p, Walk& w, Table& t, State& s) {
             }
         }
         if (has_chunk(w) || !complete) {
-            // Where to go on: erasing walks begin anew, as what was before is gone or did not match.
+            // Where to go on: erasing walks begin anew, as what was before is gone or did not
+            // match.
             const Object* mark = w.work == Work::collect || w.work == Work::count ? last : nullptr;
             if (mark != nullptr) {
                 s.key = copy_out(p, mark->key(t.keypos));
                 w.started = true;
             } else if (o != nullptr) {
-                const Object* before = w.forward() ? tree.previous(o->key(t.keypos))
-                                                   : tree.next(o->key(t.keypos));
+                const Object* before =
+                    w.forward() ? tree.previous(o->key(t.keypos)) : tree.next(o->key(t.keypos));
                 w.started = before != nullptr;
                 s.key = before != nullptr ? copy_out(p, before->key(t.keypos)) : kNil;
             }
@@ -295,7 +305,8 @@ bool visit_slice(Process& p, Walk& w, Table& t, State& s) {
     return complete;
 }
 
-// ---- results --------------------------------------------------------------------------------------------
+// ---- results
+// --------------------------------------------------------------------------------------------
 
 Term reversed(Process& p, Term list) {
     Term result = kNil;
@@ -311,8 +322,8 @@ Term program_ref(Process& p, const Program* program) {
     return make_magic_ref(p.heap, new_ref_id(p), shared);
 }
 
-// {Chunk, Continuation} of a hash table. A chain, or the objects of a key, may give more than was asked
-// for: the rest is cut into chunks that wait in the continuation.
+// {Chunk, Continuation} of a hash table. A chain, or the objects of a key, may give more than was
+// asked for: the rest is cut into chunks that wait in the continuation.
 Term hash_chunk(Process& p, const Walk& w, const State& s, bool at_end) {
     int64_t n = w.found;
     Term list = s.found;
@@ -344,12 +355,11 @@ Term hash_chunk(Process& p, const Walk& w, const State& s, bool at_end) {
     if (at_end && n == 0) {
         return make_tuple(p.heap, list, end_of_table());
     }
-    const int64_t place = at_end   ? -1
+    const int64_t place = at_end    ? -1
                           : w.keyed ? -2 - static_cast<int64_t>(w.at)
                                     : static_cast<int64_t>(w.at);
-    const Term continuation =
-        make_tuple(p.heap, s.tab, make_small(place), make_small(w.limit),
-                   program_ref(p, w.program), chunks, make_small(n));
+    const Term continuation = make_tuple(p.heap, s.tab, make_small(place), make_small(w.limit),
+                                         program_ref(p, w.program), chunks, make_small(n));
     return make_tuple(p.heap, list, continuation);
 }
 
@@ -391,8 +401,11 @@ Term go_on(Process& p, std::unique_ptr<Walk> fresh, Term held, State s) {
     }
     if (!complete) {
         const Term ref = fresh != nullptr ? hold_state(p, std::move(fresh)) : held;
-        return yield(p, bif_export("ets", "select_continue", 5), {ref, s.tab, s.found, s.key, s.args});
+        return yield(p, bif_export("ets", "select_continue", 5),
+                     {ref, s.tab, s.found, s.key, s.args});
     }
+    // Not when the state is collected: that may be much later.
+    w.unfix();
     if (w.work != Work::collect) {
         return make_small(w.found);
     }
@@ -509,7 +522,9 @@ Term spec_of(Process& p, Term pattern, Term result) {
 Term ets_select_2(Process& p, const Term* a) {
     return start(p, a, {"select", 2}, a[1], kNonValue);
 }
-Term ets_select_3(Process& p, const Term* a) { return start(p, a, {"select", 3}, a[1], a[2]); }
+Term ets_select_3(Process& p, const Term* a) {
+    return start(p, a, {"select", 3}, a[1], a[2]);
+}
 Term ets_select_reverse_2(Process& p, const Term* a) {
     return start(p, a, {"select_reverse", 2, Work::collect, true}, a[1], kNonValue);
 }
@@ -538,7 +553,8 @@ Term ets_match_object_3(Process& p, const Term* a) {
     return start(p, a, {"match_object", 3}, spec_of(p, a[1], whole_object()), a[2]);
 }
 
-// ---- continuations ----------------------------------------------------------------------------------------
+// ---- continuations
+// ----------------------------------------------------------------------------------------
 
 Term continue_hash(Process& p, const Term* a, std::unique_ptr<Walk> w) {
     // {Tab, Place, Limit, Program, Chunks, how many objects they are}
@@ -607,17 +623,25 @@ Term continue_walk(Process& p, const Term* a, const char* name) {
     State s{e[0], kNil, e[1], list_of(p, a, 1)};
     return go_on(p, std::move(w), kNonValue, s);
 }
-Term ets_select_1(Process& p, const Term* a) { return continue_walk(p, a, "select"); }
-Term ets_select_reverse_1(Process& p, const Term* a) { return continue_walk(p, a, "select_reverse"); }
-Term ets_match_1(Process& p, const Term* a) { return continue_walk(p, a, "match"); }
-Term ets_match_object_1(Process& p, const Term* a) { return continue_walk(p, a, "match_object"); }
+Term ets_select_1(Process& p, const Term* a) {
+    return continue_walk(p, a, "select");
+}
+Term ets_select_reverse_1(Process& p, const Term* a) {
+    return continue_walk(p, a, "select_reverse");
+}
+Term ets_match_1(Process& p, const Term* a) {
+    return continue_walk(p, a, "match");
+}
+Term ets_match_object_1(Process& p, const Term* a) {
+    return continue_walk(p, a, "match_object");
+}
 
-// ---- match specifications without a table ---------------------------------------------------------------
+// ---- match specifications without a table
+// ---------------------------------------------------------------
 
 Term ets_match_spec_compile_1(Process& p, const Term* a) {
     // Only where a table is walked may the list be empty.
-    std::unique_ptr<Program> program =
-        is_nil(a[0]) ? nullptr : Program::compile(a[0], nullptr);
+    std::unique_ptr<Program> program = is_nil(a[0]) ? nullptr : Program::compile(a[0], nullptr);
     if (program == nullptr) {
         return stdlib_badarg(p);
     }

@@ -17,13 +17,17 @@ inline Term badarg_because(Process& p, Term cause) {
 }
 inline Term bad_table(Process& p, Failure f) {
     static const Term id = atom_table::intern("id");
-    return badarg_because(p, f == Failure::type ? atoms::type : f == Failure::id ? id : atoms::access);
+    return badarg_because(p, f == Failure::type ? atoms::type
+                             : f == Failure::id ? id
+                                                : atoms::access);
 }
 // Copies an object or a part of it out of the table.
 inline Term copy_out(Process& p, Term t) {
     return is_pointer(t) ? copy_term(t, p.heap, true) : t;
 }
 // Reductions that copying that many words costs.
-inline int64_t copying_cost(size_t words) { return static_cast<int64_t>(words / 32); }
+inline int64_t copying_cost(size_t words) {
+    return static_cast<int64_t>(words / 32);
+}
 
 }  // namespace minivm::ets

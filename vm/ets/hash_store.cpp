@@ -1,9 +1,9 @@
 #include "vm/ets/hash_store.hpp"
 
-#include <cstdlib>
-
 #include "vm/term/compare.hpp"
 #include "vm/term/hash.hpp"
+
+#include <cstdlib>
 
 namespace minivm::ets {
 
@@ -27,18 +27,21 @@ Object** HashStore::segment_new(size_t chains) {
     return static_cast<Object**>(memory);
 }
 
-uint32_t HashStore::hash_of(Term key) { return internal_hash(key, 0); }
+uint32_t HashStore::hash_of(Term key) {
+    return internal_hash(key, 0);
+}
 
 bool HashStore::key_is(const Object* o, Term key, uint32_t hash) const {
     return o->hash == hash && exact_equal(o->key(keypos_), key);
 }
 
-// relaxed, in the next two: the lock orders writers; readers want a figure.
 void HashStore::added(const Object* o) {
+    // relaxed, both: the lock orders writers; readers want a figure.
     size_.store(size() + 1, std::memory_order_relaxed);
     words_.store(words() + object_words(o), std::memory_order_relaxed);
 }
 void HashStore::removed(const Object* o) {
+    // relaxed, both: as in added().
     size_.store(size() - 1, std::memory_order_relaxed);
     words_.store(words() - object_words(o), std::memory_order_relaxed);
 }
@@ -62,7 +65,8 @@ Object* HashStore::find(Term key) const {
 }
 
 Object* HashStore::next_of_key(const Object* o) const {
-    for (Object* n = o->link[0]; n != nullptr && key_is(n, o->key(keypos_), o->hash); n = n->link[0]) {
+    for (Object* n = o->link[0]; n != nullptr && key_is(n, o->key(keypos_), o->hash);
+         n = n->link[0]) {
         if (!n->deleted) {
             return n;
         }
@@ -108,7 +112,8 @@ void HashStore::insert(Object* o) {
     o->link[0] = *at;
     *at = o;
     added(o);
-    if (size() > chains_ && !is_fixed()) {
+    // More than one step: it may have been fixed while many objects came.
+    for (int n = 0; n < 4 && size() > chains_ && !is_fixed(); n++) {
         grow();
     }
 }
@@ -195,9 +200,13 @@ void HashStore::unfix() {
     }
     marked_chains_.clear();
     marked_ = 0;
-    // What has been put off; a few chains now, the rest with later inserts and deletions.
-    for (int n = 0; n < 64 && size() > chains_; n++) {
+    // What has been put off: some chains now, the rest with later inserts and deletions.
+    constexpr int kSteps = 1000;
+    for (int n = 0; n < kSteps && size() > chains_; n++) {
         grow();
+    }
+    for (int n = 0; n < kSteps; n++) {
+        shrink();
     }
 }
 

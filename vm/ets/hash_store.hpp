@@ -1,11 +1,13 @@
-// The objects of a set, bag or duplicate_bag: chains in a hash table that grows by one chain at a time.
+// The objects of a set, bag or duplicate_bag: chains in a hash table that grows by one chain at a
+// time.
 //
-// Linear hashing: of the chains [0, n) those from n - half on, and their partners, are told apart by one
-// bit of the hash more than the others. Growing splits one chain into two, shrinking joins two, so no
-// operation pays for a large table. Chains lie in segments of doubling size, which never move.
+// Linear hashing: of the chains [0, n) those from n - half on, and their partners, are told apart
+// by one bit of the hash more than the others. Growing splits one chain into two, shrinking joins
+// two, so no operation pays for a large table. Chains lie in segments of doubling size, which never
+// move.
 //
-// While the table is fixed neither happens, and objects that are deleted stay in their chains, marked:
-// who walks the chains by number meets each object once, and next(Key) finds its place.
+// While the table is fixed neither happens, and objects that are deleted stay in their chains,
+// marked: who walks the chains by number meets each object once, and next(Key) finds its place.
 //
 // Invariants
 //   (1) Objects of one key are neighbours in their chain, the newest first.
@@ -14,17 +16,17 @@
 // Threads: guarded by the lock of the table; size() and words() are read without it.
 #pragma once
 
+#include "vm/ets/object.hpp"
+
 #include <atomic>
 #include <vector>
-
-#include "vm/ets/object.hpp"
 
 namespace minivm::ets {
 
 enum class Type : uint8_t { set, ordered_set, bag, duplicate_bag };
 
 class HashStore {
-  public:
+public:
     HashStore(Type type, size_t keypos);
     ~HashStore();
     HashStore(const HashStore&) = delete;
@@ -72,7 +74,8 @@ class HashStore {
         return i < chains_ ? i : i & (mask_ >> 1);
     }
 
-    // Under a shared lock, too. relaxed: what it keeps writers from they do under the exclusive lock.
+    // Under a shared lock, too. relaxed: what it keeps writers from they do under the exclusive
+    // lock.
     void fix() { fixed_.fetch_add(1, std::memory_order_relaxed); }
     void unfix();
     // relaxed: as fix().
@@ -88,12 +91,13 @@ class HashStore {
     // Takes out and frees up to n objects; false: it is empty. Of a store nobody uses any more.
     bool free_some(size_t n);
 
-  private:
+private:
     static constexpr size_t kFirstChains = 256;
     static constexpr int kMaxSegments = 40;
 
     Object*& chain(size_t i) {
-        const int segment = i < kFirstChains ? 0 : std::bit_width(i) - std::bit_width(kFirstChains - 1);
+        const int segment =
+            i < kFirstChains ? 0 : std::bit_width(i) - std::bit_width(kFirstChains - 1);
         return segments_[segment][segment == 0 ? i : i - std::bit_floor(i)];
     }
     Object** segment_new(size_t chains);
@@ -107,10 +111,10 @@ class HashStore {
     const Type type_;
     const size_t keypos_;
     size_t chains_ = kFirstChains;
-    size_t mask_ = kFirstChains - 1;   // 2^k - 1 >= chains_ - 1
+    size_t mask_ = kFirstChains - 1;  // 2^k - 1 >= chains_ - 1
     std::atomic<size_t> fixed_{0};
     size_t marked_ = 0;
-    size_t free_chain_ = 0;            // free_some() goes on here
+    size_t free_chain_ = 0;  // free_some() goes on here
     std::vector<size_t> marked_chains_;
     std::atomic<size_t> size_{0};
     std::atomic<size_t> words_{0};

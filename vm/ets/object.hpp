@@ -10,16 +10,16 @@
 namespace minivm::ets {
 
 struct Object {
-    Object* link[2];   // hash: [0] is the next of the chain; tree: left and right
-    Term* off_heap;    // binaries and magic references in the block
-    size_t words;      // of `data`
+    Object* link[2];  // hash: [0] is the next of the chain; tree: left and right
+    Term* off_heap;   // binaries and magic references in the block
+    size_t words;     // of `data`
     union {
         uint32_t hash;   // hash: of the key
         uint32_t count;  // tree: objects in the subtree
     };
-    uint8_t height;    // tree: of the subtree
-    bool deleted;      // hash: gone, but kept in its chain while the table is fixed
-    Term data[];       // the tuple is at the beginning
+    uint8_t height;  // tree: of the subtree
+    bool deleted;    // hash: gone, but kept in its chain while the table is fixed
+    Term data[];     // the tuple is at the beginning
 
     Term tuple() const { return make_boxed(data); }
     Term key(size_t keypos) const { return data[keypos]; }
@@ -29,6 +29,8 @@ Object* object_new(Term tuple);
 void object_free(Object* o);
 
 // Words of memory that an object takes.
-inline size_t object_words(const Object* o) { return sizeof(Object) / sizeof(Term) + o->words; }
+inline size_t object_words(const Object* o) {
+    return sizeof(Object) / sizeof(Term) + o->words;
+}
 
 }  // namespace minivm::ets

@@ -1,12 +1,5 @@
 #include "vm/ets/table.hpp"
 
-#include <sys/mman.h>
-
-#include <algorithm>
-#include <mutex>
-#include <typeinfo>
-#include <unordered_map>
-
 #include "vm/bif/bif.hpp"
 #include "vm/bif/local_atoms.hpp"
 #include "vm/process/process_life.hpp"
@@ -15,6 +8,13 @@
 #include "vm/process/state.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <mutex>
+#include <typeinfo>
+#include <unordered_map>
 
 namespace minivm::ets {
 
@@ -44,13 +44,17 @@ std::atomic<Table*>* g_names = nullptr;
 std::mutex g_mutex;  // guards the following, and writing g_names
 std::unordered_map<RefId, Table*, RefHash> g_tables;
 std::unordered_map<uint64_t, Holdings> g_holdings;  // by the raw word of the pid
-// How many holdings there are of the pids that share a place, so that a process that has never seen a
-// table need not take the lock when it ends.
+// How many holdings there are of the pids that share a place, so that a process that has never seen
+// a table need not take the lock when it ends.
 constexpr size_t kPlaces = 1024;
 std::atomic<uint32_t> g_holders[kPlaces];
-std::atomic<uint32_t>& holders(Term pid) { return g_holders[imm_data(pid) % kPlaces]; }
+std::atomic<uint32_t>& holders(Term pid) {
+    return g_holders[imm_data(pid) % kPlaces];
+}
 
-std::atomic<Table*>& name_place(Term name) { return g_names[atom_index(name)]; }
+std::atomic<Table*>& name_place(Term name) {
+    return g_names[atom_index(name)];
+}
 
 Holdings& holdings_of(Term pid) {
     const auto [it, fresh] = g_holdings.try_emplace(pid.raw);
@@ -78,7 +82,9 @@ bool remove_from(std::vector<Table*>& list, Table* t) {
     return true;
 }
 
-void release_table(void* data) { static_cast<Table*>(data)->release(); }
+void release_table(void* data) {
+    static_cast<Table*>(data)->release();
+}
 
 // Frees the stores of tables whose owner has ended, a slice at each quiescent point.
 void free_stores(void* data) {
@@ -107,8 +113,9 @@ void owner_has_ended(Process& p, Table* t) {
 }
 
 void on_process_exit(Process& p) {
-    // seq_cst: p has set kExiting before (end_process). Whoever gives it a table counts it first and
-    // looks at kExiting then, both under the lock; so either we see the count, or it sees kExiting.
+    // seq_cst: p has set kExiting before (end_process). Whoever gives it a table counts it first
+    // and looks at kExiting then, both under the lock; so either we see the count, or it sees
+    // kExiting.
     if (holders(p.id).load(std::memory_order_seq_cst) == 0) {
         return;
     }
@@ -152,7 +159,8 @@ void on_process_exit(Process& p) {
 
 }  // namespace
 
-// ---- tables ---------------------------------------------------------------------------------------------
+// ---- tables
+// ---------------------------------------------------------------------------------------------
 
 Table::Table(const Options& o, Term table_name, RefId table_id)
     : id(table_id),
@@ -331,11 +339,11 @@ Stores destroy(Table& t) {
 bool rename(Table& t, Term name) {
     std::lock_guard lock(g_mutex);
     if (t.named) {
-        // relaxed, both: written under the lock; the table is as complete as under its old name, and
-        // release is for the second store.
+        // relaxed: written under the lock.
         if (name_place(name).load(std::memory_order_relaxed) != nullptr) {
             return false;
         }
+        // relaxed: who still finds it by this name compares it under the table's lock.
         name_place(t.name).store(nullptr, std::memory_order_relaxed);
         // release: as in create().
         name_place(name).store(&t, std::memory_order_release);
@@ -350,8 +358,7 @@ bool give_away(Table& t, Term pid) {
     Holdings& to = holdings_of(pid);
     const Process* p = process_table::lookup(pid);
     // seq_cst: as there.
-    if (p == nullptr ||
-        (p->state.load(std::memory_order_seq_cst) & process_state::kExiting) != 0) {
+    if (p == nullptr || (p->state.load(std::memory_order_seq_cst) & process_state::kExiting) != 0) {
         drop_if_empty(pid);
         return false;
     }
@@ -447,6 +454,8 @@ Term reference(Heap& h, Table& t) {
     t.retain();
     return make_magic_ref(h, t.id, &t);
 }
-Term tid(Heap& h, Table& t) { return t.named ? t.name : reference(h, t); }
+Term tid(Heap& h, Table& t) {
+    return t.named ? t.name : reference(h, t);
+}
 
 }  // namespace minivm::ets

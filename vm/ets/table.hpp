@@ -1,27 +1,27 @@
 // Tables: what they are called, who owns them, who may do what; and all tables there are.
 //
-// A tid is a magic reference to the Table, so one that is in use never dangles; a deleted table stays
-// behind as an empty shell. A name leads to the table by one word an atom, without a lock: the table
-// that was found is good until the next quiescent point, because the registry's own reference is given
-// up after thread progress only.
+// A tid is a magic reference to the Table, so one that is in use never dangles; a deleted table
+// stays behind as an empty shell. A name leads to the table by one word an atom, without a lock:
+// the table that was found is good until the next quiescent point, because the registry's own
+// reference is given up after thread progress only.
 //
-// Locks: Table::lock guards what its comment says and is held for one short operation or a slice of a
-// long one; no Erlang code runs inside. The registry's lock (names, owners, who has fixed what) is
-// taken inside a table's lock or alone, never the other way round.
+// Locks: Table::lock guards what its comment says and is held for one short operation or a slice of
+// a long one; no Erlang code runs inside. The registry's lock (names, owners, who has fixed what)
+// is taken inside a table's lock or alone, never the other way round.
 //
 // Invariants
 //   (1) A table that is not deleted is in the registry, and its owner has not passed its exit hook.
 //   (2) Deleted tables have no stores; nobody finds them by name.
 #pragma once
 
+#include "vm/ets/hash_store.hpp"
+#include "vm/ets/tree_store.hpp"
+#include "vm/process/process.hpp"
+
 #include <atomic>
 #include <memory>
 #include <shared_mutex>
 #include <vector>
-
-#include "vm/ets/hash_store.hpp"
-#include "vm/ets/tree_store.hpp"
-#include "vm/process/process.hpp"
 
 namespace minivm::ets {
 
@@ -36,7 +36,7 @@ struct Options {
     bool decentralized_counters = false;
     Term write_concurrency = kNonValue;  // true, false or auto
     size_t keypos = 1;
-    Term heir = kNonValue;               // a local pid, or the non-value: none
+    Term heir = kNonValue;  // a local pid, or the non-value: none
     Term heir_data = kNonValue;
 };
 
@@ -44,7 +44,9 @@ struct Options {
 struct Stores {
     std::unique_ptr<HashStore> hash;  // one of the two
     std::unique_ptr<TreeStore> tree;
-    bool free_some(size_t n) { return hash ? hash->free_some(n) : tree != nullptr && tree->free_some(n); }
+    bool free_some(size_t n) {
+        return hash ? hash->free_some(n) : tree != nullptr && tree->free_some(n);
+    }
 };
 
 struct Table final : MagicObject {
@@ -64,7 +66,7 @@ struct Table final : MagicObject {
     bool deleted = false;
     bool named;
     Term name;
-    Term owner = kNonValue;   // a local pid
+    Term owner = kNonValue;  // a local pid
     Protection protection;
     Term heir;
     Object* heir_data = nullptr;  // {Data}
@@ -86,7 +88,7 @@ enum class Failure : uint8_t { none, type, id, access };
 
 // A table that is locked: shared, or exclusively for who writes.
 class Locked {
-  public:
+public:
     Locked(Process& p, Term tab, Access access, bool exclusive) { open(p, tab, access, exclusive); }
     // One that is known already; fails with `id` if it has been deleted.
     Locked(Process& p, Table& table, Access access, bool exclusive) {
@@ -102,7 +104,7 @@ class Locked {
     Failure failure() const { return failure_; }
     void release();
 
-  private:
+private:
     void open(Process& p, Term tab, Access access, bool exclusive);
     void enter(Process& p, Table* t, Access access, bool exclusive);
 

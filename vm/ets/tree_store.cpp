@@ -6,9 +6,13 @@ namespace minivm::ets {
 
 namespace {
 
-int height(const Object* o) { return o == nullptr ? 0 : o->height; }
+int height(const Object* o) {
+    return o == nullptr ? 0 : o->height;
+}
 
-uint32_t count_of(const Object* o) { return o == nullptr ? 0 : o->count; }
+uint32_t count_of(const Object* o) {
+    return o == nullptr ? 0 : o->count;
+}
 
 void update(Object* o) {
     o->count = 1 + count_of(o->link[0]) + count_of(o->link[1]);

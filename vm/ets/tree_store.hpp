@@ -4,15 +4,15 @@
 // Threads: as hash_store.hpp.
 #pragma once
 
-#include <atomic>
-
 #include "vm/ets/object.hpp"
 #include "vm/term/compare.hpp"
+
+#include <atomic>
 
 namespace minivm::ets {
 
 class TreeStore {
-  public:
+public:
     explicit TreeStore(size_t keypos) : keypos_(keypos) {}
     ~TreeStore();
     TreeStore(const TreeStore&) = delete;
@@ -78,7 +78,7 @@ class TreeStore {
     // As HashStore::free_some().
     bool free_some(size_t n);
 
-  private:
+private:
     // The way from the root to a place; an AVL tree of 2^48 objects is no deeper.
     static constexpr int kMaxDepth = 72;
     struct Path {

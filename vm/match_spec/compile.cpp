@@ -1,13 +1,13 @@
 // From the term of a match specification to code.
-#include <algorithm>
-#include <cstring>
-#include <map>
-
 #include "vm/bif/local_atoms.hpp"
 #include "vm/match_spec/match_spec.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/format.hpp"
 #include "vm/term/map.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
 
 namespace minivm::match_spec {
 
@@ -17,8 +17,8 @@ LOCAL_ATOM(whole_object, "$_")
 LOCAL_ATOM(all_bound, "$$")
 LOCAL_ATOM(constant, "const")
 
-// Constants of up to this many words are compared as a whole; larger ones are opened, so that looking
-// for variables in them costs no more than their size.
+// Constants of up to this many words are compared as a whole; larger ones are opened, so that
+// looking for variables in them costs no more than their size.
 constexpr int kConstantWords = 64;
 
 struct GuardFunction {
@@ -26,23 +26,33 @@ struct GuardFunction {
     uint8_t arity;
 };
 constexpr GuardFunction kGuardFunctions[] = {
-    {"*", 2}, {"+", 1}, {"+", 2}, {"-", 1}, {"-", 2}, {"/", 2}, {"/=", 2}, {"<", 2}, {"=/=", 2},
-    {"=:=", 2}, {"=<", 2}, {"==", 2}, {">", 2}, {">=", 2}, {"abs", 1}, {"band", 2},
-    {"binary_part", 2}, {"binary_part", 3}, {"bit_size", 1}, {"bnot", 1}, {"bor", 2}, {"bsl", 2},
-    {"bsr", 2}, {"bxor", 2}, {"byte_size", 1}, {"div", 2}, {"element", 2}, {"float", 1}, {"hd", 1},
-    {"is_atom", 1}, {"is_binary", 1}, {"is_float", 1}, {"is_function", 1}, {"is_integer", 1},
-    {"is_list", 1}, {"is_map", 1}, {"is_map_key", 2}, {"is_number", 1}, {"is_pid", 1},
-    {"is_port", 1}, {"is_record", 3}, {"is_reference", 1}, {"is_tuple", 1}, {"length", 1},
-    {"map_get", 2}, {"map_size", 1}, {"node", 0}, {"node", 1}, {"not", 1}, {"rem", 2}, {"round", 1},
-    {"self", 0}, {"size", 1}, {"tl", 1}, {"trunc", 1}, {"xor", 2},
+    {"*", 2},          {"+", 1},           {"+", 2},
+    {"-", 1},          {"-", 2},           {"/", 2},
+    {"/=", 2},         {"<", 2},           {"=/=", 2},
+    {"=:=", 2},        {"=<", 2},          {"==", 2},
+    {">", 2},          {">=", 2},          {"abs", 1},
+    {"band", 2},       {"binary_part", 2}, {"binary_part", 3},
+    {"bit_size", 1},   {"bnot", 1},        {"bor", 2},
+    {"bsl", 2},        {"bsr", 2},         {"bxor", 2},
+    {"byte_size", 1},  {"div", 2},         {"element", 2},
+    {"float", 1},      {"hd", 1},          {"is_atom", 1},
+    {"is_binary", 1},  {"is_float", 1},    {"is_function", 1},
+    {"is_integer", 1}, {"is_list", 1},     {"is_map", 1},
+    {"is_map_key", 2}, {"is_number", 1},   {"is_pid", 1},
+    {"is_port", 1},    {"is_record", 3},   {"is_reference", 1},
+    {"is_tuple", 1},   {"length", 1},      {"map_get", 2},
+    {"map_size", 1},   {"node", 0},        {"node", 1},
+    {"not", 1},        {"rem", 2},         {"round", 1},
+    {"self", 0},       {"size", 1},        {"tl", 1},
+    {"trunc", 1},      {"xor", 2},
 };
 
 // Forms that only mean something in a trace.
 constexpr const char* kTraceForms[] = {
-    "caller",          "caller_line",    "current_stacktrace", "disable_trace", "display",
-    "enable_trace",    "exception_trace", "get_seq_token",     "get_tcw",       "is_seq_trace",
-    "message",         "process_dump",   "return_trace",       "set_seq_token", "set_tcw",
-    "silent",          "trace",
+    "caller",       "caller_line",     "current_stacktrace", "disable_trace", "display",
+    "enable_trace", "exception_trace", "get_seq_token",      "get_tcw",       "is_seq_trace",
+    "message",      "process_dump",    "return_trace",       "set_seq_token", "set_tcw",
+    "silent",       "trace",
 };
 
 const BifDef* guard_function(Term name, size_t arity) {
@@ -106,7 +116,7 @@ std::string name_text(Term name) {
                c == '_' || c == '@';
     });
     return !text.empty() && text[0] >= 'a' && text[0] <= 'z' && plain ? std::string(text)
-                                                                       : format_term(name);
+                                                                      : format_term(name);
 }
 
 }  // namespace
@@ -130,9 +140,13 @@ int64_t variable_number(Term t) {
     return n;
 }
 
-bool is_wildcard(Term t) { return t == atoms::underscore || variable_number(t) >= 0; }
+bool is_wildcard(Term t) {
+    return t == atoms::underscore || variable_number(t) >= 0;
+}
 
-bool is_exact(Term pattern) { return find_wildcard(pattern, INT64_MAX, false) == 0; }
+bool is_exact(Term pattern) {
+    return find_wildcard(pattern, INT64_MAX, false) == 0;
+}
 
 int relation(Term key, Term pattern) {
     std::vector<std::pair<Term, Term>> rest{{key, pattern}};
@@ -162,7 +176,7 @@ int relation(Term key, Term pattern) {
 }
 
 class Compiler {
-  public:
+public:
     Compiler(Program& program, std::vector<std::string>* problems)
         : program_(program), problems_(problems) {}
 
@@ -188,7 +202,7 @@ class Compiler {
         return !failed_;
     }
 
-  private:
+private:
     struct Task {
         enum Kind : uint8_t { expression, emit, jump_target } kind;
         Term term;
@@ -264,7 +278,8 @@ class Compiler {
         return true;
     }
 
-    // ---- patterns -------------------------------------------------------------------------------------
+    // ---- patterns
+    // -------------------------------------------------------------------------------------
 
     struct Place {
         Term pattern;
@@ -313,7 +328,8 @@ class Compiler {
             look(Op::equal_word, at).term = t;
             return true;
         }
-        if (!(is_cons(t) || is_tuple(t) || is_map(t)) || find_wildcard(t, kConstantWords, true) == 0) {
+        if (!(is_cons(t) || is_tuple(t) || is_map(t)) ||
+            find_wildcard(t, kConstantWords, true) == 0) {
             look(Op::equal, at).term = t;
             return true;
         }
@@ -357,7 +373,8 @@ class Compiler {
         return true;
     }
 
-    // ---- expressions ------------------------------------------------------------------------------------
+    // ---- expressions
+    // ------------------------------------------------------------------------------------
 
     // Turns nested terms into postfix code with a list of what is to be done yet.
     bool compile_expression(Term expression) {
@@ -423,8 +440,7 @@ class Compiler {
                 depth_ -= static_cast<int64_t>(i.count) - 1;
                 break;
         }
-        program_.stack_size_ =
-            std::max(program_.stack_size_, static_cast<uint32_t>(depth_ + 1));
+        program_.stack_size_ = std::max(program_.stack_size_, static_cast<uint32_t>(depth_ + 1));
         if (i.op == Op::and_also || i.op == Op::or_else) {
             jumps_.push_back(program_.code_.size());
         }
@@ -507,8 +523,9 @@ class Compiler {
             return true;
         }
         if (arity == 0 || !is_atom(parts[0])) {
-            return refuse(format_term(t) +
-                          " is neither a function call, nor a tuple (tuples are written {{ ... }}).");
+            return refuse(
+                format_term(t) +
+                " is neither a function call, nor a tuple (tuples are written {{ ... }}).");
         }
         const Term name = parts[0];
         if (name == constant()) {
@@ -585,6 +602,8 @@ std::unique_ptr<Program> Program::compile(Term spec, std::vector<std::string>* p
     return program;
 }
 
-Program::~Program() { constants_.clear(); }
+Program::~Program() {
+    constants_.clear();
+}
 
 }  // namespace minivm::match_spec

@@ -1,36 +1,36 @@
 // Match specifications: [{Pattern, Guards, Body}, ...] compiled once to a small code.
 //
-// A clause is two pieces of code. The pattern's walks down the object: a slot is a pointer to the terms
-// of an opened tuple or list cell, and each instruction looks at one of them. The guards' and body's is
-// postfix, on a stack of terms. Constants are copies of the program's own, so it outlives the process
-// that compiled it.
+// A clause is two pieces of code. The pattern's walks down the object: a slot is a pointer to the
+// terms of an opened tuple or list cell, and each instruction looks at one of them. The guards' and
+// body's is postfix, on a stack of terms. Constants are copies of the program's own, so it outlives
+// the process that compiled it.
 //
 // A call that fails in a guard makes the clause not match, one in a body has the value 'EXIT'.
 // Threads: a compiled program is immutable; a Runner belongs to the thread that runs it.
 #pragma once
 
+#include "vm/bif/bif.hpp"
+#include "vm/heap/heap.hpp"
+
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "vm/bif/bif.hpp"
-#include "vm/heap/heap.hpp"
 
 namespace minivm::match_spec {
 
 enum class Op : uint8_t {
     // -- pattern: looks at slots[slot][index]
-    tuple,        // opens a tuple of `count` elements as slot `to`
-    list,         // opens a cell as slot `to`
-    map,          // a map, to be looked into as slot `to`
-    map_value,    // the value of key `term` in the map of `slot`, as slot `to`
-    equal_word,   // is the immediate `term`
-    equal,        // is =:= to `term`
-    bind,         // becomes variable `to`
-    same,         // is =:= to variable `to`
+    tuple,       // opens a tuple of `count` elements as slot `to`
+    list,        // opens a cell as slot `to`
+    map,         // a map, to be looked into as slot `to`
+    map_value,   // the value of key `term` in the map of `slot`, as slot `to`
+    equal_word,  // is the immediate `term`
+    equal,       // is =:= to `term`
+    bind,        // becomes variable `to`
+    same,        // is =:= to variable `to`
     // -- expressions
-    push,         // the immediate `term`
-    push_copy,    // the constant `term`
+    push,       // the immediate `term`
+    push_copy,  // the constant `term`
     push_variable,
     push_object,  // '$_'
     push_bound,   // '$$'
@@ -40,9 +40,9 @@ enum class Op : uint8_t {
     make_map,     // of `count` pairs
     and_,         // of `count` booleans
     or_,
-    and_also,     // false: goes to `to`; true: drops it
-    or_else,      // true: goes to `to`; false: drops it
-    require,      // true, or the clause does not match
+    and_also,  // false: goes to `to`; true: drops it
+    or_else,   // true: goes to `to`; false: drops it
+    require,   // true, or the clause does not match
     drop,
     done
 };
@@ -61,23 +61,23 @@ struct Instr {
 };
 
 struct Clause {
-    Term pattern;     // the program's copy
-    Term body;        // the list of expressions
-    size_t test;      // the pattern's code begins, the guards' code follows
+    Term pattern;  // the program's copy
+    Term body;     // the list of expressions
+    size_t test;   // the pattern's code begins, the guards' code follows
     size_t guards;
-    size_t action;    // the body's code
+    size_t action;                // the body's code
     std::vector<uint32_t> bound;  // variables by ascending number: '$$'
 };
 
 class Program final : public MagicObject {
-  public:
+public:
     // Null: it is none; what is wrong with it is in *problems, if that is not null.
     static std::unique_ptr<Program> compile(Term spec, std::vector<std::string>* problems);
     ~Program() override;
 
     const std::vector<Clause>& clauses() const { return clauses_; }
 
-  private:
+private:
     friend class Compiler;
     friend class Runner;
     Program() = default;
@@ -99,21 +99,21 @@ bool is_wildcard(Term t);
 bool is_exact(Term pattern);
 // N of '$N', or -1.
 int64_t variable_number(Term t);
-// Where a term lies in term order as to all terms that match the pattern: < 0 below, > 0 above, 0 it
-// may be among them.
+// Where a term lies in term order as to all terms that match the pattern: < 0 below, > 0 above, 0
+// it may be among them.
 int relation(Term key, Term pattern);
 
 // Runs one program again and again.
 class Runner {
-  public:
-    // copy: bodies give terms of p's heap. Otherwise the result may lie in the object and is only good
-    // as long as that.
+public:
+    // copy: bodies give terms of p's heap. Otherwise the result may lie in the object and is only
+    // good as long as that.
     Runner(Process& p, const Program& program, bool copy);
 
     // What the first clause that matches gives, or the non-value.
     Term run(Term object);
 
-  private:
+private:
     bool test(const Instr* code, Term object);
     Term evaluate(const Clause& clause, const Instr* code, Term object, bool in_guard);
     Term value(Term t) const;
@@ -121,7 +121,7 @@ class Runner {
     Process& p_;
     const Program& program_;
     const bool copy_;
-    std::unique_ptr<Term[]> words_;     // slot terms, variables, stack
+    std::unique_ptr<Term[]> words_;  // slot terms, variables, stack
     std::unique_ptr<const Term*[]> slots_;
     Term* slot_terms_;
     Term* variables_;

@@ -1,10 +1,10 @@
 // Running a compiled match specification.
-#include <typeinfo>
-
 #include "vm/bif/local_atoms.hpp"
 #include "vm/match_spec/match_spec.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/map.hpp"
+
+#include <typeinfo>
 
 namespace minivm::match_spec {
 
@@ -118,7 +118,9 @@ bool Runner::test(const Instr* i, Term object) {
 }
 
 // A term of the object or the program, as an operand in this run.
-Term Runner::value(Term t) const { return is_pointer(t) ? copy_term(t, p_.heap, true) : t; }
+Term Runner::value(Term t) const {
+    return is_pointer(t) ? copy_term(t, p_.heap, true) : t;
+}
 
 Term Runner::evaluate(const Clause& clause, const Instr* i, Term object, bool in_guard) {
     const bool copy = copy_ && !in_guard;
