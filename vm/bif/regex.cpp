@@ -40,6 +40,7 @@ LOCAL_ATOM(am_newline, "newline")
 LOCAL_ATOM(am_none, "none")
 
 constexpr uint32_t kQuickSteps = 30000;       // about a millisecond
+constexpr size_t kQuickBytes = 1 << 20;       // of a subject
 constexpr uint32_t kDefaultLimit = 10000000;  // of match_limit, as PCRE's own
 constexpr uint32_t kMaxNesting = 1000;        // of parentheses; the compiler is recursive
 constexpr size_t kMagicBytes = 4;
@@ -730,6 +731,11 @@ Term run_pattern(Process& p, const Pattern& pattern, Term subject, const Options
     }
     if (o.offset > bytes.size) {
         return stdlib_error(p, atom_table::intern("internal_error"));
+    }
+    // Looking at every character of a subject for being UTF-8 takes its time.
+    if (quick && !checked && bytes.size - o.offset > kQuickBytes) {
+        *need_more = true;
+        return kNonValue;
     }
     consume(p, 4 + static_cast<int64_t>((bytes.size - o.offset) / 512));
     MatchMemory memory(pattern);
