@@ -19,6 +19,8 @@ start(Options) ->
 boot(Options) ->
     process_flag(trap_exit, true),
     register(init, self()),
+    %% The application controller's table: application:get_env/2 looks into it in every process.
+    ac_tab = ets:new(ac_tab, [set, public, named_table, {read_concurrency, true}]),
     register(logger, spawn(fun logger/0)),
     register(file_server_2, spawn(fun file_server/0)),
     Io = minivm_io:start(),
