@@ -248,12 +248,17 @@ void as_old_error(int code, std::string_view source, CompileError* e) {
         case PCRE2_ERROR_DUPLICATE_SUBPATTERN_NAME:
         case PCRE2_ERROR_BACKSLASH_K_SYNTAX:
         case PCRE2_ERROR_UNSUPPORTED_ESCAPE_SEQUENCE:
+        case PCRE2_ERROR_BACKSLASH_N_IN_CLASS:
             at -= at > 0;
             break;
         case PCRE2_ERROR_UNKNOWN_UNICODE_PROPERTY:
             at -= at > 0 && source[at - 1] == '}';
             break;
-        case PCRE2_ERROR_BAD_SUBPATTERN_REFERENCE:  // behind the number or name
+        case PCRE2_ERROR_BAD_SUBPATTERN_REFERENCE:  // behind the number or name; \1 at the end of all
+            if (at > 0 && source[at - 1] == '\\') {
+                at = source.size();
+                break;
+            }
             if (at < source.size() && source[at] == '(') {
                 at = std::min(source.find(')', at), source.size() - 1) + 1;
                 break;
@@ -273,6 +278,22 @@ void as_old_error(int code, std::string_view source, CompileError* e) {
         case PCRE2_ERROR_UTF_IS_DISABLED:
             at = 0;
             break;
+        case PCRE2_ERROR_BAD_RELATIVE_REFERENCE:
+            e->text = "digit expected after (?+";
+            ++at;
+            break;
+        case PCRE2_ERROR_CONDITION_ASSERTION_EXPECTED:
+            ++at;
+            break;
+        case PCRE2_ERROR_VERB_UNKNOWN: {
+            const size_t open = source.rfind("(*", at);
+            const char next = open != source.npos && open + 2 < source.size() ? source[open + 2] : 0;
+            if (open != source.npos && next != ':' && !(next >= 'A' && next <= 'Z')) {
+                e->text = "nothing to repeat";
+                at = open + 1;
+            }
+            break;
+        }
         case PCRE2_ERROR_SUBPATTERN_NAME_EXPECTED:
             if (at == source.size()) {
                 e->text = "syntax error in subpattern name (missing terminator)";
@@ -286,7 +307,7 @@ void as_old_error(int code, std::string_view source, CompileError* e) {
             const std::string_view rest = open == source.npos ? "" : source.substr(open + 2);
             if (rest == "P") {
                 e->text = "unrecognized character after (?P";
-            } else if (!rest.empty() && rest.find_first_not_of("imsxJU-") == rest.npos) {
+            } else if (open != source.npos && rest.find_first_not_of("imsxJU-") == rest.npos) {
                 e->text = "unrecognized character after (? or (?-";
             }
             break;
@@ -296,25 +317,51 @@ void as_old_error(int code, std::string_view source, CompileError* e) {
     }
 }
 
-// The source in PCRE2's spelling: of the items a pattern may begin with, (*UTF8) is (*UTF) now.
-// *removed: bytes that offsets behind *from are short of.
-std::string modern_source(const std::string& source, size_t* from, size_t* removed) {
-    *from = source.size();
-    *removed = 0;
-    for (size_t at = 0; source.compare(at, 2, "(*") == 0;) {
-        if (source.compare(at, 7, "(*UTF8)") == 0) {
-            *from = at + 5;
-            *removed = 1;
-            return source.substr(0, at + 5) + source.substr(at + 6);
+// A source in PCRE2's spelling, and how to get back from it.
+struct ModernSource {
+    explicit ModernSource(const std::string& source) : text(source) {
+        // Of the items a pattern may begin with, (*UTF8) is (*UTF) now.
+        for (size_t at = 0; text.compare(at, 2, "(*") == 0;) {
+            if (text.compare(at, 7, "(*UTF8)") == 0) {
+                erase(at + 5);
+                utf = true;
+            }
+            const size_t end = text.find(')', at);
+            if (end == std::string::npos) {
+                break;
+            }
+            at = end + 1;
         }
-        const size_t end = source.find(')', at);
-        if (end == std::string::npos) {
-            break;
-        }
-        at = end + 1;
     }
-    return source;
-}
+    void erase(size_t at) {
+        text.erase(at, 1);
+        erased.push_back(at);
+    }
+    // To PCRE 8 a letter that means nothing behind a backslash is that letter. False: there is none at
+    // the place of the error.
+    bool without_backslash(size_t at) {
+        // In a class the error is reported before the letter, elsewhere behind it.
+        for (size_t back : {size_t{1}, size_t{2}}) {
+            if (at >= back && at <= text.size() && text[at - back] == '\\' &&
+                erased.size() < kMaxErased) {
+                erase(at - back);
+                return true;
+            }
+        }
+        return false;
+    }
+    size_t old_offset(size_t offset) const {
+        for (size_t i = erased.size(); i > 0; --i) {
+            offset += offset > erased[i - 1];
+        }
+        return offset;
+    }
+
+    static constexpr size_t kMaxErased = 64;  // each costs a compilation
+    std::string text;
+    std::vector<size_t> erased;
+    bool utf = false;  // it says so itself
+};
 
 std::shared_ptr<Pattern> compile_now(const PatternKey& key, CompileError* error) {
     struct Context {
@@ -327,24 +374,27 @@ std::shared_ptr<Pattern> compile_now(const PatternKey& key, CompileError* error)
     } context;
     pcre2_set_newline(context.context, key.newline);
     pcre2_set_bsr(context.context, key.bsr);
-    size_t from, removed;
-    const std::string source = modern_source(key.source, &from, &removed);
+    ModernSource source(key.source);
     // The set of bytes that may begin a match lacks the letters above 127 of \w if it is not told by the
     // Unicode properties what a letter is (PCRE2 10.42).
     uint32_t options = key.options;
-    const bool utf = options & PCRE2_UTF || from < key.source.size();
-    if (utf && !(options & PCRE2_UCP) && source.find("\\w") != std::string::npos) {
+    const bool utf = source.utf || (options & PCRE2_UTF);
+    if (utf && !(options & PCRE2_UCP) && source.text.find("\\w") != std::string::npos) {
         options |= PCRE2_NO_START_OPTIMIZE;
     }
     int code = 0;
     PCRE2_SIZE offset = 0;
-    pcre2_code* compiled =
-        pcre2_compile(reinterpret_cast<PCRE2_SPTR>(source.data()), source.size(), options, &code,
-                      &offset, context.context);
+    pcre2_code* compiled;
+    do {
+        compiled = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(source.text.data()), source.text.size(),
+                                 options, &code, &offset, context.context);
+    } while (compiled == nullptr &&
+             (code == PCRE2_ERROR_UNKNOWN_ESCAPE || code == PCRE2_ERROR_ESCAPE_INVALID_IN_CLASS) &&
+             source.without_backslash(offset));
     if (compiled != nullptr) {
         return std::make_shared<Pattern>(compiled);
     }
-    error->offset = offset > from ? offset + removed : offset;
+    error->offset = source.old_offset(offset);
     if (code < 0) {
         error->text = "invalid UTF-8 string";
     } else if ((error->text = old_text(code)) == nullptr) {
@@ -838,7 +888,6 @@ Term run(Process& p, Term subject, Term re, Term option_list, bool first, bool q
             return stdlib_badarg(p);
         }
     }
-    o.match &= ~key.options;  // what it was compiled with holds anyway
     bool need_more;
     const Term result = run_pattern(p, *pattern, subject, o, !first, quick, &need_more);
     if (need_more) {
