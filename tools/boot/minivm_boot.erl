@@ -188,26 +188,24 @@ file_server() ->
 
 %% ---- error reports --------------------------------------------------------------------------------
 
+%% Events come from our module logger, {log, ...} from the VM itself.
 logger() ->
     receive
-        {log, Level, Format, Args, _Meta} ->
-            log(Level, Format, Args),
-            logger();
+        {event, Event} ->
+            write(Event);
+        {log, Level, Format, Args, Meta} ->
+            Default = #{time => os:system_time(microsecond), pid => self(), gl => group_leader(),
+                        error_logger => #{tag => error, emulator => true}},
+            write(#{level => Level, msg => {Format, Args}, meta => maps:merge(Default, Meta)});
         _ ->
-            logger()
-    end.
+            ok
+    end,
+    logger().
 
-log(Level, Format, Args) ->
-    {{Y, Mo, D}, {H, Mi, S}} = calendar:local_time(),
-    Ms = erlang:system_time(millisecond) rem 1000,
-    Title = case Level of
-                error -> "ERROR";
-                warning -> "WARNING";
-                _ -> "INFO"
-            end,
-    Month = element(Mo, {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov",
-                         "Dec"}),
-    Text = try io_lib:format(Format, Args) catch _:_ -> io_lib:format("~tp ~tp", [Format, Args]) end,
-    io:put_chars(standard_error, io_lib:format(
-        "=~s REPORT==== ~w-~s-~w::~2..0w:~2..0w:~2..0w.~3..0w000 ===~n~ts",
-        [Title, D, Month, Y, H, Mi, S, Ms, Text])).
+write(Event) ->
+    Text = try
+               logger_formatter:format(Event, #{legacy_header => true, single_line => false})
+           catch
+               _:_ -> io_lib:format("~tp~n", [Event])
+           end,
+    io:put_chars(standard_error, Text).

@@ -169,9 +169,11 @@ Term append_bits(Heap& h, Term bitstring, uint64_t extra, uint8_t** bytes, uint6
             // by a message only, which orders them. A sole owner has no rival.
             bool is_ours = false;
             if (needed <= b->size_bytes) {
+                // relaxed: see above.
                 is_ours = sole || b->append_end.compare_exchange_strong(end, end + extra,
                                                                         std::memory_order_relaxed);
                 if (sole) {
+                    // relaxed: see above.
                     b->append_end.store(end + extra, std::memory_order_relaxed);
                 }
             }
