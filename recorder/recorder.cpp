@@ -198,7 +198,11 @@ void write_text(uint64_t event, Word* words, unsigned count, const TextArgument*
         if (length < wanted) {
             flags |= kFlagTruncated;
         }
-        std::memcpy(reinterpret_cast<char*>(payload) + used, texts[i].text.data(), length);
+        if (length != 0) {  // an empty text may have no address
+            if (length > 0) {  // an empty text may have no address, which memcpy does not take
+            std::memcpy(reinterpret_cast<char*>(payload) + used, texts[i].text.data(), length);
+        }
+        }
         words[texts[i].argument] = pack_text(used, length);
         used += length;
     }
