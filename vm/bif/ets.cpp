@@ -631,6 +631,24 @@ Term update_one(Process& p, const Table& t, Draft& draft, Term op) {
     return sum;
 }
 
+// The usual update, of a small integer that stays one: in place. The non-value: it is another case.
+Term update_small(const Table& t, Object* o, Term op) {
+    const bool pair = is_tuple_of(op, 2);
+    const Term by = pair ? tuple_element(op, 1) : op;
+    const Term where = pair ? tuple_element(op, 0) : make_small(static_cast<int64_t>(t.keypos + 1));
+    if (!both_small(by, where) || small_value(where) < 1 ||
+        static_cast<size_t>(small_value(where)) > tuple_arity(o->tuple()) ||
+        static_cast<size_t>(small_value(where)) == t.keypos) {
+        return kNonValue;
+    }
+    Term& element = o->data[small_value(where)];
+    if (!is_small(element) || !fits_small(small_value(element) + small_value(by))) {
+        return kNonValue;
+    }
+    element = make_small(small_value(element) + small_value(by));
+    return element;
+}
+
 Term update_counter(Process& p, const Term* a, Term otherwise) {
     Locked t(p, a[0], Access::write, true);
     if (!t) {
@@ -646,6 +664,12 @@ Term update_counter(Process& p, const Term* a, Term otherwise) {
     Object* old = find(*t, a[1]);
     if (old == nullptr && !is_value(otherwise)) {
         return badarg_because(p, atoms::badkey);
+    }
+    if (old != nullptr) {
+        const Term value = update_small(*t, old, ops);
+        if (is_value(value)) {
+            return value;
+        }
     }
     Draft draft(old != nullptr ? old->tuple() : otherwise);
     if (old == nullptr) {

@@ -44,6 +44,7 @@ struct Walk final : MagicObject {
     bool fixed = false;
     bool started = false;     // ordered_set: `key` of the state is the last one visited
     bool keyed = false;       // hash: only `keys` are visited
+    bool bounded = false;     // ordered_set: `keys` may lie all on one side of a key
     bool impossible = false;  // no object can match
     size_t at = 0;            // next chain, or next of `keys`
     int64_t found = 0;
@@ -99,6 +100,8 @@ void plan(Walk& w, const Table& t) {
         }
     }
     w.impossible = w.keys.empty();
+    w.bounded =
+        t.is_ordered() && std::none_of(w.keys.begin(), w.keys.end(), match_spec::is_wildcard);
     w.keyed = all_exact && !t.is_ordered();
 }
 
@@ -120,10 +123,10 @@ Object* tree_begin(const Walk& w, const TreeStore& tree, Term last_key) {
 
 // True if what comes from here on is beyond all patterns.
 bool is_beyond(const Walk& w, Term key) {
-    return std::all_of(w.keys.begin(), w.keys.end(), [&](Term pattern) {
-        const int c = match_spec::relation(key, pattern);
-        return w.forward() ? c > 0 : c < 0;
-    });
+    return w.bounded && std::all_of(w.keys.begin(), w.keys.end(), [&](Term pattern) {
+               const int c = match_spec::relation(key, pattern);
+               return w.forward() ? c > 0 : c < 0;
+           });
 }
 
 // ---- visiting

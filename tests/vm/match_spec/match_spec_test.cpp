@@ -16,6 +16,7 @@ namespace {
 
 struct Owner : Process {
     Owner() {
+        bif_registry::init();
         id = make_local_pid(9);
         heap_init(*this, 0);
         reductions = 4000;
