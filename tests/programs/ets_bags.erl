@@ -36,7 +36,8 @@ table(Type) ->
          Chunks = all(ets:select(T, [{{c, '$1'}, [], ['$1']}], N)),
          io:format("~p ~p~n", [[length(L) || L <- Chunks], lists:sort(lists:append(Chunks))])
      end || N <- [1, 5, 23, 50]],
-    io:format("~p~n", [lists:sort(lists:append(all(ets:select(T, [{{'_', '$1'}, [], ['$1']}], 4))))]),
+    io:format("~p~n", [lists:sort(lists:append(all(ets:select(T, [{{'_', '$1'}, [], ['$1']}],
+            4))))]),
     K = [{I rem 100, I} || I <- lists:seq(1, 3000)],
     ets:insert(T, K),
     io:format("~p~n", [erlang:phash2(lists:sort(ets:tab2list(T)))]),
@@ -59,11 +60,13 @@ errors() ->
     ets:insert(D, [{a, 1}, {a, 1}]),
     io:format("~p~n", [[catch_(F) || F <- [fun() -> ets:update_counter(B, a, 1) end,
                                             fun() -> ets:update_element(B, a, {2, 1}) end,
-                                            fun() -> ets:select_replace(B, [{{'$1', '_'}, [], ['$_']}]) end,
+                                            fun() -> ets:select_replace(B, [{{'$1', '_'}, [],
+                                                    ['$_']}]) end,
                                             fun() -> ets:next(B, nokey) end,
                                             fun() -> ets:lookup_element(B, nokey, 1) end,
                                             fun() -> ets:select_replace(D, [{{'$1', '$2'}, [],
-                                                                             [{{'$1', {'+', '$2', 1}}}]}]) end]]]),
+                                                                             [{{'$1', {'+', '$2',
+                                                                                     1}}}]}]) end]]]),
     io:format("~p~n", [ets:tab2list(D)]).
 
 catch_(F) ->

@@ -13,7 +13,8 @@ walk(Type) ->
     ets:safe_fixtable(T, true),
     Seen = step(T, ets:first(T), []),
     ets:safe_fixtable(T, false),
-    io:format("~p ~p ~p ~p~n", [Type, lists:sort([K || K <- Seen, K =< 1000]) =:= lists:seq(1, 1000), ets:info(T, size),
+    io:format("~p ~p ~p ~p~n", [Type, lists:sort([K || K <- Seen, K =< 1000]) =:= lists:seq(1,
+            1000), ets:info(T, size),
                                 length(ets:tab2list(T))]),
     ets:safe_fixtable(T, true),
     ets:delete_all_objects(T),
@@ -42,9 +43,11 @@ info() ->
     ets:safe_fixtable(T, true), ets:safe_fixtable(T, true),
     {{_, _, _}, Fixed} = ets:info(T, safe_fixed),
     {Since, _} = ets:info(T, safe_fixed_monotonic_time),
-    io:format("~p ~p ~p~n", [ets:info(T, fixed), Fixed =:= [{Self, 2}], Since =< erlang:monotonic_time()]),
+    io:format("~p ~p ~p~n", [ets:info(T, fixed), Fixed =:= [{Self, 2}],
+            Since =< erlang:monotonic_time()]),
     %% A process that ends lets go.
-    {Pid, M} = spawn_monitor(fun() -> ets:safe_fixtable(T, true), Self ! {self(), ets:info(T, safe_fixed)}, receive go -> ok end end),
+    {Pid, M} = spawn_monitor(fun() -> ets:safe_fixtable(T, true), Self ! {self(), ets:info(T,
+            safe_fixed)}, receive go -> ok end end),
     receive {Pid, {_, Both}} -> io:format("~p~n", [lists:sort([N || {_, N} <- Both])]) end,
     Pid ! go,
     receive {'DOWN', M, process, Pid, normal} -> ok end,
@@ -66,7 +69,8 @@ chunks() ->
     Rest = rest(ets:select(C)),
     ets:safe_fixtable(T, false),
     Gone = [I || I <- lists:seq(1, 500, 3)],
-    io:format("~p ~p~n", [lists:sort(L ++ Rest) =:= lists:usort(L ++ Rest), (lists:seq(1, 500) -- Gone) -- (L ++ Rest)]),
+    io:format("~p ~p~n", [lists:sort(L ++ Rest) =:= lists:usort(L ++ Rest), (lists:seq(1,
+            500) -- Gone) -- (L ++ Rest)]),
     io:format("~p~n", [ets:foldl(fun({K, _}, A) -> ets:delete(T, K), A + 1 end, 0, T)]),
     io:format("~p~n", [ets:info(T, size)]).
 
@@ -83,10 +87,13 @@ big() ->
          Pid ! stop,
          io:format("~p ~p ~p~n", [Type, length(L), erlang:phash2(lists:sort(L))]),
          receive {churned, _} -> ok end,
-         io:format("~p~n", [ets:select_count(T, [{{'$1', 3, '_'}, [{'=<', '$1', 60000}], [true]}])]),
-         io:format("~p~n", [ets:select_replace(T, [{{'$1', 3, '$2'}, [{'=<', '$1', 60000}], [{{'$1', three, '$2'}}]}])]),
+         io:format("~p~n", [ets:select_count(T, [{{'$1', 3, '_'}, [{'=<', '$1', 60000}],
+                 [true]}])]),
+         io:format("~p~n", [ets:select_replace(T, [{{'$1', 3, '$2'}, [{'=<', '$1', 60000}],
+                 [{{'$1', three, '$2'}}]}])]),
          io:format("~p~n", [ets:select_count(T, [{{'$1', three, '_'}, [], [true]}])]),
-         io:format("~p~n", [ets:select_delete(T, [{{'$1', '$2', '_'}, [{'=/=', '$2', three}], [true]}])
+         io:format("~p~n", [ets:select_delete(T, [{{'$1', '$2', '_'}, [{'=/=', '$2', three}],
+                 [true]}])
                             >= 60000 - 60000 div 7 - 1]),
          io:format("~p ~p~n", [ets:info(T, size), length(ets:tab2list(T))]),
          ets:delete(T)
