@@ -66,7 +66,7 @@ errors() ->
                                             fun() -> ets:lookup_element(B, nokey, 1) end,
                                             fun() -> ets:select_replace(D, [{{'$1', '$2'}, [],
                                                                              [{{'$1', {'+', '$2',
-                                                                                     1}}}]}]) end]]]),
+            1}}}]}]) end]]]),
     io:format("~p~n", [ets:tab2list(D)]).
 
 catch_(F) ->

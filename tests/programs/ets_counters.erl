@@ -1,5 +1,5 @@
 %% update_counter/3,4 and update_element/3: bounds, several operations at once, large integers,
-        errors.
+%% errors.
 -module(ets_counters).
 -export([main/1]).
 

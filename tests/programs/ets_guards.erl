@@ -1,5 +1,5 @@
 %% Match specifications: every guard function in guards and bodies, forms,
-        errors as match_spec_test says.
+%% errors as match_spec_test says.
 -module(ets_guards).
 -export([main/1]).
 
@@ -109,7 +109,7 @@ specs() ->
     io:format("~p~n", [[catch_(F) || F <- [fun() -> ets:match_spec_run([{a, 1} | b], MS) end,
             fun() -> ets:match_spec_run([], foo) end,
                                            fun() -> ets:match_spec_compile([{'_', []}]) end,
-                                                   fun() -> ets:match_spec_compile([]) =/= x end]]]).
+            fun() -> ets:match_spec_compile([]) =/= x end]]]).
 
 catch_(F) ->
     try F()
