@@ -277,8 +277,9 @@ TEST_CASE("every line of the JSON output is a JSON document") {
     CHECK(lines[0].find("\"type\":\"recording\"") != std::string::npos);
     CHECK(lines[3].find("\"args\":{\"process\":81,\"parent\":80,\"function\":\"lists:map/2\"}") !=
           std::string::npos);
-    CHECK(lines[17].find("\"a0\":null,\"a1\":null") != std::string::npos);
-    CHECK(lines[18].find("\"descriptor\":-1,\"result\":-9,\"time\":2000000000") !=
+    // Where the clock is coarse, records of two rings may change places.
+    CHECK(sink.text.find("\"a0\":null,\"a1\":null") != std::string::npos);
+    CHECK(sink.text.find("\"descriptor\":-1,\"result\":-9,\"time\":2000000000") !=
           std::string::npos);
 }
 
