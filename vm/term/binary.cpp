@@ -186,7 +186,6 @@ Term append_bits(Heap& h, Term bitstring, uint64_t extra, uint8_t** bytes, uint6
     }
     const uint64_t needed = (size + 7) >> 3;
     RefBinary* b = RefBinary::create(std::max<uint64_t>(needed * 2, kMinAppendableBytes));
-    // relaxed: nobody else has it yet.
     // relaxed: nobody else knows the binary yet.
     b->append_end.store(size, std::memory_order_relaxed);
     copy_bits(old.bytes, old.offset, b->data(), 0, old.size);
@@ -197,7 +196,6 @@ Term append_bits(Heap& h, Term bitstring, uint64_t extra, uint8_t** bytes, uint6
 
 Term new_appendable(Heap& h, uint64_t capacity_bytes) {
     RefBinary* b = RefBinary::create(capacity_bytes);
-    // relaxed: nobody else has it yet.
     // relaxed: nobody else knows the binary yet.
     b->append_end.store(0, std::memory_order_relaxed);
     return put_sub_bits(h, make_bin_ref(h, b), 0, 0);
