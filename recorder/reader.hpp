@@ -41,6 +41,7 @@ struct Record {
 //     reserved = decoded + overwritten + in_progress + lost
 // and in records when nobody writes:
 //     begun = decoded + in_progress + overwritten and lost ones;  written = begun + dropped
+// (in the shared ring begun may lack the records in progress of writers that were killed)
 struct Ledger {
     uint64_t reserved_slots = 0;
     uint64_t decoded_slots = 0;

@@ -6,7 +6,7 @@
 main(_) ->
     process_flag(trap_exit, true),
     {ok, S} = supervisor:start_link(?MODULE, {sup, self()}),
-    io:format("~p~n", [[receive {started, N} -> N end || _ <- [1, 2]]]),
+    io:format("~p~n", [lists:sort([receive {started, N} -> N end || _ <- [1, 2]])]),
     io:format("~p~n", [lists:sort([{Id, T, M} || {Id, _, T, M} <- supervisor:which_children(S)])]),
     worker_a ! crash,
     io:format("~p~n", [receive {started, N} -> N end]),

@@ -263,11 +263,6 @@ TEST_CASE("the text output says what happened, in order, with names and units") 
 }
 
 TEST_CASE("every line of the JSON output is a JSON document") {
-#ifdef __aarch64__
-    // The counter of qemu, where this runs, ticks so coarsely that records of two rings share a stamp.
-    WARN("not checked: the order needs a finer clock");
-    return;
-#endif
     record_something();
     const Snapshot snapshot = own_snapshot();
     StringSink sink;
@@ -280,9 +275,9 @@ TEST_CASE("every line of the JSON output is a JSON document") {
         CHECK(Json(line).is_document());
     }
     CHECK(lines[0].find("\"type\":\"recording\"") != std::string::npos);
-    CHECK(lines[3].find("\"args\":{\"process\":81,\"parent\":80,\"function\":\"lists:map/2\"}") !=
+    // Where the clock is coarse, records of two rings may change places: found by content.
+    CHECK(sink.text.find("\"args\":{\"process\":81,\"parent\":80,\"function\":\"lists:map/2\"}") !=
           std::string::npos);
-    // Where the clock is coarse, records of two rings may change places.
     CHECK(sink.text.find("\"a0\":null,\"a1\":null") != std::string::npos);
     CHECK(sink.text.find("\"descriptor\":-1,\"result\":-9,\"time\":2000000000") !=
           std::string::npos);
