@@ -35,7 +35,9 @@ struct InterpCode final : EngineCode {
     const void* end() const override { return words.get() + word_count; }
     CodeLocation locate(const void* address, bool is_return_address) const override;
     size_t size_bytes() const override { return word_count * sizeof(Word); }
-    const Word* catch_handler(uint32_t n) const override {
+    const void* native_fun(uint32_t) const override { return nullptr; }
+    bool is_native() const override { return false; }
+    const void* catch_handler(uint32_t n) const override {
         return words.get() + catch_handlers[n];
     }
 };

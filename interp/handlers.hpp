@@ -216,6 +216,7 @@ void slow_collect(ARGS);        // st.live, st.need: collect, then execute pc ag
 void slow_bif_failed(ARGS);     // a BIF called at pc returned the non-value; x registers hold trap args
 void slow_yield(ARGS);          // out of reductions: st.live x registers, resume at pc
 void slow_stop(ARGS);           // leaves with st.stop; resumes at pc with st.live x registers
+void slow_cross(ARGS);          // leaves for native code; Process::pc and the stack are set
 void slow_exiting(ARGS);        // leaves for good: the process ends
 void slow_apply_fun(ARGS);      // x[p.trap_arity] is a fun, its arguments before it
 void slow_dirty_done(ARGS);     // a dirty BIF called at pc has run
@@ -278,7 +279,10 @@ void h_stub_undefined(ARGS);
 void h_stub_bif(ARGS);
 void h_stub_call(ARGS);
 void h_stub_fun_unloaded(ARGS);
-void h_process_exit(ARGS);  // the first function of a process returns here
+void h_stub_native(ARGS);
+void h_stub_fun_native(ARGS);
+void h_process_exit(ARGS);     // the first function of a process returns here
+void h_return_to_native(ARGS); // a function that native code called returns here
 
 // ---- the table --------------------------------------------------------------------------------------
 

@@ -232,6 +232,33 @@ void h_stub_fun_unloaded(ARGS) {
     TAIL(slow_bif_failed);
 }
 
+// The native code of a function or of a fun's body is entered from bytecode.
+#define CROSS_TO_NATIVE(entry)                  \
+    do {                                        \
+        Process& p = *s->process;               \
+        const void* target_ = (entry);          \
+        ENTER_RUNTIME(p);                       \
+        cross_to_native(p, target_);            \
+        TAIL(slow_cross);                       \
+    } while (0)
+void h_stub_native(ARGS) {
+    CROSS_TO_NATIVE(export_of_stub(pc, kStubNative)->native[s->code_ix]);
+}
+void h_stub_fun_native(ARGS) {
+    const FunEntry* fe = reinterpret_cast<const FunEntry*>(
+        reinterpret_cast<const char*>(pc) - offsetof(FunEntry, stub) - kFunStubNative * sizeof(Word));
+    CROSS_TO_NATIVE(fe->body[s->code_ix]);
+}
+// The return address under the transition word is native.
+void h_return_to_native(ARGS) {
+    Process& p = *s->process;
+    pc = reinterpret_cast<const Word*>(E->raw);
+    ++E;
+    ENTER_RUNTIME(p);
+    p.pc_is_native = true;
+    TAIL(slow_cross);
+}
+
 HANDLER(return_) {
     pc = return_target(*E);
     ++E;

@@ -3,7 +3,6 @@
 #include "interp/code.hpp"
 #include "interp/handlers.hpp"
 #include "vm/code/module_table.hpp"
-#include "vm/process/engine_hooks.hpp"
 
 namespace minivm::interp {
 namespace {
@@ -12,14 +11,19 @@ uint32_t address_of(Handler h) { return static_cast<uint32_t>(reinterpret_cast<W
 
 struct Interpreter final : Engine {
     alignas(8) Word exit_code[1];
+    alignas(8) Word return_to_native[1];
 
     Interpreter() {
         exit_code[0] = address_of(h_process_exit);
+        return_to_native[0] = address_of(h_return_to_native);
+        g_transitions.to_native = return_address(return_to_native).raw;
         StubWords stubs{};
         stubs.words[kStubUndefined] = address_of(h_stub_undefined);
         stubs.words[kStubBif] = address_of(h_stub_bif);
         stubs.words[kStubCall] = address_of(h_stub_call);
-        stubs.fun_unloaded = address_of(h_stub_fun_unloaded);
+        stubs.words[kStubNative] = address_of(h_stub_native);
+        stubs.fun[kFunStubUnloaded] = address_of(h_stub_fun_unloaded);
+        stubs.fun[kFunStubNative] = address_of(h_stub_fun_native);
         stubs.process_exit = exit_code;
         set_bytecode_stubs(stubs);
     }
@@ -42,48 +46,21 @@ struct Interpreter final : Engine {
         }
     }
 
-    Stop run(Scheduler& scheduler, Process& p) override {
+    Stop run(Scheduler& s, Process& p) override { return run_from(s, p, handler_at(p.pc)); }
+    Stop dirty_done(Scheduler& s, Process& p) override { return run_from(s, p, slow_dirty_done); }
+
+    Stop run_from(Scheduler& scheduler, Process& p, Handler first) {
         Scheduler* s = &scheduler;
         InterpState st{};
         s->engine_state = &st;
-        s->process = &p;
-        p.scheduler = s;
-        p.x = s->x;
-        s->code_ix = code_index::active();
-        restore_x_registers(p, s->x);
-        if (p.pc == nullptr) {  // new: its first function returns to process_exit
-            *--p.heap.end = return_address(exit_code);
-            p.pc = &p.initial_call->stub[kStubCall];
-        }
-        const Word* pc = p.pc;
-        Term* E = p.heap.end;
-        Term* htop = p.heap.top;
-        int64_t fcalls = p.reductions;
         st.running = true;
-        if (take_timed_out(p)) {
-            pc = p.timeout_pc;
-        }
+        first(p.pc, p.heap.end, p.heap.top, p.reductions, s);
 #ifdef MINIVM_INTERP_LOOP
-        st.pc = pc;
-        st.E = E;
-        st.htop = htop;
-        st.fcalls = fcalls;
-        if (p.dirty_bif != nullptr) {
-            slow_dirty_done(pc, E, htop, fcalls, s);
-        }
         while (st.running) {
             handler_at(st.pc)(st.pc, st.E, st.htop, st.fcalls, s);
         }
-#else
-        if (p.dirty_bif != nullptr) {
-            slow_dirty_done(pc, E, htop, fcalls, s);
-        } else {
-            handler_at(pc)(pc, E, htop, fcalls, s);
-        }
 #endif
-        s->process = nullptr;
         s->engine_state = nullptr;
-        p.x = nullptr;
         return st.stop;
     }
 };

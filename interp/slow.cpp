@@ -59,23 +59,36 @@ void h_process_exit(ARGS) {
     TAIL(slow_exiting);
 }
 
-static MINIVM_NOINLINE const Word* unwind_to_handler(Process& p, Scheduler* s) {
+// p.pc := the handler's address, in either engine. False: there is none.
+static MINIVM_NOINLINE bool unwind_to_handler(Process& p, Scheduler* s) {
     uint32_t index = 0;
     if (!unwind(p, s->x, p.pc, s->code_ix, &index)) {
-        return nullptr;
+        return false;
     }
-    return catch_table::get(index).bytecode;
+    const catch_table::Handler handler = catch_table::get(index);
+    p.pc = static_cast<const Word*>(handler.address);
+    p.pc_is_native = handler.is_native;
+    return true;
+}
+
+void slow_cross(ARGS) {
+    InterpState& st = interp_state(s);
+    st.stop = Stop::crossed;
+    st.running = false;
 }
 
 void slow_raise(ARGS) {
     Process& p = *s->process;
     ENTER_RUNTIME(p);
-    const Word* handler = unwind_to_handler(p, s);
+    const bool caught = unwind_to_handler(p, s);
     LEAVE_RUNTIME(p);
-    if (handler == nullptr) {
+    if (!caught) {
         TAIL(slow_exiting);
     }
-    pc = handler;
+    if (p.pc_is_native) {
+        TAIL(slow_cross);
+    }
+    pc = p.pc;
     if (p.needs_gc()) {
         COLLECT(4, 0);
     }

@@ -132,6 +132,7 @@ int run_command(const RunOptions& options) {
     }
 
     Engine& engine = interp::engine();
+    g_engines.bytecode = &engine;
     bif_registry::init();
     loader::CodePath path(engine);
     for (const std::string& dir : options.path) {

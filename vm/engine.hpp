@@ -22,6 +22,7 @@ enum class Stop : uint8_t {
     yielded,  // reductions are used up, or a BIF asked for it: put it back on a run queue
     waiting,  // nothing to do until a signal, a wake-up or its timer
     dirty,    // Process::dirty_bif is to be run on a dirty scheduler, its arguments in saved_x
+    crossed,  // the process goes on at once in the other engine, at Process::pc; x registers stay
     exited    // no handler for its exception, or its first function has returned: Process::exception
 };
 
@@ -33,16 +34,20 @@ struct CodeLocation {
 // Code of one module as an engine made it. Freed after purge.
 struct EngineCode {
     virtual ~EngineCode() = default;
-    // Where instruction `index` of the lowered module begins: function entries and catch handlers.
+    // Where instruction `index` of the lowered module, a function's entry, begins; null in code of the
+    // other kind.
     virtual const Word* bytecode_at(uint32_t instr_index) const = 0;
     virtual const void* native_at(uint32_t instr_index) const = 0;
+    // What a call of the n-th fun of the module enters, given the fun itself; null in bytecode.
+    virtual const void* native_fun(uint32_t n) const = 0;
     // [begin, end) addresses of the code, for the ranges table.
     virtual const void* begin() const = 0;
     virtual const void* end() const = 0;
     // Function and line of the code at `address`; of the call before it for a return address.
     virtual CodeLocation locate(const void* address, bool is_return_address) const = 0;
     // Handler of the n-th catch_ or try_ of the module.
-    virtual const Word* catch_handler(uint32_t n) const = 0;
+    virtual const void* catch_handler(uint32_t n) const = 0;
+    virtual bool is_native() const = 0;
     virtual size_t size_bytes() const = 0;
 };
 
@@ -54,8 +59,41 @@ struct Engine {
     // In finish, before the commit: the engine patches what depends on the instance (fun entries,
     // catch indexes).
     virtual void install(ModuleInstance& instance) = 0;
-    // Runs p until it stops. On p.scheduler's thread.
+    // Runs p from Process::pc until it stops or crosses to the other engine. On p.scheduler's
+    // thread, with the x registers in s.x; they are there again when it returns, live_x of them
+    // (Process::live_x) if it is neither crossed nor exited.
     virtual Stop run(Scheduler& s, Process& p) = 0;
+    // The same for a process whose dirty BIF, called from this engine's code, has run.
+    virtual Stop dirty_done(Scheduler& s, Process& p) = 0;
 };
+
+// The engines there are. Set before vm::start() and before anything is loaded; native may be null.
+struct Engines {
+    Engine* bytecode = nullptr;
+    Engine* native = nullptr;
+};
+extern Engines g_engines;
+
+// Runs p, in whichever engine its code is made for, until it stops.
+Stop run_in_engines(Scheduler& s, Process& p);
+
+// ---- crossings ----------------------------------------------------------------------------------
+// A stack may hold frames of both engines; the return address on top always belongs to the one that
+// runs. A call that crosses finds the other engine's return address there and pushes a transition
+// word over it; returning to that word crosses back. A tail call that crosses back before pops it
+// instead, so that alternating tail calls run in constant stack.
+
+// The transition words, tagged as return addresses: where native code returns to bytecode, and where
+// bytecode returns to native code. Set by the engines at start-up.
+struct TransitionWords {
+    Word to_bytecode = 0;  // native address
+    Word to_native = 0;    // bytecode address + tag
+};
+extern TransitionWords g_transitions;
+
+// p leaves native code for the bytecode at pc, or the reverse: puts the stack right and sets
+// Process::pc. The caller then stops with Stop::crossed (or another reason).
+void cross_to_bytecode(Process& p, const Word* pc);
+void cross_to_native(Process& p, const void* pc);
 
 }  // namespace minivm

@@ -90,7 +90,7 @@ Term minivm_load_and_apply_fun_3(Process& p, const Term* a) {
         g_module_source->load(a[0], &why);
     }
     const FunEntry* fe = fun_entry(a[1]);
-    if (fe->bytecode[code_index::active()] == &fe->stub[0]) {
+    if (fe->bytecode[code_index::active()] == &fe->stub[kFunStubUnloaded]) {
         return error(p, make_tuple(p.heap, atoms::badfun, a[1]));
     }
     const Term args[2] = {a[1], a[2]};

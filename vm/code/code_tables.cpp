@@ -12,6 +12,7 @@ namespace minivm {
 namespace {
 
 StubWords g_stubs{};
+NativeStubs g_native_stubs{};
 
 constexpr size_t kExportBuckets = 1 << 14;
 constexpr size_t kFunBuckets = 1 << 12;
@@ -96,15 +97,15 @@ void copy_index(const std::vector<T*>& entries, int from, int to) {
     for (T* e : entries) {
         e->bytecode[to] = e->bytecode[from];
         e->native[to] = e->native[from];
+        if constexpr (std::is_same_v<T, FunEntry>) {
+            e->body[to] = e->body[from];
+        }
     }
 }
 
 constexpr size_t kCatchChunk = 1024;
 constexpr size_t kMaxCatchChunks = 1 << 15;
-struct CatchEntry {
-    const Word* bytecode;
-    const void* native;
-};
+using CatchEntry = catch_table::Handler;
 std::atomic<CatchEntry*> g_catches[kMaxCatchChunks];
 uint32_t g_catch_count = 0;  // under the code modification permission
 
@@ -131,6 +132,7 @@ uint32_t allocate_catches(uint32_t n) {
 
 void set_bytecode_stubs(const StubWords& stubs) { g_stubs = stubs; }
 const StubWords& bytecode_stubs() { return g_stubs; }
+void set_native_stubs(const NativeStubs& stubs) { g_native_stubs = stubs; }
 
 // ---- exports ----------------------------------------------------------------------------------------
 
@@ -163,6 +165,7 @@ Export* get(Term module, Term function, uint32_t arity) {
     }
     for (int i = 0; i < kCodeIndexes; ++i) {
         e->bytecode[i] = &e->stub[kStubUndefined];
+        e->native[i] = g_native_stubs.enter_bytecode;
     }
     e->next_in_bucket = first;
     // release: publishes the fields above. Pairs with find().
@@ -204,9 +207,12 @@ FunEntry* get(Term module, uint32_t index, uint32_t old_uniq, const uint8_t uniq
     e->arity = arity;
     e->num_free = num_free;
     e->function = kNonValue;
-    e->stub[0] = g_stubs.fun_unloaded;
-    for (auto& b : e->bytecode) {
-        b = &e->stub[0];
+    for (int i = 0; i < 2; ++i) {
+        e->stub[i] = g_stubs.fun[i];
+    }
+    for (int i = 0; i < kCodeIndexes; ++i) {
+        e->bytecode[i] = &e->stub[kFunStubUnloaded];
+        e->native[i] = g_native_stubs.enter_fun_bytecode;
     }
     // relaxed: as above.
     e->next_in_bucket = bucket.load(std::memory_order_relaxed);
@@ -273,10 +279,7 @@ void for_each_current(int code_ix, void (*f)(ModuleInstance*, void*), void* cont
 }  // namespace module_table
 
 namespace catch_table {
-Handler get(uint32_t index) {
-    const CatchEntry& e = catch_entry(index);
-    return {e.bytecode, e.native};
-}
+Handler get(uint32_t index) { return catch_entry(index); }
 }  // namespace catch_table
 
 // ---- staging and commit ------------------------------------------------------------------------------
@@ -314,6 +317,7 @@ static void undefine_exports(const ModuleInstance& instance) {
         Export* e = export_table::get(instance.name(), x.function, x.arity);
         if (e->bif == nullptr) {
             e->bytecode[ix] = &e->stub[kStubUndefined];
+            e->native[ix] = g_native_stubs.enter_bytecode;
         }
         g_changes[0].exports.push_back(e);
     }
@@ -340,14 +344,23 @@ void add_module(ModuleInstance* instance) {
     LoweredModule& m = instance->lowered;
     instance->first_catch = allocate_catches(m.catch_count);
     for (uint32_t n = 0; n < m.catch_count; ++n) {
-        catch_entry(instance->first_catch + n) = {instance->code->catch_handler(n), nullptr};
+        catch_entry(instance->first_catch + n) = {instance->code->catch_handler(n),
+                                                  instance->code->is_native()};
     }
     instance->fun_entries.clear();
     for (const LoweredLambda& l : m.lambdas) {
         FunEntry* fe = fun_table::get(m.name, l.index, l.old_uniq, m.md5, l.arity - l.num_free,
                                       l.num_free);
         fe->function = l.function;
-        fe->bytecode[ix] = instance->code->bytecode_at(l.entry);
+        if (instance->code->is_native()) {
+            fe->bytecode[ix] = &fe->stub[kFunStubNative];
+            fe->native[ix] = instance->code->native_fun(
+                static_cast<uint32_t>(&l - instance->lowered.lambdas.data()));
+            fe->body[ix] = instance->code->native_at(l.entry);
+        } else {
+            fe->bytecode[ix] = instance->code->bytecode_at(l.entry);
+            fe->native[ix] = g_native_stubs.enter_fun_bytecode;
+        }
         g_changes[0].funs.push_back(fe);
         instance->fun_entries.push_back(fe);
     }
@@ -368,7 +381,13 @@ void add_module(ModuleInstance* instance) {
     for (const LoweredExport& x : m.exports) {
         Export* e = export_table::get(m.name, x.function, x.arity);
         if (e->bif == nullptr) {
-            e->bytecode[ix] = instance->code->bytecode_at(x.entry);
+            if (instance->code->is_native()) {
+                e->bytecode[ix] = &e->stub[kStubNative];
+                e->native[ix] = instance->code->native_at(x.entry);
+            } else {
+                e->bytecode[ix] = instance->code->bytecode_at(x.entry);
+                e->native[ix] = g_native_stubs.enter_bytecode;
+            }
         }
         g_changes[0].exports.push_back(e);
     }

@@ -23,7 +23,13 @@ enum StubIndex : int {
     kStubUndefined = 0,  // not loaded: error handler
     kStubBif = 1,        // implemented by the VM
     kStubCall = 2,       // go on to bytecode[active]: where a process resumes on its way into it
-    kStubCount = 3
+    kStubNative = 3,     // native[active] is to be entered from bytecode
+    kStubCount = 4
+};
+
+enum FunStubIndex : int {
+    kFunStubUnloaded = 0,  // the fun's module is not loaded
+    kFunStubNative = 1     // body[active] is to be entered from bytecode
 };
 
 // Both kinds of entry begin alike: where the function begins, per code index.
@@ -50,18 +56,27 @@ struct FunEntry {
     uint32_t arity;      // as called: free variables not counted
     uint32_t num_free;
     Term function;       // name of the lifted function
-    Word stub[1];        // the fun's module is not loaded
+    Word stub[2];        // FunStubIndex
+    const void* body[kCodeIndexes];  // native: the function itself, free variables in x registers
     FunEntry* next_in_bucket;
 };
 
 // The interpreter's words for the stubs; set once at start-up, before any entry is made.
 struct StubWords {
-    Word words[4];
-    Word fun_unloaded;
+    Word words[kStubCount];
+    Word fun[2];
     const Word* process_exit;  // where the first function of a process returns to
 };
 void set_bytecode_stubs(const StubWords& stubs);
 const StubWords& bytecode_stubs();
+
+// What native[] points to where the function has no native code: native code that goes on to
+// bytecode[]. Set once at start-up, before any entry is made; null without a JIT.
+struct NativeStubs {
+    const void* enter_bytecode = nullptr;
+    const void* enter_fun_bytecode = nullptr;
+};
+void set_native_stubs(const NativeStubs& stubs);
 
 namespace export_table {
 // The entry of module:function/arity, made if it is not there (unloaded then). Any thread.

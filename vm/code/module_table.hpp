@@ -46,10 +46,10 @@ void for_each_current(int code_ix, void (*f)(ModuleInstance*, void*), void* cont
 }  // namespace module_table
 
 namespace catch_table {
-// The handler: bytecode address, or native address if `native`.
+// Where the handler begins, in native code or in bytecode.
 struct Handler {
-    const Word* bytecode;
-    const void* native;
+    const void* address;
+    bool is_native;
 };
 Handler get(uint32_t index);
 }  // namespace catch_table

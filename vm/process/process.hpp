@@ -62,6 +62,7 @@ struct Process {
     Term* stack_base = nullptr;     // the block ends
     int64_t reductions = 0;         // left in this slice; valid while not in engine code
     const Word* pc = nullptr;       // where to resume: bytecode address or native address
+    bool pc_is_native = false;      // which of the two; of timeout_pc as well
     Scheduler* scheduler = nullptr; // the one that runs it now
     Term* x = nullptr;              // the running scheduler's x registers; null when scheduled out
     Term id = kNonValue;            // its pid

@@ -220,7 +220,7 @@ void run_process(SchedulerThread& s, Process& p) {
     recorder::record(recorder::EventId::sched_in, subject, slice);
     // relaxed: a hint for statistics.
     s.running.store(true, std::memory_order_relaxed);
-    const Stop stop = g_engine->run(s, p);
+    const Stop stop = run_in_engines(s, p);
     // relaxed: as above.
     s.running.store(false, std::memory_order_relaxed);
     const int64_t used = slice - p.reductions;

@@ -24,6 +24,7 @@ struct Scheduler {
     int number = 0;              // 1..schedulers; 0: dirty
     uint64_t ref_counter = 0;
     void* engine_state = nullptr;
+    void* c_stack = nullptr;     // while native code runs: the C++ stack pointer
 };
 
 // The scheduler of this thread, or null on a thread that is none.
