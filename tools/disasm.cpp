@@ -3,11 +3,10 @@
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
 #include "vm/term/format.hpp"
+#include "loader/code_path.hpp"
 #include "loader/loader.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -15,15 +14,6 @@
 namespace minivm::tools {
 
 namespace {
-
-bool read_file(const std::string& path, std::vector<uint8_t>* out) {
-    std::ifstream in(path, std::ios::binary);
-    if (!in) {
-        return false;
-    }
-    out->assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-    return true;
-}
 
 bool wanted(const LoweredModule& m, const LoweredFunction& f, std::string_view filter) {
     if (filter.empty()) {
@@ -95,8 +85,9 @@ void print_function(const LoweredModule& m, const LoweredFunction& f,
 int disasm_command(const std::string& path, const std::string& function, std::FILE* out,
                    std::FILE* err) {
     std::vector<uint8_t> bytes;
-    if (!read_file(path, &bytes)) {
-        std::fprintf(err, "minivm disasm: cannot read %s\n", path.c_str());
+    std::string why;
+    if (!loader::read_file(path, &bytes, &why)) {
+        std::fprintf(err, "minivm disasm: %s\n", why.c_str());
         return 1;
     }
     bif_registry::init();  // which calls and bodies are BIFs is part of the lowered form

@@ -1,12 +1,16 @@
 // minivm: runs Erlang and Elixir programs from .beam files.
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
-
-#include <CLI/CLI.hpp>
-
 #include "tools/disasm.hpp"
 #include "tools/run.hpp"
 
+#include <CLI/CLI.hpp>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 
 namespace {
 
@@ -19,17 +23,35 @@ void set_up_log(const std::string& level) {
     spdlog::set_level(spdlog::level::from_str(level));
 }
 
-// erl spells long options with one dash.
-std::vector<std::string> erl_options(int argc, char** argv) {
+// A standard stream that is closed would be the number of the next file that is opened: a program's
+// output would then land in it, and what is read from it would be taken for input.
+void open_closed_streams() {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (fcntl(stream, F_GETFD) < 0 && errno == EBADF) {
+            // The lowest free number is this one: those below are open by now.
+            static_cast<void>(open("/dev/null", stream == STDIN_FILENO ? O_RDONLY : O_WRONLY));
+        }
+    }
+}
+
+// What stands where FILE.beam or MODULE belongs and looks like an option is one that is not known.
+bool is_unknown_option(const std::vector<std::string>& rest) {
+    return !rest.empty() && rest.front().size() > 1 && rest.front()[0] == '-';
+}
+
+// The command line up to the first "--", and what follows it. CLI11 does not get to see the rest:
+// it looks for options of the program above a subcommand there. erl spells long options with one
+// dash.
+std::vector<std::string> split_arguments(int argc, char** argv, std::vector<std::string>* rest) {
     std::vector<std::string> args;
-    bool program_seen = false;
     for (int i = 1; i < argc; ++i) {
         std::string a = argv[i];
-        if (!program_seen && (a == "-pa" || a == "-eval")) {
-            a.insert(0, "-");
-        }
         if (a == "--") {
-            program_seen = true;
+            rest->assign(argv + i, argv + argc);
+            break;
+        }
+        if (a == "-pa" || a == "-eval") {
+            a.insert(0, "-");
         }
         args.push_back(std::move(a));
     }
@@ -39,67 +61,98 @@ std::vector<std::string> erl_options(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    open_closed_streams();
     CLI::App app("minivm: a small BEAM. Runs .beam files of erlc and elixirc.", "minivm");
     app.set_version_flag("--version", kVersion);
     app.require_subcommand(1);
     std::string log_level = "info";
-    app.add_option("--log-level", log_level, "Messages of the VM itself: trace, debug, info, warning, error, off")
+    app.add_option("--log-level", log_level,
+                   "Messages of the VM itself: trace, debug, info, warning, error, off")
         ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}));
 
     minivm::tools::RunOptions run_options;
-    CLI::App* run = app.add_subcommand("run", "Run a program: main/1 with the arguments, else start/0");
+    CLI::App* run =
+        app.add_subcommand("run", "Run a program: main/1 with the arguments, else start/0");
     run->prefix_command();
     run->footer(
         "After the options: FILE.beam or MODULE, then the program's arguments.\n"
         "-- ends the options. Exit status: 0, N after halt(N), 127 after an uncaught exception.");
     run->add_option("--engine", run_options.engine, "Engine for modules: interp")
         ->check(CLI::IsMember({"interp"}));
-    run->add_option("-S,--schedulers", run_options.schedulers, "Scheduler threads (default: one a core)")
+    run->add_option("-S,--schedulers", run_options.schedulers,
+                    "Scheduler threads (default: one a core)")
         ->check(CLI::Range(1, 1024));
-    run->add_option("--pa", run_options.path, "Directory to look for modules in, before OTP's (also -pa)")
+    run->add_option("--pa", run_options.path,
+                    "Directory to look for modules in, before OTP's (also -pa)")
         ->allow_extra_args(false)
         ->check(CLI::ExistingDirectory);
     run->add_option("--eval", run_options.evals, "Erlang expressions to evaluate (also -eval)")
         ->allow_extra_args(false);
     std::vector<std::string> call;
-    run->add_option("-s", call, "Call M:F() or M:F(Args): module, function, arguments; start by default")
+    run->add_option("-s", call,
+                    "Call M:F() or M:F(Args): module, function, arguments; start by default")
         ->expected(1, -1);
-    run->add_flag("--no-halt", run_options.wait, "Go on when the program has returned, until halt()");
+    run->add_flag("--no-halt", run_options.wait,
+                  "Go on when the program has returned, until halt()");
     run->add_option("--record", run_options.record_file,
                     "File of the flight recorder; it survives kill -9 (default: memory only)");
     run->add_flag("--stress-gc", run_options.stress_gc, "Collect at every chance (to find bugs)");
-    run->add_flag("--stress-reductions", run_options.stress_reductions, "One reduction a time slice");
-    run->add_option("--stress-sched", run_options.stress_sched_seed, "Random scheduling from this seed");
+    run->add_flag("--stress-reductions", run_options.stress_reductions,
+                  "One reduction a time slice");
+    run->add_option("--stress-sched", run_options.stress_sched_seed,
+                    "Random scheduling from this seed");
 
     CLI::App* disasm = app.add_subcommand("disasm", "Print what a .beam file is lowered to");
     disasm->prefix_command();
     disasm->footer("FILE.beam [MODULE:FUNCTION/ARITY]");
 
-    std::vector<std::string> args = erl_options(argc, argv);
+    std::vector<std::string> after_options;
+    std::vector<std::string> args = split_arguments(argc, argv, &after_options);
     std::reverse(args.begin(), args.end());
     try {
         app.parse(args);
+    } catch (const CLI::RequiredError&) {
+        if (argc > 1) {
+            std::fprintf(stderr, "minivm: there is no command %s; minivm --help lists them\n",
+                         argv[1]);
+        } else {
+            std::fputs("minivm: which command? minivm --help lists them\n", stderr);
+        }
+        return 2;
     } catch (const CLI::ParseError& e) {
         return app.exit(e) == 0 ? 0 : 2;
     }
     set_up_log(log_level);
     if (disasm->parsed()) {
         const std::vector<std::string> rest = disasm->remaining();
+        if (is_unknown_option(rest)) {
+            spdlog::error("disasm: unknown option {} (see minivm disasm --help)", rest.front());
+            return 2;
+        }
         if (rest.empty() || rest.size() > 2) {
             spdlog::error("disasm: give FILE.beam and, if you like, one function");
             return 2;
         }
-        return minivm::tools::disasm_command(rest[0], rest.size() > 1 ? rest[1] : "", stdout, stderr);
+        return minivm::tools::disasm_command(rest[0], rest.size() > 1 ? rest[1] : "", stdout,
+                                             stderr);
     }
     std::vector<std::string> rest = run->remaining();
-    if (!rest.empty() && rest.front() == "--") {
-        rest.erase(rest.begin());
+    if (is_unknown_option(rest)) {
+        spdlog::error("run: unknown option {} (see minivm run --help)", rest.front());
+        return 2;
     }
+    // The program's own arguments as they were written.
+    char** const options_end = argv + argc - after_options.size();
+    std::copy(options_end - rest.size(), options_end, rest.begin());
+    // Behind the program "--" is an argument of it like any other.
+    const bool ends_options = rest.empty() && !after_options.empty();
+    rest.insert(rest.end(), after_options.begin() + (ends_options ? 1 : 0), after_options.end());
     if (!call.empty()) {
         run_options.calls.push_back(call);
     }
     if (rest.empty() && call.empty() && run_options.evals.empty()) {
-        spdlog::error("run: which program? Give FILE.beam, MODULE, -s or -eval (see minivm run --help)");
+        spdlog::error(
+            "run: which program? Give FILE.beam, MODULE, -s or -eval (see minivm run --help)");
         return 2;
     }
     if (!rest.empty()) {

@@ -322,10 +322,11 @@ def main():
     parser.add_argument("--timeout", type=float, default=60, help="seconds a program (before --slow)")
     parser.add_argument("-j", "--jobs", type=int, default=2)
     parser.add_argument("-v", "--verbose", action="store_true")
+    parser.add_argument("--compile-only", action="store_true", help="leave the .beam files in --out")
     parser.add_argument("--list", action="store_true", help="print program names and stop")
     options = parser.parse_args()
 
-    if not options.minivm and not options.erl_only and not options.list:
+    if not (options.minivm or options.erl_only or options.list or options.compile_only):
         parser.error("give --minivm BIN or --erl-only")
     for tool in ("erl", "erlc"):
         if shutil.which(tool) is None:
@@ -357,6 +358,9 @@ def main():
     if LAUNCHER in not_compiled:
         print(not_compiled[LAUNCHER])
         return 1
+    if options.compile_only:
+        print("".join(not_compiled.values()), end="")
+        return 1 if not_compiled else 0
     erl_id = subprocess.run(
         ["erl", "+V"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False).stdout
     factor = SLOW_FACTOR if options.slow else 1

@@ -84,7 +84,7 @@ main(Module, Options) ->
     end.
 
 eval(Text) ->
-    case erl_scan:string(Text ++ ".") of
+    case erl_scan:string(Text) of
         {ok, Tokens, _} ->
             case erl_parse:parse_exprs(dot(Tokens)) of
                 {ok, Exprs} ->
@@ -96,11 +96,11 @@ eval(Text) ->
             fail(["-eval: ", Module:format_error(Why)])
     end.
 
-%% "foo." and "foo" both end in one dot.
+%% "foo." and "foo" both end in one dot, as for erl.
 dot(Tokens) ->
     case lists:reverse(Tokens) of
-        [{dot, _}, {dot, _} = Dot | Rest] -> lists:reverse([Dot | Rest]);
-        _ -> Tokens
+        [{dot, _} | _] -> Tokens;
+        Reversed -> lists:reverse(Reversed, [{dot, erl_anno:new(1)}])
     end.
 
 fail(Text) ->

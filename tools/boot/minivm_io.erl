@@ -1,8 +1,9 @@
 %% The I/O servers of a bare boot: standard input and output behind the Erlang I/O protocol, and standard
 %% error likewise.
 %%
-%% The first is registered as `user` and everybody's group leader, the second as `standard_error`. Bytes that were read and not yet asked for wait in
-%% `input`; while a request waits for more of them, output requests go on being served.
+%% The first is registered as `user` and everybody's group leader, the second as `standard_error`. Bytes
+%% that were read and not yet asked for wait in `input`; while a request waits for more of them, output
+%% requests go on being served.
 -module(minivm_io).
 -export([start/0, init/3]).
 
@@ -80,8 +81,14 @@ more_input(S0) ->
             {more, add_input(Data, S)};
         {input, _, Data} ->
             {eof, add_input(Data, S)};
-        {io_request, From, ReplyAs, Request} when is_pid(From), element(1, Request) =:= put_chars ->
-            more_input(serve(From, ReplyAs, Request, S))
+        {io_request, From, ReplyAs, Request}
+          when is_pid(From), element(1, Request) =:= put_chars;
+               is_pid(From), element(1, Request) =:= get_geometry;
+               is_pid(From), Request =:= getopts ->
+            more_input(serve(From, ReplyAs, Request, S));
+        {sync, From, Ref} ->                     % a program that waits for input can be ended too
+            From ! {Ref, ok},
+            more_input(S)
     end.
 
 %% ---- requests ---------------------------------------------------------------------------------

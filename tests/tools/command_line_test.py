@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""Tests of the program as a user meets it: bad input, options, signals, streams that are closed.
+
+    tests/tools/command_line_test.py build/release/tools/minivm
+
+What a running program prints and how it ends is compared with `erl` by tests/programs; here is what
+has no counterpart there.
+"""
+
+import os
+import pathlib
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ANSWER_S = 60   # longer means that it hangs
+AT_ONCE_S = 8   # the boot gives up on a stuck I/O server after 10 s; a busy machine needs some
+
+SOURCE = r"""
+-module(command_line).
+-export([main/1]).
+main(["echo"]) ->
+    io:format("ready~n"),
+    io:format("got ~tp~n", [io:get_line("")]);
+main(["asks"]) ->
+    Server = group_leader(),
+    spawn(fun() -> io:get_line("") end),
+    receive after 100 -> ok end,
+    {encoding, _} = lists:keyfind(encoding, 1, io:getopts(Server)),
+    io:format("ready~n"),
+    receive after infinity -> ok end;
+main(["lines", N]) ->
+    lists:foreach(fun(I) -> io:format("line ~p~n", [I]) end, lists:seq(1, list_to_integer(N)));
+main(["wait"]) ->
+    io:format("ready~nno line end"),
+    receive after infinity -> ok end;
+main(["spin"]) ->
+    io:format("ready~n"),
+    spin(0);
+main(["arguments" | Rest]) ->
+    io:format("~p~n", [Rest]).
+spin(N) -> spin(N + 1).
+"""
+
+minivm = None   # set by main
+folder = None   # holds command_line.beam and the damaged ones
+
+
+def run(*arguments, stdin=b"", **more):
+    """(status, stdout, stderr)"""
+    done = subprocess.run([minivm, *map(str, arguments)], input=stdin, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=ANSWER_S, check=False, **more)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def chunks(beam):
+    """{name: (offset of its header, length)}"""
+    at, found = 12, {}
+    while at < len(beam):
+        length = struct.unpack_from(">I", beam, at + 4)[0]
+        found[beam[at:at + 4].decode()] = (at, length)
+        at += 8 + (length + 3) // 4 * 4
+    return found
+
+
+class BadInput(unittest.TestCase):
+    def damaged(self, change):
+        beam = bytearray((folder / "command_line.beam").read_bytes())
+        beam = change(beam, chunks(beam)) or beam
+        path = folder / "damaged.beam"
+        path.write_bytes(beam)
+        return path
+
+    def refused(self, path, *words):
+        for command in ("run", "disasm"):
+            status, out, err = run(command, path)
+            self.assertEqual((status, out), (1, ""), err)
+            self.assertIn(str(path), err)
+            for word in words:
+                self.assertIn(word, err)
+            self.assertEqual(err.count("\n"), 1, err)
+
+    def test_truncated_file(self):
+        self.refused(self.damaged(lambda beam, _: beam[:300]), "cut off", "300 bytes")
+        self.refused(self.damaged(lambda beam, _: beam[:5]), "cut off")
+        self.refused(self.damaged(lambda beam, _: b"-"), "not a BEAM file")
+
+    def test_unknown_opcode(self):
+        def change(beam, where):
+            beam[where["Code"][0] + 28] = 200
+        self.refused(self.damaged(change), "Code chunk at offset 0x14", "unknown opcode 200")
+
+    def test_native_record_instruction_is_refused_by_name(self):
+        def change(beam, where):
+            beam[where["Code"][0] + 28] = 186
+        self.refused(self.damaged(change), "Code chunk at offset 0x14", "is_any_native_record")
+
+    def test_bad_chunks(self):
+        def rows(beam, where):
+            struct.pack_into(">I", beam, where["ImpT"][0] + 8, 99999)
+        self.refused(self.damaged(rows), "ImpT chunk at offset 0x0", "99999 rows")
+
+        def length(beam, where):
+            struct.pack_into(">I", beam, where["Code"][0] + 4, 1000000)
+        self.refused(self.damaged(length), "chunk at offset 0x")
+
+        def missing(beam, where):
+            at = where["ExpT"][0]
+            beam[at:at + 4] = b"ExpX"
+        self.refused(self.damaged(missing), "no ExpT chunk")
+
+    def test_not_a_file(self):
+        self.refused(folder, "regular file")
+        self.refused(folder / "nosuch.beam", "No such file")
+
+    def test_missing_module_and_function(self):
+        self.assertEqual(run("run", "no_such_module"),
+                         (1, "", "minivm: module no_such_module: no file no_such_module.beam in "
+                                 "the code path\n"))
+        self.assertEqual(run("run", "lists"),
+                         (1, "", "minivm: module lists exports neither main/1 nor start/0\n"))
+        for arguments, name in ((["no_such_module"], "no_such_module:start/0"),
+                                (["lists", "nope"], "lists:nope/0")):
+            status, out, err = run("run", "-s", *arguments)
+            self.assertEqual((status, out), (127, ""))
+            self.assertIn("undefined function " + name, err)
+
+
+class Options(unittest.TestCase):
+    def test_unknown_command(self):
+        status, _, err = run("frobnicate")
+        self.assertEqual(status, 2)
+        self.assertIn("no command frobnicate", err)
+        status, _, err = run()
+        self.assertEqual(status, 2)
+        self.assertIn("which command?", err)
+
+    def test_unknown_option_is_not_taken_for_a_module(self):
+        for command in ("run", "disasm"):
+            status, _, err = run(command, "--frobnicate", folder / "command_line.beam")
+            self.assertEqual(status, 2)
+            self.assertIn("unknown option --frobnicate", err)
+
+    def test_two_dashes_end_options(self):
+        beam = folder / "command_line.beam"
+        for options in ((), ("--",), ("-S", "1", "--")):
+            self.assertEqual(run("run", *options, beam, "arguments", "--help", "-s"),
+                             (0, '["--help","-s"]\n', ""))
+
+    def test_arguments_of_the_program_are_left_alone(self):
+        given = ["-pa", "x", "-eval", "--", "-s", "--version", "-", ""]
+        self.assertEqual(run("run", folder / "command_line.beam", "arguments", *given),
+                         (0, '["-pa","x","-eval","--","-s","--version","-",[]]\n', ""))
+
+    def test_eval_with_and_without_a_dot(self):
+        for text in ('io:format("~p", [1+1])', 'io:format("~p", [1+1]).', 'X=1,io:format("~p",[X+1]). '):
+            self.assertEqual(run("run", "-eval", text), (0, "2", ""), text)
+        status, out, err = run("run", "-eval", "1+")
+        self.assertEqual((status, out), (1, ""))
+        self.assertIn("syntax error before", err)
+
+
+class Ending(unittest.TestCase):
+    def end(self, program, number):
+        """Sends the signal once the program is ready; its status, all its output and the time."""
+        with subprocess.Popen([minivm, "run", str(folder / "command_line.beam"), program],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+            out = child.stdout.readline()
+            time.sleep(0.2)  # until it waits; too short only makes the test weaker
+            child.send_signal(number)
+            start = time.monotonic()
+            try:
+                # Not communicate(): it would close standard input, and so end a wait for it.
+                out += child.stdout.read()
+                status = child.wait(ANSWER_S)
+            finally:
+                child.kill()
+            return status, out, time.monotonic() - start
+
+    def test_signals_end_in_order(self):
+        for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            for program, text in (("spin", b"ready\n"), ("wait", b"ready\nno line end")):
+                with self.subTest(signal=number, program=program):
+                    self.assertEqual(self.end(program, number)[:2], (status, text))
+
+    def test_a_signal_ends_a_program_that_waits_for_input(self):
+        status, out, seconds = self.end("echo", signal.SIGINT)
+        self.assertEqual((status, out), (130, b"ready\n"))
+        self.assertLess(seconds, AT_ONCE_S)
+
+    def test_the_io_server_answers_while_a_line_is_awaited(self):
+        self.assertEqual(self.end("asks", signal.SIGTERM)[:2], (143, b"ready\n"))
+
+    def test_a_closed_pipe_is_no_crash(self):
+        with subprocess.Popen([minivm, "run", str(folder / "command_line.beam"), "lines", "200000"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            self.assertEqual(child.stdout.readline(), b"line 1\n")
+            child.stdout.close()
+            err = child.stderr.read().decode()
+            self.assertEqual(child.wait(ANSWER_S), 127)
+            self.assertIn("epipe", err)
+
+    def test_closed_standard_streams(self):
+        line = '"$1" run "$2" echo <&-', '"$1" run "$2" lines 3 >&-', '"$1" run "$2" lines 3 >&- 2>&- <&-'
+        for script, expected in zip(line, (b"ready\ngot eof\n", b"", b"")):
+            done = subprocess.run(["sh", "-c", script, "sh", minivm, str(folder / "command_line.beam")],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, timeout=ANSWER_S, check=False)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, expected, b""), script)
+
+
+def main():
+    global minivm, folder
+    if len(sys.argv) != 2:
+        sys.exit("usage: command_line_test.py MINIVM")
+    minivm = os.path.abspath(sys.argv[1])
+    if not shutil.which(minivm):
+        sys.exit("no such program: %s" % minivm)
+    with tempfile.TemporaryDirectory() as place:
+        folder = pathlib.Path(place).resolve()
+        source = folder / "command_line.erl"
+        source.write_text(SOURCE, encoding="utf-8")
+        subprocess.run(["erlc", "-o", place, str(source)], check=True)
+        tests = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
+        result = unittest.TextTestRunner(verbosity=2).run(tests)
+    bad = len(result.failures) + len(result.errors)
+    print("%d passed, %d failed" % (result.testsRun - bad, bad))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
