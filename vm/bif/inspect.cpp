@@ -21,8 +21,8 @@ Term erlang_port_to_list_1(Process& p, const Term* a) {
     return is_port(a[0]) ? as_list(p, format_term(a[0])) : badarg(p);
 }
 
-// Reads "<prefix N.N.N>" into n[0..3); false if the text is not of that form.
-bool read_numbers(Term list, std::string_view prefix, uint64_t n[3]) {
+// Reads "<prefix N.N.N>" into n[0..count); false if the text is not of that form.
+bool read_numbers(Term list, std::string_view prefix, uint64_t* n, int count = 3) {
     std::string text;
     for (; is_cons(list); list = tail(list)) {
         if (!is_small(head(list)) || small_value(head(list)) < 1 || small_value(head(list)) > 127 ||
@@ -35,13 +35,13 @@ bool read_numbers(Term list, std::string_view prefix, uint64_t n[3]) {
         return false;
     }
     size_t at = prefix.size();
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < count; ++i) {
         uint64_t v = 0;
         const size_t first = at;
         while (at < text.size() && text[at] >= '0' && text[at] <= '9' && v <= UINT32_MAX) {
             v = v * 10 + static_cast<uint64_t>(text[at++] - '0');
         }
-        if (at == first || v > UINT32_MAX || text[at] != (i == 2 ? '>' : '.')) {
+        if (at == first || v > UINT32_MAX || text[at] != (i == count - 1 ? '>' : '.')) {
             return false;
         }
         ++at;
@@ -55,6 +55,13 @@ Term erlang_list_to_pid_1(Process& p, const Term* a) {
         return badarg(p);
     }
     return make_local_pid(n[1] | n[2] << 28);
+}
+Term erlang_list_to_port_1(Process& p, const Term* a) {
+    uint64_t n[2];
+    if (!read_numbers(a[0], "#Port<", n, 2) || n[0] != 0 || n[1] > 0xFFFFFFF) {
+        return badarg(p);
+    }
+    return make_local_port(n[1]);
 }
 // "#Ref<0.W2.W1.W0>": the node is this one.
 Term erlang_list_to_ref_1(Process& p, const Term* a) {
@@ -140,6 +147,7 @@ MINIVM_BIF_TABLE(inspect) = {
     {"erlang", "ref_to_list", 1, erlang_ref_to_list_1, kBifPlain, nullptr},
     {"erlang", "port_to_list", 1, erlang_port_to_list_1, kBifPlain, nullptr},
     {"erlang", "list_to_pid", 1, erlang_list_to_pid_1, kBifPlain, nullptr},
+    {"erlang", "list_to_port", 1, erlang_list_to_port_1, kBifPlain, nullptr},
     {"erlang", "list_to_ref", 1, erlang_list_to_ref_1, kBifPlain, nullptr},
     {"erlang", "fun_info_mfa", 1, erlang_fun_info_mfa_1, kBifPlain, nullptr},
     {"erts_internal", "cmp_term", 2, erts_internal_cmp_term_2, kBifPlain, nullptr},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "vm/bif/bif.hpp"
 
@@ -15,6 +16,8 @@ Term posix_error(Process& p, int error_number);
 // The bytes of a file name: a binary as it is, a character list, which may be deep, in UTF-8. False: no
 // file name, or it holds a zero.
 bool get_file_name(Term name, std::string* out);
+// NAME=VALUE of each variable of our environment.
+std::vector<std::string> environment_copy();
 // A character list; a binary if the bytes are no UTF-8.
 Term file_name_term(Heap& h, const std::string& bytes);
 

@@ -257,7 +257,7 @@ Term item_value(Process& p, Item item, Heap& h) {
         case Item::initial_call:
             return mfa(h, p.initial_call->module, p.initial_call->function, p.initial_call->arity);
         case Item::status:
-            if (p.suspended != 0) {
+            if (p.suspended != 0 || (e != nullptr && e->waits_for_port)) {
                 return atoms::suspended;
             }
             // relaxed: the owner is us.
@@ -387,7 +387,7 @@ Term item_value(Process& p, Item item, Heap& h) {
             Term list = kNil;
             if (e != nullptr) {
                 for (const auto& [ref, m] : e->monitors) {
-                    Term type = atoms::process;
+                    Term type = m.port ? atoms::port : atoms::process;
                     Term object = m.target;
                     if (m.time_offset) {
                         type = atoms::time_offset;

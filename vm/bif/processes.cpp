@@ -12,6 +12,7 @@
 #include "vm/bif/local_atoms.hpp"
 #include "vm/code/export.hpp"
 #include "vm/heap/gc.hpp"
+#include "vm/port/port.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
@@ -27,6 +28,7 @@ namespace minivm {
 namespace {
 
 LOCAL_ATOM(atom_badopt, "badopt")
+LOCAL_ATOM(atom_registered_name, "registered_name")
 LOCAL_ATOM(atom_clock_service, "clock_service")
 LOCAL_ATOM(atom_error_only, "error_only")
 LOCAL_ATOM(atom_success_only, "success_only")
@@ -421,7 +423,7 @@ Term erts_internal_is_system_process_1(Process& p, const Term* a) {
 
 Term erlang_exit_2(Process& p, const Term* a) {
     if (is_pid(a[0]) || is_port(a[0])) {
-        if (is_local_pid(a[0])) {
+        if (is_immediate(a[0])) {
             send_exit(p.id, a[0], a[1], false);
             Term result;
             if (a[0] == p.id && handle_now(p, &result)) {
@@ -442,10 +444,10 @@ Term erlang_link_1(Process& p, const Term* a) {
         return atoms::true_;
     }
     if (is_local_port(a[0])) {
-        if (!p.trap_exit) {
+        if (!port::exists(a[0]) && !p.trap_exit) {
             return error(p, atoms::noproc);
         }
-        send_exit(a[0], p.id, atoms::noproc, false);
+        link_process(p, a[0]);
         return atoms::true_;
     }
     if (is_kind(a[0], Kind::ext_pid)) {
@@ -456,7 +458,7 @@ Term erlang_link_1(Process& p, const Term* a) {
 }
 
 Term erlang_unlink_1(Process& p, const Term* a) {
-    if (is_local_pid(a[0])) {
+    if (is_local_pid(a[0]) || is_local_port(a[0])) {
         // An exit signal that is already here took effect before.
         Term result;
         if (handle_now(p, &result)) {
@@ -516,14 +518,18 @@ Term do_monitor(Process& p, Term type, Term item, uint8_t alias, Term tag) {
             node = tuple_element(item, 1);
         }
     }
-    if (type == atoms::port) {
-        const Term object = is_name ? make_tuple(p.heap, name, node) : item;
-        return down_at_once(p, tag, ref, atoms::port, object, atoms::noproc);
-    }
     if (is_kind(item, Kind::ext_pid) || node != atoms::nonode_at_nohost) {
-        return down_at_once(p, tag, ref, atoms::process, item, atoms::noconnection);
+        return down_at_once(p, tag, ref, type, item, atoms::noconnection);
     }
-    monitor_process(p, ref, is_name ? registry::whereis(name) : item, name, tag);
+    const bool port = type == atoms::port;
+    Term target = item;
+    if (is_name) {
+        target = registry::whereis(name);
+        if (is_value(target) && is_local_port(target) != port) {
+            target = kNonValue;  // the name of one of the other sort
+        }
+    }
+    monitor_process(p, ref, target, name, tag, port);
     return make_ref_term(p.heap, ref);
 }
 
@@ -628,8 +634,10 @@ Term erlang_unalias_1(Process& p, const Term* a) {
 Term erlang_send_2(Process& p, const Term* a) { return send_message(p, a[0], a[1]); }
 
 Term erlang_send_3(Process& p, const Term* a) {
+    bool nosuspend = false;
     Term list = a[2];
     for (; is_cons(list); list = tail(list)) {
+        nosuspend = nosuspend || head(list) == atoms::nosuspend;
         if (head(list) != atoms::nosuspend && head(list) != atoms::noconnect) {
             return badarg_cause(p, atom_badopt());
         }
@@ -637,17 +645,40 @@ Term erlang_send_3(Process& p, const Term* a) {
     if (!is_nil(list)) {
         return badarg_cause(p, atom_badopt());
     }
+    const Term port = is_atom(a[0]) ? registry::whereis(a[0]) : a[0];
+    if (is_local_port(port)) {
+        port::waited(p);
+        if (port::is_busy(port)) {
+            if (nosuspend) {
+                return atoms::nosuspend;
+            }
+            static const Export* again = bif_export("erlang", "send", 3);
+            port::wait_until_free(port, p.id);
+            return port::wait(p, again, {a[0], a[1], a[2]});
+        }
+        // Whoever makes it busy now: what is sent is taken all the same.
+        port::message(&p, port, a[1], true);
+        return atoms::ok;
+    }
     return is_value(send_message(p, a[0], a[1])) ? atoms::ok : kNonValue;
 }
 
 // ---- names ----------------------------------------------------------------------------------------------
 
 Term erlang_register_2(Process& p, const Term* a) {
-    if (!is_atom(a[0]) || a[0] == atoms::undefined || !is_local_pid(a[1]) ||
-        !registry::register_name(a[0], a[1])) {
+    if (!is_atom(a[0]) || a[0] == atoms::undefined ||
+        !(is_local_pid(a[1]) || is_local_port(a[1]))) {
         return badarg_cause(p, atoms::none);
     }
-    return atoms::true_;
+    switch (registry::register_name(a[0], a[1])) {
+        case registry::Registered::yes:
+            return atoms::true_;
+        case registry::Registered::has_name:
+            return badarg_cause(p, atom_registered_name());
+        case registry::Registered::no:
+            break;
+    }
+    return badarg_cause(p, atoms::none);
 }
 
 Term erlang_unregister_1(Process& p, const Term* a) {
@@ -1293,8 +1324,6 @@ Term net_kernel_dflag_unicode_io_1(Process& p, const Term* a) {
     return is_pid(a[0]) ? make_bool(is_local_pid(a[0])) : badarg(p);
 }
 
-Term erlang_ports_0(Process&, const Term*) { return kNil; }
-
 Term erlang_make_ref_0(Process& p, const Term*) { return make_ref_term(p.heap, new_ref_id(p)); }
 
 Term erts_internal_get_creation_0(Process&, const Term*) { return make_small(0); }
@@ -1377,7 +1406,6 @@ MINIVM_BIF_TABLE(processes) = {
     {"erlang", "monitor_node", 2, erlang_monitor_node_2, kBifPlain, nullptr},
     {"erlang", "monitor_node", 3, erlang_monitor_node_3, kBifPlain, nullptr},
     {"net_kernel", "dflag_unicode_io", 1, net_kernel_dflag_unicode_io_1, kBifPlain, nullptr},
-    {"erlang", "ports", 0, erlang_ports_0, kBifPlain, nullptr},
     {"erlang", "make_ref", 0, erlang_make_ref_0, kBifPlain, nullptr},
     {"erts_internal", "get_creation", 0, erts_internal_get_creation_0, kBifPlain, nullptr},
     {"erts_internal", "no_aux_work_threads", 0, erts_internal_no_aux_work_threads_0, kBifPlain, nullptr},

@@ -11,8 +11,10 @@
 #include <string>
 
 #include "vm/bif/bif.hpp"
+#include "vm/bif/posix.hpp"
 #include "vm/code/loading.hpp"
 #include "vm/engine.hpp"
+#include "vm/port/port.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
@@ -101,7 +103,7 @@ Term system_info_atom(Process& p, Term item) {
         return make_small(kMaxAtoms);
     }
     if (item == atoms::port_count) {
-        return make_small(0);
+        return make_small(port::count());
     }
     if (item == atoms::port_limit) {
         return make_small(65536);
@@ -311,6 +313,19 @@ Term os_unset_env_var_1(Process& p, const Term* a) {
     unsetenv(name.c_str());
     return atoms::true_;
 }
+}  // namespace
+
+std::vector<std::string> environment_copy() {
+    std::lock_guard lock(g_environment_lock);
+    std::vector<std::string> all;
+    for (char** e = environ; *e != nullptr; ++e) {
+        all.emplace_back(*e);
+    }
+    return all;
+}
+
+namespace {
+
 Term os_getenv_1(Process& p, const Term* a) { return os_get_env_var_1(p, a); }
 Term environment_list(Process& p, bool pairs) {
     std::lock_guard lock(g_environment_lock);

@@ -6,6 +6,7 @@
 
 #include "vm/bif/bif.hpp"
 #include "vm/bif/local_atoms.hpp"
+#include "vm/port/port.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
@@ -399,9 +400,10 @@ Term erlang_statistics_1(Process& p, const Term* a) {
                           make_unsigned(p.heap, s.words_reclaimed), make_small(0));
     }
     if (item == atoms::io) {
-        // Bytes through ports; there are none.
-        return make_tuple(p.heap, make_tuple(p.heap, atom_input(), make_small(0)),
-                          make_tuple(p.heap, atom_output(), make_small(0)));
+        const Term in = make_unsigned(p.heap, port::total_input());
+        const Term out = make_unsigned(p.heap, port::total_output());
+        return make_tuple(p.heap, make_tuple(p.heap, atom_input(), in),
+                          make_tuple(p.heap, atom_output(), out));
     }
     if (item == atoms::run_queue) {
         return make_unsigned(p.heap, total_queued());

@@ -34,6 +34,7 @@ struct Monitor {
     Term name = kNonValue;    // the registered name it was set by
     Term tag = kNonValue;     // the user's tag for the message, in the heap: a root
     bool time_offset = false; // of the machine's time offset
+    bool port = false;        // of a port
 };
 
 // A monitor that another process has set on this one.
@@ -68,6 +69,7 @@ struct ProcessExtra {
     bool max_heap_log = true;
     bool max_heap_shared = false;
     bool sensitive = false;
+    bool waits_for_port = false;      // while it waits: for one that takes no more bytes
     bool async_dist = false;
     uint32_t monitor_nodes = 0;
     uint32_t save_calls = 0;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "vm/port/port.hpp"
 #include "vm/process/process.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/state.hpp"
@@ -45,25 +46,40 @@ Term whereis(Term name) {
     return raw == 0 ? kNonValue : Term{raw};
 }
 
-bool register_name(Term name, Term pid) {
+Registered register_name(Term name, Term pid) {
     std::lock_guard lock(g_mutex);
-    Process* p = process_table::lookup(pid);
-    // acquire: a process sets kExiting, then takes the lock to give up its name. If we do not see it
-    // here, it will find the name we give it.
-    if (p == nullptr ||
-        (p->state.load(std::memory_order_acquire) & process_state::kExiting) != 0 ||
-        is_value(p->registered_name)) {
-        return false;
-    }
     // relaxed: written under the lock.
-    if (place(name).load(std::memory_order_relaxed) != 0) {
-        return false;
+    const bool taken = place(name).load(std::memory_order_relaxed) != 0;
+    if (is_local_port(pid)) {
+        if (!port::exists(pid)) {
+            return Registered::no;
+        }
+        if (is_value(port::registered_name(pid))) {
+            return Registered::has_name;
+        }
+        if (taken || !port::set_registered_name(pid, name)) {
+            return Registered::no;
+        }
+    } else {
+        Process* p = process_table::lookup(pid);
+        // acquire: a process sets kExiting, then takes the lock to give up its name. If we do not see
+        // it here, it will find the name we give it.
+        if (p == nullptr ||
+            (p->state.load(std::memory_order_acquire) & process_state::kExiting) != 0) {
+            return Registered::no;
+        }
+        if (is_value(p->registered_name)) {
+            return Registered::has_name;
+        }
+        if (taken) {
+            return Registered::no;
+        }
+        p->registered_name = name;
     }
-    p->registered_name = name;
     g_names.push_back(name);
     // release: pairs with whereis().
     place(name).store(pid.raw, std::memory_order_release);
-    return true;
+    return Registered::yes;
 }
 
 static void remove_locked(Term name) {
@@ -81,8 +97,12 @@ bool unregister_name(Term name) {
     if (raw == 0) {
         return false;
     }
-    // A process that has a name is in the table until forget() has taken the lock.
-    process_table::lookup(Term{raw})->registered_name = kNonValue;
+    // Who has a name is in its table until forget() has taken the lock.
+    if (is_local_port(Term{raw})) {
+        port::clear_registered_name(Term{raw});
+    } else {
+        process_table::lookup(Term{raw})->registered_name = kNonValue;
+    }
     remove_locked(name);
     return true;
 }
@@ -93,6 +113,20 @@ void forget(Process& p) {
         remove_locked(p.registered_name);
         p.registered_name = kNonValue;
     }
+}
+
+void forget_port(Term port) {
+    std::lock_guard lock(g_mutex);
+    const Term name = port::registered_name(port);
+    if (is_value(name)) {
+        remove_locked(name);
+        port::clear_registered_name(port);
+    }
+}
+
+Term name_of_port(Term port) {
+    std::lock_guard lock(g_mutex);
+    return port::registered_name(port);
 }
 
 Term name_of(Process& p) {

@@ -1,6 +1,6 @@
-// Registered names.
+// Registered names of processes and ports.
 //
-// The pid by name is one word an atom, so that sending to a name takes no lock.
+// The pid or port by name is one word an atom, so that sending to a name takes no lock.
 // Threads: any; lookups of processes as in process_table.hpp.
 #pragma once
 
@@ -17,16 +17,19 @@ namespace registry {
 void init();
 void destroy();
 
-// The pid, or the non-value.
+// The pid or port, or the non-value.
 Term whereis(Term name);
-// False: the name is taken, the process has a name or is no more.
-bool register_name(Term name, Term pid);
+enum class Registered : uint8_t { yes, no, has_name };
+// no: the name is taken, or the process or port is no more.
+Registered register_name(Term name, Term pid);
 // False: nobody has the name.
 bool unregister_name(Term name);
-// The name of a process that ends.
+// The name of a process that ends, of a port that ends.
 void forget(Process& p);
+void forget_port(Term port);
 // The non-value: none.
 Term name_of(Process& p);
+Term name_of_port(Term port);
 std::vector<Term> registered();
 
 }  // namespace registry

@@ -7,6 +7,7 @@
 #include "vm/bif/bif.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/heap/gc.hpp"
+#include "vm/port/port.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
@@ -114,6 +115,10 @@ bool push_signal(Process& to, Signal* s) {
 }
 
 void send_signal(Term to_pid, Signal* s) {
+    if (is_local_port(to_pid)) {
+        port::signal(to_pid, s);
+        return;
+    }
     thread_progress::DelaySection section;
     Process* to = process_table::lookup(to_pid);
     if (to == nullptr || !push_signal(*to, s)) {
@@ -187,6 +192,11 @@ Term send_message(Process& p, Term to, Term message) {
         return message;
     }
     if (is_local_port(to)) {
+        port::waited(p);
+        if (port::message(&p, to, message) == port::Sent::busy) {
+            static const Export* again = bif_export("erlang", "send", 2);
+            return port::wait(p, again, {to, message});
+        }
         return message;
     }
     return badarg(p);
@@ -207,6 +217,8 @@ void deliver_message(Term to, Term message) {
     }
     if (is_local_pid(to)) {
         send_message_to_pid(to, message);
+    } else if (is_local_port(to)) {
+        port::message(nullptr, to, message);
     }
 }
 
@@ -234,14 +246,14 @@ void send_exit(Term from, Term pid, Term reason, bool linked) {
     send_signal(pid, s);
 }
 
-void send_down(Term from, Term watcher, RefId ref, Term name, Term reason) {
+void send_down(Term from, Term watcher, RefId ref, Term name, Term reason, bool type_port) {
     ControlSignal* s = new_signal(SignalKind::monitor_down, from);
     s->ref = ref;
     Heap h;
     const Term copy = copy_term(reason, h, true);
     const Term object = is_value(name) ? make_tuple(h, name, atoms::nonode_at_nohost) : from;
-    s->term = make_tuple(h, atoms::DOWN, put_ref(h.alloc(kRefWords), ref), atoms::process, object,
-                         copy);
+    const Term type = is_local_port(from) || type_port ? atoms::port : atoms::process;
+    s->term = make_tuple(h, atoms::DOWN, put_ref(h.alloc(kRefWords), ref), type, object, copy);
     take_fragments(*s, h);
     send_signal(watcher, s);
 }
@@ -520,7 +532,7 @@ void unlink_process(Process& p, Term pid) {
     send_signal(pid, s);
 }
 
-void monitor_process(Process& p, RefId ref, Term pid, Term name, Term tag) {
+void monitor_process(Process& p, RefId ref, Term pid, Term name, Term tag, bool port) {
     if (pid == p.id) {
         return;  // oneself is never monitored
     }
@@ -528,9 +540,10 @@ void monitor_process(Process& p, RefId ref, Term pid, Term name, Term tag) {
     m.target = pid;
     m.name = name;
     m.tag = tag;
+    m.port = port;
     extra_of(p).monitors.emplace(ref, m);
     if (!is_value(pid)) {
-        send_down(p.id, p.id, ref, name, atoms::noproc);  // nobody has the name: we answer ourselves
+        send_down(p.id, p.id, ref, name, atoms::noproc, port);  // nobody has the name: we answer ourselves
         return;
     }
     ControlSignal* s = new_signal(SignalKind::monitor, p.id);

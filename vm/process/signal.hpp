@@ -50,8 +50,9 @@ void reply(const ControlSignal& request, Term result);
 
 // {'EXIT', from, reason} as a signal to pid.
 void send_exit(Term from, Term pid, Term reason, bool linked);
-// {'DOWN', ref, process, object, reason}.
-void send_down(Term from, Term watcher, RefId ref, Term name, Term reason);
+// {'DOWN', ref, process or port, object, reason}. type_port: what nobody has is a port's name.
+void send_down(Term from, Term watcher, RefId ref, Term name, Term reason,
+               bool type_port = false);
 
 // Takes what has arrived: messages go to the inner queue, the others are handled. Stops when one ends
 // the process (Process::exit_signal).
@@ -71,8 +72,8 @@ void send_resume(Term from, Term pid, uint64_t times);
 
 void link_process(Process& p, Term pid);
 void unlink_process(Process& p, Term pid);
-// The target is a pid, or a name and the pid that has it (the non-value: nobody).
-void monitor_process(Process& p, RefId ref, Term pid, Term name, Term tag);
+// The target is a pid or port, or a name and the pid or port that has it (the non-value: nobody).
+void monitor_process(Process& p, RefId ref, Term pid, Term name, Term tag, bool port = false);
 // True if the monitor was there.
 bool demonitor_process(Process& p, RefId ref);
 // Takes a message that a monitor left out of the queue: {_, Ref, _, _, _}. True if there was one.

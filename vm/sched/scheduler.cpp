@@ -19,6 +19,7 @@
 #include "vm/code/code_index.hpp"
 #include "vm/engine.hpp"
 #include "vm/ets/table.hpp"
+#include "vm/port/port.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
@@ -583,6 +584,7 @@ int run_until_halt(bool* clean) {
     }
     g_threads.clear();
     if (g_halt_flush) {
+        port::flush_all();
         for (auto* f : g_halt_hooks) {
             f();
         }
@@ -594,6 +596,7 @@ int run_until_halt(bool* clean) {
     if (!all_stopped) {
         return g_halt_status;  // what is left may still be in use
     }
+    port::destroy();
     timers::destroy();  // first: the timers of receive are parts of the processes
     process_table::for_each(
         [](Process& p, void*) {

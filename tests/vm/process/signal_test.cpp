@@ -226,7 +226,8 @@ TEST_CASE("registered names: a name belongs to one process at a time and goes wi
         for (int i = 0; i < kProcesses; ++i) {
             start(nullptr, [&, has = false](Process& p) mutable {
                 if (!has) {
-                    has = registry::register_name(atoms::logical_processors, p.id);
+                    has = registry::register_name(atoms::logical_processors, p.id) ==
+                          registry::Registered::yes;
                     if (has && holders.fetch_add(1) != 0) {
                         wrong++;
                     }

@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""Runs OTP's own test suites on `erl` and on minivm, and says which testcases differ.
+
+The suites are OTP's: they are read from a folder outside of this repository (the sources of the
+OTP release that is installed; `--fetch DIR` gets them with `apt-get source`). What is ours is the
+harness that runs one suite in one machine: support/suite_harness.erl, with the part of
+common_test that suites call.
+
+    run_suites.py --suites DIR --minivm BIN [SUITE ...]     # big_SUITE, or just big
+    run_suites.py --suites DIR --minivm BIN --cases 'map/t_*' map
+
+A testcase that takes the whole machine with it is a failure, and the suite goes on behind it. What
+`erl` gives is kept in the output folder. A testcase counts when it passes on `erl` (twice, with
+--again); then it must pass on minivm.
+"""
+
+import argparse
+import fnmatch
+import json
+import os
+import pathlib
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+REPOSITORY = FOLDER.parent.parent
+SUPPORT = FOLDER / "support"
+# erts/emulator/test/Makefile: the same suites with the optimizing passes of the compiler off.
+NO_OPT = ["+no_copt", "+no_postopt", "+no_ssa_opt", "+no_bsm_opt"]
+MARK = re.compile(r"^@(begin|end|suite|done)(?: (.*))?$")
+
+
+class Machine:
+    """One way to run a suite: erl, or a minivm command."""
+
+    def __init__(self, name, command):
+        self.name = name
+        self.command = command
+
+
+def compile_erl(source, out, options=()):
+    beam = out / (source.stem + ".beam")
+    if beam.exists() and beam.stat().st_mtime > source.stat().st_mtime:
+        return None
+    out.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(["erlc", "-W0", "+debug_info", *options, "-o", str(out), "-I",
+                           str(source.parent), str(source)],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    return done.stdout.decode("utf-8", "replace") if done.returncode != 0 else None
+
+
+def prepare(suite, folder, out):
+    """Compiles the suite and what stands beside it; copies its data. The reason if it cannot be."""
+    source = folder / (suite + ".erl")
+    options = []
+    if suite.endswith("_no_opt_SUITE"):
+        plain = suite.replace("_no_opt_SUITE", "_SUITE")
+        text = (folder / (plain + ".erl")).read_text(encoding="utf-8", errors="surrogateescape")
+        source = out / "generated" / (suite + ".erl")
+        source.parent.mkdir(parents=True, exist_ok=True)
+        new = text.replace("-module(%s)" % plain, "-module(%s)" % suite)
+        if not source.exists() or source.read_text(errors="surrogateescape") != new:
+            source.write_text(new, encoding="utf-8", errors="surrogateescape")
+        options = NO_OPT + ["-I", str(folder)]
+    if not source.exists():
+        return "no file %s" % source
+    why = compile_erl(source, out / "ebin", options)
+    if why:
+        return why
+    data = folder / (source.stem + "_data")
+    copy = out / "data" / (source.stem + "_data")
+    if not copy.exists():
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if data.is_dir():
+            shutil.copytree(data, copy)
+        else:
+            copy.mkdir()
+    return None
+
+
+def helpers(folder, out):
+    """Modules that suites of the folder use."""
+    for source in sorted(folder.glob("*.erl")):
+        if not source.stem.endswith("_SUITE"):
+            compile_erl(source, out / "ebin")
+
+
+def run_once(machine, suite, out, done, cap_s):
+    """One start of the machine. (results {number: (name, result, text)}, finished, last output)"""
+    priv = out / "priv" / machine.name / suite
+    shutil.rmtree(priv, ignore_errors=True)
+    priv.mkdir(parents=True)
+    arguments = [suite, str(out / "data" / (suite + "_data")), str(priv), str(int(cap_s * 1000)),
+                 *[str(n) for n in sorted(done)]]
+    command = [a.replace("{ARGS}", "") for a in machine.command] + arguments
+    environment = dict(os.environ, LC_ALL="C.UTF-8")
+    for name in ("ERL_FLAGS", "ERL_AFLAGS", "ERL_ZFLAGS", "ERL_LIBS"):
+        environment.pop(name, None)
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, cwd=priv, env=environment,
+                             start_new_session=True)
+    results = {}
+    running = None
+    finished = False
+    tail = []
+    buffer = b""
+    last = time.monotonic()
+    try:
+        while True:
+            ready, _, _ = select.select([child.stdout], [], [], 1)
+            if ready:
+                data = os.read(child.stdout.fileno(), 65536)
+                if not data:
+                    break
+                buffer += data
+                *lines, buffer = buffer.split(b"\n")
+                for raw in lines:
+                    line = raw.decode("utf-8", "replace").rstrip("\r")
+                    mark = MARK.match(line)
+                    if not mark:
+                        if line.strip():
+                            tail = (tail + [line])[-12:]
+                        continue
+                    last = time.monotonic()
+                    what, rest = mark.group(1), mark.group(2) or ""
+                    if what == "begin":
+                        number, name = rest.split(" ", 1)
+                        running = (int(number), name)
+                        tail = []
+                    elif what == "end":
+                        number, result, *text = rest.split(" ", 2)
+                        results[int(number)] = (running[1] if running else "?", result,
+                                                text[0] if text else "")
+                        running = None
+                    elif what == "suite":
+                        results[0] = ("(suite)", "fail", rest)
+                    else:
+                        finished = True
+            if time.monotonic() - last > cap_s + 40:
+                tail.append("no answer for %d s" % (cap_s + 40))
+                break
+            if finished and child.poll() is not None:
+                break
+    finally:
+        try:
+            os.killpg(child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        child.wait()
+        child.stdout.close()
+    if running:
+        results[running[0]] = (running[1], "died",
+                               "status %s: %s" % (child.returncode, " | ".join(tail)[-1500:]))
+    return results, finished, tail
+
+
+def run_suite(machine, suite, out, cap_s):
+    results = {}
+    while True:
+        got, finished, tail = run_once(machine, suite, out, [n for n in results if n], cap_s)
+        results.update(got)
+        if finished:
+            return results
+        if not [n for n in got if n]:
+            results[0] = ("(suite)", "died", " | ".join(tail)[-1500:])
+            return results
+
+
+def oracle(erl, suite, out, cap_s):
+    kept = out / "erl" / (suite + ".json")
+    beam = out / "ebin" / (suite + ".beam")
+    if kept.exists() and kept.stat().st_mtime > beam.stat().st_mtime:
+        loaded = json.loads(kept.read_text(encoding="utf-8"))
+        return {int(k): tuple(v) for k, v in loaded.items()}
+    results = run_suite(erl, suite, out, cap_s)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_text(json.dumps(results), encoding="utf-8")
+    return results
+
+
+def fetch(folder):
+    """OTP's sources of the installed release, by apt, unpacked at DIR/otp."""
+    if (folder / "otp").is_dir():
+        return
+    version = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "erlang-base"],
+                             stdout=subprocess.PIPE, check=True).stdout.decode()
+    folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["apt-get", "source", "--download-only", "erlang=" + version], cwd=folder,
+                   check=True)
+    description = next(folder.glob("erlang_*.dsc"))
+    subprocess.run(["dpkg-source", "--no-check", "-x", description.name, "otp"], cwd=folder,
+                   check=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("suite", nargs="*", help="big_SUITE or big; default: those of suites.list")
+    parser.add_argument("--suites", type=pathlib.Path, default=os.environ.get("MINIVM_OTP_SUITES"),
+                        help="folder of the suites (or MINIVM_OTP_SUITES)")
+    parser.add_argument("--fetch", type=pathlib.Path, metavar="DIR",
+                        help="get OTP's sources into DIR first; DIR/otp has them")
+    parser.add_argument("--minivm", type=pathlib.Path)
+    parser.add_argument("--engine")
+    parser.add_argument("--option", action="append", default=[], help="more for `minivm run`")
+    parser.add_argument("--cap", type=float, default=60, help="seconds a testcase, on minivm")
+    parser.add_argument("--out", type=pathlib.Path, default=REPOSITORY / "build" / "suites")
+    parser.add_argument("--table", type=pathlib.Path, help="write the table here, as Markdown")
+    parser.add_argument("-v", "--verbose", action="store_true", help="also what fails on both")
+    options = parser.parse_args()
+    if options.fetch:
+        fetch(options.fetch)
+        options.suites = options.suites or options.fetch / "otp" / "erts" / "emulator" / "test"
+    if options.suites is None:
+        parser.error("where are the suites? Give --suites or --fetch")
+    suites = [s if s.endswith("_SUITE") else s + "_SUITE" for s in options.suite]
+    if not suites:
+        suites = [line.split("#")[0].strip() for line in
+                  (FOLDER / "suites.list").read_text(encoding="utf-8").splitlines()]
+        suites = [s + "_SUITE" for s in suites if s]
+    out = options.out.resolve()
+    for source in sorted(SUPPORT.glob("*.erl")):
+        why = compile_erl(source, out / "support")
+        if why:
+            sys.exit(why)
+    helpers(options.suites, out)
+    paths = [str(out / "support"), str(out / "ebin")]
+    erl = Machine("erl", ["erl", "-noshell", "-pa", paths[1], "-pa", paths[0], "-eval",
+                          "suite_harness:main(init:get_plain_arguments())", "-extra"])
+    minivm = None
+    if options.minivm:
+        minivm = Machine("minivm", [
+            str(options.minivm.resolve()), "run",
+            *(["--engine", options.engine] if options.engine else []), *options.option,
+            "-pa", paths[0], "-pa", paths[1], "suite_harness"])
+    rows = []
+    worse = 0
+    for suite in suites:
+        why = prepare(suite, options.suites, out)
+        if why:
+            print("%s: cannot be compiled: %s" % (suite, why))
+            continue
+        expected = oracle(erl, suite, out, 60)
+        passed_erl = [n for n, (_, result, _) in expected.items() if result == "ok"]
+        got = run_suite(minivm, suite, out, options.cap) if minivm else {}
+        passed = [n for n in passed_erl if got.get(n, ("", "missing", ""))[1] == "ok"]
+        rows.append((suite, len(passed_erl), len(passed)))
+        print("%-34s erl %3d   minivm %3d%s" % (suite, len(passed_erl), len(passed),
+              "" if len(passed) == len(passed_erl) else "   <--"), flush=True)
+        for n in sorted(set(expected) | set(got)):
+            name, result, text = got.get(n, (expected.get(n, ("?",))[0], "missing", ""))
+            if n in passed_erl and result != "ok":
+                worse += 1
+                print("  %s: %s %s" % (name, result, text))
+            elif n == 0 or (options.verbose and result != "ok"):
+                on_erl = expected.get(n, ("", "missing", ""))
+                print("  (%s: %s %s; erl: %s %s)" % (name, result, text[:300], on_erl[1],
+                                                    on_erl[2][:300]))
+        sys.stdout.flush()
+    if options.table:
+        with open(options.table, "w", encoding="utf-8") as f:
+            f.write("| suite | pass on erl | of these on minivm |\n|---|---|---|\n")
+            for row in rows:
+                f.write("| %s | %d | %d |\n" % row)
+            f.write("| sum | %d | %d |\n" % (sum(r[1] for r in rows), sum(r[2] for r in rows)))
+    print("%d suites: %d testcases pass on erl, %d of them on minivm" %
+          (len(rows), sum(r[1] for r in rows), sum(r[2] for r in rows)))
+    return 1 if worse else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,259 @@
+#include "vm/port/poller.hpp"
+
+#include "recorder/recorder.hpp"
+#include "vm/port/port.hpp"
+#include "vm/util/assert.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace minivm::port::poller {
+
+namespace {
+
+// How often programs are asked after that the kernel does not report (no pidfd_open), and how long
+// the thread rests between two looks at files that are always ready.
+constexpr int kAskChildrenMs = 20;
+
+struct AlwaysReady {
+    int fd;
+    uint32_t port;
+    Ready what;
+};
+struct Child {
+    pid_t pid;
+    uint32_t port;
+    int pidfd;  // -1: must be asked after
+};
+
+struct State {
+    std::mutex mutex;
+    std::thread thread;
+    int epoll = -1;
+    int event = -1;  // readable: look at what follows again
+    bool stopping = false;
+    std::vector<AlwaysReady> always_ready;
+    std::vector<Child> children;
+};
+State g;
+
+// What epoll gives back: what has happened, and the port or the program it happened to.
+uint64_t pack(Ready what, uint32_t number) {
+    return static_cast<uint64_t>(what) << 32 | number;
+}
+constexpr uint64_t kEventMark = ~uint64_t{0};
+
+void reap(pid_t pid) {
+    int status = 0;
+    pid_t got;
+    do {
+        got = waitpid(pid, &status, 0);
+    } while (got < 0 && errno == EINTR);
+    uint32_t port = 0;
+    {
+        std::lock_guard lock(g.mutex);
+        const auto it = std::find_if(g.children.begin(), g.children.end(),
+                                     [pid](const Child& c) { return c.pid == pid; });
+        if (it == g.children.end()) {
+            return;
+        }
+        port = it->port;
+        if (it->pidfd >= 0) {
+            ::close(it->pidfd);
+        }
+        g.children.erase(it);
+    }
+    child_ended(port, status);
+}
+
+// Looks after the programs without a pidfd.
+void ask_children() {
+    std::vector<pid_t> ended;
+    {
+        std::lock_guard lock(g.mutex);
+        for (const Child& c : g.children) {
+            siginfo_t info{};
+            if (c.pidfd < 0 &&
+                waitid(P_PID, static_cast<id_t>(c.pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                info.si_pid == c.pid) {
+                ended.push_back(c.pid);
+            }
+        }
+    }
+    for (const pid_t pid : ended) {
+        reap(pid);
+    }
+}
+
+int wait_ms() {
+    std::lock_guard lock(g.mutex);
+    if (!g.always_ready.empty()) {
+        return 0;
+    }
+    const bool asks = std::any_of(g.children.begin(), g.children.end(),
+                                  [](const Child& c) { return c.pidfd < 0; });
+    return asks ? kAskChildrenMs : -1;
+}
+
+void run() {
+    pthread_setname_np(pthread_self(), "ports");
+    recorder::attach_thread("ports");
+    epoll_event events[64];
+    for (;;) {
+        const int n = epoll_wait(g.epoll, events, 64, wait_ms());
+        for (int i = 0; i < n; ++i) {
+            const uint64_t what = events[i].data.u64;
+            if (what == kEventMark) {
+                uint64_t count;
+                [[maybe_unused]] const ssize_t got = read(g.event, &count, sizeof(count));
+                std::lock_guard lock(g.mutex);
+                if (g.stopping) {
+                    recorder::detach_thread();
+                    return;
+                }
+                continue;
+            }
+            const auto number = static_cast<uint32_t>(what);
+            const auto kind = static_cast<Ready>(what >> 32);
+            if (kind == Ready::child) {
+                reap(static_cast<pid_t>(number));
+            } else {
+                ready(number, kind);
+            }
+        }
+        std::vector<AlwaysReady> now;
+        {
+            std::lock_guard lock(g.mutex);
+            now = g.always_ready;
+        }
+        for (const AlwaysReady& r : now) {
+            ready(r.port, r.what);
+        }
+        ask_children();
+    }
+}
+
+// Under the lock.
+bool start() {
+    if (g.epoll >= 0) {
+        return true;
+    }
+    g.epoll = epoll_create1(EPOLL_CLOEXEC);
+    g.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    epoll_event e{};
+    e.events = EPOLLIN;
+    e.data.u64 = kEventMark;
+    if (g.epoll < 0 || g.event < 0 || epoll_ctl(g.epoll, EPOLL_CTL_ADD, g.event, &e) != 0) {
+        const int error = errno;
+        if (g.epoll >= 0) {
+            ::close(g.epoll);
+        }
+        if (g.event >= 0) {
+            ::close(g.event);
+        }
+        g.epoll = g.event = -1;
+        errno = error;
+        return false;
+    }
+    g.stopping = false;
+    g.thread = std::thread(run);
+    return true;
+}
+
+void look_again() {
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t n = write(g.event, &one, sizeof(one));
+}
+
+}  // namespace
+
+bool watch(int fd, uint32_t port, Ready what) {
+    std::lock_guard lock(g.mutex);
+    if (!start()) {
+        return false;
+    }
+    epoll_event e{};
+    e.events = what == Ready::input ? EPOLLIN : EPOLLOUT;
+    e.data.u64 = pack(what, port);
+    if (epoll_ctl(g.epoll, EPOLL_CTL_ADD, fd, &e) == 0) {
+        return true;
+    }
+    if (errno != EPERM) {
+        return false;
+    }
+    g.always_ready.push_back({fd, port, what});
+    look_again();
+    return true;
+}
+
+void forget(int fd, Ready what) {
+    std::lock_guard lock(g.mutex);
+    const auto it =
+        std::find_if(g.always_ready.begin(), g.always_ready.end(),
+                     [fd, what](const AlwaysReady& r) { return r.fd == fd && r.what == what; });
+    if (it != g.always_ready.end()) {
+        g.always_ready.erase(it);
+        return;
+    }
+    epoll_event unused{};
+    epoll_ctl(g.epoll, EPOLL_CTL_DEL, fd, &unused);
+}
+
+void watch_child(pid_t pid, uint32_t port) {
+    std::lock_guard lock(g.mutex);
+    if (!start()) {
+        return;  // the program is never let go of, and its port learns nothing
+    }
+    const auto pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+    Child child{pid, port, pidfd};
+    if (pidfd >= 0) {
+        fcntl(pidfd, F_SETFD, FD_CLOEXEC);
+        epoll_event e{};
+        e.events = EPOLLIN | EPOLLONESHOT;
+        e.data.u64 = pack(Ready::child, static_cast<uint32_t>(pid));
+        if (epoll_ctl(g.epoll, EPOLL_CTL_ADD, pidfd, &e) != 0) {
+            ::close(pidfd);
+            child.pidfd = -1;
+        }
+    }
+    g.children.push_back(child);
+    if (child.pidfd < 0) {
+        look_again();
+    }
+}
+
+void stop() {
+    {
+        std::lock_guard lock(g.mutex);
+        if (g.epoll < 0) {
+            return;
+        }
+        g.stopping = true;
+        look_again();
+    }
+    g.thread.join();
+    std::lock_guard lock(g.mutex);
+    for (const Child& c : g.children) {
+        if (c.pidfd >= 0) {
+            ::close(c.pidfd);
+        }
+    }
+    g.children.clear();
+    g.always_ready.clear();
+    ::close(g.epoll);
+    ::close(g.event);
+    g.epoll = g.event = -1;
+}
+
+}  // namespace minivm::port::poller

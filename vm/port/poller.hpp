@@ -1,0 +1,27 @@
+// The thread that waits for the ports' files and for the programs they have started.
+//
+// It holds nothing but numbers: what has happened is told to the port of that number, if there
+// still is one. So closing a port never waits for this thread. Threads: any, unless noted.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+namespace minivm::port {
+
+enum class Ready : uint8_t { input = 0, output = 1, child = 2 };
+
+namespace poller {
+
+// Waits until the file can be read (or written), then calls port::ready(port, what) again and again
+// until forget(). Files that one cannot wait for are always ready. False: out of resources (errno).
+bool watch(int fd, uint32_t port, Ready what);
+void forget(int fd, Ready what);
+// Calls port::child_ended(port, status) when the program ends, and lets go of it.
+void watch_child(pid_t pid, uint32_t port);
+// Ends the thread. Once nobody calls the others.
+void stop();
+
+}  // namespace poller
+}  // namespace minivm::port

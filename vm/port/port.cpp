@@ -1,0 +1,847 @@
+#include "vm/port/port.hpp"
+
+#include "recorder/recorder.hpp"
+#include "vm/bif/bif.hpp"
+#include "vm/bif/local_atoms.hpp"
+#include "vm/bif/posix.hpp"
+#include "vm/process/registry.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/process/state.hpp"
+#include "vm/sched/thread_progress.hpp"
+#include "vm/term/binary.hpp"
+#include "vm/term/map.hpp"
+
+#include <climits>
+
+#include <poll.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include <unordered_map>
+
+namespace minivm::port {
+
+namespace {
+
+LOCAL_ATOM(atom_eol, "eol")
+LOCAL_ATOM(atom_noeol, "noeol")
+LOCAL_ATOM(atom_command, "command")
+LOCAL_ATOM(atom_connect, "connect")
+LOCAL_ATOM(atom_connected, "connected")
+LOCAL_ATOM(atom_close, "close")
+LOCAL_ATOM(atom_exit_status, "exit_status")
+LOCAL_ATOM(atom_log, "log")
+LOCAL_ATOM(atom_logger, "logger")
+
+constexpr uint32_t kMaxPorts = 65536;
+constexpr size_t kReadBytes = 64 * 1024;
+
+// relaxed throughout: numbers to show.
+std::atomic<uint64_t> g_input{0};
+std::atomic<uint64_t> g_output{0};
+
+}  // namespace
+
+struct Port {
+    enum class State : uint8_t {
+        open,
+        draining,  // closed for everybody, but bytes still wait to be written
+        ended
+    };
+
+    explicit Port(uint32_t port_number) : number(port_number), id(make_local_port(port_number)) {}
+    ~Port() { data.clear(); }
+
+    const uint32_t number;
+    const Term id;
+    OpenOptions options;  // fixed, but for the files and the framing's state
+
+    std::mutex mutex;
+    // -- guarded by the mutex
+    State state = State::open;
+    Term owner = kNonValue;
+    std::set<uint64_t> links;  // raw words of pids
+    std::map<RefId, MonitoredBy, RefLess> monitored_by;
+    std::deque<std::string> queue;  // to be written
+    size_t queue_offset = 0;        // written of the first
+    size_t queued = 0;              // bytes
+    bool watching_output = false;
+    bool watching_input = false;
+    bool busy = false;
+    std::vector<Term> waiting;  // processes to wake when it is not busy any more
+    bool input_ended = false;
+    bool child_has_ended = false;
+    int child_status = 0;
+    uint64_t input = 0;
+    uint64_t output = 0;
+    Heap data;  // of port_set_data
+    Term data_term = kNonValue;
+    Term end_reason = kNonValue;  // draining: an atom
+
+    // -- guarded by the registry's lock
+    Term registered_name = kNonValue;
+};
+
+namespace {
+
+using PortPtr = std::shared_ptr<Port>;
+
+std::mutex g_mutex;
+std::unordered_map<uint32_t, PortPtr> g_ports;
+uint32_t g_next_number = 1;
+
+PortPtr find(Term id) {
+    std::lock_guard lock(g_mutex);
+    const auto it = g_ports.find(static_cast<uint32_t>(imm_data(id)));
+    return it != g_ports.end() && it->second->id == id ? it->second : nullptr;
+}
+PortPtr find_number(uint32_t number) {
+    std::lock_guard lock(g_mutex);
+    const auto it = g_ports.find(number);
+    return it != g_ports.end() ? it->second : nullptr;
+}
+
+// ---- messages to the owner
+// ------------------------------------------------------------------------------
+
+// {Port, Content} to the owner.
+void tell(const Port& p, Term to, Heap& h, Term content) {
+    if (is_value(to)) {
+        send_message_to_pid(to, make_tuple(h, p.id, content));
+    }
+    h.clear();
+}
+
+void tell_data(const Port& p, const Framing::Piece& piece) {
+    Heap h;
+    Term bytes = p.options.binary
+                     ? make_binary(h, piece.data, piece.size)
+                     : make_string(h, reinterpret_cast<const char*>(piece.data), piece.size);
+    if (p.options.framing.mode() == Framing::Mode::line) {
+        bytes = make_tuple(h, piece.eol ? atom_eol() : atom_noeol(), bytes);
+    }
+    tell(p, p.owner, h, make_tuple(h, atoms::data, bytes));
+}
+
+// ---- ending
+// -----------------------------------------------------------------------------------------------
+
+void stop_output(Port& p) {
+    if (p.watching_output) {
+        poller::forget(p.options.to, Ready::output);
+        p.watching_output = false;
+    }
+}
+
+void stop_input(Port& p) {
+    if (p.watching_input) {
+        poller::forget(p.options.from, Ready::input);
+        p.watching_input = false;
+    }
+}
+
+void close_files(Port& p) {
+    stop_input(p);
+    stop_output(p);
+    if (p.options.own_files) {
+        if (p.options.from >= 0) {
+            ::close(p.options.from);
+        }
+        if (p.options.to >= 0 && p.options.to != p.options.from) {
+            ::close(p.options.to);
+        }
+    }
+    p.options.from = p.options.to = -1;
+    p.queue.clear();
+    p.queued = 0;
+    p.queue_offset = 0;
+}
+
+void wake_waiting(Port& p) {
+    p.busy = false;
+    for (const Term pid : p.waiting) {
+        wake_up_pid(pid);
+    }
+    p.waiting.clear();
+}
+
+// Ends the port for whoever comes first; without the lock. closed_to: gets {Port, closed}.
+void end(const PortPtr& port, Term reason, Term closed_to = kNonValue) {
+    Port& p = *port;
+    std::set<uint64_t> links;
+    std::map<RefId, MonitoredBy, RefLess> monitored_by;
+    {
+        std::lock_guard lock(p.mutex);
+        if (p.state == Port::State::ended) {
+            return;
+        }
+        p.state = Port::State::ended;
+        close_files(p);
+        links.swap(p.links);
+        monitored_by.swap(p.monitored_by);
+        wake_waiting(p);
+    }
+    registry::forget_port(p.id);
+    {
+        std::lock_guard lock(g_mutex);
+        g_ports.erase(p.number);
+    }
+    for (const uint64_t pid : links) {
+        send_exit(p.id, Term{pid}, reason, true);
+    }
+    for (const auto& [ref, m] : monitored_by) {
+        send_down(p.id, m.watcher, ref, m.name, reason);
+    }
+    if (is_value(closed_to)) {
+        Heap h;
+        tell(p, closed_to, h, atoms::closed);
+    }
+}
+
+// Files that are not ours are written to the end first: that is what happens to standard output.
+void end_when_written(const PortPtr& port, Term reason, Term closed_to) {
+    {
+        std::lock_guard lock(port->mutex);
+        if (port->state == Port::State::open && !port->options.own_files && port->queued > 0 &&
+            is_immediate(reason)) {
+            port->state = Port::State::draining;
+            port->end_reason = reason;
+            stop_input(*port);
+            wake_waiting(*port);
+            return;
+        }
+        if (port->state == Port::State::draining) {
+            return;
+        }
+    }
+    end(port, reason, closed_to);
+}
+
+// ---- output
+// -------------------------------------------------------------------------------------------------
+
+// A file that is not ours may block: it is asked whether it takes PIPE_BUF bytes, which is as many
+// as a pipe that polls writable takes without blocking.
+ssize_t write_some(const Port& p) {
+    if (!p.options.own_files) {
+        pollfd writable{p.options.to, POLLOUT, 0};
+        if (poll(&writable, 1, 0) == 0) {
+            errno = EAGAIN;
+            return -1;
+        }
+        const std::string& first = p.queue.front();
+        return write(p.options.to, first.data() + p.queue_offset,
+                     std::min<size_t>(first.size() - p.queue_offset, PIPE_BUF));
+    }
+    iovec parts[16];
+    int n = 0;
+    size_t skip = p.queue_offset;
+    for (const std::string& s : p.queue) {
+        parts[n].iov_base = const_cast<char*>(s.data()) + skip;
+        parts[n].iov_len = s.size() - skip;
+        skip = 0;
+        if (++n == 16) {
+            break;
+        }
+    }
+    return writev(p.options.to, parts, n);
+}
+
+// Writes what the file takes now. The reason why the port must end, or the non-value. Locked.
+Term write_queue(Port& p) {
+    while (p.queued > 0) {
+        const ssize_t written = write_some(p);
+        if (written < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            if (errno == EAGAIN) {
+                break;
+            }
+            return posix_error_atom(errno);
+        }
+        size_t n = static_cast<size_t>(written);
+        p.queued -= n;
+        while (n > 0) {
+            const size_t rest = p.queue.front().size() - p.queue_offset;
+            if (n < rest) {
+                p.queue_offset += n;
+                break;
+            }
+            n -= rest;
+            p.queue.pop_front();
+            p.queue_offset = 0;
+        }
+    }
+    if (p.queued == 0) {
+        p.queue.clear();
+        stop_output(p);
+    } else if (!p.watching_output) {
+        p.watching_output = poller::watch(p.options.to, p.number, Ready::output);
+        if (!p.watching_output) {
+            return posix_error_atom(errno);
+        }
+    }
+    if (p.busy && p.queued <= p.options.free_below) {
+        wake_waiting(p);
+    }
+    return kNonValue;
+}
+
+// Locked. The reason why the port must end, or the non-value.
+Term output(Port& p, std::string* bytes) {
+    const size_t n = bytes->size();
+    const unsigned header = p.options.framing.header_bytes();
+    if ((header == 1 && n > 0xFF) || (header == 2 && n > 0xFFFF) ||
+        (header == 4 && n > 0xFFFFFFFF)) {
+        return atoms::einval;
+    }
+    p.output += n;
+    // relaxed: a number to show.
+    g_output.fetch_add(n, std::memory_order_relaxed);
+    if (p.options.to < 0) {
+        return kNonValue;  // opened for input only
+    }
+    if (header != 0) {
+        std::string length(header, '\0');
+        for (unsigned i = 0; i < header; ++i) {
+            length[i] = static_cast<char>(n >> 8 * (header - 1 - i));
+        }
+        p.queue.push_back(std::move(length));
+        p.queued += header;
+    }
+    if (n > 0) {
+        p.queue.push_back(std::move(*bytes));
+        p.queued += n;
+    }
+    // What already waits goes first: the poller has been asked.
+    if (!p.watching_output) {
+        const Term reason = write_queue(p);
+        if (is_value(reason)) {
+            return reason;
+        }
+    }
+    if (p.options.busy_above != 0 && p.queued >= p.options.busy_above) {
+        p.busy = true;
+    }
+    return kNonValue;
+}
+
+// ---- input
+// --------------------------------------------------------------------------------------------------
+
+// The input is at its end and, if its status is asked for, the program has ended: the reason why
+// the port must end, or the non-value. Locked.
+Term input_finished(Port& p) {
+    if (p.options.exit_status) {
+        if (!p.child_has_ended) {
+            return kNonValue;
+        }
+        const int status = WIFSIGNALED(p.child_status) ? 128 + WTERMSIG(p.child_status)
+                                                       : WEXITSTATUS(p.child_status);
+        Heap h;
+        tell(p, p.owner, h, make_tuple(h, atom_exit_status(), make_small(status)));
+    }
+    if (p.options.eof) {
+        Heap h;
+        tell(p, p.owner, h, atoms::eof);
+        return kNonValue;
+    }
+    return atoms::normal;
+}
+
+// Locked.
+Term read_input(Port& p) {
+    // One thread reads for all ports.
+    static uint8_t buffer[kReadBytes];
+    const ssize_t n = read(p.options.from, buffer, sizeof(buffer));
+    Framing& framing = p.options.framing;
+    Framing::Piece piece;
+    if (n < 0) {
+        return errno == EAGAIN || errno == EINTR ? kNonValue : posix_error_atom(errno);
+    }
+    if (n == 0) {
+        stop_input(p);
+        p.input_ended = true;
+        while (framing.last(&piece)) {
+            tell_data(p, piece);
+        }
+        return input_finished(p);
+    }
+    const auto bytes = static_cast<size_t>(n);
+    p.input += bytes;
+    // relaxed: a number to show.
+    g_input.fetch_add(bytes, std::memory_order_relaxed);
+    framing.feed(buffer, bytes);
+    while (framing.next(&piece)) {
+        tell_data(p, piece);
+    }
+    return kNonValue;
+}
+
+}  // namespace
+
+// ---- opening
+// -----------------------------------------------------------------------------------------------
+
+Term open(Process& owner, OpenOptions options) {
+    PortPtr port;
+    {
+        std::lock_guard lock(g_mutex);
+        if (g_ports.size() < kMaxPorts) {
+            port = std::make_shared<Port>(g_next_number);
+            // The numbers of ports have 28 bits, as those of pids.
+            do {
+                g_next_number = (g_next_number + 1) & 0xFFFFFFF;
+            } while (g_next_number == 0 || g_ports.count(g_next_number) != 0);
+            g_ports.emplace(port->number, port);
+        }
+    }
+    if (port == nullptr) {
+        if (options.own_files) {
+            ::close(options.from);
+            ::close(options.to);
+        }
+        if (options.pid > 0) {
+            poller::watch_child(options.pid, 0);
+        }
+        errno = 0;
+        return kNonValue;
+    }
+    Port& p = *port;
+    int error = 0;
+    {
+        std::lock_guard lock(p.mutex);
+        p.options = std::move(options);
+        p.owner = owner.id;
+        p.links.insert(owner.id.raw);
+        extra_of(owner).links[p.id.raw] = Link{};
+        if (p.options.start_error != 0) {
+            p.child_has_ended = true;
+            p.child_status = p.options.start_error << 8;
+        }
+        if (p.options.from >= 0) {
+            p.watching_input = poller::watch(p.options.from, p.number, Ready::input);
+            error = p.watching_input ? 0 : errno;
+        }
+    }
+    if (p.options.pid > 0) {
+        poller::watch_child(p.options.pid, p.number);
+    }
+    if (error != 0) {
+        owner.extra->links.erase(p.id.raw);
+        {
+            std::lock_guard lock(p.mutex);
+            p.links.clear();
+        }
+        end(port, atoms::normal);
+        errno = error;
+        return kNonValue;
+    }
+    return p.id;
+}
+
+bool exists(Term id) {
+    return find(id) != nullptr;
+}
+
+std::vector<Term> all() {
+    std::lock_guard lock(g_mutex);
+    std::vector<Term> ids;
+    ids.reserve(g_ports.size());
+    for (const auto& [number, port] : g_ports) {
+        ids.push_back(port->id);
+    }
+    std::sort(ids.begin(), ids.end(), [](Term a, Term b) { return a.raw < b.raw; });
+    return ids;
+}
+
+uint32_t count() {
+    std::lock_guard lock(g_mutex);
+    return static_cast<uint32_t>(g_ports.size());
+}
+
+// ---- what processes do
+// --------------------------------------------------------------------------------------
+
+Sent command(Term id, std::string* bytes, bool even_if_busy, Term wake) {
+    const PortPtr port = find(id);
+    if (port == nullptr) {
+        return Sent::no_port;
+    }
+    Term reason = kNonValue;
+    {
+        std::lock_guard lock(port->mutex);
+        if (port->state != Port::State::open) {
+            return Sent::no_port;
+        }
+        if (port->busy && !even_if_busy) {
+            if (is_value(wake) && (port->waiting.empty() || port->waiting.back() != wake)) {
+                port->waiting.push_back(wake);
+            }
+            return Sent::busy;
+        }
+        reason = output(*port, bytes);
+    }
+    if (is_value(reason)) {
+        end(port, reason);
+    }
+    return Sent::done;
+}
+
+void report_bad_value(Term id) {
+    static constexpr char kFormat[] = "Bad value on output port '~ts'~n";
+    const PortPtr port = find(id);
+    if (port == nullptr) {
+        return;
+    }
+    Heap h;
+    const std::string& name = port->options.name;
+    const Term args = cons(h, make_string_utf8(h, name.data(), name.size()), kNil);
+    const Term format = make_string(h, kFormat, sizeof(kFormat) - 1);
+    deliver_message(atom_logger(),
+                    make_tuple(h, atom_log(), atoms::error, format, args, map::empty(h)));
+    h.clear();
+}
+
+bool is_busy(Term id) {
+    const PortPtr port = find(id);
+    if (port == nullptr) {
+        return false;
+    }
+    std::lock_guard lock(port->mutex);
+    return port->busy;
+}
+
+void wait_until_free(Term id, Term wake) {
+    const PortPtr port = find(id);
+    if (port != nullptr) {
+        std::lock_guard lock(port->mutex);
+        if (port->busy) {
+            port->waiting.push_back(wake);
+            return;
+        }
+    }
+    wake_up_pid(wake);
+}
+
+Term wait(Process& p, const Export* again, std::initializer_list<Term> args) {
+    extra_of(p).waits_for_port = true;
+    return trap_wait(p, again, args);
+}
+
+bool close(Term id) {
+    const PortPtr port = find(id);
+    if (port == nullptr) {
+        return false;
+    }
+    end_when_written(port, atoms::normal, kNonValue);
+    return true;
+}
+
+bool connect(Term id, Term owner) {
+    const PortPtr port = find(id);
+    if (port == nullptr) {
+        return false;
+    }
+    {
+        std::lock_guard lock(port->mutex);
+        if (port->state != Port::State::open) {
+            return false;
+        }
+        port->owner = owner;
+        if (!port->links.insert(owner.raw).second) {
+            return true;
+        }
+    }
+    // Not under the lock: if the new owner is gone, the answer comes back to us here.
+    send_signal(owner, new_signal(SignalKind::link, id));
+    return true;
+}
+
+Sent message(Process* sender, Term id, Term message, bool even_if_busy) {
+    const Term from = sender != nullptr ? sender->id : kNonValue;
+    const PortPtr port = find(id);
+    if (port == nullptr) {
+        return Sent::no_port;
+    }
+    Term owner;
+    {
+        std::lock_guard lock(port->mutex);
+        owner = port->owner;
+    }
+    const Term what = is_tuple_of(message, 2) && tuple_element(message, 0) == owner
+                          ? tuple_element(message, 1)
+                          : kNonValue;
+    if (is_value(what) && what == atom_close()) {
+        end_when_written(port, atoms::normal, owner);
+        return Sent::done;
+    }
+    if (is_value(what) && is_tuple_of(what, 2)) {
+        const Term argument = tuple_element(what, 1);
+        if (tuple_element(what, 0) == atom_command()) {
+            std::string bytes;
+            if (iolist_to_bytes(argument, &bytes)) {
+                return command(id, &bytes, sender == nullptr || even_if_busy, from);
+            }
+            report_bad_value(id);
+        } else if (tuple_element(what, 0) == atom_connect() && is_local_pid(argument) &&
+                   connect(id, argument)) {
+            Heap h;
+            tell(*port, owner, h, atom_connected());
+            return Sent::done;
+        }
+    }
+    if (is_value(from)) {
+        send_exit(id, from, atoms::badsig, false);
+    }
+    return Sent::done;
+}
+
+bool set_data(Term id, Term data) {
+    const PortPtr port = find(id);
+    if (port == nullptr) {
+        return false;
+    }
+    std::lock_guard lock(port->mutex);
+    port->data.clear();
+    port->data_term = copy_term(data, port->data, false);
+    return true;
+}
+
+Term get_data(Term id, Heap& h) {
+    const PortPtr port = find(id);
+    if (port == nullptr) {
+        return kNonValue;
+    }
+    std::lock_guard lock(port->mutex);
+    return is_value(port->data_term) ? copy_term(port->data_term, h, false) : atoms::undefined;
+}
+
+bool info(Term id, Info* out) {
+    const PortPtr port = find(id);
+    if (port == nullptr) {
+        return false;
+    }
+    std::lock_guard lock(port->mutex);
+    if (port->state != Port::State::open) {
+        return false;
+    }
+    out->name = port->options.name;
+    for (const uint64_t pid : port->links) {
+        out->links.push_back(Term{pid});
+    }
+    for (const auto& [ref, m] : port->monitored_by) {
+        out->monitored_by.push_back(m.watcher);
+    }
+    out->connected = port->owner;
+    out->input = port->input;
+    out->output = port->output;
+    out->queued = port->queued;
+    out->pid = port->options.pid;
+    out->parallelism = port->options.parallelism;
+    return true;
+}
+
+// ---- signals
+// ---------------------------------------------------------------------------------------------------
+
+namespace {
+
+// An exit signal has come: whether the port is to end.
+bool exit_counts(Port& p, const ControlSignal& s, Term reason) {
+    std::lock_guard lock(p.mutex);
+    if (s.linked && p.links.erase(s.from.raw) == 0) {
+        return false;  // the link has gone meanwhile
+    }
+    // That somebody whose port it was once ends in order is no reason.
+    return !s.linked || reason != atoms::normal || s.from == p.owner;
+}
+
+}  // namespace
+
+void signal(Term id, Signal* signal) {
+    auto* s = static_cast<ControlSignal*>(signal);
+    const PortPtr port = find(id);
+    if (port == nullptr) {
+        refuse_signal(id, s);
+        return;
+    }
+    Port& p = *port;
+    switch (s->kind) {
+        case SignalKind::exit: {
+            const Term reason = tuple_element(s->term, 2);
+            if (exit_counts(p, *s, reason)) {
+                end_when_written(port, reason == atoms::kill ? atoms::killed : reason, kNonValue);
+            }
+            break;
+        }
+        case SignalKind::link:
+        case SignalKind::monitor: {
+            std::unique_lock lock(p.mutex);
+            if (p.state != Port::State::open) {
+                lock.unlock();
+                refuse_signal(id, s);
+                return;
+            }
+            if (s->kind == SignalKind::link) {
+                p.links.insert(s->from.raw);
+            } else {
+                p.monitored_by[s->ref] = MonitoredBy{s->from, s->name};
+            }
+            break;
+        }
+        case SignalKind::unlink: {
+            {
+                std::lock_guard lock(p.mutex);
+                p.links.erase(s->from.raw);
+            }
+            ControlSignal* ack = new_signal(SignalKind::unlink_ack, id);
+            ack->number = s->number;
+            send_signal(s->from, ack);
+            break;
+        }
+        case SignalKind::demonitor: {
+            std::lock_guard lock(p.mutex);
+            p.monitored_by.erase(s->ref);
+            break;
+        }
+        default:
+            break;
+    }
+    free_signal(s);
+}
+
+bool set_registered_name(Term id, Term name) {
+    const PortPtr port = find(id);
+    if (port == nullptr || is_value(port->registered_name)) {
+        return false;
+    }
+    {
+        // A port that ends says so under its lock, then gives up its name under the registry's.
+        std::lock_guard lock(port->mutex);
+        if (port->state == Port::State::ended) {
+            return false;
+        }
+    }
+    port->registered_name = name;
+    return true;
+}
+
+void clear_registered_name(Term id) {
+    const PortPtr port = find(id);
+    if (port != nullptr) {
+        port->registered_name = kNonValue;
+    }
+}
+
+Term registered_name(Term id) {
+    const PortPtr port = find(id);
+    return port != nullptr ? port->registered_name : kNonValue;
+}
+
+// ---- the poller
+// -------------------------------------------------------------------------------------------------
+
+void ready(uint32_t number, Ready what) {
+    const PortPtr port = find_number(number);
+    if (port == nullptr) {
+        return;
+    }
+    Port& p = *port;
+    Term reason = kNonValue;
+    {
+        std::lock_guard lock(p.mutex);
+        if (p.state == Port::State::ended) {
+            return;
+        }
+        if (what == Ready::input) {
+            reason = p.watching_input ? read_input(p) : kNonValue;
+        } else if (p.watching_output) {
+            reason = write_queue(p);
+        }
+        if (!is_value(reason) && p.state == Port::State::draining && p.queued == 0) {
+            reason = p.end_reason;
+        }
+    }
+    if (is_value(reason)) {
+        end(port, reason);
+    }
+}
+
+void child_ended(uint32_t number, int status) {
+    const PortPtr port = find_number(number);
+    if (port == nullptr) {
+        return;
+    }
+    Port& p = *port;
+    Term reason = kNonValue;
+    {
+        std::lock_guard lock(p.mutex);
+        if (p.state != Port::State::open || p.child_has_ended) {
+            return;
+        }
+        p.child_has_ended = true;
+        p.child_status = status;
+        if (p.input_ended && p.options.exit_status) {
+            reason = input_finished(p);
+        }
+    }
+    if (is_value(reason)) {
+        end(port, reason);
+    }
+}
+
+// relaxed: numbers to show.
+uint64_t total_input() {
+    return g_input.load(std::memory_order_relaxed);
+}
+// relaxed: as above.
+uint64_t total_output() {
+    return g_output.load(std::memory_order_relaxed);
+}
+
+void flush_all() {
+    std::vector<PortPtr> ports;
+    {
+        std::lock_guard lock(g_mutex);
+        for (const auto& [number, port] : g_ports) {
+            ports.push_back(port);
+        }
+    }
+    for (const PortPtr& port : ports) {
+        std::lock_guard lock(port->mutex);
+        while (!port->options.own_files && port->queued > 0) {
+            pollfd writable{port->options.to, POLLOUT, 0};
+            poll(&writable, 1, -1);
+            if (is_value(write_queue(*port))) {
+                break;
+            }
+        }
+    }
+}
+
+void destroy() {
+    poller::stop();
+    std::unordered_map<uint32_t, PortPtr> ports;
+    {
+        std::lock_guard lock(g_mutex);
+        ports.swap(g_ports);
+    }
+    for (const auto& [number, port] : ports) {
+        std::lock_guard lock(port->mutex);
+        port->state = Port::State::ended;
+        port->watching_input = port->watching_output = false;
+        close_files(*port);
+    }
+}
+
+}  // namespace minivm::port
