@@ -112,8 +112,11 @@ struct Names {
         unsigned arity;
     };
     // raise/3 is none of them: it returns badarg if its arguments are bad.
-    ExitBif exit_bifs[5] = {{intern("error"), 1}, {intern("error"), 2}, {intern("error"), 3},
-                            {intern("exit"), 1},  {intern("throw"), 1}};
+    ExitBif exit_bifs[5] = {{intern("error"), 1},
+                            {intern("error"), 2},
+                            {intern("error"), 3},
+                            {intern("exit"), 1},
+                            {intern("throw"), 1}};
     struct ControlBif {
         Term module, function;
         unsigned arity;
@@ -249,6 +252,11 @@ private:
             case CompactResult::truncated:
                 return bad(Code::truncated, "cut off");
             default:
+                if (op_ == GenericOp::op_bs_test_tail2 && n->tag == CompactTag::u &&
+                    n->bytes != nullptr) {
+                    n->value = INT64_MAX;  // see check_letter
+                    return true;
+                }
                 return bad(Code::bad_operand, "a number is too large");
         }
     }
@@ -459,6 +467,12 @@ private:
             case 'y':
                 return a.kind == Kind::y || bad_arg(count_, "y register");
             case 'u':
+                // <<_:N>> with any N is this one; no bit string has more bits than 64 bits tell.
+                if (op_ == GenericOp::op_bs_test_tail2 &&
+                    (a.kind == Kind::unsigned_ || (a.kind == Kind::constant && is_big(a.term)))) {
+                    a = Operand::unsigned_of(a.kind == Kind::constant ? INT64_MAX : a.value);
+                    return true;
+                }
                 return (a.kind == Kind::unsigned_ && a.value <= UINT32_MAX) ||
                        bad_arg(count_, "number");
             case 'l':

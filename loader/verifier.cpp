@@ -101,8 +101,11 @@ struct State {
     RegisterSet x_waiting;
     std::vector<uint32_t> y;
     std::vector<Type> x_types, y_types;  // of those that hold terms
-    bool message = false;                // loop_rec has a message under examination
-    bool building = false;               // a bit string is begun, for bs_put_*
+    // Registers with the same number hold the same value; 0 tells nothing. The compiler tests one
+    // of them and then takes apart another.
+    std::vector<uint32_t> x_values, y_values;
+    bool message = false;   // loop_rec has a message under examination
+    bool building = false;  // a bit string is begun, for bs_put_*
 };
 
 // What has to be put before an instruction.
@@ -179,6 +182,7 @@ private:
         s.x_waiting.resize(std::max<size_t>(x_count, 4));
         s.floats.resize(float_count);
         s.x_types.resize(std::max<size_t>(x_count, 4));
+        s.x_values.resize(std::max<size_t>(x_count, 4));
         for (uint32_t r = 0; r < f.arity; ++r) {
             s.x.add(r);
             s.x_waiting.add(r);
@@ -217,21 +221,32 @@ private:
             work_.push_back(target);
             return true;
         }
-        State& old = states_[slot];
+        const uint32_t number = slot;  // the handlers below may move states_
         bool changed = false;
-        if (old.frame != s.frame && old.frame != kAnyFrame) {
-            if (has_marks(old) || has_marks(s) || undefined_y(old) || undefined_y(s)) {
+        if (states_[number].frame != s.frame) {
+            const State old = states_[number];
+            const bool first = old.frame != kAnyFrame;
+            if (undefined_y(s) || (first && undefined_y(old))) {
                 return bad("the frame has %d words here but %d on another way to instruction %u",
                            s.frame, old.frame, target);
             }
-            old.frame = kAnyFrame;
-            changed = true;
-        } else if (old.frame != s.frame && (has_marks(s) || undefined_y(s))) {
-            return bad("frames of several sizes reach instruction %u", target);
+            // Each way has its own handler, if any, which is reached from here.
+            if (has_marks(s) || (first && has_marks(old))) {
+                if (!only_raises(m_.code[target].op)) {
+                    return bad("frames of several sizes reach instruction %u", target);
+                }
+                if (!flow_to_handler(s) || (first && !flow_to_handler(old))) {
+                    return false;
+                }
+            }
+            states_[number].frame = kAnyFrame;
+            changed = first;
         }
+        State& old = states_[number];
         if (s.y.size() < old.y.size()) {
             old.y.resize(s.y.size());
             old.y_types.resize(s.y.size());
+            old.y_values.resize(s.y.size());
             changed = true;
         }
         changed |= old.x.intersect(s.x);
@@ -239,6 +254,8 @@ private:
         changed |= old.floats.intersect(s.floats);
         changed |= widen_all(old.x_types, s.x_types);
         changed |= widen_all(old.y_types, s.y_types);
+        changed |= keep_equal(old.x_values, s.x_values);
+        changed |= keep_equal(old.y_values, s.y_values);
         changed |= (old.message && !s.message) || (old.building && !s.building);
         old.message &= s.message;
         old.building &= s.building;
@@ -264,6 +281,20 @@ private:
             }
             changed |= both != old[r];
             old[r] = both;
+        }
+        return changed;
+    }
+    static bool only_raises(Op op) {
+        return op == Op::if_end || op == Op::badmatch || op == Op::case_end ||
+               op == Op::try_case_end || op == Op::badrecord;
+    }
+    static bool keep_equal(std::vector<uint32_t>& old, const std::vector<uint32_t>& other) {
+        bool changed = false;
+        for (size_t r = 0; r < std::min(old.size(), other.size()); ++r) {
+            if (old[r] != other[r] && old[r] != 0) {
+                old[r] = 0;
+                changed = true;
+            }
         }
         return changed;
     }
@@ -327,6 +358,7 @@ private:
             case Kind::x:
                 define_x(o.index);
                 s_.x_types[o.index] = Type{};
+                s_.x_values[o.index] = 0;
                 return true;
             case Kind::y:
                 if (!in_frame(o.index)) {
@@ -337,6 +369,7 @@ private:
                 }
                 s_.y[o.index] = kTerm;
                 s_.y_types[o.index] = Type{};
+                s_.y_values[o.index] = 0;
                 return true;
             case Kind::fr:
                 s_.floats.add(o.index);
@@ -389,6 +422,42 @@ private:
             s_.y_types[o.index] = t;
         }
     }
+    // The same of each register that holds the same value as o does.
+    void believe(const Operand& o, Type t) {
+        set_type(o, t);
+        const uint32_t value = o.is_register() ? *value_of(o) : 0;
+        if (value == 0) {
+            return;
+        }
+        for (uint32_t r = 0; r < s_.x_values.size(); ++r) {
+            if (s_.x_values[r] == value) {
+                set_type(Operand::of(Kind::x, r), t);
+            }
+        }
+        for (uint32_t r = 0; r < s_.y_values.size(); ++r) {
+            if (s_.y_values[r] == value) {
+                set_type(Operand::of(Kind::y, r), t);
+            }
+        }
+    }
+    void believe_also(const Operand& o, Type t) {
+        believe(o, (type_of(o).bits & t.bits) != 0 ? t : Type{});
+    }
+    uint32_t* value_of(const Operand& o) {
+        return o.kind == Kind::x ? &s_.x_values[o.index] : &s_.y_values[o.index];
+    }
+    // The number of the value in register o, which gets one if it has none: that of this
+    // instruction, which what is left of an earlier time here then no longer has.
+    uint32_t numbered_value(const Operand& o) {
+        uint32_t* value = value_of(o);
+        if (*value == 0) {
+            const uint32_t fresh = at_ + 1;
+            std::replace(s_.x_values.begin(), s_.x_values.end(), fresh, 0U);
+            std::replace(s_.y_values.begin(), s_.y_values.end(), fresh, 0U);
+            *value = fresh;
+        }
+        return *value;
+    }
     static Type narrowed(Type t, uint16_t bits) {
         return type(t.bits & bits,
                     (t.bits & bits) == TypeInfo::tuple && t.bits == TypeInfo::tuple ? t.arity : 0);
@@ -404,6 +473,7 @@ private:
     void only_x0() {
         forget_x(s_);
         std::fill(s_.x_types.begin(), s_.x_types.end(), Type{});
+        std::fill(s_.x_values.begin(), s_.x_values.end(), 0U);
         define_x(0);
         s_.building = false;
         s_.floats.clear();
@@ -648,13 +718,13 @@ private:
 
     // An exception here reaches the innermost handler that is active, with nothing in x registers.
     // That is the first mark from the top of the stack, y0 on.
-    bool flow_to_handler() {
+    bool flow_to_handler(const State& s) {
         const auto mark =
-            std::find_if(s_.y.begin(), s_.y.end(), [](uint32_t v) { return v >= kMark; });
-        if (recording_ || mark == s_.y.end()) {
+            std::find_if(s.y.begin(), s.y.end(), [](uint32_t v) { return v >= kMark; });
+        if (recording_ || mark == s.y.end()) {
             return true;
         }
-        State h = s_;
+        State h = s;
         forget_x(h);
         h.floats.clear();
         h.reserved = h.lapsed = 0;
@@ -694,10 +764,10 @@ private:
                 if (!demand_frame_defined()) {
                     return false;
                 }
-            } else {
+            } else if (s_.frame != kAnyFrame) {
                 repair_y();
             }
-            if (!flow_to_handler()) {
+            if (s_.frame != kAnyFrame && !flow_to_handler(s_)) {
                 return false;
             }
         }
@@ -718,11 +788,15 @@ private:
         }
         const Type result = result_type(i, o);
         const Type swapped = i.op == Op::swap ? type_of(o[1]) : Type{};
+        const bool moves = i.op == Op::move || i.op == Op::swap;
+        const uint32_t moved = moves && o[0].is_register() ? numbered_value(o[0]) : 0;
+        const uint32_t other = i.op == Op::swap ? *value_of(o[1]) : 0;
         return branch(i, o) &&
                for_each_operand(
                    i, [](const Operand&) { return true; },
                    [this](const Operand& a) { return define(a); }) &&
-               after_definitions(i, o, result, swapped);
+               after_definitions(i, o, result, swapped) &&
+               (!moves || after_move(i, o, moved, other));
     }
 
     // ---- types
@@ -935,18 +1009,18 @@ private:
         switch (i.op) {
             case Op::test_arity:
             case Op::is_tagged_tuple:
-                set_type(o[1], type(TypeInfo::tuple, o[2].value));
+                believe_also(o[1], type(TypeInfo::tuple, o[2].value));
                 break;
             case Op::is_eq_exact:
                 if (o[2].kind == Kind::constant) {
-                    set_type(o[1], type_of_constant(o[2].term));
+                    believe_also(o[1], type_of_constant(o[2].term));
                 } else if (o[1].kind == Kind::constant) {
-                    set_type(o[2], type_of_constant(o[1].term));
+                    believe_also(o[2], type_of_constant(o[1].term));
                 }
                 break;
             case Op::hd:
             case Op::tl:
-                set_type(o[1], type(TypeInfo::cons));
+                believe_also(o[1], type(TypeInfo::cons));
                 break;
             default:
                 break;
@@ -971,12 +1045,14 @@ private:
             }
         }
         if (is_test) {
-            set_type(o[1], narrowed(before, test.holds));
+            believe(o[1], narrowed(before, test.holds));
         }
         if (i.op == Op::select_val || i.op == Op::select_tuple_arity) {
+            const Type subject = type_of(o[0]);
             for (uint32_t n = 2; n < i.operand_count; n += 2) {
-                set_type(o[0], i.op == Op::select_val ? type_of_constant(o[n].term)
-                                                      : type(TypeInfo::tuple, o[n].value));
+                set_type(o[0], subject);
+                believe_also(o[0], i.op == Op::select_val ? type_of_constant(o[n].term)
+                                                          : type(TypeInfo::tuple, o[n].value));
                 if (!flow_to(o[n + 1].index, s_)) {
                     return false;
                 }
@@ -1002,11 +1078,13 @@ private:
         s_.frame = kNoFrame;
         s_.y.clear();
         s_.y_types.clear();
+        s_.y_values.clear();
     }
     void set_frame(uint64_t words) {
         s_.frame = static_cast<int>(words);
         s_.y.assign(words, kUndefined);
         s_.y_types.assign(words, Type{});
+        s_.y_values.assign(words, 0);
     }
 
     bool step_special(const Instr& i, const Operand* o, const InstrNote& note) {
@@ -1087,6 +1165,8 @@ private:
                 s_.y.erase(s_.y.begin(), s_.y.begin() + static_cast<ptrdiff_t>(o[0].value));
                 s_.y_types.erase(s_.y_types.begin(),
                                  s_.y_types.begin() + static_cast<ptrdiff_t>(o[0].value));
+                s_.y_values.erase(s_.y_values.begin(),
+                                  s_.y_values.begin() + static_cast<ptrdiff_t>(o[0].value));
                 return true;
             case Op::put_list:
                 return take(kConsWords);
@@ -1118,7 +1198,7 @@ private:
                 }
                 s_.y[o[0].index] = kMark + o[1].index;
                 repair_y();
-                return flow_to_handler();
+                return flow_to_handler(s_);
             case Op::catch_end:
                 if (!demand_mark(o[0].index)) {
                     return false;
@@ -1220,6 +1300,14 @@ private:
             i.op == Op::bs_init || i.op == Op::bs_append || i.op == Op::bs_private_append;
         if (i.op == Op::wait_timeout || i.op == Op::timeout) {
             forget_x(s_);
+        }
+        return true;
+    }
+
+    bool after_move(const Instr& i, const Operand* o, uint32_t moved, uint32_t other) {
+        *value_of(o[1]) = moved;
+        if (i.op == Op::swap) {
+            *value_of(o[0]) = other;
         }
         return true;
     }

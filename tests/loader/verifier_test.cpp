@@ -332,6 +332,44 @@ TEST_CASE("a timeout in a register may be looked at again after waiting", "[load
                Contains("x0 may hold no term"));
 }
 
+TEST_CASE("frames of several sizes, catches in them, may share what only raises", "[loader]") {
+    const auto two_frames = [](BeamBuilder& b) -> BeamBuilder& {
+        return b.op(52, {label(3), x(0)})
+            .op(12, {u(1), u(1)})
+            .op(104, {y(0), label(5)})
+            .op(57, {label(4), x(0)})
+            .op(105, {y(0)})
+            .op(18, {u(1)})
+            .op(19)
+            .op(1, {u(3)})
+            .op(12, {u(2), u(1)})
+            .op(172, {list({y(0)})})
+            .op(104, {y(1), label(6)})
+            .op(57, {label(4), x(0)})
+            .op(105, {y(1)})
+            .op(18, {u(2)})
+            .op(19)
+            .op(1, {u(5)})
+            .op(106, {y(0)})
+            .op(18, {u(1)})
+            .op(19)
+            .op(1, {u(6)})
+            .op(106, {y(1)})
+            .op(18, {u(2)})
+            .op(19)
+            .op(1, {u(4)});
+    };
+    CHECK(why_not(1, [&](BeamBuilder& b) { two_frames(b).op(73); }).empty());
+    CHECK_THAT(why_not(1,
+                       [&](BeamBuilder& b) {
+                           two_frames(b).op(64, {nil(), x(0)}).op(73);
+                       }),
+               Contains("frames of several sizes"));
+    // A register that marks a catch on one of the ways holds no term.
+    CHECK_THAT(why_not(1, [&](BeamBuilder& b) { two_frames(b).op(72, {y(0)}); }),
+               Contains("y0 may hold no term"));
+}
+
 TEST_CASE("operands that cannot be of the kind an instruction trusts are refused", "[loader]") {
     CHECK_THAT(why_not(1,
                        [](BeamBuilder& b) {
@@ -364,6 +402,22 @@ TEST_CASE("operands that cannot be of the kind an instruction trusts are refused
                            b.op(158, {label(1), nil(), list({b.atom("k"), x(0)})}).op(19);
                        }),
                Contains("cannot be a map"));
+    // What holds of a register holds of a copy: this code is not reached, as the compiler found.
+    CHECK(why_not(1, [](BeamBuilder& b) {
+              b.op(57, {label(3), x(0)})
+                  .op(64, {x(0), x(1)})
+                  .op(56, {label(3), x(0)})
+                  .op(163, {x(1), x(0)})
+                  .op(1, {u(3)})
+                  .op(19);
+          }).empty());
+    CHECK(why_not(1, [](BeamBuilder& b) {
+              b.op(159, {label(3), x(0), u(2), b.atom("a")})
+                  .op(43, {label(3), x(0), integer(1)})
+                  .op(66, {x(0), u(1), x(0)})
+                  .op(1, {u(3)})
+                  .op(19);
+          }).empty());
     // A kind that is possible on one of two ways is possible.
     CHECK(why_not(1, [](BeamBuilder& b) {
               b.op(52, {label(3), x(0)})

@@ -1,0 +1,155 @@
+%% Calls the functions of generated modules and prints what came out, a line for each function:
+%%     FUNCTION HASH/REDUCTIONS...      (one pair for each list of arguments)
+%% Runs on erl and on minivm. Each call has a process of its own, so that its heap, mailbox,
+%% dictionary and reductions do not depend on what ran before.
+-module(generated_harness).
+-export([start/0, main/1, hash/1, id/1, own/1, caught/1, reason/1]).
+
+-define(CALL_LIMIT_MS, 20000).
+-define(FRAMES, 5).
+-define(LARGEST_SHOWN, 4000).
+
+start() ->
+    main(init:get_plain_arguments()),
+    halt(0).
+
+main(["hash" | Modules]) ->
+    lists:foreach(fun(Name) -> hash(list_to_atom(Name)) end, Modules);
+main(["detail", Name, Function]) ->
+    Module = list_to_atom(Name),
+    {_, Plain, Calls} = lists:keyfind(list_to_atom(Function), 1, Module:calls()),
+    lists:foldl(fun(Arguments, Index) -> detail(Module, Function, Plain, Arguments, Index) end,
+                1, Calls).
+
+hash(Module) ->
+    io:format("module ~s~n", [Module]),
+    lists:foreach(
+      fun({Function, Plain, Calls}) ->
+              Results = [begin
+                             {Hash, Reductions, _} = call(Module, Function, Arguments, false),
+                             [$\s, Hash | case Plain of
+                                              true -> [$/, integer_to_list(Reductions)];
+                                              false -> "/-"
+                                          end]
+                         end || Arguments <- Calls],
+              io:put_chars([atom_to_list(Function), Results, $\n])
+      end, Module:calls()),
+    io:format("end ~s~n", [Module]).
+
+detail(Module, Function, Plain, Arguments, Index) ->
+    {Hash, Reductions, Text} = call(Module, list_to_atom(Function), Arguments, true),
+    io:format("~w ~s ~s ~ts~n", [Index, Hash, case Plain of
+                                                  true -> integer_to_list(Reductions);
+                                                  false -> "-"
+                                              end, Text]),
+    Index + 1.
+
+call(Module, Function, Arguments, Wanted) ->
+    Caller = self(),
+    {Pid, Monitor} =
+        spawn_monitor(fun() ->
+                              Caller ! {self(), outcome(Module, Function, real(Arguments), Wanted)}
+                      end),
+    receive
+        {Pid, Result} ->
+            receive {'DOWN', Monitor, process, Pid, _} -> Result end;
+        {'DOWN', Monitor, process, Pid, Reason} ->
+            Died = normal({died, reason(Reason)}),
+            {hash_of(Died), 0, text(Died, Wanted)}
+    after ?CALL_LIMIT_MS ->
+            exit(Pid, kill),
+            receive {'DOWN', Monitor, process, Pid, _} -> ok end,
+            receive {Pid, _} -> ok after 0 -> ok end,
+            {"timeout", 0, "timeout"}
+    end.
+
+outcome(Module, Function, Arguments, Wanted) ->
+    Before = reductions(),
+    Value = try {value, apply(Module, Function, Arguments)}
+            catch Class:Reason:Stack -> {Class, Reason, top(Stack) ++ own(Stack)}
+            end,
+    Reductions = reductions() - Before,
+    All = {Value, element(2, process_info(self(), messages)), lists:sort(get())},
+    Normal = normal(All),
+    Hash = hash_of(Normal),
+    erlang:garbage_collect(),
+    case hash_of(normal(All)) of
+        Hash -> {Hash, Reductions, text(Normal, Wanted)};
+        _ -> {"changed_by_collection", Reductions, text({Normal, normal(All)}, Wanted)}
+    end.
+
+reductions() -> element(2, process_info(self(), reductions)).
+
+hash_of(Term) ->
+    Digest = erlang:md5(term_to_binary(Term, [{minor_version, 2}, deterministic])),
+    <<Number:48, _/binary>> = Digest,
+    integer_to_list(Number, 36).
+
+text(_, false) -> "";
+text(Term, true) ->
+    Text = lists:flatten(io_lib:format("~0tp", [Term])),
+    case length(Text) > ?LARGEST_SHOWN of
+        true -> [lists:sublist(Text, ?LARGEST_SHOWN), "..."];
+        false -> Text
+    end.
+
+%% What generated code asks for.
+id(X) -> X.
+
+%% The frames of generated modules, with their lines. The JIT of OTP 25 has the frame of a function
+%% that calls what is no fun, or one of another arity, twice; this takes one of such a pair away, and
+%% from the end what may have been lost for it.
+own(Stack) when is_list(Stack), length(Stack) >= 0 ->
+    Own = case [{Module, Function, Arity, line(Location)}
+                || {Module, Function, Arity, Location} <- Stack, is_atom(Module),
+                   is_generated(Module)] of
+              [Frame, Frame | Rest] -> [Frame | Rest];
+              Frames -> Frames
+          end,
+    lists:sublist(Own, ?FRAMES);
+own(Stack) ->
+    {no_stack, Stack}.
+
+%% Where it was raised, when that is a function of the VM. OTP 25 has no frame for the addition of
+%% a small constant, later ones have.
+top([{erlang, Plus, [_ | _], _} | _]) when Plus =:= '+'; Plus =:= '-' -> [];
+top([{erlang, Function, Arity, _} | _]) -> [{erlang, Function, Arity}];
+top(_) -> [].
+
+line(Location) when is_list(Location) -> proplists:get_value(line, Location, none);
+line(_) -> none.
+
+is_generated(Module) -> lists:prefix("gen_", atom_to_list(Module)).
+
+caught({'EXIT', {Reason, Stack}}) -> {'EXIT', Reason, own(Stack)};
+caught(Other) -> Other.
+
+reason({Reason, Stack}) -> {Reason, own(Stack)};
+reason(Reason) -> Reason.
+
+%% Without what differs from run to run.
+normal(Pid) when is_pid(Pid) -> '$pid';
+normal(Reference) when is_reference(Reference) -> '$ref';
+normal(Port) when is_port(Port) -> '$port';
+normal(Fun) when is_function(Fun) ->
+    [{_, Module}, {_, Name}, {_, Arity}, {_, Type}, {_, Env}] =
+        [erlang:fun_info(Fun, Item) || Item <- [module, name, arity, type, env]],
+    {'$fun', Module, Name, Arity, Type, normal(Env)};
+normal([Head | Tail]) -> [normal(Head) | normal(Tail)];
+normal(Tuple) when is_tuple(Tuple) -> list_to_tuple(normal(tuple_to_list(Tuple)));
+normal(Map) when is_map(Map) ->
+    maps:from_list([{normal(K), normal(V)} || {K, V} <- maps:to_list(Map)]);
+normal(Other) -> Other.
+
+%% Arguments that no literal can be.
+real({'$self'}) -> self();
+real({'$ref'}) -> make_ref();
+real({'$extfun', 1}) -> fun erlang:abs/1;
+real({'$fun', 0}) -> fun() -> zero end;
+real({'$fun', 1}) -> fun([H | _]) -> H; (X) -> {one, X} end;
+real({'$fun', 2}) -> Y = id(y), fun(A, B) -> {A, B, Y} end;
+real({'$sub', Binary, Skip}) -> <<_:Skip, Rest/bits>> = Binary, Rest;
+real({'$grown', Binary}) -> <<(id(Binary))/binary, "grown">>;
+real([Head | Tail]) -> [real(Head) | real(Tail)];
+real(Tuple) when is_tuple(Tuple) -> list_to_tuple(real(tuple_to_list(Tuple)));
+real(Other) -> Other.
