@@ -237,6 +237,7 @@ void h_stub_fun_unloaded(ARGS) {
     do {                                        \
         Process& p = *s->process;               \
         const void* target_ = (entry);          \
+        ++fcalls; /* it counts its own call */  \
         ENTER_RUNTIME(p);                       \
         cross_to_native(p, target_);            \
         TAIL(slow_cross);                       \

@@ -165,7 +165,7 @@ std::string CodePath::find(std::string_view module) const {
 bool CodePath::load_bytes(const uint8_t* bytes, size_t size, const std::string& path, Term expected,
                           Term* module, std::string* error) {
     LoadError why;
-    std::unique_ptr<ModuleInstance> instance = prepare(bytes, size, engine_, &why);
+    std::unique_ptr<ModuleInstance> instance = prepare(bytes, size, &why);
     if (instance == nullptr) {
         *error = path + ": " + why.text();
         return false;

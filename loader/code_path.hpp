@@ -17,7 +17,6 @@ namespace minivm::loader {
 // Threads: add_* before the VM starts; everything else from any dirty scheduler.
 class CodePath final : public ModuleSource {
   public:
-    explicit CodePath(Engine& engine) : engine_(engine) {}
 
     void add_directory(std::string dir);
     void add_embedded(std::string_view module, const uint8_t* bytes, size_t size);
@@ -48,7 +47,6 @@ class CodePath final : public ModuleSource {
         const uint8_t* bytes;
         size_t size;
     };
-    Engine& engine_;
     mutable std::mutex directories_lock_;
     std::shared_ptr<const Directories> directories_ = std::make_shared<Directories>();
     std::vector<Embedded> embedded_;

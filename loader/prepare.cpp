@@ -43,14 +43,13 @@ void commit() {
 
 }  // namespace
 
-std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, Engine& engine,
-                                        LoadError* error) {
+std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, LoadError* error) {
     auto instance = std::make_unique<ModuleInstance>();
     if (!load(bytes, size, &instance->lowered, error)) {
         return nullptr;
     }
-    instance->engine = &engine;
-    instance->code = engine.compile(instance->lowered);
+    instance->engine = &engine_for(instance->lowered);
+    instance->code = instance->engine->compile(instance->lowered);
     // Engines have what they need; what is left serves stack traces and module_info.
     instance->lowered.operands = {};
     instance->lowered.code = {};

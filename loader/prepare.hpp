@@ -12,8 +12,7 @@
 namespace minivm::loader {
 
 // Reads, verifies, lowers and compiles. Any thread, any number in parallel. Null: *error says why.
-std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, Engine& engine,
-                                        LoadError* error);
+std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, LoadError* error);
 
 // Makes these modules current in one commit. Blocks until thread progress has passed, so only threads
 // that are no schedulers may call it (dirty schedulers, the main thread).

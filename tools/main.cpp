@@ -77,8 +77,8 @@ int main(int argc, char** argv) {
     run->footer(
         "After the options: FILE.beam or MODULE, then the program's arguments.\n"
         "-- ends the options. Exit status: 0, N after halt(N), 127 after an uncaught exception.");
-    run->add_option("--engine", run_options.engine, "Engine for modules: interp")
-        ->check(CLI::IsMember({"interp"}));
+    run->add_option("--engine", run_options.engine,
+                    "Engine for modules: interp, jit, jit-default, mixed:SEED");
     run->add_option("-S,--schedulers", run_options.schedulers,
                     "Scheduler threads (default: one a core)")
         ->check(CLI::Range(1, 1024));

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "interp/interp.hpp"
+#include "jit/jit.hpp"
 #include "loader/code_path.hpp"
 #include "recorder/recorder.hpp"
 #include "tools/embedded.hpp"
@@ -25,6 +26,33 @@
 namespace minivm {
 namespace tools {
 namespace {
+
+// Sets g_engines after --engine; false: it names none.
+bool choose_engine(const std::string& name) {
+    g_engines.bytecode = &interp::engine();
+    g_engines.standard = g_engines.bytecode;
+    if (name == "interp") {
+        return true;
+    }
+    const bool mixed = name.rfind("mixed:", 0) == 0;
+    if (!mixed && name != "jit" && name != "jit-default") {
+        return false;
+    }
+    if (mixed) {
+        char* end = nullptr;
+        g_engines.mix_seed = std::strtoull(name.c_str() + 6, &end, 10);
+        if (name.size() == 6 || *end != 0) {
+            return false;
+        }
+    }
+    if (!jit::available()) {
+        return false;
+    }
+    g_engines.native = &jit::engine(name != "jit-default");
+    g_engines.standard = g_engines.native;
+    g_engines.mixed = mixed;
+    return true;
+}
 
 Term string_term(Heap& h, const std::string& s) { return make_string_utf8(h, s.data(), s.size()); }
 
@@ -131,10 +159,14 @@ int run_command(const RunOptions& options) {
         spdlog::warn("the flight recorder is off: {}", started.error);
     }
 
-    Engine& engine = interp::engine();
-    g_engines.bytecode = &engine;
+    if (!choose_engine(options.engine)) {
+        spdlog::error("--engine {}: not one of interp, jit, jit-default, mixed:SEED{}",
+                      options.engine,
+                      jit::available() ? "" : "; this machine has no JIT yet, only interp");
+        return 1;
+    }
     bif_registry::init();
-    loader::CodePath path(engine);
+    loader::CodePath path;
     for (const std::string& dir : options.path) {
         path.add_directory(dir);
     }
@@ -150,7 +182,7 @@ int run_command(const RunOptions& options) {
     }
     g_module_source = &path;
     g_report_load_failure = [](const std::string& why) { spdlog::error("cannot load: {}", why); };
-    if (!vm::start(vm_options, &engine)) {
+    if (!vm::start(vm_options, g_engines.standard)) {
         spdlog::error("a scheduler thread could not be started: {}", std::strerror(errno));
         return 1;
     }

@@ -71,8 +71,15 @@ struct Engine {
 struct Engines {
     Engine* bytecode = nullptr;
     Engine* native = nullptr;
+    Engine* standard = nullptr;  // for modules that do not ask for one
+    bool mixed = false;          // instead: one of the two by the module's name and mix_seed
+    uint64_t mix_seed = 0;
 };
 extern Engines g_engines;
+
+// The engine that a module is to be compiled by: the one its attribute -engine(jit | interp) names if
+// there is that one, else as g_engines says. Any thread.
+Engine& engine_for(const LoweredModule& m);
 
 // Runs p, in whichever engine its code is made for, until it stops.
 Stop run_in_engines(Scheduler& s, Process& p);
@@ -88,12 +95,14 @@ Stop run_in_engines(Scheduler& s, Process& p);
 struct TransitionWords {
     Word to_bytecode = 0;  // native address
     Word to_native = 0;    // bytecode address + tag
+    // From a function's native entry to where it is entered with the return address on the stack.
+    Word native_entry_skip = 0;
 };
 extern TransitionWords g_transitions;
 
-// p leaves native code for the bytecode at pc, or the reverse: puts the stack right and sets
-// Process::pc. The caller then stops with Stop::crossed (or another reason).
+// p leaves native code for the bytecode at pc, or bytecode for the native function at `entry`: puts
+// the stack right and sets Process::pc. The caller then stops with Stop::crossed (or another reason).
 void cross_to_bytecode(Process& p, const Word* pc);
-void cross_to_native(Process& p, const void* pc);
+void cross_to_native(Process& p, const void* entry);
 
 }  // namespace minivm

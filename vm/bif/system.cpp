@@ -75,7 +75,7 @@ Term system_info_atom(Process& p, Term item) {
                                 std::to_string(vm::scheduler_count()) + "]\n");
     }
     if (item == atoms::emu_flavor) {
-        return std::strcmp(vm::default_engine()->name(), "interp") == 0 ? atoms::emu : atoms::jit;
+        return vm::default_engine() == g_engines.bytecode ? atoms::emu : atoms::jit;
     }
     if (item == atoms::emu_type || is("build_type")) {
         return atoms::opt;

@@ -1,0 +1,338 @@
+#include "jit/emitter.hpp"
+
+#include "vm/bif/bif.hpp"
+#include "vm/sched/scheduler.hpp"
+#include "jit/default_ops.hpp"
+#include "jit/layout.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace minivm::jit {
+
+Emitter::Emitter(const LoweredModule& m, MacroAssembler& a, NativeCode& code, bool fast)
+    : m_(m), a_(a), code_(code), fast_(fast) {
+    labels_.resize(m.code.size() + 1);
+    function_at_.resize(m.code.size() + 1);
+    for (uint32_t f = 0; f < m.functions.size(); ++f) {
+        entries_.push_back(a.new_label());
+        function_at_[m.functions[f].entry] = f + 1;
+    }
+    catches_.resize(m.catch_count);
+}
+
+// ---- operands -----------------------------------------------------------------------------------
+
+Mem Emitter::memory(const Operand& o) {
+    const auto offset = static_cast<int32_t>(8 * o.index);
+    return o.kind == Operand::Kind::y ? Mem{Reg::stack, offset} : Mem{Reg::sched, offset};
+}
+
+void Emitter::value_to(Reg d, const Operand& o) {
+    if (o.kind == Operand::Kind::constant) {
+        a_.move_imm(d, o.term.raw);
+    } else if (in_machine(o)) {
+        a_.move(d, machine_reg(o));
+    } else {
+        a_.load(d, memory(o));
+    }
+}
+
+Reg Emitter::value(const Operand& o, Reg scratch) {
+    if (in_machine(o)) {
+        return machine_reg(o);
+    }
+    value_to(scratch, o);
+    return scratch;
+}
+
+void Emitter::store_result(const Operand& o, Reg r) {
+    if (in_machine(o)) {
+        a_.move(machine_reg(o), r);
+    } else {
+        a_.store(memory(o), r);
+    }
+}
+
+void Emitter::set_constant(const Operand& to, Term constant) {
+    if (in_machine(to)) {
+        a_.move_imm(machine_reg(to), constant.raw);
+    } else {
+        a_.store_imm(memory(to), constant.raw);
+    }
+}
+
+void Emitter::move(const Operand& from, const Operand& to) {
+    if (from.kind == Operand::Kind::constant) {
+        set_constant(to, from.term);
+    } else if (in_machine(to)) {
+        value_to(machine_reg(to), from);
+    } else {
+        a_.store(memory(to), value(from, Reg::t0));
+    }
+}
+
+void Emitter::store_operand(Mem to, const Operand& o, Reg scratch) {
+    if (o.kind == Operand::Kind::constant) {
+        a_.store_imm(to, o.term.raw);
+    } else {
+        a_.store(to, value(o, scratch));
+    }
+}
+
+Label Emitter::label_of(uint32_t instr) {
+    Label& l = labels_[instr];
+    if (!l.is_valid()) {
+        l = a_.new_label();
+    }
+    return l;
+}
+
+bool Emitter::next_is(Op op, size_t ahead) const {
+    const size_t n = n_ + ahead;
+    if (n >= m_.code.size() || m_.code[n].op != op) {
+        return false;
+    }
+    for (size_t k = n_ + 1; k <= n; ++k) {
+        if (m_.code[k].block_start) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// ---- pieces -------------------------------------------------------------------------------------
+
+void Emitter::cold(std::function<void()> f) {
+    cold_.push_back({std::move(f), i_, n_});
+}
+
+void Emitter::locate() {
+    auto& l = code_.locations;
+    if (l.empty() || l.back().function != i_->function || l.back().line != i_->line) {
+        l.push_back({a_.offset(), i_->function, i_->line});
+    }
+}
+
+void Emitter::function_entry(uint32_t function) {
+    const LoweredFunction& f = m_.functions[function];
+    const Label exhausted = a_.new_label();
+    const Label body = a_.new_label();
+    a_.function_entry(entries_[function], g_fragments.breakpoint);
+    a_.count_reduction(exhausted);
+    a_.bind(body);
+    cold([this, exhausted, body, arity = f.arity] {
+        a_.bind(exhausted);
+        a_.move_imm(Reg::t0, arity);
+        fragment(g_fragments.yield);
+        a_.jump(body);
+    });
+}
+
+// Operands by value, in the order of the letters; the list, if any, comes last.
+Word* Emitter::new_record() {
+    const char* letters = instr_info(i_->op).operands;
+    const Operand* o = operands();
+    const uint32_t count = std::max<uint32_t>(i_->operand_count, 1);
+    auto words = std::make_unique<Word[]>(sizeof(OpRecord) / sizeof(Word) + count);
+    auto* r = new (words.get()) OpRecord;
+    r->fn = default_op(i_->op);
+    r->live = i_->live;
+    r->list_count = 0;
+    r->list_at = 0;
+    r->has_label = 0;
+    const char* letter = letters;
+    for (uint32_t n = 0; n < i_->operand_count; ++n) {
+        if (*letter == 'L' && r->list_count == 0) {
+            r->list_at = n;
+            r->list_count = i_->operand_count - n;
+        }
+        Word& w = r->operands[n];
+        switch (o[n].kind) {
+            case Operand::Kind::x:
+                w = Word{o[n].index} * 8 << 8 | kTagHeader;
+                break;
+            case Operand::Kind::y:
+                w = (Word{o[n].index} * 8 | 1) << 8 | kTagHeader;
+                break;
+            case Operand::Kind::fr:
+                w = o[n].index;
+                break;
+            case Operand::Kind::constant:
+                w = o[n].term.raw;
+                break;
+            case Operand::Kind::label:
+                w = 0;
+                r->has_label |= *letter == 'f' && o[n].index != kNoLabel;
+                break;
+            case Operand::Kind::unsigned_:
+                w = o[n].value;
+                break;
+            case Operand::Kind::export_:
+                w = reinterpret_cast<Word>(o[n].exp);
+                break;
+            case Operand::Kind::bif:
+                w = reinterpret_cast<Word>(o[n].bif);
+                break;
+            case Operand::Kind::string:
+                w = reinterpret_cast<Word>(m_.strings.data() + o[n].index);
+                break;
+            case Operand::Kind::fun:
+            case Operand::Kind::none:
+                w = 0;
+                break;
+        }
+        if (*letter != 'L') {
+            ++letter;
+        }
+    }
+    Word* record = words.get();
+    code_.records.push_back(std::move(words));
+    return record;
+}
+
+void Emitter::default_operation() {
+    a_.move_imm(Reg::t0, reinterpret_cast<Word>(new_record()));
+    fragment(g_fragments.default_op);
+    const char* letters = instr_info(i_->op).operands;
+    const Operand* o = operands();
+    const bool has_label = letters[0] == 'f' && o[0].index != kNoLabel;
+    if (has_label && i_->op != Op::loop_rec_end && i_->op != Op::wait_timeout) {
+        a_.compare_imm(Reg::t0, 0);
+        a_.branch(Cond::not_equal, label_of(o[0].index));
+    }
+}
+
+void Emitter::slow_path(Label entry, Label back) {
+    cold([this, entry, back] {
+        a_.bind(entry);
+        default_operation();
+        a_.jump(back);
+    });
+}
+
+// Room for words on heap and stack, and the reserve.
+void Emitter::reserve(Word stack_words, Word heap_words) {
+    const Word words = stack_words + heap_words;
+    const Label slow = a_.new_label();
+    const Label back = a_.new_label();
+    if (vm::g_options.stress_gc) {
+        a_.jump(slow);
+    } else {
+        a_.lea(Reg::t0, {Reg::heap, static_cast<int32_t>((words + kReserveWords) * sizeof(Term))});
+        a_.compare(Reg::t0, Reg::stack);
+        a_.branch(Cond::above, slow);
+    }
+    a_.bind(back);
+    cold([this, slow, back, words, live = i_->live] {
+        a_.bind(slow);
+        a_.move_imm(Reg::t0, words);
+        a_.move_imm(Reg::t1, live);
+        fragment(g_fragments.collect);
+        a_.jump(back);
+    });
+}
+
+// t3 := the native code of the export entry in `entry`, which must be t0.
+void Emitter::load_export_target(Reg entry) {
+    a_.load_u32(Reg::t2, {Reg::sched, kCodeIx});
+    a_.load_scaled(Reg::t3, entry, Reg::t2, kExportNative);
+}
+
+void Emitter::call_export(const Export* e) {
+    a_.move_imm(Reg::t0, reinterpret_cast<Word>(e));
+    load_export_target(Reg::t0);
+}
+
+// 1 + the words of the frame that what follows this instruction drops before it returns; 0: it does
+// not return at once.
+Word Emitter::tail_code() const {
+    if (next_is(Op::return_)) {
+        return 1;
+    }
+    if (next_is(Op::deallocate) && next_is(Op::return_, 2)) {
+        return 1 + m_.operands_of(m_.code[n_ + 1])[0].value;
+    }
+    return 0;
+}
+
+// ---- the module ---------------------------------------------------------------------------------
+
+void Emitter::run() {
+    for (n_ = 0; n_ < m_.code.size(); ++n_) {
+        i_ = &m_.code[n_];
+        locate();
+        if (function_at_[n_] != 0) {
+            function_entry(function_at_[n_] - 1);
+        }
+        if (i_->block_start || labels_[n_].is_valid()) {
+            a_.bind(label_of(n_));
+        }
+        if (control() || select()) {
+            continue;
+        }
+        if (fast_ && (data() || tests() || arithmetic() || floats() || binaries() || maps())) {
+            continue;
+        }
+        default_operation();
+        if (i_->op == Op::loop_rec_end) {
+            a_.jump(label_of(operands()[0].index));
+        }
+    }
+    // What a call of a fun enters, with the fun in t0: its free variables go behind the arguments.
+    for (const LoweredLambda& l : m_.lambdas) {
+        a_.align(8);
+        funs_.push_back(a_.new_label());
+        a_.bind(funs_.back());
+        const uint32_t function = function_at_[l.entry] - 1;
+        code_.locations.push_back({a_.offset(), function, 0});
+        const uint32_t first = l.arity - l.num_free;
+        for (uint32_t k = 0; k < l.num_free; ++k) {
+            const auto offset =
+                static_cast<int32_t>(8 * (kFunFixedWords + k)) - static_cast<int32_t>(kTagBoxed);
+            const Operand x = Operand::of(Operand::Kind::x, first + k);
+            const Reg r = result(x, Reg::t1);
+            a_.load(r, {Reg::t0, offset});
+            if (!in_machine(x)) {
+                a_.store(memory(x), r);
+            }
+        }
+        a_.jump(entries_[function]);
+    }
+    for (size_t k = 0; k < cold_.size(); ++k) {  // cold code may have cold code
+        const Cold c = std::move(cold_[k]);
+        i_ = c.instr;
+        n_ = c.index;
+        locate();
+        c.emit();
+    }
+    a_.align(8);
+    for (const Data& d : data_) {
+        a_.bind(d.label);
+        a_.embed_word(0);
+    }
+    for (const Table& t : tables_) {
+        a_.bind(t.label);
+        for (const Label l : t.targets) {
+            a_.embed_address(l);
+        }
+    }
+}
+
+void Emitter::place() {
+    for (uint32_t f = 0; f < m_.functions.size(); ++f) {
+        code_.entries.push_back(a_.offset_of(entries_[f]));
+        code_.function_starts.push_back(m_.functions[f].entry);
+    }
+    for (const Label l : funs_) {
+        code_.funs.push_back(a_.offset_of(l));
+    }
+    for (const Label l : catches_) {
+        code_.catch_handlers.push_back(a_.offset_of(l));
+    }
+    for (const Data& d : data_) {
+        code_.fixups.push_back({d.kind, d.index, a_.offset_of(d.label)});
+    }
+}
+
+}  // namespace minivm::jit

@@ -1,0 +1,110 @@
+// From lowered instructions to machine code: one emitter for all machines.
+//
+// Registers hold x0..x5 throughout; the other x registers are in memory, and y registers on the
+// stack. An instruction without a fast path goes through the default_op fragment with a record of
+// its operands. What is rare is emitted behind the module's functions ("cold").
+#pragma once
+
+#include "vm/instr/lowered.hpp"
+#include "jit/macro_assembler.hpp"
+#include "jit/native_code.hpp"
+
+#include <functional>
+
+namespace minivm::jit {
+
+class Emitter {
+public:
+    // fast: with fast paths (else default operations only).
+    Emitter(const LoweredModule& m, MacroAssembler& a, NativeCode& code, bool fast);
+    void run();
+    // After run(): the labels' offsets are final.
+    void place();
+
+private:
+    // ---- operands
+    static bool in_machine(const Operand& o) {
+        return o.kind == Operand::Kind::x && o.index < kMachineXRegisters;
+    }
+    static Reg machine_reg(const Operand& o) { return static_cast<Reg>(o.index); }
+    static Mem memory(const Operand& o);
+    // The register that holds o: its own, or `scratch` after loading it.
+    Reg value(const Operand& o, Reg scratch);
+    void value_to(Reg d, const Operand& o);
+    // The register to compute o's new value in; then store_result() if it is not o's own.
+    static Reg result(const Operand& o, Reg scratch) {
+        return in_machine(o) ? machine_reg(o) : scratch;
+    }
+    void store_result(const Operand& o, Reg r);
+    void move(const Operand& from, const Operand& to);
+    void set_constant(const Operand& to, Term constant);
+    void store_operand(Mem to, const Operand& o, Reg scratch);
+
+    const Operand* operands() const { return m_.operands_of(*i_); }
+    Label label_of(uint32_t instr);
+    bool next_is(Op op, size_t ahead = 1) const;
+
+    // ---- pieces
+    void cold(std::function<void()> f);
+    void locate();
+    void function_entry(uint32_t function);
+    void default_operation();
+    Word* new_record();
+    void fragment(const void* f) { a_.call_address(f); }
+    void reserve(Word stack_words, Word heap_words);
+    void call_export(const Export* e);
+    void load_export_target(Reg entry);
+    Word tail_code() const;
+    void branch_unless(Cond holds, const Operand& label) {
+        a_.branch(negate(holds), label_of(label.index));
+    }
+    // Cold: the default operation of the current instruction, then on to `back`.
+    void slow_path(Label entry, Label back);
+
+    // ---- instructions; true if there was a fast path
+    bool control();
+    bool select();
+    bool jump_table(const std::vector<std::pair<Word, uint32_t>>& sorted, Reg key, Label otherwise);
+    void select_range(const std::vector<std::pair<Word, uint32_t>>& sorted, size_t from, size_t to,
+                      Reg key, Label otherwise);
+    bool data();
+    bool tests();
+    bool arithmetic();
+    bool floats();
+    bool binaries();
+    bool maps();
+
+    void type_test_boxed(const Operand& source, uint8_t kind_byte, uint8_t mask, Label otherwise);
+
+    const LoweredModule& m_;
+    MacroAssembler& a_;
+    NativeCode& code_;
+    const bool fast_;
+    const Instr* i_ = nullptr;
+    uint32_t n_ = 0;                     // index of *i_
+    std::vector<Label> labels_;          // by instruction; made when first needed
+    std::vector<Label> entries_;         // by function
+    std::vector<uint32_t> function_at_;  // entry instruction -> 1 + function
+    std::vector<Label> funs_;            // by lambda
+    std::vector<Label> catches_;         // handlers
+    uint32_t catches_seen_ = 0;
+    struct Data {
+        Label label;
+        NativeCode::Fixup::Kind kind;
+        uint32_t index;
+    };
+    std::vector<Data> data_;
+    struct Table {
+        Label label;
+        std::vector<Label> targets;
+    };
+    std::vector<Table> tables_;
+    struct Cold {
+        std::function<void()> emit;
+        const Instr* instr;
+        uint32_t index;
+    };
+    std::vector<Cold> cold_;
+};
+
+}  // namespace minivm::jit

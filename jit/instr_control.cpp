@@ -1,0 +1,155 @@
+// Calls, returns, frames, catches, receive: what every engine writes by hand.
+#include "jit/emitter.hpp"
+#include "jit/layout.hpp"
+
+namespace minivm::jit {
+
+bool Emitter::control() {
+    const Operand* o = operands();
+    const auto frame = [](Word words) { return static_cast<int64_t>(8 * words); };
+    // The function whose entry a call's label is.
+    const auto target = [&] { return entries_[function_at_[o[0].index] - 1]; };
+    switch (i_->op) {
+        case Op::call:
+            a_.call(target());
+            return true;
+        case Op::call_last:
+            a_.add_imm(Reg::stack, frame(o[2].value));
+            a_.tail_call(target());
+            return true;
+        case Op::call_only:
+            a_.tail_call(target());
+            return true;
+        case Op::call_ext:
+            call_export(o[0].exp);
+            a_.call_reg(Reg::t3);
+            return true;
+        case Op::call_ext_only:
+            call_export(o[0].exp);
+            a_.tail_call_reg(Reg::t3);
+            return true;
+        case Op::call_ext_last:
+            call_export(o[0].exp);
+            a_.add_imm(Reg::stack, frame(o[1].value));
+            a_.tail_call_reg(Reg::t3);
+            return true;
+        case Op::call_bif:
+            a_.move_imm(Reg::t0, reinterpret_cast<Word>(o[1].bif));
+            a_.move_imm(Reg::t1, tail_code());
+            fragment(g_fragments.call_bif);
+            return true;
+        case Op::bif_body:
+            a_.move_imm(Reg::t0, reinterpret_cast<Word>(o[1].bif));
+            a_.load_label(Reg::t1, entries_[i_->function]);
+            a_.jump_address(g_fragments.bif_body);
+            return true;
+        case Op::apply:
+        case Op::apply_last:
+            default_operation();
+            a_.load(Reg::t0, {Reg::sched, kScratchX});
+            load_export_target(Reg::t0);
+            if (i_->op == Op::apply) {
+                a_.call_reg(Reg::t3);
+            } else {
+                a_.add_imm(Reg::stack, frame(o[1].value));
+                a_.tail_call_reg(Reg::t3);
+            }
+            return true;
+        case Op::call_fun:
+            value_to(Reg::t0, o[1]);
+            a_.move_imm(Reg::t1, o[0].value);
+            fragment(g_fragments.call_fun);
+            return true;
+        case Op::i_apply_fun_last:
+            value_to(Reg::t0, o[1]);
+            a_.move_imm(Reg::t1, o[0].value);
+            fragment(g_fragments.check_fun);
+            a_.add_imm(Reg::stack, frame(o[2].value));
+            a_.tail_call_reg(Reg::t3);
+            return true;
+        case Op::return_:
+            a_.ret();
+            return true;
+        case Op::jump:
+            a_.jump(label_of(o[0].index));
+            return true;
+        case Op::on_load:
+        case Op::nif_start:
+            return true;
+        case Op::trap_end:
+            // Behind an instruction that ends a block; whatever comes here is a mistake.
+            a_.jump_address(nullptr);
+            return true;
+        case Op::allocate:
+            reserve(o[0].value, 0);
+            a_.sub_imm(Reg::stack, frame(o[0].value));
+            return true;
+        case Op::allocate_heap:
+            reserve(o[0].value, o[1].value);
+            a_.sub_imm(Reg::stack, frame(o[0].value));
+            return true;
+        case Op::test_heap:
+            reserve(0, o[0].value);
+            return true;
+        case Op::deallocate:
+        case Op::trim:
+            if (o[0].value != 0) {
+                a_.add_imm(Reg::stack, frame(o[0].value));
+            }
+            return true;
+        case Op::catch_:
+        case Op::try_: {
+            // Catches are numbered in the order of their instructions.
+            const uint32_t k = catches_seen_++;
+            catches_[k] = label_of(o[1].index);
+            const Label mark = a_.new_label();
+            data_.push_back({mark, NativeCode::Fixup::Kind::catch_mark, k});
+            a_.load_word_at(Reg::t0, mark);
+            a_.store(memory(o[0]), Reg::t0);
+            return true;
+        }
+        case Op::make_fun: {
+            const Label entry = a_.new_label();
+            data_.push_back({entry, NativeCode::Fixup::Kind::fun_entry, o[0].index});
+            const uint32_t n = i_->operand_count - 2u;
+            a_.store_imm({Reg::heap, 0}, make_header(Kind::fun, n + 2));
+            a_.load_word_at(Reg::t0, entry);
+            a_.store({Reg::heap, 8}, Reg::t0);
+            a_.load(Reg::t0, {Reg::proc, kProcessId});
+            a_.store({Reg::heap, 16}, Reg::t0);
+            for (uint32_t k = 0; k < n; ++k) {
+                store_operand({Reg::heap, static_cast<int32_t>(8 * (kFunFixedWords + k))}, o[2 + k],
+                              Reg::t0);
+            }
+            const Reg d = result(o[1], Reg::t0);
+            a_.lea(d, {Reg::heap, static_cast<int32_t>(kTagBoxed)});
+            store_result(o[1], d);
+            a_.add_imm(Reg::heap, frame(kFunFixedWords + n));
+            return true;
+        }
+        case Op::send:
+            a_.move_imm(Reg::t0, tail_code());
+            fragment(g_fragments.send);
+            return true;
+        case Op::wait:
+            a_.load_label(Reg::t0, label_of(o[0].index));
+            a_.jump_address(g_fragments.wait);
+            return true;
+        case Op::wait_timeout: {
+            const Label after = a_.new_label();
+            a_.load_label(Reg::t0, after);
+            a_.store({Reg::sched, kScratchX}, Reg::t0);
+            default_operation();
+            a_.compare_imm(Reg::t0, 0);
+            a_.branch(Cond::equal, after);
+            a_.load_label(Reg::t0, label_of(o[0].index));
+            a_.jump_address(g_fragments.wait);
+            a_.bind(after);
+            return true;
+        }
+        default:
+            return false;
+    }
+}
+
+}  // namespace minivm::jit

@@ -1,0 +1,115 @@
+#include "jit/jit.hpp"
+
+#include "vm/code/module_table.hpp"
+#include "jit/code_memory.hpp"
+#include "jit/emitter.hpp"
+#include "jit/runtime.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace minivm::jit {
+namespace {
+
+struct Jit final : Engine {
+    explicit Jit(bool fast_paths) : fast(fast_paths) {
+        make_fragments();
+        g_transitions.to_bytecode = reinterpret_cast<Word>(g_fragments.return_to_bytecode);
+        g_transitions.native_entry_skip = g_entry_skip;
+        NativeStubs stubs;
+        stubs.enter_bytecode = g_fragments.enter_bytecode;
+        stubs.enter_fun_bytecode = g_fragments.enter_fun_bytecode;
+        set_native_stubs(stubs);
+    }
+
+    const char* name() const override { return "jit"; }
+
+    std::unique_ptr<EngineCode> compile(const LoweredModule& m) override {
+        auto code = std::make_unique<NativeCode>();
+        std::unique_ptr<MacroAssembler> a = new_host_assembler();
+        Emitter emitter(m, *a, *code, fast);
+        emitter.run();
+        emitter.place();
+        const CodeBlock block = code_memory().allocate(a->size(), 64);
+        MINIVM_CHECK(block);
+        code->base = reinterpret_cast<const uint8_t*>(block.address);
+        code->bytes = static_cast<uint32_t>(a->size());
+        CodeMemory::Writer w = code_memory().open(block);
+        a->copy_to(w.data(), reinterpret_cast<uint64_t>(block.address));
+        return code;
+    }
+
+    void install(ModuleInstance& instance) override {
+        auto& code = static_cast<NativeCode&>(*instance.code);
+        if (code.fixups.empty()) {
+            return;
+        }
+        CodeMemory::Writer w =
+            code_memory().open(reinterpret_cast<const std::byte*>(code.base), code.bytes);
+        for (const NativeCode::Fixup& f : code.fixups) {
+            const Word value = f.kind == NativeCode::Fixup::Kind::catch_mark
+                                   ? make_catch(instance.first_catch + f.index).raw
+                                   : reinterpret_cast<Word>(instance.fun_entries[f.index]);
+            std::memcpy(w.at(code.base + f.offset), &value, sizeof value);
+        }
+    }
+
+    Stop dirty_done(Scheduler& s, Process& p) override {
+        NativeState state;
+        s.engine_state = &state;
+        return enter(s, p, dirty_result(&s), state);
+    }
+
+    Stop run(Scheduler& s, Process& p) override {
+        NativeState state;
+        s.engine_state = &state;
+        return enter(s, p, p.pc, state);
+    }
+
+    static Stop enter(Scheduler& s, Process& p, const void* target, NativeState& state) {
+        using Enter = void (*)(Scheduler*, Process*, const void*);
+        reinterpret_cast<Enter>(reinterpret_cast<Word>(g_fragments.enter))(&s, &p, target);
+        s.engine_state = nullptr;
+        return state.stop;
+    }
+
+    bool fast;
+};
+
+}  // namespace
+
+NativeCode::~NativeCode() {
+    if (base != nullptr) {
+        code_memory().release({reinterpret_cast<const std::byte*>(base), bytes});
+    }
+}
+
+const void* NativeCode::native_at(uint32_t instr) const {
+    const auto it = std::lower_bound(function_starts.begin(), function_starts.end(), instr);
+    MINIVM_CHECK(it != function_starts.end() && *it == instr);
+    return base + entries[static_cast<size_t>(it - function_starts.begin())];
+}
+
+CodeLocation NativeCode::locate(const void* address, bool is_return_address) const {
+    auto offset = static_cast<uint32_t>(static_cast<const uint8_t*>(address) - base);
+    if (is_return_address) {
+        offset += kTagHeader - 1;  // inside the call: see return addresses in vm/engine.hpp
+    }
+    const auto it = std::upper_bound(locations.begin(), locations.end(), offset,
+                                     [](uint32_t at, const Location& l) { return at < l.offset; });
+    if (it == locations.begin()) {
+        return {0, 0};
+    }
+    return {it[-1].function, it[-1].line};
+}
+
+bool available() {
+    return new_host_assembler() != nullptr;
+}
+
+Engine& engine(bool fast_paths) {
+    static Jit jit(fast_paths);
+    return jit;
+}
+
+}  // namespace minivm::jit

@@ -1,0 +1,28 @@
+// Offsets of what native code reads and writes in the VM's structures.
+#pragma once
+
+#include "vm/code/export.hpp"
+#include "vm/sched/scheduler.hpp"
+
+#include <cstddef>
+
+namespace minivm::jit {
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // conditionally supported; these compilers do
+constexpr int32_t kHeapTop = offsetof(Process, heap) + offsetof(Heap, top);
+constexpr int32_t kHeapEnd = offsetof(Process, heap) + offsetof(Heap, end);
+constexpr int32_t kReductions = offsetof(Process, reductions);
+constexpr int32_t kProcessId = offsetof(Process, id);
+constexpr int32_t kSchedF = offsetof(Scheduler, f);
+constexpr int32_t kCodeIx = offsetof(Scheduler, code_ix);
+constexpr int32_t kCStack = offsetof(Scheduler, c_stack);
+constexpr int32_t kExportNative = offsetof(Export, native);
+constexpr int32_t kFunNative = offsetof(FunEntry, native);
+constexpr int32_t kFunArity = offsetof(FunEntry, arity);
+// A word behind the x registers, for results that are no term.
+constexpr int32_t kScratchX = 8 * kMaxXRegisters;
+#pragma GCC diagnostic pop
+static_assert(offsetof(Scheduler, x) == 0 && kExportNative == 0 && kFunNative == 0);
+
+}  // namespace minivm::jit

@@ -1,0 +1,100 @@
+// Native code of one module.
+#pragma once
+
+#include "vm/engine.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace minivm::jit {
+
+// An instruction for a default operation: what it does, and its operands by value.
+//
+// An operand is a constant's term, a plain number, or a register: its byte offset << 8 | 100, an x
+// register's from the scheduler, a y register's, with bit 8 set, from the stack pointer. No
+// constant looks like that.
+struct OpRecord;
+enum class Next : uint8_t {
+    go_on,
+    branch,
+    raise,   // Process::exception is set
+    failed,  // a BIF's non-value: Process::outcome says what to do
+    exiting,
+    yield  // then go on
+};
+using DefaultOp = Next (*)(Scheduler* s, Process& p, const OpRecord* r);
+struct OpRecord {
+    DefaultOp fn;
+    uint32_t live;        // x registers
+    uint32_t list_count;  // operands of the L list, which follow the others
+    uint32_t list_at;
+    uint32_t has_label;
+    Word operands[];
+};
+
+struct NativeCode final : EngineCode {
+    ~NativeCode() override;
+
+    const uint8_t* base = nullptr;
+    uint32_t bytes = 0;
+    uint32_t file_bytes = 0;
+    std::vector<uint32_t> entries;          // of each function: offset; by function index
+    std::vector<uint32_t> function_starts;  // lowered instruction index of each function's entry
+    std::vector<uint32_t> funs;             // offsets, by lambda
+    std::vector<uint32_t> catch_handlers;   // offsets
+    struct Location {
+        uint32_t offset;
+        uint32_t function;
+        uint32_t line;
+    };
+    std::vector<Location> locations;  // ascending
+    // Words of the code that depend on the instance.
+    struct Fixup {
+        enum class Kind : uint8_t { catch_mark, fun_entry };
+        Kind kind;
+        uint32_t index;   // n-th catch, or lambda
+        uint32_t offset;  // of the word
+    };
+    std::vector<Fixup> fixups;
+    std::vector<std::unique_ptr<Word[]>> records;
+
+    const Word* bytecode_at(uint32_t) const override { return nullptr; }
+    const void* native_at(uint32_t instr) const override;
+    const void* native_fun(uint32_t n) const override { return base + funs[n]; }
+    bool is_native() const override { return true; }
+    const void* begin() const override { return base; }
+    const void* end() const override { return base + bytes; }
+    CodeLocation locate(const void* address, bool is_return_address) const override;
+    const void* catch_handler(uint32_t n) const override { return base + catch_handlers[n]; }
+    size_t size_bytes() const override { return bytes; }
+};
+
+// Code that all modules share. Made once; addresses into executable memory.
+struct Fragments {
+    const void* enter = nullptr;           // void enter(Scheduler*, Process*, const void* target)
+    const void* leave = nullptr;           // everything is saved: back to C++
+    const void* default_op = nullptr;      // t0: OpRecord; then t0: 0, or 1 to branch
+    const void* collect = nullptr;         // t0: words, t1: live
+    const void* yield = nullptr;           // t0: live; resumes behind the call
+    const void* wait = nullptr;            // jumped to; t0: where to resume
+    const void* call_bif = nullptr;        // t0: BifDef, t1: 0, or 1 + frame words in tail position
+    const void* bif_body = nullptr;        // jumped to; t0: BifDef, t1: here; returns to the caller
+    const void* send = nullptr;            // t0: as call_bif's t1
+    const void* call_fun = nullptr;        // t0: fun, t1: arity; called as the function itself
+    const void* check_fun = nullptr;       // the same, but comes back: t3: what to call, t0 for it
+    const void* enter_bytecode = nullptr;  // t0: Export; called as the function itself
+    const void* enter_fun_bytecode = nullptr;  // t0: fun; likewise
+    const void* return_to_bytecode = nullptr;
+    const void* breakpoint = nullptr;
+};
+extern Fragments g_fragments;
+void make_fragments();
+
+// What C++ leaves for run() when native code stops.
+struct NativeState {
+    Stop stop = Stop::exited;
+    uint32_t stress_count = 0;
+};
+
+}  // namespace minivm::jit

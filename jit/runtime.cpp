@@ -1,0 +1,335 @@
+#include "jit/runtime.hpp"
+
+#include "vm/bif/bif.hpp"
+#include "vm/code/code_index.hpp"
+#include "vm/code/module_table.hpp"
+#include "vm/heap/gc.hpp"
+#include "vm/process/engine_hooks.hpp"
+#include "vm/process/exception.hpp"
+
+namespace minivm::jit {
+
+uint32_t g_entry_skip = 0;
+
+NativeState& native_state(Scheduler* s) {
+    return *static_cast<NativeState*>(s->engine_state);
+}
+
+namespace {
+
+Word address(const void* p) {
+    return reinterpret_cast<Word>(p);
+}
+
+// The return address on top of the stack, taken off. The process's pc is the call before it.
+Word pop_return_address(Process& p) {
+    const Word ra = p.heap.end->raw;
+    ++p.heap.end;
+    p.pc = reinterpret_cast<const Word*>(ra - 1);
+    return ra;
+}
+void push_return_address(Process& p, Word ra) {
+    *--p.heap.end = Term{ra};
+}
+
+Word stop(Scheduler* s, Stop why, uint32_t live) {
+    Process& p = *s->process;
+    if (why == Stop::exited) {
+        p.live_x = 0;
+    } else if (why != Stop::crossed) {
+        save_x_registers(p, s->x, live);
+    }
+    native_state(s).stop = why;
+    return address(g_fragments.leave);
+}
+
+// Process::exception is set, and the pc is the place.
+Word raise(Scheduler* s) {
+    Process& p = *s->process;
+    uint32_t index = 0;
+    if (!unwind(p, s->x, p.pc, s->code_ix, &index)) {
+        return stop(s, Stop::exited, 0);
+    }
+    const catch_table::Handler handler = catch_table::get(index);
+    p.pc = static_cast<const Word*>(handler.address);
+    p.pc_is_native = handler.is_native;
+    if (!handler.is_native) {
+        return stop(s, Stop::crossed, 0);
+    }
+    if (p.needs_gc()) {
+        collect_gc(p, 0, s->x, 4, false);
+    }
+    return address(handler.address);
+}
+
+// Enters a function whose return address is on top of the stack; its reduction is not counted yet.
+Word enter_export(Scheduler* s, const Export* e) {
+    Process& p = *s->process;
+    const int ix = s->code_ix;
+    if (e->bytecode[ix] == &e->stub[kStubNative]) {
+        return address(e->native[ix]) + g_entry_skip;
+    }
+    if (--p.reductions <= 0) {
+        cross_to_bytecode(p, &e->stub[kStubCall]);
+        return stop(s, Stop::yielded, e->arity);
+    }
+    cross_to_bytecode(p, e->bytecode[ix]);
+    return stop(s, Stop::crossed, 0);
+}
+
+// erlang:apply/2 and what is like it: x[arity] is the fun, the return address is on top.
+Word enter_fun(Scheduler* s, Term fun, uint32_t arity) {
+    Process& p = *s->process;
+    if (is_local_fun(fun) && fun_entry(fun)->arity == arity) {
+        const FunEntry* fe = fun_entry(fun);
+        const uint32_t n = static_cast<uint32_t>(fun_free_count(fun));
+        for (uint32_t i = 0; i < n; ++i) {
+            s->x[arity + i] = fun_free_variables(fun)[i];
+        }
+        const int ix = s->code_ix;
+        if (p.needs_gc()) {
+            collect_gc(p, 0, s->x, arity + n, false);
+        }
+        if (fe->bytecode[ix] == &fe->stub[kFunStubNative]) {
+            return address(fe->body[ix]) + g_entry_skip;
+        }
+        cross_to_bytecode(p, fe->bytecode[ix]);
+        if (--p.reductions <= 0) {
+            return stop(s, Stop::yielded, arity + n);
+        }
+        return stop(s, Stop::crossed, 0);
+    }
+    if (is_export_fun(fun) && export_fun_entry(fun)->arity == arity) {
+        if (p.needs_gc()) {
+            collect_gc(p, 0, s->x, arity, false);
+        }
+        return enter_export(s, export_fun_entry(fun));
+    }
+    raise_bad_fun(p, fun, arity, s->x);
+    return raise(s);
+}
+
+// A BIF returned the non-value. `ra` is where its result was to be taken up; tail: 0, or 1 + the
+// words of the frame that the code there would drop before it returns.
+Word bif_failed(Scheduler* s, Word ra, Word tail) {
+    Process& p = *s->process;
+    switch (p.outcome) {
+        case BifOutcome::exception:
+            return raise(s);
+        case BifOutcome::exited:
+            return stop(s, Stop::exited, 0);
+        case BifOutcome::dirty:
+            p.pc = reinterpret_cast<const Word*>(ra);
+            return stop(s, Stop::dirty, p.dirty_bif->arity);
+        case BifOutcome::hibernate: {
+            // Only the return to the process's end stays of the stack: the bytecode of
+            // process_exit.
+            const Export* e = p.trap_export;
+            p.heap.end = p.stack_base - 1;
+            shrink_gc(p, s->x, e->arity);
+            p.pc = &e->stub[kStubCall];
+            p.pc_is_native = false;
+            return stop(s, p.mailbox.first != nullptr ? Stop::yielded : Stop::waiting, e->arity);
+        }
+        case BifOutcome::trap:
+        case BifOutcome::yield:
+        case BifOutcome::wait:
+        case BifOutcome::trap_fun:
+            break;
+    }
+    // In tail position the trap's target returns to our caller, so that loops through apply/3 and
+    // the like run in constant stack.
+    if (tail == 0) {
+        push_return_address(p, ra);
+    } else {
+        p.heap.end += tail - 1;
+    }
+    if (p.outcome == BifOutcome::trap_fun) {
+        return enter_fun(s, s->x[p.trap_arity], p.trap_arity);
+    }
+    const Export* e = p.trap_export;
+    if (p.outcome == BifOutcome::trap) {
+        if (p.needs_gc()) {
+            collect_gc(p, 0, s->x, e->arity, false);
+        }
+        return enter_export(s, e);
+    }
+    cross_to_bytecode(p, &e->stub[kStubCall]);
+    return stop(s, p.outcome == BifOutcome::wait ? Stop::waiting : Stop::yielded, e->arity);
+}
+
+}  // namespace
+
+Word runtime_default_op(Scheduler* s, Word record, Word, Word) {
+    Process& p = *s->process;
+    const auto* r = reinterpret_cast<const OpRecord*>(record);
+    const Word ra = pop_return_address(p);
+    switch (r->fn(s, p, r)) {
+        case Next::go_on:
+            push_return_address(p, ra);
+            return 0;
+        case Next::branch:
+            push_return_address(p, ra);
+            return 1;
+        case Next::raise:
+            return raise(s);
+        case Next::failed:
+            return bif_failed(s, ra, 0);
+        case Next::exiting:
+            return stop(s, Stop::exited, 0);
+        case Next::yield:
+            p.pc = reinterpret_cast<const Word*>(ra);
+            return stop(s, Stop::yielded, r->live);
+    }
+    return 0;
+}
+
+Word runtime_collect(Scheduler* s, Word need_words, Word live, Word) {
+    Process& p = *s->process;
+    bool major = false;
+    if (vm::g_options.stress_gc) {
+        major = (++native_state(s).stress_count & 63) == 0;
+    }
+    collect_gc(p, need_words, s->x, live, major);
+    return 0;
+}
+
+Word runtime_yield(Scheduler* s, Word live, Word, Word) {
+    Process& p = *s->process;
+    const Word ra = pop_return_address(p);
+    p.pc = reinterpret_cast<const Word*>(ra);
+    return stop(s, Stop::yielded, static_cast<uint32_t>(live));
+}
+
+Word runtime_wait(Scheduler* s, Word resume, Word, Word) {
+    s->process->pc = reinterpret_cast<const Word*>(resume);
+    return stop(s, Stop::waiting, 0);
+}
+
+Word runtime_call_bif(Scheduler* s, Word bif_word, Word tail, Word) {
+    Process& p = *s->process;
+    const auto& bif = *reinterpret_cast<const BifDef*>(bif_word);
+    const Word ra = pop_return_address(p);
+    --p.reductions;
+    const Term r = call_bif_function(p, bif, s->x);
+    s->code_ix = code_index::active();
+    if (MINIVM_UNLIKELY(!is_value(r))) {
+        return bif_failed(s, ra, tail);
+    }
+    s->x[0] = r;
+    if (MINIVM_UNLIKELY(p.needs_gc())) {
+        collect_gc(p, 0, s->x, 1, false);
+    }
+    push_return_address(p, ra);
+    return 0;
+}
+
+// The caller's own return address is on top and stays there.
+Word runtime_bif_body(Scheduler* s, Word bif_word, Word here, Word) {
+    Process& p = *s->process;
+    const auto& bif = *reinterpret_cast<const BifDef*>(bif_word);
+    p.pc = reinterpret_cast<const Word*>(here);
+    const Term r = call_bif_function(p, bif, s->x);
+    s->code_ix = code_index::active();
+    if (MINIVM_UNLIKELY(!is_value(r))) {
+        if (p.outcome == BifOutcome::dirty) {
+            return bif_failed(s, pop_return_address(p), 0);
+        }
+        return bif_failed(s, 0, 1);
+    }
+    s->x[0] = r;
+    if (MINIVM_UNLIKELY(p.needs_gc())) {
+        collect_gc(p, 0, s->x, 1, false);
+    }
+    return 0;
+}
+
+Word runtime_raise(Scheduler* s, Word, Word, Word) {
+    pop_return_address(*s->process);
+    return raise(s);
+}
+
+Word runtime_send(Scheduler* s, Word tail, Word, Word) {
+    Process& p = *s->process;
+    const Word ra = pop_return_address(p);
+    const Term r = send_message(p, s->x[0], s->x[1]);
+    s->code_ix = code_index::active();
+    if (MINIVM_UNLIKELY(!is_value(r))) {
+        if (p.outcome == BifOutcome::exception) {
+            set_operator_args(p, Op::send, s->x[0], s->x[1]);
+        }
+        return bif_failed(s, ra, tail);
+    }
+    s->x[0] = r;
+    if ((p.reductions -= 3) <= 0) {
+        p.pc = reinterpret_cast<const Word*>(ra);
+        return stop(s, Stop::yielded, 1);
+    }
+    push_return_address(p, ra);
+    return 0;
+}
+
+// Called as the function itself would be: the return address of the call site is on top.
+Word runtime_call_fun(Scheduler* s, Word fun, Word arity, Word) {
+    Process& p = *s->process;
+    const Term f{fun};
+    const auto n = static_cast<uint32_t>(arity);
+    const bool callable = (is_local_fun(f) && fun_entry(f)->arity == n) ||
+                          (is_export_fun(f) && export_fun_entry(f)->arity == n);
+    if (!callable) {
+        pop_return_address(p);
+        raise_bad_fun(p, f, n, s->x);
+        return raise(s);
+    }
+    return enter_fun(s, f, n);
+}
+
+// A fun that is none of this module kind's own: its export entry goes to the scratch word.
+Word runtime_check_fun(Scheduler* s, Word fun, Word arity, Word) {
+    Process& p = *s->process;
+    const Term f{fun};
+    if (is_export_fun(f) && export_fun_entry(f)->arity == arity) {
+        s->x[kMaxXRegisters] = Term{reinterpret_cast<Word>(export_fun_entry(f))};
+        return 0;
+    }
+    pop_return_address(p);
+    raise_bad_fun(p, f, static_cast<uint32_t>(arity), s->x);
+    return raise(s);
+}
+
+Word runtime_enter_bytecode(Scheduler* s, Word entry, Word, Word) {
+    return enter_export(s, reinterpret_cast<const Export*>(entry));
+}
+
+Word runtime_enter_fun_bytecode(Scheduler* s, Word fun, Word, Word) {
+    return enter_fun(s, Term{fun}, fun_entry(Term{fun})->arity);
+}
+
+// A function called from bytecode has returned: that return address is on top now.
+Word runtime_return_to_bytecode(Scheduler* s, Word, Word, Word) {
+    Process& p = *s->process;
+    p.pc = reinterpret_cast<const Word*>(p.heap.end->raw - kTagHeader);
+    ++p.heap.end;
+    p.pc_is_native = false;
+    return stop(s, Stop::crossed, 0);
+}
+
+const void* dirty_result(Scheduler* s) {
+    Process& p = *s->process;
+    const BifDef* bif = p.dirty_bif;
+    const Word ra = reinterpret_cast<Word>(p.pc);
+    p.dirty_bif = nullptr;
+    p.pc = reinterpret_cast<const Word*>(ra - 1);
+    if (!p.dirty_ok) {
+        if (p.outcome == BifOutcome::exception) {
+            set_bif_args(p, *bif, s->x);
+        }
+        return reinterpret_cast<const void*>(bif_failed(s, ra, 0));
+    }
+    if (p.needs_gc()) {
+        collect_gc(p, 0, s->x, 1, false);
+    }
+    return reinterpret_cast<const void*>(ra);
+}
+
+}  // namespace minivm::jit

@@ -1,0 +1,35 @@
+// What fragments call in C++: fn(Scheduler*, t0, t1, t2), on the scheduler's own stack.
+//
+// They answer 0 (go on; the default operation also 1: branch), or the native address to go on at
+// instead, with all registers loaded from where they are saved. The return address of the call into
+// the fragment is on top of the Erlang stack; it is gone when they answer with an address.
+#pragma once
+
+#include "vm/sched/scheduler.hpp"
+#include "jit/native_code.hpp"
+
+namespace minivm::jit {
+
+Word runtime_default_op(Scheduler* s, Word record, Word, Word);
+Word runtime_collect(Scheduler* s, Word need_words, Word live, Word);
+Word runtime_yield(Scheduler* s, Word live, Word, Word);
+Word runtime_wait(Scheduler* s, Word resume, Word, Word);
+Word runtime_call_bif(Scheduler* s, Word bif, Word tail, Word);
+Word runtime_bif_body(Scheduler* s, Word bif, Word, Word);
+Word runtime_raise(Scheduler* s, Word, Word, Word);
+Word runtime_send(Scheduler* s, Word, Word, Word);
+Word runtime_call_fun(Scheduler* s, Word fun, Word arity, Word);
+Word runtime_check_fun(Scheduler* s, Word fun, Word arity, Word);
+Word runtime_enter_bytecode(Scheduler* s, Word entry, Word, Word);
+Word runtime_enter_fun_bytecode(Scheduler* s, Word fun, Word, Word);
+Word runtime_return_to_bytecode(Scheduler* s, Word, Word, Word);
+
+// A dirty BIF called at p.pc, a native return address, has run: where to go on.
+const void* dirty_result(Scheduler* s);
+
+NativeState& native_state(Scheduler* s);
+
+// Bytes from a function's entry to where it is entered with its return address on the stack.
+extern uint32_t g_entry_skip;
+
+}  // namespace minivm::jit
