@@ -10,6 +10,10 @@
 // look at, and heap reservations standing that a collection would void. The loader puts what is
 // missing before such an instruction: `move [] to x`, `init_yregs`, `test_heap`. Where a collection
 // was to be expected, the same is an error of the file.
+//
+// The compiler also knows guard functions that cannot fail, from types that the file does not tell,
+// and reads their result on the way of their failure as well. A register that is read so gets
+// `move [] to x` before each such function (registers_of_failures_).
 #include "loader/verifier.hpp"
 
 #include "vm/bif/bif.hpp"
@@ -133,6 +137,7 @@ public:
 
 private:
     static constexpr uint32_t kNoState = 0xFFFFFFFF;
+    static constexpr uint32_t kNoRegister = 0xFFFFFFFF;
 
     [[gnu::format(printf, 2, 3)]] bool bad(const char* format, ...) {
         char text[256];
@@ -150,6 +155,17 @@ private:
     }
 
     bool verify_function(const LoweredFunction& f) {
+        registers_of_failures_.clear();
+        do {
+            begin_again_ = false;
+            if (verify_function_once(f)) {
+                return true;
+            }
+        } while (begin_again_);
+        return false;
+    }
+
+    bool verify_function_once(const LoweredFunction& f) {
         size_t x_count = f.arity, float_count = 0;
         for (uint32_t at = f.info; at < f.end; ++at) {
             const Instr& i = m_.code[at];
@@ -177,6 +193,7 @@ private:
         states_.clear();
         work_.clear();
         recording_ = false;
+        std::fill(state_at_.begin() + f.info, state_at_.begin() + f.end, kNoState);
         State s;
         s.x.resize(std::max<size_t>(x_count, 4));  // 4: x0..x2 of exceptions and sends
         s.x_waiting.resize(std::max<size_t>(x_count, 4));
@@ -325,7 +342,49 @@ private:
 
     // ---- registers ----------------------------------------------------------------------------
 
-    bool use_x(uint32_t r) { return s_.x.has(r) || bad("x%u may hold no term", r); }
+    bool use_x(uint32_t r) {
+        return s_.x.has(r) || (!begins_again_with(r) && bad("x%u may hold no term", r));
+    }
+    // Notes r as one more register of failures, if that can help; the function is then begun again.
+    bool begins_again_with(uint32_t r) {
+        if (recording_ || is_register_of_failures(r)) {
+            return false;
+        }
+        for (uint32_t at = function_->info; at < function_->end && !begin_again_; ++at) {
+            const Instr& i = m_.code[at];
+            const Operand* o = m_.operands_of(i);
+            const char* letters = instr_info(i.op).operands;
+            if (letters[0] != 'f' || o[0].index == kNoLabel) {
+                continue;
+            }
+            for (uint32_t n = 1; letters[n] != 0 && letters[n] != 'L'; ++n) {
+                begin_again_ |= letters[n] == 'd' && o[n].kind == Kind::x && o[n].index == r;
+            }
+        }
+        if (begin_again_) {
+            registers_of_failures_.push_back(r);
+        }
+        return begin_again_;
+    }
+    bool is_register_of_failures(uint32_t r) const {
+        return std::find(registers_of_failures_.begin(), registers_of_failures_.end(), r) !=
+               registers_of_failures_.end();
+    }
+    // The x register that a guard function writes, if it is read after a failure too and is no term
+    // yet; else kNoRegister.
+    uint32_t result_after_failure(const Instr& i, const Operand* o) const {
+        const char* letters = instr_info(i.op).operands;
+        if (letters[0] != 'f' || o[0].index == kNoLabel) {
+            return kNoRegister;
+        }
+        for (uint32_t n = 1; letters[n] != 0 && letters[n] != 'L'; ++n) {
+            if (letters[n] == 'd' && o[n].kind == Kind::x && !s_.x.has(o[n].index) &&
+                is_register_of_failures(o[n].index)) {
+                return o[n].index;
+            }
+        }
+        return kNoRegister;
+    }
     bool use_x_below(uint32_t count) {
         for (uint32_t r = 0; r < count; ++r) {
             if (!use_x(r)) {
@@ -620,13 +679,13 @@ private:
 
     // Instructions with a Live operand. The operands themselves may be above it; they are kept too,
     // since the instruction is begun again after a collection.
-    bool collect_announced(const Instr& i, uint32_t live) {
+    bool collect_announced(const Instr& i, uint32_t live, uint32_t after_failure) {
         if (!demand_frame_defined()) {
             return false;
         }
         for (uint32_t r = 0; r < live; ++r) {
             if (!s_.x.has(r)) {
-                return bad("x%u is to be kept but may hold no term", r);
+                return !begins_again_with(r) && bad("x%u is to be kept but may hold no term", r);
             }
         }
         uint32_t kept = live;
@@ -639,10 +698,16 @@ private:
                 return true;
             },
             [](const Operand&) { return true; });
+        if (after_failure != kNoRegister) {
+            kept = std::max(kept, after_failure + 1);
+        }
         repair_x(kept);
         set_live(i.op == Op::bs_match ? keep_match_results(i, kept) : kept);
         s_.x.keep_below(live);
         s_.x_waiting.keep_below(live);
+        if (after_failure != kNoRegister) {
+            define_x(after_failure);
+        }
         s_.reserved = s_.lapsed = 0;
         return true;
     }
@@ -771,11 +836,15 @@ private:
                 return false;
             }
         }
+        const uint32_t after_failure = result_after_failure(i, o);
+        if (after_failure != kNoRegister) {
+            repair_one_x(after_failure);
+        }
         if ((info.effects & COLLECTS) != 0) {
             s_.building = false;
         }
         if ((info.effects & COLLECTS) != 0 && note.live != kLiveUnknown && i.op != Op::call_bif) {
-            if (!collect_announced(i, note.live)) {
+            if (!collect_announced(i, note.live, after_failure)) {
                 return false;
             }
         }
@@ -1316,13 +1385,15 @@ private:
     LoweredModule& m_;
     ErrorSink& error_;
     const LoweredFunction* function_ = nullptr;
-    std::vector<uint32_t> state_at_;  // by instruction: index into states_
-    std::vector<State> states_;       // of the function
-    std::vector<uint32_t> work_;      // block starts whose state has changed
-    State s_;                         // at the instruction being looked at
-    uint32_t at_ = 0;                 // which is this one
-    bool recording_ = false;          // the fixpoint is reached: write results down
-    std::vector<Repair> repairs_;     // in the order of instructions
+    std::vector<uint32_t> state_at_;               // by instruction: index into states_
+    std::vector<State> states_;                    // of the function
+    std::vector<uint32_t> work_;                   // block starts whose state has changed
+    State s_;                                      // at the instruction being looked at
+    uint32_t at_ = 0;                              // which is this one
+    std::vector<uint32_t> registers_of_failures_;  // of the function
+    bool begin_again_ = false;                     // with one more of them
+    bool recording_ = false;                       // the fixpoint is reached: write results down
+    std::vector<Repair> repairs_;                  // in the order of instructions
 };
 
 // Puts the repairs into the code; instruction indexes change everywhere.

@@ -1,7 +1,7 @@
 %% The module `code` of a bare boot: no code server process, the VM finds and loads modules itself.
 %% The functions are OTP's as far as they make sense without one.
 -module(code).
--export([ensure_loaded/1, ensure_modules_loaded/1, load_file/1, load_abs/1, load_binary/3,
+-export([ensure_loaded/1, ensure_modules_loaded/1, load_file/1, load_abs/1, load_abs/2, load_binary/3,
          is_loaded/1, all_loaded/0, loaded/0, which/1, where_is_file/1, get_object_code/1,
          root_dir/0, lib_dir/0, lib_dir/1, lib_dir/2, priv_dir/1, compiler_dir/0, get_path/0,
          set_path/1, add_path/1, add_patha/1, add_pathz/1, add_pathsa/1, add_pathsz/1,
@@ -37,6 +37,13 @@ load_abs(File) when is_list(File) ->
     case minivm:load_file(File ++ objfile_extension()) of
         {ok, M} -> {module, M};
         {error, _} -> {error, badfile}
+    end.
+
+%% The file need not be called as the module is.
+load_abs(File, M) when is_list(File), is_atom(M) ->
+    case minivm:read_file(File ++ objfile_extension()) of
+        {ok, Binary} -> load_binary(M, File, Binary);
+        {error, _} -> {error, nofile}
     end.
 
 load_binary(M, _File, Binary) when is_atom(M), is_binary(Binary) ->

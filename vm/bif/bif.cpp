@@ -1,12 +1,12 @@
 #include "vm/bif/bif.hpp"
 
-#include <cstring>
-#include <mutex>
-
 #include "vm/code/export.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/map.hpp"
+
+#include <cstring>
+#include <mutex>
 
 namespace minivm {
 
@@ -47,6 +47,26 @@ const BifDef* find(Term module, Term function, uint32_t arity) {
     return e != nullptr && e->bif != nullptr && !(e->bif->flags & kBifHidden) ? e->bif : nullptr;
 }
 
+Term all(Heap& h) {
+    std::vector<BifDef>* const tables[] = {
+#define AREA(name) &name##_bif_defs,
+#include "vm/bif/areas.def"
+#undef AREA
+    };
+    Term list = kNil;
+    for (const std::vector<BifDef>* t : tables) {
+        for (const BifDef& d : *t) {
+            if (!(d.flags & kBifHidden) && std::strcmp(d.module, "minivm") != 0) {
+                list = cons(h,
+                            make_tuple(h, atom_table::intern(d.module),
+                                       atom_table::intern(d.function), make_small(d.arity)),
+                            list);
+            }
+        }
+    }
+    return list;
+}
+
 }  // namespace bif_registry
 
 static Term raise(Process& p, ExceptionClass cls, Term reason) {
@@ -70,15 +90,33 @@ static Term raise_with_info(Process& p, Term reason) {
     return kNonValue;
 }
 
-Term error(Process& p, Term reason) { return raise(p, ExceptionClass::error, reason); }
-Term exit_(Process& p, Term reason) { return raise(p, ExceptionClass::exit, reason); }
-Term throw_(Process& p, Term value) { return raise(p, ExceptionClass::throw_, value); }
-Term badarg(Process& p) { return raise_with_info(p, atoms::badarg); }
-Term badarith(Process& p) { return raise_with_info(p, atoms::badarith); }
-Term system_limit(Process& p) { return raise_with_info(p, atoms::system_limit); }
-Term notsup(Process& p) { return raise_with_info(p, atom_table::intern("notsup")); }
-Term badmap(Process& p, Term m) { return error(p, make_tuple(p.heap, atoms::badmap, m)); }
-Term badkey(Process& p, Term key) { return error(p, make_tuple(p.heap, atoms::badkey, key)); }
+Term error(Process& p, Term reason) {
+    return raise(p, ExceptionClass::error, reason);
+}
+Term exit_(Process& p, Term reason) {
+    return raise(p, ExceptionClass::exit, reason);
+}
+Term throw_(Process& p, Term value) {
+    return raise(p, ExceptionClass::throw_, value);
+}
+Term badarg(Process& p) {
+    return raise_with_info(p, atoms::badarg);
+}
+Term badarith(Process& p) {
+    return raise_with_info(p, atoms::badarith);
+}
+Term system_limit(Process& p) {
+    return raise_with_info(p, atoms::system_limit);
+}
+Term notsup(Process& p) {
+    return raise_with_info(p, atom_table::intern("notsup"));
+}
+Term badmap(Process& p, Term m) {
+    return error(p, make_tuple(p.heap, atoms::badmap, m));
+}
+Term badkey(Process& p, Term key) {
+    return error(p, make_tuple(p.heap, atoms::badkey, key));
+}
 Term badarg_cause(Process& p, Term cause) {
     raise(p, ExceptionClass::error, atoms::badarg);
     Term keys[2] = {atoms::cause, atoms::module};

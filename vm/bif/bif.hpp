@@ -52,6 +52,8 @@ namespace bif_registry {
 void init();
 // The VM's implementation of module:function/arity, or null.
 const BifDef* find(Term module, Term function, uint32_t arity);
+// [{Module, Function, Arity}] of all that Erlang code may call by name, the VM's own module apart.
+Term all(Heap& h);
 }  // namespace bif_registry
 
 // ---- results that are no value; all return kNonValue ---------------------------------------------

@@ -9,14 +9,23 @@
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/binary.hpp"
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 
 namespace minivm {
 
+// The most that any slice may deal with: tests make it small, so that every BIF here yields.
+constexpr int64_t kNoSliceLimit = INT64_MAX;
+extern std::atomic<int64_t> g_slice_limit;
+
 // Terms or bytes a slice may still deal with, of `per_reduction` for each reduction that is left.
 // Even a process that has none left gets something done.
 inline int64_t slice_budget(const Process& p, int64_t per_reduction) {
-    return (p.reductions > 1 ? p.reductions : 1) * per_reduction;
+    const int64_t budget = (p.reductions > 1 ? p.reductions : 1) * per_reduction;
+    // relaxed: a number that tests set before they start what it applies to.
+    const int64_t limit = g_slice_limit.load(std::memory_order_relaxed);
+    return budget < limit ? budget : limit;
 }
 inline void charge_slice(Process& p, int64_t given, int64_t left, int64_t per_reduction) {
     consume(p, (given - left) / per_reduction + 1);

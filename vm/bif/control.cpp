@@ -124,7 +124,7 @@ Term erlang_error_1(Process& p, const Term* a) {
 }
 Term erlang_error_2(Process& p, const Term* a) {
     error(p, a[0]);
-    if (a[1] != atoms::none && list_length(a[1]) >= 0) {
+    if (is_list(a[1])) {  // improper as well: it is only shown
         p.exception.args = a[1];
     }
     return raised_by_caller(p);

@@ -130,7 +130,6 @@ Term erts_debug_same_2(Process&, const Term* a) { return make_bool(a[0] == a[1])
 Term erts_debug_flat_size_1(Process&, const Term* a) {
     return make_small(static_cast<int64_t>(size_of_term(a[0], false)));
 }
-Term erts_debug_set_internal_state_2(Process& p, const Term*) { return error(p, atoms::undef); }
 
 Term io_printable_range_0(Process&, const Term*) { return atoms::latin1; }
 Term file_native_name_encoding_0(Process&, const Term*) { return atoms::utf8; }
@@ -155,7 +154,6 @@ MINIVM_BIF_TABLE(inspect) = {
     {"erts_debug", "same", 2, erts_debug_same_2, kBifPlain, nullptr},
     {"erts_debug", "flat_size", 1, erts_debug_flat_size_1, kBifPlain, nullptr},
     {"erts_debug", "size_shared", 1, erts_debug_flat_size_1, kBifPlain, nullptr},
-    {"erts_debug", "set_internal_state", 2, erts_debug_set_internal_state_2, kBifPlain, nullptr},
     {"io", "printable_range", 0, io_printable_range_0, kBifPlain, nullptr},
     {"file", "native_name_encoding", 0, file_native_name_encoding_0, kBifPlain, nullptr},
     {"error_logger", "warning_map", 0, error_logger_warning_map_0, kBifPlain, nullptr},

@@ -14,6 +14,7 @@
 #include "vm/bif/posix.hpp"
 #include "vm/code/loading.hpp"
 #include "vm/engine.hpp"
+#include "vm/ets/table.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/process_life.hpp"
@@ -174,6 +175,27 @@ Term system_info_atom(Process& p, Term item) {
         Term keys[3] = {atom("size"), atoms::kill, atom("error_logger")};
         (void)keys;
         return make_small(0);
+    }
+    if (is("ets_count")) {
+        return make_small(static_cast<int64_t>(ets::count()));
+    }
+    if (is("ets_always_compress")) {
+        return atoms::false_;
+    }
+    if (is("endian")) {
+        return atoms::little;
+    }
+    if (is("heap_type")) {
+        return atom("private");
+    }
+    if (is("modified_timing_level")) {
+        return atoms::undefined;
+    }
+    if (is("context_reductions")) {
+        return make_small(kSliceReductions);
+    }
+    if (is("snifs")) {
+        return bif_registry::all(h);
     }
     if (is("outstanding_system_requests_limit")) {
         return make_small(134217727);

@@ -439,6 +439,11 @@ Table* find_name(Term name) {
     return name_place(name).load(std::memory_order_acquire);
 }
 
+size_t count() {
+    std::lock_guard lock(g_mutex);
+    return g_tables.size();
+}
+
 std::vector<Table*> all() {
     std::vector<Table*> tables;
     std::lock_guard lock(g_mutex);

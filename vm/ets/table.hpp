@@ -137,6 +137,7 @@ void unfix(Process& p, Table& t);
 Table* find_name(Term name);
 // A reference to each, in no particular order; the caller releases them.
 std::vector<Table*> all();
+size_t count();
 
 // The table's identifier as the user sees it: name or reference.
 Term tid(Heap& h, Table& t);
