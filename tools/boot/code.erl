@@ -1,7 +1,7 @@
 %% The module `code` of a bare boot: no code server process, the VM finds and loads modules itself.
 %% The functions are OTP's as far as they make sense without one.
 -module(code).
--export([ensure_loaded/1, ensure_modules_loaded/1, load_file/1, load_abs/1, load_abs/2, load_binary/3,
+-export([ensure_loaded/1, ensure_modules_loaded/1, load_file/1, load_abs/1, load_abs/2, start_link/0, load_binary/3,
          is_loaded/1, all_loaded/0, loaded/0, which/1, where_is_file/1, get_object_code/1,
          root_dir/0, lib_dir/0, lib_dir/1, lib_dir/2, priv_dir/1, compiler_dir/0, get_path/0,
          set_path/1, add_path/1, add_patha/1, add_pathz/1, add_pathsa/1, add_pathsz/1,
@@ -26,6 +26,9 @@ ensure_modules_loaded(Modules) when is_list(Modules) ->
         [] -> ok;
         Errors -> {error, Errors}
     end.
+
+%% For OTP's kernel supervisor.
+start_link() -> minivm_kernel:stand_in(code_server).
 
 load_file(M) when is_atom(M) ->
     case minivm:find_file(M) of

@@ -2,19 +2,18 @@
 %%
 %% Events go to the process registered as `logger` (minivm_boot), which formats them with OTP's own
 %% logger_formatter and its default configuration. There is one level for all modules unless
-%% set_module_level/2 says otherwise; handlers and filters of one's own need OTP's kernel.
+%% set_module_level/2 says otherwise. With the first call of anything that is not here (handlers,
+%% filters) OTP's kernel comes up, and its logger takes the place of this one.
 -module(logger).
 -export([emergency/1, emergency/2, emergency/3, alert/1, alert/2, alert/3, critical/1, critical/2,
          critical/3, error/1, error/2, error/3, warning/1, warning/2, warning/3, notice/1, notice/2,
          notice/3, info/1, info/2, info/3, debug/1, debug/2, debug/3,
          log/2, log/3, log/4, allow/2, macro_log/3, macro_log/4, macro_log/5,
-         set_primary_config/1, set_primary_config/2, get_primary_config/0, set_module_level/2,
+         set_primary_config/2, set_module_level/2,
          unset_module_level/0, unset_module_level/1, get_module_level/0, get_module_level/1,
          set_process_metadata/1, update_process_metadata/1, get_process_metadata/0,
-         unset_process_metadata/0, get_handler_ids/0, get_handler_config/0, get_handler_config/1,
-         add_handler/3, remove_handler/1, add_primary_filter/2, remove_primary_filter/1,
-         get_config/0, compare_levels/2, timestamp/0, format_report/1, add_handlers/1]).
-
+         unset_process_metadata/0, compare_levels/2, timestamp/0, format_report/1,
+         own_levels/0, '$handle_undefined_function'/2]).
 
 emergency(X) -> log(emergency, X).
 emergency(X, Y) -> log(emergency, X, Y).
@@ -128,17 +127,10 @@ set_primary_config(level, Level) ->
     try rank(Level) of
         Rank -> persistent_term:put({?MODULE, level}, Rank)
     catch
-        error:function_clause -> {error, {invalid_level, Level}}
+        error:function_clause -> '$handle_undefined_function'(set_primary_config, [level, Level])
     end;
-set_primary_config(Key, _) when Key =:= filters; Key =:= filter_default; Key =:= metadata ->
-    {error, notsup};
 set_primary_config(Key, Value) ->
-    {error, {invalid_primary_config, #{Key => Value}}}.
-set_primary_config(#{level := Level}) -> set_primary_config(level, Level);
-set_primary_config(_) -> ok.
-
-get_primary_config() ->
-    #{level => level(primary_rank()), filter_default => log, filters => [], metadata => #{}}.
+    '$handle_undefined_function'(set_primary_config, [Key, Value]).
 
 set_module_level(Modules, Level) when is_list(Modules) ->
     lists:foreach(fun(M) -> persistent_term:put({?MODULE, level, M}, rank(Level)) end, Modules);
@@ -170,24 +162,12 @@ unset_process_metadata() ->
     erase('$logger_metadata$'),
     ok.
 
-get_handler_ids() -> [default].
-get_handler_config() ->
-    {ok, Config} = get_handler_config(default),
-    [Config].
-get_handler_config(default) ->
-    {ok, #{id => default, module => ?MODULE, level => all, filters => [], filter_default => log,
-           formatter => {logger_formatter, #{legacy_header => true, single_line => false}}}};
-get_handler_config(Id) ->
-    {error, {not_found, Id}}.
-add_handler(_, _, _) -> {error, notsup}.
-add_handlers(_) -> ok.
-remove_handler(default) -> persistent_term:put({?MODULE, level}, rank(none));
-remove_handler(Id) -> {error, {not_found, Id}}.
-add_primary_filter(_, _) -> {error, notsup}.
-remove_primary_filter(Id) -> {error, {not_found, Id}}.
-get_config() ->
-    #{primary => get_primary_config(), handlers => get_handler_config(), proxy => #{},
-      module_levels => get_module_level()}.
+%% What OTP's logger has to be told when it takes over.
+own_levels() -> {ok, level(primary_rank()), get_module_level()}.
+
+'$handle_undefined_function'(Function, Args) ->
+    minivm_kernel:start(),
+    apply(?MODULE, Function, Args).
 
 compare_levels(A, B) ->
     case {rank(A), rank(B)} of

@@ -33,6 +33,7 @@ boot(Options) ->
         latin1 -> ok
     end,
     {_, Ref} = spawn_monitor(?MODULE, run, [Options]),
+    minivm:kernel(available),
     serve(#{main => Ref, options => Options}).
 
 %% ---- the program ------------------------------------------------------------------------------
@@ -135,8 +136,22 @@ serve(S) ->
                                   io_lib:format("minivm: the program was ended: ~tp~n", [Reason]))),
             finish(127);
         {stop, Status} ->
+            case S of
+                #{kernel := Kernel} -> minivm_kernel:stop(Kernel);
+                _ -> ok
+            end,
             finish(status(Status)),
             serve(S);
+        {kernel, _, _} = Request when is_map_key(kernel, S) ->
+            map_get(kernel, S) ! setelement(1, Request, up),
+            serve(S);
+        {kernel, _, _} = Request ->
+            self() ! Request,
+            serve(S#{kernel => spawn_link(minivm_kernel, boot, [])});
+        {'EXIT', Pid, Reason} when Pid =:= map_get(kernel, S) ->
+            minivm:write_stderr(unicode:characters_to_binary(
+                                  io_lib:format("minivm: the kernel did not start: ~tp~n", [Reason]))),
+            erlang:halt(1);
         {From, Request} when is_pid(From) ->
             From ! {init, answer(Request, S)},
             serve(S);

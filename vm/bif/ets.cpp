@@ -2,6 +2,7 @@
 #include "vm/bif/continuation.hpp"
 #include "vm/bif/ets_support.hpp"
 #include "vm/bif/local_atoms.hpp"
+#include "vm/process/kernel_start.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/term/bignum.hpp"
@@ -453,17 +454,31 @@ Term list_of_key(Process& p, const Table& t, Term key, Pick pick) {
     return list;
 }
 
+// A read of a table that could not be opened: one that OTP's kernel makes is waited for.
+Term bad_read(Process& p, const Locked& t, const char* function, const Term* a, size_t arity) {
+    if (t.failure() != Failure::id || !is_atom(a[0]) || !kernel_start::must_wait(p.id, a[0])) {
+        return bad_table(p, t.failure());
+    }
+    Term args = kNil;
+    for (size_t i = arity; i > 0; --i) {
+        args = cons(p.heap, a[i - 1], args);
+    }
+    static const Export* on_demand =
+        export_table::get(atom_table::intern("minivm_kernel"), atom_table::intern("ets"), 2);
+    return trap(p, on_demand, {atom_table::intern(function), args});
+}
+
 Term ets_lookup_2(Process& p, const Term* a) {
     Locked t(p, a[0], Access::read, false);
     if (!t) {
-        return bad_table(p, t.failure());
+        return bad_read(p, t, "lookup", a, 2);
     }
     return list_of_key(p, *t, a[1], [&](const Object* o) { return copy_out(p, o->tuple()); });
 }
 
 Term ets_member_2(Process& p, const Term* a) {
     Locked t(p, a[0], Access::read, false);
-    return t ? make_bool(find(*t, a[1]) != nullptr) : bad_table(p, t.failure());
+    return t ? make_bool(find(*t, a[1]) != nullptr) : bad_read(p, t, "member", a, 2);
 }
 
 Term lookup_element(Process& p, const Term* a, Term otherwise) {

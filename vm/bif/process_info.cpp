@@ -592,6 +592,11 @@ Term erlang_system_flag_2(Process& p, const Term* a) {
         g_backtrace_depth = static_cast<int>(n > 64 ? 64 : n);  // what a trace has room for
         return old;
     }
+    if (flag == atom_table::intern("system_logger")) {
+        const bool valid = value == atom_table::intern("logger") || value == atoms::undefined ||
+                           (is_local_pid(value) && process_table::lookup(value) != nullptr);
+        return valid ? set_system_logger(value) : badarg(p);
+    }
     if (flag == atoms::fullsweep_after) {
         return small_in(value, 0, 0x7FFFFFFF, &n)
                    ? make_small(d.fullsweep_after.exchange(n & 0xFFFF, kRelaxed))
@@ -666,7 +671,11 @@ Term erlang_system_flag_2(Process& p, const Term* a) {
         return value == atom_finalize() ? atom_final() : badarg(p);
     }
     if (flag == atoms::scheduler_wall_time) {
-        return value == atoms::false_ ? atoms::false_ : badarg(p);
+        // Measured while somebody who asked for it lives: the kernel counts them.
+        static const Export* counted = export_table::get(
+            atom_table::intern("kernel_refc"), atoms::scheduler_wall_time, 1);
+        return value == atoms::true_ || value == atoms::false_ ? trap(p, counted, {value})
+                                                               : badarg(p);
     }
     return badarg_cause(p, atom_badopt());
 }

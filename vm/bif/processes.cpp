@@ -14,6 +14,7 @@
 #include "vm/heap/gc.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/engine_hooks.hpp"
+#include "vm/process/kernel_start.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
@@ -685,12 +686,34 @@ Term erlang_unregister_1(Process& p, const Term* a) {
     return is_atom(a[0]) && registry::unregister_name(a[0]) ? atoms::true_ : badarg(p);
 }
 
+// minivm:kernel(available | starting | up): starting, by the caller.
+Term minivm_kernel_1(Process& p, const Term* a) {
+    if (a[0] == atom_table::intern("available")) {
+        kernel_start::make_available();
+    } else if (a[0] == atom_table::intern("starting")) {
+        kernel_start::begin(p.id);
+    } else if (a[0] == atom_table::intern("up")) {
+        kernel_start::end();
+    } else {
+        return badarg(p);
+    }
+    return atoms::ok;
+}
+
 Term erlang_whereis_1(Process& p, const Term* a) {
     if (!is_atom(a[0])) {
         return badarg(p);
     }
     const Term pid = registry::whereis(a[0]);
-    return is_value(pid) ? pid : atoms::undefined;
+    if (is_value(pid)) {
+        return pid;
+    }
+    if (MINIVM_UNLIKELY(kernel_start::must_wait(p.id, a[0]))) {
+        static const Export* on_demand = export_table::get(atom_table::intern("minivm_kernel"),
+                                                           atom_table::intern("whereis"), 1);
+        return trap(p, on_demand, {a[0]});
+    }
+    return atoms::undefined;
 }
 
 Term erlang_registered_0(Process& p, const Term*) {
@@ -1371,6 +1394,7 @@ MINIVM_BIF_TABLE(processes) = {
     {"erlang", "register", 2, erlang_register_2, kBifPlain, nullptr},
     {"erlang", "unregister", 1, erlang_unregister_1, kBifPlain, nullptr},
     {"erlang", "whereis", 1, erlang_whereis_1, kBifPlain, nullptr},
+    {"minivm", "kernel", 1, minivm_kernel_1, kBifPlain, nullptr},
     {"erlang", "registered", 0, erlang_registered_0, kBifPlain, nullptr},
     {"erlang", "get", 0, erlang_get_0, kBifPlain, nullptr},
     {"erlang", "get", 1, erlang_get_1, kBifPlain, nullptr},

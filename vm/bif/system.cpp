@@ -182,6 +182,9 @@ Term system_info_atom(Process& p, Term item) {
     if (is("ets_always_compress")) {
         return atoms::false_;
     }
+    if (is("system_logger")) {
+        return system_logger();
+    }
     if (is("endian")) {
         return atoms::little;
     }

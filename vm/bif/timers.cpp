@@ -1,8 +1,5 @@
 // BIFs about time: clocks, unique integers, timers, and the counters of statistics/1.
-#include <algorithm>
-#include <atomic>
-#include <ctime>
-#include <vector>
+#include "vm/process/timers.hpp"
 
 #include "vm/bif/bif.hpp"
 #include "vm/bif/local_atoms.hpp"
@@ -10,9 +7,15 @@
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
-#include "vm/process/timers.hpp"
+#include "vm/sched/busy_time.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/term/bignum.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <ctime>
+#include <mutex>
+#include <vector>
 
 namespace minivm {
 
@@ -368,6 +371,59 @@ uint64_t sum_of(Term list) {
     return n;
 }
 
+// ---- scheduler_wall_time
+// ----------------------------------------------------------------------------
+
+// What is measured counts from when it was turned on.
+struct WallTime {
+    std::mutex mutex;
+    bool on = false;
+    int64_t since_ns = 0;
+    std::vector<int64_t> busy_ns;  // of all schedulers, then
+};
+WallTime g_wall_time;
+
+int64_t clock_ns() {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return int64_t{t.tv_sec} * kNanosecond + t.tv_nsec;
+}
+
+// erts_internal:scheduler_wall_time(Bool) -> what it was
+Term erts_internal_scheduler_wall_time_1(Process& p, const Term* a) {
+    if (a[0] != atoms::true_ && a[0] != atoms::false_) {
+        return badarg(p);
+    }
+    std::lock_guard lock(g_wall_time.mutex);
+    const bool old = g_wall_time.on;
+    g_wall_time.on = a[0] == atoms::true_;
+    if (g_wall_time.on && !old) {
+        g_wall_time.since_ns = clock_ns();
+        g_wall_time.busy_ns = vm::busy_times_ns(true, true);
+    }
+    return make_bool(old);
+}
+
+// [{SchedulerId, ActiveTime, TotalTime}], without the dirty I/O schedulers unless `all`.
+Term scheduler_wall_time(Process& p, bool all) {
+    std::lock_guard lock(g_wall_time.mutex);
+    if (!g_wall_time.on) {
+        return atoms::undefined;
+    }
+    const std::vector<int64_t> busy_ns = vm::busy_times_ns(true, all);
+    const int64_t total = clock_ns() - g_wall_time.since_ns;
+    Term list = kNil;
+    for (size_t i = busy_ns.size(); i > 0; --i) {
+        const int64_t active = busy_ns[i - 1] - g_wall_time.busy_ns[i - 1];
+        list = cons(p.heap,
+                    make_tuple(p.heap, make_small(static_cast<int64_t>(i)),
+                               make_integer(p.heap, active < total ? active : total),
+                               make_integer(p.heap, total)),
+                    list);
+    }
+    return list;
+}
+
 Term erlang_statistics_1(Process& p, const Term* a) {
     static std::atomic<uint64_t> last_reductions{0};
     static std::atomic<uint64_t> last_exact{0};
@@ -443,8 +499,13 @@ Term erlang_statistics_1(Process& p, const Term* a) {
     if (item == atom_total_active_tasks_all()) {
         return make_unsigned(p.heap, sum_of(queue_lengths(p, true, true)));
     }
-    if (item == atoms::scheduler_wall_time || item == atom_scheduler_wall_time_all() ||
-        item == atom_microstate_accounting()) {
+    if (item == atoms::scheduler_wall_time) {
+        return scheduler_wall_time(p, false);
+    }
+    if (item == atom_scheduler_wall_time_all()) {
+        return scheduler_wall_time(p, true);
+    }
+    if (item == atom_microstate_accounting()) {
         return atoms::undefined;  // as when it has not been turned on
     }
     return badarg(p);
@@ -455,6 +516,8 @@ Term erlang_statistics_1(Process& p, const Term* a) {
 void start_erlang_clock() { the_clock(); }
 
 MINIVM_BIF_TABLE(timers) = {
+    {"erts_internal", "scheduler_wall_time", 1, erts_internal_scheduler_wall_time_1, kBifPlain,
+     nullptr},
     {"erlang", "monotonic_time", 0, erlang_monotonic_time_0, kBifPlain, nullptr},
     {"erlang", "monotonic_time", 1, erlang_monotonic_time_1, kBifPlain, nullptr},
     {"erlang", "system_time", 0, erlang_system_time_0, kBifPlain, nullptr},

@@ -1,3 +1,4 @@
+#include "vm/process/kernel_start.hpp"
 #include "vm/process/process_life.hpp"
 
 #include <algorithm>
@@ -127,6 +128,9 @@ Term spawn(Process* parent, const Export* entry, Term args, SpawnOptions& option
         free_memory(*p);
         free_process(p);
         return kNonValue;
+    }
+    if (parent != nullptr) {
+        kernel_start::inherit(parent->id, p->id);
     }
     if (parent == nullptr) {
         p->group_leader = is_value(options.group_leader) ? options.group_leader : p->id;

@@ -63,5 +63,9 @@ void destroy_process(Process& p);
 
 // Written by the exceptions' part: prints the report of a process that ends by an uncaught error.
 void report_uncaught(Process& p);
+// Where such reports go: a local pid, `logger` (whoever has that name) or `undefined` (nowhere). When
+// the process is no more it is `logger` again.
+Term system_logger();
+Term set_system_logger(Term to);  // the one before
 
 }  // namespace minivm

@@ -14,6 +14,7 @@
 #include "vm/code/export.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/state.hpp"
+#include "vm/sched/busy_time.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 
 namespace minivm {
@@ -173,5 +174,26 @@ uint64_t queued(bool io) {
 }
 
 }  // namespace dirty
+
+namespace busy {
+
+int64_t of_thread(pthread_t thread) {
+    clockid_t clock;
+    timespec t{};
+    if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &t) != 0) {
+        return 0;
+    }
+    return int64_t{t.tv_sec} * 1000000000 + t.tv_nsec;
+}
+
+void add_dirty(bool io, std::vector<int64_t>& all) {
+    Pool& pool = io ? g_io : g_cpu;
+    std::lock_guard lock(pool.mutex);
+    for (size_t i = 0; i < static_cast<size_t>(pool.limit); ++i) {
+        all.push_back(i < pool.threads.size() ? of_thread(pool.threads[i].native_handle()) : 0);
+    }
+}
+
+}  // namespace busy
 
 }  // namespace minivm

@@ -26,6 +26,7 @@
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/process/timers.hpp"
+#include "vm/sched/busy_time.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 
 namespace minivm {
@@ -630,6 +631,20 @@ Statistics statistics() {
 }
 
 uint32_t run_queue_length(int scheduler) { return scheduler_at(scheduler).queue.length(); }
+
+std::vector<int64_t> busy_times_ns(bool dirty_cpu, bool dirty_io) {
+    std::vector<int64_t> all;
+    for (std::thread& t : g_threads) {
+        all.push_back(busy::of_thread(t.native_handle()));
+    }
+    if (dirty_cpu) {
+        busy::add_dirty(false, all);
+    }
+    if (dirty_io) {
+        busy::add_dirty(true, all);
+    }
+    return all;
+}
 
 }  // namespace vm
 }  // namespace minivm
