@@ -28,6 +28,7 @@ main(_) ->
                         application:start(no_such_app)]]),
     io:format("~p~n", [element(1, application:ensure_all_started(sasl))]),
     %% a logger handler, and what it is told of a crash
+    ok = logger:set_primary_config(level, notice),
     ok = logger:add_handler(own, ?MODULE, #{config => Self, level => error}),
     logger:info("not this"),
     logger:error("this: ~p", [1]),
