@@ -291,6 +291,8 @@ Handler select_control(Op op, const K* kinds);
 Handler select_test(Op op, const K* kinds, bool constant_is_immediate);
 Handler select_arith(Op op, const K* kinds);
 Handler select_data(Op op, const K* kinds);
+// bs_get_integer with a size that is known; null: none of its own.
+Handler select_bs_get_integer(const K* kinds, Term size, Word unit, uint32_t flags);
 void h_select_linear(ARGS);
 void h_select_boxed(ARGS);
 void h_select_jump(ARGS);

@@ -250,18 +250,21 @@ HANDLER(tl) {
     }
     TAIL(guard_badarg<kOp>);
 }
-HANDLER(element) {
-    const Term index = SRC(1);
-    const Term t = SRC(2);
+template <K A, K B, K D>
+void element_kinds(ARGS) {
+    constexpr Op kOp = Op::element;
+    const Term index = source<kOp, 1, A, 0>(pc, E, s);
+    const Term t = source<kOp, 2, B, (A == K::C)>(pc, E, s);
     if (MINIVM_LIKELY(is_small(index) && is_tuple(t))) {
         const Word n = static_cast<Word>(small_value(index)) - 1;
         if (MINIVM_LIKELY(n < tuple_arity(t))) {
-            DST(3) = tuple_element(t, n);
-            NEXT_OP();
+            *dst_at<kOp, 3, D>(pc, E, s) = tuple_element(t, n);
+            NEXT_OP_KINDS(K::X, A, B);
         }
     }
     TAIL(guard_badarg<kOp>);
 }
+void h_element(ARGS) { TAIL((element_kinds<K::S, K::S, K::S>)); }
 HANDLER(tuple_size) {
     const Term t = SRC(1);
     if (MINIVM_LIKELY(is_tuple(t))) {
@@ -366,6 +369,9 @@ Handler select_arith(Op op, const K* k) {
         PICK3(band)
         PICK3(bsr)
         PICK3(bsl)
+        PICK3(bor)
+        PICK3(bxor)
+        PICK3(element)
         default:
             return nullptr;
     }

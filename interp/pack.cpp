@@ -260,6 +260,10 @@ class Packer {
             }
         }
         Handler h = select_control(i.op, kinds);
+        if (i.op == Op::bs_get_integer && o[2].kind == Operand::Kind::constant) {
+            h = select_bs_get_integer(kinds, o[2].term, o[3].value,
+                                      static_cast<uint32_t>(small_value(o[4].term)));
+        }
         if (h == nullptr) {
             const bool immediate = i.operand_count > 2 &&
                                    o[2].kind == Operand::Kind::constant && is_immediate(o[2].term);

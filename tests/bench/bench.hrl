@@ -8,11 +8,14 @@ main(Args) ->
             [Text | _] -> list_to_integer(Text);
             [] -> ?REPEAT
         end,
+    {CpuStart, _} = erlang:statistics(runtime),
     Start = erlang:monotonic_time(),
     Check = repeat(N, 0),
     Time = erlang:monotonic_time() - Start,
-    io:format("time_us ~b~nchecksum ~b~n",
-              [erlang:convert_time_unit(Time, native, microsecond), Check]).
+    {CpuEnd, _} = erlang:statistics(runtime),
+    io:format("time_us ~b~ncpu_us ~b~nchecksum ~b~n",
+              [erlang:convert_time_unit(Time, native, microsecond), (CpuEnd - CpuStart) * 1000,
+               Check]).
 
 repeat(0, Check) -> Check;
 repeat(N, Check) -> repeat(N - 1, erlang:phash2({Check, once()})).

@@ -6,6 +6,10 @@ be the same everywhere. Each contender runs every program in turn, `--rounds` ti
 else the machine does hits all alike); the best time counts. Then rows of their own: start-up of
 hello world, spawn and send rates, bytes per idle process.
 
+On a machine that is busy with other things, a program's time says how much of a core it got. There
+`--cpu` compares the processor time of the whole VM instead, which is the same on a quiet machine
+where one process works; `erl` is then told not to spin while it is idle.
+
 Examples:
     run_bench.py --minivm build/release/tools/minivm --engine interp --json result.json
     run_bench.py --erl-only --only 'b_map*'
@@ -129,7 +133,7 @@ def print_table(header, rows):
     sys.stdout.flush()
 
 
-def measure(contenders, names, out, rounds, arguments, timeout, problems):
+def measure(contenders, names, out, rounds, arguments, timeout, problems, key="time_us"):
     """{program: {contender: best time in us}}, alternating the contenders."""
     best = {name: {} for name in names}
     checks = {}
@@ -139,7 +143,7 @@ def measure(contenders, names, out, rounds, arguments, timeout, problems):
                 if best[name].get(contender.name, 0) is None:
                     continue
                 run = execute(contender.line(out / (name + ".beam"), arguments), timeout)
-                took, check = value(run.stdout, "time_us"), value(run.stdout, "checksum")
+                took, check = value(run.stdout, key), value(run.stdout, "checksum")
                 if run.status != 0 or took is None:
                     last = (run.stderr.strip().splitlines() or ["no message"])[-1]
                     problems.append("%s on %s: status %s: %s" % (
@@ -240,6 +244,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--repeat", help="argument for the programs instead of their own default")
     parser.add_argument("--timeout", type=float, default=60)
+    parser.add_argument("--cpu", action="store_true", help="compare processor time")
     parser.add_argument("--no-processes", action="store_true", help="only the timed programs")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path, default=REPOSITORY / "build" / "bench")
@@ -260,12 +265,13 @@ def main():
     compile_all(names + ["m_hello", "m_processes", "m_idle"], out)
 
     # -pa takes the folder that line() adds; the ring needs more processes than the default allows.
-    contenders = [Contender("erl", True, ("erl", "-noshell", "+P", "1000000", "-pa"))]
+    spin = ("+sbwt", "none", "+sbwtdcpu", "none", "+sbwtdio", "none") if options.cpu else ()
+    contenders = [Contender("erl", True, ("erl", "-noshell", "+P", "1000000", *spin, "-pa"))]
     for binary in options.minivm:
         path = os.path.abspath(binary) if os.sep in binary else binary
         base = os.path.basename(binary)
         if len(options.minivm) > 1:
-            base = os.path.basename(os.path.dirname(path)) + "/" + base
+            base = binary  # names that are the same would be one contender
         for engine in options.engine or [None]:
             extra = ("--engine", engine) if engine else ()
             contenders.append(Contender(
@@ -273,7 +279,8 @@ def main():
 
     problems = []
     arguments = [options.repeat] if options.repeat else []
-    best = measure(contenders, names, out, options.rounds, arguments, options.timeout, problems)
+    best = measure(contenders, names, out, options.rounds, arguments, options.timeout, problems,
+                   "cpu_us" if options.cpu else "time_us")
     means = time_table(contenders, best)
     others = {}
     if not options.no_processes:
@@ -281,8 +288,8 @@ def main():
         print_others(contenders, others)
     if options.json:
         options.json.write_text(json.dumps(
-            {"times_us": best, "geometric_means": means, "measures": others,
-             "problems": problems}, indent=2) + "\n", encoding="utf-8")
+            {"what": "cpu_us" if options.cpu else "time_us", "times_us": best,
+             "geometric_means": means, "measures": others, "problems": problems}, indent=2) + "\n", encoding="utf-8")
     for problem in problems:
         print("PROBLEM " + problem)
     return 1 if problems else 0

@@ -115,6 +115,22 @@ inline bool bs_divisible(uint64_t bits, uint32_t unit) {
 Term bs_read_integer(Process& p, const uint8_t* bytes, uint64_t position, uint64_t bits,
                      uint32_t flags);
 
+// 1 <= bits <= 56, whole bytes if little-endian and more than one: a small integer, always. Nothing is
+// allocated.
+inline bool bs_is_small_field(uint64_t bits, uint32_t flags) {
+    return bits >= 1 && bits <= 56 && (!bs_is_little(flags) || bits <= 8 || bits % 8 == 0);
+}
+inline Term bs_read_small(const uint8_t* bytes, uint64_t position, unsigned bits, uint32_t flags) {
+    uint64_t v = bits == 8 && (position & 7) == 0 ? bytes[position >> 3]
+                                                  : load_bits(bytes, position, bits);
+    if (bits > 8 && bs_is_little(flags)) {
+        v = __builtin_bswap64(v) >> (64 - bits);
+    }
+    const unsigned unused = 64 - bits;
+    return make_small(bs_is_signed(flags) ? static_cast<int64_t>(v << unused) >> unused
+                                          : static_cast<int64_t>(v));
+}
+
 // `bits` bits as an integer.
 inline Term bs_get_integer_bits(Process& p, Term ctx, uint64_t bits, uint32_t flags) {
     MatchContext* m = match_context(ctx);
