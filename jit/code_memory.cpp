@@ -86,17 +86,19 @@ Result<std::unique_ptr<CodeMemory>, std::string> CodeMemory::create(const Option
 std::string CodeMemory::reserve(const Options& options) {
     page_bytes_ = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     const size_t bytes = page_up(options.range_bytes != 0 ? options.range_bytes : kRangeBytes);
-    fd_ = make_file();
-    if (fd_ < 0) {
-        return std::string("memfd_create: ") + std::strerror(errno);
-    }
-    // Sparse: a page of it costs nothing before it is written or executed.
-    if (ftruncate(fd_, static_cast<off_t>(bytes)) != 0) {
-        return refused("ftruncate", bytes);
+    if (!options.nameless) {
+        fd_ = make_file();
+        if (fd_ < 0) {
+            return std::string("memfd_create: ") + std::strerror(errno);
+        }
+        // Sparse: a page of it costs nothing before it is written or executed.
+        if (ftruncate(fd_, static_cast<off_t>(bytes)) != 0) {
+            return refused("ftruncate", bytes);
+        }
     }
     const auto map_at = [&](uintptr_t address, int fixed) {
         return mmap(reinterpret_cast<void*>(address), bytes, PROT_NONE,
-                    MAP_SHARED | MAP_NORESERVE | fixed, fd_, 0);
+                    MAP_SHARED | MAP_NORESERVE | (fd_ < 0 ? MAP_ANONYMOUS : 0) | fixed, fd_, 0);
     };
     void* view = MAP_FAILED;
     if (options.below_2_gib && bytes <= kHighestEnd - kLowestBegin) {
@@ -122,8 +124,50 @@ std::string CodeMemory::reserve(const Options& options) {
     }
     base_ = static_cast<std::byte*>(view);
     range_bytes_ = bytes;
+    if (options.nameless && !duplicates()) {
+        munmap(base_, bytes);
+        base_ = nullptr;
+        Options with_file = options;
+        with_file.nameless = false;
+        return reserve(with_file);
+    }
     free_.emplace(0, bytes);
     return {};
+}
+
+bool CodeMemory::duplicates() {
+    void* const view = mremap(base_, 0, page_bytes_, MREMAP_MAYMOVE);
+    if (view == MAP_FAILED) {
+        return false;
+    }
+    munmap(view, page_bytes_);
+    return true;
+}
+
+std::byte* CodeMemory::map_writable(size_t begin, size_t end) {
+    const size_t bytes = end - begin;
+    void* view = MAP_FAILED;
+    if (fd_ >= 0) {
+        view = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_,
+                    static_cast<off_t>(begin));
+    } else {
+        // An old size of 0 duplicates a shared mapping, with its protection. It is executable or
+        // nothing at first, and then writable.
+        view = mremap(base_ + begin, 0, bytes, MREMAP_MAYMOVE);
+        if (view != MAP_FAILED && mprotect(view, bytes, PROT_READ | PROT_WRITE) != 0) {
+            view = MAP_FAILED;
+        }
+    }
+    if (view == MAP_FAILED) {
+        give_up(refused("a writable view", bytes));
+    }
+    return static_cast<std::byte*>(view);
+}
+
+void CodeMemory::unmap_writable(std::byte* view, size_t bytes) {
+    if (munmap(view, bytes) != 0) {
+        give_up(refused("unmapping a writable view", bytes));
+    }
 }
 
 CodeMemory::~CodeMemory() {
@@ -256,9 +300,7 @@ void CodeMemory::release(CodeBlock block) {
         if (mprotect(base_ + pages.begin, bytes, PROT_NONE) != 0) {
             give_up(refused("mprotect", bytes));
         }
-        // Refused: the pages stay with the file, and are used again with it.
-        static_cast<void>(fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                                    static_cast<off_t>(pages.begin), static_cast<off_t>(bytes)));
+        give_back(pages);
         committed_bytes_ -= bytes;
         fill_with_traps({released.begin, std::max(released.begin, pages.begin)});
         fill_with_traps({std::min(released.end, pages.end), released.end});
@@ -267,22 +309,28 @@ void CodeMemory::release(CodeBlock block) {
     blocks_--;
 }
 
-void CodeMemory::fill_with_traps(Span span) {
-    // Through the file rather than a view: no mapping for a few bytes that nobody will run.
-    std::array<std::byte, 4096> traps;
-    traps.fill(std::byte{kTrapByte});
-    while (!span.empty()) {
-        const ssize_t written =
-            pwrite(fd_, traps.data(), std::min(traps.size(), span.end - span.begin),
-                   static_cast<off_t>(span.begin));
-        if (written <= 0) {
-            if (written < 0 && errno == EINTR) {
-                continue;
-            }
-            give_up(refused("writing", span.end - span.begin));
-        }
-        span.begin += static_cast<size_t>(written);
+// Where the kernel refuses, the pages stay and are used again with their addresses.
+void CodeMemory::give_back(Span pages) {
+    const size_t bytes = pages.end - pages.begin;
+    if (fd_ >= 0) {
+        static_cast<void>(fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                    static_cast<off_t>(pages.begin), static_cast<off_t>(bytes)));
+        return;
     }
+    std::byte* const view = map_writable(pages.begin, pages.end);
+    static_cast<void>(madvise(view, bytes, MADV_REMOVE));
+    unmap_writable(view, bytes);
+}
+
+void CodeMemory::fill_with_traps(Span span) {
+    if (span.empty()) {
+        return;
+    }
+    const size_t begin = page_down(span.begin);
+    const size_t end = page_up(span.end);
+    std::byte* const view = map_writable(begin, end);
+    std::memset(view + (span.begin - begin), kTrapByte, span.end - span.begin);
+    unmap_writable(view, end - begin);
 }
 
 CodeMemory::Writer CodeMemory::open(const std::byte* address, size_t bytes) {
@@ -308,7 +356,7 @@ void CodeMemory::publish(const std::byte* address, size_t bytes) {
     // x86-64.
     char* const first = reinterpret_cast<char*>(const_cast<std::byte*>(address));
     __builtin___clear_cache(first, first + bytes);
-    if (!remaps_after_write_) {
+    if (!remaps_after_write_ || fd_ < 0) {
         return;
     }
     // The emulator drops its translations of pages that are mapped or protected anew. One mmap over
@@ -343,12 +391,7 @@ CodeMemory::Writer::Writer(CodeMemory& memory, const std::byte* address, size_t 
     const auto offset = static_cast<size_t>(address - memory.base_);
     const size_t begin = memory.page_down(offset);
     const size_t end = memory.page_up(offset + bytes);
-    void* const view = mmap(nullptr, end - begin, PROT_READ | PROT_WRITE, MAP_SHARED, memory.fd_,
-                            static_cast<off_t>(begin));
-    if (view == MAP_FAILED) {
-        give_up(refused("a writable view", end - begin));
-    }
-    data_ = static_cast<std::byte*>(view) + (offset - begin);
+    data_ = memory.map_writable(begin, end) + (offset - begin);
 }
 
 CodeMemory::Writer::Writer(Writer&& other) noexcept
@@ -364,9 +407,7 @@ void CodeMemory::Writer::close() {
     const auto offset = static_cast<size_t>(address_ - memory_->base_);
     const size_t begin = memory_->page_down(offset);
     const size_t end = memory_->page_up(offset + bytes_);
-    if (munmap(data_ - (offset - begin), end - begin) != 0) {
-        give_up(refused("unmapping a writable view", end - begin));
-    }
+    memory_->unmap_writable(data_ - (offset - begin), end - begin);
     memory_->publish(address_, bytes_);
     memory_ = nullptr;
     data_ = nullptr;
@@ -392,9 +433,9 @@ template void CodeMemory::Writer::patch(const void*, uint64_t);
 template void CodeMemory::Writer::patch(const void*, uint32_t);
 template void CodeMemory::Writer::patch(const void*, uint8_t);
 
-Result<CodeMemory*, std::string> try_code_memory() {
+Result<CodeMemory*, std::string> try_code_memory(const CodeMemory::Options& options) {
     // Never destroyed: other threads may run code until the process is gone.
-    static auto& started = *new auto(CodeMemory::create({}));
+    static auto& started = *new auto(CodeMemory::create(options));
     if (!started.ok()) {
         return Failure(started.error());
     }
@@ -402,7 +443,7 @@ Result<CodeMemory*, std::string> try_code_memory() {
 }
 
 CodeMemory& code_memory() {
-    auto memory = try_code_memory();
+    const auto memory = try_code_memory();
     if (!memory.ok()) {
         give_up(memory.error());
     }

@@ -19,7 +19,8 @@
 //
 // Invariants
 //   (1) No page of the process is ever writable and executable, in this mapping or another.
-//   (2) A writable view exists only between open() and close() of a Writer.
+//   (2) A writable view exists only between open() and close() of a Writer, and for a moment within
+//       allocate() and release(), which fill the rest of a page with traps.
 //   (3) Memory in the range that belongs to no block is not executable, or holds instructions that
 //       trap when it shares a page with a block.
 //   (4) What a closed Writer or a patch has written is seen by instruction fetches of this thread.
@@ -60,6 +61,11 @@ public:
     struct Options {
         size_t range_bytes = 0;   // 0: what the machine's branches reach
         bool below_2_gib = true;  // false: where the kernel likes
+        // The pages are a file in memory (memfd), which each writable view maps. perf looks for
+        // names in its map only where memory has no file; for it the pages are shared anonymous
+        // memory, and a writable view is the executable one duplicated by mremap. Some emulators
+        // cannot do that, so it is not the rule, and the file is taken where it fails.
+        bool nameless = false;
     };
 
     // What is in use, for the report on code size and for tests.
@@ -140,6 +146,8 @@ public:
     }
     // Every branch and address of 32 bits reaches from here to the program's own functions.
     bool reaches_program() const;
+    // Whether perf looks for names of this code in its map.
+    bool nameless() const { return fd_ < 0; }
     // Written code becomes visible only when its pages are mapped anew: an emulator.
     bool remaps_after_write() const { return remaps_after_write_; }
     Usage usage() const;
@@ -159,6 +167,9 @@ private:
 
     CodeMemory() = default;
     std::string reserve(const Options& options);
+    bool duplicates();
+    std::byte* map_writable(size_t begin, size_t end);
+    void unmap_writable(std::byte* view, size_t bytes);
     bool runs_stale_code();
     size_t page_down(size_t offset) const { return offset & ~(page_bytes_ - 1); }
     size_t page_up(size_t offset) const { return page_down(offset + page_bytes_ - 1); }
@@ -166,9 +177,10 @@ private:
     Span pages_of_its_own(Span block, Span around) const;
     CodeBlock take_locked(std::map<size_t, size_t>::iterator free, Span block);
     void fill_with_traps(Span span);
+    void give_back(Span pages);
     void publish(const std::byte* address, size_t bytes);
 
-    int fd_ = -1;
+    int fd_ = -1;  // -1: anonymous memory
     std::byte* base_ = nullptr;
     size_t range_bytes_ = 0;
     size_t page_bytes_ = 0;
@@ -183,9 +195,10 @@ private:
     std::string refusal_;
 };
 
-// The code memory of the program, reserved at the first use. Aborts with a message where the kernel
-// refuses; try_code_memory() says so instead. Lives to the end of the process.
+// The code memory of the program, reserved at the first use, with the options of that first use.
+// Aborts with a message where the kernel refuses; try_code_memory() says so instead. Lives to the
+// end of the process.
 CodeMemory& code_memory();
-Result<CodeMemory*, std::string> try_code_memory();
+Result<CodeMemory*, std::string> try_code_memory(const CodeMemory::Options& options = {});
 
 }  // namespace minivm

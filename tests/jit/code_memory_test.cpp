@@ -31,8 +31,9 @@ namespace {
 using Bytes = std::vector<std::byte>;
 
 std::unique_ptr<CodeMemory> make_memory(size_t range_bytes = size_t{1} << 20,
-                                        bool below_2_gib = true) {
+                                        bool below_2_gib = true, bool nameless = false) {
     CodeMemory::Options options;
+    options.nameless = nameless;
     options.range_bytes = range_bytes;
     options.below_2_gib = below_2_gib;
     auto memory = CodeMemory::create(options);
@@ -99,6 +100,10 @@ struct Mapping {
     uintptr_t end;
     std::string flags;
     std::string name;
+    // A file in memory, or shared memory without one, as the kernel calls it.
+    bool is_code_memory() const {
+        return name.find("minivm-code") != std::string::npos || name.rfind("/dev/zero", 0) == 0;
+    }
     bool has(char flag) const { return flags.find(flag) != std::string::npos; }
 };
 
@@ -123,7 +128,7 @@ std::vector<Mapping> mappings() {
 std::vector<Mapping> writable_views() {
     std::vector<Mapping> answer;
     for (const Mapping& mapping : mappings()) {
-        if (mapping.name.find("minivm-code") != std::string::npos && mapping.has('w')) {
+        if (mapping.is_code_memory() && mapping.has('w')) {
             answer.push_back(mapping);
         }
     }
@@ -140,7 +145,7 @@ void code_barrier() {
 }
 
 TEST_CASE("code that a writer has filled runs once it is closed") {
-    const auto memory = make_memory();
+    const auto memory = make_memory(size_t{1} << 20, true, GENERATE(false, true));
     const CodeBlock block = install(*memory, constant_function(0x123456789abcdef0));
     CHECK(call(block.address) == 0x123456789abcdef0);
     memory->release(block);
@@ -219,7 +224,7 @@ TEST_CASE("refuse_after refuses allocations from the n-th on") {
 }
 
 TEST_CASE("random allocation and release: blocks are apart, keep their bytes, merge") {
-    const auto memory = make_memory(size_t{1} << 20);
+    const auto memory = make_memory(size_t{1} << 20, true, GENERATE(false, true));
     std::mt19937 random(Catch::rngSeed());
     struct Held {
         CodeBlock block;
@@ -268,7 +273,7 @@ TEST_CASE("random allocation and release: blocks are apart, keep their bytes, me
 }
 
 TEST_CASE("pages of released code go back to the kernel and cannot be run") {
-    const auto memory = make_memory(size_t{8} << 20);
+    const auto memory = make_memory(size_t{8} << 20, true, GENERATE(false, true));
     const auto resident_kib = [&] {
         // Of all mappings of code memory together, as the kernel counts them.
         size_t sum = 0;
@@ -312,7 +317,7 @@ TEST_CASE("pages of released code go back to the kernel and cannot be run") {
 }
 
 TEST_CASE("freed code beside living code traps") {
-    const auto memory = make_memory();
+    const auto memory = make_memory(size_t{1} << 20, true, GENERATE(false, true));
     const CodeBlock kept = install(*memory, constant_function(1));
     const CodeBlock freed = install(*memory, constant_function(2));
     REQUIRE(freed.address == kept.end());
@@ -327,7 +332,7 @@ TEST_CASE("freed code beside living code traps") {
 }
 
 TEST_CASE("a writable view exists only while a writer is open") {
-    const auto memory = make_memory();
+    const auto memory = make_memory(size_t{1} << 20, true, GENERATE(false, true));
     const CodeBlock block = memory->allocate(300);
     CHECK(writable_views().empty());
     {
@@ -348,7 +353,7 @@ TEST_CASE("a writable view exists only while a writer is open") {
 }
 
 TEST_CASE("a patch changes a function that has already run") {
-    const auto memory = make_memory();
+    const auto memory = make_memory(size_t{1} << 20, true, GENERATE(false, true));
     // One byte is enough on x86-64; 4 bytes are the width of an instruction on aarch64.
     const CodeBlock block = install(*memory, Bytes(64, std::byte{0}));
     memory->patch_word(block.address, immediate_function(1));
@@ -376,7 +381,7 @@ TEST_CASE("a patch changes a function that has already run") {
 }
 
 TEST_CASE("new code at the address of released code that has run is the code that runs") {
-    const auto memory = make_memory();
+    const auto memory = make_memory(size_t{1} << 20, true, GENERATE(false, true));
     // A neighbour in the page, so that it stays mapped.
     const CodeBlock neighbour = install(*memory, constant_function(1));
     CHECK(call(neighbour.address) == 1);
@@ -392,7 +397,7 @@ TEST_CASE("new code at the address of released code that has run is the code tha
 }
 
 TEST_CASE("threads that run a function while it is patched see one number or the next") {
-    const auto memory = make_memory();
+    const auto memory = make_memory(size_t{1} << 20, true, GENERATE(false, true));
     const CodeBlock block = install(*memory, constant_function(0));
     // Also code that only shares the page and does not change.
     const CodeBlock neighbour = install(*memory, constant_function(77));
@@ -428,7 +433,7 @@ TEST_CASE("threads that run a function while it is patched see one number or the
 }
 
 TEST_CASE("no mapping is writable and executable while code is loaded and patched") {
-    const auto memory = make_memory(size_t{4} << 20);
+    const auto memory = make_memory(size_t{4} << 20, true, GENERATE(false, true));
     std::atomic<bool> stop{false};
     std::atomic<uint64_t> loads{0};
     std::atomic<uint64_t> wrong{0};
@@ -473,7 +478,7 @@ TEST_CASE("no mapping is writable and executable while code is loaded and patche
     for (int reads = 0; reads < 100 || (seen_writable == 0 && reads < 5000); reads++) {
         for (const Mapping& mapping : mappings()) {
             offences += mapping.has('w') && mapping.has('x');
-            if (mapping.name.find("minivm-code") != std::string::npos) {
+            if (mapping.is_code_memory()) {
                 seen_writable += mapping.has('w');
                 seen_executable += mapping.has('x');
             }
