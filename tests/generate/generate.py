@@ -42,7 +42,7 @@ COMPILE_OPTIONS = (
     ("r22", "no_copt"), ("no_ssa_opt_float",), ("no_ssa_opt_ranges",),
     ("no_bs_create_bin", "no_type_opt"),
     ("no_init_yregs",), ("no_swap",), ("no_ssa_opt_sink",), ("no_ssa_opt_cse", "no_ssa_opt_dead"),
-    ("no_line_info",), ("inline_list_funcs",), ("no_make_fun3",), ("no_recv_opt",),
+    ("inline_list_funcs",), ("no_make_fun3",), ("no_recv_opt",),
     ("no_ssa_opt", "no_postopt"), ("no_ssa_opt_bs_create_bin",), ("no_ssa_opt_tail_phis",))
 
 PRELUDE = """\
@@ -477,7 +477,7 @@ class Generator:
             return x("(", a, self.pick((" + ", " - ", " * ", " / ")), b, ")")
         if kind == 6:
             return x("float(", self.expr(self.pick(("int", "number")), d), ")")
-        if kind == 7:
+        if kind == 7 and self.zeros:  # erl's has no negative zero where the float is known to be one
             return x("(-(", self.expr("float", d), "))")
         if kind == 8:
             return x(self.pick(("math:sqrt", "abs", "math:floor", "math:ceil")), "(",

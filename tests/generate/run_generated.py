@@ -5,7 +5,8 @@
     run_generated.py --seed N --seconds S --engines interp,jit,mixed:7 --minivm ...
     run_generated.py --seed N --modules 1 --keep DIR      # leaves sources and .beam files there
 
-Module k of seed N is generate.py's module of seed N * 1000003 + k. It is compiled once, with options
+Module k of seed N is made by generate.py, each fourth by generate_asm.py, from seed N * 1000003 + k. It is
+compiled once, with options
 of its own; result, exception and own frames of the stack trace have to be those of `erl`, on every
 engine. Between engines the reductions have to agree as well. An engine may carry stress switches:
 interp/gc, jit/reductions; then reductions are not compared.
@@ -30,13 +31,14 @@ sys.dont_write_bytecode = True
 FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
 import generate  # noqa: E402  (needs the path above)
-import tree  # noqa: E402
+import generate_asm  # noqa: E402
 
 SEED_STEP = 1000003
 BATCH = 6  # modules that share one start of each program
 CANDIDATES = 8  # smaller modules that are tried at once
 DIFFERENT_TEXT = 1500
 SHOWN_LINES = 150
+ASM_EVERY = 4  # one of so many modules is generate_asm.py's
 STRESS = {"gc": "--stress-gc", "reductions": "--stress-reductions"}
 
 
@@ -337,6 +339,9 @@ class Runner:
 
     def make(self, index):
         seed = self.options.seed * SEED_STEP + index
+        kind = self.options.kind
+        if kind == "asm" or kind == "both" and index % ASM_EVERY == ASM_EVERY - 1:
+            return generate_asm.generate(seed, "gen_%d" % seed, self.options.functions)
         return generate.generate(seed, "gen_%d" % seed, self.options.functions)
 
 
@@ -349,6 +354,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="number of the first module")
     parser.add_argument("--modules", type=int)
+    parser.add_argument("--kind", choices=("erlang", "asm", "both"), default="both")
     parser.add_argument("--functions", type=int, default=40, help="functions in a module")
     parser.add_argument("--functions-wanted", type=int, help="stop when so many were compared")
     parser.add_argument("--seconds", type=float, help="begin no batch after so long")

@@ -61,8 +61,8 @@ struct Frames {
 
 // The functions on the stack from `from` up: at most `limit`. A return address that repeats (plain
 // recursion) counts once, as OTP counts it.
-void collect_frames(const Term* from, const Term* base, const void* previous, int code_ix, int limit,
-                    Frames* out) {
+void collect_frames(const Term* from, const Term* base, const void* previous, int code_ix,
+                    int limit, Frames* out) {
     for (const Term* w = from; w < base && out->count < limit; ++w) {
         if (!is_header(w->raw)) {
             continue;
@@ -132,8 +132,13 @@ Term build_raw_trace(Process& p, const void* fault, int code_ix) {
         if (is_value(e.error_info)) {
             info = cons(p.heap, make_tuple(p.heap, atoms::error_info, e.error_info), kNil);
         }
-        const Term args = is_value(e.args) ? e.args : make_small(e.bif != nullptr ? e.bif->arity : 0);
+        const Term args =
+            is_value(e.args) ? e.args : make_small(e.bif != nullptr ? e.bif->arity : 0);
         top = make_tuple(p.heap, m, f, args, info);
+    } else if (is_value(e.args) && frames.count > 0 && e.reason == atoms::function_clause &&
+               !e.caller_raised) {
+        const FunctionInfo& f = frames.info[0];
+        top = make_tuple(p.heap, f.module, f.function, e.args);
     } else if (is_value(e.args) && frames.count > 0) {
         const FunctionInfo& f = frames.info[0];
         const Term info = location_list(p.heap, f.file, f.line, e.error_info);
@@ -156,10 +161,17 @@ Term build_raw_trace(Process& p, const void* fault, int code_ix) {
     return make_boxed(t);
 }
 
-Term frame_entry(Heap& h, const Term* frame) {
+Term frame_entry(Heap& h, const Term* frame, Term args = kNonValue) {
     const int64_t packed = small_value(frame[2]);
     const Term where = location_list(h, frame[3], static_cast<uint32_t>(packed >> 8));
-    return make_tuple(h, frame[0], frame[1], make_small(packed & 0xFF), where);
+    return make_tuple(h, frame[0], frame[1], is_value(args) ? args : make_small(packed & 0xFF),
+                      where);
+}
+
+// Of a raw trace: no clause of the first frame's function took its arguments.
+bool begins_with_function_clause(Term raw_trace) {
+    const Term top = tuple_element(raw_trace, 1);
+    return is_tuple(top) && tuple_arity(top) == 3 && tuple_arity(raw_trace) >= 2 + kWordsPerFrame;
 }
 
 const char* operator_name(Op op) {
@@ -182,9 +194,12 @@ const char* operator_name(Op op) {
 
 }  // namespace
 
-// ---- raising ----------------------------------------------------------------------------------------
+// ---- raising
+// ----------------------------------------------------------------------------------------
 
-void raise_code_error(Process& p, Term reason) { raise_from_code(p, ExceptionClass::error, reason); }
+void raise_code_error(Process& p, Term reason) {
+    raise_from_code(p, ExceptionClass::error, reason);
+}
 
 void raise_tagged(Process& p, Term tag, Term value) {
     raise_from_code(p, ExceptionClass::error, make_tuple(p.heap, tag, value));
@@ -236,12 +251,17 @@ bool raise_raw(Process& p, Term cls, Term reason, Term trace) {
     }
     raise_from_code(p, c, reason);
     p.exception.save_trace = false;
-    // The class may differ from the one the trace was saved with.
-    if (is_tuple(trace) && tuple_arity(trace) >= 2 && tuple_element(trace, 0) != cls) {
+    // The class may differ from the one the trace was saved with. And a function_clause loses its
+    // line here, as in OTP, where only the saved reason tells that there is one to look for.
+    if (is_tuple(trace) && tuple_arity(trace) >= 2 &&
+        (tuple_element(trace, 0) != cls || begins_with_function_clause(trace))) {
         const size_t n = tuple_arity(trace);
         Term* copy = p.heap.alloc(n + 1);
         std::memcpy(copy, boxed_ptr(trace), (n + 1) * sizeof(Term));
         copy[1] = cls;
+        if (begins_with_function_clause(trace)) {
+            copy[2 + kWordsPerFrame] = kNil;
+        }
         trace = make_boxed(copy);
     } else if (is_list(trace)) {
         trace = make_tuple(p.heap, cls, trace);
@@ -289,8 +309,13 @@ Term stacktrace_list(Process& p, Term raw_trace) {
         return t[1];
     }
     Term list = kNil;
-    for (size_t i = 2 + kWordsPerFrame * ((n - 2) / kWordsPerFrame); i > 2; i -= kWordsPerFrame) {
+    const size_t first = begins_with_function_clause(raw_trace) ? 2 + kWordsPerFrame : 2;
+    for (size_t i = 2 + kWordsPerFrame * ((n - 2) / kWordsPerFrame); i > first;
+         i -= kWordsPerFrame) {
         list = cons(p.heap, frame_entry(p.heap, t + i - kWordsPerFrame), list);
+    }
+    if (begins_with_function_clause(raw_trace)) {
+        return cons(p.heap, frame_entry(p.heap, t + 2, tuple_element(t[1], 2)), list);
     }
     return is_tuple(t[1]) ? cons(p.heap, t[1], list) : list;
 }
@@ -312,7 +337,8 @@ Term current_stacktrace(Process& p, Heap& h, const void* pc, int code_ix, size_t
     return list;
 }
 
-// ---- BIF calls ---------------------------------------------------------------------------------------
+// ---- BIF calls
+// ---------------------------------------------------------------------------------------
 
 Term call_bif_slow(Process& p, const BifDef& bif, Term* x) {
     p.x = x;
@@ -350,7 +376,8 @@ void call_unloaded_fun(Process& p, const FunEntry* fe) {
     trap(p, loader, {fe->module, make_boxed(t), args});
 }
 
-// ---- unwinding ---------------------------------------------------------------------------------------
+// ---- unwinding
+// ---------------------------------------------------------------------------------------
 
 bool unwind(Process& p, Term* x, const void* fault, int code_ix, uint32_t* catch_index_out) {
     Exception& e = p.exception;

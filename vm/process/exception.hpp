@@ -4,7 +4,8 @@
 // raw trace and drops the stack down to the frame that holds the nearest catch mark.
 //
 // A raw trace is a tuple {Class, Top, Frames...}: Class as for erlang:raise/3; Top is [] or the first
-// entry ready made, {M, F, ArgsOrArity, Info}; then four terms a frame: module, function, arity and
+// entry ready made, {M, F, ArgsOrArity, Info}, or {M, F, Args} for a function_clause, whose line is
+// that of the first frame; then four terms a frame: module, function, arity and
 // line as small integers packed (line << 8 | arity), file (atom or []). No code pointer is in it, so
 // purging code need not look at it. A trace that erlang:raise/3 was given as a list stays a list:
 // {Class, list}.

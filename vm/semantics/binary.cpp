@@ -527,10 +527,10 @@ bool check_value(Process& p, const BinSegment& s, uint64_t bits) {
             return true;
         case BinSegment::Type::float_: {
             double d;
-            if (!is_number(s.src)) {
-                bs_fail(p, atoms::badarg, &s, "type", s.src);
-            } else if (bits != 16 && bits != 32 && bits != 64) {
+            if (bits != 16 && bits != 32 && bits != 64) {
                 bs_fail(p, atoms::badarg, &s, "invalid", make_small(static_cast<int64_t>(bits)));
+            } else if (!is_number(s.src)) {
+                bs_fail(p, atoms::badarg, &s, "type", s.src);
             } else if (!to_double(s.src, &d)) {
                 bs_fail(p, atoms::badarg, &s, "no_float", s.src);
             } else {
@@ -653,7 +653,7 @@ Term bs_create_bin(Process& p, const BinSegment* segments, size_t n) {
         many.reset(new uint64_t[n]);
         bits = many.get();
     }
-    // Sizes first, then values, as OTP raises.
+    // Sizes first, then values, as OTP raises; it looks at UTF-32 characters among the sizes.
     uint64_t total = 0;
     for (size_t i = 0; i < n; i++) {
         const BinSegment& s = segments[i];
@@ -687,6 +687,9 @@ Term bs_create_bin(Process& p, const BinSegment* segments, size_t n) {
                 bits[i] = utf16_bits(s.src);
                 break;
             case Type::utf32:
+                if (!check_value(p, s, 0)) {
+                    return kNonValue;
+                }
                 bits[i] = 32;
                 break;
         }
