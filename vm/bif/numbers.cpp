@@ -567,11 +567,15 @@ bool math_argument(Process& p, Term t, double* out) {
         badarg(p);
         return false;
     }
-    return semantics::fconv(p, t, out);
+    if (!semantics::fconv(p, t, out)) {
+        badarith(p);  // a function, other than the instruction, has error_info
+        return false;
+    }
+    return true;
 }
 
 Term math_result(Process& p, double d) {
-    return semantics::fcheck(p, d) ? make_float(p.heap, d) : kNonValue;
+    return std::isfinite(d) ? make_float(p.heap, d) : badarith(p);
 }
 
 template <double (*Function)(double)>

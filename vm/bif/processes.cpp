@@ -1337,7 +1337,8 @@ Term erlang_monitor_node_2(Process& p, const Term* a) {
     if (!is_atom(a[0]) || !is_bool(a[1])) {
         return badarg(p);
     }
-    return error(p, atom_notalive());
+    // The own node never goes down.
+    return a[0] == atoms::nonode_at_nohost ? atoms::true_ : error(p, atom_notalive());
 }
 
 Term erlang_monitor_node_3(Process& p, const Term* a) { return erlang_monitor_node_2(p, a); }

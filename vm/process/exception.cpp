@@ -4,6 +4,7 @@
 #include "vm/code/module_table.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/term/map.hpp"
 
 namespace minivm {
 
@@ -279,6 +280,40 @@ void set_operator_args(Process& p, Op op, Term a, Term b) {
     }
 }
 
+namespace {
+
+// Who explains the errors of a function, by its module; the non-value: nobody.
+Term explaining_module(std::string_view module) {
+    for (const char* m : {"erlang", "erts_internal", "atomics", "counters", "persistent_term"}) {
+        if (module == m) {
+            return atoms::erl_erts_errors;
+        }
+    }
+    for (const char* m : {"binary", "ets", "lists", "maps", "math", "re", "unicode"}) {
+        if (module == m) {
+            return atoms::erl_stdlib_errors;
+        }
+    }
+    return module == "os" ? atom_table::intern("erl_kernel_errors") : kNonValue;
+}
+
+// Whoever raised the error may have named the module of the functions of erlang, or none.
+void correct_error_info(Process& p, const BifDef& bif) {
+    Exception& e = p.exception;
+    const Term module = explaining_module(bif.module);
+    if (!is_value(e.error_info)) {
+        if (is_value(module)) {
+            e.error_info = map::put(p.heap, map::empty(p.heap), atoms::module, module);
+        }
+    } else if (map::get(e.error_info, atoms::module) == atoms::erl_erts_errors &&
+               module != atoms::erl_erts_errors) {
+        e.error_info = is_value(module) ? map::put(p.heap, e.error_info, atoms::module, module)
+                                        : kNonValue;
+    }
+}
+
+}  // namespace
+
 void set_bif_args(Process& p, const BifDef& bif, const Term* args) {
     Exception& e = p.exception;
     // error/1, exit/1 and the like raise in the name of their caller.
@@ -287,6 +322,9 @@ void set_bif_args(Process& p, const BifDef& bif, const Term* args) {
     }
     e.bif = &bif;
     e.args = args_list(p, args, bif.arity);
+    if (e.cls == ExceptionClass::error) {
+        correct_error_info(p, bif);
+    }
 }
 
 Term caught_value(Process& p, Term cls, Term reason, Term raw_trace) {

@@ -152,11 +152,12 @@ Term divide(Process& p, Term a, Term b) {
     return float_result(p, x / y);
 }
 
+// Float instructions are no functions: their errors carry no error_info.
 bool fconv(Process& p, Term number, double* out) {
     if (as_double(number, out)) {
         return true;
     }
-    badarith(p);
+    error(p, atoms::badarith);
     return false;
 }
 
@@ -164,7 +165,7 @@ bool fcheck(Process& p, double d) {
     if (MINIVM_LIKELY(std::isfinite(d))) {
         return true;
     }
-    badarith(p);
+    error(p, atoms::badarith);
     return false;
 }
 

@@ -820,12 +820,26 @@ Term update_assoc(Heap& h, Term map, const Term* pairs, size_t n) {
     return make_boxed(p);
 }
 
+// The first in term order of the keys that map does not have: updates go in that order.
+static Term first_missing_key(Term map, const Term* pairs, size_t n) {
+    Term missing = kNonValue;
+    for (size_t i = 0; i < n; i++) {
+        const Term key = pairs[2 * i];
+        if (!is_value(get(map, key)) &&
+            (!is_value(missing) || compare_terms_exact(key, missing) < 0)) {
+            missing = key;
+        }
+    }
+    return missing;
+}
+
 Term update_exact(Heap& h, Term map, const Term* pairs, size_t n, Term* missing_key) {
     if (!is_flat_map(map) || n == 1) {
+        const Term before = map;
         for (size_t i = 0; i < n; i++) {
             map = update(h, map, pairs[2 * i], pairs[2 * i + 1]);
             if (!is_value(map)) {
-                *missing_key = pairs[2 * i];
+                *missing_key = first_missing_key(before, pairs, n);
                 return kNonValue;
             }
         }
@@ -838,7 +852,7 @@ Term update_exact(Heap& h, Term map, const Term* pairs, size_t n, Term* missing_
     for (size_t i = 0; i < n; i++) {
         const size_t at = find_key(flat_keys(map), size, pairs[2 * i]);
         if (at == size) {
-            *missing_key = pairs[2 * i];
+            *missing_key = first_missing_key(map, pairs, n);
             return kNonValue;
         }
         changed |= values[at] != pairs[2 * i + 1];

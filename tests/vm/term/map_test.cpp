@@ -132,8 +132,10 @@ void step(Heap& h, std::mt19937_64& random, Keys& keys, Term& m, Model& model) {
         for (size_t n = 1 + random() % 4; n > 0; n--) {
             pairs.push_back(keys.key());
             pairs.push_back(keys.value());
-            if (!is_value(first_missing) && model.count(pairs[pairs.size() - 2]) == 0) {
-                first_missing = pairs[pairs.size() - 2];
+            const Term key_of_pair = pairs[pairs.size() - 2];
+            if (model.count(key_of_pair) == 0 &&
+                (!is_value(first_missing) || compare_terms_exact(key_of_pair, first_missing) < 0)) {
+                first_missing = key_of_pair;  // in term order
             }
         }
         Term missing = kNonValue;
