@@ -42,7 +42,7 @@ LOCAL_ATOM(am_none, "none")
 constexpr uint32_t kQuickSteps = 30000;       // about a millisecond
 constexpr size_t kQuickBytes = 1 << 20;       // of a subject
 constexpr uint32_t kDefaultLimit = 10000000;  // of match_limit, as PCRE's own
-constexpr uint32_t kMaxNesting = 1000;        // of parentheses; the compiler is recursive
+constexpr uint32_t kMaxNesting = 798;         // of parentheses, as PCRE 8's workspace allows
 constexpr size_t kMagicBytes = 4;
 constexpr char kMagic[kMagicBytes + 1] = "mvr1";
 
@@ -174,7 +174,7 @@ const char* old_text(int error) {
         case PCRE2_ERROR_TOO_MANY_CONDITION_BRANCHES:
             return "conditional group contains more than two branches";
         case PCRE2_ERROR_PARENTHESES_NEST_TOO_DEEP:
-            return "parentheses are too deeply nested";
+            return "regular expression is too complicated";
         case PCRE2_ERROR_CODE_POINT_TOO_BIG:
             return "character value in \\x{} or \\o{} is too large";
         case PCRE2_ERROR_UNSUPPORTED_ESCAPE_SEQUENCE:
@@ -245,6 +245,7 @@ bool is_word(char c) {
 void as_old_error(int code, std::string_view source, CompileError* e) {
     size_t& at = e->offset;
     switch (code) {
+        case PCRE2_ERROR_CLASS_INVALID_RANGE:
         case PCRE2_ERROR_DUPLICATE_SUBPATTERN_NAME:
         case PCRE2_ERROR_BACKSLASH_K_SYNTAX:
         case PCRE2_ERROR_UNSUPPORTED_ESCAPE_SEQUENCE:
@@ -335,7 +336,7 @@ struct ModernSource {
     }
     void erase(size_t at) {
         text.erase(at, 1);
-        erased.push_back(at);
+        edits.push_back({at, 1});
     }
     // To PCRE 8 a letter that means nothing behind a backslash is that letter. False: there is none at
     // the place of the error.
@@ -343,23 +344,39 @@ struct ModernSource {
         // In a class the error is reported before the letter, elsewhere behind it.
         for (size_t back : {size_t{1}, size_t{2}}) {
             if (at >= back && at <= text.size() && text[at - back] == '\\' &&
-                erased.size() < kMaxErased) {
+                edits.size() < kMaxEdits) {
                 erase(at - back);
                 return true;
             }
         }
         return false;
     }
+    // To PCRE 8 a hyphen behind a class like \d stands for itself. False: there is none at the place of
+    // the error.
+    bool with_plain_hyphen(size_t at) {
+        if (at >= text.size() || text[at] != '-' || edits.size() >= kMaxEdits) {
+            return false;
+        }
+        text.insert(at, 1, '\\');
+        edits.push_back({at, -1});
+        return true;
+    }
     size_t old_offset(size_t offset) const {
-        for (size_t i = erased.size(); i > 0; --i) {
-            offset += offset > erased[i - 1];
+        for (size_t i = edits.size(); i > 0; --i) {
+            if (offset > edits[i - 1].at) {
+                offset += static_cast<size_t>(edits[i - 1].change);
+            }
         }
         return offset;
     }
 
-    static constexpr size_t kMaxErased = 64;  // each costs a compilation
+    struct Edit {
+        size_t at;
+        int change;  // 1: a character was there, -1: one was put there
+    };
+    static constexpr size_t kMaxEdits = 64;  // each costs a compilation
     std::string text;
-    std::vector<size_t> erased;
+    std::vector<Edit> edits;
     bool utf = false;  // it says so itself
 };
 
@@ -389,8 +406,11 @@ std::shared_ptr<Pattern> compile_now(const PatternKey& key, CompileError* error)
         compiled = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(source.text.data()), source.text.size(),
                                  options, &code, &offset, context.context);
     } while (compiled == nullptr &&
-             (code == PCRE2_ERROR_UNKNOWN_ESCAPE || code == PCRE2_ERROR_ESCAPE_INVALID_IN_CLASS) &&
-             source.without_backslash(offset));
+             (code == PCRE2_ERROR_CLASS_INVALID_RANGE
+                  ? source.with_plain_hyphen(offset)
+                  : (code == PCRE2_ERROR_UNKNOWN_ESCAPE ||
+                     code == PCRE2_ERROR_ESCAPE_INVALID_IN_CLASS) &&
+                        source.without_backslash(offset)));
     if (compiled != nullptr) {
         return std::make_shared<Pattern>(compiled);
     }
