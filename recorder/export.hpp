@@ -53,4 +53,8 @@ ExportResult export_terms(const Snapshot& snapshot, const Filter& filter, Sink& 
 ExportResult export_ctf(const Snapshot& snapshot, const Filter& filter,
                         const std::string& directory);
 
+// What went wrong, for people: the report of the fault handler, what was running at the end, and each
+// process that failed with its stack and its last records (`records` of each).
+ExportResult export_crash(const Snapshot& snapshot, unsigned records, Sink& sink);
+
 }  // namespace minivm::recorder

@@ -1,8 +1,65 @@
 #include "recorder/export_common.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <ctime>
 
 namespace minivm::recorder {
+
+std::string wall_time(uint64_t ns) {
+    const auto seconds = static_cast<time_t>(ns / 1'000'000'000);
+    tm parts{};
+    char text[64];
+    if (gmtime_r(&seconds, &parts) == nullptr ||
+        strftime(text, sizeof text, "%F %T", &parts) == 0) {
+        return "?";
+    }
+    char fraction[16];
+    std::snprintf(fraction, sizeof fraction, ".%06u", static_cast<unsigned>(ns / 1000 % 1'000'000));
+    return std::string(text) + fraction + " UTC";
+}
+
+namespace {
+
+void pad_to(std::string& out, size_t column) {
+    if (out.size() < column) {
+        out.append(column - out.size(), ' ');
+    } else {
+        out += ' ';
+    }
+}
+
+}  // namespace
+
+void LinePrinter::append(std::string& out, uint64_t index, const MergedRecord& merged) {
+    const Record& record = *merged.record;
+    const Owner* owner = snapshot_.owner_of(*merged.ring, record.position());
+    if (owner != owner_ || (owner == nullptr && merged.ring != ring_)) {
+        thread_.clear();
+        append_printable(thread_, thread_name(snapshot_, *merged.ring, record.position()));
+        ring_ = merged.ring;
+        owner_ = owner;
+    }
+    const size_t line = out.size();
+    append_unsigned(out, index);
+    pad_to(out, line + 8);
+    append_seconds(out, snapshot_.since_start_ns(record.ticks));
+    out += (record.flags() & kFlagCoarse) != 0 ? "~ " : "  ";
+    out += thread_;
+    pad_to(out, line + 36);
+    if (record.subject() != 0) {
+        formatter_.append_subject(out, record.subject());
+    } else {
+        out += '-';
+    }
+    pad_to(out, line + 48);
+    out += formatter_.category(record);
+    out += ' ';
+    append_printable(out, formatter_.event_name(record));
+    pad_to(out, line + 72);
+    formatter_.append_message(out, record);
+    out += (record.flags() & kFlagNested) != 0 ? "  (in a signal handler)\n" : "\n";
+}
 
 bool time_window(const Snapshot& snapshot, uint64_t& first_ticks, uint64_t& last_ticks) {
     first_ticks = UINT64_MAX;
@@ -58,10 +115,10 @@ bool Selection::accepts(const Record& record) {
     return true;
 }
 
-const char* crash_state_name(CrashState state) {
-    switch (state) {
+const char* crash_state_name(const Snapshot& snapshot) {
+    switch (snapshot.crash_state()) {
         case CrashState::running:
-            return "running or killed";
+            return snapshot.writer_is_alive() ? "running" : "killed, or cut off from its file";
         case CrashState::closed:
             return "closed";
         case CrashState::crashing:

@@ -44,10 +44,28 @@ private:
     std::string scratch_;
 };
 
+// Records as lines of text: index, seconds, thread, subject, event, message.
+class LinePrinter {
+public:
+    LinePrinter(const Snapshot& snapshot, Formatter& formatter)
+        : snapshot_(snapshot), formatter_(formatter) {}
+    void append(std::string& out, uint64_t index, const MergedRecord& merged);
+
+private:
+    const Snapshot& snapshot_;
+    Formatter& formatter_;
+    std::string thread_;  // of the line before: looked up again only when it changes
+    const Owner* owner_ = nullptr;
+    const RingContents* ring_ = nullptr;
+};
+
+// "2026-11-21 13:50:07.123456 UTC".
+std::string wall_time(uint64_t ns);
+
 // First and last stamp of all records; false if there are none.
 bool time_window(const Snapshot& snapshot, uint64_t& first_ticks, uint64_t& last_ticks);
 
-const char* crash_state_name(CrashState state);
+const char* crash_state_name(const Snapshot& snapshot);
 std::string ring_name(const Snapshot& snapshot, const RingContents& ring);
 std::string thread_name(const Snapshot& snapshot, const RingContents& ring, uint64_t position);
 inline constexpr const char* kCannotWrite = "the output could not be written";

@@ -69,7 +69,7 @@ std::string metadata(const Snapshot& snapshot) {
         "= ";
     out += quoted(header.program) + ";\n\tvpid = " + std::to_string(header.process_id) +
            ";\n\tstate = ";
-    out += quoted(crash_state_name(snapshot.crash_state())) + ";\n";
+    out += quoted(crash_state_name(snapshot)) + ";\n";
     for (const RingContents& ring : snapshot.rings()) {
         const Ledger& l = ring.ledger;
         if (l.reserved_slots != 0 || l.dropped_records() != 0) {

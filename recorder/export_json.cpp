@@ -25,7 +25,7 @@ void append_recording(std::string& out, const Snapshot& snapshot) {
     append_field(out, "begun_wall_ns", header.start.wall_ns);
     append_field(out, "ticks_per_second", header.ticks_per_second);
     out += ",\"state\":";
-    append_json_string(out, crash_state_name(snapshot.crash_state()));
+    append_json_string(out, crash_state_name(snapshot));
     append_field(out, "signal", snapshot.crash_signal());
     out += ",\"crash_report\":";
     append_json_string(out, snapshot.crash_report());

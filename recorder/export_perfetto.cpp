@@ -145,7 +145,8 @@ void Timeline::add(const MergedRecord& merged) {
     const bool first_is_subject = count > 0 && schema->kinds[0] == 'p';
     const bool about_first =
         first_is_subject && (event.starts_with("sched_") || event.starts_with("gc_") ||
-                             event.starts_with("dirty_") || event == "exit");
+                             event.starts_with("dirty_") || event == "exit" ||
+                              event == "exit_reason");
     const uint64_t subject = about_first ? record.argument(0) : record.subject();
     const Lane lane = subject == 0 ? thread : Lane{kSubjects, subject};
     if (lane.process == kSubjects) {
@@ -160,7 +161,7 @@ void Timeline::add(const MergedRecord& merged) {
         box_begin(lane, ns, "runs");
         return;
     }
-    if (about_first && event == "sched_out") {
+    if (about_first && (event == "sched_out" || event == "sched_stop")) {
         std::string name;
         formatter_.append_subject(name, subject);
         box_end(thread, ns, name);
@@ -181,13 +182,19 @@ void Timeline::add(const MergedRecord& merged) {
         box_end(thread, ns, "sleeps");
         return;
     }
-    if ((event == "span_begin" || event == "span_end") && count > 0) {
-        // Spans of one id may overlap others in the lane: nestable asynchronous events.
-        begin_event(event == "span_begin" ? "b" : "e", lane, ns);
+    const bool is_span_start = event == "span_begin" || event == "span_start";
+    if ((is_span_start || event == "span_end") && count > 0) {
+        // Spans may overlap what runs in the lane: asynchronous events. Those of one process nest, and
+        // one id puts them into one another; without a process each stands for itself.
+        begin_event(is_span_start ? "b" : "e", lane, ns);
         out_ += ",\"cat\":\"span\",\"id\":\"0x";
-        append_hex(out_, record.argument(0));
+        append_hex(out_, subject != 0 ? subject : record.argument(0));
         out_ += "\",\"name\":";
-        append_json_string(out_, count > 1 ? formatter_.text_argument(record, 1) : "span");
+        scratch_.clear();
+        if (count > 1) {
+            formatter_.append_argument(scratch_, record, schema->kinds[count - 1], count - 1);
+        }
+        append_json_string(out_, count > 1 ? scratch_ : "span");
         out_ += '}';
         return;
     }
@@ -258,7 +265,7 @@ ExportResult export_perfetto(const Snapshot& snapshot, const Filter& filter, Sin
         out += '"';
     }
     out += ",\"state\":";
-    append_json_string(out, crash_state_name(snapshot.crash_state()));
+    append_json_string(out, crash_state_name(snapshot));
     out +=
         "},\"traceEvents\":[\n"
         "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"threads\"}},\n"

@@ -3,32 +3,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 
 namespace minivm::recorder {
 
 namespace {
-
-std::string wall_time(uint64_t ns) {
-    const auto seconds = static_cast<time_t>(ns / 1'000'000'000);
-    tm parts{};
-    char text[64];
-    if (gmtime_r(&seconds, &parts) == nullptr ||
-        strftime(text, sizeof text, "%F %T", &parts) == 0) {
-        return "?";
-    }
-    char fraction[16];
-    std::snprintf(fraction, sizeof fraction, ".%06u", static_cast<unsigned>(ns / 1000 % 1'000'000));
-    return std::string(text) + fraction + " UTC";
-}
-
-void pad_to(std::string& out, size_t column) {
-    if (out.size() < column) {
-        out.append(column - out.size(), ' ');
-    } else {
-        out += ' ';
-    }
-}
 
 void append_preamble(std::string& out, const Snapshot& snapshot, const char* comment) {
     const FileHeader& header = snapshot.header();
@@ -40,7 +18,7 @@ void append_preamble(std::string& out, const Snapshot& snapshot, const char* com
     line("recording of " + std::string(header.program) + ", process " +
          std::to_string(header.process_id) + ", begun " + wall_time(header.start.wall_ns) +
          (header.build_id[0] != '\0' ? ", build " + std::string(header.build_id) : ""));
-    std::string state = std::string("state: ") + crash_state_name(snapshot.crash_state());
+    std::string state = std::string("state: ") + crash_state_name(snapshot);
     if (snapshot.crash_signal() != 0) {
         state += ", signal " + std::to_string(snapshot.crash_signal());
     }
@@ -80,7 +58,7 @@ void append_preamble(std::string& out, const Snapshot& snapshot, const char* com
                       static_cast<unsigned long long>(l.in_progress_records),
                       static_cast<unsigned long long>(l.lost_slots));
         std::string row = ring_name(snapshot, ring);
-        pad_to(row, 32);
+        row.resize(std::max<size_t>(row.size() + 1, 32), ' ');
         line(row + numbers);
     }
     for (const RingContents& ring : snapshot.rings()) {
@@ -119,40 +97,12 @@ ExportResult export_text(const Snapshot& snapshot, const Filter& filter, Sink& s
     std::string& out = output.text;
     append_preamble(out, snapshot, "# ");
     out += "# index | seconds | thread | about | category event | message\n";
-    std::string thread;
-    const Owner* thread_owner = nullptr;
-    const RingContents* thread_ring = nullptr;
+    LinePrinter lines(snapshot, formatter);
     for (MergedRecord merged = merger.next(); merged.record != nullptr; merged = merger.next()) {
-        const Record& record = *merged.record;
-        if (!selection.accepts(record)) {
+        if (!selection.accepts(*merged.record)) {
             continue;
         }
-        const Owner* owner = snapshot.owner_of(*merged.ring, record.position());
-        if (owner != thread_owner || (owner == nullptr && merged.ring != thread_ring)) {
-            thread.clear();
-            append_printable(thread, thread_name(snapshot, *merged.ring, record.position()));
-            thread_ring = merged.ring;
-            thread_owner = owner;
-        }
-        const size_t line = out.size();
-        append_unsigned(out, merger.index() - 1);
-        pad_to(out, line + 8);
-        append_seconds(out, snapshot.since_start_ns(record.ticks));
-        out += (record.flags() & kFlagCoarse) != 0 ? "~ " : "  ";
-        out += thread;
-        pad_to(out, line + 36);
-        if (record.subject() != 0) {
-            formatter.append_subject(out, record.subject());
-        } else {
-            out += '-';
-        }
-        pad_to(out, line + 48);
-        out += formatter.category(record);
-        out += ' ';
-        append_printable(out, formatter.event_name(record));
-        pad_to(out, line + 72);
-        formatter.append_message(out, record);
-        out += (record.flags() & kFlagNested) != 0 ? "  (in a signal handler)\n" : "\n";
+        lines.append(out, merger.index() - 1, merged);
         result.records++;
         if (!output.flush_if_full()) {
             break;

@@ -67,7 +67,7 @@ struct FileHeader {
     uint32_t machine;   // 1 x86-64, 2 aarch64
     char build_id[48];  // of the program that wrote, hexadecimal; empty if it has none
     char program[64];
-    char subject_format[24];  // how a subject without a name is shown; one %u
+    char subject_format[24];  // how a subject without a name is shown; one or two %u
     RingEntry rings[kMaxRings];
 };
 static_assert(sizeof(FileHeader) <= kHeaderBytes);

@@ -1,5 +1,7 @@
 #include "recorder/format.hpp"
 
+#include "recorder/recorder.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -162,7 +164,11 @@ Formatter::Formatter(const Snapshot& snapshot) : snapshot_(snapshot) {
     const std::string_view format = snapshot.header().subject_format;
     const size_t at = format.find("%u");
     subject_prefix_ = at == format.npos ? "#" : format.substr(0, at);
-    subject_suffix_ = at == format.npos ? "" : format.substr(at + 2);
+    const std::string_view rest = at == format.npos ? "" : format.substr(at + 2);
+    const size_t second = rest.find("%u");
+    subject_has_two_ = second != rest.npos;
+    subject_middle_ = subject_has_two_ ? rest.substr(0, second) : "";
+    subject_suffix_ = subject_has_two_ ? rest.substr(second + 2) : rest;
 }
 
 unsigned Formatter::usable_arguments(const Record& record, const EventSchema& schema) {
@@ -182,12 +188,26 @@ std::string_view Formatter::text_argument(const Record& record, unsigned i) cons
 }
 
 void Formatter::append_subject(std::string& out, uint64_t subject) const {
+    if (subject == 0 && subject_has_two_) {
+        out += "nobody";
+        return;
+    }
     if (const std::string* name = snapshot_.dictionary().subject(subject)) {
         append_printable(out, *name);
         return;
     }
+    append_plain_subject(out, subject);
+}
+
+void Formatter::append_plain_subject(std::string& out, uint64_t subject) const {
     append_printable(out, subject_prefix_);
-    append_unsigned(out, subject);
+    constexpr uint64_t kLow = (uint64_t{1} << 28) - 1;
+    subject = subject_has_two_ && subject == kSubjectZero ? 0 : subject;
+    append_unsigned(out, subject_has_two_ ? subject & kLow : subject);
+    if (subject_has_two_) {
+        append_printable(out, subject_middle_);
+        append_unsigned(out, subject >> 28);
+    }
     append_printable(out, subject_suffix_);
 }
 
@@ -239,6 +259,12 @@ void Formatter::append_argument(std::string& out, const Record& record, char kin
             if ((record.flags() & kFlagTruncated) != 0) {
                 out += "...";
             }
+            return;
+        case 'v':
+            append_value(out, text_argument(record, i));
+            return;
+        case 'e':
+            append_event_text(out, text_argument(record, i));
             return;
         default:
             append_unsigned(out, word);

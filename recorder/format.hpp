@@ -19,6 +19,8 @@ public:
     // One argument by itself, as append_message() shows it with %s or a plain number.
     void append_argument(std::string& out, const Record& record, char kind, unsigned i) const;
     void append_subject(std::string& out, uint64_t subject) const;
+    // Its number in the file's format, without its name.
+    void append_plain_subject(std::string& out, uint64_t subject) const;
 
     // The bytes of a text argument; nothing if the record claims bytes it does not have.
     std::string_view text_argument(const Record& record, unsigned i) const;
@@ -47,8 +49,13 @@ private:
     std::vector<Compiled> compiled_;
     std::string scratch_;
     std::string unknown_name_;
+    void append_value(std::string& out, std::string_view bytes) const;
+    void append_event_text(std::string& out, std::string_view bytes) const;
+
     std::string subject_prefix_;  // around the number of a subject without a name
+    std::string subject_middle_;  // between its two numbers, if the format has two
     std::string subject_suffix_;
+    bool subject_has_two_ = false;
 };
 
 void append_unsigned(std::string& out, uint64_t value);

@@ -13,7 +13,7 @@ FlowRole flow_role(const EventSchema& schema, unsigned& argument) {
         return FlowRole::none;
     }
     argument = static_cast<unsigned>(at);
-    if (schema.name == "send" || schema.name == "signal_sent") {
+    if (schema.name == "send" || schema.name == "send_message" || schema.name == "signal_sent") {
         return FlowRole::send;
     }
     if (schema.name == "receive" || schema.name == "signal_handled") {

@@ -4,6 +4,7 @@
 #include "recorder/recording.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -600,6 +601,7 @@ bool Snapshot::read_own(std::string& error) {
         return false;
     }
     header_ = *header;
+    writer_is_alive_ = true;
     read_live(*mapping->live(header_));
     read_crash_report(*mapping->live(header_), mapping->at(header_.crash_offset));
     dictionary_.read(reinterpret_cast<const Atomics::Word*>(mapping->at(header_.dictionary_offset)),
@@ -661,8 +663,14 @@ bool Snapshot::read_file(const std::string& path, std::string& error) {
     if (!take_header(all, all.subspan(std::min<size_t>(all.size(), kHeaderBytes)), bytes, why)) {
         return fail(why);
     }
-    const bool is_alive = header_.process_id != 0 &&
-                          (kill(static_cast<pid_t>(header_.process_id), 0) == 0 || errno == EPERM);
+    // A writer keeps its file locked. One of another machine's, over a network, perhaps not; then its
+    // process tells.
+    bool is_alive = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    const bool is_locked = is_alive;
+    is_alive = is_alive ||
+               (header_.process_id != 0 &&
+                (kill(static_cast<pid_t>(header_.process_id), 0) == 0 || errno == EPERM));
+    writer_is_alive_ = is_locked;
     if (is_alive && !is_truncated_ && header_.page_bytes % sysconf(_SC_PAGESIZE) == 0) {
         // Perhaps being written: the words must be read in the protocol's order, so in place.
         Mapping mapping;

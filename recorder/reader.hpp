@@ -170,6 +170,8 @@ public:
     uint64_t dictionary_refused() const { return dictionary_refused_; }
     bool first_header_was_bad() const { return first_header_was_bad_; }
     bool is_truncated() const { return is_truncated_; }
+    // The file's writer holds it open: what is missing of the end may still come.
+    bool writer_is_alive() const { return writer_is_alive_; }
 
     // Nanoseconds since 1970, and since the recording began.
     uint64_t wall_ns(uint64_t ticks) const;
@@ -201,6 +203,7 @@ private:
     std::string crash_report_;
     bool first_header_was_bad_ = false;
     bool is_truncated_ = false;
+    bool writer_is_alive_ = false;
     double ns_per_tick_ = 1.0;
 };
 

@@ -198,10 +198,8 @@ void write_text(uint64_t event, Word* words, unsigned count, const TextArgument*
         if (length < wanted) {
             flags |= kFlagTruncated;
         }
-        if (length != 0) {  // an empty text may have no address
-            if (length > 0) {  // an empty text may have no address, which memcpy does not take
+        if (length != 0) {  // an empty text may have no address, which memcpy does not take
             std::memcpy(reinterpret_cast<char*>(payload) + used, texts[i].text.data(), length);
-        }
         }
         words[texts[i].argument] = pack_text(used, length);
         used += length;
@@ -215,6 +213,9 @@ void write_text(uint64_t event, Word* words, unsigned count, const TextArgument*
 
 void set_subject(uint32_t subject) {
     detail::thread_state().subject_bits = uint64_t{subject} << 32;
+}
+uint64_t last_stamp() {
+    return detail::thread_state().coarse_ticks;
 }
 uint32_t subject() {
     return static_cast<uint32_t>(detail::thread_state().subject_bits >> 32);

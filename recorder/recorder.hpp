@@ -16,6 +16,7 @@
 
 #include "recorder/events.hpp"
 #include "recorder/record.hpp"
+#include "recorder/value.hpp"
 
 #include <atomic>
 #include <bit>
@@ -47,6 +48,9 @@ uint32_t categories();
 // The category of that name, or false.
 bool category_from_name(std::string_view name, Category& out);
 
+// Stands for the subject whose two numbers are 0.
+inline constexpr uint32_t kSubjectZero = 0xf0000000;
+
 enum class RingSize : uint8_t {
     large,  // a scheduler: many records a second
     small,  // a helper thread
@@ -62,7 +66,9 @@ struct Options {
     unsigned large_threads = 2;
     unsigned small_threads = 12;
     uint32_t categories = kAllCategories;
-    // How readers show a subject that has no name in the dictionary; one %u, at most 23 characters.
+    // How readers show a subject that has no name in the dictionary: one %u, or two, which are then
+    // its low 28 bits and the rest; at most 23 characters. Subject 0 is nobody; a program that has a
+    // subject 0.0 calls it kSubjectZero.
     std::string subject_format = "#%u";
     // An older file of that name is kept as PATH.1, PATH.1 as PATH.2 and so on, this many; 0
     // removes it.
@@ -99,6 +105,11 @@ void detach_thread();
 // nobody.
 void set_subject(uint32_t subject);
 uint32_t subject();
+
+// The time stamp of the thread's last full record, in ticks; 0 before the first. Two of them tell how
+// long something between two records took without reading the clock again.
+uint64_t last_stamp();
+double ticks_per_second();
 
 // Call it now and then (each second is plenty): records the clocks if a second has passed, which
 // lets a reader turn ticks into time exactly.
@@ -145,12 +156,15 @@ constexpr Word to_word(T value) {
 
 template <class T>
 inline constexpr bool kIsText = std::is_convertible_v<T, std::string_view>;
+template <class T>
+inline constexpr bool kIsValue = std::is_same_v<T, Value>;
 
 // Not constexpr on purpose: a consteval constructor that reaches one does not compile, and the
 // compiler's message names it.
 void record_has_wrong_number_of_arguments();
 void record_has_text_where_the_event_has_none_or_the_reverse();
 void record_has_float_where_the_event_has_none_or_the_reverse();
+void record_has_value_where_the_event_has_none_or_the_reverse();
 
 // An event id that is a constant and whose kinds fit the arguments of this call.
 template <class... Args>
@@ -166,12 +180,16 @@ struct CheckedEvent {
         }
         const bool is_text[] = {kIsText<Args>..., false};
         const bool is_float[] = {std::is_floating_point_v<Args>..., false};
+        const bool is_value[] = {kIsValue<Args>..., false};
         for (unsigned i = 0; i < kinds.size(); i++) {
             if ((kinds[i] == 't') != is_text[i]) {
                 record_has_text_where_the_event_has_none_or_the_reverse();
             }
             if ((kinds[i] == 'f') != is_float[i]) {
                 record_has_float_where_the_event_has_none_or_the_reverse();
+            }
+            if ((kinds[i] == 'v' || kinds[i] == 'e') != is_value[i]) {
+                record_has_value_where_the_event_has_none_or_the_reverse();
             }
         }
     }
@@ -180,7 +198,7 @@ struct CheckedEvent {
 template <class... Args>
 [[gnu::always_inline]] inline void write_any(uint64_t event, Args... args) {
     constexpr unsigned kCount = sizeof...(Args);
-    constexpr unsigned kTexts = (0u + ... + (kIsText<Args> ? 1u : 0u));
+    constexpr unsigned kTexts = (0u + ... + (kIsText<Args> || kIsValue<Args> ? 1u : 0u));
     if constexpr (kTexts != 0) {
         static_assert(kCount <= kMaxPayloadWords, "a record holds at most 29 words");
         Word words[kCount] = {};
@@ -190,6 +208,8 @@ template <class... Args>
         const auto take = [&](const auto& value) {
             if constexpr (kIsText<decltype(value)>) {
                 texts[t++] = {w++, value};
+            } else if constexpr (kIsValue<std::decay_t<decltype(value)>>) {
+                texts[t++] = {w++, value.bytes()};
             } else {
                 words[w++] = to_word(value);
             }
@@ -228,7 +248,8 @@ template <class... Args>
 [[gnu::always_inline]] inline void record_coarse(
     std::type_identity_t<detail::CheckedEvent<Args...>> event, Args... args) {
     static_assert(sizeof...(Args) <= 4, "record_coarse() takes at most four arguments");
-    static_assert(!(detail::kIsText<Args> || ...), "record_coarse() takes no text");
+    static_assert(!((detail::kIsText<Args> || detail::kIsValue<Args>) || ...),
+                  "record_coarse() takes no text");
     if (enabled(event.category)) [[likely]] {
         const detail::Word words[4 + 1] = {detail::to_word(args)..., 0};
         if constexpr (sizeof...(Args) <= 1) {

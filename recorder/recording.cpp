@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -204,6 +205,9 @@ std::string open_memory(Recording& recording, const Options& options) {
         }
         recording.path = options.path;
     }
+    // Tells readers, and whoever clears old files away, that we are alive; the system lets go of it
+    // whatever ends us.
+    (void)flock(recording.fd, LOCK_EX | LOCK_NB);
     const auto bytes = static_cast<off_t>(recording.header.file_bytes);
     int error = ftruncate(recording.fd, bytes) == 0 ? 0 : errno;
     if (error == 0 && !options.path.empty()) {
@@ -394,10 +398,10 @@ InitResult init(const Options& options) {
                     std::to_string((kMaxRings - 1) / kRingClassCount) + " threads, not " +
                     std::to_string(options.large_threads + options.small_threads));
     }
-    if (!format_fits(options.subject_format, "u") ||
+    if (!(format_fits(options.subject_format, "u") || format_fits(options.subject_format, "uu")) ||
         options.subject_format.size() >= sizeof FileHeader::subject_format) {
         return fail("the format for subjects, \"" + options.subject_format +
-                    "\", must have one %u and at most 23 characters");
+                    "\", must have one or two %u and at most 23 characters");
     }
     auto recording = std::make_unique<Recording>();
     FileHeader& header = recording->header;
@@ -498,6 +502,11 @@ void shutdown() {
     }
     delete g_recording;
     g_recording = nullptr;
+}
+
+double ticks_per_second() {
+    return g_recording == nullptr ? 1e9
+                                  : static_cast<double>(g_recording->header.ticks_per_second);
 }
 
 bool is_active() {

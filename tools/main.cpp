@@ -1,6 +1,8 @@
 // minivm: runs Erlang and Elixir programs from .beam files.
 #include "tools/disasm.hpp"
+#include "tools/dump.hpp"
 #include "tools/run.hpp"
+#include "tools/text_values.hpp"
 
 #include <CLI/CLI.hpp>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -95,7 +97,18 @@ int main(int argc, char** argv) {
     run->add_flag("--no-halt", run_options.wait,
                   "Go on when the program has returned, until halt()");
     run->add_option("--record", run_options.record_file,
-                    "File of the flight recorder; it survives kill -9 (default: memory only)");
+                    "File of the flight recorder; it survives kill -9 (default: one of the last "
+                    "few in the user's runtime directory)");
+    run->add_option("--record-size", run_options.record_size, "Its size, such as 64M (default: 6M)");
+    run->add_option("--record-off", run_options.record_off,
+                    "Categories that are not recorded, or all: " + minivm::tools::category_names())
+        ->allow_extra_args(false);
+    std::string record_terms = "yes";
+    run->add_option("--record-terms", record_terms, "no: messages and reasons are not recorded")
+        ->check(CLI::IsMember({"yes", "no"}));
+    run->add_option("--dump-on", run_options.dump_on,
+                    "Write the recording as text beside it: exit, fault (default: reports only), never")
+        ->check(CLI::IsMember({"exit", "fault", "never"}));
     run->add_flag("--stress-gc", run_options.stress_gc, "Collect at every chance (to find bugs)");
     run->add_flag("--stress-reductions", run_options.stress_reductions,
                   "One reduction a time slice");
@@ -105,6 +118,22 @@ int main(int argc, char** argv) {
     CLI::App* disasm = app.add_subcommand("disasm", "Print what a .beam file is lowered to");
     disasm->prefix_command();
     disasm->footer("FILE.beam [MODULE:FUNCTION/ARITY]");
+
+    minivm::tools::DumpOptions dump_options;
+    CLI::App* dump = app.add_subcommand("dump", "Print a recording, of a VM that runs or of one that is gone");
+    dump->add_option("FILE", dump_options.file, "The recording");
+    dump->add_option("--format", dump_options.format, "text, json, ctf, perfetto or terms")
+        ->check(CLI::IsMember({"text", "json", "ctf", "perfetto", "terms"}));
+    dump->add_option("--last", dump_options.last, "Only this long before the newest record, such as 5s");
+    dump->add_option("--pid", dump_options.pid, "Only records about this process, such as <0.80.0>");
+    dump->add_option("--category", dump_options.categories,
+                     "Only these: " + minivm::tools::category_names())
+        ->allow_extra_args(false);
+    dump->add_option("--match", dump_options.match, "Only records whose text contains this");
+    dump->add_option("-o,--output", dump_options.output, "Write there (ctf: a directory)");
+    dump->add_flag("--crash", dump_options.crash,
+                   "What went wrong: faults, failed processes, what ran at the end");
+    dump->add_option("--records", dump_options.records, "With --crash: records of each process (20)");
 
     std::vector<std::string> after_options;
     std::vector<std::string> args = split_arguments(argc, argv, &after_options);
@@ -136,6 +165,14 @@ int main(int argc, char** argv) {
         return minivm::tools::disasm_command(rest[0], rest.size() > 1 ? rest[1] : "", stdout,
                                              stderr);
     }
+    if (dump->parsed()) {
+        if (dump_options.file.empty()) {
+            spdlog::error("dump: which recording? Give its file (see minivm dump --help)");
+            return 2;
+        }
+        return minivm::tools::dump_command(dump_options, stdout, stderr);
+    }
+    run_options.record_terms = record_terms == "yes";
     std::vector<std::string> rest = run->remaining();
     if (is_unknown_option(rest)) {
         spdlog::error("run: unknown option {} (see minivm run --help)", rest.front());

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <clocale>
 #include <csignal>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 #include "loader/code_path.hpp"
 #include "recorder/recorder.hpp"
 #include "tools/embedded.hpp"
+#include "tools/recording.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
 #include "vm/process/process_life.hpp"
@@ -149,14 +151,12 @@ int run_command(const RunOptions& options) {
     vm_options.stress_sched_seed = options.stress_sched_seed;
     vm::g_options = vm_options;
 
-    recorder::Options recording;
-    recording.path = options.record_file;
-    recording.subject_format = "<0.%u.0>";
-    recording.large_threads =
-        options.schedulers > 0 ? static_cast<unsigned>(options.schedulers)
-                               : std::thread::hardware_concurrency();
-    if (const auto started = recorder::init(recording); !started.ok) {
-        spdlog::warn("the flight recorder is off: {}", started.error);
+    const unsigned schedulers = options.schedulers > 0 ? static_cast<unsigned>(options.schedulers)
+                                                       : std::thread::hardware_concurrency();
+    std::string error;
+    if (!start_recording(options, std::max(schedulers, 1u), &error)) {
+        spdlog::error("run: {}", error);
+        return 2;
     }
 
     if (!choose_engine(options.engine)) {
@@ -175,7 +175,6 @@ int run_command(const RunOptions& options) {
         path.add_embedded(kEmbeddedModules[i].name, kEmbeddedModules[i].bytes,
                           kEmbeddedModules[i].size);
     }
-    std::string error;
     if (!path.add_otp(&error)) {
         spdlog::error("{}", error);
         return 1;
@@ -198,6 +197,7 @@ int run_command(const RunOptions& options) {
     watch_signals(signals);
     bool clean = true;
     const int status = vm::run_until_halt(&clean);
+    end_recording(options, status);
     std::fflush(nullptr);
     // The signal thread is still there: nothing of the VM is destroyed under it.
     _exit(status);

@@ -14,7 +14,11 @@ struct RunOptions {
     std::vector<std::string> evals;             // -eval
     std::string program;                        // file or module; may be empty with -s or -eval
     std::vector<std::string> arguments;
-    std::string record_file;                    // empty: the recorder keeps to memory
+    std::string record_file;                    // empty: one of the last few in the user's directory
+    std::string record_size;                    // empty: 6 MiB
+    std::vector<std::string> record_off;        // categories, or "all"
+    bool record_terms = true;                   // false: messages and reasons are not copied
+    std::string dump_on = "fault";              // exit | fault | never
     bool wait = false;                          // go on until halt() when all has been run
     bool stress_gc = false;
     bool stress_reductions = false;

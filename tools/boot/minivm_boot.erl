@@ -47,6 +47,7 @@ run(Options) ->
         end
     catch
         Class:Reason:Trace ->
+            recorder:uncaught(Class, Reason, Trace),
             report(Class, Reason, Trace),
             finish(127)
     end.

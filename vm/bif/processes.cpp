@@ -967,6 +967,15 @@ Term erlang_process_flag_2(Process& p, const Term* a) {
         bool& place = flag == atoms::sensitive ? extra.sensitive : extra.async_dist;
         const Term old = make_bool(place);
         place = value == atoms::true_;
+        if (flag == atoms::sensitive) {
+            // relaxed: see records::is_sensitive().
+            if (place) {
+                p.state.fetch_or(process_state::kSensitive, std::memory_order_relaxed);
+            } else {
+                // relaxed: as above.
+                p.state.fetch_and(~process_state::kSensitive, std::memory_order_relaxed);
+            }
+        }
         return old;
     }
     if (flag == atoms::save_calls) {

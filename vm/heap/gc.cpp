@@ -13,6 +13,7 @@
 #include "recorder/recorder.hpp"
 #include "vm/heap/block_pool.hpp"
 #include "vm/heap/term_stack.hpp"
+#include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
 
 namespace minivm {
@@ -460,7 +461,7 @@ GcResult collect_gc(Process& p, size_t need_words, Term* x, size_t live, bool ma
     result.before_words = used_words(p);
     result.major = major || p.gc_minor_since_full >= p.fullsweep_after ||
                    p.old_off_heap_bytes > p.old_virtual_heap_bytes || !has_room_for_mature(p);
-    const uint32_t pid = pid_number(p.id);
+    const uint32_t pid = records::subject(p.id);
     const GcTimer timer(recorder::enabled(recorder::Category::gc));
     if (result.major) {
         record(EventId::gc_major_start, pid, block_words(p), need_words);

@@ -9,6 +9,7 @@
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/timers.hpp"
+#include "vm/record/record.hpp"
 
 namespace minivm {
 
@@ -85,7 +86,7 @@ void mailbox_remove(Process& p) {
     Mailbox& box = p.mailbox;
     Signal* m = *box.save;
     recorder::record(recorder::EventId::receive,
-                     is_local_pid(m->from) ? imm_data(m->from) : uint64_t{0},
+                     records::subject_or_none(m->from),
                      reinterpret_cast<uint64_t>(m), box.length - 1);
     unlink_message(p, box.save);
     if (m->fragments != nullptr || m->off_heap != nullptr) {

@@ -16,6 +16,7 @@
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/process/timers.hpp"
+#include "vm/record/record.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 
 namespace minivm {
@@ -137,9 +138,21 @@ Term spawn(Process* parent, const Export* entry, Term args, SpawnOptions& option
     } else {
         tie_to_parent(*p, *parent, options);
     }
-    recorder::record(recorder::EventId::spawn, imm_data(p->id),
-                     parent != nullptr ? imm_data(parent->id) : uint64_t{0},
-                     reinterpret_cast<uint64_t>(entry));
+    if (recorder::enabled(recorder::Category::process)) {
+        // A fun's process is told apart by the fun, not by the apply/2 that calls it.
+        const Term fun = n == 2 && entry->module == atoms::erlang ? x[0] : kNonValue;
+        uint64_t function;
+        if (is_local_fun(fun)) {
+            const FunEntry* fe = fun_entry(fun);
+            function = records::function(
+                fe->module, is_value(fe->function) ? fe->function : atoms::fun, fe->arity);
+        } else {
+            function = records::function(*entry);
+        }
+        recorder::record(recorder::EventId::spawn, records::subject(p->id),
+                         parent != nullptr ? uint64_t{records::subject(parent->id)} : uint64_t{0},
+                         function);
+    }
     if (options.before_start != nullptr) {
         options.before_start(*parent, *p, options, options.context);
     }
@@ -166,6 +179,20 @@ Term uncaught_exit_reason(Process& p) {
     return make_tuple(p.heap, reason, is_value(e.trace) ? stacktrace_list(p, e.trace) : kNil);
 }
 
+static void record_exit(const Process& p, Term reason) {
+    if (!recorder::enabled(recorder::Category::process)) {
+        return;
+    }
+    static const Term signal = atom_table::intern("signal");  // told to end by another
+    const Term cls = p.exit_signal != nullptr                        ? signal
+                     : p.exception.cls == ExceptionClass::error      ? atoms::error
+                     : p.exception.cls == ExceptionClass::throw_     ? atoms::throw_
+                                                                     : atoms::exit;
+    const records::TermCopy<20> copy(reason, records::is_sensitive(p));
+    recorder::record(recorder::EventId::exit_reason, records::subject(p.id), records::atom(cls),
+                     copy.get());
+}
+
 void at_process_exit(void (*f)(Process& p)) { g_exit_hooks.push_back(f); }
 
 void end_process(Process& p) {
@@ -183,7 +210,7 @@ void end_process(Process& p) {
         }
         reason = uncaught_exit_reason(p);
     }
-    recorder::record(recorder::EventId::exit, imm_data(p.id), uint64_t{0}, std::string_view{});
+    record_exit(p, reason);
     cancel_receive_timeout(p);
     for (auto* hook : g_exit_hooks) {
         hook(p);

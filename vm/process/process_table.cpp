@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "vm/process/process.hpp"
+#include "vm/record/record.hpp"
 
 namespace minivm::process_table {
 
@@ -43,6 +44,9 @@ bool insert(Process& p) {
         g_count.fetch_sub(1, std::memory_order_relaxed);
         return false;
     }
+    // relaxed: about how many.
+    records::note_use_rarely(records::Word::processes, g_count.load(std::memory_order_relaxed),
+                             kMaxProcesses);
     for (;;) {
         // relaxed: only uniqueness is asked of it.
         const uint64_t data = g_next.fetch_add(1, std::memory_order_relaxed);

@@ -10,6 +10,8 @@
 #include "vm/process/process.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/state.hpp"
+#include "vm/record/record.hpp"
+#include "vm/term/format.hpp"
 
 namespace minivm::registry {
 
@@ -77,6 +79,13 @@ Registered register_name(Term name, Term pid) {
         p->registered_name = name;
     }
     g_names.push_back(name);
+    if (is_local_pid(pid) && recorder::is_active()) {
+        // From here on the process is shown with its name, in what it did before as well.
+        recorder::define_subject(records::subject(pid),
+                                 std::string(atom_table::text(name)) + format_pid(pid));
+        recorder::record(recorder::EventId::register_name, records::subject(pid),
+                         records::atom(name));
+    }
     // release: pairs with whereis().
     place(name).store(pid.raw, std::memory_order_release);
     return Registered::yes;
@@ -102,6 +111,8 @@ bool unregister_name(Term name) {
         port::clear_registered_name(Term{raw});
     } else {
         process_table::lookup(Term{raw})->registered_name = kNonValue;
+        recorder::record(recorder::EventId::unregister_name, records::subject(Term{raw}),
+                         records::atom(name));
     }
     remove_locked(name);
     return true;

@@ -3,6 +3,7 @@
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
+#include "vm/record/record.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/map.hpp"
 
@@ -55,6 +56,8 @@ void report_uncaught(Process& p) {
     static constexpr char kFormat[] = "Error in process ~p with exit value:~n~p~n";
     Heap h;
     const Term reason = uncaught_exit_reason(p);
+    records::uncaught(p, p.exception.cls == ExceptionClass::throw_ ? atoms::throw_ : atoms::error,
+                      p.exception.reason, p.exception.trace);
     const Term args = cons(h, p.id, cons(h, reason, kNil));
     const Term format = make_string(h, kFormat, sizeof(kFormat) - 1);
     const Term to = system_logger();

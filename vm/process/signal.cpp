@@ -12,6 +12,7 @@
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/state.hpp"
+#include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
 
@@ -27,6 +28,8 @@ Signal* closed_mark() { return &g_closed; }
 constexpr uint32_t kAliasFlag = uint32_t{1} << 31;
 constexpr uint32_t kAliasPlaceShift = 11;
 
+constexpr uint32_t kLongQueue = 4096;  // recorded, and at each doubling
+
 void append_message(Process& p, Signal* s) {
     s->next = nullptr;
     *p.mailbox.last = s;
@@ -35,11 +38,32 @@ void append_message(Process& p, Signal* s) {
     if (s->on_heap) {
         p.mailbox.on_heap_count++;
     }
+    const uint32_t length = p.mailbox.length;
+    if (MINIVM_UNLIKELY(length >= kLongQueue) && (length & (length - 1)) == 0) {
+        recorder::record(recorder::EventId::queue_long, records::subject(p.id), length);
+    }
 }
 
-void record_send(Term to, const Signal& s) {
-    recorder::record(recorder::EventId::send, imm_data(to), reinterpret_cast<uint64_t>(&s),
-                     s.fragments != nullptr ? s.fragments->used_words : 0);
+void record_send(const Process& to, Signal& s) {
+    if (!recorder::enabled(recorder::Category::message)) {
+        return;
+    }
+    const uint64_t words = s.fragments != nullptr ? s.fragments->used_words : 0;
+    const uint32_t pid = records::subject(to.id);
+    const auto flow = reinterpret_cast<uint64_t>(&s);
+    const Scheduler* scheduler = this_scheduler();
+    const Process* from = scheduler != nullptr ? scheduler->process : nullptr;
+    if (from != nullptr) {
+        s.from = from->id;  // for the record of the receive
+    }
+    if (!records::terms_are_on()) {
+        recorder::record(recorder::EventId::send, pid, flow, words);
+        return;
+    }
+    const bool hidden =
+        records::is_sensitive(to) || (from != nullptr && records::is_sensitive(*from));
+    const records::TermCopy<16> message(s.term, hidden);
+    recorder::record(recorder::EventId::send_message, pid, flow, words, message.get());
 }
 
 }  // namespace
@@ -133,7 +157,7 @@ void send_message_to_pid(Term pid, Term message) {
         return;
     }
     Signal* s = new_message(message);
-    record_send(pid, *s);
+    record_send(*to, *s);
     if (!push_signal(*to, s)) {
         free_signal(s);
     }
@@ -152,6 +176,7 @@ static void send_to_alias(Term from, Term ref, Term message) {
     ControlSignal* s = new_signal(SignalKind::alias_message, from);
     s->ref = id;
     set_term(*s, message);
+    record_send(*to, *s);
     if (!push_signal(*to, s)) {
         free_signal(s);
     }
@@ -512,7 +537,7 @@ void link_process(Process& p, Term pid) {
     // A fresh entry and one that is being unlinked look alike to the other side: a link signal is due.
     // An active one needs none, but one more does no harm, and tells noproc if it has gone.
     link.unlinking = 0;
-    recorder::record(recorder::EventId::link, imm_data(p.id), imm_data(pid));
+    recorder::record(recorder::EventId::link, records::subject(p.id), records::subject(pid));
     send_signal(pid, new_signal(SignalKind::link, p.id));
 }
 
@@ -525,6 +550,7 @@ void unlink_process(Process& p, Term pid) {
     if (link == p.extra->links.end() || link->second.unlinking != 0) {
         return;
     }
+    recorder::record(recorder::EventId::unlink, records::subject(p.id), records::subject(pid));
     ControlSignal* s = new_signal(SignalKind::unlink, p.id);
     // relaxed: only uniqueness is asked of it.
     s->number = next_number.fetch_add(1, std::memory_order_relaxed);
@@ -542,6 +568,8 @@ void monitor_process(Process& p, RefId ref, Term pid, Term name, Term tag, bool 
     m.tag = tag;
     m.port = port;
     extra_of(p).monitors.emplace(ref, m);
+    recorder::record(recorder::EventId::monitor, records::subject(p.id),
+                     records::subject_or_none(pid));
     if (!is_value(pid)) {
         send_down(p.id, p.id, ref, name, atoms::noproc, port);  // nobody has the name: we answer ourselves
         return;
@@ -562,6 +590,8 @@ bool demonitor_process(Process& p, RefId ref) {
     }
     const Term target = m->second.target;
     p.extra->monitors.erase(m);
+    recorder::record(recorder::EventId::demonitor, records::subject(p.id),
+                     records::subject_or_none(target));
     if (is_value(target)) {
         ControlSignal* s = new_signal(SignalKind::demonitor, p.id);
         s->ref = ref;

@@ -14,6 +14,7 @@
 #include "vm/code/export.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/state.hpp"
+#include "vm/record/record.hpp"
 #include "vm/sched/busy_time.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 
@@ -54,9 +55,10 @@ void run_one(Scheduler& s, Process& p, bool io) {
     p.scheduler = &s;
     p.x = s.x;
     p.outcome = BifOutcome::exception;
-    const uint32_t subject = static_cast<uint32_t>(imm_data(p.id));
+    const uint32_t subject = records::subject(p.id);
+    const uint64_t function = records::function(*bif.exp);
     recorder::set_subject(subject);
-    recorder::record(recorder::EventId::dirty_start, subject, uint64_t{0}, uint64_t{io});
+    recorder::record(recorder::EventId::dirty_start, subject, function, uint64_t{io});
     Term args[256];
     for (unsigned i = 0; i < bif.arity; ++i) {
         args[i] = p.saved_x[i];
@@ -64,7 +66,7 @@ void run_one(Scheduler& s, Process& p, bool io) {
     // The arguments stay saved: a failing BIF's trace shows them.
     const uint64_t before = monotonic_ns();
     const Term result = bif.fn(p, args);
-    recorder::record(recorder::EventId::dirty_end, subject, uint64_t{0}, monotonic_ns() - before);
+    recorder::record(recorder::EventId::dirty_end, subject, function, monotonic_ns() - before);
     recorder::set_subject(0);
     p.dirty_ok = is_value(result);
     if (p.dirty_ok) {

@@ -17,6 +17,7 @@
 
 #include "recorder/recorder.hpp"
 #include "vm/code/code_index.hpp"
+#include "vm/code/module_table.hpp"
 #include "vm/engine.hpp"
 #include "vm/ets/table.hpp"
 #include "vm/port/port.hpp"
@@ -26,6 +27,7 @@
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/process/timers.hpp"
+#include "vm/record/record.hpp"
 #include "vm/sched/busy_time.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 
@@ -45,6 +47,8 @@ constexpr int kPatience = 40;
 constexpr uint32_t kStealAtLeast = 2;
 constexpr uint32_t kStealLimit = 256;
 constexpr int64_t kTimerCheckReductions = kSliceReductions / 2;
+// A slice that takes longer is recorded apart: something in it does not count its reductions.
+constexpr double kLongSlice_s = 0.05;
 constexpr int64_t kSwitchCost = 100;  // reductions that a process switch counts for the timer check
 
 std::vector<std::unique_ptr<SchedulerThread>> g_schedulers;
@@ -154,6 +158,24 @@ void go_dirty(Process& p) {
     dirty::enqueue(p);
 }
 
+uint64_t stop_word(Stop stop) {
+    constexpr records::Word kWords[] = {records::Word::yielded, records::Word::waiting,
+                                        records::Word::dirty, records::Word::exited};
+    return static_cast<uint64_t>(kWords[static_cast<size_t>(stop)]);
+}
+
+// In the function where it gave up the thread, which is likely where the time went.
+MINIVM_NOINLINE void record_long_slice(const SchedulerThread& s, const Process& p, uint64_t ticks) {
+    FunctionInfo where{};
+    uint64_t function = 0;
+    if (p.pc != nullptr && module_table::lookup(p.pc, s.code_ix, false, &where)) {
+        function = records::function(where.module, where.function, where.arity);
+    }
+    const double seconds = static_cast<double>(ticks) / recorder::ticks_per_second();
+    recorder::record(recorder::EventId::long_schedule, records::subject(p.id),
+                     static_cast<uint64_t>(seconds * 1e9), function);
+}
+
 int64_t slice_of(SchedulerThread& s) {
     if (vm::g_options.stress_reductions) {
         return 1;
@@ -217,17 +239,21 @@ void run_process(SchedulerThread& s, Process& p) {
 
     const int64_t slice = slice_of(s);
     p.reductions = slice;
-    const uint32_t subject = static_cast<uint32_t>(imm_data(p.id));
+    const uint32_t subject = records::subject(p.id);
     recorder::set_subject(subject);
     recorder::record(recorder::EventId::sched_in, subject, slice);
+    const uint64_t began = recorder::last_stamp();
     // relaxed: a hint for statistics.
     s.running.store(true, std::memory_order_relaxed);
     const Stop stop = run_in_engines(s, p);
     // relaxed: as above.
     s.running.store(false, std::memory_order_relaxed);
     const int64_t used = slice - p.reductions;
-    recorder::record(recorder::EventId::sched_out, subject, used, static_cast<uint64_t>(stop));
-    recorder::set_subject(0);
+    recorder::record(recorder::EventId::sched_stop, subject, used, stop_word(stop));
+    const uint64_t ticks = recorder::last_stamp() - began;
+    if (MINIVM_UNLIKELY(ticks > s.long_slice_ticks)) {
+        record_long_slice(s, p, ticks);
+    }
     s.process = nullptr;
     if (used > 0) {
         p.reductions_done += static_cast<uint64_t>(used);
@@ -235,11 +261,14 @@ void run_process(SchedulerThread& s, Process& p) {
         add(s.reductions_total, static_cast<uint64_t>(used));
     }
 
+    // What happens at its end is still about it.
     if (MINIVM_UNLIKELY(stop == Stop::exited || p.exit_signal != nullptr)) {
         p.scheduler = &s;
         end_process(p);
+        recorder::set_subject(0);
         return;
     }
+    recorder::set_subject(0);
     if (stop == Stop::yielded) {
         requeue(p, 0);
         return;
@@ -264,7 +293,7 @@ Process* steal(SchedulerThread& s, uint32_t at_least) {
         }
         Process* p = victim.queue.steal(s.queue, at_least, kStealLimit);
         if (p != nullptr) {
-            recorder::record(recorder::EventId::sched_migrate, imm_data(p->id), victim.number,
+            recorder::record(recorder::EventId::sched_migrate, records::subject(p->id), victim.number,
                              s.number);
             return p;
         }
@@ -385,6 +414,7 @@ void scheduler_main(SchedulerThread* scheduler) {
     char name[32];
     snprintf(name, sizeof name, "scheduler %d", s.number);
     recorder::attach_thread(name, recorder::RingSize::large);
+    s.long_slice_ticks = static_cast<uint64_t>(kLongSlice_s * recorder::ticks_per_second());
     thread_progress::wake(s.progress);
     // acquire: pairs with halt(); what was written before it is seen.
     while (!g_halting.load(std::memory_order_acquire)) {

@@ -15,6 +15,8 @@
 #include <mutex>
 #include <string>
 
+#include "vm/record/record.hpp"
+
 namespace minivm::atom_table {
 namespace {
 
@@ -178,6 +180,7 @@ Term add_locked(HashTable& t, std::string_view text, uint32_t hash) {
     if (index >= kMaxAtoms) {
         return kNonValue;
     }
+    records::note_use_rarely(records::Word::atoms, index, kMaxAtoms);
     // relaxed: chunks too are made under the lock.
     Chunk* chunk = chunks[index >> kChunkBits].load(std::memory_order_relaxed);
     if (chunk == nullptr) {

@@ -1,0 +1,251 @@
+// What went wrong: the fault handler's report, what ran at the end, the processes that failed.
+#include "recorder/export_common.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <map>
+#include <vector>
+
+namespace minivm::recorder {
+
+namespace {
+
+constexpr size_t kMaxFailures = 25;  // reports of processes, the newest; the others are counted
+constexpr unsigned kMaxFrames = 64;
+
+struct Failure {
+    uint32_t subject = 0;
+    size_t at = 0;  // index in the merged order
+};
+
+class CrashPrinter {
+public:
+    CrashPrinter(const Snapshot& snapshot, unsigned records, std::string& out)
+        : snapshot_(snapshot), formatter_(snapshot), lines_(snapshot, formatter_),
+          records_(records), out_(out) {
+        Merger merger(snapshot);
+        for (MergedRecord m = merger.next(); m.record != nullptr; m = merger.next()) {
+            merged_.push_back(m);
+        }
+    }
+
+    uint64_t print();
+
+private:
+    std::string_view event(size_t i) {
+        const EventSchema* schema = formatter_.schema(*merged_[i].record);
+        return schema == nullptr ? std::string_view() : std::string_view(schema->name);
+    }
+    bool is_about(size_t i, uint32_t subject) {
+        const Record& record = *merged_[i].record;
+        if (record.subject() == subject) {
+            return true;
+        }
+        const EventSchema* schema = formatter_.schema(record);
+        const unsigned count = schema == nullptr ? 0 : Formatter::usable_arguments(record, *schema);
+        for (unsigned a = 0; a < count; a++) {
+            if (schema->kinds[a] == 'p' && record.argument(a) == subject) {
+                return true;
+            }
+        }
+        return false;
+    }
+    void line(std::string_view text) {
+        append_printable(out_, text);
+        out_ += '\n';
+    }
+    void head();
+    void running();
+    void failure(const Failure& f);
+    void last_records(uint32_t subject, size_t end);
+    void last_of_all();
+
+    const Snapshot& snapshot_;
+    Formatter formatter_;
+    LinePrinter lines_;
+    unsigned records_;
+    std::string& out_;
+    std::vector<MergedRecord> merged_;
+    std::vector<uint32_t> running_;
+};
+
+void CrashPrinter::head() {
+    const FileHeader& header = snapshot_.header();
+    line("Recording of " + std::string(header.program) + ", process " +
+         std::to_string(header.process_id) + ", begun " + wall_time(header.start.wall_ns));
+    std::string state = std::string("State: ") + crash_state_name(snapshot_);
+    if (snapshot_.crash_signal() != 0) {
+        const auto signal = static_cast<int>(snapshot_.crash_signal());
+        const char* name = signal > 0 && signal < NSIG ? sigdescr_np(signal) : nullptr;
+        state += ", signal " + std::to_string(signal);
+        state += name != nullptr ? " (" + std::string(name) + ")" : "";
+        state += ", " + wall_time(snapshot_.wall_ns(snapshot_.crash_ticks()));
+    }
+    line(state);
+    out_ += '\n';
+    if (!snapshot_.crash_report().empty()) {
+        std::string_view rest = snapshot_.crash_report();
+        while (!rest.empty()) {
+            const size_t end = std::min(rest.find('\n'), rest.size());
+            line(rest.substr(0, end));
+            rest.remove_prefix(std::min(end + 1, rest.size()));
+        }
+        out_ += '\n';
+    } else if (snapshot_.crash_state() == CrashState::running && !snapshot_.writer_is_alive()) {
+        line("There is no report of a fault: the program was killed from outside (SIGKILL, out of");
+        line("memory), or its machine stopped. What it did until then is below.");
+        out_ += '\n';
+    }
+}
+
+// What each thread ran when the recording ends.
+void CrashPrinter::running() {
+    struct Slice {
+        size_t at = 0;
+        uint32_t subject = 0;
+    };
+    std::map<std::string, Slice> slices;
+    for (size_t i = 0; i < merged_.size(); i++) {
+        const std::string_view name = event(i);
+        const Record& record = *merged_[i].record;
+        const bool begins = name == "sched_in" || name == "dirty_start";
+        if (!begins && name != "sched_out" && name != "sched_stop" && name != "dirty_end") {
+            continue;
+        }
+        const std::string thread = thread_name(snapshot_, *merged_[i].ring, record.position());
+        if (begins && record.arguments() > 0) {
+            slices[thread] = {i, static_cast<uint32_t>(record.argument(0))};
+        } else {
+            slices.erase(thread);
+        }
+    }
+    if (slices.empty()) {
+        return;
+    }
+    uint64_t first = 0;
+    uint64_t last = 0;
+    time_window(snapshot_, first, last);
+    line("Running at the end:");
+    for (const auto& [thread, slice] : slices) {
+        std::string text = "  ";
+        text += thread + ": ";
+        formatter_.append_subject(text, slice.subject);
+        text += ", for ";
+        const int64_t since = snapshot_.since_start_ns(merged_[slice.at].record->ticks);
+        const int64_t ns = snapshot_.since_start_ns(last) - since;
+        append_duration(text, ns > 0 ? static_cast<uint64_t>(ns) : 0);
+        line(text);
+        running_.push_back(slice.subject);
+    }
+    out_ += '\n';
+}
+
+void CrashPrinter::last_records(uint32_t subject, size_t end) {
+    std::vector<size_t> found;
+    for (size_t i = end; i > 0 && found.size() < records_; i--) {
+        if (is_about(i - 1, subject)) {
+            found.push_back(i - 1);
+        }
+    }
+    if (found.empty()) {
+        line("  no records of it are left");
+    }
+    for (size_t i = found.size(); i > 0; i--) {
+        out_ += "  ";
+        lines_.append(out_, found[i - 1], merged_[found[i - 1]]);
+    }
+    out_ += '\n';
+}
+
+void CrashPrinter::failure(const Failure& f) {
+    const Record& record = *merged_[f.at].record;
+    std::string text = "Process ";
+    formatter_.append_subject(text, f.subject);
+    text += ", " + wall_time(snapshot_.wall_ns(record.ticks)) + ": ";
+    formatter_.append_message(text, record);
+    line(text);
+    size_t end = f.at + 1;
+    for (unsigned frames = 0; end < merged_.size() && frames < kMaxFrames; end++) {
+        if (event(end) != "uncaught_frame" || merged_[end].ring != merged_[f.at].ring) {
+            if (merged_[end].ring == merged_[f.at].ring) {
+                break;
+            }
+            continue;
+        }
+        const Record& frame = *merged_[end].record;
+        if (frame.arguments() < 5 || frame.argument(0) != f.subject) {
+            break;
+        }
+        text = "    ";
+        formatter_.append_argument(text, frame, 'm', 2);
+        if (frame.argument(3) != 0) {
+            text += " (";
+            formatter_.append_argument(text, frame, 'a', 4);
+            text += ", line " + std::to_string(frame.argument(3)) + ")";
+        }
+        line(text);
+        frames++;
+    }
+    line("  its last records:");
+    last_records(f.subject, f.at);
+}
+
+void CrashPrinter::last_of_all() {
+    line("The last records of all:");
+    const size_t from = merged_.size() > 2 * records_ ? merged_.size() - 2 * records_ : 0;
+    for (size_t i = from; i < merged_.size(); i++) {
+        out_ += "  ";
+        lines_.append(out_, i, merged_[i]);
+    }
+}
+
+uint64_t CrashPrinter::print() {
+    head();
+    const bool ended_well = snapshot_.crash_state() == CrashState::closed;
+    if (!ended_well) {
+        running();
+        for (const uint32_t subject : running_) {
+            std::string text = "Last records of ";
+            formatter_.append_subject(text, subject);
+            line(text + ":");
+            last_records(subject, merged_.size());
+        }
+    }
+    std::vector<Failure> failures;
+    for (size_t i = 0; i < merged_.size(); i++) {
+        if (event(i) == "uncaught" && merged_[i].record->arguments() > 0) {
+            failures.push_back({static_cast<uint32_t>(merged_[i].record->argument(0)), i});
+        }
+    }
+    if (failures.size() > kMaxFailures) {
+        line("Only the newest " + std::to_string(kMaxFailures) + " of " +
+             std::to_string(failures.size()) + " processes that failed are shown.");
+        failures.erase(failures.begin(),
+                       failures.begin() + static_cast<std::ptrdiff_t>(failures.size() - kMaxFailures));
+    }
+    for (const Failure& f : failures) {
+        failure(f);
+    }
+    if (!ended_well) {
+        last_of_all();
+    } else if (failures.empty()) {
+        line("The program ended in good order, and no process of it failed.");
+    }
+    return failures.size();
+}
+
+}  // namespace
+
+ExportResult export_crash(const Snapshot& snapshot, unsigned records, Sink& sink) {
+    ExportResult result;
+    Output output(sink);
+    result.records = CrashPrinter(snapshot, records, output.text).print();
+    if (!output.flush()) {
+        result.ok = false;
+        result.error = kCannotWrite;
+    }
+    return result;
+}
+
+}  // namespace minivm::recorder

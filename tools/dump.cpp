@@ -1,0 +1,93 @@
+#include "tools/dump.hpp"
+
+#include "recorder/export.hpp"
+#include "recorder/reader.hpp"
+#include "tools/output_file.hpp"
+#include "tools/text_values.hpp"
+
+namespace minivm::tools {
+
+namespace {
+
+// False: *error says which option is wrong.
+bool make_filter(const DumpOptions& options, recorder::Filter* filter, std::string* error) {
+    if (!options.last.empty() && !parse_duration(options.last, &filter->last_ns)) {
+        *error = "--last " + options.last + ": give a time such as 5s, 250ms or 2m";
+        return false;
+    }
+    if (!options.pid.empty()) {
+        filter->by_subject = true;
+        if (!parse_pid(options.pid, &filter->subject)) {
+            *error = "--pid " + options.pid + ": give a process as <0.80.0> or 80";
+            return false;
+        }
+    }
+    if (!options.categories.empty()) {
+        filter->categories = 0;
+        for (const std::string& names : options.categories) {
+            uint32_t mask = 0;
+            std::string unknown;
+            if (!parse_categories(names, &mask, &unknown)) {
+                *error = "--category " + unknown + ": there are " + category_names();
+                return false;
+            }
+            filter->categories |= mask;
+        }
+    }
+    filter->match = options.match;
+    return true;
+}
+
+}  // namespace
+
+int dump_command(const DumpOptions& options, std::FILE* out, std::FILE* err) {
+    const auto fail = [err](const std::string& what) {
+        std::fprintf(err, "minivm: dump: %s\n", what.c_str());
+        return 1;
+    };
+    recorder::Filter filter;
+    std::string error;
+    if (!make_filter(options, &filter, &error)) {
+        std::fprintf(err, "minivm: dump: %s\n", error.c_str());
+        return 2;
+    }
+    const bool is_ctf = options.format == "ctf" && !options.crash;
+    if (is_ctf && options.output.empty()) {
+        std::fprintf(err, "minivm: dump: --format ctf makes a directory: name it with -o\n");
+        return 2;
+    }
+    recorder::Snapshot snapshot;
+    if (!snapshot.read_file(options.file, error)) {
+        return fail(error);
+    }
+    if (is_ctf) {
+        const recorder::ExportResult result = export_ctf(snapshot, filter, options.output);
+        return result.ok ? 0 : fail(result.error);
+    }
+    OutputFile sink(out);
+    if (!sink.open(options.output)) {
+        return fail(sink.error());
+    }
+    recorder::ExportResult result;
+    if (options.crash) {
+        result = export_crash(snapshot, options.records, sink);
+    } else if (options.format == "json") {
+        result = export_json(snapshot, filter, sink);
+    } else if (options.format == "perfetto") {
+        result = export_perfetto(snapshot, filter, sink);
+    } else if (options.format == "terms") {
+        result = export_terms(snapshot, filter, sink);
+    } else {
+        result = export_text(snapshot, filter, sink);
+    }
+    const bool written = sink.close();
+    if (sink.is_broken_pipe()) {
+        return 0;  // `minivm dump FILE | head`
+    }
+    if (!written) {
+        return fail(sink.error());
+    }
+    return result.ok ? 0 : fail(result.error);
+}
+
+}  // namespace minivm::tools

@@ -1,0 +1,207 @@
+#include "tools/recording.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <spdlog/spdlog.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <vector>
+
+#include "recorder/export.hpp"
+#include "recorder/file_format.hpp"
+#include "recorder/reader.hpp"
+#include "recorder/recorder.hpp"
+#include "tools/output_file.hpp"
+#include "tools/run.hpp"
+#include "tools/text_values.hpp"
+#include "vm/record/record.hpp"
+
+namespace minivm::tools {
+
+namespace {
+
+constexpr const char* kPrefix = "minivm-";
+constexpr const char* kSuffix = ".rec";
+
+// Makes `path` or finds it in good order.
+bool own_directory(const std::string& path, std::string* error) {
+    if (mkdir(path.c_str(), 0700) == 0) {
+        return true;
+    }
+    if (errno != EEXIST) {
+        *error = path + ": " + std::strerror(errno);
+        return false;
+    }
+    struct stat info {};
+    if (lstat(path.c_str(), &info) != 0) {
+        *error = path + ": " + std::strerror(errno);
+    } else if (!S_ISDIR(info.st_mode)) {
+        *error = path + ": is not a directory";  // nor a link to one
+    } else if (info.st_uid != geteuid()) {
+        *error = path + ": belongs to another user";
+    } else if ((info.st_mode & 077) != 0) {
+        *error = path + ": is open to other users (chmod 700 it)";
+    } else {
+        return true;
+    }
+    return false;
+}
+
+std::string new_file_name() {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    tm parts{};
+    gmtime_r(&now.tv_sec, &parts);
+    char text[64];
+    const size_t n = strftime(text, sizeof text, "%Y%m%d-%H%M%S", &parts);
+    std::snprintf(text + n, sizeof text - n, ".%03d-%d", static_cast<int>(now.tv_nsec / 1000000),
+                  static_cast<int>(getpid()));
+    return kPrefix + std::string(text) + kSuffix;
+}
+
+// Whether the recording's program said that it ended in good order. The state is the first word
+// behind the headers.
+bool ended_well(int fd) {
+    recorder::FileHeader header{};
+    uint64_t state = 0;
+    return pread(fd, &header, sizeof header, 0) == sizeof header &&
+           header.magic == recorder::kMagic && header.version == recorder::kFormatVersion &&
+           pread(fd, &state, sizeof state, static_cast<off_t>(header.live_offset)) == sizeof state &&
+           state == static_cast<uint64_t>(recorder::CrashState::closed);
+}
+
+}  // namespace
+
+bool recording_directory(std::string* path, std::string* error) {
+    const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+    if (runtime != nullptr && runtime[0] == '/') {
+        *path = std::string(runtime) + "/minivm";
+        if (own_directory(*path, error)) {
+            return true;
+        }
+    }
+    const std::string name = "/minivm-" + std::to_string(geteuid());
+    for (const char* root : {"/dev/shm", "/tmp"}) {
+        *path = root + name;
+        if (own_directory(*path, error)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void remove_old_recordings(const std::string& directory, unsigned keep) {
+    DIR* const dir = opendir(directory.c_str());
+    if (dir == nullptr) {
+        return;
+    }
+    std::vector<std::string> names;
+    while (const dirent* entry = readdir(dir)) {
+        const std::string_view name = entry->d_name;
+        if (name.starts_with(kPrefix) && name.find(kSuffix) != name.npos) {
+            names.emplace_back(name);
+        }
+    }
+    closedir(dir);
+    if (names.size() <= keep) {
+        return;
+    }
+    std::sort(names.begin(), names.end(), std::greater<>());  // newest first: names begin with the time
+    unsigned good = 0;
+    unsigned bad = 0;
+    for (const std::string& name : names) {
+        const std::string path = directory + "/" + name;
+        const int fd = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+        if (fd < 0) {
+            continue;
+        }
+        // Locked: its program is alive.
+        if (flock(fd, LOCK_SH | LOCK_NB) == 0 && ++(ended_well(fd) ? good : bad) > keep) {
+            unlink(path.c_str());
+        }
+        close(fd);
+    }
+}
+
+bool start_recording(const RunOptions& options, unsigned schedulers, std::string* error) {
+    recorder::Options recording;
+    recording.subject_format = "<0.%u.%u>";
+    recording.large_threads = schedulers;
+    recording.path = options.record_file;
+    if (!options.record_size.empty() && !parse_size(options.record_size, &recording.size_bytes)) {
+        *error = "--record-size " + options.record_size + ": give a size such as 6M or 512K";
+        return false;
+    }
+    if (options.record_size.empty()) {
+        // Small rings would keep nothing: each scheduler has at least half a megabyte.
+        recording.size_bytes = std::max(recording.size_bytes, (uint64_t{schedulers} + 2) << 19);
+    }
+    for (const std::string& names : options.record_off) {
+        uint32_t mask = 0;
+        std::string unknown;
+        if (!parse_categories(names, &mask, &unknown)) {
+            *error = "--record-off " + unknown + ": there are " + category_names() + ", and all";
+            return false;
+        }
+        recording.categories &= ~mask;
+    }
+    const bool is_named = !recording.path.empty();
+    std::string why;
+    if (!is_named) {
+        std::string directory;
+        if (recording_directory(&directory, &why)) {
+            remove_old_recordings(directory, kKeptRecordings);
+            recording.path = directory + "/" + new_file_name();
+        }
+    }
+    if (!recording.path.empty()) {
+        const recorder::InitResult started = recorder::init(recording);
+        if (started.ok) {
+            records::start(options.record_terms);
+            return true;
+        }
+        why = started.error;
+    }
+    recording.path.clear();
+    const recorder::InitResult started = recorder::init(recording);
+    if (!started.ok) {
+        spdlog::warn("the flight recorder is off: {}", started.error);
+    } else if (is_named) {
+        spdlog::warn("no recording file, the flight recorder keeps to memory: {}", why);
+    } else {
+        spdlog::info("no recording file, the flight recorder keeps to memory: {}", why);
+    }
+    records::start(options.record_terms);
+    return true;
+}
+
+void end_recording(const RunOptions& options, int status) {
+    const std::string path = recorder::file_path();
+    const bool wanted = options.dump_on == "exit" || (options.dump_on == "fault" && status == 127);
+    if (options.dump_on == "exit" && recorder::is_active()) {
+        if (path.empty()) {
+            spdlog::warn("--dump-on exit: there is no recording file to write beside");
+        } else {
+            recorder::Snapshot snapshot;
+            OutputFile text(nullptr);
+            std::string error;
+            if (!snapshot.read_own(error) || !text.open(path + ".txt") ||
+                !recorder::export_text(snapshot, {}, text).ok || !text.close()) {
+                spdlog::warn("--dump-on exit: {}", error.empty() ? text.error() : error);
+            }
+        }
+    }
+    recorder::shutdown();
+    if (wanted && !path.empty()) {
+        spdlog::info("what happened before: minivm dump --crash {}", path);
+    }
+}
+
+}  // namespace minivm::tools

@@ -1,0 +1,121 @@
+// recorder:event/3 and what recorder:span/3 (tools/boot/recorder.erl) is made of.
+#include <atomic>
+
+#include "vm/bif/bif.hpp"
+#include "vm/record/record.hpp"
+#include "vm/term/atom_table.hpp"
+#include "vm/term/binary.hpp"
+
+namespace minivm {
+namespace {
+
+using recorder::Category;
+using recorder::EventId;
+
+constexpr size_t kMaxFormat = 1000;  // bytes; what is longer is cut
+
+// The bytes of a string of characters below 256, or of a binary. False: it is neither.
+bool format_text(Term t, char* text, size_t* length) {
+    size_t n = 0;
+    if (is_binary(t)) {
+        const BitView view = bit_view(t);
+        for (; n < view.size / 8 && n < kMaxFormat; ++n) {
+            text[n] = static_cast<char>(load_bits(view.bytes, view.offset + 8 * n, 8));
+        }
+        *length = n;
+        return true;
+    }
+    for (; is_cons(t); t = tail(t)) {
+        const Term c = head(t);
+        if (!is_small(c) || small_value(c) < 0 || small_value(c) > 0x10FFFF) {
+            return false;
+        }
+        const auto code = static_cast<uint32_t>(small_value(c));
+        if (n + 4 > kMaxFormat) {
+            continue;
+        }
+        if (code < 0x80) {
+            text[n++] = static_cast<char>(code);
+        } else if (code < 0x800) {
+            text[n++] = static_cast<char>(0xC0 | code >> 6);
+            text[n++] = static_cast<char>(0x80 | (code & 0x3F));
+        } else {
+            if (code >= 0x10000) {
+                text[n++] = static_cast<char>(0xF0 | code >> 18);
+                text[n++] = static_cast<char>(0x80 | (code >> 12 & 0x3F));
+            } else {
+                text[n++] = static_cast<char>(0xE0 | code >> 12);
+            }
+            text[n++] = static_cast<char>(0x80 | (code >> 6 & 0x3F));
+            text[n++] = static_cast<char>(0x80 | (code & 0x3F));
+        }
+    }
+    *length = n;
+    return is_nil(t);
+}
+
+Term recorder_event_3(Process& p, const Term* a) {
+    char text[kMaxFormat];
+    size_t length = 0;
+    if (!is_atom(a[0]) || list_length(a[2]) < 0 || !format_text(a[1], text, &length)) {
+        return badarg(p);
+    }
+    if (!recorder::enabled(Category::user)) {
+        return atoms::ok;
+    }
+    // The format's id, then the arguments as a list. A list of small numbers must not be taken for a
+    // string here.
+    uint64_t words[24];
+    recorder::ValueWriter value(words, std::size(words));
+    value.raw(records::string({text, length}));
+    value.put(recorder::ValueTag::list);
+    if (records::is_sensitive(p) || !records::terms_are_on()) {
+        for (Term rest = a[2]; is_cons(rest) && !value.is_full(); rest = tail(rest)) {
+            records::hide_term(value);
+        }
+    } else {
+        for (Term rest = a[2]; is_cons(rest) && !value.is_full(); rest = tail(rest)) {
+            records::copy_term_words(value, head(rest), 1);
+        }
+    }
+    value.put(recorder::ValueTag::list_end);
+    recorder::record(EventId::user_format, records::atom(a[0]), value.get());
+    return atoms::ok;
+}
+
+Term recorder_begin_span_2(Process& p, const Term* a) {
+    static std::atomic<uint32_t> next_span{1};
+    if (!is_atom(a[0])) {
+        return badarg(p);
+    }
+    // relaxed: only uniqueness is asked of it.
+    const uint64_t id = next_span.fetch_add(1, std::memory_order_relaxed);
+    const records::TermCopy<16> name(a[1], records::is_sensitive(p));
+    recorder::record(EventId::span_start, id, records::atom(a[0]), name.get());
+    return make_small(static_cast<int64_t>(id));
+}
+
+Term recorder_end_span_1(Process& p, const Term* a) {
+    if (!is_small(a[0])) {
+        return badarg(p);
+    }
+    recorder::record(EventId::span_end, static_cast<uint64_t>(small_value(a[0])));
+    return atoms::ok;
+}
+
+// For who catches what would otherwise end a process: (Class, Reason, Stacktrace).
+Term recorder_uncaught_3(Process& p, const Term* a) {
+    records::uncaught(p, a[0], a[1], a[2]);
+    return atoms::ok;
+}
+
+}  // namespace
+
+MINIVM_BIF_TABLE(recorder) = {
+    {"recorder", "event", 3, recorder_event_3, kBifPlain, nullptr},
+    {"recorder", "begin_span", 2, recorder_begin_span_2, kBifPlain, nullptr},
+    {"recorder", "end_span", 1, recorder_end_span_1, kBifPlain, nullptr},
+    {"recorder", "uncaught", 3, recorder_uncaught_3, kBifPlain, nullptr},
+};
+
+}  // namespace minivm

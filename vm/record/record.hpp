@@ -1,0 +1,90 @@
+// What the VM's records say: processes, atoms, functions and terms in the recorder's words.
+//
+// The recorder knows ids; their names go into its dictionary the first time something is mentioned
+// here, without a lock and without allocation. A term is copied: its first words, some levels deep
+// (recorder/value.hpp), never a pointer. Terms of processes that are `sensitive` are not copied, nor
+// any while terms are off.
+// Threads: any. Terms that are copied must be the caller's to read.
+#pragma once
+
+#include <cstdint>
+
+#include "recorder/recorder.hpp"
+#include "vm/process/process.hpp"
+#include "vm/process/state.hpp"
+
+namespace minivm::records {
+
+// After recorder::init(): names are to be defined anew, in this recording. terms: whether terms are
+// copied at all.
+void start(bool terms);
+bool terms_are_on();
+
+// The subject of a record: what its header has room for of a pid.
+inline uint32_t subject(Term pid) {
+    const auto data = static_cast<uint32_t>(imm_data(pid));
+    return data != 0 ? data : recorder::kSubjectZero;
+}
+// 0 for what is no local pid.
+inline uint64_t subject_or_none(Term t) { return is_local_pid(t) ? subject(t) : 0; }
+uint64_t atom(Term atom);
+uint64_t function(Term module, Term function, uint32_t arity);
+uint64_t function(const Export& e);
+// The id of a text that stays the same, an Erlang format for one.
+uint64_t string(std::string_view text);
+
+inline bool is_sensitive(const Process& p) {
+    // relaxed: a process that becomes sensitive hides what comes after, not what others just sent.
+    return (p.state.load(std::memory_order_relaxed) & process_state::kSensitive) != 0;
+}
+
+// A copy of a term for record(); lives as long as the object.
+template <unsigned kWords>
+class TermCopy;
+void copy_term_words(recorder::ValueWriter& to, Term t, unsigned depth);
+void hide_term(recorder::ValueWriter& to);
+
+template <unsigned kWords>
+class TermCopy {
+  public:
+    TermCopy(Term t, bool hidden) : writer_(words_, kWords) {
+        if (hidden || !terms_are_on()) {
+            hide_term(writer_);
+        } else {
+            copy_term_words(writer_, t, 0);
+        }
+    }
+    TermCopy(const TermCopy&) = delete;
+    TermCopy& operator=(const TermCopy&) = delete;
+    recorder::Value get() const { return writer_.get(); }
+
+  private:
+    uint64_t words_[kWords];
+    recorder::ValueWriter writer_;
+};
+
+// Ids of define_string() that records use for fixed words.
+enum class Word : uint64_t {
+    none,
+    yielded,
+    waiting,
+    dirty,
+    exited,
+    processes,
+    atoms,
+    count
+};
+
+// An exception that nobody caught: class, reason and the frames of the trace, a raw trace or the list
+// that a program sees.
+void uncaught(Process& p, Term cls, Term reason, Term trace);
+
+// Once a limit has been used up to 3/4, 7/8, 15/16 and so on, at most once each.
+void note_use(Word limit, uint64_t used, uint64_t of);
+inline void note_use_rarely(Word limit, uint64_t used, uint64_t of) {
+    if (MINIVM_UNLIKELY(used > of / 4 * 3)) {
+        note_use(limit, used, of);
+    }
+}
+
+}  // namespace minivm::records
