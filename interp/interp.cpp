@@ -3,6 +3,7 @@
 #include "interp/code.hpp"
 #include "interp/handlers.hpp"
 #include "vm/code/module_table.hpp"
+#include "vm/fault/fault.hpp"
 
 namespace minivm::interp {
 namespace {
@@ -48,6 +49,22 @@ struct Interpreter final : Engine {
 
     Stop run(Scheduler& s, Process& p) override { return run_from(s, p, handler_at(p.pc)); }
     Stop dirty_done(Scheduler& s, Process& p) override { return run_from(s, p, slow_dirty_done); }
+
+    // Handlers keep the state in the registers of their first arguments, so what is left of it there
+    // tells. If bytecode and stack both fit, that is it.
+    bool state_at_fault(const Process& p, const fault::Registers& r,
+                        fault::ErlangState* state) const override {
+        const auto* pc = reinterpret_cast<const void*>(r.argument[0]);
+        const auto* stack = reinterpret_cast<const Term*>(r.argument[1]);
+        FunctionInfo where{};
+        if (r.argument[0] % sizeof(Word) != 0 || r.argument[1] % sizeof(Term) != 0 ||
+            stack < p.heap_start || stack > p.stack_base ||
+            !module_table::lookup(pc, code_index::active(), false, &where)) {
+            return false;
+        }
+        *state = {pc, stack};
+        return true;
+    }
 
     Stop run_from(Scheduler& scheduler, Process& p, Handler first) {
         Scheduler* s = &scheduler;

@@ -5,6 +5,8 @@
 
 #include "recorder/recorder.hpp"
 #include "vm/code/loading.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/record/record.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "vm/term/atom_table.hpp"
 
@@ -53,8 +55,7 @@ std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, LoadE
     // Engines have what they need; what is left serves stack traces and module_info.
     instance->lowered.operands = {};
     instance->lowered.code = {};
-    recorder::define_atom(atom_index(instance->name()), atom_table::text(instance->name()));
-    recorder::record(recorder::EventId::code_prepare, uint64_t{atom_index(instance->name())},
+    recorder::record(recorder::EventId::code_prepare, records::atom(instance->name()),
                      size, instance->lowered.functions.size());
     return instance;
 }
@@ -86,6 +87,7 @@ ModuleSource::Removal delete_module(Term module) {
     staging::begin();
     staging::delete_module(module);
     commit();
+    recorder::record(recorder::EventId::code_delete, records::atom(module));
     return ModuleSource::Removal::done;
 }
 
@@ -97,6 +99,8 @@ bool purge_module(Term module) {
     staging::begin();
     staging::forget_old(module);
     commit();
+    recorder::record(recorder::EventId::code_purge, records::atom(module),
+                     uint64_t{process_table::count()});
     return true;
 }
 

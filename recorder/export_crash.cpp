@@ -192,6 +192,21 @@ void CrashPrinter::failure(const Failure& f) {
 }
 
 void CrashPrinter::last_of_all() {
+    std::vector<size_t> messages;
+    for (size_t i = merged_.size(); i > 0 && messages.size() < records_; i--) {
+        const std::string_view name = event(i - 1);
+        if (name == "send_message" || name == "send") {
+            messages.push_back(i - 1);
+        }
+    }
+    if (!messages.empty()) {
+        line("The last messages:");
+        for (size_t i = messages.size(); i > 0; i--) {
+            out_ += "  ";
+            lines_.append(out_, messages[i - 1], merged_[messages[i - 1]]);
+        }
+        out_ += '\n';
+    }
     line("The last records of all:");
     const size_t from = merged_.size() > 2 * records_ ? merged_.size() - 2 * records_ : 0;
     for (size_t i = from; i < merged_.size(); i++) {

@@ -33,6 +33,7 @@ inline constexpr uint32_t kByteOrderMark = 0x0102'0304;
 inline constexpr uint64_t kHeaderBytes = 16 * 1024;
 inline constexpr unsigned kMaxRings = 512;
 inline constexpr unsigned kOwnerEntries = 512;
+inline constexpr uint64_t kMaxFileBytes = uint64_t{64} << 30;  // a ring's slots fit 32 bits
 inline constexpr uint64_t kCrashReportBytes = 16 * 1024;
 inline constexpr uint16_t kSharedGroup = 0xffff;
 

@@ -13,7 +13,8 @@ FlowRole flow_role(const EventSchema& schema, unsigned& argument) {
         return FlowRole::none;
     }
     argument = static_cast<unsigned>(at);
-    if (schema.name == "send" || schema.name == "send_message" || schema.name == "signal_sent") {
+    if (schema.name == "send" || schema.name == "send_message" || schema.name == "signal_sent" ||
+        schema.name == "signal_to") {
         return FlowRole::send;
     }
     if (schema.name == "receive" || schema.name == "signal_handled") {

@@ -403,6 +403,10 @@ InitResult init(const Options& options) {
         return fail("the format for subjects, \"" + options.subject_format +
                     "\", must have one or two %u and at most 23 characters");
     }
+    if (options.size_bytes > kMaxFileBytes) {
+        return fail("a recorder of " + std::to_string(options.size_bytes) +
+                    " bytes is too large: at most " + std::to_string(kMaxFileBytes));
+    }
     auto recording = std::make_unique<Recording>();
     FileHeader& header = recording->header;
     header.page_bytes = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));

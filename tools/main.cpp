@@ -109,6 +109,8 @@ int main(int argc, char** argv) {
     run->add_option("--dump-on", run_options.dump_on,
                     "Write the recording as text beside it: exit, fault (default: reports only), never")
         ->check(CLI::IsMember({"exit", "fault", "never"}));
+    run->add_flag("--debug-bifs", run_options.debug_bifs,
+                  "minivm:provoke_fault(segv | abort | stack | ill | fpe | bus) fails as it says");
     run->add_flag("--stress-gc", run_options.stress_gc, "Collect at every chance (to find bugs)");
     run->add_flag("--stress-reductions", run_options.stress_reductions,
                   "One reduction a time slice");

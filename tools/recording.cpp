@@ -21,7 +21,10 @@
 #include "tools/output_file.hpp"
 #include "tools/run.hpp"
 #include "tools/text_values.hpp"
+#include "vm/process/process_table.hpp"
 #include "vm/record/record.hpp"
+#include "vm/sched/scheduler.hpp"
+#include "vm/term/atom_table.hpp"
 
 namespace minivm::tools {
 
@@ -201,6 +204,35 @@ void end_recording(const RunOptions& options, int status) {
     recorder::shutdown();
     if (wanted && !path.empty()) {
         spdlog::info("what happened before: minivm dump --crash {}", path);
+    }
+}
+
+void write_report_now() {
+    const std::string& recording = recorder::file_path();
+    const std::string path = recording.empty() ? "" : recording + ".report.txt";
+    OutputFile out(stderr);
+    recorder::Snapshot snapshot;
+    std::string error;
+    if (!snapshot.read_own(error) || !out.open(path)) {
+        spdlog::warn("no report: {}", error.empty() ? out.error() : error);
+        return;
+    }
+    const vm::Statistics sum = vm::statistics();
+    std::string head = "Processes: " + std::to_string(process_table::count()) +
+                       ", atoms: " + std::to_string(atom_table::count()) +
+                       ", switches: " + std::to_string(sum.context_switches) +
+                       ", reductions: " + std::to_string(sum.reductions) +
+                       ", collections: " + std::to_string(sum.collections) + "\n";
+    for (int i = 1; i <= vm::scheduler_count(); ++i) {
+        head += "Scheduler " + std::to_string(i) + ": " + std::to_string(vm::run_queue_length(i)) +
+                " processes wait to run\n";
+    }
+    out.write(head + "\n");
+    export_crash(snapshot, 20, out);
+    if (!out.close()) {
+        spdlog::warn("no report: {}", out.error());
+    } else if (!path.empty()) {
+        spdlog::info("report: {}", path);
     }
 }
 

@@ -1,6 +1,7 @@
 // Where the flight recorder of `minivm run` writes, and what is kept of earlier runs.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace minivm::tools {
@@ -13,6 +14,10 @@ bool start_recording(const RunOptions& options, unsigned schedulers, std::string
 // When the program has ended: writes the text beside the recording if the options ask for it, and
 // closes the recording.
 void end_recording(const RunOptions& options, int status);
+
+// Writes what is going on right now, and goes on: to a file beside the recording, or to standard error
+// if that has none. On a thread that is no scheduler.
+void write_report_now();
 
 // The directory for recordings nobody named: minivm below XDG_RUNTIME_DIR, else minivm-UID in
 // /dev/shm or /tmp. Made 0700; refused if it is a link, another user's, or open to others.

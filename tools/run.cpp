@@ -19,6 +19,7 @@
 #include "tools/recording.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
+#include "vm/fault/fault.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/signal.hpp"
@@ -111,14 +112,19 @@ Term boot_options(Heap& h, const RunOptions& o) {
 }
 
 // SIGINT and SIGTERM reach one thread, which asks the first process to end in order. The second time
-// the program ends at once.
+// the program ends at once. SIGUSR1 asks for a report.
 void watch_signals(sigset_t set) {
     std::thread([set] {
         pthread_setname_np(pthread_self(), "signals");
+        fault::prepare_thread();
         bool asked = false;
         for (;;) {
             int signal = 0;
             if (sigwait(&set, &signal) != 0) {
+                continue;
+            }
+            if (signal == SIGUSR1) {
+                write_report_now();
                 continue;
             }
             if (asked) {
@@ -141,6 +147,7 @@ int run_command(const RunOptions& options) {
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
 
@@ -150,6 +157,7 @@ int run_command(const RunOptions& options) {
     vm_options.stress_reductions = options.stress_reductions;
     vm_options.stress_sched_seed = options.stress_sched_seed;
     vm::g_options = vm_options;
+    fault::g_may_provoke = options.debug_bifs;
 
     const unsigned schedulers = options.schedulers > 0 ? static_cast<unsigned>(options.schedulers)
                                                        : std::thread::hardware_concurrency();
@@ -158,6 +166,7 @@ int run_command(const RunOptions& options) {
         spdlog::error("run: {}", error);
         return 2;
     }
+    fault::install(options.dump_on != "never");
 
     if (!choose_engine(options.engine)) {
         spdlog::error("--engine {}: not one of interp, jit, jit-default, mixed:SEED{}",

@@ -20,6 +20,7 @@ struct RunOptions {
     bool record_terms = true;                   // false: messages and reasons are not copied
     std::string dump_on = "fault";              // exit | fault | never
     bool wait = false;                          // go on until halt() when all has been run
+    bool debug_bifs = false;                    // minivm:provoke_fault/1 works
     bool stress_gc = false;
     bool stress_reductions = false;
     unsigned long stress_sched_seed = 0;

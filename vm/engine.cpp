@@ -7,6 +7,10 @@
 
 namespace minivm {
 
+bool Engine::state_at_fault(const Process&, const fault::Registers&, fault::ErlangState*) const {
+    return false;
+}
+
 Engines g_engines;
 TransitionWords g_transitions;
 

@@ -12,6 +12,10 @@
 
 namespace minivm {
 
+namespace fault {
+struct Registers;
+struct ErlangState;
+}  // namespace fault
 struct LoweredModule;
 struct Process;
 struct Scheduler;
@@ -65,6 +69,11 @@ struct Engine {
     virtual Stop run(Scheduler& s, Process& p) = 0;
     // The same for a process whose dirty BIF, called from this engine's code, has run.
     virtual Stop dirty_done(Scheduler& s, Process& p) = 0;
+    // Where p's code was, if the registers of a signal show that it came in this engine's own code: p
+    // itself has what was saved when C++ was last called. In a signal handler: no lock, no allocation,
+    // and nothing in r is to be trusted. False: not in this engine's code.
+    virtual bool state_at_fault(const Process& p, const fault::Registers& r,
+                                fault::ErlangState* state) const;
 };
 
 // The engines there are. Set before vm::start() and before anything is loaded; native may be null.

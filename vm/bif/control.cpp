@@ -2,6 +2,7 @@
 #include "vm/bif/bif.hpp"
 #include "vm/code/loading.hpp"
 #include "vm/process/exception.hpp"
+#include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/compare.hpp"
@@ -59,7 +60,14 @@ Term minivm_load_and_apply_3(Process& p, const Term* a) {
     const uint32_t n = static_cast<uint32_t>(list_length(args));
     std::string why;
     if (g_module_source != nullptr) {
-        g_module_source->load(m, &why);
+        const bool loaded = g_module_source->load(m, &why);
+        if (loaded) {
+            recorder::record(recorder::EventId::code_load_demand, records::atom(m),
+                             records::function(m, f, n));
+        } else {
+            recorder::record(recorder::EventId::code_load_failed, records::atom(m),
+                             why.empty() ? std::string_view("not found") : std::string_view(why));
+        }
     }
     Export* e = export_table::get(m, f, n);
     Term x[kMaxArgs + 1];

@@ -235,6 +235,7 @@ Term share(Process& p, Heap& h, Term t) {
 
 Term item_value(Process& p, Item item, Heap& h) {
     const ProcessExtra* e = p.extra;
+    const bool sensitive = e != nullptr && e->sensitive;  // hides what it works on
     switch (item) {
         case Item::registered_name: {
             const Term name = registry::name_of(p);
@@ -269,7 +270,7 @@ Term item_value(Process& p, Item item, Heap& h) {
             return make_small(p.mailbox.length);
         case Item::messages: {
             std::vector<Term> all;
-            for (const Signal* m = p.mailbox.first; m != nullptr; m = m->next) {
+            for (const Signal* m = sensitive ? nullptr : p.mailbox.first; m != nullptr; m = m->next) {
                 all.push_back(m->term);
             }
             Term list = kNil;
@@ -292,7 +293,7 @@ Term item_value(Process& p, Item item, Heap& h) {
         }
         case Item::dictionary: {
             Term list = kNil;
-            if (e != nullptr) {
+            if (e != nullptr && !sensitive) {
                 for (const Dictionary::Pair& pair : e->dictionary.pairs()) {
                     const Term key = share(p, h, pair.key);
                     list = cons(h, make_tuple(h, key, share(p, h, pair.value)), list);
@@ -419,7 +420,7 @@ Term item_value(Process& p, Item item, Heap& h) {
             return make_small(n);
         }
         case Item::backtrace: {
-            const std::string text = backtrace_text(p);
+            const std::string text = sensitive ? std::string() : backtrace_text(p);
             return make_binary(h, text.data(), text.size());
         }
         case Item::last_calls:

@@ -1,7 +1,9 @@
 // recorder:event/3 and what recorder:span/3 (tools/boot/recorder.erl) is made of.
 #include <atomic>
+#include <string>
 
 #include "vm/bif/bif.hpp"
+#include "vm/fault/fault.hpp"
 #include "vm/record/record.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
@@ -109,6 +111,17 @@ Term recorder_uncaught_3(Process& p, const Term* a) {
     return atoms::ok;
 }
 
+// minivm:provoke_fault(How): for those who want to see a report. notsup unless the VM allows it.
+Term minivm_provoke_fault_1(Process& p, const Term* a) {
+    if (!fault::g_may_provoke) {
+        return notsup(p);
+    }
+    if (!is_atom(a[0]) || !fault::provoke(std::string(atom_table::text(a[0])).c_str())) {
+        return badarg(p);
+    }
+    return atoms::ok;
+}
+
 }  // namespace
 
 MINIVM_BIF_TABLE(recorder) = {
@@ -116,6 +129,7 @@ MINIVM_BIF_TABLE(recorder) = {
     {"recorder", "begin_span", 2, recorder_begin_span_2, kBifPlain, nullptr},
     {"recorder", "end_span", 1, recorder_end_span_1, kBifPlain, nullptr},
     {"recorder", "uncaught", 3, recorder_uncaught_3, kBifPlain, nullptr},
+    {"minivm", "provoke_fault", 1, minivm_provoke_fault_1, kBifPlain, nullptr},
 };
 
 }  // namespace minivm

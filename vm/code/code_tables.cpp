@@ -6,6 +6,7 @@
 #include "vm/bif/bif.hpp"
 #include "vm/code/loading.hpp"
 #include "vm/code/module_table.hpp"
+#include "vm/record/record.hpp"
 #include "vm/term/atom_table.hpp"
 
 namespace minivm {
@@ -376,6 +377,10 @@ void add_module(ModuleInstance* instance) {
     // in its code.
     ModuleEntry* entry = module_entry(m.name);
     if (const ModuleInstance* previous = entry->current[ix]) {
+        if (previous->engine != instance->engine) {
+            recorder::record(recorder::EventId::code_engine, records::atom(m.name),
+                             previous->code->is_native(), instance->code->is_native());
+        }
         undefine_exports(*previous);
     }
     for (const LoweredExport& x : m.exports) {

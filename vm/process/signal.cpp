@@ -66,6 +66,12 @@ void record_send(const Process& to, Signal& s) {
     recorder::record(recorder::EventId::send_message, pid, flow, words, message.get());
 }
 
+// One that may become a message, so that its receive has something to come from.
+void record_signal(Term to, records::Word kind, const Signal& s) {
+    recorder::record(recorder::EventId::signal_to, records::subject(to), static_cast<uint64_t>(kind),
+                     reinterpret_cast<uint64_t>(&s));
+}
+
 }  // namespace
 
 // ---- signals as objects -------------------------------------------------------------------------------
@@ -268,6 +274,7 @@ void send_exit(Term from, Term pid, Term reason, bool linked) {
     // The message that a process which traps exits gets; others look at the reason only.
     s->term = make_tuple(h, atoms::EXIT, from, copy_term(reason, h, true));
     take_fragments(*s, h);
+    record_signal(pid, records::Word::exit_signal, *s);
     send_signal(pid, s);
 }
 
@@ -280,6 +287,7 @@ void send_down(Term from, Term watcher, RefId ref, Term name, Term reason, bool 
     const Term type = is_local_port(from) || type_port ? atoms::port : atoms::process;
     s->term = make_tuple(h, atoms::DOWN, put_ref(h.alloc(kRefWords), ref), type, object, copy);
     take_fragments(*s, h);
+    record_signal(watcher, records::Word::down_signal, *s);
     send_signal(watcher, s);
 }
 

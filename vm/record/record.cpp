@@ -260,7 +260,7 @@ void start(bool terms) {
         g_atoms[i].store(0, std::memory_order_relaxed);  // relaxed: as in atom()
     }
     constexpr const char* kWords[] = {"none",   "yielded",   "waiting", "goes dirty",
-                                      "exited", "processes", "atoms"};
+                                      "exited", "processes", "atoms",   "exit",    "down"};
     static_assert(std::size(kWords) == static_cast<size_t>(Word::count));
     for (uint64_t i = 0; i < static_cast<uint64_t>(Word::count); ++i) {
         recorder::define_string(i, kWords[i]);

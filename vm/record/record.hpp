@@ -72,6 +72,8 @@ enum class Word : uint64_t {
     exited,
     processes,
     atoms,
+    exit_signal,
+    down_signal,
     count
 };
 

@@ -12,6 +12,7 @@
 #include "vm/bif/bif.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/export.hpp"
+#include "vm/fault/fault.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/state.hpp"
 #include "vm/record/record.hpp"
@@ -93,6 +94,7 @@ void dirty_main(Pool* pool) {
     auto scheduler = std::make_unique<Scheduler>();
     set_this_scheduler(scheduler.get());
     recorder::attach_thread(pool->name);
+    fault::prepare_thread();
     for (;;) {
         Process* p = nullptr;
         {

@@ -20,6 +20,7 @@
 #include "vm/code/module_table.hpp"
 #include "vm/engine.hpp"
 #include "vm/ets/table.hpp"
+#include "vm/fault/fault.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
@@ -414,6 +415,7 @@ void scheduler_main(SchedulerThread* scheduler) {
     char name[32];
     snprintf(name, sizeof name, "scheduler %d", s.number);
     recorder::attach_thread(name, recorder::RingSize::large);
+    fault::prepare_thread();
     s.long_slice_ticks = static_cast<uint64_t>(kLongSlice_s * recorder::ticks_per_second());
     thread_progress::wake(s.progress);
     // acquire: pairs with halt(); what was written before it is seen.

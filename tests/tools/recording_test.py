@@ -1,0 +1,481 @@
+#!/usr/bin/env python3
+"""Tests of `minivm run --record...` and `minivm dump` as a user meets them: what is left of a program
+that failed, that was killed, that still runs, and what is said about files that are no good.
+
+    recording_test.py --minivm build/release/tools/minivm [--beams DIR] [NAME...]
+
+DIR has the samples' .beam files; without it they are compiled with erlc.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MINIVM = ""
+BEAMS = None
+WAIT_S = 30
+
+
+def run(*arguments, **options):
+    options.setdefault("timeout", WAIT_S)
+    return subprocess.run([MINIVM, *map(str, arguments)], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False, text=True, errors="replace", **options)
+
+
+def records(text):
+    """The lines that are records, as (index, seconds, rest)."""
+    found = []
+    for line in text.splitlines():
+        m = re.match(r"(\d+)\s+([\d.]+)~?\s+(.*)", line)
+        if m and not line.startswith("#"):
+            found.append((int(m[1]), float(m[2]), m[3]))
+    return found
+
+
+class Recording(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="minivm-recording-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.file = self.folder / "box.rec"
+
+    def blackbox(self, how, *options, **more):
+        return run("run", "--record", self.file, *options, BEAMS / "blackbox.beam", how, **more)
+
+    def dump(self, *options, file=None, status=0):
+        done = run("dump", file or self.file, *options)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stdout if status == 0 else done.stderr
+
+    def erlang(self, text, *options, **more):
+        """Runs main/1 of a module with this text."""
+        source = self.folder / "prog.erl"
+        source.write_text("-module(prog).\n-export([main/1]).\n" + text, encoding="utf-8")
+        subprocess.run(["erlc", "-o", self.folder, source], check=True)
+        return run("run", "--record", self.file, *options, self.folder / "prog.beam", **more)
+
+    def start_blackbox(self):
+        """A VM that waits to be killed; it has done its work."""
+        vm = subprocess.Popen([MINIVM, "run", "--record", str(self.file),
+                               str(BEAMS / "blackbox.beam"), "kill"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: (vm.kill(), vm.communicate()))
+        self.assertEqual(int(vm.stdout.readline()), vm.pid)
+        return vm
+
+    # ---- three ways to fail
+
+    def test_an_erlang_error_deep_in_a_call_chain(self):
+        done = self.blackbox("error")
+        self.assertEqual(done.returncode, 127)
+        self.assertIn("minivm dump --crash " + str(self.file), done.stderr)
+        crash = self.dump("--crash")
+        self.assertIn("error badarith", crash)
+        frames = [l.strip() for l in crash.splitlines() if l.startswith("    ")]
+        names = [f.split(" ")[0] for f in frames]
+        self.assertEqual(names[:3], ["erlang:+/2", "blackbox:total/2", "blackbox:total/2"])
+        self.assertIn("blackbox:close_accounts/1", names)
+        self.assertRegex(crash, r"blackbox:total/2 \(blackbox.erl, line \d+\)|/blackbox.erl, line \d+\)")
+        # What the process had been told last, and that it was about to close the accounts.
+        tail = crash[crash.index("its last records"):]
+        self.assertRegex(tail, r"till<0\.\d+\.0>.*send_message.*\{left,9\d\d\d\}")
+        self.assertIn("shop: closing time, 9", tail)
+        self.assertIn("of stock left", tail)
+        self.assertIn("begins: shop accounts", tail)
+
+    def test_the_vm_fails_in_code_that_erlang_code_called(self):
+        done = self.blackbox("segv", "--debug-bifs")
+        self.assertEqual(done.returncode, -signal.SIGSEGV, done.stderr)
+        for text in (done.stderr, self.dump("--crash")):
+            self.assertIn("SIGSEGV", text)
+            self.assertIn("at address 0x10", text)
+            self.assertRegex(text, r"\d 0x[0-9a-f]+ .*write_nowhere")
+            self.assertRegex(text, r"provoke")
+            self.assertRegex(text, r"(rip|pc) [0-9a-f]{16}")
+            erlang = re.findall(r"\d+ (\w+:\w+/\d+)", text[text.index("Erlang frames"):])
+            self.assertEqual(erlang[:3], ["blackbox:into_the_vm/1"] * 3)
+            self.assertIn("minivm_boot:run/1", erlang)
+            self.assertRegex(text, r"blackbox.erl, line \d+")
+        crash = self.dump("--crash")
+        self.assertIn("State: crashed, signal 11", crash)
+        self.assertRegex(crash, r"Running at the end:\n  scheduler \d+: <0\.\d+\.0>")
+        self.assertRegex(crash, r"\{sold,last_order,3,9\d+\}")
+
+    def test_kill_9_leaves_what_the_processes_said_last(self):
+        vm = self.start_blackbox()
+        vm.kill()
+        vm.wait(WAIT_S)
+        text = self.dump()
+        self.assertIn("state: killed", text)
+        messages = [r[2] for r in records(text) if "send_message" in r[2] and "last_order" in r[2]]
+        self.assertEqual(len(messages), 2)
+        self.assertIn("{buy,", messages[0])
+        self.assertIn("{sold,last_order,5,", messages[1])
+        # In order: no receive stands before its send.
+        flows = {}
+        for _, _, rest in records(text):
+            flow = re.search(r"flow (0x[0-9a-f]+)", rest)
+            if flow and ("send_message" in rest or "signal_to" in rest):
+                flows[flow[1]] = flows.get(flow[1], 0) + 1
+            elif flow and " receive " in rest and "from nobody" not in rest:
+                flows[flow[1]] = flows.get(flow[1], 0) - 1
+                self.assertGreaterEqual(flows[flow[1]], 0, rest)
+        crash = self.dump("--crash")
+        self.assertIn("killed from outside", crash)
+        self.assertIn("last_order", crash)
+
+    # ---- a VM that runs
+
+    def test_a_running_vm_can_be_looked_at(self):
+        vm = self.start_blackbox()
+        text = self.dump()
+        self.assertIn("state: running", text)
+        self.assertIn("last_order", text)
+        self.assertIsNone(vm.poll())
+
+    def test_sigusr1_writes_a_report_and_the_vm_goes_on(self):
+        vm = self.start_blackbox()
+        report = pathlib.Path(str(self.file) + ".report.txt")
+        for _ in range(2):
+            report.unlink(missing_ok=True)
+            vm.send_signal(signal.SIGUSR1)
+            line = vm.stderr.readline()
+            self.assertIn("report: " + str(report), line)
+            text = report.read_text(encoding="utf-8")
+            self.assertIn("Scheduler 1: 0 processes wait to run", text)
+            self.assertIn("State: running", text)
+            self.assertIn("send_message", text)
+            self.assertEqual(stat.S_IMODE(report.stat().st_mode), 0o600)
+        self.assertIsNone(vm.poll())
+
+    # ---- formats and filters
+
+    def test_formats(self):
+        self.blackbox("error")
+        count = len(records(self.dump()))
+        self.assertGreater(count, 300)
+        lines = [json.loads(l) for l in self.dump("--format", "json").splitlines()]
+        self.assertEqual(len(lines), count + 1)
+        for ring in lines[0]["rings"]:
+            self.assertEqual(ring["written"], ring["decoded"] + ring["overwritten"] +
+                             ring["in_progress"] + ring["dropped"])
+        trace = json.loads(self.dump("--format", "perfetto"))
+        phases = [e["ph"] for e in trace["traceEvents"]]
+        self.assertGreater(phases.count("s"), 100)
+        self.assertGreater(phases.count("f"), 100)
+        lanes = [e["args"]["name"] for e in trace["traceEvents"] if e["ph"] == "M"]
+        self.assertIn("scheduler 1", lanes)
+        self.assertTrue(any(l.startswith("till<0.") for l in lanes))
+        terms = self.folder / "box.terms"
+        self.dump("--format", "terms", "-o", terms)
+        read = subprocess.run(
+            ["erl", "-noshell", "-eval",
+             "{ok, L} = file:consult(\"%s\"), io:format(\"~p\", [length(L)]), halt()." % terms],
+            stdout=subprocess.PIPE, check=True, timeout=WAIT_S)
+        self.assertEqual(int(read.stdout), count)
+        ctf = self.folder / "ctf"
+        self.dump("--format", "ctf", "-o", ctf)
+        self.assertTrue((ctf / "metadata").is_file())
+        if shutil.which("babeltrace2"):
+            read = subprocess.run(["babeltrace2", str(ctf)], stdout=subprocess.PIPE, check=True,
+                                  timeout=WAIT_S)
+            self.assertEqual(len(read.stdout.splitlines()), count)
+
+    def test_filters(self):
+        self.blackbox("error")
+        everything = records(self.dump())
+        till = next(r[2] for r in everything if "register: till" in r[2])
+        pid = re.search(r"<0\.\d+\.0>", till)[0]
+        of_till = records(self.dump("--pid", pid))
+        self.assertTrue(0 < len(of_till) < len(everything))
+        self.assertTrue(all(pid in r[2] for r in of_till))
+        self.assertEqual(of_till, records(self.dump("--pid", pid.split(".")[1])))
+        gc = records(self.dump("--category", "gc"))
+        self.assertTrue(gc and all(" gc gc_" in r[2] for r in gc))
+        matched = records(self.dump("--match", "{sold,ben"))
+        self.assertEqual(len(matched), 50)
+        last = records(self.dump("--last", "1ms"))
+        self.assertTrue(0 < len(last) < len(everything))
+        self.assertLessEqual(everything[-1][1] - last[0][1], 0.0015)
+        self.assertEqual(records(self.dump("--last", "1h")), everything)
+
+    def test_wrong_filters_are_named(self):
+        self.blackbox("error")
+        for options, what in ((("--last", "soon"), "--last soon: give a time such as 5s"),
+                              (("--pid", "<1.2.3>"), "--pid <1.2.3>: give a process"),
+                              (("--category", "gc,news"), "--category news: there are sched, message"),
+                              (("--format", "ctf"), "name it with -o")):
+            self.assertIn(what, self.dump(*options, status=2))
+
+    # ---- what is recorded
+
+    def test_each_record_point_of_the_vm(self):
+        done = self.erlang("""
+main(_) ->
+    S = self(),
+    register(boss, S),
+    P = spawn_link(fun() -> receive stop -> ok end end),
+    R = monitor(process, P),
+    demonitor(R),
+    R2 = monitor(process, P),
+    unlink(P), link(P),
+    P ! stop,
+    receive {'DOWN', R2, _, _, _} -> ok end,
+    erlang:send_after(1, S, ding), receive ding -> ok end,
+    erlang:cancel_timer(erlang:send_after(100000, S, dong)),
+    receive never -> ok after 2 -> ok end,
+    L = lists:seq(1, 100000), erlang:garbage_collect(), 100000 = length(L),
+    unregister(boss),
+    process_flag(trap_exit, true),
+    {Q, R3} = spawn_monitor(fun() -> exit({shutdown, #{why => "tired"}}) end),
+    receive {'DOWN', R3, _, Q, _} -> ok end,
+    exit(spawn(fun() -> receive x -> ok end end), kill),
+    true = erlang:delete_module(lists), true = erlang:purge_module(lists),
+    [2] = lists:map(fun(X) -> X + 1 end, [1]),
+    recorder:event(mine, "~p and ~s~~", [{1, "two"}, three]),
+    ok.
+""")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        text = self.dump()
+        for part in ("spawn: <0.", "runs prog:-main/1-fun-0-/0", "link: boss<0.", "unlink: boss<0.",
+                     "watches <0.", "no longer watches <0.", "timer set by boss<0.", "timer fires for",
+                     "timer cancelled by boss<0.", "waits for a message, at most 2 ms",
+                     "timed out in receive", "gc_major_start", "gc_major_end", "register: boss<0.",
+                     "unregister: boss<0.", 'exit {shutdown,#{why=>"tired"}}', "signal killed",
+                     "code: prog prepared", "code: prog staged", "code: prog committed",
+                     "code: lists deleted", "code: lists purged", "dirty_start", "dirty_end", "sched_in",
+                     "sched_stop", "sched_sleep", "sched_wake", 'mine: {1,"two"} and three~',
+                     "code: lists loaded on demand, for "):
+            self.assertIn(part, text)
+
+    def test_terms_of_sensitive_processes_are_not_recorded(self):
+        program = """
+main(_) ->
+    P = spawn(fun() -> process_flag(sensitive, true), put(key, hunter2),
+                       receive {M, F} -> F ! {again, M} end, receive after 5 -> ok end,
+                       recorder:event(x, "~p", [M]), error({M, get(key)}) end),
+    receive after 5 -> ok end,
+    P ! {hunter2, self()},
+    receive {again, _} -> ok end,
+    P ! hunter2,
+    {messages, []} = process_info(P, messages),
+    {dictionary, []} = process_info(P, dictionary),
+    receive after 30 -> ok end.
+"""
+        done = self.erlang(program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = self.dump() + self.dump("--crash")
+        self.assertGreater(text.count("(hidden)"), 4)
+        self.assertNotIn("hunter2}", text)
+        self.assertNotIn(": hunter2", text)
+
+    def test_record_terms_no(self):
+        done = self.blackbox("error", "--record-terms", "no")
+        self.assertEqual(done.returncode, 127)
+        text = self.dump()
+        self.assertNotIn("sold", text)
+        self.assertIn("message send ", text)
+
+    def test_record_off(self):
+        self.blackbox("error", "--record-off", "message,gc", "--record-off", "sched")
+        text = self.dump()
+        self.assertTrue(records(text))
+        self.assertFalse([r for r in records(text) if re.search(r" (message|gc|sched) \w", r[2])])
+        done = self.blackbox("error", "--record-off", "all")
+        self.assertEqual(records(self.dump()), [])
+        done = self.blackbox("error", "--record-off", "weather")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--record-off weather: there are sched, message", done.stderr)
+
+    def test_dump_on_exit_writes_the_text_beside_the_recording(self):
+        self.blackbox("error", "--dump-on", "exit")
+        text = pathlib.Path(str(self.file) + ".txt")
+        self.assertIn("{sold,ben", text.read_text(encoding="utf-8"))
+        self.assertEqual(stat.S_IMODE(text.stat().st_mode), 0o600)
+
+    def test_dump_on_never_says_nothing(self):
+        done = self.blackbox("segv", "--debug-bifs", "--dump-on", "never")
+        self.assertEqual((done.returncode, done.stderr), (-signal.SIGSEGV, ""))
+        self.assertIn("SIGSEGV", self.dump("--crash"))
+
+    # ---- faults
+
+    def test_every_fault_is_reported(self):
+        for how, number, text in (("abort", signal.SIGABRT, "abort()"), ("ill", signal.SIGILL, "SIGILL"),
+                                  ("fpe", signal.SIGFPE, "SIGFPE"), ("bus", signal.SIGBUS, "SIGBUS"),
+                                  ("stack", signal.SIGSEGV, "stack of this thread has overflowed")):
+            with self.subTest(how):
+                done = self.erlang("main(_) -> [minivm:provoke_fault(%s)].\n" % how, "--debug-bifs")
+                self.assertEqual(done.returncode, -number, done.stderr)
+                for report in (done.stderr, self.dump("--crash")):
+                    self.assertIn(text, report)
+                    self.assertIn("prog:main/1", report)
+                    self.assertIn("C++ frames", report)
+
+    def test_a_fault_needs_the_switch(self):
+        done = self.erlang("main(_) -> {'EXIT', {notsup, _}} = (catch minivm:provoke_fault(segv)).\n")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_signal_from_outside_is_reported_too(self):
+        vm = self.start_blackbox()
+        vm.send_signal(signal.SIGSEGV)
+        vm.wait(WAIT_S)
+        self.assertEqual(vm.returncode, -signal.SIGSEGV)
+        self.assertIn("sent by process %d" % os.getpid(), self.dump("--crash"))
+
+    # ---- where recordings go
+
+    def default_run(self, **environment):
+        env = dict(os.environ, XDG_RUNTIME_DIR=str(self.folder), **environment)
+        return run("run", BEAMS / "hanoi.beam", "2", env=env)
+
+    def test_unnamed_recordings_are_private_and_the_last_few_are_kept(self):
+        for _ in range(9):
+            self.assertEqual(self.default_run().returncode, 0)
+        place = self.folder / "minivm"
+        self.assertEqual(stat.S_IMODE(place.stat().st_mode), 0o700)
+        files = sorted(place.iterdir())
+        self.assertTrue(4 <= len(files) <= 6, files)
+        for f in files:
+            self.assertEqual(stat.S_IMODE(f.stat().st_mode), 0o600)
+        self.assertIn("spawn: init<0.0.0>", self.dump(file=files[-1]))
+
+    def test_unnamed_recordings_never_follow_a_link(self):
+        target = self.folder / "elsewhere"
+        target.mkdir()
+        (self.folder / "minivm").symlink_to(target)
+        done = self.default_run()
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(list(target.iterdir()), [])
+
+    def test_a_directory_that_others_may_enter_is_not_used(self):
+        (self.folder / "minivm").mkdir(mode=0o755)
+        os.chmod(self.folder / "minivm", 0o755)
+        self.assertEqual(self.default_run().returncode, 0)
+        self.assertEqual(list((self.folder / "minivm").iterdir()), [])
+
+    def test_an_older_recording_of_that_name_is_kept(self):
+        for _ in range(3):
+            self.blackbox("error")
+        self.assertTrue(pathlib.Path(str(self.file) + ".2").exists())
+
+    # ---- files that are no good: the VM runs all the same
+
+    def assert_runs_without(self, path, what, *options):
+        done = run("run", "--record", path, *options, BEAMS / "hanoi.beam", "2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("no recording file, the flight recorder keeps to memory", done.stderr)
+        self.assertIn(what, done.stderr)
+
+    def test_a_file_that_cannot_be_made(self):
+        self.assert_runs_without(self.folder / "no" / "box.rec", "No such file or directory")
+        self.assert_runs_without("/dev/null", "is not a regular file; it is left alone")
+        (self.folder / "link").symlink_to(self.folder / "target")
+        self.assert_runs_without(self.folder / "link", "not a regular file")
+        self.assertFalse((self.folder / "target").exists())
+        self.assert_runs_without("/proc/box.rec", "cannot be created")
+
+    def test_no_permission(self):
+        if os.geteuid() == 0:
+            self.skipTest("root may write anywhere")
+        os.chmod(self.folder, 0o500)
+        self.assert_runs_without(self.file, "Permission denied")
+
+    def test_no_space(self):
+        place = pathlib.Path("/dev/shm")
+        if not place.is_dir():
+            self.skipTest("no /dev/shm")
+        size = os.statvfs(place)
+        if not 0 < size.f_blocks * size.f_frsize < 30 << 30:
+            self.skipTest("/dev/shm is too large to be filled up")
+        path = place / ("minivm-test-%d.rec" % os.getpid())
+        self.assert_runs_without(path, "no room for", "--record-size", "32G")
+        self.assertFalse(path.exists())
+
+    def test_sizes(self):
+        done = self.blackbox("error", "--record-size", "64K")
+        self.assertIn("too small", done.stderr)
+        self.assertEqual(done.returncode, 127)
+        self.assertEqual(self.blackbox("error", "--record-size", "big").returncode, 2)
+        self.blackbox("error", "--record-size", "32M")
+        self.assertGreater(self.file.stat().st_size, 16 << 20)
+        done = self.blackbox("error", "--record-size", "100000G")
+        self.assertIn("at most", done.stderr)
+
+    def test_files_that_are_no_recordings(self):
+        self.blackbox("error")
+        good = self.file.read_bytes()
+        other = self.folder / "other"
+
+        def message(data):
+            other.write_bytes(data)
+            text = self.dump(file=other, status=1)
+            self.assertTrue(text.startswith("minivm: dump: " + str(other) + ": "), text)
+            return text
+
+        self.assertIn("empty", message(b""))
+        self.assertIn("not a recorder file", message(b"hello world, " * 5000))
+        self.assertIn("cut off", message(good[:40000]))
+        self.assertIn("no header", message(bytes(100000)))
+        version = bytearray(good)
+        for at in (0, 16384):
+            version[at + 8:at + 12] = (99).to_bytes(4, "little")
+        self.assertIn("format version 99, this program reads version 1", message(bytes(version)))
+        swapped = bytearray(good)
+        for at in (0, 16384):
+            swapped[at:at + 8] = good[at:at + 8][::-1]
+        self.assertIn("other byte order", message(bytes(swapped)))
+        self.assertIn("No such file", self.dump(file=self.folder / "none", status=1))
+        self.assertIn("not a regular file", self.dump(file=self.folder, status=1))
+
+    def test_a_damaged_recording_gives_what_it_has(self):
+        self.blackbox("error")
+        data = bytearray(self.file.read_bytes())
+        whole = len(records(self.dump()))
+        data[0:4096] = bytes(4096)  # the first copy of the header
+        self.file.write_bytes(data)
+        text = self.dump()
+        self.assertIn("damaged: the first copy of the header", text)
+        self.assertEqual(len(records(text)), whole)
+
+    def test_output_that_cannot_be_written(self):
+        self.blackbox("error")
+        self.assertIn("No space left", self.dump("-o", "/dev/full", status=1))
+        (self.folder / "out").symlink_to(self.folder / "target")
+        self.assertIn("symbolic link", self.dump("-o", self.folder / "out", status=1))
+        self.assertFalse((self.folder / "target").exists())
+
+
+def main():
+    global MINIVM, BEAMS
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minivm", required=True)
+    parser.add_argument("--beams", type=pathlib.Path)
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    MINIVM = str(pathlib.Path(options.minivm).resolve())
+    with tempfile.TemporaryDirectory() as beams:
+        BEAMS = options.beams
+        if BEAMS is None:
+            BEAMS = pathlib.Path(beams)
+            sources = [str(ROOT / "samples" / (n + ".erl")) for n in ("blackbox", "hanoi")]
+            subprocess.run(["erlc", "-o", beams, *sources], check=True)
+        done = unittest.main(argv=[sys.argv[0], *options.names], exit=False).result
+    failed = len(done.failures) + len(done.errors)
+    print(f"{done.testsRun - failed - len(done.skipped)} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
