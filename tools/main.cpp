@@ -1,6 +1,7 @@
 // minivm: runs Erlang and Elixir programs from .beam files.
 #include "tools/disasm.hpp"
 #include "tools/dump.hpp"
+#include "tools/report.hpp"
 #include "tools/run.hpp"
 #include "tools/text_values.hpp"
 
@@ -137,6 +138,12 @@ int main(int argc, char** argv) {
                    "What went wrong: faults, failed processes, what ran at the end");
     dump->add_option("--records", dump_options.records, "With --crash: records of each process (20)");
 
+    std::string report_file;
+    std::string report_output;
+    CLI::App* report = app.add_subcommand("report", "A recording as one page for a browser");
+    report->add_option("FILE", report_file, "The recording");
+    report->add_option("-o,--output", report_output, "The page (default: standard output)");
+
     std::vector<std::string> after_options;
     std::vector<std::string> args = split_arguments(argc, argv, &after_options);
     std::reverse(args.begin(), args.end());
@@ -173,6 +180,13 @@ int main(int argc, char** argv) {
             return 2;
         }
         return minivm::tools::dump_command(dump_options, stdout, stderr);
+    }
+    if (report->parsed()) {
+        if (report_file.empty()) {
+            spdlog::error("report: which recording? Give its file (see minivm report --help)");
+            return 2;
+        }
+        return minivm::tools::report_command(report_file, report_output, stdout, stderr);
     }
     run_options.record_terms = record_terms == "yes";
     std::vector<std::string> rest = run->remaining();

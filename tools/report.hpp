@@ -1,0 +1,13 @@
+// `minivm report`: a recording as one self-contained page for a browser.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+namespace minivm::tools {
+
+// output: the page's file; empty: standard output.
+int report_command(const std::string& file, const std::string& output, std::FILE* out,
+                   std::FILE* err);
+
+}  // namespace minivm::tools
