@@ -217,6 +217,38 @@ class Recording(unittest.TestCase):
                               (("--format", "ctf"), "name it with -o")):
             self.assertIn(what, self.dump(*options, status=2))
 
+    def test_a_report_is_one_page_by_itself(self):
+        done = self.erlang("""
+main(_) ->
+    recorder:event(x, "~s", ["</script><b>&"]),
+    register('<boss>', self()),
+    P = spawn(fun() -> receive {F, N} -> F ! N end end), P ! {self(), 1}, receive 1 -> ok end,
+    spawn(fun() -> error(on_purpose) end), receive after 20 -> ok end.
+""")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        page = self.folder / "page.html"
+        done = run("report", self.file, "-o", page)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        text = page.read_text(encoding="utf-8")
+        for part in ("Processes that failed", "error on_purpose", "<h2>Timeline", "Busiest processes",
+                     "Garbage collection", "What is here and what is not", "What happened last",
+                     "ended in good order", "&lt;boss&gt;&lt;0.", "&lt;/script&gt;&lt;b&gt;&amp;"):
+            self.assertIn(part, text)
+        self.assertNotRegex(text, r"(src|href)\s*=|https?://|<b>")
+        scripts = re.findall(r"<script>(.*?)</script>", text, re.S)
+        self.assertEqual(len(scripts), 1)
+        boxes = json.loads("[" + re.search(r"const boxes=\[(.*?),?\];", scripts[0])[1] + "]")
+        self.assertGreater(len(boxes) // 4, 20)
+        self.assertEqual(len(boxes) % 4, 0)
+        arrows = json.loads("[" + re.search(r"const arrows=\[(.*?),?\];", scripts[0])[1] + "]")
+        self.assertGreater(len(arrows) // 4, 10)
+        if shutil.which("node"):
+            script = self.folder / "page.js"
+            script.write_text(scripts[0], encoding="utf-8")
+            subprocess.run(["node", "--check", script], check=True, timeout=WAIT_S)
+        self.assertIn("which recording?", run("report").stderr)
+        self.assertIn("No such file", run("report", self.folder / "none").stderr)
+
     # ---- what is recorded
 
     def test_each_record_point_of_the_vm(self):
