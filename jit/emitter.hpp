@@ -10,6 +10,7 @@
 #include "jit/native_code.hpp"
 
 #include <functional>
+#include <initializer_list>
 
 namespace minivm::jit {
 
@@ -38,6 +39,7 @@ private:
     void store_result(const Operand& o, Reg r);
     void move(const Operand& from, const Operand& to);
     void set_constant(const Operand& to, Term constant);
+    void load_to(const Operand& to, Mem from);
     void store_operand(Mem to, const Operand& o, Reg scratch);
 
     const Operand* operands() const { return m_.operands_of(*i_); }
@@ -74,7 +76,15 @@ private:
     bool binaries();
     bool maps();
 
-    void type_test_boxed(const Operand& source, uint8_t kind_byte, uint8_t mask, Label otherwise);
+    // t1 := the address of the object that `term` points to, or `otherwise` if it is not boxed.
+    void unbox(Reg term, Label otherwise);
+    // The object at t1 is of one of these kinds, else `otherwise`.
+    void check_kinds(std::initializer_list<Kind> kinds, Label otherwise);
+    bool compare_terms_op();
+    bool small_known(const Operand& o) const;
+    // Goes to `slow` unless both are small integers.
+    void check_small(const Operand& a, Reg ra, const Operand& b, Reg rb, Label slow);
+    void float_to(FReg d, const Operand& from);
 
     const LoweredModule& m_;
     MacroAssembler& a_;

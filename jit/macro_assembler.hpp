@@ -40,24 +40,25 @@ constexpr int kMachineXRegisters = 6;
 
 enum class FReg : uint8_t { f0, f1, f2 };  // scratch doubles
 
-enum class Cond : uint8_t {
+enum class Cond : uint8_t {  // each beside its negation
     equal,
     not_equal,
-    less,
-    less_equal,
+    less,  // signed
+    greater_equal,
     greater,
-    greater_equal,  // signed
-    below,
-    below_equal,
+    less_equal,
+    below,  // unsigned
+    above_equal,
     above,
-    above_equal,  // unsigned
+    below_equal,
     overflow,
     no_overflow
 };
 constexpr Cond negate(Cond c) {
     return static_cast<Cond>(static_cast<uint8_t>(c) ^ 1);
 }
-static_assert(negate(Cond::equal) == Cond::not_equal);
+static_assert(negate(Cond::equal) == Cond::not_equal && negate(Cond::less) == Cond::greater_equal &&
+              negate(Cond::above) == Cond::below_equal);
 
 struct Mem {
     Reg base;

@@ -1,0 +1,338 @@
+// Type tests and comparisons.
+#include "vm/term/atom_table.hpp"
+#include "vm/term/compare.hpp"
+#include "jit/emitter.hpp"
+
+namespace minivm::jit {
+namespace {
+
+Word leaf_exact_equal(Word a, Word b) {
+    return exact_equal(Term{a}, Term{b}) ? 1 : 0;
+}
+Word leaf_loose_equal(Word a, Word b) {
+    return loose_equal(Term{a}, Term{b}) ? 1 : 0;
+}
+Word leaf_less(Word a, Word b) {
+    const Term x{a};
+    const Term y{b};
+    if (is_imm_float(x) && is_imm_float(y)) {
+        return imm_float_value(x) < imm_float_value(y) ? 1 : 0;
+    }
+    return compare_terms(x, y) < 0 ? 1 : 0;
+}
+
+constexpr uint8_t kind_byte(Kind k) {
+    return static_cast<uint8_t>(make_header(k, 0));
+}
+
+}  // namespace
+
+void Emitter::unbox(Reg term, Label otherwise) {
+    a_.lea(Reg::t1, {term, -static_cast<int32_t>(kTagBoxed)});
+    a_.test_imm(Reg::t1, kTagMask);
+    a_.branch(Cond::not_equal, otherwise);
+}
+
+void Emitter::check_kinds(std::initializer_list<Kind> kinds, Label otherwise) {
+    const Label yes = a_.new_label();
+    size_t left = kinds.size();
+    for (const Kind k : kinds) {
+        a_.compare_u8_imm({Reg::t1, 0}, kind_byte(k));
+        if (--left == 0) {
+            a_.branch(Cond::not_equal, otherwise);
+        } else {
+            a_.branch_near(Cond::equal, yes);
+        }
+    }
+    a_.bind(yes);
+}
+
+bool Emitter::small_known(const Operand& o) const {
+    if (o.kind == Operand::Kind::constant) {
+        return is_small(o.term);
+    }
+    if (o.type_index == 0 || o.type_index > m_.types.size()) {
+        return false;
+    }
+    const TypeInfo& t = m_.types[o.type_index - 1u];
+    return t.bits == TypeInfo::integer && t.has_lower && t.has_upper && fits_small(t.lower) &&
+           fits_small(t.upper);
+}
+
+void Emitter::check_small(const Operand& a, Reg ra, const Operand& b, Reg rb, Label slow) {
+    const bool a_known = small_known(a);
+    const bool b_known = small_known(b);
+    if (a_known && b_known) {
+        return;
+    }
+    if (a_known) {
+        a_.test_imm(rb, kTagMask);
+    } else if (b_known) {
+        a_.test_imm(ra, kTagMask);
+    } else {
+        a_.move(Reg::t2, ra);
+        a_.or_(Reg::t2, rb);
+        a_.test_imm(Reg::t2, kTagMask);
+    }
+    a_.branch(Cond::not_equal, slow);
+}
+
+bool Emitter::compare_terms_op() {
+    const Operand* o = operands();
+    const Label otherwise = label_of(o[0].index);
+    const Operand& a = o[1];
+    const Operand& b = o[2];
+    const auto is_constant = [](const Operand& x) { return x.kind == Operand::Kind::constant; };
+    if (is_constant(a) && is_constant(b)) {
+        return false;
+    }
+    Cond holds;  // for two small integers
+    Word (*leaf)(Word, Word);
+    bool wanted = true;  // of the leaf's answer
+    switch (i_->op) {
+        case Op::is_lt:
+            holds = Cond::less;
+            leaf = leaf_less;
+            break;
+        case Op::is_ge:
+            holds = Cond::greater_equal;
+            leaf = leaf_less;
+            wanted = false;
+            break;
+        case Op::is_eq:
+        case Op::is_eq_exact:
+            holds = Cond::equal;
+            leaf = i_->op == Op::is_eq ? leaf_loose_equal : leaf_exact_equal;
+            break;
+        default:
+            holds = Cond::not_equal;
+            leaf = i_->op == Op::is_ne ? leaf_loose_equal : leaf_exact_equal;
+            wanted = false;
+            break;
+    }
+    const bool exact = i_->op == Op::is_eq_exact || i_->op == Op::is_ne_exact;
+    const Label slow = a_.new_label();
+    const Label yes = a_.new_label();
+    // The constant, if any, on the right.
+    const bool swapped = is_constant(a);
+    const Operand& left = swapped ? b : a;
+    const Operand& right = swapped ? a : b;
+    Cond c = holds;
+    if (swapped) {
+        c = holds == Cond::less            ? Cond::greater
+            : holds == Cond::greater_equal ? Cond::less_equal
+                                           : holds;
+    }
+    const bool immediate_constant = is_constant(right) && is_immediate(right.term);
+    const Reg l = value(left, Reg::t0);
+    const bool words_decide = exact && immediate_constant;
+    if (exact) {
+        if (immediate_constant) {
+            a_.compare_imm(l, static_cast<int64_t>(right.term.raw));
+            a_.branch(negate(c), otherwise);
+            return true;
+        }
+        const Reg r = value(right, Reg::t1);
+        a_.compare(l, r);
+        if (wanted) {
+            a_.branch(Cond::not_equal, slow);
+        } else {
+            a_.branch(Cond::equal, otherwise);
+            a_.jump(slow);
+        }
+    } else if (is_constant(right) && is_small(right.term)) {
+        if (!small_known(left)) {
+            a_.test_imm(l, kTagMask);
+            a_.branch(Cond::not_equal, slow);
+        }
+        a_.compare_imm(l, static_cast<int64_t>(right.term.raw));
+        a_.branch(negate(c), otherwise);
+        if (small_known(left)) {
+            return true;
+        }
+    } else {
+        const Reg r = value(right, Reg::t1);
+        check_small(left, l, right, r, slow);
+        a_.compare(l, r);
+        a_.branch(negate(c), otherwise);
+        if (small_known(left) && small_known(right)) {
+            return true;
+        }
+    }
+    (void)words_decide;
+    a_.bind(yes);
+    cold([this, slow, yes, otherwise, leaf, wanted, exact, a, b] {
+        a_.bind(slow);
+        value_to(Reg::t0, a);
+        value_to(Reg::t1, b);
+        if (exact) {
+            // Different words are different terms unless both are pointers.
+            const Label no = wanted ? otherwise : yes;
+            for (const Reg r : {Reg::t0, Reg::t1}) {
+                const Label pointer = a_.new_label();
+                a_.move(Reg::t2, r);
+                a_.and_imm(Reg::t2, kTagMask);
+                a_.sub_imm(Reg::t2, 1);
+                a_.compare_imm(Reg::t2, 1);  // cons or boxed
+                a_.branch(Cond::above, no);
+                a_.bind(pointer);
+            }
+        }
+        a_.call_leaf(reinterpret_cast<const void*>(leaf));
+        a_.compare_imm(Reg::t0, 0);
+        a_.branch(wanted ? Cond::equal : Cond::not_equal, otherwise);
+        a_.jump(yes);
+    });
+    return true;
+}
+
+bool Emitter::tests() {
+    const Operand* o = operands();
+    switch (i_->op) {
+        case Op::is_lt:
+        case Op::is_ge:
+        case Op::is_eq:
+        case Op::is_ne:
+        case Op::is_eq_exact:
+        case Op::is_ne_exact:
+            return compare_terms_op();
+        default:
+            break;
+    }
+    if (instr_info(i_->op).operands[0] != 'f' || instr_info(i_->op).operands[1] != 's' ||
+        !o[1].is_register()) {
+        return false;
+    }
+    const auto otherwise = [&] { return label_of(o[0].index); };
+    // The low six bits are these.
+    const auto immediate = [&](Reg r, Word bits, Word mask, Label l) {
+        a_.lea(Reg::t1, {r, -static_cast<int32_t>(bits)});
+        a_.test_imm(Reg::t1, static_cast<uint32_t>(mask));
+        a_.branch(Cond::not_equal, l);
+    };
+    switch (i_->op) {
+        case Op::is_nil:
+            a_.compare_imm(value(o[1], Reg::t0), static_cast<int64_t>(kNil.raw));
+            a_.branch(Cond::not_equal, otherwise());
+            return true;
+        case Op::is_nonempty_list:
+            immediate(value(o[1], Reg::t0), kTagCons, kTagMask, otherwise());
+            return true;
+        case Op::is_list: {
+            const Label yes = a_.new_label();
+            const Reg r = value(o[1], Reg::t0);
+            a_.compare_imm(r, static_cast<int64_t>(kNil.raw));
+            a_.branch_near(Cond::equal, yes);
+            immediate(r, kTagCons, kTagMask, otherwise());
+            a_.bind(yes);
+            return true;
+        }
+        case Op::is_atom:
+            immediate(value(o[1], Reg::t0), kImmAtom, kImmMask, otherwise());
+            return true;
+        case Op::is_boolean: {
+            const Label yes = a_.new_label();
+            const Reg r = value(o[1], Reg::t0);
+            a_.compare_imm(r, static_cast<int64_t>(atoms::true_.raw));
+            a_.branch_near(Cond::equal, yes);
+            a_.compare_imm(r, static_cast<int64_t>(atoms::false_.raw));
+            a_.branch(Cond::not_equal, otherwise());
+            a_.bind(yes);
+            return true;
+        }
+        case Op::is_integer: {
+            const Label yes = a_.new_label();
+            const Reg r = value(o[1], Reg::t0);
+            a_.test_imm(r, kTagMask);
+            a_.branch_near(Cond::equal, yes);
+            unbox(r, otherwise());
+            check_kinds({Kind::pos_big, Kind::neg_big}, otherwise());
+            a_.bind(yes);
+            return true;
+        }
+        case Op::is_float:
+        case Op::is_number: {
+            const Label yes = a_.new_label();
+            const Reg r = value(o[1], Reg::t0);
+            if (i_->op == Op::is_number) {
+                a_.test_imm(r, kTagMask);
+                a_.branch_near(Cond::equal, yes);
+            }
+            a_.test_table_bit(kFloatTagBits, r, Reg::t1);
+            a_.branch_near(Cond::not_equal, yes);
+            unbox(r, otherwise());
+            if (i_->op == Op::is_number) {
+                check_kinds({Kind::float64, Kind::pos_big, Kind::neg_big}, otherwise());
+            } else {
+                check_kinds({Kind::float64}, otherwise());
+            }
+            a_.bind(yes);
+            return true;
+        }
+        case Op::is_tuple:
+            unbox(value(o[1], Reg::t0), otherwise());
+            check_kinds({Kind::tuple}, otherwise());
+            return true;
+        case Op::test_arity:
+            a_.compare_mem_imm({value(o[1], Reg::t0), -static_cast<int32_t>(kTagBoxed)},
+                               static_cast<int64_t>(make_header(Kind::tuple, o[2].value)));
+            a_.branch(Cond::not_equal, otherwise());
+            return true;
+        case Op::is_tagged_tuple:
+            unbox(value(o[1], Reg::t0), otherwise());
+            a_.compare_mem_imm({Reg::t1, 0},
+                               static_cast<int64_t>(make_header(Kind::tuple, o[2].value)));
+            a_.branch(Cond::not_equal, otherwise());
+            a_.compare_mem_imm({Reg::t1, 8}, static_cast<int64_t>(o[3].term.raw));
+            a_.branch(Cond::not_equal, otherwise());
+            return true;
+        case Op::is_map:
+            unbox(value(o[1], Reg::t0), otherwise());
+            check_kinds({Kind::flat_map, Kind::hash_map}, otherwise());
+            return true;
+        case Op::is_function:
+            unbox(value(o[1], Reg::t0), otherwise());
+            check_kinds({Kind::fun, Kind::export_fun}, otherwise());
+            return true;
+        case Op::is_bitstr:
+            unbox(value(o[1], Reg::t0), otherwise());
+            check_kinds({Kind::heap_bits, Kind::sub_bits}, otherwise());
+            return true;
+        case Op::is_binary: {
+            const Label heap = a_.new_label();
+            const Label sized = a_.new_label();
+            unbox(value(o[1], Reg::t0), otherwise());
+            a_.compare_u8_imm({Reg::t1, 0}, kind_byte(Kind::heap_bits));
+            a_.branch_near(Cond::equal, heap);
+            a_.compare_u8_imm({Reg::t1, 0}, kind_byte(Kind::sub_bits));
+            a_.branch(Cond::not_equal, otherwise());
+            a_.load(Reg::t1, {Reg::t1, 24});
+            a_.jump_near(sized);
+            a_.bind(heap);
+            a_.load(Reg::t1, {Reg::t1, 8});
+            a_.bind(sized);
+            a_.test_imm(Reg::t1, 7);
+            a_.branch(Cond::not_equal, otherwise());
+            return true;
+        }
+        case Op::is_pid: {
+            const Label yes = a_.new_label();
+            const Reg r = value(o[1], Reg::t0);
+            a_.lea(Reg::t1, {r, -static_cast<int32_t>(kImmPid)});
+            a_.test_imm(Reg::t1, kImmMask);
+            a_.branch_near(Cond::equal, yes);
+            unbox(r, otherwise());
+            check_kinds({Kind::ext_pid}, otherwise());
+            a_.bind(yes);
+            return true;
+        }
+        case Op::is_reference:
+            unbox(value(o[1], Reg::t0), otherwise());
+            check_kinds({Kind::ref, Kind::magic_ref, Kind::ext_ref}, otherwise());
+            return true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace minivm::jit
