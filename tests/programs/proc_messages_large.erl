@@ -31,10 +31,11 @@ main(_) ->
     io:format("~p~n", [Sum]),
     Pid = spawn(fun() -> receive after 20 -> ok end, Self ! {count, count(0)} end),
     [Pid ! {m, I, lists:duplicate(I rem 50, x)} || I <- lists:seq(1, 20000)],
+    Pid ! done,
     io:format("~p~n", [receive {count, C} -> C end]),
     io:format("~p~n", [relay(50, {Big, Bin})]).
 
-count(N) -> receive {m, _, L} -> count(N + 1 + length(L)) after 200 -> N end.
+count(N) -> receive {m, _, L} -> count(N + 1 + length(L)); done -> N end.
 
 relay(N, Term) ->
     Self = self(),
