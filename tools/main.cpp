@@ -42,14 +42,14 @@ bool is_unknown_option(const std::vector<std::string>& rest) {
     return !rest.empty() && rest.front().size() > 1 && rest.front()[0] == '-';
 }
 
-// The command line up to the first "--", and what follows it. CLI11 does not get to see the rest:
+// The command line up to the first "--" or "-extra", and that with what follows it. CLI11 does not get to see the rest:
 // it looks for options of the program above a subcommand there. erl spells long options with one
 // dash.
 std::vector<std::string> split_arguments(int argc, char** argv, std::vector<std::string>* rest) {
     std::vector<std::string> args;
     for (int i = 1; i < argc; ++i) {
         std::string a = argv[i];
-        if (a == "--") {
+        if (a == "--" || a == "-extra") {
             rest->assign(argv + i, argv + argc);
             break;
         }
@@ -79,7 +79,8 @@ int main(int argc, char** argv) {
     run->prefix_command();
     run->footer(
         "After the options: FILE.beam or MODULE, then the program's arguments.\n"
-        "-- ends the options. Exit status: 0, N after halt(N), 127 after an uncaught exception.");
+        "-- ends the options. -extra does too, and all behind it are arguments of what -s or -eval\n"
+        "call. Exit status: 0, N after halt(N), 127 after an uncaught exception.");
     run->add_option("--engine", run_options.engine,
                     "Engine for modules: interp, jit, jit-default, mixed:SEED");
     run->add_option("-S,--schedulers", run_options.schedulers,
@@ -198,6 +199,10 @@ int main(int argc, char** argv) {
     char** const options_end = argv + argc - after_options.size();
     std::copy(options_end - rest.size(), options_end, rest.begin());
     // Behind the program "--" is an argument of it like any other.
+    if (rest.empty() && !after_options.empty() && after_options.front() == "-extra") {
+        run_options.arguments.assign(after_options.begin() + 1, after_options.end());
+        after_options.clear();
+    }
     const bool ends_options = rest.empty() && !after_options.empty();
     rest.insert(rest.end(), after_options.begin() + (ends_options ? 1 : 0), after_options.end());
     if (!call.empty()) {

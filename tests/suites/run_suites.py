@@ -6,8 +6,9 @@ OTP release that is installed; `--fetch DIR` gets them with `apt-get source`). W
 harness that runs one suite in one machine: support/suite_harness.erl, with the part of
 common_test that suites call.
 
-    run_suites.py --suites DIR --minivm BIN [SUITE ...]     # big_SUITE, or just big
-    run_suites.py --suites DIR --minivm BIN --cases 'map/t_*' map
+    run_suites.py --root OTP --minivm BIN [SUITE ...]       # big_SUITE, or just big
+    run_suites.py --root OTP --minivm BIN stdlib/lists      # a suite of an application
+    run_suites.py --root OTP --minivm BIN compiler          # all of suites.list of an application
 
 A testcase that takes the whole machine with it is a failure, and the suite goes on behind it. What
 `erl` gives is kept in the output folder. A testcase counts when it passes on `erl` (twice, with
@@ -32,6 +33,15 @@ REPOSITORY = FOLDER.parent.parent
 SUPPORT = FOLDER / "support"
 # erts/emulator/test/Makefile: the same suites with the optimizing passes of the compiler off.
 NO_OPT = ["+no_copt", "+no_postopt", "+no_ssa_opt", "+no_bsm_opt"]
+# lib/compiler/test/Makefile: more ways to compile its suites, NAME_inline_SUITE and so on.
+NO_SSA = ["+no_bool_opt", "+no_share_opt", "+no_bsm_opt", "+no_fun_opt", "+no_ssa_opt",
+          "+no_recv_opt"]
+VARIANTS = {
+    "no_opt": ["+no_copt", *NO_SSA, "+no_postopt"], "no_ssa_opt": NO_SSA,
+    "post_opt": ["+no_copt", *NO_SSA], "no_copt": ["+no_copt"], "inline": ["+inline"],
+    "r23": ["+r23"], "r24": ["+r24"], "no_module_opt": ["+no_module_opt"],
+    "no_type_opt": ["+no_type_opt"], "dialyzer": ["+dialyzer"]}
+APPLICATIONS = ("compiler", "kernel", "stdlib")
 MARK = re.compile(r"^@(begin|end|suite|done)(?: (.*))?$")
 
 
@@ -54,19 +64,35 @@ def compile_erl(source, out, options=()):
     return done.stdout.decode("utf-8", "replace") if done.returncode != 0 else None
 
 
-def prepare(suite, folder, out):
+def variant_of(suite, folder, application):
+    """(suite that it is made of, options of the compiler)"""
+    if application is None:
+        if suite.endswith("_no_opt_SUITE"):
+            return suite.replace("_no_opt_SUITE", "_SUITE"), NO_OPT
+    elif application == "compiler" and not (folder / (suite + ".erl")).exists():
+        for name, options in VARIANTS.items():
+            plain = suite.replace("_%s_SUITE" % name, "_SUITE")
+            if plain != suite and (folder / (plain + ".erl")).exists():
+                return plain, options
+    return suite, []
+
+
+def prepare(suite, folder, out, application=None):
     """Compiles the suite and what stands beside it; copies its data. The reason if it cannot be."""
     source = folder / (suite + ".erl")
-    options = []
-    if suite.endswith("_no_opt_SUITE"):
-        plain = suite.replace("_no_opt_SUITE", "_SUITE")
+    plain, options = variant_of(suite, folder, application)
+    if plain != suite:
         text = (folder / (plain + ".erl")).read_text(encoding="utf-8", errors="surrogateescape")
         source = out / "generated" / (suite + ".erl")
         source.parent.mkdir(parents=True, exist_ok=True)
         new = text.replace("-module(%s)" % plain, "-module(%s)" % suite)
         if not source.exists() or source.read_text(errors="surrogateescape") != new:
             source.write_text(new, encoding="utf-8", errors="surrogateescape")
-        options = NO_OPT + ["-I", str(folder)]
+        options = options + ["-I", str(folder)]
+    if application is not None:
+        options = options + application_options(folder, out, application)
+    if (folder / (suite + ".core")).exists():
+        source, options = folder / (suite + ".core"), ["+from_core", *options]
     if not source.exists():
         return "no file %s" % source
     why = compile_erl(source, out / "ebin", options)
@@ -83,11 +109,26 @@ def prepare(suite, folder, out):
     return None
 
 
-def helpers(folder, out):
+def application_options(folder, out, application):
+    """What the Makefile of an application gives erlc for its suites."""
+    libraries = folder.parent.parent
+    options = ["-pa", str(out / "ebin")]
+    for other in ("kernel", "stdlib", "common_test"):
+        options += ["-I", str(libraries / other / "include")]
+    return options + (["+clint", "+clint0", "+ssalint"] if application == "compiler" else [])
+
+
+def helpers(folder, out, application=None):
     """Modules that suites of the folder use."""
-    for source in sorted(folder.glob("*.erl")):
-        if not source.stem.endswith("_SUITE"):
-            compile_erl(source, out / "ebin")
+    options = []
+    sources = [s for s in sorted(folder.glob("*.erl")) if not s.stem.endswith("_SUITE")]
+    if application is not None:
+        root = folder.parent.parent.parent
+        options = application_options(folder, out, application)
+        sources += [root / "erts/emulator/test/erts_test_utils.erl",
+                    root / "lib/sasl/test/otp_vsns.erl"]
+    for source in sources:
+        compile_erl(source, out / "ebin", options)
 
 
 def run_once(machine, suite, out, done, cap_s):
@@ -201,8 +242,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suite", nargs="*", help="big_SUITE or big; default: those of suites.list")
+    parser.add_argument("--root", type=pathlib.Path, help="OTP's sources")
     parser.add_argument("--suites", type=pathlib.Path, default=os.environ.get("MINIVM_OTP_SUITES"),
-                        help="folder of the suites (or MINIVM_OTP_SUITES)")
+                        help="folder of the emulator's suites, if it is not below --root "
+                             "(or MINIVM_OTP_SUITES)")
     parser.add_argument("--fetch", type=pathlib.Path, metavar="DIR",
                         help="get OTP's sources into DIR first; DIR/otp has them")
     parser.add_argument("--minivm", type=pathlib.Path)
@@ -215,42 +258,65 @@ def main():
     options = parser.parse_args()
     if options.fetch:
         fetch(options.fetch)
-        options.suites = options.suites or options.fetch / "otp" / "erts" / "emulator" / "test"
+        options.root = options.root or options.fetch / "otp"
+    if options.root is not None:
+        options.suites = options.suites or options.root / "erts" / "emulator" / "test"
     if options.suites is None:
-        parser.error("where are the suites? Give --suites or --fetch")
-    suites = [s if s.endswith("_SUITE") else s + "_SUITE" for s in options.suite]
-    if not suites:
-        suites = [line.split("#")[0].strip() for line in
-                  (FOLDER / "suites.list").read_text(encoding="utf-8").splitlines()]
-        suites = [s + "_SUITE" for s in suites if s]
+        parser.error("where are the suites? Give --root, --suites or --fetch")
+    listed = [line.split("#")[0].strip() for line in
+              (FOLDER / "suites.list").read_text(encoding="utf-8").splitlines()]
+    suites = []
+    for name in options.suite:
+        if name in APPLICATIONS:
+            suites += [s for s in listed if s.startswith(name + "/")]
+        else:
+            suites.append(name)
+    suites = suites or [s for s in listed if s and "/" not in s]
+    suites = [s if s.endswith("_SUITE") else s + "_SUITE" for s in suites]
+    if options.root is None and any("/" in s for s in suites):
+        parser.error("suites of applications need --root")
     out = options.out.resolve()
     for source in sorted(SUPPORT.glob("*.erl")):
         why = compile_erl(source, out / "support")
         if why:
             sys.exit(why)
-    helpers(options.suites, out)
-    paths = [str(out / "support"), str(out / "ebin")]
-    erl = Machine("erl", ["erl", "-noshell", "-pa", paths[1], "-pa", paths[0], "-eval",
-                          "suite_harness:main(init:get_plain_arguments())", "-extra"])
-    minivm = None
-    if options.minivm:
-        minivm = Machine("minivm", [
+    support = out / "support"
+
+    def machines(out):
+        erl = Machine("erl", ["erl", "-noshell", "-pa", str(out / "ebin"), "-pa", str(support),
+                              "-eval", "suite_harness:main(init:get_plain_arguments())", "-extra"])
+        if not options.minivm:
+            return erl, None
+        return erl, Machine("minivm", [
             str(options.minivm.resolve()), "run",
             *(["--engine", options.engine] if options.engine else []), *options.option,
-            "-pa", paths[0], "-pa", paths[1], "suite_harness"])
+            "-pa", str(support), "-pa", str(out / "ebin"), "suite_harness"])
+
+    top = out
     rows = []
     worse = 0
-    for suite in suites:
-        why = prepare(suite, options.suites, out)
+    have_helpers = set()
+    for full_name in suites:
+        application, _, suite = full_name.rpartition("/")
+        application = application or None
+        folder, out = options.suites, top
+        if application is not None:
+            folder = options.root / "lib" / application / "test"
+            out = top / ("suites_of_" + application)  # not its name: code:lib_dir/1 would find it
+        if application not in have_helpers:
+            helpers(folder, out, application)
+            have_helpers.add(application)
+        erl, minivm = machines(out)
+        why = prepare(suite, folder, out, application)
         if why:
-            print("%s: cannot be compiled: %s" % (suite, why))
+            print("%s: cannot be compiled: %s" % (full_name, why))
             continue
         expected = oracle(erl, suite, out, 60)
         passed_erl = [n for n, (_, result, _) in expected.items() if result == "ok"]
         got = run_suite(minivm, suite, out, options.cap) if minivm else {}
         passed = [n for n in passed_erl if got.get(n, ("", "missing", ""))[1] == "ok"]
-        rows.append((suite, len(passed_erl), len(passed)))
-        print("%-34s erl %3d   minivm %3d%s" % (suite, len(passed_erl), len(passed),
+        rows.append((full_name, len(passed_erl), len(passed)))
+        print("%-34s erl %3d   minivm %3d%s" % (full_name, len(passed_erl), len(passed),
               "" if len(passed) == len(passed_erl) else "   <--"), flush=True)
         for n in sorted(set(expected) | set(got)):
             name, result, text = got.get(n, (expected.get(n, ("?",))[0], "missing", ""))

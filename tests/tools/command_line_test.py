@@ -157,6 +157,11 @@ class Options(unittest.TestCase):
         self.assertEqual(run("run", folder / "command_line.beam", "arguments", *given),
                          (0, '["-pa","x","-eval","--","-s","--version","-",[]]\n', ""))
 
+    def test_extra_arguments_belong_to_no_program(self):
+        status, out, err = run("run", "-eval", "io:format(\"~p~n\", [init:get_plain_arguments()])",
+                               "-extra", "a", "--", "-b", "--stress-gc")
+        self.assertEqual((status, out, err), (0, '["a","--","-b","--stress-gc"]\n', ""))
+
     def test_eval_with_and_without_a_dot(self):
         for text in ('io:format("~p", [1+1])', 'io:format("~p", [1+1]).', 'X=1,io:format("~p",[X+1]). '):
             self.assertEqual(run("run", "-eval", text), (0, "2", ""), text)

@@ -16,7 +16,11 @@
 main([SuiteText, DataDir, PrivDir, Cap | Done]) ->
     Suite = list_to_atom(SuiteText),
     Config = [{data_dir, DataDir ++ "/"}, {priv_dir, PrivDir ++ "/"}, {suite, Suite}],
-    applications(whereis(application_controller)),
+    %% minivm starts the kernel application with its first use; erl has done so.
+    _ = application:which_applications(),
+    %% erl has ports of its own, and suites take the first one.
+    [] =:= erlang:ports() andalso open_port({spawn, "cat"}, []),
+    suite_output:start(),
     {module, Suite} = code:ensure_loaded(Suite),
     put(suite, Suite),
     put(cap, list_to_integer(Cap)),
@@ -32,33 +36,6 @@ main([SuiteText, DataDir, PrivDir, Cap | Done]) ->
     end,
     line("@done", []),
     erlang:halt(0).
-
-%% Suites start applications: a bare boot of minivm has nobody who would answer.
-applications(undefined) ->
-    {ok, [Kernel]} = file:consult(filename:join(code:lib_dir(kernel), "ebin/kernel.app")),
-    catch ets:delete(ac_tab),
-    {ok, _} = application_controller:start(Kernel),
-    Sup = spawn(fun() -> kernel_sup() end),
-    register(kernel_sup, Sup),
-    %% erl has ports of its own, and suites take the first one.
-    [] =:= erlang:ports() andalso open_port({spawn, "cat"}, []),
-    ok;
-applications(_) ->
-    ok.
-
-%% Starts what is started below kernel_sup when it is needed: timer's server, for one.
-kernel_sup() ->
-    receive
-        {'$gen_call', From, {start_child, Child}} ->
-            {M, F, A} = case Child of
-                            #{start := Start} -> Start;
-                            {_, Start, _, _, _, _} -> Start
-                        end,
-            gen_server:reply(From, apply(M, F, A)),
-            kernel_sup();
-        _ ->
-            kernel_sup()
-    end.
 
 %% What the suite tells of a testcase or of itself.
 info(Suite, What) ->
@@ -205,6 +182,7 @@ wait(Pid, Ref, Deadline, Status) ->
 
 in_case(Parent, Suite, Case, Config0) ->
     put(suite_harness, Parent),
+    group_leader(whereis(suite_output), self()),
     Config1 = [{tc_name, Case} | Config0],
     case init(Suite, Case, Config1) of
         {config, Config} ->

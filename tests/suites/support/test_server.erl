@@ -6,7 +6,8 @@
          messages_get/0, is_cover/0, is_debug/0, is_asan/0, is_valgrind/0, is_native/1,
          is_release_available/1, memory_checker/0, temp_name/1, peer_name/2, start_peer/3,
          start_peer/5, start_node/3, stop_node/1, capture_start/0, capture_stop/0, capture_get/0,
-         fault/4, app_test/1, app_test/2]).
+         fault/4, app_test/1, app_test/2, appup_test/1, call_crash/4, call_crash/5,
+         run_on_shielded_node/2]).
 
 lookup_config(Key, Config) ->
     case lists:keyfind(Key, 1, Config) of
@@ -28,9 +29,16 @@ timecall(M, F, A) ->
     {Us, Value} = timer:tc(M, F, A),
     {Us / 1000000, Value}.
 
-call_crash(M, F, A) ->
+call_crash(M, F, A) -> call_crash(infinity, any, M, F, A).
+call_crash(Time, M, F, A) -> call_crash(Time, any, M, F, A).
+call_crash(Time, Crash, M, F, A) ->
     {Pid, Ref} = spawn_monitor(M, F, A),
-    receive {'DOWN', Ref, process, Pid, Why} when Why =/= normal -> ok end.
+    receive
+        {'DOWN', Ref, process, Pid, Crash} -> ok;
+        {'DOWN', Ref, process, Pid, _} when Crash =:= any -> ok;
+        {'DOWN', Ref, process, Pid, Why} -> exit({wrong_crash_reason, Why})
+    after Time -> exit(call_crash_timeout)
+    end.
 
 m_out_of_n(0, _, _) -> ok;
 m_out_of_n(M, 0, _) -> exit({m_out_of_n_failed, {M, left_to_do}});
@@ -65,6 +73,8 @@ memory_checker() -> none.
 fault(_, _, _, _) -> ok.
 app_test(_) -> throw({skip, "application tests are not ours"}).
 app_test(_, _) -> throw({skip, "application tests are not ours"}).
+appup_test(_) -> throw({skip, "application tests are not ours"}).
+run_on_shielded_node(_, _) -> throw({skip, "needs another node"}).
 
 temp_name(Stem) ->
     Name = Stem ++ integer_to_list(erlang:unique_integer([positive])),
@@ -80,6 +90,6 @@ start_peer(_, _, _, _, _) -> throw({skip, "needs another node"}).
 start_node(_, _, _) -> throw({skip, "needs another node"}).
 stop_node(_) -> ok.
 
-capture_start() -> ok.
-capture_stop() -> ok.
-capture_get() -> [].
+capture_start() -> suite_output:capture(self()).
+capture_stop() -> suite_output:capture(none).
+capture_get() -> suite_output:captured().
