@@ -35,14 +35,20 @@ public:
     WorkList(const WorkList&) = delete;
     WorkList& operator=(const WorkList&) = delete;
 
-    void push(const Range& r) {
-        if (r.n == 0) {
+    // Field by field: a Range put together elsewhere is copied with wide loads that have to wait
+    // for the narrow stores before them.
+    void push(const Term* a, const Term* b, size_t n, bool exact) {
+        if (n == 0) {
             return;
         }
         if (MINIVM_LIKELY(depth_ < kInline)) {
-            inline_[depth_] = r;
+            Range& r = inline_[depth_];
+            r.a = a;
+            r.b = b;
+            r.n = n;
+            r.exact = exact;
         } else {
-            more_.push_back(r);
+            more_.push_back({a, b, n, exact});
         }
         ++depth_;
     }
@@ -83,6 +89,15 @@ private:
 template <typename T>
 int three_way(T a, T b) {
     return a < b ? -1 : a > b ? 1 : 0;
+}
+
+// The first of n places where the words differ, or n.
+size_t first_difference(const Term* a, const Term* b, size_t n) {
+    size_t i = 0;
+    while (i < n && a[i] == b[i]) {
+        ++i;
+    }
+    return i;
 }
 
 // Place of each type in the term order.
@@ -314,11 +329,11 @@ void sorted_pairs(Term map, size_t n, Term* out) {
 void push_maps(WorkList& work, Term a, Term b, bool exact) {
     const size_t n = map_size(a);
     if (is_flat_map(a)) {
-        work.push({boxed_ptr(a) + 2, boxed_ptr(b) + 2, n, exact});
+        work.push(boxed_ptr(a) + 2, boxed_ptr(b) + 2, n, exact);
         const Term keys_a = boxed_ptr(a)[1];
         const Term keys_b = boxed_ptr(b)[1];
         if (keys_a != keys_b) {
-            work.push({tuple_elements(keys_a), tuple_elements(keys_b), n, true});
+            work.push(tuple_elements(keys_a), tuple_elements(keys_b), n, true);
         }
         return;
     }
@@ -326,8 +341,8 @@ void push_maps(WorkList& work, Term a, Term b, bool exact) {
     Term* pairs_b = work.scratch(2 * n);
     sorted_pairs(a, n, pairs_a);
     sorted_pairs(b, n, pairs_b);
-    work.push({pairs_a + n, pairs_b + n, n, exact});
-    work.push({pairs_a, pairs_b, n, true});
+    work.push(pairs_a + n, pairs_b + n, n, exact);
+    work.push(pairs_a, pairs_b, n, true);
 }
 
 int compare_any(Term a, Term b, bool exact) {
@@ -337,6 +352,9 @@ int compare_any(Term a, Term b, bool exact) {
     WorkList work;
     for (;;) {
         while (a != b) {
+            if (both_small(a, b)) {
+                return small_value(a) < small_value(b) ? -1 : 1;
+            }
             const Rank rank_a = rank_of(a);
             const Rank rank_b = rank_of(b);
             if (rank_a != rank_b) {
@@ -365,8 +383,8 @@ int compare_any(Term a, Term b, bool exact) {
                             c = three_way(fun_free_count(a), fun_free_count(b));
                         }
                         if (c == 0) {
-                            work.push({fun_free_variables(a), fun_free_variables(b),
-                                       fun_free_count(a), exact});
+                            work.push(fun_free_variables(a), fun_free_variables(b),
+                                      fun_free_count(a), exact);
                         }
                     }
                     break;
@@ -379,7 +397,16 @@ int compare_any(Term a, Term b, bool exact) {
                 case kRankTuple:
                     c = three_way(tuple_arity(a), tuple_arity(b));
                     if (c == 0) {
-                        work.push({tuple_elements(a), tuple_elements(b), tuple_arity(a), exact});
+                        const Term* x = tuple_elements(a);
+                        const Term* y = tuple_elements(b);
+                        const size_t n = tuple_arity(a);
+                        const size_t i = first_difference(x, y, n);
+                        if (i < n) {
+                            work.push(x + i + 1, y + i + 1, n - i - 1, exact);
+                            a = x[i];
+                            b = y[i];
+                            continue;
+                        }
                     }
                     break;
                 case kRankMap:
@@ -398,7 +425,7 @@ int compare_any(Term a, Term b, bool exact) {
                         b = tail(b);
                         continue;
                     }
-                    work.push({cons_ptr(a) + 1, cons_ptr(b) + 1, 1, exact});
+                    work.push(cons_ptr(a) + 1, cons_ptr(b) + 1, 1, exact);
                     a = head(a);
                     b = head(b);
                     continue;
@@ -445,7 +472,7 @@ bool exact_equal_slow(Term a, Term b) {
                     if (!is_pointer(x) || !is_pointer(y)) {
                         return false;
                     }
-                    work.push({cons_ptr(a) + 1, cons_ptr(b) + 1, 1, true});
+                    work.push(cons_ptr(a) + 1, cons_ptr(b) + 1, 1, true);
                     a = x;
                     b = y;
                 } else {
@@ -460,12 +487,25 @@ bool exact_equal_slow(Term a, Term b) {
             const Word header = header_of(a);
             const Kind kind = header_kind(header);
             switch (kind) {
-                case Kind::tuple:
+                case Kind::tuple: {
                     if (header_of(b) != header) {
                         return false;
                     }
-                    work.push({tuple_elements(a), tuple_elements(b), tuple_arity(a), true});
-                    break;
+                    const Term* x = tuple_elements(a);
+                    const Term* y = tuple_elements(b);
+                    const size_t n = tuple_arity(a);
+                    const size_t i = first_difference(x, y, n);
+                    if (i == n) {
+                        break;
+                    }
+                    a = x[i];
+                    b = y[i];
+                    if (!is_pointer(a) || !is_pointer(b)) {
+                        return false;
+                    }
+                    work.push(x + i + 1, y + i + 1, n - i - 1, true);
+                    continue;
+                }
                 case Kind::pos_big:
                 case Kind::neg_big:
                 case Kind::float64:
@@ -499,15 +539,15 @@ bool exact_equal_slow(Term a, Term b) {
                     if (header_of(b) != header || fun_entry(a) != fun_entry(b)) {
                         return false;
                     }
-                    work.push(
-                        {fun_free_variables(a), fun_free_variables(b), fun_free_count(a), true});
+                    work.push(fun_free_variables(a), fun_free_variables(b), fun_free_count(a),
+                              true);
                     break;
                 case Kind::flat_map:
                     if (header_of(b) != header) {
                         return false;
                     }
-                    work.push({boxed_ptr(a) + 2, boxed_ptr(b) + 2, map_size(a), true});
-                    work.push({boxed_ptr(a) + 1, boxed_ptr(b) + 1, 1, true});
+                    work.push(boxed_ptr(a) + 2, boxed_ptr(b) + 2, map_size(a), true);
+                    work.push(boxed_ptr(a) + 1, boxed_ptr(b) + 1, 1, true);
                     break;
                 case Kind::hash_map: {
                     if (!is_hash_map(b) || map_size(a) != map_size(b)) {
@@ -524,7 +564,7 @@ bool exact_equal_slow(Term a, Term b) {
                             return false;
                         }
                     }
-                    work.push({values, values + n, n, true});
+                    work.push(values, values + n, n, true);
                     break;
                 }
                 case Kind::bin_ref:
