@@ -1,6 +1,7 @@
 #include "recorder/recorder.hpp"
 
 #include "recorder/clock.hpp"
+#include "recorder/coarse_words.hpp"
 #include "recorder/record.hpp"
 #include "recorder/recording.hpp"
 
@@ -163,21 +164,42 @@ void write_coarse4(uint64_t event, Word a, Word b, Word c, Word d) {
     put4<true>(event, a, b, c, d);
 }
 
-void write_words(uint64_t event, unsigned flags, const Word* words, unsigned count) {
-    const Ring ring = ring_of(event);
+namespace {
+
+template <bool kCoarse>
+[[gnu::always_inline]] inline void put_words(uint64_t event, unsigned flags, const Word* words,
+                                             unsigned count) {
+    const Ring& ring = ring_of(event);
+    flags |= kStampFlags<kCoarse>;
     if (ring.words == nullptr) [[unlikely]] {
         write_to_shared(event, flags, words, count);
         return;
     }
     const uint64_t head = event | t_state.subject_bits;
-    write_record<Atomics>(ring, slots_for_words(kHeadWords + count), flags,
-                          [=](auto put, uint64_t) {
-                              put(1, now());
-                              put(2, head);
-                              for (unsigned i = 0; i < count; i++) {
-                                  put(kHeadWords + i, words[i]);
-                              }
-                          });
+    const unsigned slots = slots_for_words(kHeadWords + count);
+    const auto fill = [=]<class Clock>(Clock) {
+        return [=](auto put, uint64_t position) {
+            put(1, stamp<Clock, kCoarse>(position, slots));
+            put(2, head);
+            for (unsigned i = 0; i < count; i++) {
+                put(kHeadWords + i, words[i]);
+            }
+        };
+    };
+    if (open_word<Atomics>(ring) == 0 && clock_is_counter()) [[likely]] {
+        write_outermost_record<Atomics>(ring, slots, flags, fill(Counter{}));
+    } else {
+        write_record<Atomics>(ring, slots, flags, fill(AnyClock{}));
+    }
+}
+
+}  // namespace
+
+void write_words(uint64_t event, unsigned flags, const Word* words, unsigned count) {
+    put_words<false>(event, flags, words, count);
+}
+void write_coarse_words(uint64_t event, unsigned flags, const Word* words, unsigned count) {
+    put_words<true>(event, flags, words, count);
 }
 
 void write_text(uint64_t event, Word* words, unsigned count, const TextArgument* texts,

@@ -1,9 +1,6 @@
 // The receive instructions and receive markers.
 #include "vm/process/mailbox.hpp"
 
-#include <cstdlib>
-#include <cstring>
-
 #include "recorder/recorder.hpp"
 #include "vm/heap/gc.hpp"
 #include "vm/process/engine_hooks.hpp"
@@ -11,12 +8,15 @@
 #include "vm/process/timers.hpp"
 #include "vm/record/record.hpp"
 
+#include <cstdlib>
+#include <cstring>
+
 namespace minivm {
 
 namespace {
 
-// A message up to this size is moved into the heap when it is examined, if there is room: its fragment
-// is free at once, and no collection is needed to take it in.
+// A message up to this size is moved into the heap when it is examined, if there is room: its
+// fragment is free at once, and no collection is needed to take it in.
 constexpr size_t kAbsorbedWords = 256;
 
 void absorb_message(Process& p, Signal& m) {
@@ -85,9 +85,8 @@ void mailbox_next(Process& p) {
 void mailbox_remove(Process& p) {
     Mailbox& box = p.mailbox;
     Signal* m = *box.save;
-    recorder::record(recorder::EventId::receive,
-                     records::subject_or_none(m->from),
-                     reinterpret_cast<uint64_t>(m), box.length - 1);
+    recorder::record_coarse(recorder::EventId::receive, records::subject_or_none(m->from),
+                            reinterpret_cast<uint64_t>(m), box.length - 1);
     unlink_message(p, box.save);
     if (m->fragments != nullptr || m->off_heap != nullptr) {
         attach_fragments(p.heap, m->fragments, m->off_heap, m->off_heap_bytes);
@@ -126,10 +125,11 @@ bool flush_down_message(Process& p, RefId ref) {
     return false;
 }
 
-// ---- receive markers --------------------------------------------------------------------------------
-// A marker remembers where the queue ended when a reference was about to be made; a receive that only
-// matches messages with that reference starts there. What is in the outer queue counts as behind the
-// marker: it is looked at once and then lies before later markers.
+// ---- receive markers
+// -------------------------------------------------------------------------------- A marker
+// remembers where the queue ended when a reference was about to be made; a receive that only
+// matches messages with that reference starts there. What is in the outer queue counts as behind
+// the marker: it is looked at once and then lies before later markers.
 
 Term recv_marker_reserve(Process& p) {
     ProcessExtra& extra = extra_of(p);
@@ -197,7 +197,8 @@ void recv_marker_use(Process& p, Term reference) {
     }
 }
 
-// ---- registers of a process that is scheduled out -------------------------------------------------------
+// ---- registers of a process that is scheduled out
+// -------------------------------------------------------
 
 void save_x_registers(Process& p, const Term* x, uint32_t live) {
     // The word before saved_x is its capacity.

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "recorder/coarse_words.hpp"
 #include "recorder/recorder.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/code/code_index.hpp"
@@ -62,8 +63,24 @@ void record_send(const Process& to, Signal& s) {
     }
     const bool hidden =
         records::is_sensitive(to) || (from != nullptr && records::is_sensitive(*from));
-    const records::TermCopy<16> message(s.term, hidden);
-    recorder::record(recorder::EventId::send_message, pid, flow, words, message.get());
+    // Written in place: this is the most frequent record with a term.
+    constexpr unsigned kFixed = 4;
+    constexpr unsigned kMessage = 16;
+    uint64_t record[kFixed + kMessage];
+    recorder::ValueWriter message(record + kFixed, kMessage);
+    if (hidden) {
+        records::hide_term(message);
+    } else {
+        records::copy_term_words(message, s.term, 0);
+    }
+    record[0] = pid;
+    record[1] = flow;
+    record[2] = words;
+    record[3] = recorder::pack_text(kFixed * 8, message.count() * 8);
+    // The time is that of the slice, nearly: the clock is most of what a record costs.
+    recorder::detail::write_coarse_words(
+        recorder::detail::event_word(recorder::EventId::send_message), 0, record,
+        kFixed + message.count());
 }
 
 // One that may become a message, so that its receive has something to come from.

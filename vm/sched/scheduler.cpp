@@ -242,7 +242,12 @@ void run_process(SchedulerThread& s, Process& p) {
     p.reductions = slice;
     const uint32_t subject = records::subject(p.id);
     recorder::set_subject(subject);
-    recorder::record(recorder::EventId::sched_in, subject, slice);
+    if (s.found_at_once) {
+        // The record of the slice before has just been written: its time will do.
+        recorder::record_coarse(recorder::EventId::sched_in, subject, slice);
+    } else {
+        recorder::record(recorder::EventId::sched_in, subject, slice);
+    }
     const uint64_t began = recorder::last_stamp();
     // relaxed: a hint for statistics.
     s.running.store(true, std::memory_order_relaxed);
@@ -251,6 +256,7 @@ void run_process(SchedulerThread& s, Process& p) {
     s.running.store(false, std::memory_order_relaxed);
     const int64_t used = slice - p.reductions;
     recorder::record(recorder::EventId::sched_stop, subject, used, stop_word(stop));
+    s.ran_before = true;
     const uint64_t ticks = recorder::last_stamp() - began;
     if (MINIVM_UNLIKELY(ticks > s.long_slice_ticks)) {
         record_long_slice(s, p, ticks);
@@ -362,6 +368,7 @@ uint64_t total_pops() {
 }
 
 Process* find_work(SchedulerThread& s) {
+    s.found_at_once = false;
     if (vm::g_options.stress_sched_seed != 0) {
         Process* p = next_random(s.random) % 8 == 0 ? steal(s, 1) : nullptr;
         if (p == nullptr) {
@@ -372,6 +379,7 @@ Process* find_work(SchedulerThread& s) {
         }
     }
     if (Process* p = s.queue.pop()) {
+        s.found_at_once = s.ran_before;
         if (s.queue.length() != 0) {
             wake_one();
         }
@@ -426,9 +434,11 @@ void scheduler_main(SchedulerThread* scheduler) {
             check_timers(s);
         }
         if (Process* p = find_work(s)) {
+            s.ran_before = false;
             run_process(s, *p);
             continue;
         }
+        s.ran_before = false;
         check_timers(s);
         if (s.queue.length() == 0) {
             sleep_until_work(s);

@@ -25,6 +25,8 @@ struct SchedulerThread : Scheduler {
 
     // -- its thread
     thread_progress::Participant* progress = nullptr;
+    bool ran_before = false;        // it has just recorded the end of a slice
+    bool found_at_once = false;     // and the next process was in its queue
     uint64_t long_slice_ticks = ~uint64_t{0};  // of the recorder's clock
     uint64_t random = 0;            // state of the stress generator
     int64_t until_timers = 0;       // reductions before the clock is looked at again
