@@ -199,6 +199,7 @@ public:
 };
 
 std::unique_ptr<MacroAssembler> new_x86_64_assembler();
+std::unique_ptr<MacroAssembler> new_aarch64_assembler();
 // For the machine this runs on; null if there is none.
 std::unique_ptr<MacroAssembler> new_host_assembler();
 
