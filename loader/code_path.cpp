@@ -11,10 +11,15 @@
 #include <cstring>
 
 #include "loader/prepare.hpp"
+#include "vm/code/code_change.hpp"
+#include "vm/code/permission.hpp"
 #include "vm/term/atom_table.hpp"
 
 namespace minivm::loader {
 namespace {
+
+// What stands for the path of a module that comes with the VM.
+constexpr const char* kPreloaded = "preloaded";
 
 bool is_directory(const std::string& path) {
     struct stat st;
@@ -162,75 +167,102 @@ std::string CodePath::find(std::string_view module) const {
     return {};
 }
 
-bool CodePath::load_bytes(const uint8_t* bytes, size_t size, const std::string& path, Term expected,
-                          Term* module, std::string* error) {
+std::unique_ptr<ModuleInstance> CodePath::prepare(const uint8_t* bytes, size_t size,
+                                                  std::string* error) {
     LoadError why;
-    std::unique_ptr<ModuleInstance> instance = prepare(bytes, size, &why);
+    std::unique_ptr<ModuleInstance> instance = loader::prepare(bytes, size, &why);
     if (instance == nullptr) {
-        *error = path + ": " + why.text();
-        return false;
+        *error = why.text();
     }
-    if (is_value(expected) && instance->name() != expected) {
+    return instance;
+}
+
+std::unique_ptr<ModuleInstance> CodePath::prepare_file(const std::string& path, std::string* error) {
+    std::vector<uint8_t> bytes;
+    if (!read_file(path, &bytes, error)) {
+        return nullptr;
+    }
+    std::unique_ptr<ModuleInstance> instance = prepare(bytes.data(), bytes.size(), error);
+    if (instance == nullptr) {
+        error->insert(0, path + ": ");
+        return nullptr;
+    }
+    char absolute[PATH_MAX];
+    instance->path = realpath(path.c_str(), absolute) != nullptr ? absolute : path;
+    return instance;
+}
+
+ModuleSource::Loaded CodePath::load_bytes(const uint8_t* bytes, size_t size, const std::string& path,
+                                          Term module, std::string* error) {
+    std::unique_ptr<ModuleInstance> instance = prepare(bytes, size, error);
+    if (instance == nullptr) {
+        error->insert(0, path + ": ");
+        return Loaded::failed;
+    }
+    if (instance->name() != module) {
         *error = path + ": holds module " + std::string(atom_table::text(instance->name())) +
-                 ", not " + std::string(atom_table::text(expected));
-        return false;
+                 ", not " + std::string(atom_table::text(module));
+        return Loaded::failed;
     }
     instance->path = path;
-    if (path.find("/erts-") != std::string::npos) {
-        instance->lowered.lines.clear();  // OTP's preloaded modules show no lines either
+    if (path == kPreloaded || path.find("/erts-") != std::string::npos) {
+        // As OTP's preloaded modules: they show no lines, and what their on_load functions would fetch
+        // is part of the VM.
+        instance->path = kPreloaded;
+        instance->lowered.lines.clear();
+        instance->lowered.on_load = kNoLabel;
     }
-    *module = instance->name();
+    if (instance->has_on_load()) {
+        return Loaded::wants_on_load;
+    }
+    code_permission::seize_blocking();
+    const int ix = code_index::active();
+    if (module_table::current(module, ix) != nullptr || module_table::on_load(module, ix) != nullptr) {
+        // Somebody else was first.
+        const bool current = module_table::current(module, ix) != nullptr;
+        code_permission::release();
+        return current ? Loaded::yes : Loaded::wants_on_load;
+    }
     std::vector<std::unique_ptr<ModuleInstance>> set;
     set.push_back(std::move(instance));
-    finish(std::move(set));
-    return true;
+    auto* op = new code_change::ForThread;
+    op->retain();
+    code_change::finish(std::move(set), op);
+    op->wait();
+    op->release();
+    return Loaded::yes;
 }
 
-bool CodePath::load_file(const std::string& path, Term* module, std::string* error) {
-    std::vector<uint8_t> bytes;
-    return read_file(path, &bytes, error) &&
-           load_bytes(bytes.data(), bytes.size(), path, kNonValue, module, error);
-}
-
-bool CodePath::load_binary(Term module, const uint8_t* bytes, size_t size, std::string* error) {
-    Term loaded;
-    return load_bytes(bytes, size, "", module, &loaded, error);
-}
-
-ModuleSource::Removal CodePath::delete_module(Term module) { return loader::delete_module(module); }
-bool CodePath::purge_module(Term module) { return loader::purge_module(module); }
-
-bool CodePath::load(Term module, std::string* error) {
+ModuleSource::Loaded CodePath::load(Term module, std::string* error) {
     const std::string name(atom_table::text(module));
     if (name.empty() || name.find('/') != std::string::npos || name.find('\0') != std::string::npos) {
-        return false;
+        return Loaded::not_found;
     }
     std::unique_lock lock(lock_);
     loaded_.wait(lock, [&] { return loading_.count(module.raw) == 0; });
     if (module_table::current(module, code_index::active()) != nullptr) {
-        return true;  // another process was first
+        return Loaded::yes;  // another process was first
+    }
+    if (module_table::on_load(module, code_index::active()) != nullptr) {
+        return Loaded::wants_on_load;
     }
     loading_.insert(module.raw);
     lock.unlock();
-    bool ok = false;
-    bool found = false;
-    Term loaded;
-    for (const Embedded& e : embedded_) {
-        if (e.module == name) {
-            found = true;
-            ok = load_bytes(e.bytes, e.size, "", module, &loaded, error);
-        }
-    }
-    if (!found) {
-        const std::string path = find(name);
+    Loaded result = Loaded::not_found;
+    const auto embedded = std::find_if(embedded_.begin(), embedded_.end(),
+                                       [&](const Embedded& e) { return e.module == name; });
+    if (embedded != embedded_.end()) {
+        result = load_bytes(embedded->bytes, embedded->size, kPreloaded, module, error);
+    } else if (const std::string path = find(name); !path.empty()) {
         std::vector<uint8_t> bytes;
-        ok = !path.empty() && read_file(path, &bytes, error) &&
-             load_bytes(bytes.data(), bytes.size(), path, module, &loaded, error);
+        result = read_file(path, &bytes, error)
+                     ? load_bytes(bytes.data(), bytes.size(), path, module, error)
+                     : Loaded::failed;
     }
     lock.lock();
     loading_.erase(module.raw);
     loaded_.notify_all();
-    return ok;
+    return result;
 }
 
 }  // namespace minivm::loader

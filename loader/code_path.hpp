@@ -26,21 +26,20 @@ class CodePath final : public ModuleSource {
     std::vector<std::string> directories() const override { return *snapshot(); }
     bool set_directories(std::vector<std::string> directories) override;
 
-    bool load(Term module, std::string* error) override;
+    Loaded load(Term module, std::string* error) override;
     // The file of a module, or empty.
     std::string find(std::string_view module) const override;
-    // Loads a file whatever its module is called; *module is its name.
-    bool load_file(const std::string& path, Term* module, std::string* error) override;
-    bool load_binary(Term module, const uint8_t* bytes, size_t size, std::string* error) override;
-    Removal delete_module(Term module) override;
-    bool purge_module(Term module) override;
+    std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size,
+                                            std::string* error) override;
+    std::unique_ptr<ModuleInstance> prepare_file(const std::string& path,
+                                                 std::string* error) override;
 
   private:
     using Directories = std::vector<std::string>;
     // The list as it is now; a change makes a new one, so that nobody searches under the lock.
     std::shared_ptr<const Directories> snapshot() const;
-    bool load_bytes(const uint8_t* bytes, size_t size, const std::string& path, Term expected,
-                    Term* module, std::string* error);
+    Loaded load_bytes(const uint8_t* bytes, size_t size, const std::string& path, Term module,
+                      std::string* error);
 
     struct Embedded {
         std::string module;

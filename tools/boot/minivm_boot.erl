@@ -23,6 +23,8 @@ boot(Options) ->
     ac_tab = ets:new(ac_tab, [set, public, named_table, {read_concurrency, true}]),
     register(logger, spawn(fun logger/0)),
     register(file_server_2, spawn(fun file_server/0)),
+    register(code_server, spawn(fun code_server/0)),
+    register(erts_code_purger, spawn(fun code_purger/0)),
     Io = minivm_io:start(),
     group_leader(Io, self()),
     group_leader(Io, whereis(logger)),
@@ -60,13 +62,29 @@ steps([], _) ->
     ok.
 
 step({file, Path}, Options) ->
-    case minivm:load_file(Path) of
-        {ok, Module} -> main(Module, Options);
-        {error, Text} -> fail(Text)
+    case minivm:prepare_file(Path) of
+        {error, Text} -> fail(Text);
+        {Module, Code} ->
+            case erlang:has_prepared_code_on_load(Code) of
+                false ->
+                    ok = erlang:finish_loading([Code]),
+                    main(Module, Options);
+                true ->
+                    case code_server:load_program(Path) of
+                        {module, Module} -> main(Module, Options);
+                        {error, Why} ->
+                            fail(io_lib:format("module ~ts cannot be loaded: ~tp", [Module, Why]))
+                    end
+            end
     end;
 step({module, Module}, Options) ->
     case minivm:ensure_loaded(Module) of
         true -> main(Module, Options);
+        on_load ->
+            case code:ensure_loaded(Module) of
+                {module, Module} -> main(Module, Options);
+                {error, Why} -> fail(io_lib:format("module ~ts cannot be loaded: ~tp", [Module, Why]))
+            end;
         false -> fail(io_lib:format("module ~ts: no file ~ts.beam in the code path", [Module, Module]));
         {error, Text} -> fail(Text)
     end;
@@ -183,10 +201,7 @@ answer(get_status, _) -> {started, started};
 answer(script_id, _) -> {"minivm", []};
 answer(fetch_loaded, _) -> erlang:loaded();
 answer({ensure_loaded, Module}, _) ->
-    case minivm:ensure_loaded(Module) of
-        true -> {module, Module};
-        _ -> {error, nofile}
-    end;
+    code:ensure_loaded(Module);
 answer(_, _) -> {error, badarg}.
 
 %% ---- files ---------------------------------------------------------------------------------------
@@ -200,6 +215,25 @@ file_server() ->
             put('$initial_call', {file_server, init, 1}),
             {ok, State} = file_server:init([]),
             gen_server:enter_loop(file_server, [], State, {local, file_server_2})
+    end.
+
+%% ---- code ------------------------------------------------------------------------------------------
+
+%% These two begin with the first request, so that a program that needs neither does not load them.
+code_server() ->
+    receive
+        Request ->
+            self() ! Request,
+            code_server:start()
+    end.
+
+%% OTP's own.
+code_purger() ->
+    process_flag(trap_exit, true),
+    receive
+        Request ->
+            self() ! Request,
+            erts_code_purger:wait_for_request()
     end.
 
 %% ---- error reports --------------------------------------------------------------------------------

@@ -121,19 +121,6 @@ bool get_text(Term t, std::string* out) {
     return is_nil(t);
 }
 
-// minivm:load_file(Path) -> {ok, Module} | {error, Text}
-Term minivm_load_file_1(Process& p, const Term* a) {
-    std::string path;
-    if (!get_text(a[0], &path) || g_module_source == nullptr) {
-        return badarg(p);
-    }
-    std::string why;
-    Term module = kNonValue;
-    if (g_module_source->load_file(path, &module, &why)) {
-        return make_tuple(p.heap, atoms::ok, module);
-    }
-    return make_tuple(p.heap, atoms::error, make_string_utf8(p.heap, why.data(), why.size()));
-}
 Term minivm_find_file_1(Process& p, const Term* a) {
     if (!is_atom(a[0]) || g_module_source == nullptr) {
         return badarg(p);
@@ -144,19 +131,6 @@ Term minivm_find_file_1(Process& p, const Term* a) {
 Term minivm_otp_root_0(Process& p, const Term*) {
     const std::string root = g_module_source != nullptr ? g_module_source->otp_root() : "";
     return make_string_utf8(p.heap, root.data(), root.size());
-}
-
-// minivm:load_binary(Module, Binary) -> {ok, Module} | {error, Text}
-Term minivm_load_binary_2(Process& p, const Term* a) {
-    Bytes bytes;
-    if (!is_atom(a[0]) || !get_bytes(a[1], &bytes) || g_module_source == nullptr) {
-        return badarg(p);
-    }
-    std::string why;
-    if (g_module_source->load_binary(a[0], bytes.data, bytes.size, &why)) {
-        return make_tuple(p.heap, atoms::ok, a[0]);
-    }
-    return make_tuple(p.heap, atoms::error, make_string_utf8(p.heap, why.data(), why.size()));
 }
 
 // minivm:read_file(Path) -> {ok, Binary} | {error, Reason}
@@ -232,9 +206,7 @@ MINIVM_BIF_TABLE(boot) = {
     {"minivm", "write_stdout_dirty", 1, minivm_write_stdout_dirty_1, kBifDirtyIo | kBifHidden, nullptr},
     {"minivm", "write_stderr", 1, minivm_write_stderr_1, kBifDirtyIo, nullptr},
     {"minivm", "read_stdin", 0, minivm_read_stdin_0, kBifDirtyIo, nullptr},
-    {"minivm", "load_file", 1, minivm_load_file_1, kBifDirtyIo, nullptr},
     {"minivm", "find_file", 1, minivm_find_file_1, kBifDirtyIo, nullptr},
-    {"minivm", "load_binary", 2, minivm_load_binary_2, kBifDirtyIo, nullptr},
     {"minivm", "read_file", 1, minivm_read_file_1, kBifDirtyIo, nullptr},
     {"minivm", "code_path", 0, minivm_code_path_0, kBifPlain, nullptr},
     {"minivm", "set_code_path", 1, minivm_set_code_path_1, kBifDirtyIo, nullptr},

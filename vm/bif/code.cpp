@@ -1,13 +1,294 @@
-// Old code: erlang:check_old_code/1, delete_module/1, purge_module/1.
+// Loading, deleting and purging code.
 //
-// Purging forgets the old version, and its memory stays: processes that still run it go on
-// (docs/differences_with_beam.md).
+// What stages code runs on a dirty scheduler and begins with the code modification permission. If it is
+// taken the process waits (await_code_permission) and makes the call again; when it is committed the
+// process is woken (await_code_change). The operation itself belongs to the machine: it ends well if the
+// process is killed on the way.
+#include <cstring>
+
 #include "vm/bif/bif.hpp"
-#include "vm/code/loading.hpp"
-#include "vm/term/atom_table.hpp"
+#include "vm/bif/continuation.hpp"
+#include "vm/bif/local_atoms.hpp"
+#include "vm/bif/posix.hpp"
+#include "vm/code/code_change.hpp"
+#include "vm/code/permission.hpp"
+#include "recorder/recorder.hpp"
+#include "vm/process/literal_release.hpp"
+#include "vm/process/registry.hpp"
+#include "vm/record/record.hpp"
+#include "vm/sched/scheduler.hpp"
+#include "vm/term/map.hpp"
 
 namespace minivm {
 namespace {
+
+LOCAL_ATOM(atom_complete, "complete")
+LOCAL_ATOM(atom_current, "current")
+LOCAL_ATOM(atom_duplicated, "duplicated")
+LOCAL_ATOM(atom_erts_code_purger, "erts_code_purger")
+LOCAL_ATOM(atom_old, "old")
+LOCAL_ATOM(atom_pending, "pending")
+LOCAL_ATOM(atom_prepare, "prepare")
+LOCAL_ATOM(atom_prepare_on_load, "prepare_on_load")
+
+using code_change::ForProcess;
+
+// ---- waiting ----------------------------------------------------------------------------------------
+
+// True: the caller has the permission. False: it returns *wait, and is called again when it is free.
+bool has_permission(Process& p, Term function, std::initializer_list<Term> args, Term* wait) {
+    if (code_permission::seize_or_queue(p.id)) {
+        return true;
+    }
+    Term list = kNil;
+    for (size_t i = args.size(); i > 0; --i) {
+        list = cons(p.heap, args.begin()[i - 1], list);
+    }
+    static const Export* await = bif_export("minivm", "await_code_permission", 2);
+    *wait = trap(p, await, {function, list});
+    return false;
+}
+
+// Not on a dirty scheduler: a wake-up is not lost between here and the wait.
+Term minivm_await_code_permission_2(Process& p, const Term* a) {
+    static const Export* self = bif_export("minivm", "await_code_permission", 2);
+    if (code_permission::is_queued(p.id)) {
+        return trap_wait(p, self, {a[0], a[1]});
+    }
+    // a[0] is {Module, Function}.
+    const Term module = tuple_element(a[0], 0);
+    const Term function = tuple_element(a[0], 1);
+    uint32_t n = 0;
+    Term list = a[1];
+    for (; is_cons(list); list = tail(list)) {
+        p.x[n++] = head(list);
+    }
+    p.trap_export = export_table::get(module, function, n);
+    p.outcome = BifOutcome::trap;
+    return kNonValue;
+}
+
+Term function_name(Process& p, Term module, const char* function) {
+    return make_tuple(p.heap, module, atom_table::intern(function));
+}
+
+// Returns `result` when the operation is done. Takes over the caller's reference.
+Term await(Process& p, ForProcess* op, Term result) {
+    const Term ref = make_magic_ref(p.heap, new_ref_id(p), op);
+    static const Export* await_change = bif_export("minivm", "await_code_change", 2);
+    return trap(p, await_change, {ref, result});
+}
+
+Term minivm_await_code_change_2(Process& p, const Term* a) {
+    static const Export* self = bif_export("minivm", "await_code_change", 2);
+    if (static_cast<ForProcess*>(magic_object(a[0]))->is_done()) {
+        return a[1];
+    }
+    return trap_wait(p, self, {a[0], a[1]});
+}
+
+// One reference for the operation, one for await().
+ForProcess* new_operation(Process& p) {
+    auto* op = new ForProcess(p.id);
+    op->retain();
+    return op;
+}
+
+// ---- preparing ----------------------------------------------------------------------------------------
+
+// What prepare_loading/2 gives: a module that nobody sees.
+struct PreparedCode final : MagicObject {
+    explicit PreparedCode(std::unique_ptr<ModuleInstance> m)
+        : name(m->name()), has_on_load(m->has_on_load()), instance(std::move(m)) {}
+    const Term name;
+    const bool has_on_load;
+    // With the code modification permission; null when it has been finished.
+    std::unique_ptr<ModuleInstance> instance;
+    std::atomic<bool> used{false};
+};
+
+PreparedCode* prepared_code(Term t) {
+    return is_magic_ref(t) ? dynamic_cast<PreparedCode*>(magic_object(t)) : nullptr;
+}
+
+Term prepare_loading(Process& p, const Term* a) {
+    Bytes bytes;
+    if (!is_atom(a[0]) || !is_binary(a[1]) || !get_bytes(a[1], &bytes) ||
+        g_module_source == nullptr) {
+        return badarg(p);
+    }
+    std::string why;
+    std::unique_ptr<ModuleInstance> instance =
+        g_module_source->prepare(bytes.data, bytes.size, &why);
+    if (instance != nullptr && instance->name() != a[0]) {
+        why = "holds module " + std::string(atom_table::text(instance->name())) + ", not " +
+              std::string(atom_table::text(a[0]));
+        instance = nullptr;
+    } else if (instance == nullptr) {
+        why.insert(0, std::string(atom_table::text(a[0])) + ": ");
+    }
+    if (instance == nullptr) {
+        if (g_report_load_failure != nullptr) {
+            g_report_load_failure(why);
+        }
+        return make_tuple(p.heap, atoms::error, atoms::badfile);
+    }
+    return make_magic_ref(p.heap, new_ref_id(p), new PreparedCode(std::move(instance)));
+}
+
+// minivm:prepare_file(Path) -> {Module, Prepared} | {error, Text}: whatever its module is called.
+Term minivm_prepare_file_1(Process& p, const Term* a) {
+    std::string path;
+    if (!get_file_name(a[0], &path) || g_module_source == nullptr) {
+        return badarg(p);
+    }
+    std::string why;
+    std::unique_ptr<ModuleInstance> instance = g_module_source->prepare_file(path, &why);
+    if (instance == nullptr) {
+        return make_tuple(p.heap, atoms::error, make_string_utf8(p.heap, why.data(), why.size()));
+    }
+    const Term name = instance->name();
+    return make_tuple(p.heap, name, make_magic_ref(p.heap, new_ref_id(p),
+                                                   new PreparedCode(std::move(instance))));
+}
+
+Term erlang_has_prepared_code_on_load_1(Process& p, const Term* a) {
+    const PreparedCode* code = prepared_code(a[0]);
+    // relaxed: who finishes it at the same time may come before or after.
+    return code == nullptr ? badarg(p)
+                           : make_bool(code->has_on_load && !code->used.load(std::memory_order_relaxed));
+}
+
+// ---- finishing ----------------------------------------------------------------------------------------
+
+// {Tag, Modules} in OTP's order.
+Term exceptions(Process& p, Term tag, const std::vector<Term>& modules) {
+    Term list = kNil;
+    for (Term m : modules) {
+        list = cons(p.heap, m, list);
+    }
+    return make_tuple(p.heap, tag, list);
+}
+
+bool is_blocked(Term module) {
+    const int ix = code_index::active();
+    return (module_table::current(module, ix) != nullptr && module_table::old(module, ix) != nullptr) ||
+           module_table::on_load(module, ix) != nullptr;
+}
+
+// With the permission. The non-value: *result is what the call returns, or an exception is set.
+bool check_prepared(Process& p, const std::vector<PreparedCode*>& all, Term* result) {
+    for (const PreparedCode* code : all) {
+        if (code->instance == nullptr) {
+            *result = badarg(p);
+            return false;
+        }
+    }
+    for (const PreparedCode* code : all) {
+        if (all.size() > 1 && code->has_on_load) {
+            *result = system_limit(p);
+            return false;
+        }
+    }
+    std::vector<Term> bad;
+    for (size_t i = 0; i < all.size(); ++i) {
+        for (size_t j = 0; j < i; ++j) {
+            if (all[i]->name == all[j]->name) {
+                bad.push_back(all[i]->name);
+                break;
+            }
+        }
+    }
+    if (!bad.empty()) {
+        *result = exceptions(p, atom_duplicated(), bad);
+        return false;
+    }
+    for (const PreparedCode* code : all) {
+        if (is_blocked(code->name)) {
+            bad.push_back(code->name);
+        }
+    }
+    if (!bad.empty()) {
+        *result = exceptions(p, atoms::not_purged, bad);
+        return false;
+    }
+    return true;
+}
+
+Term erlang_finish_loading_1(Process& p, const Term* a) {
+    std::vector<PreparedCode*> all;
+    Term list = a[0];
+    for (; is_cons(list); list = tail(list)) {
+        all.push_back(prepared_code(head(list)));
+        if (all.back() == nullptr) {
+            return badarg(p);
+        }
+    }
+    if (!is_nil(list)) {
+        return badarg(p);
+    }
+    Term result = kNonValue;
+    if (!has_permission(p, function_name(p, atoms::erlang, "finish_loading"), {a[0]}, &result)) {
+        return result;
+    }
+    if (!check_prepared(p, all, &result)) {
+        code_permission::release();
+        return result;
+    }
+    std::vector<std::unique_ptr<ModuleInstance>> modules;
+    std::vector<Term> on_load;
+    for (PreparedCode* code : all) {
+        // relaxed: see has_prepared_code_on_load/1.
+        code->used.store(true, std::memory_order_relaxed);
+        if (code->has_on_load) {
+            on_load.push_back(code->name);
+        }
+        modules.push_back(std::move(code->instance));
+    }
+    ForProcess* op = new_operation(p);
+    code_change::finish(std::move(modules), op);
+    return await(p, op, on_load.empty() ? atoms::ok : exceptions(p, atoms::on_load, on_load));
+}
+
+// ---- on_load ------------------------------------------------------------------------------------------
+
+Term erlang_call_on_load_function_1(Process& p, const Term* a) {
+    const ModuleInstance* instance =
+        is_atom(a[0]) ? module_table::on_load(a[0], code_index::active()) : nullptr;
+    if (instance == nullptr) {
+        return badarg(p);
+    }
+    recorder::record(recorder::EventId::code_on_load, records::atom(a[0]), imm_data(p.id));
+    return trap(p, instance->on_load_entry.get(), {});
+}
+
+Term erlang_finish_after_on_load_2(Process& p, const Term* a) {
+    if (!is_atom(a[0]) || (a[1] != atoms::true_ && a[1] != atoms::false_)) {
+        return badarg(p);
+    }
+    Term wait = kNonValue;
+    if (!has_permission(p, function_name(p, atoms::erlang, "finish_after_on_load"), {a[0], a[1]},
+                        &wait)) {
+        return wait;
+    }
+    const int ix = code_index::active();
+    const bool both = module_table::current(a[0], ix) != nullptr &&
+                      module_table::old(a[0], ix) != nullptr;
+    if (module_table::on_load(a[0], ix) == nullptr || (both && a[1] == atoms::true_)) {
+        code_permission::release();
+        return badarg(p);
+    }
+    if (a[1] == atoms::false_) {
+        // None of its exports ever led anywhere; purge_module(M, prepare_on_load) does the rest.
+        code_permission::release();
+        return atoms::true_;
+    }
+    ForProcess* op = new_operation(p);
+    code_change::accept(a[0], op);
+    return await(p, op, atoms::true_);
+}
+
+// ---- old code -----------------------------------------------------------------------------------------
 
 Term erlang_check_old_code_1(Process& p, const Term* a) {
     if (!is_atom(a[0])) {
@@ -16,35 +297,223 @@ Term erlang_check_old_code_1(Process& p, const Term* a) {
     return make_bool(module_table::old(a[0], code_index::active()) != nullptr);
 }
 
-// -> true, or undefined if the module is not loaded; badarg while there is old code.
+// -> true, or undefined if there never was such a module; badarg while there is old code.
 Term erlang_delete_module_1(Process& p, const Term* a) {
-    if (!is_atom(a[0]) || g_module_source == nullptr) {
+    if (!is_atom(a[0])) {
         return badarg(p);
     }
-    switch (g_module_source->delete_module(a[0])) {
-        case ModuleSource::Removal::done:
-            return atoms::true_;
-        case ModuleSource::Removal::not_loaded:
-            return atoms::undefined;
-        case ModuleSource::Removal::has_old:
-            break;
+    Term wait = kNonValue;
+    if (!has_permission(p, function_name(p, atoms::erlang, "delete_module"), {a[0]}, &wait)) {
+        return wait;
     }
-    return badarg(p);
+    if (!module_table::is_known(a[0])) {
+        code_permission::release();
+        return atoms::undefined;
+    }
+    if (module_table::old(a[0], code_index::active()) != nullptr) {
+        code_permission::release();
+        return badarg(p);
+    }
+    ForProcess* op = new_operation(p);
+    code_change::delete_module(a[0], op);
+    return await(p, op, atoms::true_);
 }
 
-Term erlang_purge_module_1(Process& p, const Term* a) {
-    if (!is_atom(a[0]) || g_module_source == nullptr || !g_module_source->purge_module(a[0])) {
+// The steps of a purge; erts_code_purger looks at the processes between them.
+Term erts_internal_purge_module_2(Process& p, const Term* a) {
+    if (registry::whereis(atom_erts_code_purger()) != p.id) {
+        return notsup(p);
+    }
+    const bool prepare = a[1] == atom_prepare() || a[1] == atom_prepare_on_load();
+    if (!is_atom(a[0]) || (!prepare && a[1] != atoms::abort && a[1] != atom_complete())) {
         return badarg(p);
     }
-    return atoms::true_;
+    // Only the purger begins and ends a purge, so this holds until we have the permission.
+    const Term purged = code_change::purged_module();
+    if (prepare ? is_value(purged) : purged != a[0]) {
+        return badarg(p);
+    }
+    Term wait = kNonValue;
+    if (!has_permission(p, function_name(p, atoms::erts_internal, "purge_module"), {a[0], a[1]},
+                        &wait)) {
+        return wait;
+    }
+    ForProcess* op = new_operation(p);
+    if (a[1] == atoms::abort) {
+        code_change::abort_purge(op);
+        return await(p, op, atoms::false_);
+    }
+    if (a[1] == atom_complete()) {
+        code_change::complete_purge(op);
+        return await(p, op, atoms::true_);
+    }
+    const auto what = a[1] == atom_prepare() ? code_change::Purge::old : code_change::Purge::pending;
+    switch (code_change::prepare_purge(a[0], what, op)) {
+        case code_change::Prepared::started:
+            return await(p, op, atoms::true_);
+        case code_change::Prepared::nothing:
+        case code_change::Prepared::busy:
+            break;
+    }
+    op->release();
+    op->release();
+    return atoms::false_;
+}
+
+Term erts_internal_check_process_code_1(Process& p, const Term* a) {
+    if (!is_atom(a[0])) {
+        return badarg(p);
+    }
+    const ModuleInstance* instance = code_change::checked_instance(a[0]);
+    return make_bool(instance != nullptr && code_change::runs_in(p, *instance));
+}
+
+// ---- funs of code that is not there -----------------------------------------------------------------------
+
+// minivm:apply_unloaded_fun(Module, Fun, Args): waits for a purge to end, loads the module.
+Term minivm_apply_unloaded_fun_3(Process& p, const Term* a) {
+    static const Export* self = bif_export("minivm", "apply_unloaded_fun", 3);
+    static const Export* load = bif_export("minivm", "load_and_apply_fun", 3);
+    const FunEntry* fe = fun_entry(a[1]);
+    if (fun_table::is_loaded(fe, code_index::active())) {
+        static const Export* apply = bif_export("erlang", "apply", 2);
+        return trap(p, apply, {a[1], a[2]});
+    }
+    if (code_change::wait_for_purge(fe, p.id)) {
+        return trap_wait(p, self, {a[0], a[1], a[2]});
+    }
+    return trap(p, load, {a[0], a[1], a[2]});
+}
+
+// ---- what is loaded ---------------------------------------------------------------------------------------
+
+Term erlang_loaded_0(Process& p, const Term*) {
+    struct Context {
+        Process& p;
+        Term list;
+    } c{p, kNil};
+    module_table::for_each_loaded(
+        code_index::active(),
+        [](ModuleInstance* current, ModuleInstance* old, void* data) {
+            auto& context = *static_cast<Context*>(data);
+            const Term name = current != nullptr ? current->name() : old->name();
+            context.list = cons(context.p.heap, name, context.list);
+        },
+        &c);
+    return c.list;
+}
+
+// minivm:loaded_from(Module) -> Path | preloaded | false: where the VM itself found what is current.
+// [] if it was given the bytes.
+Term minivm_loaded_from_1(Process& p, const Term* a) {
+    const ModuleInstance* m =
+        is_atom(a[0]) ? module_table::current(a[0], code_index::active()) : nullptr;
+    if (m == nullptr) {
+        return atoms::false_;
+    }
+    return m->path == "preloaded" ? atom_table::intern("preloaded") : file_name_term(p.heap, m->path);
+}
+
+// minivm:code_info(Module) -> #{current | old | pending => #{engine, size, loaded_ms, path}}
+Term instance_info(Process& p, const ModuleInstance& m) {
+    const std::string engine = m.engine->name();
+    Term keys[4] = {atom_table::intern("engine"), atoms::size, atom_table::intern("loaded_ms"),
+                    atom_table::intern("path")};
+    Term values[4] = {atom_table::intern(engine), make_unsigned(p.heap, m.code->size_bytes()),
+                      make_unsigned(p.heap, m.committed_ms), file_name_term(p.heap, m.path)};
+    return map::from_pairs(p.heap, keys, values, 4);
+}
+Term minivm_code_info_1(Process& p, const Term* a) {
+    if (!is_atom(a[0])) {
+        return badarg(p);
+    }
+    const int ix = code_index::active();
+    const struct {
+        Term key;
+        const ModuleInstance* instance;
+    } all[] = {{atom_current(), module_table::current(a[0], ix)},
+               {atom_old(), module_table::old(a[0], ix)},
+               {atom_pending(), module_table::on_load(a[0], ix)}};
+    Term keys[3];
+    Term values[3];
+    uint32_t n = 0;
+    for (const auto& [key, instance] : all) {
+        if (instance != nullptr) {
+            keys[n] = key;
+            values[n++] = instance_info(p, *instance);
+        }
+    }
+    return map::from_pairs(p.heap, keys, values, n);
+}
+
+// minivm:literal_areas() -> {Taken, Freed}: areas that were given up so far, and are free by now.
+Term minivm_literal_areas_0(Process& p, const Term*) {
+    const literal_release::Counts counts = literal_release::counts();
+    return make_tuple(p.heap, make_unsigned(p.heap, counts.taken),
+                      make_unsigned(p.heap, counts.freed));
+}
+
+// ---- files as bytes --------------------------------------------------------------------------------------
+
+uint32_t big_endian(const uint8_t* bytes) {
+    return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 | bytes[3];
+}
+
+// erts_internal:beamfile_chunk(Binary, "Name") -> Binary | undefined, also if it is no .beam file.
+Term erts_internal_beamfile_chunk_2(Process& p, const Term* a) {
+    Bytes bytes;
+    uint8_t name[4];
+    int n = 0;
+    Term l = a[1];
+    for (; is_cons(l) && n < 4; l = tail(l)) {
+        if (!is_small(head(l)) || small_value(head(l)) < 0 || small_value(head(l)) > 255) {
+            return badarg(p);
+        }
+        name[n++] = static_cast<uint8_t>(small_value(head(l)));
+    }
+    if (!is_binary(a[0]) || !get_bytes(a[0], &bytes) || n != 4 || !is_nil(l)) {
+        return badarg(p);
+    }
+    constexpr size_t kHeader = 12;  // FOR1, size, BEAM
+    if (bytes.size < kHeader || std::memcmp(bytes.data, "FOR1", 4) != 0 ||
+        std::memcmp(bytes.data + 8, "BEAM", 4) != 0) {
+        return atoms::undefined;
+    }
+    for (size_t at = kHeader; at + 8 <= bytes.size;) {
+        const size_t size = big_endian(bytes.data + at + 4);
+        if (size > bytes.size - at - 8) {
+            break;
+        }
+        if (std::memcmp(bytes.data + at, name, 4) == 0 && size > 0) {
+            return make_binary(p.heap, bytes.data + at + 8, size);
+        }
+        at += 8 + (size + 3) / 4 * 4;
+    }
+    return atoms::undefined;
 }
 
 }  // namespace
 
 MINIVM_BIF_TABLE(code) = {
+    {"erlang", "prepare_loading", 2, prepare_loading, kBifDirtyCpu, nullptr},
+    {"erts_internal", "prepare_loading", 2, prepare_loading, kBifDirtyCpu, nullptr},
+    {"minivm", "prepare_file", 1, minivm_prepare_file_1, kBifDirtyIo, nullptr},
+    {"erlang", "has_prepared_code_on_load", 1, erlang_has_prepared_code_on_load_1, kBifPlain, nullptr},
+    {"erlang", "finish_loading", 1, erlang_finish_loading_1, kBifDirtyCpu, nullptr},
+    {"erlang", "call_on_load_function", 1, erlang_call_on_load_function_1, kBifPlain, nullptr},
+    {"erlang", "finish_after_on_load", 2, erlang_finish_after_on_load_2, kBifDirtyCpu, nullptr},
     {"erlang", "check_old_code", 1, erlang_check_old_code_1, kBifPlain, nullptr},
-    {"erlang", "delete_module", 1, erlang_delete_module_1, kBifDirtyIo, nullptr},
-    {"erlang", "purge_module", 1, erlang_purge_module_1, kBifDirtyIo, nullptr},
+    {"erlang", "delete_module", 1, erlang_delete_module_1, kBifDirtyCpu, nullptr},
+    {"erts_internal", "purge_module", 2, erts_internal_purge_module_2, kBifDirtyCpu, nullptr},
+    {"erts_internal", "check_process_code", 1, erts_internal_check_process_code_1, kBifPlain, nullptr},
+    {"erts_internal", "beamfile_chunk", 2, erts_internal_beamfile_chunk_2, kBifPlain, nullptr},
+    {"erlang", "loaded", 0, erlang_loaded_0, kBifPlain, nullptr},
+    {"minivm", "await_code_permission", 2, minivm_await_code_permission_2, kBifHidden, nullptr},
+    {"minivm", "await_code_change", 2, minivm_await_code_change_2, kBifHidden, nullptr},
+    {"minivm", "apply_unloaded_fun", 3, minivm_apply_unloaded_fun_3, kBifHidden, nullptr},
+    {"minivm", "loaded_from", 1, minivm_loaded_from_1, kBifPlain, nullptr},
+    {"minivm", "code_info", 1, minivm_code_info_1, kBifPlain, nullptr},
+    {"minivm", "literal_areas", 0, minivm_literal_areas_0, kBifPlain, nullptr},
 };
 
 }  // namespace minivm

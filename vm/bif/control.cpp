@@ -52,23 +52,28 @@ Term erlang_apply_3(Process& p, const Term* a) {
     return kNonValue;
 }
 
-// On a dirty scheduler: the module of a call is not loaded.
-Term minivm_load_and_apply_3(Process& p, const Term* a) {
+// Modules with an on_load function: the code server loads them, for it waits for the function.
+Term via_code_server(Process& p, const char* function, Term a, Term b, Term c) {
+    const Export* e = export_table::get(atom_table::intern("code_server"), atom_table::intern(function),
+                                        is_value(c) ? 3 : 2);
+    return is_value(c) ? trap(p, e, {a, b, c}) : trap(p, e, {a, b});
+}
+
+ModuleSource::Loaded load_module(Term module, std::string* why) {
+    return g_module_source != nullptr ? g_module_source->load(module, why)
+                                      : ModuleSource::Loaded::not_found;
+}
+
+// minivm:apply_loaded(M, F, Args): as apply, but what is not there is undef, whatever could be loaded.
+Term minivm_apply_loaded_3(Process& p, const Term* a) {
     const Term m = a[0];
     const Term f = a[1];
     const Term args = a[2];
-    const uint32_t n = static_cast<uint32_t>(list_length(args));
-    std::string why;
-    if (g_module_source != nullptr) {
-        const bool loaded = g_module_source->load(m, &why);
-        if (loaded) {
-            recorder::record(recorder::EventId::code_load_demand, records::atom(m),
-                             records::function(m, f, n));
-        } else {
-            recorder::record(recorder::EventId::code_load_failed, records::atom(m),
-                             why.empty() ? std::string_view("not found") : std::string_view(why));
-        }
+    const int64_t length = list_length(args);
+    if (!is_atom(m) || !is_atom(f) || length < 0 || length > kMaxArgs) {
+        return badarg(p);
     }
+    const uint32_t n = static_cast<uint32_t>(length);
     Export* e = export_table::get(m, f, n);
     Term x[kMaxArgs + 1];
     uint32_t i = 0;
@@ -81,9 +86,6 @@ Term minivm_load_and_apply_3(Process& p, const Term* a) {
         p.outcome = BifOutcome::trap;
         return kNonValue;
     }
-    if (!why.empty() && g_report_load_failure != nullptr) {
-        g_report_load_failure(why);
-    }
     const Export* handler = export_table::find(m, atoms::handle_undefined_function, 2);
     if (handler != nullptr && export_table::is_loaded(handler, code_index::active())) {
         return trap(p, handler, {f, args});
@@ -92,30 +94,70 @@ Term minivm_load_and_apply_3(Process& p, const Term* a) {
     return kNonValue;
 }
 
+// On a dirty scheduler: the module of a call is not loaded.
+Term minivm_load_and_apply_3(Process& p, const Term* a) {
+    std::string why;
+    const ModuleSource::Loaded loaded = load_module(a[0], &why);
+    if (loaded == ModuleSource::Loaded::yes) {
+        recorder::record(recorder::EventId::code_load_demand, records::atom(a[0]),
+                         records::function(a[0], a[1], static_cast<uint32_t>(list_length(a[2]))));
+    } else if (loaded != ModuleSource::Loaded::wants_on_load) {
+        recorder::record(recorder::EventId::code_load_failed, records::atom(a[0]),
+                         why.empty() ? std::string_view("not found") : std::string_view(why));
+    }
+    if (loaded == ModuleSource::Loaded::wants_on_load) {
+        return via_code_server(p, "load_and_apply", a[0], a[1], a[2]);
+    }
+    if (loaded == ModuleSource::Loaded::failed && g_report_load_failure != nullptr) {
+        g_report_load_failure(why);
+    }
+    return minivm_apply_loaded_3(p, a);
+}
+
+// On a dirty scheduler: the module of a fun is not loaded, or has no such fun any more.
 Term minivm_load_and_apply_fun_3(Process& p, const Term* a) {
     std::string why;
-    if (g_module_source != nullptr) {
-        g_module_source->load(a[0], &why);
+    switch (load_module(a[0], &why)) {
+        case ModuleSource::Loaded::wants_on_load:
+            return via_code_server(p, "load_and_apply_fun", a[0], a[1], a[2]);
+        case ModuleSource::Loaded::failed:
+            if (g_report_load_failure != nullptr) {
+                g_report_load_failure(why);
+            }
+            return via_code_server(p, "undefined_fun", a[1], a[2], kNonValue);
+        case ModuleSource::Loaded::not_found:
+            return via_code_server(p, "undefined_fun", a[1], a[2], kNonValue);
+        case ModuleSource::Loaded::yes:
+            break;
     }
-    const FunEntry* fe = fun_entry(a[1]);
-    if (fe->bytecode[code_index::active()] == &fe->stub[kFunStubUnloaded]) {
+    if (!fun_table::is_loaded(fun_entry(a[1]), code_index::active())) {
         return error(p, make_tuple(p.heap, atoms::badfun, a[1]));
     }
     const Term args[2] = {a[1], a[2]};
     return erlang_apply_2(p, args);
 }
 
-// minivm:ensure_loaded(Module) -> true | false | {error, Text}
+// minivm:fun_is_loaded(Fun): its code is there.
+Term minivm_fun_is_loaded_1(Process&, const Term* a) {
+    return make_bool(is_local_fun(a[0]) &&
+                     fun_table::is_loaded(fun_entry(a[0]), code_index::active()));
+}
+
+// minivm:ensure_loaded(Module) -> true | false | on_load | {error, Text}
 Term minivm_ensure_loaded_1(Process& p, const Term* a) {
     if (!is_atom(a[0])) {
         return badarg(p);
     }
     std::string why;
-    if (g_module_source != nullptr && g_module_source->load(a[0], &why)) {
-        return atoms::true_;
-    }
-    if (why.empty()) {
-        return atoms::false_;
+    switch (load_module(a[0], &why)) {
+        case ModuleSource::Loaded::yes:
+            return atoms::true_;
+        case ModuleSource::Loaded::not_found:
+            return atoms::false_;
+        case ModuleSource::Loaded::wants_on_load:
+            return atoms::on_load;
+        case ModuleSource::Loaded::failed:
+            break;
     }
     return make_tuple(p.heap, atoms::error, make_string_utf8(p.heap, why.data(), why.size()));
 }
@@ -322,21 +364,6 @@ Term erlang_module_loaded_1(Process& p, const Term* a) {
     }
     return make_bool(module_table::current(a[0], code_index::active()) != nullptr);
 }
-Term erlang_loaded_0(Process& p, const Term*) {
-    struct Context {
-        Process& p;
-        Term list;
-    } c{p, kNil};
-    module_table::for_each_current(
-        code_index::active(),
-        [](ModuleInstance* m, void* data) {
-            auto& context = *static_cast<Context*>(data);
-            context.list = cons(context.p.heap, m->name(), context.list);
-        },
-        &c);
-    return c.list;
-}
-
 // ---- module_info ------------------------------------------------------------------------------------------
 
 Term function_list(Process& p, const ModuleInstance& m, bool exported_only) {
@@ -405,6 +432,8 @@ MINIVM_BIF_TABLE(control) = {
     {"erlang", "apply", 3, erlang_apply_3, kBifPlain, nullptr},
     {"minivm", "load_and_apply", 3, minivm_load_and_apply_3, kBifDirtyIo | kBifHidden, nullptr},
     {"minivm", "load_and_apply_fun", 3, minivm_load_and_apply_fun_3, kBifDirtyIo | kBifHidden, nullptr},
+    {"minivm", "apply_loaded", 3, minivm_apply_loaded_3, kBifPlain, nullptr},
+    {"minivm", "fun_is_loaded", 1, minivm_fun_is_loaded_1, kBifPlain, nullptr},
     {"minivm", "ensure_loaded", 1, minivm_ensure_loaded_1, kBifDirtyIo, nullptr},
     {"erlang", "error", 1, erlang_error_1, kBifPlain, nullptr},
     {"erlang", "error", 2, erlang_error_2, kBifPlain, nullptr},
@@ -420,7 +449,6 @@ MINIVM_BIF_TABLE(control) = {
     {"erlang", "function_exported", 3, erlang_function_exported_3, kBifPlain, nullptr},
     {"erlang", "is_builtin", 3, erlang_is_builtin_3, kBifPlain, nullptr},
     {"erlang", "module_loaded", 1, erlang_module_loaded_1, kBifPlain, nullptr},
-    {"erlang", "loaded", 0, erlang_loaded_0, kBifPlain, nullptr},
     {"erlang", "get_module_info", 1, erlang_get_module_info_1, kBifPlain, nullptr},
     {"erlang", "get_module_info", 2, erlang_get_module_info_2, kBifPlain, nullptr},
 };

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "vm/bif/bif.hpp"
+#include "vm/process/literal_release.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/compare.hpp"
@@ -79,24 +80,33 @@ Term find(Term key) {
     return t != nullptr ? t->slot(key).value : kNonValue;
 }
 
+// The entry is in no table any more that somebody could begin to read.
+void give_up(LiteralArea* area) {
+    g_words -= area->words;
+    literal_release::take(std::unique_ptr<LiteralArea>(area));
+}
+
 Term persistent_term_put_2(Process&, const Term* a) {
     std::lock_guard lock(g_change);
     const Table* now = table();
+    LiteralArea* before = nullptr;
     if (now != nullptr) {
         const Entry& e = now->slot(a[0]);
         if (is_value(e.key) && exact_equal(e.value, a[1])) {
             return atoms::ok;
         }
+        before = e.area;
     }
     Term roots[2] = {a[0], a[1]};
     std::unique_ptr<LiteralArea> area = LiteralArea::create(roots, 2);
     std::unique_ptr<Table> t = copy_table(now, a[0]);
-    if (area != nullptr) {
-        g_words += area->words;
-    }
+    g_words += area->words;
     t->slot(roots[0]) = {roots[0], roots[1], area.release()};
     ++t->count;
     publish(std::move(t));
+    if (before != nullptr) {
+        give_up(before);
+    }
     return atoms::ok;
 }
 Term persistent_term_get_1(Process& p, const Term* a) {
@@ -126,7 +136,9 @@ Term persistent_term_erase_1(Process&, const Term* a) {
     if (now == nullptr || !is_value(now->slot(a[0]).key)) {
         return atoms::false_;
     }
+    LiteralArea* before = now->slot(a[0]).area;
     publish(copy_table(now, a[0]));
+    give_up(before);
     return atoms::true_;
 }
 Term persistent_term_info_0(Process& p, const Term*) {

@@ -10,6 +10,7 @@
 
 #include "vm/bif/bif.hpp"
 #include "vm/bif/local_atoms.hpp"
+#include "vm/code/code_change.hpp"
 #include "vm/code/export.hpp"
 #include "vm/heap/gc.hpp"
 #include "vm/port/port.hpp"
@@ -1137,12 +1138,14 @@ void system_task_here(Process& target, ControlSignal& request) {
         const bool major = tuple_arity(request.term) < 3 ||
                            tuple_element(request.term, 2) != atom_minor();
         force_collection(target, major);
-        if (target.reductions == 0) {
-            // Not in a slice: its registers are saved.
+        if (!target.in_engine) {
+            // Its registers are saved.
             collect_gc(target, 0, target.saved_x, target.live_x, major);
         }
     } else if (what == atom_check_process_code()) {
-        result = atoms::false_;  // no code is ever purged while the process could still execute it
+        const Term module = tuple_element(request.term, 2);
+        const ModuleInstance* instance = code_change::checked_instance(module);
+        result = make_bool(instance != nullptr && code_change::runs_in(target, *instance));
     }
     Heap h;
     send_message_to_pid(request.from, make_tuple(h, what, id, result));
@@ -1159,6 +1162,10 @@ Term request_system_task(Process& p, Term requester, Term target, Term priority,
     const Term what = tuple_element(request, 0);
     if (what != atoms::garbage_collect && what != atom_check_process_code() &&
         what != atom_copy_literals()) {
+        return badarg(p);
+    }
+    if (what == atom_check_process_code() &&
+        (tuple_arity(request) != 3 || !is_atom(tuple_element(request, 2)))) {
         return badarg(p);
     }
     ControlSignal* s = new_request(p, RefId{}, system_task_here, [](ControlSignal& r) {

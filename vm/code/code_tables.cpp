@@ -1,6 +1,7 @@
 // Export, fun, module, ranges and catch tables, and the code index.
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <mutex>
 
 #include "vm/bif/bif.hpp"
@@ -43,6 +44,7 @@ struct ModuleEntry {
     Term name;
     ModuleInstance* current[kCodeIndexes];
     ModuleInstance* old[kCodeIndexes];
+    ModuleInstance* on_load[kCodeIndexes];  // its on_load function has not succeeded yet
     ModuleEntry* next;
 };
 std::atomic<ModuleEntry*> g_modules[kModuleBuckets];
@@ -66,7 +68,7 @@ ModuleEntry* module_entry(Term name) {
     if (e == nullptr) {
         auto& bucket = g_modules[atom_index(name) % kModuleBuckets];
         // relaxed: only holders of g_module_lock write the bucket.
-        e = new ModuleEntry{name, {}, {}, bucket.load(std::memory_order_relaxed)};
+        e = new ModuleEntry{name, {}, {}, {}, bucket.load(std::memory_order_relaxed)};
         // release: publishes the fields above. Pairs with find_module().
         bucket.store(e, std::memory_order_release);
     }
@@ -115,7 +117,25 @@ CatchEntry& catch_entry(uint32_t index) {
     return g_catches[index / kCatchChunk].load(std::memory_order_acquire)[index % kCatchChunk];
 }
 
+// Entries that purged modules have given back: first -> count. Neighbours are joined.
+std::map<uint32_t, uint32_t> g_free_catches;  // under g_catch_lock
+std::mutex g_catch_lock;
+
 uint32_t allocate_catches(uint32_t n) {
+    if (n == 0) {
+        return 0;
+    }
+    const std::lock_guard lock(g_catch_lock);
+    for (auto piece = g_free_catches.begin(); piece != g_free_catches.end(); ++piece) {
+        if (piece->second >= n) {
+            const auto [first, count] = *piece;
+            g_free_catches.erase(piece);
+            if (count > n) {
+                g_free_catches.emplace(first + n, count - n);
+            }
+            return first;
+        }
+    }
     const uint32_t first = g_catch_count;
     g_catch_count += n;
     MINIVM_CHECK(g_catch_count < kCatchChunk * kMaxCatchChunks);
@@ -127,6 +147,80 @@ uint32_t allocate_catches(uint32_t n) {
         }
     }
     return first;
+}
+
+void free_catches(uint32_t first, uint32_t n) {
+    if (n == 0) {
+        return;
+    }
+    const std::lock_guard lock(g_catch_lock);
+    auto next = g_free_catches.lower_bound(first);
+    if (next != g_free_catches.end() && first + n == next->first) {
+        n += next->second;
+        next = g_free_catches.erase(next);
+    }
+    if (next != g_free_catches.begin()) {
+        const auto previous = std::prev(next);
+        if (previous->first + previous->second == first) {
+            previous->second += n;
+            return;
+        }
+    }
+    g_free_catches.emplace(first, n);
+}
+
+// ---- where an entry leads to ----------------------------------------------------------------------
+
+void init_stubs(Export* e) {
+    for (int i = 0; i < kStubCount; ++i) {
+        e->stub[i] = g_stubs.words[i];
+    }
+}
+void set_export(Export* e, int ix, const ModuleInstance& instance, uint32_t instr) {
+    if (instance.code->is_native()) {
+        e->bytecode[ix] = &e->stub[kStubNative];
+        e->native[ix] = instance.code->native_at(instr);
+    } else {
+        e->bytecode[ix] = instance.code->bytecode_at(instr);
+        e->native[ix] = g_native_stubs.enter_bytecode;
+    }
+}
+void clear_export(Export* e, int ix) {
+    e->bytecode[ix] = &e->stub[kStubUndefined];
+    e->native[ix] = g_native_stubs.enter_bytecode;
+}
+
+void set_fun(FunEntry* fe, int ix, const ModuleInstance& instance, uint32_t lambda) {
+    const uint32_t entry = instance.lowered.lambdas[lambda].entry;
+    if (instance.code->is_native()) {
+        fe->bytecode[ix] = &fe->stub[kFunStubNative];
+        fe->native[ix] = instance.code->native_fun(lambda);
+        fe->body[ix] = instance.code->native_at(entry);
+    } else {
+        fe->bytecode[ix] = instance.code->bytecode_at(entry);
+        fe->native[ix] = g_native_stubs.enter_fun_bytecode;
+    }
+}
+void clear_fun(FunEntry* fe, int ix) {
+    fe->bytecode[ix] = &fe->stub[kFunStubUnloaded];
+    fe->native[ix] = g_native_stubs.enter_fun_bytecode;
+}
+bool fun_leads_to(const FunEntry* fe, int ix, const ModuleInstance& instance, uint32_t lambda) {
+    const uint32_t entry = instance.lowered.lambdas[lambda].entry;
+    return instance.code->is_native()
+               ? fe->bytecode[ix] == &fe->stub[kFunStubNative] &&
+                     fe->body[ix] == instance.code->native_at(entry)
+               : fe->bytecode[ix] == instance.code->bytecode_at(entry);
+}
+
+// A fun whose entry leads to `instance` is also in `other`, which was made from the same file: its
+// place there, or -1.
+int64_t place_in(const ModuleInstance* other, const FunEntry* fe) {
+    if (other == nullptr) {
+        return -1;
+    }
+    const auto found = std::find(other->fun_entries.begin(), other->fun_entries.end(), fe);
+    return found == other->fun_entries.end() ? -1 : found - other->fun_entries.begin();
 }
 
 }  // namespace
@@ -161,12 +255,9 @@ Export* get(Term module, Term function, uint32_t arity) {
     e->function = function;
     e->arity = arity;
     e->bif = nullptr;
-    for (int i = 0; i < kStubCount; ++i) {
-        e->stub[i] = g_stubs.words[i];
-    }
+    init_stubs(e);
     for (int i = 0; i < kCodeIndexes; ++i) {
-        e->bytecode[i] = &e->stub[kStubUndefined];
-        e->native[i] = g_native_stubs.enter_bytecode;
+        clear_export(e, i);
     }
     e->next_in_bucket = first;
     // release: publishes the fields above. Pairs with find().
@@ -212,14 +303,15 @@ FunEntry* get(Term module, uint32_t index, uint32_t old_uniq, const uint8_t uniq
         e->stub[i] = g_stubs.fun[i];
     }
     for (int i = 0; i < kCodeIndexes; ++i) {
-        e->bytecode[i] = &e->stub[kFunStubUnloaded];
-        e->native[i] = g_native_stubs.enter_fun_bytecode;
+        clear_fun(e, i);
     }
     // relaxed: as above.
     e->next_in_bucket = bucket.load(std::memory_order_relaxed);
     bucket.store(e, std::memory_order_relaxed);  // relaxed: the lock orders it
     return e;
 }
+
+bool is_loaded(const FunEntry* e, int ix) { return e->bytecode[ix] != &e->stub[kFunStubUnloaded]; }
 
 }  // namespace fun_table
 
@@ -235,6 +327,13 @@ ModuleInstance* old(Term module, int code_ix) {
     const ModuleEntry* e = find_module(module);
     return e != nullptr ? e->old[code_ix] : nullptr;
 }
+
+ModuleInstance* on_load(Term module, int code_ix) {
+    const ModuleEntry* e = find_module(module);
+    return e != nullptr ? e->on_load[code_ix] : nullptr;
+}
+
+bool is_known(Term module) { return find_module(module) != nullptr; }
 
 bool lookup(const void* address, int code_ix, bool is_return_address, FunctionInfo* out) {
     const Word a = reinterpret_cast<Word>(address);
@@ -266,12 +365,12 @@ bool lookup(const void* address, int code_ix, bool is_return_address, FunctionIn
     return true;
 }
 
-void for_each_current(int code_ix, void (*f)(ModuleInstance*, void*), void* context) {
+void for_each_loaded(int code_ix, void (*f)(ModuleInstance*, ModuleInstance*, void*), void* context) {
     for (auto& bucket : g_modules) {
         // acquire: pairs with module_entry().
         for (ModuleEntry* e = bucket.load(std::memory_order_acquire); e != nullptr; e = e->next) {
-            if (e->current[code_ix] != nullptr) {
-                f(e->current[code_ix], context);
+            if (e->current[code_ix] != nullptr || e->old[code_ix] != nullptr) {
+                f(e->current[code_ix], e->old[code_ix], context);
             }
         }
     }
@@ -305,6 +404,7 @@ void begin() {
         for (ModuleEntry* m : c.modules) {
             m->current[to] = m->current[from];
             m->old[to] = m->old[from];
+            m->on_load[to] = m->on_load[from];
         }
     }
     g_ranges[to] = g_ranges[from];
@@ -317,8 +417,18 @@ static void undefine_exports(const ModuleInstance& instance) {
     for (const LoweredExport& x : instance.lowered.exports) {
         Export* e = export_table::get(instance.name(), x.function, x.arity);
         if (e->bif == nullptr) {
-            e->bytecode[ix] = &e->stub[kStubUndefined];
-            e->native[ix] = g_native_stubs.enter_bytecode;
+            clear_export(e, ix);
+        }
+        g_changes[0].exports.push_back(e);
+    }
+}
+
+static void define_exports(const ModuleInstance& instance) {
+    const int ix = code_index::staging();
+    for (const LoweredExport& x : instance.lowered.exports) {
+        Export* e = export_table::get(instance.name(), x.function, x.arity);
+        if (e->bif == nullptr) {
+            set_export(e, ix, instance, x.entry);
         }
         g_changes[0].exports.push_back(e);
     }
@@ -327,20 +437,17 @@ static void undefine_exports(const ModuleInstance& instance) {
 void delete_module(Term module) {
     const int ix = code_index::staging();
     ModuleEntry* entry = module_entry(module);
-    MINIVM_ASSERT(entry->current[ix] != nullptr && entry->old[ix] == nullptr);
-    undefine_exports(*entry->current[ix]);
+    MINIVM_ASSERT(entry->old[ix] == nullptr);
+    if (entry->current[ix] != nullptr) {
+        undefine_exports(*entry->current[ix]);
+    }
     entry->old[ix] = entry->current[ix];
     entry->current[ix] = nullptr;
     g_changes[0].modules.push_back(entry);
 }
 
-void forget_old(Term module) {
-    ModuleEntry* entry = module_entry(module);
-    entry->old[code_index::staging()] = nullptr;
-    g_changes[0].modules.push_back(entry);
-}
-
-void add_module(ModuleInstance* instance) {
+// Catches, funs and address range: what the code needs to run.
+static void add_code(ModuleInstance* instance) {
     const int ix = code_index::staging();
     LoweredModule& m = instance->lowered;
     instance->first_catch = allocate_catches(m.catch_count);
@@ -353,15 +460,7 @@ void add_module(ModuleInstance* instance) {
         FunEntry* fe = fun_table::get(m.name, l.index, l.old_uniq, m.md5, l.arity - l.num_free,
                                       l.num_free);
         fe->function = l.function;
-        if (instance->code->is_native()) {
-            fe->bytecode[ix] = &fe->stub[kFunStubNative];
-            fe->native[ix] = instance->code->native_fun(
-                static_cast<uint32_t>(&l - instance->lowered.lambdas.data()));
-            fe->body[ix] = instance->code->native_at(l.entry);
-        } else {
-            fe->bytecode[ix] = instance->code->bytecode_at(l.entry);
-            fe->native[ix] = g_native_stubs.enter_fun_bytecode;
-        }
+        set_fun(fe, ix, *instance, static_cast<uint32_t>(&l - m.lambdas.data()));
         g_changes[0].funs.push_back(fe);
         instance->fun_entries.push_back(fe);
     }
@@ -373,38 +472,127 @@ void add_module(ModuleInstance* instance) {
                                             : std::string_view("long_file_name")));
     }
     instance->engine->install(*instance);
-    // Exports of the version that becomes old disappear unless the new one has them too. Its funs go on
-    // in its code.
-    ModuleEntry* entry = module_entry(m.name);
-    if (const ModuleInstance* previous = entry->current[ix]) {
-        if (previous->engine != instance->engine) {
-            recorder::record(recorder::EventId::code_engine, records::atom(m.name),
-                             previous->code->is_native(), instance->code->is_native());
-        }
-        undefine_exports(*previous);
-    }
-    for (const LoweredExport& x : m.exports) {
-        Export* e = export_table::get(m.name, x.function, x.arity);
-        if (e->bif == nullptr) {
-            if (instance->code->is_native()) {
-                e->bytecode[ix] = &e->stub[kStubNative];
-                e->native[ix] = instance->code->native_at(x.entry);
-            } else {
-                e->bytecode[ix] = instance->code->bytecode_at(x.entry);
-                e->native[ix] = g_native_stubs.enter_bytecode;
-            }
-        }
-        g_changes[0].exports.push_back(e);
-    }
-    entry->old[ix] = entry->current[ix];
-    entry->current[ix] = instance;
-    g_changes[0].modules.push_back(entry);
     const Range r{reinterpret_cast<Word>(instance->code->begin()),
                   reinterpret_cast<Word>(instance->code->end()), instance};
     auto& ranges = g_ranges[ix];
     ranges.insert(std::upper_bound(ranges.begin(), ranges.end(), r,
                                    [](const Range& a, const Range& b) { return a.begin < b.begin; }),
                   r);
+}
+
+// `instance` becomes current, what was current becomes old. Exports of that disappear unless the new
+// one has them too; its funs go on in its code.
+static void make_current(ModuleEntry* entry, ModuleInstance* instance) {
+    const int ix = code_index::staging();
+    if (const ModuleInstance* previous = entry->current[ix]) {
+        MINIVM_ASSERT(entry->old[ix] == nullptr);
+        if (previous->engine != instance->engine) {
+            recorder::record(recorder::EventId::code_engine, records::atom(entry->name),
+                             previous->code->is_native(), instance->code->is_native());
+        }
+        undefine_exports(*previous);
+        entry->old[ix] = entry->current[ix];
+    }
+    define_exports(*instance);
+    entry->current[ix] = instance;
+    g_changes[0].modules.push_back(entry);
+}
+
+void add_module(ModuleInstance* instance) {
+    add_code(instance);
+    make_current(module_entry(instance->name()), instance);
+}
+
+void add_pending(ModuleInstance* instance) {
+    add_code(instance);
+    instance->on_load_entry = std::make_unique<Export>();
+    Export& e = *instance->on_load_entry;
+    e.module = instance->name();
+    e.bif = nullptr;
+    for (const LoweredFunction& f : instance->lowered.functions) {
+        if (f.entry == instance->lowered.on_load) {
+            e.function = f.name;
+        }
+    }
+    init_stubs(&e);
+    for (int ix = 0; ix < kCodeIndexes; ++ix) {
+        set_export(&e, ix, *instance, instance->lowered.on_load);
+    }
+    ModuleEntry* entry = module_entry(instance->name());
+    MINIVM_ASSERT(entry->on_load[code_index::staging()] == nullptr);
+    entry->on_load[code_index::staging()] = instance;
+    g_changes[0].modules.push_back(entry);
+}
+
+void accept_pending(Term module) {
+    const int ix = code_index::staging();
+    ModuleEntry* entry = module_entry(module);
+    ModuleInstance* instance = entry->on_load[ix];
+    entry->on_load[ix] = nullptr;
+    make_current(entry, instance);
+}
+
+bool close_funs(const ModuleInstance& instance, std::vector<const FunEntry*>* closed) {
+    const int ix = code_index::staging();
+    const ModuleEntry* entry = module_entry(instance.name());
+    bool any = false;
+    for (uint32_t i = 0; i < instance.fun_entries.size(); ++i) {
+        FunEntry* fe = instance.fun_entries[i];
+        if (!fun_leads_to(fe, ix, instance, i)) {
+            continue;
+        }
+        any = true;
+        g_changes[0].funs.push_back(fe);
+        const ModuleInstance* heir = nullptr;
+        int64_t place = -1;
+        for (const ModuleInstance* other : {entry->current[ix], entry->old[ix]}) {
+            if (place < 0 && other != &instance) {
+                heir = other;
+                place = place_in(other, fe);
+            }
+        }
+        if (place >= 0) {
+            set_fun(fe, ix, *heir, static_cast<uint32_t>(place));
+        } else {
+            clear_fun(fe, ix);
+            closed->push_back(fe);
+        }
+    }
+    return any;
+}
+
+void reopen_funs(const ModuleInstance& instance, const std::vector<const FunEntry*>& closed) {
+    const int ix = code_index::staging();
+    for (uint32_t i = 0; i < instance.fun_entries.size(); ++i) {
+        FunEntry* fe = instance.fun_entries[i];
+        // A load of the same file may have given it code meanwhile.
+        if (std::find(closed.begin(), closed.end(), fe) != closed.end() &&
+            !fun_table::is_loaded(fe, ix)) {
+            set_fun(fe, ix, instance, i);
+            g_changes[0].funs.push_back(fe);
+        }
+    }
+}
+
+void remove_module(ModuleInstance* instance) {
+    const int ix = code_index::staging();
+    ModuleEntry* entry = module_entry(instance->name());
+    if (entry->old[ix] == instance) {
+        entry->old[ix] = nullptr;
+    }
+    if (entry->on_load[ix] == instance) {
+        entry->on_load[ix] = nullptr;
+    }
+    MINIVM_ASSERT(entry->current[ix] != instance);
+    g_changes[0].modules.push_back(entry);
+    auto& ranges = g_ranges[ix];
+    ranges.erase(std::remove_if(ranges.begin(), ranges.end(),
+                                [instance](const Range& r) { return r.instance == instance; }),
+                 ranges.end());
+}
+
+void give_back_catches(const ModuleInstance& instance) {
+    free_catches(instance.first_catch, instance.lowered.catch_count);
 }
 
 }  // namespace staging

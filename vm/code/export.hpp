@@ -92,6 +92,8 @@ void for_each(void (*f)(Export*, void*), void* context);
 namespace fun_table {
 FunEntry* get(Term module, uint32_t index, uint32_t old_uniq, const uint8_t uniq[16], uint32_t arity,
               uint32_t num_free);
-}
+// True if it leads to code under code index ix.
+bool is_loaded(const FunEntry* e, int ix);
+}  // namespace fun_table
 
 }  // namespace minivm

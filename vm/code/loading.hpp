@@ -1,7 +1,8 @@
-// Staging of code: how prepared modules become the code that everybody runs.
+// Staging of code: how prepared modules become the code that everybody runs, and how code goes away.
 //
-// The sequence (docs/protocols/code_loading.md): seize the permission, begin(), add_module() for each,
-// thread progress, code_index::commit_staging(), release. It never stops a scheduler.
+// The sequence (docs/protocols/code_loading.md): seize the permission, begin(), changes, thread
+// progress, code_index::commit_staging(), release. It never stops a scheduler. vm/code/code_change.hpp
+// does these steps for whole operations.
 // Threads: only the holder of the code modification permission.
 #pragma once
 
@@ -13,17 +14,28 @@
 
 namespace minivm::staging {
 
-// Brings the staging generation up to date with the active one; copies only what changed since.
+// Brings the staging generation up to date with the active one; copies only what changed since. A
+// begin() is always followed by a commit.
 void begin();
 // Makes `instance` the current version of its module in the staging generation; what was current
 // becomes old.
 void add_module(ModuleInstance* instance);
-// In the staging generation the current version of the module becomes old and its functions undefined.
-// There must be a current version and no old one.
+// The same for a module with an on_load function: its code can run and its funs lead to it, but its
+// exports do not and it is not current until accept_pending().
+void add_pending(ModuleInstance* instance);
+void accept_pending(Term module);
+// The current version of the module becomes old and its functions undefined. There is no old one.
 void delete_module(Term module);
-// The staging generation forgets the old version. Its code stays where it is, for processes that still
-// run it.
-void forget_old(Term module);
+// Funs that lead to code of `instance` lead nowhere (*closed gets them), or to another version of the
+// module that has them too. True if there were any.
+bool close_funs(const ModuleInstance& instance, std::vector<const FunEntry*>* closed);
+// Takes that back.
+void reopen_funs(const ModuleInstance& instance, const std::vector<const FunEntry*>& closed);
+// The old (or pending) version is in no table any more.
+void remove_module(ModuleInstance* instance);
+
+// When nobody can run the instance's code any more. Any thread.
+void give_back_catches(const ModuleInstance& instance);
 
 }  // namespace minivm::staging
 
@@ -32,27 +44,28 @@ namespace minivm {
 // How the VM gets at modules that nobody has loaded yet; the program sets it at start-up.
 struct ModuleSource {
     virtual ~ModuleSource() = default;
-    // Finds, prepares and finishes `module`. False: not found, or *error says why it cannot be loaded.
-    // May block; called on a dirty scheduler, possibly for one module by several at once.
-    virtual bool load(Term module, std::string* error) = 0;
-    // Loads a file whatever its module is called; *module is its name. May block.
-    virtual bool load_file(const std::string& path, Term* module, std::string* error) = 0;
+    enum class Loaded : uint8_t {
+        yes,
+        not_found,
+        failed,        // *error says why
+        wants_on_load  // it has an on_load function: the code server is to load it
+    };
+    // Finds, prepares and finishes `module`, if it is not loaded. May block; called on a dirty
+    // scheduler, possibly for one module by several at once.
+    virtual Loaded load(Term module, std::string* error) = 0;
     // The file that load() would take, or empty.
     virtual std::string find(std::string_view module) const = 0;
     virtual const std::string& otp_root() const = 0;
-    // Loads bytes that must hold `module`. May block.
-    virtual bool load_binary(Term module, const uint8_t* bytes, size_t size, std::string* error) = 0;
+    // Reads, verifies and compiles bytes; null: *error says why not. Nothing is visible yet.
+    virtual std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size,
+                                                    std::string* error) = 0;
+    virtual std::unique_ptr<ModuleInstance> prepare_file(const std::string& path,
+                                                         std::string* error) = 0;
 
     // The directories that find() searches, in order.
     virtual std::vector<std::string> directories() const = 0;
     // False: one that is new in the list is no directory; nothing has changed then.
     virtual bool set_directories(std::vector<std::string> directories) = 0;
-
-    // erlang:delete_module/1. May block.
-    enum class Removal : uint8_t { done, not_loaded, has_old };
-    virtual Removal delete_module(Term module) = 0;
-    // erlang:purge_module/1. False: there is no old code. May block.
-    virtual bool purge_module(Term module) = 0;
 };
 extern ModuleSource* g_module_source;
 // Tells the user that a module was found but could not be loaded: the log is the program's, which

@@ -25,7 +25,11 @@ struct ModuleInstance {
     std::vector<Term> file_atoms;         // of lowered.files
     uint32_t first_catch = 0;             // its catch table entries: first_catch + n
     std::string path;                     // the file it came from, or empty
+    // Leads to the on_load function, if there is one; in no table.
+    std::unique_ptr<Export> on_load_entry;
+    uint64_t committed_ms = 0;            // when it became current, Unix time
     Term name() const { return lowered.name; }
+    bool has_on_load() const { return lowered.on_load != kNoLabel; }
 };
 
 struct FunctionInfo {
@@ -39,10 +43,15 @@ struct FunctionInfo {
 namespace module_table {
 ModuleInstance* current(Term module, int code_ix);
 ModuleInstance* old(Term module, int code_ix);
+// The instance whose on_load function has not returned yet.
+ModuleInstance* on_load(Term module, int code_ix);
+// True if a module of this name was ever loaded.
+bool is_known(Term module);
 // Which function and line an address in code belongs to (any engine, current and old instances).
 // `is_return_address`: the address after a call; the call itself is reported.
 bool lookup(const void* address, int code_ix, bool is_return_address, FunctionInfo* out);
-void for_each_current(int code_ix, void (*f)(ModuleInstance*, void*), void* context);
+// Calls f(current, old) for each module that has one of them; either may be null.
+void for_each_loaded(int code_ix, void (*f)(ModuleInstance*, ModuleInstance*, void*), void* context);
 }  // namespace module_table
 
 namespace catch_table {

@@ -37,6 +37,12 @@ inline bool ensure_gc(Process& p, size_t words, Term* x, size_t live) {
     return true;
 }
 
+// True if the process may refer to literals that are being given back: looks at every word as if it
+// were a term. Between slices.
+bool refers_to_released_literals(Process& p);
+// Moves all that the process refers to of them into its heap; collects. Between slices.
+void move_released_literals_gc(Process& p);
+
 // A major collection into a block with no more room than what lives (and the reserve) takes.
 GcResult shrink_gc(Process& p, Term* x, size_t live);
 

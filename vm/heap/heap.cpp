@@ -7,6 +7,7 @@
 #include <new>
 
 #include "vm/heap/term_stack.hpp"
+#include "vm/sched/thread_progress.hpp"
 #include "vm/term/binary.hpp"
 
 namespace minivm {
@@ -294,7 +295,23 @@ Term make_magic_ref(Heap& h, RefId id, MagicObject* object) {
 
 // ---- copying ----------------------------------------------------------------------------------------
 
-size_t size_of_term(Term t, bool share_literals) {
+namespace {
+
+// Which literals a copy leaves where they are.
+enum class Stays : uint8_t { none, all, kept };  // kept: those that are not being given back
+
+template <Stays kStays>
+bool stays(Term pointer) {
+    switch (kStays) {
+    case Stays::none: return false;
+    case Stays::all: return is_literal(pointer);
+    case Stays::kept: return is_literal(pointer) && !is_released_literal(pointer);
+    }
+    return false;
+}
+
+template <Stays kStays>
+size_t size_to_copy(Term t) {
     if (is_immediate(t)) {
         return 0;
     }
@@ -307,7 +324,7 @@ size_t size_of_term(Term t, bool share_literals) {
     };
     for (;;) {
         // t is a pointer.
-        if (share_literals && is_literal(t)) {
+        if (stays<kStays>(t)) {
         } else if (is_cons(t)) {
             words += kConsWords;
             later(head(t));
@@ -353,14 +370,12 @@ size_t size_of_term(Term t, bool share_literals) {
     }
 }
 
-namespace {
-
 // Copies one object and the rest of its list, then the words it has copied, in the order they lie:
 // what is copied is its own work list. Words that point into [begin, free) have been dealt with.
+template <Stays kStays>
 class Copier {
   public:
-    Copier(Heap& to, Term* begin, bool share_literals)
-        : to_(to), begin_(begin), free_(begin), share_literals_(share_literals) {}
+    Copier(Heap& to, Term* begin) : to_(to), begin_(begin), free_(begin) {}
 
     Term copy(Term root) {
         const Term result = copy_object(root);
@@ -376,7 +391,7 @@ class Copier {
     }
 
     Term copy_object(Term t) {
-        if (share_literals_ && is_literal(t)) {
+        if (stays<kStays>(t)) {
             return t;
         }
         if (is_cons(t)) {
@@ -388,7 +403,7 @@ class Copier {
                 cell[0] = head(t);
                 t = tail(t);
                 cell[1] = make_cons(free_);
-            } while (is_cons(t) && !(share_literals_ && is_literal(t)));
+            } while (is_cons(t) && !stays<kStays>(t));
             cell[1] = t;
             return make_cons(first);
         }
@@ -467,24 +482,47 @@ class Copier {
     Heap& to_;
     Term* begin_;
     Term* free_;
-    bool share_literals_;
 };
 
+template <Stays kStays>
+Term copy_as(Term t, Heap& to) {
+    const size_t words = size_to_copy<kStays>(t);
+    if (words == 0) {
+        return t;
+    }
+    Term* block = to.alloc(words);
+    Copier<kStays> copier(to, block);
+    const Term result = copier.copy(t);
+    MINIVM_ASSERT(copier.free() == block + words);
+    return result;
+}
+
+MINIVM_NOINLINE Term copy_while_released(Term t, Heap& to) {
+    // On a thread that is no scheduler the marks stand still only as long as it delays progress.
+    thread_progress::DelaySection section;
+    // seq_cst: pairs with set_literals_released().
+    return g_literals_released.load(std::memory_order_seq_cst) ? copy_as<Stays::kept>(t, to)
+                                                               : copy_as<Stays::all>(t, to);
+}
+
 }  // namespace
+
+size_t size_of_term(Term t, bool share_literals) {
+    return share_literals ? size_to_copy<Stays::all>(t) : size_to_copy<Stays::none>(t);
+}
 
 Term copy_term(Term t, Heap& to, bool share_literals) {
     if (is_immediate(t)) {
         return t;
     }
-    const size_t words = size_of_term(t, share_literals);
-    if (words == 0) {
-        return t;
+    if (!share_literals) {
+        return copy_as<Stays::none>(t, to);
     }
-    Term* block = to.alloc(words);
-    Copier copier(to, block, share_literals);
-    const Term result = copier.copy(t);
-    MINIVM_ASSERT(copier.free() == block + words);
-    return result;
+    // relaxed: who turns it on waits for thread progress before it goes on.
+    if (MINIVM_UNLIKELY(g_literals_released.load(std::memory_order_relaxed))) {
+        return copy_while_released(t, to);
+    }
+    return copy_as<Stays::all>(t, to);
 }
 
 bool absorb_fragment(Heap& h, Fragment* f, Term* off_heap, size_t off_heap_bytes, Term* root) {

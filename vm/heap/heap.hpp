@@ -143,7 +143,8 @@ Term make_bin_ref(Heap& h, RefBinary* b);
 // Words that a flat copy of t takes; literals count nothing if share_literals.
 size_t size_of_term(Term t, bool share_literals);
 // A deep copy of t in `to`, one allocation; nothing of it points back except literals if shared.
-// Sharing inside t is not kept (as OTP). Not recursive on the C++ stack.
+// Sharing inside t is not kept (as OTP). Not recursive on the C++ stack. Literals that are being given
+// back (below) are copied even if literals are shared.
 Term copy_term(Term t, Heap& to, bool share_literals);
 
 // ---- literals ------------------------------------------------------------------------------------
@@ -165,5 +166,14 @@ struct LiteralArea {
     static std::unique_ptr<LiteralArea> create(Term* roots, size_t count);
     ~LiteralArea();
 };
+
+// Literals that are being given back (vm/process/literal_release.hpp). Marks are set before the switch
+// is turned on and taken away after thread progress since it was turned off, so while it is on they
+// stand still.
+extern std::atomic<bool> g_literals_released;
+void set_literals_released(bool on);
+void mark_literals(const LiteralArea& area, bool released);
+// t is a literal. Only while the switch is on.
+bool is_released_literal(Term t);
 
 }  // namespace minivm

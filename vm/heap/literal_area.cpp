@@ -96,6 +96,17 @@ class LiteralAllocator {
     size_t committed_ = 0;           // readable and writable below
 };
 
+// One bit for each granule of the range. Address space only, until a bit is set.
+std::atomic<uint8_t>* marks() {
+    static auto* const bits = [] {
+        void* memory = mmap(nullptr, kLiteralRangeBytes / kGranuleBytes / 8, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        MINIVM_CHECK(memory != MAP_FAILED);
+        return static_cast<std::atomic<uint8_t>*>(memory);
+    }();
+    return bits;
+}
+
 // Never destroyed: literal areas of static objects may be freed later.
 LiteralAllocator& allocator() {
     static LiteralAllocator* the_allocator = new LiteralAllocator;
@@ -106,6 +117,40 @@ LiteralAllocator& allocator() {
 
 // Reserved before main(), so that it is a constant for all threads.
 Word g_literal_base = reserve_range();
+
+std::atomic<bool> g_literals_released{false};
+
+void set_literals_released(bool on) {
+    // seq_cst: after the marks were set; who copies from here on sees both, or is waited for by thread
+    // progress.
+    g_literals_released.store(on, std::memory_order_seq_cst);
+}
+
+void mark_literals(const LiteralArea& area, bool released) {
+    if (area.start == nullptr) {
+        return;
+    }
+    const Word begin = (reinterpret_cast<Word>(area.start) - g_literal_base) / kGranuleBytes;
+    const Word end = begin + round_up(area.words * sizeof(Term), kGranuleBytes) / kGranuleBytes;
+    std::atomic<uint8_t>* bits = marks();
+    for (Word i = begin; i < end; i++) {
+        const uint8_t bit = static_cast<uint8_t>(1u << (i % 8));
+        if (released) {
+            // relaxed: set_literals_released() and thread progress order it; neighbours share a byte.
+            bits[i / 8].fetch_or(bit, std::memory_order_relaxed);
+        } else {
+            // relaxed: as above.
+            bits[i / 8].fetch_and(static_cast<uint8_t>(~bit), std::memory_order_relaxed);
+        }
+    }
+}
+
+bool is_released_literal(Term t) {
+    static std::atomic<uint8_t>* const bits = marks();
+    const Word granule = (t.raw - g_literal_base) / kGranuleBytes;
+    // relaxed: as above.
+    return (bits[granule / 8].load(std::memory_order_relaxed) >> (granule % 8) & 1) != 0;
+}
 
 std::unique_ptr<LiteralArea> LiteralArea::create(Term* roots, size_t count) {
     auto area = std::make_unique<LiteralArea>();
@@ -133,6 +178,10 @@ std::unique_ptr<LiteralArea> LiteralArea::create(Term* roots, size_t count) {
 LiteralArea::~LiteralArea() {
     release_off_heap(off_heap);
     if (start != nullptr) {
+#ifdef MINIVM_DEBUG
+        // Whoever still refers to it finds no term.
+        std::memset(static_cast<void*>(start), 0xEC, words * sizeof(Term));
+#endif
         allocator().free(start, words * sizeof(Term));
     }
 }

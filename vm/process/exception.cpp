@@ -410,7 +410,7 @@ void call_unloaded_fun(Process& p, const FunEntry* fe) {
         t[kFunFixedWords + i] = p.x[arity + i];
     }
     const Term args = args_list(p, p.x, arity);
-    static const Export* loader = bif_export("minivm", "load_and_apply_fun", 3);
+    static const Export* loader = bif_export("minivm", "apply_unloaded_fun", 3);
     trap(p, loader, {fe->module, make_boxed(t), args});
 }
 

@@ -108,8 +108,10 @@ struct Process {
 
     // -- vm/sched and vm/process only; the owner's, but for receive_timer and registered_name
     Signal* unhandled = nullptr;      // fetched, but behind the signal that ends the process
+    Signal* deferred = nullptr;       // requests that want the process between two slices
     Signal* exit_signal = nullptr;    // an exit signal that has taken effect; its term is the reason
     const BifDef* dirty_bif = nullptr;  // to run on, or just run on, a dirty scheduler
+    bool in_engine = false;           // its code runs: registers are not saved
     bool dirty_ok = false;            // its result is in saved_x[0]; else `outcome` says what to do
     bool was_waiting = false;         // when it was scheduled in: a timeout may be taken
     bool message_queue_off_heap = false;

@@ -249,11 +249,14 @@ void end_process(Process& p) {
 void destroy_process(Process& p) {
     // The schedulers have stopped: no signals.
     p.receive_timer.wheel = nullptr;
-    for (Signal* s = p.unhandled; s != nullptr;) {
-        Signal* next = s->next;
-        free_signal(s);
-        s = next;
+    for (Signal* list : {p.deferred, p.unhandled}) {
+        for (Signal* s = list; s != nullptr;) {
+            Signal* next = s->next;
+            free_signal(s);
+            s = next;
+        }
     }
+    p.deferred = nullptr;
     p.unhandled = nullptr;
     drop_mailbox(p);
     free_memory(p);

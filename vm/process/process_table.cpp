@@ -85,6 +85,20 @@ uint32_t count() {
     return g_count.load(std::memory_order_relaxed);
 }
 
+Process* next_at(uint32_t* place) {
+    // relaxed: processes spawned meanwhile may be missed.
+    const uint64_t end = std::min<uint64_t>(g_next.load(std::memory_order_relaxed), kMaxProcesses);
+    while (*place < end) {
+        // acquire: pairs with insert().
+        Process* p = g_places[(*place)++].load(std::memory_order_acquire);
+        if (p != nullptr) {
+            return p;
+        }
+    }
+    *place = kMaxProcesses;
+    return nullptr;
+}
+
 void for_each(void (*f)(Process&, void*), void* context) {
     // relaxed: processes spawned meanwhile may be missed.
     const uint64_t end = std::min<uint64_t>(g_next.load(std::memory_order_relaxed), kMaxProcesses);

@@ -31,6 +31,9 @@ Process* lookup(Term pid);
 // Whoever lies in this place (the low bits of a pid's number) now, or null.
 Process* at_place(uint32_t place);
 uint32_t count();
+// The process in the first place from *place on that has one; *place is then the place behind it. Null:
+// there is none, and *place is kMaxProcesses. Those that come meanwhile may be missed.
+Process* next_at(uint32_t* place);
 // Calls f for every process there is, in no particular order; those that come or go meanwhile may be
 // missed.
 void for_each(void (*f)(Process&, void*), void* context);

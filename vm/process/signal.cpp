@@ -112,13 +112,25 @@ void take_fragments(Signal& s, Heap& h) {
 }
 
 static void set_term(Signal& s, Term t) {
-    if (!is_pointer(t) || is_literal(t)) {
+    if (!is_pointer(t)) {
         s.term = t;
         return;
     }
     Heap h;
     s.term = copy_term(t, h, true);
-    take_fragments(s, h);
+    if (s.term != t) {  // not a literal
+        take_fragments(s, h);
+    }
+}
+
+void replace_message_term(Signal& s) {
+    Heap old;
+    attach_fragments(old, s.fragments, s.off_heap, s.off_heap_bytes);
+    s.fragments = nullptr;
+    s.off_heap = nullptr;
+    s.off_heap_bytes = 0;
+    set_term(s, s.term);
+    old.clear();
 }
 
 Signal* new_message(Term message) {
@@ -285,6 +297,8 @@ void reply(const ControlSignal& request, Term result) {
 }
 
 void send_exit(Term from, Term pid, Term reason, bool linked) {
+    // From copying to sending there is no thread progress: see literal_release.hpp.
+    thread_progress::DelaySection section;
     ControlSignal* s = new_signal(SignalKind::exit, from);
     s->linked = linked;
     Heap h;
@@ -296,6 +310,7 @@ void send_exit(Term from, Term pid, Term reason, bool linked) {
 }
 
 void send_down(Term from, Term watcher, RefId ref, Term name, Term reason, bool type_port) {
+    thread_progress::DelaySection section;  // as in send_exit()
     ControlSignal* s = new_signal(SignalKind::monitor_down, from);
     s->ref = ref;
     Heap h;
@@ -416,6 +431,14 @@ void handle_alias_message(Process& p, ControlSignal* s) {
     free_signal(s);
 }
 
+Signal** last_deferred(Process& p) {
+    Signal** link = &p.deferred;
+    while (*link != nullptr) {
+        link = &(*link)->next;
+    }
+    return link;
+}
+
 bool handle_signal(Process& p, Signal* signal) {
     auto* s = static_cast<ControlSignal*>(signal);
     switch (signal->kind) {
@@ -459,6 +482,12 @@ bool handle_signal(Process& p, Signal* signal) {
             }
             break;
         case SignalKind::rpc:
+            if (s->between_slices && p.in_engine) {
+                s->next = nullptr;
+                *last_deferred(p) = s;
+                p.reductions = 0;  // the engine is to come back soon
+                return true;
+            }
             s->run(p, *s);
             break;
         default:
@@ -473,6 +502,18 @@ bool handle_signal(Process& p, Signal* signal) {
 bool has_signals(const Process& p) {
     // acquire: pairs with push_signal().
     return p.mailbox.outer.load(std::memory_order_acquire) != nullptr;
+}
+
+void handle_deferred(Process& p) {
+    Signal* s = p.deferred;
+    p.deferred = nullptr;
+    while (s != nullptr) {
+        Signal* next = s->next;
+        auto* request = static_cast<ControlSignal*>(s);
+        request->run(p, *request);
+        free_signal(s);
+        s = next;
+    }
 }
 
 void handle_signals(Process& p) {
@@ -530,7 +571,7 @@ void close_mailbox(Process& p) {
         oldest = newest;
         newest = next;
     }
-    for (Signal* list : {p.unhandled, oldest}) {
+    for (Signal* list : {p.deferred, p.unhandled, oldest}) {
         while (list != nullptr) {
             Signal* next = list->next;
             refuse_signal(p.id, list);
@@ -538,6 +579,7 @@ void close_mailbox(Process& p) {
         }
     }
     p.unhandled = nullptr;
+    p.deferred = nullptr;
     free_messages(p);
 }
 

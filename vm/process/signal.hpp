@@ -19,6 +19,7 @@ struct ControlSignal : Signal {
     Term name = kNonValue;
     uint64_t number = 0;
     bool linked = false;      // exit: over a link; else by exit/2
+    bool between_slices = false;  // rpc: run() wants the process scheduled out, its registers saved
     // rpc: runs on the receiver's scheduler; gone: where the sender finds that it has ended. Either
     // answers with reply().
     void (*run)(Process& p, ControlSignal& s) = nullptr;
@@ -29,6 +30,8 @@ ControlSignal* new_signal(SignalKind kind, Term from);
 // A message signal whose term is a copy of `message`.
 Signal* new_message(Term message);
 void free_signal(Signal* s);
+// Copies the term of a message anew, by the rule for literals that holds now.
+void replace_message_term(Signal& s);
 // Moves what was built in h into the signal.
 void take_fragments(Signal& s, Heap& h);
 
@@ -57,6 +60,8 @@ void send_down(Term from, Term watcher, RefId ref, Term name, Term reason,
 // Takes what has arrived: messages go to the inner queue, the others are handled. Stops when one ends
 // the process (Process::exit_signal).
 void handle_signals(Process& p);
+// Runs the requests that waited for the end of the slice. Between slices.
+void handle_deferred(Process& p);
 // True if a signal has arrived that has not been looked at.
 bool has_signals(const Process& p);
 

@@ -135,8 +135,9 @@ RefId start(Process& p, uint64_t due_ms, Term to, Term message, bool wrap) {
     t->ref = new_ref_id(p);
     t->wheel = wheel_of(t->ref);
     Heap h;
-    t->to = copy_term(to, h, true);
-    t->message = copy_term(message, h, true);
+    // Literals as well: a timer is no process that could be asked to let go of them.
+    t->to = copy_term(to, h, false);
+    t->message = copy_term(message, h, false);
     if (wrap) {
         t->message =
             make_tuple(h, atoms::timeout, put_ref(h.alloc(kRefWords), t->ref), t->message);

@@ -22,6 +22,7 @@
 #include "vm/ets/table.hpp"
 #include "vm/fault/fault.hpp"
 #include "vm/port/port.hpp"
+#include "vm/process/literal_release.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
@@ -129,7 +130,8 @@ void go_idle(Process& p, uint32_t set, uint32_t cleared) {
         // first, then sets kActive (state.hpp).
         const uint32_t old = p.state.fetch_and(~kActive, std::memory_order_seq_cst);
         // seq_cst: see above; pairs with push_signal().
-        if (p.mailbox.outer.load(std::memory_order_seq_cst) != nullptr || (old & reasons) != 0) {
+        if (p.mailbox.outer.load(std::memory_order_seq_cst) != nullptr || (old & reasons) != 0 ||
+            p.deferred != nullptr) {
             uint32_t now = old & ~kActive;
             // seq_cst: as in requeue(); keeps that the process waits.
             while (!p.state.compare_exchange_weak(now, ((now & ~(kRunning | cleared)) | set | kQueued),
@@ -218,6 +220,9 @@ void run_process(SchedulerThread& s, Process& p) {
             run = true;
         }
     }
+    if (MINIVM_UNLIKELY(p.deferred != nullptr) && p.exit_signal == nullptr) {
+        handle_deferred(p);
+    }
     if (MINIVM_UNLIKELY(p.exit_signal != nullptr)) {
         s.process = nullptr;
         end_process(p);
@@ -251,7 +256,9 @@ void run_process(SchedulerThread& s, Process& p) {
     const uint64_t began = recorder::last_stamp();
     // relaxed: a hint for statistics.
     s.running.store(true, std::memory_order_relaxed);
+    p.in_engine = true;
     const Stop stop = run_in_engines(s, p);
+    p.in_engine = false;
     // relaxed: as above.
     s.running.store(false, std::memory_order_relaxed);
     const int64_t used = slice - p.reductions;
@@ -281,6 +288,9 @@ void run_process(SchedulerThread& s, Process& p) {
         return;
     }
     if (MINIVM_UNLIKELY(stop == Stop::dirty)) {
+        if (MINIVM_UNLIKELY(p.deferred != nullptr)) {
+            handle_deferred(p);  // it may be long before it is back
+        }
         go_dirty(p);
         return;
     }
@@ -652,6 +662,7 @@ int run_until_halt(bool* clean) {
         thread_progress::leave(s->progress);
     }
     thread_progress::run_all();
+    literal_release::finish_all();
     g_schedulers.clear();
     registry::destroy();
     process_table::destroy();

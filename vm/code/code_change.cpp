@@ -1,0 +1,253 @@
+#include "vm/code/code_change.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "recorder/recorder.hpp"
+#include "vm/code/permission.hpp"
+#include "vm/process/literal_release.hpp"
+#include "vm/process/process.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/process/state.hpp"
+#include "vm/record/record.hpp"
+#include "vm/sched/thread_progress.hpp"
+
+namespace minivm::code_change {
+namespace {
+
+using recorder::EventId;
+
+void finished(Operation* op) {
+    op->done();
+    op->release();
+}
+
+// What has been staged becomes active when every scheduler has passed a barrier; then the permission
+// is free and the operation is done.
+void commit_when_passed(Operation* op) {
+    thread_progress::later(
+        [](void* data) {
+            auto* operation = static_cast<Operation*>(data);
+            code_index::commit_staging();
+            for (Term module : operation->committed) {
+                recorder::record(EventId::code_commit, records::atom(module),
+                                 static_cast<uint64_t>(code_index::active()));
+            }
+            code_permission::release();
+            finished(operation);
+        },
+        op);
+}
+
+// ---- the purge under way ---------------------------------------------------------------------------
+
+std::mutex g_purge_lock;
+Term g_purged_module = kNonValue;              // under the lock; the non-value: no purge under way
+ModuleInstance* g_purged = nullptr;            // likewise
+std::vector<const FunEntry*> g_closed_funs;    // likewise
+std::vector<Term> g_waiting;                   // likewise: pids of those who called one of the funs
+
+void end_purge() {
+    std::vector<Term> woken;
+    {
+        const std::lock_guard lock(g_purge_lock);
+        g_purged_module = kNonValue;
+        g_purged = nullptr;
+        g_closed_funs.clear();
+        woken.swap(g_waiting);
+    }
+    for (Term pid : woken) {
+        wake_up_pid(pid);
+    }
+}
+
+ModuleInstance* purged_instance() {
+    const std::lock_guard lock(g_purge_lock);
+    return g_purged;
+}
+
+}  // namespace
+
+// ---- those who wait ----------------------------------------------------------------------------------
+
+void ForProcess::done() {
+    // release: the commit comes before it. Pairs with is_done().
+    done_.store(true, std::memory_order_release);
+    wake_up_pid(waiter);
+}
+
+struct ForThread::State {
+    std::mutex lock;
+    std::condition_variable passed;
+    bool done = false;
+};
+ForThread::ForThread() : state_(new State) {}
+ForThread::~ForThread() = default;
+void ForThread::done() {
+    const std::lock_guard lock(state_->lock);
+    state_->done = true;
+    state_->passed.notify_one();
+}
+void ForThread::wait() {
+    std::unique_lock lock(state_->lock);
+    state_->passed.wait(lock, [this] { return state_->done; });
+}
+
+// ---- loading and deleting ------------------------------------------------------------------------------
+
+void finish(std::vector<std::unique_ptr<ModuleInstance>> modules, Operation* op) {
+    using namespace std::chrono;
+    const auto now = duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+    staging::begin();
+    const auto generation = static_cast<uint64_t>(code_index::staging());
+    for (auto& m : modules) {
+        m->committed_ms = static_cast<uint64_t>(now);
+        ModuleInstance* instance = m.release();
+        if (instance->has_on_load()) {
+            staging::add_pending(instance);
+        } else {
+            staging::add_module(instance);
+        }
+        recorder::record(EventId::code_stage, records::atom(instance->name()), generation);
+        op->committed.push_back(instance->name());
+    }
+    commit_when_passed(op);
+}
+
+void accept(Term module, Operation* op) {
+    staging::begin();
+    staging::accept_pending(module);
+    commit_when_passed(op);
+}
+
+void delete_module(Term module, Operation* op) {
+    staging::begin();
+    staging::delete_module(module);
+    recorder::record(EventId::code_delete, records::atom(module));
+    commit_when_passed(op);
+}
+
+// ---- purging --------------------------------------------------------------------------------------------
+
+Prepared prepare_purge(Term module, Purge what, Operation* op) {
+    const int ix = code_index::active();
+    ModuleInstance* instance = what == Purge::old ? module_table::old(module, ix)
+                                                  : module_table::on_load(module, ix);
+    {
+        const std::lock_guard lock(g_purge_lock);
+        if (is_value(g_purged_module) || instance == nullptr) {
+            code_permission::release();
+            return is_value(g_purged_module) ? Prepared::busy : Prepared::nothing;
+        }
+        g_purged_module = module;
+        g_purged = instance;
+    }
+    staging::begin();
+    std::vector<const FunEntry*> closed;
+    staging::close_funs(*instance, &closed);
+    {
+        // Before the commit: whoever finds a fun closed finds it here.
+        const std::lock_guard lock(g_purge_lock);
+        g_closed_funs = std::move(closed);
+    }
+    thread_progress::later(
+        [](void* data) {
+            code_index::commit_staging();
+            code_permission::release();
+            // Who read the index before the commit may still go by it until everybody has passed once
+            // more: only then nobody gets into the code.
+            thread_progress::later([](void* o) { finished(static_cast<Operation*>(o)); }, data);
+        },
+        op);
+    return Prepared::started;
+}
+
+Term purged_module() {
+    const std::lock_guard lock(g_purge_lock);
+    return g_purged_module;
+}
+
+void abort_purge(Operation* op) {
+    staging::begin();
+    {
+        const std::lock_guard lock(g_purge_lock);
+        staging::reopen_funs(*g_purged, g_closed_funs);
+    }
+    thread_progress::later(
+        [](void* data) {
+            code_index::commit_staging();
+            code_permission::release();
+            end_purge();
+            finished(static_cast<Operation*>(data));
+        },
+        op);
+}
+
+void complete_purge(Operation* op) {
+    ModuleInstance* instance = purged_instance();
+    recorder::record(EventId::code_purge, records::atom(instance->name()),
+                     uint64_t{process_table::count()});
+    staging::begin();
+    staging::remove_module(instance);
+    thread_progress::later(
+        [](void* data) {
+            ModuleInstance* dead = purged_instance();
+            code_index::commit_staging();
+            code_permission::release();
+            end_purge();
+            finished(static_cast<Operation*>(data));
+            // Readers of the former generation may be looking at it until they have passed once more.
+            thread_progress::later(
+                [](void* d) {
+                    auto* gone = static_cast<ModuleInstance*>(d);
+                    staging::give_back_catches(*gone);
+                    literal_release::take(std::move(gone->lowered.literals));
+                    delete gone;
+                },
+                dead);
+        },
+        op);
+}
+
+bool wait_for_purge(const FunEntry* fe, Term pid) {
+    const std::lock_guard lock(g_purge_lock);
+    for (const FunEntry* closed : g_closed_funs) {
+        if (closed == fe) {
+            g_waiting.push_back(pid);
+            return true;
+        }
+    }
+    return false;
+}
+
+const ModuleInstance* checked_instance(Term module) {
+    {
+        const std::lock_guard lock(g_purge_lock);
+        if (g_purged_module == module) {
+            return g_purged;
+        }
+    }
+    return module_table::old(module, code_index::active());
+}
+
+bool runs_in(const Process& p, const ModuleInstance& instance) {
+    const Word begin = reinterpret_cast<Word>(instance.code->begin());
+    const Word size = reinterpret_cast<Word>(instance.code->end()) - begin;
+    if (reinterpret_cast<Word>(p.pc) - begin < size) {
+        return true;
+    }
+    // On its way into the on_load function?
+    if (instance.on_load_entry != nullptr && p.pc == &instance.on_load_entry->stub[kStubCall]) {
+        return true;
+    }
+    for (const Term* w = p.heap.end; w < p.stack_base; ++w) {
+        // The address behind the call: behind the last word if the call is the last one.
+        if (is_header(w->raw) && w->raw - kTagHeader - begin - 1 < size) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace minivm::code_change

@@ -1,0 +1,59 @@
+#include "vm/code/permission.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+#include "vm/process/state.hpp"
+#include "vm/util/assert.hpp"
+
+namespace minivm::code_permission {
+namespace {
+
+std::mutex g_lock;
+std::condition_variable g_free;  // for threads that are no schedulers
+bool g_taken = false;
+std::vector<Term> g_waiting;     // pids, in the order they asked
+
+}  // namespace
+
+bool seize_or_queue(Term pid) {
+    const std::lock_guard lock(g_lock);
+    if (!g_taken) {
+        g_taken = true;
+        return true;
+    }
+    if (std::find(g_waiting.begin(), g_waiting.end(), pid) == g_waiting.end()) {
+        g_waiting.push_back(pid);
+    }
+    return false;
+}
+
+bool is_queued(Term pid) {
+    const std::lock_guard lock(g_lock);
+    return std::find(g_waiting.begin(), g_waiting.end(), pid) != g_waiting.end();
+}
+
+void seize_blocking() {
+    std::unique_lock lock(g_lock);
+    g_free.wait(lock, [] { return !g_taken; });
+    g_taken = true;
+}
+
+void release() {
+    std::vector<Term> woken;
+    {
+        const std::lock_guard lock(g_lock);
+        MINIVM_ASSERT(g_taken);
+        g_taken = false;
+        woken.swap(g_waiting);
+        g_free.notify_one();
+    }
+    // All of them, for the first may be dead. They run in this order, so the first that lives gets it.
+    for (Term pid : woken) {
+        wake_up_pid(pid);
+    }
+}
+
+}  // namespace minivm::code_permission

@@ -1,0 +1,151 @@
+#include "vm/process/literal_release.hpp"
+
+#include <mutex>
+#include <vector>
+
+#include "vm/heap/gc.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/sched/thread_progress.hpp"
+
+namespace minivm::literal_release {
+namespace {
+
+// Processes asked in one go: the thread that asks is a scheduler between two processes.
+constexpr uint32_t kAskedAtOnce = 512;
+
+std::mutex g_lock;
+std::vector<std::unique_ptr<LiteralArea>> g_queued;   // under the lock
+std::vector<std::unique_ptr<LiteralArea>> g_round;    // of the round under way; under the lock
+bool g_under_way = false;                             // under the lock
+std::atomic<uint64_t> g_taken{0};
+std::atomic<uint64_t> g_freed{0};
+// Processes that have not answered, and one for who is still asking.
+std::atomic<uint64_t> g_open{0};
+uint32_t g_next_place = 0;                            // the one who asks
+
+void begin_round(void*);
+
+// 4: all processes have moved what they needed.
+void free_areas(void*) {
+    std::vector<std::unique_ptr<LiteralArea>> dead;
+    bool again = false;
+    {
+        const std::lock_guard lock(g_lock);
+        dead.swap(g_round);
+        again = !g_queued.empty();
+        g_under_way = again;
+    }
+    for (auto& area : dead) {
+        mark_literals(*area, false);
+    }
+    // relaxed: a number to show.
+    g_freed.fetch_add(dead.size(), std::memory_order_relaxed);
+    dead.clear();
+    if (again) {
+        begin_round(nullptr);
+    }
+}
+
+void answered() {
+    // acq_rel: the last to answer comes after what all others did with the literals.
+    if (g_open.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        set_literals_released(false);
+        thread_progress::later(free_areas, nullptr);
+    }
+}
+
+void move_here(Process& p, ControlSignal&) {
+    if (refers_to_released_literals(p)) {
+        move_released_literals_gc(p);
+    }
+    answered();
+}
+
+// 3, some processes at a time.
+void ask(void*) {
+    // A thread at a quiescent point may be about to sleep: the table is read in a delay section.
+    thread_progress::DelaySection section;
+    for (uint32_t i = 0; i < kAskedAtOnce && g_next_place < process_table::kMaxProcesses; ++i) {
+        Process* p = process_table::next_at(&g_next_place);
+        if (p == nullptr) {
+            break;
+        }
+        // relaxed: the one that counts for us keeps it from reaching zero.
+        g_open.fetch_add(1, std::memory_order_relaxed);
+        ControlSignal* s = new_signal(SignalKind::rpc, p->id);
+        s->between_slices = true;
+        s->run = move_here;
+        s->gone = [](ControlSignal&) { answered(); };
+        if (!push_signal(*p, s)) {
+            refuse_signal(p->id, s);
+        }
+    }
+    if (g_next_place < process_table::kMaxProcesses) {
+        thread_progress::later(ask, nullptr);
+    } else {
+        answered();
+    }
+}
+
+// 1 and 2.
+void begin_round(void*) {
+    {
+        const std::lock_guard lock(g_lock);
+        g_round.swap(g_queued);
+        for (auto& area : g_round) {
+            mark_literals(*area, true);
+        }
+    }
+    set_literals_released(true);
+    g_next_place = 0;
+    // relaxed: thread progress comes before anybody else looks at it.
+    g_open.store(1, std::memory_order_relaxed);
+    thread_progress::later(ask, nullptr);
+}
+
+}  // namespace
+
+void take(std::unique_ptr<LiteralArea> area) {
+    if (area == nullptr) {
+        return;
+    }
+    // relaxed: a number to show.
+    g_taken.fetch_add(1, std::memory_order_relaxed);
+    if (area->words == 0) {
+        // relaxed: as above.
+        g_freed.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    {
+        const std::lock_guard lock(g_lock);
+        g_queued.push_back(std::move(area));
+        if (g_under_way) {
+            return;
+        }
+        g_under_way = true;
+    }
+    begin_round(nullptr);
+}
+
+Counts counts() {
+    // relaxed: numbers to show. Freed first, so that it is never more than taken.
+    const uint64_t freed = g_freed.load(std::memory_order_relaxed);
+    return {g_taken.load(std::memory_order_relaxed), freed};
+}
+
+void finish_all() {
+    set_literals_released(false);
+    const std::lock_guard lock(g_lock);
+    for (auto* list : {&g_round, &g_queued}) {
+        for (auto& area : *list) {
+            mark_literals(*area, false);
+        }
+        // relaxed: a number to show.
+        g_freed.fetch_add(list->size(), std::memory_order_relaxed);
+        list->clear();
+    }
+    g_under_way = false;
+}
+
+}  // namespace minivm::literal_release
