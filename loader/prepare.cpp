@@ -5,6 +5,7 @@
 #include "vm/term/atom_table.hpp"
 
 namespace minivm::loader {
+
 std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, LoadError* error) {
     auto instance = std::make_unique<ModuleInstance>();
     if (!load(bytes, size, &instance->lowered, error)) {

@@ -321,6 +321,8 @@ def main():
     parser.add_argument("--folder", type=pathlib.Path, default=FOLDER, help="where programs are")
     parser.add_argument("--timeout", type=float, default=60, help="seconds a program (before --slow)")
     parser.add_argument("-j", "--jobs", type=int, default=2)
+    parser.add_argument("--arguments", default="", metavar="WORDS",
+                        help="given to each program instead of its own")
     parser.add_argument("-v", "--verbose", action="store_true")
     parser.add_argument("--compile-only", action="store_true", help="leave the .beam files in --out")
     parser.add_argument("--list", action="store_true", help="print program names and stop")
@@ -341,6 +343,8 @@ def main():
     if options.sample:
         only += sorted(read_list(options.folder / "sample.list"))
     programs = find_programs(options.folder.resolve(), out, only)
+    if options.arguments:
+        programs = [dataclasses.replace(p, arguments=tuple(options.arguments.split())) for p in programs]
     if options.list:
         print("\n".join(p.name for p in programs))
         return 0
