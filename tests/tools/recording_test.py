@@ -111,6 +111,16 @@ class Recording(unittest.TestCase):
         self.assertRegex(crash, r"Running at the end:\n  scheduler \d+: <0\.\d+\.0>")
         self.assertRegex(crash, r"\{sold,last_order,3,9\d+\}")
 
+    def test_a_fault_below_native_code_shows_erlang_frames(self):
+        if " jit" not in run("run", "--help").stdout:
+            self.skipTest("no native engine")
+        done = self.blackbox("segv", "--debug-bifs", "--engine", "jit")
+        self.assertEqual(done.returncode, -signal.SIGSEGV, done.stderr)
+        erlang = re.findall(r"\d+ (\w+:\w+/\d+) \(", done.stderr)
+        self.assertEqual(erlang[:4], ["blackbox:into_the_vm/1"] * 4)
+        self.assertIn("minivm_boot:run/1", erlang)
+        self.assertRegex(done.stderr, r"\d 0x[0-9a-f]+ .*write_nowhere")
+
     def test_kill_9_leaves_what_the_processes_said_last(self):
         vm = self.start_blackbox()
         vm.kill()
