@@ -832,6 +832,8 @@ private:
             return bad(Code::bad_operand, "line %llu does not exist (there are %zu)",
                        static_cast<unsigned long long>(n), file_.lines.size());
         }
+        line_before_ = line_;
+        line_set_by_ = instr_number_;
         line_ = static_cast<uint32_t>(n);
         return true;
     }
@@ -927,10 +929,17 @@ private:
             emit(Op::return_);
         } else if (op_ == GenericOp::op_call_ext) {
             emit(Op::call_ext, entry);
-        } else if (op_ == GenericOp::op_call_ext_only) {
-            emit(Op::call_ext_only, entry);
         } else {
-            emit(Op::call_ext_last, entry, args_[2]);
+            if (op_ == GenericOp::op_call_ext_only) {
+                emit(Op::call_ext_only, entry);
+            } else {
+                emit(Op::call_ext_last, entry, args_[2]);
+            }
+            // Nothing returns here to ask for the line, and OTP keeps none (but for its own BIFs):
+            // what follows without a line of its own has the one before.
+            if (line_set_by_ + 1 == instr_number_ && import.module != atoms::erlang) {
+                line_ = line_before_;
+            }
         }
         return true;
     }
@@ -1441,6 +1450,8 @@ private:
     std::vector<uint32_t> labels_here_;  // labels since the last instruction
     size_t last_label_ = 0;              // instruction index of the last label
     uint32_t line_ = kNoLine;
+    uint32_t line_before_ = kNoLine;  // what line_ was, and the number of the instruction that set it
+    uint32_t line_set_by_ = 0;
     bool ended_ = false;
     bool skipping_body_ = false;
 
