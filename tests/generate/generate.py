@@ -989,7 +989,7 @@ class Generator:
 
     def f_loop(self, name, hints):
         """Counts down; tail or body recursive, its state changes each time."""
-        count = self.rng.randint(2, 12)
+        count = self.rng.randint(2, 6)  # what one round doubles must not become large
         with self.block():
             names = [self.variable(h) for h in hints]
             first = x("%s_loop(%d%s)" % (name, count, "".join(", " + n for n in names)))
@@ -1037,7 +1037,7 @@ class Generator:
                 rest = self.secret()
                 pattern = Node("text", ["<<", pattern.parts[1], ", ", rest,
                                         self.pick(("/bits", "/bits", "/binary")), ">>"])
-                name_list = self.variable("list")
+                name_list = self.secret()  # in no value: it would double each time
                 guard = [" when ", self.guard(1)] if self.chance(0.3) else []
                 kind = self.weighted((6, "next"), (1, "stop"), (1, "body"))
                 value = self.expr("any", 2)
@@ -1054,7 +1054,7 @@ class Generator:
 
     def f_frames(self, name, hints):
         """Exceptions through several frames, with their stack trace."""
-        depth = self.rng.randint(1, 10)
+        depth = self.rng.randint(1, 6)
         with self.block():
             names = [self.variable(h) for h in hints]
             passed = self.expr("any", 2)

@@ -14,7 +14,7 @@ start() ->
     Compiled = compile_some(Modules, [], erlang:system_info(schedulers_online), Folder, []),
     lists:foreach(fun({Name, _, _}) ->
                           case lists:member(Name, Compiled) of
-                              true -> generated_harness:hash(Name);
+                              true -> generated_harness:oracle(Name);
                               false -> ok
                           end
                   end, Modules),

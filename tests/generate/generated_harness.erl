@@ -3,13 +3,18 @@
 %% Runs on erl and on minivm. Each call has a process of its own, so that its heap, mailbox,
 %% dictionary and reductions do not depend on what ran before.
 -module(generated_harness).
--export([start/0, main/1, hash/1, id/1, own/1, caught/1, reason/1]).
+-export([start/0, main/1, hash/1, oracle/1, id/1, own/1, caught/1, reason/1]).
 
--define(CALL_LIMIT_MS, 20000).
+%% erl decides what takes too long; minivm may be a debug build, or under an emulator.
+-define(ORACLE_LIMIT_MS, 10000).
+-define(CALL_LIMIT_MS, 120000).
+%% Cells and tuples of a result that are looked at: shared parts count each time.
+-define(LARGEST_RESULT, 100000).
 -define(FRAMES, 5).
 -define(LARGEST_SHOWN, 4000).
 
 start() ->
+    put(limit_ms, ?ORACLE_LIMIT_MS),
     main(init:get_plain_arguments()),
     halt(0).
 
@@ -20,6 +25,10 @@ main(["detail", Name, Function]) ->
     {_, Plain, Calls} = lists:keyfind(list_to_atom(Function), 1, Module:calls()),
     lists:foldl(fun(Arguments, Index) -> detail(Module, Function, Plain, Arguments, Index) end,
                 1, Calls).
+
+oracle(Module) ->
+    put(limit_ms, ?ORACLE_LIMIT_MS),
+    hash(Module).
 
 hash(Module) ->
     io:format("module ~s~n", [Module]),
@@ -54,13 +63,19 @@ call(Module, Function, Arguments, Wanted) ->
         {Pid, Result} ->
             receive {'DOWN', Monitor, process, Pid, _} -> Result end;
         {'DOWN', Monitor, process, Pid, Reason} ->
-            Died = normal({died, reason(Reason)}),
+            Died = bounded({died, reason(Reason)}),
             {hash_of(Died), 0, text(Died, Wanted)}
-    after ?CALL_LIMIT_MS ->
+    after limit_ms() ->
             exit(Pid, kill),
             receive {'DOWN', Monitor, process, Pid, _} -> ok end,
             receive {Pid, _} -> ok after 0 -> ok end,
             {"timeout", 0, "timeout"}
+    end.
+
+limit_ms() ->
+    case get(limit_ms) of
+        undefined -> ?CALL_LIMIT_MS;
+        Limit -> Limit
     end.
 
 outcome(Module, Function, Arguments, Wanted) ->
@@ -70,12 +85,25 @@ outcome(Module, Function, Arguments, Wanted) ->
             end,
     Reductions = reductions() - Before,
     All = {Value, element(2, process_info(self(), messages)), lists:sort(get())},
-    Normal = normal(All),
+    Normal = bounded(All),
     Hash = hash_of(Normal),
     erlang:garbage_collect(),
-    case hash_of(normal(All)) of
+    case hash_of(bounded(All)) of
         Hash -> {Hash, Reductions, text(Normal, Wanted)};
-        _ -> {"changed_by_collection", Reductions, text({Normal, normal(All)}, Wanted)}
+        _ -> {"changed_by_collection", Reductions, text({Normal, bounded(All)}, Wanted)}
+    end.
+
+%% The term without what differs from run to run, or too_large.
+bounded(Term) ->
+    put('$nodes', ?LARGEST_RESULT),
+    try normal(Term)
+    catch throw:'$too_large' -> too_large
+    end.
+
+count() ->
+    case put('$nodes', get('$nodes') - 1) of
+        0 -> throw('$too_large');
+        _ -> ok
     end.
 
 reductions() -> element(2, process_info(self(), reductions)).
@@ -127,7 +155,6 @@ caught(Other) -> Other.
 reason({Reason, Stack}) -> {Reason, own(Stack)};
 reason(Reason) -> Reason.
 
-%% Without what differs from run to run.
 normal(Pid) when is_pid(Pid) -> '$pid';
 normal(Reference) when is_reference(Reference) -> '$ref';
 normal(Port) when is_port(Port) -> '$port';
@@ -135,9 +162,10 @@ normal(Fun) when is_function(Fun) ->
     [{_, Module}, {_, Name}, {_, Arity}, {_, Type}, {_, Env}] =
         [erlang:fun_info(Fun, Item) || Item <- [module, name, arity, type, env]],
     {'$fun', Module, Name, Arity, Type, normal(Env)};
-normal([Head | Tail]) -> [normal(Head) | normal(Tail)];
-normal(Tuple) when is_tuple(Tuple) -> list_to_tuple(normal(tuple_to_list(Tuple)));
+normal([Head | Tail]) -> count(), [normal(Head) | normal(Tail)];
+normal(Tuple) when is_tuple(Tuple) -> count(), list_to_tuple(normal(tuple_to_list(Tuple)));
 normal(Map) when is_map(Map) ->
+    count(),
     maps:from_list([{normal(K), normal(V)} || {K, V} <- maps:to_list(Map)]);
 normal(Other) -> Other.
 

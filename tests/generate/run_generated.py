@@ -16,9 +16,11 @@ line is "N passed, M failed", in functions.
 """
 
 import argparse
+import collections
 import os
 import pathlib
 import re
+import resource
 import shlex
 import shutil
 import signal
@@ -38,6 +40,7 @@ BATCH = 6  # modules that share one start of each program
 CANDIDATES = 8  # smaller modules that are tried at once
 DIFFERENT_TEXT = 1500
 SHOWN_LINES = 150
+WALL_FACTOR = 8  # a hang that takes no time is noticed after so many timeouts
 ASM_EVERY = 4  # one of so many modules is generate_asm.py's
 STRESS = {"gc": "--stress-gc", "reductions": "--stress-reductions"}
 
@@ -73,11 +76,15 @@ def environment():
 
 
 def run(command, timeout, folder):
+    # Seconds of processor time: the machine may be busy with other things.
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CPU, (int(timeout), int(timeout) + 5))
+
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, env=environment(), cwd=folder,
-                             start_new_session=True)
+                             start_new_session=True, preexec_fn=limit)
     try:
-        stdout, stderr = child.communicate(timeout=timeout)
+        stdout, stderr = child.communicate(timeout=WALL_FACTOR * timeout)
         status = child.returncode
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGKILL)
@@ -103,6 +110,7 @@ class Runner:
         self.passed = self.failed = self.calls = 0
         self.refused = self.modules = 0
         self.serial = 0
+        self.instructions = collections.Counter()
 
     # ---- programs ----
 
@@ -295,6 +303,20 @@ class Runner:
                 print("  %-8s %s" % (difference.right, b[:DIFFERENT_TEXT]))
         sys.stdout.flush()
 
+    # ---- which lowered instructions there were ----
+
+    def count_instructions(self, folder):
+        for beam in sorted(folder.glob("*.beam")):
+            text, _, _ = run([*shlex.split(self.options.qemu), self.options.minivm, "disasm", str(beam)],
+                             self.options.timeout, folder)
+            self.instructions.update(re.findall(r"^[@ ] *\d+  (\w+)", text, re.MULTILINE))
+
+    def show_instructions(self):
+        table = (FOLDER.parent.parent / "vm" / "instr" / "instructions.def").read_text(encoding="utf-8")
+        names = re.findall(r"^INSTR\((\w+),", table, re.MULTILINE)
+        for name in sorted(names, key=lambda n: -self.instructions[n]):
+            print("%8d %s" % (self.instructions[name], name))
+
     # ---- the whole ----
 
     def work_through(self):
@@ -321,6 +343,8 @@ class Runner:
                 self.failed += len(differences)
                 for difference in differences[:options.report]:
                     self.report(difference, int(module.name.split("_")[1]))
+            if options.instructions:
+                self.count_instructions(folder)
             if options.keep:
                 for path in folder.iterdir():
                     shutil.copy(path, options.keep)
@@ -334,6 +358,8 @@ class Runner:
         print("%d calls of functions in %d modules (%d not compiled), seed %d, on erl, %s, %.0f s" % (
             self.calls, self.modules, self.refused, options.seed, ", ".join(options.engines),
             time.monotonic() - begin))
+        if options.instructions:
+            self.show_instructions()
         print("%d passed, %d failed" % (self.passed, self.failed))
         return 0 if self.failed == 0 and self.passed > 0 else 1
 
@@ -358,12 +384,14 @@ def main():
     parser.add_argument("--functions", type=int, default=40, help="functions in a module")
     parser.add_argument("--functions-wanted", type=int, help="stop when so many were compared")
     parser.add_argument("--seconds", type=float, help="begin no batch after so long")
-    parser.add_argument("--timeout", type=float, default=120, help="for one batch on one engine")
+    parser.add_argument("--timeout", type=float, default=120, help="processor seconds for one batch on one engine")
     parser.add_argument("--minimise-seconds", type=float, default=60, help="for each difference")
     parser.add_argument("--report", type=int, default=3, help="differences shown of each module")
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--failures", type=pathlib.Path, default=pathlib.Path("build/generated"),
                         help="folder for reproducers")
+    parser.add_argument("--instructions", action="store_true",
+                        help="count the lowered instructions of all modules at the end")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     if options.modules is None and not options.seconds and not options.functions_wanted:
