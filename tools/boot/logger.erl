@@ -177,5 +177,20 @@ compare_levels(A, B) ->
     end.
 
 format_report(Report) when is_map(Report) -> format_report(maps:to_list(Report));
-format_report(Report) ->
-    {lists:join($\n, ["    ~tp: ~tp" || _ <- Report]), lists:append([[K, V] || {K, V} <- Report])}.
+format_report(Report) when is_list(Report) ->
+    case lists:flatten(Report) of
+        [_ | _] = Flat ->
+            case io_lib:printable_unicode_list(Flat) of
+                true -> {"~ts", [Flat]};
+                false -> format_items(Report)
+            end;
+        [] -> {"~tp", [[]]}
+    end;
+format_report(Report) -> {"~tp", [Report]}.
+
+format_items(Items) ->
+    Parts = [case I of
+                 {K, V} -> {"    ~tp: ~tp", [K, V]};
+                 _ -> {"    ~tp", [I]}
+             end || I <- Items],
+    {lists:append(lists:join("\n", [F || {F, _} <- Parts])), lists:append([A || {_, A} <- Parts])}.

@@ -88,6 +88,11 @@ bool get_option(Term t, Options* o) {
             o->heir = kNonValue;
         } else if (name == atoms::write_concurrency && (is_bool(value) || value == atoms::auto_)) {
             o->write_concurrency = value;
+        } else if (name == atoms::write_concurrency && is_tuple_of(value, 2) &&
+                   tuple_element(value, 0) ==
+                       atom_table::intern("debug_hash_fixed_number_of_locks") &&
+                   is_small(tuple_element(value, 1)) && small_value(tuple_element(value, 1)) > 0) {
+            o->write_concurrency = atoms::true_;  // a table has one lock here
         } else if (name == atoms::read_concurrency && is_bool(value)) {
             o->read_concurrency = value == atoms::true_;
         } else if (name == atoms::decentralized_counters && is_bool(value)) {

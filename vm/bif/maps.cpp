@@ -69,22 +69,17 @@ Term erlang_map_size_1(Process& p, const Term* a) {
 
 // ---- one pair -------------------------------------------------------------------------------------------
 
-// maps:get and maps:is_key are the erlang functions under another name, in stack traces too.
+// Where they are called by name, the loader takes erlang:map_get/2 and is_map_key/2 for these two.
 Term maps_get_2(Process& p, const Term* a) {
-    if (is_map(a[1])) {
-        const Term value = map::get(a[1], a[0]);
-        if (is_value(value)) {
-            return value;
-        }
+    if (!is_map(a[1])) {
+        return fail_badmap(p, a[1]);
     }
-    return trap(p, bif_export("erlang", "map_get", 2), {a[0], a[1]});
+    const Term value = map::get(a[1], a[0]);
+    return is_value(value) ? value : fail_badkey(p, a[0]);
 }
 
 Term maps_is_key_2(Process& p, const Term* a) {
-    if (!is_map(a[1])) {
-        return trap(p, bif_export("erlang", "is_map_key", 2), {a[0], a[1]});
-    }
-    return make_bool(is_value(map::get(a[1], a[0])));
+    return is_map(a[1]) ? make_bool(is_value(map::get(a[1], a[0]))) : fail_badmap(p, a[1]);
 }
 
 Term maps_find_2(Process& p, const Term* a) {

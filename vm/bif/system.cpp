@@ -206,6 +206,38 @@ Term system_info_atom(Process& p, Term item) {
     return kNonValue;
 }
 
+// OTP's allocators do not exist here, which is what `false` says of one. The non-value: no allocator.
+Term allocator_info(Process& p, Term which) {
+    const auto is_allocator = [](Term t) {
+        for (const char* name :
+             {"sys_alloc", "temp_alloc", "sl_alloc", "std_alloc", "ll_alloc", "eheap_alloc",
+              "ets_alloc", "fix_alloc", "literal_alloc", "binary_alloc", "driver_alloc"}) {
+            if (t == atom(name)) {
+                return true;
+            }
+        }
+        return false;
+    };
+    if (is_atom(which)) {
+        return is_allocator(which) ? atoms::false_ : kNonValue;
+    }
+    std::vector<Term> names;
+    for (; is_cons(which); which = tail(which)) {
+        if (!is_allocator(head(which))) {
+            return kNonValue;
+        }
+        names.push_back(head(which));
+    }
+    if (!is_nil(which)) {
+        return kNonValue;
+    }
+    Term list = kNil;
+    for (size_t i = names.size(); i > 0; --i) {
+        list = cons(p.heap, make_tuple(p.heap, names[i - 1], atoms::false_), list);
+    }
+    return list;
+}
+
 Term erlang_system_info_1(Process& p, const Term* a) {
     Term r = kNonValue;
     if (is_atom(a[0])) {
@@ -215,6 +247,11 @@ Term erlang_system_info_1(Process& p, const Term* a) {
                (tuple_element(a[0], 1) == atom("internal") ||
                 tuple_element(a[0], 1) == atoms::external)) {
         r = make_small(8);
+    }
+    if (is_tuple(a[0]) && tuple_arity(a[0]) == 2 &&
+        (tuple_element(a[0], 0) == atom("allocator") ||
+         tuple_element(a[0], 0) == atom("allocator_sizes"))) {
+        r = allocator_info(p, tuple_element(a[0], 1));
     }
     return is_value(r) ? r : badarg(p);
 }
