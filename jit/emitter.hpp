@@ -84,6 +84,8 @@ private:
     bool small_known(const Operand& o) const;
     // Goes to `slow` unless both are small integers.
     void check_small(const Operand& a, Reg ra, const Operand& b, Reg rb, Label slow);
+    void advance(Reg context, uint64_t bits, Label fail);
+    void storage_to_t3(Reg context);
     void float_to(FReg d, const Operand& from);
 
     const LoweredModule& m_;

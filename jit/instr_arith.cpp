@@ -297,11 +297,4 @@ bool Emitter::floats() {
     }
 }
 
-bool Emitter::binaries() {
-    return false;
-}
-bool Emitter::maps() {
-    return false;
-}
-
 }  // namespace minivm::jit

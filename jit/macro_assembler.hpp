@@ -95,6 +95,8 @@ public:
                               int32_t offset) = 0;  // [base + index + offset]
     virtual void load_scaled(Reg d, Reg base, Reg index,
                              int32_t offset) = 0;  // [base + index * 8 + offset]
+    // d := the `bits` (8, 16 or 32) bits at base + index, zero-extended.
+    virtual void load_bits(Reg d, Reg base, Reg index, unsigned bits) = 0;
     virtual void store(Mem m, Reg s) = 0;
     virtual void store_imm(Mem m, uint64_t value) = 0;
     virtual void lea(Reg d, Mem m) = 0;

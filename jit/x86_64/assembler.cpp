@@ -126,6 +126,15 @@ public:
     void load_scaled(Reg d, Reg base, Reg index, int32_t offset) override {
         a_.mov(gp(d), x86::qword_ptr(gp(base), gp(index), 3, offset));
     }
+    void load_bits(Reg d, Reg base, Reg index, unsigned bits) override {
+        if (bits == 8) {
+            a_.movzx(gp32(d), x86::byte_ptr(gp(base), gp(index)));
+        } else if (bits == 16) {
+            a_.movzx(gp32(d), x86::word_ptr(gp(base), gp(index)));
+        } else {
+            a_.mov(gp32(d), x86::dword_ptr(gp(base), gp(index)));
+        }
+    }
     void store(Mem m, Reg s) override { a_.mov(mem(m), gp(s)); }
     void store_imm(Mem m, uint64_t v) override {
         if (fits32(static_cast<int64_t>(v))) {
