@@ -152,6 +152,16 @@ public:
             a().ldr(gp(d), mem(kValue, offset, 8));
         }
     }
+    void load_bits(Reg d, Reg base, Reg index, unsigned bits) override {
+        const a64::Mem from = a64::ptr(gp(base), gp(index));
+        if (bits == 8) {
+            a().ldrb(gp32(d), from);
+        } else if (bits == 16) {
+            a().ldrh(gp32(d), from);
+        } else {
+            a().ldr(gp32(d), from);
+        }
+    }
     void store(Mem m, Reg s) override { a().str(gp(s), mem(m, 8)); }
     void store_imm(Mem m, uint64_t v) override {
         a64::Gp value = a64::xzr;

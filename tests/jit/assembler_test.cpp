@@ -569,6 +569,28 @@ TEST_CASE("comparisons of 32 bits and of a byte look at no other bits", "[jit]")
     }
 }
 
+TEST_CASE("narrow loads by index keep nothing of the register they replace", "[jit]") {
+    const Native native([](MacroAssembler& a, Native&) {
+        int32_t to = 0;
+        for (const unsigned bits : {8u, 16u, 32u}) {
+            a.move_imm(Reg::t0, ~uint64_t{0});
+            a.load_bits(Reg::t0, Reg::x0, Reg::x1, bits);
+            a.store({Reg::x5, to}, Reg::t0);
+            a.move(Reg::t1, Reg::x1);
+            a.load_bits(Reg::t1, Reg::x0, Reg::t1, bits);
+            a.store({Reg::x5, to + 8}, Reg::t1);
+            to += 16;
+        }
+    });
+    const uint8_t bytes[] = {1, 2, 3, 0x84, 0x95, 0xA6, 0xB7, 0xC8};
+    uint64_t got[6];
+    native({address_of(bytes), 3, 0, 0, 0, address_of(got)});
+    CHECK(got[0] == 0x84);
+    CHECK(got[2] == 0x9584);
+    CHECK(got[4] == 0xB7A69584);
+    CHECK((got[1] == got[0] && got[3] == got[2] && got[5] == got[4]));
+}
+
 TEST_CASE("loads, stores and addresses at offsets of all sizes", "[jit]") {
     const int32_t offsets[] = {0,     8,      -8,      1,        -1,     248,      255,
                                256,   -256,   -257,    -264,     4088,   4095,     4096,
