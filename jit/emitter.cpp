@@ -4,6 +4,7 @@
 #include "vm/sched/scheduler.hpp"
 #include "jit/default_ops.hpp"
 #include "jit/layout.hpp"
+#include "jit/listing.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -108,9 +109,26 @@ void Emitter::cold(std::function<void()> f) {
 }
 
 void Emitter::locate() {
+    if (code_.wants_frames) {
+        // y registers, and the return address above them.
+        const auto words = static_cast<uint32_t>(std::max<int>(i_->frame, 0) + 1);
+        code_.frames.push_back({a_.offset(), words * static_cast<uint32_t>(sizeof(Word))});
+    }
     auto& l = code_.locations;
     if (l.empty() || l.back().function != i_->function || l.back().line != i_->line) {
         l.push_back({a_.offset(), i_->function, i_->line});
+    }
+}
+
+void Emitter::list_to(Listing& listing) {
+    listing_ = &listing;
+    a_.list_to(listing);
+}
+
+void Emitter::list() {
+    if (listing_ != nullptr) {
+        listing_->group(i_->function);
+        listing_->remark(std::to_string(n_) + "  " + format_instr(m_, *i_));
     }
 }
 
@@ -261,6 +279,7 @@ Word Emitter::tail_code() const {
 void Emitter::run() {
     for (n_ = 0; n_ < m_.code.size(); ++n_) {
         i_ = &m_.code[n_];
+        list();
         locate();
         if (function_at_[n_] != 0) {
             function_entry(function_at_[n_] - 1);
@@ -285,7 +304,14 @@ void Emitter::run() {
         funs_.push_back(a_.new_label());
         a_.bind(funs_.back());
         const uint32_t function = function_at_[l.entry] - 1;
+        if (listing_ != nullptr) {
+            listing_->group(function);
+            listing_->remark("entry of the fun");
+        }
         code_.locations.push_back({a_.offset(), function, 0});
+        if (code_.wants_frames) {
+            code_.frames.push_back({a_.offset(), sizeof(Word)});
+        }
         const uint32_t first = l.arity - l.num_free;
         for (uint32_t k = 0; k < l.num_free; ++k) {
             const auto offset =
@@ -303,8 +329,12 @@ void Emitter::run() {
         const Cold c = std::move(cold_[k]);
         i_ = c.instr;
         n_ = c.index;
+        list();
         locate();
         c.emit();
+    }
+    if (listing_ != nullptr) {
+        listing_->group(Listing::kNoGroup);
     }
     a_.align(8);
     for (const Data& d : data_) {
@@ -319,7 +349,27 @@ void Emitter::run() {
     }
 }
 
+// Within an instruction, C++ may have the scheduler's stack for a while.
+void Emitter::add_scheduler_stack_frames() {
+    std::vector<NativeFrame> merged;
+    size_t next = 0;
+    for (const CodeSpan& span : a_.on_scheduler_stack()) {
+        for (; next < code_.frames.size() && code_.frames[next].offset <= span.begin; ++next) {
+            merged.push_back(code_.frames[next]);
+        }
+        const NativeFrame before = merged.back();
+        merged.push_back({span.begin, before.cfa_offset_bytes, true});
+        merged.push_back({span.end, before.cfa_offset_bytes});
+    }
+    merged.insert(merged.end(), code_.frames.begin() + static_cast<std::ptrdiff_t>(next),
+                  code_.frames.end());
+    code_.frames = std::move(merged);
+}
+
 void Emitter::place() {
+    if (code_.wants_frames) {
+        add_scheduler_stack_frames();
+    }
     for (uint32_t f = 0; f < m_.functions.size(); ++f) {
         code_.entries.push_back(a_.offset_of(entries_[f]));
         code_.function_starts.push_back(m_.functions[f].entry);

@@ -18,6 +18,8 @@ class Emitter {
 public:
     // fast: with fast paths (else default operations only).
     Emitter(const LoweredModule& m, MacroAssembler& a, NativeCode& code, bool fast);
+    // The lowered instructions are listed with the code that run() emits.
+    void list_to(Listing& listing);
     void run();
     // After run(): the labels' offsets are final.
     void place();
@@ -49,6 +51,8 @@ private:
     // ---- pieces
     void cold(std::function<void()> f);
     void locate();
+    void list();
+    void add_scheduler_stack_frames();
     void function_entry(uint32_t function);
     void default_operation();
     Word* new_record();
@@ -92,6 +96,7 @@ private:
     MacroAssembler& a_;
     NativeCode& code_;
     const bool fast_;
+    Listing* listing_ = nullptr;
     const Instr* i_ = nullptr;
     uint32_t n_ = 0;                     // index of *i_
     std::vector<Label> labels_;          // by instruction; made when first needed

@@ -8,6 +8,7 @@
 namespace minivm::jit {
 
 Fragments g_fragments;
+std::vector<NativeFrame> g_fragment_frames;
 
 namespace {
 
@@ -164,6 +165,11 @@ void make_fragments() {
     }
     for (const FragmentEmitter::Placed& p : e.placed) {
         *p.address = block.address + a->offset_of(p.label);
+    }
+    g_fragments.end = block.address + a->size();
+    for (const CodeSpan& span : a->on_scheduler_stack()) {
+        g_fragment_frames.push_back({span.begin, sizeof(Word), true});
+        g_fragment_frames.push_back({span.end, sizeof(Word)});
     }
     g_entry_skip = a->entry_skip();
 }

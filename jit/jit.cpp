@@ -2,14 +2,24 @@
 
 #include "vm/code/module_table.hpp"
 #include "jit/code_memory.hpp"
+#include "jit/describe.hpp"
 #include "jit/emitter.hpp"
+#include "jit/gdb.hpp"
+#include "jit/perf.hpp"
 #include "jit/runtime.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 namespace minivm::jit {
 namespace {
+
+// Null without --perf. Set before there is any code, and never freed: other threads may compile
+// until the process is gone.
+Perf* g_perf = nullptr;
+
+bool g_show_to_gdb = false;
 
 struct Jit final : Engine {
     explicit Jit(bool fast_paths) : fast(fast_paths) {
@@ -20,6 +30,12 @@ struct Jit final : Engine {
         stubs.enter_bytecode = g_fragments.enter_bytecode;
         stubs.enter_fun_bytecode = g_fragments.enter_fun_bytecode;
         set_native_stubs(stubs);
+        if (g_perf != nullptr) {
+            g_perf->add(describe_fragments());
+        }
+        if (g_show_to_gdb) {
+            fragments_for_gdb = new GdbEntry(describe_fragments());
+        }
     }
 
     const char* name() const override { return "jit"; }
@@ -27,6 +43,7 @@ struct Jit final : Engine {
     std::unique_ptr<EngineCode> compile(const LoweredModule& m) override {
         auto code = std::make_unique<NativeCode>();
         std::unique_ptr<MacroAssembler> a = new_host_assembler();
+        code->wants_frames = g_show_to_gdb;
         Emitter emitter(m, *a, *code, fast);
         emitter.run();
         emitter.place();
@@ -34,8 +51,17 @@ struct Jit final : Engine {
         MINIVM_CHECK(block);
         code->base = reinterpret_cast<const uint8_t*>(block.address);
         code->bytes = static_cast<uint32_t>(a->size());
-        CodeMemory::Writer w = code_memory().open(block);
-        a->copy_to(w.data(), reinterpret_cast<uint64_t>(block.address));
+        {
+            CodeMemory::Writer w = code_memory().open(block);
+            a->copy_to(w.data(), reinterpret_cast<uint64_t>(block.address));
+        }
+        if (g_perf != nullptr) {
+            g_perf->add(describe(m, *code));
+        }
+        if (g_show_to_gdb && !code->locations.empty()) {
+            code->gdb = std::make_unique<GdbEntry>(describe(m, *code));
+            code->frames = {};
+        }
         return code;
     }
 
@@ -74,11 +100,15 @@ struct Jit final : Engine {
     }
 
     bool fast;
+    GdbEntry* fragments_for_gdb = nullptr;  // never freed, as the fragments
 };
 
 }  // namespace
 
+NativeCode::NativeCode() = default;
+
 NativeCode::~NativeCode() {
+    gdb.reset();  // while the code is there
     if (base != nullptr) {
         code_memory().release({reinterpret_cast<const std::byte*>(base), bytes});
     }
@@ -101,6 +131,20 @@ CodeLocation NativeCode::locate(const void* address, bool is_return_address) con
         return {0, 0};
     }
     return {it[-1].function, it[-1].line};
+}
+
+void show_code_to_gdb() {
+    g_show_to_gdb = true;
+}
+
+Result<void, std::string> write_perf_files(const PerfOptions& options) {
+    CodeMemory::Options memory;
+    memory.nameless = true;
+    MINIVM_TRY_VOID(try_code_memory(memory));
+    MINIVM_TRY(auto perf, Perf::open(options));
+    g_perf = perf.release();
+    std::atexit([] { g_perf->finish(); });
+    return {};
 }
 
 bool available() {

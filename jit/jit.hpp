@@ -2,11 +2,25 @@
 #pragma once
 
 #include "vm/engine.hpp"
+#include "vm/util/result.hpp"
+
+#include <string>
+
+namespace minivm {
+struct PerfOptions;
+}
 
 namespace minivm::jit {
 
 // Whether there is code for this machine.
 bool available();
+
+// Names and lines of all code from now on for Linux perf (jit/perf.hpp). Before engine(): only code
+// memory that is reserved for it can be named. Fails with what is wrong with a file.
+Result<void, std::string> write_perf_files(const PerfOptions& options);
+
+// Names, lines and frames of all code for gdb (jit/gdb.hpp). Before engine().
+void show_code_to_gdb();
 
 // The engine; its shared fragments are made at the first call, before anything is loaded.
 // fast_paths: false gives every instruction its default operation (--engine jit-default).

@@ -18,6 +18,8 @@
 
 namespace minivm::jit {
 
+class Listing;
+
 enum class Reg : uint8_t {
     x0,
     x1,
@@ -68,6 +70,12 @@ struct Mem {
 struct Label {
     uint32_t id = ~0u;
     bool is_valid() const { return id != ~0u; }
+};
+
+// Offsets [begin, end) into what was emitted.
+struct CodeSpan {
+    uint32_t begin;
+    uint32_t end;
 };
 
 class MacroAssembler {
@@ -190,6 +198,11 @@ public:
     virtual void float_div(FReg d, FReg s) = 0;
     virtual void float_negate(FReg d) = 0;
     virtual void float_compare(FReg a, FReg b) = 0;  // then below, above, equal ... as unsigned
+
+    // Where C++ has the scheduler's stack and the Erlang stack pointer is saved in the process.
+    virtual const std::vector<CodeSpan>& on_scheduler_stack() const = 0;
+    // What is emitted from now on is listed too.
+    virtual void list_to(Listing& listing) = 0;
 
     // ---- the result
     // Copies what was emitted to `to`, for execution at address `base`.

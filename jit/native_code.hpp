@@ -2,10 +2,15 @@
 #pragma once
 
 #include "vm/engine.hpp"
+#include "jit/code_info.hpp"
 
 #include <memory>
 #include <string>
 #include <vector>
+
+namespace minivm {
+class GdbEntry;
+}
 
 namespace minivm::jit {
 
@@ -34,6 +39,7 @@ struct OpRecord {
 };
 
 struct NativeCode final : EngineCode {
+    NativeCode();
     ~NativeCode() override;
 
     const uint8_t* base = nullptr;
@@ -49,6 +55,10 @@ struct NativeCode final : EngineCode {
         uint32_t line;
     };
     std::vector<Location> locations;  // ascending
+    // For gdb, and else empty: where the caller's frame is, from each offset on.
+    bool wants_frames = false;
+    std::vector<NativeFrame> frames;  // ascending
+    std::unique_ptr<GdbEntry> gdb;
     // Words of the code that depend on the instance.
     struct Fixup {
         enum class Kind : uint8_t { catch_mark, fun_entry };
@@ -87,7 +97,10 @@ struct Fragments {
     const void* enter_fun_bytecode = nullptr;  // t0: fun; likewise
     const void* return_to_bytecode = nullptr;
     const void* breakpoint = nullptr;
+    const void* end = nullptr;  // of all of them
 };
+// Frames of the fragments, by offset from the first one's address; for describe_fragments().
+extern std::vector<NativeFrame> g_fragment_frames;
 extern Fragments g_fragments;
 void make_fragments();
 

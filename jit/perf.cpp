@@ -164,7 +164,8 @@ std::string Perf::start_dump() {
     return {};
 }
 
-Perf::~Perf() {
+void Perf::finish() {
+    const std::lock_guard lock(mutex_);
     if (dump_.fd >= 0) {
         std::string record;
         append_record(record, kClose, {});
@@ -172,10 +173,12 @@ Perf::~Perf() {
     }
     if (marker_ != nullptr) {
         munmap(marker_, marker_bytes_);
+        marker_ = nullptr;
     }
-    for (const File* file : {&map_, &dump_}) {
+    for (File* file : {&map_, &dump_}) {
         if (file->fd >= 0) {
             ::close(file->fd);
+            file->fd = -1;
         }
     }
 }

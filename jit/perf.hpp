@@ -38,8 +38,7 @@ class Perf {
 public:
     // Creates the files. Fails with the name of the file and what is wrong with it.
     static Result<std::unique_ptr<Perf>, std::string> open(const PerfOptions& options);
-    // Writes the dump's last record. The files stay.
-    ~Perf();
+    ~Perf() { finish(); }
     Perf(const Perf&) = delete;
     Perf& operator=(const Perf&) = delete;
 
@@ -47,6 +46,9 @@ public:
     // it, since samples from before its record have no name. What cannot be written (a full disk)
     // ends the file in question with a message on standard error; the VM goes on.
     void add(const NativeModule& module);
+
+    // Writes the dump's last record; nothing is added any more. The files stay.
+    void finish();
 
     const std::string& map_path() const { return map_.path; }    // empty: no map
     const std::string& dump_path() const { return dump_.path; }  // empty: no dump

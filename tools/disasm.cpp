@@ -5,6 +5,9 @@
 #include "vm/term/format.hpp"
 #include "loader/code_path.hpp"
 #include "loader/loader.hpp"
+#include "jit/code_info.hpp"
+#include "jit/describe.hpp"
+#include "jit/jit.hpp"
 
 #include <algorithm>
 #include <set>
@@ -82,8 +85,14 @@ void print_function(const LoweredModule& m, const LoweredFunction& f,
 
 }  // namespace
 
-int disasm_command(const std::string& path, const std::string& function, std::FILE* out,
-                   std::FILE* err) {
+int disasm_command(const std::string& path, const std::string& function, const std::string& native,
+                   std::FILE* out, std::FILE* err) {
+    const char* const host = kHostMachine == Machine::x86_64 ? "x86-64" : "aarch64";
+    if (!native.empty() && (native != host || !jit::available())) {
+        std::fprintf(err, "minivm disasm: --native %s: this program makes no code for it%s\n",
+                     native.c_str(), jit::available() ? (std::string(", only for ") + host).c_str() : "");
+        return 1;
+    }
     std::vector<uint8_t> bytes;
     std::string why;
     if (!loader::read_file(path, &bytes, &why)) {
@@ -106,10 +115,19 @@ int disasm_command(const std::string& path, const std::string& function, std::FI
             targets.insert(o.index);
         }
     }
+    std::vector<std::string> machine_code;
+    if (!native.empty()) {
+        machine_code = jit::disassemble(m, true);
+    }
     bool found = false;
-    for (const LoweredFunction& f : m.functions) {
+    for (size_t n = 0; n < m.functions.size(); ++n) {
+        const LoweredFunction& f = m.functions[n];
         if (wanted(m, f, function)) {
-            print_function(m, f, targets, out);
+            if (native.empty()) {
+                print_function(m, f, targets, out);
+            } else {
+                std::fprintf(out, "\n%s", machine_code[n].c_str());
+            }
             found = true;
         }
     }

@@ -7,8 +7,9 @@
 namespace minivm::tools {
 
 // Prints the module, or only function NAME or NAME/ARITY (with or without "module:" before it).
+// `native`: the machine whose code is shown below each instruction, "x86-64" or "aarch64"; or empty.
 // Returns the exit status: 0, or 1 after saying on `err` what is wrong.
-int disasm_command(const std::string& path, const std::string& function, std::FILE* out,
-                   std::FILE* err);
+int disasm_command(const std::string& path, const std::string& function,
+                   const std::string& native, std::FILE* out, std::FILE* err);
 
 }  // namespace minivm::tools

@@ -113,6 +113,10 @@ int main(int argc, char** argv) {
         ->check(CLI::IsMember({"exit", "fault", "never"}));
     run->add_flag("--debug-bifs", run_options.debug_bifs,
                   "minivm:provoke_fault(segv | abort | stack | ill | fpe | bus) fails as it says");
+    run->add_flag("--perf", run_options.perf,
+                  "Names of native code for Linux perf, in /tmp (see docs/jit.md)");
+    run->add_flag("--gdb", run_options.gdb,
+                  "Names, lines and frames of native code for gdb (see docs/jit.md)");
     run->add_flag("--stress-gc", run_options.stress_gc, "Collect at every chance (to find bugs)");
     run->add_flag("--stress-reductions", run_options.stress_reductions,
                   "One reduction a time slice");
@@ -122,6 +126,9 @@ int main(int argc, char** argv) {
     CLI::App* disasm = app.add_subcommand("disasm", "Print what a .beam file is lowered to");
     disasm->prefix_command();
     disasm->footer("FILE.beam [MODULE:FUNCTION/ARITY]");
+    std::string native;
+    disasm->add_option("--native", native, "Show the machine code for x86-64 or aarch64 too")
+        ->check(CLI::IsMember({"x86-64", "aarch64"}));
 
     minivm::tools::DumpOptions dump_options;
     CLI::App* dump = app.add_subcommand("dump", "Print a recording, of a VM that runs or of one that is gone");
@@ -172,8 +179,8 @@ int main(int argc, char** argv) {
             spdlog::error("disasm: give FILE.beam and, if you like, one function");
             return 2;
         }
-        return minivm::tools::disasm_command(rest[0], rest.size() > 1 ? rest[1] : "", stdout,
-                                             stderr);
+        return minivm::tools::disasm_command(rest[0], rest.size() > 1 ? rest[1] : "", native,
+                                             stdout, stderr);
     }
     if (dump->parsed()) {
         if (dump_options.file.empty()) {

@@ -13,6 +13,7 @@
 
 #include "interp/interp.hpp"
 #include "jit/jit.hpp"
+#include "jit/perf.hpp"
 #include "loader/code_path.hpp"
 #include "recorder/recorder.hpp"
 #include "tools/embedded.hpp"
@@ -168,6 +169,18 @@ int run_command(const RunOptions& options) {
     }
     fault::install(options.dump_on != "never");
 
+    if (options.perf) {
+        PerfOptions perf;
+        perf.map = true;
+        perf.dump = true;
+        if (const auto opened = jit::write_perf_files(perf); !opened.ok()) {
+            spdlog::error("--perf: {}", opened.error());
+            return 1;
+        }
+    }
+    if (options.gdb) {
+        jit::show_code_to_gdb();
+    }
     if (!choose_engine(options.engine)) {
         spdlog::error("--engine {}: not one of interp, jit, jit-default, mixed:SEED{}",
                       options.engine,

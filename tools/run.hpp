@@ -19,6 +19,8 @@ struct RunOptions {
     std::vector<std::string> record_off;        // categories, or "all"
     bool record_terms = true;                   // false: messages and reasons are not copied
     std::string dump_on = "fault";              // exit | fault | never
+    bool perf = false;                          // names of native code for Linux perf
+    bool gdb = false;                           // names, lines and frames of native code for gdb
     bool wait = false;                          // go on until halt() when all has been run
     bool debug_bifs = false;                    // minivm:provoke_fault/1 works
     bool stress_gc = false;

@@ -8,6 +8,7 @@
 // leaves its return address in x30, and the first instruction of what is called pushes it, so that
 // the stack looks as on every machine; return pops it again. Between, x30 holds nothing.
 #include "jit/layout.hpp"
+#include "jit/listing_logger.hpp"
 #include "jit/macro_assembler.hpp"
 
 #include <asmjit/core.h>
@@ -434,6 +435,15 @@ public:
     void float_negate(FReg d) override { a().fneg(fp(d), fp(d)); }
     void float_compare(FReg x, FReg y) override { a().fcmp(fp(x), fp(y)); }
 
+    // C++ keeps the Erlang stack's register, and sp is always the scheduler's.
+    const std::vector<CodeSpan>& on_scheduler_stack() const override {
+        static const std::vector<CodeSpan> none;
+        return none;
+    }
+    void list_to(Listing& listing) override {
+        logger_ = std::make_unique<ListingLogger>(listing, assembler_);
+        code_.setLogger(logger_.get());
+    }
     size_t size() const override { return code_.codeSize(); }
     void copy_to(void* to, uint64_t base) override {
         const asmjit::CodeBuffer& buffer = code_.textSection()->buffer();
@@ -617,6 +627,7 @@ private:
     Refuse refuse_;
     asmjit::CodeHolder code_;
     a64::Assembler assembler_;
+    std::unique_ptr<ListingLogger> logger_;
     std::vector<Branch> branches_;  // forward and conditional; ascending
     size_t first_open_ = 0;         // those before have an island, or reach their label
     uint32_t island_at_ = UINT32_MAX;

@@ -6,6 +6,7 @@
 // rsp is the Erlang stack, so that call and ret are the machine's own; C++ runs on the scheduler's
 // stack, and signal handlers on an alternate one.
 #include "jit/layout.hpp"
+#include "jit/listing_logger.hpp"
 #include "jit/macro_assembler.hpp"
 
 #include <asmjit/x86.h>
@@ -268,17 +269,20 @@ public:
         store({Reg::proc, kReductions}, Reg::reds);
         store({Reg::proc, kHeapEnd}, Reg::stack);
         load(Reg::stack, {Reg::sched, kCStack});
+        on_scheduler_stack_.push_back({offset(), 0});
         // C++: rdi, rsi, rdx, rcx; t1 and t2 are in place.
         a_.mov(x86::rdi, x86::rbx);
         a_.mov(x86::rsi, x86::rax);
         call_absolute(fn);
         load(Reg::stack, {Reg::proc, kHeapEnd});
+        on_scheduler_stack_.back().end = offset();
         load(Reg::reds, {Reg::proc, kReductions});
         load(Reg::heap, {Reg::proc, kHeapTop});
     }
     void call_leaf(const void* fn) override {
         store({Reg::proc, kHeapEnd}, Reg::stack);
         load(Reg::stack, {Reg::sched, kCStack});
+        on_scheduler_stack_.push_back({offset(), 0});
         a_.mov(x86::rdi, x86::rax);
         a_.mov(x86::rsi, x86::rdx);
         // x2..x5 are the caller's to keep. Four words: the stack stays aligned.
@@ -290,6 +294,7 @@ public:
             a_.pop(gp(r));
         }
         load(Reg::stack, {Reg::proc, kHeapEnd});
+        on_scheduler_stack_.back().end = offset();
     }
     void emit_enter() override {
         for (auto r : {x86::rbx, x86::rbp, x86::r12, x86::r13, x86::r14, x86::r15}) {
@@ -343,6 +348,13 @@ public:
     void float_compare(FReg a, FReg b) override { a_.ucomisd(xmm(a), xmm(b)); }
 
     size_t size() const override { return code_.codeSize(); }
+    const std::vector<CodeSpan>& on_scheduler_stack() const override {
+        return on_scheduler_stack_;
+    }
+    void list_to(Listing& listing) override {
+        logger_ = std::make_unique<ListingLogger>(listing, a_);
+        code_.setLogger(logger_.get());
+    }
     void copy_to(void* to, uint64_t base) override {
         const asmjit::CodeBuffer& buffer = code_.textSection()->buffer();
         auto* out = static_cast<uint8_t*>(to);
@@ -381,18 +393,33 @@ private:
                                            {0x66, 0x0F, 0x1F, 0x44, 0x00, 0x00},
                                            {0x0F, 0x1F, 0x80, 0x00, 0x00, 0x00, 0x00},
                                            {0x0F, 0x1F, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00}};
+        code_.setLogger(nullptr);
+        const uint32_t before = offset();
         for (; bytes > 0; bytes -= bytes > 8 ? 8 : bytes) {
             const unsigned n = bytes > 8 ? 8 : bytes;
             a_.embed(nops[n], n);
+        }
+        if (logger_) {
+            logger_->padding(offset() - before);
+            code_.setLogger(logger_.get());
         }
     }
     // So that what follows an instruction of `length` bytes is 4 modulo 8.
     void pad_return(unsigned length) { pad((12 - (offset() + length) % 8) % 8); }
     // opcode rel32, to an address outside this code.
     void relative(uint8_t opcode, const void* target) {
+        // Listed as the instruction it is, and not as the data that asmjit takes it for.
+        code_.setLogger(nullptr);
         a_.embedUInt8(opcode);
         relatives_.push_back({offset(), reinterpret_cast<uint64_t>(target)});
         a_.embedUInt32(0);
+        if (logger_) {
+            logger_->instruction(5, opcode == 0xA9   ? "test eax,"
+                                    : opcode == 0xE8 ? "call"
+                                                     : "jmp",
+                                 reinterpret_cast<uint64_t>(target));
+            code_.setLogger(logger_.get());
+        }
     }
     void call_absolute(const void* fn) {
         a_.mov(x86::eax, reinterpret_cast<uint64_t>(fn));  // the program is linked low (no-pie)
@@ -410,6 +437,8 @@ private:
     Refuse refuse_;
     asmjit::CodeHolder code_;
     x86::Assembler a_;
+    std::unique_ptr<ListingLogger> logger_;
+    std::vector<CodeSpan> on_scheduler_stack_;
     std::vector<Relative> relatives_;
     std::vector<Address> addresses_;
 };
