@@ -80,6 +80,7 @@ HANDLER(wait_timeout) {
         if (t != atoms::infinity) {
             if (!is_small(t) || small_value(t) < 0 || small_value(t) > 0xFFFFFFFF) {
                 ENTER_RUNTIME(p);
+                mailbox_timeout(p);  // the next receive begins at the front
                 raise_code_error(p, atoms::timeout_value);
                 LEAVE_RUNTIME(p);
                 TAIL(slow_raise);

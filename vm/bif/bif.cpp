@@ -16,13 +16,14 @@ namespace minivm {
 
 namespace bif_registry {
 
-static void register_all() {
-    std::vector<BifDef>* const tables[] = {
+static std::vector<BifDef>* const g_tables[] = {
 #define AREA(name) &name##_bif_defs,
 #include "vm/bif/areas.def"
 #undef AREA
-    };
-    for (std::vector<BifDef>* t : tables) {
+};
+
+static void register_all() {
+    for (std::vector<BifDef>* t : g_tables) {
         for (BifDef& d : *t) {
             Export* e = export_table::get(atom_table::intern(d.module),
                                           atom_table::intern(d.function), d.arity);
@@ -48,13 +49,8 @@ const BifDef* find(Term module, Term function, uint32_t arity) {
 }
 
 Term all(Heap& h) {
-    std::vector<BifDef>* const tables[] = {
-#define AREA(name) &name##_bif_defs,
-#include "vm/bif/areas.def"
-#undef AREA
-    };
     Term list = kNil;
-    for (const std::vector<BifDef>* t : tables) {
+    for (const std::vector<BifDef>* t : g_tables) {
         for (const BifDef& d : *t) {
             if (!(d.flags & kBifHidden) && std::strcmp(d.module, "minivm") != 0) {
                 list = cons(h,

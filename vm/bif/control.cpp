@@ -180,18 +180,21 @@ Term erlang_error_2(Process& p, const Term* a) {
     return raised_by_caller(p);
 }
 Term erlang_error_3(Process& p, const Term* a) {
-    // Options: [{error_info, Map}]
+    // Options: [{error_info, Map}]; wrong ones are as none.
     Term info = kNonValue;
     Term l = a[2];
     for (; is_cons(l); l = tail(l)) {
         const Term option = head(l);
         if (!is_tuple_of(option, 2) || tuple_element(option, 0) != atoms::error_info ||
             !is_map(tuple_element(option, 1))) {
-            return badarg(p);
+            break;
         }
         info = tuple_element(option, 1);
     }
-    if (!is_nil(l) || (a[1] != atoms::none && list_length(a[1]) < 0)) {
+    if (!is_nil(l)) {
+        info = kNonValue;
+    }
+    if (a[1] != atoms::none && list_length(a[1]) < 0) {
         return badarg(p);
     }
     error(p, a[0]);

@@ -1,8 +1,13 @@
 // erts_debug:set_internal_state/2 and get_internal_state/1: switches for tests of the VM itself.
 // Both are undefined functions until set_internal_state(available_internal_state, true).
+#include <chrono>
+#include <thread>
+
 #include "vm/bif/bif.hpp"
 #include "vm/bif/continuation.hpp"
+#include "vm/process/state.hpp"
 #include "vm/sched/scheduler.hpp"
+#include "vm/sched/thread_progress.hpp"
 #include "vm/term/atom_table.hpp"
 
 namespace minivm {
@@ -33,6 +38,54 @@ Term set_loop_limit(Process& p, Term value) {
     return old == kNoSliceLimit ? atom_table::intern("default") : make_integer(p.heap, old);
 }
 
+// ---- waiting for thread progress ----------------------------------------------------------------
+
+// Set once every scheduler has left what it was reading, and freed what it was asked to before
+// that.
+struct Progress : MagicObject {
+    std::atomic<bool> passed{false};
+    Term waiting = kNonValue;
+};
+
+// The second time round: what the first freed may have put off more.
+void progress_passed(void* data) {
+    auto* progress = static_cast<Progress*>(data);
+    const Term pid = progress->waiting;
+    // release: pairs with the waiting process's look.
+    progress->passed.store(true, std::memory_order_release);
+    wake_up_pid(pid);
+    progress->release();
+}
+void progress_half(void* data) {
+    thread_progress::later(progress_passed, data);
+}
+
+Term erts_debug_wait_progress_1(Process& p, const Term* a) {
+    // acquire: pairs with progress_passed().
+    if (held_state<Progress>(a[0])->passed.load(std::memory_order_acquire)) {
+        return atoms::ok;
+    }
+    static const Export* self = bif_export("erts_debug", "wait_progress", 1);
+    return trap_wait(p, self, {a[0]});
+}
+
+Term wait_for_progress(Process& p) {
+    auto progress = std::make_unique<Progress>();
+    progress->waiting = p.id;
+    progress->retain();
+    thread_progress::later(progress_half, progress.get());
+    const Term ref = hold_state(p, std::move(progress));
+    static const Export* wait = bif_export("erts_debug", "wait_progress", 1);
+    return trap_wait(p, wait, {ref});
+}
+
+// ---- the switches ----------------------------------------------------------------------------------
+
+Term erts_debug_sleep_1(Process&, const Term* a) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(small_value(a[0])));
+    return atoms::true_;
+}
+
 Term erts_debug_set_internal_state_2(Process& p, const Term* a) {
     if (is(a[0], "available_internal_state") && (a[1] == atoms::true_ || a[1] == atoms::false_)) {
         // relaxed: see available().
@@ -55,6 +108,17 @@ Term erts_debug_set_internal_state_2(Process& p, const Term* a) {
         return atoms::ok;  // tables have one part here, whatever the load
     } else if (is(a[0], "ets_force_trap")) {
         return atom_table::intern("notsup");  // as in every release build of erl
+    } else if (is(a[0], "sleep") && is_small(a[1]) && small_value(a[1]) >= 0) {
+        static const Export* sleep = bif_export("erts_debug", "sleep", 1);
+        return trap(p, sleep, {a[1]});
+    } else if (is(a[0], "wait")) {
+        if (is(a[1], "deallocations") || is(a[1], "thread_progress") ||
+            is(a[1], "timer_cancellations") || is(a[1], "aux_work")) {
+            return wait_for_progress(p);
+        }
+    } else if (is(a[0], "force_gc") && is_local_pid(a[1])) {
+        static const Export* collect = bif_export("erlang", "garbage_collect", 1);
+        return trap(p, collect, {a[1]});
     }
     return badarg(p);
 }
@@ -69,6 +133,9 @@ Term erts_debug_get_internal_state_1(Process& p, const Term* a) {
     if (is(a[0], "reds_left")) {
         return make_integer(p.heap, p.reductions);
     }
+    if (is(a[0], "force_heap_frags")) {
+        return atoms::false_;
+    }
     return badarg(p);
 }
 
@@ -77,6 +144,8 @@ Term erts_debug_get_internal_state_1(Process& p, const Term* a) {
 MINIVM_BIF_TABLE(internal_state) = {
     {"erts_debug", "set_internal_state", 2, erts_debug_set_internal_state_2, kBifPlain, nullptr},
     {"erts_debug", "get_internal_state", 1, erts_debug_get_internal_state_1, kBifPlain, nullptr},
+    {"erts_debug", "wait_progress", 1, erts_debug_wait_progress_1, kBifHidden, nullptr},
+    {"erts_debug", "sleep", 1, erts_debug_sleep_1, kBifDirtyIo | kBifHidden, nullptr},
 };
 
 }  // namespace minivm

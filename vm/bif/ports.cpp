@@ -50,8 +50,7 @@ LOCAL_ATOM(atom_queue_size, "queue_size")
 LOCAL_ATOM(atom_locking, "locking")
 LOCAL_ATOM(atom_port_level, "port_level")
 
-// ---- opening
-// ----------------------------------------------------------------------------------------
+// ---- opening ------------------------------------------------------------------------------------
 
 // A name as open_port takes it.
 bool get_name(Term t, std::string* out) {
@@ -334,8 +333,7 @@ Term erts_internal_open_port_2(Process& p, const Term* a) {
     return open_program(p, s, executable);
 }
 
-// ---- using
-// --------------------------------------------------------------------------------------------
+// ---- using --------------------------------------------------------------------------------------
 
 // The port of an identifier or a registered name; the non-value if it is none.
 Term port_of(Term t) {

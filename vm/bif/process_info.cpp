@@ -11,6 +11,7 @@
 #include "vm/bif/local_atoms.hpp"
 #include "vm/code/export.hpp"
 #include "vm/heap/gc.hpp"
+#include "vm/process/report.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
@@ -159,6 +160,42 @@ Term max_heap_of(Heap& h, const Process& p) {
 uint32_t vheap_words(const Process& p) {
     return p.extra == nullptr ? 46422 : p.extra->min_bin_vheap_words;
 }
+
+}  // namespace
+
+Term garbage_collection_info(const Process& p, Heap& h) {
+    const size_t old_block = static_cast<size_t>(p.old_end - p.old_start);
+    const size_t bin_block = p.virtual_heap_bytes == ~size_t{0}
+                                 ? vheap_words(p)
+                                 : p.virtual_heap_bytes / sizeof(Term);
+    const size_t old_bin_block = p.old_virtual_heap_bytes == 0
+                                     ? vheap_words(p)
+                                     : p.old_virtual_heap_bytes / sizeof(Term);
+    const struct {
+        Term name;
+        size_t value;
+    } entries[] = {
+        {atoms::old_heap_block_size, old_block},
+        {atoms::heap_block_size, block_words(p)},
+        {atoms::mbuf_size, p.heap.fragment_words},
+        {atoms::recent_size, static_cast<size_t>(p.high_water - p.heap_start)},
+        {atoms::stack_size, stack_words(p)},
+        {atoms::old_heap_size, static_cast<size_t>(p.old_top - p.old_start)},
+        {atoms::heap_size, static_cast<size_t>(p.heap.top - p.heap_start)},
+        {atom_bin_vheap_size(), p.heap.off_heap_bytes / sizeof(Term)},
+        {atom_bin_vheap_block_size(), bin_block},
+        {atom_bin_old_vheap_size(), p.old_off_heap_bytes / sizeof(Term)},
+        {atom_bin_old_vheap_block_size(), old_bin_block},
+    };
+    Term list = kNil;
+    for (size_t i = sizeof entries / sizeof entries[0]; i > 0; --i) {
+        const auto& entry = entries[i - 1];
+        list = cons(h, make_tuple(h, entry.name, make_unsigned(h, entry.value)), list);
+    }
+    return list;
+}
+
+namespace {
 
 void add_binaries(Heap& h, Term* off_heap, Term* list) {
     for (Term* o = off_heap; o != nullptr; o = *off_heap_next(o)) {
@@ -342,37 +379,8 @@ Term item_value(Process& p, Item item, Heap& h) {
             list = cons(h, entry(atoms::min_bin_vheap_size, make_small(vheap_words(p))), list);
             return cons(h, entry(atoms::max_heap_size, max_heap_of(h, p)), list);
         }
-        case Item::garbage_collection_info: {
-            const size_t old_block = static_cast<size_t>(p.old_end - p.old_start);
-            const size_t bin_block = p.virtual_heap_bytes == ~size_t{0}
-                                         ? vheap_words(p)
-                                         : p.virtual_heap_bytes / sizeof(Term);
-            const size_t old_bin_block = p.old_virtual_heap_bytes == 0
-                                             ? vheap_words(p)
-                                             : p.old_virtual_heap_bytes / sizeof(Term);
-            const struct {
-                Term name;
-                size_t value;
-            } entries[] = {
-                {atoms::old_heap_block_size, old_block},
-                {atoms::heap_block_size, block_words(p)},
-                {atoms::mbuf_size, p.heap.fragment_words},
-                {atoms::recent_size, static_cast<size_t>(p.high_water - p.heap_start)},
-                {atoms::stack_size, stack_words(p)},
-                {atoms::old_heap_size, static_cast<size_t>(p.old_top - p.old_start)},
-                {atoms::heap_size, static_cast<size_t>(p.heap.top - p.heap_start)},
-                {atom_bin_vheap_size(), p.heap.off_heap_bytes / sizeof(Term)},
-                {atom_bin_vheap_block_size(), bin_block},
-                {atom_bin_old_vheap_size(), p.old_off_heap_bytes / sizeof(Term)},
-                {atom_bin_old_vheap_block_size(), old_bin_block},
-            };
-            Term list = kNil;
-            for (size_t i = sizeof entries / sizeof entries[0]; i > 0; --i) {
-                const auto& entry = entries[i - 1];
-                list = cons(h, make_tuple(h, entry.name, make_unsigned(h, entry.value)), list);
-            }
-            return list;
-        }
+        case Item::garbage_collection_info:
+            return garbage_collection_info(p, h);
         case Item::suspending: {
             Term list = kNil;
             if (e != nullptr) {

@@ -30,6 +30,7 @@ namespace minivm {
 namespace {
 
 LOCAL_ATOM(atom_badopt, "badopt")
+LOCAL_ATOM(atom_scheduler, "scheduler")
 LOCAL_ATOM(atom_registered_name, "registered_name")
 LOCAL_ATOM(atom_clock_service, "clock_service")
 LOCAL_ATOM(atom_error_only, "error_only")
@@ -256,6 +257,10 @@ bool parse_spawn_option(Term o, SpawnOptions* out, RequestOptions* request) {
     }
     const uint64_t n = static_cast<uint64_t>(small_value(value));
     const uint32_t clamped = static_cast<uint32_t>(std::min<uint64_t>(n, 0xFFFFFFFF));
+    if (name == atom_scheduler()) {
+        out->bound_to = clamped;
+        return n <= static_cast<uint64_t>(vm::scheduler_count());
+    }
     if (name == atoms::min_heap_size) {
         out->min_heap_words = clamped == 0 ? 1 : clamped;
     } else if (name == atoms::min_bin_vheap_size) {
@@ -987,6 +992,19 @@ Term erlang_process_flag_2(Process& p, const Term* a) {
         const Term old = make_small(extra.save_calls);
         extra.save_calls = n;
         return old;
+    }
+    if (flag == atom_scheduler()) {
+        if (!small_in(value, 0, static_cast<uint32_t>(vm::scheduler_count()), &n)) {
+            return badarg(p);
+        }
+        const Term old = make_small(p.bound_to);
+        if (n == p.bound_to) {
+            return old;
+        }
+        // It goes on where it belongs now.
+        p.bound_to = n;
+        static const Export* back = bif_export("minivm", "return", 1);
+        return yield(p, back, {old});
     }
     if (flag == atoms::monitor_nodes ||
         (is_tuple_of(flag, 2) && tuple_element(flag, 0) == atoms::monitor_nodes)) {

@@ -15,13 +15,16 @@
 #include "vm/code/loading.hpp"
 #include "vm/engine.hpp"
 #include "vm/ets/table.hpp"
+#include "vm/heap/gc.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
+#include "vm/process/report.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/term/map.hpp"
 
 namespace minivm {
 namespace {
@@ -172,9 +175,40 @@ Term system_info_atom(Process& p, Term item) {
         return make_tuple(h, item, make_small(g_spawn_defaults.min_bin_vheap_words.load()));
     }
     if (item == atoms::max_heap_size) {
+        // relaxed: settings.
+        constexpr auto kRelaxed = std::memory_order_relaxed;
         Term keys[3] = {atom("size"), atoms::kill, atom("error_logger")};
-        (void)keys;
-        return make_small(0);
+        Term values[3] = {make_unsigned(h, g_spawn_defaults.max_heap_words.load(kRelaxed)),
+                          make_bool(g_spawn_defaults.max_heap_kill.load(kRelaxed)),
+                          make_bool(g_spawn_defaults.max_heap_log.load(kRelaxed))};
+        return map::from_pairs(h, keys, values, 3);
+    }
+    if (is("heap_sizes")) {
+        std::vector<size_t> sizes;
+        // Behind the collector's table it is steps of 20 %, up to what no process will ever reach.
+        size_t n = next_heap_size(1);
+        while (n < size_t{1} << 52) {
+            sizes.push_back(n);
+            const size_t next = next_heap_size(n + 1);
+            n = next == n + 1 && n > 1000 ? n + n / 5 : next;
+        }
+        Term list = kNil;
+        for (size_t i = sizes.size(); i > 0; --i) {
+            list = cons(h, make_unsigned(h, sizes[i - 1]), list);
+        }
+        return list;
+    }
+    if (is("ethread_info")) {
+        const auto entry = [&](const char* name, const char* value) {
+            return make_tuple(h, text_term(p, name), text_term(p, value), kNil);
+        };
+        static_assert(std::atomic<uint64_t>::is_always_lock_free);
+        return cons(h, entry("Thread library", "pthread"),
+                    cons(h, entry("32-bit native atomics", "yes"),
+                         cons(h, entry("64-bit native atomics", "yes"), kNil)));
+    }
+    if (is("beam_jump_table")) {
+        return atoms::true_;
     }
     if (is("ets_count")) {
         return make_small(static_cast<int64_t>(ets::count()));

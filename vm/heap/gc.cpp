@@ -15,6 +15,10 @@
 #include "vm/heap/term_stack.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
+#include "vm/term/atom_table.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/process/report.hpp"
+#include "vm/process/extra.hpp"
 
 namespace minivm {
 
@@ -453,7 +457,36 @@ size_t heap_capacity_words(const Process& p) {
 
 // ---- collecting -------------------------------------------------------------------------------------
 
+// Words that count against max_heap_size: the heaps with what is free in them and, if asked for, the
+// binaries outside that they refer to.
+static size_t limited_words(const Process& p) {
+    size_t words = heap_capacity_words(p);
+    if (p.extra->max_heap_shared) {
+        words += (p.heap.off_heap_bytes + p.old_off_heap_bytes) / sizeof(Term);
+    }
+    return words;
+}
+
+// The process has more than it may: it is told to end, as by exit(Pid, kill), and stops soon.
+static void check_max_heap(Process& p, size_t before_words) {
+    const size_t total = std::max(before_words, limited_words(p));
+    ProcessExtra& extra = *p.extra;
+    if (total <= extra.max_heap_words || p.is_exiting() || extra.max_heap_reached) {
+        return;
+    }
+    if (extra.max_heap_log) {
+        report_max_heap(p, total);
+    }
+    if (extra.max_heap_kill) {
+        extra.max_heap_reached = true;
+        send_exit(p.id, p.id, atoms::kill, false);
+        p.reductions = 0;
+    }
+}
+
 GcResult collect_gc(Process& p, size_t need_words, Term* x, size_t live, bool major) {
+    const bool limited = p.extra != nullptr && p.extra->max_heap_words != 0;
+    const size_t limited_before = limited ? limited_words(p) : 0;
     using recorder::EventId;
     using recorder::record;
     attach_examined_message(p);
@@ -474,6 +507,9 @@ GcResult collect_gc(Process& p, size_t need_words, Term* x, size_t live, bool ma
     adjust_block(p, need_words, x, live, result.major);
     p.force_gc = false;
     p.virtual_heap_bytes = std::max(kMinVirtualHeapBytes, 2 * p.heap.off_heap_bytes);
+    if (MINIVM_UNLIKELY(limited)) {
+        check_max_heap(p, limited_before);
+    }
     const size_t freed = result.before_words - result.after_words;
     const uint64_t time_ns = timer.elapsed_ns();
     count_collection(freed);

@@ -109,8 +109,7 @@ PortPtr find_number(uint32_t number) {
     return it != g_ports.end() ? it->second : nullptr;
 }
 
-// ---- messages to the owner
-// ------------------------------------------------------------------------------
+// ---- messages to the owner ----------------------------------------------------------------------
 
 // {Port, Content} to the owner.
 void tell(const Port& p, Term to, Heap& h, Term content) {
@@ -131,8 +130,7 @@ void tell_data(const Port& p, const Framing::Piece& piece) {
     tell(p, p.owner, h, make_tuple(h, atoms::data, bytes));
 }
 
-// ---- ending
-// -----------------------------------------------------------------------------------------------
+// ---- ending -------------------------------------------------------------------------------------
 
 void stop_output(Port& p) {
     if (p.watching_output) {
@@ -225,8 +223,7 @@ void end_when_written(const PortPtr& port, Term reason, Term closed_to) {
     end(port, reason, closed_to);
 }
 
-// ---- output
-// -------------------------------------------------------------------------------------------------
+// ---- output -------------------------------------------------------------------------------------
 
 // A file that is not ours may block: it is asked whether it takes PIPE_BUF bytes, which is as many
 // as a pipe that polls writable takes without blocking.
@@ -335,8 +332,7 @@ Term output(Port& p, std::string* bytes) {
     return kNonValue;
 }
 
-// ---- input
-// --------------------------------------------------------------------------------------------------
+// ---- input --------------------------------------------------------------------------------------
 
 // The input is at its end and, if its status is asked for, the program has ended: the reason why
 // the port must end, or the non-value. Locked.
@@ -389,8 +385,7 @@ Term read_input(Port& p) {
 
 }  // namespace
 
-// ---- opening
-// -----------------------------------------------------------------------------------------------
+// ---- opening ------------------------------------------------------------------------------------
 
 Term open(Process& owner, OpenOptions options) {
     PortPtr port;
@@ -469,8 +464,7 @@ uint32_t count() {
     return static_cast<uint32_t>(g_ports.size());
 }
 
-// ---- what processes do
-// --------------------------------------------------------------------------------------
+// ---- what processes do --------------------------------------------------------------------------
 
 Sent command(Term id, std::string* bytes, bool even_if_busy, Term wake) {
     const PortPtr port = find(id);
@@ -651,8 +645,7 @@ bool info(Term id, Info* out) {
     return true;
 }
 
-// ---- signals
-// ---------------------------------------------------------------------------------------------------
+// ---- signals ------------------------------------------------------------------------------------
 
 namespace {
 
@@ -748,8 +741,7 @@ Term registered_name(Term id) {
     return port != nullptr ? port->registered_name : kNonValue;
 }
 
-// ---- the poller
-// -------------------------------------------------------------------------------------------------
+// ---- the poller ---------------------------------------------------------------------------------
 
 void ready(uint32_t number, Ready what) {
     const PortPtr port = find_number(number);

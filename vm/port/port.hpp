@@ -103,16 +103,14 @@ bool info(Term id, Info* out);
 // Links, monitors, exits. Takes the signal over.
 void signal(Term id, Signal* s);
 
-// ---- registered names: called by the registry, under its lock
-// -----------------------------------------
+// ---- registered names: called by the registry, under its lock -----------------------------------
 
 // False: no port, or it has a name.
 bool set_registered_name(Term id, Term name);
 void clear_registered_name(Term id);
 Term registered_name(Term id);
 
-// ---- called by the poller
-// ---------------------------------------------------------------------------------
+// ---- called by the poller -----------------------------------------------------------------------
 
 void ready(uint32_t number, Ready what);
 void child_ended(uint32_t number, int status);

@@ -68,6 +68,7 @@ struct ProcessExtra {
     bool max_heap_kill = true;
     bool max_heap_log = true;
     bool max_heap_shared = false;
+    bool max_heap_reached = false;    // it has been told to end
     bool sensitive = false;
     bool waits_for_port = false;      // while it waits: for one that takes no more bytes
     bool async_dist = false;

@@ -13,6 +13,7 @@
 #include "vm/process/exception.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
+#include "vm/process/report.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/process/timers.hpp"
@@ -106,6 +107,7 @@ Term spawn(Process* parent, const Export* entry, Term args, SpawnOptions& option
     p->message_queue_off_heap = options.message_queue_off_heap;
     p->initial_call = entry;
     p->system_process = options.system_process;
+    p->bound_to = options.bound_to;
     set_limits(*p, options);
     const size_t words = is_nil(args) ? 0 : size_of_term(args, true);
     heap_init(*p, std::max<size_t>(p->min_heap_words, words + kFirstFrameWords + kReserveWords));

@@ -21,6 +21,7 @@ struct SpawnOptions {
     bool max_heap_log = true;
     bool message_queue_off_heap = false;
     bool system_process = false;
+    uint32_t bound_to = 0;             // Process::bound_to
     Term group_leader = kNonValue;     // the non-value: the parent's
     // Called when the child is made and tied to the parent, but cannot run yet.
     void (*before_start)(Process& parent, Process& child, SpawnOptions& o, void* context) = nullptr;
@@ -60,12 +61,5 @@ void at_process_exit(void (*f)(Process& p));
 
 // Frees a process that will never run again, without signals: when the machine stops.
 void destroy_process(Process& p);
-
-// Written by the exceptions' part: prints the report of a process that ends by an uncaught error.
-void report_uncaught(Process& p);
-// Where such reports go: a local pid, `logger` (whoever has that name) or `undefined` (nowhere). When
-// the process is no more it is `logger` again.
-Term system_logger();
-Term set_system_logger(Term to);  // the one before
 
 }  // namespace minivm

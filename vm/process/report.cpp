@@ -1,35 +1,57 @@
-// The report of a process that ended by an uncaught error.
-#include "vm/process/exception.hpp"
+#include "vm/process/report.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <initializer_list>
+#include <string_view>
+
+#include "vm/bif/local_atoms.hpp"
+#include "vm/process/extra.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/record/record.hpp"
-#include "vm/term/atom_table.hpp"
 #include "vm/term/map.hpp"
-
-#include <chrono>
 
 namespace minivm {
 
 namespace {
 
+LOCAL_ATOM(atom_log, "log")
+LOCAL_ATOM(atom_logger, "logger")
+LOCAL_ATOM(atom_emulator, "emulator")
+LOCAL_ATOM(atom_error_logger, "error_logger")
+LOCAL_ATOM(atom_gl, "gl")
+LOCAL_ATOM(atom_time, "time")
+
 // The raw word of the atom logger, the atom undefined or a local pid; 0: logger.
 std::atomic<Word> g_system_logger{0};
-
-Term atom(const char* text) {
-    return atom_table::intern(text);
-}
 
 // What the VM tells of an event: #{error_logger, gl, pid, time}.
 Term event_metadata(Heap& h, Process& p) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
-    Term logger_keys[2] = {atom("emulator"), atom("tag")};
+    Term logger_keys[2] = {atom_emulator(), atoms::tag};
     Term logger_values[2] = {atoms::true_, atoms::error};
-    Term keys[4] = {atom("error_logger"), atom("gl"), atom("pid"), atom("time")};
+    Term keys[4] = {atom_error_logger(), atom_gl(), atoms::pid, atom_time()};
     Term values[4] = {
         map::from_pairs(h, logger_keys, logger_values, 2), p.group_leader, p.id,
         make_integer(h, std::chrono::duration_cast<std::chrono::microseconds>(now).count())};
     return map::from_pairs(h, keys, values, 4);
+}
+
+// To the system logger, in the form in which OTP's emulator sends it:
+// {log, error, Format, Args, Metadata}. The arguments are in h.
+void log_error(Heap& h, Process& p, std::string_view format, std::initializer_list<Term> args) {
+    const Term to = system_logger();
+    if (to == atoms::undefined) {
+        return;
+    }
+    Term list = kNil;
+    for (const Term* t = args.end(); t != args.begin(); --t) {
+        list = cons(h, t[-1], list);
+    }
+    const Term text = make_string(h, format.data(), format.size());
+    deliver_message(to, make_tuple(h, atom_log(), atoms::error, text, list, event_metadata(h, p)));
 }
 
 }  // namespace
@@ -38,7 +60,7 @@ Term system_logger() {
     // relaxed: a name or pid alone; see set_system_logger().
     const Term to{g_system_logger.load(std::memory_order_relaxed)};
     if (to.raw == 0 || (is_local_pid(to) && process_table::lookup(to) == nullptr)) {
-        return atom("logger");
+        return atom_logger();
     }
     return to;
 }
@@ -50,23 +72,29 @@ Term set_system_logger(Term to) {
     return old;
 }
 
-// To the system logger, in the form in which OTP's emulator sends it:
-// {log, error, Format, [Pid, {Reason, Stacktrace}], Metadata}.
 void report_uncaught(Process& p) {
-    static constexpr char kFormat[] = "Error in process ~p with exit value:~n~p~n";
     Heap h;
-    const Term reason = uncaught_exit_reason(p);
     records::uncaught(p, p.exception.cls == ExceptionClass::throw_ ? atoms::throw_ : atoms::error,
                       p.exception.reason, p.exception.trace);
-    const Term args = cons(h, p.id, cons(h, reason, kNil));
-    const Term format = make_string(h, kFormat, sizeof(kFormat) - 1);
-    const Term to = system_logger();
-    if (to == atoms::undefined) {
-        return;
-    }
-    static const Term log = atom_table::intern("log");
-    const Term report = make_tuple(h, log, atoms::error, format, args, event_metadata(h, p));
-    deliver_message(to, report);
+    log_error(h, p, "Error in process ~p with exit value:~n~p~n", {p.id, uncaught_exit_reason(p)});
+    h.clear();
+}
+
+void report_max_heap(Process& p, size_t total_words) {
+    const ProcessExtra& extra = extra_of(p);
+    Heap h;
+    log_error(h, p,
+              "     Process:            ~p ~n"
+              "     Context:            maximum heap size reached~n"
+              "     Max Heap Size:      ~p~n"
+              "     Total Heap Size:    ~p~n"
+              "     Kill:               ~p~n"
+              "     Error Logger:       ~p~n"
+              "     Message Queue Len:  ~p~n"
+              "     GC Info:            ~p~n",
+              {p.id, make_unsigned(h, extra.max_heap_words), make_unsigned(h, total_words),
+               make_bool(extra.max_heap_kill), atoms::true_, make_small(p.mailbox.length),
+               garbage_collection_info(p, h)});
     h.clear();
 }
 

@@ -20,6 +20,7 @@ void RunQueue::push_locked(Process* p) {
         list.last->next_in_queue = p;
     }
     list.last = p;
+    count_bound(*p, 1);
 }
 
 Process* RunQueue::pop_from(int priority) {
@@ -30,7 +31,32 @@ Process* RunQueue::pop_from(int priority) {
         list.last = nullptr;
     }
     p->next_in_queue = nullptr;
+    count_bound(*p, ~uint32_t{0});
     return p;
+}
+
+// The most urgent of those that may go elsewhere.
+Process* RunQueue::pop_unbound_locked() {
+    // relaxed: under the lock.
+    if (bound_.load(std::memory_order_relaxed) == 0) {
+        return pop_locked();
+    }
+    for (const int priority : {kMax, kHigh, kNormal, kLow}) {
+        List& list = lists_[priority];
+        Process* before = nullptr;
+        for (Process* p = list.first; p != nullptr; before = p, p = p->next_in_queue) {
+            if (p->bound_to != 0) {
+                continue;
+            }
+            (before != nullptr ? before->next_in_queue : list.first) = p->next_in_queue;
+            if (list.last == p) {
+                list.last = before;
+            }
+            p->next_in_queue = nullptr;
+            return p;
+        }
+    }
+    return nullptr;
 }
 
 Process* RunQueue::pop_locked() {
@@ -95,6 +121,7 @@ Process* RunQueue::pop_random(uint64_t random) {
                 list.last = before;
             }
             p->next_in_queue = nullptr;
+            count_bound(*p, ~uint32_t{0});
             // relaxed: under the lock.
             length_.store(n - 1, std::memory_order_relaxed);
             return p;
@@ -115,14 +142,15 @@ Process* RunQueue::steal(RunQueue& to, uint32_t at_least, uint32_t limit) {
         }
         // relaxed: under the lock.
         uint32_t n = length_.load(std::memory_order_relaxed);
-        if (n < std::max(at_least, 1u)) {
+        const uint32_t movable = n - bound_.load(std::memory_order_relaxed);
+        if (movable < std::max(at_least, 1u)) {
             return nullptr;
         }
-        first = pop_locked();
-        const uint32_t more = std::min((n - 1) / 2, limit);
+        first = pop_unbound_locked();
+        const uint32_t more = std::min((movable - 1) / 2, limit);
         --n;
         for (uint32_t i = 0; i < more; ++i) {
-            *link = pop_locked();
+            *link = pop_unbound_locked();
             link = &(*link)->next_in_queue;
             --n;
         }

@@ -23,13 +23,22 @@ class RunQueue {
     // A process at random (of any priority): for stress by seed.
     Process* pop_random(uint64_t random);
     // Moves up to half of the processes, at most `limit`, to the end of `to`, and returns one more, or
-    // null if fewer than `at_least` are here. Most urgent first.
+    // null if fewer than `at_least` are here. Most urgent first; what is bound to a scheduler stays.
     Process* steal(RunQueue& to, uint32_t at_least, uint32_t limit);
 
     uint32_t length() const {
         // seq_cst: a scheduler that falls asleep announces it, then reads this; who pushes writes this,
         // then looks for sleepers. One of the two sees the other.
         return length_.load(std::memory_order_seq_cst);
+    }
+
+    // How many another scheduler could take. Only about right while it changes: whoever has pushed is
+    // awake and looks at the queue again.
+    uint32_t movable() const {
+        const uint32_t n = length();
+        // relaxed: see above.
+        const uint32_t bound = bound_.load(std::memory_order_relaxed);
+        return n > bound ? n - bound : 0;
     }
 
     // How often its scheduler has taken a process. Any thread.
@@ -46,10 +55,21 @@ class RunQueue {
     void push_locked(Process* p);
     Process* pop_locked();
     Process* pop_from(int priority);
+    Process* pop_unbound_locked();
+    // One bound process more or less.
+    void count_bound(const Process& p, uint32_t change) {
+        if (p.bound_to != 0) {
+            // relaxed: under the lock.
+            bound_.store(bound_.load(std::memory_order_relaxed) + change,
+                         std::memory_order_relaxed);
+        }
+    }
 
     std::mutex mutex_;
     List lists_[4];
     int low_skipped_ = 0;
+    // Of all that are here, those that are bound; written under the lock, before length_.
+    std::atomic<uint32_t> bound_{0};
     std::atomic<uint32_t> length_{0};  // written under the lock
     std::atomic<uint64_t> pops_{0};    // likewise
 };

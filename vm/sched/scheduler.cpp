@@ -323,7 +323,7 @@ bool work_anywhere(SchedulerThread& s) {
         return true;
     }
     for (auto& other : g_schedulers) {
-        if (other.get() != &s && other->queue.length() >= kStealAtLeast) {
+        if (other.get() != &s && other->queue.movable() >= kStealAtLeast) {
             return true;
         }
     }
@@ -488,6 +488,14 @@ void wake_scheduler(SchedulerThread& s) {
 
 void enqueue_process(Process& p) {
     SchedulerThread* self = t_scheduler_thread;
+    if (MINIVM_UNLIKELY(p.bound_to != 0)) {
+        SchedulerThread& target = *g_schedulers[p.bound_to - 1];
+        target.queue.push(&p);
+        if (&target != self) {
+            wake_scheduler(target);
+        }
+        return;
+    }
     if (MINIVM_LIKELY(self != nullptr)) {
         self->queue.push(&p);  // others are told when this scheduler picks its next one
         return;

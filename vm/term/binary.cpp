@@ -146,6 +146,11 @@ Term append_bits(Heap& h, Term bitstring, uint64_t extra, uint8_t** bytes, uint6
     const BitView old = bit_view(bitstring);
     const uint64_t size = old.size + extra;
     Term* p = boxed_ptr(bitstring);
+    if (extra == 0 && old.size != 0) {
+        *bytes = const_cast<uint8_t*>(old.bytes);
+        *first_bit = old.offset + old.size;
+        return bitstring;
+    }
     if (header_kind(p->raw) == Kind::sub_bits && kind_of(p[1]) == Kind::bin_ref) {
         const Term orig = p[1];
         RefBinary* b = ref_binary(orig);

@@ -1,0 +1,31 @@
+%% max_heap_size: a process that has more is killed, or may go on.
+-module(proc_max_heap).
+-export([main/1]).
+
+main(_) ->
+    Grow = fun() -> grow([], 0) end,
+    Message = fun() -> receive M -> erlang:garbage_collect(), M end, receive after infinity -> ok end end,
+    Opt = fun(Map) -> {max_heap_size, Map#{error_logger => false}} end,
+    io:format("~p~n", [ended(Grow, [Opt(#{size => 10000})])]),
+    io:format("~p~n", [ended(Grow, [Opt(#{size => 10000, kill => true})])]),
+    io:format("~p~n", [ended(Grow, [Opt(#{size => 10000, kill => false})])]),
+    io:format("~p~n", [ended(Grow, [Opt(#{size => 0})])]),
+    io:format("~p~n", [ended(Grow, [Opt(#{size => 10000000})])]),
+    io:format("~p~n", [ended(fun() -> process_flag(max_heap_size, #{size => 5000, error_logger => false}),
+                                      process_flag(trap_exit, true), Grow() end, [])]),
+    {P, R} = spawn_opt(Message, [monitor, Opt(#{size => 5000})]),
+    P ! lists:seq(1, 100000),
+    io:format("~p~n", [receive {'DOWN', R, process, P, Why} -> Why end]),
+    io:format("~p~n", [process_flag(max_heap_size, #{size => 1000000, kill => false})]),
+    io:format("~p~n", [process_info(self(), max_heap_size)]),
+    io:format("~p~n", [process_flag(max_heap_size, 0)]),
+    io:format("~p~n", [erlang:system_info(max_heap_size)]),
+    [io:format("~p~n", [try process_flag(max_heap_size, V) catch C:E -> {C, E} end]) ||
+        V <- [10, -1, a, #{}, #{size => 10}, #{size => 0, kill => 1}, #{kill => true}]].
+
+ended(F, Options) ->
+    {P, R} = spawn_opt(F, [monitor | Options]),
+    receive {'DOWN', R, process, P, Why} -> Why end.
+
+grow(L, 100000) -> exit({ready, length(L)});
+grow(L, N) -> grow([N | L], N + 1).

@@ -1,0 +1,101 @@
+// Functions that run on dirty schedulers, for test programs: erts_debug:dirty_cpu/2 and the like.
+#include <chrono>
+#include <thread>
+
+#include "vm/bif/bif.hpp"
+#include "vm/bif/local_atoms.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/sched/scheduler.hpp"
+
+namespace minivm {
+
+namespace {
+
+LOCAL_ATOM(atom_wait, "wait")
+LOCAL_ATOM(atom_scheduler, "scheduler")
+LOCAL_ATOM(atom_dirty_cpu, "dirty_cpu")
+LOCAL_ATOM(atom_dirty_io, "dirty_io")
+LOCAL_ATOM(atom_ready_wait6_done, "ready_wait6_done")
+LOCAL_ATOM(atom_alive_waitexiting, "alive_waitexiting")
+LOCAL_ATOM(atom_ready, "ready")
+LOCAL_ATOM(atom_done, "done")
+LOCAL_ATOM(atom_alive, "alive")
+
+void sleep_ms(int64_t ms) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+}
+
+void tell(Term pid, Term message) {
+    send_message_to_pid(pid, message);
+}
+
+// erts_debug:dirty_cpu(What, Argument) and the like.
+Term dirty(Process& p, Term kind, Term what, Term argument) {
+    if (what == atom_scheduler()) {
+        return kind;
+    }
+    if (what == atoms::error) {
+        return badarg(p);
+    }
+    if (what == atoms::copy) {
+        constexpr int kCopies = 1000;
+        Term list = kNil;
+        for (int i = 0; i < kCopies; ++i) {
+            list = cons(p.heap, copy_term(argument, p.heap, true), list);
+        }
+        return list;
+    }
+    if (what == atom_wait()) {
+        int64_t ms = 0;
+        if (!get_int64(argument, &ms) || ms < 0) {
+            return badarg(p);
+        }
+        sleep_ms(ms);
+        return atoms::ok;
+    }
+    if (what == atom_ready_wait6_done() && is_local_pid(argument)) {
+        tell(argument, make_tuple(p.heap, atom_ready(), p.id));
+        sleep_ms(6000);
+        tell(argument, make_tuple(p.heap, atom_done(), p.id));
+        return atoms::ok;
+    }
+    if (what == atom_alive_waitexiting() && is_local_pid(argument)) {
+        tell(argument, make_tuple(p.heap, atom_alive(), p.id));
+        // Until a signal has come that could end us: ours are looked at when this is over.
+        while (!has_signals(p) && !vm::is_halting()) {
+            sleep_ms(10);
+        }
+        return atoms::ok;
+    }
+    return badarg(p);
+}
+
+Term erts_debug_dirty_cpu_2(Process& p, const Term* a) {
+    return dirty(p, atom_dirty_cpu(), a[0], a[1]);
+}
+Term erts_debug_dirty_io_2(Process& p, const Term* a) {
+    return dirty(p, atom_dirty_io(), a[0], a[1]);
+}
+
+// erts_debug:dirty(Where, What, Argument): Where is dirty_cpu, dirty_io or normal.
+Term erts_debug_dirty_3(Process& p, const Term* a) {
+    static const Export* cpu = bif_export("erts_debug", "dirty_cpu", 2);
+    static const Export* io = bif_export("erts_debug", "dirty_io", 2);
+    if (a[0] == atom_dirty_cpu()) {
+        return trap(p, cpu, {a[1], a[2]});
+    }
+    if (a[0] == atom_dirty_io()) {
+        return trap(p, io, {a[1], a[2]});
+    }
+    return a[0] == atoms::normal ? dirty(p, atoms::normal, a[1], a[2]) : badarg(p);
+}
+
+}  // namespace
+
+MINIVM_BIF_TABLE(debug) = {
+    {"erts_debug", "dirty_cpu", 2, erts_debug_dirty_cpu_2, kBifDirtyCpu, nullptr},
+    {"erts_debug", "dirty_io", 2, erts_debug_dirty_io_2, kBifDirtyIo, nullptr},
+    {"erts_debug", "dirty", 3, erts_debug_dirty_3, kBifPlain, nullptr},
+};
+
+}  // namespace minivm
