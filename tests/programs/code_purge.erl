@@ -137,8 +137,11 @@ closed_funs() ->
     p(soft_with_callers, [code:soft_purge(M) || _ <- lists:seq(1, 20)]),
     [P ! {self(), go} || P <- Stayers],
     [ended_wait(P) || P <- Stayers],
-    p(soft_ok, code:soft_purge(M)),
+    p(soft_ok, soft_purge_until(M)),
     p(callers, [case ended_wait(C) of {badfun, F} -> badfun; W -> W end || C <- Callers]).
+
+%% A caller that was scheduled out on its way into the fun counts as running the old code.
+soft_purge_until(M) -> code:soft_purge(M) orelse soft_purge_until(M).
 
 caller(Parent, F, N) ->
     try F() of
