@@ -162,9 +162,23 @@ void go_dirty(Process& p) {
 }
 
 uint64_t stop_word(Stop stop) {
-    constexpr records::Word kWords[] = {records::Word::yielded, records::Word::waiting,
-                                        records::Word::dirty, records::Word::exited};
-    return static_cast<uint64_t>(kWords[static_cast<size_t>(stop)]);
+    using records::Word;
+    Word word = Word::exited;
+    switch (stop) {
+        case Stop::yielded:
+        case Stop::crossed:  // to the other engine: not a reason to leave the processor
+            word = Word::yielded;
+            break;
+        case Stop::waiting:
+            word = Word::waiting;
+            break;
+        case Stop::dirty:
+            word = Word::dirty;
+            break;
+        case Stop::exited:
+            break;
+    }
+    return static_cast<uint64_t>(word);
 }
 
 // In the function where it gave up the thread, which is likely where the time went.
