@@ -26,7 +26,9 @@ constexpr uintptr_t k2GiB = uintptr_t{1} << 31;
 constexpr size_t kRangeBytes = 496 * kMiB;
 constexpr int kTrapByte = 0xcc;  // int3
 #elif defined(__aarch64__)
-constexpr size_t kRangeBytes = 256 * kMiB;  // twice what B and BL reach
+// Twice what B and BL reach (128 MiB), less the size that the first block may have: its end must be
+// in reach from the lowest address too.
+constexpr size_t kRangeBytes = 255 * kMiB;
 constexpr int kTrapByte = 0;                // udf #0
 #else
 #error "code memory: which instruction traps on this machine?"

@@ -114,12 +114,12 @@ public:
     }
     void align(unsigned bytes) override {
         while (offset() % bytes != 0) {
-            word(kNop);
+            no_operation();
         }
     }
     void align_return_address() override {
         if (offset() % 8 != 4) {
-            word(kNop);
+            no_operation();
         }
     }
     void embed_word(uint64_t w) override { assembler_.embed(&w, 8); }
@@ -356,7 +356,7 @@ public:
         align_return_address();
         bind(entry);
         push_return();
-        word(kNop);
+        no_operation();
     }
     void fragment_entry() override {
         make_room();
@@ -546,7 +546,22 @@ private:
     }
 
     uint64_t label_offset(uint32_t id) const { return code_.labelOffset(asmjit::Label(id)); }
+    // An instruction that asmjit is not told of. A listing shows its number, if nothing better.
     void word(uint32_t instruction) { assembler_.embedUInt32(instruction); }
+    template <class List>
+    void word(uint32_t instruction, List list) {
+        if (logger_) {
+            code_.resetLogger();
+            word(instruction);
+            list(*logger_);
+            code_.setLogger(logger_.get());
+        } else {
+            word(instruction);
+        }
+    }
+    void no_operation() {
+        word(kNop, [](ListingLogger& l) { l.padding(4); });
+    }
     // A distance in bytes as a field of `bits` bits that counts instructions.
     static uint32_t immediate(int64_t distance, unsigned bits, unsigned at) {
         return (static_cast<uint32_t>(distance >> 2) & ((1u << bits) - 1)) << at;
@@ -563,8 +578,11 @@ private:
             word(kUndefined);
             return;
         }
-        outside_.push_back({offset(), reinterpret_cast<uint64_t>(target)});
-        word(instruction);
+        const auto address = reinterpret_cast<uint64_t>(target);
+        outside_.push_back({offset(), address});
+        word(instruction, [&](ListingLogger& l) {
+            l.instruction(4, instruction == kBranch ? "b" : "bl", address);
+        });
     }
     void page_of(a64::Gp d, Label l, Page::Next next) {
         make_room();
@@ -574,7 +592,7 @@ private:
     void pad_call() {
         make_room();
         if (offset() % 8 != 0) {
-            word(kNop);
+            no_operation();
         }
     }
     void push_return() { assembler_.str(kReturn, a64::ptr_pre(gp(Reg::stack), -8)); }

@@ -20,6 +20,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -475,7 +476,15 @@ TEST_CASE("no mapping is writable and executable while code is loaded and patche
     size_t seen_writable = 0;
     size_t seen_executable = 0;
     size_t offences = 0;
-    for (int reads = 0; reads < 100 || (seen_writable == 0 && reads < 5000); reads++) {
+    const CodeBlock own = memory->allocate(code.size());
+    for (int reads = 0; reads < 100; reads++) {
+        // A view of this thread's own makes sure that something is open in half of the looks: views
+        // are open for microseconds, and a look takes longer than that.
+        std::optional<CodeMemory::Writer> open_view;
+        if (reads % 2 == 0) {
+            open_view.emplace(memory->open(own));
+            std::memcpy(open_view->data(), code.data(), code.size());
+        }
         for (const Mapping& mapping : mappings()) {
             offences += mapping.has('w') && mapping.has('x');
             if (mapping.is_code_memory()) {
@@ -487,6 +496,7 @@ TEST_CASE("no mapping is writable and executable while code is loaded and patche
     stop = true;
     one.join();
     other.join();
+    memory->release(own);
     CHECK(offences == 0);
     CHECK(seen_executable > 0);
     CHECK(seen_writable > 0);  // the test did look while something was open

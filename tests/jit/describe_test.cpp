@@ -37,6 +37,10 @@ std::string output_of(const std::string& command) {
     return text;
 }
 
+const std::string kProgram = std::string(MINIVM_BINARY_DIR) + "/tools/minivm";
+// Built for another machine, it runs in an emulator, where this machine's gdb and perf see nothing.
+const std::string kEmulator = MINIVM_EMULATOR;
+
 struct Folder {
     Folder() {
         std::string name = (std::filesystem::temp_directory_path() / "minivm-XXXXXX").string();
@@ -174,27 +178,26 @@ TEST_CASE("a listing of a module shows each lowered instruction, and all of its 
             CHECK(texts[f].find("$global::yield") != std::string::npos);
         }
     }
-    const std::string program = std::string(MINIVM_BINARY_DIR) + "/tools/minivm";
-    if (!std::filesystem::exists(program)) {
+    if (!std::filesystem::exists(kProgram)) {
         WARN("the program is not built, its command was not tested");
         return;
     }
-    const std::string shown =
-        output_of("timeout -s KILL 60 " + program + " disasm --native x86-64 " + folder.path +
-                  "/hot.beam inner/2 2>&1");
+    const std::string command = "timeout -s KILL 60 " + kEmulator + " " + kProgram + " disasm ";
+    const std::string file = folder.path + "/hot.beam";
+    const std::string own = kEmulator.empty() ? "x86-64" : "aarch64";
+    const std::string other = kEmulator.empty() ? "aarch64" : "x86-64";
+    const std::string shown = output_of(command + "--native " + own + " " + file + " inner/2 2>&1");
     INFO(shown);
     CHECK(shown.find("\n$hot:inner/2\n") == 0);
     CHECK(shown.find("$global::yield") != std::string::npos);
     CHECK(shown.find("$hot:outer/1") == std::string::npos);
-    CHECK(output_of("timeout -s KILL 60 " + program + " disasm --native aarch64 " + folder.path +
-                    "/hot.beam 2>&1; echo $?")
-              .find("--native aarch64: this program makes no code for it, only for x86-64\n1") !=
-          std::string::npos);
+    CHECK(output_of(command + "--native " + other + " " + file + " 2>&1; echo $?")
+              .find("--native " + other + ": this program makes no code for it, only for " + own +
+                    "\n1") != std::string::npos);
 }
 
 TEST_CASE("gdb shows Erlang functions in a backtrace", "[gdb]") {
-    const std::string program = std::string(MINIVM_BINARY_DIR) + "/tools/minivm";
-    if (!available() || !std::filesystem::exists(program) ||
+    if (!available() || !std::filesystem::exists(kProgram) || !kEmulator.empty() ||
         output_of("gdb --version 2>&1").find("GNU gdb") == std::string::npos) {
         WARN("no code for this machine, no program, or no gdb: nothing was tested");
         return;
@@ -222,7 +225,7 @@ TEST_CASE("gdb shows Erlang functions in a backtrace", "[gdb]") {
                                                 "kill\n";
     const std::string trace = output_of(
         "cd " + folder.path + " && exec 2>&1; erlc deep.erl && ASAN_OPTIONS=detect_leaks=0 " +
-        "timeout -s KILL 60 gdb -nx -batch -x commands --args " + program +
+        "timeout -s KILL 60 gdb -nx -batch -x commands --args " + kProgram +
         " run --engine jit --gdb -S 1 deep.beam");
     INFO(trace);
     if (trace.find("ptrace") != std::string::npos) {
@@ -240,16 +243,15 @@ TEST_CASE("gdb shows Erlang functions in a backtrace", "[gdb]") {
 
 TEST_CASE("perf report shows Erlang functions by name", "[perf]") {
     const Folder folder;
-    const std::string program = std::string(MINIVM_BINARY_DIR) + "/tools/minivm";
     const std::string go = "cd " + folder.path + " && exec 2>&1; timeout -s KILL 60 ";
-    if (!available() || !std::filesystem::exists(program) ||
+    if (!available() || !std::filesystem::exists(kProgram) || !kEmulator.empty() ||
         output_of(go + "perf record -q -k mono -o try.data true; echo $?") != "0\n") {
         WARN("no code for this machine, no program, or perf cannot record: nothing was tested");
         return;
     }
     compile_source(folder.path);
     const std::string ran = output_of(go + "perf record -q -k mono -F 2000 -o perf.data " +
-                                      program + " run --engine jit --perf hot.beam");
+                                      kProgram + " run --engine jit --perf hot.beam");
     INFO(ran);
     const std::string report = output_of(go + "perf report --stdio");
     INFO(report);
