@@ -16,6 +16,10 @@ std::string printable(std::string name) {
 
 }  // namespace
 
+const char* machine_name(Machine machine) {
+    return machine == Machine::x86_64 ? "x86-64" : "aarch64";
+}
+
 std::string native_function_name(std::string_view module, std::string_view function,
                                  unsigned arity) {
     std::string name = "$";

@@ -13,11 +13,21 @@
 namespace minivm {
 
 enum class Machine : uint8_t { x86_64, aarch64 };
+inline constexpr Machine kMachines[] = {Machine::x86_64, Machine::aarch64};
 
+// "x86-64", "aarch64"
+const char* machine_name(Machine machine);
+
+// The machine that this program runs on; kRunsNativeCode: it is one of them.
 #if defined(__aarch64__)
 inline constexpr Machine kHostMachine = Machine::aarch64;
+inline constexpr bool kRunsNativeCode = true;
+#elif defined(__x86_64__)
+inline constexpr Machine kHostMachine = Machine::x86_64;
+inline constexpr bool kRunsNativeCode = true;
 #else
 inline constexpr Machine kHostMachine = Machine::x86_64;
+inline constexpr bool kRunsNativeCode = false;
 #endif
 
 // The instructions from `offset` on, up to the next entry, belong to this line.

@@ -29,7 +29,7 @@ constexpr int kTrapByte = 0xcc;  // int3
 // Twice what B and BL reach (128 MiB), less the size that the first block may have: its end must be
 // in reach from the lowest address too.
 constexpr size_t kRangeBytes = 255 * kMiB;
-constexpr int kTrapByte = 0;                // udf #0
+constexpr int kTrapByte = 0;  // udf #0
 #else
 #error "code memory: which instruction traps on this machine?"
 #endif

@@ -14,8 +14,8 @@
 // below 2 GiB. So on x86-64 a call, a jump or an address of 32 bits reaches from any code to any
 // other code and to every function of the program, and on aarch64 ADRP does. The range of aarch64
 // is 255 MiB, and the first block lies in its middle: what is allocated first (the shared
-// fragments, of 512 KiB at most) is within the 128 MiB of a B or BL of all other code. Where no such range is free it
-// lies anywhere; reaches_program() tells.
+// fragments, of 512 KiB at most) is within the 128 MiB of a B or BL of all other code. Where no
+// such range is free it lies anywhere; reaches_program() tells.
 //
 // Invariants
 //   (1) No page of the process is ever writable and executable, in this mapping or another.

@@ -1,13 +1,12 @@
 #include "jit/describe.hpp"
 
 #include "vm/term/format.hpp"
-#include "jit/code_memory.hpp"
 #include "jit/elf.hpp"
 #include "jit/emitter.hpp"
-#include "jit/jit.hpp"
 #include "jit/layout.hpp"
 #include "jit/listing.hpp"
 #include "jit/native_code.hpp"
+#include "jit/runtime.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,8 +20,7 @@ struct Fragment {
     const void* address;
 };
 
-auto fragments() {
-    const Fragments& f = g_fragments;
+auto named(const Fragments& f) {
     return std::array{
         Fragment{"enter", f.enter},
         Fragment{"leave", f.leave},
@@ -43,7 +41,7 @@ auto fragments() {
 }
 // All of them have a name: each is a pointer, and the last one says where they end.
 static_assert(sizeof(Fragments) ==
-              (std::tuple_size_v<decltype(fragments())> + 1) * sizeof(const void*));
+              (std::tuple_size_v<decltype(named({}))> + 1) * sizeof(const void*));
 
 std::string plain(Term atom) {
     // Tools show names as they are, not as Erlang would quote them.
@@ -116,7 +114,7 @@ NativeModule describe(const LoweredModule& m, const NativeCode& code) {
 }
 
 NativeModule describe_fragments() {
-    auto all = fragments();
+    auto all = named(g_fragments);
     std::sort(all.begin(), all.end(),
               [](const Fragment& a, const Fragment& b) { return a.address < b.address; });
     NativeModule module;
@@ -142,21 +140,43 @@ NativeModule describe_fragments() {
     return module;
 }
 
-std::vector<std::string> disassemble(const LoweredModule& m, bool fast_paths) {
-    engine(fast_paths);  // the fragments, which have addresses then
-    Listing listing;
-    for (const Fragment& f : fragments()) {
-        listing.name_address(reinterpret_cast<uintptr_t>(f.address), native_fragment_name(f.name));
+namespace {
+
+// Where listings and measures lay out the fragments, with a module behind them: in reach of the
+// program's functions, as code memory is. Nothing is put there.
+const auto* const kLayoutBase = reinterpret_cast<const std::byte*>(uintptr_t{1} << 30);
+constexpr uintptr_t kLayoutAlignment = 64;
+
+}  // namespace
+
+std::vector<uint8_t> lay_out(const LoweredModule& m, Machine machine, bool fast_paths,
+                             Listing* listing) {
+    const std::unique_ptr<MacroAssembler> shared = new_assembler(machine);
+    const std::vector<PlacedFragment> placed = emit_fragments(*shared);
+    const Fragments fragments = fragments_at(*shared, placed, kLayoutBase);
+    if (listing != nullptr) {
+        for (const Fragment& f : named(fragments)) {
+            listing->name_address(reinterpret_cast<uintptr_t>(f.address),
+                                  native_fragment_name(f.name));
+        }
     }
-    const std::unique_ptr<MacroAssembler> a = new_host_assembler();
+    const std::unique_ptr<MacroAssembler> a = new_assembler(machine);
     NativeCode code;
-    Emitter emitter(m, *a, code, fast_paths);
-    emitter.list_to(listing);
+    Emitter emitter(m, *a, fragments, code, fast_paths);
+    if (listing != nullptr) {
+        emitter.list_to(*listing);
+    }
     emitter.run();
     emitter.place();
-    // Laid out as at the begin of code memory, and never put there.
     std::vector<uint8_t> bytes(a->size());
-    a->copy_to(bytes.data(), reinterpret_cast<uintptr_t>(code_memory().begin()));
+    const auto end = reinterpret_cast<uintptr_t>(fragments.end);
+    a->copy_to(bytes.data(), (end + kLayoutAlignment - 1) & ~(kLayoutAlignment - 1));
+    return bytes;
+}
+
+std::vector<std::string> disassemble(const LoweredModule& m, Machine machine, bool fast_paths) {
+    Listing listing;
+    const std::vector<uint8_t> bytes = lay_out(m, machine, fast_paths, &listing);
     std::vector<std::string> answer;
     for (uint32_t f = 0; f < m.functions.size(); f++) {
         answer.push_back(function_name(m, f) + "\n" + listing.text(bytes.data(), f));

@@ -10,6 +10,7 @@
 
 namespace minivm::jit {
 
+class Listing;
 struct NativeCode;
 
 // Names and lines of a module's code. A function has one range for each run of its code: what is
@@ -19,8 +20,13 @@ NativeModule describe(const LoweredModule& m, const NativeCode& code);
 // The shared fragments; they have been made.
 NativeModule describe_fragments();
 
-// What would be emitted for the module, on this machine: lowered instructions, and below each its
-// machine code. A text for each function, by its index. available() holds.
-std::vector<std::string> disassemble(const LoweredModule& m, bool fast_paths);
+// The code that would be emitted for the module, for either machine on any host; nothing is put
+// into code memory. It is listed too if there is a listing.
+std::vector<uint8_t> lay_out(const LoweredModule& m, Machine machine, bool fast_paths,
+                             Listing* listing = nullptr);
+
+// What would be emitted for the module, on whichever machine this runs: lowered instructions, and
+// below each its machine code. A text for each function, by its index.
+std::vector<std::string> disassemble(const LoweredModule& m, Machine machine, bool fast_paths);
 
 }  // namespace minivm::jit

@@ -11,8 +11,9 @@
 
 namespace minivm::jit {
 
-Emitter::Emitter(const LoweredModule& m, MacroAssembler& a, NativeCode& code, bool fast)
-    : m_(m), a_(a), code_(code), fast_(fast) {
+Emitter::Emitter(const LoweredModule& m, MacroAssembler& a, const Fragments& fragments,
+                 NativeCode& code, bool fast)
+    : m_(m), a_(a), fragments_(fragments), code_(code), fast_(fast) {
     labels_.resize(m.code.size() + 1);
     function_at_.resize(m.code.size() + 1);
     for (uint32_t f = 0; f < m.functions.size(); ++f) {
@@ -136,13 +137,13 @@ void Emitter::function_entry(uint32_t function) {
     const LoweredFunction& f = m_.functions[function];
     const Label exhausted = a_.new_label();
     const Label body = a_.new_label();
-    a_.function_entry(entries_[function], g_fragments.breakpoint);
+    a_.function_entry(entries_[function], fragments_.breakpoint);
     a_.count_reduction(exhausted);
     a_.bind(body);
     cold([this, exhausted, body, arity = f.arity] {
         a_.bind(exhausted);
         a_.move_imm(Reg::t0, arity);
-        fragment(g_fragments.yield);
+        fragment(fragments_.yield);
         a_.jump(body);
     });
 }
@@ -151,8 +152,7 @@ void Emitter::function_entry(uint32_t function) {
 Word* Emitter::new_record() {
     const char* letters = instr_info(i_->op).operands;
     const Operand* o = operands();
-    const uint32_t count = std::max<uint32_t>(i_->operand_count, 1);
-    auto words = std::make_unique<Word[]>(sizeof(OpRecord) / sizeof(Word) + count);
+    auto words = std::make_unique<Word[]>(sizeof(OpRecord) / sizeof(Word) + i_->operand_count);
     auto* r = new (words.get()) OpRecord;
     r->fn = default_op(i_->op);
     r->live = i_->live;
@@ -211,7 +211,7 @@ Word* Emitter::new_record() {
 
 void Emitter::default_operation() {
     a_.move_imm(Reg::t0, reinterpret_cast<Word>(new_record()));
-    fragment(g_fragments.default_op);
+    fragment(fragments_.default_op);
     const char* letters = instr_info(i_->op).operands;
     const Operand* o = operands();
     const bool has_label = letters[0] == 'f' && o[0].index != kNoLabel;
@@ -246,20 +246,20 @@ void Emitter::reserve(Word stack_words, Word heap_words) {
         a_.bind(slow);
         a_.move_imm(Reg::t0, words);
         a_.move_imm(Reg::t1, live);
-        fragment(g_fragments.collect);
+        fragment(fragments_.collect);
         a_.jump(back);
     });
 }
 
-// t3 := the native code of the export entry in `entry`, which must be t0.
-void Emitter::load_export_target(Reg entry) {
+// t3 := the native code of the export entry in t0.
+void Emitter::load_export_target() {
     a_.load_u32(Reg::t2, {Reg::sched, kCodeIx});
-    a_.load_scaled(Reg::t3, entry, Reg::t2, kExportNative);
+    a_.load_scaled(Reg::t3, Reg::t0, Reg::t2, kExportNative);
 }
 
 void Emitter::call_export(const Export* e) {
     a_.move_imm(Reg::t0, reinterpret_cast<Word>(e));
-    load_export_target(Reg::t0);
+    load_export_target();
 }
 
 // 1 + the words of the frame that what follows this instruction drops before it returns; 0: it does

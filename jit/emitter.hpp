@@ -17,7 +17,8 @@ namespace minivm::jit {
 class Emitter {
 public:
     // fast: with fast paths (else default operations only).
-    Emitter(const LoweredModule& m, MacroAssembler& a, NativeCode& code, bool fast);
+    Emitter(const LoweredModule& m, MacroAssembler& a, const Fragments& fragments, NativeCode& code,
+            bool fast);
     // The lowered instructions are listed with the code that run() emits.
     void list_to(Listing& listing);
     void run();
@@ -59,7 +60,7 @@ private:
     void fragment(const void* f) { a_.call_address(f); }
     void reserve(Word stack_words, Word heap_words);
     void call_export(const Export* e);
-    void load_export_target(Reg entry);
+    void load_export_target();
     Word tail_code() const;
     void branch_unless(Cond holds, const Operand& label) {
         a_.branch(negate(holds), label_of(label.index));
@@ -94,6 +95,7 @@ private:
 
     const LoweredModule& m_;
     MacroAssembler& a_;
+    const Fragments& fragments_;
     NativeCode& code_;
     const bool fast_;
     Listing* listing_ = nullptr;

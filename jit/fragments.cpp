@@ -2,8 +2,9 @@
 #include "jit/code_memory.hpp"
 #include "jit/layout.hpp"
 #include "jit/macro_assembler.hpp"
-#include "jit/native_code.hpp"
 #include "jit/runtime.hpp"
+
+#include <utility>
 
 namespace minivm::jit {
 
@@ -18,16 +19,12 @@ class FragmentEmitter {
 public:
     explicit FragmentEmitter(MacroAssembler& a) : a_(a) {}
 
-    struct Placed {
-        const void** address;
-        Label label;
-    };
-    std::vector<Placed> placed;
+    std::vector<PlacedFragment> placed;
 
-    void emit(Fragments& f) {
-        begin(&f.enter);
+    void emit() {
+        begin(&Fragments::enter);
         a_.emit_enter();
-        begin(&f.leave);
+        begin(&Fragments::leave);
         a_.emit_leave();
 
         // The address where to go on is in t0.
@@ -36,19 +33,19 @@ public:
         reload();
         a_.jump_reg(Reg::t0);
 
-        runtime(&f.default_op, runtime_default_op, 1);
-        runtime(&f.collect, runtime_collect, 0);
-        runtime(&f.yield, runtime_yield, 0);
-        runtime(&f.call_bif, runtime_call_bif, 0);
-        runtime(&f.send, runtime_send, 0);
-        function(&f.enter_bytecode, runtime_enter_bytecode);
-        function(&f.enter_fun_bytecode, runtime_enter_fun_bytecode);
+        runtime(&Fragments::default_op, runtime_default_op, 1);
+        runtime(&Fragments::collect, runtime_collect, 0);
+        runtime(&Fragments::yield, runtime_yield, 0);
+        runtime(&Fragments::call_bif, runtime_call_bif, 0);
+        runtime(&Fragments::send, runtime_send, 0);
+        function(&Fragments::enter_bytecode, runtime_enter_bytecode);
+        function(&Fragments::enter_fun_bytecode, runtime_enter_fun_bytecode);
 
-        begin(&f.wait);
+        begin(&Fragments::wait);
         a_.call_runtime(reinterpret_cast<const void*>(runtime_wait));
         a_.jump(special_);
 
-        begin(&f.bif_body);
+        begin(&Fragments::bif_body);
         spill();
         a_.call_runtime(reinterpret_cast<const void*>(runtime_bif_body));
         a_.compare_imm(Reg::t0, 0);
@@ -56,7 +53,7 @@ public:
         a_.load(Reg::x0, {Reg::sched, 0});
         a_.ret();
 
-        begin(&f.call_fun);
+        begin(&Fragments::call_fun);
         Label slow = a_.new_label();
         find_fun(slow);
         a_.jump_reg(Reg::t3);
@@ -66,7 +63,7 @@ public:
         a_.call_runtime(reinterpret_cast<const void*>(runtime_call_fun));
         a_.jump(special_);
 
-        begin(&f.check_fun);
+        begin(&Fragments::check_fun);
         a_.fragment_entry();
         slow = a_.new_label();
         find_fun(slow);
@@ -84,21 +81,21 @@ public:
 
         // Bytecode's return address is on top when this is returned to.
         a_.align_return_address();
-        begin_here(&f.return_to_bytecode);
+        begin_here(&Fragments::return_to_bytecode);
         a_.store({Reg::sched, 0}, Reg::x0);
         a_.call_runtime(reinterpret_cast<const void*>(runtime_return_to_bytecode));
         a_.jump(special_);
 
-        begin(&f.breakpoint);
+        begin(&Fragments::breakpoint);
         a_.ret();
     }
 
 private:
-    void begin(const void** address) {
+    void begin(const void* Fragments::*address) {
         a_.align(16);
         begin_here(address);
     }
-    void begin_here(const void** address) {
+    void begin_here(const void* Fragments::*address) {
         const Label l = a_.new_label();
         a_.bind(l);
         placed.push_back({address, l});
@@ -114,7 +111,7 @@ private:
         }
     }
     // A fragment that is called and comes back, unless its answer is above `last_value`.
-    void runtime(const void** address, Runtime fn, int last_value) {
+    void runtime(const void* Fragments::*address, Runtime fn, int last_value) {
         begin(address);
         a_.fragment_entry();
         spill();
@@ -125,7 +122,7 @@ private:
         a_.ret();
     }
     // A fragment that is entered as a function is, and goes on where its answer says.
-    void function(const void** address, Runtime fn) {
+    void function(const void* Fragments::*address, Runtime fn) {
         begin(address);
         a_.fragment_entry();
         spill();
@@ -153,20 +150,34 @@ private:
 
 }  // namespace
 
+std::vector<PlacedFragment> emit_fragments(MacroAssembler& a) {
+    FragmentEmitter e(a);
+    e.emit();
+    return std::move(e.placed);
+}
+
+Fragments fragments_at(const MacroAssembler& a, const std::vector<PlacedFragment>& placed,
+                       const void* base) {
+    const auto* const begin = static_cast<const std::byte*>(base);
+    Fragments fragments;
+    for (const PlacedFragment& p : placed) {
+        fragments.*p.address = begin + a.offset_of(p.label);
+    }
+    fragments.end = begin + a.size();
+    return fragments;
+}
+
 void make_fragments() {
-    std::unique_ptr<MacroAssembler> a = new_host_assembler();
-    FragmentEmitter e(*a);
-    e.emit(g_fragments);
+    const std::unique_ptr<MacroAssembler> a = new_assembler(kHostMachine);
+    const std::vector<PlacedFragment> placed = emit_fragments(*a);
     CodeMemory& memory = code_memory();
     const CodeBlock block = memory.allocate(a->size(), 64);
+    MINIVM_CHECK(block);  // nothing else is there yet
     {
         CodeMemory::Writer w = memory.open(block);
         a->copy_to(w.data(), reinterpret_cast<uint64_t>(block.address));
     }
-    for (const FragmentEmitter::Placed& p : e.placed) {
-        *p.address = block.address + a->offset_of(p.label);
-    }
-    g_fragments.end = block.address + a->size();
+    g_fragments = fragments_at(*a, placed, block.address);
     for (const CodeSpan& span : a->on_scheduler_stack()) {
         g_fragment_frames.push_back({span.begin, sizeof(Word), true});
         g_fragment_frames.push_back({span.end, sizeof(Word)});

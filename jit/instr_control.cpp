@@ -36,18 +36,18 @@ bool Emitter::control() {
         case Op::call_bif:
             a_.move_imm(Reg::t0, reinterpret_cast<Word>(o[1].bif));
             a_.move_imm(Reg::t1, tail_code());
-            fragment(g_fragments.call_bif);
+            fragment(fragments_.call_bif);
             return true;
         case Op::bif_body:
             a_.move_imm(Reg::t0, reinterpret_cast<Word>(o[1].bif));
             a_.load_label(Reg::t1, entries_[i_->function]);
-            a_.jump_address(g_fragments.bif_body);
+            a_.jump_address(fragments_.bif_body);
             return true;
         case Op::apply:
         case Op::apply_last:
             default_operation();
             a_.load(Reg::t0, {Reg::sched, kScratchX});
-            load_export_target(Reg::t0);
+            load_export_target();
             if (i_->op == Op::apply) {
                 a_.call_reg(Reg::t3);
             } else {
@@ -58,12 +58,12 @@ bool Emitter::control() {
         case Op::call_fun:
             value_to(Reg::t0, o[1]);
             a_.move_imm(Reg::t1, o[0].value);
-            fragment(g_fragments.call_fun);
+            fragment(fragments_.call_fun);
             return true;
         case Op::i_apply_fun_last:
             value_to(Reg::t0, o[1]);
             a_.move_imm(Reg::t1, o[0].value);
-            fragment(g_fragments.check_fun);
+            fragment(fragments_.check_fun);
             a_.add_imm(Reg::stack, frame(o[2].value));
             a_.tail_call_reg(Reg::t3);
             return true;
@@ -129,11 +129,11 @@ bool Emitter::control() {
         }
         case Op::send:
             a_.move_imm(Reg::t0, tail_code());
-            fragment(g_fragments.send);
+            fragment(fragments_.send);
             return true;
         case Op::wait:
             a_.load_label(Reg::t0, label_of(o[0].index));
-            a_.jump_address(g_fragments.wait);
+            a_.jump_address(fragments_.wait);
             return true;
         case Op::wait_timeout: {
             const Label after = a_.new_label();
@@ -143,7 +143,7 @@ bool Emitter::control() {
             a_.compare_imm(Reg::t0, 0);
             a_.branch(Cond::equal, after);
             a_.load_label(Reg::t0, label_of(o[0].index));
-            a_.jump_address(g_fragments.wait);
+            a_.jump_address(fragments_.wait);
             a_.bind(after);
             return true;
         }

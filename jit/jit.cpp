@@ -42,9 +42,9 @@ struct Jit final : Engine {
 
     std::unique_ptr<EngineCode> compile(const LoweredModule& m) override {
         auto code = std::make_unique<NativeCode>();
-        std::unique_ptr<MacroAssembler> a = new_host_assembler();
+        std::unique_ptr<MacroAssembler> a = new_assembler(kHostMachine);
         code->wants_frames = g_show_to_gdb;
-        Emitter emitter(m, *a, *code, fast);
+        Emitter emitter(m, *a, g_fragments, *code, fast);
         emitter.run();
         emitter.place();
         const CodeBlock block = code_memory().allocate(a->size(), 64);
@@ -148,7 +148,7 @@ Result<void, std::string> write_perf_files(const PerfOptions& options) {
 }
 
 bool available() {
-    return new_host_assembler() != nullptr;
+    return kRunsNativeCode;
 }
 
 Engine& engine(bool fast_paths) {

@@ -16,6 +16,10 @@
 #include <memory>
 #include <vector>
 
+namespace minivm {
+enum class Machine : uint8_t;
+}
+
 namespace minivm::jit {
 
 class Listing;
@@ -205,7 +209,8 @@ public:
     virtual void list_to(Listing& listing) = 0;
 
     // ---- the result
-    // Copies what was emitted to `to`, for execution at address `base`.
+    // Copies what was emitted to `to`, for execution at address `base`. The shared fragments and
+    // the program's functions must be in reach from there.
     virtual size_t size() const = 0;
     virtual void copy_to(void* to, uint64_t base) = 0;
     // Bytes between a function's entry and where it is entered with the return address on the
@@ -215,7 +220,7 @@ public:
 
 std::unique_ptr<MacroAssembler> new_x86_64_assembler();
 std::unique_ptr<MacroAssembler> new_aarch64_assembler();
-// For the machine this runs on; null if there is none.
-std::unique_ptr<MacroAssembler> new_host_assembler();
+// Either, on any host: only running the code needs the machine.
+std::unique_ptr<MacroAssembler> new_assembler(Machine machine);
 
 }  // namespace minivm::jit

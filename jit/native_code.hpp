@@ -3,6 +3,7 @@
 
 #include "vm/engine.hpp"
 #include "jit/code_info.hpp"
+#include "jit/macro_assembler.hpp"
 
 #include <memory>
 #include <string>
@@ -44,7 +45,6 @@ struct NativeCode final : EngineCode {
 
     const uint8_t* base = nullptr;
     uint32_t bytes = 0;
-    uint32_t file_bytes = 0;
     std::vector<uint32_t> entries;          // of each function: offset; by function index
     std::vector<uint32_t> function_starts;  // lowered instruction index of each function's entry
     std::vector<uint32_t> funs;             // offsets, by lambda
@@ -80,7 +80,7 @@ struct NativeCode final : EngineCode {
     size_t size_bytes() const override { return bytes; }
 };
 
-// Code that all modules share. Made once; addresses into executable memory.
+// Code that all modules share: addresses into executable memory, or where the code would lie.
 struct Fragments {
     const void* enter = nullptr;           // void enter(Scheduler*, Process*, const void* target)
     const void* leave = nullptr;           // everything is saved: back to C++
@@ -99,10 +99,14 @@ struct Fragments {
     const void* breakpoint = nullptr;
     const void* end = nullptr;  // of all of them
 };
-// Frames of the fragments, by offset from the first one's address; for describe_fragments().
-extern std::vector<NativeFrame> g_fragment_frames;
-extern Fragments g_fragments;
-void make_fragments();
+struct PlacedFragment {
+    const void* Fragments::*address;
+    Label label;
+};
+// Emits the fragments; where they are when the code lies at `base`.
+std::vector<PlacedFragment> emit_fragments(MacroAssembler& a);
+Fragments fragments_at(const MacroAssembler& a, const std::vector<PlacedFragment>& placed,
+                       const void* base);
 
 // What C++ leaves for run() when native code stops.
 struct NativeState {

@@ -29,6 +29,12 @@ const void* dirty_result(Scheduler* s);
 
 NativeState& native_state(Scheduler* s);
 
+// Those that run. Made once, before there is other code.
+extern Fragments g_fragments;
+// Their frames, by offset from the first one's address.
+extern std::vector<NativeFrame> g_fragment_frames;
+void make_fragments();
+
 // Bytes from a function's entry to where it is entered with its return address on the stack.
 extern uint32_t g_entry_skip;
 

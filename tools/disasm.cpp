@@ -7,7 +7,6 @@
 #include "loader/loader.hpp"
 #include "jit/code_info.hpp"
 #include "jit/describe.hpp"
-#include "jit/jit.hpp"
 
 #include <algorithm>
 #include <set>
@@ -87,11 +86,12 @@ void print_function(const LoweredModule& m, const LoweredFunction& f,
 
 int disasm_command(const std::string& path, const std::string& function, const std::string& native,
                    std::FILE* out, std::FILE* err) {
-    const char* const host = kHostMachine == Machine::x86_64 ? "x86-64" : "aarch64";
-    if (!native.empty() && (native != host || !jit::available())) {
-        std::fprintf(err, "minivm disasm: --native %s: this program makes no code for it%s\n",
-                     native.c_str(), jit::available() ? (std::string(", only for ") + host).c_str() : "");
-        return 1;
+    const auto* const machine =
+        std::find_if(std::begin(kMachines), std::end(kMachines),
+                     [&](Machine m) { return native == machine_name(m); });
+    if (!native.empty() && machine == std::end(kMachines)) {
+        std::fprintf(err, "minivm disasm: --native %s: x86-64 or aarch64\n", native.c_str());
+        return 2;
     }
     std::vector<uint8_t> bytes;
     std::string why;
@@ -117,7 +117,7 @@ int disasm_command(const std::string& path, const std::string& function, const s
     }
     std::vector<std::string> machine_code;
     if (!native.empty()) {
-        machine_code = jit::disassemble(m, true);
+        machine_code = jit::disassemble(m, *machine, true);
     }
     bool found = false;
     for (size_t n = 0; n < m.functions.size(); ++n) {

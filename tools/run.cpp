@@ -184,7 +184,7 @@ int run_command(const RunOptions& options) {
     if (!choose_engine(options.engine)) {
         spdlog::error("--engine {}: not one of interp, jit, jit-default, mixed:SEED{}",
                       options.engine,
-                      jit::available() ? "" : "; this machine has no JIT yet, only interp");
+                      jit::available() ? "" : "; there is no JIT for this machine, only interp");
         return 1;
     }
     bif_registry::init();

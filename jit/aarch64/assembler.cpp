@@ -1,17 +1,15 @@
 // aarch64. Register roles:
 //
-//   x0..x4  x24 x25 x26 x27 x28   x5  x5      sched x19   proc x23   heap x21   reds x22   stack
-//   x20 t0..t3  x1 x2 x3 x4                       x16 x17: this file's own, for constants and
-//   addresses
+//   x0..x4  x24 x25 x26 x27 x28   x5  x5      sched x19   proc x23   heap x21   reds x22
+//   t0..t3  x1 x2 x3 x4                       stack x20
+//   x16 x17: this file's own, for constants and addresses
 //
 // sp stays the C++ stack, so that calls of C++ need no switch; the Erlang stack is x20's. A call
 // leaves its return address in x30, and the first instruction of what is called pushes it, so that
 // the stack looks as on every machine; return pops it again. Between, x30 holds nothing.
+#include "jit/asmjit_assembler.hpp"
 #include "jit/layout.hpp"
-#include "jit/listing_logger.hpp"
-#include "jit/macro_assembler.hpp"
 
-#include <asmjit/core.h>
 // Debian installs no asmjit/a64.h.
 #include <asmjit/arm/a64assembler.h>
 #include <asmjit/arm/a64utils.h>
@@ -50,9 +48,6 @@ a64::Gp gp32(Reg r) {
 a64::Vec fp(FReg r) {
     return a64::d(static_cast<uint32_t>(r));
 }
-asmjit::Label label(Label l) {
-    return asmjit::Label(l.id);
-}
 
 // The number of a condition in an instruction.
 uint32_t condition(Cond c) {
@@ -90,28 +85,10 @@ bool fits_add(uint64_t v) {
     return v <= 0xFFF || (v & ~uint64_t{0xFFF000}) == 0;
 }
 
-// An encoding that asmjit refuses is a mistake of the emitter.
-struct Refuse final : asmjit::ErrorHandler {
-    void handleError(asmjit::Error, const char* message, asmjit::BaseEmitter*) override {
-        assertion_failed("emission", message, __FILE__, __LINE__, __func__);
-    }
-};
-
-class Assembler final : public MacroAssembler {
+class Assembler final : public AsmjitAssembler<a64::Assembler> {
 public:
-    Assembler() {
-        asmjit::Environment environment(asmjit::Arch::kAArch64);
-        code_.init(environment);
-        code_.setErrorHandler(&refuse_);
-        code_.attach(&assembler_);
-    }
+    Assembler() : AsmjitAssembler(asmjit::Arch::kAArch64) {}
 
-    Label new_label() override { return {assembler_.newLabel().id()}; }
-    void bind(Label l) override { assembler_.bind(label(l)); }
-    uint32_t offset() const override { return static_cast<uint32_t>(assembler_.offset()); }
-    uint32_t offset_of(Label l) const override {
-        return static_cast<uint32_t>(code_.labelOffset(label(l)));
-    }
     void align(unsigned bytes) override {
         while (offset() % bytes != 0) {
             no_operation();
@@ -121,11 +98,6 @@ public:
         if (offset() % 8 != 4) {
             no_operation();
         }
-    }
-    void embed_word(uint64_t w) override { assembler_.embed(&w, 8); }
-    void embed_address(Label l) override {
-        addresses_.push_back({offset(), l.id});
-        embed_word(0);
     }
 
     void move(Reg d, Reg s) override {
@@ -440,15 +412,8 @@ public:
         static const std::vector<CodeSpan> none;
         return none;
     }
-    void list_to(Listing& listing) override {
-        logger_ = std::make_unique<ListingLogger>(listing, assembler_);
-        code_.setLogger(logger_.get());
-    }
-    size_t size() const override { return code_.codeSize(); }
     void copy_to(void* to, uint64_t base) override {
-        const asmjit::CodeBuffer& buffer = code_.textSection()->buffer();
-        auto* out = static_cast<uint8_t*>(to);
-        std::memcpy(out, buffer.data(), buffer.size());
+        uint8_t* const out = copy_text(to, base);
         for (const Branch& b : branches_) {
             const uint64_t target = b.island != 0 ? b.island : label_offset(b.label);
             const int64_t distance = static_cast<int64_t>(target) - b.at;
@@ -472,10 +437,6 @@ public:
                 MINIVM_CHECK(in_page % 8 == 0);
             }
             patch(out + p.at + 4, (p.next == Page::kLoad ? in_page / 8 : in_page) << 10);
-        }
-        for (const Address& l : addresses_) {
-            const uint64_t address = base + label_offset(l.label);
-            std::memcpy(out + l.at, &address, 8);
         }
     }
     uint32_t entry_skip() const override { return 4; }
@@ -503,10 +464,6 @@ private:
         uint32_t at;  // of ADRP; behind it ADD, or a load of 8 bytes
         uint32_t label;
         Next next;
-    };
-    struct Address {
-        uint32_t at;
-        uint32_t label;
     };
 
     // Every instruction goes by a(), or has made room before, and then comes directly behind.
@@ -545,7 +502,6 @@ private:
         }
     }
 
-    uint64_t label_offset(uint32_t id) const { return code_.labelOffset(asmjit::Label(id)); }
     // An instruction that asmjit is not told of. A listing shows its number, if nothing better.
     void word(uint32_t instruction) { assembler_.embedUInt32(instruction); }
     template <class List>
@@ -642,16 +598,11 @@ private:
         }
     }
 
-    Refuse refuse_;
-    asmjit::CodeHolder code_;
-    a64::Assembler assembler_;
-    std::unique_ptr<ListingLogger> logger_;
     std::vector<Branch> branches_;  // forward and conditional; ascending
     size_t first_open_ = 0;         // those before have an island, or reach their label
     uint32_t island_at_ = UINT32_MAX;
     std::vector<Outside> outside_;
     std::vector<Page> pages_;
-    std::vector<Address> addresses_;
 };
 
 }  // namespace

@@ -5,9 +5,8 @@
 //
 // rsp is the Erlang stack, so that call and ret are the machine's own; C++ runs on the scheduler's
 // stack, and signal handlers on an alternate one.
+#include "jit/asmjit_assembler.hpp"
 #include "jit/layout.hpp"
-#include "jit/listing_logger.hpp"
-#include "jit/macro_assembler.hpp"
 
 #include <asmjit/x86.h>
 
@@ -35,9 +34,6 @@ x86::Xmm xmm(FReg r) {
 }
 x86::Mem mem(Mem m) {
     return x86::qword_ptr(gp(m.base), m.offset);
-}
-asmjit::Label label(Label l) {
-    return asmjit::Label(l.id);
 }
 bool fits32(int64_t v) {
     return v == static_cast<int32_t>(v);
@@ -73,35 +69,12 @@ x86::CondCode condition(Cond c) {
     return x86::CondCode::kEqual;
 }
 
-// An encoding that asmjit refuses is a mistake of the emitter.
-struct Refuse final : asmjit::ErrorHandler {
-    void handleError(asmjit::Error, const char* message, asmjit::BaseEmitter*) override {
-        assertion_failed("emission", message, __FILE__, __LINE__, __func__);
-    }
-};
-
-class Assembler final : public MacroAssembler {
+class Assembler final : public AsmjitAssembler<x86::Assembler> {
 public:
-    Assembler() {
-        asmjit::Environment environment(asmjit::Arch::kX64);
-        code_.init(environment);
-        code_.setErrorHandler(&refuse_);
-        code_.attach(&a_);
-    }
+    Assembler() : AsmjitAssembler(asmjit::Arch::kX64) {}
 
-    Label new_label() override { return {a_.newLabel().id()}; }
-    void bind(Label l) override { a_.bind(label(l)); }
-    uint32_t offset() const override { return static_cast<uint32_t>(a_.offset()); }
-    uint32_t offset_of(Label l) const override {
-        return static_cast<uint32_t>(code_.labelOffset(label(l)));
-    }
     void align(unsigned bytes) override { pad((bytes - offset() % bytes) % bytes); }
     void align_return_address() override { pad_return(0); }
-    void embed_word(uint64_t w) override { a_.embed(&w, 8); }
-    void embed_address(Label l) override {
-        addresses_.push_back({offset(), l.id});
-        embed_word(0);
-    }
 
     void move(Reg d, Reg s) override {
         if (d != s) {
@@ -347,28 +320,15 @@ public:
     }
     void float_compare(FReg a, FReg b) override { a_.ucomisd(xmm(a), xmm(b)); }
 
-    size_t size() const override { return code_.codeSize(); }
-    const std::vector<CodeSpan>& on_scheduler_stack() const override {
-        return on_scheduler_stack_;
-    }
-    void list_to(Listing& listing) override {
-        logger_ = std::make_unique<ListingLogger>(listing, a_);
-        code_.setLogger(logger_.get());
-    }
+    const std::vector<CodeSpan>& on_scheduler_stack() const override { return on_scheduler_stack_; }
     void copy_to(void* to, uint64_t base) override {
-        const asmjit::CodeBuffer& buffer = code_.textSection()->buffer();
-        auto* out = static_cast<uint8_t*>(to);
-        std::memcpy(out, buffer.data(), buffer.size());
+        uint8_t* const out = copy_text(to, base);
         for (const Relative& r : relatives_) {
             const int64_t distance =
                 static_cast<int64_t>(r.target) - static_cast<int64_t>(base + r.at + 4);
             MINIVM_CHECK(fits32(distance));  // all code memory lies in one range
             const auto d = static_cast<int32_t>(distance);
             std::memcpy(out + r.at, &d, 4);
-        }
-        for (const Address& l : addresses_) {
-            const uint64_t address = base + code_.labelOffset(asmjit::Label(l.label));
-            std::memcpy(out + l.at, &address, 8);
         }
     }
     uint32_t entry_skip() const override { return 0; }
@@ -377,10 +337,6 @@ private:
     struct Relative {
         uint32_t at;  // of the 32-bit distance
         uint64_t target;
-    };
-    struct Address {
-        uint32_t at;
-        uint32_t label;
     };
 
     void pad(unsigned bytes) {
@@ -414,9 +370,10 @@ private:
         relatives_.push_back({offset(), reinterpret_cast<uint64_t>(target)});
         a_.embedUInt32(0);
         if (logger_) {
-            logger_->instruction(5, opcode == 0xA9   ? "test eax,"
-                                    : opcode == 0xE8 ? "call"
-                                                     : "jmp",
+            logger_->instruction(5,
+                                 opcode == 0xA9   ? "test eax,"
+                                 : opcode == 0xE8 ? "call"
+                                                  : "jmp",
                                  reinterpret_cast<uint64_t>(target));
             code_.setLogger(logger_.get());
         }
@@ -434,13 +391,9 @@ private:
         }
     }
 
-    Refuse refuse_;
-    asmjit::CodeHolder code_;
-    x86::Assembler a_;
-    std::unique_ptr<ListingLogger> logger_;
+    x86::Assembler& a_ = assembler_;
     std::vector<CodeSpan> on_scheduler_stack_;
     std::vector<Relative> relatives_;
-    std::vector<Address> addresses_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Every operation of the machine interface against its meaning in C++, on the machine that the
 // tests run on: x86-64 and, under an emulator, aarch64 are held to the same meaning.
+#include "jit/code_info.hpp"
 #include "jit/code_memory.hpp"
 #include "jit/layout.hpp"
 #include "jit/macro_assembler.hpp"
@@ -112,7 +113,7 @@ CodeMemory& memory() {
 class Native {
 public:
     template <typename Body>
-    explicit Native(Body body) : assembler_(new_host_assembler()) {
+    explicit Native(Body body) : assembler_(new_assembler(kHostMachine)) {
         MacroAssembler& a = *assembler_;
         a.emit_enter();
         leave_ = a.new_label();
@@ -887,7 +888,7 @@ TEST_CASE("calls leave a return address that looks like a header, and return beh
 TEST_CASE("a function is entered with the return address on the stack behind its entry", "[jit]") {
     Label function;
     Label back;
-    std::unique_ptr<MacroAssembler> host = new_host_assembler();
+    std::unique_ptr<MacroAssembler> host = new_assembler(kHostMachine);
     const Native native([&](MacroAssembler& a, Native& n) {
         function = a.new_label();
         back = a.new_label();

@@ -1,62 +1,19 @@
 // Every .beam file of the installed OTP and Elixir loads, and its checksum is the one that OTP
 // calculates.
 #include "tests/loader/beam_builder.hpp"
+#include "tests/support/installed_beams.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <map>
 
 using namespace minivm;
 using namespace minivm::test;
-namespace fs = std::filesystem;
-
-// What a command prints.
-static std::string output_of(const std::string& command) {
-    std::string text;
-    std::FILE* pipe = popen(command.c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    std::array<char, 4096> part;
-    for (size_t n; (n = std::fread(part.data(), 1, part.size(), pipe)) > 0;) {
-        text.append(part.data(), n);
-    }
-    pclose(pipe);
-    return text;
-}
 
 static std::string erl(const std::string& expression) {
     return output_of("erl -noinput -boot no_dot_erlang -eval '" + expression + ", halt().' 2>&1");
-}
-
-static Bytes read_file(const fs::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    return Bytes(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-}
-
-static std::vector<fs::path> installed_beams() {
-    std::vector<fs::path> roots = {erl("io:put_chars(code:root_dir())")};
-    // Elixir's own folder is beside its start script, which may be a link.
-    const std::string elixir = output_of("readlink -f \"$(command -v elixir)\" 2>/dev/null");
-    if (!elixir.empty()) {
-        roots.push_back(fs::path(elixir.substr(0, elixir.find('\n'))).parent_path().parent_path());
-    }
-    std::vector<fs::path> beams;
-    for (const fs::path& root : roots) {
-        REQUIRE(fs::is_directory(root));
-        for (const auto& e : fs::recursive_directory_iterator(root)) {
-            if (e.path().extension() == ".beam") {
-                beams.push_back(e.path());
-            }
-        }
-    }
-    std::sort(beams.begin(), beams.end());
-    return beams;
 }
 
 static std::string hex(const uint8_t (&digest)[16]) {
@@ -71,16 +28,16 @@ static std::string hex(const uint8_t (&digest)[16]) {
 
 TEST_CASE("all installed .beam files load", "[loader][.real]") {
     register_bifs();
-    const std::vector<fs::path> beams = installed_beams();
+    const std::vector<std::string> beams = installed_beams();
     REQUIRE(beams.size() > 1000);
     size_t failures = 0, instructions = 0;
     const auto start = std::chrono::steady_clock::now();
-    for (const fs::path& path : beams) {
-        const Loaded l = load(read_file(path));
+    for (const std::string& path : beams) {
+        const Loaded l = load(read_installed(path));
         instructions += l.module.code.size();
         if (!l.ok) {
             ++failures;
-            UNSCOPED_INFO(path.string() + ": " + l.error.text());
+            UNSCOPED_INFO(path + ": " + l.error.text());
         }
     }
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -107,7 +64,7 @@ TEST_CASE("module checksums are those of OTP", "[loader][.real]") {
         }
         std::string digest = row.substr(space + 1);
         std::transform(digest.begin(), digest.end(), digest.begin(), ::tolower);
-        const Loaded l = load(read_file(row.substr(0, space)));
+        const Loaded l = load(read_installed(row.substr(0, space)));
         INFO(row << ": " << l.error.text());
         REQUIRE(l.ok);
         CHECK(hex(l.module.md5) == digest);
