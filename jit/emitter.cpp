@@ -222,9 +222,10 @@ void Emitter::default_operation() {
 }
 
 void Emitter::slow_path(Label entry, Label back) {
-    cold([this, entry, back] {
+    cold([this, entry, back, floats = floats_kept_] {
         a_.bind(entry);
         default_operation();
+        reload_floats(floats);
         a_.jump(back);
     });
 }
@@ -242,11 +243,12 @@ void Emitter::reserve(Word stack_words, Word heap_words) {
         a_.branch(Cond::above, slow);
     }
     a_.bind(back);
-    cold([this, slow, back, words, live = i_->live] {
+    cold([this, slow, back, words, live = i_->live, floats = floats_kept_] {
         a_.bind(slow);
         a_.move_imm(Reg::t0, words);
         a_.move_imm(Reg::t1, live);
         fragment(fragments_.collect);
+        reload_floats(floats);
         a_.jump(back);
     });
 }
@@ -286,13 +288,22 @@ void Emitter::run() {
         }
         if (i_->block_start || labels_[n_].is_valid()) {
             a_.bind(label_of(n_));
+            floats_kept_ = 0;
         }
         if (control() || select()) {
+            if (!keeps_floats(i_->op)) {
+                floats_kept_ = 0;
+            }
             continue;
         }
-        if (fast_ && (data() || tests() || arithmetic() || floats() || binaries() || maps())) {
+        if (fast_ && (data() || tests() || arithmetic() || floats() || binaries() || maps() ||
+                      guard_bifs() || exceptions())) {
+            if (!keeps_floats(i_->op)) {
+                floats_kept_ = 0;
+            }
             continue;
         }
+        floats_kept_ = 0;
         default_operation();
         if (i_->op == Op::loop_rec_end) {
             a_.jump(label_of(operands()[0].index));

@@ -80,6 +80,8 @@ private:
     bool floats();
     bool binaries();
     bool maps();
+    bool guard_bifs();
+    bool exceptions();
 
     // t1 := the address of the object that `term` points to, or `otherwise` if it is not boxed.
     void unbox(Reg term, Label otherwise);
@@ -92,6 +94,17 @@ private:
     void advance(Reg context, uint64_t bits, Label fail);
     void storage_to_t3(Reg context);
     void float_to(FReg d, const Operand& from);
+    // t0 := the value of `key` in the map in `map`, or the non-value. t1 to t3 are lost.
+    void map_value(const Operand& map, const Operand& key);
+    void call_guard_bif(uint32_t arity);
+
+    // BEAM's float registers are in memory, and some in a machine register as well: those whose bit
+    // is set, until the next label or call of C++.
+    FReg float_register(const Operand& o, FReg scratch);  // loads it
+    FReg float_target(const Operand& o);
+    void float_computed(const Operand& o, FReg r);  // stores it
+    void reload_floats(uint32_t set);
+    static bool keeps_floats(Op op);
 
     const LoweredModule& m_;
     MacroAssembler& a_;
@@ -107,6 +120,7 @@ private:
     std::vector<Label> funs_;            // by lambda
     std::vector<Label> catches_;         // handlers
     uint32_t catches_seen_ = 0;
+    uint32_t floats_kept_ = 0;
     struct Data {
         Label label;
         NativeCode::Fixup::Kind kind;

@@ -38,6 +38,11 @@ public:
         runtime(&Fragments::yield, runtime_yield, 0);
         runtime(&Fragments::call_bif, runtime_call_bif, 0);
         runtime(&Fragments::send, runtime_send, 0);
+        runtime(&Fragments::guard_bif, runtime_guard_bif, 1);
+        runtime(&Fragments::put_map, runtime_put_map, 1);
+        map_get();
+        begin(&Fragments::return_);
+        a_.ret();
         function(&Fragments::enter_bytecode, runtime_enter_bytecode);
         function(&Fragments::enter_fun_bytecode, runtime_enter_fun_bytecode);
 
@@ -128,6 +133,49 @@ private:
         spill();
         a_.call_runtime(reinterpret_cast<const void*>(fn));
         a_.jump(special_);
+    }
+    void map_get() {
+        constexpr auto boxed = static_cast<int32_t>(kTagBoxed);
+        const Label other = a_.new_label();
+        const Label next = a_.new_label();
+        const Label found = a_.new_label();
+        const Label none = a_.new_label();
+        begin(&Fragments::map_get);
+        static_assert(kTagCons == 1 && kTagBoxed == 2);
+        a_.lea(Reg::t0, {Reg::t3, -static_cast<int32_t>(kTagCons)});
+        a_.test_imm(Reg::t0, 6);
+        a_.branch(Cond::equal, other);
+        begin_here(&Fragments::map_get_immediate);
+        a_.compare_u8_imm({Reg::t1, -boxed}, static_cast<uint8_t>(make_header(Kind::flat_map, 0)));
+        a_.branch(Cond::not_equal, other);
+        // t0 goes through the keys, t2 counts those left.
+        a_.load(Reg::t0, {Reg::t1, 8 - boxed});
+        a_.load(Reg::t2, {Reg::t0, -boxed});
+        a_.lea(Reg::t0, {Reg::t0, 8 - boxed});
+        a_.shift_right(Reg::t2, 8);
+        a_.compare_imm(Reg::t2, 0);
+        a_.branch_near(Cond::equal, none);
+        a_.bind(next);
+        a_.compare_mem(Reg::t3, {Reg::t0, 0});
+        a_.branch_near(Cond::equal, found);
+        a_.lea(Reg::t0, {Reg::t0, 8});
+        a_.sub_imm(Reg::t2, 1);
+        a_.branch_near(Cond::not_equal, next);
+        a_.bind(none);
+        a_.move_imm(Reg::t0, kNonValue.raw);
+        a_.leaf_return();
+        // Values lie from the third word of the map on as keys do from the second of their tuple.
+        a_.bind(found);
+        a_.load(Reg::t2, {Reg::t1, 8 - boxed});
+        a_.sub(Reg::t0, Reg::t2);
+        a_.load_indexed(Reg::t0, Reg::t1, Reg::t0, 8);
+        a_.leaf_return();
+        a_.bind(other);
+        a_.fragment_entry();
+        a_.move(Reg::t0, Reg::t1);
+        a_.move(Reg::t1, Reg::t3);
+        a_.call_leaf(reinterpret_cast<const void*>(leaf_map_get));
+        a_.ret();
     }
     // t0: a term, t1: arity. t3 := the code of the fun it is, to be entered with the fun in t0.
     void find_fun(Label slow) {

@@ -192,32 +192,102 @@ void Emitter::float_to(FReg d, const Operand& from) {
     a_.bind(done);
 }
 
+namespace {
+
+Mem float_memory(const Operand& o) {
+    return {Reg::sched, kSchedF + static_cast<int32_t>(8 * o.index)};
+}
+
+}  // namespace
+
+FReg Emitter::float_target(const Operand& o) {
+    return o.index < kKeptFloats ? kept_float(o.index) : FReg::f0;
+}
+
+FReg Emitter::float_register(const Operand& o, FReg scratch) {
+    if (o.index >= kKeptFloats) {
+        a_.load_float(scratch, float_memory(o));
+        return scratch;
+    }
+    const FReg r = kept_float(o.index);
+    if ((floats_kept_ >> o.index & 1) == 0) {
+        a_.load_float(r, float_memory(o));
+        floats_kept_ |= 1u << o.index;
+    }
+    return r;
+}
+
+void Emitter::float_computed(const Operand& o, FReg r) {
+    a_.store_float(float_memory(o), r);
+    if (o.index < kKeptFloats) {
+        floats_kept_ |= 1u << o.index;
+    }
+}
+
+void Emitter::reload_floats(uint32_t set) {
+    for (uint32_t n = 0; n < kKeptFloats; ++n) {
+        if ((set >> n & 1) != 0) {
+            a_.load_float(kept_float(n), float_memory(Operand::of(Operand::Kind::fr, n)));
+        }
+    }
+}
+
+// Instructions whose fast path calls nothing but by slow_path() or reserve().
+bool Emitter::keeps_floats(Op op) {
+    switch (op) {
+        case Op::test_heap:
+        case Op::init_yregs:
+        case Op::move:
+        case Op::swap:
+        case Op::get_list:
+        case Op::get_hd:
+        case Op::get_tl:
+        case Op::put_list:
+        case Op::get_tuple_element:
+        case Op::put_tuple2:
+        case Op::element:
+        case Op::add:
+        case Op::sub:
+        case Op::mul:
+        case Op::fmove_to:
+        case Op::fmove_from:
+        case Op::fconv:
+        case Op::fadd:
+        case Op::fsub:
+        case Op::fmul:
+        case Op::fdiv:
+        case Op::fnegate:
+            return true;
+        default:
+            return false;
+    }
+}
+
 bool Emitter::floats() {
     const Operand* o = operands();
-    const auto f = [](const Operand& x) {
-        return Mem{Reg::sched, kSchedF + static_cast<int32_t>(8 * x.index)};
-    };
     switch (i_->op) {
-        case Op::fmove_to:
+        case Op::fmove_to: {
+            const FReg d = float_target(o[1]);
             if (o[0].kind == Operand::Kind::constant) {
-                const double d = float_value(o[0].term);
-                a_.store_imm(f(o[1]), std::bit_cast<uint64_t>(d));
-                return true;
+                a_.move_imm(Reg::t0, std::bit_cast<uint64_t>(float_value(o[0].term)));
+                a_.move_to_float(d, Reg::t0);
+            } else {
+                float_to(d, o[0]);
             }
-            float_to(FReg::f0, o[0]);
-            a_.store_float(f(o[1]), FReg::f0);
+            float_computed(o[1], d);
             return true;
+        }
         case Op::fmove_from: {
             const Label boxed = a_.new_label();
             const Label back = a_.new_label();
-            a_.load(Reg::t0, f(o[0]));
+            a_.move_from_float(Reg::t0, float_register(o[0], FReg::f0));
             a_.rotate_left(Reg::t0, 4);
             a_.add_imm(Reg::t0, 3);
             a_.test_table_bit(kFloatTagBits, Reg::t0, Reg::t1);
             a_.branch(Cond::equal, boxed);
             a_.bind(back);
             store_result(o[1], Reg::t0);
-            cold([this, boxed, back, from = f(o[0])] {
+            cold([this, boxed, back, from = float_memory(o[0])] {
                 a_.bind(boxed);
                 a_.store_imm({Reg::heap, 0}, make_header(Kind::float64, 1));
                 a_.load(Reg::t0, from);
@@ -232,6 +302,7 @@ bool Emitter::floats() {
             if (!o[0].is_register()) {
                 return false;
             }
+            const FReg d = float_target(o[1]);
             const Label slow = a_.new_label();
             const Label back = a_.new_label();
             const Label is_float = a_.new_label();
@@ -240,16 +311,16 @@ bool Emitter::floats() {
             a_.test_imm(Reg::t0, kTagMask);
             a_.branch_near(Cond::not_equal, is_float);
             a_.shift_right_signed(Reg::t0, 3);
-            a_.float_from_int(FReg::f0, Reg::t0);
+            a_.float_from_int(d, Reg::t0);
             a_.jump_near(store);
             a_.bind(is_float);
             a_.test_table_bit(kFloatTagBits, Reg::t0, Reg::t1);
             a_.branch(Cond::equal, slow);
             a_.sub_imm(Reg::t0, 3);
             a_.rotate_left(Reg::t0, 60);
-            a_.move_to_float(FReg::f0, Reg::t0);
+            a_.move_to_float(d, Reg::t0);
             a_.bind(store);
-            a_.store_float(f(o[1]), FReg::f0);
+            float_computed(o[1], d);
             a_.bind(back);
             slow_path(slow, back);
             return true;
@@ -260,38 +331,40 @@ bool Emitter::floats() {
         case Op::fdiv: {
             const Label slow = a_.new_label();
             const Label back = a_.new_label();
-            a_.load_float(FReg::f0, f(o[0]));
-            a_.load_float(FReg::f1, f(o[1]));
+            const FReg a = float_register(o[0], FReg::f0);
+            const FReg b = float_register(o[1], FReg::f1);
+            // A result that is not finite raises; the default operation reads memory.
+            const FReg d = float_target(o[2]);
+            const FReg r = d == b ? FReg::f2 : d;
+            a_.float_move(r, a);
             switch (i_->op) {
                 case Op::fadd:
-                    a_.float_add(FReg::f0, FReg::f1);
+                    a_.float_add(r, b);
                     break;
                 case Op::fsub:
-                    a_.float_sub(FReg::f0, FReg::f1);
+                    a_.float_sub(r, b);
                     break;
                 case Op::fmul:
-                    a_.float_mul(FReg::f0, FReg::f1);
+                    a_.float_mul(r, b);
                     break;
                 default:
-                    a_.float_div(FReg::f0, FReg::f1);
+                    a_.float_div(r, b);
                     break;
             }
-            // All ones in the exponent: infinite or no number.
-            a_.move_from_float(Reg::t0, FReg::f0);
-            a_.shift_right(Reg::t0, 52);
-            a_.and_imm(Reg::t0, 0x7FF);
-            a_.compare_imm(Reg::t0, 0x7FF);
-            a_.branch(Cond::equal, slow);
-            a_.store_float(f(o[2]), FReg::f0);
+            a_.branch_unless_finite(r, FReg::f1, slow);
+            a_.float_move(d, r);
+            float_computed(o[2], d);
             a_.bind(back);
             slow_path(slow, back);
             return true;
         }
-        case Op::fnegate:
-            a_.load_float(FReg::f0, f(o[0]));
-            a_.float_negate(FReg::f0);
-            a_.store_float(f(o[1]), FReg::f0);
+        case Op::fnegate: {
+            const FReg d = float_target(o[1]);
+            a_.float_move(d, float_register(o[0], FReg::f1));
+            a_.float_negate(d);
+            float_computed(o[1], d);
             return true;
+        }
         default:
             return false;
     }

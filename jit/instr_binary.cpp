@@ -208,8 +208,4 @@ bool Emitter::binaries() {
     }
 }
 
-bool Emitter::maps() {
-    return false;
-}
-
 }  // namespace minivm::jit

@@ -78,7 +78,7 @@ bool Emitter::control() {
             return true;
         case Op::trap_end:
             // Behind an instruction that ends a block; whatever comes here is a mistake.
-            a_.jump_address(nullptr);
+            a_.never_reached();
             return true;
         case Op::allocate:
             reserve(o[0].value, 0);
@@ -145,6 +145,35 @@ bool Emitter::control() {
             a_.load_label(Reg::t0, label_of(o[0].index));
             a_.jump_address(fragments_.wait);
             a_.bind(after);
+            return true;
+        }
+        default:
+            return false;
+    }
+}
+
+// What happens when nothing was raised, and the move of what was.
+bool Emitter::exceptions() {
+    const Operand* o = operands();
+    const auto x = [](uint32_t n) { return Operand::of(Operand::Kind::x, n); };
+    switch (i_->op) {
+        case Op::try_end:
+            set_constant(o[0], kNil);
+            return true;
+        case Op::try_case:
+            move(x(1), x(0));
+            move(x(2), x(1));
+            move(x(3), x(2));
+            set_constant(o[0], kNil);
+            return true;
+        case Op::catch_end: {
+            const Label slow = a_.new_label();
+            const Label back = a_.new_label();
+            set_constant(o[0], kNil);
+            a_.compare_imm(value(x(0), Reg::t0), static_cast<int64_t>(kNonValue.raw));
+            a_.branch(Cond::equal, slow);
+            a_.bind(back);
+            slow_path(slow, back);
             return true;
         }
         default:

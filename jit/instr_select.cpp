@@ -1,17 +1,10 @@
 // select_val, select_tuple_arity: jump tables, binary search, or one comparison after the other.
-#include "vm/term/compare.hpp"
 #include "jit/emitter.hpp"
+#include "jit/runtime.hpp"
 
 #include <algorithm>
 
 namespace minivm::jit {
-namespace {
-
-Word leaf_exact_equal(Word a, Word b) {
-    return exact_equal(Term{a}, Term{b}) ? 1 : 0;
-}
-
-}  // namespace
 
 void Emitter::select_range(const std::vector<std::pair<Word, uint32_t>>& sorted, size_t from,
                            size_t to, Reg key, Label otherwise) {

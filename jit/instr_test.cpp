@@ -2,13 +2,11 @@
 #include "vm/term/atom_table.hpp"
 #include "vm/term/compare.hpp"
 #include "jit/emitter.hpp"
+#include "jit/runtime.hpp"
 
 namespace minivm::jit {
 namespace {
 
-Word leaf_exact_equal(Word a, Word b) {
-    return exact_equal(Term{a}, Term{b}) ? 1 : 0;
-}
 Word leaf_loose_equal(Word a, Word b) {
     return loose_equal(Term{a}, Term{b}) ? 1 : 0;
 }
@@ -125,7 +123,6 @@ bool Emitter::compare_terms_op() {
     }
     const bool immediate_constant = is_constant(right) && is_immediate(right.term);
     const Reg l = value(left, Reg::t0);
-    const bool words_decide = exact && immediate_constant;
     if (exact) {
         if (immediate_constant) {
             a_.compare_imm(l, static_cast<int64_t>(right.term.raw));
@@ -159,7 +156,6 @@ bool Emitter::compare_terms_op() {
             return true;
         }
     }
-    (void)words_decide;
     a_.bind(yes);
     cold([this, slow, yes, otherwise, leaf, wanted, exact, a, b] {
         a_.bind(slow);
@@ -169,13 +165,11 @@ bool Emitter::compare_terms_op() {
             // Different words are different terms unless both are pointers.
             const Label no = wanted ? otherwise : yes;
             for (const Reg r : {Reg::t0, Reg::t1}) {
-                const Label pointer = a_.new_label();
                 a_.move(Reg::t2, r);
                 a_.and_imm(Reg::t2, kTagMask);
                 a_.sub_imm(Reg::t2, 1);
                 a_.compare_imm(Reg::t2, 1);  // cons or boxed
                 a_.branch(Cond::above, no);
-                a_.bind(pointer);
             }
         }
         a_.call_leaf(reinterpret_cast<const void*>(leaf));

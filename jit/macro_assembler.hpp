@@ -44,7 +44,12 @@ enum class Reg : uint8_t {
 };
 constexpr int kMachineXRegisters = 6;
 
-enum class FReg : uint8_t { f0, f1, f2 };  // scratch doubles
+// Doubles: three scratch ones, then those that may keep BEAM's float registers. C++ loses all.
+enum class FReg : uint8_t { f0, f1, f2, kept };
+constexpr uint32_t kKeptFloats = 10;
+constexpr FReg kept_float(uint32_t n) {
+    return static_cast<FReg>(static_cast<uint32_t>(FReg::kept) + n);
+}
 
 enum class Cond : uint8_t {  // each beside its negation
     equal,
@@ -155,6 +160,7 @@ public:
     virtual void jump_near(Label l) = 0;
     virtual void jump_reg(Reg r) = 0;
     virtual void jump_address(const void* native) = 0;
+    virtual void never_reached() = 0;  // an instruction that is none
     // d := value if c holds.
     virtual void move_if(Cond c, Reg d, Reg s) = 0;
     // d := 1 or 0 from the bit of `table` at index & 31: bit test for float tags; equal: bit clear.
@@ -164,6 +170,9 @@ public:
     virtual void call(Label l) = 0;
     virtual void call_reg(Reg r) = 0;
     virtual void call_address(const void* native) = 0;
+    // Of a fragment that returns with leaf_return() and that nobody sees on the stack.
+    virtual void call_leaf_fragment(const void* native) = 0;
+    virtual void leaf_return() = 0;
     virtual void tail_call(Label l) = 0;  // the return address is on top
     virtual void tail_call_reg(Reg r) = 0;
     virtual void tail_call_address(const void* native) = 0;
@@ -196,12 +205,15 @@ public:
     virtual void load_float(FReg d, Mem m) = 0;
     virtual void store_float(Mem m, FReg s) = 0;
     virtual void float_from_int(FReg d, Reg s) = 0;
+    virtual void float_move(FReg d, FReg s) = 0;
     virtual void float_add(FReg d, FReg s) = 0;
     virtual void float_sub(FReg d, FReg s) = 0;
     virtual void float_mul(FReg d, FReg s) = 0;
     virtual void float_div(FReg d, FReg s) = 0;
     virtual void float_negate(FReg d) = 0;
     virtual void float_compare(FReg a, FReg b) = 0;  // then below, above, equal ... as unsigned
+    // To l if s is infinite or not a number.
+    virtual void branch_unless_finite(FReg s, FReg scratch, Label l) = 0;
 
     // Where C++ has the scheduler's stack and the Erlang stack pointer is saved in the process.
     virtual const std::vector<CodeSpan>& on_scheduler_stack() const = 0;

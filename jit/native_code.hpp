@@ -39,6 +39,16 @@ struct OpRecord {
     Word operands[];
 };
 
+// What a put_map_* changes: its pairs lie in x registers from `first_x` on.
+struct MapUpdate {
+    uint64_t pairs : 16;
+    uint64_t first_x : 16;
+    uint64_t live : 16;
+    uint64_t exact : 1;
+    uint64_t has_label : 1;
+};
+static_assert(sizeof(MapUpdate) == sizeof(Word));
+
 struct NativeCode final : EngineCode {
     NativeCode();
     ~NativeCode() override;
@@ -91,6 +101,15 @@ struct Fragments {
     const void* call_bif = nullptr;        // t0: BifDef, t1: 0, or 1 + frame words in tail position
     const void* bif_body = nullptr;        // jumped to; t0: BifDef, t1: here; returns to the caller
     const void* send = nullptr;            // t0: as call_bif's t1
+    // t0: BifDef, arguments behind the scratch word, t1: live, and bit 32 if there is a label; then
+    // t0: 0, and the result in the scratch word, or 1 to branch.
+    const void* guard_bif = nullptr;
+    // t0: map, t1: MapUpdate; then as guard_bif.
+    const void* put_map = nullptr;
+    // Leaf fragments. t1: a map, t3: key; t0: its value, or the non-value. t0 to t3 are lost.
+    const void* map_get = nullptr;
+    const void* map_get_immediate = nullptr;  // the key is known to be an immediate
+    const void* return_ = nullptr;            // returns from the function that runs
     const void* call_fun = nullptr;        // t0: fun, t1: arity; called as the function itself
     const void* check_fun = nullptr;       // the same, but comes back: t3: what to call, t0 for it
     const void* enter_bytecode = nullptr;  // t0: Export; called as the function itself

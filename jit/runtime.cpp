@@ -6,6 +6,10 @@
 #include "vm/heap/gc.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/exception.hpp"
+#include "vm/semantics/map.hpp"
+#include "vm/term/compare.hpp"
+
+#include <bit>
 
 namespace minivm::jit {
 
@@ -244,9 +248,77 @@ Word runtime_bif_body(Scheduler* s, Word bif_word, Word here, Word) {
     return 0;
 }
 
-Word runtime_raise(Scheduler* s, Word, Word, Word) {
-    pop_return_address(*s->process);
-    return raise(s);
+// The function is the VM's own and has no code.
+static bool is_bif_stub(const Scheduler* s, const Export* e) {
+    return e->bytecode[s->code_ix] == &e->stub[kStubBif];
+}
+// Calls it for who called it as a function: the return address is on top.
+static Word call_stub_bif(Scheduler* s, const Export* e) {
+    Process& p = *s->process;
+    if (--p.reductions <= 0) {
+        cross_to_bytecode(p, &e->stub[kStubCall]);
+        return stop(s, Stop::yielded, e->arity);
+    }
+    // No place in code: a failure's trace begins with the function itself.
+    const Word elsewhere = runtime_bif_body(s, reinterpret_cast<Word>(e->bif),
+                                            reinterpret_cast<Word>(&e->stub[kStubBif]), 0);
+    return elsewhere != 0 ? elsewhere : address(g_fragments.return_);
+}
+
+// The result of an instruction that may have left fragments goes to the scratch word.
+static Word scratch_result(Scheduler* s, Term value, uint32_t live) {
+    Process& p = *s->process;
+    if (MINIVM_UNLIKELY(p.needs_gc())) {
+        const Word ra = pop_return_address(p);
+        s->x[live] = value;
+        collect_gc(p, 0, s->x, live + 1, false);
+        value = s->x[live];
+        push_return_address(p, ra);
+    }
+    s->x[kMaxXRegisters] = value;
+    return 0;
+}
+
+Word runtime_guard_bif(Scheduler* s, Word bif_word, Word live_and_label, Word) {
+    Process& p = *s->process;
+    const auto& bif = *reinterpret_cast<const BifDef*>(bif_word);
+    const Term* args = s->x + kMaxXRegisters + 1;
+    const Term r = bif.fn(p, args);
+    s->code_ix = code_index::active();
+    if (MINIVM_UNLIKELY(!is_value(r))) {
+        if (live_and_label >> 32 != 0) {
+            p.exception.cls = ExceptionClass::none;
+            return 1;
+        }
+        set_bif_args(p, bif, args);
+        pop_return_address(p);
+        return raise(s);
+    }
+    return scratch_result(s, r, static_cast<uint32_t>(live_and_label));
+}
+
+Word runtime_put_map(Scheduler* s, Word map, Word update, Word) {
+    Process& p = *s->process;
+    const auto u = std::bit_cast<MapUpdate>(update);
+    const Term* pairs = s->x + u.first_x;
+    const Term r = u.exact ? semantics::put_map_exact(p, Term{map}, pairs, u.pairs)
+                           : semantics::put_map_assoc(p, Term{map}, pairs, u.pairs);
+    if (MINIVM_UNLIKELY(!is_value(r))) {
+        if (u.has_label) {
+            p.exception.cls = ExceptionClass::none;
+            return 1;
+        }
+        pop_return_address(p);
+        return raise(s);
+    }
+    return scratch_result(s, r, u.live);
+}
+
+Word leaf_map_get(Word map, Word key) {
+    return map::get(Term{map}, Term{key}).raw;
+}
+Word leaf_exact_equal(Word a, Word b) {
+    return exact_equal(Term{a}, Term{b}) ? 1 : 0;
 }
 
 Word runtime_send(Scheduler* s, Word tail, Word, Word) {
@@ -281,6 +353,9 @@ Word runtime_call_fun(Scheduler* s, Word fun, Word arity, Word) {
         raise_bad_fun(p, f, n, s->x);
         return raise(s);
     }
+    if (is_export_fun(f) && is_bif_stub(s, export_fun_entry(f))) {
+        return call_stub_bif(s, export_fun_entry(f));
+    }
     return enter_fun(s, f, n);
 }
 
@@ -298,7 +373,8 @@ Word runtime_check_fun(Scheduler* s, Word fun, Word arity, Word) {
 }
 
 Word runtime_enter_bytecode(Scheduler* s, Word entry, Word, Word) {
-    return enter_export(s, reinterpret_cast<const Export*>(entry));
+    const auto* e = reinterpret_cast<const Export*>(entry);
+    return is_bif_stub(s, e) ? call_stub_bif(s, e) : enter_export(s, e);
 }
 
 Word runtime_enter_fun_bytecode(Scheduler* s, Word fun, Word, Word) {

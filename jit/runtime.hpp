@@ -16,13 +16,18 @@ Word runtime_yield(Scheduler* s, Word live, Word, Word);
 Word runtime_wait(Scheduler* s, Word resume, Word, Word);
 Word runtime_call_bif(Scheduler* s, Word bif, Word tail, Word);
 Word runtime_bif_body(Scheduler* s, Word bif, Word, Word);
-Word runtime_raise(Scheduler* s, Word, Word, Word);
 Word runtime_send(Scheduler* s, Word, Word, Word);
+Word runtime_guard_bif(Scheduler* s, Word bif, Word live_and_label, Word);
+Word runtime_put_map(Scheduler* s, Word map, Word update, Word);
 Word runtime_call_fun(Scheduler* s, Word fun, Word arity, Word);
 Word runtime_check_fun(Scheduler* s, Word fun, Word arity, Word);
 Word runtime_enter_bytecode(Scheduler* s, Word entry, Word, Word);
 Word runtime_enter_fun_bytecode(Scheduler* s, Word fun, Word, Word);
 Word runtime_return_to_bytecode(Scheduler* s, Word, Word, Word);
+
+// The value of a key in a map, or the non-value.
+Word leaf_map_get(Word map, Word key);
+Word leaf_exact_equal(Word a, Word b);
 
 // A dirty BIF called at p.pc, a native return address, has run: where to go on.
 const void* dirty_result(Scheduler* s);

@@ -46,7 +46,9 @@ a64::Gp gp32(Reg r) {
     return a64::w(static_cast<uint32_t>(kRegIds[static_cast<int>(r)]));
 }
 a64::Vec fp(FReg r) {
-    return a64::d(static_cast<uint32_t>(r));
+    // d8 to d15 are C++'s to keep, and native code leaves them alone.
+    const auto n = static_cast<uint32_t>(r);
+    return a64::d(n < static_cast<uint32_t>(FReg::kept) ? n : n + 13);
 }
 
 // The number of a condition in an instruction.
@@ -282,6 +284,10 @@ public:
         make_room();
         outside(kBranch, native);
     }
+    void never_reached() override {
+        make_room();
+        word(kUndefined);
+    }
     void move_if(Cond c, Reg d, Reg s) override {
         // asmjit counts from AL, the machine from EQ.
         a().csel(gp(d), gp(s), gp(d), asmjit::imm(condition(c) + 2));
@@ -305,6 +311,11 @@ public:
         pad_call();
         outside(kBranchLink, native);
     }
+    void call_leaf_fragment(const void* native) override {
+        make_room();
+        outside(kBranchLink, native);
+    }
+    void leaf_return() override { a().ret(kReturn); }
     void tail_call(Label l) override {
         pop_return();
         jump(l);
@@ -400,12 +411,23 @@ public:
     void load_float(FReg d, Mem m) override { a().ldr(fp(d), mem(m, 8)); }
     void store_float(Mem m, FReg s) override { a().str(fp(s), mem(m, 8)); }
     void float_from_int(FReg d, Reg s) override { a().scvtf(fp(d), gp(s)); }
+    void float_move(FReg d, FReg s) override {
+        if (d != s) {
+            a().fmov(fp(d), fp(s));
+        }
+    }
     void float_add(FReg d, FReg s) override { a().fadd(fp(d), fp(d), fp(s)); }
     void float_sub(FReg d, FReg s) override { a().fsub(fp(d), fp(d), fp(s)); }
     void float_mul(FReg d, FReg s) override { a().fmul(fp(d), fp(d), fp(s)); }
     void float_div(FReg d, FReg s) override { a().fdiv(fp(d), fp(d), fp(s)); }
     void float_negate(FReg d) override { a().fneg(fp(d), fp(d)); }
     void float_compare(FReg x, FReg y) override { a().fcmp(fp(x), fp(y)); }
+    void branch_unless_finite(FReg s, FReg scratch, Label l) override {
+        // A finite number less itself is zero, all others give no number: unordered.
+        a().fsub(fp(scratch), fp(s), fp(s));
+        a().fcmp(fp(scratch), fp(scratch));
+        branch(Cond::overflow, l);
+    }
 
     // C++ keeps the Erlang stack's register, and sp is always the scheduler's.
     const std::vector<CodeSpan>& on_scheduler_stack() const override {
@@ -528,12 +550,8 @@ private:
         instruction |= bits;
         std::memcpy(at, &instruction, 4);
     }
-    // BL or B to an address outside of this code; null: nothing may come here.
+    // BL or B to an address outside of this code.
     void outside(uint32_t instruction, const void* target) {
-        if (target == nullptr) {
-            word(kUndefined);
-            return;
-        }
         const auto address = reinterpret_cast<uint64_t>(target);
         outside_.push_back({offset(), address});
         word(instruction, [&](ListingLogger& l) {

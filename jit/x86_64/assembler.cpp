@@ -200,6 +200,7 @@ public:
     void jump_near(Label l) override { a_.short_().jmp(label(l)); }
     void jump_reg(Reg r) override { a_.jmp(gp(r)); }
     void jump_address(const void* native) override { relative(0xE9, native); }
+    void never_reached() override { a_.ud2(); }
     void move_if(Cond c, Reg d, Reg s) override { a_.cmov(condition(c), gp(d), gp(s)); }
     void test_table_bit(uint32_t table, Reg index, Reg scratch) override {
         // bt takes the index modulo 32; the carry is the bit.
@@ -220,6 +221,8 @@ public:
         pad_return(5);
         relative(0xE8, native);
     }
+    void call_leaf_fragment(const void* native) override { relative(0xE8, native); }
+    void leaf_return() override { a_.ret(); }
     void tail_call(Label l) override { jump(l); }
     void tail_call_reg(Reg r) override { jump_reg(r); }
     void tail_call_address(const void* native) override { jump_address(native); }
@@ -309,6 +312,11 @@ public:
         a_.pxor(xmm(d), xmm(d));
         a_.cvtsi2sd(xmm(d), gp(s));
     }
+    void float_move(FReg d, FReg s) override {
+        if (d != s) {
+            a_.movaps(xmm(d), xmm(s));
+        }
+    }
     void float_add(FReg d, FReg s) override { a_.addsd(xmm(d), xmm(s)); }
     void float_sub(FReg d, FReg s) override { a_.subsd(xmm(d), xmm(s)); }
     void float_mul(FReg d, FReg s) override { a_.mulsd(xmm(d), xmm(s)); }
@@ -319,6 +327,13 @@ public:
         a_.movq(xmm(d), x86::rdi);
     }
     void float_compare(FReg a, FReg b) override { a_.ucomisd(xmm(a), xmm(b)); }
+    void branch_unless_finite(FReg s, FReg scratch, Label l) override {
+        // A finite number less itself is zero, all others give no number.
+        a_.movaps(xmm(scratch), xmm(s));
+        a_.subsd(xmm(scratch), xmm(scratch));
+        a_.ucomisd(xmm(scratch), xmm(scratch));
+        a_.jp(label(l));
+    }
 
     const std::vector<CodeSpan>& on_scheduler_stack() const override { return on_scheduler_stack_; }
     void copy_to(void* to, uint64_t base) override {

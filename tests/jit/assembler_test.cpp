@@ -1157,6 +1157,38 @@ TEST_CASE("operations on floats", "[jit]") {
     }
 }
 
+TEST_CASE("numbers that are not finite are told apart, in every register that is kept", "[jit]") {
+    const Native native([](MacroAssembler& a, Native&) {
+        for (uint32_t n = 0; n < kKeptFloats; ++n) {
+            const FReg r = kept_float(n);
+            const Label other = a.new_label();
+            const Label done = a.new_label();
+            a.move_to_float(FReg::f0, Reg::x0);
+            a.float_move(r, FReg::f0);
+            a.branch_unless_finite(r, FReg::f1, other);
+            a.store_float({Reg::x5, static_cast<int32_t>(16 * n)}, r);
+            a.store_imm({Reg::x5, static_cast<int32_t>(16 * n + 8)}, 1);
+            a.jump(done);
+            a.bind(other);
+            a.store_float({Reg::x5, static_cast<int32_t>(16 * n)}, r);
+            a.store_imm({Reg::x5, static_cast<int32_t>(16 * n + 8)}, 0);
+            a.bind(done);
+        }
+    });
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    for (const double x : {0.0, -0.0, 1.5, -1.0e300, 5e-324, std::numeric_limits<double>::max(),
+                           -std::numeric_limits<double>::max(), infinity, -infinity,
+                           std::numeric_limits<double>::quiet_NaN()}) {
+        INFO(x);
+        uint64_t got[2 * kKeptFloats];
+        native({std::bit_cast<uint64_t>(x), 0, 0, 0, 0, address_of(got)});
+        for (uint32_t n = 0; n < kKeptFloats; ++n) {
+            REQUIRE(got[2 * n] == std::bit_cast<uint64_t>(x));
+            REQUIRE(got[2 * n + 1] == (std::isfinite(x) ? 1u : 0u));
+        }
+    }
+}
+
 TEST_CASE("integers become floats, rounded to even", "[jit]") {
     const Native native([](MacroAssembler& a, Native&) {
         a.float_from_int(FReg::f2, Reg::x0);

@@ -82,6 +82,10 @@ struct Range {
 };
 std::vector<Range> g_ranges[kCodeIndexes];
 
+// How often staging has begun. What a thread found in g_ranges[i] is still true while this is the
+// same: a generation only changes between a beginning and the commit that makes it active.
+std::atomic<uint64_t> g_stagings{1};
+
 // What the last two commits changed: the staging generation lacks just these.
 struct Changes {
     std::vector<Export*> exports;
@@ -335,7 +339,8 @@ ModuleInstance* on_load(Term module, int code_ix) {
 
 bool is_known(Term module) { return find_module(module) != nullptr; }
 
-bool lookup(const void* address, int code_ix, bool is_return_address, FunctionInfo* out) {
+static bool lookup_in_ranges(const void* address, int code_ix, bool is_return_address,
+                             FunctionInfo* out) {
     const Word a = reinterpret_cast<Word>(address);
     const std::vector<Range>& ranges = g_ranges[code_ix];
     auto it = std::upper_bound(ranges.begin(), ranges.end(), a,
@@ -362,6 +367,33 @@ bool lookup(const void* address, int code_ix, bool is_return_address, FunctionIn
         out->line = entry.line;
         out->file = instance.file_atoms[entry.file];
     }
+    return true;
+}
+
+bool lookup(const void* address, int code_ix, bool is_return_address, FunctionInfo* out) {
+    // Exceptions ask for the same few places again and again.
+    struct Known {
+        Word key;
+        uint64_t staging;
+        FunctionInfo info;
+    };
+    constexpr size_t kKnown = 128;
+    static thread_local Known known[kKnown];
+    const Word a = reinterpret_cast<Word>(address);
+    // Addresses have at most 57 bits.
+    const Word key = a << 3 | static_cast<Word>(code_ix) << 1 | (is_return_address ? 1 : 0);
+    // relaxed: thread progress passes between the beginning of a staging and the use of its result,
+    // so whoever reads a new generation reads this number or a later one.
+    const uint64_t staging = g_stagings.load(std::memory_order_relaxed);
+    Known& k = known[(a ^ a >> 7 ^ a >> 14) % kKnown];
+    if (k.key == key && k.staging == staging) {
+        *out = k.info;
+        return true;
+    }
+    if (!lookup_in_ranges(address, code_ix, is_return_address, out)) {
+        return false;
+    }
+    k = {key, staging, *out};
     return true;
 }
 
@@ -396,6 +428,8 @@ void commit_staging() {
 namespace staging {
 
 void begin() {
+    // relaxed: see module_table::lookup().
+    g_stagings.fetch_add(1, std::memory_order_relaxed);
     const int from = code_index::active();
     const int to = code_index::staging();
     for (const Changes& c : g_changes) {

@@ -126,8 +126,8 @@ Term build_raw_trace(Process& p, const void* fault, int code_ix) {
         Term m = e.top_module;
         Term f = e.top_function;
         if (!is_value(m)) {
-            m = atom_table::intern(e.bif->module);
-            f = atom_table::intern(e.bif->function);
+            m = e.bif->exp->module;
+            f = e.bif->exp->function;
         }
         Term info = kNil;
         if (is_value(e.error_info)) {

@@ -85,7 +85,7 @@ uint64_t float_hash_bits(Term t) {
 
 // ---- phash2 -------------------------------------------------------------------------------------
 
-void jenkins_mix(uint32_t& a, uint32_t& b, uint32_t& c) {
+[[gnu::always_inline]] inline void jenkins_mix(uint32_t& a, uint32_t& b, uint32_t& c) {
     const auto round = [&](unsigned s1, unsigned s2, unsigned s3) {
         a = (a - b - c) ^ (c >> s1);
         b = (b - c - a) ^ (a << s2);
@@ -102,7 +102,7 @@ constexpr uint32_t golden(uint32_t k) {
     return kGolden * k;
 }
 
-void mix_in(uint32_t& hash, uint32_t x, uint32_t y, uint32_t constant) {
+[[gnu::always_inline]] inline void mix_in(uint32_t& hash, uint32_t x, uint32_t y, uint32_t constant) {
     uint32_t a = constant + x;
     uint32_t b = constant + y;
     jenkins_mix(a, b, hash);
