@@ -2,6 +2,7 @@
 #include "interp/handlers.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/code/module_table.hpp"
+#include "vm/process/engine_hooks.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/process.hpp"
 
@@ -156,6 +157,12 @@ HANDLER(apply_last) {
         TAIL(slow_raise);
     }
     const Export* e = export_table::get(module, function, arity);
+    if (MINIVM_UNLIKELY(e->bif != nullptr) && keeps_caller(e)) {
+        ENTER_RUNTIME(p);
+        call_bif_function(p, *e->bif, s->x);
+        LEAVE_RUNTIME(p);
+        TAIL(slow_bif_failed);
+    }
     E += WORD(1);
     ENTER_EXPORT(e);
 }

@@ -102,7 +102,9 @@ void slow_raise(ARGS) {
     do {                                                                                   \
         if (handler_at(pc) == h_call_bif) {                                                \
             const Word* next = pc + fixed_words(Op::call_bif);                             \
-            if (handler_at(next) == h_deallocate_return) {                                 \
+            if (p.outcome == BifOutcome::trap && keeps_caller(p.trap_export)) {            \
+                *--E = return_address(next);                                               \
+            } else if (handler_at(next) == h_deallocate_return) {                          \
                 E += next[0] >> 48;                                                        \
             } else if (handler_at(next) != h_return_) {                                    \
                 *--E = return_address(next);                                               \

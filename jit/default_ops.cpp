@@ -113,7 +113,15 @@ OPERATION(apply) {
     return resolve_apply(a);
 }
 OPERATION(apply_last) {
-    return resolve_apply(a);
+    const Next next = resolve_apply(a);
+    if (next == Next::go_on) {
+        const auto* e = reinterpret_cast<const Export*>(a.s->x[kMaxXRegisters].raw);
+        if (MINIVM_UNLIKELY(e->bif != nullptr) && keeps_caller(e)) {
+            call_bif_function(a.p, *e->bif, a.s->x);
+            return Next::failed;
+        }
+    }
+    return next;
 }
 
 // ---- arithmetic ---------------------------------------------------------------------------------

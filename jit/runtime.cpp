@@ -143,7 +143,7 @@ Word bif_failed(Scheduler* s, Word ra, Word tail) {
     }
     // In tail position the trap's target returns to our caller, so that loops through apply/3 and
     // the like run in constant stack.
-    if (tail == 0) {
+    if (tail == 0 || (p.outcome == BifOutcome::trap && keeps_caller(p.trap_export))) {
         push_return_address(p, ra);
     } else {
         p.heap.end += tail - 1;

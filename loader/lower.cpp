@@ -904,7 +904,10 @@ private:
                        static_cast<unsigned long long>(args_[0].value), import.arity);
         }
         const Operand entry = export_of(import);
-        const BifDef* def = is_control_bif(import)
+        // apply/3 decides by its target whether a frame stays; see keeps_caller().
+        const bool applies = op_ != GenericOp::op_call_ext && import.module == atoms::erlang &&
+                             import.function == atom_table::intern("apply") && import.arity == 3;
+        const BifDef* def = is_control_bif(import) && !applies
                                 ? nullptr
                                 : bif_registry::find(import.module, import.function, import.arity);
         // As in OTP, calls of these two are the functions of erlang, in stack traces too; apply is not.

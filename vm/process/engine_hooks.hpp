@@ -10,6 +10,10 @@ namespace minivm {
 // nobody has, ...).
 Term send_message(Process& p, Term to, Term message);
 
+// True for erlang:error/1 and the like: they never return, and where apply calls them in tail position
+// the caller's frame stays, for the stack trace.
+bool keeps_caller(const Export* e);
+
 // The timeout of the receive that waits. It fires once; then take_timed_out() is true once, when the
 // process is scheduled in.
 void set_receive_timeout(Process& p, uint64_t ms);

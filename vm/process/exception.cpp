@@ -1,5 +1,8 @@
 #include "vm/process/exception.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "vm/code/loading.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/sched/scheduler.hpp"
@@ -437,6 +440,14 @@ bool unwind(Process& p, Term* x, const void* fault, int code_ix, uint32_t* catch
     }
     e.trace = trace;
     return false;
+}
+
+bool keeps_caller(const Export* e) {
+    static const Export* const all[] = {
+        bif_export("erlang", "error", 1), bif_export("erlang", "error", 2),
+        bif_export("erlang", "error", 3), bif_export("erlang", "exit", 1),
+        bif_export("erlang", "throw", 1)};
+    return std::find(std::begin(all), std::end(all), e) != std::end(all);
 }
 
 }  // namespace minivm

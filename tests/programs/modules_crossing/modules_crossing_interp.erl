@@ -1,0 +1,5 @@
+-module(modules_crossing_interp).
+-engine(interp).
+-define(OTHER, modules_crossing_jit).
+-define(WEIGHT, 2).
+-include("modules_crossing.hrl").

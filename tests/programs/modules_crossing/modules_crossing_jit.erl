@@ -1,0 +1,5 @@
+-module(modules_crossing_jit).
+-engine(jit).
+-define(OTHER, modules_crossing_interp).
+-define(WEIGHT, 1).
+-include("modules_crossing.hrl").
