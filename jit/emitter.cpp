@@ -297,7 +297,7 @@ void Emitter::run() {
             continue;
         }
         if (fast_ && (data() || tests() || arithmetic() || floats() || binaries() || maps() ||
-                      guard_bifs() || exceptions())) {
+                      guard_bifs() || exceptions() || messages())) {
             if (!keeps_floats(i_->op)) {
                 floats_kept_ = 0;
             }

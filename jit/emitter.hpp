@@ -82,6 +82,8 @@ private:
     bool maps();
     bool guard_bifs();
     bool exceptions();
+    bool messages();
+    bool compare_bif(const BifDef& bif);
 
     // t1 := the address of the object that `term` points to, or `otherwise` if it is not boxed.
     void unbox(Reg term, Label otherwise);

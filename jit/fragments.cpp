@@ -41,6 +41,11 @@ public:
         runtime(&Fragments::guard_bif, runtime_guard_bif, 1);
         runtime(&Fragments::put_map, runtime_put_map, 1);
         map_get();
+        begin(&Fragments::remove_message);
+        a_.fragment_entry();
+        a_.move(Reg::t0, Reg::proc);
+        a_.call_leaf(reinterpret_cast<const void*>(leaf_remove_message));
+        a_.ret();
         begin(&Fragments::return_);
         a_.ret();
         function(&Fragments::enter_bytecode, runtime_enter_bytecode);

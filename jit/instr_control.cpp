@@ -181,4 +181,47 @@ bool Emitter::exceptions() {
     }
 }
 
+bool Emitter::messages() {
+    const Operand* o = operands();
+    switch (i_->op) {
+        case Op::loop_rec: {
+            // A message that lies in the heap; else it has to be fetched or moved there first.
+            const Label slow = a_.new_label();
+            const Label back = a_.new_label();
+            a_.load(Reg::t1, {Reg::proc, kMailboxSave});
+            a_.load(Reg::t1, {Reg::t1, 0});
+            a_.compare_imm(Reg::t1, 0);
+            a_.branch(Cond::equal, slow);
+            a_.compare_mem_imm({Reg::t1, kSignalFragments}, 0);
+            a_.branch(Cond::not_equal, slow);
+            a_.store_u8_imm({Reg::proc, kInReceiveExamine}, 0);
+            load_to(o[1], {Reg::t1, kSignalTerm});
+            a_.bind(back);
+            slow_path(slow, back);
+            return true;
+        }
+        case Op::loop_rec_end: {
+            const Label exhausted = a_.new_label();
+            a_.store_u8_imm({Reg::proc, kInReceiveExamine}, 0);
+            a_.load(Reg::t0, {Reg::proc, kMailboxSave});
+            a_.load(Reg::t0, {Reg::t0, 0});  // the message, which begins with the link to the next
+            a_.store({Reg::proc, kMailboxSave}, Reg::t0);
+            a_.count_reduction(exhausted);
+            a_.jump(label_of(o[0].index));
+            cold([this, exhausted, live = i_->live, next = label_of(o[0].index)] {
+                a_.bind(exhausted);
+                a_.move_imm(Reg::t0, live);
+                fragment(fragments_.yield);
+                a_.jump(next);
+            });
+            return true;
+        }
+        case Op::remove_message:
+            a_.call_leaf_fragment(fragments_.remove_message);
+            return true;
+        default:
+            return false;
+    }
+}
+
 }  // namespace minivm::jit

@@ -92,6 +92,71 @@ bool Emitter::maps() {
     }
 }
 
+// A comparison whose result is a value. Operands: label, BIF, two terms, destination.
+bool Emitter::compare_bif(const BifDef& bif) {
+    struct Comparison {
+        std::string_view name;
+        Cond holds;  // for two small integers
+        bool exact;
+        bool equality;
+    };
+    static constexpr Comparison kAll[] = {
+        {"=:=", Cond::equal, true, true},   {"=/=", Cond::not_equal, true, true},
+        {"==", Cond::equal, false, true},   {"/=", Cond::not_equal, false, true},
+        {"<", Cond::less, false, false},    {">=", Cond::greater_equal, false, false},
+        {">", Cond::greater, false, false}, {"=<", Cond::less_equal, false, false},
+    };
+    const Comparison* c = nullptr;
+    for (const Comparison& each : kAll) {
+        if (is_guard_bif(bif, each.name)) {
+            c = &each;
+        }
+    }
+    if (c == nullptr) {
+        return false;
+    }
+    const Operand* o = operands();
+    const Label slow = a_.new_label();
+    const Label back = a_.new_label();
+    const Label done = a_.new_label();
+    const bool if_equal = c->holds == Cond::equal;
+    value_to(Reg::t0, o[2]);
+    value_to(Reg::t1, o[3]);
+    if (c->equality) {
+        a_.move_imm(Reg::t3, make_bool(if_equal).raw);
+        a_.compare(Reg::t0, Reg::t1);
+        a_.branch_near(Cond::equal, done);
+        a_.move_imm(Reg::t3, make_bool(!if_equal).raw);
+        if (c->exact) {
+            // Different words are different terms unless both are pointers.
+            static_assert(kTagCons == 1 && kTagBoxed == 2);
+            a_.lea(Reg::t2, {Reg::t0, -static_cast<int32_t>(kTagCons)});
+            a_.test_imm(Reg::t2, 6);
+            a_.branch_near(Cond::not_equal, done);
+            a_.lea(Reg::t2, {Reg::t1, -static_cast<int32_t>(kTagCons)});
+            a_.test_imm(Reg::t2, 6);
+            a_.branch(Cond::equal, slow);
+        } else {
+            check_small(o[2], Reg::t0, o[3], Reg::t1, slow);
+        }
+        a_.bind(done);
+    } else {
+        check_small(o[2], Reg::t0, o[3], Reg::t1, slow);
+        a_.move_imm(Reg::t3, atoms::true_.raw);
+        a_.move_imm(Reg::t2, atoms::false_.raw);
+        a_.compare(Reg::t0, Reg::t1);
+        a_.move_if(negate(c->holds), Reg::t3, Reg::t2);
+    }
+    store_result(o[4], Reg::t3);
+    a_.bind(back);
+    cold([this, slow, back] {
+        a_.bind(slow);
+        call_guard_bif(2);
+        a_.jump(back);
+    });
+    return true;
+}
+
 // Any guard function in C++; operands: label, BIF, arguments, destination.
 void Emitter::call_guard_bif(uint32_t arity) {
     const Operand* o = operands();
@@ -131,6 +196,9 @@ bool Emitter::guard_bifs() {
     const Operand* o = operands();
     const BifDef& bif = *o[1].bif;
     const auto named = [&](std::string_view name) { return is_guard_bif(bif, name); };
+    if (arity == 2 && compare_bif(bif)) {
+        return true;
+    }
     const Label slow = a_.new_label();
     const Label back = a_.new_label();
     const Operand& to = o[2 + arity];

@@ -14,6 +14,10 @@ constexpr int32_t kHeapTop = offsetof(Process, heap) + offsetof(Heap, top);
 constexpr int32_t kHeapEnd = offsetof(Process, heap) + offsetof(Heap, end);
 constexpr int32_t kReductions = offsetof(Process, reductions);
 constexpr int32_t kProcessId = offsetof(Process, id);
+constexpr int32_t kInReceiveExamine = offsetof(Process, in_receive_examine);
+constexpr int32_t kMailboxSave = offsetof(Process, mailbox) + offsetof(Mailbox, save);
+constexpr int32_t kSignalTerm = offsetof(Signal, term);
+constexpr int32_t kSignalFragments = offsetof(Signal, fragments);
 constexpr int32_t kSchedF = offsetof(Scheduler, f);
 constexpr int32_t kCodeIx = offsetof(Scheduler, code_ix);
 constexpr int32_t kCStack = offsetof(Scheduler, c_stack);
@@ -22,7 +26,8 @@ constexpr int32_t kFunNative = offsetof(FunEntry, native);
 constexpr int32_t kFunArity = offsetof(FunEntry, arity);
 // A word behind the x registers, for results that are no term.
 constexpr int32_t kScratchX = 8 * kMaxXRegisters;
+constexpr int32_t kSignalNext = offsetof(Signal, next);
 #pragma GCC diagnostic pop
-static_assert(offsetof(Scheduler, x) == 0 && kExportNative == 0 && kFunNative == 0);
+static_assert(kSignalNext == 0 && offsetof(Scheduler, x) == 0 && kExportNative == 0 && kFunNative == 0);
 
 }  // namespace minivm::jit

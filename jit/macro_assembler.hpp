@@ -116,6 +116,7 @@ public:
     virtual void load_bits(Reg d, Reg base, Reg index, unsigned bits) = 0;
     virtual void store(Mem m, Reg s) = 0;
     virtual void store_imm(Mem m, uint64_t value) = 0;
+    virtual void store_u8_imm(Mem m, uint8_t value) = 0;
     virtual void lea(Reg d, Mem m) = 0;
     virtual void load_label(Reg d, Label l) = 0;    // the label's address
     virtual void load_word_at(Reg d, Label l) = 0;  // the 8 bytes embedded at l

@@ -109,6 +109,7 @@ struct Fragments {
     // Leaf fragments. t1: a map, t3: key; t0: its value, or the non-value. t0 to t3 are lost.
     const void* map_get = nullptr;
     const void* map_get_immediate = nullptr;  // the key is known to be an immediate
+    const void* remove_message = nullptr;  // likewise
     const void* return_ = nullptr;            // returns from the function that runs
     const void* call_fun = nullptr;        // t0: fun, t1: arity; called as the function itself
     const void* check_fun = nullptr;       // the same, but comes back: t3: what to call, t0 for it

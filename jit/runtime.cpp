@@ -317,6 +317,10 @@ Word runtime_put_map(Scheduler* s, Word map, Word update, Word) {
 Word leaf_map_get(Word map, Word key) {
     return map::get(Term{map}, Term{key}).raw;
 }
+Word leaf_remove_message(Word process, Word) {
+    mailbox_remove(*reinterpret_cast<Process*>(process));
+    return 0;
+}
 Word leaf_exact_equal(Word a, Word b) {
     return exact_equal(Term{a}, Term{b}) ? 1 : 0;
 }

@@ -28,6 +28,7 @@ Word runtime_return_to_bytecode(Scheduler* s, Word, Word, Word);
 // The value of a key in a map, or the non-value.
 Word leaf_map_get(Word map, Word key);
 Word leaf_exact_equal(Word a, Word b);
+Word leaf_remove_message(Word process, Word);
 
 // A dirty BIF called at p.pc, a native return address, has run: where to go on.
 const void* dirty_result(Scheduler* s);

@@ -146,6 +146,14 @@ public:
         }
         a().str(value, mem(m, 8));
     }
+    void store_u8_imm(Mem m, uint8_t v) override {
+        a64::Gp value = a64::wzr;
+        if (v != 0) {
+            value = kValue.w();
+            a().mov(value, v);
+        }
+        a().strb(value, mem(m, 1));
+    }
     void lea(Reg d, Mem m) override { add_without_flags(gp(d), gp(m.base), m.offset); }
     void load_label(Reg d, Label l) override {
         page_of(gp(d), l, Page::kAdd);

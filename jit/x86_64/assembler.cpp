@@ -118,6 +118,9 @@ public:
             a_.mov(mem(m), x86::rdi);
         }
     }
+    void store_u8_imm(Mem m, uint8_t v) override {
+        a_.mov(x86::byte_ptr(gp(m.base), m.offset), v);
+    }
     void lea(Reg d, Mem m) override { a_.lea(gp(d), mem(m)); }
     void load_label(Reg d, Label l) override { a_.lea(gp(d), x86::qword_ptr(label(l))); }
     void load_word_at(Reg d, Label l) override { a_.mov(gp(d), x86::qword_ptr(label(l))); }

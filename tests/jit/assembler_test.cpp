@@ -634,6 +634,9 @@ TEST_CASE("loads, stores and addresses at offsets of all sizes", "[jit]") {
             a.store_imm({Reg::x3, offset + 16}, 0);
             a.move_to_float(FReg::f2, Reg::x4);
             a.store_float({Reg::x3, offset + 24}, FReg::f2);
+            a.store({Reg::x3, offset + 32}, Reg::x4);
+            a.store_u8_imm({Reg::x3, offset + 32}, 0);
+            a.store_u8_imm({Reg::x3, offset + 34}, 0xFE);
         });
         for (unsigned k = 0; k < 48; ++k) {
             middle[offset + static_cast<int>(k)] = static_cast<uint8_t>(0x81 + 7 * k);
@@ -660,12 +663,13 @@ TEST_CASE("loads, stores and addresses at offsets of all sizes", "[jit]") {
         CHECK(got[7] == indexed);
         CHECK(got[8] == scaled);
         CHECK(got[9] == got[5]);
-        uint64_t stored[4];
+        uint64_t stored[5];
         std::memcpy(stored, middle - 64 + offset, sizeof stored);
         CHECK(stored[0] == 0xA1A2A3A4A5A6A7A8);
         CHECK(stored[1] == 0x1122334455667788);
         CHECK(stored[2] == 0);
         CHECK(stored[3] == 0xA1A2A3A4A5A6A7A8);
+        CHECK(stored[4] == 0xA1A2A3A4A5FEA700);
     }
 }
 

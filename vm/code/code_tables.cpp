@@ -385,7 +385,7 @@ bool lookup(const void* address, int code_ix, bool is_return_address, FunctionIn
     // relaxed: thread progress passes between the beginning of a staging and the use of its result,
     // so whoever reads a new generation reads this number or a later one.
     const uint64_t staging = g_stagings.load(std::memory_order_relaxed);
-    Known& k = known[(a ^ a >> 7 ^ a >> 14) % kKnown];
+    Known& k = known[(a >> 3 ^ a >> 10 ^ a >> 17) % kKnown];
     if (k.key == key && k.staging == staging) {
         *out = k.info;
         return true;

@@ -4,6 +4,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 #include "vm/util/assert.hpp"
 
@@ -110,6 +113,19 @@ MINIVM_NOINLINE void* refill(int c, size_t size) {
 #endif
 
 }  // namespace
+
+void prepare_malloc() {
+#if defined(__GLIBC__) && MINIVM_POOLS
+    // A collection takes a block and frees the one before. As malloc is set up, each of more than
+    // 128 KiB would be mapped, its pages cleared by the kernel one fault at a time, and unmapped again:
+    // up to a third of the time of programs whose heaps have that size. What is kept at the end of an
+    // arena instead is bounded.
+    constexpr int kLargestFromArena = 32 << 20;  // bytes; glibc takes no more
+    constexpr int kKeptAtEnd = 64 << 20;
+    mallopt(M_MMAP_THRESHOLD, kLargestFromArena);
+    mallopt(M_TRIM_THRESHOLD, kKeptAtEnd);
+#endif
+}
 
 void* pool_alloc([[maybe_unused]] PoolClass c, size_t size_bytes) {
 #if MINIVM_POOLS

@@ -18,6 +18,10 @@ constexpr size_t kPooledHeapWords = 233;  // the size of nearly every process's 
 void* pool_alloc(PoolClass c, size_t size_bytes);
 void pool_free(PoolClass c, void* memory);
 
+// Sets malloc up for a program of many heaps that are given back and taken again all the time. Once,
+// before there are threads.
+void prepare_malloc();
+
 // A heap block of so many words; aborts when memory is out.
 void* heap_block_alloc(size_t words);
 void heap_block_free(void* block, size_t words);  // null is nothing

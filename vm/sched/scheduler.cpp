@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "recorder/recorder.hpp"
+#include "vm/heap/block_pool.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/engine.hpp"
@@ -580,6 +581,7 @@ void count_collection(uint64_t words) {
 namespace vm {
 
 bool start(const Options& options, Engine* engine) {
+    prepare_malloc();
     g_options = options;
     if (g_options.schedulers <= 0) {
         g_options.schedulers = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

@@ -80,12 +80,16 @@ Encoder::~Encoder() {
     }
 }
 
-void Encoder::start(Term t) {
-    *room(1) = kVersion;
-    frames_.push_back({t, 0, Frame::Kind::value});
+inline uint8_t* Encoder::room(size_t n) {
+    if (MINIVM_LIKELY(out_ != nullptr && n <= out_->size_bytes - used_)) {
+        uint8_t* p = out_->data() + used_;
+        used_ += n;
+        return p;
+    }
+    return more_room(n);
 }
 
-uint8_t* Encoder::room(size_t n) {
+MINIVM_NOINLINE uint8_t* Encoder::more_room(size_t n) {
     if (counting_) {
         used_ += n;
         MINIVM_ASSERT(n <= sizeof(counted_));
@@ -99,6 +103,12 @@ uint8_t* Encoder::room(size_t n) {
     uint8_t* p = out_->data() + used_;
     used_ += n;
     return p;
+}
+
+void Encoder::start(Term t) {
+    *room(1) = kVersion;
+    frames_.reserve(16);
+    frames_.push_back({t, 0, Frame::Kind::value});
 }
 
 bool Encoder::run(int64_t* budget) {

@@ -129,6 +129,7 @@ bool Decoder::start(const uint8_t* bytes, size_t size) {
     if (*p_ == kCompressedExt && !inflate_rest()) {
         return false;
     }
+    frames_.reserve(16);
     frames_.push_back(Frame{Frame::Kind::slots, &root_, nullptr, 1, nullptr, 0, nullptr});
     return true;
 }

@@ -56,6 +56,7 @@ private:
     };
 
     uint8_t* room(size_t n);
+    uint8_t* more_room(size_t n);
     void value(Term t, int64_t* budget);
     void boxed(Term t, int64_t* budget);
     void small(int64_t v);

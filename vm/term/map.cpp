@@ -188,17 +188,25 @@ Term make_hash_map(Heap& h, size_t count, Term root) {
     return make_boxed(p);
 }
 
+// Where the machine's own instruction may not be assumed, std::popcount is a call of a table search.
+constexpr uint32_t bits_in(uint32_t v) {
+    v -= v >> 1 & 0x55555555;
+    v = (v & 0x33333333) + (v >> 2 & 0x33333333);
+    return ((v + (v >> 4)) & 0x0F0F0F0F) * 0x01010101 >> 24;
+}
+static_assert(bits_in(0) == 0 && bits_in(~0u) == 32 && bits_in(0x80000001) == 2);
+
 constexpr size_t kNodeWords = 2;  // header and bitmap; the children follow
 
 size_t children_of(const Term* node) { return header_arity(node[0].raw) - 1; }
 uint32_t bitmap_of(const Term* node) { return static_cast<uint32_t>(node[1].raw); }
 // The word of the child for `bit`, or where it would stand.
 size_t slot_of(uint32_t bitmap, uint32_t bit) {
-    return kNodeWords + static_cast<size_t>(std::popcount(bitmap & (bit - 1)));
+    return kNodeWords + static_cast<size_t>(bits_in(bitmap & (bit - 1)));
 }
 
 Term* new_node(Heap& h, uint32_t bitmap) {
-    const size_t n = static_cast<size_t>(std::popcount(bitmap));
+    const size_t n = static_cast<size_t>(bits_in(bitmap));
     Term* p = h.alloc(kNodeWords + n);
     p[0] = Term{make_header(Kind::map_node, 1 + n)};
     p[1] = Term{bitmap};
@@ -982,7 +990,7 @@ bool is_subtree(Term child, int level, size_t* count) {
         return is_collision(child) && collision_pairs(node) >= 2;
     }
     if (kind_of(child) != Kind::map_node || bitmap_of(node) == 0 || node[1].raw >> 32 != 0 ||
-        static_cast<size_t>(std::popcount(bitmap_of(node))) != children_of(node) ||
+        static_cast<size_t>(bits_in(bitmap_of(node))) != children_of(node) ||
         (level > 0 && children_of(node) == 1 && is_cons(node[kNodeWords]))) {
         return false;
     }
