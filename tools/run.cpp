@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "interp/interp.hpp"
+#include "jit/code_memory.hpp"
 #include "jit/jit.hpp"
 #include "jit/perf.hpp"
 #include "loader/code_path.hpp"
@@ -36,6 +37,10 @@ bool choose_engine(const std::string& name) {
     g_engines.bytecode = &interp::engine();
     g_engines.standard = g_engines.bytecode;
     if (name == "interp") {
+        // For modules that ask for it; where the kernel refuses its memory they are interpreted.
+        if (jit::available() && try_code_memory()) {
+            g_engines.native = &jit::engine(true);
+        }
         return true;
     }
     const bool mixed = name.rfind("mixed:", 0) == 0;

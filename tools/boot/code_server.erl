@@ -6,7 +6,7 @@
 %% itself come here only if they have an on_load function.
 -module(code_server).
 -export([start/0, call/1, load_and_apply/3, load_and_apply_fun/3, undefined_fun/2, load_program/1,
-         object_code/2, app_name/1, app_dir/1]).
+         set_engine/3, object_code/2, app_name/1, app_dir/1]).
 
 -record(state, {db :: ets:table(),  % {Module, File} as loaded here, {{sticky, Module}}
                 on_load = [] :: [{{pid(), reference()}, module(), [{pid(), fun()}]}]}).
@@ -56,6 +56,13 @@ undefined_fun(Fun, Args) ->
     catch error:undef:Trace -> erlang:raise(error, undef, [{Fun, Args, []} | tl(Trace)])
     end.
 
+%% minivm:set_engine/2,3
+set_engine(M, Engine, Code) ->
+    case whereis(code_server) =:= self() of
+        true -> {error, deadlock};
+        false -> call({set_engine, M, Engine, Code})
+    end.
+
 %% ---- called by the boot ---------------------------------------------------------------------------------
 
 %% A module with an on_load function that was given as a file.
@@ -81,6 +88,9 @@ loop(S0) ->
                          S;
                      {noreply, S} -> S
                  end);
+        {purge_moved, Moved, Delay} ->
+            purge_moved(Moved, Delay),
+            loop(S0);
         {'DOWN', Ref, process, Pid, Result} ->
             loop(on_load_done({Pid, Ref}, Result, S0));
         _ ->
@@ -134,6 +144,8 @@ handle({delete, M}, _, S) ->
     end;
 handle({purge, M}, _, S) -> {reply, purge(M), S};
 handle({soft_purge, M}, _, S) -> {reply, erts_code_purger:soft_purge(M), S};
+handle({set_engine, M, Engine, Code}, From, S) ->
+    after_on_load(M, From, S, fun(_, S1) -> {reply, move(M, Engine, Code, S1), S1} end);
 handle({is_loaded, M}, _, S) -> {reply, loaded_file(M, S), S};
 handle(all_loaded, _, S) ->
     {reply, [{M, File} || M <- erlang:loaded(), {file, File} <- [loaded_file(M, S)]], S};
@@ -225,6 +237,71 @@ error_message(Format, Args) ->
                                                 time => os:system_time(microsecond),
                                                 error_logger => #{tag => error}}},
     ok.
+
+%% ---- moving to the other engine ----------------------------------------------------------------------
+
+%% The module is loaded once more, by the other engine. Who runs in the code before goes on in it until it
+%% makes a fully qualified call, as always; the code goes when nobody does any more.
+move(M, Engine, Code, S) ->
+    case minivm:code_info(M) of
+        #{current := #{engine := Engine}} -> {module, M};
+        #{current := Current} ->
+            case bytes(M, Code, S) of
+                {ok, Binary} ->
+                    Md5 = erlang:get_module_info(M, md5),
+                    File = loaded_file(M, S),
+                    Moved = move_prepared(M, minivm:prepare_in_engine(M, Binary, Engine, Md5), Current),
+                    case {Moved, File} of
+                        {{module, M}, {file, Name}} -> ets:insert(S#state.db, {M, Name});
+                        _ -> ok
+                    end,
+                    Moved;
+                Error -> Error
+            end;
+        _ -> {error, not_loaded}
+    end.
+
+bytes(_, Binary, _) when is_binary(Binary) -> {ok, Binary};
+bytes(M, undefined, S) ->
+    case loaded_file(M, S) of
+        {file, [_ | _] = File} ->
+            case minivm:read_file(File) of
+                {ok, Binary} -> {ok, Binary};
+                {error, _} -> {error, nofile}
+            end;
+        _ -> {error, nofile}
+    end.
+
+move_prepared(_, {error, _} = Error, _) -> Error;
+move_prepared(M, Prepared, Current) ->
+    case erlang:has_prepared_code_on_load(Prepared) of
+        true -> {error, on_load};  % its function would run again
+        false ->
+            case erts_code_purger:soft_purge(M) of
+                false -> {error, not_purged};
+                true ->
+                    case erlang:finish_loading([Prepared]) of
+                        ok ->
+                            purge_moved({M, Current}, 1),
+                            {module, M};
+                        {Why, [M]} -> {error, Why}
+                    end
+            end
+    end.
+
+%% Delay in milliseconds.
+purge_moved({M, Code} = Moved, Delay) ->
+    case minivm:code_info(M) of
+        #{old := Code} ->
+            case erts_code_purger:soft_purge(M) of
+                true -> ok;
+                false ->
+                    Next = min(2 * Delay, 1000),
+                    erlang:send_after(Delay, self(), {purge_moved, Moved, Next}),
+                    ok
+            end;
+        _ -> ok  % somebody else has purged it
+    end.
 
 %% ---- on_load --------------------------------------------------------------------------------------------
 

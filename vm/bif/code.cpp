@@ -11,6 +11,7 @@
 #include "vm/bif/local_atoms.hpp"
 #include "vm/bif/posix.hpp"
 #include "vm/code/code_change.hpp"
+#include "vm/code/engine_choice.hpp"
 #include "vm/code/permission.hpp"
 #include "recorder/recorder.hpp"
 #include "vm/process/literal_release.hpp"
@@ -22,6 +23,7 @@
 namespace minivm {
 namespace {
 
+LOCAL_ATOM(atom_changed, "changed")
 LOCAL_ATOM(atom_complete, "complete")
 LOCAL_ATOM(atom_current, "current")
 LOCAL_ATOM(atom_duplicated, "duplicated")
@@ -134,6 +136,55 @@ Term prepare_loading(Process& p, const Term* a) {
         return make_tuple(p.heap, atoms::error, atoms::badfile);
     }
     return make_magic_ref(p.heap, new_ref_id(p), new PreparedCode(std::move(instance)));
+}
+
+// The engine of that name, or null: there is none.
+Engine* engine_named(Term name) {
+    for (Engine* engine : {g_engines.bytecode, g_engines.native}) {
+        if (engine != nullptr && is_atom(name) && atom_table::text(name) == engine->name()) {
+            return engine;
+        }
+    }
+    return nullptr;
+}
+
+// minivm:set_engine(Module, Engine) -> {module, Module} | {error, Why}: the code server moves the
+// module, with what it finds in the module's file or is given.
+Term set_engine(Process& p, Term module, Term engine, Term code) {
+    if (!is_atom(module) || !is_atom(engine)) {
+        return badarg(p);
+    }
+    if (engine_named(engine) == nullptr) {
+        const std::string_view name = atom_table::text(engine);
+        return name == "jit" || name == "interp" ? notsup(p) : badarg(p);
+    }
+    static const Export* move = export_table::get(atom_table::intern("code_server"),
+                                                  atom_table::intern("set_engine"), 3);
+    return trap(p, move, {module, engine, code});
+}
+Term minivm_set_engine_2(Process& p, const Term* a) {
+    return set_engine(p, a[0], a[1], atoms::undefined);
+}
+Term minivm_set_engine_3(Process& p, const Term* a) {
+    return is_binary(a[2]) ? set_engine(p, a[0], a[1], a[2]) : badarg(p);
+}
+
+// minivm:prepare_in_engine(Module, Bytes, Engine, Md5): as prepare_loading/2, by the engine of that
+// name; {error, changed} if it is not the module of that MD5.
+Term minivm_prepare_in_engine_4(Process& p, const Term* a) {
+    Engine* engine = engine_named(a[2]);
+    Bytes md5;
+    if (engine == nullptr || !is_binary(a[3]) || !get_bytes(a[3], &md5)) {
+        return badarg(p);
+    }
+    const EngineChoice choice(*engine);
+    const Term prepared = prepare_loading(p, a);
+    const PreparedCode* code = is_value(prepared) ? prepared_code(prepared) : nullptr;
+    if (code != nullptr && (md5.size != sizeof code->instance->lowered.md5 ||
+                            std::memcmp(md5.data, code->instance->lowered.md5, md5.size) != 0)) {
+        return make_tuple(p.heap, atoms::error, atom_changed());
+    }
+    return prepared;
 }
 
 // minivm:prepare_file(Path) -> {Module, Prepared} | {error, Text}: whatever its module is called.
@@ -511,6 +562,9 @@ MINIVM_BIF_TABLE(code) = {
     {"minivm", "await_code_permission", 2, minivm_await_code_permission_2, kBifHidden, nullptr},
     {"minivm", "await_code_change", 2, minivm_await_code_change_2, kBifHidden, nullptr},
     {"minivm", "apply_unloaded_fun", 3, minivm_apply_unloaded_fun_3, kBifHidden, nullptr},
+    {"minivm", "set_engine", 2, minivm_set_engine_2, kBifPlain, nullptr},
+    {"minivm", "set_engine", 3, minivm_set_engine_3, kBifPlain, nullptr},
+    {"minivm", "prepare_in_engine", 4, minivm_prepare_in_engine_4, kBifDirtyCpu, nullptr},
     {"minivm", "loaded_from", 1, minivm_loaded_from_1, kBifPlain, nullptr},
     {"minivm", "code_info", 1, minivm_code_info_1, kBifPlain, nullptr},
     {"minivm", "literal_areas", 0, minivm_literal_areas_0, kBifPlain, nullptr},
