@@ -90,6 +90,8 @@ class Generator:
         # Modules with zeros of both signs: minivm tells them apart as OTP 27 does, OTP 25 does not.
         self.zeros = self.rng.random() < 0.1
         self.options = self.rng.choice(COMPILE_OPTIONS)
+        # Modules whose qualified calls go to a twin of themselves, and come back from there.
+        self.crossing = random.Random(seed * 7 + 3).random() < 0.4
 
     # ---- names and choices ----
 
@@ -359,7 +361,7 @@ class Generator:
         if function is None:
             return self.s_id(hint, d)
         arguments = items([self.expr(h, d - 1) for h in function.hints], ", ", len(function.hints))
-        prefix = "" if function.local or self.chance(0.8) else "?MODULE:"
+        prefix = "" if function.local or self.chance(0.3 if self.crossing else 0.8) else "?MODULE:"
         return x(prefix, function.name, "(", arguments, ")")
 
     def s_apply(self, hint, d):
@@ -1132,7 +1134,7 @@ class Generator:
     def module(self):
         for index in range(self.count):
             self.functions.append(self.make_function(index))
-        return Module(self.name, self.functions, self.options, self.zeros)
+        return Module(self.name, self.functions, self.options, self.zeros, self.crossing)
 
 
 TESTS = ("is_integer", "is_float", "is_number", "is_atom", "is_boolean", "is_list", "is_tuple", "is_map",
@@ -1142,11 +1144,12 @@ TESTS = ("is_integer", "is_float", "is_number", "is_atom", "is_boolean", "is_lis
 class Module:
     """A generated module; with_functions and the like answer changed copies."""
 
-    def __init__(self, name, functions, options, zeros):
+    def __init__(self, name, functions, options, zeros, crossing=False):
         self.name = name
         self.functions = functions
         self.options = options
         self.zeros = zeros
+        self.crossing = crossing
 
     suffix = ".erl"
 
@@ -1161,7 +1164,7 @@ class Module:
             wanted.add(current)
             todo += [n for n in re.findall(r"\bf\d+\b", by_name[current].node.text()) if n in by_name]
         return Module(as_name, [f for f in self.functions if f.name in wanted], self.options,
-                      self.zeros)
+                      self.zeros, self.crossing)
 
     def smaller(self, name):
         """Modules with something taken out, the larger pieces first."""
@@ -1169,7 +1172,9 @@ class Module:
         if len(reached.functions) < len(self.functions):
             yield reached
         if self.options:
-            yield Module(self.name, self.functions, (), self.zeros)
+            yield Module(self.name, self.functions, (), self.zeros, self.crossing)
+        if self.crossing:
+            yield Module(self.name, self.functions, self.options, self.zeros)
         # when it is the loader that fails, another function may be the one
         for function in self.functions:
             pair = self.only(name, self.name, function.name)
@@ -1191,11 +1196,19 @@ class Module:
                            function.plain)
         changed.calls = calls
         return Module(self.name, [changed if f is function else f for f in self.functions],
-                      self.options, self.zeros)
+                      self.options, self.zeros, self.crossing)
 
-    def text(self):
+    def sources(self):
+        """[(name, text)]: the module and its twin, if there is one."""
+        if not self.crossing:
+            return [(self.name, self.text())]
+        twin = self.name + "_twin"
+        return [(self.name, self.text(self.name, twin)), (twin, self.text(twin, self.name))]
+
+    def text(self, name=None, other=None):
         exported = [f for f in self.functions if not f.local]
-        parts = ["-module(%s)." % self.name,
+        parts = ["-module(%s)." % (name or self.name),
+                 "-define(OTHER, %s)." % other if other else "",
                  "-compile([nowarn_unused_vars, {nowarn_unused_function, [%s]}])." % ", ".join(
                      ["{sz, 1}", "{burn, 1}"]
                      + ["{%s, %d}" % (f.name, len(f.hints)) for f in self.functions if f.local]),
@@ -1203,7 +1216,8 @@ class Module:
                      ", %s/%d" % (f.name, len(f.hints)) for f in exported),
                  PRELUDE, HELPERS]
         for function in self.functions:
-            parts.append(function.node.text() + "\n")
+            text = function.node.text()
+            parts.append((text.replace("?MODULE", "?OTHER") if other else text) + "\n")
         lines = []
         for function in exported:
             if not function.calls:
@@ -1228,11 +1242,12 @@ def main():
     module = generate(options.seed, "gen_%d" % options.seed, options.functions)
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
-        path = options.out / (module.name + ".erl")
-        path.write_text(module.text(), encoding="utf-8")
-        print("%s [%s]" % (path, ",".join(module.options)))
+        for name, text in module.sources():
+            path = options.out / (name + ".erl")
+            path.write_text(text, encoding="utf-8")
+            print("%s [%s]" % (path, ",".join(module.options)))
     else:
-        print(module.text())
+        print("\n".join(text for _, text in module.sources()))
 
 
 if __name__ == "__main__":

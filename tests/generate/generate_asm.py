@@ -939,6 +939,9 @@ class AsmModule:
         result.made_as = self.made_as
         return result
 
+    def sources(self):
+        return [(self.name, self.text())]
+
     def text(self):
         calls = ",\n    ".join("{%s,true,[%s]}" % (f.name, ",\n      ".join(
             "[%s]" % ",".join(a) for a in f.calls)) for f in self.functions)

@@ -37,6 +37,7 @@ oracle(Module) ->
     hash(Module).
 
 hash(Module) ->
+    _ = load_twin(Module),
     io:format("module ~s~n", [Module]),
     lists:foreach(
       fun({Function, Plain, Calls}) ->
@@ -51,7 +52,11 @@ hash(Module) ->
       end, Module:calls()),
     io:format("end ~s~n", [Module]).
 
+%% Before reductions are read. Not every module has one.
+load_twin(Module) -> code:ensure_loaded(list_to_atom(atom_to_list(Module) ++ "_twin")).
+
 detail(Module, Function, Plain, Arguments, Index) ->
+    _ = load_twin(Module),
     {Hash, Reductions, Text} = call(Module, list_to_atom(Function), Arguments, true),
     io:format("~w ~s ~s ~ts~n", [Index, Hash, case Plain of
                                                   true -> integer_to_list(Reductions);

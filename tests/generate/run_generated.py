@@ -8,7 +8,8 @@
 Module k of seed N is made by generate.py, each fourth by generate_asm.py, from seed N * 1000003 + k. It is
 compiled once, with options
 of its own; result, exception and own frames of the stack trace have to be those of `erl`, on every
-engine. Between engines the reductions have to agree as well. An engine may carry stress switches:
+engine. Some modules have a twin of the same functions, and each calls the other one where it would call
+itself: with mixed:N such a pair is often of two engines. Between engines the reductions have to agree as well. An engine may carry stress switches:
 interp/gc, jit/reductions; then reductions are not compared.
 
 A disagreement is cut down to a small module that still shows it and printed with its seed. The last
@@ -118,9 +119,11 @@ class Runner:
         listing = folder / "list.terms"
         with open(listing, "w", encoding="utf-8") as out:
             for module in modules:
-                source = folder / (module.name + module.suffix)
-                source.write_text(module.text(), encoding="utf-8")
-                out.write('{%s, "%s", [%s]}.\n' % (module.name, source, ", ".join(module.options)))
+                # The twin first, so that it is there when the module is called.
+                for name, code in module.sources()[::-1]:
+                    source = folder / (name + module.suffix)
+                    source.write_text(code, encoding="utf-8")
+                    out.write('{%s, "%s", [%s]}.\n' % (name, source, ", ".join(module.options)))
         text, status, stderr = run(
             ["erl", "-noshell", "-kernel", "logger_level", "none", "-pa", str(self.support),
              str(folder), "-run", "generated_compiler", "start", "-extra", str(listing), str(folder)],
@@ -280,16 +283,17 @@ class Runner:
         if self.options.minimise_seconds > 0:
             small = self.minimise(difference)
         small.name = "gen_s%d_%s" % (seed, difference.function.name)
-        text = small.text()
-        lines = text.splitlines()
+        sources = small.sources()
+        lines = sources[0][1].splitlines()
         print("\n".join(line[:300] for line in lines[:SHOWN_LINES]))
         if len(lines) > SHOWN_LINES:
             print("... %d more lines" % (len(lines) - SHOWN_LINES))
         if self.options.failures:
             self.options.failures.mkdir(parents=True, exist_ok=True)
-            path = self.options.failures / (small.name + small.suffix)
-            path.write_text(text, encoding="utf-8")
-            print("in %s, compile with [%s]" % (path, ", ".join(small.options)))
+            for name, text in sources:
+                path = self.options.failures / (name + small.suffix)
+                path.write_text(text, encoding="utf-8")
+                print("in %s, compile with [%s]" % (path, ", ".join(small.options)))
         folder = self.fresh_folder()
         self.oracle([small], folder)
         left = self.detail(difference.left, small.name, difference.function.name, folder).splitlines()
