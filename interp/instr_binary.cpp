@@ -123,62 +123,10 @@ HANDLER(bs_context_to_binary) {
     NEXT(fixed_words(kOp));
 }
 
-// Runs the commands; false: one failed and the position is as it was. Values are built in fragments if
-// the heap is full: bs_match collects at its end.
-static MINIVM_NOINLINE bool do_bs_match(Process& p, Term ctx, const Word* c, Word n, Term* E,
+// Not inlined, nor is the next one: handlers have no aggregates.
+static MINIVM_NOINLINE bool do_bs_match(Process& p, Term ctx, const Word* list, Word n, Term* E,
                                         Scheduler* s) {
-    const Word before = match_context(ctx)->position;
-    const Word* const end = c + n;
-    bool ok = true;
-    while (ok && c < end) {
-        switch (c[0]) {
-            case 0:  // ensure_at_least: size, unit
-                ok = semantics::bs_ensure_at_least(ctx, c[1], static_cast<uint32_t>(c[2]));
-                c += 3;
-                break;
-            case 1:  // ensure_exactly: bits
-                ok = semantics::bs_ensure_exactly(ctx, c[1]);
-                c += 2;
-                break;
-            case 2: {  // integer: live, flags, size, unit, dst
-                const Term r = semantics::bs_get_integer_bits(p, ctx, c[3] * c[4],
-                                                              static_cast<uint32_t>(c[2]));
-                ok = is_value(r);
-                if (ok) {
-                    *list_reg(c[5], E, s) = r;
-                }
-                c += 6;
-                break;
-            }
-            case 3: {  // binary: live, flags, size, unit, dst
-                const Term r = semantics::bs_get_binary_bits(p, ctx, c[3] * c[4]);
-                ok = is_value(r);
-                if (ok) {
-                    *list_reg(c[5], E, s) = r;
-                }
-                c += 6;
-                break;
-            }
-            case 4:  // get_tail: live, unit, dst
-                *list_reg(c[3], E, s) = semantics::bs_get_tail(p, ctx);
-                c += 4;
-                break;
-            case 5:  // =:=: live, size, value
-                ok = semantics::bs_match_equal(p, ctx, c[2], list_value(c[3], E, s));
-                c += 4;
-                break;
-            case 6:  // skip: bits
-                ok = semantics::bs_skip(ctx, c[1]);
-                c += 2;
-                break;
-            default:
-                MINIVM_CHECK(!"unknown bs_match command");
-        }
-    }
-    if (!ok) {
-        match_context(ctx)->position = before;
-    }
-    return ok;
+    return semantics::bs_match(p, ctx, list, n, ListRegisters{s->x, E});
 }
 HANDLER(bs_match) {
     Process& p = *s->process;
@@ -201,25 +149,7 @@ HANDLER(bs_match) {
 
 static MINIVM_NOINLINE Term do_bs_create_bin(Process& p, const Word* list, Word n, Term* E,
                                              Scheduler* s) {
-    const size_t count = n / 6;
-    auto* segments = static_cast<BinSegment*>(__builtin_alloca(count * sizeof(BinSegment)));
-    for (size_t i = 0; i < count; ++i) {
-        const Word* w = list + 6 * i;  // type, seg, unit, flags, src, size
-        BinSegment& seg = segments[i];
-        seg.type = static_cast<BinSegment::Type>(w[0]);
-        seg.number = static_cast<uint32_t>(w[1]);
-        seg.unit = static_cast<uint16_t>(w[2]);
-        seg.flags = static_cast<uint8_t>(w[3]);
-        seg.string = nullptr;
-        seg.src = kNil;
-        if (seg.type == BinSegment::Type::string) {
-            seg.string = reinterpret_cast<const uint8_t*>(w[4]);
-        } else {
-            seg.src = list_value(w[4], E, s);
-        }
-        seg.size = list_value(w[5], E, s);
-    }
-    return semantics::bs_create_bin(p, segments, count);
+    return semantics::bs_create_bin(p, list, n, ListRegisters{s->x, E});
 }
 HANDLER(bs_create_bin) {
     Process& p = *s->process;

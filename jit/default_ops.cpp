@@ -25,11 +25,8 @@ struct Args {
     Process& p;
     const OpRecord* r;
 
-    Term* reg(Word w) const {
-        const bool y = (w >> 8 & 1) != 0;
-        char* base = y ? reinterpret_cast<char*>(p.heap.end) : reinterpret_cast<char*>(s->x);
-        return reinterpret_cast<Term*>(base + ((w >> 8) & ~Word{7}));
-    }
+    ListRegisters registers() const { return {s->x, p.heap.end}; }
+    Term* reg(Word w) const { return registers().at(w); }
     Term value_of(Word w) const { return is_header(w) ? *reg(w) : Term{w}; }
     Term operator()(int i) const { return value_of(r->operands[i]); }
     Word word(int i) const { return r->operands[i]; }
@@ -580,84 +577,14 @@ OPERATION(bs_skip_utf32) {
 OPERATION(bs_context_to_binary) {
     return a.result(0, semantics::bs_context_to_binary(a.p, a(0)));
 }
-// The commands of bs_match, as the interpreter runs them: see interp/instr_binary.cpp for the list.
 OPERATION(bs_match) {
-    const Term ctx = a(1);
-    const Word before = match_context(ctx)->position;
-    const Word* c = a.list();
-    const Word* const end = c + a.list_count();
-    bool ok = true;
-    while (ok && c < end) {
-        switch (c[0]) {
-            case 0:
-                ok = semantics::bs_ensure_at_least(ctx, c[1], static_cast<uint32_t>(c[2]));
-                c += 3;
-                break;
-            case 1:
-                ok = semantics::bs_ensure_exactly(ctx, c[1]);
-                c += 2;
-                break;
-            case 2: {
-                const Term r = semantics::bs_get_integer_bits(a.p, ctx, c[3] * c[4],
-                                                              static_cast<uint32_t>(c[2]));
-                ok = is_value(r);
-                if (ok) {
-                    *a.reg(c[5]) = r;
-                }
-                c += 6;
-                break;
-            }
-            case 3: {
-                const Term r = semantics::bs_get_binary_bits(a.p, ctx, c[3] * c[4]);
-                ok = is_value(r);
-                if (ok) {
-                    *a.reg(c[5]) = r;
-                }
-                c += 6;
-                break;
-            }
-            case 4:
-                *a.reg(c[3]) = semantics::bs_get_tail(a.p, ctx);
-                c += 4;
-                break;
-            case 5:
-                ok = semantics::bs_match_equal(a.p, ctx, c[2], a.value_of(c[3]));
-                c += 4;
-                break;
-            case 6:
-                ok = semantics::bs_skip(ctx, c[1]);
-                c += 2;
-                break;
-            default:
-                MINIVM_CHECK(!"unknown bs_match command");
-        }
-    }
-    if (!ok) {
-        match_context(ctx)->position = before;
+    if (!semantics::bs_match(a.p, a(1), a.list(), a.list_count(), a.registers())) {
         return Next::branch;
     }
     return a.p.needs_gc() ? a.collect(a.r->live, 0) : Next::go_on;
 }
 OPERATION(bs_create_bin) {
-    const size_t count = a.list_count() / 6;
-    auto* segments = static_cast<BinSegment*>(__builtin_alloca(count * sizeof(BinSegment)));
-    for (size_t i = 0; i < count; ++i) {
-        const Word* w = a.list() + 6 * i;  // type, seg, unit, flags, src, size
-        BinSegment& seg = segments[i];
-        seg.type = static_cast<BinSegment::Type>(w[0]);
-        seg.number = static_cast<uint32_t>(w[1]);
-        seg.unit = static_cast<uint16_t>(w[2]);
-        seg.flags = static_cast<uint8_t>(w[3]);
-        seg.string = nullptr;
-        seg.src = kNil;
-        if (seg.type == BinSegment::Type::string) {
-            seg.string = string_at(w[4]);
-        } else {
-            seg.src = a.value_of(w[4]);
-        }
-        seg.size = a.value_of(w[5]);
-    }
-    Term r = semantics::bs_create_bin(a.p, segments, count);
+    Term r = semantics::bs_create_bin(a.p, a.list(), a.list_count(), a.registers());
     if (MINIVM_UNLIKELY(!is_value(r))) {
         return a.fail();
     }

@@ -42,6 +42,14 @@ auto named(const Fragments& f) {
         Fragment{"enter_bytecode", f.enter_bytecode},
         Fragment{"enter_fun_bytecode", f.enter_fun_bytecode},
         Fragment{"return_to_bytecode", f.return_to_bytecode},
+        Fragment{"bs_start_match", f.bs_start_match},
+        Fragment{"bs_get_integer", f.bs_get_integer},
+        Fragment{"bs_get_float", f.bs_get_float},
+        Fragment{"bs_get_binary", f.bs_get_binary},
+        Fragment{"bs_get_tail", f.bs_get_tail},
+        Fragment{"bs_get_utf8", f.bs_get_utf8},
+        Fragment{"bs_match_string", f.bs_match_string},
+        Fragment{"bs_create_bin", f.bs_create_bin},
         Fragment{"breakpoint", f.breakpoint},
     };
 }

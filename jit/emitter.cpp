@@ -209,8 +209,8 @@ Word* Emitter::new_record() {
     return record;
 }
 
-void Emitter::default_operation() {
-    a_.move_imm(Reg::t0, reinterpret_cast<Word>(new_record()));
+void Emitter::default_operation(const Word* record) {
+    a_.move_imm(Reg::t0, reinterpret_cast<Word>(record));
     fragment(fragments_.default_op);
     const char* letters = instr_info(i_->op).operands;
     const Operand* o = operands();

@@ -55,7 +55,8 @@ private:
     void list();
     void add_scheduler_stack_frames();
     void function_entry(uint32_t function);
-    void default_operation();
+    void default_operation() { default_operation(new_record()); }
+    void default_operation(const Word* record);
     Word* new_record();
     void fragment(const void* f) { a_.call_address(f); }
     void reserve(Word stack_words, Word heap_words);
@@ -93,8 +94,32 @@ private:
     bool small_known(const Operand& o) const;
     // Goes to `slow` unless both are small integers.
     void check_small(const Operand& a, Reg ra, const Operand& b, Reg rb, Label slow);
-    void advance(Reg context, uint64_t bits, Label fail);
+
+    // A field of a bit string that is matched; its size is a constant.
+    struct BitField {
+        enum class Kind : uint8_t { skip, integer, equal };
+        Kind kind = Kind::skip;
+        uint32_t flags = 0;
+        uint64_t bits = 0;
+        const Operand* dst = nullptr;  // integer
+        uint64_t value = 0;            // equal
+    };
+    struct MatchState;
     void storage_to_t3(Reg context);
+    void advance(Reg context, uint64_t bits, Label fail);
+    void extract(Reg d, const BitField& f, uint64_t below);
+    void read_fields(const Operand& context, const std::vector<BitField>& fields, Label fail,
+                     bool checked);
+    void read_byte(const Operand& context, const BitField& f, Label fail);
+    bool as_field(const Instr& i, BitField* f) const;
+    bool field_run();
+    void call_for(const void* leaf, Label none);
+    void call_for_result(const void* leaf, const Operand& dst);
+    void test_left(const Operand& context, uint64_t n, bool divisible, Label fail);
+    Label restoring(const MatchState& s, Label then);
+    void read_pending(MatchState& s);
+    bool match_commands();
+
     void float_to(FReg d, const Operand& from);
     // t0 := the value of `key` in the map in `map`, or the non-value. t1 to t3 are lost.
     void map_value(const Operand& map, const Operand& key);

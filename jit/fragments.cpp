@@ -1,4 +1,6 @@
 // The code that all modules share: ways into the runtime and back.
+#include "vm/semantics/binary.hpp"
+#include "jit/binary_leaves.hpp"
 #include "jit/code_memory.hpp"
 #include "jit/layout.hpp"
 #include "jit/macro_assembler.hpp"
@@ -96,6 +98,22 @@ public:
         a_.call_runtime(reinterpret_cast<const void*>(runtime_return_to_bytecode));
         a_.jump(special_);
 
+        start_match(&Fragments::bs_start_match);
+        leaf(&Fragments::bs_get_integer, leaf_get_integer);
+        leaf(&Fragments::bs_get_float, leaf_get_float);
+        leaf(&Fragments::bs_get_binary, leaf_get_binary);
+        leaf(&Fragments::bs_get_tail, leaf_get_tail);
+        leaf(&Fragments::bs_get_utf8, leaf_get_utf8);
+        leaf(&Fragments::bs_match_string, leaf_match_string);
+
+        // It reads its operands from the scheduler's array, as default operations do.
+        begin(&Fragments::bs_create_bin);
+        a_.fragment_entry();
+        spill();
+        a_.move(Reg::t1, Reg::sched);
+        a_.call_heap_leaf(reinterpret_cast<const void*>(leaf_create_bin));
+        a_.ret();
+
         begin(&Fragments::breakpoint);
         a_.ret();
     }
@@ -181,6 +199,53 @@ private:
         a_.move(Reg::t1, Reg::t3);
         a_.call_leaf(reinterpret_cast<const void*>(leaf_map_get));
         a_.ret();
+    }
+    void leaf(const void* Fragments::*address, Leaf fn) {
+        begin(address);
+        a_.fragment_entry();
+        a_.call_heap_leaf(reinterpret_cast<const void*>(fn));
+        a_.ret();
+    }
+    // t0 := a match context over the bit string that it is; the non-value if it is none or the heap
+    // is full.
+    void start_match(const void* Fragments::*address) {
+        constexpr auto header = [](Kind k) { return static_cast<uint8_t>(make_header(k, 0)); };
+        const auto field = [](size_t byte) { return Mem{Reg::heap, static_cast<int32_t>(byte)}; };
+        begin(address);
+        const Label sub = a_.new_label();
+        const Label build = a_.new_label();
+        const Label no = a_.new_label();
+        a_.lea(Reg::t1, {Reg::t0, -static_cast<int32_t>(kTagBoxed)});
+        a_.test_imm(Reg::t1, kTagMask);
+        a_.branch(Cond::not_equal, no);
+        a_.compare_u8_imm({Reg::t1, 0}, header(Kind::sub_bits));
+        a_.branch(Cond::equal, sub);
+        a_.compare_u8_imm({Reg::t1, 0}, header(Kind::heap_bits));
+        a_.branch(Cond::not_equal, no);
+        a_.load(Reg::t2, {Reg::t1, 8});
+        a_.move_imm(Reg::t3, 0);
+        a_.jump(build);
+        a_.bind(sub);
+        a_.load(Reg::t0, {Reg::t1, 8});
+        a_.load(Reg::t3, {Reg::t1, 16});
+        a_.load(Reg::t2, {Reg::t1, 24});
+        a_.bind(build);
+        a_.lea(Reg::t1,
+               {Reg::heap, static_cast<int32_t>(8 * (kMatchContextWords + kReserveWords))});
+        a_.compare(Reg::t1, Reg::stack);
+        a_.branch(Cond::above, no);
+        a_.add(Reg::t2, Reg::t3);
+        a_.store_imm({Reg::heap, 0}, make_header(Kind::match_context, kMatchContextWords - 1));
+        a_.store(field(offsetof(MatchContext, orig)), Reg::t0);
+        a_.store(field(offsetof(MatchContext, position)), Reg::t3);
+        a_.store(field(offsetof(MatchContext, end)), Reg::t2);
+        a_.store(field(offsetof(MatchContext, first)), Reg::t3);
+        a_.lea(Reg::t0, {Reg::heap, static_cast<int32_t>(kTagBoxed)});
+        a_.add_imm(Reg::heap, 8 * kMatchContextWords);
+        a_.leaf_return();
+        a_.bind(no);
+        a_.move_imm(Reg::t0, kNonValue.raw);
+        a_.leaf_return();
     }
     // t0: a term, t1: arity. t3 := the code of the fun it is, to be entered with the fun in t0.
     void find_fun(Label slow) {

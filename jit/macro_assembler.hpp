@@ -124,6 +124,7 @@ public:
     // ---- arithmetic on 64 bits; the flags tell of signed overflow after add, sub and negate
     virtual void add(Reg d, Reg s) = 0;
     virtual void sub(Reg d, Reg s) = 0;
+    virtual void sub_mem(Reg d, Mem m) = 0;
     virtual void and_(Reg d, Reg s) = 0;
     virtual void or_(Reg d, Reg s) = 0;
     virtual void xor_(Reg d, Reg s) = 0;
@@ -137,6 +138,7 @@ public:
     virtual void shift_right(Reg d, unsigned n) = 0;  // logical
     virtual void shift_right_signed(Reg d, unsigned n) = 0;
     virtual void shift_left_by(Reg d, Reg count) = 0;          // count < 64; it must be t2
+    virtual void shift_right_by(Reg d, Reg count) = 0;         // likewise
     virtual void shift_right_signed_by(Reg d, Reg count) = 0;  // likewise
     virtual void rotate_left(Reg d, unsigned n) = 0;
     // d := d * s; goes to `overflow` if the signed product does not fit, d is lost then.
@@ -194,6 +196,9 @@ public:
     // allocates nor raises. Arguments t0, t1, result t0; all x registers are kept, other scratch is
     // lost.
     virtual void call_leaf(const void* fn) = 0;
+    // fn(Process*, t0, t1, t2), a leaf that may take heap words but neither collects nor raises.
+    // Result t0; all x registers are kept, other scratch is lost.
+    virtual void call_heap_leaf(const void* fn) = 0;
     // void enter(Scheduler*, Process*, const void* target): from C++ to target, all registers
     // loaded.
     virtual void emit_enter() = 0;

@@ -116,6 +116,16 @@ struct Fragments {
     const void* enter_bytecode = nullptr;  // t0: Export; called as the function itself
     const void* enter_fun_bytecode = nullptr;  // t0: fun; likewise
     const void* return_to_bytecode = nullptr;
+    // Bit strings (jit/binary_leaves.hpp): their answer is in t0, the non-value if there is none.
+    // All x registers are kept.
+    const void* bs_start_match = nullptr;   // t0: term
+    const void* bs_get_integer = nullptr;   // t0: context, t1: size, t2: unit, flags << 32
+    const void* bs_get_float = nullptr;     // likewise
+    const void* bs_get_binary = nullptr;    // t0: context, t1: size, t2: unit
+    const void* bs_get_tail = nullptr;      // t0: context
+    const void* bs_get_utf8 = nullptr;      // t0: context
+    const void* bs_match_string = nullptr;  // t0: context, t1: bits, t2: address of the string
+    const void* bs_create_bin = nullptr;    // t0: OpRecord
     const void* breakpoint = nullptr;
     const void* end = nullptr;  // of all of them
 };

@@ -166,6 +166,10 @@ public:
 
     void add(Reg d, Reg s) override { a().adds(gp(d), gp(d), gp(s)); }
     void sub(Reg d, Reg s) override { a().subs(gp(d), gp(d), gp(s)); }
+    void sub_mem(Reg d, Mem m) override {
+        a().ldr(kValue, mem(m, 8));
+        a().subs(gp(d), gp(d), kValue);
+    }
     void and_(Reg d, Reg s) override { a().and_(gp(d), gp(d), gp(s)); }
     void or_(Reg d, Reg s) override { a().orr(gp(d), gp(d), gp(s)); }
     void xor_(Reg d, Reg s) override { a().eor(gp(d), gp(d), gp(s)); }
@@ -215,6 +219,7 @@ public:
     void shift_right(Reg d, unsigned n) override { a().lsr(gp(d), gp(d), n); }
     void shift_right_signed(Reg d, unsigned n) override { a().asr(gp(d), gp(d), n); }
     void shift_left_by(Reg d, Reg count) override { a().lsl(gp(d), gp(d), gp(count)); }
+    void shift_right_by(Reg d, Reg count) override { a().lsr(gp(d), gp(d), gp(count)); }
     void shift_right_signed_by(Reg d, Reg count) override { a().asr(gp(d), gp(d), gp(count)); }
     void rotate_left(Reg d, unsigned n) override { a().ror(gp(d), gp(d), (64 - n) % 64); }
     void multiply(Reg d, Reg s, Label overflow) override {
@@ -377,6 +382,17 @@ public:
         call_absolute(fn);
         a().mov(gp(Reg::t0), a64::x0);
         a().ldr(gp(Reg::x5), a64::ptr_post(a64::sp, 16));
+    }
+    void call_heap_leaf(const void* fn) override {
+        store({Reg::proc, kHeapTop}, Reg::heap);
+        store({Reg::proc, kHeapEnd}, Reg::stack);
+        a().str(gp(Reg::x5), a64::ptr_pre(a64::sp, -16));
+        // C++: x0, x1, x2, x3; t0, t1 and t2 are in place.
+        a().mov(a64::x0, gp(Reg::proc));
+        call_absolute(fn);
+        a().mov(gp(Reg::t0), a64::x0);
+        a().ldr(gp(Reg::x5), a64::ptr_post(a64::sp, 16));
+        load(Reg::heap, {Reg::proc, kHeapTop});
     }
     void emit_enter() override {
         // A frame record on top, for whoever walks the C++ stack. Native code leaves x29 and

@@ -127,6 +127,7 @@ public:
 
     void add(Reg d, Reg s) override { a_.add(gp(d), gp(s)); }
     void sub(Reg d, Reg s) override { a_.sub(gp(d), gp(s)); }
+    void sub_mem(Reg d, Mem m) override { a_.sub(gp(d), mem(m)); }
     void and_(Reg d, Reg s) override { a_.and_(gp(d), gp(s)); }
     void or_(Reg d, Reg s) override { a_.or_(gp(d), gp(s)); }
     void xor_(Reg d, Reg s) override { a_.xor_(gp(d), gp(s)); }
@@ -146,6 +147,7 @@ public:
     void shift_right(Reg d, unsigned n) override { a_.shr(gp(d), n); }
     void shift_right_signed(Reg d, unsigned n) override { a_.sar(gp(d), n); }
     void shift_left_by(Reg d, Reg) override { a_.shl(gp(d), x86::cl); }
+    void shift_right_by(Reg d, Reg) override { a_.shr(gp(d), x86::cl); }
     void shift_right_signed_by(Reg d, Reg) override { a_.sar(gp(d), x86::cl); }
     void rotate_left(Reg d, unsigned n) override { a_.rol(gp(d), n); }
     void multiply(Reg d, Reg s, Label overflow) override {
@@ -264,16 +266,22 @@ public:
         on_scheduler_stack_.push_back({offset(), 0});
         a_.mov(x86::rdi, x86::rax);
         a_.mov(x86::rsi, x86::rdx);
-        // x2..x5 are the caller's to keep. Four words: the stack stays aligned.
-        for (Reg r : {Reg::x2, Reg::x3, Reg::x4, Reg::x5}) {
-            a_.push(gp(r));
-        }
-        call_absolute(fn);
-        for (Reg r : {Reg::x5, Reg::x4, Reg::x3, Reg::x2}) {
-            a_.pop(gp(r));
-        }
+        call_keeping_x(fn);
         load(Reg::stack, {Reg::proc, kHeapEnd});
         on_scheduler_stack_.back().end = offset();
+    }
+    void call_heap_leaf(const void* fn) override {
+        store({Reg::proc, kHeapTop}, Reg::heap);
+        store({Reg::proc, kHeapEnd}, Reg::stack);
+        load(Reg::stack, {Reg::sched, kCStack});
+        on_scheduler_stack_.push_back({offset(), 0});
+        // C++: rdi, rsi, rdx, rcx; t1 and t2 are in place.
+        a_.mov(x86::rdi, x86::rbp);
+        a_.mov(x86::rsi, x86::rax);
+        call_keeping_x(fn);
+        load(Reg::stack, {Reg::proc, kHeapEnd});
+        on_scheduler_stack_.back().end = offset();
+        load(Reg::heap, {Reg::proc, kHeapTop});
     }
     void emit_enter() override {
         for (auto r : {x86::rbx, x86::rbp, x86::r12, x86::r13, x86::r14, x86::r15}) {
@@ -394,6 +402,16 @@ private:
                                                   : "jmp",
                                  reinterpret_cast<uint64_t>(target));
             code_.setLogger(logger_.get());
+        }
+    }
+    void call_keeping_x(const void* fn) {
+        // x2..x5 are the caller's to keep. Four words: the stack stays aligned.
+        for (Reg r : {Reg::x2, Reg::x3, Reg::x4, Reg::x5}) {
+            a_.push(gp(r));
+        }
+        call_absolute(fn);
+        for (Reg r : {Reg::x5, Reg::x4, Reg::x3, Reg::x2}) {
+            a_.pop(gp(r));
         }
     }
     void call_absolute(const void* fn) {

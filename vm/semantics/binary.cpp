@@ -324,6 +324,52 @@ bool bs_match_equal(Process& p, Term ctx, uint64_t bits, Term value) {
     return true;
 }
 
+bool bs_match(Process& p, Term ctx, const Word* list, size_t n, const ListRegisters& registers) {
+    const Word before = match_context(ctx)->position;
+    const Word* const end = list + n;
+    bool ok = true;
+    for (const Word* c = list; ok && c < end; c += kBsCommandWords[c[0]]) {
+        switch (static_cast<BsMatchCommand>(c[0])) {
+            case kBsEnsureAtLeast:
+                ok = bs_ensure_at_least(ctx, c[1], static_cast<uint32_t>(c[2]));
+                break;
+            case kBsEnsureExactly:
+                ok = bs_ensure_exactly(ctx, c[1]);
+                break;
+            case kBsInteger: {
+                const Term r =
+                    bs_get_integer_bits(p, ctx, c[3] * c[4], static_cast<uint32_t>(c[2]));
+                ok = is_value(r);
+                if (ok) {
+                    *registers.at(c[5]) = r;
+                }
+                break;
+            }
+            case kBsBinary: {
+                const Term r = bs_get_binary_bits(p, ctx, c[3] * c[4]);
+                ok = is_value(r);
+                if (ok) {
+                    *registers.at(c[5]) = r;
+                }
+                break;
+            }
+            case kBsGetTail:
+                *registers.at(c[3]) = bs_get_tail(p, ctx);
+                break;
+            case kBsEqual:
+                ok = bs_match_equal(p, ctx, c[2], registers.value(c[3]));
+                break;
+            case kBsSkip:
+                ok = bs_skip(ctx, c[1]);
+                break;
+        }
+    }
+    if (!ok) {
+        match_context(ctx)->position = before;
+    }
+    return ok;
+}
+
 // ---- construction: errors ----------------------------------------------------------------------
 
 namespace {
@@ -397,20 +443,51 @@ bool to_double(Term t, double* d) {
 
 // ---- construction: writing ---------------------------------------------------------------------
 
+// The first n bytes of v, most significant first; 1 <= n <= 8. By stores that overlap, as a call of
+// memcpy costs more than they do.
+inline void store_bytes(uint8_t* to, uint64_t v, unsigned n) {
+    if (n == 1) {
+        *to = static_cast<uint8_t>(v >> 56);
+        return;
+    }
+    if (n == 8) {
+        v = __builtin_bswap64(v);
+        std::memcpy(to, &v, 8);
+        return;
+    }
+    if (n >= 4) {
+        const auto first4 = __builtin_bswap32(static_cast<uint32_t>(v >> 32));
+        const auto last4 = __builtin_bswap32(static_cast<uint32_t>(v >> (64 - 8 * n)));
+        std::memcpy(to, &first4, 4);
+        std::memcpy(to + n - 4, &last4, 4);
+    } else {
+        const auto first2 = __builtin_bswap16(static_cast<uint16_t>(v >> 48));
+        std::memcpy(to, &first2, 2);
+        to[n - 1] = static_cast<uint8_t>(v >> (64 - 8 * n));
+    }
+}
+
 struct BitWriter {
     uint8_t* bytes;
     uint64_t position;
 
-    void put_bits(uint64_t v, unsigned n) {  // the low n
+    // The low n bits of v, n <= 64. What follows them in the last byte means nothing yet.
+    void put_bits(uint64_t v, unsigned n) {
+        const unsigned before = position & 7;
+        if (n + before > 64) {
+            put_bits(v >> 32, n - 32);
+            put_bits(v, 32);
+            return;
+        }
         if (n == 0) {
             return;
         }
-        const uint64_t big = __builtin_bswap64(v << (64 - n));
-        if (((position | n) & 7) == 0) {
-            std::memcpy(bytes + (position >> 3), &big, n >> 3);
-        } else {
-            copy_bits(reinterpret_cast<const uint8_t*>(&big), 0, bytes, position, n);
+        uint8_t* to = bytes + (position >> 3);
+        uint64_t top = v << (64 - n) >> before;
+        if (before != 0) {
+            top |= static_cast<uint64_t>(*to & ~(0xFFu >> before)) << 56;
         }
+        store_bytes(to, top, (before + n + 7) >> 3);
         position += n;
     }
 
@@ -426,6 +503,11 @@ struct BitWriter {
     }
 
     void put_view(const BitView& v, uint64_t bits) {
+        if (bits <= 56) {
+            const auto n = static_cast<unsigned>(bits);
+            put_bits(load_bits(v.bytes, v.offset, n), n);
+            return;
+        }
         copy_bits(v.bytes, v.offset, bytes, position, bits);
         position += bits;
     }
@@ -487,8 +569,13 @@ struct BitWriter {
     }
 
     void put_utf8(uint32_t c) {
-        uint8_t utf8[4];
-        put_bytes(utf8, utf8_encode(c, utf8));
+        if (c < 0x80) {
+            put_bits(c, 8);
+            return;
+        }
+        uint8_t utf8[8] = {};
+        const unsigned n = utf8_encode(c, utf8);
+        put_bits(load_big<uint64_t>(utf8) >> (64 - 8 * n), 8 * n);
     }
 
     void put_utf16(uint32_t c, uint32_t flags) {
@@ -571,80 +658,150 @@ bool check_value(Process& p, const BinSegment& s, uint64_t bits) {
 
 namespace {
 
-// The bits of a segment that is nothing but small integers and known to be right; kNotPlain for
-// others.
-constexpr uint64_t kNotPlain = ~uint64_t{0};
-inline uint64_t plain_bits(const BinSegment& s) {
-    if (s.type == BinSegment::Type::integer) {
-        if (both_small(s.src, s.size) && static_cast<uint64_t>(small_value(s.size)) <= 64) {
-            const uint64_t bits = static_cast<uint64_t>(small_value(s.size)) * s.unit;
-            return bits <= 64 ? bits : kNotPlain;
+using Type = BinSegment::Type;
+
+constexpr bool is_append(Type type) {
+    return type == Type::append || type == Type::private_append;
+}
+Type type_of(const Word* segment) {
+    return static_cast<Type>(segment[0]);
+}
+
+// The bits of a segment that bs_create_common can write; kNotCommon: it cannot.
+constexpr uint64_t kNotCommon = ~uint64_t{0};
+inline uint64_t common_bits(const Word* w, const ListRegisters& registers) {
+    switch (type_of(w)) {
+        case Type::integer: {
+            const Term src = registers.value(w[4]);
+            const Term size = registers.value(w[5]);
+            if (both_small(src, size) && static_cast<uint64_t>(small_value(size)) <= 64) {
+                const uint64_t bits = static_cast<uint64_t>(small_value(size)) * w[2];
+                return bits <= 64 ? bits : kNotCommon;
+            }
+            return kNotCommon;
         }
-    } else if (s.type == BinSegment::Type::string) {
-        return 8 * static_cast<uint64_t>(small_value(s.size));
+        case Type::string:
+            return 8 * static_cast<uint64_t>(small_value(Term{w[5]}));
+        case Type::binary: {
+            const Term src = registers.value(w[4]);
+            if (!is_bitstring(src)) {
+                return kNotCommon;
+            }
+            const Term size = registers.value(w[5]);
+            const uint64_t there = bitstring_bits(src);
+            if (size == atoms::all) {
+                return w[2] <= 1 || bs_divisible(there, static_cast<uint32_t>(w[2])) ? there
+                                                                                     : kNotCommon;
+            }
+            uint64_t bits;
+            return bs_field_bits(size, static_cast<uint32_t>(w[2]), &bits) && bits <= there
+                       ? bits
+                       : kNotCommon;
+        }
+        case Type::utf8: {
+            const Term src = registers.value(w[4]);
+            return is_character(src) ? utf8_bits(src) : kNotCommon;
+        }
+        default:
+            return kNotCommon;
     }
-    return kNotPlain;
 }
 
-inline bool is_append(const BinSegment& s) {
-    return s.type == BinSegment::Type::append || s.type == BinSegment::Type::private_append;
-}
+}  // namespace
 
-// The common case: small integers and strings, perhaps appended to a bit string. kNonValue: it is
-// not that, or something is wrong with it.
-Term create_plain(Process& p, const BinSegment* segments, size_t n) {
-    size_t first = 0;
-    if (is_append(segments[0])) {
-        const BinSegment& s = segments[0];
-        if (!is_bitstring(s.src) || (s.unit > 1 && !bs_divisible(bitstring_bits(s.src), s.unit))) {
+Term bs_create_common(Process& p, const Word* list, size_t n, const ListRegisters& registers) {
+    if (n == 0) {
+        return kNonValue;
+    }
+    const Word* const end = list + n;
+    const Word* rest = list;
+    Term base = kNonValue;
+    if (is_append(type_of(list))) {
+        base = registers.value(list[4]);
+        if (!is_bitstring(base) ||
+            (list[2] > 1 && !bs_divisible(bitstring_bits(base), static_cast<uint32_t>(list[2])))) {
             return kNonValue;
         }
-        first = 1;
+        rest += kBsSegmentWords;
     }
     uint64_t total = 0;
-    for (size_t i = first; i < n; i++) {
-        const uint64_t bits = plain_bits(segments[i]);
-        if (bits == kNotPlain) {
+    for (const Word* w = rest; w < end; w += kBsSegmentWords) {
+        const uint64_t bits = common_bits(w, registers);
+        // A sum of fewer than 2^16 terms below 2^40: it cannot wrap around.
+        if (bits > kMaxBits) {
             return kNonValue;
         }
         total += bits;
     }
-    BitWriter w;
+    if (total > kMaxBits) {
+        return kNonValue;
+    }
+    BitWriter out;
     Term result;
-    if (first == 1) {
-        result = append_bits(p.heap, segments[0].src, total, &w.bytes, &w.position);
+    if (is_value(base)) {
+        result = append_bits(p.heap, base, total, &out.bytes, &out.position);
     } else {
-        result = new_bits(p.heap, total, &w.bytes);
-        w.position = 0;
+        result = new_bits(p.heap, total, &out.bytes);
+        out.position = 0;
         if ((total & 7) != 0) {
-            w.bytes[total >> 3] = 0;
+            out.bytes[total >> 3] = 0;
         }
     }
-    for (size_t i = first; i < n; i++) {
-        const BinSegment& s = segments[i];
-        const uint64_t bits = plain_bits(s);
-        if (s.type == BinSegment::Type::string) {
-            w.put_bytes(s.string, bits >> 3);
-        } else if (bits == 8 && (w.position & 7) == 0) {
-            w.bytes[w.position >> 3] = static_cast<uint8_t>(small_value(s.src));
-            w.position += 8;
-        } else {
-            w.put_integer(s.src, bits, s.flags);
+    for (const Word* w = rest; w < end; w += kBsSegmentWords) {
+        switch (type_of(w)) {
+            case Type::integer:
+                out.put_integer(registers.value(w[4]),
+                                static_cast<uint64_t>(small_value(registers.value(w[5]))) * w[2],
+                                static_cast<uint32_t>(w[3]));
+                break;
+            case Type::string:
+                out.put_bytes(reinterpret_cast<const uint8_t*>(w[4]),
+                              static_cast<size_t>(small_value(Term{w[5]})));
+                break;
+            case Type::binary: {
+                // The append may have moved its storage.
+                const BitView from = bit_view(registers.value(w[4]));
+                const Term size = registers.value(w[5]);
+                out.put_view(from, size == atoms::all
+                                       ? from.size
+                                       : static_cast<uint64_t>(small_value(size)) * w[2]);
+                break;
+            }
+            default:
+                out.put_utf8(static_cast<uint32_t>(small_value(registers.value(w[4]))));
+                break;
         }
     }
     return result;
 }
 
-}  // namespace
+Term bs_create_bin(Process& p, const Word* list, size_t n, const ListRegisters& registers) {
+    const Term common = bs_create_common(p, list, n, registers);
+    if (MINIVM_LIKELY(is_value(common))) {
+        return common;
+    }
+    const size_t count = n / kBsSegmentWords;
+    auto* segments = static_cast<BinSegment*>(__builtin_alloca(count * sizeof(BinSegment)));
+    for (size_t i = 0; i < count; ++i) {
+        const Word* w = list + kBsSegmentWords * i;
+        BinSegment& seg = segments[i];
+        seg.type = type_of(w);
+        seg.number = static_cast<uint32_t>(w[1]);
+        seg.unit = static_cast<uint16_t>(w[2]);
+        seg.flags = static_cast<uint8_t>(w[3]);
+        seg.string = nullptr;
+        seg.src = kNil;
+        if (seg.type == Type::string) {
+            seg.string = reinterpret_cast<const uint8_t*>(w[4]);
+        } else {
+            seg.src = registers.value(w[4]);
+        }
+        seg.size = registers.value(w[5]);
+    }
+    return bs_create_bin(p, segments, count);
+}
 
 Term bs_create_bin(Process& p, const BinSegment* segments, size_t n) {
-    using Type = BinSegment::Type;
-    if (n != 0) {
-        const Term plain = create_plain(p, segments, n);
-        if (MINIVM_LIKELY(is_value(plain))) {
-            return plain;
-        }
-    }
     constexpr size_t kInline = 32;
     uint64_t inline_bits[kInline];
     std::unique_ptr<uint64_t[]> many;
@@ -706,7 +863,7 @@ Term bs_create_bin(Process& p, const BinSegment* segments, size_t n) {
     BitWriter w;
     Term result;
     size_t first = 0;
-    if (n != 0 && is_append(segments[0])) {
+    if (n != 0 && is_append(segments[0].type)) {
         result = append_bits(p.heap, segments[0].src, total, &w.bytes, &w.position);
         first = 1;
     } else {

@@ -42,6 +42,19 @@ inline MatchContext* match_context(Term t) {
     return reinterpret_cast<MatchContext*>(boxed_ptr(t));
 }
 
+// The registers that a word of an instruction's list can name, in either engine: a word is a term, a
+// number where the list has one, or a register: its byte offset << 8 | 100, with bit 8 set if it is
+// a y register. No constant looks like that.
+struct ListRegisters {
+    Term* x;
+    Term* y;
+    Term* at(Word w) const {
+        char* base = reinterpret_cast<char*>((w >> 8 & 1) != 0 ? y : x);
+        return reinterpret_cast<Term*>(base + ((w >> 8) & ~Word{7}));
+    }
+    Term value(Word w) const { return is_header(w) ? *at(w) : Term{w}; }
+};
+
 // A segment of bs_create_bin.
 struct BinSegment {
     enum class Type : uint8_t {
@@ -258,9 +271,21 @@ inline bool bs_skip_utf32(Term ctx, uint32_t flags) {
     return is_value(bs_get_utf32(ctx, flags));
 }
 
-// Commands of bs_match that have no instruction of their own. The others are bs_get_integer_bits,
-// bs_get_binary_bits, bs_get_tail and bs_skip. If a command fails, the engine puts back the
-// position that the context had before the first one.
+// A command of bs_match: its code, then its operands.
+enum BsMatchCommand : uint8_t {
+    kBsEnsureAtLeast,  // bits, unit
+    kBsEnsureExactly,  // bits
+    kBsInteger,        // live, flags, size, unit, dst
+    kBsBinary,         // live, flags, size, unit, dst
+    kBsGetTail,        // live, unit, dst
+    kBsEqual,          // -, bits, value
+    kBsSkip            // bits
+};
+constexpr size_t kBsCommandWords[] = {3, 2, 6, 6, 4, 4, 2};
+// Runs a list of them. False: one failed, and the position is as it was. What does not fit the heap
+// is in fragments afterwards.
+bool bs_match(Process& p, Term ctx, const Word* list, size_t n, const ListRegisters& registers);
+// Commands that have no instruction of their own.
 inline bool bs_ensure_at_least(Term ctx, uint64_t bits, uint32_t unit) {
     const uint64_t left = match_context(ctx)->left();
     return left >= bits && bs_divisible(left - bits, unit);
@@ -274,6 +299,14 @@ bool bs_match_equal(Process& p, Term ctx, uint64_t bits, Term value);
 // ---- construction ------------------------------------------------------------------------------
 
 Term bs_create_bin(Process& p, const BinSegment* segments, size_t n);
+// The same of the words of the instruction's list, six a segment: type, number, unit, flags, src,
+// size.
+constexpr size_t kBsSegmentWords = 6;
+Term bs_create_bin(Process& p, const Word* list, size_t n, const ListRegisters& registers);
+// The common cases of it: integers, binaries, strings and UTF-8. kNonValue: it is none of them, or
+// something is wrong with it; nothing has happened then. Takes at most kBsCreateWords heap words.
+Term bs_create_common(Process& p, const Word* list, size_t n, const ListRegisters& registers);
+constexpr size_t kBsCreateWords = 12;
 // An empty binary to append to; Size is a hint in bytes.
 Term bs_init_writable(Process& p, Term size);
 

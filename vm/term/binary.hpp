@@ -8,6 +8,7 @@
 
 #include "vm/heap/heap.hpp"
 
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -48,6 +49,19 @@ Term wrap_ref_binary(Heap& h, RefBinary* b, uint64_t bits);
 Term sub_bitstring(Heap& h, Term bitstring, uint64_t first_bit, uint64_t bits);
 // The same, from a heap_bits or bin_ref and an offset into its storage.
 Term part_of_storage(Heap& h, Term orig, uint64_t first_bit, uint64_t bits);
+// What lies at p, most significant byte first.
+template <typename T>
+inline T load_big(const uint8_t* p) {
+    T v;
+    std::memcpy(&v, p, sizeof v);
+    if constexpr (sizeof v == 2) {
+        return __builtin_bswap16(v);
+    } else if constexpr (sizeof v == 4) {
+        return __builtin_bswap32(v);
+    } else {
+        return __builtin_bswap64(v);
+    }
+}
 // n <= 64 bits from any offset, most significant first, as a number. Reads no byte that holds none
 // of them.
 inline uint64_t load_bits(const uint8_t* bytes, uint64_t bit, unsigned n) {
@@ -59,15 +73,21 @@ inline uint64_t load_bits(const uint8_t* bytes, uint64_t bit, unsigned n) {
     }
     const unsigned touched = (s + n + 7) >> 3;  // at most 9 bytes
     if (touched <= 8) {
-        for (unsigned i = 0; i < touched; i++) {
-            v = v << 8 | bytes[i];
+        // By loads that overlap, where there is no load of that many bytes.
+        if (touched == 1) {
+            v = bytes[0];
+        } else if (touched < 4) {
+            v = uint64_t{load_big<uint16_t>(bytes)} << 8 * (touched - 2) | bytes[touched - 1];
+        } else if (touched < 8) {
+            v = uint64_t{load_big<uint32_t>(bytes)} << 8 * (touched - 4) |
+                load_big<uint32_t>(bytes + touched - 4);
+        } else {
+            v = load_big<uint64_t>(bytes);
         }
         v >>= touched * 8 - s - n;
         return n == 64 ? v : v & ((uint64_t{1} << n) - 1);
     }
-    for (unsigned i = 0; i < 8; i++) {
-        v = v << 8 | bytes[i];
-    }
+    v = load_big<uint64_t>(bytes);
     const unsigned low = s + n - 64;  // bits of the ninth byte
     v = v << low | bytes[8] >> (8 - low);
     return n == 64 ? v : v & ((uint64_t{1} << n) - 1);
