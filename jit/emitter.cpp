@@ -5,6 +5,7 @@
 #include "jit/default_ops.hpp"
 #include "jit/layout.hpp"
 #include "jit/listing.hpp"
+#include "jit/selection.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -13,7 +14,7 @@ namespace minivm::jit {
 
 Emitter::Emitter(const LoweredModule& m, MacroAssembler& a, const Fragments& fragments,
                  NativeCode& code, bool fast)
-    : m_(m), a_(a), fragments_(fragments), code_(code), fast_(fast) {
+    : m_(m), a_(a), fragments_(fragments), code_(code), fast_(m.functions.size(), fast) {
     labels_.resize(m.code.size() + 1);
     function_at_.resize(m.code.size() + 1);
     for (uint32_t f = 0; f < m.functions.size(); ++f) {
@@ -118,6 +119,12 @@ void Emitter::locate() {
     auto& l = code_.locations;
     if (l.empty() || l.back().function != i_->function || l.back().line != i_->line) {
         l.push_back({a_.offset(), i_->function, i_->line});
+    }
+}
+
+void Emitter::select(const Selection& selection) {
+    for (uint32_t f = 0; f < m_.functions.size(); ++f) {
+        fast_[f] = fast_[f] && selection.has_function(m_, f);
     }
 }
 
@@ -276,6 +283,27 @@ Word Emitter::tail_code() const {
     return 0;
 }
 
+bool Emitter::fast_path() {
+    if (data() || tests() || floats() || binaries() || maps() || guard_bifs() || exceptions() ||
+        messages()) {
+        return true;
+    }
+    if (!arithmetic()) {
+        return false;
+    }
+    if (i_->function == mistaken_function_ && i_->op == Op::add) {
+        add_one_too_many();
+    }
+    return true;
+}
+
+void Emitter::add_one_too_many() {
+    const Operand& sum = operands()[3];
+    value_to(Reg::t0, sum);
+    a_.add_imm(Reg::t0, static_cast<int64_t>(make_small(1).raw - make_small(0).raw));
+    store_result(sum, Reg::t0);
+}
+
 // ---- the module ---------------------------------------------------------------------------------
 
 void Emitter::run() {
@@ -296,8 +324,7 @@ void Emitter::run() {
             }
             continue;
         }
-        if (fast_ && (data() || tests() || arithmetic() || floats() || binaries() || maps() ||
-                      guard_bifs() || exceptions() || messages())) {
+        if (fast_[i_->function] && fast_path()) {
             if (!keeps_floats(i_->op)) {
                 floats_kept_ = 0;
             }

@@ -14,11 +14,17 @@
 
 namespace minivm::jit {
 
+class Selection;
+
 class Emitter {
 public:
     // fast: with fast paths (else default operations only).
     Emitter(const LoweredModule& m, MacroAssembler& a, const Fragments& fragments, NativeCode& code,
             bool fast);
+    // Of the functions, only these get fast paths.
+    void select(const Selection& selection);
+    // A mistake is planted for tests: in this function additions of small integers yield one more.
+    void plant_mistake(uint32_t function) { mistaken_function_ = function; }
     // The lowered instructions are listed with the code that run() emits.
     void list_to(Listing& listing);
     void run();
@@ -66,6 +72,8 @@ private:
     void branch_unless(Cond holds, const Operand& label) {
         a_.branch(negate(holds), label_of(label.index));
     }
+    bool fast_path();
+    void add_one_too_many();
     // Cold: the default operation of the current instruction, then on to `back`.
     void slow_path(Label entry, Label back);
 
@@ -137,7 +145,8 @@ private:
     MacroAssembler& a_;
     const Fragments& fragments_;
     NativeCode& code_;
-    const bool fast_;
+    std::vector<bool> fast_;  // by function
+    uint32_t mistaken_function_ = UINT32_MAX;
     Listing* listing_ = nullptr;
     const Instr* i_ = nullptr;
     uint32_t n_ = 0;                     // index of *i_

@@ -1,16 +1,20 @@
 #include "jit/jit.hpp"
 
 #include "vm/code/module_table.hpp"
+#include "vm/term/atom_table.hpp"
 #include "jit/code_memory.hpp"
 #include "jit/describe.hpp"
 #include "jit/emitter.hpp"
 #include "jit/gdb.hpp"
 #include "jit/perf.hpp"
 #include "jit/runtime.hpp"
+#include "jit/selection.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 namespace minivm::jit {
 namespace {
@@ -21,8 +25,16 @@ Perf* g_perf = nullptr;
 
 bool g_show_to_gdb = false;
 
+// Set by configure(), and then only read.
+CodeMemory::Options g_memory_options;
+std::optional<Selection> g_selection;
+std::string g_mistake_in;
+FunctionList* g_list = nullptr;  // never freed, as g_perf
+
 struct Jit final : Engine {
     explicit Jit(bool fast_paths) : fast(fast_paths) {
+        static_cast<void>(
+            try_code_memory(g_memory_options));  // make_fragments() says what is wrong
         make_fragments();
         g_transitions.to_bytecode = reinterpret_cast<Word>(g_fragments.return_to_bytecode);
         g_transitions.native_entry_skip = g_entry_skip;
@@ -41,14 +53,31 @@ struct Jit final : Engine {
     const char* name() const override { return "jit"; }
 
     std::unique_ptr<EngineCode> compile(const LoweredModule& m) override {
+        if (g_selection && !g_selection->has_module(m)) {
+            return nullptr;
+        }
         auto code = std::make_unique<NativeCode>();
         std::unique_ptr<MacroAssembler> a = new_assembler(kHostMachine);
         code->wants_frames = g_show_to_gdb;
         Emitter emitter(m, *a, g_fragments, *code, fast);
+        if (g_selection) {
+            emitter.select(*g_selection);
+        }
+        if (!g_mistake_in.empty()) {
+            plant_mistake(m, emitter);
+        }
         emitter.run();
         emitter.place();
         const CodeBlock block = code_memory().allocate(a->size(), 64);
-        MINIVM_CHECK(block);
+        if (!block) {
+            std::fprintf(
+                stderr, "minivm: module %s runs as bytecode, for want of code memory: %s\n",
+                std::string(atom_table::text(m.name)).c_str(), code_memory().refusal().c_str());
+            return nullptr;
+        }
+        if (g_list != nullptr) {
+            g_list->add(m);
+        }
         code->base = reinterpret_cast<const uint8_t*>(block.address);
         code->bytes = static_cast<uint32_t>(a->size());
         {
@@ -99,6 +128,14 @@ struct Jit final : Engine {
         return state.stop;
     }
 
+    static void plant_mistake(const LoweredModule& m, Emitter& emitter) {
+        for (uint32_t f = 0; f < m.functions.size(); ++f) {
+            if (selection_name(m, f) == g_mistake_in) {
+                emitter.plant_mistake(f);
+            }
+        }
+    }
+
     bool fast;
     GdbEntry* fragments_for_gdb = nullptr;  // never freed, as the fragments
 };
@@ -133,14 +170,27 @@ CodeLocation NativeCode::locate(const void* address, bool is_return_address) con
     return {it[-1].function, it[-1].line};
 }
 
+Result<void, std::string> configure(const Options& options) {
+    g_memory_options.range_bytes = options.code_memory_bytes;
+    g_mistake_in = options.mistake_in;
+    if (!options.only.empty()) {
+        MINIVM_TRY(g_selection, Selection::read(options.only));
+    }
+    if (!options.list.empty()) {
+        auto list = std::make_unique<FunctionList>();
+        MINIVM_TRY_VOID(list->open(options.list));
+        g_list = list.release();
+    }
+    return {};
+}
+
 void show_code_to_gdb() {
     g_show_to_gdb = true;
 }
 
 Result<void, std::string> write_perf_files(const PerfOptions& options) {
-    CodeMemory::Options memory;
-    memory.nameless = true;
-    MINIVM_TRY_VOID(try_code_memory(memory));
+    g_memory_options.nameless = true;
+    MINIVM_TRY_VOID(try_code_memory(g_memory_options));
     MINIVM_TRY(auto perf, Perf::open(options));
     g_perf = perf.release();
     std::atexit([] { g_perf->finish(); });

@@ -15,6 +15,18 @@ namespace minivm::jit {
 // Whether there is code for this machine.
 bool available();
 
+struct Options {
+    size_t code_memory_bytes = 0;  // 0: what the machine's branches reach
+    std::string only;              // file with a Selection; empty: all
+    std::string list;              // file for the names of the functions that get native code
+    // For tests of tools/bisect: "MODULE:FUNCTION/ARITY" gets a mistake, see jit/emitter.hpp.
+    std::string mistake_in;
+};
+constexpr size_t kLeastCodeMemoryBytes = 64 * 1024;  // holds the shared fragments
+
+// Before what follows. Fails with what is wrong with a file.
+Result<void, std::string> configure(const Options& options);
+
 // Names and lines of all code from now on for Linux perf (jit/perf.hpp). Before engine(): only code
 // memory that is reserved for it can be named. Fails with what is wrong with a file.
 Result<void, std::string> write_perf_files(const PerfOptions& options);

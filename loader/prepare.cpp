@@ -13,6 +13,10 @@ std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, LoadE
     }
     instance->engine = &engine_for(instance->lowered);
     instance->code = instance->engine->compile(instance->lowered);
+    if (instance->code == nullptr) {
+        instance->engine = g_engines.bytecode;
+        instance->code = instance->engine->compile(instance->lowered);
+    }
     // Engines have what they need; what is left serves stack traces and module_info.
     instance->lowered.operands = {};
     instance->lowered.code = {};

@@ -2,6 +2,7 @@
 
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
+#include "vm/term/atom_table.hpp"
 #include "vm/term/format.hpp"
 #include "loader/code_path.hpp"
 #include "loader/loader.hpp"
@@ -21,12 +22,20 @@ bool wanted(const LoweredModule& m, const LoweredFunction& f, std::string_view f
     if (filter.empty()) {
         return true;
     }
-    const std::string name = format_term(f.name);
-    const std::string module = format_term(m.name) + ":";
-    if (filter.substr(0, module.size()) == module) {
-        filter.remove_prefix(module.size());
+    // As Erlang writes names, or without quotes, as other tools do.
+    for (const std::string& module :
+         {format_term(m.name), std::string(atom_table::text(m.name))}) {
+        if (filter.starts_with(module + ":")) {
+            filter.remove_prefix(module.size() + 1);
+            break;
+        }
     }
-    return filter == name || filter == name + "/" + std::to_string(f.arity);
+    for (const std::string& name : {format_term(f.name), std::string(atom_table::text(f.name))}) {
+        if (filter == name || filter == name + "/" + std::to_string(f.arity)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void print_tables(const LoweredModule& m, std::FILE* out) {

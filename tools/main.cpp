@@ -4,6 +4,7 @@
 #include "tools/report.hpp"
 #include "tools/run.hpp"
 #include "tools/text_values.hpp"
+#include "jit/jit.hpp"
 
 #include <CLI/CLI.hpp>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -117,6 +118,16 @@ int main(int argc, char** argv) {
                   "Names of native code for Linux perf, in /tmp (see docs/jit.md)");
     run->add_flag("--gdb", run_options.gdb,
                   "Names, lines and frames of native code for gdb (see docs/jit.md)");
+    run->add_option("--code-memory", run_options.code_memory_kib,
+                    "KiB for native code (default: what the machine's branches reach); modules that "
+                    "find no room run as bytecode")
+        ->check(CLI::Range(minivm::jit::kLeastCodeMemoryBytes / 1024, size_t{1} << 19));
+    run->add_option("--jit-only", run_options.jit_only,
+                    "File of modules and functions that get native code (see docs/jit.md)")
+        ->check(CLI::ExistingFile);
+    run->add_option("--jit-list", run_options.jit_list,
+                    "File for the names of all functions that got native code");
+    run->add_option("--jit-mistake", run_options.jit_mistake)->group("");  // to test tools/bisect
     run->add_flag("--stress-gc", run_options.stress_gc, "Collect at every chance (to find bugs)");
     run->add_flag("--stress-reductions", run_options.stress_reductions,
                   "One reduction a time slice");

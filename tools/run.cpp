@@ -174,6 +174,15 @@ int run_command(const RunOptions& options) {
     }
     fault::install(options.dump_on != "never");
 
+    jit::Options native;
+    native.code_memory_bytes = options.code_memory_kib * 1024;
+    native.only = options.jit_only;
+    native.list = options.jit_list;
+    native.mistake_in = options.jit_mistake;
+    if (const auto configured = jit::configure(native); !configured.ok()) {
+        spdlog::error("run: {}", configured.error());
+        return 1;
+    }
     if (options.perf) {
         PerfOptions perf;
         perf.map = true;

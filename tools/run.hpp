@@ -20,6 +20,10 @@ struct RunOptions {
     bool record_terms = true;                   // false: messages and reasons are not copied
     std::string dump_on = "fault";              // exit | fault | never
     bool perf = false;                          // names of native code for Linux perf
+    size_t code_memory_kib = 0;                 // 0: what the machine's branches reach
+    std::string jit_only;                       // file: which functions get native code, or empty
+    std::string jit_list;                       // file for the names of those that got it, or empty
+    std::string jit_mistake;                    // function that gets a mistake, for tests; or empty
     bool gdb = false;                           // names, lines and frames of native code for gdb
     bool wait = false;                          // go on until halt() when all has been run
     bool debug_bifs = false;                    // minivm:provoke_fault/1 works

@@ -58,7 +58,8 @@ struct EngineCode {
 struct Engine {
     virtual ~Engine() = default;
     virtual const char* name() const = 0;
-    // In prepare: any thread, no effect outside the result.
+    // In prepare: any thread, no effect outside the result. Null: this engine makes no code for the
+    // module, which is to be run as bytecode; it has said why if that is no wish of the user.
     virtual std::unique_ptr<EngineCode> compile(const LoweredModule& m) = 0;
     // In finish, before the commit: the engine patches what depends on the instance (fun entries,
     // catch indexes).

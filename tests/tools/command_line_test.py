@@ -219,6 +219,19 @@ class Ending(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, expected, b""), script)
 
 
+class CodeMemory(unittest.TestCase):
+    def test_modules_without_room_for_native_code_run_as_bytecode(self):
+        beam = folder / "command_line.beam"
+        status, out, err = run("run", "--engine", "jit", "--code-memory", "128", beam, "lines", "3")
+        self.assertEqual((status, out), (0, "line 1\nline 2\nline 3\n"), err)
+        told = err.splitlines()
+        self.assertTrue(told)
+        for line in told:
+            self.assertRegex(line, "^minivm: module [a-z_]+ runs as bytecode, for want of code "
+                                   "memory: no [0-9]+ bytes in a row are free")
+        self.assertEqual(run("run", "--code-memory", "1", beam, "lines", "3")[0], 2)
+
+
 def main():
     global minivm, folder
     if len(sys.argv) != 2:
