@@ -471,7 +471,13 @@ std::string to_string(Term a, int base) {
     if (x.n == 1) {
         char text[65];
         char* p = text + sizeof(text);
-        for (mp_limb_t v = x.limbs[0]; v != 0; v /= static_cast<unsigned>(base)) {
+        mp_limb_t v = x.limbs[0];
+        if (base == 10) {  // a division by a constant is none
+            for (; v != 0; v /= 10) {
+                *--p = kDigits[v % 10];
+            }
+        }
+        for (; v != 0; v /= static_cast<unsigned>(base)) {
             *--p = kDigits[v % static_cast<unsigned>(base)];
         }
         if (x.negative) {

@@ -355,10 +355,37 @@ int compare_any(Term a, Term b, bool exact) {
             if (both_small(a, b)) {
                 return small_value(a) < small_value(b) ? -1 : 1;
             }
-            const Rank rank_a = rank_of(a);
-            const Rank rank_b = rank_of(b);
-            if (rank_a != rank_b) {
-                return rank_a < rank_b ? -1 : 1;
+            if (is_cons(a) && is_cons(b)) {
+                // Elements that are the same word, the usual case in strings, need no work list.
+                const Term x = head(a);
+                const Term y = head(b);
+                if (x == y) {
+                    a = tail(a);
+                    b = tail(b);
+                    continue;
+                }
+                if (both_small(x, y)) {
+                    return small_value(x) < small_value(y) ? -1 : 1;
+                }
+                work.push(cons_ptr(a) + 1, cons_ptr(b) + 1, 1, exact);
+                a = x;
+                b = y;
+                continue;
+            }
+            if (is_imm_float(a) && is_imm_float(b)) {
+                const int c = compare_floats(imm_float_value(a), imm_float_value(b), exact);
+                if (c != 0) {
+                    return c;
+                }
+                break;
+            }
+            Rank rank_a = kRankTuple;
+            if (!is_tuple(a) || !is_tuple(b)) {
+                rank_a = rank_of(a);
+                const Rank rank_b = rank_of(b);
+                if (rank_a != rank_b) {
+                    return rank_a < rank_b ? -1 : 1;
+                }
             }
             int c = 0;
             switch (rank_a) {
@@ -402,6 +429,9 @@ int compare_any(Term a, Term b, bool exact) {
                         const size_t n = tuple_arity(a);
                         const size_t i = first_difference(x, y, n);
                         if (i < n) {
+                            if (both_small(x[i], y[i])) {
+                                return small_value(x[i]) < small_value(y[i]) ? -1 : 1;
+                            }
                             work.push(x + i + 1, y + i + 1, n - i - 1, exact);
                             a = x[i];
                             b = y[i];
@@ -417,19 +447,9 @@ int compare_any(Term a, Term b, bool exact) {
                     break;
                 case kRankNil:
                     break;
-                case kRankList: {
-                    // Elements that are the same word, the usual case in strings, need no work
-                    // list.
-                    if (head(a) == head(b)) {
-                        a = tail(a);
-                        b = tail(b);
-                        continue;
-                    }
-                    work.push(cons_ptr(a) + 1, cons_ptr(b) + 1, 1, exact);
-                    a = head(a);
-                    b = head(b);
-                    continue;
-                }
+                case kRankList:
+                    MINIVM_CHECK(false);  // seen to above
+                    break;
                 case kRankBits:
                     c = compare_bits(bit_view(a), bit_view(b));
                     break;
