@@ -375,7 +375,7 @@ bool lookup(const void* address, int code_ix, bool is_return_address, FunctionIn
     struct Known {
         Word key;
         uint64_t staging;
-        FunctionInfo info;
+        FunctionInfo info;  // instance: null if the address is in no code
     };
     constexpr size_t kKnown = 128;
     static thread_local Known known[kKnown];
@@ -386,14 +386,16 @@ bool lookup(const void* address, int code_ix, bool is_return_address, FunctionIn
     // so whoever reads a new generation reads this number or a later one.
     const uint64_t staging = g_stagings.load(std::memory_order_relaxed);
     Known& k = known[(a >> 3 ^ a >> 10 ^ a >> 17) % kKnown];
-    if (k.key == key && k.staging == staging) {
-        *out = k.info;
-        return true;
+    if (k.key != key || k.staging != staging) {
+        k = {key, staging, {}};
+        if (!lookup_in_ranges(address, code_ix, is_return_address, &k.info)) {
+            k.info.instance = nullptr;
+        }
     }
-    if (!lookup_in_ranges(address, code_ix, is_return_address, out)) {
+    if (k.info.instance == nullptr) {
         return false;
     }
-    k = {key, staging, *out};
+    *out = k.info;
     return true;
 }
 

@@ -82,8 +82,22 @@ void collect_frames(const Term* from, const Term* base, const void* previous, in
     }
 }
 
+// {file, File} of the file last asked for: the frames of a trace are mostly of few files.
+struct FileTuple {
+    Term file = kNonValue;
+    Term tuple = kNonValue;
+    Term of(Heap& h, Term wanted) {
+        if (wanted != file) {
+            const std::string_view name = atom_table::text(wanted);
+            file = wanted;
+            tuple = make_tuple(h, atoms::file, make_string_utf8(h, name.data(), name.size()));
+        }
+        return tuple;
+    }
+};
+
 // [{file, File}, {line, Line}, {error_info, Info}]: what is known of it.
-Term location_list(Heap& h, Term file, uint32_t line, Term error_info = kNonValue) {
+Term location_list(Heap& h, Term file, uint32_t line, Term error_info, FileTuple* files) {
     Term last = kNil;
     if (is_value(error_info)) {
         last = cons(h, make_tuple(h, atoms::error_info, error_info), kNil);
@@ -91,11 +105,8 @@ Term location_list(Heap& h, Term file, uint32_t line, Term error_info = kNonValu
     if (line == 0 || file == kNil) {
         return last;
     }
-    const std::string_view name = atom_table::text(file);
-    const Term text = make_string_utf8(h, name.data(), name.size());
     const Term line_tuple = make_tuple(h, atoms::line, make_small(line));
-    const Term file_tuple = make_tuple(h, atoms::file, text);
-    return cons(h, file_tuple, cons(h, line_tuple, last));
+    return cons(h, files->of(h, file), cons(h, line_tuple, last));
 }
 
 constexpr size_t kWordsPerFrame = 4;
@@ -116,6 +127,7 @@ Term build_raw_trace(Process& p, const void* fault, int code_ix) {
         limit = kMaxBacktraceDepth;
     }
     Term top = kNil;
+    FileTuple files;
     const bool has_own_top = e.bif != nullptr || is_value(e.top_module);
     FunctionInfo faulting{};
     if (fault != nullptr && module_table::lookup(fault, code_ix, false, &faulting)) {
@@ -145,12 +157,12 @@ Term build_raw_trace(Process& p, const void* fault, int code_ix) {
         top = make_tuple(p.heap, f.module, f.function, e.args);
     } else if (is_value(e.args) && frames.count > 0) {
         const FunctionInfo& f = frames.info[0];
-        const Term info = location_list(p.heap, f.file, f.line, e.error_info);
+        const Term info = location_list(p.heap, f.file, f.line, e.error_info, &files);
         top = make_tuple(p.heap, f.module, f.function, e.args, info);
         first = 1;
     } else if (is_value(e.error_info) && frames.count > 0) {
         const FunctionInfo& f = frames.info[0];
-        const Term info = location_list(p.heap, f.file, f.line, e.error_info);
+        const Term info = location_list(p.heap, f.file, f.line, e.error_info, &files);
         top = make_tuple(p.heap, f.module, f.function, make_small(f.arity), info);
         first = 1;
     }
@@ -165,9 +177,10 @@ Term build_raw_trace(Process& p, const void* fault, int code_ix) {
     return make_boxed(t);
 }
 
-Term frame_entry(Heap& h, const Term* frame, Term args = kNonValue) {
+Term frame_entry(Heap& h, const Term* frame, FileTuple* files, Term args = kNonValue) {
     const int64_t packed = small_value(frame[2]);
-    const Term where = location_list(h, frame[3], static_cast<uint32_t>(packed >> 8));
+    const Term where =
+        location_list(h, frame[3], static_cast<uint32_t>(packed >> 8), kNonValue, files);
     return make_tuple(h, frame[0], frame[1], is_value(args) ? args : make_small(packed & 0xFF),
                       where);
 }
@@ -350,13 +363,14 @@ Term stacktrace_list(Process& p, Term raw_trace) {
         return t[1];
     }
     Term list = kNil;
+    FileTuple files;
     const size_t first = begins_with_function_clause(raw_trace) ? 2 + kWordsPerFrame : 2;
     for (size_t i = 2 + kWordsPerFrame * ((n - 2) / kWordsPerFrame); i > first;
          i -= kWordsPerFrame) {
-        list = cons(p.heap, frame_entry(p.heap, t + i - kWordsPerFrame), list);
+        list = cons(p.heap, frame_entry(p.heap, t + i - kWordsPerFrame, &files), list);
     }
     if (begins_with_function_clause(raw_trace)) {
-        return cons(p.heap, frame_entry(p.heap, t + 2, tuple_element(t[1], 2)), list);
+        return cons(p.heap, frame_entry(p.heap, t + 2, &files, tuple_element(t[1], 2)), list);
     }
     return is_tuple(t[1]) ? cons(p.heap, t[1], list) : list;
 }
@@ -370,10 +384,11 @@ Term current_stacktrace(Process& p, Heap& h, const void* pc, int code_ix, size_t
     }
     collect_frames(p.heap.end, p.stack_base, nullptr, code_ix, n, &frames);
     Term list = kNil;
+    FileTuple files;
     for (int i = frames.count; i > 0; --i) {
         Term frame[kWordsPerFrame];
         put_frame(frame, frames.info[i - 1]);
-        list = cons(h, frame_entry(h, frame), list);
+        list = cons(h, frame_entry(h, frame, &files), list);
     }
     return list;
 }
