@@ -164,7 +164,7 @@ constexpr uintptr_t kLayoutAlignment = 64;
 }  // namespace
 
 std::vector<uint8_t> lay_out(const LoweredModule& m, Machine machine, bool fast_paths,
-                             Listing* listing) {
+                             Listing* listing, OpUses* uses) {
     const std::unique_ptr<MacroAssembler> shared = new_assembler(machine);
     const std::vector<PlacedFragment> placed = emit_fragments(*shared);
     const Fragments fragments = fragments_at(*shared, placed, kLayoutBase);
@@ -179,6 +179,9 @@ std::vector<uint8_t> lay_out(const LoweredModule& m, Machine machine, bool fast_
     Emitter emitter(m, *a, fragments, code, fast_paths);
     if (listing != nullptr) {
         emitter.list_to(*listing);
+    }
+    if (uses != nullptr) {
+        emitter.count_to(*uses);
     }
     emitter.run();
     emitter.place();

@@ -3,6 +3,7 @@
 
 #include "vm/instr/lowered.hpp"
 #include "jit/code_info.hpp"
+#include "jit/op_use.hpp"
 
 #include <cstdint>
 #include <string>
@@ -21,9 +22,9 @@ NativeModule describe(const LoweredModule& m, const NativeCode& code);
 NativeModule describe_fragments();
 
 // The code that would be emitted for the module, for either machine on any host; nothing is put
-// into code memory. It is listed too if there is a listing.
+// into code memory. It is listed, and what its instructions take is added up, where that is wanted.
 std::vector<uint8_t> lay_out(const LoweredModule& m, Machine machine, bool fast_paths,
-                             Listing* listing = nullptr);
+                             Listing* listing = nullptr, OpUses* uses = nullptr);
 
 // What would be emitted for the module, on whichever machine this runs: lowered instructions, and
 // below each its machine code. A text for each function, by its index.

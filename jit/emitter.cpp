@@ -304,6 +304,23 @@ void Emitter::add_one_too_many() {
     store_result(sum, Reg::t0);
 }
 
+void Emitter::instruction() {
+    if (control() || select() || (fast_[i_->function] && fast_path())) {
+        if (!keeps_floats(i_->op)) {
+            floats_kept_ = 0;
+        }
+        return;
+    }
+    floats_kept_ = 0;
+    default_operation();
+    if (i_->op == Op::loop_rec_end) {
+        a_.jump(label_of(operands()[0].index));
+    }
+    if (uses_ != nullptr) {
+        (*uses_)[static_cast<size_t>(i_->op)].defaults++;
+    }
+}
+
 // ---- the module ---------------------------------------------------------------------------------
 
 void Emitter::run() {
@@ -318,22 +335,12 @@ void Emitter::run() {
             a_.bind(label_of(n_));
             floats_kept_ = 0;
         }
-        if (control() || select()) {
-            if (!keeps_floats(i_->op)) {
-                floats_kept_ = 0;
-            }
-            continue;
-        }
-        if (fast_[i_->function] && fast_path()) {
-            if (!keeps_floats(i_->op)) {
-                floats_kept_ = 0;
-            }
-            continue;
-        }
-        floats_kept_ = 0;
-        default_operation();
-        if (i_->op == Op::loop_rec_end) {
-            a_.jump(label_of(operands()[0].index));
+        const uint32_t begin = a_.offset();
+        instruction();
+        if (uses_ != nullptr) {
+            OpUse& use = (*uses_)[static_cast<size_t>(i_->op)];
+            use.count++;
+            use.bytes += a_.offset() - begin;
         }
     }
     // What a call of a fun enters, with the fun in t0: its free variables go behind the arguments.
@@ -369,7 +376,11 @@ void Emitter::run() {
         n_ = c.index;
         list();
         locate();
+        const uint32_t begin = a_.offset();
         c.emit();
+        if (uses_ != nullptr) {
+            (*uses_)[static_cast<size_t>(i_->op)].bytes += a_.offset() - begin;
+        }
     }
     if (listing_ != nullptr) {
         listing_->group(Listing::kNoGroup);

@@ -8,6 +8,7 @@
 #include "vm/instr/lowered.hpp"
 #include "jit/macro_assembler.hpp"
 #include "jit/native_code.hpp"
+#include "jit/op_use.hpp"
 
 #include <functional>
 #include <initializer_list>
@@ -25,6 +26,8 @@ public:
     void select(const Selection& selection);
     // A mistake is planted for tests: in this function additions of small integers yield one more.
     void plant_mistake(uint32_t function) { mistaken_function_ = function; }
+    // run() adds up there what each instruction takes.
+    void count_to(OpUses& uses) { uses_ = &uses; }
     // The lowered instructions are listed with the code that run() emits.
     void list_to(Listing& listing);
     void run();
@@ -73,6 +76,7 @@ private:
         a_.branch(negate(holds), label_of(label.index));
     }
     bool fast_path();
+    void instruction();
     void add_one_too_many();
     // Cold: the default operation of the current instruction, then on to `back`.
     void slow_path(Label entry, Label back);
@@ -148,6 +152,7 @@ private:
     std::vector<bool> fast_;  // by function
     uint32_t mistaken_function_ = UINT32_MAX;
     Listing* listing_ = nullptr;
+    OpUses* uses_ = nullptr;
     const Instr* i_ = nullptr;
     uint32_t n_ = 0;                     // index of *i_
     std::vector<Label> labels_;          // by instruction; made when first needed

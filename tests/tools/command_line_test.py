@@ -219,6 +219,20 @@ class Ending(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, expected, b""), script)
 
 
+class Threads(unittest.TestCase):
+    def test_scheduler_threads_have_names(self):
+        with subprocess.Popen([minivm, "run", "-S", "2", str(folder / "command_line.beam"), "wait"],
+                              stdout=subprocess.PIPE) as child:
+            self.assertEqual(child.stdout.readline(), b"ready\n")
+            names = sorted(path.read_text().strip()
+                           for path in pathlib.Path("/proc/%d/task" % child.pid).glob("*/comm"))
+            child.kill()
+        self.assertEqual([n for n in names if n.endswith("_scheduler")],
+                         ["1_scheduler", "2_scheduler"], names)
+        for name in ("dirty cpu", "signals"):
+            self.assertIn(name, names)
+
+
 class CodeMemory(unittest.TestCase):
     def test_modules_without_room_for_native_code_run_as_bytecode(self):
         beam = folder / "command_line.beam"

@@ -2,6 +2,8 @@
 //
 // They own the process meanwhile; its signals wait. Threads are started when there is work and none is
 // free, up to the limit.
+#include <pthread.h>
+
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -94,6 +96,7 @@ void dirty_main(Pool* pool) {
     auto scheduler = std::make_unique<Scheduler>();
     set_this_scheduler(scheduler.get());
     recorder::attach_thread(pool->name);
+    pthread_setname_np(pthread_self(), pool->name);
     fault::prepare_thread();
     for (;;) {
         Process* p = nullptr;

@@ -6,6 +6,7 @@
 // if nothing moves there for some microseconds: so two processes that talk to each other stay together,
 // and two that compute part.
 #include <linux/futex.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -448,6 +449,8 @@ void scheduler_main(SchedulerThread* scheduler) {
     char name[32];
     snprintf(name, sizeof name, "scheduler %d", s.number);
     recorder::attach_thread(name, recorder::RingSize::large);
+    snprintf(name, sizeof name, "%d_scheduler", s.number);  // for ps, perf and gdb
+    pthread_setname_np(pthread_self(), name);
     fault::prepare_thread();
     s.long_slice_ticks = static_cast<uint64_t>(kLongSlice_s * recorder::ticks_per_second());
     thread_progress::wake(s.progress);
