@@ -2,6 +2,7 @@
 #include "interp/handlers.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/code/module_table.hpp"
+#include "vm/nif/nif.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/process.hpp"
@@ -274,7 +275,36 @@ HANDLER(return_) {
 }
 HANDLER(jump) { JUMP(); }
 HANDLER(on_load) { NEXT(fixed_words(kOp)); }
-HANDLER(nif_start) { NEXT(fixed_words(kOp)); }
+
+// The function has been replaced by a library's.
+template <Op kOp>
+static MINIVM_NOINLINE void call_nif(ARGS) {
+    Process& p = *s->process;
+    const BifDef* bif = reinterpret_cast<const BifDef*>(WORD(0));
+    ENTER_RUNTIME(p);
+    Term r = call_bif_function(p, *bif, s->x);
+    LEAVE_RUNTIME(p);
+    if (MINIVM_UNLIKELY(!is_value(r))) {
+        TAIL(slow_bif_failed);
+    }
+    s->x[0] = r;
+    s->code_ix = code_index::active();
+    pc = return_target(*E);
+    ++E;
+    if (MINIVM_UNLIKELY(p.needs_gc())) {
+        COLLECT(1, 0);
+    }
+    DISPATCH();
+}
+HANDLER(nif_start) {
+    const auto* function =
+        static_cast<const nif::Function*>(reinterpret_cast<const BifDef*>(WORD(0)));
+    // acquire: pairs with the store in nif::load(), which comes last.
+    if (MINIVM_LIKELY(function->code.load(std::memory_order_acquire) == nullptr)) {
+        NEXT(fixed_words(kOp));
+    }
+    TAIL(call_nif<kOp>);
+}
 HANDLER(trap_end) {
     MINIVM_CHECK(!"code ran over the end of a module");
     NEXT(0);

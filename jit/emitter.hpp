@@ -83,6 +83,7 @@ private:
 
     // ---- instructions; true if there was a fast path
     bool control();
+    void nif_start(const nif::Function& f);
     bool select();
     bool jump_table(const std::vector<std::pair<Word, uint32_t>>& sorted, Reg key, Label otherwise);
     void select_range(const std::vector<std::pair<Word, uint32_t>>& sorted, size_t from, size_t to,

@@ -1,8 +1,25 @@
 // Calls, returns, frames, catches, receive: what every engine writes by hand.
 #include "jit/emitter.hpp"
 #include "jit/layout.hpp"
+#include "vm/nif/nif.hpp"
 
 namespace minivm::jit {
+
+// One load in a function that no library has replaced.
+void Emitter::nif_start(const nif::Function& f) {
+    const Label native = a_.new_label();
+    const Label entry = entries_[i_->function];
+    a_.move_imm(Reg::t0, reinterpret_cast<Word>(&f.code));
+    a_.load(Reg::t0, {Reg::t0, 0});
+    a_.compare_imm(Reg::t0, 0);
+    a_.branch(Cond::not_equal, native);
+    cold([this, native, entry, bif = static_cast<const BifDef*>(&f)] {
+        a_.bind(native);
+        a_.move_imm(Reg::t0, reinterpret_cast<Word>(bif));
+        a_.load_label(Reg::t1, entry);
+        a_.jump_address(fragments_.bif_body);
+    });
+}
 
 bool Emitter::control() {
     const Operand* o = operands();
@@ -74,7 +91,9 @@ bool Emitter::control() {
             a_.jump(label_of(o[0].index));
             return true;
         case Op::on_load:
+            return true;
         case Op::nif_start:
+            nif_start(*static_cast<const nif::Function*>(o[0].bif));
             return true;
         case Op::trap_end:
             // Behind an instruction that ends a block; whatever comes here is a mistake.

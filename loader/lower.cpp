@@ -5,6 +5,7 @@
 // verifier's.
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
+#include "vm/nif/nif.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
@@ -171,7 +172,8 @@ public:
           m_(*draft.module),
           error_(error),
           in_(file.code.data, file.code.size),
-          label_at_(file.label_count, kNoLabel) {}
+          label_at_(file.label_count, kNoLabel),
+          may_load_nifs_(imports_load_nif(file)) {}
 
     bool run() {
         do {
@@ -733,6 +735,13 @@ private:
                 m_.on_load = m_.functions.back().entry;
                 emit(Op::on_load);
                 return true;
+            case GenericOp::op_nif_start:
+                // It may come after what the function does first; the function is what counts.
+                if (m_.functions.back().nif != nullptr) {
+                    m_.functions.back().nif->declared = true;
+                    m_.declares_nifs = true;
+                }
+                return true;
             case GenericOp::op_call_ext:
             case GenericOp::op_call_ext_only:
             case GenericOp::op_call_ext_last:
@@ -817,6 +826,8 @@ private:
             f.entry = here;
             if (f.native != nullptr) {
                 emit_native_body(f);
+            } else if (may_load_nifs_) {
+                emit_nif_start(f);
             }
         }
         return true;
@@ -877,6 +888,24 @@ private:
         bif.bif = f.native;
         emit(Op::bif_body, entry, bif);
         skipping_body_ = true;
+    }
+
+    // A module that loads a library says which functions that may replace, or any may be.
+    void emit_nif_start(LoweredFunction& f) {
+        m_.nifs.push_back(std::make_unique<nif::Function>(m_.name, f.name, f.arity));
+        f.nif = m_.nifs.back().get();
+        Operand function;
+        function.kind = Kind::bif;
+        function.bif = f.nif;
+        emit(Op::nif_start, function);
+    }
+    static bool imports_load_nif(const BeamFile& file) {
+        for (const BeamFile::Import& i : file.imports) {
+            if (i.module == atoms::erlang && i.function == atoms::load_nif && i.arity == 2) {
+                return true;
+            }
+        }
+        return false;
     }
 
     bool end_code() {
@@ -1465,6 +1494,7 @@ private:
     uint32_t line_set_by_ = 0;
     bool ended_ = false;
     bool skipping_body_ = false;
+    const bool may_load_nifs_;
 
     // The generic instruction being lowered.
     const GenericInfo* info_ = nullptr;

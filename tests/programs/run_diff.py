@@ -6,7 +6,9 @@ is the oracle, and on each minivm command given; standard output and exit status
 for byte. Standard error is not compared.
 
 A program is `NAME.erl`, or a folder `NAME/` of several modules with the main module
-`NAME/NAME.erl`. Beside it may stand `NAME.args` (one argument a line) and `NAME.stdin` (given as
+`NAME/NAME.erl`. A `.c` file beside it (`NAME.c`, or any in the folder) is a native library for it:
+it is compiled to a `.so`, which the program finds in the directory that the environment variable
+PROGRAM_DIR names. Beside it may stand `NAME.args` (one argument a line) and `NAME.stdin` (given as
 standard input). `later.list` names programs that need parts of the VM that do not exist yet: they
 run on `erl` always, on minivm only with --later. `large.list` names those whose live data or stack
 is so large that collecting at every chance takes hours: they are left out of `--stress gc`.
@@ -24,10 +26,12 @@ import concurrent.futures
 import dataclasses
 import difflib
 import fnmatch
+import glob
 import hashlib
 import json
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import signal
@@ -53,10 +57,16 @@ class Program:
     beam_dir: pathlib.Path
     arguments: tuple
     stdin: pathlib.Path | None
+    libraries: tuple = ()  # C sources
 
     @property
     def beam(self):
         return self.beam_dir / (self.name + ".beam")
+
+    def packages_missing(self):
+        """True if the program's first lines name a file it needs that is not there."""
+        needs = re.search(rb"^%% needs: (\S+)", next(s for s in self.sources if s.stem == self.name).read_bytes(), re.MULTILINE)
+        return needs is not None and not glob.glob(needs.group(1).decode())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,9 +98,11 @@ def find_programs(folder, out, patterns):
     for entry in sorted(folder.iterdir()):
         if entry.suffix == ".erl" and entry.is_file():
             name, sources, beam_dir = entry.stem, (entry,), out
+            libraries = tuple(c for c in (entry.with_suffix(".c"),) if c.exists())
         elif entry.is_dir() and (entry / (entry.name + ".erl")).exists():
             name, sources = entry.name, tuple(sorted(entry.glob("*.erl")))
             beam_dir = out / entry.name
+            libraries = tuple(sorted(entry.glob("*.c")))
         else:
             continue
         if patterns and not any(fnmatch.fnmatchcase(name, p) for p in patterns):
@@ -101,12 +113,13 @@ def find_programs(folder, out, patterns):
             arguments = tuple(arguments_file.read_text(encoding="utf-8").splitlines())
         stdin = folder / (name + ".stdin")
         programs.append(
-            Program(name, sources, beam_dir, arguments, stdin if stdin.exists() else None))
+            Program(name, sources, beam_dir, arguments, stdin if stdin.exists() else None,
+                    libraries))
     return programs
 
 
 def is_stale(source, beam_dir):
-    beam = beam_dir / (source.stem + ".beam")
+    beam = beam_dir / (source.stem + (".so" if source.suffix == ".c" else ".beam"))
     return not beam.exists() or beam.stat().st_mtime_ns < source.stat().st_mtime_ns
 
 
@@ -128,7 +141,28 @@ def erlc(sources, beam_dir):
     return failures
 
 
-def compile_all(programs, out, support_dir):
+def nif_include_dir():
+    """Where erl_nif.h is, or None."""
+    erl = shutil.which("erl")
+    if erl is not None:
+        for above in pathlib.Path(erl).resolve().parents:
+            for include in (above / "usr" / "include", above / "include"):
+                if (include / "erl_nif.h").exists():
+                    return include
+    return None
+
+
+def compile_library(source, beam_dir, include):
+    """A native library from one C file; the message if that fails."""
+    beam_dir.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        ["cc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", "-fPIC",
+         "-shared", "-I", str(include), "-o", str(beam_dir / (source.stem + ".so")), str(source)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    return done.stdout.decode("utf-8", "replace") if done.returncode != 0 else None
+
+
+def compile_all(programs, out, support_dir, include):
     by_dir = {}
     for program in programs:
         for source in program.sources:
@@ -139,12 +173,19 @@ def compile_all(programs, out, support_dir):
     failures = {}
     for beam_dir, sources in by_dir.items():
         failures.update(erlc(sources, beam_dir))
+    for program in programs:
+        for source in program.libraries if include else ():
+            message = compile_library(source, program.beam_dir, include) if is_stale(
+                source, program.beam_dir) else None
+            if message is not None:
+                failures[source] = message
     return failures
 
 
-def environment():
+def environment(program_dir):
     """One locale for both sides: the I/O servers write UTF-8."""
     env = dict(os.environ)
+    env["PROGRAM_DIR"] = str(program_dir)
     env["LC_ALL"] = "C.UTF-8"
     env.pop("ERL_FLAGS", None)
     env.pop("ERL_AFLAGS", None)
@@ -152,12 +193,12 @@ def environment():
     return env
 
 
-def run_command(command, stdin_path, timeout, work_dir):
+def run_command(command, program, timeout, work_dir):
     """Runs in its own process group, so that a hang takes no grandchild along."""
-    with open(stdin_path or os.devnull, "rb") as stdin:
+    with open(program.stdin or os.devnull, "rb") as stdin:
         child = subprocess.Popen(
             command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=environment(), cwd=work_dir, start_new_session=True)
+            env=environment(program.beam_dir), cwd=work_dir, start_new_session=True)
         try:
             stdout, stderr = child.communicate(timeout=timeout)
             return Outcome(stdout, child.returncode, stderr)
@@ -177,7 +218,8 @@ def erl_command(program, support_dir):
 def oracle_key(program, erl_id):
     digest = hashlib.sha256(erl_id)
     digest.update(LAUNCHER.read_bytes())
-    for path in (*program.sources, *((program.stdin,) if program.stdin else ())):
+    for path in (*program.sources, *program.libraries,
+                 *((program.stdin,) if program.stdin else ())):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     for argument in program.arguments:
         digest.update(argument.encode() + b"\0")
@@ -195,7 +237,7 @@ def oracle(program, support_dir, cache_dir, timeout, erl_id, work_dir):
                 return Outcome(bytes.fromhex(entry["stdout"]), entry["status"])
         except (ValueError, KeyError):
             pass  # a damaged entry is simply made anew
-    outcome = run_command(erl_command(program, support_dir), program.stdin, timeout, work_dir)
+    outcome = run_command(erl_command(program, support_dir), program, timeout, work_dir)
     if outcome.status != TIMED_OUT:
         entry = {"key": key, "stdout": outcome.stdout.hex(), "status": outcome.status}
         temporary = cached.with_suffix(".%d.tmp" % os.getpid())
@@ -358,7 +400,8 @@ def main():
     large = read_list(options.folder / "large.list")
 
     report = Report(options.verbose)
-    not_compiled = compile_all(programs, out, support_dir)
+    include = nif_include_dir() if shutil.which("cc") else None
+    not_compiled = compile_all(programs, out, support_dir, include)
     if LAUNCHER in not_compiled:
         print(not_compiled[LAUNCHER])
         return 1
@@ -371,14 +414,22 @@ def main():
     to_compare = configurations(options)
 
     def run_program(program):
-        broken = [not_compiled[s] for s in program.sources if s in not_compiled]
+        if program.libraries and (include is None or options.wrapper):
+            report.skip(program.name, "no native library for that machine" if include else
+                        "no C compiler or no erl_nif.h (Debian package erlang-dev)")
+            return
+        if program.packages_missing():
+            report.skip(program.name, "packages that are not installed")
+            return
+        broken = [not_compiled[s] for s in (*program.sources, *program.libraries)
+                  if s in not_compiled]
         if broken:
             report.failure(program.name, "does not compile", "".join(broken).splitlines()[:10])
             return
         start = time.monotonic()
         if options.erl_only:
             outcome = run_command(
-                erl_command(program, support_dir), program.stdin, options.timeout, work_dir)
+                erl_command(program, support_dir), program, options.timeout, work_dir)
         else:
             outcome = oracle(
                 program, support_dir, cache_dir, max(options.timeout, ORACLE_TIMEOUT_S), erl_id,
@@ -399,8 +450,7 @@ def main():
                 continue
             start = time.monotonic()
             got = run_command(
-                minivm_command(configuration, program), program.stdin, options.timeout * factor,
-                work_dir)
+                minivm_command(configuration, program), program, options.timeout * factor, work_dir)
             label = "%s (%s)" % (program.name, configuration.label)
             if got.stdout == outcome.stdout and got.status == outcome.status:
                 report.success(label, time.monotonic() - start)

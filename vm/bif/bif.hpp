@@ -29,7 +29,8 @@ enum BifFlag : uint8_t {
     kBifGuard = 1,     // allowed in guards: no side effects, never traps
     kBifDirtyCpu = 2,  // runs on a dirty CPU scheduler
     kBifDirtyIo = 4,   // runs on a dirty I/O scheduler
-    kBifHidden = 8     // continuation of a yielding BIF: not an exported function of its module
+    kBifHidden = 8,    // continuation of a yielding BIF: not an exported function of its module
+    kBifNative = 16    // no BIF but a library's function: nif::Function (vm/nif/nif.hpp)
 };
 
 struct BifDef {

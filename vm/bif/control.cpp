@@ -1,6 +1,7 @@
 // Calls, exceptions, funs and code: the BIFs of erlang that steer execution.
 #include "vm/bif/bif.hpp"
 #include "vm/code/loading.hpp"
+#include "vm/nif/nif.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
@@ -212,7 +213,8 @@ Term erlang_throw_1(Process& p, const Term* a) {
     throw_(p, a[0]);
     return raised_by_caller(p);
 }
-Term erlang_nif_error_2(Process& p, const Term* a) { return erlang_error_2(p, a); }
+// Unlike error/1,2 these have an entry of their own in the trace.
+Term erlang_nif_error(Process& p, const Term* a) { return error(p, a[0]); }
 
 // A stack trace as raise/3 takes it.
 bool is_stacktrace(Term list) {
@@ -369,6 +371,20 @@ Term erlang_module_loaded_1(Process& p, const Term* a) {
 }
 // ---- module_info ------------------------------------------------------------------------------------------
 
+// The functions that a library has replaced.
+Term native_list(Process& p, const ModuleInstance& m) {
+    Term list = kNil;
+    for (size_t i = m.lowered.nifs.size(); i > 0; --i) {
+        const nif::Function* f = m.lowered.nifs[i - 1].get();
+        // relaxed: only whether it is there.
+        if (f->code.load(std::memory_order_relaxed) != nullptr) {
+            const Term name = atom_table::intern(f->function_text);
+            list = cons(p.heap, make_tuple(p.heap, name, make_small(f->arity)), list);
+        }
+    }
+    return list;
+}
+
 Term function_list(Process& p, const ModuleInstance& m, bool exported_only) {
     Term list = kNil;
     const auto& functions = m.lowered.functions;
@@ -400,7 +416,7 @@ Term module_info_item(Process& p, const ModuleInstance& m, Term item) {
         return m.lowered.compile_info;
     }
     if (item == atoms::nifs) {
-        return kNil;
+        return native_list(p, m);
     }
     if (item == atoms::native || item == atoms::native_code) {
         return atoms::false_;
@@ -443,8 +459,8 @@ MINIVM_BIF_TABLE(control) = {
     {"erlang", "error", 3, erlang_error_3, kBifPlain, nullptr},
     {"erlang", "exit", 1, erlang_exit_1, kBifPlain, nullptr},
     {"erlang", "throw", 1, erlang_throw_1, kBifPlain, nullptr},
-    {"erlang", "nif_error", 1, erlang_error_1, kBifPlain, nullptr},
-    {"erlang", "nif_error", 2, erlang_nif_error_2, kBifPlain, nullptr},
+    {"erlang", "nif_error", 1, erlang_nif_error, kBifPlain, nullptr},
+    {"erlang", "nif_error", 2, erlang_nif_error, kBifPlain, nullptr},
     {"erlang", "raise", 3, erlang_raise_3, kBifPlain, nullptr},
     {"erlang", "make_fun", 3, erlang_make_fun_3, kBifPlain, nullptr},
     {"erlang", "fun_info", 2, erlang_fun_info_2, kBifPlain, nullptr},

@@ -2,6 +2,7 @@
 #include "vm/process/timers.hpp"
 
 #include "vm/bif/bif.hpp"
+#include "vm/bif/clock.hpp"
 #include "vm/bif/local_atoms.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/process_life.hpp"
@@ -140,7 +141,7 @@ Term os_timestamp_0(Process& p, const Term*) {
 }
 
 // Microseconds, and never the same twice.
-Term erlang_now_0(Process& p, const Term*) {
+Term now_tuple(Heap& h) {
     static std::atomic<int64_t> last{0};
     int64_t now = erlang_system() / 1000;
     // relaxed: a total order of the values is all that is asked.
@@ -151,8 +152,9 @@ Term erlang_now_0(Process& p, const Term*) {
         }
         // relaxed: as above.
     } while (!last.compare_exchange_weak(before, now, std::memory_order_relaxed));
-    return mega_seconds(p.heap, now);
+    return mega_seconds(h, now);
 }
+Term erlang_now_0(Process& p, const Term*) { return now_tuple(p.heap); }
 
 Term erts_internal_time_unit_0(Process&, const Term*) { return make_small(kNanosecond); }
 Term erts_internal_perf_counter_unit_0(Process&, const Term*) { return make_small(kNanosecond); }
@@ -175,15 +177,15 @@ uint64_t next_unique() {
     return next++;
 }
 
-Term unique_integer(Process& p, bool monotonic, bool positive) {
+Term unique_integer(Heap& h, bool monotonic, bool positive) {
     // seq_cst: a later call anywhere gives a larger number.
     const uint64_t n = monotonic ? g_unique_monotonic.fetch_add(1, std::memory_order_seq_cst)
                                  : next_unique();
-    return make_integer(p.heap, positive ? static_cast<int64_t>(n) + 1
-                                         : kMonotonicBegin + 1 + static_cast<int64_t>(n));
+    return make_integer(h, positive ? static_cast<int64_t>(n) + 1
+                                    : kMonotonicBegin + 1 + static_cast<int64_t>(n));
 }
 
-Term erlang_unique_integer_0(Process& p, const Term*) { return unique_integer(p, false, false); }
+Term erlang_unique_integer_0(Process& p, const Term*) { return unique_integer(p.heap, false, false); }
 
 Term erlang_unique_integer_1(Process& p, const Term* a) {
     bool positive = false;
@@ -198,7 +200,7 @@ Term erlang_unique_integer_1(Process& p, const Term* a) {
             return badarg(p);
         }
     }
-    return is_nil(list) ? unique_integer(p, monotonic, positive) : badarg(p);
+    return is_nil(list) ? unique_integer(p.heap, monotonic, positive) : badarg(p);
 }
 
 // ---- timers -------------------------------------------------------------------------------------------------
@@ -512,6 +514,13 @@ Term erlang_statistics_1(Process& p, const Term* a) {
 }
 
 }  // namespace
+
+int64_t clock::monotonic_ns() { return erlang_monotonic(); }
+int64_t clock::offset_ns() { return the_clock().offset_ns; }
+Term clock::now(Heap& h) { return now_tuple(h); }
+Term clock::unique_integer(Heap& h, bool monotonic, bool positive) {
+    return minivm::unique_integer(h, monotonic, positive);
+}
 
 void start_erlang_clock() { the_clock(); }
 

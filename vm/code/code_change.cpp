@@ -6,6 +6,7 @@
 
 #include "recorder/recorder.hpp"
 #include "vm/code/permission.hpp"
+#include "vm/nif/nif.hpp"
 #include "vm/process/literal_release.hpp"
 #include "vm/process/process.hpp"
 #include "vm/process/process_table.hpp"
@@ -196,6 +197,8 @@ void complete_purge(Operation* op) {
             code_index::commit_staging();
             code_permission::release();
             end_purge();
+            // No process has been in the code for a while. Who asked may expect this to be done.
+            nif::unload(*dead);
             finished(static_cast<Operation*>(data));
             // Readers of the former generation may be looking at it until they have passed once more.
             thread_progress::later(

@@ -16,6 +16,10 @@
 
 namespace minivm {
 
+namespace nif {
+struct Library;
+}
+
 // One loaded version of a module. Immutable once committed.
 struct ModuleInstance {
     LoweredModule lowered;
@@ -28,6 +32,7 @@ struct ModuleInstance {
     // Leads to the on_load function, if there is one; in no table.
     std::unique_ptr<Export> on_load_entry;
     uint64_t committed_ms = 0;            // when it became current, Unix time
+    nif::Library* library = nullptr;      // its native library; under nif::load_lock()
     Term name() const { return lowered.name; }
     bool has_on_load() const { return lowered.on_load != kNoLabel; }
 };

@@ -3,6 +3,7 @@
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
 #include "vm/heap/heap.hpp"
+#include "vm/nif/nif.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/format.hpp"
 

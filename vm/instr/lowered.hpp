@@ -19,6 +19,9 @@ struct Export;
 struct FunEntry;
 struct BifDef;
 struct LiteralArea;
+namespace nif {
+struct Function;
+}
 
 enum class Op : uint16_t {
 #define INSTR(name, operands, effects, meaning) name,
@@ -107,6 +110,7 @@ struct LoweredFunction {
     uint32_t end;         // one past its last instruction
     bool exported;
     const BifDef* native; // the VM's own implementation that replaces the body, or null
+    nif::Function* nif;   // what a library may replace the body with, or null
 };
 
 struct LoweredLambda {
@@ -141,6 +145,8 @@ struct LoweredModule {
     std::vector<TypeInfo> types;
     std::vector<uint8_t> strings;
     std::vector<Export*> imports;           // as in the import table, for disassembly
+    std::vector<std::unique_ptr<nif::Function>> nifs;  // of the functions that begin with nif_start
+    bool declares_nifs = false;             // only declared functions may be replaced
     std::unique_ptr<LiteralArea> literals;  // owns the constants that are not immediate
     Term attributes = kNil;                 // in the literal area
     Term compile_info = kNil;               // in the literal area

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include "vm/code/export.hpp"
 #include "vm/code/loading.hpp"
 #include "vm/code/module_table.hpp"
+#include "vm/nif/nif.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/map.hpp"
@@ -131,7 +133,14 @@ Term build_raw_trace(Process& p, const void* fault, int code_ix) {
     const bool has_own_top = e.bif != nullptr || is_value(e.top_module);
     FunctionInfo faulting{};
     if (fault != nullptr && module_table::lookup(fault, code_ix, false, &faulting)) {
-        frames.info[frames.count++] = faulting;
+        // A library's function has one entry, with its arguments, and none for the body it replaces.
+        const bool is_nif = e.bif != nullptr && (e.bif->flags & kBifNative) != 0 &&
+                            e.bif->exp->module == faulting.module &&
+                            e.bif->exp->function == faulting.function &&
+                            e.bif->exp->arity == faulting.arity;
+        if (!is_nif) {
+            frames.info[frames.count++] = faulting;
+        }
     }
     // The depth counts all entries, the BIF's or missing function's own included.
     collect_frames(p.heap.end, p.stack_base, nullptr, code_ix, limit - (has_own_top ? 1 : 0),
@@ -398,6 +407,17 @@ Term current_stacktrace(Process& p, Heap& h, const void* pc, int code_ix, size_t
 
 Term call_bif_slow(Process& p, const BifDef& bif, Term* x) {
     p.x = x;
+    if ((bif.flags & kBifNative) != 0) {
+        // acquire: native code has seen it without; its flags below were written before it.
+        static_cast<const nif::Function&>(bif).code.load(std::memory_order_acquire);
+    }
+    if ((bif.flags & (kBifDirtyCpu | kBifDirtyIo)) == 0) {
+        const Term r = nif::call(p, static_cast<const nif::Function&>(bif), x);
+        if (!is_value(r) && p.outcome == BifOutcome::exception) {
+            set_bif_args(p, bif, x);
+        }
+        return r;
+    }
     p.dirty_bif = &bif;
     p.outcome = BifOutcome::dirty;
     return kNonValue;

@@ -40,10 +40,10 @@ Term stacktrace_list(Process& p, Term raw_trace);
 
 // ---- BIF calls --------------------------------------------------------------------------------------
 
-// A dirty BIF on a normal scheduler: asks for the switch.
+// A dirty BIF on a normal scheduler: asks for the switch. A library's function.
 Term call_bif_slow(Process& p, const BifDef& bif, Term* x);
 inline Term call_bif_function(Process& p, const BifDef& bif, Term* x) {
-    if (MINIVM_UNLIKELY(bif.flags & (kBifDirtyCpu | kBifDirtyIo))) {
+    if (MINIVM_UNLIKELY(bif.flags & (kBifDirtyCpu | kBifDirtyIo | kBifNative))) {
         return call_bif_slow(p, bif, x);
     }
     p.x = x;

@@ -173,6 +173,11 @@ bool push_signal(Process& to, Signal* s) {
     return true;
 }
 
+bool push_message(Process& to, Signal* s) {
+    record_send(to, *s);
+    return push_signal(to, s);
+}
+
 void send_signal(Term to_pid, Signal* s) {
     if (is_local_port(to_pid)) {
         port::signal(to_pid, s);
@@ -502,6 +507,29 @@ bool handle_signal(Process& p, Signal* signal) {
 bool has_signals(const Process& p) {
     // acquire: pairs with push_signal().
     return p.mailbox.outer.load(std::memory_order_acquire) != nullptr;
+}
+
+bool will_exit(const Process& p) {
+    // acquire: pairs with push_signal(). Only the owner takes signals out.
+    for (Signal* s = p.mailbox.outer.load(std::memory_order_acquire); s != nullptr; s = s->next) {
+        if (s->kind != SignalKind::exit) {
+            continue;
+        }
+        const auto* exit = static_cast<const ControlSignal*>(s);
+        const Term reason = tuple_element(exit->term, 2);
+        if (exit->linked) {
+            const bool linked = p.extra != nullptr && p.extra->links.contains(exit->from.raw) &&
+                                p.extra->links.at(exit->from.raw).unlinking == 0;
+            if (!linked || p.trap_exit || reason == atoms::normal) {
+                continue;
+            }
+        } else if (reason != atoms::kill &&
+                   (p.trap_exit || (reason == atoms::normal && exit->from != p.id))) {
+            continue;
+        }
+        return true;
+    }
+    return false;
 }
 
 void handle_deferred(Process& p) {

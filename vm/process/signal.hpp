@@ -37,6 +37,8 @@ void take_fragments(Signal& s, Heap& h);
 
 // Gives the signal to the process. False: it has ended, the signal is still the caller's.
 bool push_signal(Process& to, Signal* s);
+// The same for a message, with its record.
+bool push_message(Process& to, Signal* s);
 // The same by pid; answers the signal if nobody is there. Takes it over.
 void send_signal(Term to_pid, Signal* s);
 // What happens to a signal that nobody handles (guarantee 2). Frees it.
@@ -64,6 +66,8 @@ void handle_signals(Process& p);
 void handle_deferred(Process& p);
 // True if a signal has arrived that has not been looked at.
 bool has_signals(const Process& p);
+// True if among these is an exit signal that will end it. On the thread that owns p.
+bool will_exit(const Process& p);
 
 // Closes the mailbox and answers what is in it; messages are dropped. At the process's end.
 void close_mailbox(Process& p);

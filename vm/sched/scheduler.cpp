@@ -24,6 +24,7 @@
 #include "vm/ets/table.hpp"
 #include "vm/fault/fault.hpp"
 #include "vm/port/port.hpp"
+#include "vm/nif/nif.hpp"
 #include "vm/process/literal_release.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
@@ -554,9 +555,10 @@ void wake_up_pid(Term pid) {
     }
 }
 
-RefId new_ref_id(Process& p) {
+RefId new_ref_id(Process& p) { return new_ref_id(p.scheduler); }
+
+RefId new_ref_id(Scheduler* s) {
     static std::atomic<uint64_t> dirty_counter{0};
-    Scheduler* s = p.scheduler;
     uint64_t n;
     uint32_t number;
     if (s == nullptr || s->number == 0) {
@@ -607,6 +609,7 @@ bool start(const Options& options, Engine* engine) {
     registry::init();
     timers::init();
     ets::init();
+    nif::init();
     start_erlang_clock();
     const uint64_t now = monotonic_ms();
     for (int i = 1; i <= g_options.schedulers; ++i) {

@@ -78,5 +78,7 @@ void count_collection(uint64_t words);
 
 // A reference nobody else has.
 RefId new_ref_id(Process& p);
+// The same by the thread's scheduler, this_scheduler(); null on a thread that has none.
+RefId new_ref_id(Scheduler* s);
 
 }  // namespace minivm

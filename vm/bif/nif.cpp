@@ -1,0 +1,37 @@
+// erlang:load_nif/2, and the calls that native functions ask for.
+#include "vm/bif/bif.hpp"
+#include "vm/bif/posix.hpp"
+#include "vm/code/module_table.hpp"
+#include "vm/nif/scheduled.hpp"
+#include "vm/sched/scheduler.hpp"
+
+namespace minivm {
+namespace {
+
+Term erlang_load_nif_2(Process& p, const Term* a) {
+    std::string name;
+    if (!get_file_name(a[0], &name)) {
+        return badarg(p);
+    }
+    FunctionInfo caller{};
+    if (!module_table::lookup(p.pc, code_index::active(), false, &caller) ||
+        caller.instance->lowered.nifs.empty()) {
+        return nif::load_called_by_apply(p);
+    }
+    return nif::load(p, const_cast<ModuleInstance&>(*caller.instance), name, a[1]);
+}
+
+Term minivm_call_nif_2(Process& p, const Term* a) {
+    return nif::call_scheduled(p, a[0], a[1]);
+}
+
+}  // namespace
+
+MINIVM_BIF_TABLE(nif) = {
+    {"erlang", "load_nif", 2, erlang_load_nif_2, kBifPlain, nullptr},
+    {"minivm", "call_nif", 2, minivm_call_nif_2, kBifHidden, nullptr},
+    {"minivm", "call_nif_dirty_cpu", 2, minivm_call_nif_2, kBifHidden | kBifDirtyCpu, nullptr},
+    {"minivm", "call_nif_dirty_io", 2, minivm_call_nif_2, kBifHidden | kBifDirtyIo, nullptr},
+};
+
+}  // namespace minivm

@@ -1,0 +1,238 @@
+// Processes and ports, messages, time, time slices, calls that are made later.
+#include "vm/bif/clock.hpp"
+#include "vm/nif/api.hpp"
+#include "vm/nif/library.hpp"
+#include "vm/nif/scheduled.hpp"
+#include "vm/port/port.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/process/registry.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/process/state.hpp"
+#include "vm/sched/scheduler.hpp"
+#include "vm/sched/thread_progress.hpp"
+#include "vm/term/binary.hpp"
+
+#include <ctime>
+
+namespace minivm::nif {
+
+namespace {
+
+// Inside a delay section. Null: there is none, or it ends.
+Process* living(Term pid) {
+    Process* const p = is_local_pid(pid) ? process_table::lookup(pid) : nullptr;
+    // acquire: an end that has begun is seen by whoever was told of it.
+    return p != nullptr && (p->state.load(std::memory_order_acquire) & process_state::kExiting) == 0
+               ? p
+               : nullptr;
+}
+
+// What is built in the environment becomes the message, without a copy.
+Signal* message_from(Env& env, Term t) {
+    if (is_immediate(t)) {
+        Signal* const s = new_message(t);
+        env.clear();
+        return s;
+    }
+    Signal* const s = new_message(kNil);
+    s->term = t;
+    take_fragments(*s, env.own_heap);
+    env.own_heap.fragment_words = 0;
+    env.own_heap.off_heap_bytes = 0;
+    env.clear();
+    return s;
+}
+
+bool is_unit(int unit) {
+    return unit >= kSecond && unit <= kNanosecond;
+}
+
+int64_t per_second(int unit) {
+    static constexpr int64_t kParts[] = {1, 1000, 1000000, 1000000000};
+    return kParts[unit];
+}
+
+// floor(v * to / from): no unit is off by less than one.
+int64_t converted(int64_t v, int64_t from, int64_t to) {
+    const __int128 product = static_cast<__int128>(v) * to;
+    __int128 quotient = product / from;
+    if (product % from < 0) {
+        --quotient;
+    }
+    return static_cast<int64_t>(quotient);
+}
+
+}  // namespace
+
+extern "C" {
+
+// ---- processes
+// ---------------------------------------------------------------------------------------------
+
+Pid* enif_self(Env* env, Pid* pid) {
+    if (env->process == nullptr) {
+        return nullptr;
+    }
+    pid->id = env->process->id.raw;
+    return pid;
+}
+int enif_get_local_pid(Env*, Word t, Pid* pid) {
+    if (!is_local_pid(Term{t})) {
+        return 0;
+    }
+    pid->id = t;
+    return 1;
+}
+void enif_set_pid_undefined(Pid* pid) {
+    pid->id = atoms::undefined.raw;
+}
+int enif_is_pid_undefined(const Pid* pid) {
+    return pid->id == atoms::undefined.raw;
+}
+
+int enif_whereis_pid(Env*, Word name, Pid* pid) {
+    const Term found = is_atom(Term{name}) ? registry::whereis(Term{name}) : kNonValue;
+    if (!is_local_pid(found)) {
+        return 0;
+    }
+    pid->id = found.raw;
+    return 1;
+}
+int enif_is_process_alive(Env*, Pid* pid) {
+    const thread_progress::DelaySection section;
+    return living(Term{pid->id}) != nullptr;
+}
+int enif_is_current_process_alive(Env* env) {
+    Process& p = *env->process;
+    return !p.is_exiting() && !will_exit(p);
+}
+
+int enif_send(Env* env, const Pid* to, Env* message_env, Word message) {
+    const Term pid{to->id};
+    const thread_progress::DelaySection section;
+    Process* const receiver = living(pid);
+    if (receiver == nullptr) {
+        return 0;
+    }
+    Signal* const s = message_env != nullptr && message_env->process == nullptr
+                          ? message_from(*message_env, Term{message})
+                          : new_message(Term{message});
+    if (env != nullptr && env->process != nullptr) {
+        consume(*env->process, 1);
+    }
+    if (!push_message(*receiver, s)) {
+        free_signal(s);
+        return 0;
+    }
+    return 1;
+}
+
+// ---- ports
+// ---------------------------------------------------------------------------------------------------
+
+int enif_get_local_port(Env*, Word t, Port* port) {
+    if (!is_local_port(Term{t})) {
+        return 0;
+    }
+    port->id = t;
+    return 1;
+}
+int enif_whereis_port(Env*, Word name, Port* port) {
+    const Term found = is_atom(Term{name}) ? registry::whereis(Term{name}) : kNonValue;
+    if (!is_local_port(found)) {
+        return 0;
+    }
+    port->id = found.raw;
+    return 1;
+}
+int enif_is_port_alive(Env*, Port* port) {
+    return port::exists(Term{port->id});
+}
+int enif_port_command(Env*, const Port* to, Env* message_env, Word message) {
+    std::string bytes;
+    if (!port::exists(Term{to->id})) {
+        return 0;
+    }
+    if (!iolist_to_bytes(Term{message}, &bytes)) {
+        port::report_bad_value(Term{to->id});
+        return 0;
+    }
+    const bool sent = port::command(Term{to->id}, &bytes, true, kNonValue) == port::Sent::done;
+    if (sent && message_env != nullptr && message_env->process == nullptr) {
+        message_env->clear();
+    }
+    return sent;
+}
+
+// ---- time
+// ------------------------------------------------------------------------------------------------------
+
+int64_t enif_monotonic_time(int unit) {
+    return is_unit(unit) && this_scheduler() != nullptr
+               ? converted(clock::monotonic_ns(), 1000000000, per_second(unit))
+               : kTimeError;
+}
+int64_t enif_time_offset(int unit) {
+    return is_unit(unit) && this_scheduler() != nullptr
+               ? converted(clock::offset_ns(), 1000000000, per_second(unit))
+               : kTimeError;
+}
+int64_t enif_convert_time_unit(int64_t v, int from, int to) {
+    return is_unit(from) && is_unit(to) ? converted(v, per_second(from), per_second(to))
+                                        : kTimeError;
+}
+Word enif_now_time(Env* env) {
+    return clock::now(heap_of(env)).raw;
+}
+Word enif_cpu_time(Env* env) {
+    timespec t;
+    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) != 0) {
+        return raise_badarg(env);
+    }
+    return make_tuple(heap_of(env), make_small(t.tv_sec / 1000000), make_small(t.tv_sec % 1000000),
+                      make_small(t.tv_nsec / 1000))
+        .raw;
+}
+Word enif_make_unique_integer(Env* env, int properties) {
+    return clock::unique_integer(heap_of(env), (properties & kMonotonic) != 0,
+                                 (properties & kPositive) != 0)
+        .raw;
+}
+
+// ---- time slices
+// -------------------------------------------------------------------------------------------------
+
+int enif_consume_timeslice(Env* env, int percent) {
+    Process& p = *env->process;
+    percent = percent < 1 ? 1 : percent > 100 ? 100 : percent;
+    consume(p, kSliceReductions * percent / 100);
+    return out_of_reductions(p);
+}
+
+Word enif_schedule_nif(Env* env, const char* name, int flags, Callable code, int argc,
+                       const Word* argv) {
+    constexpr int kMaxArguments = 255;
+    const Word atom_word = argc < 0 || argc > kMaxArguments || env->process == nullptr
+                               ? kNonValue.raw
+                               : atom_table::intern_latin1(name).raw;
+    if (!is_value(Term{atom_word}) || (flags != 0 && flags != kDirtyCpu && flags != kDirtyIo)) {
+        return raise_badarg(env);
+    }
+    if (env->scheduled != nullptr) {
+        env->scheduled->release();
+    }
+    const auto where = static_cast<uint8_t>(flags == kDirtyCpu  ? kBifDirtyCpu
+                                            : flags == kDirtyIo ? kBifDirtyIo
+                                                                : kBifPlain);
+    env->scheduled = new Scheduled(env->library, env->library->module, Term{atom_word},
+                                   static_cast<uint32_t>(argc), where, code);
+    env->scheduled_args.clear();
+    for (int i = 0; i < argc; ++i) {
+        env->scheduled_args.push_back(Term{argv[i]});
+    }
+    return kNonValue.raw;
+}
+
+}  // extern "C"
+
+}  // namespace minivm::nif

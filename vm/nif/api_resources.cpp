@@ -1,0 +1,292 @@
+// Resources: types, objects, monitors.
+#include "vm/nif/api.hpp"
+#include "vm/nif/resource.hpp"
+#include "vm/process/process_life.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/process/state.hpp"
+#include "vm/sched/scheduler.hpp"
+#include "vm/sched/thread_progress.hpp"
+#include "vm/term/binary.hpp"
+
+#include <cstring>
+#include <map>
+#include <new>
+
+namespace minivm::nif {
+
+namespace {
+
+// Which resources watch which processes. A process that ends has kExiting before its hook takes the
+// lock, so a monitor is either found by the hook or not made.
+struct Watch {
+    Resource* resource;
+    RefId id;
+};
+std::mutex g_watches_lock;
+std::map<Word, std::vector<Watch>> g_watches;  // by pid
+std::atomic<size_t> g_watched{0};              // processes in it
+
+MonitorId monitor_of(RefId id) {
+    MonitorId m{};
+    std::memcpy(m.data, &id.low, sizeof id.low);
+    std::memcpy(m.data + sizeof id.low, &id.high, sizeof id.high);
+    return m;
+}
+RefId ref_of(const MonitorId& m) {
+    RefId id{};
+    std::memcpy(&id.low, m.data, sizeof id.low);
+    std::memcpy(&id.high, m.data + sizeof id.low, sizeof id.high);
+    return id;
+}
+
+// False: its last reference is gone, it is being destroyed.
+bool try_retain(Resource& r) {
+    // relaxed: the compare-exchange decides.
+    size_t n = r.refs.load(std::memory_order_relaxed);
+    do {
+        if (n == 0) {
+            return false;
+        }
+        // relaxed: the lock that keeps r's memory orders the rest.
+    } while (!r.refs.compare_exchange_weak(n, n + 1, std::memory_order_relaxed));
+    return true;
+}
+
+void erase_watches_locked(const std::map<Word, std::vector<Watch>>::iterator& at) {
+    g_watches.erase(at);
+    // relaxed: a process that is being watched has seen it, see process_ends().
+    g_watched.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void process_ends(Process& p) {
+    // seq_cst: after kExiting; see enif_monitor_process().
+    if (g_watched.load(std::memory_order_seq_cst) == 0) {
+        return;
+    }
+    std::vector<Watch> told;
+    {
+        const std::lock_guard lock(g_watches_lock);
+        const auto at = g_watches.find(p.id.raw);
+        if (at == g_watches.end()) {
+            return;
+        }
+        for (const Watch& w : at->second) {
+            // relaxed: under the lock.
+            w.resource->monitors.fetch_sub(1, std::memory_order_relaxed);
+            if (try_retain(*w.resource)) {
+                told.push_back(w);
+            }
+        }
+        erase_watches_locked(at);
+    }
+    for (const Watch& w : told) {
+        // acquire: pairs with commit_opened_types().
+        const DownCallback down = w.resource->type->down.load(std::memory_order_acquire);
+        if (down != nullptr) {
+            Env env(w.resource->type->owner.load(std::memory_order_acquire));  // acquire: as above
+            Pid pid{p.id.raw};
+            MonitorId id = monitor_of(w.id);
+            down(&env, w.resource->data(), &pid, &id);
+        }
+        w.resource->release();
+    }
+}
+
+void forget_monitors_of(const Resource& r) {
+    const std::lock_guard lock(g_watches_lock);
+    for (auto at = g_watches.begin(); at != g_watches.end();) {
+        const auto here = at++;
+        std::erase_if(here->second, [&](const Watch& w) { return w.resource == &r; });
+        if (here->second.empty()) {
+            erase_watches_locked(here);
+        }
+    }
+}
+
+Callbacks callbacks_of(const ResourceTypeInit& init, int members) {
+    Callbacks c;
+    c.destructor = members >= 1 ? init.destructor : nullptr;
+    c.stop = members >= 2 ? init.stop : nullptr;
+    c.down = members >= 3 ? init.down : nullptr;
+    c.dynamic_call = members >= 4 ? init.dynamic_call : nullptr;
+    return c;
+}
+
+}  // namespace
+
+void init() {
+    static std::once_flag once;
+    std::call_once(once, [] { at_process_exit(process_ends); });
+}
+
+Resource::Resource(ResourceType* t, size_t bytes)
+    : type(t), size(bytes), id(new_ref_id(this_scheduler())) {
+    // relaxed: the library holds the type.
+    t->refs.fetch_add(1, std::memory_order_relaxed);
+}
+
+Resource::~Resource() {
+    // relaxed: nobody else has it any more; the hook takes the lock.
+    if (monitors.load(std::memory_order_relaxed) != 0) {
+        forget_monitors_of(*this);
+    }
+    // acquire: pairs with commit_opened_types().
+    const Destructor destructor = type->destructor.load(std::memory_order_acquire);
+    if (destructor != nullptr) {
+        Env env(type->owner.load(std::memory_order_acquire));  // acquire: as above
+        destructor(&env, data());
+    }
+    type->release();
+}
+
+Resource* resource_of(Term t) {
+    return is_magic_ref(t) ? dynamic_cast<Resource*>(magic_object(t)) : nullptr;
+}
+
+extern "C" {
+
+ResourceType* enif_open_resource_type(Env* env, const char*, const char* name,
+                                      Destructor destructor, int flags, int* tried) {
+    Callbacks c;
+    c.destructor = destructor;
+    return open_type(env, name, c, static_cast<ResourceFlags>(flags),
+                     reinterpret_cast<ResourceFlags*>(tried));
+}
+ResourceType* enif_open_resource_type_x(Env* env, const char* name, const ResourceTypeInit* init,
+                                        int flags, int* tried) {
+    return open_type(env, name, callbacks_of(*init, 3), static_cast<ResourceFlags>(flags),
+                     reinterpret_cast<ResourceFlags*>(tried));
+}
+ResourceType* enif_init_resource_type(Env* env, const char* name, const ResourceTypeInit* init,
+                                      int flags, int* tried) {
+    return open_type(env, name, callbacks_of(*init, init->members),
+                     static_cast<ResourceFlags>(flags), reinterpret_cast<ResourceFlags*>(tried));
+}
+
+void* enif_alloc_resource(ResourceType* type, size_t size) {
+    void* const memory = std::malloc(sizeof(Resource) + size);
+    if (memory == nullptr) {
+        return nullptr;
+    }
+    return (new (memory) Resource(type, size))->data();
+}
+void enif_release_resource(void* object) {
+    resource_of(object)->release();
+}
+void enif_keep_resource(void* object) {
+    resource_of(object)->retain();
+}
+size_t enif_sizeof_resource(void* object) {
+    return resource_of(object)->size;
+}
+
+Word enif_make_resource(Env* env, void* object) {
+    Resource* const r = resource_of(object);
+    r->retain();
+    return make_magic_ref(heap_of(env), r->id, r).raw;
+}
+// The bytes are copied: what a binary term points to is the VM's own.
+Word enif_make_resource_binary(Env* env, void*, const void* data, size_t size) {
+    return make_binary(heap_of(env), data, size).raw;
+}
+int enif_get_resource(Env*, Word t, ResourceType* type, void** object) {
+    Resource* const r = resource_of(Term{t});
+    if (r == nullptr || r->type != type) {
+        return 0;
+    }
+    *object = r->data();
+    return 1;
+}
+
+// 0: called. Otherwise there is no such type, or that is none of its objects.
+int enif_dynamic_resource_call(Env* env, Word module, Word name, Word term, void* data) {
+    Resource* const r = resource_of(Term{term});
+    ResourceType* const type = find_type_any_thread(Term{module}, Term{name});
+    if (type == nullptr) {
+        return 1;
+    }
+    // acquire: pairs with commit_opened_types().
+    const DynamicCall call = type->dynamic_call.load(std::memory_order_acquire);
+    const bool known = r != nullptr && r->type == type && call != nullptr;
+    if (known) {
+        call(env, r->data(), data);
+    }
+    type->release();
+    return known ? 0 : 1;
+}
+
+// ---- monitors
+// ----------------------------------------------------------------------------------------------
+
+// 0: monitored. < 0: the type has no down callback. > 0: no such process.
+int enif_monitor_process(Env*, void* object, const Pid* target, MonitorId* out) {
+    Resource* const r = resource_of(object);
+    // acquire: pairs with commit_opened_types().
+    if (r->type->down.load(std::memory_order_acquire) == nullptr) {
+        return -1;
+    }
+    const Term pid{target->id};
+    const RefId id = new_ref_id(this_scheduler());
+    const thread_progress::DelaySection section;
+    const std::lock_guard lock(g_watches_lock);
+    std::vector<Watch>& watches = g_watches[pid.raw];
+    if (watches.empty()) {
+        // seq_cst: before the look at the state below; the end of a process does it the other way
+        // round.
+        g_watched.fetch_add(1, std::memory_order_seq_cst);
+    }
+    const Process* const p = is_local_pid(pid) ? process_table::lookup(pid) : nullptr;
+    // seq_cst: as above.
+    if (p == nullptr || (p->state.load(std::memory_order_seq_cst) & process_state::kExiting) != 0) {
+        if (watches.empty()) {
+            erase_watches_locked(g_watches.find(pid.raw));
+        }
+        return 1;
+    }
+    watches.push_back({r, id});
+    // relaxed: under the lock.
+    r->monitors.fetch_add(1, std::memory_order_relaxed);
+    if (out != nullptr) {
+        *out = monitor_of(id);
+    }
+    return 0;
+}
+
+int enif_demonitor_process(Env*, void* object, const MonitorId* monitor) {
+    Resource* const r = resource_of(object);
+    const RefId id = ref_of(*monitor);
+    const std::lock_guard lock(g_watches_lock);
+    for (auto at = g_watches.begin(); at != g_watches.end(); ++at) {
+        const size_t removed = std::erase_if(
+            at->second, [&](const Watch& w) { return w.resource == r && w.id == id; });
+        if (removed != 0) {
+            // relaxed: under the lock.
+            r->monitors.fetch_sub(1, std::memory_order_relaxed);
+            if (at->second.empty()) {
+                erase_watches_locked(at);
+            }
+            return 0;
+        }
+    }
+    return 1;
+}
+int enif_compare_monitors(const MonitorId* a, const MonitorId* b) {
+    return std::memcmp(a->data, b->data, sizeof a->data);
+}
+Word enif_make_monitor_term(Env* env, const MonitorId* monitor) {
+    return put_ref(heap_of(env).alloc(kRefWords), ref_of(*monitor)).raw;
+}
+
+// ---- waiting for files
+// ---------------------------------------------------------------------------------------
+
+int enif_select(Env*, int, int, void*, const Pid*, Word) {
+    return -(kSelectFailed | kSelectNotSupported);
+}
+int enif_select_x(Env*, int, int, void*, const Pid*, Word, Env*) {
+    return -(kSelectFailed | kSelectNotSupported);
+}
+
+}  // extern "C"
+
+}  // namespace minivm::nif

@@ -1,0 +1,66 @@
+// Environments: where a library's terms live and how long.
+//
+//   of a call         terms go to the heap of the process that made it (vm/heap/heap.hpp:
+//   allocation
+//                     never collects, so nothing moves before the library has returned)
+//   of a callback     no process; terms live until it returns
+//   enif_alloc_env()  no process; terms live until it is cleared, freed or sent
+//
+// Threads: one at a time; that of a call only the thread that runs it.
+#pragma once
+
+#include "vm/bif/bif.hpp"
+#include "vm/nif/nif.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace minivm::nif {
+
+// What an environment frees when its terms end.
+struct Temporary {
+    virtual ~Temporary() = default;
+};
+
+// A call that enif_schedule_nif() asked for.
+struct Scheduled;
+
+struct Env {
+    Env(Process& p, Library* l) : heap(&p.heap), process(&p), library(l) {}
+    // Without a process.
+    explicit Env(Library* l) : heap(&own_heap), library(l) {}
+    ~Env() { clear(); }
+    Env(const Env&) = delete;
+    Env& operator=(const Env&) = delete;
+
+    void clear() {
+        temporaries.clear();
+        own_heap.clear();
+        exception = false;
+    }
+
+    Heap* heap;
+    Process* process = nullptr;
+    Library* library;
+    Heap own_heap;
+    bool exception = false;
+    Term reason = kNonValue;
+    std::vector<std::unique_ptr<Temporary>> temporaries;
+    MagicObject* scheduled = nullptr;
+    std::vector<Term> scheduled_args;
+};
+
+inline Heap& heap_of(Env* env) {
+    return *env->heap;
+}
+inline Word raise(Env* env, Term reason) {
+    env->exception = true;
+    env->reason = reason;
+    return kNonValue.raw;
+}
+inline Word raise_badarg(Env* env) {
+    return raise(env, atoms::badarg);
+}
+
+}  // namespace minivm::nif

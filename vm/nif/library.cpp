@@ -1,0 +1,445 @@
+// Loading native libraries, their resource types, and letting go of both.
+#include "vm/nif/library.hpp"
+
+#include "vm/code/export.hpp"
+#include "vm/code/module_table.hpp"
+#include "vm/nif/api.hpp"
+#include "vm/sched/thread_progress.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+
+namespace minivm::nif {
+
+namespace {
+
+// Types that the load or upgrade callback under way has asked for.
+struct OpenedType {
+    ResourceType* type;
+    ResourceFlags how;
+    Callbacks callbacks;
+};
+std::vector<OpenedType> g_opened;
+std::mutex g_types_lock;
+std::vector<ResourceType*> g_types;  // written under both locks
+
+std::string text_of(const char* format, ...) __attribute__((format(printf, 1, 2)));
+std::string text_of(const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    char buffer[4096];
+    std::vsnprintf(buffer, sizeof buffer, format, arguments);
+    va_end(arguments);
+    return buffer;
+}
+
+Term failure(Process& p, const char* reason, const std::string& text) {
+    const Term what = make_string_utf8(p.heap, text.data(), text.size());
+    return make_tuple(p.heap, atoms::error, make_tuple(p.heap, atom_table::intern(reason), what));
+}
+
+bool at_least(const Entry& e, int major, int minor) {
+    return e.major > major || (e.major == major && e.minor >= minor);
+}
+
+// The entry in the newest form, whatever version the library was compiled for.
+void take_entry(Library& l, const Entry& e) {
+    l.entry.major = e.major;
+    l.entry.minor = e.minor;
+    l.entry.name = e.name;
+    l.entry.function_count = e.function_count;
+    l.entry.load = e.load;
+    l.entry.upgrade = e.upgrade;
+    l.entry.unload = e.unload;
+    const auto n = static_cast<size_t>(e.function_count > 0 ? e.function_count : 0);
+    if (at_least(e, 2, 7)) {
+        l.functions.assign(e.functions, e.functions + n);
+        return;
+    }
+    const auto* old = reinterpret_cast<const OldLibraryFunction*>(e.functions);
+    for (size_t i = 0; i < n; ++i) {
+        l.functions.push_back({old[i].name, old[i].arity, old[i].code, 0});
+    }
+}
+
+// What is wrong with the library itself; empty: nothing.
+std::string check_entry(const Entry& e, Term module) {
+    const std::string name = text_of_term(module);
+    if (e.major > kMajorVersion || (e.major == kMajorVersion && e.minor > kMinorVersion)) {
+        return text_of(
+            "That '%s' NIF library needs %s or newer. Either try to recompile the NIF lib or use a "
+            "newer erts runtime.",
+            name.c_str(), at_least(e, 2, 14) ? e.min_erts : "erts-?");
+    }
+    if (e.major < kMajorVersion || (e.major == 2 && e.minor == 5)) {  // 2.5: experimental maps
+        return text_of(
+            "That old NIF library (%d.%d) is not compatible with this erts runtime (%d.%d). Try "
+            "recompile the NIF lib.",
+            e.major, e.minor, kMajorVersion, kMinorVersion);
+    }
+    if (at_least(e, 2, 1) && std::strcmp(e.vm_variant, kVmVariant) != 0) {
+        return text_of("Library (%s) not compiled for this vm variant (%s).", e.vm_variant,
+                       kVmVariant);
+    }
+    if (atom_table::find(e.name) != module) {
+        return text_of("Library module name '%s' does not match calling module '%s'", e.name,
+                       name.c_str());
+    }
+    return {};
+}
+
+Function* find_function(const ModuleInstance& instance, const LibraryFunction& f) {
+    const Term name = atom_table::find(f.name);
+    for (const LoweredFunction& l : instance.lowered.functions) {
+        if (l.name == name && l.arity == f.arity) {
+            return l.nif;
+        }
+    }
+    return nullptr;
+}
+
+// Which function of the module each of the library's replaces. Empty: all is well.
+std::string match_functions(const ModuleInstance& instance, const Library& l,
+                            std::vector<Function*>* out) {
+    const std::string module = text_of_term(l.module);
+    for (const LibraryFunction& f : l.functions) {
+        const std::string mfa = module + ":" + f.name + "/" + std::to_string(f.arity);
+        Function* const function = find_function(instance, f);
+        if (function == nullptr) {
+            return "Function not found " + mfa;
+        }
+        if (instance.lowered.declares_nifs && !function->declared) {
+            return "Function not declared as nif " + mfa;
+        }
+        if (f.flags != 0 && f.flags != kDirtyCpu && f.flags != kDirtyIo) {
+            return "Illegal flags field value " + std::to_string(f.flags) + " for NIF " + mfa;
+        }
+        for (const Function* other : *out) {
+            if (other == function) {
+                return "Duplicate NIF entry for " + mfa;
+            }
+        }
+        out->push_back(function);
+    }
+    return {};
+}
+
+// A dirty scheduler calls it as the BIF that Process::dirty_bif is.
+Term run_dirty(Process& p, const Term* args) {
+    return call(p, *static_cast<const Function*>(p.dirty_bif), args);
+}
+
+void replace_functions(Library& l, const std::vector<Function*>& functions) {
+    for (size_t i = 0; i < functions.size(); ++i) {
+        Function& f = *functions[i];
+        f.library = &l;
+        f.fn = run_dirty;
+        f.flags =
+            static_cast<uint8_t>(kBifNative | (l.functions[i].flags == kDirtyCpu  ? kBifDirtyCpu
+                                               : l.functions[i].flags == kDirtyIo ? kBifDirtyIo
+                                                                                  : 0));
+        // release: whoever finds the code finds the rest.
+        f.code.store(l.functions[i].code, std::memory_order_release);
+    }
+}
+
+// The version whose library hands its data on.
+ModuleInstance* previous_of(const ModuleInstance& instance, int ix) {
+    ModuleInstance* const current = module_table::current(instance.name(), ix);
+    if (current != nullptr && current != &instance) {
+        return current;
+    }
+    return module_table::old(instance.name(), ix);
+}
+
+// Calls load or upgrade. Empty: it agreed.
+std::string introduce(Process& p, Library& l, ModuleInstance* previous, Term info,
+                      const char** reason) {
+    l.loading = true;
+    int refused = 0;
+    std::string why;
+    Env env(p, &l);
+    if (previous != nullptr && previous->library != nullptr) {
+        Library& old = *previous->library;
+        *reason = "upgrade";
+        if (l.entry.upgrade == nullptr) {
+            why = "Upgrade not supported by this NIF library.";
+        } else {
+            void* const old_data = old.priv_data;
+            refused = l.entry.upgrade(&env, &l.priv_data, &old.priv_data, info.raw);
+            if (refused != 0) {
+                old.priv_data = old_data;
+                why = text_of("Library upgrade-call unsuccessful (%d).", refused);
+            }
+        }
+    } else if (l.entry.load != nullptr) {
+        *reason = "load";
+        refused = l.entry.load(&env, &l.priv_data, info.raw);
+        if (refused != 0) {
+            why = text_of("Library load-call unsuccessful (%d).", refused);
+        }
+    }
+    l.loading = false;
+    return why;
+}
+
+// Modules whose native functions the VM itself has.
+bool is_served_by_vm(const ModuleInstance& instance) {
+    for (const LoweredFunction& f : instance.lowered.functions) {
+        if (f.native != nullptr) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+std::mutex& load_lock() {
+    static std::mutex lock;
+    return lock;
+}
+
+Function::Function(Term m, Term f, uint32_t n)
+    : BifDef{}, module_text(atom_table::text(m)), function_text(atom_table::text(f)) {
+    module = module_text.c_str();
+    function = function_text.c_str();
+    arity = static_cast<uint8_t>(n);
+    fn = run_dirty;
+    flags = kBifNative;
+    exp = export_table::get(m, f, n);
+}
+
+// ---- libraries
+// -----------------------------------------------------------------------------------------
+
+void Library::retain() {
+    // relaxed: who retains holds a reference already.
+    refs.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool Library::give_up() {
+    // acq_rel: all use of the library comes before it goes.
+    return refs.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
+void Library::close(Library* l) {
+    if (l->entry.unload != nullptr) {
+        Env env(l);
+        l->entry.unload(&env, l->priv_data);
+    }
+    dlclose(l->handle);
+    delete l;
+}
+
+void Library::release() {
+    if (give_up()) {
+        // Its own code may be among the callers.
+        thread_progress::later([](void* l) { close(static_cast<Library*>(l)); }, this);
+    }
+}
+
+Term load_called_by_apply(Process& p) {
+    return failure(p, "bad_lib",
+                   "load_nif/2 must be explicitly called from the NIF module. It cannot be called "
+                   "through apply/3.");
+}
+
+Term load(Process& p, ModuleInstance& instance, const std::string& library_name, Term info) {
+    const std::lock_guard lock(load_lock());
+    const int ix = code_index::active();
+    const Term module = instance.name();
+    const std::string module_name = text_of_term(module);
+    if (module_table::old(module, ix) == &instance) {
+        return failure(p, "old_code",
+                       "Calling load_nif from old module '" + module_name + "' not allowed");
+    }
+    if (is_served_by_vm(instance)) {
+        return atoms::ok;
+    }
+    if (instance.library != nullptr) {
+        return failure(p, "reload", "NIF library already loaded (reload disallowed since OTP 20).");
+    }
+    api_is_linked();
+    void* const handle = dlopen((library_name + ".so").c_str(), RTLD_NOW);
+    if (handle == nullptr) {
+        const std::string why = dlerror();
+        const bool named = why.find(library_name) != std::string::npos;
+        return failure(p, "load_failed",
+                       named ? "Failed to load NIF library: '" + why + "'"
+                             : "Failed to load NIF library " + library_name + ": '" + why + "'");
+    }
+    using Init = const Entry* (*)();
+    auto init = reinterpret_cast<Init>(dlsym(handle, "nif_init"));
+    if (init == nullptr) {
+        init = reinterpret_cast<Init>(dlsym(handle, "_nif_init"));
+    }
+    if (init == nullptr) {
+        const std::string why = dlerror();
+        dlclose(handle);
+        return failure(p, "bad_lib", "Failed to find library init function: '" + why + "'");
+    }
+    const Entry* const entry = init();
+    std::string why =
+        entry == nullptr ? "Library init-call unsuccessful" : check_entry(*entry, module);
+    const char* reason = "bad_lib";
+    auto library = std::make_unique<Library>();
+    std::vector<Function*> functions;
+    if (why.empty()) {
+        library->handle = handle;
+        library->module = module;
+        take_entry(*library, *entry);
+        why = match_functions(instance, *library, &functions);
+    }
+    if (why.empty()) {
+        why = introduce(p, *library, previous_of(instance, ix), info, &reason);
+    }
+    if (!why.empty()) {
+        forget_opened_types();
+        dlclose(handle);
+        return failure(p, reason, why);
+    }
+    commit_opened_types(*library);
+    instance.library = library.release();
+    replace_functions(*instance.library, functions);
+    return atoms::ok;
+}
+
+void unload(ModuleInstance& instance) {
+    Library* library = nullptr;
+    {
+        const std::lock_guard lock(load_lock());
+        library = instance.library;
+        instance.library = nullptr;
+        if (library != nullptr) {
+            close_types_of(*library);
+        }
+    }
+    if (library != nullptr && library->give_up()) {
+        Library::close(library);
+    }
+}
+
+// ---- resource types
+// ---------------------------------------------------------------------------------------
+
+void ResourceType::release() {
+    // acq_rel: all use of the type comes before it goes.
+    if (refs.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+        return;
+    }
+    // relaxed: nobody else has it any more.
+    Library* const library = owner.load(std::memory_order_relaxed);
+    if (has_callbacks) {
+        library->release();
+    }
+    delete this;
+}
+
+ResourceType* find_type(Term module, Term name) {
+    for (ResourceType* t : g_types) {
+        if (t->module == module && t->name == name) {
+            return t;
+        }
+    }
+    return nullptr;
+}
+
+ResourceType* open_type(Env* env, const char* name, const Callbacks& callbacks, ResourceFlags flags,
+                        ResourceFlags* tried) {
+    ResourceType* type = nullptr;
+    ResourceFlags how = flags;
+    if (env->library != nullptr && env->library->loading) {
+        const Term type_name = atom_table::intern_latin1(name);
+        type = find_type(env->library->module, type_name);
+        if (type != nullptr) {
+            if ((flags & kTakeover) != 0) {
+                how = kTakeover;
+            } else {
+                type = nullptr;
+            }
+        } else if ((flags & kCreate) != 0) {
+            how = kCreate;
+            type = new ResourceType;
+            type->module = env->library->module;
+            type->name = type_name;
+        }
+        if (type != nullptr) {
+            g_opened.push_back({type, how, callbacks});
+        }
+    }
+    if (tried != nullptr) {
+        *tried = how;
+    }
+    return type;
+}
+
+ResourceType* find_type_any_thread(Term module, Term name) {
+    const std::lock_guard lock(g_types_lock);
+    ResourceType* const type = find_type(module, name);
+    if (type != nullptr) {
+        // relaxed: the table has a reference.
+        type->refs.fetch_add(1, std::memory_order_relaxed);
+    }
+    return type;
+}
+
+void commit_opened_types(Library& library) {
+    const std::lock_guard lock(g_types_lock);
+    std::vector<Library*> former;
+    for (const OpenedType& o : g_opened) {
+        ResourceType& t = *o.type;
+        if (o.how == kCreate) {
+            g_types.push_back(&t);
+        } else if (t.has_callbacks) {
+            // relaxed: it changes only here, under the lock.
+            former.push_back(t.owner.load(std::memory_order_relaxed));
+        }
+        if (o.callbacks.any()) {
+            library.retain();
+        }
+        t.has_callbacks = o.callbacks.any();
+        // release: the library is there for whoever calls into it.
+        t.destructor.store(o.callbacks.destructor, std::memory_order_release);
+        t.stop.store(o.callbacks.stop, std::memory_order_release);
+        t.down.store(o.callbacks.down, std::memory_order_release);
+        // release: as above.
+        t.dynamic_call.store(o.callbacks.dynamic_call, std::memory_order_release);
+        t.owner.store(&library, std::memory_order_release);
+    }
+    g_opened.clear();
+    for (Library* l : former) {
+        l->release();
+    }
+}
+
+void forget_opened_types() {
+    for (const OpenedType& o : g_opened) {
+        if (o.how == kCreate) {
+            delete o.type;
+        }
+    }
+    g_opened.clear();
+}
+
+void close_types_of(Library& library) {
+    std::vector<ResourceType*> closed;
+    std::unique_lock lock(g_types_lock);
+    std::erase_if(g_types, [&](ResourceType* t) {
+        // relaxed: it changes only under the lock.
+        if (t->owner.load(std::memory_order_relaxed) != &library) {
+            return false;
+        }
+        closed.push_back(t);
+        return true;
+    });
+    lock.unlock();
+    for (ResourceType* t : closed) {
+        t->release();
+    }
+}
+
+}  // namespace minivm::nif

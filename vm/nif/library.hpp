@@ -1,0 +1,80 @@
+// A loaded native library, and the resource types that belong to it.
+//
+// Invariants
+//   (1) A library stays mapped while the code of its module is there (current or old), and as long
+//   as
+//       there are resource types with callbacks in it; a type stays while it has objects.
+//   (2) Types are created and taken over in load and upgrade callbacks only, and only if these
+//   succeed.
+// Threads: under load_lock() unless noted.
+#pragma once
+
+#include "vm/nif/environment.hpp"
+
+#include <atomic>
+#include <mutex>
+
+namespace minivm::nif {
+
+struct Library {
+    void* handle = nullptr;
+    Term module = kNonValue;
+    Entry entry{};
+    std::vector<LibraryFunction> functions;
+    void* priv_data = nullptr;
+    bool loading = false;         // load or upgrade is being called
+    std::atomic<size_t> refs{1};  // any thread: the module's code, and each type with callbacks
+
+    void retain();
+    void release();  // the last one has it closed, soon
+    bool give_up();  // true: that was the last one, close() it
+    static void close(Library* l);
+};
+
+// What a type's objects are given to when something happens to them.
+struct Callbacks {
+    Destructor destructor = nullptr;
+    StopCallback stop = nullptr;
+    DownCallback down = nullptr;
+    DynamicCall dynamic_call = nullptr;
+    bool any() const {
+        return destructor != nullptr || stop != nullptr || down != nullptr ||
+               dynamic_call != nullptr;
+    }
+};
+
+struct ResourceType {
+    Term module;
+    Term name;
+    // Any thread reads these; a takeover changes them.
+    std::atomic<Destructor> destructor{nullptr};
+    std::atomic<StopCallback> stop{nullptr};
+    std::atomic<DownCallback> down{nullptr};
+    std::atomic<DynamicCall> dynamic_call{nullptr};
+    std::atomic<Library*> owner{nullptr};
+    std::atomic<size_t> refs{1};  // any thread: being registered, and each object
+    bool has_callbacks = false;
+
+    void release();  // any thread
+};
+
+std::mutex& load_lock();
+
+// ---- called by the API
+// ------------------------------------------------------------------------------
+
+// enif_open_resource_type() and the like. Null: not now, or not that way.
+ResourceType* open_type(Env* env, const char* name, const Callbacks& callbacks, ResourceFlags flags,
+                        ResourceFlags* tried);
+ResourceType* find_type(Term module, Term name);
+// The same without the lock, with a reference of one's own.
+ResourceType* find_type_any_thread(Term module, Term name);
+
+// ---- inside load()
+// -------------------------------------------------------------------------------------
+
+void commit_opened_types(Library& library);
+void forget_opened_types();
+void close_types_of(Library& library);
+
+}  // namespace minivm::nif

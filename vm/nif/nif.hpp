@@ -1,0 +1,56 @@
+// Native functions (NIFs): functions of a module that a shared library brings.
+//
+// A module that calls erlang:load_nif/2 begins each of its functions with nif_start, which names
+// the function's nif::Function. Once a library has been loaded for it, Function::code is set, and
+// both engines call that instead of going on with the body. So a function is replaced by one store,
+// however it is called. docs/nifs.md tells the way of a call.
+//
+// Threads: loading holds one lock; the rest as stated.
+#pragma once
+
+#include "vm/bif/bif.hpp"
+#include "vm/nif/abi.hpp"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace minivm {
+
+struct LoweredModule;
+struct ModuleInstance;
+
+namespace nif {
+
+struct Library;
+
+// To engines a loaded one is a BIF: it tops stack traces, and its flags say where it runs.
+struct Function : BifDef {
+    Function(Term module, Term function, uint32_t arity);
+
+    // Null: go on with the body. Set once, after everything else here.
+    std::atomic<Callable> code{nullptr};
+    Library* library = nullptr;
+    bool declared = false;  // by the module's attribute nifs
+    std::string module_text;
+    std::string function_text;
+};
+
+// Calls f with f.arity arguments, on a scheduler that it may run on. The result, or the non-value
+// as a BIF gives it.
+Term call(Process& p, const Function& f, const Term* args);
+
+// erlang:load_nif/2, called by code of `instance`: ok or {error, {Reason, Text}}. library_name has
+// no suffix.
+Term load(Process& p, ModuleInstance& instance, const std::string& library_name, Term info);
+// {error, {bad_lib, Text}} for a call that does not come from a module.
+Term load_called_by_apply(Process& p);
+// The instance's code is gone: its library goes too, as soon as no resource needs it.
+void unload(ModuleInstance& instance);
+
+// ends_process() of a process that resources monitor.
+void init();
+
+}  // namespace nif
+}  // namespace minivm
