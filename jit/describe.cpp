@@ -114,12 +114,12 @@ NativeModule describe(const LoweredModule& m, const NativeCode& code) {
             }
             range.lines.push_back(line);
         }
-        for (const NativeFrame& frame : code.frames) {
-            const uintptr_t address = base + frame.offset;
-            if (range.begin <= address && address < range.end) {
-                range.frames.push_back(frame);
-                range.frames.back().offset = static_cast<uint32_t>(address - range.begin);
-            }
+        auto frame = std::lower_bound(
+            code.frames.begin(), code.frames.end(), range.begin - base,
+            [](const NativeFrame& f, uintptr_t offset) { return f.offset < offset; });
+        for (; frame != code.frames.end() && base + frame->offset < range.end; ++frame) {
+            range.frames.push_back(*frame);
+            range.frames.back().offset = static_cast<uint32_t>(base + frame->offset - range.begin);
         }
         module.ranges.push_back(std::move(range));
     }
