@@ -105,6 +105,9 @@ private:
     void check_kinds(std::initializer_list<Kind> kinds, Label otherwise);
     bool compare_terms_op();
     bool small_known(const Operand& o) const;
+    bool float_known(const Operand& o) const;
+    bool compare_floats_op();
+    bool float_operator();
     // Goes to `slow` unless both are small integers.
     void check_small(const Operand& a, Reg ra, const Operand& b, Reg rb, Label slow);
 

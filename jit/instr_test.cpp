@@ -4,6 +4,9 @@
 #include "jit/emitter.hpp"
 #include "jit/runtime.hpp"
 
+#include <cstdlib>
+#include <optional>
+
 namespace minivm::jit {
 namespace {
 
@@ -57,6 +60,14 @@ bool Emitter::small_known(const Operand& o) const {
            fits_small(t.upper);
 }
 
+bool Emitter::float_known(const Operand& o) const {
+    if (o.kind == Operand::Kind::constant) {
+        return is_float(o.term);
+    }
+    return o.type_index != 0 && o.type_index <= m_.types.size() &&
+           m_.types[o.type_index - 1u].bits == TypeInfo::float_;
+}
+
 void Emitter::check_small(const Operand& a, Reg ra, const Operand& b, Reg rb, Label slow) {
     const bool a_known = small_known(a);
     const bool b_known = small_known(b);
@@ -75,6 +86,52 @@ void Emitter::check_small(const Operand& a, Reg ra, const Operand& b, Reg rb, La
     a_.branch(Cond::not_equal, slow);
 }
 
+// Two floats, or a float and a constant integer that is one exactly.
+bool Emitter::compare_floats_op() {
+    const Operand* o = operands();
+    constexpr int64_t kExact = int64_t{1} << 53;
+    const auto as_float = [&](const Operand& x) -> std::optional<Operand> {
+        if (float_known(x)) {
+            return x;
+        }
+        if (x.kind == Operand::Kind::constant && is_small(x.term) &&
+            std::abs(small_value(x.term)) <= kExact) {
+            const Term t = try_make_imm_float(static_cast<double>(small_value(x.term)));
+            if (is_imm_float(t)) {
+                return Operand::constant_of(t);
+            }
+        }
+        return std::nullopt;
+    };
+    Cond fails;
+    switch (i_->op) {
+        case Op::is_lt:
+            fails = Cond::above_equal;
+            break;
+        case Op::is_ge:
+            fails = Cond::below;
+            break;
+        case Op::is_eq:
+            fails = Cond::not_equal;
+            break;
+        case Op::is_ne:
+            fails = Cond::equal;
+            break;
+        default:
+            return false;
+    }
+    const std::optional<Operand> a = as_float(o[1]);
+    const std::optional<Operand> b = as_float(o[2]);
+    if (!a || !b || (!float_known(o[1]) && !float_known(o[2]))) {
+        return false;
+    }
+    float_to(FReg::f0, *a);
+    float_to(FReg::f1, *b);
+    a_.float_compare(FReg::f0, FReg::f1);
+    a_.branch(fails, label_of(o[0].index));
+    return true;
+}
+
 bool Emitter::compare_terms_op() {
     const Operand* o = operands();
     const Label otherwise = label_of(o[0].index);
@@ -83,6 +140,9 @@ bool Emitter::compare_terms_op() {
     const auto is_constant = [](const Operand& x) { return x.kind == Operand::Kind::constant; };
     if (is_constant(a) && is_constant(b)) {
         return false;
+    }
+    if (compare_floats_op()) {
+        return true;
     }
     Cond holds;  // for two small integers
     Word (*leaf)(Word, Word);
