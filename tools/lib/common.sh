@@ -61,8 +61,9 @@ build_packages=(g++ cmake ninja-build ccache git python3 erlang-base
     libasmjit-dev libunwind-dev libgmp-dev zlib1g-dev libpcre2-dev libedit-dev libspdlog-dev
     libfmt-dev libcli11-dev catch2)
 
-# What tools/check uses on top: all of OTP and Elixir as real input, the cross build.
-check_packages=(erlang elixir g++-aarch64-linux-gnu qemu-user)
+# What tools/check uses on top: all of OTP and Elixir as real input, native libraries and what they are
+# compiled against, the cross build.
+check_packages=(erlang erlang-dev erlang-jiffy elixir g++-aarch64-linux-gnu qemu-user)
 
 installed() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]

@@ -21,17 +21,17 @@ Term erlang_load_nif_2(Process& p, const Term* a) {
     return nif::load(p, const_cast<ModuleInstance&>(*caller.instance), name, a[1]);
 }
 
-Term minivm_call_nif_2(Process& p, const Term* a) {
-    return nif::call_scheduled(p, a[0], a[1]);
+Term minivm_call_nif_3(Process& p, const Term* a) {
+    return nif::call_scheduled(p, a[0], a[1], a[2]);
 }
 
 }  // namespace
 
 MINIVM_BIF_TABLE(nif) = {
     {"erlang", "load_nif", 2, erlang_load_nif_2, kBifPlain, nullptr},
-    {"minivm", "call_nif", 2, minivm_call_nif_2, kBifHidden, nullptr},
-    {"minivm", "call_nif_dirty_cpu", 2, minivm_call_nif_2, kBifHidden | kBifDirtyCpu, nullptr},
-    {"minivm", "call_nif_dirty_io", 2, minivm_call_nif_2, kBifHidden | kBifDirtyIo, nullptr},
+    {"minivm", "call_nif", 3, minivm_call_nif_3, kBifHidden, nullptr},
+    {"minivm", "call_nif_dirty_cpu", 3, minivm_call_nif_3, kBifHidden | kBifDirtyCpu, nullptr},
+    {"minivm", "call_nif_dirty_io", 3, minivm_call_nif_3, kBifHidden | kBifDirtyIo, nullptr},
 };
 
 }  // namespace minivm

@@ -129,7 +129,9 @@ int enif_term_to_binary(Env*, Word t, Binary* out) {
 
 size_t enif_binary_to_term(Env* env, const unsigned char* data, size_t size, Word* out,
                            unsigned options) {
-    if ((options & ~kBinaryToTermSafe) != 0) {
+    // As OTP, which decodes nothing compressed here.
+    constexpr uint8_t kCompressed = 80;
+    if ((options & ~kBinaryToTermSafe) != 0 || (size > 1 && data[1] == kCompressed)) {
         return 0;
     }
     external::DecodeOptions decode;

@@ -212,7 +212,7 @@ int enif_consume_timeslice(Env* env, int percent) {
 Word enif_schedule_nif(Env* env, const char* name, int flags, Callable code, int argc,
                        const Word* argv) {
     constexpr int kMaxArguments = 255;
-    const Word atom_word = argc < 0 || argc > kMaxArguments || env->process == nullptr
+    const Word atom_word = argc < 0 || argc > kMaxArguments || env->function == nullptr
                                ? kNonValue.raw
                                : atom_table::intern_latin1(name).raw;
     if (!is_value(Term{atom_word}) || (flags != 0 && flags != kDirtyCpu && flags != kDirtyIo)) {
@@ -224,8 +224,7 @@ Word enif_schedule_nif(Env* env, const char* name, int flags, Callable code, int
     const auto where = static_cast<uint8_t>(flags == kDirtyCpu  ? kBifDirtyCpu
                                             : flags == kDirtyIo ? kBifDirtyIo
                                                                 : kBifPlain);
-    env->scheduled = new Scheduled(env->library, env->library->module, Term{atom_word},
-                                   static_cast<uint32_t>(argc), where, code);
+    env->scheduled = new Scheduled(*env->function, where, code);
     env->scheduled_args.clear();
     for (int i = 0; i < argc; ++i) {
         env->scheduled_args.push_back(Term{argv[i]});

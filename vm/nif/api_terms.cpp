@@ -345,13 +345,10 @@ int enif_make_reverse_list(Env* env, Word t, Word* out) {
 // ---------------------------------------------------------------------------------------------
 
 Word enif_make_string_len(Env* env, const char* text, size_t n, int encoding) {
-    if (encoding == kLatin1) {
-        return make_string(heap_of(env), text, n).raw;
-    }
-    if (encoding != kUtf8) {
-        return raise_badarg(env);
-    }
-    return make_string_utf8(heap_of(env), text, n).raw;
+    // OTP 25 knows one encoding and does not look.
+    return (encoding == kUtf8 ? make_string_utf8(heap_of(env), text, n)
+                              : make_string(heap_of(env), text, n))
+        .raw;
 }
 Word enif_make_string(Env* env, const char* text, int encoding) {
     return enif_make_string_len(env, text, std::strlen(text), encoding);
@@ -473,7 +470,7 @@ void enif_map_iterator_destroy(Env*, MapIterator* i) {
     i->map = kNonValue.raw;
 }
 int enif_map_iterator_is_head(Env*, MapIterator* i) {
-    return i->index == 0;
+    return i->size == 0 || i->index == 0;
 }
 int enif_map_iterator_is_tail(Env*, MapIterator* i) {
     return i->size == 0 || i->index > i->size;

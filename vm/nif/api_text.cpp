@@ -122,29 +122,20 @@ void append_bits(std::string* out, Term t) {
     *out += text ? "\">>" : ">>";
 }
 
-// In Latin-1 where that will do, else in UTF-8.
-void append_atom_bytes(std::string* out, Term atom) {
-    const std::string_view text = atom_table::text(atom);
-    std::string name;
-    for (size_t i = 0; i < text.size(); ++i) {
-        const auto c = static_cast<uint8_t>(text[i]);
-        if (c >= 0xC4) {
-            name = text;
-            break;
+void append_atom_text(std::string* out, Term atom) {
+    const std::string_view name = atom_table::text(atom);
+    // Letters of Latin-1, and all others not: U+00DF to U+00FF but the division sign.
+    bool plain = !name.empty() && ((name[0] >= 'a' && name[0] <= 'z') ||
+                                   (name[0] == '\xC3' && name[1] >= '\x9F' && name[1] != '\xB7'));
+    for (size_t i = 0; plain && i < name.size(); ++i) {
+        const char c = name[i];
+        if (c == '\xC3') {
+            ++i;
+            plain = name[i] != '\x97' && name[i] != '\xB7';
+        } else {
+            plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                    c == '_';
         }
-        name += c < 0x80
-                    ? text[i]
-                    : static_cast<char>((c & 3) << 6 | (static_cast<uint8_t>(text[++i]) & 0x3F));
-    }
-    const auto is_lower = [](char c) {
-        const auto u = static_cast<uint8_t>(c);
-        return (u >= 'a' && u <= 'z') || (u >= 0xDF && u != 0xF7);
-    };
-    bool plain = !name.empty() && is_lower(name[0]);
-    for (const char c : name) {
-        const auto u = static_cast<uint8_t>(c);
-        plain = plain && (is_lower(c) || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                          c == '_' || c == '@' || (u >= 0xC0 && u != 0xD7 && u != 0xF7));
     }
     if (plain) {
         *out += name;
@@ -179,7 +170,7 @@ void append_term(std::string* out, Term t, int depth) {
     if (depth > kMaxDepth) {
         *out += "...";
     } else if (is_atom(t)) {
-        append_atom_bytes(out, t);
+        append_atom_text(out, t);
     } else if (is_float(t)) {
         char text[64];
         std::snprintf(text, sizeof text, "%e", float_value(t));

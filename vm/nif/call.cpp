@@ -10,15 +10,16 @@ namespace minivm::nif {
 
 namespace {
 
-// x0: the call as a magic reference, x1: its arguments as a tuple.
+// x0: the call as a magic reference, x1: its arguments as a tuple, x2: those of the call that began
+// it, as a list.
 const Export* continuation(uint8_t flags) {
-    static const Export* const plain = bif_export("minivm", "call_nif", 2);
-    static const Export* const cpu = bif_export("minivm", "call_nif_dirty_cpu", 2);
-    static const Export* const io = bif_export("minivm", "call_nif_dirty_io", 2);
+    static const Export* const plain = bif_export("minivm", "call_nif", 3);
+    static const Export* const cpu = bif_export("minivm", "call_nif_dirty_cpu", 3);
+    static const Export* const io = bif_export("minivm", "call_nif_dirty_io", 3);
     return (flags & kBifDirtyCpu) != 0 ? cpu : (flags & kBifDirtyIo) != 0 ? io : plain;
 }
 
-Term go_on_with(Process& p, Env& env) {
+Term go_on_with(Process& p, Env& env, Term origin_args) {
     auto* const next = static_cast<Scheduled*>(env.scheduled);
     env.scheduled = nullptr;
     const size_t n = env.scheduled_args.size();
@@ -30,11 +31,16 @@ Term go_on_with(Process& p, Env& env) {
     const Export* const to = continuation(next->function.flags);
     const Term ref = make_magic_ref(p.heap, new_ref_id(p), next);
     const Term args = make_boxed(t);
-    return out_of_reductions(p) ? yield(p, to, {ref, args}) : trap(p, to, {ref, args});
+    return out_of_reductions(p) ? yield(p, to, {ref, args, origin_args})
+                                : trap(p, to, {ref, args, origin_args});
 }
 
-Term run(Process& p, const Function& f, Callable code, const Term* args, uint32_t arity) {
+// origin_args: the non-value for the call that may begin others, whose arguments `args` are.
+Term run(Process& p, const Function& f, const Term* args, uint32_t arity, Term origin_args) {
     Env env(p, f.library);
+    env.function = &f;
+    // acquire: pairs with replace_functions().
+    const Callable code = f.code.load(std::memory_order_acquire);
     const Term result{code(&env, static_cast<int>(arity), reinterpret_cast<const Word*>(args))};
     if (env.exception) {
         if (env.scheduled != nullptr) {
@@ -44,7 +50,13 @@ Term run(Process& p, const Function& f, Callable code, const Term* args, uint32_
     }
     if (env.scheduled != nullptr) {
         if (!is_value(result)) {
-            return go_on_with(p, env);
+            if (!is_value(origin_args)) {
+                origin_args = kNil;
+                for (uint32_t i = arity; i > 0; --i) {
+                    origin_args = cons(p.heap, args[i - 1], origin_args);
+                }
+            }
+            return go_on_with(p, env, origin_args);
         }
         env.scheduled->release();
     }
@@ -55,31 +67,30 @@ Term run(Process& p, const Function& f, Callable code, const Term* args, uint32_
 }  // namespace
 
 Term call(Process& p, const Function& f, const Term* args) {
-    // acquire: pairs with replace_functions().
-    return run(p, f, f.code.load(std::memory_order_acquire), args, f.arity);
+    return run(p, f, args, f.arity, kNonValue);
 }
 
-Scheduled::Scheduled(Library* l, Term module, Term name, uint32_t arity, uint8_t flags, Callable c)
-    : function(module, name, arity) {
+Scheduled::Scheduled(const Function& origin, uint8_t flags, Callable c)
+    : function(origin.exp->module, origin.exp->function, origin.arity) {
     function.flags = static_cast<uint8_t>(kBifNative | flags);
-    function.library = l;
+    function.library = origin.library;
     // relaxed: handed over with the call.
     function.code.store(c, std::memory_order_relaxed);
-    l->retain();
+    function.library->retain();
 }
 Scheduled::~Scheduled() {
     function.library->release();
 }
 
-Term call_scheduled(Process& p, Term ref, Term args) {
-    const auto* const s = static_cast<const Scheduled*>(magic_object(ref));
+Term call_scheduled(Process& p, Term ref, Term args, Term origin_args) {
+    const Function& f = static_cast<const Scheduled*>(magic_object(ref))->function;
     const auto n = static_cast<uint32_t>(tuple_arity(args));
-    std::vector<Term> copy(tuple_elements(args), tuple_elements(args) + n);
-    const Term r =
-        run(p, s->function, s->function.code.load(std::memory_order_relaxed),  // relaxed:
-            copy.data(), n);  // its own process made it
+    const std::vector<Term> copy(tuple_elements(args), tuple_elements(args) + n);
+    const Term r = run(p, f, copy.data(), n, origin_args);
     if (!is_value(r) && p.outcome == BifOutcome::exception) {
-        set_bif_args(p, s->function, copy.data());
+        // The trace shows the call that began it.
+        p.exception.bif = &f;
+        p.exception.args = origin_args;
     }
     return r;
 }

@@ -43,6 +43,7 @@ struct Env {
     Heap* heap;
     Process* process = nullptr;
     Library* library;
+    const Function* function = nullptr;  // of a call
     Heap own_heap;
     bool exception = false;
     Term reason = kNonValue;

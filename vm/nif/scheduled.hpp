@@ -7,12 +7,13 @@ namespace minivm::nif {
 
 struct Scheduled final : MagicObject {
     // flags: where it is to run, BifFlag. Keeps the library.
-    Scheduled(Library* l, Term module, Term name, uint32_t arity, uint8_t flags, Callable c);
+    Scheduled(const Function& origin, uint8_t flags, Callable c);
     ~Scheduled() override;
-    Function function;
+    Function function;  // with the name of the function that was called first
 };
 
-// Makes the call; ref is the magic reference of it, args a tuple.
-Term call_scheduled(Process& p, Term ref, Term args);
+// Makes the call; ref is the magic reference of it, args a tuple, origin_args the list of arguments
+// of the call that began it.
+Term call_scheduled(Process& p, Term ref, Term args, Term origin_args);
 
 }  // namespace minivm::nif
