@@ -302,22 +302,10 @@ Term bs_get_utf32(Term ctx, uint32_t flags) {
     return make_small(static_cast<int64_t>(v));
 }
 
-bool bs_match_equal(Process& p, Term ctx, uint64_t bits, Term value) {
+bool bs_match_equal(Term ctx, uint64_t bits, uint64_t value) {
     MatchContext* m = match_context(ctx);
-    if (bits > m->left()) {
-        return false;
-    }
-    if (bits <= 64 && is_small(value)) {
-        const unsigned n = static_cast<unsigned>(bits);
-        if (load_bits(storage_bytes(m->orig), m->position, n) !=
-            static_cast<uint64_t>(small_value(value))) {
-            return false;
-        }
-        m->position += bits;
-        return true;
-    }
-    const Term got = bs_read_integer(p, storage_bytes(m->orig), m->position, bits, 0);
-    if (!is_value(got) || !exact_equal(got, value)) {
+    if (bits > m->left() ||
+        load_bits(storage_bytes(m->orig), m->position, static_cast<unsigned>(bits)) != value) {
         return false;
     }
     m->position += bits;
@@ -357,7 +345,7 @@ bool bs_match(Process& p, Term ctx, const Word* list, size_t n, const ListRegist
                 *registers.at(c[3]) = bs_get_tail(p, ctx);
                 break;
             case kBsEqual:
-                ok = bs_match_equal(p, ctx, c[2], registers.value(c[3]));
+                ok = bs_match_equal(ctx, c[2], c[3]);
                 break;
             case kBsSkip:
                 ok = bs_skip(ctx, c[1]);

@@ -278,7 +278,7 @@ enum BsMatchCommand : uint8_t {
     kBsInteger,        // live, flags, size, unit, dst
     kBsBinary,         // live, flags, size, unit, dst
     kBsGetTail,        // live, unit, dst
-    kBsEqual,          // -, bits, value
+    kBsEqual,          // -, bits, number
     kBsSkip            // bits
 };
 constexpr size_t kBsCommandWords[] = {3, 2, 6, 6, 4, 4, 2};
@@ -293,8 +293,8 @@ inline bool bs_ensure_at_least(Term ctx, uint64_t bits, uint32_t unit) {
 inline bool bs_ensure_exactly(Term ctx, uint64_t bits) {
     return bs_test_tail(ctx, bits);
 }
-// The next bits are this unsigned integer: skips them.
-bool bs_match_equal(Process& p, Term ctx, uint64_t bits, Term value);
+// The next bits, 64 at most, are this number: skips them.
+bool bs_match_equal(Term ctx, uint64_t bits, uint64_t value);
 
 // ---- construction ------------------------------------------------------------------------------
 
