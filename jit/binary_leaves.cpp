@@ -72,4 +72,31 @@ Word leaf_create_bin(Process* p, Word record, Word scheduler, Word) {
     return semantics::bs_create_common(*p, r->operands + r->list_at, r->list_count, registers).raw;
 }
 
+namespace {
+// n <= 64 bits of v, the lower ones, behind `base`.
+Word append(Process& p, Term base, uint64_t v, unsigned n, AppendShape shape) {
+    if (MINIVM_UNLIKELY(p.needs_gc() ||
+                        !has_room(p, shape.heap_words + semantics::kBsCreateWords))) {
+        return kNonValue.raw;
+    }
+    return semantics::bs_append_number(p, base, v, n, shape.unit).raw;
+}
+}  // namespace
+
+Word leaf_append_bits(Process* p, Word bits, Word number, Word shape) {
+    const AppendShape s = AppendShape::of(shape);
+    return append(*p, Term{bits}, number, s.bits, s);
+}
+
+Word leaf_append_utf8(Process* p, Word bits, Word character, Word shape) {
+    const Term c{character};
+    if (!is_small(c) || !is_unicode(static_cast<uint64_t>(small_value(c)))) {
+        return kNonValue.raw;
+    }
+    uint8_t utf8[8] = {};
+    const unsigned n = utf8_encode(static_cast<uint32_t>(small_value(c)), utf8);
+    return append(*p, Term{bits}, load_big<uint64_t>(utf8) >> (64 - 8 * n), 8 * n,
+                  AppendShape::of(shape));
+}
+
 }  // namespace minivm::jit

@@ -16,6 +16,20 @@ namespace minivm::jit {
 
 using Leaf = Word (*)(Process* p, Word, Word, Word);
 
+// What is known when code is made of a bit string that is appended to; one word.
+struct AppendShape {
+    uint8_t bits = 0;         // that are appended, 64 at most; the character's own with UTF-8
+    uint8_t unit = 1;         // of the bit string
+    uint16_t heap_words = 0;  // that the instruction reserves
+    Word packed() const { return bits | uint64_t{unit} << 8 | uint64_t{heap_words} << 16; }
+    static AppendShape of(Word w) {
+        return {static_cast<uint8_t>(w), static_cast<uint8_t>(w >> 8),
+                static_cast<uint16_t>(w >> 16)};
+    }
+};
+// Words of a bit string of at most 64 bits on the heap.
+constexpr size_t kSmallBitsWords = 3;
+
 Word leaf_get_integer(Process* p, Word context, Word size, Word unit_flags);
 Word leaf_get_float(Process* p, Word context, Word size, Word unit_flags);
 Word leaf_get_binary(Process* p, Word context, Word size, Word unit);
@@ -26,5 +40,9 @@ Word leaf_match_string(Process* p, Word context, Word bits, Word string);
 // The operands are in the record; x registers are in the scheduler's array, and the return address
 // of the call into the fragment is on top of the stack.
 Word leaf_create_bin(Process* p, Word record, Word scheduler, Word);
+// The lower bits of the number behind a bit string.
+Word leaf_append_bits(Process* p, Word bits, Word number, Word shape);
+// A character, if it is one.
+Word leaf_append_utf8(Process* p, Word bits, Word character, Word shape);
 
 }  // namespace minivm::jit

@@ -50,6 +50,9 @@ auto named(const Fragments& f) {
         Fragment{"bs_get_utf8", f.bs_get_utf8},
         Fragment{"bs_match_string", f.bs_match_string},
         Fragment{"bs_create_bin", f.bs_create_bin},
+        Fragment{"bs_append_bits", f.bs_append_bits},
+        Fragment{"bs_append_utf8", f.bs_append_utf8},
+        Fragment{"bs_new_bits", f.bs_new_bits},
         Fragment{"breakpoint", f.breakpoint},
     };
 }

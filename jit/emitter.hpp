@@ -135,6 +135,8 @@ private:
     Label restoring(const MatchState& s, Label then);
     void read_pending(MatchState& s);
     bool match_commands();
+    void collect_bits(const Operand* s, const Operand* end, uint64_t total, Label slow);
+    bool create_small();
 
     void float_to(FReg d, const Operand& from);
     // t0 := the value of `key` in the map in `map`, or the non-value. t1 to t3 are lost.

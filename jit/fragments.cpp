@@ -114,6 +114,10 @@ public:
         a_.call_heap_leaf(reinterpret_cast<const void*>(leaf_create_bin));
         a_.ret();
 
+        leaf(&Fragments::bs_append_bits, leaf_append_bits);
+        leaf(&Fragments::bs_append_utf8, leaf_append_utf8);
+        new_bits();
+
         begin(&Fragments::breakpoint);
         a_.ret();
     }
@@ -242,6 +246,24 @@ private:
         a_.store(field(offsetof(MatchContext, first)), Reg::t3);
         a_.lea(Reg::t0, {Reg::heap, static_cast<int32_t>(kTagBoxed)});
         a_.add_imm(Reg::heap, 8 * kMatchContextWords);
+        a_.leaf_return();
+        a_.bind(no);
+        a_.move_imm(Reg::t0, kNonValue.raw);
+        a_.leaf_return();
+    }
+    // t0 := a bit string of at most 64 bits; the non-value if the heap is full.
+    void new_bits() {
+        const Label no = a_.new_label();
+        begin(&Fragments::bs_new_bits);
+        a_.add(Reg::t2, Reg::heap);
+        a_.compare(Reg::t2, Reg::stack);
+        a_.branch_near(Cond::above, no);
+        a_.byte_swap(Reg::t1, 64);
+        a_.store_imm({Reg::heap, 0}, make_header(Kind::heap_bits, kSmallBitsWords - 1));
+        a_.store({Reg::heap, 8}, Reg::t0);
+        a_.store({Reg::heap, 16}, Reg::t1);
+        a_.lea(Reg::t0, {Reg::heap, static_cast<int32_t>(kTagBoxed)});
+        a_.add_imm(Reg::heap, 8 * kSmallBitsWords);
         a_.leaf_return();
         a_.bind(no);
         a_.move_imm(Reg::t0, kNonValue.raw);

@@ -8,6 +8,7 @@
 #include "vm/bif/bif.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/semantics/binary.hpp"
+#include "jit/binary_leaves.hpp"
 #include "jit/emitter.hpp"
 
 #include <bit>
@@ -483,6 +484,128 @@ bool Emitter::match_commands() {
     return true;
 }
 
+// ---- construction -------------------------------------------------------------------------------
+
+namespace {
+using Type = BinSegment::Type;
+
+Type type_of(const Operand* segment) {
+    return static_cast<Type>(segment[0].value);
+}
+// Bits of a segment that is an integer or a string of at most 64; 0 for others.
+uint64_t number_bits(const Operand* s) {
+    if (type_of(s) != Type::integer && type_of(s) != Type::string) {
+        return 0;
+    }
+    const uint64_t bits =
+        type_of(s) == Type::string ? 8 * small_value(s[5].term) : constant_bits(s[5], s[2]);
+    const bool little = bs_is_little(static_cast<uint32_t>(s[3].value));
+    const bool has_source =
+        type_of(s) == Type::string || s[4].is_register() ||
+        (s[4].kind == Operand::Kind::constant && is_small(s[4].term) && !little);
+    return bits > 64 || !has_source || (little && bits > 8 && bits % 8 != 0) ? 0 : bits;
+}
+}  // namespace
+
+// t1 := the segments' bits in the lowest `total` bits, the first one uppermost; what is above them
+// is anything. To `slow` if one is no small integer.
+void Emitter::collect_bits(const Operand* s, const Operand* end, uint64_t total, Label slow) {
+    uint64_t known = 0;
+    bool first = true;
+    for (uint64_t below = total; s < end; s += semantics::kBsSegmentWords) {
+        const uint64_t bits = number_bits(s);
+        const auto unused = static_cast<unsigned>(64 - bits);
+        below -= bits;
+        if (!s[4].is_register()) {
+            const uint64_t v =
+                type_of(s) == Type::string
+                    ? load_bits(reinterpret_cast<const uint8_t*>(m_.strings.data()) + s[4].index, 0,
+                                static_cast<unsigned>(bits))
+                    : static_cast<uint64_t>(small_value(s[4].term));
+            known |= v << unused >> unused << below;
+            continue;
+        }
+        const Reg d = first ? Reg::t1 : Reg::t0;
+        value_to(d, s[4]);
+        a_.test_imm(d, kTagMask);
+        a_.branch(Cond::not_equal, slow);
+        if (bits > 61) {
+            a_.shift_right_signed(d, 3);
+        }
+        if (bs_is_little(static_cast<uint32_t>(s[3].value)) && bits > 8) {
+            a_.shift_left(d, bits > 61 ? unused : unused - 3);
+            a_.byte_swap(d, 64);
+        } else if (bits <= 61) {
+            a_.shift_left(d, unused - 3);
+            a_.shift_right(d, unused);
+        }
+        if (below != 0) {
+            a_.shift_left(d, static_cast<unsigned>(below));
+        }
+        if (!first) {
+            a_.or_(Reg::t1, d);
+        }
+        first = false;
+    }
+    if (first) {
+        a_.move_imm(Reg::t1, known);
+    } else if (known != 0) {
+        a_.or_imm(Reg::t1, known);
+    }
+}
+
+// Up to 64 bits of integers and strings, or a character, alone or behind a bit string.
+bool Emitter::create_small() {
+    const Operand* o = operands();
+    const Operand* const begin = o + 4;
+    const Operand* const end = o + i_->operand_count;
+    if (begin == end || o[1].value > 0xFFFF) {
+        return false;
+    }
+    const bool appends = type_of(begin) == Type::append || type_of(begin) == Type::private_append;
+    const Operand* const rest = appends ? begin + semantics::kBsSegmentWords : begin;
+    if (rest == end || (appends && begin[2].value > 0xFF)) {
+        return false;
+    }
+    const bool utf8 =
+        appends && type_of(rest) == Type::utf8 && rest + semantics::kBsSegmentWords == end;
+    uint64_t total = 0;
+    for (const Operand* s = rest; s < end && !utf8; s += semantics::kBsSegmentWords) {
+        const uint64_t bits = number_bits(s);
+        total += bits;
+        if (bits == 0 || total > 64) {
+            return false;
+        }
+    }
+    const Label slow = a_.new_label();
+    const Label back = a_.new_label();
+    if (utf8) {
+        value_to(Reg::t1, rest[4]);
+    } else {
+        collect_bits(rest, end, total, slow);
+    }
+    if (appends) {
+        AppendShape shape;
+        shape.bits = static_cast<uint8_t>(total);
+        shape.unit = static_cast<uint8_t>(begin[2].value);
+        shape.heap_words = static_cast<uint16_t>(o[1].value);
+        value_to(Reg::t0, begin[4]);
+        a_.move_imm(Reg::t2, shape.packed());
+        call_for(utf8 ? fragments_.bs_append_utf8 : fragments_.bs_append_bits, slow);
+    } else {
+        if (total < 64) {
+            a_.shift_left(Reg::t1, static_cast<unsigned>(64 - total));
+        }
+        a_.move_imm(Reg::t0, total);
+        a_.move_imm(Reg::t2, 8 * (o[1].value + kSmallBitsWords + kReserveWords));
+        call_for(fragments_.bs_new_bits, slow);
+    }
+    store_result(o[3], Reg::t0);
+    a_.bind(back);
+    slow_path(slow, back);
+    return true;
+}
+
 // ---- the instructions ---------------------------------------------------------------------------
 
 bool Emitter::binaries() {
@@ -662,6 +785,9 @@ bool Emitter::binaries() {
         case Op::bs_create_bin: {
             if (vm::g_options.stress_gc) {
                 return false;
+            }
+            if (create_small()) {
+                return true;
             }
             const Label slow = a_.new_label();
             const Label back = a_.new_label();

@@ -293,11 +293,16 @@ TEST_CASE("add, sub and negate tell of signed overflow; the bit operations", "[j
         a.move(Reg::t0, Reg::x0);
         a.xor_(Reg::t0, Reg::x1);
         a.store({Reg::x5, 64}, Reg::t0);
+        a.store({Reg::x5, 72}, Reg::x1);
+        a.move(Reg::t0, Reg::x0);
+        a.sub_mem(Reg::t0, {Reg::x5, 72});
+        a.store({Reg::x5, 80}, Reg::t0);
     });
     for (const uint64_t x : kEdges) {
         for (const uint64_t y : kEdges) {
-            uint64_t got[9];
+            uint64_t got[11];
             native({x, y, 0, 0, 0, address_of(got)});
+            REQUIRE(got[10] == x - y);
             int64_t ignored;
             const uint64_t overflows = __builtin_add_overflow(as_signed(x), as_signed(y), &ignored);
             const uint64_t sub_overflows =
@@ -365,6 +370,9 @@ TEST_CASE("shifts and rotations by every count", "[jit]") {
         a.move(Reg::t0, Reg::x0);
         a.shift_right_signed_by(Reg::t0, Reg::t2);
         a.store({Reg::x5, 8}, Reg::t0);
+        a.move(Reg::t0, Reg::x0);
+        a.shift_right_by(Reg::t0, Reg::t2);
+        a.store({Reg::x5, 16}, Reg::t0);
     });
     for (unsigned n = 0; n < 64; ++n) {
         const Native native([n](MacroAssembler& a, Native&) {
@@ -392,6 +400,7 @@ TEST_CASE("shifts and rotations by every count", "[jit]") {
             by_register({x, n, 0, 0, 0, address_of(got)});
             REQUIRE(got[0] == x << n);
             REQUIRE(as_signed(got[1]) == as_signed(x) >> n);
+            REQUIRE(got[2] == x >> n);
         }
     }
 }
@@ -1080,6 +1089,40 @@ TEST_CASE("call_leaf keeps the x registers and the rest of the state", "[jit]") 
     CHECK(w.scheduler_word(kScratchX + 8) == 11);
     CHECK(w.process_word(kHeapTop) == heap + 8);
     CHECK(w.process_word(kReductions) == 97);
+    CHECK(w.process_word(kHeapEnd) == w.stack_base());
+}
+
+TEST_CASE("call_heap_leaf hands over the heap, takes it back and keeps the x registers", "[jit]") {
+    const Native native([](MacroAssembler& a, Native&) {
+        a.sub_imm(Reg::stack, 8);
+        a.store({Reg::stack, 0}, Reg::x0);
+        a.add_imm(Reg::heap, 8);
+        a.move_imm(Reg::t0, 10);
+        a.move_imm(Reg::t1, 5);
+        a.move_imm(Reg::t2, 3);
+        a.call_heap_leaf(reinterpret_cast<const void*>(
+            +[](std::byte* process, uint64_t x, uint64_t y, uint64_t z) {
+                uint64_t top;
+                uint64_t end;
+                std::memcpy(&top, process + kHeapTop, 8);
+                std::memcpy(&end, process + kHeapEnd, 8);
+                top += 24;
+                std::memcpy(process + kHeapTop, &top, 8);
+                return x * 10000 + y * 100 + z + *reinterpret_cast<uint64_t*>(end);
+            }));
+        a.store({Reg::sched, kScratchX}, Reg::t0);
+        a.store({Reg::heap, 0}, Reg::t0);
+        a.load(Reg::t0, {Reg::stack, 0});
+        a.store({Reg::sched, kScratchX + 8}, Reg::t0);
+        a.add_imm(Reg::stack, 8);
+    });
+    World w;
+    const uint64_t heap = w.process_word(kHeapTop);
+    const Values in = {11, 12, 13, 14, 15, 16};
+    CHECK(native(w, in) == in);
+    CHECK(w.scheduler_word(kScratchX) == 100514);
+    CHECK(w.scheduler_word(kScratchX + 8) == 11);
+    CHECK(w.process_word(kHeapTop) == heap + 32);
     CHECK(w.process_word(kHeapEnd) == w.stack_base());
 }
 

@@ -737,11 +737,18 @@ Term bs_create_common(Process& p, const Word* list, size_t n, const ListRegister
     }
     for (const Word* w = rest; w < end; w += kBsSegmentWords) {
         switch (type_of(w)) {
-            case Type::integer:
-                out.put_integer(registers.value(w[4]),
-                                static_cast<uint64_t>(small_value(registers.value(w[5]))) * w[2],
-                                static_cast<uint32_t>(w[3]));
+            case Type::integer: {
+                const uint64_t bits =
+                    static_cast<uint64_t>(small_value(registers.value(w[5]))) * w[2];
+                const Term src = registers.value(w[4]);
+                if (bits == 8 && (out.position & 7) == 0) {
+                    out.bytes[out.position >> 3] = static_cast<uint8_t>(small_value(src));
+                    out.position += 8;
+                } else {
+                    out.put_integer(src, bits, static_cast<uint32_t>(w[3]));
+                }
                 break;
+            }
             case Type::string:
                 out.put_bytes(reinterpret_cast<const uint8_t*>(w[4]),
                               static_cast<size_t>(small_value(Term{w[5]})));
@@ -759,6 +766,20 @@ Term bs_create_common(Process& p, const Word* list, size_t n, const ListRegister
                 out.put_utf8(static_cast<uint32_t>(small_value(registers.value(w[4]))));
                 break;
         }
+    }
+    return result;
+}
+
+Term bs_append_number(Process& p, Term base, uint64_t v, unsigned n, uint32_t unit) {
+    if (!is_bitstring(base) || (unit > 1 && !bs_divisible(bitstring_bits(base), unit))) {
+        return kNonValue;
+    }
+    BitWriter out;
+    const Term result = append_bits(p.heap, base, n, &out.bytes, &out.position);
+    if (n == 8 && (out.position & 7) == 0) {
+        out.bytes[out.position >> 3] = static_cast<uint8_t>(v);
+    } else {
+        out.put_bits(v, n);
     }
     return result;
 }

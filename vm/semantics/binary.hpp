@@ -307,6 +307,9 @@ Term bs_create_bin(Process& p, const Word* list, size_t n, const ListRegisters& 
 // something is wrong with it; nothing has happened then. Takes at most kBsCreateWords heap words.
 Term bs_create_common(Process& p, const Word* list, size_t n, const ListRegisters& registers);
 constexpr size_t kBsCreateWords = 12;
+// The lower n <= 64 bits of v behind a bit string whose bits are divisible by unit; kNonValue if it
+// is none. Takes as many words at most.
+Term bs_append_number(Process& p, Term base, uint64_t v, unsigned n, uint32_t unit);
 // An empty binary to append to; Size is a hint in bytes.
 Term bs_init_writable(Process& p, Term size);
 
