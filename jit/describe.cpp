@@ -42,6 +42,7 @@ auto named(const Fragments& f) {
         Fragment{"enter_bytecode", f.enter_bytecode},
         Fragment{"enter_fun_bytecode", f.enter_fun_bytecode},
         Fragment{"return_to_bytecode", f.return_to_bytecode},
+        Fragment{"check_state", f.check_state},
         Fragment{"bs_start_match", f.bs_start_match},
         Fragment{"bs_get_integer", f.bs_get_integer},
         Fragment{"bs_get_float", f.bs_get_float},

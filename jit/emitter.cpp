@@ -3,8 +3,10 @@
 #include "vm/bif/bif.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "jit/default_ops.hpp"
+#include "jit/jit.hpp"
 #include "jit/layout.hpp"
 #include "jit/listing.hpp"
+#include "jit/runtime.hpp"
 #include "jit/selection.hpp"
 
 #include <algorithm>
@@ -140,6 +142,21 @@ void Emitter::list() {
     }
 }
 
+static bool returns_a_value(Op op) {
+    return op == Op::call || op == Op::call_ext || op == Op::call_fun || op == Op::apply ||
+           op == Op::call_bif || op == Op::send;
+}
+
+// With --check-native: what must hold between instructions, here, is looked at (runtime_check_state).
+void Emitter::check_state(Word live) {
+    if (!checks_emitted()) {
+        return;
+    }
+    a_.move_imm(Reg::t0, live);
+    a_.move_imm(Reg::t1, static_cast<Word>(std::max<int>(i_->frame, 0)));
+    fragment(fragments_.check_state);
+}
+
 void Emitter::function_entry(uint32_t function) {
     const LoweredFunction& f = m_.functions[function];
     const Label exhausted = a_.new_label();
@@ -147,6 +164,7 @@ void Emitter::function_entry(uint32_t function) {
     a_.function_entry(entries_[function], fragments_.breakpoint);
     a_.count_reduction(exhausted);
     a_.bind(body);
+    check_state(f.arity | kCheckEntry);
     cold([this, exhausted, body, arity = f.arity] {
         a_.bind(exhausted);
         a_.move_imm(Reg::t0, arity);
@@ -306,6 +324,9 @@ void Emitter::add_one_too_many() {
 
 void Emitter::instruction() {
     if (control() || select() || (fast_[i_->function] && fast_path())) {
+        if (returns_a_value(i_->op)) {
+            check_state(1);
+        }
         if (!keeps_floats(i_->op)) {
             floats_kept_ = 0;
         }

@@ -64,6 +64,7 @@ private:
     void list();
     void add_scheduler_stack_frames();
     void function_entry(uint32_t function);
+    void check_state(Word live);
     void default_operation() { default_operation(new_record()); }
     void default_operation(const Word* record);
     Word* new_record();

@@ -120,6 +120,8 @@ public:
 
         begin(&Fragments::breakpoint);
         a_.ret();
+
+        runtime(&Fragments::check_state, runtime_check_state, 0);
     }
 
 private:

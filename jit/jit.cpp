@@ -1,6 +1,7 @@
 #include "jit/jit.hpp"
 
 #include "vm/code/module_table.hpp"
+#include "vm/fault/fault.hpp"
 #include "vm/term/atom_table.hpp"
 #include "jit/code_memory.hpp"
 #include "jit/describe.hpp"
@@ -24,6 +25,7 @@ namespace {
 Perf* g_perf = nullptr;
 
 bool g_show_to_gdb = false;
+bool g_emit_checks = false;
 
 // Set by configure(), and then only read.
 CodeMemory::Options g_memory_options;
@@ -121,6 +123,21 @@ struct Jit final : Engine {
         return enter(s, p, p.pc, state);
     }
 
+    // While C++ runs for native code the Erlang stack pointer is saved in the process: what is in its
+    // register then is no place in the process's block (x86-64), or the saved one (aarch64). In a
+    // shared fragment the return address on top tells the place that called it.
+    bool state_at_fault(const Process& p, const fault::Registers& r,
+                        fault::ErlangState* state) const override {
+        const auto* pc = reinterpret_cast<const void*>(r.pc);
+        const auto* stack = reinterpret_cast<const Term*>(r.erlang_stack);
+        if (!code_memory().contains(pc) || r.erlang_stack % sizeof(Term) != 0 ||
+            stack < p.heap_start || stack > p.stack_base) {
+            return false;
+        }
+        *state = {pc, stack};
+        return true;
+    }
+
     static Stop enter(Scheduler& s, Process& p, const void* target, NativeState& state) {
         using Enter = void (*)(Scheduler*, Process*, const void*);
         reinterpret_cast<Enter>(reinterpret_cast<Word>(g_fragments.enter))(&s, &p, target);
@@ -182,6 +199,13 @@ Result<void, std::string> configure(const Options& options) {
         g_list = list.release();
     }
     return {};
+}
+
+void emit_checks() {
+    g_emit_checks = true;
+}
+bool checks_emitted() {
+    return g_emit_checks;
 }
 
 void show_code_to_gdb() {

@@ -34,6 +34,12 @@ Result<void, std::string> write_perf_files(const PerfOptions& options);
 // Names, lines and frames of all code for gdb (jit/gdb.hpp). Before engine().
 void show_code_to_gdb();
 
+// Native code made from now on checks, where functions begin and where calls return, that the registers
+// play their roles, the stack has its reserve, return addresses are tagged and arguments are terms; the
+// program aborts with what is wrong (--check-native).
+void emit_checks();
+bool checks_emitted();
+
 // The engine; its shared fragments are made at the first call, before anything is loaded.
 // fast_paths: false gives every instruction its default operation (--engine jit-default).
 Engine& engine(bool fast_paths = true);

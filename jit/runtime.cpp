@@ -1,5 +1,6 @@
 #include "jit/runtime.hpp"
 
+#include "jit/code_memory.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/module_table.hpp"
@@ -392,6 +393,41 @@ Word runtime_return_to_bytecode(Scheduler* s, Word, Word, Word) {
     ++p.heap.end;
     p.pc_is_native = false;
     return stop(s, Stop::crossed, 0);
+}
+
+namespace {
+
+bool is_native_return(Word w) {
+    return (w & kTagMask) == kTagHeader && code_memory().contains(reinterpret_cast<const void*>(w));
+}
+
+// What may be in a live register.
+bool looks_like_term(Term t) {
+    return !is_header(t.raw) && is_value(t) && (!is_boxed(t) || is_header(header_of(t)));
+}
+
+}  // namespace
+
+// The registers have been saved where C++ looks for them: what they hold must be what they are for.
+Word runtime_check_state(Scheduler* s, Word live, Word frame_words, Word) {
+    const Process& p = *s->process;
+    const Heap& h = p.heap;
+    MINIVM_CHECK(s == this_scheduler() && p.scheduler == s && p.x == s->x);
+    MINIVM_CHECK(s->code_ix < kCodeIndexes);
+    MINIVM_CHECK(reinterpret_cast<Word>(h.top) % sizeof(Term) == 0 && h.top >= p.heap_start);
+    MINIVM_CHECK(reinterpret_cast<Word>(h.end) % sizeof(Term) == 0 && h.end < p.stack_base);
+    // Since room was made there may have been a call, a transition word and this call.
+    MINIVM_CHECK(h.end - h.top >= static_cast<std::ptrdiff_t>(kReserveWords) - 4);
+    MINIVM_CHECK(is_native_return(h.end[0].raw));
+    const Term* frame_end = h.end + 1 + frame_words;
+    MINIVM_CHECK(frame_end < p.stack_base && is_native_return(frame_end->raw));
+    if ((live & kCheckEntry) != 0) {
+        MINIVM_CHECK(p.reductions > 0);
+    }
+    for (Word i = 0; i < (live & ~kCheckEntry); ++i) {
+        MINIVM_CHECK(looks_like_term(s->x[i]));
+    }
+    return 0;
 }
 
 const void* dirty_result(Scheduler* s) {

@@ -23,6 +23,9 @@ Word runtime_call_fun(Scheduler* s, Word fun, Word arity, Word);
 Word runtime_check_fun(Scheduler* s, Word fun, Word arity, Word);
 Word runtime_enter_bytecode(Scheduler* s, Word entry, Word, Word);
 Word runtime_enter_fun_bytecode(Scheduler* s, Word fun, Word, Word);
+// live: of x registers, | kCheckEntry where a function begins.
+constexpr Word kCheckEntry = Word{1} << 32;
+Word runtime_check_state(Scheduler* s, Word live, Word frame_words, Word);
 Word runtime_return_to_bytecode(Scheduler* s, Word, Word, Word);
 
 // The value of a key in a map, or the non-value.

@@ -116,6 +116,8 @@ int main(int argc, char** argv) {
                   "minivm:provoke_fault(segv | abort | stack | ill | fpe | bus) fails as it says");
     run->add_flag("--perf", run_options.perf,
                   "Names of native code for Linux perf, in /tmp (see docs/jit.md)");
+    run->add_flag("--check-native", run_options.check_native,
+                  "Native code checks what it assumes where functions begin and calls return (to find bugs)");
     run->add_flag("--gdb", run_options.gdb,
                   "Names, lines and frames of native code for gdb (see docs/jit.md)");
     run->add_option("--code-memory", run_options.code_memory_kib,

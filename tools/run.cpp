@@ -192,6 +192,9 @@ int run_command(const RunOptions& options) {
             return 1;
         }
     }
+    if (options.check_native) {
+        jit::emit_checks();
+    }
     if (options.gdb) {
         jit::show_code_to_gdb();
     }

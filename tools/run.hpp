@@ -24,6 +24,7 @@ struct RunOptions {
     std::string jit_only;                       // file: which functions get native code, or empty
     std::string jit_list;                       // file for the names of those that got it, or empty
     std::string jit_mistake;                    // function that gets a mistake, for tests; or empty
+    bool check_native = false;                  // native code checks what it assumes
     bool gdb = false;                           // names, lines and frames of native code for gdb
     bool wait = false;                          // go on until halt() when all has been run
     bool debug_bifs = false;                    // minivm:provoke_fault/1 works

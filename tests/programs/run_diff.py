@@ -252,11 +252,13 @@ def stress_switches(text):
         kind, _, value = part.partition(":")
         if kind in ("gc", "reductions") and not value:
             switches.append("--stress-" + kind)
+        elif kind == "checks" and not value:
+            switches.append("--check-native")
         elif kind == "sched" and value.isdigit():
             switches += ["--stress-sched", value]
         else:
             raise argparse.ArgumentTypeError(
-                "%r is not one of gc, reductions, sched:SEED (joined by commas)" % part)
+                "%r is not one of gc, reductions, sched:SEED, checks (joined by commas)" % part)
     return text, switches
 
 

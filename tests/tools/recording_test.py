@@ -8,6 +8,7 @@ DIR has the samples' .beam files; without it they are compiled with erlc.
 """
 
 import argparse
+import ctypes
 import json
 import os
 import pathlib
@@ -116,10 +117,52 @@ class Recording(unittest.TestCase):
             self.skipTest("no native engine")
         done = self.blackbox("segv", "--debug-bifs", "--engine", "jit")
         self.assertEqual(done.returncode, -signal.SIGSEGV, done.stderr)
-        erlang = re.findall(r"\d+ (\w+:\w+/\d+) \(", done.stderr)
+        erlang = re.findall(r"^  \d+ (\w+:\w+/\d+)(?: \(|$)", done.stderr, re.MULTILINE)
         self.assertEqual(erlang[:4], ["blackbox:into_the_vm/1"] * 4)
         self.assertIn("minivm_boot:run/1", erlang)
         self.assertRegex(done.stderr, r"\d 0x[0-9a-f]+ .*write_nowhere")
+
+    def test_a_fault_in_native_code_names_its_function_and_line(self):
+        # The signal is sent to the thread that runs the loop: it comes between two instructions of
+        # native code, or in a fragment or the C++ that they call.
+        if " jit" not in run("run", "--help").stdout:
+            self.skipTest("no native engine")
+        source = self.folder / "spin.erl"
+        source.write_text("-module(spin).\n-export([main/1]).\n"
+                          "main(_) ->\n"
+                          "    io:format(\"~s~n\", [os:getpid()]),\n"
+                          "    [outer(1, 2)].\n"
+                          "outer(A, B) -> [loop(A, B)].\n"
+                          "loop(A, A) -> A;\n"
+                          "loop(A, B) ->\n"
+                          "    loop(B + 1, (A + 1) band 1023).\n", encoding="utf-8")
+        subprocess.run(["erlc", "-o", self.folder, source], check=True)
+        vm = subprocess.Popen([MINIVM, "run", "--engine", "jit", "-S", "1", "--record",
+                               str(self.file), str(self.folder / "spin.beam")],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: (vm.kill(), vm.communicate()))
+        pid = int(vm.stdout.readline())
+
+        def cpu_ticks(thread):
+            stat = pathlib.Path("/proc/%d/task/%s/stat" % (pid, thread)).read_text(encoding="utf-8")
+            return int(stat.rpartition(")")[2].split()[11])
+
+        busiest, deadline = None, time.monotonic() + WAIT_S
+        while time.monotonic() < deadline:
+            busiest = max(os.listdir("/proc/%d/task" % pid), key=cpu_ticks)
+            if cpu_ticks(busiest) > 50:  # 10 ms each
+                break
+            time.sleep(0.05)
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.assertEqual(libc.tgkill(pid, int(busiest), int(signal.SIGSEGV)), 0)
+        _, stderr = vm.communicate(timeout=WAIT_S)
+        self.assertEqual(vm.returncode, -signal.SIGSEGV, stderr)
+        frames = re.findall(r"^  \d+ (\w+:\w+/\d+)(?: \(.*, line (\d+)\))?$",
+                            stderr[stderr.index("Erlang frames"):], re.MULTILINE)
+        self.assertEqual([name for name, _ in frames[:3]],
+                         ["spin:loop/2", "spin:outer/2", "spin:main/1"], stderr)
+        self.assertIn(frames[0][1], ("7", "9"), stderr)
+        self.assertEqual([line for _, line in frames[1:3]], ["6", "5"], stderr)
 
     def test_kill_9_leaves_what_the_processes_said_last(self):
         vm = self.start_blackbox()

@@ -174,6 +174,7 @@ Registers read_registers(const ucontext_t& uc, NamedRegister* all, int* count) {
     Registers r;
     r.pc = static_cast<uint64_t>(g[REG_RIP]);
     r.sp = static_cast<uint64_t>(g[REG_RSP]);
+    r.erlang_stack = r.sp;
     const int arguments[] = {REG_RDI, REG_RSI, REG_RDX, REG_RCX, REG_R8, REG_R9};
     for (int i = 0; i < 6; ++i) {
         r.argument[i] = static_cast<uint64_t>(g[arguments[i]]);
@@ -195,6 +196,7 @@ Registers read_registers(const ucontext_t& uc, NamedRegister* all, int* count) {
     Registers r;
     r.pc = m.pc;
     r.sp = m.sp;
+    r.erlang_stack = m.regs[20];
     for (int i = 0; i < 6; ++i) {
         r.argument[i] = m.regs[i];
     }

@@ -31,6 +31,9 @@ struct Registers {
     uint64_t pc = 0;
     uint64_t sp = 0;
     uint64_t argument[6] = {};
+    // Where an engine that keeps the Erlang stack in a register of its own finds it: rsp on x86-64,
+    // x20 on aarch64 (docs/jit.md).
+    uint64_t erlang_stack = 0;
 };
 
 // Where Erlang code was when the signal came.
