@@ -200,18 +200,27 @@ static ERL_NIF_TERM times(ErlNifEnv* env, int argc, const ERL_NIF_TERM argv[])
                           enif_now_time(env), enif_cpu_time(env));
 }
 
+// The vector is gone when this has returned; what it holds is freed later, with the environment.
+__attribute__((noinline)) static int enqueue(ErlNifEnv* env, ErlNifIOQueue* q, ERL_NIF_TERM list, int skip, ERL_NIF_TERM* tail)
+{
+    ErlNifIOVec vec, *iov = &vec;
+    const int done = enif_inspect_iovec(env, 64, list, tail, &iov) && enif_ioq_enqv(q, iov, skip);
+    memset(&vec, 0x5a, sizeof vec);
+    __asm__ volatile("" : : "r"(&vec) : "memory");
+    return done;
+}
+
 // A queue of what a list of binaries holds: all but `skip` bytes at the front, taken out in pieces.
 static ERL_NIF_TERM queue(ErlNifEnv* env, int argc, const ERL_NIF_TERM argv[])
 {
     ErlNifIOQueue* q = enif_ioq_create(ERL_NIF_IOQ_NORMAL);
-    ErlNifIOVec vec, *iov = &vec;
     ErlNifBinary bin;
     SysIOVec* view;
     ERL_NIF_TERM tail, head, sizes = enif_make_list(env, 0), result;
     int skip = 0, n;
     size_t size, at = 0;
     enif_get_int(env, argv[1], &skip);
-    if (!enif_inspect_iovec(env, 64, argv[0], &tail, &iov) || !enif_ioq_enqv(q, iov, skip)) {
+    if (!enqueue(env, q, argv[0], skip, &tail)) {
         enif_ioq_destroy(q);
         return enif_make_badarg(env);
     }

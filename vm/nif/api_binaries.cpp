@@ -211,9 +211,25 @@ void free_io_vec(IoVec* v) {
     }
 }
 
+// The structure itself may be the caller's, and gone by the time the environment ends.
 struct TemporaryIoVec final : Temporary {
-    ~TemporaryIoVec() override { free_io_vec(vec); }
-    IoVec* vec = nullptr;
+    explicit TemporaryIoVec(IoVec* v)
+        : owners(v->ref_bins, v->ref_bins + v->count),
+          own_struct((v->flags & kOwnStruct) != 0 ? v : nullptr),
+          own_iov((v->flags & kOwnArrays) != 0 ? v->iov : nullptr),
+          own_ref_bins((v->flags & kOwnArrays) != 0 ? v->ref_bins : nullptr) {}
+    ~TemporaryIoVec() override {
+        for (void* owner : owners) {
+            static_cast<RefBinary*>(owner)->release();
+        }
+        delete[] own_iov;
+        delete[] own_ref_bins;
+        delete own_struct;
+    }
+    std::vector<void*> owners;
+    IoVec* own_struct;
+    iovec* own_iov;
+    void** own_ref_bins;
 };
 
 // The bytes of a binary with a reference of their own: its storage's, or a copy's.
@@ -356,9 +372,7 @@ int enif_inspect_iovec(Env* env, size_t max_elements, Word t, Word* rest, IoVec*
         v->size += p.size;
     }
     if (env != nullptr) {
-        auto kept = std::make_unique<TemporaryIoVec>();
-        kept->vec = v;
-        env->temporaries.push_back(std::move(kept));
+        env->temporaries.push_back(std::make_unique<TemporaryIoVec>(v));
     }
     *rest = end.raw;
     *out = v;
