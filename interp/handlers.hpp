@@ -51,6 +51,9 @@ inline Handler handler_at(const Word* pc) {
     return reinterpret_cast<Handler>(static_cast<Word>(static_cast<uint32_t>(*pc)));
 }
 
+// What executes the instruction at pc, a breakpoint there or not.
+Handler instruction_at(const Word* pc);
+
 #ifdef MINIVM_INTERP_LOOP
 #define DISPATCH()                              \
     do {                                        \
@@ -281,6 +284,10 @@ void h_stub_call(ARGS);
 void h_stub_fun_unloaded(ARGS);
 void h_stub_native(ARGS);
 void h_stub_fun_native(ARGS);
+void h_stub_trace(ARGS);
+void h_nop(ARGS);
+void h_breakpoint(ARGS);       // instead of a function's first instruction
+void h_return_trace(ARGS);     // a function whose call left a trace frame returns here
 void h_process_exit(ARGS);     // the first function of a process returns here
 void h_return_to_native(ARGS); // a function that native code called returns here
 

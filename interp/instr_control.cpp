@@ -6,6 +6,7 @@
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/process.hpp"
+#include "vm/process/tracing.hpp"
 
 namespace minivm::interp {
 
@@ -266,6 +267,53 @@ void h_return_to_native(ARGS) {
     ENTER_RUNTIME(p);
     p.pc_is_native = true;
     TAIL(slow_cross);
+}
+
+// ---- tracing -----------------------------------------------------------------------------------------
+
+Handler instruction_at(const Word* pc) {
+    const Handler h = handler_at(pc);
+    return MINIVM_UNLIKELY(h == h_breakpoint)
+               ? reinterpret_cast<Handler>(tracing::g_hooks->saved(pc))
+               : h;
+}
+
+void h_nop(ARGS) { NEXT(1); }
+
+void h_breakpoint(ARGS) {
+    Process& p = *s->process;
+    ENTER_RUNTIME(p);
+    p.x = s->x;
+    const Word saved = tracing::g_hooks->breakpoint(p, pc, s->x);
+    LEAVE_RUNTIME(p);
+    return reinterpret_cast<Handler>(saved)(PASS);
+}
+void h_stub_trace(ARGS) {
+    Process& p = *s->process;
+    const Export* e = export_of_stub(pc, kStubTrace);
+    ENTER_RUNTIME(p);
+    p.x = s->x;
+    tracing::g_hooks->export_call(p, e, s->x);
+    LEAVE_RUNTIME(p);
+    const Word* target = e->original->bytecode[s->code_ix];
+    if (target == &e->stub[kStubNative]) {
+        CROSS_TO_NATIVE(e->original->native[s->code_ix]);
+    }
+    pc = target;
+    DISPATCH();
+}
+void h_return_trace(ARGS) {
+    Process& p = *s->process;
+    ENTER_RUNTIME(p);
+    p.x = s->x;
+    tracing::g_hooks->returned(p, s->x);
+    LEAVE_RUNTIME(p);
+    pc = return_target(*E);
+    ++E;
+    if (MINIVM_UNLIKELY(p.needs_gc())) {
+        COLLECT(1, 0);
+    }
+    DISPATCH();
 }
 
 HANDLER(return_) {

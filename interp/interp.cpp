@@ -4,6 +4,7 @@
 #include "interp/handlers.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/fault/fault.hpp"
+#include "vm/process/tracing.hpp"
 
 namespace minivm::interp {
 namespace {
@@ -13,6 +14,7 @@ uint32_t address_of(Handler h) { return static_cast<uint32_t>(reinterpret_cast<W
 struct Interpreter final : Engine {
     alignas(8) Word exit_code[1];
     alignas(8) Word return_to_native[1];
+    alignas(8) Word return_trace[1];
 
     Interpreter() {
         exit_code[0] = address_of(h_process_exit);
@@ -23,6 +25,9 @@ struct Interpreter final : Engine {
         stubs.words[kStubBif] = address_of(h_stub_bif);
         stubs.words[kStubCall] = address_of(h_stub_call);
         stubs.words[kStubNative] = address_of(h_stub_native);
+        stubs.words[kStubTrace] = address_of(h_stub_trace);
+        return_trace[0] = address_of(h_return_trace);
+        tracing::g_return_words.bytecode = return_address(return_trace).raw;
         stubs.fun[kFunStubUnloaded] = address_of(h_stub_fun_unloaded);
         stubs.fun[kFunStubNative] = address_of(h_stub_fun_native);
         stubs.process_exit = exit_code;
@@ -45,6 +50,23 @@ struct Interpreter final : Engine {
                     break;
             }
         }
+    }
+
+    Armed place_of_breakpoint(const ModuleInstance& m, uint32_t function) override {
+        const Word* entry = m.code->bytecode_at(m.lowered.functions[function].entry);
+        return {entry, static_cast<uint32_t>(*entry)};
+    }
+    // Handlers read the operands beside, which stay; dispatch reads the half word that changes.
+    static void write_handler(const void* entry, uint32_t handler) {
+        // relaxed: thread progress before this and after orders it.
+        __atomic_store_n(static_cast<uint32_t*>(const_cast<void*>(entry)), handler,
+                         __ATOMIC_RELAXED);
+    }
+    void arm(const ModuleInstance&, uint32_t, const Armed& at) override {
+        write_handler(at.key, address_of(h_breakpoint));
+    }
+    void disarm(const ModuleInstance&, uint32_t, const Armed& at) override {
+        write_handler(at.key, static_cast<uint32_t>(at.saved));
     }
 
     Stop run(Scheduler& s, Process& p) override { return run_from(s, p, handler_at(p.pc)); }

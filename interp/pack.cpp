@@ -30,7 +30,17 @@ class Packer {
     std::unique_ptr<InterpCode> run() {
         code_->starts.reserve(m_.code.size() + 1);
         words_.reserve(m_.code.size() * 3);
+        find_loops();
         for (size_t n = 0; n < m_.code.size();) {
+            if (entry_is_loop_[n]) {
+                // A breakpoint here counts calls, and not the rounds of the loop.
+                code_->starts.push_back(size());
+                locate(m_.code[n]);
+                words_.push_back(handler_bits(h_nop));
+                pack(m_.code[n]);
+                ++n;
+                continue;
+            }
             const size_t fused = fuse(n);
             if (fused == 0) {
                 code_->starts.push_back(size());
@@ -44,7 +54,8 @@ class Packer {
         code_->starts.push_back(size());
         words_.push_back(handler_bits(h_trap_end));
         for (const LabelFixup& f : labels_) {
-            const int32_t distance = static_cast<int32_t>(code_->starts[f.label]) -
+            const uint32_t skip = !f.call && entry_is_loop_[f.label] ? 1 : 0;
+            const int32_t distance = static_cast<int32_t>(code_->starts[f.label] + skip) -
                                      static_cast<int32_t>(f.origin);
             words_[f.word] = (words_[f.word] & ~Word{0xFFFFFFFF}) | static_cast<uint32_t>(distance);
         }
@@ -62,7 +73,32 @@ class Packer {
         uint32_t word;    // its low half gets the distance
         uint32_t origin;  // of the instruction
         uint32_t label;   // instruction index
+        bool call = false;
     };
+
+    static bool is_call(Op op) {
+        return op == Op::call || op == Op::call_only || op == Op::call_last;
+    }
+    // Functions whose first instruction is also jumped to, as a receive may be.
+    void find_loops() {
+        entry_is_loop_.resize(m_.code.size() + 1);
+        std::vector<bool> entry(m_.code.size() + 1);
+        for (const LoweredFunction& f : m_.functions) {
+            entry[f.entry] = true;
+        }
+        for (const Instr& i : m_.code) {
+            if (is_call(i.op)) {
+                continue;
+            }
+            const Operand* o = m_.operands_of(i);
+            for (uint32_t n = 0; n < i.operand_count; ++n) {
+                if (o[n].kind == Operand::Kind::label && o[n].index != kNoLabel &&
+                    entry[o[n].index]) {
+                    entry_is_loop_[o[n].index] = true;
+                }
+            }
+        }
+    }
 
     uint32_t size() const { return static_cast<uint32_t>(words_.size()); }
 
@@ -189,7 +225,7 @@ class Packer {
         }
         words_.push_back(first);
         if (!deallocate && then.op != Op::return_) {
-            labels_.push_back({size(), start, o[0].index});
+            labels_.push_back({size(), start, o[0].index, is_call(then.op)});
             words_.push_back(0);
         }
         if (kind == K::C) {
@@ -307,7 +343,7 @@ class Packer {
                         if (i.op == Op::catch_ || i.op == Op::try_) {
                             catch_labels_.push_back(o[n].index);
                         } else {
-                            labels_.push_back({start + p.word, start, o[n].index});
+                            labels_.push_back({start + p.word, start, o[n].index, is_call(i.op)});
                         }
                     }
                     break;
@@ -459,6 +495,7 @@ class Packer {
     std::vector<Word> words_;
     std::vector<LabelFixup> labels_;
     std::vector<uint32_t> catch_labels_;
+    std::vector<bool> entry_is_loop_;  // by instruction
 };
 
 }  // namespace

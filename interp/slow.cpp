@@ -24,7 +24,8 @@ void slow_collect(ARGS) {
     ENTER_RUNTIME(p);
     collect_gc(p, st.need, s->x, st.live, false);
     LEAVE_RUNTIME(p);
-    DISPATCH();
+    // Once more, but a breakpoint has been passed.
+    return instruction_at(pc)(PASS);
 }
 
 // Leaves the engine: pc is where to resume, st.live x registers are kept.
@@ -100,7 +101,7 @@ void slow_raise(ARGS) {
 // through apply/3 and the like run in constant stack.
 #define PREPARE_TRAP_RETURN()                                                              \
     do {                                                                                   \
-        if (handler_at(pc) == h_call_bif) {                                                \
+        if (instruction_at(pc) == h_call_bif) {                                            \
             const Word* next = pc + fixed_words(Op::call_bif);                             \
             if (p.outcome == BifOutcome::trap && keeps_caller(p.trap_export)) {            \
                 *--E = return_address(next);                                               \
@@ -109,7 +110,7 @@ void slow_raise(ARGS) {
             } else if (handler_at(next) != h_return_) {                                    \
                 *--E = return_address(next);                                               \
             }                                                                              \
-        } else if (handler_at(pc) == h_send) {                                             \
+        } else if (instruction_at(pc) == h_send) {                                         \
             *--E = return_address(pc + fixed_words(Op::send));                             \
         }                                                                                  \
     } while (0)
@@ -209,7 +210,7 @@ void slow_dirty_done(ARGS) {
         }
         TAIL(slow_bif_failed);
     }
-    if (handler_at(pc) == h_call_bif) {
+    if (instruction_at(pc) == h_call_bif) {
         pc += fixed_words(Op::call_bif);
     } else {
         pc = return_target(*E);

@@ -55,6 +55,7 @@ auto named(const Fragments& f) {
         Fragment{"bs_append_utf8", f.bs_append_utf8},
         Fragment{"bs_new_bits", f.bs_new_bits},
         Fragment{"breakpoint", f.breakpoint},
+        Fragment{"return_trace", f.return_trace},
     };
 }
 // All of them have a name: each is a pointer, and the last one says where they end.

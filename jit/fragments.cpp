@@ -118,10 +118,17 @@ public:
         leaf(&Fragments::bs_append_utf8, leaf_append_utf8);
         new_bits();
 
-        begin(&Fragments::breakpoint);
-        a_.ret();
-
         runtime(&Fragments::check_state, runtime_check_state, 0);
+
+        // Called from a function's prologue: its arguments are in x registers.
+        runtime(&Fragments::breakpoint, runtime_breakpoint, 0);
+
+        // Returned to by a function whose call left a trace frame: x0 is its value.
+        a_.align_return_address();
+        begin_here(&Fragments::return_trace);
+        a_.store({Reg::sched, 0}, Reg::x0);
+        a_.call_runtime(reinterpret_cast<const void*>(runtime_return_trace));
+        a_.jump(special_);
     }
 
 private:

@@ -2,6 +2,7 @@
 
 #include "vm/code/module_table.hpp"
 #include "vm/fault/fault.hpp"
+#include "vm/process/tracing.hpp"
 #include "vm/term/atom_table.hpp"
 #include "jit/code_memory.hpp"
 #include "jit/describe.hpp"
@@ -10,6 +11,10 @@
 #include "jit/perf.hpp"
 #include "jit/runtime.hpp"
 #include "jit/selection.hpp"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -38,6 +43,8 @@ struct Jit final : Engine {
         static_cast<void>(
             try_code_memory(g_memory_options));  // make_fragments() says what is wrong
         make_fragments();
+        tracing::g_return_words.native = reinterpret_cast<Word>(g_fragments.return_trace);
+        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
         g_transitions.to_bytecode = reinterpret_cast<Word>(g_fragments.return_to_bytecode);
         g_transitions.native_entry_skip = g_entry_skip;
         NativeStubs stubs;
@@ -111,6 +118,41 @@ struct Jit final : Engine {
         }
     }
 
+    MacroAssembler::BreakpointPatch patch_of(const ModuleInstance& m, uint32_t function) const {
+        const void* entry = m.code->native_at(m.lowered.functions[function].entry);
+        return patcher_->breakpoint_patch(reinterpret_cast<uint64_t>(entry),
+                                          reinterpret_cast<uint64_t>(g_fragments.breakpoint));
+    }
+    Armed place_of_breakpoint(const ModuleInstance& m, uint32_t function) override {
+        const auto* entry = static_cast<const std::byte*>(
+            m.code->native_at(m.lowered.functions[function].entry));
+        return {entry + patch_of(m, function).return_offset, 0};
+    }
+    void arm(const ModuleInstance& m, uint32_t function, const Armed&) override {
+        const auto patch = patch_of(m, function);
+        write_patch(m, function, patch, patch.armed);
+    }
+    void disarm(const ModuleInstance& m, uint32_t function, const Armed&) override {
+        const auto patch = patch_of(m, function);
+        write_patch(m, function, patch, patch.plain);
+    }
+    static void write_patch(const ModuleInstance& m, uint32_t function,
+                            const MacroAssembler::BreakpointPatch& patch, uint32_t value) {
+        const auto* at = static_cast<const std::byte*>(
+                             m.code->native_at(m.lowered.functions[function].entry)) +
+                         patch.offset;
+        if (patch.bytes == 1) {
+            code_memory().patch_byte(at, static_cast<uint8_t>(value));
+        } else {
+            code_memory().patch_half(at, value);
+        }
+    }
+    void publish() override {
+        // Every core executes an instruction barrier before it goes on. Where the kernel refuses,
+        // threads have passed through it at their next progress at the latest.
+        syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+    }
+
     Stop dirty_done(Scheduler& s, Process& p) override {
         NativeState state;
         s.engine_state = &state;
@@ -154,6 +196,7 @@ struct Jit final : Engine {
     }
 
     bool fast;
+    std::unique_ptr<MacroAssembler> patcher_ = new_host_assembler();  // knows the prologue
     GdbEntry* fragments_for_gdb = nullptr;  // never freed, as the fragments
 };
 

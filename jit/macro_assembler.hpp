@@ -234,6 +234,15 @@ public:
     // Bytes between a function's entry and where it is entered with the return address on the
     // stack.
     virtual uint32_t entry_skip() const = 0;
+    // How a function's prologue at address `entry` is made to call the breakpoint fragment.
+    struct BreakpointPatch {
+        uint32_t offset;         // from the entry
+        uint32_t bytes;          // 1 or 4, aligned
+        uint32_t armed;
+        uint32_t plain;
+        uint32_t return_offset;  // from the entry: where the fragment returns to
+    };
+    virtual BreakpointPatch breakpoint_patch(uint64_t entry, uint64_t fragment) const = 0;
 };
 
 std::unique_ptr<MacroAssembler> new_x86_64_assembler();

@@ -130,10 +130,11 @@ struct Fragments {
     const void* bs_append_utf8 = nullptr;   // t1: character; likewise
     // t0: how many, t1: the bits, uppermost first, t2: bytes that must be free
     const void* bs_new_bits = nullptr;
-    const void* breakpoint = nullptr;
     // t0: live x registers, and bit 32 at a function's entry; t1: words of the frame. Only where
     // emit_checks() was called.
     const void* check_state = nullptr;
+    const void* breakpoint = nullptr;    // called by the prologue of an armed function
+    const void* return_trace = nullptr;  // returned to
     const void* end = nullptr;  // of all of them
 };
 struct PlacedFragment {

@@ -7,6 +7,7 @@
 #include "vm/heap/gc.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/exception.hpp"
+#include "vm/process/tracing.hpp"
 #include "vm/semantics/map.hpp"
 #include "vm/term/compare.hpp"
 
@@ -428,6 +429,31 @@ Word runtime_check_state(Scheduler* s, Word live, Word frame_words, Word) {
         MINIVM_CHECK(looks_like_term(s->x[i]));
     }
     return 0;
+}
+
+// The key of a breakpoint is where its call returns to.
+Word runtime_breakpoint(Scheduler* s, Word, Word, Word) {
+    Process& p = *s->process;
+    const Word ra = pop_return_address(p);
+    p.x = s->x;
+    tracing::g_hooks->breakpoint(p, reinterpret_cast<const void*>(ra), s->x);
+    push_return_address(p, ra);
+    return 0;
+}
+
+// The frame's words are on top, and under them the return address that the call had.
+Word runtime_return_trace(Scheduler* s, Word, Word, Word) {
+    Process& p = *s->process;
+    p.pc = nullptr;
+    p.x = s->x;
+    tracing::g_hooks->returned(p, s->x);
+    const Word ra = pop_return_address(p);
+    if (p.needs_gc()) {
+        push_return_address(p, ra);
+        collect_gc(p, 0, s->x, 1, false);
+        p.heap.end += 1;
+    }
+    return ra;
 }
 
 const void* dirty_result(Scheduler* s) {

@@ -45,6 +45,8 @@ extern std::vector<NativeFrame> g_fragment_frames;
 void make_fragments();
 
 // Bytes from a function's entry to where it is entered with its return address on the stack.
+Word runtime_breakpoint(Scheduler* s, Word, Word, Word);
+Word runtime_return_trace(Scheduler* s, Word, Word, Word);
 extern uint32_t g_entry_skip;
 
 }  // namespace minivm::jit

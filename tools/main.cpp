@@ -1,4 +1,5 @@
 // minivm: runs Erlang and Elixir programs from .beam files.
+#include "trace/trace.hpp"
 #include "tools/disasm.hpp"
 #include "tools/dump.hpp"
 #include "tools/report.hpp"
@@ -65,6 +66,7 @@ std::vector<std::string> split_arguments(int argc, char** argv, std::vector<std:
 }  // namespace
 
 int main(int argc, char** argv) {
+    minivm::trace::add_bifs();
     open_closed_streams();
     CLI::App app("minivm: a small BEAM. Runs .beam files of erlc and elixirc.", "minivm");
     app.set_version_flag("--version", kVersion);

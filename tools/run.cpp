@@ -19,6 +19,7 @@
 #include "recorder/recorder.hpp"
 #include "tools/embedded.hpp"
 #include "tools/recording.hpp"
+#include "trace/trace.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
 #include "vm/fault/fault.hpp"
@@ -220,6 +221,7 @@ int run_command(const RunOptions& options) {
     }
     g_module_source = &path;
     g_report_load_failure = [](const std::string& why) { spdlog::error("cannot load: {}", why); };
+    trace::start();
     if (!vm::start(vm_options, g_engines.standard)) {
         spdlog::error("a scheduler thread could not be started: {}", std::strerror(errno));
         return 1;

@@ -64,6 +64,19 @@ struct Engine {
     // In finish, before the commit: the engine patches what depends on the instance (fun entries,
     // catch indexes).
     virtual void install(ModuleInstance& instance) = 0;
+    // Makes every call of the function go by its breakpoint: one aligned write, harmless alone. What
+    // tracing::Hooks::breakpoint() is asked with then, and what is to be there again. By the holder
+    // of the code modification permission, who has what the hook needs ready before.
+    struct Armed {
+        const void* key;
+        Word saved;
+    };
+    virtual Armed place_of_breakpoint(const ModuleInstance& m, uint32_t function) = 0;
+    virtual void arm(const ModuleInstance& m, uint32_t function, const Armed& at) = 0;
+    virtual void disarm(const ModuleInstance& m, uint32_t function, const Armed& at) = 0;
+    // After any number of these: what has been written is what other threads run, at the latest from
+    // their next progress on.
+    virtual void publish() {}
     // Runs p from Process::pc until it stops or crosses to the other engine. On p.scheduler's
     // thread, with the x registers in s.x; they are there again when it returns, live_x of them
     // (Process::live_x) if it is neither crossed nor exited.

@@ -486,6 +486,10 @@ public:
         }
     }
     uint32_t entry_skip() const override { return 4; }
+    BreakpointPatch breakpoint_patch(uint64_t entry, uint64_t fragment) const override {
+        const auto distance = static_cast<int64_t>(fragment - (entry + 4));
+        return {4, 4, kBranchLink | immediate(distance, 26, 0), kNop, 8};
+    }
 
 private:
     static constexpr uint32_t kNop = 0xD503201F;

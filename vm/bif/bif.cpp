@@ -16,7 +16,7 @@ namespace minivm {
 
 namespace bif_registry {
 
-static std::vector<BifDef>* const g_tables[] = {
+static std::vector<std::vector<BifDef>*> g_tables = {
 #define AREA(name) &name##_bif_defs,
 #include "vm/bif/areas.def"
 #undef AREA
@@ -36,6 +36,8 @@ static void register_all() {
         }
     }
 }
+
+void add(std::vector<BifDef>* table) { g_tables.push_back(table); }
 
 // Whoever needs the BIFs may say so: the program, each command of it, each test.
 void init() {

@@ -30,7 +30,8 @@ enum BifFlag : uint8_t {
     kBifDirtyCpu = 2,  // runs on a dirty CPU scheduler
     kBifDirtyIo = 4,   // runs on a dirty I/O scheduler
     kBifHidden = 8,    // continuation of a yielding BIF: not an exported function of its module
-    kBifNative = 16    // no BIF but a library's function: nif::Function (vm/nif/nif.hpp)
+    kBifNative = 16,   // no BIF but a library's function: nif::Function (vm/nif/nif.hpp)
+    kBifTraced = 32    // calls of it go by tracing::Hooks; set and taken back while it is called
 };
 
 struct BifDef {
@@ -49,6 +50,8 @@ struct BifDef {
     std::vector<BifDef> area##_bif_defs
 
 namespace bif_registry {
+// One more table, of a folder above. Before init().
+void add(std::vector<BifDef>* table);
 // Interns the names and makes the export entries; once, before any module is loaded.
 void init();
 // The VM's implementation of module:function/arity, or null.

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "vm/bif/bif.hpp"
+#include "vm/bif/code_operation.hpp"
 #include "vm/bif/continuation.hpp"
 #include "vm/bif/local_atoms.hpp"
 #include "vm/bif/posix.hpp"
@@ -21,6 +22,38 @@
 #include "vm/term/map.hpp"
 
 namespace minivm {
+
+using code_change::ForProcess;
+
+bool has_code_permission(Process& p, Term function, std::initializer_list<Term> args, Term* wait) {
+    if (code_permission::seize_or_queue(p.id)) {
+        return true;
+    }
+    Term list = kNil;
+    for (size_t i = args.size(); i > 0; --i) {
+        list = cons(p.heap, args.begin()[i - 1], list);
+    }
+    static const Export* await = bif_export("minivm", "await_code_permission", 2);
+    *wait = trap(p, await, {function, list});
+    return false;
+}
+
+Term function_name(Process& p, Term module, const char* function) {
+    return make_tuple(p.heap, module, atom_table::intern(function));
+}
+
+Term await_code_change(Process& p, ForProcess* op, Term result) {
+    const Term ref = make_magic_ref(p.heap, new_ref_id(p), op);
+    static const Export* await_change = bif_export("minivm", "await_code_change", 2);
+    return trap(p, await_change, {ref, result});
+}
+
+ForProcess* new_code_operation(Process& p) {
+    auto* op = new ForProcess(p.id);
+    op->retain();
+    return op;
+}
+
 namespace {
 
 LOCAL_ATOM(atom_changed, "changed")
@@ -33,23 +66,7 @@ LOCAL_ATOM(atom_pending, "pending")
 LOCAL_ATOM(atom_prepare, "prepare")
 LOCAL_ATOM(atom_prepare_on_load, "prepare_on_load")
 
-using code_change::ForProcess;
-
 // ---- waiting ----------------------------------------------------------------------------------------
-
-// True: the caller has the permission. False: it returns *wait, and is called again when it is free.
-bool has_permission(Process& p, Term function, std::initializer_list<Term> args, Term* wait) {
-    if (code_permission::seize_or_queue(p.id)) {
-        return true;
-    }
-    Term list = kNil;
-    for (size_t i = args.size(); i > 0; --i) {
-        list = cons(p.heap, args.begin()[i - 1], list);
-    }
-    static const Export* await = bif_export("minivm", "await_code_permission", 2);
-    *wait = trap(p, await, {function, list});
-    return false;
-}
 
 // Not on a dirty scheduler: a wake-up is not lost between here and the wait.
 Term minivm_await_code_permission_2(Process& p, const Term* a) {
@@ -70,30 +87,12 @@ Term minivm_await_code_permission_2(Process& p, const Term* a) {
     return kNonValue;
 }
 
-Term function_name(Process& p, Term module, const char* function) {
-    return make_tuple(p.heap, module, atom_table::intern(function));
-}
-
-// Returns `result` when the operation is done. Takes over the caller's reference.
-Term await(Process& p, ForProcess* op, Term result) {
-    const Term ref = make_magic_ref(p.heap, new_ref_id(p), op);
-    static const Export* await_change = bif_export("minivm", "await_code_change", 2);
-    return trap(p, await_change, {ref, result});
-}
-
 Term minivm_await_code_change_2(Process& p, const Term* a) {
     static const Export* self = bif_export("minivm", "await_code_change", 2);
     if (static_cast<ForProcess*>(magic_object(a[0]))->is_done()) {
         return a[1];
     }
     return trap_wait(p, self, {a[0], a[1]});
-}
-
-// One reference for the operation, one for await().
-ForProcess* new_operation(Process& p) {
-    auto* op = new ForProcess(p.id);
-    op->retain();
-    return op;
 }
 
 // ---- preparing ----------------------------------------------------------------------------------------
@@ -279,7 +278,7 @@ Term erlang_finish_loading_1(Process& p, const Term* a) {
         return badarg(p);
     }
     Term result = kNonValue;
-    if (!has_permission(p, function_name(p, atoms::erlang, "finish_loading"), {a[0]}, &result)) {
+    if (!has_code_permission(p, function_name(p, atoms::erlang, "finish_loading"), {a[0]}, &result)) {
         return result;
     }
     if (!check_prepared(p, all, &result)) {
@@ -296,9 +295,9 @@ Term erlang_finish_loading_1(Process& p, const Term* a) {
         }
         modules.push_back(std::move(code->instance));
     }
-    ForProcess* op = new_operation(p);
+    ForProcess* op = new_code_operation(p);
     code_change::finish(std::move(modules), op);
-    return await(p, op, on_load.empty() ? atoms::ok : exceptions(p, atoms::on_load, on_load));
+    return await_code_change(p, op, on_load.empty() ? atoms::ok : exceptions(p, atoms::on_load, on_load));
 }
 
 // ---- on_load ------------------------------------------------------------------------------------------
@@ -318,7 +317,7 @@ Term erlang_finish_after_on_load_2(Process& p, const Term* a) {
         return badarg(p);
     }
     Term wait = kNonValue;
-    if (!has_permission(p, function_name(p, atoms::erlang, "finish_after_on_load"), {a[0], a[1]},
+    if (!has_code_permission(p, function_name(p, atoms::erlang, "finish_after_on_load"), {a[0], a[1]},
                         &wait)) {
         return wait;
     }
@@ -334,9 +333,9 @@ Term erlang_finish_after_on_load_2(Process& p, const Term* a) {
         code_permission::release();
         return atoms::true_;
     }
-    ForProcess* op = new_operation(p);
+    ForProcess* op = new_code_operation(p);
     code_change::accept(a[0], op);
-    return await(p, op, atoms::true_);
+    return await_code_change(p, op, atoms::true_);
 }
 
 // ---- old code -----------------------------------------------------------------------------------------
@@ -354,7 +353,7 @@ Term erlang_delete_module_1(Process& p, const Term* a) {
         return badarg(p);
     }
     Term wait = kNonValue;
-    if (!has_permission(p, function_name(p, atoms::erlang, "delete_module"), {a[0]}, &wait)) {
+    if (!has_code_permission(p, function_name(p, atoms::erlang, "delete_module"), {a[0]}, &wait)) {
         return wait;
     }
     if (!module_table::is_known(a[0])) {
@@ -365,9 +364,9 @@ Term erlang_delete_module_1(Process& p, const Term* a) {
         code_permission::release();
         return badarg(p);
     }
-    ForProcess* op = new_operation(p);
+    ForProcess* op = new_code_operation(p);
     code_change::delete_module(a[0], op);
-    return await(p, op, atoms::true_);
+    return await_code_change(p, op, atoms::true_);
 }
 
 // The steps of a purge; erts_code_purger looks at the processes between them.
@@ -385,23 +384,23 @@ Term erts_internal_purge_module_2(Process& p, const Term* a) {
         return badarg(p);
     }
     Term wait = kNonValue;
-    if (!has_permission(p, function_name(p, atoms::erts_internal, "purge_module"), {a[0], a[1]},
+    if (!has_code_permission(p, function_name(p, atoms::erts_internal, "purge_module"), {a[0], a[1]},
                         &wait)) {
         return wait;
     }
-    ForProcess* op = new_operation(p);
+    ForProcess* op = new_code_operation(p);
     if (a[1] == atoms::abort) {
         code_change::abort_purge(op);
-        return await(p, op, atoms::false_);
+        return await_code_change(p, op, atoms::false_);
     }
     if (a[1] == atom_complete()) {
         code_change::complete_purge(op);
-        return await(p, op, atoms::true_);
+        return await_code_change(p, op, atoms::true_);
     }
     const auto what = a[1] == atom_prepare() ? code_change::Purge::old : code_change::Purge::pending;
     switch (code_change::prepare_purge(a[0], what, op)) {
         case code_change::Prepared::started:
-            return await(p, op, atoms::true_);
+            return await_code_change(p, op, atoms::true_);
         case code_change::Prepared::nothing:
         case code_change::Prepared::busy:
             break;

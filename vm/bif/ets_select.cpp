@@ -9,6 +9,7 @@
 #include "vm/bif/local_atoms.hpp"
 #include "vm/match_spec/match_spec.hpp"
 #include "vm/term/compare.hpp"
+#include "vm/process/tracing.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -681,6 +682,10 @@ Term ets_match_spec_run_r_3(Process& p, const Term* a) {
 
 // {ok, Result, Flags, Messages} or {error, [{error, Text}]}
 Term erlang_match_spec_test_3(Process& p, const Term* a) {
+    static const Term trace = atom_table::intern("trace");
+    if (a[2] == trace && tracing::g_hooks != nullptr) {
+        return tracing::g_hooks->test_spec(p, a);
+    }
     if (a[2] != table_atom()) {
         return badarg(p);
     }

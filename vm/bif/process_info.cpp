@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "vm/bif/backtrace.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/bif/local_atoms.hpp"
 #include "vm/code/export.hpp"
@@ -18,6 +19,7 @@
 #include "vm/process/registry.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
+#include "vm/process/tracing.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/term/format.hpp"
 #include "vm/term/map.hpp"
@@ -588,7 +590,6 @@ bool small_in(Term t, int64_t low, int64_t high, uint32_t* out) {
 Term erlang_system_flag_2(Process& p, const Term* a) {
     // relaxed (all below): settings for processes to come; they may see a change late.
     constexpr auto kRelaxed = std::memory_order_relaxed;
-    static std::atomic<uint32_t> trace_control_word{0};
     SpawnDefaults& d = g_spawn_defaults;
     const Term flag = a[0];
     const Term value = a[1];
@@ -673,7 +674,7 @@ Term erlang_system_flag_2(Process& p, const Term* a) {
     }
     if (flag == atom_trace_control_word()) {
         return small_in(value, 0, 0xFFFFFFFF, &n)
-                   ? make_small(trace_control_word.exchange(n, kRelaxed))
+                   ? make_small(tracing::g_control_word.exchange(n, kRelaxed))
                    : badarg(p);
     }
     if (flag == atoms::time_offset) {
@@ -690,6 +691,8 @@ Term erlang_system_flag_2(Process& p, const Term* a) {
 }
 
 }  // namespace
+
+std::string process_backtrace(Process& p) { return backtrace_text(p); }
 
 MINIVM_BIF_TABLE(process_info) = {
     {"erlang", "process_info", 1, erlang_process_info_1, kBifPlain, nullptr},

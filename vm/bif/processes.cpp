@@ -21,6 +21,7 @@
 #include "vm/process/registry.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
+#include "vm/process/tracing.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/map.hpp"
@@ -672,6 +673,14 @@ Term erlang_send_3(Process& p, const Term* a) {
 
 // ---- names ----------------------------------------------------------------------------------------------
 
+// A process gets or loses its name.
+static void trace_name(Term pid, Term tag, Term name) {
+    Process* named = is_local_pid(pid) ? process_table::lookup(pid) : nullptr;
+    if (named != nullptr && tracing::is_traced(*named, tracing::kProcs)) {
+        tracing::g_hooks->event(*named, tracing::kProcs, tag, name);
+    }
+}
+
 Term erlang_register_2(Process& p, const Term* a) {
     if (!is_atom(a[0]) || a[0] == atoms::undefined ||
         !(is_local_pid(a[1]) || is_local_port(a[1]))) {
@@ -679,6 +688,7 @@ Term erlang_register_2(Process& p, const Term* a) {
     }
     switch (registry::register_name(a[0], a[1])) {
         case registry::Registered::yes:
+            trace_name(a[1], atoms::register_, a[0]);
             return atoms::true_;
         case registry::Registered::has_name:
             return badarg_cause(p, atom_registered_name());
@@ -689,7 +699,12 @@ Term erlang_register_2(Process& p, const Term* a) {
 }
 
 Term erlang_unregister_1(Process& p, const Term* a) {
-    return is_atom(a[0]) && registry::unregister_name(a[0]) ? atoms::true_ : badarg(p);
+    const Term pid = is_atom(a[0]) ? registry::whereis(a[0]) : kNonValue;
+    if (!is_value(pid) || !registry::unregister_name(a[0])) {
+        return badarg(p);
+    }
+    trace_name(pid, atoms::unregister, a[0]);
+    return atoms::true_;
 }
 
 // minivm:kernel(available | starting | up): starting, by the caller.

@@ -21,6 +21,7 @@
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/report.hpp"
+#include "vm/process/tracing.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
@@ -50,6 +51,10 @@ std::string otp_release() {
 }
 
 Term system_info_atom(Process& p, Term item) {
+    if (item == atom_table::intern("trace_control_word")) {
+        // relaxed: a setting.
+        return make_small(tracing::g_control_word.load(std::memory_order_relaxed));
+    }
     Heap& h = p.heap;
     const auto is = [&](const char* name) { return item == atom(name); };
     if (item == atoms::schedulers || item == atoms::schedulers_online) {

@@ -4,6 +4,7 @@
 #include "vm/bif/bif.hpp"
 #include "vm/bif/clock.hpp"
 #include "vm/bif/local_atoms.hpp"
+#include "vm/bif/time.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
@@ -523,6 +524,10 @@ Term clock::unique_integer(Heap& h, bool monotonic, bool positive) {
 }
 
 void start_erlang_clock() { the_clock(); }
+
+int64_t erlang_monotonic_time() { return erlang_monotonic(); }
+Term erlang_timestamp(Heap& h) { return mega_seconds(h, erlang_system() / 1000); }
+Term unique_monotonic_integer(Heap& h) { return unique_integer(h, true, false); }
 
 MINIVM_BIF_TABLE(timers) = {
     {"erts_internal", "scheduler_wall_time", 1, erts_internal_scheduler_wall_time_1, kBifPlain,

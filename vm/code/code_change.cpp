@@ -13,6 +13,7 @@
 #include "vm/process/state.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/thread_progress.hpp"
+#include "vm/process/tracing.hpp"
 
 namespace minivm::code_change {
 namespace {
@@ -110,6 +111,9 @@ void finish(std::vector<std::unique_ptr<ModuleInstance>> modules, Operation* op)
         } else {
             staging::add_module(instance);
         }
+        if (tracing::g_hooks != nullptr) {
+            tracing::g_hooks->staged(*instance);
+        }
         recorder::record(EventId::code_stage, records::atom(instance->name()), generation);
         op->committed.push_back(instance->name());
     }
@@ -204,6 +208,9 @@ void complete_purge(Operation* op) {
             thread_progress::later(
                 [](void* d) {
                     auto* gone = static_cast<ModuleInstance*>(d);
+                    if (tracing::g_hooks != nullptr) {
+                        tracing::g_hooks->released(*gone);
+                    }
                     staging::give_back_catches(*gone);
                     literal_release::take(std::move(gone->lowered.literals));
                     delete gone;

@@ -106,6 +106,9 @@ void copy_index(const std::vector<T*>& entries, int from, int to) {
         e->native[to] = e->native[from];
         if constexpr (std::is_same_v<T, FunEntry>) {
             e->body[to] = e->body[from];
+        } else if (e->original != nullptr) {
+            e->original->bytecode[to] = e->original->bytecode[from];
+            e->original->native[to] = e->original->native[from];
         }
     }
 }
@@ -180,18 +183,23 @@ void init_stubs(Export* e) {
         e->stub[i] = g_stubs.words[i];
     }
 }
+void point_export(Export* e, int ix, const Word* bytecode, const void* native) {
+    if (e->original != nullptr) {
+        e->original->bytecode[ix] = bytecode;
+        e->original->native[ix] = native;
+    }
+    e->bytecode[ix] = e->traced ? &e->stub[kStubTrace] : bytecode;
+    e->native[ix] = e->traced ? g_native_stubs.enter_bytecode : native;
+}
 void set_export(Export* e, int ix, const ModuleInstance& instance, uint32_t instr) {
     if (instance.code->is_native()) {
-        e->bytecode[ix] = &e->stub[kStubNative];
-        e->native[ix] = instance.code->native_at(instr);
+        point_export(e, ix, &e->stub[kStubNative], instance.code->native_at(instr));
     } else {
-        e->bytecode[ix] = instance.code->bytecode_at(instr);
-        e->native[ix] = g_native_stubs.enter_bytecode;
+        point_export(e, ix, instance.code->bytecode_at(instr), g_native_stubs.enter_bytecode);
     }
 }
 void clear_export(Export* e, int ix) {
-    e->bytecode[ix] = &e->stub[kStubUndefined];
-    e->native[ix] = g_native_stubs.enter_bytecode;
+    point_export(e, ix, &e->stub[kStubUndefined], g_native_stubs.enter_bytecode);
 }
 
 void set_fun(FunEntry* fe, int ix, const ModuleInstance& instance, uint32_t lambda) {
@@ -269,7 +277,13 @@ Export* get(Term module, Term function, uint32_t arity) {
     return e;
 }
 
-bool is_loaded(const Export* e, int ix) { return e->bytecode[ix] != &e->stub[kStubUndefined]; }
+bool is_loaded(const Export* e, int ix) {
+    const Word* code = e->bytecode[ix];
+    if (code == &e->stub[kStubTrace]) {
+        code = e->original->bytecode[ix];
+    }
+    return code != &e->stub[kStubUndefined];
+}
 
 void for_each(void (*f)(Export*, void*), void* context) {
     for (auto& bucket : g_exports) {
@@ -625,6 +639,24 @@ void remove_module(ModuleInstance* instance) {
     ranges.erase(std::remove_if(ranges.begin(), ranges.end(),
                                 [instance](const Range& r) { return r.instance == instance; }),
                  ranges.end());
+}
+
+void trace_export(Export* e, bool on) {
+    if (e->traced == on) {
+        return;
+    }
+    const int ix = code_index::staging();
+    if (e->original == nullptr) {
+        auto* original = new ExportTarget;
+        for (int i = 0; i < kCodeIndexes; ++i) {
+            original->bytecode[i] = e->bytecode[i];
+            original->native[i] = e->native[i];
+        }
+        e->original = original;  // kept for good: readers may come by at any time
+    }
+    e->traced = on;
+    point_export(e, ix, e->original->bytecode[ix], e->original->native[ix]);
+    g_changes[0].exports.push_back(e);
 }
 
 void give_back_catches(const ModuleInstance& instance) {

@@ -24,12 +24,19 @@ enum StubIndex : int {
     kStubBif = 1,        // implemented by the VM
     kStubCall = 2,       // go on to bytecode[active]: where a process resumes on its way into it
     kStubNative = 3,     // native[active] is to be entered from bytecode
-    kStubCount = 4
+    kStubTrace = 4,      // calls through the entry are traced; original[active] is the function
+    kStubCount = 5
 };
 
 enum FunStubIndex : int {
     kFunStubUnloaded = 0,  // the fun's module is not loaded
     kFunStubNative = 1     // body[active] is to be entered from bytecode
+};
+
+// Where an entry that is traced leads to.
+struct ExportTarget {
+    const Word* bytecode[kCodeIndexes];
+    const void* native[kCodeIndexes];
 };
 
 // Both kinds of entry begin alike: where the function begins, per code index.
@@ -42,8 +49,10 @@ struct Export {
     const BifDef* bif;   // implemented by the VM, or null
     // Bytecode that bytecode[] points to where the function has none of its own (StubIndex); the
     // interpreter finds the entry from the address.
-    Word stub[4];
+    Word stub[kStubCount];
     Export* next_in_bucket;
+    ExportTarget* original;  // null if it has never been traced
+    bool traced;             // in the staging generation; the holder of the permission's
 };
 
 struct FunEntry {

@@ -34,6 +34,9 @@ void reopen_funs(const ModuleInstance& instance, const std::vector<const FunEntr
 // The old (or pending) version is in no table any more.
 void remove_module(ModuleInstance* instance);
 
+// Calls through the entry are to go by tracing::Hooks::export_call(), or no longer.
+void trace_export(Export* e, bool on);
+
 // When nobody can run the instance's code any more. Any thread.
 void give_back_catches(const ModuleInstance& instance);
 

@@ -19,6 +19,7 @@
 #include "vm/process/signal.hpp"
 #include "vm/process/report.hpp"
 #include "vm/process/extra.hpp"
+#include "vm/process/tracing.hpp"
 
 namespace minivm {
 
@@ -496,6 +497,10 @@ GcResult collect_gc(Process& p, size_t need_words, Term* x, size_t live, bool ma
                    p.old_off_heap_bytes > p.old_virtual_heap_bytes || !has_room_for_mature(p);
     const uint32_t pid = records::subject(p.id);
     const GcTimer timer(recorder::enabled(recorder::Category::gc));
+    const bool traced = tracing::is_traced(p, tracing::kGarbageCollection);
+    if (MINIVM_UNLIKELY(traced)) {
+        tracing::g_hooks->collecting(p, result.major, true);
+    }
     if (result.major) {
         record(EventId::gc_major_start, pid, block_words(p), need_words);
         collect_major(p, x, live);
@@ -509,6 +514,9 @@ GcResult collect_gc(Process& p, size_t need_words, Term* x, size_t live, bool ma
     p.virtual_heap_bytes = std::max(kMinVirtualHeapBytes, 2 * p.heap.off_heap_bytes);
     if (MINIVM_UNLIKELY(limited)) {
         check_max_heap(p, limited_before);
+    }
+    if (MINIVM_UNLIKELY(traced)) {
+        tracing::g_hooks->collecting(p, result.major, false);
     }
     const size_t freed = result.before_words - result.after_words;
     const uint64_t time_ns = timer.elapsed_ns();

@@ -177,8 +177,8 @@ int relation(Term key, Term pattern) {
 
 class Compiler {
 public:
-    Compiler(Program& program, std::vector<std::string>* problems)
-        : program_(program), problems_(problems) {}
+    Compiler(Program& program, std::vector<std::string>* problems, Dialect dialect)
+        : program_(program), problems_(problems), dialect_(dialect) {}
 
     bool compile(Term spec) {
         spec = copy_term(spec, program_.constants_, false);
@@ -242,6 +242,7 @@ private:
             std::max(program_.variable_count_, static_cast<uint32_t>(numbers_.size()));
 
         clause.guards = program_.code_.size();
+        in_guard_ = true;
         Term guards = parts[1];
         if (!is_list(guards)) {
             return refuse("Match expression is not a list.");
@@ -258,8 +259,11 @@ private:
         add(Op::done);
 
         clause.action = program_.code_.size();
+        in_guard_ = false;
         Term body = parts[2];
-        if (!is_cons(body)) {
+        if (is_nil(body) && dialect_ == Dialect::trace) {
+            constant_term(atoms::true_);
+        } else if (!is_cons(body)) {
             return refuse("Body clause does not return anything.");
         }
         for (; is_cons(body); body = tail(body)) {
@@ -301,7 +305,25 @@ private:
 
     bool compile_pattern(Term root) {
         next_slot_ = 1;  // slot 0: the object itself
-        std::vector<Place> todo{{root, 0, 0}};
+        std::vector<Place> todo;
+        const int64_t count = dialect_ == Dialect::trace ? list_length(root) : -1;
+        if (count >= 0) {
+            // A list of arguments, matched where they are.
+            const uint32_t slot = new_slot();
+            Instr& open = add(Op::arguments);
+            open.to = slot;
+            open.count = static_cast<uint32_t>(count);
+            for (uint32_t n = 0; is_cons(root); root = tail(root)) {
+                todo.push_back({head(root), slot, n++});
+            }
+            std::reverse(todo.begin(), todo.end());
+        } else if (root != atoms::underscore) {
+            if (dialect_ == Dialect::trace && !is_cons(root) && variable_number(root) < 0) {
+                return refuse("Match head is invalid in trace.");
+            }
+            add(Op::whole);
+            todo.push_back({root, 0, 0});
+        }
         while (!todo.empty()) {
             const Place at = todo.back();
             todo.pop_back();
@@ -542,6 +564,16 @@ private:
             return compile_boolean(t, strict);
         }
         const BifDef* bif = guard_function(name, arity - 1);
+        bool known = false;
+        if (bif == nullptr && dialect_ == Dialect::trace && g_trace_functions != nullptr) {
+            bif = g_trace_functions->find(name, arity - 1, in_guard_, &known);
+            if (bif == nullptr && known) {
+                return refuse("Special form '" + std::string(atom_table::text(name)) +
+                              (in_guard_ ? "' called in guard context."
+                                         : "' called with wrong number of arguments in " +
+                                               format_term(t) + "."));
+            }
+        }
         if (bif == nullptr) {
             if (is_trace_form(name)) {
                 return refuse("Special form '" + std::string(atom_table::text(name)) +
@@ -590,12 +622,17 @@ private:
     std::vector<size_t> jumps_;
     uint32_t next_slot_ = 1;
     int64_t depth_ = 0;
+    const Dialect dialect_;
+    bool in_guard_ = false;
     bool failed_ = false;
 };
 
-std::unique_ptr<Program> Program::compile(Term spec, std::vector<std::string>* problems) {
+const TraceFunctions* g_trace_functions = nullptr;
+
+std::unique_ptr<Program> Program::compile(Term spec, std::vector<std::string>* problems,
+                                          Dialect dialect) {
     std::unique_ptr<Program> program(new Program);
-    Compiler compiler(*program, problems);
+    Compiler compiler(*program, problems, dialect);
     if (!compiler.compile(spec)) {
         return nullptr;
     }

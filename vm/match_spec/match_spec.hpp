@@ -20,6 +20,8 @@ namespace minivm::match_spec {
 
 enum class Op : uint8_t {
     // -- pattern: looks at slots[slot][index]
+    whole,       // the object, as slot 0
+    arguments,   // an object of `count` arguments, as slot `to`
     tuple,       // opens a tuple of `count` elements as slot `to`
     list,        // opens a cell as slot `to`
     map,         // a map, to be looked into as slot `to`
@@ -69,10 +71,21 @@ struct Clause {
     std::vector<uint32_t> bound;  // variables by ascending number: '$$'
 };
 
+// What calls in it may name beside guard functions: nothing, or what acts on a trace. In a guard, only
+// what has no effect.
+enum class Dialect : uint8_t { table, trace };
+struct TraceFunctions {
+    // Null: there is no such function, or not of that arity (*known is set), or not in a guard.
+    virtual const BifDef* find(Term name, size_t arity, bool in_guard, bool* known) const = 0;
+    virtual ~TraceFunctions() = default;
+};
+extern const TraceFunctions* g_trace_functions;
+
 class Program final : public MagicObject {
 public:
     // Null: it is none; what is wrong with it is in *problems, if that is not null.
-    static std::unique_ptr<Program> compile(Term spec, std::vector<std::string>* problems);
+    static std::unique_ptr<Program> compile(Term spec, std::vector<std::string>* problems,
+                                            Dialect dialect = Dialect::table);
     ~Program() override;
 
     const std::vector<Clause>& clauses() const { return clauses_; }
@@ -112,10 +125,14 @@ public:
 
     // What the first clause that matches gives, or the non-value.
     Term run(Term object);
+    // The same for a trace: the object is a list of these terms, and is only built if need be.
+    Term run(const Term* arguments, uint32_t count);
 
 private:
-    bool test(const Instr* code, Term object);
-    Term evaluate(const Clause& clause, const Instr* code, Term object, bool in_guard);
+    Term run_clauses();
+    Term object();
+    bool test(const Instr* code);
+    Term evaluate(const Clause& clause, const Instr* code, bool in_guard);
     Term value(Term t) const;
 
     Process& p_;
@@ -126,6 +143,9 @@ private:
     Term* slot_terms_;
     Term* variables_;
     Term* stack_;
+    Term object_ = kNonValue;  // the non-value: not built yet
+    const Term* arguments_ = nullptr;
+    uint32_t argument_count_ = 0;
 };
 
 }  // namespace minivm::match_spec

@@ -29,9 +29,31 @@ Runner::Runner(Process& p, const Program& program, bool copy)
       stack_(variables_ + program.variable_count_) {}
 
 Term Runner::run(Term object) {
+    object_ = object;
+    return run_clauses();
+}
+
+Term Runner::run(const Term* arguments, uint32_t count) {
+    object_ = kNonValue;
+    arguments_ = arguments;
+    argument_count_ = count;
+    return run_clauses();
+}
+
+Term Runner::object() {
+    if (!is_value(object_)) {
+        object_ = kNil;
+        for (uint32_t i = argument_count_; i > 0; i--) {
+            object_ = cons(p_.heap, arguments_[i - 1], object_);
+        }
+    }
+    return object_;
+}
+
+Term Runner::run_clauses() {
     const Instr* code = program_.code_.data();
     for (const Clause& clause : program_.clauses_) {
-        if (!test(code + clause.test, object)) {
+        if (!test(code + clause.test)) {
             continue;
         }
         if (code[clause.guards].op != Op::done) {
@@ -41,7 +63,7 @@ Term Runner::run(Term object) {
             const Fragment* const fragments = h.fragments;
             const size_t fragment_words = h.fragment_words;
             Term* const off_heap = h.off_heap;
-            const Term verdict = evaluate(clause, code + clause.guards, object, true);
+            const Term verdict = evaluate(clause, code + clause.guards, true);
             if (h.fragments == fragments && h.fragment_words == fragment_words &&
                 h.off_heap == off_heap) {
                 h.top = top;
@@ -50,16 +72,28 @@ Term Runner::run(Term object) {
                 continue;
             }
         }
-        return evaluate(clause, code + clause.action, object, false);
+        return evaluate(clause, code + clause.action, false);
     }
     return kNonValue;
 }
 
-bool Runner::test(const Instr* i, Term object) {
-    slot_terms_[0] = object;
-    slots_[0] = slot_terms_;
+bool Runner::test(const Instr* i) {
     for (;; i++) {
         switch (i->op) {
+            case Op::whole:
+                slot_terms_[0] = object();
+                slots_[0] = slot_terms_;
+                break;
+            case Op::arguments:
+                if (is_value(object_) ? list_length(object_) != i->count
+                                      : argument_count_ != i->count) {
+                    return false;
+                }
+                if (arguments_ == nullptr) {
+                    return false;
+                }
+                slots_[i->to] = arguments_;
+                break;
             case Op::tuple: {
                 const Term t = slots_[i->slot][i->index];
                 if (!is_tuple_of(t, i->count)) {
@@ -122,7 +156,7 @@ Term Runner::value(Term t) const {
     return is_pointer(t) ? copy_term(t, p_.heap, true) : t;
 }
 
-Term Runner::evaluate(const Clause& clause, const Instr* i, Term object, bool in_guard) {
+Term Runner::evaluate(const Clause& clause, const Instr* i, bool in_guard) {
     const bool copy = copy_ && !in_guard;
     const Instr* const base = program_.code_.data();
     Term* sp = stack_;  // the next free place
@@ -138,7 +172,7 @@ Term Runner::evaluate(const Clause& clause, const Instr* i, Term object, bool in
                 *sp++ = copy ? value(variables_[i->to]) : variables_[i->to];
                 break;
             case Op::push_object:
-                *sp++ = copy ? value(object) : object;
+                *sp++ = copy ? value(object()) : object();
                 break;
             case Op::push_bound: {
                 Term list = kNil;

@@ -10,6 +10,7 @@
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/map.hpp"
+#include "vm/process/tracing.hpp"
 
 namespace minivm {
 
@@ -407,12 +408,22 @@ Term current_stacktrace(Process& p, Heap& h, const void* pc, int code_ix, size_t
 
 Term call_bif_slow(Process& p, const BifDef& bif, Term* x) {
     p.x = x;
+    // relaxed: see call_bif_function().
+    if ((__atomic_load_n(&bif.flags, __ATOMIC_RELAXED) & kBifTraced) != 0) {
+        return tracing::g_hooks->bif_call(p, bif, x);
+    }
+    return call_bif_untraced(p, bif, x);
+}
+
+Term call_bif_untraced(Process& p, const BifDef& bif, Term* x) {
     if ((bif.flags & kBifNative) != 0) {
         // acquire: native code has seen it without; its flags below were written before it.
         static_cast<const nif::Function&>(bif).code.load(std::memory_order_acquire);
     }
     if ((bif.flags & (kBifDirtyCpu | kBifDirtyIo)) == 0) {
-        const Term r = nif::call(p, static_cast<const nif::Function&>(bif), x);
+        const Term r = (bif.flags & kBifNative) != 0
+                           ? nif::call(p, static_cast<const nif::Function&>(bif), x)
+                           : bif.fn(p, x);
         if (!is_value(r) && p.outcome == BifOutcome::exception) {
             set_bif_args(p, bif, x);
         }
@@ -459,11 +470,18 @@ bool unwind(Process& p, Term* x, const void* fault, int code_ix, uint32_t* catch
     Exception& e = p.exception;
     const Term trace = e.save_trace ? build_raw_trace(p, fault, code_ix) : e.trace;
     Term* frame = p.heap.end;
+    bool traced = false;
     for (Term* w = p.heap.end; w < p.stack_base; ++w) {
         if (is_header(w->raw)) {
             frame = w + 1;
+            traced |= tracing::is_return_word(*w);
         } else if (is_catch(*w)) {
             *catch_index_out = catch_index(*w);
+            if (MINIVM_UNLIKELY(traced)) {
+                tracing::g_hooks->unwound(p, p.heap.end, frame,
+                                          catch_table::get(*catch_index_out).address,
+                                          class_atom(e.cls), e.reason);
+            }
             p.heap.end = frame;
             x[0] = kNonValue;
             x[1] = class_atom(e.cls);
@@ -472,6 +490,9 @@ bool unwind(Process& p, Term* x, const void* fault, int code_ix, uint32_t* catch
             e = Exception{};
             return true;
         }
+    }
+    if (MINIVM_UNLIKELY(traced)) {
+        tracing::g_hooks->unwound(p, p.heap.end, p.stack_base, nullptr, class_atom(e.cls), e.reason);
     }
     e.trace = trace;
     return false;

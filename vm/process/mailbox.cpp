@@ -6,6 +6,7 @@
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/timers.hpp"
+#include "vm/process/tracing.hpp"
 #include "vm/record/record.hpp"
 
 #include <cstdlib>
@@ -100,6 +101,9 @@ void mailbox_remove(Process& p) {
 }
 
 void mailbox_timeout(Process& p) {
+    if (tracing::is_traced(p, tracing::kReceive)) {
+        tracing::g_hooks->received(p, kNonValue, atoms::timeout);
+    }
     p.mailbox.save = &p.mailbox.first;
     p.in_receive_examine = false;
     cancel_receive_timeout(p);

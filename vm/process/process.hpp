@@ -21,6 +21,9 @@ namespace minivm {
 struct Scheduler;
 struct Export;
 struct BifDef;
+namespace tracing {
+struct State;
+}
 struct ProcessExtra;  // links, monitors, timers, dictionary, ... : process/extra.hpp
 
 enum class Priority : uint8_t { max = 0, high = 1, normal = 2, low = 3 };
@@ -100,6 +103,7 @@ struct Process {
     Term initial_args_parent = kNonValue;  // parent pid
 
     std::atomic<uint32_t> state{0}; // any thread; see process/state.hpp
+    std::atomic<const tracing::State*> trace{nullptr};  // any thread; see process/tracing.hpp
     std::atomic<uint32_t> refs{1};
     ProcessExtra* extra = nullptr;  // made on first use
     Process* next_in_queue = nullptr;

@@ -19,6 +19,7 @@
 #include "vm/process/timers.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler_thread.hpp"
+#include "vm/process/tracing.hpp"
 
 namespace minivm {
 
@@ -155,6 +156,11 @@ Term spawn(Process* parent, const Export* entry, Term args, SpawnOptions& option
                          parent != nullptr ? uint64_t{records::subject(parent->id)} : uint64_t{0},
                          function);
     }
+    if (parent != nullptr && (MINIVM_UNLIKELY(tracing::state_of(*parent) != nullptr) ||
+                              // relaxed: a process begun beside the setting may come before it.
+                              tracing::g_trace_new.load(std::memory_order_relaxed))) {
+        tracing::g_hooks->spawning(*parent, *p, entry, args, options.link);
+    }
     if (options.before_start != nullptr) {
         options.before_start(*parent, *p, options, options.context);
     }
@@ -213,6 +219,9 @@ void end_process(Process& p) {
         reason = uncaught_exit_reason(p);
     }
     record_exit(p, reason);
+    if (MINIVM_UNLIKELY(tracing::state_of(p) != nullptr)) {
+        tracing::g_hooks->exited(p, reason);
+    }
     cancel_receive_timeout(p);
     for (auto* hook : g_exit_hooks) {
         hook(p);
@@ -239,6 +248,9 @@ void end_process(Process& p) {
         for (const auto& [pid, times] : p.extra->suspending) {
             send_resume(p.id, Term{pid}, times);
         }
+    }
+    if (MINIVM_UNLIKELY(tracing::state_of(p) != nullptr)) {
+        tracing::g_hooks->forget(p);
     }
     free_memory(p);
     p.x = nullptr;

@@ -10,6 +10,7 @@
 #include "vm/process/process.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/state.hpp"
+#include "vm/process/tracing.hpp"
 #include "vm/record/record.hpp"
 #include "vm/term/format.hpp"
 
@@ -121,6 +122,9 @@ bool unregister_name(Term name) {
 void forget(Process& p) {
     std::lock_guard lock(g_mutex);
     if (is_value(p.registered_name)) {
+        if (tracing::is_traced(p, tracing::kProcs)) {
+            tracing::g_hooks->event(p, tracing::kProcs, atoms::unregister, p.registered_name);
+        }
         remove_locked(p.registered_name);
         p.registered_name = kNonValue;
     }

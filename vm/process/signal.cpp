@@ -16,6 +16,7 @@
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
+#include "vm/process/tracing.hpp"
 
 namespace minivm {
 
@@ -31,6 +32,12 @@ constexpr uint32_t kAliasPlaceShift = 11;
 
 constexpr uint32_t kLongQueue = 4096;  // recorded, and at each doubling
 
+void trace_procs(Process& p, Term tag, Term what) {
+    if (tracing::is_traced(p, tracing::kProcs)) {
+        tracing::g_hooks->event(p, tracing::kProcs, tag, what);
+    }
+}
+
 void append_message(Process& p, Signal* s) {
     s->next = nullptr;
     *p.mailbox.last = s;
@@ -42,6 +49,9 @@ void append_message(Process& p, Signal* s) {
     const uint32_t length = p.mailbox.length;
     if (MINIVM_UNLIKELY(length >= kLongQueue) && (length & (length - 1)) == 0) {
         recorder::record(recorder::EventId::queue_long, records::subject(p.id), length);
+    }
+    if (tracing::is_traced(p, tracing::kReceive)) {
+        tracing::g_hooks->received(p, is_value(s->from) ? s->from : atoms::undefined, s->term);
     }
 }
 
@@ -198,6 +208,12 @@ void send_message_to_pid(Term pid, Term message) {
     }
     Signal* s = new_message(message);
     record_send(*to, *s);
+    if (MINIVM_UNLIKELY(tracing::state_of(*to) != nullptr)) {
+        const Scheduler* scheduler = this_scheduler();
+        if (scheduler != nullptr && scheduler->process != nullptr) {
+            s->from = scheduler->process->id;
+        }
+    }
     if (!push_signal(*to, s)) {
         free_signal(s);
     }
@@ -222,7 +238,17 @@ static void send_to_alias(Term from, Term ref, Term message) {
     }
 }
 
+// After the receiver has been found, before it can have got the message.
+static inline void trace_send(Process& p, Term named, Term to, Term message) {
+    if (tracing::is_traced(p, tracing::kSend)) {
+        thread_progress::DelaySection section;
+        const bool exists = !is_local_pid(to) || process_table::lookup(to) != nullptr;
+        tracing::g_hooks->sent(p, named, message, exists);
+    }
+}
+
 Term send_message(Process& p, Term to, Term message) {
+    const Term named = to;
     if (is_atom(to)) {
         to = registry::whereis(to);
         if (!is_value(to)) {
@@ -243,6 +269,7 @@ Term send_message(Process& p, Term to, Term message) {
         }
     } else if (is_boxed(to)) {
         if (is_local_ref(to)) {
+            trace_send(p, named, to, message);
             send_to_alias(p.id, to, message);
         } else if (!is_kind(to, Kind::ext_pid) && !is_kind(to, Kind::ext_ref) &&
                    !is_kind(to, Kind::ext_port)) {
@@ -253,10 +280,12 @@ Term send_message(Process& p, Term to, Term message) {
     if (is_local_pid(to)) {
         // A process may change its own queue without asking; what others have sent is not before or
         // after.
+        trace_send(p, named, to, message);
         send_message_to_pid(to, message);
         return message;
     }
     if (is_local_port(to)) {
+        trace_send(p, named, to, message);
         port::waited(p);
         if (port::message(&p, to, message) == port::Sent::busy) {
             static const Export* again = bif_export("erlang", "send", 2);
@@ -377,11 +406,17 @@ bool handle_exit(Process& p, ControlSignal* s) {
         untrappable = reason == atoms::kill;
     }
     if (p.trap_exit && !untrappable) {
+        if (s->linked) {
+            trace_procs(p, atoms::getting_unlinked, s->from);
+        }
         s->kind = SignalKind::message;
         append_message(p, s);
         return true;
     }
     if (reason == atoms::normal && !untrappable && (s->linked || s->from != p.id)) {
+        if (s->linked) {
+            trace_procs(p, atoms::getting_unlinked, s->from);
+        }
         free_signal(s);
         return true;
     }
@@ -460,10 +495,11 @@ bool handle_signal(Process& p, Signal* signal) {
             return true;
         case SignalKind::link:
             extra_of(p).links[s->from.raw].unlinking = 0;
+            trace_procs(p, atoms::getting_linked, s->from);
             break;
         case SignalKind::unlink: {
-            if (p.extra != nullptr) {
-                p.extra->links.erase(s->from.raw);
+            if (p.extra != nullptr && p.extra->links.erase(s->from.raw) != 0) {
+                trace_procs(p, atoms::getting_unlinked, s->from);
             }
             ControlSignal* ack = new_signal(SignalKind::unlink_ack, p.id);
             ack->number = s->number;
@@ -633,11 +669,18 @@ void link_process(Process& p, Term pid) {
     // An active one needs none, but one more does no harm, and tells noproc if it has gone.
     link.unlinking = 0;
     recorder::record(recorder::EventId::link, records::subject(p.id), records::subject(pid));
+    trace_procs(p, atoms::link, pid);
+    if (const tracing::State* t = tracing::state_of(p);
+        t != nullptr && (t->flags & (tracing::kSetOnLink | tracing::kSetOnFirstLink)) != 0) {
+        thread_progress::DelaySection section;
+        tracing::g_hooks->linked_to(p, process_table::lookup(pid), pid);
+    }
     send_signal(pid, new_signal(SignalKind::link, p.id));
 }
 
 void unlink_process(Process& p, Term pid) {
     static std::atomic<uint64_t> next_number{1};
+    trace_procs(p, atoms::unlink, pid);
     if (p.extra == nullptr) {
         return;
     }

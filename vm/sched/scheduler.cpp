@@ -35,6 +35,7 @@
 #include "vm/record/record.hpp"
 #include "vm/sched/busy_time.hpp"
 #include "vm/sched/scheduler_thread.hpp"
+#include "vm/process/tracing.hpp"
 
 namespace minivm {
 
@@ -273,9 +274,16 @@ void run_process(SchedulerThread& s, Process& p) {
     const uint64_t began = recorder::last_stamp();
     // relaxed: a hint for statistics.
     s.running.store(true, std::memory_order_relaxed);
+    constexpr uint32_t kTraceRunning = tracing::kRunning | tracing::kRunningProcs;
+    if (tracing::is_traced(p, kTraceRunning)) {
+        tracing::g_hooks->scheduled(p, true);
+    }
     p.in_engine = true;
     const Stop stop = run_in_engines(s, p);
     p.in_engine = false;
+    if (tracing::is_traced(p, kTraceRunning) && stop != Stop::exited) {
+        tracing::g_hooks->scheduled(p, false);
+    }
     // relaxed: as above.
     s.running.store(false, std::memory_order_relaxed);
     const int64_t used = slice - p.reductions;

@@ -1,0 +1,402 @@
+#include "trace/action.hpp"
+
+#include "vm/bif/backtrace.hpp"
+#include "vm/bif/bif.hpp"
+#include "vm/bif/local_atoms.hpp"
+#include "vm/code/code_index.hpp"
+#include "vm/process/exception.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/process/registry.hpp"
+#include "vm/record/record.hpp"
+#include "vm/sched/thread_progress.hpp"
+#include "vm/term/format.hpp"
+
+#include <cstdio>
+
+namespace minivm::trace {
+namespace {
+
+using namespace tracing;
+using match_spec::Program;
+using match_spec::Runner;
+
+LOCAL_ATOM(atom_call, "call")
+LOCAL_ATOM(atom_return_trace, "return_trace")
+LOCAL_ATOM(atom_exception_trace, "exception_trace")
+
+// What a match specification is run for, and what its actions have asked for.
+struct Context {
+    const void* caller = nullptr;
+    Term tracer = kNil;       // of whom it is run for
+    bool acts = true;         // false: a test, nothing is changed
+    bool no_message = false;  // {message, false}
+    Term extra = kNonValue;   // {message, Term}
+    int64_t frames = 0;
+};
+thread_local Context* t_context = nullptr;
+
+// ---- the functions
+// --------------------------------------------------------------------------------
+
+Term act_message(Process&, const Term* a) {
+    t_context->no_message = a[0] == atoms::false_;
+    t_context->extra = is_bool(a[0]) ? kNonValue : a[0];
+    return atoms::true_;
+}
+Term act_return_trace(Process&, const Term*) {
+    t_context->frames |= kFrameReturn;
+    return atoms::true_;
+}
+Term act_exception_trace(Process&, const Term*) {
+    t_context->frames |= kFrameReturn | kFrameException;
+    return atoms::true_;
+}
+Term act_caller(Process& p, const Term*) {
+    const Term f = function_at(p.heap, t_context->caller, true);
+    return is_value(f) ? f : atoms::undefined;
+}
+Term act_caller_line(Process& p, const Term*) {
+    FunctionInfo where{};
+    if (t_context->caller == nullptr ||
+        !module_table::lookup(t_context->caller, code_index::active(), true, &where)) {
+        return atoms::undefined;
+    }
+    Term place = atoms::undefined;
+    if (where.line != 0 && is_atom(where.file)) {
+        const std::string_view name = atom_table::text(where.file);
+        place = make_tuple(p.heap, make_string_utf8(p.heap, name.data(), name.size()),
+                           make_small(where.line));
+    }
+    return make_tuple(p.heap, where.module, where.function, make_small(where.arity), place);
+}
+Term act_current_stacktrace_0(Process& p, const Term*) {
+    return current_stacktrace(p, p.heap, nullptr, code_index::active(),
+                              static_cast<size_t>(g_backtrace_depth));
+}
+Term act_current_stacktrace_1(Process& p, const Term* a) {
+    if (!is_small(a[0]) || small_value(a[0]) < 0) {
+        return badarg(p);
+    }
+    return current_stacktrace(p, p.heap, nullptr, code_index::active(),
+                              static_cast<size_t>(small_value(a[0])));
+}
+Term act_process_dump(Process& p, const Term*) {
+    const std::string text = process_backtrace(p);
+    return make_binary(p.heap, text.data(), text.size());
+}
+Term act_display(Process&, const Term* a) {
+    const std::string text = format_term(a[0]) + "\n";
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+    return atoms::true_;
+}
+Term act_is_seq_trace(Process&, const Term*) {
+    return atoms::false_;
+}
+Term act_get_seq_token(Process&, const Term*) {
+    return kNil;
+}
+Term act_set_seq_token(Process&, const Term*) {
+    return atoms::false_;
+}
+Term act_silent(Process& p, const Term* a) {
+    const State* s = state_of(p);
+    const bool was = s != nullptr && (s->flags & kSilent) != 0;
+    if (is_bool(a[0]) && t_context->acts && s != nullptr) {
+        const uint32_t on = a[0] == atoms::true_ ? uint32_t{kSilent} : 0;
+        change_flags(p, kSilent & ~on, on, kNonValue);
+    }
+    return make_bool(was);
+}
+
+// The trace control word is a setting of the system.
+Term system_bif(Process& p, const char* name, uint8_t arity, Term value) {
+    static const Term word = atom_table::intern("trace_control_word");
+    const Term args[2] = {word, value};
+    const BifDef* bif = bif_registry::find(atoms::erlang, atom_table::intern(name), arity);
+    return bif->fn(p, args);
+}
+Term act_get_tcw(Process& p, const Term*) {
+    return system_bif(p, "system_info", 1, kNil);
+}
+Term act_set_tcw(Process& p, const Term* a) {
+    return system_bif(p, "system_flag", 2, a[0]);
+}
+
+// Flags and perhaps {tracer, Pid}; false: there is something else among them.
+bool parse_flags(Term list, uint32_t* flags, Term* tracer) {
+    static const Term tag = atom_table::intern("tracer");
+    static const Term cpu_timestamp = atom_table::intern("cpu_timestamp");
+    *flags = 0;
+    for (; is_cons(list); list = tail(list)) {
+        const Term t = head(list);
+        if (is_tuple_of(t, 2) && tuple_element(t, 0) == tag && is_local_pid(tuple_element(t, 1))) {
+            *tracer = tuple_element(t, 1);
+        } else if (is_atom(t) && flag_of(t) != 0) {
+            *flags |= flag_of(t);
+        } else if (t != cpu_timestamp) {
+            return false;
+        }
+    }
+    return is_nil(list);
+}
+Process* process_of(Term pid) {
+    if (is_atom(pid)) {
+        pid = registry::whereis(pid);
+    }
+    return is_local_pid(pid) ? process_table::lookup(pid) : nullptr;
+}
+Term change(Process* target, uint32_t off, uint32_t on, Term tracer) {
+    if (target == nullptr) {
+        return atoms::false_;
+    }
+    if (t_context->acts) {
+        change_flags(*target, off, on,
+                     is_value(tracer)               ? tracer
+                     : state_of(*target) == nullptr ? t_context->tracer
+                                                    : kNonValue);
+    }
+    return atoms::true_;
+}
+Term act_enable_1(Process& p, const Term* a) {
+    const uint32_t f = is_atom(a[0]) ? flag_of(a[0]) : 0;
+    return f != 0 ? change(&p, 0, f, kNonValue) : badarg(p);
+}
+Term act_enable_2(Process& p, const Term* a) {
+    const uint32_t f = is_atom(a[1]) ? flag_of(a[1]) : 0;
+    return f != 0 ? change(process_of(a[0]), 0, f, kNonValue) : badarg(p);
+}
+Term act_disable_1(Process& p, const Term* a) {
+    const uint32_t f = is_atom(a[0]) ? flag_of(a[0]) : 0;
+    return f != 0 ? change(&p, f, 0, kNonValue) : badarg(p);
+}
+Term act_disable_2(Process& p, const Term* a) {
+    const uint32_t f = is_atom(a[1]) ? flag_of(a[1]) : 0;
+    return f != 0 ? change(process_of(a[0]), f, 0, kNonValue) : badarg(p);
+}
+Term trace_of(Process& p, Process* target, Term off_list, Term on_list) {
+    uint32_t off = 0;
+    uint32_t on = 0;
+    Term tracer = kNonValue;
+    if (!parse_flags(off_list, &off, &tracer) || !parse_flags(on_list, &on, &tracer)) {
+        return badarg(p);
+    }
+    return change(target, off, on, tracer);
+}
+Term act_trace_2(Process& p, const Term* a) {
+    return trace_of(p, &p, a[0], a[1]);
+}
+Term act_trace_3(Process& p, const Term* a) {
+    return trace_of(p, process_of(a[0]), a[1], a[2]);
+}
+
+struct Function {
+    BifDef bif;
+    bool in_guard;
+    bool of_call() const {  // means nothing for a message
+        return bif.fn == act_caller || bif.fn == act_caller_line || bif.fn == act_return_trace ||
+               bif.fn == act_exception_trace || bif.fn == act_current_stacktrace_0 ||
+               bif.fn == act_current_stacktrace_1;
+    }
+};
+thread_local bool t_for_messages = false;  // what is being compiled
+const Function kFunctions[] = {
+    {{"", "message", 1, act_message, 0, nullptr}, false},
+    {{"", "return_trace", 0, act_return_trace, 0, nullptr}, false},
+    {{"", "exception_trace", 0, act_exception_trace, 0, nullptr}, false},
+    {{"", "caller", 0, act_caller, 0, nullptr}, false},
+    {{"", "caller_line", 0, act_caller_line, 0, nullptr}, false},
+    {{"", "current_stacktrace", 0, act_current_stacktrace_0, 0, nullptr}, false},
+    {{"", "current_stacktrace", 1, act_current_stacktrace_1, 0, nullptr}, false},
+    {{"", "process_dump", 0, act_process_dump, 0, nullptr}, false},
+    {{"", "display", 1, act_display, 0, nullptr}, false},
+    {{"", "is_seq_trace", 0, act_is_seq_trace, 0, nullptr}, true},
+    {{"", "get_seq_token", 0, act_get_seq_token, 0, nullptr}, false},
+    {{"", "set_seq_token", 2, act_set_seq_token, 0, nullptr}, false},
+    {{"", "silent", 1, act_silent, 0, nullptr}, false},
+    {{"", "get_tcw", 0, act_get_tcw, 0, nullptr}, true},
+    {{"", "set_tcw", 1, act_set_tcw, 0, nullptr}, false},
+    {{"", "enable_trace", 1, act_enable_1, 0, nullptr}, false},
+    {{"", "enable_trace", 2, act_enable_2, 0, nullptr}, false},
+    {{"", "disable_trace", 1, act_disable_1, 0, nullptr}, false},
+    {{"", "disable_trace", 2, act_disable_2, 0, nullptr}, false},
+    {{"", "trace", 2, act_trace_2, 0, nullptr}, false},
+    {{"", "trace", 3, act_trace_3, 0, nullptr}, false},
+};
+
+struct Functions final : match_spec::TraceFunctions {
+    const BifDef* find(Term name, size_t arity, bool in_guard, bool* known) const override {
+        const std::string_view text = atom_table::text(name);
+        for (const Function& f : kFunctions) {
+            if (text == f.bif.function) {
+                *known = true;
+                if (f.bif.arity == arity && (f.in_guard || !in_guard) &&
+                    !(t_for_messages && f.of_call())) {
+                    return &f.bif;
+                }
+            }
+        }
+        return nullptr;
+    }
+};
+
+// ---- running
+// --------------------------------------------------------------------------------------
+
+// True: it matches.
+bool run_spec(const Spec* spec, Process& p, const Term* terms, uint32_t count, Context& context) {
+    if (spec == nullptr || spec->program == nullptr) {
+        return true;
+    }
+    Context* const outer = t_context;
+    t_context = &context;
+    const Exception kept = p.exception;
+    const BifOutcome outcome = p.outcome;
+    // What it builds stays good until the collection that hit()'s caller makes if need be.
+    const Term value = Runner(p, *spec->program, true).run(terms, count);
+    p.exception = kept;
+    p.outcome = outcome;
+    t_context = outer;
+    return is_value(value);
+}
+
+Term call_term(Heap& h, const Breakpoint& b, const Term* x, bool arity_only) {
+    Term args = make_small(b.arity);
+    if (!arity_only) {
+        args = kNil;
+        for (uint32_t i = b.arity; i > 0; i--) {
+            args = cons(h, x[i - 1], args);
+        }
+    }
+    return make_tuple(h, b.module, b.function, args);
+}
+
+bool send_call(const Breakpoint& b, Process& p, const State& s, const Term* x,
+               const Context& context) {
+    Heap h;
+    const Term call = call_term(h, b, x, (s.flags & kArity) != 0);
+    const bool sent = is_value(context.extra) ? send_event(p, s, atom_call(), {call, context.extra})
+                                              : send_event(p, s, atom_call(), {call});
+    h.clear();
+    return sent;
+}
+
+}  // namespace
+
+Frames hit(Breakpoint& b, Process& p, const Term* x, const void* caller) {
+    const Action& action = active(b);
+    Frames frames;
+    if (action.count && !action.count_paused) {
+        // relaxed: a number to show.
+        b.calls.fetch_add(1, std::memory_order_relaxed);
+    }
+    if (action.meta && action.meta_tracer != p.id) {
+        Context context;
+        context.caller = caller;
+        context.tracer = action.meta_tracer;
+        if (run_spec(action.meta_spec.get(), p, x, b.arity, context)) {
+            const State s{kTimestamp, action.meta_tracer};
+            if (!context.no_message) {
+                send_call(b, p, s, x, context);
+            }
+            frames.meta = context.frames;
+            frames.meta_tracer = action.meta_tracer;
+        }
+    }
+    const State* s = state_of(p);
+    if (action.call && s != nullptr && (s->flags & kCall) != 0 && !records::is_sensitive(p)) {
+        Context context;
+        context.caller = caller;
+        context.tracer = s->tracer;
+        if (run_spec(action.call_spec.get(), p, x, b.arity, context)) {
+            s = state_of(p);  // the actions may have changed it
+            if (s != nullptr && (s->flags & kSilent) == 0) {
+                if (!context.no_message && !send_call(b, p, *s, x, context)) {
+                    clear_flags(p);
+                    return frames;
+                }
+            }
+            if (s != nullptr) {
+                frames.call = context.frames;
+                if ((s->flags & kReturnTo) != 0 && !action.global) {
+                    frames.call |= kFrameReturnTo;
+                }
+            }
+        }
+    }
+    return frames;
+}
+
+bool make_spec(Term t, SpecPtr* out, bool for_messages) {
+    out->reset();
+    if (t == atoms::true_ || is_nil(t)) {
+        return true;
+    }
+    auto spec = std::make_shared<Spec>();
+    t_for_messages = for_messages;
+    spec->program = Program::compile(t, nullptr, match_spec::Dialect::trace);
+    t_for_messages = false;
+    if (spec->program == nullptr) {
+        return false;
+    }
+    spec->term = copy_term(t, spec->heap, false);
+    *out = std::move(spec);
+    return true;
+}
+
+bool event_matches(Process& p, const SpecPtr& spec, const Term* terms, uint32_t count,
+                   Term* extra) {
+    Context context;
+    if (!run_spec(spec.get(), p, terms, count, context) || context.no_message) {
+        return false;
+    }
+    *extra = context.extra;
+    return true;
+}
+
+Term test_spec(Process& p, const Term* a) {
+    std::vector<std::string> problems;
+    const std::unique_ptr<Program> program =
+        Program::compile(a[1], &problems, match_spec::Dialect::trace);
+    if (program == nullptr) {
+        Term list = kNil;
+        for (size_t i = problems.size(); i-- > 0;) {
+            const Term text = make_string_utf8(p.heap, problems[i].data(), problems[i].size());
+            list = cons(p.heap, make_tuple(p.heap, atoms::error, text), list);
+        }
+        return make_tuple(p.heap, atoms::error, list);
+    }
+    const int64_t count = list_length(a[0]);
+    if (count < 0) {
+        return badarg(p);
+    }
+    std::vector<Term> args;
+    for (Term l = a[0]; is_cons(l); l = tail(l)) {
+        args.push_back(head(l));
+    }
+    Context context;
+    context.acts = false;
+    Context* const outer = t_context;
+    t_context = &context;
+    const Term value =
+        Runner(p, *program, true).run(args.data(), static_cast<uint32_t>(args.size()));
+    t_context = outer;
+    Term flags = kNil;
+    if ((context.frames & kFrameReturn) != 0) {
+        flags = cons(p.heap, atom_return_trace(), flags);
+    }
+    if ((context.frames & kFrameException) != 0) {
+        flags = cons(p.heap, atom_exception_trace(), kNil);
+    }
+    const Term result = !is_value(value) || context.no_message ? atoms::false_
+                        : is_value(context.extra)              ? context.extra
+                                                               : atoms::true_;
+    return make_tuple(p.heap, atoms::ok, result, flags, kNil);
+}
+
+void init_actions() {
+    static const Functions functions;
+    match_spec::g_trace_functions = &functions;
+}
+
+}  // namespace minivm::trace

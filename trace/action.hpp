@@ -1,0 +1,33 @@
+// What happens when a breakpoint is hit: matching, messages, and what match specifications ask for.
+#pragma once
+
+#include "trace/breakpoint.hpp"
+#include "trace/tracer.hpp"
+
+namespace minivm::trace {
+
+// Trace frames that the call is to leave on the stack.
+struct Frames {
+    int64_t call = 0;  // FrameFlags for p's tracer
+    int64_t meta = 0;  // for the meta tracer
+    Term meta_tracer = kNil;
+};
+// The call of b with arguments x; caller: where it returns to, or null.
+Frames hit(Breakpoint& b, Process& p, const Term* x, const void* caller);
+
+// A specification for a trace: false and true are none. False: it is not one.
+bool make_spec(Term t, SpecPtr* out, bool for_messages = false);
+
+// erlang:match_spec_test(Arguments, Spec, trace)
+Term test_spec(Process& p, const Term* a);
+
+// Whether messages that p sends, or gets, are traced, by trace_pattern(send | 'receive', ...).
+struct EventPatterns {
+    SpecPtr send, receive;  // null: all
+    bool no_send = false, no_receive = false;
+};
+bool event_matches(Process& p, const SpecPtr& spec, const Term* terms, uint32_t count, Term* extra);
+
+void init_actions();
+
+}  // namespace minivm::trace

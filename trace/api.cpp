@@ -1,0 +1,421 @@
+// The BIFs. What they raise is explained by OTP's erl_erts_errors.
+#include "vm/bif/bif.hpp"
+#include "vm/bif/code_operation.hpp"
+#include "vm/bif/local_atoms.hpp"
+#include "vm/code/code_index.hpp"
+#include "vm/code/permission.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/sched/scheduler.hpp"
+#include "trace/pattern.hpp"
+#include "trace/trace.hpp"
+#include "trace/tracer.hpp"
+
+namespace minivm::trace {
+namespace {
+
+LOCAL_ATOM(atom_all, "all")
+LOCAL_ATOM(atom_badopt, "badopt")
+LOCAL_ATOM(atom_call_count, "call_count")
+LOCAL_ATOM(atom_call_memory, "call_memory")
+LOCAL_ATOM(atom_call_time, "call_time")
+LOCAL_ATOM(atom_flags, "flags")
+LOCAL_ATOM(atom_global, "global")
+LOCAL_ATOM(atom_local, "local")
+LOCAL_ATOM(atom_match_spec, "match_spec")
+LOCAL_ATOM(atom_meta, "meta")
+LOCAL_ATOM(atom_meta_match_spec, "meta_match_spec")
+LOCAL_ATOM(atom_on_load, "on_load")
+LOCAL_ATOM(atom_pause, "pause")
+LOCAL_ATOM(atom_receive, "receive")
+LOCAL_ATOM(atom_restart, "restart")
+LOCAL_ATOM(atom_send, "send")
+LOCAL_ATOM(atom_trace_delivered, "trace_delivered")
+LOCAL_ATOM(atom_traced, "traced")
+LOCAL_ATOM(atom_tracer, "tracer")
+
+// ---- trace/3
+// --------------------------------------------------------------------------------------
+
+struct Who {
+    bool existing = false, fresh = false;
+    bool processes = false;
+};
+bool parse_who(Term t, Who* who) {
+    if (!is_atom(t)) {
+        return false;
+    }
+    const std::string_view text = atom_table::text(t);
+    const auto is = [&](const char* s) { return text == s; };
+    if (is("all") || is("processes") || is("ports")) {
+        *who = {true, true, !is("ports")};
+    } else if (is("existing") || is("existing_processes") || is("existing_ports")) {
+        *who = {true, false, !is("existing_ports")};
+    } else if (is("new") || is("new_processes") || is("new_ports")) {
+        *who = {false, true, !is("new_ports")};
+    } else {
+        return false;
+    }
+    return true;
+}
+
+struct SettingAll {
+    bool on;
+    uint32_t flags;
+    Term tracer;
+    int64_t count = 0;
+};
+void set_one(Process& p, void* context) {
+    auto& a = *static_cast<SettingAll*>(context);
+    // A tracer counts, but is not told of itself.
+    if ((a.on && p.id == a.tracer) || set_flags(p, a.on, a.flags, a.tracer) == Set::done) {
+        a.count++;
+    }
+}
+
+Term erts_internal_trace_3(Process& p, const Term* a) {
+    uint32_t flags = 0;
+    Term tracer = p.id;
+    Term list = a[2];
+    for (; is_cons(list); list = tail(list)) {
+        const Term f = head(list);
+        if (is_tuple_of(f, 2) && tuple_element(f, 0) == atom_tracer()) {
+            tracer = tuple_element(f, 1);
+            if (!is_local_pid(tracer) || process_table::lookup(tracer) == nullptr) {
+                return badarg(p);
+            }
+        } else if (is_atom(f) && flag_of(f) != 0) {
+            flags |= flag_of(f);
+        } else {
+            return badarg_cause(p, atom_badopt());
+        }
+    }
+    if (!is_nil(list)) {
+        return badarg_cause(p, atom_badopt());
+    }
+    if (!is_bool(a[1])) {
+        return badarg(p);
+    }
+    const bool on = a[1] == atoms::true_;
+    if (is_local_pid(a[0])) {
+        Process* target = process_table::lookup(a[0]);
+        // A tracer is not told of itself.
+        const bool own = on && a[0] == tracer;
+        if (target == nullptr || (!own && set_flags(*target, on, flags, tracer) != Set::done)) {
+            return badarg(p);
+        }
+        return make_small(1);
+    }
+    Who who;
+    if (is_local_port(a[0])) {
+        return make_small(1);
+    }
+    if (!parse_who(a[0], &who)) {
+        return badarg(p);
+    }
+    SettingAll setting{on, flags, tracer};
+    if (who.processes) {
+        if (who.existing) {
+            process_table::for_each(set_one, &setting);
+        }
+        if (who.fresh) {
+            set_new_flags(on, flags, tracer);
+        }
+    }
+    return make_small(setting.count);
+}
+
+// ---- trace_pattern/3
+// ------------------------------------------------------------------------------
+
+bool parse_functions(Term t, Functions* which) {
+    if (!is_tuple_of(t, 3) || !is_atom(tuple_element(t, 0)) || !is_atom(tuple_element(t, 1))) {
+        return false;
+    }
+    which->module = tuple_element(t, 0);
+    which->function = tuple_element(t, 1);
+    const Term arity = tuple_element(t, 2);
+    if (arity == atoms::underscore) {
+        which->arity = -1;
+    } else if (is_small(arity) && small_value(arity) >= 0 && small_value(arity) <= 255) {
+        which->arity = small_value(arity);
+    } else {
+        return false;
+    }
+    // A name behind a '_' is none that can be looked up.
+    return (which->module != atoms::underscore ||
+            (which->function == atoms::underscore && which->arity < 0)) &&
+           (which->function != atoms::underscore || which->arity < 0);
+}
+
+bool parse_flags(Process& p, Term list, Request* r) {
+    for (; is_cons(list); list = tail(list)) {
+        const Term f = head(list);
+        if (f == atom_global()) {
+            r->global = true;
+        } else if (f == atom_local()) {
+            r->local = true;
+        } else if (f == atom_meta()) {
+            r->meta = true;
+            r->meta_tracer = p.id;
+        } else if (is_tuple_of(f, 2) && tuple_element(f, 0) == atom_meta() &&
+                   is_local_pid(tuple_element(f, 1)) &&
+                   process_table::lookup(tuple_element(f, 1)) != nullptr) {
+            r->meta = true;
+            r->meta_tracer = tuple_element(f, 1);
+        } else if (f == atom_call_count()) {
+            r->count = true;
+        } else {
+            return false;
+        }
+    }
+    if (!is_nil(list) || (r->global && (r->local || r->meta || r->count))) {
+        return false;
+    }
+    if (!r->local && !r->meta && !r->count) {
+        r->global = true;
+    }
+    return true;
+}
+
+Term set_event_pattern(Process& p, const Term* a) {
+    EventPatterns e = event_patterns();
+    const bool off = a[1] == atoms::false_;
+    SpecPtr spec;
+    if (!is_nil(a[2]) || (!off && !make_spec(a[1], &spec, true))) {
+        return badarg(p);
+    }
+    if (a[0] == atom_send()) {
+        e.no_send = off;
+        e.send = spec;
+    } else {
+        e.no_receive = off;
+        e.receive = spec;
+    }
+    set_event_patterns(e);
+    return make_small(1);
+}
+
+Term erts_internal_trace_pattern_3(Process& p, const Term* a) {
+    if (a[0] == atom_send() || a[0] == atom_receive()) {
+        return set_event_pattern(p, a);
+    }
+    Request r;
+    if (!parse_flags(p, a[2], &r)) {
+        return badarg_cause(p, atom_badopt());
+    }
+    if (a[1] == atoms::false_) {
+        r.on = false;
+    } else if (a[1] == atom_restart() || a[1] == atom_pause()) {
+        if (!r.count || r.local || r.meta) {
+            return badarg(p);
+        }
+        r.restart = a[1] == atom_restart();
+        r.pause = !r.restart;
+    } else if (!make_spec(a[1], &r.spec)) {
+        return badarg_cause(p, atom_match_spec());
+    } else if (r.count && r.spec != nullptr && !r.local && !r.meta) {
+        return badarg(p);  // counters know no patterns
+    }
+    if (a[0] != atom_on_load() && !parse_functions(a[0], &r.which)) {
+        return badarg_cause(p, atoms::none);
+    }
+    Term wait = kNonValue;
+    if (!has_code_permission(p, function_name(p, atoms::erts_internal, "trace_pattern"),
+                             {a[0], a[1], a[2]}, &wait)) {
+        return wait;
+    }
+    if (a[0] == atom_on_load()) {
+        set_on_load(r);
+        code_permission::release();
+        return make_small(1);
+    }
+    Change change;
+    const int64_t count = apply_request(r, &change);
+    code_change::ForProcess* op = new_code_operation(p);
+    change.apply(op);
+    return await_code_change(p, op, make_small(count));
+}
+
+// ---- trace_info/2
+// ---------------------------------------------------------------------------------
+
+Term info_of_flags(Process& p, Term item, uint32_t flags, Term tracer) {
+    if (item == atom_flags()) {
+        return make_tuple(p.heap, item, flag_list(p.heap, flags));
+    }
+    if (item == atom_tracer()) {
+        return make_tuple(p.heap, item, tracer);
+    }
+    return badarg(p);
+}
+
+Term copy_spec(Process& p, const SpecPtr& spec) {
+    return spec == nullptr ? kNil : copy_term(spec->term, p.heap, false);
+}
+
+// The actions of a function; false: there is no such function.
+bool actions_of(Term module, Term function, uint32_t arity, const Action** local,
+                const Action** global, const Breakpoint** counted) {
+    const int ix = code_index::active();
+    const Export* e = export_table::find(module, function, arity);
+    if (e != nullptr && e->bif != nullptr) {
+        *counted = find(e->bif);
+        *local = *counted != nullptr ? &active(**counted) : nullptr;
+        return true;
+    }
+    const ModuleInstance* m = module_table::current(module, ix);
+    if (m == nullptr) {
+        return false;
+    }
+    for (uint32_t i = 0; i < m->lowered.functions.size(); ++i) {
+        const LoweredFunction& f = m->lowered.functions[i];
+        if (f.name == function && f.arity == arity) {
+            *counted = find(m->engine->place_of_breakpoint(*m, i).key);
+            *local = *counted != nullptr ? &active(**counted) : nullptr;
+            *global = e != nullptr ? Change::current(e) : nullptr;
+            return true;
+        }
+    }
+    return false;
+}
+
+Term info_of_function(Process& p, Term mfa, Term item) {
+    const Term arity = tuple_element(mfa, 2);
+    if (!is_atom(tuple_element(mfa, 0)) || !is_atom(tuple_element(mfa, 1)) || !is_small(arity) ||
+        small_value(arity) < 0) {
+        return badarg(p);
+    }
+    const Action* local = nullptr;
+    const Action* global = nullptr;
+    const Breakpoint* counted = nullptr;
+    const bool known =
+        actions_of(tuple_element(mfa, 0), tuple_element(mfa, 1),
+                   static_cast<uint32_t>(small_value(arity)), &local, &global, &counted);
+    const Action none;
+    const Action& a = local != nullptr ? *local : none;
+    const bool calls_global = (global != nullptr && global->call) || (a.call && a.global);
+    const bool calls_local = a.call && !a.global;
+    Heap& h = p.heap;
+    const auto value_of = [&](Term i) -> Term {
+        if (i == atom_traced()) {
+            return calls_local ? atom_local() : calls_global ? atom_global() : atoms::false_;
+        }
+        if (i == atom_match_spec()) {
+            return calls_local                         ? copy_spec(p, a.call_spec)
+                   : calls_global && global != nullptr ? copy_spec(p, global->call_spec)
+                   : calls_global                      ? copy_spec(p, a.call_spec)
+                                                       : atoms::false_;
+        }
+        if (i == atom_meta()) {
+            return !a.meta                                           ? atoms::false_
+                   : process_table::lookup(a.meta_tracer) != nullptr ? a.meta_tracer
+                                                                     : kNil;
+        }
+        if (i == atom_meta_match_spec()) {
+            return a.meta ? copy_spec(p, a.meta_spec) : atoms::false_;
+        }
+        if (i == atom_call_count()) {
+            // relaxed: a number to show.
+            return a.count ? make_integer(h, static_cast<int64_t>(
+                                                 counted->calls.load(std::memory_order_relaxed)))
+                           : atoms::false_;
+        }
+        if (i == atom_call_time() || i == atom_call_memory()) {
+            return atoms::false_;
+        }
+        return kNonValue;
+    };
+    if (item == atom_all()) {
+        if (!known) {
+            return make_tuple(h, item, atoms::undefined);
+        }
+        if (!calls_local && !calls_global && !a.meta && !a.count) {
+            return make_tuple(h, item, atoms::false_);
+        }
+        Term list = kNil;
+        for (const Term i : {atom_call_count(), atom_call_time(), atom_meta_match_spec(),
+                             atom_meta(), atom_match_spec(), atom_traced()}) {
+            list = cons(h, make_tuple(h, i, value_of(i)), list);
+        }
+        return make_tuple(h, item, list);
+    }
+    const Term value = value_of(item);
+    if (!is_value(value)) {
+        return badarg(p);
+    }
+    return make_tuple(h, item, known ? value : atoms::undefined);
+}
+
+Term info_of_event(Process& p, Term event, Term item) {
+    const EventPatterns e = event_patterns();
+    const bool off = event == atom_send() ? e.no_send : e.no_receive;
+    const SpecPtr& spec = event == atom_send() ? e.send : e.receive;
+    if (item != atom_match_spec()) {
+        return badarg(p);
+    }
+    return make_tuple(p.heap, item,
+                      off               ? atoms::false_
+                      : spec == nullptr ? atoms::true_
+                                        : copy_spec(p, spec));
+}
+
+Term erlang_trace_info_2(Process& p, const Term* a) {
+    if (a[0] == atom_send() || a[0] == atom_receive()) {
+        return info_of_event(p, a[0], a[1]);
+    }
+    if (is_tuple_of(a[0], 3)) {
+        return info_of_function(p, a[0], a[1]);
+    }
+    if (is_local_pid(a[0])) {
+        const Process* target = process_table::lookup(a[0]);
+        if (target == nullptr) {
+            return atoms::undefined;
+        }
+        const State* s = tracing::state_of(*target);
+        const bool alive = s != nullptr && process_table::lookup(s->tracer) != nullptr;
+        return info_of_flags(p, a[1], alive ? s->flags : 0, alive ? s->tracer : kNil);
+    }
+    if (is_local_port(a[0])) {
+        return info_of_flags(p, a[1], 0, kNil);
+    }
+    Who who;
+    if (parse_who(a[0], &who) && who.fresh && !who.existing) {
+        State s = who.processes ? new_flags() : State{0, kNil};
+        if (is_local_pid(s.tracer) && process_table::lookup(s.tracer) == nullptr) {
+            s = {0, kNil};
+        }
+        return info_of_flags(p, a[1], s.flags, s.tracer);
+    }
+    return badarg(p);
+}
+
+// ---- trace_delivered/1
+// ----------------------------------------------------------------------------
+
+// What a process did before this was pushed on its tracer's queue when it was done; a process that
+// runs now may be about to push one more, which does not count.
+Term erlang_trace_delivered_1(Process& p, const Term* a) {
+    if (a[0] != atom_all() && !is_local_pid(a[0])) {
+        return badarg(p);
+    }
+    Term* words = p.heap.alloc(kRefWords);
+    const Term ref = put_ref(words, new_ref_id(p));
+    send_message_to_pid(p.id, make_tuple(p.heap, atom_trace_delivered(), a[0], ref));
+    return ref;
+}
+
+std::vector<BifDef> g_bifs = {
+    {"erts_internal", "trace", 3, erts_internal_trace_3, kBifPlain, nullptr},
+    {"erts_internal", "trace_pattern", 3, erts_internal_trace_pattern_3, kBifDirtyCpu, nullptr},
+    {"erlang", "trace_info", 2, erlang_trace_info_2, kBifPlain, nullptr},
+    {"erlang", "trace_delivered", 1, erlang_trace_delivered_1, kBifPlain, nullptr},
+};
+
+}  // namespace
+
+void add_bifs() {
+    bif_registry::add(&g_bifs);
+}
+
+}  // namespace minivm::trace

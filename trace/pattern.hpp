@@ -1,0 +1,36 @@
+// Which functions have which actions: what trace_pattern/3 asks for, kept in order, so that modules
+// loaded later get what they would have if they had been there.
+// Threads: only the holder of the code modification permission, unless noted.
+#pragma once
+
+#include "trace/breakpoint.hpp"
+
+namespace minivm::trace {
+
+// Functions, '_' standing for all.
+struct Functions {
+    Term module, function;
+    int64_t arity;  // -1: all
+    bool matches(Term m, Term f, uint32_t a) const;
+};
+
+// What a call of trace_pattern/3 changes of an Action.
+struct Request {
+    Functions which{};
+    bool on = true;
+    bool local = false, global = false, meta = false, count = false;
+    bool restart = false, pause = false;  // of the counters
+    SpecPtr spec;
+    Term meta_tracer = kNil;
+};
+
+// Applies it to all functions there are and keeps it for those to come. The number of functions;
+// the change is to be applied.
+int64_t apply_request(const Request& r, Change* change);
+// For modules to come: trace_pattern(on_load, ...).
+void set_on_load(const Request& r);
+
+// A staged module gets what the requests so far ask for.
+void stage_instance(ModuleInstance& m);
+
+}  // namespace minivm::trace

@@ -1,0 +1,16 @@
+// Tracing: erlang:trace/3, trace_pattern/3 and what belongs to them.
+#pragma once
+
+#include "trace/action.hpp"
+
+namespace minivm::trace {
+
+// Makes the BIFs known; before bif_registry::init().
+void add_bifs();
+// From here on the VM tells what happens. Before any process begins.
+void start();
+
+EventPatterns event_patterns();
+void set_event_patterns(const EventPatterns& e);
+
+}  // namespace minivm::trace

@@ -1,0 +1,246 @@
+#include "trace/tracer.hpp"
+
+#include "vm/bif/local_atoms.hpp"
+#include "vm/bif/time.hpp"
+#include "vm/code/code_index.hpp"
+#include "vm/code/export.hpp"
+#include "vm/code/module_table.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/process/state.hpp"
+#include "vm/sched/scheduler.hpp"
+#include "vm/sched/thread_progress.hpp"
+
+#include <mutex>
+
+namespace minivm::trace {
+
+LOCAL_ATOM(atom_trace, "trace")
+LOCAL_ATOM(atom_trace_ts, "trace_ts")
+
+namespace {
+
+using namespace tracing;
+
+// Guards who replaces a State, and the flags of new processes.
+std::mutex g_lock;
+State g_new{0, kNil};
+
+constexpr struct {
+    const char* name;
+    uint32_t flag;
+} kFlags[] = {
+    {"arity", kArity},
+    {"call", kCall},
+    {"exiting", kExiting},
+    {"garbage_collection", kGarbageCollection},
+    {"monotonic_timestamp", kMonotonicTimestamp},
+    {"ports", kPorts},
+    {"procs", kProcs},
+    {"receive", kReceive},
+    {"return_to", kReturnTo},
+    {"running", kRunning},
+    {"running_ports", kRunningPorts},
+    {"running_procs", kRunningProcs},
+    {"scheduler_id", kSchedulerId},
+    {"send", kSend},
+    {"set_on_first_link", kSetOnFirstLink},
+    {"set_on_first_spawn", kSetOnFirstSpawn},
+    {"set_on_link", kSetOnLink},
+    {"set_on_spawn", kSetOnSpawn},
+    {"silent", kSilent},
+    {"strict_monotonic_timestamp", kStrictMonotonicTimestamp},
+    {"timestamp", kTimestamp},
+};
+
+void free_later(const State* s) {
+    if (s != nullptr) {
+        thread_progress::later([](void* d) { delete static_cast<const State*>(d); },
+                               const_cast<State*>(s));
+    }
+}
+
+void replace_locked(Process& p, uint32_t flags, Term tracer) {
+    const State* fresh = flags == 0 ? nullptr : new State{flags, tracer};
+    // release: pairs with state_of(). Readers may hold the former one until they have passed.
+    free_later(p.trace.exchange(fresh, std::memory_order_acq_rel));
+}
+
+bool is_ending(const Process& p) {
+    // acquire: a process sets kExiting, and then clear_flags() takes the lock that we hold.
+    return (p.state.load(std::memory_order_acquire) & process_state::kExiting) != 0;
+}
+
+bool is_alive(Term pid) {
+    const Process* p = process_table::lookup(pid);
+    return p != nullptr && !is_ending(*p);
+}
+
+Term time_of(Heap& h, uint32_t flags) {
+    if ((flags & kTimestamp) != 0) {
+        return erlang_timestamp(h);
+    }
+    const Term now = make_integer(h, erlang_monotonic_time());
+    return (flags & kStrictMonotonicTimestamp) != 0
+               ? make_tuple(h, now, unique_monotonic_integer(h))
+               : now;
+}
+
+}  // namespace
+
+uint32_t flag_of(Term name) {
+    const std::string_view text = atom_table::text(name);
+    uint32_t all = 0;
+    for (const auto& f : kFlags) {
+        if (text == f.name) {
+            return f.flag;
+        }
+        all |= f.flag;
+    }
+    return text == "all"
+               ? all & ~(kSilent | kSchedulerId | kMonotonicTimestamp | kStrictMonotonicTimestamp)
+               : 0;
+}
+
+Term flag_list(Heap& h, uint32_t flags) {
+    Term list = kNil;
+    for (const auto& f : kFlags) {
+        if ((flags & f.flag) != 0) {
+            list = cons(h, atom_table::intern(f.name), list);
+        }
+    }
+    return list;
+}
+
+// ---- flags
+// ----------------------------------------------------------------------------------------
+
+Set set_flags(Process& p, bool on, uint32_t flags, Term tracer) {
+    const std::lock_guard lock(g_lock);
+    if (is_ending(p)) {
+        return Set::dead;
+    }
+    const State* old = state_of(p);
+    uint32_t now = old != nullptr ? old->flags : 0;
+    if (old != nullptr && on && old->tracer != tracer && is_alive(old->tracer)) {
+        return Set::taken;
+    }
+    now = on ? now | flags : now & ~flags;
+    replace_locked(p, now, on || old == nullptr ? tracer : old->tracer);
+    return Set::done;
+}
+
+void change_flags(Process& p, uint32_t off, uint32_t on, Term tracer) {
+    const std::lock_guard lock(g_lock);
+    if (is_ending(p)) {
+        return;
+    }
+    const State* old = state_of(p);
+    const uint32_t now = ((old != nullptr ? old->flags : 0) & ~off) | on;
+    if (is_value(tracer) && tracer == p.id) {
+        return;  // nobody traces himself
+    }
+    const Term by = is_value(tracer) ? tracer : old != nullptr ? old->tracer : kNil;
+    replace_locked(p, is_local_pid(by) ? now : 0, by);
+}
+
+void clear_flags(Process& p) {
+    const std::lock_guard lock(g_lock);
+    replace_locked(p, 0, kNil);
+}
+
+void set_new_flags(bool on, uint32_t flags, Term tracer) {
+    const std::lock_guard lock(g_lock);
+    g_new.flags = on ? g_new.flags | flags : g_new.flags & ~flags;
+    g_new.tracer = g_new.flags != 0 ? (on ? tracer : g_new.tracer) : kNil;
+    // relaxed: a process begun beside this may come before it.
+    g_trace_new.store(g_new.flags != 0, std::memory_order_relaxed);
+}
+
+State new_flags() {
+    const std::lock_guard lock(g_lock);
+    return g_new;
+}
+
+// ---- messages
+// -------------------------------------------------------------------------------------
+
+bool send_event(const Process& p, const State& s, Term tag, std::initializer_list<Term> terms) {
+    thread_progress::DelaySection section;
+    Process* to = process_table::lookup(s.tracer);
+    if (to == nullptr) {
+        return false;
+    }
+    const bool timed = (s.flags & kAllTimestamps) != 0;
+    const bool numbered = (s.flags & kSchedulerId) != 0;
+    const size_t n = 3 + terms.size() + (numbered ? 1 : 0) + (timed ? 1 : 0);
+    Heap h;
+    Term* t = h.alloc(1 + n);
+    t[0] = Term{make_header(Kind::tuple, n)};
+    t[1] = timed ? atom_trace_ts() : atom_trace();
+    t[2] = p.id;
+    t[3] = tag;
+    size_t i = 4;
+    for (const Term part : terms) {
+        t[i++] = part;
+    }
+    if (numbered) {
+        const Scheduler* on = this_scheduler();
+        t[i++] = make_small(on != nullptr ? on->number : 0);
+    }
+    if (timed) {
+        t[i] = time_of(h, s.flags);
+    }
+    Signal* message = new_message(make_boxed(t));
+    h.clear();
+    if (!push_signal(*to, message)) {
+        free_signal(message);
+        return false;
+    }
+    return true;
+}
+
+void send_own_event(Process& p, Term tag, std::initializer_list<Term> terms) {
+    const State* s = state_of(p);
+    if (s != nullptr && !send_event(p, *s, tag, terms)) {
+        clear_flags(p);
+    }
+}
+
+// ---- places
+// ---------------------------------------------------------------------------------------
+
+Term function_at(Heap& h, const void* address, bool is_return_address) {
+    FunctionInfo where{};
+    if (address == nullptr ||
+        !module_table::lookup(address, code_index::active(), is_return_address, &where)) {
+        return kNonValue;
+    }
+    return make_tuple(h, where.module, where.function, make_small(where.arity));
+}
+
+Term current_function(Heap& h, const Process& p) {
+    for (const Export* e : {p.initial_call, p.trap_export}) {
+        if (e != nullptr &&
+            (p.pc == &e->stub[kStubCall] || (p.pc == nullptr && e == p.initial_call))) {
+            return make_tuple(h, e->module, e->function, make_small(e->arity));
+        }
+    }
+    const Term f = function_at(h, p.pc, false);
+    return is_value(f) ? f : make_small(0);
+}
+
+const void* return_address_of(const Process& p, const Term* from) {
+    FunctionInfo where{};
+    for (const Term* w = from; w < p.stack_base; ++w) {
+        if (is_header(w->raw)) {
+            const auto* address = reinterpret_cast<const void*>(w->raw - kTagHeader);
+            if (module_table::lookup(address, code_index::active(), true, &where)) {
+                return address;
+            }
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace minivm::trace

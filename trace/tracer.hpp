@@ -1,0 +1,46 @@
+// Who is traced by whom, and the messages that a tracer gets.
+//
+// A process's flags are its tracing::State, replaced as a whole; one lock orders those who replace.
+// A message is pushed on the tracer's queue where the event happens, so that it comes before
+// everything the process does afterwards. Threads: any that may read process structures
+// (schedulers, or inside a delay section).
+#pragma once
+
+#include "vm/process/tracing.hpp"
+
+#include <initializer_list>
+
+namespace minivm::trace {
+
+using tracing::State;
+
+enum class Set : uint8_t { done, dead, taken };  // taken: another process traces it
+// Flags on or off. on: the tracer becomes this one unless it has one.
+Set set_flags(Process& p, bool on, uint32_t flags, Term tracer);
+// As a match specification asks for it: no check of who traces it.
+void change_flags(Process& p, uint32_t off, uint32_t on, Term tracer);
+// The process ends, or its tracer has.
+void clear_flags(Process& p);
+
+// What processes to come begin with.
+void set_new_flags(bool on, uint32_t flags, Term tracer);
+State new_flags();
+
+// {trace, Pid, Tag, ...} or {trace_ts, Pid, Tag, ..., Time} to s.tracer. The terms are copied.
+// False: the tracer is no more.
+bool send_event(const Process& p, const State& s, Term tag, std::initializer_list<Term> terms);
+// To the tracer of p; ends the tracing if there is none any more.
+void send_own_event(Process& p, Term tag, std::initializer_list<Term> terms);
+
+// The function that an address on p's stack belongs to: {M, F, A}, or the non-value.
+Term function_at(Heap& h, const void* address, bool is_return_address);
+// Where p will run on: {M, F, A}, or 0.
+Term current_function(Heap& h, const Process& p);
+// The innermost call that has not returned: its caller's address, or null.
+const void* return_address_of(const Process& p, const Term* from);
+
+// The mask of a flag's name; 0: there is none. `all` is one.
+uint32_t flag_of(Term name);
+Term flag_list(Heap& h, uint32_t flags);
+
+}  // namespace minivm::trace

@@ -1,0 +1,10 @@
+#include "vm/process/tracing.hpp"
+
+namespace minivm::tracing {
+
+ReturnWords g_return_words;
+Hooks* g_hooks = nullptr;
+std::atomic<bool> g_trace_new{false};
+std::atomic<uint32_t> g_control_word{0};
+
+}  // namespace minivm::tracing

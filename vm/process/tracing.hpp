@@ -1,0 +1,119 @@
+// What the VM asks of tracing, which lives above it (trace/): where something happens that may be
+// traced, it calls these hooks.
+//
+// A process that is traced has a State, which is immutable: whoever changes the flags puts another
+// in its place. So any thread may begin or end the tracing of a process without asking it. Threads:
+// the hooks run on the process's own scheduler, or on the thread that makes or ends it.
+#pragma once
+
+#include "vm/process/process.hpp"
+
+namespace minivm {
+
+struct ModuleInstance;
+struct Signal;
+
+namespace tracing {
+
+enum Flag : uint32_t {
+    kSend = 1u << 0,
+    kReceive = 1u << 1,
+    kCall = 1u << 2,
+    kProcs = 1u << 3,
+    kPorts = 1u << 4,
+    kRunning = 1u << 5,
+    kRunningProcs = 1u << 6,
+    kRunningPorts = 1u << 7,
+    kExiting = 1u << 8,
+    kGarbageCollection = 1u << 9,
+    kReturnTo = 1u << 10,
+    kArity = 1u << 11,
+    kSilent = 1u << 12,
+    kSetOnSpawn = 1u << 13,
+    kSetOnFirstSpawn = 1u << 14,
+    kSetOnLink = 1u << 15,
+    kSetOnFirstLink = 1u << 16,
+    kTimestamp = 1u << 17,
+    kCpuTimestamp = 1u << 18,
+    kMonotonicTimestamp = 1u << 19,
+    kStrictMonotonicTimestamp = 1u << 20,
+    kSchedulerId = 1u << 21,
+    kAllTimestamps = kTimestamp | kMonotonicTimestamp | kStrictMonotonicTimestamp,
+};
+
+struct State {
+    uint32_t flags;
+    Term tracer;  // pid
+};
+
+// Where the processor goes on when a function returns whose call left a frame on the stack:
+//   this address, module, function, arity | flags << 8, tracer (or [])
+// It belongs to the engine that runs, as every return address. Set by the engines at start-up.
+struct ReturnWords {
+    Word bytecode = 0;
+    Word native = 0;
+};
+extern ReturnWords g_return_words;
+constexpr int kFrameWords = 5;  // with the address
+enum FrameFlag : int64_t { kFrameReturn = 1, kFrameException = 2, kFrameReturnTo = 4 };
+inline bool is_return_word(Term w) {
+    return w.raw == g_return_words.bytecode || w.raw == g_return_words.native;
+}
+
+struct Hooks {
+    virtual ~Hooks() = default;
+    // A breakpoint has been hit: `key` is what Engine::arm() gave, x the arguments, and the stack
+    // is as the function finds it. Collects if it needs room. What arm() saved is the answer.
+    virtual Word breakpoint(Process& p, const void* key, Term* x) = 0;
+    // What arm() saved, without the rest.
+    virtual Word saved(const void* key) = 0;
+    // A call through an export entry that is traced.
+    virtual void export_call(Process& p, const Export* e, Term* x) = 0;
+    // The call of a BIF that is traced: calls it.
+    virtual Term bif_call(Process& p, const BifDef& bif, Term* x) = 0;
+    // A function has returned to a frame, whose words after the address are at p.heap.end: takes
+    // them off. x[0] is the value.
+    virtual void returned(Process& p, Term* x) = 0;
+    // An exception passes frames: looks at the words in [from, to). `caught_by`: an address in the
+    // function that catches it, or null.
+    virtual void unwound(Process& p, const Term* from, const Term* to, const void* caught_by,
+                         Term cls, Term reason) = 0;
+    // erlang:match_spec_test(Arguments, Spec, trace).
+    virtual Term test_spec(Process& p, const Term* a) = 0;
+    // A new version of a module has been staged.
+    virtual void staged(ModuleInstance& instance) = 0;
+    // The memory of one goes: nobody can run it any more.
+    virtual void released(ModuleInstance& instance) = 0;
+
+    // The rest is about processes that are traced, or may be by what they inherit.
+    virtual void sent(Process& p, Term to, Term message, bool to_existing) = 0;
+    // from: a pid or none; the non-value for a timeout.
+    virtual void received(Process& p, Term from, Term message) = 0;
+    virtual void spawning(Process& parent, Process& child, const Export* e, Term args,
+                          bool linked) = 0;
+    virtual void exited(Process& p, Term reason) = 0;
+    virtual void forget(Process& p) = 0;
+    virtual void linked_to(Process& p, Process* other, Term other_id) = 0;
+    // {trace, Pid, Tag, What}
+    virtual void event(Process& p, uint32_t flag, Term tag, Term what) = 0;
+    virtual void scheduled(Process& p, bool in) = 0;
+    virtual void collecting(Process& p, bool major, bool start) = 0;
+};
+// erlang:system_flag(trace_control_word, N)
+extern std::atomic<uint32_t> g_control_word;
+// Null: nothing is ever traced. Set before any process begins.
+extern Hooks* g_hooks;
+// New processes are to be traced: spawn asks.
+extern std::atomic<bool> g_trace_new;
+
+inline const State* state_of(const Process& p) {
+    // acquire: the state was written before it was put there. Pairs with trace/session.cpp.
+    return p.trace.load(std::memory_order_acquire);
+}
+inline bool is_traced(const Process& p, uint32_t flags) {
+    const State* s = state_of(p);
+    return MINIVM_UNLIKELY(s != nullptr) && (s->flags & flags) != 0;
+}
+
+}  // namespace tracing
+}  // namespace minivm
