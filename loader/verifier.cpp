@@ -226,6 +226,10 @@ private:
         return true;
     }
 
+    bool shared_by_other_marks(const State& old, const State& s, uint32_t target) const {
+        return old.frame != kAnyFrame && old.y != s.y && (has_marks(old) || has_marks(s)) &&
+               !undefined_y(old) && !undefined_y(s) && only_raises(m_.code[target].op);
+    }
     // Merges `s` into the state at the block that begins at `target`.
     bool flow_to(uint32_t target, const State& s) {
         if (recording_) {
@@ -240,7 +244,9 @@ private:
         }
         const uint32_t number = slot;  // the handlers below may move states_
         bool changed = false;
-        if (states_[number].frame != s.frame) {
+        // What only raises may be shared by places within different handlers, too.
+        const bool other_marks = shared_by_other_marks(states_[number], s, target);
+        if (states_[number].frame != s.frame || other_marks) {
             const State old = states_[number];
             const bool first = old.frame != kAnyFrame;
             if (undefined_y(s) || (first && undefined_y(old))) {

@@ -370,6 +370,42 @@ TEST_CASE("frames of several sizes, catches in them, may share what only raises"
                Contains("y0 may hold no term"));
 }
 
+TEST_CASE("what only raises may be shared by frames of several sizes and places within catches",
+          "[loader]") {
+    CHECK(why_not(1, [](BeamBuilder& b) {
+              b.op(52, {label(3), x(0)})
+                  .op(12, {u(2), u(1)})
+                  .op(172, {list({y(0), y(1)})})
+                  .op(104, {y(0), label(5)})
+                  .op(104, {y(1), label(6)})
+                  .op(57, {label(4), x(0)})
+                  .op(105, {y(1)})
+                  .op(57, {label(4), x(0)})
+                  .op(105, {y(0)})
+                  .op(57, {label(4), x(0)})
+                  .op(18, {u(2)})
+                  .op(19)
+                  .op(1, {u(6)})
+                  .op(106, {y(1)})
+                  .op(57, {label(4), x(0)})
+                  .op(105, {y(0)})
+                  .op(18, {u(2)})
+                  .op(19)
+                  .op(1, {u(5)})
+                  .op(106, {y(0)})
+                  .op(18, {u(2)})
+                  .op(19)
+                  .op(1, {u(3)})
+                  .op(12, {u(1), u(1)})
+                  .op(172, {list({y(0)})})
+                  .op(57, {label(4), x(0)})
+                  .op(18, {u(1)})
+                  .op(19)
+                  .op(1, {u(4)})
+                  .op(73);
+          }).empty());
+}
+
 TEST_CASE("operands that cannot be of the kind an instruction trusts are refused", "[loader]") {
     CHECK_THAT(why_not(1,
                        [](BeamBuilder& b) {
