@@ -196,7 +196,7 @@ struct Jit final : Engine {
     }
 
     bool fast;
-    std::unique_ptr<MacroAssembler> patcher_ = new_host_assembler();  // knows the prologue
+    std::unique_ptr<MacroAssembler> patcher_ = new_assembler(kHostMachine);  // knows the prologue
     GdbEntry* fragments_for_gdb = nullptr;  // never freed, as the fragments
 };
 

@@ -133,6 +133,7 @@ void publish_code() {
 }
 
 int other_half() {
+    // relaxed: it is the holder of the permission who switches.
     return 1 - g_active_half.load(std::memory_order_relaxed);
 }
 

@@ -19,6 +19,9 @@ struct FakeEngine : Engine {
     const char* name() const override { return "fake"; }
     std::unique_ptr<EngineCode> compile(const LoweredModule&) override { return nullptr; }
     void install(ModuleInstance&) override {}
+    Armed place_of_breakpoint(const ModuleInstance&, uint32_t) override { return {}; }
+    void arm(const ModuleInstance&, uint32_t, const Armed&) override {}
+    void disarm(const ModuleInstance&, uint32_t, const Armed&) override {}
     Stop run(Scheduler& s, Process& p) override {
         const Term self = s.x[0];
         p.reductions -= 1;
