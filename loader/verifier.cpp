@@ -506,7 +506,13 @@ private:
         }
     }
     void believe_also(const Operand& o, Type t) {
-        believe(o, (type_of(o).bits & t.bits) != 0 ? t : Type{});
+        const Type known = type_of(o);
+        // What is known holds as well. A tuple of two sizes is none that can be, on a way that no
+        // process goes, but what such a way leads to may go by the larger size.
+        if (known.bits == TypeInfo::tuple && t.bits == TypeInfo::tuple) {
+            t.arity = std::max(t.arity, known.arity);
+        }
+        believe(o, (known.bits & t.bits) != 0 ? t : Type{});
     }
     uint32_t* value_of(const Operand& o) {
         return o.kind == Kind::x ? &s_.x_values[o.index] : &s_.y_values[o.index];

@@ -85,7 +85,7 @@ int main(int argc, char** argv) {
         "-- ends the options. -extra does too, and all behind it are arguments of what -s or -eval\n"
         "call. Exit status: 0, N after halt(N), 127 after an uncaught exception.");
     run->add_option("--engine", run_options.engine,
-                    "Engine for modules: interp, jit, jit-default, mixed:SEED");
+                    "Engine for modules: jit (the default), interp, jit-default, mixed:SEED");
     run->add_option("-S,--schedulers", run_options.schedulers,
                     "Scheduler threads (default: one a core)")
         ->check(CLI::Range(1, 1024));

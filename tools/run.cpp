@@ -37,10 +37,14 @@ namespace {
 bool choose_engine(const std::string& name) {
     g_engines.bytecode = &interp::engine();
     g_engines.standard = g_engines.bytecode;
-    if (name == "interp") {
-        // For modules that ask for it; where the kernel refuses its memory they are interpreted.
+    if (name.empty() || name == "interp") {
+        // Where there is no JIT for the machine, or the kernel refuses its memory, all is interpreted:
+        // modules that ask for it as well.
         if (jit::available() && try_code_memory()) {
             g_engines.native = &jit::engine(true);
+            if (name.empty()) {
+                g_engines.standard = g_engines.native;
+            }
         }
         return true;
     }

@@ -7,7 +7,7 @@
 namespace minivm::tools {
 
 struct RunOptions {
-    std::string engine = "interp";
+    std::string engine;  // empty: jit, or interp where there is none
     int schedulers = 0;                         // 0: one a core
     std::vector<std::string> path;              // -pa
     std::vector<std::vector<std::string>> calls;  // -s M [F [A...]]

@@ -406,6 +406,19 @@ TEST_CASE("what only raises may be shared by frames of several sizes and places 
           }).empty());
 }
 
+TEST_CASE("a test that cannot succeed does not make a tuple smaller", "[loader]") {
+    CHECK(why_not(1, [](BeamBuilder& b) {
+              b.op(57, {label(3), x(0)})
+                  .op(58, {label(3), x(0), u(4)})
+                  .op(58, {label(4), x(0), u(2)})
+                  .op(1, {u(4)})
+                  .op(66, {x(0), u(2), x(0)})
+                  .op(19)
+                  .op(1, {u(3)})
+                  .op(19);
+          }).empty());
+}
+
 TEST_CASE("operands that cannot be of the kind an instruction trusts are refused", "[loader]") {
     CHECK_THAT(why_not(1,
                        [](BeamBuilder& b) {
