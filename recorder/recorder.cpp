@@ -236,6 +236,9 @@ void write_text(uint64_t event, Word* words, unsigned count, const TextArgument*
 void set_subject(uint32_t subject) {
     detail::thread_state().subject_bits = uint64_t{subject} << 32;
 }
+void renew_stamp() {
+    detail::thread_state().coarse_ticks = detail::now();
+}
 uint64_t last_stamp() {
     return detail::thread_state().coarse_ticks;
 }

@@ -109,6 +109,8 @@ uint32_t subject();
 // The time stamp of the thread's last full record, in ticks; 0 before the first. Two of them tell how
 // long something between two records took without reading the clock again.
 uint64_t last_stamp();
+// Coarse records from here on are not earlier than now: after something has come from another thread.
+void renew_stamp();
 double ticks_per_second();
 
 // Call it now and then (each second is plenty): records the clocks if a second has passed, which

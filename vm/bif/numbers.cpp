@@ -713,14 +713,8 @@ Term erlang_list_to_atom_1(Process& p, const Term* a) {
 Term erlang_list_to_existing_atom_1(Process& p, const Term* a) {
     return atom_from_list(p, a[0], true);
 }
-Term erlang_binary_to_atom_1(Process& p, const Term* a) {
-    return atom_from_binary(p, a[0], atoms::utf8, false);
-}
 Term erlang_binary_to_atom_2(Process& p, const Term* a) {
     return atom_from_binary(p, a[0], a[1], false);
-}
-Term erlang_binary_to_existing_atom_1(Process& p, const Term* a) {
-    return atom_from_binary(p, a[0], atoms::utf8, true);
 }
 Term erlang_binary_to_existing_atom_2(Process& p, const Term* a) {
     return atom_from_binary(p, a[0], a[1], true);
@@ -755,9 +749,6 @@ Term atom_binary(Process& p, Term atom, Term encoding_name) {
         }
     }
     return binary_of(p, latin1);
-}
-Term erlang_atom_to_binary_1(Process& p, const Term* a) {
-    return atom_binary(p, a[0], atoms::utf8);
 }
 Term erlang_atom_to_binary_2(Process& p, const Term* a) {
     return atom_binary(p, a[0], a[1]);
@@ -1040,11 +1031,8 @@ MINIVM_BIF_TABLE(numbers) = {
     {"erlang", "atom_to_list", 1, erlang_atom_to_list_1, kBifPlain, nullptr},
     {"erlang", "list_to_atom", 1, erlang_list_to_atom_1, kBifPlain, nullptr},
     {"erlang", "list_to_existing_atom", 1, erlang_list_to_existing_atom_1, kBifPlain, nullptr},
-    {"erlang", "atom_to_binary", 1, erlang_atom_to_binary_1, kBifPlain, nullptr},
     {"erlang", "atom_to_binary", 2, erlang_atom_to_binary_2, kBifPlain, nullptr},
-    {"erlang", "binary_to_atom", 1, erlang_binary_to_atom_1, kBifPlain, nullptr},
     {"erlang", "binary_to_atom", 2, erlang_binary_to_atom_2, kBifPlain, nullptr},
-    {"erlang", "binary_to_existing_atom", 1, erlang_binary_to_existing_atom_1, kBifPlain, nullptr},
     {"erlang", "binary_to_existing_atom", 2, erlang_binary_to_existing_atom_2, kBifPlain, nullptr},
     {"erlang", "phash2", 1, erlang_phash2_1, kBifPlain, nullptr},
     {"erlang", "phash2", 2, hash_term<phash2_within>, kBifPlain, nullptr},

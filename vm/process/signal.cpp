@@ -586,6 +586,9 @@ void handle_signals(Process& p) {
     }
     // acquire: pairs with push_signal(): the signals' contents, and what their senders did before.
     Signal* newest = p.mailbox.outer.exchange(nullptr, std::memory_order_acquire);
+    if (newest != nullptr && recorder::enabled(recorder::Category::message)) {
+        recorder::renew_stamp();  // no receive is to stand before its send
+    }
     Signal* oldest = nullptr;
     while (newest != nullptr) {
         Signal* next = newest->next;
