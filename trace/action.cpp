@@ -359,12 +359,7 @@ Term test_spec(Process& p, const Term* a) {
     const std::unique_ptr<Program> program =
         Program::compile(a[1], &problems, match_spec::Dialect::trace);
     if (program == nullptr) {
-        Term list = kNil;
-        for (size_t i = problems.size(); i-- > 0;) {
-            const Term text = make_string_utf8(p.heap, problems[i].data(), problems[i].size());
-            list = cons(p.heap, make_tuple(p.heap, atoms::error, text), list);
-        }
-        return make_tuple(p.heap, atoms::error, list);
+        return match_spec::problems_term(p.heap, problems);
     }
     const int64_t count = list_length(a[0]);
     if (count < 0) {

@@ -692,12 +692,7 @@ Term erlang_match_spec_test_3(Process& p, const Term* a) {
     std::vector<std::string> problems;
     const std::unique_ptr<Program> program = Program::compile(a[1], &problems);
     if (program == nullptr) {
-        Term list = kNil;
-        for (size_t i = problems.size(); i-- > 0;) {
-            const Term text = make_string_utf8(p.heap, problems[i].data(), problems[i].size());
-            list = cons(p.heap, make_tuple(p.heap, atoms::error, text), list);
-        }
-        return make_tuple(p.heap, atoms::error, list);
+        return match_spec::problems_term(p.heap, problems);
     }
     Runner runner(p, *program, true);
     const Term value = runner.run(a[0]);

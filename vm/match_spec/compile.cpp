@@ -639,6 +639,15 @@ std::unique_ptr<Program> Program::compile(Term spec, std::vector<std::string>* p
     return program;
 }
 
+Term problems_term(Heap& h, const std::vector<std::string>& problems) {
+    Term list = kNil;
+    for (size_t i = problems.size(); i-- > 0;) {
+        const Term text = make_string_utf8(h, problems[i].data(), problems[i].size());
+        list = cons(h, make_tuple(h, atoms::error, text), list);
+    }
+    return make_tuple(h, atoms::error, list);
+}
+
 Program::~Program() {
     constants_.clear();
 }

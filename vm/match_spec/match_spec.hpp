@@ -103,6 +103,8 @@ private:
     uint32_t stack_size_ = 1;
 };
 
+// {error, [{error, Text}]}: what erlang:match_spec_test/3 says of one that is none.
+Term problems_term(Heap& h, const std::vector<std::string>& problems);
 // The program of a magic reference, or null.
 const Program* program_of(Term t);
 // True if the term is '_' or a variable '$N'.
