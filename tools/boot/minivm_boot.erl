@@ -2,7 +2,10 @@
 %% process of its own, answers what programs ask of `init`, writes error reports, and ends the VM with
 %% the exit status that escript would give.
 -module(minivm_boot).
--export([start/1, run/1]).
+-export([start/1, run/1, logger/0, file_server/0, code_server/0, code_purger/0]).
+
+%% Functions of erlang that are Erlang code (spawn/1, halt/1, group_leader/2) are not called on the way to a
+%% small program's end, nor is proplists: so neither module has to be loaded for it.
 
 %% Options: [{file, Path} | {module, Module} | {args, [String]} | {call, [M, F | Strings]} |
 %%           {eval, String} | {encoding, unicode | latin1}], in the order of the command line.
@@ -13,7 +16,7 @@ start(Options) ->
         Class:Reason:Trace ->
             %% Nothing works without this process: say what happened with what needs no library.
             erlang:display({boot_failed, Class, Reason, Trace}),
-            erlang:halt(1)
+            erlang:halt(1, [])
     end.
 
 boot(Options) ->
@@ -21,29 +24,32 @@ boot(Options) ->
     register(init, self()),
     %% The application controller's table: application:get_env/2 looks into it in every process.
     ac_tab = ets:new(ac_tab, [set, public, named_table, {read_concurrency, true}]),
-    register(logger, spawn(fun logger/0)),
-    register(file_server_2, spawn(fun file_server/0)),
-    register(code_server, spawn(fun code_server/0)),
-    register(erts_code_purger, spawn(fun code_purger/0)),
+    register(file_server_2, spawn(?MODULE, file_server, [])),
+    register(code_server, spawn(?MODULE, code_server, [])),
+    register(erts_code_purger, spawn(?MODULE, code_purger, [])),
     Io = minivm_io:start(),
-    group_leader(Io, self()),
-    group_leader(Io, whereis(logger)),
-    case proplists:get_value(encoding, Options, latin1) of
+    erts_internal:group_leader(Io, self()),
+    register(logger, spawn(?MODULE, logger, [])),  % its group leader is ours
+    case option(encoding, Options, latin1) of
         unicode ->
             io:setopts(Io, [{encoding, unicode}]),
             io:setopts(standard_error, [{encoding, unicode}]);
         latin1 -> ok
     end,
-    {_, Ref} = spawn_monitor(?MODULE, run, [Options]),
+    {_, Ref} = spawn_opt(?MODULE, run, [Options], [monitor]),
     minivm:kernel(available),
     serve(#{main => Ref, options => Options}).
+
+option(Name, [{Name, Value} | _], _) -> Value;
+option(Name, [_ | Rest], Default) -> option(Name, Rest, Default);
+option(_, [], Default) -> Default.
 
 %% ---- the program ------------------------------------------------------------------------------
 
 run(Options) ->
     try
         steps(Options, Options),
-        case proplists:get_bool(wait, Options) of
+        case lists:member(wait, Options) of
             true -> receive after infinity -> ok end;
             false -> finish(0)
         end
@@ -95,7 +101,7 @@ step({eval, Text}, _) -> eval(Text);
 step(_, _) -> ok.
 
 main(Module, Options) ->
-    Args = proplists:get_value(args, Options, []),
+    Args = option(args, Options, []),
     case {erlang:function_exported(Module, main, 1), erlang:function_exported(Module, start, 0)} of
         {true, _} -> Module:main(Args);
         {false, true} -> Module:start();
@@ -132,7 +138,7 @@ finish(Status) ->
     Ref = make_ref(),
     user ! {sync, self(), Ref},
     receive {Ref, ok} -> ok after 10000 -> ok end,
-    erlang:halt(Status).
+    erlang:halt(Status, []).
 
 report(Class, Reason, Trace) ->
     Own = fun(M, _, _) -> M =:= ?MODULE end,
@@ -170,7 +176,7 @@ serve(S) ->
         {'EXIT', Pid, Reason} when Pid =:= map_get(kernel, S) ->
             minivm:write_stderr(unicode:characters_to_binary(
                                   io_lib:format("minivm: the kernel did not start: ~tp~n", [Reason]))),
-            erlang:halt(1);
+            erlang:halt(1, []);
         {From, Request} when is_pid(From) ->
             From ! {init, answer(Request, S)},
             serve(S);
@@ -186,7 +192,7 @@ status(N) when is_integer(N), N >= 0 -> N;
 status(stop) -> 0;
 status(_) -> 1.
 
-answer(get_plain_arguments, #{options := O}) -> proplists:get_value(args, O, []);
+answer(get_plain_arguments, #{options := O}) -> option(args, O, []);
 answer(get_arguments, _) -> [{root, [code:root_dir()]}, {progname, ["minivm"]}, {noshell, []}];
 answer({get_argument, noshell}, _) -> {ok, [[]]};
 answer({get_argument, progname}, _) -> {ok, [["minivm"]]};

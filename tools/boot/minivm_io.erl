@@ -5,7 +5,7 @@
 %% that were read and not yet asked for wait in `input`; while a request waits for more of them, output
 %% requests go on being served.
 -module(minivm_io).
--export([start/0, init/3]).
+-export([start/0, init/3, reader/1]).
 
 -record(s, {device = stdout,     % where output goes: stdout | stderr
             input = <<>>,        % bytes read and not consumed
@@ -29,10 +29,10 @@ start(Name, Device) ->
 init(Parent, Name, Device) ->
     process_flag(trap_exit, true),
     process_flag(priority, high),
-    group_leader(self(), self()),
+    erts_internal:group_leader(self(), self()),
     register(Name, self()),
     Server = self(),
-    Reader = spawn_link(fun() -> reader(Server) end),
+    Reader = spawn_link(?MODULE, reader, [Server]),
     Parent ! {self(), ready},
     Eof = Device =:= stderr,                     % nothing can be read from it
     loop(#s{device = Device, reader = Reader, eof = Eof}).
