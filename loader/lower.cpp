@@ -939,14 +939,6 @@ private:
         const BifDef* def = is_control_bif(import) && !applies
                                 ? nullptr
                                 : bif_registry::find(import.module, import.function, import.arity);
-        // As in OTP, calls of these two are the functions of erlang, in stack traces too; apply is not.
-        if (import.module == atom_table::intern("maps") && import.arity == 2) {
-            if (import.function == atom_table::intern("get")) {
-                def = bif_registry::find(atoms::erlang, atoms::map_get, 2);
-            } else if (import.function == atom_table::intern("is_key")) {
-                def = bif_registry::find(atoms::erlang, atoms::is_map_key, 2);
-            }
-        }
         if (def != nullptr) {
             Operand bif;
             bif.kind = Kind::bif;
