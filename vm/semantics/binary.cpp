@@ -830,8 +830,9 @@ Term bs_create_bin(Process& p, const BinSegment* segments, size_t n) {
                 break;
             case Type::binary:
                 if (s.size == atoms::all) {
-                    if (!check_value(p, s, 0)) {
-                        return kNonValue;
+                    // Its unit is looked at among the values.
+                    if (!is_bitstring(s.src)) {
+                        return bs_fail(p, atoms::badarg, &s, "type", s.src);
                     }
                     bits[i] = bitstring_bits(s.src);
                     break;
