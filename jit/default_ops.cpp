@@ -40,7 +40,7 @@ struct Args {
 
     // Stores the result of an instruction that may have left fragments.
     Next result(int dst, Term value) const {
-        if (MINIVM_UNLIKELY(p.needs_gc())) {
+        if (MINIVM_UNLIKELY(p.needs_gc()) && r->collects != 0) {
             s->x[r->live] = value;
             collect_gc(p, 0, s->x, r->live + 1, false);
             value = s->x[r->live];

@@ -184,6 +184,7 @@ Word* Emitter::new_record() {
     r->list_count = 0;
     r->list_at = 0;
     r->has_label = 0;
+    r->collects = (instr_info(i_->op).effects & COLLECTS) != 0;
     const char* letter = letters;
     for (uint32_t n = 0; n < i_->operand_count; ++n) {
         if (*letter == 'L' && r->list_count == 0) {

@@ -166,7 +166,9 @@ void Emitter::call_guard_bif(uint32_t arity) {
                       Reg::t0);
     }
     a_.move_imm(Reg::t0, reinterpret_cast<Word>(o[1].bif));
-    a_.move_imm(Reg::t1, Word{i_->live} | (has_label ? Word{1} << 32 : 0));
+    const bool collects = (instr_info(i_->op).effects & COLLECTS) != 0;
+    const uint32_t live = collects ? i_->live : kNoCollection;
+    a_.move_imm(Reg::t1, Word{live} | (has_label ? Word{1} << 32 : 0));
     fragment(fragments_.guard_bif);
     if (has_label) {
         a_.compare_imm(Reg::t0, 0);

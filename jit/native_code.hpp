@@ -21,6 +21,8 @@ namespace minivm::jit {
 // register's from the scheduler, a y register's, with bit 8 set, from the stack pointer. No
 // constant looks like that.
 struct OpRecord;
+// Instead of the number of live x registers: the instruction does not collect.
+constexpr uint32_t kNoCollection = 0xFFFFFFFF;
 enum class Next : uint8_t {
     go_on,
     branch,
@@ -35,7 +37,8 @@ struct OpRecord {
     uint32_t live;        // x registers
     uint32_t list_count;  // operands of the L list, which follow the others
     uint32_t list_at;
-    uint32_t has_label;
+    uint16_t has_label;
+    uint16_t collects;    // the instruction may: `live` holds. Else what a function left stays
     Word operands[];
 };
 

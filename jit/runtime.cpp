@@ -270,7 +270,7 @@ static Word call_stub_bif(Scheduler* s, const Export* e) {
 // The result of an instruction that may have left fragments goes to the scratch word.
 static Word scratch_result(Scheduler* s, Term value, uint32_t live) {
     Process& p = *s->process;
-    if (MINIVM_UNLIKELY(p.needs_gc())) {
+    if (MINIVM_UNLIKELY(p.needs_gc()) && live != kNoCollection) {
         const Word ra = pop_return_address(p);
         s->x[live] = value;
         collect_gc(p, 0, s->x, live + 1, false);
