@@ -8,12 +8,13 @@ import contextlib
 import importlib.machinery
 import importlib.util
 import io
-import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 import unittest
+
+sys.dont_write_bytecode = True
+import tool_tests  # noqa: E402  (beside this file; leaves no compiled copy there)
 
 BISECT = pathlib.Path(__file__).resolve().parent.parent.parent / "tools" / "bisect"
 
@@ -29,7 +30,7 @@ plus(A, B) -> A + B.
 next(N) -> N + 1.
 """
 
-minivm = None   # set by main
+minivm = None   # set by tool_tests.main
 folder = None   # holds bisected.beam
 
 
@@ -100,22 +101,5 @@ class Program(unittest.TestCase):
             self.assertIn("$bisected:" + name, shown)
 
 
-def main():
-    global minivm, folder
-    if len(sys.argv) != 2:
-        sys.exit("usage: bisect_test.py MINIVM")
-    minivm = os.path.abspath(sys.argv[1])
-    with tempfile.TemporaryDirectory() as place:
-        folder = pathlib.Path(place).resolve()
-        source = folder / "bisected.erl"
-        source.write_text(SOURCE, encoding="utf-8")
-        subprocess.run(["erlc", "-o", place, str(source)], check=True)
-        tests = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
-        result = unittest.TextTestRunner(verbosity=2).run(tests)
-    bad = len(result.failures) + len(result.errors)
-    print("%d passed, %d failed" % (result.testsRun - bad, bad))
-    return 1 if bad else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tool_tests.main(sys.modules[__name__], {"bisected.erl": SOURCE}))

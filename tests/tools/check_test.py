@@ -7,6 +7,9 @@ import sys
 import tempfile
 import unittest
 
+sys.dont_write_bytecode = True
+import tool_tests  # noqa: E402  (beside this file; leaves no compiled copy there)
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools" / "lib"))
 from count_tests import count  # noqa: E402  (needs the path above)
@@ -110,8 +113,4 @@ class Check(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    program = unittest.main(exit=False)
-    result = program.result
-    bad = len(result.failures) + len(result.errors)
-    print("%d passed, %d failed" % (result.testsRun - bad, bad))
-    sys.exit(1 if bad else 0)
+    sys.exit(tool_tests.total(unittest.main(exit=False).result))

@@ -7,16 +7,16 @@ What a running program prints and how it ends is compared with `erl` by tests/pr
 has no counterpart there.
 """
 
-import os
 import pathlib
-import shutil
 import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
+
+sys.dont_write_bytecode = True
+import tool_tests  # noqa: E402  (beside this file; leaves no compiled copy there)
 
 ANSWER_S = 60   # longer means that it hangs
 AT_ONCE_S = 8   # the boot gives up on a stuck I/O server after 10 s; a busy machine needs some
@@ -47,7 +47,7 @@ main(["arguments" | Rest]) ->
 spin(N) -> spin(N + 1).
 """
 
-minivm = None   # set by main
+minivm = None   # set by tool_tests.main
 folder = None   # holds command_line.beam and the damaged ones
 
 
@@ -246,24 +246,5 @@ class CodeMemory(unittest.TestCase):
         self.assertEqual(run("run", "--code-memory", "1", beam, "lines", "3")[0], 2)
 
 
-def main():
-    global minivm, folder
-    if len(sys.argv) != 2:
-        sys.exit("usage: command_line_test.py MINIVM")
-    minivm = os.path.abspath(sys.argv[1])
-    if not shutil.which(minivm):
-        sys.exit("no such program: %s" % minivm)
-    with tempfile.TemporaryDirectory() as place:
-        folder = pathlib.Path(place).resolve()
-        source = folder / "command_line.erl"
-        source.write_text(SOURCE, encoding="utf-8")
-        subprocess.run(["erlc", "-o", place, str(source)], check=True)
-        tests = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
-        result = unittest.TextTestRunner(verbosity=2).run(tests)
-    bad = len(result.failures) + len(result.errors)
-    print("%d passed, %d failed" % (result.testsRun - bad, bad))
-    return 1 if bad else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tool_tests.main(sys.modules[__name__], {"command_line.erl": SOURCE}))

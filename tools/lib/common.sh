@@ -62,8 +62,9 @@ build_packages=(g++ cmake ninja-build ccache git python3 erlang-base
     libfmt-dev libcli11-dev catch2)
 
 # What tools/check uses on top: all of OTP and Elixir as real input, native libraries and what they are
-# compiled against, the cross build.
-check_packages=(erlang erlang-dev erlang-jiffy elixir g++-aarch64-linux-gnu qemu-user)
+# compiled against, another reader of recordings, the cross build.
+check_packages=(erlang erlang-dev erlang-jiffy elixir babeltrace2
+    g++-aarch64-linux-gnu qemu-user)
 
 installed() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
