@@ -67,24 +67,30 @@ void h_stub_undefined(ARGS) {
     LEAVE_RUNTIME(p);
     TAIL(slow_bif_failed);
 }
+
+// The whole body of a function that is `bif`: calls it and returns its value to who called the function.
+#define BIF_AS_BODY(p, bif)                              \
+    do {                                                 \
+        ENTER_RUNTIME(p);                                \
+        Term result_ = call_bif_function(p, bif, s->x);  \
+        LEAVE_RUNTIME(p);                                \
+        if (MINIVM_UNLIKELY(!is_value(result_))) {       \
+            TAIL(slow_bif_failed);                       \
+        }                                                \
+        s->x[0] = result_;                               \
+        s->code_ix = code_index::active();               \
+        pc = return_target(*E);                          \
+        ++E;                                             \
+        if (MINIVM_UNLIKELY((p).needs_gc())) {           \
+            COLLECT(1, 0);                               \
+        }                                                \
+        DISPATCH();                                      \
+    } while (0)
+
 void h_stub_bif(ARGS) {
     Process& p = *s->process;
     const Export* e = export_of_stub(pc, kStubBif);
-    ENTER_RUNTIME(p);
-    p.outcome = BifOutcome::exception;
-    Term r = call_bif_function(p, *e->bif, s->x);
-    LEAVE_RUNTIME(p);
-    if (MINIVM_UNLIKELY(!is_value(r))) {
-        TAIL(slow_bif_failed);
-    }
-    s->x[0] = r;
-    s->code_ix = code_index::active();
-    pc = return_target(*E);
-    ++E;
-    if (MINIVM_UNLIKELY(p.needs_gc())) {
-        COLLECT(1, 0);
-    }
-    DISPATCH();
+    BIF_AS_BODY(p, *e->bif);
 }
 // Where a process that was scheduled out on its way into a function resumes.
 void h_stub_call(ARGS) {
@@ -114,20 +120,7 @@ HANDLER(call_bif) {
 HANDLER(bif_body) {
     Process& p = *s->process;
     const BifDef* bif = reinterpret_cast<const BifDef*>(WORD(1));
-    ENTER_RUNTIME(p);
-    Term r = call_bif_function(p, *bif, s->x);
-    LEAVE_RUNTIME(p);
-    if (MINIVM_UNLIKELY(!is_value(r))) {
-        TAIL(slow_bif_failed);
-    }
-    s->x[0] = r;
-    s->code_ix = code_index::active();
-    pc = return_target(*E);
-    ++E;
-    if (MINIVM_UNLIKELY(p.needs_gc())) {
-        COLLECT(1, 0);
-    }
-    DISPATCH();
+    BIF_AS_BODY(p, *bif);
 }
 
 // ---- apply, funs ------------------------------------------------------------------------------------
@@ -329,20 +322,7 @@ template <Op kOp>
 static MINIVM_NOINLINE void call_nif(ARGS) {
     Process& p = *s->process;
     const BifDef* bif = reinterpret_cast<const BifDef*>(WORD(0));
-    ENTER_RUNTIME(p);
-    Term r = call_bif_function(p, *bif, s->x);
-    LEAVE_RUNTIME(p);
-    if (MINIVM_UNLIKELY(!is_value(r))) {
-        TAIL(slow_bif_failed);
-    }
-    s->x[0] = r;
-    s->code_ix = code_index::active();
-    pc = return_target(*E);
-    ++E;
-    if (MINIVM_UNLIKELY(p.needs_gc())) {
-        COLLECT(1, 0);
-    }
-    DISPATCH();
+    BIF_AS_BODY(p, *bif);
 }
 HANDLER(nif_start) {
     const auto* function =

@@ -239,7 +239,7 @@ private:
         }
         switch (info_->lowering) {
             case Lowering::table:
-                return lower_by_table();
+                return lower_by_table() && note_what_lines_depend_on();
             case Lowering::special:
                 return lower_special();
             default:
@@ -704,8 +704,7 @@ private:
         return true;
     }
 
-    // ---- instructions with code of their own
-    // ------------------------------------------------------
+    // ---- instructions with code of their own ----------------------------------------------------
 
     bool lower_special() {
         switch (op_) {
@@ -845,8 +844,26 @@ private:
         }
         line_before_ = line_;
         line_set_by_ = instr_number_;
+        line_follows_move_ = x0_moved_by_ + 1 == instr_number_;
         line_ = static_cast<uint32_t>(n);
         return true;
+    }
+
+    bool note_what_lines_depend_on() {
+        if (op_ == GenericOp::op_call_last || op_ == GenericOp::op_call_only) {
+            forget_line_of_tail_call();
+        } else if (op_ == GenericOp::op_move && args_[1].kind == Kind::x && args_[1].index == 0) {
+            x0_moved_by_ = instr_number_;
+        }
+        return true;
+    }
+
+    // Nothing returns to a tail call to ask for its line, and where it follows a move to x0 OTP's loader
+    // drops it: what comes next without a line of its own has the one before.
+    void forget_line_of_tail_call() {
+        if (line_follows_move_ && line_set_by_ + 1 == instr_number_) {
+            line_ = line_before_;
+        }
     }
 
     bool begin_function() {
@@ -967,11 +984,7 @@ private:
             } else {
                 emit(Op::call_ext_last, entry, args_[2]);
             }
-            // Nothing returns here to ask for the line, and OTP keeps none (but for its own BIFs):
-            // what follows without a line of its own has the one before.
-            if (line_set_by_ + 1 == instr_number_ && import.module != atoms::erlang) {
-                line_ = line_before_;
-            }
+            forget_line_of_tail_call();
         }
         return true;
     }
@@ -1383,8 +1396,7 @@ private:
         return true;
     }
 
-    // ---- the end
-    // ------------------------------------------------------------------------------------
+    // ---- the end --------------------------------------------------------------------------------
 
     bool bad_instr(size_t index, Code code, const char* what, uint32_t number) {
         return error_.fail(code, "Code", draft_.notes[index].offset, "%s: %s %u",
@@ -1482,8 +1494,11 @@ private:
     std::vector<uint32_t> labels_here_;  // labels since the last instruction
     size_t last_label_ = 0;              // instruction index of the last label
     uint32_t line_ = kNoLine;
-    uint32_t line_before_ = kNoLine;  // what line_ was, and the number of the instruction that set it
+    // What line_ was, and the number of the instruction that set it.
+    uint32_t line_before_ = kNoLine;
     uint32_t line_set_by_ = 0;
+    uint32_t x0_moved_by_ = 0;  // the number of the last instruction that moved something there
+    bool line_follows_move_ = false;
     bool ended_ = false;
     bool skipping_body_ = false;
     const bool may_load_nifs_;

@@ -557,8 +557,7 @@ private:
         return std::any_of(s.y.begin(), s.y.end(), [](uint32_t v) { return v == kUndefined; });
     }
 
-    // ---- operands by their letters
-    // ------------------------------------------------------------------
+    // ---- operands by their letters --------------------------------------------------------------
 
     // Of float registers, the last one is the result.
     static bool writes_operand(Op op, const char* letters, uint32_t n) {
@@ -635,8 +634,7 @@ private:
         }
     }
 
-    // ---- what collects, raises or reserves
-    // --------------------------------------------------------------
+    // ---- what collects, raises or reserves ------------------------------------------------------
 
     // Every y register must be a term where other code, or a handler, can look at the frame.
     bool demand_frame_defined() {
@@ -809,8 +807,7 @@ private:
         return flow_to(*mark - kMark, h);
     }
 
-    // ---- one instruction
-    // ----------------------------------------------------------------------------------
+    // ---- one instruction ------------------------------------------------------------------------
 
     bool step() {
         const Instr& i = m_.code[at_];
@@ -880,8 +877,7 @@ private:
                (!moves || after_move(i, o, moved, other));
     }
 
-    // ---- types
-    // --------------------------------------------------------------------------------------------
+    // ---- types ----------------------------------------------------------------------------------
 
     // The compiler's word for an operand counts as a proof.
     void believe_hints(const Operand* o, uint32_t count) {

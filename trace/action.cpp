@@ -35,8 +35,7 @@ struct Context {
 };
 thread_local Context* t_context = nullptr;
 
-// ---- the functions
-// --------------------------------------------------------------------------------
+// ---- the functions ------------------------------------------------------------------------------
 
 Term act_message(Process&, const Term* a) {
     t_context->no_message = a[0] == atoms::false_;
@@ -240,8 +239,7 @@ struct Functions final : match_spec::TraceFunctions {
     }
 };
 
-// ---- running
-// --------------------------------------------------------------------------------------
+// ---- running ------------------------------------------------------------------------------------
 
 // True: it matches.
 bool run_spec(const Spec* spec, Process& p, const Term* terms, uint32_t count, Context& context) {

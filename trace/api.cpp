@@ -34,8 +34,7 @@ LOCAL_ATOM(atom_trace_delivered, "trace_delivered")
 LOCAL_ATOM(atom_traced, "traced")
 LOCAL_ATOM(atom_tracer, "tracer")
 
-// ---- trace/3
-// --------------------------------------------------------------------------------------
+// ---- trace/3 ------------------------------------------------------------------------------------
 
 struct Who {
     bool existing = false, fresh = false;
@@ -125,8 +124,7 @@ Term erts_internal_trace_3(Process& p, const Term* a) {
     return make_small(setting.count);
 }
 
-// ---- trace_pattern/3
-// ------------------------------------------------------------------------------
+// ---- trace_pattern/3 ----------------------------------------------------------------------------
 
 bool parse_functions(Term t, Functions* which) {
     if (!is_tuple_of(t, 3) || !is_atom(tuple_element(t, 0)) || !is_atom(tuple_element(t, 1))) {
@@ -237,8 +235,7 @@ Term erts_internal_trace_pattern_3(Process& p, const Term* a) {
     return await_code_change(p, op, make_small(count));
 }
 
-// ---- trace_info/2
-// ---------------------------------------------------------------------------------
+// ---- trace_info/2 -------------------------------------------------------------------------------
 
 Term info_of_flags(Process& p, Term item, uint32_t flags, Term tracer) {
     if (item == atom_flags()) {
@@ -390,8 +387,7 @@ Term erlang_trace_info_2(Process& p, const Term* a) {
     return badarg(p);
 }
 
-// ---- trace_delivered/1
-// ----------------------------------------------------------------------------
+// ---- trace_delivered/1 --------------------------------------------------------------------------
 
 // What a process did before this was pushed on its tracer's queue when it was done; a process that
 // runs now may be about to push one more, which does not count.

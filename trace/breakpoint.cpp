@@ -157,8 +157,7 @@ Breakpoint* find(const void* key) {
     return t != nullptr ? t->find(key) : nullptr;
 }
 
-// ---- changes
-// --------------------------------------------------------------------------------------
+// ---- changes ------------------------------------------------------------------------------------
 
 Breakpoint& Change::touch(std::unique_ptr<Breakpoint> fresh, const void* key) {
     Breakpoint* b = find(key);
@@ -316,8 +315,7 @@ void Change::apply(code_change::Operation* op) {
     r->next<Running::arm_new>();
 }
 
-// ---- new code
-// -------------------------------------------------------------------------------------
+// ---- new code -----------------------------------------------------------------------------------
 
 void arm_staged(ModuleInstance& m, uint32_t function, const Action& action) {
     Change c;

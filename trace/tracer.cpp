@@ -112,8 +112,7 @@ Term flag_list(Heap& h, uint32_t flags) {
     return list;
 }
 
-// ---- flags
-// ----------------------------------------------------------------------------------------
+// ---- flags --------------------------------------------------------------------------------------
 
 Set set_flags(Process& p, bool on, uint32_t flags, Term tracer) {
     const std::lock_guard lock(g_lock);
@@ -162,8 +161,7 @@ State new_flags() {
     return g_new;
 }
 
-// ---- messages
-// -------------------------------------------------------------------------------------
+// ---- messages -----------------------------------------------------------------------------------
 
 bool send_event(const Process& p, const State& s, Term tag, std::initializer_list<Term> terms) {
     thread_progress::DelaySection section;
@@ -207,8 +205,7 @@ void send_own_event(Process& p, Term tag, std::initializer_list<Term> terms) {
     }
 }
 
-// ---- places
-// ---------------------------------------------------------------------------------------
+// ---- places -------------------------------------------------------------------------------------
 
 Term function_at(Heap& h, const void* address, bool is_return_address) {
     FunctionInfo where{};

@@ -59,8 +59,7 @@ bool get_protection(Term t, Protection* out) {
     return false;
 }
 
-// ---- creation and destruction
-// -------------------------------------------------------------------------
+// ---- creation and destruction -------------------------------------------------------------------
 
 bool get_option(Term t, Options* o) {
     if (t == set_atom()) {
@@ -324,8 +323,7 @@ Term ets_internal_request_all_0(Process& p, const Term*) {
     return ref;
 }
 
-// ---- inserting
-// ------------------------------------------------------------------------------------------
+// ---- inserting ----------------------------------------------------------------------------------
 
 bool is_object(const Table& t, Term tuple) {
     return is_tuple(tuple) && tuple_arity(tuple) >= t.keypos;
@@ -442,8 +440,7 @@ Term ets_insert_new_2(Process& p, const Term* a) {
     return insert_objects(p, a, true);
 }
 
-// ---- looking up
-// -----------------------------------------------------------------------------------------
+// ---- looking up ---------------------------------------------------------------------------------
 
 // All objects of the key, oldest first; of each what pick(object) gives.
 template <typename Pick>
@@ -519,8 +516,7 @@ Term ets_lookup_element_4(Process& p, const Term* a) {
     return lookup_element(p, a, a[3]);
 }
 
-// ---- deleting
-// -------------------------------------------------------------------------------------------
+// ---- deleting -----------------------------------------------------------------------------------
 
 size_t erase_key(Table& t, Term key) {
     return t.stores.hash ? t.stores.hash->erase_key(key) : t.stores.tree->erase_key(key);
@@ -566,8 +562,7 @@ Term ets_delete_object_2(Process& p, const Term* a) {
     return atoms::true_;
 }
 
-// ---- changing elements
-// ------------------------------------------------------------------------------------
+// ---- changing elements --------------------------------------------------------------------------
 
 // An object of a set or ordered_set with some elements changed, as a tuple.
 class Draft {
@@ -775,8 +770,7 @@ Term ets_update_element_3(Process& p, const Term* a) {
     return atoms::true_;
 }
 
-// ---- iterating
-// --------------------------------------------------------------------------------------------
+// ---- iterating ----------------------------------------------------------------------------------
 
 Term key_or_end(Process& p, const Table& t, const Object* o) {
     return o == nullptr ? end_of_table() : copy_out(p, o->key(t.keypos));
@@ -864,8 +858,7 @@ Term ets_slot_2(Process& p, const Term* a) {
     return list;
 }
 
-// ---- info
-// -------------------------------------------------------------------------------------------------
+// ---- info ---------------------------------------------------------------------------------------
 
 Term safe_fixed(Process& p, const Table& t, bool monotonic) {
     if (t.fixations.empty()) {

@@ -81,8 +81,7 @@ struct State {
     Term args;   // of the call, for errors
 };
 
-// ---- what is to be visited
-// ------------------------------------------------------------------------------
+// ---- what is to be visited ----------------------------------------------------------------------
 
 void plan(Walk& w, const Table& t) {
     bool all_exact = true;
@@ -130,8 +129,7 @@ bool is_beyond(const Walk& w, Term key) {
            });
 }
 
-// ---- visiting
-// -------------------------------------------------------------------------------------------
+// ---- visiting -----------------------------------------------------------------------------------
 
 class Visitor {
 public:
@@ -309,8 +307,7 @@ bool visit_slice(Process& p, Walk& w, Table& t, State& s) {
     return complete;
 }
 
-// ---- results
-// --------------------------------------------------------------------------------------------
+// ---- results ------------------------------------------------------------------------------------
 
 Term reversed(Process& p, Term list) {
     Term result = kNil;
@@ -557,8 +554,7 @@ Term ets_match_object_3(Process& p, const Term* a) {
     return start(p, a, {"match_object", 3}, spec_of(p, a[1], whole_object()), a[2]);
 }
 
-// ---- continuations
-// ----------------------------------------------------------------------------------------
+// ---- continuations ------------------------------------------------------------------------------
 
 Term continue_hash(Process& p, const Term* a, std::unique_ptr<Walk> w) {
     // {Tab, Place, Limit, Program, Chunks, how many objects they are}
@@ -640,8 +636,7 @@ Term ets_match_object_1(Process& p, const Term* a) {
     return continue_walk(p, a, "match_object");
 }
 
-// ---- match specifications without a table
-// ---------------------------------------------------------------
+// ---- match specifications without a table -------------------------------------------------------
 
 Term ets_match_spec_compile_1(Process& p, const Term* a) {
     // Only where a table is walked may the list be empty.

@@ -27,8 +27,7 @@ constexpr size_t kDirtyLimbs = 1'000;    // of an integer to convert to text
 constexpr uint64_t kDirtyChecksumBytes = 512 * 1024;
 constexpr int64_t kBytesPerReduction = 1024;
 
-// ---- operators
-// ------------------------------------------------------------------------------------
+// ---- operators ----------------------------------------------------------------------------------
 
 Term erlang_plus_1(Process& p, const Term* a) {
     return semantics::plus(p, a[0]);
@@ -119,8 +118,7 @@ Term erlang_xor_2(Process& p, const Term* a) {
     return is_bool(a[0]) && is_bool(a[1]) ? make_bool(a[0] != a[1]) : badarg(p);
 }
 
-// ---- type tests
-// -----------------------------------------------------------------------------------
+// ---- type tests ---------------------------------------------------------------------------------
 
 Term erlang_is_atom_1(Process&, const Term* a) {
     return make_bool(is_atom(a[0]));
@@ -194,8 +192,7 @@ Term erlang_is_record_3(Process& p, const Term* a) {
                      tuple_element(a[0], 0) == a[1]);
 }
 
-// ---- numbers
-// --------------------------------------------------------------------------------------
+// ---- numbers ------------------------------------------------------------------------------------
 
 Term erlang_abs_1(Process& p, const Term* a) {
     if (is_integer(a[0])) {
@@ -225,8 +222,7 @@ Term to_integral(Process& p, const Term* a) {
     return is_float(a[0]) ? bignum::from_double(p.heap, Rounding(float_value(a[0]))) : badarg(p);
 }
 
-// ---- integers and text
-// ----------------------------------------------------------------------------
+// ---- integers and text --------------------------------------------------------------------------
 
 // 2..36, or 0: badarg.
 int base_of(Term t) {
@@ -356,8 +352,7 @@ Term erlang_binary_to_integer_1(Process& p, const Term* a) {
     return erlang_binary_to_integer_2(p, args);
 }
 
-// ---- prefixes of lists
-// ------------------------------------------------------------------------------
+// ---- prefixes of lists --------------------------------------------------------------------------
 
 // Reads the characters of a list one by one; what is no small character reads as 0.
 class CharReader {
@@ -459,8 +454,7 @@ Term string_list_to_float_1(Process& p, const Term* a) {
     return make_tuple(p.heap, make_float(p.heap, d), reader.rest());
 }
 
-// ---- floats and text
-// ----------------------------------------------------------------------------------
+// ---- floats and text ----------------------------------------------------------------------------
 
 constexpr size_t kLongestFloatText = 255;  // what OTP has room for
 
@@ -558,8 +552,7 @@ Term erlang_binary_to_float_1(Process& p, const Term* a) {
     return text_to_float(p, {reinterpret_cast<const char*>(text.data), text.size});
 }
 
-// ---- math
-// -----------------------------------------------------------------------------------------------
+// ---- math ---------------------------------------------------------------------------------------
 
 // badarg: no number. badarith: too large for a float.
 bool math_argument(Process& p, Term t, double* out) {
@@ -602,8 +595,7 @@ Term math_tau_0(Process& p, const Term*) {
     return make_float(p.heap, 2 * kPi);
 }
 
-// ---- atoms and text
-// -------------------------------------------------------------------------------------
+// ---- atoms and text -----------------------------------------------------------------------------
 
 enum class Encoding { latin1, utf8, unknown };
 
@@ -754,8 +746,7 @@ Term erlang_atom_to_binary_2(Process& p, const Term* a) {
     return atom_binary(p, a[0], a[1]);
 }
 
-// ---- hashes
-// -----------------------------------------------------------------------------------------------
+// ---- hashes -------------------------------------------------------------------------------------
 
 // 1 .. 2^32
 bool hash_range(Term t, uint64_t* out) {
@@ -813,8 +804,7 @@ Term erlang_phash2_1(Process& p, const Term* a) {
     return hash_term<phash2_within>(p, args);
 }
 
-// ---- checksums
-// ----------------------------------------------------------------------------------------------
+// ---- checksums ----------------------------------------------------------------------------------
 
 bool get_uint32(Term t, uint32_t* out) {
     if (!is_small(t) || small_value(t) < 0 || small_value(t) > UINT32_MAX) {

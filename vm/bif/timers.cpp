@@ -374,8 +374,7 @@ uint64_t sum_of(Term list) {
     return n;
 }
 
-// ---- scheduler_wall_time
-// ----------------------------------------------------------------------------
+// ---- scheduler_wall_time ------------------------------------------------------------------------
 
 // What is measured counts from when it was turned on.
 struct WallTime {

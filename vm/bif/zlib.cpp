@@ -164,8 +164,7 @@ Term zlib_set_controller_nif_2(Process& p, const Term* a) {
     return atoms::ok;
 }
 
-// ---- the two directions
-// ---------------------------------------------------------------------------
+// ---- the two directions -------------------------------------------------------------------------
 
 Term zlib_deflateInit_nif_6(Process& p, const Term* a) {
     int n[5];
@@ -451,8 +450,7 @@ Term zlib_inflate_nif_4(Process& p, const Term* a) {
     return work(p, a, Mode::inflating, inflate);
 }
 
-// ---- what a stream keeps
-// ----------------------------------------------------------------------------
+// ---- what a stream keeps ------------------------------------------------------------------------
 
 Term zlib_crc32_nif_1(Process& p, const Term* a) {
     Stream* s = own_stream(p, a[0]);

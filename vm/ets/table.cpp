@@ -159,8 +159,7 @@ void on_process_exit(Process& p) {
 
 }  // namespace
 
-// ---- tables
-// ---------------------------------------------------------------------------------------------
+// ---- tables -------------------------------------------------------------------------------------
 
 Table::Table(const Options& o, Term table_name, RefId table_id)
     : id(table_id),

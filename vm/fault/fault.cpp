@@ -70,8 +70,7 @@ pid_t thread_id() {
     return static_cast<pid_t>(syscall(SYS_gettid));
 }
 
-// ---- writing, without stdio
-// -----------------------------------------------------------------------
+// ---- writing, without stdio ---------------------------------------------------------------------
 
 void emit(std::string_view text) {
     recorder::append_crash_report(text);
@@ -148,8 +147,7 @@ const char* signal_name(int signal) {
     }
 }
 
-// ---- the machine
-// ----------------------------------------------------------------------------------
+// ---- the machine --------------------------------------------------------------------------------
 
 struct NamedRegister {
     const char* name;
@@ -204,8 +202,7 @@ Registers read_registers(const ucontext_t& uc, NamedRegister* all, int* count) {
 }
 #endif
 
-// ---- the parts of the report
-// ------------------------------------------------------------------------
+// ---- the parts of the report --------------------------------------------------------------------
 
 struct Fault {
     int signal = 0;
@@ -383,8 +380,7 @@ void write_end(const Fault&) {
     }
 }
 
-// ---- the handler
-// --------------------------------------------------------------------------------------
+// ---- the handler --------------------------------------------------------------------------------
 
 void give_up(int signal, const siginfo_t* info) {
     sigaction(signal, &g_previous[signal], nullptr);
@@ -507,8 +503,7 @@ void prepare_thread() {
     }
 }
 
-// ---- provoking
-// ------------------------------------------------------------------------------------------
+// ---- provoking ----------------------------------------------------------------------------------
 
 namespace {
 

@@ -282,8 +282,7 @@ private:
         return true;
     }
 
-    // ---- patterns
-    // -------------------------------------------------------------------------------------
+    // ---- patterns -------------------------------------------------------------------------------
 
     struct Place {
         Term pattern;
@@ -395,8 +394,7 @@ private:
         return true;
     }
 
-    // ---- expressions
-    // ------------------------------------------------------------------------------------
+    // ---- expressions ----------------------------------------------------------------------------
 
     // Turns nested terms into postfix code with a list of what is to be done yet.
     bool compile_expression(Term expression) {

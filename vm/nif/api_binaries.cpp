@@ -147,8 +147,7 @@ size_t enif_binary_to_term(Env* env, const unsigned char* data, size_t size, Wor
 
 }  // extern "C"
 
-// ---- I/O queues
-// -----------------------------------------------------------------------------------------
+// ---- I/O queues ---------------------------------------------------------------------------------
 
 // Pieces of binaries, first in first out; each holds a reference of its binary.
 struct IoQueue {

@@ -66,8 +66,7 @@ int64_t converted(int64_t v, int64_t from, int64_t to) {
 
 extern "C" {
 
-// ---- processes
-// ---------------------------------------------------------------------------------------------
+// ---- processes ----------------------------------------------------------------------------------
 
 Pid* enif_self(Env* env, Pid* pid) {
     if (env->process == nullptr) {
@@ -127,8 +126,7 @@ int enif_send(Env* env, const Pid* to, Env* message_env, Word message) {
     return 1;
 }
 
-// ---- ports
-// ---------------------------------------------------------------------------------------------------
+// ---- ports --------------------------------------------------------------------------------------
 
 int enif_get_local_port(Env*, Word t, Port* port) {
     if (!is_local_port(Term{t})) {
@@ -164,8 +162,7 @@ int enif_port_command(Env*, const Port* to, Env* message_env, Word message) {
     return sent;
 }
 
-// ---- time
-// ------------------------------------------------------------------------------------------------------
+// ---- time ---------------------------------------------------------------------------------------
 
 int64_t enif_monotonic_time(int unit) {
     return is_unit(unit) && this_scheduler() != nullptr
@@ -199,8 +196,7 @@ Word enif_make_unique_integer(Env* env, int properties) {
         .raw;
 }
 
-// ---- time slices
-// -------------------------------------------------------------------------------------------------
+// ---- time slices --------------------------------------------------------------------------------
 
 int enif_consume_timeslice(Env* env, int percent) {
     Process& p = *env->process;

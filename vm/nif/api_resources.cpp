@@ -215,8 +215,7 @@ int enif_dynamic_resource_call(Env* env, Word module, Word name, Word term, void
     return known ? 0 : 1;
 }
 
-// ---- monitors
-// ----------------------------------------------------------------------------------------------
+// ---- monitors -----------------------------------------------------------------------------------
 
 // 0: monitored. < 0: the type has no down callback. > 0: no such process.
 int enif_monitor_process(Env*, void* object, const Pid* target, MonitorId* out) {
@@ -277,8 +276,7 @@ Word enif_make_monitor_term(Env* env, const MonitorId* monitor) {
     return put_ref(heap_of(env).alloc(kRefWords), ref_of(*monitor)).raw;
 }
 
-// ---- waiting for files
-// ---------------------------------------------------------------------------------------
+// ---- waiting for files --------------------------------------------------------------------------
 
 int enif_select(Env*, int, int, void*, const Pid*, Word) {
     return -(kSelectFailed | kSelectNotSupported);

@@ -98,8 +98,7 @@ Word make_list_of(Env* env, const Word* elements, unsigned n) {
 
 extern "C" {
 
-// ---- tests
-// ------------------------------------------------------------------------------------------
+// ---- tests --------------------------------------------------------------------------------------
 
 int enif_is_atom(Env*, Word t) {
     return is_atom(Term{t});
@@ -187,8 +186,7 @@ uint64_t enif_hash(int kind, Word t, uint64_t salt) {
                            : internal_hash(Term{t}, static_cast<uint32_t>(salt));
 }
 
-// ---- numbers
-// ---------------------------------------------------------------------------------------
+// ---- numbers ------------------------------------------------------------------------------------
 
 int enif_get_int(Env*, Word t, int* out) {
     return get_signed(t, out);
@@ -225,8 +223,7 @@ Word enif_make_double(Env* env, double v) {
     return std::isfinite(v) ? make_float(heap_of(env), v).raw : raise_badarg(env);
 }
 
-// ---- atoms
-// -------------------------------------------------------------------------------------------
+// ---- atoms --------------------------------------------------------------------------------------
 
 Word enif_make_atom_len(Env* env, const char* name, size_t n) {
     std::string text;
@@ -272,8 +269,7 @@ int enif_get_atom(Env*, Word t, char* buffer, unsigned size, int encoding) {
     return static_cast<int>(text.size()) + 1;
 }
 
-// ---- lists and tuples
-// ----------------------------------------------------------------------------------
+// ---- lists and tuples ---------------------------------------------------------------------------
 
 int enif_get_list_cell(Env*, Word t, Word* first, Word* rest) {
     if (!is_cons(Term{t})) {
@@ -341,8 +337,7 @@ int enif_make_reverse_list(Env* env, Word t, Word* out) {
     return 1;
 }
 
-// ---- strings
-// ---------------------------------------------------------------------------------------------
+// ---- strings ------------------------------------------------------------------------------------
 
 Word enif_make_string_len(Env* env, const char* text, size_t n, int encoding) {
     // OTP 25 knows one encoding and does not look.
@@ -376,8 +371,7 @@ int enif_get_string(Env*, Word t, char* buffer, unsigned size, int encoding) {
     return is_nil(list) ? static_cast<int>(n) + 1 : 0;
 }
 
-// ---- maps
-// -------------------------------------------------------------------------------------------------
+// ---- maps ---------------------------------------------------------------------------------------
 
 Word enif_make_new_map(Env* env) {
     return map::empty(heap_of(env)).raw;
@@ -497,8 +491,7 @@ int enif_map_iterator_get_pair(Env*, MapIterator* i, Word* key, Word* value) {
     return 1;
 }
 
-// ---- references, copies, exceptions
-// ------------------------------------------------------------------------
+// ---- references, copies, exceptions -------------------------------------------------------------
 
 Word enif_make_ref(Env* env) {
     return put_ref(heap_of(env).alloc(kRefWords), new_ref_id(this_scheduler())).raw;
@@ -520,8 +513,7 @@ int enif_has_pending_exception(Env* env, Word* reason) {
     return env->exception;
 }
 
-// ---- environments
-// ------------------------------------------------------------------------------------------
+// ---- environments -------------------------------------------------------------------------------
 
 Env* enif_alloc_env() {
     return new Env(nullptr);

@@ -64,8 +64,7 @@ Length read_length(const char** f) {
     }
 }
 
-// ---- %T
-// -------------------------------------------------------------------------------------------------
+// ---- %T -----------------------------------------------------------------------------------------
 // As OTP's emulator prints terms in its own messages: not as io:format does.
 
 constexpr int kMaxDepth = 10000;

@@ -54,8 +54,7 @@ void* thread_main(void* data) {
 
 extern "C" {
 
-// ---- memory
-// ----------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 void* enif_alloc(size_t size) {
     return std::malloc(size > 0 ? size : 1);
@@ -67,8 +66,7 @@ void enif_free(void* p) {
     std::free(p);
 }
 
-// ---- locks
-// -------------------------------------------------------------------------------------------------
+// ---- locks --------------------------------------------------------------------------------------
 
 Mutex* enif_mutex_create(char* name) {
     auto* const m = new Mutex;
@@ -151,8 +149,7 @@ char* enif_rwlock_name(RwLock* l) {
     return l->name.data();
 }
 
-// ---- data of a thread
-// -----------------------------------------------------------------------------------------
+// ---- data of a thread ---------------------------------------------------------------------------
 
 int enif_tsd_key_create(char*, int* key) {
     const std::lock_guard lock(g_keys_lock);
@@ -183,8 +180,7 @@ void* enif_tsd_get(int key) {
     return n < t_data.size() ? t_data[n] : nullptr;
 }
 
-// ---- threads
-// ----------------------------------------------------------------------------------------------------
+// ---- threads ------------------------------------------------------------------------------------
 
 ThreadOptions* enif_thread_opts_create(char*) {
     return new ThreadOptions{-1};
@@ -254,8 +250,7 @@ int enif_thread_type() {
     return bif != nullptr && (bif->flags & kBifDirtyIo) != 0 ? kThreadDirtyIo : kThreadDirtyCpu;
 }
 
-// ---- the system
-// --------------------------------------------------------------------------------------------------
+// ---- the system ---------------------------------------------------------------------------------
 
 void* enif_dlopen(const char* library, void (*on_error)(void*, const char*), void* argument) {
     // As OTP, which adds the suffix; null is the program itself.

@@ -1,8 +1,7 @@
 // Environments: where a library's terms live and how long.
 //
-//   of a call         terms go to the heap of the process that made it (vm/heap/heap.hpp:
-//   allocation
-//                     never collects, so nothing moves before the library has returned)
+//   of a call         terms go to the heap of the process that made it; allocation there never
+//                     collects, so nothing moves before the library has returned
 //   of a callback     no process; terms live until it returns
 //   enif_alloc_env()  no process; terms live until it is cleared, freed or sent
 //

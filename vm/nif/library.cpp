@@ -213,8 +213,7 @@ Function::Function(Term m, Term f, uint32_t n)
     exp = export_table::get(m, f, n);
 }
 
-// ---- libraries
-// -----------------------------------------------------------------------------------------
+// ---- libraries ----------------------------------------------------------------------------------
 
 void Library::retain() {
     // relaxed: who retains holds a reference already.
@@ -323,8 +322,7 @@ void unload(ModuleInstance& instance) {
     }
 }
 
-// ---- resource types
-// ---------------------------------------------------------------------------------------
+// ---- resource types -----------------------------------------------------------------------------
 
 void ResourceType::release() {
     // acq_rel: all use of the type comes before it goes.

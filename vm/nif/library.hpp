@@ -1,11 +1,10 @@
 // A loaded native library, and the resource types that belong to it.
 //
 // Invariants
-//   (1) A library stays mapped while the code of its module is there (current or old), and as long
-//   as
-//       there are resource types with callbacks in it; a type stays while it has objects.
+//   (1) A library stays mapped while the code of its module is there (current or old) and while
+//       resource types have callbacks in it; a type stays while it has objects.
 //   (2) Types are created and taken over in load and upgrade callbacks only, and only if these
-//   succeed.
+//       succeed.
 // Threads: under load_lock() unless noted.
 #pragma once
 
@@ -60,8 +59,7 @@ struct ResourceType {
 
 std::mutex& load_lock();
 
-// ---- called by the API
-// ------------------------------------------------------------------------------
+// ---- called by the API --------------------------------------------------------------------------
 
 // enif_open_resource_type() and the like. Null: not now, or not that way.
 ResourceType* open_type(Env* env, const char* name, const Callbacks& callbacks, ResourceFlags flags,
@@ -70,8 +68,7 @@ ResourceType* find_type(Term module, Term name);
 // The same without the lock, with a reference of one's own.
 ResourceType* find_type_any_thread(Term module, Term name);
 
-// ---- inside load()
-// -------------------------------------------------------------------------------------
+// ---- inside load() ------------------------------------------------------------------------------
 
 void commit_opened_types(Library& library);
 void forget_opened_types();

@@ -59,8 +59,7 @@ bool exists(Term id);
 std::vector<Term> all();
 uint32_t count();
 
-// ---- what processes do; the result of each is said as OTP's erts_internal functions say it
-// ----------
+// ---- what processes do; the result of each is said as OTP's erts_internal functions say it ------
 
 enum class Sent : uint8_t { done, busy, no_port };
 // Takes the bytes over. busy: nothing was taken; the process has been noted and will be woken.

@@ -221,8 +221,7 @@ const char* operator_name(Op op) {
 
 }  // namespace
 
-// ---- raising
-// ----------------------------------------------------------------------------------------
+// ---- raising ------------------------------------------------------------------------------------
 
 void raise_code_error(Process& p, Term reason) {
     raise_from_code(p, ExceptionClass::error, reason);
@@ -403,8 +402,7 @@ Term current_stacktrace(Process& p, Heap& h, const void* pc, int code_ix, size_t
     return list;
 }
 
-// ---- BIF calls
-// ---------------------------------------------------------------------------------------
+// ---- BIF calls ----------------------------------------------------------------------------------
 
 Term call_bif_slow(Process& p, const BifDef& bif, Term* x) {
     p.x = x;
@@ -463,8 +461,7 @@ void call_unloaded_fun(Process& p, const FunEntry* fe) {
     trap(p, loader, {fe->module, make_boxed(t), args});
 }
 
-// ---- unwinding
-// ---------------------------------------------------------------------------------------
+// ---- unwinding ----------------------------------------------------------------------------------
 
 bool unwind(Process& p, Term* x, const void* fault, int code_ix, uint32_t* catch_index_out) {
     Exception& e = p.exception;

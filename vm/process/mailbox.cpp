@@ -201,8 +201,7 @@ void recv_marker_use(Process& p, Term reference) {
     }
 }
 
-// ---- registers of a process that is scheduled out
-// -------------------------------------------------------
+// ---- registers of a process that is scheduled out -----------------------------------------------
 
 void save_x_registers(Process& p, const Term* x, uint32_t live) {
     // The word before saved_x is its capacity.

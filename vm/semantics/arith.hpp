@@ -157,8 +157,7 @@ inline bool fneg(Process&, double a, double* out) {
     return true;
 }
 
-// ---- comparisons
-// ------------------------------------------------------------------------------------
+// ---- comparisons --------------------------------------------------------------------------------
 
 inline bool is_eq_exact(Term a, Term b) {
     return exact_equal(a, b);
