@@ -62,11 +62,15 @@ struct Interpreter final : Engine {
         __atomic_store_n(static_cast<uint32_t*>(const_cast<void*>(entry)), handler,
                          __ATOMIC_RELAXED);
     }
-    void arm(const ModuleInstance&, uint32_t, const Armed& at) override {
-        write_handler(at.key, address_of(h_breakpoint));
+    void arm(const ModuleInstance&, const Armed* places, size_t count) override {
+        for (size_t i = 0; i < count; ++i) {
+            write_handler(places[i].key, address_of(h_breakpoint));
+        }
     }
-    void disarm(const ModuleInstance&, uint32_t, const Armed& at) override {
-        write_handler(at.key, static_cast<uint32_t>(at.saved));
+    void disarm(const ModuleInstance&, const Armed* places, size_t count) override {
+        for (size_t i = 0; i < count; ++i) {
+            write_handler(places[i].key, static_cast<uint32_t>(places[i].saved));
+        }
     }
 
     Stop run(Scheduler& s, Process& p) override { return run_from(s, p, handler_at(p.pc)); }

@@ -1,4 +1,5 @@
 // The code that all modules share: ways into the runtime and back.
+#include "vm/process/tracing.hpp"
 #include "vm/semantics/binary.hpp"
 #include "jit/binary_leaves.hpp"
 #include "jit/code_memory.hpp"
@@ -120,8 +121,7 @@ public:
 
         runtime(&Fragments::check_state, runtime_check_state, 0);
 
-        // Called from a function's prologue: its arguments are in x registers.
-        runtime(&Fragments::breakpoint, runtime_breakpoint, 0);
+        breakpoint();
 
         // Returned to by a function whose call left a trace frame: x0 is its value.
         a_.align_return_address();
@@ -169,6 +169,24 @@ private:
         spill();
         a_.call_runtime(reinterpret_cast<const void*>(fn));
         a_.jump(special_);
+    }
+    // Called from a function's prologue: its arguments are in x registers. Nothing is to be done if the
+    // process is not traced and no breakpoint acts on all processes.
+    void breakpoint() {
+        const Label slow = a_.new_label();
+        begin(&Fragments::breakpoint);
+        a_.fragment_entry();
+        a_.compare_mem_imm({Reg::proc, kProcessTrace}, 0);
+        a_.branch(Cond::not_equal, slow);
+        a_.move_imm(Reg::t0, reinterpret_cast<uint64_t>(&tracing::g_everywhere));
+        a_.compare_u32_imm({Reg::t0, 0}, 0);
+        a_.branch(Cond::not_equal, slow);
+        a_.ret();
+        a_.bind(slow);
+        spill();
+        a_.call_runtime(reinterpret_cast<const void*>(runtime_breakpoint));
+        reload();
+        a_.ret();
     }
     void map_get() {
         constexpr auto boxed = static_cast<int32_t>(kTagBoxed);

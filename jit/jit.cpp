@@ -118,33 +118,46 @@ struct Jit final : Engine {
         }
     }
 
-    MacroAssembler::BreakpointPatch patch_of(const ModuleInstance& m, uint32_t function) const {
-        const void* entry = m.code->native_at(m.lowered.functions[function].entry);
-        return patcher_->breakpoint_patch(reinterpret_cast<uint64_t>(entry),
-                                          reinterpret_cast<uint64_t>(g_fragments.breakpoint));
+    static Word entry_of(const ModuleInstance& m, uint32_t function) {
+        return reinterpret_cast<Word>(m.code->native_at(m.lowered.functions[function].entry));
     }
+    MacroAssembler::BreakpointPatch patch_of(Word entry) const {
+        return patcher_->breakpoint_patch(entry, reinterpret_cast<uint64_t>(g_fragments.breakpoint));
+    }
+    // `saved` is the function's entry.
     Armed place_of_breakpoint(const ModuleInstance& m, uint32_t function) override {
-        const auto* entry = static_cast<const std::byte*>(
-            m.code->native_at(m.lowered.functions[function].entry));
-        return {entry + patch_of(m, function).return_offset, 0};
+        const Word entry = entry_of(m, function);
+        return {reinterpret_cast<const void*>(entry + patch_of(entry).return_offset), entry};
     }
-    void arm(const ModuleInstance& m, uint32_t function, const Armed&) override {
-        const auto patch = patch_of(m, function);
-        write_patch(m, function, patch, patch.armed);
+    void arm(const ModuleInstance&, const Armed* places, size_t count) override {
+        write_patches(places, count, true);
     }
-    void disarm(const ModuleInstance& m, uint32_t function, const Armed&) override {
-        const auto patch = patch_of(m, function);
-        write_patch(m, function, patch, patch.plain);
+    void disarm(const ModuleInstance&, const Armed* places, size_t count) override {
+        write_patches(places, count, false);
     }
-    static void write_patch(const ModuleInstance& m, uint32_t function,
-                            const MacroAssembler::BreakpointPatch& patch, uint32_t value) {
-        const auto* at = static_cast<const std::byte*>(
-                             m.code->native_at(m.lowered.functions[function].entry)) +
-                         patch.offset;
-        if (patch.bytes == 1) {
-            code_memory().patch_byte(at, static_cast<uint8_t>(value));
-        } else {
-            code_memory().patch_half(at, value);
+    // One view for all: they are of one module, whose code is one block.
+    void write_patches(const Armed* places, size_t count, bool arm) const {
+        if (count == 0) {
+            return;
+        }
+        Word first = places[0].saved;
+        Word last = first;
+        for (size_t i = 1; i < count; ++i) {
+            first = std::min(first, places[i].saved);
+            last = std::max(last, places[i].saved);
+        }
+        CodeMemory::Writer writer =
+            code_memory().open(reinterpret_cast<const std::byte*>(first),
+                               last - first + MacroAssembler::kBreakpointBytes);
+        for (size_t i = 0; i < count; ++i) {
+            const MacroAssembler::BreakpointPatch patch = patch_of(places[i].saved);
+            const auto* at = reinterpret_cast<const std::byte*>(places[i].saved) + patch.offset;
+            const uint32_t value = arm ? patch.armed : patch.plain;
+            if (patch.bytes == 1) {
+                writer.patch_byte(at, static_cast<uint8_t>(value));
+            } else {
+                writer.patch_half(at, value);
+            }
         }
     }
     void publish() override {

@@ -13,6 +13,7 @@ namespace minivm::jit {
 constexpr int32_t kHeapTop = offsetof(Process, heap) + offsetof(Heap, top);
 constexpr int32_t kHeapEnd = offsetof(Process, heap) + offsetof(Heap, end);
 constexpr int32_t kReductions = offsetof(Process, reductions);
+constexpr int32_t kProcessTrace = offsetof(Process, trace);
 constexpr int32_t kProcessId = offsetof(Process, id);
 constexpr int32_t kInReceiveExamine = offsetof(Process, in_receive_examine);
 constexpr int32_t kMailboxSave = offsetof(Process, mailbox) + offsetof(Mailbox, save);

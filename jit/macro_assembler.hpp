@@ -234,6 +234,8 @@ public:
     // Bytes between a function's entry and where it is entered with the return address on the
     // stack.
     virtual uint32_t entry_skip() const = 0;
+    // All of a patch lies in this many bytes from a function's entry.
+    static constexpr size_t kBreakpointBytes = 8;
     // How a function's prologue at address `entry` is made to call the breakpoint fragment.
     struct BreakpointPatch {
         uint32_t offset;         // from the entry

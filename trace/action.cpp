@@ -198,7 +198,6 @@ struct Function {
                bif.fn == act_current_stacktrace_1;
     }
 };
-thread_local bool t_for_messages = false;  // what is being compiled
 const Function kFunctions[] = {
     {{"", "message", 1, act_message, 0, nullptr}, false},
     {{"", "return_trace", 0, act_return_trace, 0, nullptr}, false},
@@ -224,13 +223,14 @@ const Function kFunctions[] = {
 };
 
 struct Functions final : match_spec::TraceFunctions {
-    const BifDef* find(Term name, size_t arity, bool in_guard, bool* known) const override {
+    const BifDef* find(Term name, size_t arity, match_spec::Dialect dialect, bool in_guard,
+                       bool* known) const override {
         const std::string_view text = atom_table::text(name);
         for (const Function& f : kFunctions) {
             if (text == f.bif.function) {
                 *known = true;
                 if (f.bif.arity == arity && (f.in_guard || !in_guard) &&
-                    !(t_for_messages && f.of_call())) {
+                    !(dialect == match_spec::Dialect::message && f.of_call())) {
                     return &f.bif;
                 }
             }
@@ -285,8 +285,7 @@ Frames hit(Breakpoint& b, Process& p, const Term* x, const void* caller) {
     const Action& action = active(b);
     Frames frames;
     if (action.count && !action.count_paused) {
-        // relaxed: a number to show.
-        b.calls.fetch_add(1, std::memory_order_relaxed);
+        action.counted->add();
     }
     if (action.meta && action.meta_tracer != p.id) {
         Context context;
@@ -325,15 +324,13 @@ Frames hit(Breakpoint& b, Process& p, const Term* x, const void* caller) {
     return frames;
 }
 
-bool make_spec(Term t, SpecPtr* out, bool for_messages) {
+bool make_spec(Term t, SpecPtr* out, match_spec::Dialect dialect) {
     out->reset();
     if (t == atoms::true_ || is_nil(t)) {
         return true;
     }
     auto spec = std::make_shared<Spec>();
-    t_for_messages = for_messages;
-    spec->program = Program::compile(t, nullptr, match_spec::Dialect::trace);
-    t_for_messages = false;
+    spec->program = Program::compile(t, nullptr, dialect);
     if (spec->program == nullptr) {
         return false;
     }
@@ -355,7 +352,7 @@ bool event_matches(Process& p, const SpecPtr& spec, const Term* terms, uint32_t 
 Term test_spec(Process& p, const Term* a) {
     std::vector<std::string> problems;
     const std::unique_ptr<Program> program =
-        Program::compile(a[1], &problems, match_spec::Dialect::trace);
+        Program::compile(a[1], &problems, match_spec::Dialect::call);
     if (program == nullptr) {
         return match_spec::problems_term(p.heap, problems);
     }

@@ -16,7 +16,7 @@ struct Frames {
 Frames hit(Breakpoint& b, Process& p, const Term* x, const void* caller);
 
 // A specification for a trace: false and true are none. False: it is not one.
-bool make_spec(Term t, SpecPtr* out, bool for_messages = false);
+bool make_spec(Term t, SpecPtr* out, match_spec::Dialect dialect = match_spec::Dialect::call);
 
 // erlang:match_spec_test(Arguments, Spec, trace)
 Term test_spec(Process& p, const Term* a);

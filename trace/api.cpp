@@ -180,7 +180,7 @@ Term set_event_pattern(Process& p, const Term* a) {
     EventPatterns e = event_patterns();
     const bool off = a[1] == atoms::false_;
     SpecPtr spec;
-    if (!is_nil(a[2]) || (!off && !make_spec(a[1], &spec, true))) {
+    if (!is_nil(a[2]) || (!off && !make_spec(a[1], &spec, match_spec::Dialect::message))) {
         return badarg(p);
     }
     if (a[0] == atom_send()) {
@@ -226,7 +226,7 @@ Term erts_internal_trace_pattern_3(Process& p, const Term* a) {
     if (a[0] == atom_on_load()) {
         set_on_load(r);
         code_permission::release();
-        return make_small(1);
+        return make_small(0);
     }
     Change change;
     const int64_t count = apply_request(r, &change);
@@ -253,12 +253,12 @@ Term copy_spec(Process& p, const SpecPtr& spec) {
 
 // The actions of a function; false: there is no such function.
 bool actions_of(Term module, Term function, uint32_t arity, const Action** local,
-                const Action** global, const Breakpoint** counted) {
+                const Action** global) {
     const int ix = code_index::active();
     const Export* e = export_table::find(module, function, arity);
+    const auto action = [](const Breakpoint* b) { return b != nullptr ? &active(*b) : nullptr; };
     if (e != nullptr && e->bif != nullptr) {
-        *counted = find(e->bif);
-        *local = *counted != nullptr ? &active(**counted) : nullptr;
+        *local = action(find(e->bif));
         return true;
     }
     const ModuleInstance* m = module_table::current(module, ix);
@@ -268,9 +268,8 @@ bool actions_of(Term module, Term function, uint32_t arity, const Action** local
     for (uint32_t i = 0; i < m->lowered.functions.size(); ++i) {
         const LoweredFunction& f = m->lowered.functions[i];
         if (f.name == function && f.arity == arity) {
-            *counted = find(m->engine->place_of_breakpoint(*m, i).key);
-            *local = *counted != nullptr ? &active(**counted) : nullptr;
-            *global = e != nullptr ? Change::current(e) : nullptr;
+            *local = action(find(m->engine->place_of_breakpoint(*m, i).key));
+            *global = e != nullptr ? action(find(e)) : nullptr;
             return true;
         }
     }
@@ -285,10 +284,9 @@ Term info_of_function(Process& p, Term mfa, Term item) {
     }
     const Action* local = nullptr;
     const Action* global = nullptr;
-    const Breakpoint* counted = nullptr;
     const bool known =
         actions_of(tuple_element(mfa, 0), tuple_element(mfa, 1),
-                   static_cast<uint32_t>(small_value(arity)), &local, &global, &counted);
+                   static_cast<uint32_t>(small_value(arity)), &local, &global);
     const Action none;
     const Action& a = local != nullptr ? *local : none;
     const bool calls_global = (global != nullptr && global->call) || (a.call && a.global);
@@ -313,10 +311,7 @@ Term info_of_function(Process& p, Term mfa, Term item) {
             return a.meta ? copy_spec(p, a.meta_spec) : atoms::false_;
         }
         if (i == atom_call_count()) {
-            // relaxed: a number to show.
-            return a.count ? make_integer(h, static_cast<int64_t>(
-                                                 counted->calls.load(std::memory_order_relaxed)))
-                           : atoms::false_;
+            return a.count ? make_unsigned(h, a.counted->sum()) : atoms::false_;
         }
         if (i == atom_call_time() || i == atom_call_memory()) {
             return atoms::false_;

@@ -4,11 +4,13 @@
 #include "vm/code/code_index.hpp"
 #include "vm/code/loading.hpp"
 #include "vm/code/permission.hpp"
+#include "vm/process/tracing.hpp"
+#include "vm/record/record.hpp"
+#include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
 
 #include <algorithm>
 #include <mutex>
-#include <set>
 
 namespace minivm::trace {
 
@@ -16,18 +18,20 @@ std::atomic<int> g_active_half{0};
 
 namespace {
 
-// Open addressing; immutable once published.
+// Open addressing.
 struct Table {
     struct Slot {
         const void* key = nullptr;
         Breakpoint* breakpoint = nullptr;
     };
     size_t mask;
+    size_t count = 0;
     std::unique_ptr<Slot[]> slots;
 
-    explicit Table(size_t count) {
+    // Room for `wanted` and some more.
+    explicit Table(size_t wanted) {
         size_t size = 8;
-        while (size < 2 * count) {
+        while (size < 2 * wanted) {
             size *= 2;
         }
         mask = size - 1;
@@ -44,83 +48,120 @@ struct Table {
             }
         }
     }
+    bool is_full() const { return 2 * (count + 1) > mask + 1; }
     void add(Breakpoint* b) {
         size_t i = hash(b->key());
         while (slots[i & mask].key != nullptr) {
             ++i;
         }
         slots[i & mask] = {b->key(), b};
+        ++count;
+    }
+    template <typename F>
+    void for_each(F f) const {
+        for (size_t i = 0; i <= mask; ++i) {
+            if (slots[i].breakpoint != nullptr) {
+                f(slots[i].breakpoint);
+            }
+        }
     }
 };
 
-std::mutex g_lock;                       // guards the next, and who publishes a table
-std::vector<Breakpoint*> g_breakpoints;  // all there are
+// All there are, for those who change them; hits go by a copy that never changes (g_table).
+std::mutex g_lock;
+Table g_all{0};
 std::atomic<const Table*> g_table{nullptr};
 
-void free_table(const Table* t) {
-    if (t != nullptr) {
-        thread_progress::later([](void* d) { delete static_cast<Table*>(d); },
-                               const_cast<Table*>(t));
-    }
-}
-
 void publish_locked() {
-    auto* t = new Table(g_breakpoints.size());
-    for (Breakpoint* b : g_breakpoints) {
-        t->add(b);
-    }
+    auto* t = new Table(0);
+    t->mask = g_all.mask;
+    t->count = g_all.count;
+    t->slots.reset(new Table::Slot[g_all.mask + 1]);
+    std::copy_n(g_all.slots.get(), g_all.mask + 1, t->slots.get());
     // release: what the slots point to is complete. Pairs with find().
-    free_table(g_table.exchange(t, std::memory_order_acq_rel));
+    const Table* old = g_table.exchange(t, std::memory_order_acq_rel);
+    if (old != nullptr) {
+        thread_progress::later([](void* d) { delete static_cast<Table*>(d); },
+                               const_cast<Table*>(old));
+    }
 }
 
-void remove_locked(const std::set<Breakpoint*>& gone) {
-    g_breakpoints.erase(std::remove_if(g_breakpoints.begin(), g_breakpoints.end(),
-                                       [&](Breakpoint* b) { return gone.count(b) != 0; }),
-                        g_breakpoints.end());
-    publish_locked();
+void add_locked(Breakpoint* b) {
+    if (g_all.is_full()) {
+        Table larger(2 * g_all.count + 2);
+        g_all.for_each([&](Breakpoint* other) { larger.add(other); });
+        g_all = std::move(larger);
+    }
+    g_all.add(b);
 }
 
-void free_breakpoints(const std::set<Breakpoint*>& gone) {
-    if (gone.empty()) {
+// What is_gone says of is taken out; the rest is published, and those are freed afterwards.
+template <typename F>
+void remove_locked(F is_gone) {
+    auto* gone = new std::vector<Breakpoint*>;
+    size_t left = 0;
+    g_all.for_each([&](Breakpoint* b) {
+        if (is_gone(b)) {
+            gone->push_back(b);
+        } else {
+            ++left;
+        }
+    });
+    if (gone->empty()) {
+        delete gone;
         return;
     }
-    auto* all = new std::set<Breakpoint*>(gone);
+    Table rest(left + left / 2);
+    g_all.for_each([&](Breakpoint* b) {
+        if (!is_gone(b)) {
+            rest.add(b);
+        }
+    });
+    g_all = std::move(rest);
+    publish_locked();
     thread_progress::later(
         [](void* d) {
-            auto* dead = static_cast<std::set<Breakpoint*>*>(d);
+            auto* dead = static_cast<std::vector<Breakpoint*>*>(d);
             for (Breakpoint* b : *dead) {
                 delete b;
             }
             delete dead;
         },
-        all);
+        gone);
 }
 
-void arm(Breakpoint& b, bool on) {
-    if (b.armed == on) {
-        return;
+void flag_bif(BifDef& bif, bool on) {
+    // relaxed: a call beside this may or may not be traced.
+    if (on) {
+        __atomic_fetch_or(&bif.flags, kBifTraced, __ATOMIC_RELAXED);
+    } else {
+        __atomic_fetch_and(&bif.flags, static_cast<uint8_t>(~kBifTraced), __ATOMIC_RELAXED);
     }
-    b.armed = on;
-    switch (b.kind) {
-        case Breakpoint::Kind::code:
-            if (on) {
-                b.instance->engine->arm(*b.instance, b.index, b.at);
-            } else {
-                b.instance->engine->disarm(*b.instance, b.index, b.at);
-            }
-            break;
-        case Breakpoint::Kind::entry:
-            staging::trace_export(b.entry, on);
-            break;
-        case Breakpoint::Kind::bif:
-            // relaxed: a call beside this may or may not be traced.
-            if (on) {
-                __atomic_fetch_or(&b.bif->flags, kBifTraced, __ATOMIC_RELAXED);
-            } else {
-                __atomic_fetch_and(&b.bif->flags, static_cast<uint8_t>(~kBifTraced),
-                                   __ATOMIC_RELAXED);
-            }
-            break;
+}
+
+// Code and BIFs; those that are in the wanted state already may be among them. An engine is asked
+// once for the functions of a module that stand together.
+void arm_all(const std::vector<Breakpoint*>& list, bool on) {
+    std::vector<Engine::Armed> places;
+    for (size_t i = 0; i < list.size();) {
+        Breakpoint& first = *list[i];
+        if (first.kind == Breakpoint::Kind::bif) {
+            flag_bif(*first.bif, on);
+            first.armed = on;
+            ++i;
+            continue;
+        }
+        places.clear();
+        for (; i < list.size() && list[i]->instance == first.instance; ++i) {
+            list[i]->armed = on;
+            places.push_back(list[i]->at);
+        }
+        Engine& engine = *first.instance->engine;
+        if (on) {
+            engine.arm(*first.instance, places.data(), places.size());
+        } else {
+            engine.disarm(*first.instance, places.data(), places.size());
+        }
     }
 }
 
@@ -137,7 +178,93 @@ int other_half() {
     return 1 - g_active_half.load(std::memory_order_relaxed);
 }
 
+// How many breakpoints have something to do in all processes. On before the half that says so is
+// active, off when it is not any more.
+void note_everywhere(Breakpoint& b, bool on) {
+    if (b.everywhere != on) {
+        b.everywhere = on;
+        // relaxed: who comes too early looks and finds nothing; thread progress follows before the
+        // switch.
+        tracing::g_everywhere.fetch_add(on ? 1 : -1, std::memory_order_relaxed);
+    }
+}
+
+// The breakpoint of a key, made by `make` if there is none.
+template <typename F>
+Breakpoint& find_or_make(const void* key, F make) {
+    const std::lock_guard lock(g_lock);
+    Breakpoint* b = g_all.find(key);
+    if (b == nullptr) {
+        b = new Breakpoint;
+        make(*b);
+        b->record_id = records::function(b->module, b->function, b->arity);
+        add_locked(b);
+    }
+    return *b;
+}
+
+Breakpoint& breakpoint_of(ModuleInstance& m, uint32_t function) {
+    const Engine::Armed at = m.engine->place_of_breakpoint(m, function);
+    return find_or_make(at.key, [&](Breakpoint& b) {
+        const LoweredFunction& f = m.lowered.functions[function];
+        b.kind = Breakpoint::Kind::code;
+        b.module = m.name();
+        b.function = f.name;
+        b.arity = f.arity;
+        b.instance = &m;
+        b.index = function;
+        b.at = at;
+    });
+}
+Breakpoint& breakpoint_of(Export& e) {
+    return find_or_make(&e, [&](Breakpoint& b) {
+        b.kind = Breakpoint::Kind::entry;
+        b.module = e.module;
+        b.function = e.function;
+        b.arity = e.arity;
+        b.entry = &e;
+    });
+}
+Breakpoint& breakpoint_of(BifDef& bif) {
+    return find_or_make(&bif, [&](Breakpoint& b) {
+        b.kind = Breakpoint::Kind::bif;
+        b.module = bif.exp->module;
+        b.function = bif.exp->function;
+        b.arity = bif.exp->arity;
+        b.bif = &bif;
+    });
+}
+
 }  // namespace
+
+// ---- counters -----------------------------------------------------------------------------------
+
+CallCount::CallCount()
+    : count_(static_cast<uint32_t>(vm::scheduler_count()) + 1), cells_(new Cell[count_]) {}
+
+void CallCount::add() {
+    const Scheduler* on = this_scheduler();
+    const uint32_t number = on != nullptr ? static_cast<uint32_t>(on->number) : 0;
+    std::atomic<uint64_t>& calls = cells_[number < count_ ? number : 0].calls;
+    if (number == 0) {
+        // relaxed: a number to show.
+        calls.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    // relaxed: nobody else writes it.
+    calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+uint64_t CallCount::sum() const {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < count_; ++i) {
+        // relaxed: a number to show.
+        sum += cells_[i].calls.load(std::memory_order_relaxed);
+    }
+    return sum;
+}
+
+// ---- breakpoints --------------------------------------------------------------------------------
 
 const void* Breakpoint::key() const {
     switch (kind) {
@@ -157,67 +284,28 @@ Breakpoint* find(const void* key) {
     return t != nullptr ? t->find(key) : nullptr;
 }
 
+Breakpoint* find_own(const void* key) {
+    const std::lock_guard lock(g_lock);
+    return g_all.find(key);
+}
+
 // ---- changes ------------------------------------------------------------------------------------
 
-Breakpoint& Change::touch(std::unique_ptr<Breakpoint> fresh, const void* key) {
-    Breakpoint* b = find(key);
-    if (b == nullptr) {
-        for (Breakpoint* t : touched_) {
-            if (t->key() == key) {
-                return *t;
-            }
-        }
-        b = fresh.release();
-        const std::lock_guard lock(g_lock);
-        g_breakpoints.push_back(b);
+Action& Change::touch(Breakpoint& b) {
+    if (!b.touched) {
+        b.touched = true;
+        touched_.push_back(&b);
     }
-    if (std::find(touched_.begin(), touched_.end(), b) == touched_.end()) {
-        touched_.push_back(b);
-    }
-    return *b;
+    return b.half[other_half()];
 }
-
 Action& Change::of_code(ModuleInstance& m, uint32_t function) {
-    const LoweredFunction& f = m.lowered.functions[function];
-    auto b = std::make_unique<Breakpoint>();
-    b->kind = Breakpoint::Kind::code;
-    b->module = m.name();
-    b->function = f.name;
-    b->arity = f.arity;
-    b->instance = &m;
-    b->index = function;
-    b->at = m.engine->place_of_breakpoint(m, function);
-    const void* key = b->at.key;
-    return touch(std::move(b), key).half[other_half()];
+    return touch(breakpoint_of(m, function));
 }
-
 Action& Change::of_entry(Export& e) {
-    auto b = std::make_unique<Breakpoint>();
-    b->kind = Breakpoint::Kind::entry;
-    b->module = e.module;
-    b->function = e.function;
-    b->arity = e.arity;
-    b->entry = &e;
-    return touch(std::move(b), &e).half[other_half()];
+    return touch(breakpoint_of(e));
 }
-
 Action& Change::of_bif(BifDef& bif) {
-    auto b = std::make_unique<Breakpoint>();
-    b->kind = Breakpoint::Kind::bif;
-    b->module = bif.exp->module;
-    b->function = bif.exp->function;
-    b->arity = bif.exp->arity;
-    b->bif = &bif;
-    return touch(std::move(b), &bif).half[other_half()];
-}
-
-const Action* Change::current(const void* key) {
-    const Breakpoint* b = find(key);
-    return b != nullptr ? &active(*b) : nullptr;
-}
-
-const Action* Change::current_code(const ModuleInstance& m, uint32_t function) {
-    return current(m.engine->place_of_breakpoint(m, function).key);
+    return touch(breakpoint_of(bif));
 }
 
 // A change on its way through thread progress.
@@ -231,6 +319,7 @@ struct Change::Running {
         thread_progress::later([](void* d) { kStep(*static_cast<Running*>(d)); }, this);
     }
 
+    // Entries that get a stub, or lose it.
     bool stage_entries(bool on) {
         const auto wanted = [&](const Breakpoint* b) {
             return b->kind == Breakpoint::Kind::entry && b->armed != on &&
@@ -242,20 +331,32 @@ struct Change::Running {
         staging::begin();
         for (Breakpoint* b : touched) {
             if (wanted(b)) {
-                arm(*b, on);
+                staging::trace_export(b->entry, on);
+                b->armed = on;
             }
         }
+        return true;
+    }
+    // The rest; true if there is any.
+    bool arm_rest(bool on) {
+        std::vector<Breakpoint*> list;
+        for (Breakpoint* b : touched) {
+            const Action& a = b->half[on ? other_half() : 1 - other_half()];
+            if (b->kind != Breakpoint::Kind::entry && b->armed != on && a.none() != on) {
+                list.push_back(b);
+            }
+        }
+        if (list.empty()) {
+            return false;
+        }
+        arm_all(list, on);
+        publish_code();
         return true;
     }
 
     // Everybody sees the table and the staged halves.
     static void arm_new(Running& r) {
-        for (Breakpoint* b : r.touched) {
-            if (b->kind != Breakpoint::Kind::entry && !b->half[other_half()].none()) {
-                arm(*b, true);
-            }
-        }
-        publish_code();
+        r.arm_rest(true);
         r.staged_entries = r.stage_entries(true);
         r.next<switch_halves>();
     }
@@ -270,12 +371,7 @@ struct Change::Running {
     }
     // Nobody acts by the former halves any more.
     static void disarm_gone(Running& r) {
-        for (Breakpoint* b : r.touched) {
-            if (b->kind != Breakpoint::Kind::entry && active(*b).none()) {
-                arm(*b, false);
-            }
-        }
-        publish_code();
+        r.arm_rest(false);
         r.staged_entries = r.stage_entries(false);
         r.next<consolidate>();
     }
@@ -287,18 +383,18 @@ struct Change::Running {
         r.next<end>();
     }
     static void end(Running& r) {
-        std::set<Breakpoint*> gone;
+        bool any_gone = false;
         for (Breakpoint* b : r.touched) {
             b->half[other_half()] = active(*b);
-            if (!b->armed) {
-                gone.insert(b);
-            }
+            b->touched = false;
+            any_gone |= !b->armed;
+            note_everywhere(*b, active(*b).everywhere());
         }
-        if (!gone.empty()) {
+        if (any_gone) {
+            // Only what this change touched can be without use.
             const std::lock_guard lock(g_lock);
-            remove_locked(gone);
+            remove_locked([](const Breakpoint* b) { return !b->armed; });
         }
-        free_breakpoints(gone);
         code_permission::release();
         r.op->done();
         r.op->release();
@@ -307,8 +403,16 @@ struct Change::Running {
 };
 
 void Change::apply(code_change::Operation* op) {
+    bool any_new = false;
+    for (Breakpoint* b : touched_) {
+        any_new |= !b->published;
+        b->published = true;
+        if (b->half[other_half()].everywhere()) {
+            note_everywhere(*b, true);
+        }
+    }
     auto* r = new Running{std::move(touched_), op};
-    {
+    if (any_new) {
         const std::lock_guard lock(g_lock);
         publish_locked();
     }
@@ -317,27 +421,31 @@ void Change::apply(code_change::Operation* op) {
 
 // ---- new code -----------------------------------------------------------------------------------
 
+namespace {
+
+void set_both(Breakpoint& b, const Action& action) {
+    b.half[0] = action;
+    b.half[1] = action;
+    b.published = true;
+    note_everywhere(b, action.everywhere());
+}
+
+}  // namespace
+
 void arm_staged(ModuleInstance& m, uint32_t function, const Action& action) {
-    Change c;
-    c.of_code(m, function);
-    const std::lock_guard lock(g_lock);
-    Breakpoint* b = g_breakpoints.back();
-    b->half[0] = action;
-    b->half[1] = action;
-    arm(*b, true);
+    Breakpoint& b = breakpoint_of(m, function);
+    set_both(b, action);
+    arm_all({&b}, true);
 }
 
 void arm_staged(Export& e, const Action& action) {
-    if (find(&e) != nullptr) {
+    Breakpoint& b = breakpoint_of(e);
+    if (b.armed) {
         return;  // it still is: the entry has stayed
     }
-    Change c;
-    c.of_entry(e);
-    const std::lock_guard lock(g_lock);
-    Breakpoint* b = g_breakpoints.back();
-    b->half[0] = action;
-    b->half[1] = action;
-    arm(*b, true);
+    set_both(b, action);
+    staging::trace_export(&e, true);
+    b.armed = true;
 }
 
 void publish_staged() {
@@ -349,20 +457,14 @@ void publish_staged() {
 }
 
 void forget_instance(const ModuleInstance& m) {
-    std::set<Breakpoint*> gone;
-    {
-        const std::lock_guard lock(g_lock);
-        for (Breakpoint* b : g_breakpoints) {
-            if (b->kind == Breakpoint::Kind::code && b->instance == &m) {
-                gone.insert(b);
-            }
+    const std::lock_guard lock(g_lock);
+    remove_locked([&](Breakpoint* b) {
+        if (b->kind != Breakpoint::Kind::code || b->instance != &m) {
+            return false;
         }
-        if (gone.empty()) {
-            return;
-        }
-        remove_locked(gone);
-    }
-    free_breakpoints(gone);
+        note_everywhere(*b, false);
+        return true;
+    });
 }
 
 }  // namespace minivm::trace

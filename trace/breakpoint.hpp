@@ -32,6 +32,21 @@ struct Spec {
 };
 using SpecPtr = std::shared_ptr<const Spec>;
 
+// How often a function was called: a cell for each scheduler, which only that one writes.
+class CallCount {
+public:
+    CallCount();
+    void add();            // any thread
+    uint64_t sum() const;  // any thread; what is counted meanwhile may be missing
+
+private:
+    struct alignas(64) Cell {
+        std::atomic<uint64_t> calls{0};
+    };
+    const uint32_t count_;
+    std::unique_ptr<Cell[]> cells_;  // the first is everybody else's
+};
+
 // What a breakpoint does.
 struct Action {
     bool call = false;
@@ -42,7 +57,10 @@ struct Action {
     Term meta_tracer = kNil;
     bool count = false;
     bool count_paused = false;
+    std::shared_ptr<CallCount> counted;
     bool none() const { return !call && !meta && !count; }
+    // Has something to do in processes that are not traced, too.
+    bool everywhere() const { return meta || (count && !count_paused); }
 };
 
 struct Breakpoint {
@@ -55,9 +73,13 @@ struct Breakpoint {
     Engine::Armed at{};                  // code; the key of the others is the entry or the BIF
     Export* entry = nullptr;
     BifDef* bif = nullptr;
+    // The next four: holder of the permission.
     bool armed = false;
+    bool touched = false;     // by the change under way
+    bool published = false;   // in the table that hits look at
+    bool everywhere = false;  // counted in g_everywhere
+    uint64_t record_id = 0;   // how records name the function
     Action half[2];
-    std::atomic<uint64_t> calls{0};
     const void* key() const;
 };
 
@@ -67,8 +89,11 @@ inline const Action& active(const Breakpoint& b) {
     return b.half[g_active_half.load(std::memory_order_relaxed)];
 }
 
-// The breakpoint of a key, or null. Any thread that makes progress.
+// The breakpoint of a key that a hit has, or null. Any thread that makes progress, or in a delay
+// section. A key that armed code came with is always found.
 Breakpoint* find(const void* key);
+// The same for the holder of the permission, on any thread: those of the change under way as well.
+Breakpoint* find_own(const void* key);
 
 // Holder of the permission. The change is to be applied with apply(); until then only halves that
 // are not active are different.
@@ -78,22 +103,19 @@ public:
     Action& of_code(ModuleInstance& m, uint32_t function);
     Action& of_entry(Export& e);
     Action& of_bif(BifDef& bif);
-    // The action that is active, or null.
-    static const Action* current_code(const ModuleInstance& m, uint32_t function);
-    static const Action* current(const void* key);
     // Takes over one reference of op.
     void apply(code_change::Operation* op);
 
 private:
     struct Running;
-    Breakpoint& touch(std::unique_ptr<Breakpoint> fresh, const void* key);
+    Action& touch(Breakpoint& b);
     std::vector<Breakpoint*> touched_;
 };
 
-// A version of a module that nobody runs yet: its breakpoints are armed at once.
+// A version of a module that nobody runs yet: its breakpoints are armed at once. Then
+// publish_staged() makes them visible to hits, before the commit. Holder of the permission.
 void arm_staged(ModuleInstance& m, uint32_t function, const Action& action);
 void arm_staged(Export& e, const Action& action);
-// Makes what arm_staged() did visible to hits: before the commit.
 void publish_staged();
 // Nobody can run its code any more.
 void forget_instance(const ModuleInstance& m);

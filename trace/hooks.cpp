@@ -146,6 +146,9 @@ Term gc_info(Heap& h, const Process& p) {
 struct TraceHooks final : Hooks {
     // ---- calls ----
     Word breakpoint(Process& p, const void* key, Term* x) override {
+        // There is one: the table that has it was published, and everybody had passed, before the
+        // function was armed, and it leaves the table only when everybody has passed since it was
+        // disarmed.
         Breakpoint& b = *find(key);
         const Frames frames = hit(b, p, x, caller_of(p));
         if ((frames.call | frames.meta) != 0) {

@@ -3,15 +3,19 @@
 #include "vm/bif/bif.hpp"
 #include "vm/code/code_index.hpp"
 
+#include <map>
 #include <vector>
 
 namespace minivm::trace {
 namespace {
 
 std::vector<Request> g_requests;  // in order
+uint64_t g_last_request = 0;      // number of the last one
 std::vector<Request> g_on_load;   // none or one
+// The last request when a module came that was not there: those up to it were not for it.
+std::map<uint32_t, uint64_t> g_came_after;  // by atom index
 
-void change_action(Action& a, const Request& r, Breakpoint* counted) {
+void change_action(Action& a, const Request& r) {
     if (r.local || r.global) {
         a.call = r.on;
         a.global = r.global;
@@ -30,11 +34,8 @@ void change_action(Action& a, const Request& r, Breakpoint* counted) {
         if (r.restart && !a.count) {
             return;
         }
-        if (counted != nullptr && (r.on || r.restart)) {
-            // relaxed: a number to show.
-            counted->calls.store(0, std::memory_order_relaxed);
-        }
         a.count = r.on || r.restart;
+        a.counted = a.count ? std::make_shared<CallCount>() : nullptr;
         a.count_paused = false;
     }
 }
@@ -49,55 +50,73 @@ struct Applying {
     int64_t count = 0;
 };
 
-void apply_to_module(ModuleInstance* current, ModuleInstance*, void* context) {
-    auto& a = *static_cast<Applying*>(context);
+void stop_calls(Action& a) {
+    a.call = false;
+    a.call_spec = nullptr;
+}
+
+// Which of a module's versions. Old code keeps what it has, and follows changes of it; a version
+// whose on_load function still runs gets what it will have when it is current.
+enum class Version : uint8_t { current, old, pending };
+
+void apply_to_entries(Applying& a, const LoweredModule& m, Version version) {
     const Request& r = a.r;
-    if (current == nullptr ||
-        (r.which.module != atoms::underscore && r.which.module != current->name())) {
+    for (const LoweredExport& x : m.exports) {
+        if (!r.which.matches(m.name, x.function, x.arity)) {
+            continue;
+        }
+        Export* e = export_table::get(m.name, x.function, x.arity);
+        if (e->bif != nullptr) {
+            continue;
+        }
+        if (r.global && r.on) {
+            change_action(a.change.of_entry(*e), r);
+        } else if (find_own(e) != nullptr && (r.on || r.global)) {
+            stop_calls(a.change.of_entry(*e));
+        }
+        a.count += r.global && version == Version::current ? 1 : 0;
+    }
+}
+
+void apply_to_version(Applying& a, ModuleInstance* instance, Version version) {
+    const Request& r = a.r;
+    if (instance == nullptr || !r.which.matches_module(instance->name())) {
         return;
     }
-    const LoweredModule& m = current->lowered;
+    const LoweredModule& m = instance->lowered;
     // What is set one way is no longer set the other way.
-    if (r.global || r.local) {
-        for (const LoweredExport& x : m.exports) {
-            if (!r.which.matches(m.name, x.function, x.arity)) {
-                continue;
-            }
-            Export* e = export_table::get(m.name, x.function, x.arity);
-            if (e->bif != nullptr) {
-                continue;
-            }
-            if (r.global && r.on) {
-                change_action(a.change.of_entry(*e), r, nullptr);
-            } else if (find(e) != nullptr && (r.on || r.global)) {
-                Action& old = a.change.of_entry(*e);
-                old.call = false;
-                old.call_spec = nullptr;
-            }
-            a.count += r.global;
-        }
+    if ((r.global || r.local) && version != Version::old) {
+        apply_to_entries(a, m, version);
     }
     for (uint32_t i = 0; i < m.functions.size(); ++i) {
         const LoweredFunction& f = m.functions[i];
-        if (!r.which.matches(m.name, f.name, f.arity) || is_native_bif(*current, f)) {
+        if (!r.which.matches(m.name, f.name, f.arity) || is_native_bif(*instance, f)) {
             continue;
         }
-        const void* key = current->engine->place_of_breakpoint(*current, i).key;
-        Breakpoint* there = find(key);
+        const bool makes_new = r.on && !r.global && version != Version::old;
+        const Breakpoint* there =
+            makes_new ? nullptr : find_own(instance->engine->place_of_breakpoint(*instance, i).key);
         if (r.global) {
             if (there != nullptr && active(*there).call) {
-                Action& old = a.change.of_code(*current, i);
-                old.call = false;
-                old.call_spec = nullptr;
+                stop_calls(a.change.of_code(*instance, i));
             }
             continue;
         }
-        a.count++;
-        if (there == nullptr && !r.on) {
-            continue;
+        a.count += version == Version::current ? 1 : 0;
+        if (there != nullptr || makes_new) {
+            change_action(a.change.of_code(*instance, i), r);
         }
-        Action& action = a.change.of_code(*current, i);
-        change_action(action, r, find(key));
+    }
+}
+
+void apply_to_module(ModuleInstance* current, ModuleInstance* old, void* context) {
+    auto& a = *static_cast<Applying*>(context);
+    apply_to_version(a, current, Version::current);
+    apply_to_version(a, old, Version::old);
+    const ModuleInstance* any = current != nullptr ? current : old;
+    if (any != nullptr) {
+        apply_to_version(a, module_table::on_load(any->name(), code_index::active()),
+                         Version::pending);
     }
 }
 
@@ -114,9 +133,9 @@ void apply_to_bif(Export* e, void* context) {
         return;
     }
     a.count++;
-    Breakpoint* there = find(e->bif);
+    Breakpoint* there = find_own(e->bif);
     if (there != nullptr || a.r.on) {
-        change_action(a.change.of_bif(*const_cast<BifDef*>(e->bif)), a.r, there);
+        change_action(a.change.of_bif(*const_cast<BifDef*>(e->bif)), a.r);
     }
 }
 
@@ -138,17 +157,22 @@ void keep(const Request& r) {
             kept.push_back(std::move(old));
         }
     }
+    ++g_last_request;
     if (r.on || !kept.empty()) {
         kept.push_back(r);
+        kept.back().number = g_last_request;
     }
     g_requests = std::move(kept);
+    if (g_requests.empty()) {
+        g_came_after.clear();
+    }
 }
 
 }  // namespace
 
 bool Functions::matches(Term m, Term f, uint32_t a) const {
-    return (module == atoms::underscore || module == m) &&
-           (function == atoms::underscore || function == f) && (arity < 0 || arity == a);
+    return matches_module(m) && (function == atoms::underscore || function == f) &&
+           (arity < 0 || arity == a);
 }
 
 int64_t apply_request(const Request& r, Change* change) {
@@ -157,7 +181,9 @@ int64_t apply_request(const Request& r, Change* change) {
     if (r.which.module == atoms::underscore) {
         module_table::for_each_loaded(ix, apply_to_module, &a);
     } else {
-        apply_to_module(module_table::current(r.which.module, ix), nullptr, &a);
+        apply_to_version(a, module_table::current(r.which.module, ix), Version::current);
+        apply_to_version(a, module_table::old(r.which.module, ix), Version::old);
+        apply_to_version(a, module_table::on_load(r.which.module, ix), Version::pending);
     }
     if (r.which.module != atoms::underscore && r.which.function != atoms::underscore &&
         r.which.arity >= 0) {
@@ -182,28 +208,40 @@ void set_on_load(const Request& r) {
     }
 }
 
+// What a function of a version that is being staged begins with.
+static Action action_for(Term module, const LoweredFunction& f, uint64_t came_after) {
+    Action action;
+    for (const Request& r : g_requests) {
+        if (r.number > came_after && r.which.matches(module, f.name, f.arity)) {
+            change_action(action, r);
+        }
+    }
+    if (action.none()) {
+        for (const Request& r : g_on_load) {
+            change_action(action, r);
+        }
+    }
+    return action;
+}
+
 void stage_instance(ModuleInstance& m) {
     if (g_requests.empty() && g_on_load.empty()) {
         return;
     }
+    const int ix = code_index::active();
+    if (module_table::current(m.name(), ix) == nullptr &&
+        module_table::old(m.name(), ix) == nullptr) {
+        g_came_after[atom_index(m.name())] = g_last_request;
+    }
+    const auto came = g_came_after.find(atom_index(m.name()));
+    const uint64_t came_after = came != g_came_after.end() ? came->second : 0;
     bool any = false;
-    const bool is_new = module_table::current(m.name(), code_index::active()) == nullptr;
     for (uint32_t i = 0; i < m.lowered.functions.size(); ++i) {
         const LoweredFunction& f = m.lowered.functions[i];
         if (is_native_bif(m, f)) {
             continue;
         }
-        Action action;
-        if (is_new) {
-            for (const Request& r : g_on_load) {
-                change_action(action, r, nullptr);
-            }
-        }
-        for (const Request& r : g_requests) {
-            if (r.which.matches(m.name(), f.name, f.arity)) {
-                change_action(action, r, nullptr);
-            }
-        }
+        Action action = action_for(m.name(), f, came_after);
         if (action.call && action.global) {
             bool exported = false;
             for (const LoweredExport& x : m.lowered.exports) {

@@ -1,5 +1,5 @@
-// Which functions have which actions: what trace_pattern/3 asks for, kept in order, so that modules
-// loaded later get what they would have if they had been there.
+// Which functions have which actions: what trace_pattern/3 asks for, kept in order, so that a new
+// version of a module gets what the former one has, functions that are new in it included.
 // Threads: only the holder of the code modification permission, unless noted.
 #pragma once
 
@@ -11,6 +11,7 @@ namespace minivm::trace {
 struct Functions {
     Term module, function;
     int64_t arity;  // -1: all
+    bool matches_module(Term m) const { return module == atoms::underscore || module == m; }
     bool matches(Term m, Term f, uint32_t a) const;
 };
 
@@ -22,6 +23,7 @@ struct Request {
     bool restart = false, pause = false;  // of the counters
     SpecPtr spec;
     Term meta_tracer = kNil;
+    uint64_t number = 0;  // in the order they came
 };
 
 // Applies it to all functions there are and keeps it for those to come. The number of functions;

@@ -1,7 +1,7 @@
 #include "trace/tracer.hpp"
 
 #include "vm/bif/local_atoms.hpp"
-#include "vm/bif/time.hpp"
+#include "vm/bif/clock.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/export.hpp"
 #include "vm/code/module_table.hpp"
@@ -78,11 +78,11 @@ bool is_alive(Term pid) {
 
 Term time_of(Heap& h, uint32_t flags) {
     if ((flags & kTimestamp) != 0) {
-        return erlang_timestamp(h);
+        return clock::timestamp(h);
     }
-    const Term now = make_integer(h, erlang_monotonic_time());
+    const Term now = make_integer(h, clock::monotonic_ns());
     return (flags & kStrictMonotonicTimestamp) != 0
-               ? make_tuple(h, now, unique_monotonic_integer(h))
+               ? make_tuple(h, now, clock::unique_integer(h, true, false))
                : now;
 }
 

@@ -64,16 +64,18 @@ struct Engine {
     // In finish, before the commit: the engine patches what depends on the instance (fun entries,
     // catch indexes).
     virtual void install(ModuleInstance& instance) = 0;
-    // Makes every call of the function go by its breakpoint: one aligned write, harmless alone. What
-    // tracing::Hooks::breakpoint() is asked with then, and what is to be there again. By the holder
-    // of the code modification permission, who has what the hook needs ready before.
+    // Where a function's breakpoint goes: what tracing::Hooks::breakpoint() is asked with, and what the
+    // engine needs to put it there and take it away.
     struct Armed {
         const void* key;
         Word saved;
     };
     virtual Armed place_of_breakpoint(const ModuleInstance& m, uint32_t function) = 0;
-    virtual void arm(const ModuleInstance& m, uint32_t function, const Armed& at) = 0;
-    virtual void disarm(const ModuleInstance& m, uint32_t function, const Armed& at) = 0;
+    // Makes every call of these functions of one module go by their breakpoints: one aligned write
+    // each, harmless alone. By the holder of the code modification permission, who has what the hook
+    // needs ready before.
+    virtual void arm(const ModuleInstance& m, const Armed* places, size_t count) = 0;
+    virtual void disarm(const ModuleInstance& m, const Armed* places, size_t count) = 0;
     // After any number of these: what has been written is what other threads run, at the latest from
     // their next progress on.
     virtual void publish() {}

@@ -4,7 +4,6 @@
 #include "vm/bif/bif.hpp"
 #include "vm/bif/clock.hpp"
 #include "vm/bif/local_atoms.hpp"
-#include "vm/bif/time.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
@@ -518,15 +517,12 @@ Term erlang_statistics_1(Process& p, const Term* a) {
 int64_t clock::monotonic_ns() { return erlang_monotonic(); }
 int64_t clock::offset_ns() { return the_clock().offset_ns; }
 Term clock::now(Heap& h) { return now_tuple(h); }
+Term clock::timestamp(Heap& h) { return mega_seconds(h, erlang_system() / 1000); }
 Term clock::unique_integer(Heap& h, bool monotonic, bool positive) {
     return minivm::unique_integer(h, monotonic, positive);
 }
 
 void start_erlang_clock() { the_clock(); }
-
-int64_t erlang_monotonic_time() { return erlang_monotonic(); }
-Term erlang_timestamp(Heap& h) { return mega_seconds(h, erlang_system() / 1000); }
-Term unique_monotonic_integer(Heap& h) { return unique_integer(h, true, false); }
 
 MINIVM_BIF_TABLE(timers) = {
     {"erts_internal", "scheduler_wall_time", 1, erts_internal_scheduler_wall_time_1, kBifPlain,

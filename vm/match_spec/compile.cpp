@@ -261,7 +261,7 @@ private:
         clause.action = program_.code_.size();
         in_guard_ = false;
         Term body = parts[2];
-        if (is_nil(body) && dialect_ == Dialect::trace) {
+        if (is_nil(body) && is_for_traces(dialect_)) {
             constant_term(atoms::true_);
         } else if (!is_cons(body)) {
             return refuse("Body clause does not return anything.");
@@ -305,7 +305,7 @@ private:
     bool compile_pattern(Term root) {
         next_slot_ = 1;  // slot 0: the object itself
         std::vector<Place> todo;
-        const int64_t count = dialect_ == Dialect::trace ? list_length(root) : -1;
+        const int64_t count = is_for_traces(dialect_) ? list_length(root) : -1;
         if (count >= 0) {
             // A list of arguments, matched where they are.
             const uint32_t slot = new_slot();
@@ -317,7 +317,7 @@ private:
             }
             std::reverse(todo.begin(), todo.end());
         } else if (root != atoms::underscore) {
-            if (dialect_ == Dialect::trace && !is_cons(root) && variable_number(root) < 0) {
+            if (is_for_traces(dialect_) && !is_cons(root) && variable_number(root) < 0) {
                 return refuse("Match head is invalid in trace.");
             }
             add(Op::whole);
@@ -563,8 +563,8 @@ private:
         }
         const BifDef* bif = guard_function(name, arity - 1);
         bool known = false;
-        if (bif == nullptr && dialect_ == Dialect::trace && g_trace_functions != nullptr) {
-            bif = g_trace_functions->find(name, arity - 1, in_guard_, &known);
+        if (bif == nullptr && is_for_traces(dialect_) && g_trace_functions != nullptr) {
+            bif = g_trace_functions->find(name, arity - 1, dialect_, in_guard_, &known);
             if (bif == nullptr && known) {
                 return refuse("Special form '" + std::string(atom_table::text(name)) +
                               (in_guard_ ? "' called in guard context."

@@ -71,12 +71,17 @@ struct Clause {
     std::vector<uint32_t> bound;  // variables by ascending number: '$$'
 };
 
-// What calls in it may name beside guard functions: nothing, or what acts on a trace. In a guard, only
-// what has no effect.
-enum class Dialect : uint8_t { table, trace };
+// What it is for: objects of a table, calls that are traced, messages that are. The latter two match
+// lists of terms, and calls in them may name what acts on a trace, in a guard only what has no effect.
+enum class Dialect : uint8_t { table, call, message };
+constexpr bool is_for_traces(Dialect d) {
+    return d != Dialect::table;
+}
 struct TraceFunctions {
-    // Null: there is no such function, or not of that arity (*known is set), or not in a guard.
-    virtual const BifDef* find(Term name, size_t arity, bool in_guard, bool* known) const = 0;
+    // Null: there is no such function, or not of that arity (*known is set), or not in a guard, or not
+    // in this dialect.
+    virtual const BifDef* find(Term name, size_t arity, Dialect dialect, bool in_guard,
+                               bool* known) const = 0;
     virtual ~TraceFunctions() = default;
 };
 extern const TraceFunctions* g_trace_functions;

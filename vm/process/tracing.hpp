@@ -34,10 +34,9 @@ enum Flag : uint32_t {
     kSetOnLink = 1u << 15,
     kSetOnFirstLink = 1u << 16,
     kTimestamp = 1u << 17,
-    kCpuTimestamp = 1u << 18,
-    kMonotonicTimestamp = 1u << 19,
-    kStrictMonotonicTimestamp = 1u << 20,
-    kSchedulerId = 1u << 21,
+    kMonotonicTimestamp = 1u << 18,
+    kStrictMonotonicTimestamp = 1u << 19,
+    kSchedulerId = 1u << 20,
     kAllTimestamps = kTimestamp | kMonotonicTimestamp | kStrictMonotonicTimestamp,
 };
 
@@ -103,6 +102,9 @@ struct Hooks {
 extern std::atomic<uint32_t> g_control_word;
 // Null: nothing is ever traced. Set before any process begins.
 extern Hooks* g_hooks;
+// How many breakpoints have something to do in processes that are not traced: 0 lets those pass.
+// Native code reads it.
+extern std::atomic<int32_t> g_everywhere;
 // New processes are to be traced: spawn asks.
 extern std::atomic<bool> g_trace_new;
 
