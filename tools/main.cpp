@@ -1,7 +1,9 @@
 // minivm: runs Erlang and Elixir programs from .beam files.
 #include "trace/trace.hpp"
+#include "tools/attach.hpp"
 #include "tools/disasm.hpp"
 #include "tools/dump.hpp"
+#include "tools/outside.hpp"
 #include "tools/report.hpp"
 #include "tools/run.hpp"
 #include "tools/text_values.hpp"
@@ -67,6 +69,7 @@ std::vector<std::string> split_arguments(int argc, char** argv, std::vector<std:
 
 int main(int argc, char** argv) {
     minivm::trace::add_bifs();
+    minivm::tools::outside::add_bifs();
     open_closed_streams();
     CLI::App app("minivm: a small BEAM. Runs .beam files of erlc and elixirc.", "minivm");
     app.set_version_flag("--version", kVersion);
@@ -101,6 +104,8 @@ int main(int argc, char** argv) {
         ->expected(1, -1);
     run->add_flag("--no-halt", run_options.wait,
                   "Go on when the program has returned, until halt()");
+    run->add_option("--listen", run_options.listen,
+                    "Unix socket for minivm attach, load and record, in a directory of mode 0700");
     run->add_option("--record", run_options.record_file,
                     "File of the flight recorder; it survives kill -9 (default: one of the last "
                     "few in the user's runtime directory)");
@@ -167,6 +172,22 @@ int main(int argc, char** argv) {
     report->add_option("FILE", report_file, "The recording");
     report->add_option("-o,--output", report_output, "The page (default: standard output)");
 
+    minivm::tools::AttachOptions attach_options;
+    CLI::App* attach = app.add_subcommand("attach", "A prompt in a VM that runs with --listen");
+    attach->add_option("SOCKET", attach_options.socket, "What its --listen says");
+    attach->add_option("-c", attach_options.commands,
+                       "Run this command (or expression) and end; again for one more")
+        ->allow_extra_args(false);
+    attach->footer("Without -c commands come from the terminal or a pipe; :help lists them.\n"
+                   "Exit status: 0, 1 if a command failed, 2 if there is no VM to talk to.");
+
+    minivm::tools::LoadOptions load_options;
+    CLI::App* load = app.add_subcommand("load", "Load modules into a VM that runs with --listen");
+    load->add_option("SOCKET", load_options.socket, "What its --listen says");
+    load->add_option("FILE", load_options.files, "Modules (.beam); several change in one step");
+    load->add_flag("--purge", load_options.purge,
+                   "End processes that still run the code before the present one");
+
     std::vector<std::string> after_options;
     std::vector<std::string> args = split_arguments(argc, argv, &after_options);
     std::reverse(args.begin(), args.end());
@@ -210,6 +231,20 @@ int main(int argc, char** argv) {
             return 2;
         }
         return minivm::tools::report_command(report_file, report_output, stdout, stderr);
+    }
+    if (attach->parsed()) {
+        if (attach_options.socket.empty()) {
+            spdlog::error("attach: which VM? Give the socket it listens at (minivm run --listen SOCKET)");
+            return 2;
+        }
+        return minivm::tools::attach_command(attach_options);
+    }
+    if (load->parsed()) {
+        if (load_options.socket.empty() || load_options.files.empty()) {
+            spdlog::error("load: give the socket the VM listens at, then FILE.beam...");
+            return 2;
+        }
+        return minivm::tools::load_command(load_options);
     }
     run_options.record_terms = record_terms == "yes";
     std::vector<std::string> rest = run->remaining();

@@ -19,6 +19,7 @@
 #include "recorder/reader.hpp"
 #include "recorder/recorder.hpp"
 #include "tools/output_file.hpp"
+#include "tools/private_directory.hpp"
 #include "tools/run.hpp"
 #include "tools/text_values.hpp"
 #include "vm/process/process_table.hpp"
@@ -32,30 +33,6 @@ namespace {
 
 constexpr const char* kPrefix = "minivm-";
 constexpr const char* kSuffix = ".rec";
-
-// Makes `path` or finds it in good order.
-bool own_directory(const std::string& path, std::string* error) {
-    if (mkdir(path.c_str(), 0700) == 0) {
-        return true;
-    }
-    if (errno != EEXIST) {
-        *error = path + ": " + std::strerror(errno);
-        return false;
-    }
-    struct stat info {};
-    if (lstat(path.c_str(), &info) != 0) {
-        *error = path + ": " + std::strerror(errno);
-    } else if (!S_ISDIR(info.st_mode)) {
-        *error = path + ": is not a directory";  // nor a link to one
-    } else if (info.st_uid != geteuid()) {
-        *error = path + ": belongs to another user";
-    } else if ((info.st_mode & 077) != 0) {
-        *error = path + ": is open to other users (chmod 700 it)";
-    } else {
-        return true;
-    }
-    return false;
-}
 
 std::string new_file_name() {
     timespec now{};

@@ -18,6 +18,7 @@
 #include "loader/code_path.hpp"
 #include "recorder/recorder.hpp"
 #include "tools/embedded.hpp"
+#include "tools/outside.hpp"
 #include "tools/recording.hpp"
 #include "trace/trace.hpp"
 #include "vm/bif/bif.hpp"
@@ -107,6 +108,9 @@ Term boot_options(Heap& h, const RunOptions& o) {
     list.push_back(pair(h, atoms::args, args));
     list.push_back(pair(h, atom_table::intern("encoding"),
                         locale_is_utf8() ? atoms::unicode : atoms::latin1));
+    if (!o.listen.empty()) {
+        list.push_back(atom_table::intern("listen"));
+    }
     if (o.wait) {
         list.push_back(atoms::wait);
     }
@@ -173,6 +177,10 @@ int run_command(const RunOptions& options) {
     const unsigned schedulers = options.schedulers > 0 ? static_cast<unsigned>(options.schedulers)
                                                        : std::thread::hardware_concurrency();
     std::string error;
+    if (!options.listen.empty() && !outside::listen(options.listen, &error)) {
+        spdlog::error("run: --listen {}", error);
+        return 2;
+    }
     if (!start_recording(options, std::max(schedulers, 1u), &error)) {
         spdlog::error("run: {}", error);
         return 2;
@@ -239,9 +247,14 @@ int run_command(const RunOptions& options) {
         return 1;
     }
     heap.clear();
+    if (!outside::start(&error)) {
+        spdlog::error("run: --listen {}", error);
+        return 1;
+    }
     watch_signals(signals);
     bool clean = true;
     const int status = vm::run_until_halt(&clean);
+    outside::stop();
     end_recording(options, status);
     std::fflush(nullptr);
     // The signal thread is still there: nothing of the VM is destroyed under it.

@@ -26,6 +26,7 @@ struct RunOptions {
     std::string jit_mistake;                    // function that gets a mistake, for tests; or empty
     bool check_native = false;                  // native code checks what it assumes
     bool gdb = false;                           // names, lines and frames of native code for gdb
+    std::string listen;                         // socket for clients, or empty
     bool wait = false;                          // go on until halt() when all has been run
     bool debug_bifs = false;                    // minivm:provoke_fault/1 works
     bool stress_gc = false;

@@ -36,6 +36,7 @@ boot(Options) ->
             io:setopts(standard_error, [{encoding, unicode}]);
         latin1 -> ok
     end,
+    lists:member(listen, Options) andalso spawn(minivm_outside, start, []),
     {_, Ref} = spawn_opt(?MODULE, run, [Options], [monitor]),
     minivm:kernel(available),
     serve(#{main => Ref, options => Options}).

@@ -5,9 +5,9 @@
 %% that were read and not yet asked for wait in `input`; while a request waits for more of them, output
 %% requests go on being served.
 -module(minivm_io).
--export([start/0, init/3, reader/1]).
+-export([start/0, start_session/3, init/3, reader/1]).
 
--record(s, {device = stdout,     % where output goes: stdout | stderr
+-record(s, {device = stdout,     % where output goes: stdout | stderr | {client, Port, Columns}
             input = <<>>,        % bytes read and not consumed
             eof = false,
             reader,              % the process that blocks in read(2)
@@ -36,6 +36,15 @@ init(Parent, Name, Device) ->
     Parent ! {self(), ready},
     Eof = Device =:= stderr,                     % nothing can be read from it
     loop(#s{device = Device, reader = Reader, eof = Eof}).
+
+%% The server of a client from outside, linked to the caller, which does the reading: it is sent
+%% {read, Pid} and answers {input, Reader, Bytes | eof}.
+start_session(Port, Reader, Columns) ->
+    spawn_link(fun() ->
+                       process_flag(priority, high),
+                       erts_internal:group_leader(self(), self()),
+                       loop(#s{device = {client, Port, Columns}, reader = Reader, encoding = unicode})
+               end).
 
 %% Reads only when told to, so that a program that reads nothing leaves its input alone.
 reader(Server) ->
@@ -74,6 +83,7 @@ more_input(#s{eof = true} = S) ->
 more_input(S0) ->
     S = case S0#s.reading of
             true -> S0;
+            false when is_tuple(S0#s.device) -> S0#s.reader ! {read, self()}, S0#s{reading = true};
             false -> S0#s.reader ! read, S0#s{reading = true}
         end,
     receive
@@ -127,6 +137,8 @@ request({setopts, Options}, S) when is_list(Options) ->
     setopts(Options, S);
 request(getopts, S) ->
     {[{binary, S#s.binary}, {encoding, S#s.encoding}], S};
+request({get_geometry, columns}, #s{device = {client, _, Columns}} = S) ->
+    {Columns, S};
 request({get_geometry, _}, S) ->
     {{error, enotsup}, S};
 request({requests, Requests}, S) when is_list(Requests) ->
@@ -173,7 +185,22 @@ put_chars(Encoding, Chars, S) ->
     end.
 
 write(stdout, Bytes) -> minivm:write_stdout(Bytes);
-write(stderr, Bytes) -> minivm:write_stderr(Bytes).
+write(stderr, Bytes) -> minivm:write_stderr(Bytes);
+%% Waits while the client does not read.
+write({client, Port, _}, Bytes) -> client(Port, Bytes).
+
+client(_, <<>>) -> ok;
+client(Port, <<Piece:65536/binary, Rest/binary>>) ->
+    case client(Port, Piece) of
+        ok -> client(Port, Rest);
+        Error -> Error
+    end;
+client(Port, Bytes) ->
+    try port_command(Port, [$O, Bytes]) of
+        true -> ok
+    catch
+        error:_ -> {error, terminated}
+    end.
 
 %% A latin1 device shows what it cannot as \x{...}, as OTP's user does.
 encode(Chars, In, latin1) ->

@@ -202,6 +202,26 @@ Term minivm_prepare_file_1(Process& p, const Term* a) {
                                                    new PreparedCode(std::move(instance))));
 }
 
+// minivm:prepare_bytes(Bytes, Path): as prepare_file/1, of bytes that came from there.
+Term minivm_prepare_bytes_2(Process& p, const Term* a) {
+    std::string path;
+    Bytes bytes;
+    if (!is_binary(a[0]) || !get_bytes(a[0], &bytes) || !get_file_name(a[1], &path) ||
+        g_module_source == nullptr) {
+        return badarg(p);
+    }
+    std::string why;
+    std::unique_ptr<ModuleInstance> instance =
+        g_module_source->prepare(bytes.data, bytes.size, &why);
+    if (instance == nullptr) {
+        return make_tuple(p.heap, atoms::error, make_string_utf8(p.heap, why.data(), why.size()));
+    }
+    instance->path = path;
+    const Term name = instance->name();
+    return make_tuple(p.heap, name, make_magic_ref(p.heap, new_ref_id(p),
+                                                   new PreparedCode(std::move(instance))));
+}
+
 Term erlang_has_prepared_code_on_load_1(Process& p, const Term* a) {
     const PreparedCode* code = prepared_code(a[0]);
     // relaxed: who finishes it at the same time may come before or after.
@@ -496,6 +516,11 @@ Term minivm_code_info_1(Process& p, const Term* a) {
     return map::from_pairs(p.heap, keys, values, n);
 }
 
+// minivm:engine_name(): of the engine for modules that do not ask for one; mixed.
+Term minivm_engine_name_0(Process&, const Term*) {
+    return atom_table::intern(g_engines.mixed ? "mixed" : g_engines.standard->name());
+}
+
 // minivm:literal_areas() -> {Taken, Freed}: areas that were given up so far, and are free by now.
 Term minivm_literal_areas_0(Process& p, const Term*) {
     const literal_release::Counts counts = literal_release::counts();
@@ -548,6 +573,7 @@ MINIVM_BIF_TABLE(code) = {
     {"erlang", "prepare_loading", 2, prepare_loading, kBifDirtyCpu, nullptr},
     {"erts_internal", "prepare_loading", 2, prepare_loading, kBifDirtyCpu, nullptr},
     {"minivm", "prepare_file", 1, minivm_prepare_file_1, kBifDirtyIo, nullptr},
+    {"minivm", "prepare_bytes", 2, minivm_prepare_bytes_2, kBifDirtyCpu, nullptr},
     {"erlang", "has_prepared_code_on_load", 1, erlang_has_prepared_code_on_load_1, kBifPlain, nullptr},
     {"erlang", "finish_loading", 1, erlang_finish_loading_1, kBifDirtyCpu, nullptr},
     {"erlang", "call_on_load_function", 1, erlang_call_on_load_function_1, kBifPlain, nullptr},
@@ -566,6 +592,7 @@ MINIVM_BIF_TABLE(code) = {
     {"minivm", "prepare_in_engine", 4, minivm_prepare_in_engine_4, kBifDirtyCpu, nullptr},
     {"minivm", "loaded_from", 1, minivm_loaded_from_1, kBifPlain, nullptr},
     {"minivm", "code_info", 1, minivm_code_info_1, kBifPlain, nullptr},
+    {"minivm", "engine_name", 0, minivm_engine_name_0, kBifPlain, nullptr},
     {"minivm", "literal_areas", 0, minivm_literal_areas_0, kBifPlain, nullptr},
 };
 

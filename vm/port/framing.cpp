@@ -29,18 +29,25 @@ bool Framing::next(Piece* out) {
     return true;
 }
 
+size_t Framing::length_at(const uint8_t* header) const {
+    size_t length = 0;
+    for (unsigned i = 0; i < header_bytes_; ++i) {
+        length = length << 8 | header[i];
+    }
+    return length;
+}
+
+size_t Framing::announced() const {
+    return mode_ == Mode::packet && !given_ && kept_.size() >= header_bytes_
+               ? length_at(reinterpret_cast<const uint8_t*>(kept_.data()))
+               : 0;
+}
+
 bool Framing::next_packet(Piece* out) {
     if (given_) {
         kept_.clear();
         given_ = false;
     }
-    const auto length_at = [this](const uint8_t* header) {
-        size_t length = 0;
-        for (unsigned i = 0; i < header_bytes_; ++i) {
-            length = length << 8 | header[i];
-        }
-        return length;
-    };
     // Most packets are whole in what has come: they are not copied.
     if (kept_.empty() && left_ >= header_bytes_) {
         const size_t length = length_at(data_);

@@ -41,11 +41,14 @@ public:
     bool last(Piece* out);
     // Bytes that are kept until more come.
     size_t held() const { return kept_.size(); }
+    // Bytes that the packet says it has of which only a part has come; 0: none, or not known yet.
+    size_t announced() const;
 
 private:
     // What a line is up to, with the return characters in front of a newline left out.
     enum class LineState : uint8_t { open, open_return, full, full_return };
 
+    size_t length_at(const uint8_t* header) const;
     bool next_packet(Piece* out);
     bool next_line(Piece* out);
     void give_line(Piece* out, bool eol);

@@ -377,8 +377,16 @@ Term read_input(Port& p) {
     // relaxed: a number to show.
     g_input.fetch_add(bytes, std::memory_order_relaxed);
     framing.feed(buffer, bytes);
+    bool given = false;
     while (framing.next(&piece)) {
         tell_data(p, piece);
+        given = true;
+    }
+    if (p.options.longest_packet != 0 && framing.announced() > p.options.longest_packet) {
+        return posix_error_atom(EMSGSIZE);
+    }
+    if (given && p.options.one_read) {
+        stop_input(p);
     }
     return kNonValue;
 }
@@ -558,6 +566,29 @@ bool connect(Term id, Term owner) {
     }
     // Not under the lock: if the new owner is gone, the answer comes back to us here.
     send_signal(owner, new_signal(SignalKind::link, id));
+    return true;
+}
+
+bool resume_input(Term id) {
+    const PortPtr port = find(id);
+    if (port == nullptr) {
+        return false;
+    }
+    Port& p = *port;
+    Term reason = kNonValue;
+    {
+        std::lock_guard lock(p.mutex);
+        if (p.state != Port::State::open) {
+            return false;
+        }
+        if (p.options.from >= 0 && !p.watching_input && !p.input_ended) {
+            p.watching_input = poller::watch(p.options.from, p.number, Ready::input);
+            reason = p.watching_input ? kNonValue : posix_error_atom(errno);
+        }
+    }
+    if (is_value(reason)) {
+        end(port, reason);
+    }
     return true;
 }
 

@@ -42,6 +42,10 @@ struct OpenOptions {
     bool parallelism = false;
     size_t busy_above = 8192;  // bytes that wait to be written; 0: never busy
     size_t free_below = 4096;
+    // Input rests after each read that gave something, until resume_input(): a peer that sends more
+    // than its owner takes fills its own pipe, not our memory.
+    bool one_read = false;
+    size_t longest_packet = 0;  // bytes; what is longer ends the port; 0: no limit
     // The files, and whether they are ours to close and do not block.
     int from = -1;
     int to = -1;
@@ -81,6 +85,8 @@ inline void waited(Process& p) {
 }
 bool close(Term id);
 bool connect(Term id, Term owner);
+// For ports that read once (OpenOptions::one_read).
+bool resume_input(Term id);
 bool set_data(Term id, Term data);
 // The non-value: no port.
 Term get_data(Term id, Heap& h);

@@ -1,0 +1,100 @@
+%% Loads modules that a client brings: all of them become current in one step, or none does.
+-module(minivm_load).
+-export([files/2, line/1, in_old_code/1]).
+
+%% [{File, Bytes}] -> ok | {error, Text}. Purge: processes that run old code are ended; else they are a
+%% reason not to load.
+files([], _) ->
+    {error, "which files? Give FILE.beam...\n"};
+files(Files, Purge) ->
+    Prepared = [prepare(File, Bytes) || {File, Bytes} <- Files],
+    case [Text || {error, Text} <- Prepared] of
+        [] -> commit(Prepared, Purge);
+        Errors -> nothing(Errors)
+    end.
+
+prepare(File, Bytes) ->
+    case minivm:prepare_bytes(Bytes, File) of
+        {error, Why} -> {error, io_lib:format("~ts: ~ts", [File, Why])};
+        {Module, Code} -> {Module, Code, File, Bytes}
+    end.
+
+commit(Prepared, Purge) ->
+    Modules = [M || {M, _, _, _} <- Prepared],
+    OnLoad = [M || {M, Code, _, _} <- Prepared, erlang:has_prepared_code_on_load(Code)],
+    Twice = lists:usort(Modules -- lists:usort(Modules)),
+    Old = case Purge of
+              true -> [code:purge(M) || M <- Modules], [];
+              false -> [M || M <- Modules, not code:soft_purge(M)]
+          end,
+    if
+        Twice =/= [] ->
+            nothing([io_lib:format("~tw: more than one of the files holds it", [M]) || M <- Twice]);
+        Old =/= [] ->
+            nothing([io_lib:format("~tw: code before the present one is still run by ~ts; --purge ends them",
+                                   [M, pids(in_old_code(M))]) || M <- Old]);
+        OnLoad =/= [], length(Modules) > 1 ->
+            nothing([io_lib:format("~tw: has an on_load function, so it must be loaded alone", [M])
+                     || M <- OnLoad]);
+        OnLoad =/= [] ->
+            [{M, _, File, Bytes}] = Prepared,
+            loaded(Modules, code_server:call({load_binary, M, File, Bytes}));
+        true ->
+            loaded(Modules, code_server:call({finish_loading, [{M, {Code, File}} || {M, Code, File, _} <- Prepared],
+                                              false}))
+    end.
+
+loaded(_, {error, Why}) when is_atom(Why) -> nothing([reason(Why)]);
+loaded(_, {error, Errors}) -> nothing([io_lib:format("~tw: ~ts", [M, reason(Why)]) || {M, Why} <- Errors]);
+loaded(Modules, _) ->
+    [io:put_chars(line(M)) || M <- Modules],
+    ok.
+
+reason(sticky_directory) -> "belongs to kernel, stdlib, compiler or the VM itself (code:unstick_mod/1)";
+reason(pending_on_load) -> "its on_load function is still running";
+reason(not_purged) -> "somebody else has loaded it at the same time; try again";
+reason(on_load_failure) -> "its on_load function failed";
+reason(Why) -> io_lib:format("~tp", [Why]).
+
+nothing(Reasons) ->
+    {error, [[["** ", R, $\n] || R <- Reasons], "nothing has been loaded\n"]}.
+
+pids([]) -> "nobody now";
+pids(Pids) -> lists:join(", ", [pid_to_list(P) || P <- lists:sublist(Pids, 5)] ++
+                             [io_lib:format("~b more", [length(Pids) - 5]) || length(Pids) > 5]).
+
+%% What is loaded now, as a line of text.
+line(M) ->
+    #{current := #{engine := Engine, size := Size}} = minivm:code_info(M),
+    io_lib:format("~tw: version ~ts, ~ts, ~b bytes~ts~n",
+                  [M, version(M), Engine, Size,
+                   case in_old_code(M) of
+                       [] -> "";
+                       Pids -> ["; the code before is still run by ", pids(Pids)]
+                   end]).
+
+%% -vsn of the module if it has one that is not made by the compiler, and its MD5.
+version(M) -> minivm_prompt:version(M).
+
+%% The processes that run, or refer to, old code of the module. One that does not answer soon counts: it
+%% runs something long that is native.
+in_old_code(M) ->
+    case erlang:check_old_code(M) of
+        false -> [];
+        true ->
+            Asked = [{Pid, ask(Pid, M)} || Pid <- processes(), Pid =/= self()],
+            Deadline = erlang:monotonic_time(millisecond) + 2000,
+            [Pid || {Pid, Ref} <- Asked, answer(Ref, Deadline)]
+    end.
+
+ask(Pid, M) ->
+    Ref = make_ref(),
+    async = erlang:check_process_code(Pid, M, [{async, Ref}, {allow_gc, false}]),
+    Ref.
+
+answer(Ref, Deadline) ->
+    receive
+        {check_process_code, Ref, false} -> false;
+        {check_process_code, Ref, _} -> true
+    after max(0, Deadline - erlang:monotonic_time(millisecond)) -> true
+    end.

@@ -1,0 +1,295 @@
+%% The commands of the prompt: what begins with a colon.
+-module(minivm_prompt).
+-export([command/2, help/1, commands/0, version/1, record/1, table/2]).
+
+%% {Name, Arguments, What it does}
+commands() ->
+    [{"load", "[--purge] FILE...", "load modules; several change in one step"},
+     {"modules", "[PATTERN]", "what is loaded: version, engine, size, when, processes still in old code"},
+     {"ps", "[N]", "processes; the N with the most memory"},
+     {"info", "PID", "all about a process: <0.80.0>, 80 or a registered name"},
+     {"top", "[SECONDS]", "which processes work the most in that time (1)"},
+     {"engine", "[MODULE jit|interp]", "move a module to the other engine"},
+     {"help", "[COMMAND]", "this"},
+     {"quit", "", "leave the prompt; the VM goes on"}].
+
+%% The text behind the colon -> ok | {error, Text} | quit. Context: see minivm_session.
+command(Text, Context) ->
+    {Name, Rest} = string:take(Text, " \t", true),
+    Words = words(Rest),
+    case [N || {N, _, _} <- commands(), N =:= Name] of
+        [_] -> run(Name, Words, string:trim(Rest), Context);
+        [] ->
+            case [N || {N, _, _} <- commands(), Name =/= "", lists:prefix(Name, N)] of
+                [Full] -> run(Full, Words, string:trim(Rest), Context);
+                _ -> error_text(":~ts: no such command; :help lists them", [Name])
+            end
+    end.
+
+error_text(Format, Args) -> {error, io_lib:format(Format ++ "~n", Args)}.
+
+usage(Name) ->
+    {_, Args, _} = lists:keyfind(Name, 1, commands()),
+    error_text("it is used so: :~ts ~ts", [Name, Args]).
+
+%% Words are apart by blanks; quotes keep them together.
+words(Text) -> words(string:trim(Text), [], []).
+words([], [], Words) -> lists:reverse(Words);
+words([], Word, Words) -> lists:reverse([lists:reverse(Word) | Words]);
+words([C | Rest], [], Words) when C =:= $\s; C =:= $\t -> words(Rest, [], Words);
+words([C | Rest], Word, Words) when C =:= $\s; C =:= $\t -> words(Rest, [], [lists:reverse(Word) | Words]);
+words([$" | Rest], Word, Words) ->
+    {Quoted, After} = string:take(Rest, "\"", true),
+    words(case After of [$" | A] -> A; [] -> [] end, lists:reverse(Quoted) ++ Word, Words);
+words([C | Rest], Word, Words) -> words(Rest, [C | Word], Words).
+
+run("help", Args, _, _) -> help(Args);
+run("quit", [], _, _) -> quit;
+run("modules", [], _, _) -> modules("*");
+run("modules", [Pattern], _, _) -> modules(Pattern);
+run("load", ["--purge" | Files], _, Context) -> load(Files, true, Context);
+run("load", Files, _, Context) -> load(Files, false, Context);
+run("ps", [], _, _) -> ps(infinity);
+run("ps", [N], _, _) -> with_number(N, fun ps/1);
+run("info", [Pid], _, Context) -> with_pid(Pid, fun(P) -> info(P, Context) end);
+run("top", [], _, _) -> top(1);
+run("top", [N], _, _) -> with_number(N, fun top/1);
+run("engine", [], _, _) ->
+    io:format("~ts, unless a module asks for the other or was moved~n", [minivm:engine_name()]);
+run("engine", [Module, Engine], _, _) -> engine(list_to_atom(Module), Engine);
+run(Name, _, _, _) -> usage(Name).
+
+help([]) ->
+    io:put_chars(["Erlang expressions end with a dot. Commands:\n",
+                  [io_lib:format("  :~-30ts ~ts~n", [[N, " ", A], H]) || {N, A, H} <- commands()],
+                  "f() forgets all variables, f(X) one; b() shows them; v(N) is an earlier result.\n"]);
+help([":" ++ Name]) -> help([Name]);
+help([Name]) ->
+    case lists:keyfind(Name, 1, commands()) of
+        {N, A, H} -> io:format(":~ts ~ts~n    ~ts~n", [N, A, H]);
+        false -> error_text("~ts: no such command; :help lists them", [Name])
+    end;
+help(_) -> usage("help").
+
+with_number(Text, Fun) ->
+    case string:to_integer(Text) of
+        {N, []} when is_integer(N), N > 0 -> Fun(N);
+        _ -> error_text("~ts: a number above 0 is expected", [Text])
+    end.
+
+with_pid(Text, Fun) ->
+    case pid(Text) of
+        {ok, Pid} -> Fun(Pid);
+        {error, Why} -> error_text("~ts: ~ts", [Text, Why])
+    end.
+
+pid(Text) ->
+    Trimmed = string:trim(Text, both, "<>"),
+    case re:run(Trimmed, "^(0\\.)?([0-9]+)(\\.[0-9]+)?$", [{capture, none}]) of
+        match ->
+            List = case string:split(Trimmed, ".", all) of
+                       [N] -> "<0." ++ N ++ ".0>";
+                       ["0", N] -> "<0." ++ N ++ ".0>";
+                       [N, S] -> "<0." ++ N ++ "." ++ S ++ ">";
+                       _ -> "<" ++ Trimmed ++ ">"
+                   end,
+            Pid = list_to_pid(List),
+            case is_process_alive(Pid) of
+                true -> {ok, Pid};
+                false -> {error, "there is no such process (any more)"}
+            end;
+        nomatch ->
+            case catch whereis(list_to_existing_atom(Text)) of
+                Pid when is_pid(Pid) -> {ok, Pid};
+                _ -> {error, "neither a process such as <0.80.0> or 80 nor the name of one"}
+            end
+    end.
+
+%% ---- modules ---------------------------------------------------------------------------------------------
+
+load(Names, Purge, #{dir := Dir}) ->
+    Files = [{Name, minivm:read_file(Name)} || N <- Names, Name <- [filename:absname(N, Dir)]],
+    case [io_lib:format("** ~ts: ~ts~n", [Name, file:format_error(Why)]) || {Name, {error, Why}} <- Files] of
+        [] -> minivm_load:files([{Name, Bytes} || {Name, {ok, Bytes}} <- Files], Purge);
+        Errors -> {error, [Errors, "nothing has been loaded\n"]}
+    end.
+
+modules(Pattern) ->
+    Wanted = glob(Pattern),
+    All = [M || M <- lists:sort(erlang:loaded()), re:run(atom_to_list(M), Wanted, [{capture, none}]) =:= match],
+    case All of
+        [] -> error_text("no module is loaded that is called ~ts", [Pattern]);
+        _ -> table([{left, "module"}, {left, "version"}, {left, "engine"}, {right, "bytes"}, {left, "loaded"},
+                    {left, "in old code"}],
+                   [Row || M <- All, Row <- module(M, minivm:code_info(M))])
+    end.
+
+module(M, #{current := #{engine := Engine, size := Size, loaded_ms := Loaded}}) ->
+    [[io_lib:format("~tw", [M]), version(M), atom_to_list(Engine), integer_to_list(Size), time(Loaded),
+      case {erlang:check_old_code(M), minivm_load:in_old_code(M)} of
+          {false, _} -> "-";
+          {true, []} -> "nobody";
+          {true, Pids} -> io_lib:format("~b: ~ts", [length(Pids),
+                                                    lists:join(" ", [pid_to_list(P) || P <- lists:sublist(Pids, 3)])
+                                                    ++ [" ..." || length(Pids) > 3]])
+      end]];
+%% Deleted, and somebody may still run it.
+module(M, #{old := #{engine := Engine, size := Size, loaded_ms := Loaded}}) ->
+    [[io_lib:format("~tw", [M]), "deleted", atom_to_list(Engine), integer_to_list(Size), time(Loaded),
+      integer_to_list(length(minivm_load:in_old_code(M)))]];
+module(_, _) -> [].                     % gone meanwhile
+
+version(M) ->
+    try
+        <<Number:128>> = Md5 = erlang:get_module_info(M, md5),
+        <<Short:32, _/binary>> = Md5,
+        Hex = io_lib:format("~8.16.0b", [Short]),
+        case lists:keyfind(vsn, 1, M:module_info(attributes)) of
+            {vsn, [Number]} -> Hex;
+            {vsn, [V]} when is_integer(V), V > 1 bsl 64 -> Hex;  % of the code before a parse transform
+            {vsn, Vs} ->
+                %% A string stands for itself, all else in a list.
+                V = case {io_lib:printable_unicode_list(Vs), Vs} of
+                        {false, [One]} -> One;
+                        _ -> Vs
+                    end,
+                io_lib:format("~tp (~ts)", [V, Hex]);
+            false -> Hex
+        end
+    catch
+        error:_ -> "?"
+    end.
+
+time(Ms) ->
+    {{Y, Mo, D}, {H, Mi, S}} = calendar:system_time_to_local_time(Ms, millisecond),
+    io_lib:format("~b-~2..0b-~2..0b ~2..0b:~2..0b:~2..0b", [Y, Mo, D, H, Mi, S]).
+
+%% As a shell's: * and ?.
+glob(Pattern) ->
+    Quoted = re:replace(Pattern, "[][.+^$(){}|\\\\]", "\\\\&", [global, unicode, {return, list}]),
+    Stars = re:replace(Quoted, "\\*", ".*", [global, unicode, {return, list}]),
+    "^" ++ re:replace(Stars, "\\?", ".", [global, unicode, {return, list}]) ++ "$".
+
+engine(Module, Engine) when Engine =:= "jit"; Engine =:= "interp" ->
+    try minivm:set_engine(Module, list_to_atom(Engine)) of
+        {module, _} -> io:put_chars(minivm_load:line(Module));
+        {error, Why} -> error_text("~tw: ~ts", [Module, engine_error(Why)])
+    catch
+        error:notsup -> error_text("there is no JIT in this VM, or no memory for its code", [])
+    end;
+engine(_, Engine) -> error_text("~ts: an engine is jit or interp", [Engine]).
+
+engine_error(not_loaded) -> "is not loaded";
+engine_error(nofile) -> "its file is not there any more";
+engine_error(changed) -> "its file holds another version by now; :load it instead";
+engine_error(not_purged) -> "processes still run the code before the present one";
+engine_error(on_load) -> "its on_load function would run again";
+engine_error(Why) -> io_lib:format("~tp", [Why]).
+
+%% ---- processes -------------------------------------------------------------------------------------------
+
+ps(N) ->
+    All = [{proplists:get_value(memory, I), Pid, I}
+           || Pid <- processes(),
+              I <- [process_info(Pid, [registered_name, initial_call, current_function, status, message_queue_len,
+                                       memory, reductions, dictionary])], I =/= undefined],
+    Shown = case N of
+                infinity -> lists:keysort(2, All);
+                _ -> lists:sublist(lists:reverse(lists:sort(All)), N)
+            end,
+    table([{left, "process"}, {left, "name or first function"}, {left, "status"}, {left, "in"}, {right, "messages"},
+           {right, "bytes"}, {right, "reductions"}],
+          [[pid_to_list(Pid), name(I), atom_to_list(get(status, I)), mfa(get(current_function, I)),
+            integer_to_list(get(message_queue_len, I)), integer_to_list(Memory),
+            integer_to_list(get(reductions, I))] || {Memory, Pid, I} <- Shown]),
+    io:format("~b processes~n", [length(All)]).
+
+get(Key, Info) -> proplists:get_value(Key, Info).
+
+name(Info) ->
+    case get(registered_name, Info) of
+        Name when is_atom(Name), Name =/= [] -> io_lib:format("~tw", [Name]);
+        _ ->
+            case proplists:get_value('$initial_call', get(dictionary, Info)) of
+                {_, _, _} = Mfa -> mfa(Mfa);
+                _ -> mfa(get(initial_call, Info))
+            end
+    end.
+
+mfa({M, F, A}) -> io_lib:format("~tw:~tw/~b", [M, F, A]);
+mfa(_) -> "?".
+
+info(Pid, Context) ->
+    Items = [registered_name, status, initial_call, current_function, message_queue_len, messages, links, monitors,
+             monitored_by, trap_exit, priority, group_leader, reductions, memory, total_heap_size, stack_size,
+             dictionary],
+    case process_info(Pid, Items) of
+        undefined -> error_text("~tp has ended", [Pid]);
+        Info ->
+            io:format("~tp~n", [Pid]),
+            [io:put_chars([io_lib:format("  ~-18ts ", [Key]), minivm_eval:show(short(Key, Value), 22, Context), $\n])
+             || {Key, Value} <- Info, Value =/= []],
+            case process_info(Pid, current_stacktrace) of
+                {current_stacktrace, Stack} ->
+                    io:put_chars("  stack\n"),
+                    [io:format("    ~ts~ts~n", [mfa(arity(Frame)), place(Frame)]) || Frame <- Stack];
+                undefined -> ok
+            end,
+            ok
+    end.
+
+%% A long queue is looked at from its front.
+short(messages, Messages) when length(Messages) > 10 ->
+    lists:sublist(Messages, 10) ++ ['...'];
+short(_, Value) -> Value.
+
+arity({M, F, A, _}) when is_list(A) -> {M, F, length(A)};
+arity({M, F, A, _}) -> {M, F, A}.
+
+place({_, _, _, Location}) ->
+    case {proplists:get_value(file, Location), proplists:get_value(line, Location)} of
+        {undefined, _} -> "";
+        {File, Line} -> io_lib:format(" (~ts, line ~b)", [File, Line])
+    end.
+
+top(Seconds) ->
+    Before = reductions(),
+    timer:sleep(1000 * Seconds),
+    Work = [{Now - maps:get(Pid, Before, 0), Pid} || {Pid, Now} <- maps:to_list(reductions()), Pid =/= self()],
+    Total = max(1, lists:sum([W || {W, _} <- Work])),
+    Rows = [[pid_to_list(Pid), io_lib:format("~.1f", [100 * W / Total]), integer_to_list(W div Seconds), name(I),
+             mfa(get(current_function, I)), integer_to_list(get(message_queue_len, I)),
+             integer_to_list(get(memory, I))]
+            || {W, Pid} <- lists:sublist(lists:reverse(lists:sort(Work)), 15), W > 0,
+               I <- [process_info(Pid, [registered_name, initial_call, current_function, message_queue_len, memory,
+                                        dictionary])], I =/= undefined],
+    table([{left, "process"}, {right, "%"}, {right, "reductions/s"}, {left, "name or first function"}, {left, "in"},
+           {right, "messages"}, {right, "bytes"}], Rows),
+    io:format("~b processes, ~b ready to run~n", [erlang:system_info(process_count),
+                                                  erlang:statistics(run_queue)]).
+
+reductions() ->
+    maps:from_list([{Pid, R} || Pid <- processes(), {reductions, R} <- [process_info(Pid, reductions)]]).
+
+%% ---- the recorder ----------------------------------------------------------------------------------------
+
+record(_) -> error_text("not here yet", []).
+
+%% ---- tables ----------------------------------------------------------------------------------------------
+
+%% Columns: {left | right, Title}; rows of iodata. Columns are as wide as they need to be.
+table(Columns, Rows0) ->
+    Rows = [[lists:flatten(Cell) || Cell <- Row] || Row <- Rows0],
+    Titles = [Title || {_, Title} <- Columns],
+    Widths = [lists:max([string:length(C) || C <- Column]) || Column <- transpose([Titles | Rows])],
+    [io:put_chars([string:trim(lists:join("  ", [pad(Side, W, C)
+                                                  || {{Side, _}, W, C} <- lists:zip3(Columns, Widths, Row)]),
+                               trailing), $\n])
+     || Row <- [Titles | Rows]],
+    ok.
+
+transpose([[] | _]) -> [];
+transpose(Rows) -> [[hd(R) || R <- Rows] | transpose([tl(R) || R <- Rows])].
+
+pad(left, W, Cell) -> string:pad(Cell, W);
+pad(right, W, Cell) -> string:pad(Cell, W, leading).

@@ -1,0 +1,276 @@
+#include "tools/client.hpp"
+
+#include "tools/control_socket.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+#include <cstring>
+
+namespace minivm::tools {
+
+namespace {
+
+// How long a VM may take to say hello: it may be busy, but not dead.
+constexpr int kGreetingMs = 15000;
+
+// Set while a frame is being sent: an interrupt must not get between its bytes.
+std::atomic<bool> g_sending{false};
+std::atomic<bool> g_interrupt_waits{false};
+
+uint32_t number_at(std::string_view bytes, size_t at) {
+    uint32_t n = 0;
+    for (size_t i = at; i < at + 4 && i < bytes.size(); ++i) {
+        n = n << 8 | static_cast<uint8_t>(bytes[i]);
+    }
+    return n;
+}
+
+bool send_all(int fd, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t n = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (n < 0 && errno != EINTR) {
+            return false;
+        }
+        bytes.remove_prefix(n > 0 ? static_cast<size_t>(n) : 0);
+    }
+    return true;
+}
+
+}  // namespace
+
+bool PipeLines::next(const std::string&, std::string* line) {
+    for (;;) {
+        const size_t end = buffer_.find('\n');
+        if (end != std::string::npos) {
+            line->assign(buffer_, 0, end + 1);
+            buffer_.erase(0, end + 1);
+            return true;
+        }
+        if (ended_) {
+            line->swap(buffer_);
+            buffer_.clear();
+            return !line->empty();
+        }
+        char bytes[4096];
+        const ssize_t n = read(fd_, bytes, sizeof bytes);
+        if (n > 0) {
+            buffer_.append(bytes, static_cast<size_t>(n));
+        } else if (n == 0 || errno != EINTR) {
+            ended_ = true;
+        }
+    }
+}
+
+Client::~Client() {
+    if (fd_ >= 0) {
+        ::close(fd_);
+    }
+}
+
+bool Client::greet(int fd, const Manner& manner, std::string* error) {
+    fd_ = fd;
+    std::string hello;
+    append_number(&hello, kProtocolVersion);
+    append_number(&hello, manner.columns);
+    hello.push_back(manner.is_terminal ? 1 : 0);
+    char directory[PATH_MAX];
+    hello += getcwd(directory, sizeof directory) != nullptr ? directory : "/";
+    // A VM that refuses us says so before it hangs up, so what it says counts, not that we could not
+    // send.
+    send('H', hello);
+    for (;;) {
+        char kind = 0;
+        std::string content;
+        if (!receive(&kind, &content, error, kGreetingMs)) {
+            return false;
+        }
+        if (kind == 'X') {
+            *error = content;
+            return false;
+        }
+        if (kind == 'H') {
+            if (number_at(content, 0) != kProtocolVersion) {
+                *error = "the VM speaks version " + std::to_string(number_at(content, 0)) +
+                         " of the protocol, and this program version " +
+                         std::to_string(kProtocolVersion);
+                return false;
+            }
+            greeting_ = content.substr(4);
+        }
+        if (kind == 'D') {
+            prompt_ = content.substr(std::min<size_t>(1, content.size()));
+            return true;
+        }
+    }
+}
+
+bool Client::send(char kind, std::string_view content) {
+    // seq_cst: with the handler on this very thread, order in the program is all that counts.
+    g_sending.store(true);
+    const bool ok = send_all(fd_, frame(kind, content));
+    // seq_cst: as above.
+    g_sending.store(false);
+    if (g_interrupt_waits.exchange(false)) {
+        send_all(fd_, frame('I', {}));
+    }
+    return ok;
+}
+
+void Client::interrupt() {
+    // seq_cst: see send().
+    if (g_sending.load()) {
+        g_interrupt_waits.store(true);
+        return;
+    }
+    static constexpr char kFrame[] = {0, 0, 0, 1, 'I'};
+    static_cast<void>(::send(fd_, kFrame, sizeof kFrame, MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
+bool Client::receive(char* kind, std::string* content, std::string* error, int timeout_ms) {
+    for (;;) {
+        const size_t length = received_.size() < 4 ? 0 : number_at(received_, 0);
+        if (received_.size() >= 4 && (length == 0 || length > kMaxFrameBytes)) {
+            *error = "what answers there is no VM of this kind";
+            return false;
+        }
+        if (length > 0 && received_.size() >= 4 + length) {
+            *kind = received_[4];
+            content->assign(received_, 5, length - 1);
+            received_.erase(0, 4 + length);
+            return true;
+        }
+        pollfd readable{fd_, POLLIN, 0};
+        const int ready = poll(&readable, 1, timeout_ms);
+        if (ready < 0 && errno == EINTR) {
+            continue;
+        }
+        if (ready == 0) {
+            *error = "the VM does not answer";
+            return false;
+        }
+        char bytes[65536];
+        const ssize_t n = recv(fd_, bytes, sizeof bytes, 0);
+        if (n > 0) {
+            received_.append(bytes, static_cast<size_t>(n));
+        } else if (n == 0 || errno != EINTR) {
+            *error = "the VM has closed the connection";
+            return false;
+        }
+    }
+}
+
+void Client::show(int stream, std::string_view text) {
+    const size_t newline = text.rfind('\n');
+    if (newline == text.npos) {
+        line_ += text;
+    } else {
+        line_ = text.substr(newline + 1);
+    }
+    while (!text.empty() && !output_gone_) {
+        const ssize_t n = write(stream, text.data(), text.size());
+        if (n < 0 && errno != EINTR) {
+            // Standard error may go where it likes.
+            output_gone_ = stream == STDOUT_FILENO;
+            return;
+        }
+        text.remove_prefix(n > 0 ? static_cast<size_t>(n) : 0);
+    }
+}
+
+Client::Answer Client::command(std::string_view text, bool is_whole, Lines* input) {
+    std::string content(1, is_whole ? 1 : 0);
+    content += text;
+    return ask('C', content, input);
+}
+
+Client::Answer Client::ask(char kind, std::string_view content, Lines* input) {
+    if (content.size() >= kMaxFrameBytes) {
+        Answer answer;
+        answer.kind = Answer::Kind::done;
+        answer.prompt = prompt_;
+        show(STDERR_FILENO, "too long: a command has at most " +
+                                std::to_string(kMaxFrameBytes >> 20) + " MiB\n");
+        return answer;
+    }
+    send(kind, content);
+    return wait(input);
+}
+
+Client::Answer Client::wait(Lines* input) {
+    Answer answer;
+    for (;;) {
+        char kind = 0;
+        std::string content;
+        if (!receive(&kind, &content, &answer.text, -1)) {
+            return answer;
+        }
+        switch (kind) {
+            case 'O':
+                show(STDOUT_FILENO, content);
+                break;
+            case 'E':
+                show(STDERR_FILENO, content);
+                break;
+            case 'R': {
+                std::string line;
+                const std::string prompt = line_;
+                const bool is_line = input != nullptr && input->next(prompt, &line);
+                line_.clear();
+                send('A', (is_line ? "\1" : std::string(1, '\0')) + line);
+                break;
+            }
+            case 'D':
+                answer.kind = Answer::Kind::done;
+                answer.status = content.empty() ? 1 : content[0];
+                prompt_ = content.substr(std::min<size_t>(1, content.size()));
+                answer.prompt = prompt_;
+                return answer;
+            case 'N':
+                answer.kind = Answer::Kind::more;
+                answer.prompt = content;
+                return answer;
+            case 'X':
+                answer.kind = Answer::Kind::left;
+                answer.status = content.empty() ? 0 : static_cast<uint8_t>(content[0]);
+                answer.text = content.empty() ? "" : content.substr(1);
+                return answer;
+            default:
+                break;  // of a later version: not for us
+        }
+        if (output_gone_) {
+            // Who closes our output wants no more of it, as with any program in front of head(1).
+            answer.kind = Answer::Kind::left;
+            answer.status = 0;
+            return answer;
+        }
+    }
+}
+
+bool Client::complete(std::string_view text, std::string* common, std::string* choices) {
+    std::string error;
+    char kind = 0;
+    std::string content;
+    if (!send('T', text)) {
+        return false;
+    }
+    while (receive(&kind, &content, &error, kGreetingMs)) {
+        if (kind == 'T' && content.size() >= 4) {
+            const size_t n = number_at(content, 0);
+            *common = content.substr(4, n);
+            *choices = content.size() > 4 + n ? content.substr(4 + n) : "";
+            return true;
+        }
+        if (kind == 'O') {
+            show(STDOUT_FILENO, content);
+        }
+    }
+    return false;
+}
+
+}  // namespace minivm::tools

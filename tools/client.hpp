@@ -1,0 +1,89 @@
+// A client of a VM: sends commands over the socket and shows what comes back. docs/protocols/outside.md
+// has the frames. Used by `minivm attach`, `load` and `record`, and by `minivm repl` in a thread of
+// the VM itself.
+//
+// Threads: one, but for interrupt().
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace minivm::tools {
+
+// Where lines come from: a pipe, or a terminal with line editing.
+class Lines {
+  public:
+    virtual ~Lines() = default;
+    // False: the input is at its end.
+    virtual bool next(const std::string& prompt, std::string* line) = 0;
+};
+
+// Lines of a file descriptor that is no terminal. Prompts are not shown.
+class PipeLines final : public Lines {
+  public:
+    explicit PipeLines(int fd) : fd_(fd) {}
+    bool next(const std::string& prompt, std::string* line) override;
+
+  private:
+    int fd_;
+    std::string buffer_;
+    bool ended_ = false;
+};
+
+class Client {
+  public:
+    struct Manner {
+        bool is_terminal = false;  // results are cut to a screenful, and prompts are wanted
+        unsigned columns = 80;
+    };
+    // What a command led to.
+    struct Answer {
+        enum class Kind : unsigned char {
+            done,    // status
+            more,    // an expression goes on on the next line
+            left,    // the VM has said goodbye: text, if there is a reason
+            broken,  // the connection is gone: text
+        };
+        Kind kind = Kind::broken;
+        int status = 1;
+        std::string prompt;
+        std::string text;
+    };
+
+    Client() = default;
+    Client(const Client&) = delete;
+    Client& operator=(const Client&) = delete;
+    ~Client();
+
+    // Takes the connected socket over, says who we are and waits for the VM's answer. False: *error.
+    bool greet(int fd, const Manner& manner, std::string* error);
+    // Sends a command and shows its output until it is done. `input`: where lines come from that the
+    // command asks for; null: there is none. is_whole: no line follows that could go on with it.
+    Answer command(std::string_view text, bool is_whole, Lines* input);
+    // The same with a frame of another kind.
+    Answer ask(char kind, std::string_view content, Lines* input);
+    // What could stand at the end of `text`, and what all of these begin with beyond the text.
+    bool complete(std::string_view text, std::string* common, std::string* choices);
+    // Asks the VM to give up the command. In a signal handler.
+    void interrupt();
+
+    const std::string& greeting() const { return greeting_; }
+    const std::string& prompt() const { return prompt_; }
+    // Somebody has closed our standard output: nobody reads on.
+    bool is_output_gone() const { return output_gone_; }
+
+  private:
+    bool send(char kind, std::string_view content);
+    bool receive(char* kind, std::string* content, std::string* error, int timeout_ms);
+    Answer wait(Lines* input);
+    void show(int stream, std::string_view text);
+
+    int fd_ = -1;
+    bool output_gone_ = false;
+    std::string greeting_;
+    std::string prompt_;
+    std::string line_;  // what the command has written since the last newline
+    std::string received_;
+};
+
+}  // namespace minivm::tools

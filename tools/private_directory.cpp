@@ -1,0 +1,34 @@
+#include "tools/private_directory.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace minivm::tools {
+
+bool own_directory(const std::string& path, std::string* error) {
+    if (mkdir(path.c_str(), 0700) == 0) {
+        return true;
+    }
+    if (errno != EEXIST) {
+        *error = path + ": " + std::strerror(errno);
+        return false;
+    }
+    struct stat info {};
+    if (lstat(path.c_str(), &info) != 0) {
+        *error = path + ": " + std::strerror(errno);
+    } else if (!S_ISDIR(info.st_mode)) {
+        *error = path + ": is not a directory";  // nor a link to one
+    } else if (info.st_uid != geteuid()) {
+        *error = path + ": belongs to another user";
+    } else if ((info.st_mode & 077) != 0) {
+        *error = path + ": is open to other users (chmod 700 it)";
+    } else {
+        return true;
+    }
+    return false;
+}
+
+}  // namespace minivm::tools

@@ -1,0 +1,12 @@
+// Directories that nobody but the user can look into: for recordings and sockets.
+#pragma once
+
+#include <string>
+
+namespace minivm::tools {
+
+// Makes `path` with mode 0700, or finds it in good order. False: *error says why not. It is refused
+// if it is a link, belongs to another user or is open to others.
+bool own_directory(const std::string& path, std::string* error);
+
+}  // namespace minivm::tools
