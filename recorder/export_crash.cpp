@@ -22,8 +22,11 @@ struct Failure {
 class CrashPrinter {
 public:
     CrashPrinter(const Snapshot& snapshot, unsigned records, std::string& out)
-        : snapshot_(snapshot), formatter_(snapshot), lines_(snapshot, formatter_),
-          records_(records), out_(out) {
+        : snapshot_(snapshot),
+          formatter_(snapshot),
+          lines_(snapshot, formatter_),
+          records_(records),
+          out_(out) {
         Merger merger(snapshot);
         for (MergedRecord m = merger.next(); m.record != nullptr; m = merger.next()) {
             merged_.push_back(m);
@@ -167,19 +170,21 @@ void CrashPrinter::failure(const Failure& f) {
     line(text);
     size_t end = f.at + 1;
     for (unsigned frames = 0; end < merged_.size() && frames < kMaxFrames; end++) {
-        if (event(end) != "uncaught_frame" || merged_[end].ring != merged_[f.at].ring) {
+        const bool has_line = event(end) == "uncaught_frame";
+        if ((!has_line && event(end) != "uncaught_in_vm") ||
+            merged_[end].ring != merged_[f.at].ring) {
             if (merged_[end].ring == merged_[f.at].ring) {
                 break;
             }
             continue;
         }
         const Record& frame = *merged_[end].record;
-        if (frame.arguments() < 5 || frame.argument(0) != f.subject) {
+        if (frame.arguments() < (has_line ? 5 : 3) || frame.argument(0) != f.subject) {
             break;
         }
         text = "    ";
         formatter_.append_argument(text, frame, 'm', 2);
-        if (frame.argument(3) != 0) {
+        if (has_line) {
             text += " (";
             formatter_.append_argument(text, frame, 'a', 4);
             text += ", line " + std::to_string(frame.argument(3)) + ")";
@@ -236,8 +241,8 @@ uint64_t CrashPrinter::print() {
     if (failures.size() > kMaxFailures) {
         line("Only the newest " + std::to_string(kMaxFailures) + " of " +
              std::to_string(failures.size()) + " processes that failed are shown.");
-        failures.erase(failures.begin(),
-                       failures.begin() + static_cast<std::ptrdiff_t>(failures.size() - kMaxFailures));
+        failures.erase(failures.begin(), failures.begin() + static_cast<std::ptrdiff_t>(
+                                                                failures.size() - kMaxFailures));
     }
     for (const Failure& f : failures) {
         failure(f);

@@ -60,6 +60,11 @@ void append_script_string(std::string& out, std::string_view text) {
     }
 }
 
+// Of the stack of a process that failed.
+bool is_stack_frame(std::string_view event) {
+    return event == "uncaught_frame" || event == "uncaught_in_vm";
+}
+
 std::string duration(uint64_t ns) {
     std::string text;
     recorder::append_duration(text, ns);
@@ -234,7 +239,7 @@ void Report::take(size_t i) {
         sums_[first].ended = argument(record, 1) + " " + argument(record, 2);
     } else if (event == "trace_call" || event == "trace_call_words") {
         functions_[argument(record, 0)].calls++;
-    } else if (event == "uncaught_frame" && record.argument(1) == 0) {
+    } else if (is_stack_frame(event) && record.argument(1) == 0) {
         functions_[argument(record, 2)].failed++;
     }
 }
@@ -281,8 +286,9 @@ void Report::summary(std::string& out) {
 }
 
 void Report::losses(std::string& out) {
-    out += "<h2>What is here and what is not</h2><table><tr><th>ring<th>written<th>here"
-           "<th>overwritten<th>dropped<th>open<th>lost slots</tr>";
+    out +=
+        "<h2>What is here and what is not</h2><table><tr><th>ring<th>written<th>here"
+        "<th>overwritten<th>dropped<th>open<th>lost slots</tr>";
     for (const auto& ring : snapshot_.rings()) {
         const auto& l = ring.ledger;
         if (l.reserved_slots == 0 && l.dropped_records() == 0) {
@@ -294,9 +300,9 @@ void Report::losses(std::string& out) {
                          : owner != nullptr                   ? owner->name
                                             : "ring " + std::to_string(ring.group));
         out += std::string("/") + recorder::kRingClassNames[static_cast<unsigned>(ring.ring_class)];
-        for (const uint64_t n : {l.begun_records + l.dropped_records(), l.decoded_records,
-                                 l.missing_records(), l.dropped_records(), l.in_progress_records,
-                                 l.lost_slots}) {
+        for (const uint64_t n :
+             {l.begun_records + l.dropped_records(), l.decoded_records, l.missing_records(),
+              l.dropped_records(), l.in_progress_records, l.lost_slots}) {
             out += "<td class=n>" + std::to_string(n);
         }
         out += "</tr>";
@@ -305,9 +311,11 @@ void Report::losses(std::string& out) {
 }
 
 void Report::timeline(std::string& out) {
-    out += "<h2>Timeline</h2><p class=hint>Wheel: zoom. Drag: move. Double click: all of it. One lane a "
-           "thread, a box is the time a process ran there, lines are messages.</p>"
-           "<canvas id=timeline></canvas><div id=tip></div>\n<script>\nconst lanes=[";
+    out +=
+        "<h2>Timeline</h2><p class=hint>Wheel: zoom. Drag: move. Double click: all of it. One lane "
+        "a "
+        "thread, a box is the time a process ran there, lines are messages.</p>"
+        "<canvas id=timeline></canvas><div id=tip></div>\n<script>\nconst lanes=[";
     std::vector<std::string> names(lanes_.size());
     for (const auto& [name, lane] : lanes_) {
         names[lane] = name;
@@ -426,8 +434,10 @@ void Report::processes(std::string& out) {
     }
     std::sort(rows.begin(), rows.end(),
               [](const auto& a, const auto& b) { return a.second->run_ns > b.second->run_ns; });
-    out += "<h2>Busiest processes</h2><table id=processes><tr><th>process<th>ran<th>slices<th>reductions"
-           "<th>sent<th>received<th>collections<th>began in<th>ended</tr>";
+    out +=
+        "<h2>Busiest processes</h2><table "
+        "id=processes><tr><th>process<th>ran<th>slices<th>reductions"
+        "<th>sent<th>received<th>collections<th>began in<th>ended</tr>";
     for (size_t i = 0; i < rows.size() && i < kRows; i++) {
         const ProcessSum& s = *rows[i].second;
         out += "<tr><td>";
@@ -453,8 +463,10 @@ void Report::functions(std::string& out) {
         };
         return weight(a.second) > weight(b.second);
     });
-    out += "<h2>Functions</h2><p class=hint>Traced and dirty calls, processes that began there, uncaught "
-           "errors.</p><table><tr><th>function<th>calls<th>dirty<th>processes<th>failed</tr>";
+    out +=
+        "<h2>Functions</h2><p class=hint>Traced and dirty calls, processes that began there, "
+        "uncaught "
+        "errors.</p><table><tr><th>function<th>calls<th>dirty<th>processes<th>failed</tr>";
     for (size_t i = 0; i < rows.size() && i < kRows; i++) {
         const FunctionSum& f = rows[i].second;
         out += "<tr><td>";
@@ -482,7 +494,8 @@ void Report::collections(std::string& out) {
               [](const auto& a, const auto& b) { return a.second->gc_ns > b.second->gc_ns; });
     out += "<h2>Garbage collection</h2><p>" + std::to_string(all.collections) + " collections, " +
            duration(all.gc_ns) + " in all, the longest " + duration(all.longest_gc_ns) + ", " +
-           std::to_string(all.freed_words) + " words freed.</p><table><tr><th>process<th>collections"
+           std::to_string(all.freed_words) +
+           " words freed.</p><table><tr><th>process<th>collections"
            "<th>time<th>longest<th>words freed</tr>";
     for (size_t i = 0; i < rows.size() && i < 10; i++) {
         const ProcessSum& s = *rows[i].second;
@@ -499,7 +512,7 @@ void Report::failures(std::string& out) {
     bool any = false;
     for (const MergedRecord& m : merged_) {
         const auto* schema = formatter_.schema(*m.record);
-        if (schema == nullptr || (schema->name != "uncaught" && schema->name != "uncaught_frame")) {
+        if (schema == nullptr || (schema->name != "uncaught" && !is_stack_frame(schema->name))) {
             continue;
         }
         if (!any) {
@@ -515,7 +528,9 @@ void Report::failures(std::string& out) {
 }
 
 void Report::last_records(std::string& out) {
-    out += "<h2>What happened last</h2><table class=records><tr><th>seconds<th>about<th>event<th></tr>";
+    out +=
+        "<h2>What happened last</h2><table "
+        "class=records><tr><th>seconds<th>about<th>event<th></tr>";
     const size_t from = merged_.size() > kLastRecords ? merged_.size() - kLastRecords : 0;
     for (size_t i = merged_.size(); i > from; i--) {
         const Record& record = *merged_[i - 1].record;

@@ -1,14 +1,14 @@
 #include "vm/record/record.hpp"
 
-#include <algorithm>
-#include <atomic>
-#include <bit>
-#include <string>
-
 #include "vm/code/export.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/format.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <string>
 
 namespace minivm::records {
 
@@ -37,8 +37,8 @@ bool learn(uint64_t id) {
     uint64_t at = (key * 0x9e3779b97f4a7c15u) >> 50;
     for (unsigned i = 0; i < 32; ++i) {
         std::atomic<uint64_t>& place = g_known[(at + i) % kKnownSize];
-        // relaxed: only the id itself counts. Another thread may define it a moment later than we use
-        // it; a reader that comes just then shows the number.
+        // relaxed: only the id itself counts. Another thread may define it a moment later than we
+        // use it; a reader that comes just then shows the number.
         uint64_t seen = place.load(std::memory_order_relaxed);
         if (seen == key) {
             return false;
@@ -144,7 +144,8 @@ void put_boxed(ValueWriter& to, Term t, unsigned depth) {
         case Kind::fun: {
             const FunEntry* fe = fun_entry(t);
             to.put(ValueTag::function,
-                   function(fe->module, is_value(fe->function) ? fe->function : atoms::fun, fe->arity));
+                   function(fe->module, is_value(fe->function) ? fe->function : atoms::fun,
+                            fe->arity));
             return;
         }
         case Kind::export_fun:
@@ -198,11 +199,14 @@ bool put_list(ValueWriter& to, Term list, unsigned depth) {
     return true;
 }
 
-
 void record_frame(uint32_t process, uint32_t level, Term m, Term f, uint32_t arity, uint32_t line,
                   uint64_t file) {
-    recorder::record(recorder::EventId::uncaught_frame, process, level, function(m, f, arity), line,
-                     file);
+    if (line == 0) {
+        recorder::record(recorder::EventId::uncaught_in_vm, process, level, function(m, f, arity));
+    } else {
+        recorder::record(recorder::EventId::uncaught_frame, process, level, function(m, f, arity),
+                         line, file);
+    }
 }
 
 constexpr uint32_t kMaxFrames = 40;
@@ -234,7 +238,8 @@ bool record_entry(uint32_t process, uint32_t level, Term entry) {
         if (tuple_element(pair, 0) == atoms::line && is_small(value)) {
             line = static_cast<uint32_t>(small_value(value));
         } else if (tuple_element(pair, 0) == atoms::file) {
-            for (Term c = value; is_cons(c) && is_small(head(c)) && length < sizeof file; c = tail(c)) {
+            for (Term c = value; is_cons(c) && is_small(head(c)) && length < sizeof file;
+                 c = tail(c)) {
                 file[length++] = static_cast<char>(small_value(head(c)));
             }
         }
@@ -259,8 +264,8 @@ void start(bool terms) {
     for (size_t i = 0; i <= atom_table::count() / 64 && i < kMaxAtoms / 64; ++i) {
         g_atoms[i].store(0, std::memory_order_relaxed);  // relaxed: as in atom()
     }
-    constexpr const char* kWords[] = {"none",   "yielded",   "waiting", "goes dirty",
-                                      "exited", "processes", "atoms",   "exit",    "down"};
+    constexpr const char* kWords[] = {"none",      "yielded", "waiting", "goes dirty", "exited",
+                                      "processes", "atoms",   "exit",    "down"};
     static_assert(std::size(kWords) == static_cast<size_t>(Word::count));
     for (uint64_t i = 0; i < static_cast<uint64_t>(Word::count); ++i) {
         recorder::define_string(i, kWords[i]);
@@ -268,14 +273,17 @@ void start(bool terms) {
 }
 
 // relaxed: a setting.
-bool terms_are_on() { return g_terms.load(std::memory_order_relaxed); }
+bool terms_are_on() {
+    return g_terms.load(std::memory_order_relaxed);
+}
 
 uint64_t atom(Term t) {
     const uint32_t index = atom_index(t);
     std::atomic<uint64_t>& word = g_atoms[index / 64];
     const uint64_t bit = uint64_t{1} << (index % 64);
     // relaxed: see learn().
-    if (MINIVM_UNLIKELY((word.load(std::memory_order_relaxed) & bit) == 0) && recorder::is_active()) {
+    if (MINIVM_UNLIKELY((word.load(std::memory_order_relaxed) & bit) == 0) &&
+        recorder::is_active()) {
         // relaxed: as above.
         if ((word.fetch_or(bit, std::memory_order_relaxed) & bit) == 0) {
             recorder::define_atom(index, atom_table::text(t));
@@ -294,7 +302,9 @@ uint64_t function(Term m, Term f, uint32_t arity) {
     return id;
 }
 
-uint64_t function(const Export& e) { return function(e.module, e.function, e.arity); }
+uint64_t function(const Export& e) {
+    return function(e.module, e.function, e.arity);
+}
 
 uint64_t string(std::string_view text) {
     const uint64_t id = (hash_text(text) >> 4) | kNamedString;
@@ -304,7 +314,9 @@ uint64_t string(std::string_view text) {
     return id;
 }
 
-void hide_term(ValueWriter& to) { to.put(ValueTag::hidden); }
+void hide_term(ValueWriter& to) {
+    to.put(ValueTag::hidden);
+}
 
 void copy_term_words(ValueWriter& to, Term t, unsigned depth) {
     if (is_small(t)) {
@@ -341,8 +353,8 @@ void uncaught(Process& p, Term cls, Term reason, Term trace) {
     }
     const uint32_t process = subject(p.id);
     const TermCopy<22> copy(reason, is_sensitive(p));
-    recorder::record(recorder::EventId::uncaught, process,
-                     atom(is_atom(cls) ? cls : atoms::error), copy.get());
+    recorder::record(recorder::EventId::uncaught, process, atom(is_atom(cls) ? cls : atoms::error),
+                     copy.get());
     uint32_t level = 0;
     if (is_tuple(trace) && tuple_arity(trace) >= 2) {  // raw, see exception.hpp
         const Term* t = tuple_elements(trace);
