@@ -6,7 +6,8 @@ is the oracle, and on each minivm command given; standard output and exit status
 for byte. Standard error is not compared.
 
 A program is `NAME.erl`, or a folder `NAME/` of several modules with the main module
-`NAME/NAME.erl`. A `.c` file beside it (`NAME.c`, or any in the folder) is a native library for it:
+`NAME/NAME.erl`, or `NAME.ex`, which defines a module `:NAME` and what else it wants and is compiled
+with `elixirc`. A `.c` file beside it (`NAME.c`, or any in the folder) is a native library for it:
 it is compiled to a `.so`, which the program finds in the directory that the environment variable
 PROGRAM_DIR names. Beside it may stand `NAME.args` (one argument a line) and `NAME.stdin` (given as
 standard input). `later.list` names programs that need parts of the VM that do not exist yet: they
@@ -26,6 +27,7 @@ import concurrent.futures
 import dataclasses
 import difflib
 import fnmatch
+import functools
 import glob
 import hashlib
 import json
@@ -63,8 +65,19 @@ class Program:
     def beam(self):
         return self.beam_dir / (self.name + ".beam")
 
+    @property
+    def is_elixir(self):
+        return self.sources[0].suffix == ".ex"
+
+    @property
+    def path(self):
+        """Folders of modules beside that of the main one."""
+        return elixir_libraries() or () if self.is_elixir else ()
+
     def packages_missing(self):
-        """True if the program's first lines name a file it needs that is not there."""
+        """True if there is no Elixir for it, or its first lines name a file that is not there."""
+        if self.is_elixir:
+            return elixir_libraries() is None
         needs = re.search(rb"^%% needs: (\S+)", next(s for s in self.sources if s.stem == self.name).read_bytes(), re.MULTILINE)
         return needs is not None and not glob.glob(needs.group(1).decode())
 
@@ -99,6 +112,8 @@ def find_programs(folder, out, patterns):
         if entry.suffix == ".erl" and entry.is_file():
             name, sources, beam_dir = entry.stem, (entry,), out
             libraries = tuple(c for c in (entry.with_suffix(".c"),) if c.exists())
+        elif entry.suffix == ".ex":
+            name, sources, beam_dir, libraries = entry.stem, (entry,), out / entry.stem, ()
         elif entry.is_dir() and (entry / (entry.name + ".erl")).exists():
             name, sources = entry.name, tuple(sorted(entry.glob("*.erl")))
             beam_dir = out / entry.name
@@ -141,6 +156,26 @@ def erlc(sources, beam_dir):
     return failures
 
 
+@functools.cache
+def elixir_libraries():
+    """The folders of Elixir's modules, or None."""
+    elixirc = shutil.which("elixirc")
+    if elixirc is None:
+        return None
+    lib = pathlib.Path(elixirc).resolve().parent.parent / "lib"
+    return tuple(lib / name / "ebin" for name in ("elixir", "eex", "ex_unit"))
+
+
+def compile_elixir(source, beam_dir):
+    """Compiles one file; the message if that fails."""
+    shutil.rmtree(beam_dir, ignore_errors=True)
+    beam_dir.mkdir(parents=True)
+    done = subprocess.run(
+        ["elixirc", "-o", str(beam_dir), str(source)], stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, check=False, env=dict(os.environ, LC_ALL="C.UTF-8"))
+    return done.stdout.decode("utf-8", "replace") if done.returncode != 0 else None
+
+
 def nif_include_dir():
     """Where erl_nif.h is, or None."""
     erl = shutil.which("erl")
@@ -164,13 +199,19 @@ def compile_library(source, beam_dir, include):
 
 def compile_all(programs, out, support_dir, include):
     by_dir = {}
+    failures = {}
     for program in programs:
         for source in program.sources:
-            if is_stale(source, program.beam_dir):
+            if not is_stale(source, program.beam_dir):
+                continue
+            if not program.is_elixir:
                 by_dir.setdefault(program.beam_dir, []).append(source)
+            elif not program.packages_missing():
+                message = compile_elixir(source, program.beam_dir)
+                if message is not None:
+                    failures[source] = message
     if is_stale(LAUNCHER, support_dir):
         by_dir.setdefault(support_dir, []).append(LAUNCHER)
-    failures = {}
     for beam_dir, sources in by_dir.items():
         failures.update(erlc(sources, beam_dir))
     for program in programs:
@@ -211,7 +252,7 @@ def run_command(command, program, timeout, work_dir):
 def erl_command(program, support_dir):
     return [
         "erl", "-noshell", "-kernel", "logger_level", "none", "-pa", str(support_dir),
-        str(program.beam_dir), "-run", "program_launcher", "start", "-extra", program.name,
+        str(program.beam_dir), *map(str, program.path), "-run", "program_launcher", "start", "-extra", program.name,
         *program.arguments]
 
 
@@ -283,8 +324,10 @@ def configurations(options):
 
 def minivm_command(configuration, program):
     command = list(configuration.command)
-    if len(program.sources) > 1:
+    if len(program.sources) > 1 or program.path:
         command += ["-pa", str(program.beam_dir)]
+    for folder in program.path:
+        command += ["-pa", str(folder)]
     return [*command, str(program.beam), *program.arguments]
 
 
