@@ -70,9 +70,13 @@ struct NativeModule {
     std::vector<NativeRange> ranges;  // by address, ascending, without overlap
 
     // The register of the Erlang stack pointer, and where it is saved while C++ runs: at
-    // [saved_base_register + saved_offset_bytes]. DWARF numbers: jit/elf.hpp.
+    // [saved_base_register + saved_offset_bytes], or, if the base is in memory itself, at
+    // [[saved_base_register + saved_base_offset_bytes] + saved_offset_bytes]. DWARF numbers:
+    // jit/elf.hpp.
     uint8_t stack_register = 0;
     uint8_t saved_base_register = 0;
+    bool saved_base_in_memory = false;
+    int32_t saved_base_offset_bytes = 0;
     int32_t saved_offset_bytes = 0;
 };
 

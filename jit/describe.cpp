@@ -3,6 +3,7 @@
 #include "vm/term/format.hpp"
 #include "jit/elf.hpp"
 #include "jit/emitter.hpp"
+#include "jit/jit.hpp"
 #include "jit/layout.hpp"
 #include "jit/listing.hpp"
 #include "jit/native_code.hpp"
@@ -88,6 +89,11 @@ void set_stacks(NativeModule& module) {
     module.stack_register = dwarf_register::kX86Rsp;
     module.saved_base_register = dwarf_register::kX86Rbp;
     module.saved_offset_bytes = kHeapEnd;
+    if (frame_pointers()) {
+        module.saved_base_register = dwarf_register::kX86Rbx;
+        module.saved_base_in_memory = true;
+        module.saved_base_offset_bytes = kSchedProcess;
+    }
 }
 
 }  // namespace

@@ -247,7 +247,13 @@ void frame_rule(Bytes& out, const NativeModule& module, const NativeFrame& frame
     if (frame.saved) {
         Bytes expression;
         expression.u8(static_cast<uint8_t>(DW_OP_breg0 + module.saved_base_register));
-        expression.sleb(module.saved_offset_bytes);
+        if (module.saved_base_in_memory) {
+            expression.sleb(module.saved_base_offset_bytes);
+            expression.list({DW_OP_deref, DW_OP_plus_uconst});
+            expression.uleb(static_cast<uint64_t>(module.saved_offset_bytes));
+        } else {
+            expression.sleb(module.saved_offset_bytes);
+        }
         expression.list({DW_OP_deref, DW_OP_plus_uconst});
         expression.uleb(frame.cfa_offset_bytes);
         out.u8(DW_CFA_def_cfa_expression);

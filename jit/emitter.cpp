@@ -114,8 +114,8 @@ void Emitter::cold(std::function<void()> f) {
 
 void Emitter::locate() {
     if (code_.wants_frames) {
-        // y registers, and the return address above them.
-        const auto words = static_cast<uint32_t>(std::max<int>(i_->frame, 0) + 1);
+        // And the return address above them.
+        const auto words = static_cast<uint32_t>(frame_words() + 1);
         code_.frames.push_back({a_.offset(), words * static_cast<uint32_t>(sizeof(Word))});
     }
     auto& l = code_.locations;
@@ -153,7 +153,7 @@ void Emitter::check_state(Word live) {
         return;
     }
     a_.move_imm(Reg::t0, live);
-    a_.move_imm(Reg::t1, static_cast<Word>(std::max<int>(i_->frame, 0)));
+    a_.move_imm(Reg::t1, frame_words());
     fragment(fragments_.check_state);
 }
 
@@ -162,6 +162,13 @@ void Emitter::function_entry(uint32_t function) {
     const Label exhausted = a_.new_label();
     const Label body = a_.new_label();
     a_.function_entry(entries_[function], fragments_.breakpoint);
+    if (code_.wants_frames && a_.frame_pointers()) {
+        code_.frames.back().cfa_offset_bytes = sizeof(Word);
+        a_.enter_frame();
+        code_.frames.push_back({a_.offset(), 2 * sizeof(Word)});
+    } else {
+        a_.enter_frame();
+    }
     a_.count_reduction(exhausted);
     a_.bind(body);
     check_state(f.arity | kCheckEntry);
@@ -290,14 +297,20 @@ void Emitter::call_export(const Export* e) {
     load_export_target();
 }
 
+// y registers, and with frame pointers the word above them.
+Word Emitter::frame_words() const {
+    return static_cast<Word>(std::max<int>(i_->frame, 0) + (a_.frame_pointers() ? 1 : 0));
+}
+
 // 1 + the words of the frame that what follows this instruction drops before it returns; 0: it does
 // not return at once.
 Word Emitter::tail_code() const {
+    const Word above_y = a_.frame_pointers() ? 1 : 0;
     if (next_is(Op::return_)) {
-        return 1;
+        return 1 + above_y;
     }
     if (next_is(Op::deallocate) && next_is(Op::return_, 2)) {
-        return 1 + m_.operands_of(m_.code[n_ + 1])[0].value;
+        return 1 + above_y + m_.operands_of(m_.code[n_ + 1])[0].value;
     }
     return 0;
 }

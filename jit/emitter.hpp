@@ -72,6 +72,7 @@ private:
     void reserve(Word stack_words, Word heap_words);
     void call_export(const Export* e);
     void load_export_target();
+    Word frame_words() const;
     Word tail_code() const;
     void branch_unless(Cond holds, const Operand& label) {
         a_.branch(negate(holds), label_of(label.index));

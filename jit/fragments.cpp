@@ -47,7 +47,7 @@ public:
         begin(&Fragments::remove_message);
         a_.fragment_entry();
         a_.move(Reg::t0, Reg::proc);
-        a_.call_leaf(reinterpret_cast<const void*>(leaf_remove_message));
+        a_.call_leaf(reinterpret_cast<const void*>(leaf_remove_message), Caller::on_top);
         a_.ret();
         begin(&Fragments::return_);
         a_.ret();
@@ -60,7 +60,7 @@ public:
 
         begin(&Fragments::bif_body);
         spill();
-        a_.call_runtime(reinterpret_cast<const void*>(runtime_bif_body));
+        a_.call_runtime(reinterpret_cast<const void*>(runtime_bif_body), Caller::on_top);
         a_.compare_imm(Reg::t0, 0);
         a_.branch(Cond::not_equal, special_);
         a_.load(Reg::x0, {Reg::sched, 0});
@@ -73,7 +73,7 @@ public:
         a_.bind(slow);
         a_.fragment_entry();
         spill();
-        a_.call_runtime(reinterpret_cast<const void*>(runtime_call_fun));
+        a_.call_runtime(reinterpret_cast<const void*>(runtime_call_fun), Caller::on_top);
         a_.jump(special_);
 
         begin(&Fragments::check_fun);
@@ -83,7 +83,7 @@ public:
         a_.ret();
         a_.bind(slow);
         spill();
-        a_.call_runtime(reinterpret_cast<const void*>(runtime_check_fun));
+        a_.call_runtime(reinterpret_cast<const void*>(runtime_check_fun), Caller::on_top);
         a_.compare_imm(Reg::t0, 0);
         a_.branch(Cond::not_equal, special_);
         reload();
@@ -112,7 +112,7 @@ public:
         a_.fragment_entry();
         spill();
         a_.move(Reg::t1, Reg::sched);
-        a_.call_heap_leaf(reinterpret_cast<const void*>(leaf_create_bin));
+        a_.call_heap_leaf(reinterpret_cast<const void*>(leaf_create_bin), Caller::on_top);
         a_.ret();
 
         leaf(&Fragments::bs_append_bits, leaf_append_bits);
@@ -156,7 +156,7 @@ private:
         begin(address);
         a_.fragment_entry();
         spill();
-        a_.call_runtime(reinterpret_cast<const void*>(fn));
+        a_.call_runtime(reinterpret_cast<const void*>(fn), Caller::on_top);
         a_.compare_imm(Reg::t0, last_value);
         a_.branch(Cond::above, special_);
         reload();
@@ -167,7 +167,7 @@ private:
         begin(address);
         a_.fragment_entry();
         spill();
-        a_.call_runtime(reinterpret_cast<const void*>(fn));
+        a_.call_runtime(reinterpret_cast<const void*>(fn), Caller::on_top);
         a_.jump(special_);
     }
     // Called from a function's prologue: its arguments are in x registers. Nothing is to be done if the
@@ -184,7 +184,7 @@ private:
         a_.ret();
         a_.bind(slow);
         spill();
-        a_.call_runtime(reinterpret_cast<const void*>(runtime_breakpoint));
+        a_.call_runtime(reinterpret_cast<const void*>(runtime_breakpoint), Caller::on_top);
         reload();
         a_.ret();
     }
@@ -228,13 +228,13 @@ private:
         a_.fragment_entry();
         a_.move(Reg::t0, Reg::t1);
         a_.move(Reg::t1, Reg::t3);
-        a_.call_leaf(reinterpret_cast<const void*>(leaf_map_get));
+        a_.call_leaf(reinterpret_cast<const void*>(leaf_map_get), Caller::on_top);
         a_.ret();
     }
     void leaf(const void* Fragments::*address, Leaf fn) {
         begin(address);
         a_.fragment_entry();
-        a_.call_heap_leaf(reinterpret_cast<const void*>(fn));
+        a_.call_heap_leaf(reinterpret_cast<const void*>(fn), Caller::on_top);
         a_.ret();
     }
     // t0 := a match context over the bit string that it is; the non-value if it is none or the heap

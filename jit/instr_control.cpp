@@ -15,6 +15,7 @@ void Emitter::nif_start(const nif::Function& f) {
     a_.branch(Cond::not_equal, native);
     cold([this, native, entry, bif = static_cast<const BifDef*>(&f)] {
         a_.bind(native);
+        a_.leave_frame();
         a_.move_imm(Reg::t0, reinterpret_cast<Word>(bif));
         a_.load_label(Reg::t1, entry);
         a_.jump_address(fragments_.bif_body);
@@ -32,9 +33,11 @@ bool Emitter::control() {
             return true;
         case Op::call_last:
             a_.add_imm(Reg::stack, frame(o[2].value));
+            a_.leave_frame();
             a_.tail_call(target());
             return true;
         case Op::call_only:
+            a_.leave_frame();
             a_.tail_call(target());
             return true;
         case Op::call_ext:
@@ -43,11 +46,13 @@ bool Emitter::control() {
             return true;
         case Op::call_ext_only:
             call_export(o[0].exp);
+            a_.leave_frame();
             a_.tail_call_reg(Reg::t3);
             return true;
         case Op::call_ext_last:
             call_export(o[0].exp);
             a_.add_imm(Reg::stack, frame(o[1].value));
+            a_.leave_frame();
             a_.tail_call_reg(Reg::t3);
             return true;
         case Op::call_bif:
@@ -56,6 +61,7 @@ bool Emitter::control() {
             fragment(fragments_.call_bif);
             return true;
         case Op::bif_body:
+            a_.leave_frame();
             a_.move_imm(Reg::t0, reinterpret_cast<Word>(o[1].bif));
             a_.load_label(Reg::t1, entries_[i_->function]);
             a_.jump_address(fragments_.bif_body);
@@ -69,6 +75,7 @@ bool Emitter::control() {
                 a_.call_reg(Reg::t3);
             } else {
                 a_.add_imm(Reg::stack, frame(o[1].value));
+                a_.leave_frame();
                 a_.tail_call_reg(Reg::t3);
             }
             return true;
@@ -82,9 +89,11 @@ bool Emitter::control() {
             a_.move_imm(Reg::t1, o[0].value);
             fragment(fragments_.check_fun);
             a_.add_imm(Reg::stack, frame(o[2].value));
+            a_.leave_frame();
             a_.tail_call_reg(Reg::t3);
             return true;
         case Op::return_:
+            a_.leave_frame();
             a_.ret();
             return true;
         case Op::jump:

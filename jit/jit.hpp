@@ -40,6 +40,10 @@ void show_code_to_gdb();
 void emit_checks();
 bool checks_emitted();
 
+// Native code keeps frame pointers, for profilers that follow them (--perf=fp). Before engine().
+void keep_frame_pointers();
+bool frame_pointers();
+
 // The engine; its shared fragments are made at the first call, before anything is loaded.
 // fast_paths: false gives every instruction its default operation (--engine jit-default).
 Engine& engine(bool fast_paths = true);

@@ -87,9 +87,17 @@ struct CodeSpan {
     uint32_t end;
 };
 
+// Whether a fragment calls C++ for who called it: the return address on top of the stack is a place in
+// that function. Profilers that follow frame pointers see it then.
+enum class Caller : uint8_t { unknown, on_top };
+
 class MacroAssembler {
 public:
     virtual ~MacroAssembler() = default;
+
+    // Before anything is emitted: a register holds the frame pointer, and C++ and frames keep it.
+    void keep_frame_pointers() { frame_pointers_ = true; }
+    bool frame_pointers() const { return frame_pointers_; }
 
     // ---- labels, layout
     virtual Label new_label() = 0;
@@ -182,6 +190,10 @@ public:
     virtual void ret() = 0;
     // Entry of a function: bind `entry` here. Has the slot that a breakpoint may arm.
     virtual void function_entry(Label entry, const void* breakpoint_fragment) = 0;
+    // With frame pointers: behind the entry, the caller's goes below the return address, and is
+    // taken off before a function returns or calls in tail position. Else nothing.
+    virtual void enter_frame() = 0;
+    virtual void leave_frame() = 0;
     // Entry of a fragment that is called and returns.
     virtual void fragment_entry() = 0;
     // reds := reds - 1, and to l if none are left.
@@ -191,14 +203,14 @@ public:
     // Saves heap, reds and stack in the process, goes to the C++ stack, calls
     // fn(Scheduler*, t0, t1, t2), comes back with heap, reds and stack as the process has them. The
     // result is in t0. x registers are lost (spill them before).
-    virtual void call_runtime(const void* fn) = 0;
+    virtual void call_runtime(const void* fn, Caller caller = Caller::unknown) = 0;
     // The same without touching process or heap: fn(a, b) of two words, a leaf that neither
     // allocates nor raises. Arguments t0, t1, result t0; all x registers are kept, other scratch is
     // lost.
-    virtual void call_leaf(const void* fn) = 0;
+    virtual void call_leaf(const void* fn, Caller caller = Caller::unknown) = 0;
     // fn(Process*, t0, t1, t2), a leaf that may take heap words but neither collects nor raises.
     // Result t0; all x registers are kept, other scratch is lost.
-    virtual void call_heap_leaf(const void* fn) = 0;
+    virtual void call_heap_leaf(const void* fn, Caller caller = Caller::unknown) = 0;
     // void enter(Scheduler*, Process*, const void* target): from C++ to target, all registers
     // loaded.
     virtual void emit_enter() = 0;
@@ -245,11 +257,15 @@ public:
         uint32_t return_offset;  // from the entry: where the fragment returns to
     };
     virtual BreakpointPatch breakpoint_patch(uint64_t entry, uint64_t fragment) const = 0;
+
+private:
+    bool frame_pointers_ = false;
 };
 
 std::unique_ptr<MacroAssembler> new_x86_64_assembler();
 std::unique_ptr<MacroAssembler> new_aarch64_assembler();
-// Either, on any host: only running the code needs the machine.
+// Either, on any host: only running the code needs the machine. With frame pointers if all code has
+// them (jit/jit.hpp).
 std::unique_ptr<MacroAssembler> new_assembler(Machine machine);
 
 }  // namespace minivm::jit

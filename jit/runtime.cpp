@@ -1,6 +1,5 @@
 #include "jit/runtime.hpp"
 
-#include "jit/code_memory.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/module_table.hpp"
@@ -10,6 +9,8 @@
 #include "vm/process/tracing.hpp"
 #include "vm/semantics/map.hpp"
 #include "vm/term/compare.hpp"
+#include "jit/code_memory.hpp"
+#include "jit/jit.hpp"
 
 #include <bit>
 
@@ -149,6 +150,7 @@ Word bif_failed(Scheduler* s, Word ra, Word tail) {
         push_return_address(p, ra);
     } else {
         p.heap.end += tail - 1;
+        p.drop_frame_pointers();
     }
     if (p.outcome == BifOutcome::trap_fun) {
         return enter_fun(s, s->x[p.trap_arity], p.trap_arity);
@@ -407,6 +409,32 @@ bool looks_like_term(Term t) {
     return !is_header(t.raw) && is_value(t) && (!is_boxed(t) || is_header(header_of(t)));
 }
 
+// The innermost frame pointers lead to the frames that return addresses show: below each there is
+// one, and the next native one belongs to the frame of the next, unless bytecode or a traced call's
+// words lie between.
+void check_frame_pointers(const Process& p) {
+    constexpr int kFrames = 16;
+    const Term* at = p.frame_pointer;
+    for (int n = 0; n < kFrames; ++n) {
+        MINIVM_CHECK(at < p.stack_base - 1 && is_native_return(at[1].raw));
+        const auto* const next = reinterpret_cast<const Term*>(at->raw);
+        Word above = at[1].raw;
+        const Term* const end = next == nullptr ? p.stack_base : next;
+        for (const Term* w = at + 2; w < end; ++w) {
+            if (is_header(w->raw)) {
+                MINIVM_CHECK(!is_native_return(w->raw) || above == g_transitions.to_native ||
+                             tracing::is_return_word(Term{above}));
+                above = w->raw;
+            }
+        }
+        if (next == nullptr) {
+            return;
+        }
+        MINIVM_CHECK(next > at);
+        at = next;
+    }
+}
+
 }  // namespace
 
 // The registers have been saved where C++ looks for them: what they hold must be what they are for.
@@ -417,11 +445,16 @@ Word runtime_check_state(Scheduler* s, Word live, Word frame_words, Word) {
     MINIVM_CHECK(s->code_ix < kCodeIndexes);
     MINIVM_CHECK(reinterpret_cast<Word>(h.top) % sizeof(Term) == 0 && h.top >= p.heap_start);
     MINIVM_CHECK(reinterpret_cast<Word>(h.end) % sizeof(Term) == 0 && h.end < p.stack_base);
-    // Since room was made there may have been a call, a transition word and this call.
-    MINIVM_CHECK(h.end - h.top >= static_cast<std::ptrdiff_t>(kReserveWords) - 4);
+    // Since room was made there may have been a call, a transition word, a frame pointer and this
+    // call.
+    MINIVM_CHECK(h.end - h.top >= static_cast<std::ptrdiff_t>(kReserveWords) - 5);
     MINIVM_CHECK(is_native_return(h.end[0].raw));
     const Term* frame_end = h.end + 1 + frame_words;
     MINIVM_CHECK(frame_end < p.stack_base && is_native_return(frame_end->raw));
+    if (frame_pointers()) {
+        MINIVM_CHECK(p.frame_pointer == frame_end - 1);
+        check_frame_pointers(p);
+    }
     if ((live & kCheckEntry) != 0) {
         MINIVM_CHECK(p.reductions > 0);
     }

@@ -529,9 +529,14 @@ private:
         }
         return *value;
     }
+    // Only an instruction makes a match context: if tests and hints leave nothing else, no process
+    // gets here, and nothing is known of the value.
     static Type narrowed(Type t, uint16_t bits) {
-        return type(t.bits & bits,
-                    (t.bits & bits) == TypeInfo::tuple && t.bits == TypeInfo::tuple ? t.arity : 0);
+        const uint16_t both = t.bits & bits;
+        if (both == kContext && t.bits != kContext) {
+            return Type{};
+        }
+        return type(both, both == TypeInfo::tuple && t.bits == TypeInfo::tuple ? t.arity : 0);
     }
     void define_x(uint32_t r) {
         s_.x.add(r);

@@ -121,8 +121,9 @@ int main(int argc, char** argv) {
         ->check(CLI::IsMember({"exit", "fault", "never"}));
     run->add_flag("--debug-bifs", run_options.debug_bifs,
                   "minivm:provoke_fault(segv | abort | stack | ill | fpe | bus) fails as it says");
-    run->add_flag("--perf", run_options.perf,
-                  "Names of native code for Linux perf, in /tmp (see docs/jit.md)");
+    run->add_flag("--perf{true}", run_options.perf,
+                  "For Linux perf: names of native code in /tmp, and frame pointers; --perf=WHAT[,...] with "
+                  "map, dump, fp, no_fp or true, which is map,dump,fp (see docs/jit.md)");
     run->add_flag("--check-native", run_options.check_native,
                   "Native code checks what it assumes where functions begin and calls return (to find bugs)");
     run->add_flag("--gdb", run_options.gdb,

@@ -155,6 +155,41 @@ void watch_signals(sigset_t set) {
     }).detach();
 }
 
+// As erl's +JPperf: a map brings frame pointers, unless no_fp comes after it.
+bool prepare_for_perf(std::string_view wanted) {
+    PerfOptions perf;
+    bool frame_pointers = false;
+    for (size_t begin = 0, end = 0; begin <= wanted.size(); begin = end + 1) {
+        end = std::min(wanted.find(',', begin), wanted.size());
+        const std::string_view word = wanted.substr(begin, end - begin);
+        if (word == "true") {
+            perf.map = perf.dump = frame_pointers = true;
+        } else if (word == "map") {
+            perf.map = frame_pointers = true;
+        } else if (word == "dump") {
+            perf.dump = true;
+        } else if (word == "fp" || word == "no_fp") {
+            frame_pointers = word == "fp";
+        } else if (word == "false") {
+            perf = {};
+            frame_pointers = false;
+        } else {
+            spdlog::error("--perf={}: '{}' is none of true, map, dump, fp, no_fp, false", wanted, word);
+            return false;
+        }
+    }
+    if (frame_pointers) {
+        jit::keep_frame_pointers();
+    }
+    if (perf.map || perf.dump) {
+        if (const auto opened = jit::write_perf_files(perf); !opened.ok()) {
+            spdlog::error("--perf: {}", opened.error());
+            return false;
+        }
+    }
+    return true;
+}
+
 }  // namespace
 
 int run_command(const RunOptions& options) {
@@ -196,14 +231,8 @@ int run_command(const RunOptions& options) {
         spdlog::error("run: {}", configured.error());
         return 1;
     }
-    if (options.perf) {
-        PerfOptions perf;
-        perf.map = true;
-        perf.dump = true;
-        if (const auto opened = jit::write_perf_files(perf); !opened.ok()) {
-            spdlog::error("--perf: {}", opened.error());
-            return 1;
-        }
+    if (!options.perf.empty() && !prepare_for_perf(options.perf)) {
+        return 1;
     }
     if (options.check_native) {
         jit::emit_checks();

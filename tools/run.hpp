@@ -19,7 +19,7 @@ struct RunOptions {
     std::vector<std::string> record_off;        // categories, or "all"
     bool record_terms = true;                   // false: messages and reasons are not copied
     std::string dump_on = "fault";              // exit | fault | never
-    bool perf = false;                          // names of native code for Linux perf
+    std::string perf;                           // for Linux perf: true, map, dump, fp, no_fp, with commas
     size_t code_memory_kib = 0;                 // 0: what the machine's branches reach
     std::string jit_only;                       // file: which functions get native code, or empty
     std::string jit_list;                       // file for the names of those that got it, or empty

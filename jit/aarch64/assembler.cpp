@@ -2,7 +2,7 @@
 //
 //   x0..x4  x24 x25 x26 x27 x28   x5  x5      sched x19   proc x23   heap x21   reds x22
 //   t0..t3  x1 x2 x3 x4                       stack x20
-//   x16 x17: this file's own, for constants and addresses
+//   x16 x17: this file's own, for constants and addresses; x29: the frame pointer, if there is one
 //
 // sp stays the C++ stack, so that calls of C++ need no switch; the Erlang stack is x20's. A call
 // leaves its return address in x30, and the first instruction of what is called pushes it, so that
@@ -27,6 +27,7 @@ static_assert(sizeof(kRegIds) / sizeof(int) == static_cast<size_t>(Reg::count));
 const a64::Gp kAddress = a64::x16;  // an offset or address that no instruction can hold
 const a64::Gp kValue = a64::x17;    // a constant or an operand in memory
 const a64::Gp kReturn = a64::x30;
+const a64::Gp kFrame = a64::x29;
 
 constexpr int64_t kBranchReach = int64_t{1} << 20;  // of a conditional branch
 constexpr int64_t kCallReach = int64_t{1} << 27;    // of B and BL
@@ -363,40 +364,61 @@ public:
         branch(Cond::less_equal, l);
     }
 
-    void call_runtime(const void* fn) override {
+    void enter_frame() override {
+        if (frame_pointers()) {
+            a().str(kFrame, a64::ptr_pre(gp(Reg::stack), -8));
+            a().mov(kFrame, gp(Reg::stack));
+        }
+    }
+    void leave_frame() override {
+        if (frame_pointers()) {
+            a().ldr(kFrame, a64::ptr_post(gp(Reg::stack), 8));
+        }
+    }
+
+    void call_runtime(const void* fn, Caller caller) override {
         store({Reg::proc, kHeapTop}, Reg::heap);
         store({Reg::proc, kReductions}, Reg::reds);
         store({Reg::proc, kHeapEnd}, Reg::stack);
+        push_record(caller);
         // C++: x0, x1, x2, x3; t0, t1 and t2 are in place.
         a().mov(a64::x0, gp(Reg::sched));
         call_absolute(fn);
         a().mov(gp(Reg::t0), a64::x0);
+        drop_record(caller);
+        if (frame_pointers()) {
+            a().ldr(kFrame, mem({Reg::proc, kFramePointer}, 8));
+        }
         load(Reg::stack, {Reg::proc, kHeapEnd});
         load(Reg::reds, {Reg::proc, kReductions});
         load(Reg::heap, {Reg::proc, kHeapTop});
     }
-    void call_leaf(const void* fn) override {
+    void call_leaf(const void* fn, Caller caller) override {
         a().str(gp(Reg::x5), a64::ptr_pre(a64::sp, -16));
+        push_record(caller);
         a().mov(a64::x0, gp(Reg::t0));
         a().mov(a64::x1, gp(Reg::t1));
         call_absolute(fn);
         a().mov(gp(Reg::t0), a64::x0);
+        drop_record(caller);
         a().ldr(gp(Reg::x5), a64::ptr_post(a64::sp, 16));
     }
-    void call_heap_leaf(const void* fn) override {
+    void call_heap_leaf(const void* fn, Caller caller) override {
         store({Reg::proc, kHeapTop}, Reg::heap);
         store({Reg::proc, kHeapEnd}, Reg::stack);
         a().str(gp(Reg::x5), a64::ptr_pre(a64::sp, -16));
+        push_record(caller);
         // C++: x0, x1, x2, x3; t0, t1 and t2 are in place.
         a().mov(a64::x0, gp(Reg::proc));
         call_absolute(fn);
         a().mov(gp(Reg::t0), a64::x0);
+        drop_record(caller);
         a().ldr(gp(Reg::x5), a64::ptr_post(a64::sp, 16));
         load(Reg::heap, {Reg::proc, kHeapTop});
     }
     void emit_enter() override {
-        // A frame record on top, for whoever walks the C++ stack. Native code leaves x29 and
-        // d8..d15 alone.
+        // A frame record on top, for whoever walks the C++ stack. Native code leaves d8..d15 alone,
+        // and x29 unless it keeps frame pointers.
         make_room();
         assembler_.stp(a64::x29, a64::x30, a64::ptr_pre(a64::sp, -kSavedBytes));
         assembler_.mov(a64::x29, a64::sp);
@@ -411,6 +433,9 @@ public:
         load(Reg::heap, {Reg::proc, kHeapTop});
         load(Reg::reds, {Reg::proc, kReductions});
         load(Reg::stack, {Reg::proc, kHeapEnd});
+        if (frame_pointers()) {
+            assembler_.ldr(kFrame, mem({Reg::proc, kFramePointer}, 8));
+        }
         for (int i = 0; i < kMachineXRegisters; ++i) {
             load(static_cast<Reg>(i), {Reg::sched, 8 * i});
         }
@@ -423,6 +448,9 @@ public:
         store({Reg::proc, kHeapTop}, Reg::heap);
         store({Reg::proc, kReductions}, Reg::reds);
         store({Reg::proc, kHeapEnd}, Reg::stack);
+        if (frame_pointers()) {
+            a().str(kFrame, mem({Reg::proc, kFramePointer}, 8));
+        }
         for (uint32_t n = 0; n < kSavedPairs; ++n) {
             assembler_.ldp(a64::x(19 + 2 * n), a64::x(20 + 2 * n), saved_pair(n));
         }
@@ -599,6 +627,24 @@ private:
     }
     void push_return() { assembler_.str(kReturn, a64::ptr_pre(gp(Reg::stack), -8)); }
     void pop_return() { a().ldr(kReturn, a64::ptr_post(gp(Reg::stack), 8)); }
+    // A frame on C++'s stack that shows the caller on top of the Erlang stack to who follows frame
+    // pointers.
+    void push_record(Caller caller) {
+        if (!frame_pointers()) {
+            return;
+        }
+        a().str(kFrame, mem({Reg::proc, kFramePointer}, 8));
+        if (caller == Caller::on_top) {
+            a().ldr(kValue, a64::ptr(gp(Reg::stack)));
+            a().stp(kFrame, kValue, a64::ptr_pre(a64::sp, -16));
+            a().mov(kFrame, a64::sp);
+        }
+    }
+    void drop_record(Caller caller) {
+        if (frame_pointers() && caller == Caller::on_top) {
+            a().ldp(kFrame, kValue, a64::ptr_post(a64::sp, 16));
+        }
+    }
     static a64::Mem saved_pair(uint32_t n) {
         return a64::ptr(a64::sp, static_cast<int32_t>(16 * (1 + n)));
     }

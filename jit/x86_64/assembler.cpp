@@ -3,6 +3,9 @@
 //   x0..x5  r15 r12 r8 r9 r10 r11      sched rbx   proc rbp   heap r13   reds r14   stack rsp
 //   t0..t3  rax rdx rcx rsi            rdi: this file's own, for constants and addresses
 //
+// With frame pointers rbp holds that, and the process is loaded from the scheduler where it is
+// needed.
+//
 // rsp is the Erlang stack, so that call and ret are the machine's own; C++ runs on the scheduler's
 // stack, and signal handlers on an alternate one.
 #include "jit/asmjit_assembler.hpp"
@@ -31,9 +34,6 @@ x86::Gp gp8(Reg r) {
 }
 x86::Xmm xmm(FReg r) {
     return x86::xmm(static_cast<uint32_t>(r));
-}
-x86::Mem mem(Mem m) {
-    return x86::qword_ptr(gp(m.base), m.offset);
 }
 bool fits32(int64_t v) {
     return v == static_cast<int32_t>(v);
@@ -77,7 +77,9 @@ public:
     void align_return_address() override { pad_return(0); }
 
     void move(Reg d, Reg s) override {
-        if (d != s) {
+        if (s == Reg::proc && frame_pointers()) {
+            a_.mov(gp(d), x86::qword_ptr(x86::rbx, kSchedProcess));
+        } else if (d != s) {
             a_.mov(gp(d), gp(s));
         }
     }
@@ -92,8 +94,8 @@ public:
         }
     }
     void load(Reg d, Mem m) override { a_.mov(gp(d), mem(m)); }
-    void load_u32(Reg d, Mem m) override { a_.mov(gp32(d), x86::dword_ptr(gp(m.base), m.offset)); }
-    void load_u8(Reg d, Mem m) override { a_.movzx(gp32(d), x86::byte_ptr(gp(m.base), m.offset)); }
+    void load_u32(Reg d, Mem m) override { a_.mov(gp32(d), x86::dword_ptr(base_of(m), m.offset)); }
+    void load_u8(Reg d, Mem m) override { a_.movzx(gp32(d), x86::byte_ptr(base_of(m), m.offset)); }
     void load_indexed(Reg d, Reg base, Reg index, int32_t offset) override {
         a_.mov(gp(d), x86::qword_ptr(gp(base), gp(index), 0, offset));
     }
@@ -114,13 +116,12 @@ public:
         if (fits32(static_cast<int64_t>(v))) {
             a_.mov(mem(m), static_cast<int64_t>(v));
         } else {
+            MINIVM_CHECK(m.base != Reg::proc);  // that may need rdi as well
             a_.mov(x86::rdi, v);
             a_.mov(mem(m), x86::rdi);
         }
     }
-    void store_u8_imm(Mem m, uint8_t v) override {
-        a_.mov(x86::byte_ptr(gp(m.base), m.offset), v);
-    }
+    void store_u8_imm(Mem m, uint8_t v) override { a_.mov(x86::byte_ptr(base_of(m), m.offset), v); }
     void lea(Reg d, Mem m) override { a_.lea(gp(d), mem(m)); }
     void load_label(Reg d, Label l) override { a_.lea(gp(d), x86::qword_ptr(label(l))); }
     void load_word_at(Reg d, Label l) override { a_.mov(gp(d), x86::qword_ptr(label(l))); }
@@ -182,15 +183,16 @@ public:
         if (fits32(v)) {
             a_.cmp(mem(m), v);
         } else {
+            MINIVM_CHECK(m.base != Reg::proc);
             a_.mov(x86::rdi, v);
             a_.cmp(mem(m), x86::rdi);
         }
     }
     void compare_u32_imm(Mem m, uint32_t v) override {
-        a_.cmp(x86::dword_ptr(gp(m.base), m.offset), static_cast<int32_t>(v));
+        a_.cmp(x86::dword_ptr(base_of(m), m.offset), static_cast<int32_t>(v));
     }
     void compare_u8_imm(Mem m, uint8_t v) override {
-        a_.cmp(x86::byte_ptr(gp(m.base), m.offset), static_cast<int8_t>(v));
+        a_.cmp(x86::byte_ptr(base_of(m), m.offset), static_cast<int8_t>(v));
     }
     void test_imm(Reg a, uint32_t mask) override {
         if (mask <= 0x7F) {
@@ -245,43 +247,57 @@ public:
         a_.jle(label(l));
     }
 
-    void call_runtime(const void* fn) override {
-        store({Reg::proc, kHeapTop}, Reg::heap);
-        store({Reg::proc, kReductions}, Reg::reds);
-        store({Reg::proc, kHeapEnd}, Reg::stack);
-        load(Reg::stack, {Reg::sched, kCStack});
-        on_scheduler_stack_.push_back({offset(), 0});
+    void enter_frame() override {
+        if (frame_pointers()) {
+            a_.push(x86::rbp);
+            a_.mov(x86::rbp, x86::rsp);
+        }
+    }
+    void leave_frame() override {
+        if (frame_pointers()) {
+            a_.pop(x86::rbp);
+        }
+    }
+
+    void call_runtime(const void* fn, Caller caller) override {
+        const x86::Gp process = process_to_register();
+        a_.mov(x86::qword_ptr(process, kHeapTop), gp(Reg::heap));
+        a_.mov(x86::qword_ptr(process, kReductions), gp(Reg::reds));
+        to_scheduler_stack(process, caller);
         // C++: rdi, rsi, rdx, rcx; t1 and t2 are in place.
         a_.mov(x86::rdi, x86::rbx);
         a_.mov(x86::rsi, x86::rax);
         call_absolute(fn);
-        load(Reg::stack, {Reg::proc, kHeapEnd});
+        process_to_register();
+        a_.mov(gp(Reg::stack), x86::qword_ptr(process, kHeapEnd));
         on_scheduler_stack_.back().end = offset();
-        load(Reg::reds, {Reg::proc, kReductions});
-        load(Reg::heap, {Reg::proc, kHeapTop});
+        if (frame_pointers()) {
+            a_.mov(x86::rbp, x86::qword_ptr(process, kFramePointer));
+        }
+        a_.mov(gp(Reg::reds), x86::qword_ptr(process, kReductions));
+        a_.mov(gp(Reg::heap), x86::qword_ptr(process, kHeapTop));
     }
-    void call_leaf(const void* fn) override {
-        store({Reg::proc, kHeapEnd}, Reg::stack);
-        load(Reg::stack, {Reg::sched, kCStack});
-        on_scheduler_stack_.push_back({offset(), 0});
+    void call_leaf(const void* fn, Caller caller) override {
+        to_scheduler_stack(process_to_register(), caller);
         a_.mov(x86::rdi, x86::rax);
         a_.mov(x86::rsi, x86::rdx);
         call_keeping_x(fn);
-        load(Reg::stack, {Reg::proc, kHeapEnd});
-        on_scheduler_stack_.back().end = offset();
+        from_scheduler_stack(process_to_register(), caller);
     }
-    void call_heap_leaf(const void* fn) override {
-        store({Reg::proc, kHeapTop}, Reg::heap);
-        store({Reg::proc, kHeapEnd}, Reg::stack);
-        load(Reg::stack, {Reg::sched, kCStack});
-        on_scheduler_stack_.push_back({offset(), 0});
+    void call_heap_leaf(const void* fn, Caller caller) override {
+        const x86::Gp process = process_to_register();
+        a_.mov(x86::qword_ptr(process, kHeapTop), gp(Reg::heap));
+        to_scheduler_stack(process, caller);
         // C++: rdi, rsi, rdx, rcx; t1 and t2 are in place.
-        a_.mov(x86::rdi, x86::rbp);
-        a_.mov(x86::rsi, x86::rax);
+        move(Reg::t3, Reg::t0);
+        if (frame_pointers()) {
+            process_to_register();
+        } else {
+            a_.mov(x86::rdi, x86::rbp);
+        }
         call_keeping_x(fn);
-        load(Reg::stack, {Reg::proc, kHeapEnd});
-        on_scheduler_stack_.back().end = offset();
-        load(Reg::heap, {Reg::proc, kHeapTop});
+        from_scheduler_stack(process_to_register(), caller);
+        a_.mov(gp(Reg::heap), x86::qword_ptr(process, kHeapTop));
     }
     void emit_enter() override {
         for (auto r : {x86::rbx, x86::rbp, x86::r12, x86::r13, x86::r14, x86::r15}) {
@@ -289,12 +305,16 @@ public:
         }
         a_.sub(x86::rsp, 8);
         a_.mov(x86::rbx, x86::rdi);
-        a_.mov(x86::rbp, x86::rsi);
         a_.mov(x86::rdi, x86::rdx);
         store({Reg::sched, kCStack}, Reg::stack);
-        load(Reg::heap, {Reg::proc, kHeapTop});
-        load(Reg::reds, {Reg::proc, kReductions});
-        load(Reg::stack, {Reg::proc, kHeapEnd});
+        a_.mov(gp(Reg::heap), x86::qword_ptr(x86::rsi, kHeapTop));
+        a_.mov(gp(Reg::reds), x86::qword_ptr(x86::rsi, kReductions));
+        a_.mov(gp(Reg::stack), x86::qword_ptr(x86::rsi, kHeapEnd));
+        if (frame_pointers()) {
+            a_.mov(x86::rbp, x86::qword_ptr(x86::rsi, kFramePointer));
+        } else {
+            a_.mov(x86::rbp, x86::rsi);
+        }
         for (int i = 0; i < kMachineXRegisters; ++i) {
             load(static_cast<Reg>(i), {Reg::sched, 8 * i});
         }
@@ -304,9 +324,13 @@ public:
         for (int i = 0; i < kMachineXRegisters; ++i) {
             store({Reg::sched, 8 * i}, static_cast<Reg>(i));
         }
-        store({Reg::proc, kHeapTop}, Reg::heap);
-        store({Reg::proc, kReductions}, Reg::reds);
-        store({Reg::proc, kHeapEnd}, Reg::stack);
+        const x86::Gp process = process_to_register();
+        a_.mov(x86::qword_ptr(process, kHeapTop), gp(Reg::heap));
+        a_.mov(x86::qword_ptr(process, kReductions), gp(Reg::reds));
+        a_.mov(x86::qword_ptr(process, kHeapEnd), gp(Reg::stack));
+        if (frame_pointers()) {
+            a_.mov(x86::qword_ptr(process, kFramePointer), x86::rbp);
+        }
         load(Reg::stack, {Reg::sched, kCStack});
         a_.add(x86::rsp, 8);
         for (auto r : {x86::r15, x86::r14, x86::r13, x86::r12, x86::rbp, x86::rbx}) {
@@ -367,6 +391,43 @@ private:
         uint32_t at;  // of the 32-bit distance
         uint64_t target;
     };
+
+    // The register with a memory operand's base. rdi may be it: nothing between loading and using
+    // it takes rdi. The flags stay.
+    x86::Gp base_of(Mem m) { return m.base == Reg::proc ? process_to_register() : gp(m.base); }
+    x86::Mem mem(Mem m) { return x86::qword_ptr(base_of(m), m.offset); }
+    x86::Gp process_to_register() {
+        if (!frame_pointers()) {
+            return x86::rbp;
+        }
+        a_.mov(x86::rdi, x86::qword_ptr(x86::rbx, kSchedProcess));
+        return x86::rdi;
+    }
+    // `process` is the register that holds it. A frame on the scheduler's stack shows the caller on
+    // top of the other one to who follows frame pointers. rdi and t3 are lost then.
+    void to_scheduler_stack(x86::Gp process, Caller caller) {
+        a_.mov(x86::qword_ptr(process, kHeapEnd), gp(Reg::stack));
+        if (frame_pointers()) {
+            a_.mov(x86::qword_ptr(process, kFramePointer), x86::rbp);
+            if (caller == Caller::on_top) {
+                a_.mov(gp(Reg::t3), x86::qword_ptr(x86::rsp));
+            }
+        }
+        load(Reg::stack, {Reg::sched, kCStack});
+        on_scheduler_stack_.push_back({offset(), 0});
+        if (frame_pointers() && caller == Caller::on_top) {
+            a_.push(gp(Reg::t3));
+            a_.push(x86::rbp);
+            a_.mov(x86::rbp, x86::rsp);
+        }
+    }
+    void from_scheduler_stack(x86::Gp process, Caller caller) {
+        if (frame_pointers() && caller == Caller::on_top) {
+            a_.mov(x86::rbp, x86::qword_ptr(process, kFramePointer));
+        }
+        a_.mov(gp(Reg::stack), x86::qword_ptr(process, kHeapEnd));
+        on_scheduler_stack_.back().end = offset();
+    }
 
     void pad(unsigned bytes) {
         static const uint8_t nops[9][8] = {{},

@@ -50,11 +50,15 @@ PRELUDE = """\
 -record(rec1, {g1 = []}).
 -record(rec2, {h1, h2, h3 = a, h4, h5 = 1.5, h6}).
 """
+# OTP 25's list_to_integer takes characters modulo 256.
 # Sizes and shifts between "fits" and "system_limit" would only cost time and memory.
 HELPERS = """\
 id(X) -> X.
 sz(S) when is_integer(S), S > 20000, S < 1 bsl 64 -> S rem 1000;
 sz(S) -> S.
+chars([C | T]) when is_integer(C) -> [C band 127 | chars(T)];
+chars([H | T]) -> [H | chars(T)];
+chars(T) -> T.
 burn(0) -> [];
 burn(N) -> [{N, float(N)} | burn(N - 1)].
 """
@@ -443,7 +447,10 @@ class Generator:
                                     ("abs", "int"), ("hd", "ints"), ("binary_to_integer", "bin"),
                                     ("list_to_integer", "list"), ("lists:sum", "ints"),
                                     ("erlang:phash2", "atom"), ("erlang:crc32", "bin")))
-            return x(name, "(", self.expr(hint, d), ")")
+            argument = self.expr(hint, d)
+            if name == "list_to_integer":
+                argument = Node("text", ["chars(", argument, ")"])
+            return x(name, "(", argument, ")")
         if kind == 9:
             return x(self.pick(("max", "min")), "(", self.expr("int", d), ", ", self.expr("int", d), ")")
         if kind == 10:
@@ -564,7 +571,8 @@ class Generator:
             return Node("text", [self.pattern(self.pick(("any", "int")), 1), " <- ", source])
         source = self.expr(self.pick(("bin", "bits")), d)
         segments = self.layout(self.rng.randint(1, 2), tail=False, some=True)
-        return Node("text", [self.match_pattern(segments), " <= ", source])
+        # One of no bits would match at the same place for ever.
+        return Node("text", [self.match_pattern(segments, advances=True), " <= ", source])
 
     def comprehension(self, d):
         with self.block(6):
@@ -736,7 +744,7 @@ class Generator:
             return self.binary_match("bits", d)
         return self.build(self.layout(self.rng.randint(1, 5)), d)
 
-    def match_segment(self, segment, last, own):
+    def match_segment(self, segment, last, own, constant):
         kind, size, unit, _, _ = segment
         if kind == "string":
             return size
@@ -771,7 +779,7 @@ class Generator:
                 text = name + ":8/binary"
         else:
             sized = str(size)
-            if self.chance(0.2):
+            if not constant and self.chance(0.2):
                 usable = self.scope[:self.pattern_base] + self.scope[own:]
                 sizes = [v for v in usable if v[1] in ("int", "small")]
                 if sizes:
@@ -783,10 +791,11 @@ class Generator:
             self.scope.append(pending)
         return text
 
-    def match_pattern(self, segments):
+    def match_pattern(self, segments, advances=False):
         own, last = len(self.scope), len(segments) - 1
         with self.patterns():
-            texts = [self.match_segment(s, i == last, own) for i, s in enumerate(segments)]
+            texts = [self.match_segment(s, i == last, own, advances and i == 0)
+                     for i, s in enumerate(segments)]
         return Node("text", ["<<", items(texts, ", ", 0), ">>"])
 
     def mutated(self, segments):
@@ -1210,7 +1219,7 @@ class Module:
         parts = ["-module(%s)." % (name or self.name),
                  "-define(OTHER, %s)." % other if other else "",
                  "-compile([nowarn_unused_vars, {nowarn_unused_function, [%s]}])." % ", ".join(
-                     ["{sz, 1}", "{burn, 1}"]
+                     ["{sz, 1}", "{burn, 1}", "{chars, 1}"]
                      + ["{%s, %d}" % (f.name, len(f.hints)) for f in self.functions if f.local]),
                  "-export([calls/0, id/1%s])." % "".join(
                      ", %s/%d" % (f.name, len(f.hints)) for f in exported),

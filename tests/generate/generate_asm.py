@@ -781,6 +781,7 @@ class Assembler:
         if kind == "catch":
             self.lines.append("  {label,%d}." % handler)
             self.emit("{catch_end,{y,%d}}", mark)
+            self.emit("{call_ext,1,{extfunc,generated_harness,caught,1}}")
         else:
             self.emit("{try_end,{y,%d}}", mark)
             self.emit("{jump,{f,%d}}", end)

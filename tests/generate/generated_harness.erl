@@ -136,18 +136,18 @@ text(Term, true) ->
 id(X) -> X.
 
 %% The frames of generated modules, with their lines. The JIT of OTP 25 has the frame of a function
-%% that calls what is no fun, or one of another arity, twice; this takes one of such a pair away, and
-%% from the end what may have been lost for it.
+%% that calls what is no fun, or one of another arity, twice. A function that called itself there may
+%% have one more. So of equal frames at the begin there is one here, and from the end what may have been
+%% lost for them is taken away.
 own(Stack) when is_list(Stack), length(Stack) >= 0 ->
-    Own = case [{Module, Function, Arity, line(Location)}
-                || {Module, Function, Arity, Location} <- Stack, is_atom(Module),
-                   is_generated(Module)] of
-              [Frame, Frame | Rest] -> [Frame | Rest];
-              Frames -> Frames
-          end,
-    lists:sublist(Own, ?FRAMES);
+    Own = [{Module, Function, Arity, line(Location)}
+           || {Module, Function, Arity, Location} <- Stack, is_atom(Module), is_generated(Module)],
+    lists:sublist(first_once(Own), ?FRAMES);
 own(Stack) ->
     {no_stack, Stack}.
+
+first_once([Frame, Frame | Rest]) -> first_once([Frame | Rest]);
+first_once(Frames) -> Frames.
 
 %% Where it was raised, when that is a function of the VM. OTP 25 has no frame for the addition of
 %% a small constant, later ones have.

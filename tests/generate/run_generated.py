@@ -4,13 +4,14 @@
     run_generated.py --seed N --modules K --minivm build/release/tools/minivm
     run_generated.py --seed N --seconds S --engines interp,jit,mixed:7 --minivm ...
     run_generated.py --seed N --modules 1 --keep DIR      # leaves sources and .beam files there
+    run_generated.py --qemu qemu-aarch64 --minivm build/aarch64/tools/minivm ...
 
-Module k of seed N is made by generate.py, each fourth by generate_asm.py, from seed N * 1000003 + k. It is
-compiled once, with options
-of its own; result, exception and own frames of the stack trace have to be those of `erl`, on every
-engine. Some modules have a twin of the same functions, and each calls the other one where it would call
-itself: with mixed:N such a pair is often of two engines. Between engines the reductions have to agree as well. An engine may carry stress switches:
-interp/gc, jit/reductions; then reductions are not compared.
+Module k of seed N is made by generate.py, each fourth by generate_asm.py, from seed N * 1000003 + k.
+It is compiled once, with options of its own; result, exception and own frames of the stack trace have
+to be those of `erl`, on every engine. Some modules have a twin of the same functions, and each calls
+the other one where it would call itself: with mixed:N such a pair is often of two engines. Between
+engines the reductions have to agree as well. An engine may carry stress switches: interp/gc,
+jit/reductions, jit/fp; then reductions are not compared.
 
 A disagreement is cut down to a small module that still shows it and printed with its seed. The last
 line is "N passed, M failed", in functions.
@@ -43,7 +44,7 @@ DIFFERENT_TEXT = 1500
 SHOWN_LINES = 150
 WALL_FACTOR = 8  # a hang that takes no time is noticed after so many timeouts
 ASM_EVERY = 4  # one of so many modules is generate_asm.py's
-STRESS = {"gc": "--stress-gc", "reductions": "--stress-reductions"}
+STRESS = {"gc": "--stress-gc", "reductions": "--stress-reductions", "fp": "--perf=fp"}
 
 
 class Outcome:

@@ -295,11 +295,13 @@ def stress_switches(text):
             switches.append("--stress-" + kind)
         elif kind == "checks" and not value:
             switches.append("--check-native")
+        elif kind == "fp" and not value:
+            switches.append("--perf=fp")
         elif kind == "sched" and value.isdigit():
             switches += ["--stress-sched", value]
         else:
             raise argparse.ArgumentTypeError(
-                "%r is not one of gc, reductions, sched:SEED, checks (joined by commas)" % part)
+                "%r is not one of gc, reductions, sched:SEED, checks, fp (joined by commas)" % part)
     return text, switches
 
 
@@ -396,7 +398,7 @@ def main():
     parser.add_argument("--minivm", action="append", default=[], metavar="BIN")
     parser.add_argument("--engine", action="append", default=[], metavar="ENGINE")
     parser.add_argument("--stress", action="append", default=[], type=stress_switches,
-                        metavar="gc,reductions,sched:SEED")
+                        metavar="gc,reductions,sched:SEED,checks,fp")
     parser.add_argument("--wrapper", default="", help="command put before minivm")
     parser.add_argument("--slow", action="store_true",
                         help="sanitizers or an emulator: timeouts times %d" % SLOW_FACTOR)

@@ -252,8 +252,11 @@ std::string backtrace_text(Process& p) {
     }
     h.clear();
     int y = 0;
+    const Term* frame_pointer = p.frame_pointer;
     for (const Term* w = p.heap.end; w < p.stack_base; ++w) {
-        if (is_header(w->raw)) {
+        if (w == frame_pointer) {
+            frame_pointer = reinterpret_cast<const Term*>(w->raw);
+        } else if (is_header(w->raw)) {
             y = 0;
             snprintf(line, sizeof line, "0x%016" PRIxPTR " Return addr 0x%016" PRIxPTR "\n",
                      reinterpret_cast<uintptr_t>(w), static_cast<uintptr_t>(w->raw & ~kTagMask));

@@ -285,6 +285,20 @@ size_t used_words(const Process& p) {
     return static_cast<size_t>(p.heap.top - p.heap_start) + p.heap.fragment_words + old_used_words(p);
 }
 
+// The stack is moved: each frame pointer goes the same way.
+void move_frame_pointers(Process& p, const Term* old_base, Term* new_base) {
+    const auto moved = [&](const Term* at) { return new_base - (old_base - at); };
+    if (p.frame_pointer == nullptr) {
+        return;
+    }
+    Term* at = p.frame_pointer = moved(p.frame_pointer);
+    while (at->raw != 0) {
+        Term* const next = moved(reinterpret_cast<const Term*>(at->raw));
+        at->raw = reinterpret_cast<Word>(next);
+        at = next;
+    }
+}
+
 // Moves what lives in the block (and the fragments, and for `empty_old` the old generation) into a new
 // block of new_words. Objects below promote_below go to the old generation, which has room for them.
 void evacuate(Process& p, Term* x, size_t live, size_t new_words, Term* promote_below, bool empty_old) {
@@ -320,6 +334,7 @@ void evacuate(Process& p, Term* x, size_t live, size_t new_words, Term* promote_
     fragment_free_chain(p.heap.fragments);
     p.heap.fragments = nullptr;
     p.heap.fragment_words = 0;
+    move_frame_pointers(p, p.stack_base, new_stack_base);
     free_block(p.heap_start, p.stack_base);
     p.heap_start = new_start;
     p.heap.top = p.high_water = collector.young_free();
@@ -540,6 +555,7 @@ GcResult collect_gc(Process& p, size_t need_words, Term* x, size_t live, bool ma
 }
 
 GcResult shrink_gc(Process& p, Term* x, size_t live) {
+    p.drop_frame_pointers();
     const GcResult result = collect_gc(p, 0, x, live, true);
     const size_t needed = stack_words(p) + static_cast<size_t>(p.heap.top - p.heap_start) + kReserveWords;
     if (needed < block_words(p)) {

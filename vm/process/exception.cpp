@@ -480,6 +480,7 @@ bool unwind(Process& p, Term* x, const void* fault, int code_ix, uint32_t* catch
                                           class_atom(e.cls), e.reason);
             }
             p.heap.end = frame;
+            p.drop_frame_pointers();
             x[0] = kNonValue;
             x[1] = class_atom(e.cls);
             x[2] = e.reason;

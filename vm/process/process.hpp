@@ -3,7 +3,8 @@
 //   block:  heap_start ... top -> free <- stack ... stack_base
 //   stack:  grows down; y0 is at the stack pointer; below a frame's y registers lies the return
 //           address of the call that made it (a word tagged 100). A function without a frame has its
-//           return address on top.
+//           return address on top. With frame pointers (--perf=fp) each native frame has one more
+//           word, directly below that return address: see frame_pointer.
 //
 // Threads: while a process runs, its scheduler owns everything here but the fields marked "any
 // thread". A process that is not running is owned by whoever holds its state (see state).
@@ -67,6 +68,9 @@ struct Process {
     const Word* pc = nullptr;       // where to resume: bytecode address or native address
     bool pc_is_native = false;      // which of the two; of timeout_pc as well
     Scheduler* scheduler = nullptr; // the one that runs it now
+    // That word of the innermost native frame; it holds the address of the next one's, at last 0. To
+    // all others it is a small integer. Null without frame pointers.
+    Term* frame_pointer = nullptr;
     Term* x = nullptr;              // the running scheduler's x registers; null when scheduled out
     Term id = kNonValue;            // its pid
     size_t virtual_heap_bytes = ~size_t{0};  // off-heap bytes that trigger a collection
@@ -132,6 +136,12 @@ struct Process {
         return heap.fragments != nullptr || force_gc || heap.off_heap_bytes > virtual_heap_bytes;
     }
     Term* stack_top() const { return heap.end; }
+    // Frames have been taken off the stack.
+    void drop_frame_pointers() {
+        while (frame_pointer != nullptr && frame_pointer < heap.end) {
+            frame_pointer = reinterpret_cast<Term*>(frame_pointer->raw);
+        }
+    }
     // An exit signal has taken effect: nothing of this process is to run any more.
     bool is_exiting() const { return exit_signal != nullptr; }
 };
