@@ -155,6 +155,9 @@ bool is_control_bif(const BeamFile::Import& i) {
     return false;
 }
 
+// Items of a list behind which a constant is too far for bytecode.
+constexpr size_t kFarItems = 4000;
+
 bool never_returns(const BeamFile::Import& i) {
     for (const auto& e : names().exit_bifs) {
         if (e.name == i.function && e.arity == i.arity) {
@@ -237,6 +240,9 @@ private:
             op_ != GenericOp::op_int_code_end && op_ != GenericOp::op_line) {
             return true;
         }
+        if (items_.size() > kFarItems && !bring_constants_near()) {
+            return false;
+        }
         switch (info_->lowering) {
             case Lowering::table:
                 return lower_by_table() && note_what_lines_depend_on();
@@ -245,6 +251,23 @@ private:
             default:
                 return true;
         }
+    }
+
+    // Bytecode has the constants of an instruction behind its list and reaches only so far: behind a
+    // long list a constant source is taken from a register, which no compiler uses.
+    bool bring_constants_near() {
+        for (size_t i = 0; i < count_; ++i) {
+            if (info_->arguments[i] == 's' && args_[i].kind == Kind::constant) {
+                if (!in_function()) {
+                    return false;
+                }
+                const Operand far = args_[i];
+                args_[i] = Operand::of(Kind::x, kMaxXRegisters - 1);
+                emit(Op::move, far, args_[i]);
+                labels_here_.clear();
+            }
+        }
+        return true;
     }
 
     bool read_number(CompactNumber* n) {
@@ -428,8 +451,8 @@ private:
         if (n.tag != CompactTag::z || n.value != 1) {
             return bad_arg(count_, "list");
         }
-        // Each item takes a byte at least.
-        if (!read_u(&count, std::min<uint64_t>(in_.left() + 1, 0xFF00), "list length")) {
+        // Each item takes a byte at least, and a tuple has no more elements.
+        if (!read_u(&count, std::min<uint64_t>(in_.left() + 1, kMaxTupleArity), "list length")) {
             return false;
         }
         for (uint64_t i = 0; i < count; ++i) {
@@ -943,6 +966,20 @@ private:
         return o;
     }
 
+    // A call that raises and is no tail call: before OTP 23 compilers let functions and blocks end with it,
+    // so the code that follows, if a label stands before it, is reached from elsewhere only.
+    void end_after_error(const BeamFile::Import& import) {
+        if (never_returns(import) &&
+            (next_is(GenericOp::op_label) || next_is(GenericOp::op_int_code_end))) {
+            emit(Op::trap_end);
+        }
+    }
+    bool next_is(GenericOp op) const {
+        ByteReader ahead = in_;
+        uint8_t opcode;
+        return ahead.u8(&opcode) && static_cast<GenericOp>(opcode) == op;
+    }
+
     bool lower_call_ext() {
         const BeamFile::Import& import = file_.imports[args_[1].value];
         if (args_[0].value != import.arity) {
@@ -965,6 +1002,7 @@ private:
             live_ = kLiveUnknown;
             labels_here_.clear();
             if (op_ == GenericOp::op_call_ext) {
+                end_after_error(import);
                 return true;
             }
             if (never_returns(import)) {
@@ -978,6 +1016,8 @@ private:
             emit(Op::return_);
         } else if (op_ == GenericOp::op_call_ext) {
             emit(Op::call_ext, entry);
+            labels_here_.clear();
+            end_after_error(import);
         } else {
             if (op_ == GenericOp::op_call_ext_only) {
                 emit(Op::call_ext_only, entry);

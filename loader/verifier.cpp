@@ -1423,7 +1423,7 @@ void apply_repairs(const std::vector<Repair>& repairs, Draft& draft) {
         Instr i = before;
         i.op = op;
         i.first_operand = static_cast<uint32_t>(m.operands.size());
-        i.operand_count = static_cast<uint16_t>(operands.size());
+        i.operand_count = static_cast<uint32_t>(operands.size());
         i.live = 0;
         i.block_start = false;
         m.operands.insert(m.operands.end(), operands);
@@ -1443,7 +1443,7 @@ void apply_repairs(const std::vector<Repair>& repairs, Draft& draft) {
                 for (const uint32_t y : r.y) {
                     m.operands.push_back(Operand::of(Kind::y, y));
                 }
-                code.back().operand_count = static_cast<uint16_t>(r.y.size());
+                code.back().operand_count = static_cast<uint32_t>(r.y.size());
             }
             if (r.test_heap_words != 0) {
                 insert(i, Op::test_heap, {Operand::unsigned_of(r.test_heap_words)});

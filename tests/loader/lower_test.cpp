@@ -347,6 +347,42 @@ TEST_CASE("select lists, on_load, funs and exports", "[loader]") {
     CHECK(l.module.operands_of(select)[5].index == l.module.functions[1].entry + 2);
 }
 
+// As compilers before OTP 23 wrote it for clauses that do not match once bits have been.
+TEST_CASE("a call of error/2 that is no tail call ends a block and a function", "[loader]") {
+    const Loaded l = load_function(2, [](BeamBuilder& b) {
+        b.op(48, {label(3), x(0)})
+            .op(64, {nil(), x(2)})
+            .op(64, {b.atom("function_clause"), x(0)})
+            .op(64, {nil(), x(1)})
+            .op(7, {u(2), b.import("erlang", "error", 2)})
+            .op(1, {u(3)})  // where x2 holds nothing: nobody comes from above
+            .op(64, {nil(), x(1)})
+            .op(7, {u(2), b.import("erlang", "error", 2)});
+    });
+    INFO(l.error.text());
+    REQUIRE(l.ok);
+    CHECK(l.at_body(5).op == Op::trap_end);
+    CHECK(ops(l).back() == Op::trap_end);
+    const Loaded other = load_function(2, [](BeamBuilder& b) {
+        b.op(64, {nil(), x(1)}).op(7, {u(2), b.import("m_other", "error", 2)});
+    });
+    CHECK_THAT(other.error.text(), Contains("the function has no end"));
+}
+
+TEST_CASE("a select may have more pairs than 16 bits count", "[loader]") {
+    std::vector<Arg> pairs;
+    for (int64_t n = 0; n < 40000; ++n) {
+        pairs.push_back(integer(n));
+        pairs.push_back(label(3));
+    }
+    const Loaded l = load_function(1, [&](BeamBuilder& b) {
+        b.op(59, {x(0), label(3), list(pairs)}).op(1, {u(3)}).op(19);
+    });
+    INFO(l.error.text());
+    REQUIRE(l.ok);
+    CHECK(l.at_body(0).operand_count == 2 + 80000);
+}
+
 TEST_CASE("errors name the chunk, the offset and the instruction", "[loader]") {
     const Loaded l = load_function(1, [](BeamBuilder& b) {
         b.op(158, {label(1), x(0), list({b.atom("k")})}).op(19);

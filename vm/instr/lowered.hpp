@@ -93,11 +93,11 @@ struct TypeInfo {
 
 struct Instr {
     Op op;
-    uint16_t operand_count;
+    uint16_t live;            // x registers that are live when it collects (x0..x[live-1])
+    uint32_t operand_count;
     uint32_t first_operand;   // into LoweredModule::operands
     uint32_t function;        // index into LoweredModule::functions
     uint32_t line;            // 1-based index into LoweredModule::lines; kNoLine
-    uint16_t live;            // x registers that are live when it collects (x0..x[live-1])
     int16_t frame;            // y registers of the frame when it begins; -1: no frame
     bool block_start;         // a label of the source is here, or a block begins
 };
