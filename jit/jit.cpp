@@ -3,6 +3,7 @@
 #include "vm/code/module_table.hpp"
 #include "vm/fault/fault.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/sched/thread_progress.hpp"
 #include "vm/term/atom_table.hpp"
 #include "jit/code_memory.hpp"
 #include "jit/describe.hpp"
@@ -36,6 +37,7 @@ bool g_emit_checks = false;
 CodeMemory::Options g_memory_options;
 std::optional<Selection> g_selection;
 std::string g_mistake_in;
+bool g_use_membarrier = true;
 FunctionList* g_list = nullptr;  // never freed, as g_perf
 
 struct Jit final : Engine {
@@ -44,7 +46,9 @@ struct Jit final : Engine {
             try_code_memory(g_memory_options));  // make_fragments() says what is wrong
         make_fragments();
         tracing::g_return_words.native = reinterpret_cast<Word>(g_fragments.return_trace);
-        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+        has_membarrier =
+            g_use_membarrier &&
+            syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0) == 0;
         g_transitions.to_bytecode = reinterpret_cast<Word>(g_fragments.return_to_bytecode);
         g_transitions.native_entry_skip = g_entry_skip;
         NativeStubs stubs;
@@ -93,6 +97,7 @@ struct Jit final : Engine {
             CodeMemory::Writer w = code_memory().open(block);
             a->copy_to(w.data(), reinterpret_cast<uint64_t>(block.address));
         }
+        addresses_are_new();
         if (g_perf != nullptr) {
             g_perf->add(describe(m, *code));
         }
@@ -115,6 +120,13 @@ struct Jit final : Engine {
                                    ? make_catch(instance.first_catch + f.index).raw
                                    : reinterpret_cast<Word>(instance.fun_entries[f.index]);
             std::memcpy(w.at(code.base + f.offset), &value, sizeof value);
+        }
+    }
+    // Other code may have been there before. A commit waits for thread progress, so it is run behind a
+    // barrier; x86-64 needs none where all threads have left the old code by then.
+    static void addresses_are_new() {
+        if constexpr (kHostMachine == Machine::aarch64) {
+            thread_progress::want_instruction_barrier();
         }
     }
 
@@ -161,9 +173,12 @@ struct Jit final : Engine {
         }
     }
     void publish() override {
-        // Every core executes an instruction barrier before it goes on. Where the kernel refuses,
-        // threads have passed through it at their next progress at the latest.
-        syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+        // Every core executes an instruction barrier before it goes on. Where the kernel refuses, each
+        // thread does so when it makes progress, which is waited for before anything relies on it.
+        if (!has_membarrier ||
+            syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0) != 0) {
+            thread_progress::want_instruction_barrier();
+        }
     }
 
     Stop dirty_done(Scheduler& s, Process& p) override {
@@ -209,6 +224,7 @@ struct Jit final : Engine {
     }
 
     bool fast;
+    bool has_membarrier = false;
     std::unique_ptr<MacroAssembler> patcher_ = new_assembler(kHostMachine);  // knows the prologue
     GdbEntry* fragments_for_gdb = nullptr;  // never freed, as the fragments
 };
@@ -246,6 +262,7 @@ CodeLocation NativeCode::locate(const void* address, bool is_return_address) con
 Result<void, std::string> configure(const Options& options) {
     g_memory_options.range_bytes = options.code_memory_bytes;
     g_mistake_in = options.mistake_in;
+    g_use_membarrier = options.use_membarrier;
     if (!options.only.empty()) {
         MINIVM_TRY(g_selection, Selection::read(options.only));
     }

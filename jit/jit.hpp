@@ -19,6 +19,8 @@ struct Options {
     size_t code_memory_bytes = 0;  // 0: what the machine's branches reach
     std::string only;              // file with a Selection; empty: all
     std::string list;              // file for the names of the functions that get native code
+    // False: as if the kernel had no membarrier for instructions (--code-barrier progress).
+    bool use_membarrier = true;
     // For tests of tools/bisect: "MODULE:FUNCTION/ARITY" gets a mistake, see jit/emitter.hpp.
     std::string mistake_in;
 };

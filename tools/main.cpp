@@ -137,6 +137,9 @@ int main(int argc, char** argv) {
         ->check(CLI::ExistingFile);
     run->add_option("--jit-list", run_options.jit_list,
                     "File for the names of all functions that got native code");
+    run->add_option("--code-barrier", run_options.code_barrier)  // to test what kernels without it do
+        ->check(CLI::IsMember({"membarrier", "progress"}))
+        ->group("");
     run->add_option("--jit-mistake", run_options.jit_mistake)->group("");  // to test tools/bisect
     run->add_flag("--stress-gc", run_options.stress_gc, "Collect at every chance (to find bugs)");
     run->add_flag("--stress-reductions", run_options.stress_reductions,

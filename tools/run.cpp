@@ -227,6 +227,7 @@ int run_command(const RunOptions& options) {
     native.only = options.jit_only;
     native.list = options.jit_list;
     native.mistake_in = options.jit_mistake;
+    native.use_membarrier = options.code_barrier == "membarrier";
     if (const auto configured = jit::configure(native); !configured.ok()) {
         spdlog::error("run: {}", configured.error());
         return 1;

@@ -23,6 +23,7 @@ struct RunOptions {
     size_t code_memory_kib = 0;                 // 0: what the machine's branches reach
     std::string jit_only;                       // file: which functions get native code, or empty
     std::string jit_list;                       // file for the names of those that got it, or empty
+    std::string code_barrier = "membarrier";    // or progress: as if the kernel had none
     std::string jit_mistake;                    // function that gets a mistake, for tests; or empty
     bool check_native = false;                  // native code checks what it assumes
     bool gdb = false;                           // names, lines and frames of native code for gdb

@@ -74,12 +74,22 @@ class Program:
         """Folders of modules beside that of the main one."""
         return elixir_libraries() or () if self.is_elixir else ()
 
+    def needs(self):
+        """The pattern of a file's name in its first lines, or None."""
+        source = next(s for s in self.sources if s.stem == self.name)
+        needs = re.search(rb"^%% needs: (\S+)", source.read_bytes(), re.MULTILINE)
+        return needs and needs.group(1).decode()
+
     def packages_missing(self):
         """True if there is no Elixir for it, or its first lines name a file that is not there."""
         if self.is_elixir:
             return elixir_libraries() is None
-        needs = re.search(rb"^%% needs: (\S+)", next(s for s in self.sources if s.stem == self.name).read_bytes(), re.MULTILINE)
-        return needs is not None and not glob.glob(needs.group(1).decode())
+        needs = self.needs()
+        return needs is not None and not glob.glob(needs)
+
+    def foreign_dir(self, cc):
+        """Where its libraries for another machine are, and its .beam files again."""
+        return self.beam_dir / (self.name + "-" + cc)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -187,11 +197,11 @@ def nif_include_dir():
     return None
 
 
-def compile_library(source, beam_dir, include):
+def compile_library(source, beam_dir, include, cc="cc"):
     """A native library from one C file; the message if that fails."""
     beam_dir.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
-        ["cc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", "-fPIC",
+        [cc, "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", "-fPIC",
          "-shared", "-I", str(include), "-o", str(beam_dir / (source.stem + ".so")), str(source)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     return done.stdout.decode("utf-8", "replace") if done.returncode != 0 else None
@@ -223,6 +233,18 @@ def compile_all(programs, out, support_dir, include):
     return failures
 
 
+def compile_foreign(program, include, cc):
+    """Its libraries for another machine; the messages of those that fail."""
+    folder = program.foreign_dir(cc)
+    messages = [compile_library(source, folder, include, cc) for source in program.libraries
+                if is_stale(source, folder)]
+    for source in program.sources:
+        beam = source.stem + ".beam"
+        if (program.beam_dir / beam).exists():
+            shutil.copy2(program.beam_dir / beam, folder / beam)
+    return "".join(m for m in messages if m)
+
+
 def environment(program_dir):
     """One locale for both sides: the I/O servers write UTF-8."""
     env = dict(os.environ)
@@ -234,12 +256,12 @@ def environment(program_dir):
     return env
 
 
-def run_command(command, program, timeout, work_dir):
+def run_command(command, program, timeout, work_dir, program_dir=None):
     """Runs in its own process group, so that a hang takes no grandchild along."""
     with open(program.stdin or os.devnull, "rb") as stdin:
         child = subprocess.Popen(
             command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=environment(program.beam_dir), cwd=work_dir, start_new_session=True)
+            env=environment(program_dir or program.beam_dir), cwd=work_dir, start_new_session=True)
         try:
             stdout, stderr = child.communicate(timeout=timeout)
             return Outcome(stdout, child.returncode, stderr)
@@ -297,11 +319,13 @@ def stress_switches(text):
             switches.append("--check-native")
         elif kind == "fp" and not value:
             switches.append("--perf=fp")
+        elif kind == "barrier" and not value:
+            switches += ["--code-barrier", "progress"]
         elif kind == "sched" and value.isdigit():
             switches += ["--stress-sched", value]
         else:
             raise argparse.ArgumentTypeError(
-                "%r is not one of gc, reductions, sched:SEED, checks, fp (joined by commas)" % part)
+                "%r is not one of gc, reductions, sched:SEED, checks, fp, barrier (joined by commas)" % part)
     return text, switches
 
 
@@ -398,8 +422,11 @@ def main():
     parser.add_argument("--minivm", action="append", default=[], metavar="BIN")
     parser.add_argument("--engine", action="append", default=[], metavar="ENGINE")
     parser.add_argument("--stress", action="append", default=[], type=stress_switches,
-                        metavar="gc,reductions,sched:SEED,checks,fp")
+                        metavar="gc,reductions,sched:SEED,checks,fp,barrier")
     parser.add_argument("--wrapper", default="", help="command put before minivm")
+    parser.add_argument("--cc", metavar="COMPILER",
+                        help="C compiler for the wrapper's machine, for programs with native libraries; "
+                        "minivm has to be linked dynamically there")
     parser.add_argument("--slow", action="store_true",
                         help="sanitizers or an emulator: timeouts times %d" % SLOW_FACTOR)
     parser.add_argument("--only", action="append", default=[], metavar="GLOB")
@@ -461,9 +488,13 @@ def main():
     to_compare = configurations(options)
 
     def run_program(program):
-        if program.libraries and (include is None or options.wrapper):
+        foreign = options.wrapper and not options.cc
+        if program.libraries and (include is None or foreign):
             report.skip(program.name, "no native library for that machine" if include else
                         "no C compiler or no erl_nif.h (Debian package erlang-dev)")
+            return
+        if options.wrapper and (program.needs() or "").endswith(".so"):
+            report.skip(program.name, "a library of this machine")
             return
         if program.packages_missing():
             report.skip(program.name, "packages that are not installed")
@@ -488,6 +519,14 @@ def main():
         if options.erl_only:
             report.success(program.name, time.monotonic() - start)
             return
+        program_dir = None
+        if program.libraries and options.cc:
+            program_dir = program.foreign_dir(options.cc)
+            message = compile_foreign(program, include, options.cc)
+            if message:
+                report.failure(program.name, "does not compile with " + options.cc,
+                               message.splitlines()[:10])
+                return
         if program.name in later:
             report.skip(program.name, "later.list")
             return
@@ -497,7 +536,8 @@ def main():
                 continue
             start = time.monotonic()
             got = run_command(
-                minivm_command(configuration, program), program, options.timeout * factor, work_dir)
+                minivm_command(configuration, program), program, options.timeout * factor, work_dir,
+                program_dir)
             label = "%s (%s)" % (program.name, configuration.label)
             if got.stdout == outcome.stdout and got.status == outcome.status:
                 report.success(label, time.monotonic() - start)

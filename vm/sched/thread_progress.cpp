@@ -51,6 +51,7 @@ struct alignas(64) Participant {
     std::atomic<uint64_t> published{kVacant};  // the owner writes, advance() reads
     // -- the owner
     std::deque<Deferred> deferred;  // tags ascend
+    uint32_t code_version = 0;      // the newest code that it has passed a barrier for
 };
 
 namespace {
@@ -59,6 +60,10 @@ Participant g_threads[kMaxThreads];
 // Slots in use are below this.
 std::atomic<int> g_used{0};
 std::atomic<uint64_t> g_epoch{1};
+
+// Counts changes of machine code that wait for instruction barriers.
+std::atomic<uint32_t> g_code_version{0};
+std::atomic<uint64_t> g_barriers{0};
 
 std::mutex g_mutex;              // guards joining, and g_common
 std::deque<Deferred> g_common;   // work of threads that sleep or take no part; tags ascend
@@ -77,6 +82,29 @@ struct SectionSlot {
     }
 };
 thread_local SectionSlot t_section;
+
+// What the processor has fetched and decoded ahead is dropped.
+void instruction_barrier() {
+#if defined(__x86_64__)
+    // An instruction that serialises, on all processors.
+    uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
+    asm volatile("cpuid" : "+a"(eax), "=b"(ebx), "+c"(ecx), "=d"(edx) : : "memory");
+#elif defined(__aarch64__)
+    asm volatile("isb" : : : "memory");
+#endif
+}
+
+// Behind Q3 or W2: code that was changed before an L1 of an earlier epoch is run as it is now.
+void see_code(Participant* t) {
+    // relaxed: counted before that L1, so the fence that we have just passed orders it, as all else.
+    const uint32_t version = g_code_version.load(std::memory_order_relaxed);
+    if (MINIVM_UNLIKELY(version != t->code_version)) {
+        t->code_version = version;
+        instruction_barrier();
+        // relaxed: a number to show.
+        g_barriers.fetch_add(1, std::memory_order_relaxed);
+    }
+}
 
 // True if the epoch moved on.
 bool advance() {
@@ -148,6 +176,7 @@ Participant* join() {
         Participant& t = g_threads[i];
         // relaxed: slots are taken and given back under the lock.
         if (t.published.load(std::memory_order_relaxed) == kVacant) {
+            t.code_version = 0;  // another thread than before
             // seq_cst: asleep is what vacant is to advance(); no reader before wake().
             t.published.store(kAsleep, std::memory_order_seq_cst);
             // relaxed: written under the lock only.
@@ -184,6 +213,7 @@ void wake(Participant* t) {
     t->published.store(g_epoch.load(std::memory_order_seq_cst), std::memory_order_seq_cst);
     // seq_cst: W2, before any read of shared structures.
     std::atomic_thread_fence(std::memory_order_seq_cst);
+    see_code(t);
 }
 
 void sleep(Participant* t) {
@@ -214,6 +244,7 @@ bool quiescent(Participant* t) {
         t->published.store(e, std::memory_order_seq_cst);
         // seq_cst: Q3; what we read from here on we read after every L1 of an earlier epoch.
         std::atomic_thread_fence(std::memory_order_seq_cst);
+        see_code(t);
         moved = true;
     }
     if (MINIVM_UNLIKELY(!t->deferred.empty())) {
@@ -281,6 +312,16 @@ void run_all() {
             return;
         }
     }
+}
+
+void want_instruction_barrier() {
+    // relaxed: the fence of the later() that follows (L1) orders it, as what was written to the code.
+    g_code_version.fetch_add(1, std::memory_order_relaxed);
+}
+
+uint64_t instruction_barriers() {
+    // relaxed: a number to show.
+    return g_barriers.load(std::memory_order_relaxed);
 }
 
 uint64_t epoch() {

@@ -50,6 +50,10 @@ void later(Work f, void* data);
 // The same by a participant that is awake: no lock.
 void later(Participant* t, Work f, void* data);
 
+// Machine code has been changed: each participant executes an instruction barrier when it is next
+// quiescent or wakes, so before f of any later() that comes after this call. Any thread.
+void want_instruction_barrier();
+
 // A thread that takes no part (dirty schedulers, I/O) reads shared structures only inside one of
 // these. Short: nothing is freed while it lasts. Participants that are awake need none; it does
 // nothing there.
@@ -68,5 +72,6 @@ class DelaySection {
 void run_all();
 // For tests and statistics. Any thread.
 uint64_t epoch();
+uint64_t instruction_barriers();  // executed by all
 
 }  // namespace minivm::thread_progress

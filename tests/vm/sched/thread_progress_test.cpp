@@ -123,5 +123,52 @@ TEST_CASE("nothing is freed under a reader, managed or in a delay section") {
     delete shared.load();
 }
 
+TEST_CASE("an instruction barrier is executed once by each thread, before deferred work runs") {
+    tp::Participant* const t = tp::join();
+    REQUIRE(t != nullptr);
+    tp::wake(t);
+    const auto pass = [t] {
+        for (int n = 0; n < 4; ++n) {
+            tp::quiescent(t);
+        }
+    };
+    bool ran = false;
+    const auto run = [](void* flag) { *static_cast<bool*>(flag) = true; };
+    tp::later(t, run, &ran);
+    const uint64_t before = tp::instruction_barriers();
+    pass();
+    REQUIRE(ran);
+    CHECK(tp::instruction_barriers() == before);  // none is wanted
+
+    tp::want_instruction_barrier();
+    ran = false;
+    uint64_t at_work = 0;
+    struct Seen {
+        bool* ran;
+        uint64_t* barriers;
+    } seen{&ran, &at_work};
+    tp::later(
+        t,
+        [](void* data) {
+            auto* s = static_cast<Seen*>(data);
+            *s->ran = true;
+            *s->barriers = tp::instruction_barriers();
+        },
+        &seen);
+    pass();
+    REQUIRE(ran);
+    CHECK(at_work == before + 1);
+    CHECK(tp::instruction_barriers() == before + 1);
+
+    // One that sleeps passes it when it wakes.
+    tp::sleep(t);
+    tp::want_instruction_barrier();
+    CHECK(tp::instruction_barriers() == before + 1);
+    tp::wake(t);
+    CHECK(tp::instruction_barriers() == before + 2);
+    tp::sleep(t);
+    tp::leave(t);
+}
+
 }  // namespace
 }  // namespace minivm
