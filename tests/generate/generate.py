@@ -36,7 +36,8 @@ CALLS_PER_FUNCTION = 8
 
 # Each list of options makes other instructions out of one source.
 COMPILE_OPTIONS = (
-    (), (), (), (), ("inline",), ("inline", "{inline_size,60}"), ("no_type_opt",), ("no_bool_opt",),
+    (), (), (), (), ("inline",), ("inline", "{inline_size,60}"), ("no_type_opt",),
+    ("no_bool_opt", "no_recv_opt"),  # without the second erlc crashes often
     ("no_copt",), ("no_copt", "no_postopt"), ("no_postopt",), ("no_ssa_opt",), ("no_bsm_opt",),
     ("no_share_opt",), ("no_stack_trimming",), ("no_fun_opt",), ("r22",), ("r23",), ("r24",),
     ("r22", "no_copt"), ("no_ssa_opt_float",), ("no_ssa_opt_ranges",),

@@ -342,7 +342,7 @@ class Runner:
             folder = self.fresh_folder()
             results, oracle = self.run_batch(modules, folder)
             self.modules += len(modules)
-            self.refused += len(oracle.refused)
+            self.refused += sum(module.name in oracle.refused for module in modules)
             for module, differences, agreed in results:
                 self.passed += agreed
                 self.failed += len(differences)
@@ -357,9 +357,9 @@ class Runner:
             if time.monotonic() - last_line > 60:
                 last_line = time.monotonic()
                 print("%d functions, %d failed" % (self.passed, self.failed), flush=True)
-        # Some make erlc itself stumble. Many would mean that the generator writes nonsense; of a few
-        # modules a third may be chance.
-        if self.refused * 3 > self.modules + 3:
+        # Some make erlc itself stumble, about one of thirty. Many would mean that the generator writes
+        # nonsense; of a few modules one or two may be chance.
+        if self.refused * 10 > self.modules + 15:
             print("%d of %d modules did not compile" % (self.refused, self.modules))
             self.failed += 1
         print("%d calls of functions in %d modules (%d not compiled), seed %d, on erl, %s, %.0f s" % (
