@@ -176,7 +176,7 @@ ARITH1(neg)
             }                                                                      \
         }                                                                          \
         LEAVE_RUNTIME(p);                                                          \
-        s->code_ix = code_index::active();                                         \
+        s->code_ix = code_index::reread(code_index::Reread::guard_bif, s->code_ix);\
         DST(dst) = r;                                                              \
         NEXT_OP();                                                                 \
     } while (0)

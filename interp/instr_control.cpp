@@ -78,7 +78,7 @@ void h_stub_undefined(ARGS) {
             TAIL(slow_bif_failed);                       \
         }                                                \
         s->x[0] = result_;                               \
-        s->code_ix = code_index::active();               \
+        s->code_ix = code_index::reread(code_index::Reread::bif, s->code_ix); \
         pc = return_target(*E);                          \
         ++E;                                             \
         if (MINIVM_UNLIKELY((p).needs_gc())) {           \
@@ -110,7 +110,7 @@ HANDLER(call_bif) {
         TAIL(slow_bif_failed);
     }
     s->x[0] = r;
-    s->code_ix = code_index::active();
+    s->code_ix = code_index::reread(code_index::Reread::bif, s->code_ix);
     pc += fixed_words(kOp);
     if (MINIVM_UNLIKELY(p.needs_gc())) {
         COLLECT(1, 0);

@@ -12,7 +12,7 @@ HANDLER(send) {
     ENTER_RUNTIME(p);
     p.x = s->x;
     const Term r = send_message(p, s->x[0], s->x[1]);
-    s->code_ix = code_index::active();
+    s->code_ix = code_index::reread(code_index::Reread::send, s->code_ix);
     if (MINIVM_UNLIKELY(!is_value(r)) && p.outcome == BifOutcome::exception) {
         set_operator_args(p, kOp, s->x[0], s->x[1]);
     }
@@ -33,7 +33,7 @@ HANDLER(loop_rec) {
     Process& p = *s->process;
     ENTER_RUNTIME(p);
     const Term m = mailbox_peek(p);
-    s->code_ix = code_index::active();
+    s->code_ix = code_index::reread(code_index::Reread::receive, s->code_ix);
     LEAVE_RUNTIME(p);
     if (MINIVM_UNLIKELY(p.is_exiting())) {
         TAIL(slow_exiting);

@@ -117,7 +117,7 @@ void slow_raise(ARGS) {
 
 void slow_bif_failed(ARGS) {
     Process& p = *s->process;
-    s->code_ix = code_index::active();
+    s->code_ix = code_index::reread(code_index::Reread::bif, s->code_ix);
     switch (p.outcome) {
         case BifOutcome::exception:
             TAIL(slow_raise);

@@ -353,12 +353,24 @@ void CodeMemory::patch_byte(const void* address, uint8_t value) {
 }
 
 // The one place that makes written code visible to instruction fetches.
+// Looks at each page, so that the first to run it need not wait for the kernel to map it.
+static void map_pages(const std::byte* address, size_t bytes) {
+    constexpr size_t kPage = 4096;  // or a multiple
+    for (size_t at = 0; at < bytes; at += kPage) {
+        static_cast<void>(*static_cast<const volatile std::byte*>(address + at));
+    }
+    if (bytes != 0) {
+        static_cast<void>(*static_cast<const volatile std::byte*>(address + bytes - 1));
+    }
+}
+
 void CodeMemory::publish(const std::byte* address, size_t bytes) {
     // By the executable addresses: instruction caches may be indexed by them. Nothing to do on
     // x86-64.
     char* const first = reinterpret_cast<char*>(const_cast<std::byte*>(address));
     __builtin___clear_cache(first, first + bytes);
     if (!remaps_after_write_ || fd_ < 0) {
+        map_pages(address, bytes);
         return;
     }
     // The emulator drops its translations of pages that are mapped or protected anew. One mmap over

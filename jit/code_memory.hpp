@@ -33,6 +33,7 @@
 #pragma once
 
 #include "vm/util/result.hpp"
+#include "vm/util/lock.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -186,7 +187,7 @@ private:
     size_t page_bytes_ = 0;
     bool remaps_after_write_ = false;
 
-    mutable std::mutex mutex_;       // guards all that follows
+    mutable CountedMutex mutex_{LockKind::code_memory};       // guards all that follows
     std::map<size_t, size_t> free_;  // begin -> end; neighbours are merged
     size_t committed_bytes_ = 0;
     size_t allocated_bytes_ = 0;

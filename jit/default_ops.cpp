@@ -163,7 +163,7 @@ Next guard_bif(const Args& a, int first, int n) {
     }
     const auto& bif = *reinterpret_cast<const BifDef*>(a.word(1));
     const Term r = bif.fn(a.p, args);
-    a.s->code_ix = code_index::active();
+    a.s->code_ix = code_index::reread(code_index::Reread::guard_bif, a.s->code_ix);
     if (MINIVM_UNLIKELY(!is_value(r))) {
         if (!a.has_label()) {
             set_bif_args(a.p, bif, args);
@@ -460,7 +460,7 @@ OPERATION(build_stacktrace) {
 
 OPERATION(loop_rec) {
     const Term m = mailbox_peek(a.p);
-    a.s->code_ix = code_index::active();
+    a.s->code_ix = code_index::reread(code_index::Reread::receive, a.s->code_ix);
     if (MINIVM_UNLIKELY(a.p.is_exiting())) {
         return Next::exiting;
     }

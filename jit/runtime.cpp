@@ -220,7 +220,7 @@ Word runtime_call_bif(Scheduler* s, Word bif_word, Word tail, Word) {
     const Word ra = pop_return_address(p);
     --p.reductions;
     const Term r = call_bif_function(p, bif, s->x);
-    s->code_ix = code_index::active();
+    s->code_ix = code_index::reread(code_index::Reread::bif, s->code_ix);
     if (MINIVM_UNLIKELY(!is_value(r))) {
         return bif_failed(s, ra, tail);
     }
@@ -238,7 +238,7 @@ Word runtime_bif_body(Scheduler* s, Word bif_word, Word here, Word) {
     const auto& bif = *reinterpret_cast<const BifDef*>(bif_word);
     p.pc = reinterpret_cast<const Word*>(here);
     const Term r = call_bif_function(p, bif, s->x);
-    s->code_ix = code_index::active();
+    s->code_ix = code_index::reread(code_index::Reread::bif, s->code_ix);
     if (MINIVM_UNLIKELY(!is_value(r))) {
         if (p.outcome == BifOutcome::dirty) {
             return bif_failed(s, pop_return_address(p), 0);
@@ -288,7 +288,7 @@ Word runtime_guard_bif(Scheduler* s, Word bif_word, Word live_and_label, Word) {
     const auto& bif = *reinterpret_cast<const BifDef*>(bif_word);
     const Term* args = s->x + kMaxXRegisters + 1;
     const Term r = bif.fn(p, args);
-    s->code_ix = code_index::active();
+    s->code_ix = code_index::reread(code_index::Reread::guard_bif, s->code_ix);
     if (MINIVM_UNLIKELY(!is_value(r))) {
         if (live_and_label >> 32 != 0) {
             p.exception.cls = ExceptionClass::none;
@@ -333,7 +333,7 @@ Word runtime_send(Scheduler* s, Word tail, Word, Word) {
     Process& p = *s->process;
     const Word ra = pop_return_address(p);
     const Term r = send_message(p, s->x[0], s->x[1]);
-    s->code_ix = code_index::active();
+    s->code_ix = code_index::reread(code_index::Reread::send, s->code_ix);
     if (MINIVM_UNLIKELY(!is_value(r))) {
         if (p.outcome == BifOutcome::exception) {
             set_operator_args(p, Op::send, s->x[0], s->x[1]);

@@ -146,6 +146,10 @@ int main(int argc, char** argv) {
                   "One reduction a time slice");
     run->add_option("--stress-sched", run_options.stress_sched_seed,
                     "Random scheduling from this seed");
+    run->add_option("--leave-out-rereads", run_options.left_out_rereads)  // to test a test
+        ->group("")
+        ->delimiter(',')
+        ->allow_extra_args(false);
 
     CLI::App* disasm = app.add_subcommand("disasm", "Print what a .beam file is lowered to");
     disasm->prefix_command();

@@ -22,6 +22,7 @@
 #include "tools/recording.hpp"
 #include "trace/trace.hpp"
 #include "vm/bif/bif.hpp"
+#include "vm/code/code_index.hpp"
 #include "vm/code/export.hpp"
 #include "vm/fault/fault.hpp"
 #include "vm/process/process_life.hpp"
@@ -190,6 +191,26 @@ bool prepare_for_perf(std::string_view wanted) {
     return true;
 }
 
+// False: what is asked for does not exist, here or at all.
+bool leave_out_rereads(const std::vector<std::string>& names, uint32_t* bits) {
+    for (const std::string& name : names) {
+        const auto* const known = std::find(std::begin(code_index::kRereadNames),
+                                            std::end(code_index::kRereadNames), name);
+        if (known == std::end(code_index::kRereadNames)) {
+            spdlog::error("--leave-out-rereads: there is no '{}'", name);
+            return false;
+        }
+        *bits |= 1u << (known - std::begin(code_index::kRereadNames));
+    }
+#ifndef MINIVM_DEBUG
+    if (*bits != 0) {
+        spdlog::error("--leave-out-rereads: only builds with assertions can do that");
+        return false;
+    }
+#endif
+    return true;
+}
+
 }  // namespace
 
 int run_command(const RunOptions& options) {
@@ -206,6 +227,9 @@ int run_command(const RunOptions& options) {
     vm_options.stress_gc = options.stress_gc;
     vm_options.stress_reductions = options.stress_reductions;
     vm_options.stress_sched_seed = options.stress_sched_seed;
+    if (!leave_out_rereads(options.left_out_rereads, &vm_options.left_out_rereads)) {
+        return 2;
+    }
     vm::g_options = vm_options;
     fault::g_may_provoke = options.debug_bifs;
 

@@ -33,6 +33,7 @@ struct RunOptions {
     bool stress_gc = false;
     bool stress_reductions = false;
     unsigned long stress_sched_seed = 0;
+    std::vector<std::string> left_out_rereads;
 };
 int run_command(const RunOptions& options);
 

@@ -8,6 +8,7 @@
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
+#include "vm/util/lock.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -68,7 +69,7 @@ struct Table {
 };
 
 // All there are, for those who change them; hits go by a copy that never changes (g_table).
-std::mutex g_lock;
+CountedMutex g_lock{LockKind::breakpoints};
 Table g_all{0};
 std::atomic<const Table*> g_table{nullptr};
 

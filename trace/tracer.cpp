@@ -10,6 +10,7 @@
 #include "vm/process/state.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
+#include "vm/util/lock.hpp"
 
 #include <mutex>
 
@@ -23,7 +24,7 @@ namespace {
 using namespace tracing;
 
 // Guards who replaces a State, and the flags of new processes.
-std::mutex g_lock;
+CountedMutex g_lock{LockKind::tracers};
 State g_new{0, kNil};
 
 constexpr struct {

@@ -87,7 +87,7 @@ Stop run_in_engines(Scheduler& s, Process& p) {
     s.process = &p;
     p.scheduler = &s;
     p.x = s.x;
-    s.code_ix = code_index::active();
+    s.code_ix = code_index::reread(code_index::Reread::schedule_in, s.code_ix);
     restore_x_registers(p, s.x);
     if (p.pc == nullptr && bytecode_stubs().process_exit != nullptr) {
         // New: its first function returns to process_exit.

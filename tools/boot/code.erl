@@ -202,7 +202,8 @@ module_md5(Binary) when is_binary(Binary) ->
     case beam_lib:md5(Binary) of
         {ok, {_, MD5}} -> MD5;
         _ -> undefined
-    end.
+    end;
+module_md5(Other) -> error(badarg, [Other]).
 
 get_doc(_) -> {error, missing}.
 
@@ -213,7 +214,8 @@ is_module_native(M) when is_atom(M) ->
     case erlang:module_loaded(M) of
         true -> false;
         false -> undefined
-    end.
+    end;
+is_module_native(Other) -> error(badarg, [Other]).
 
 module_status() -> module_status([M || {M, _} <- all_loaded()]).
 

@@ -18,6 +18,7 @@
 #include "vm/process/literal_release.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/record/record.hpp"
+#include "vm/sched/background.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/map.hpp"
 
@@ -101,6 +102,12 @@ Term minivm_await_code_change_2(Process& p, const Term* a) {
 struct PreparedCode final : MagicObject {
     explicit PreparedCode(std::unique_ptr<ModuleInstance> m)
         : name(m->name()), has_on_load(m->has_on_load()), instance(std::move(m)) {}
+    // Dropped by a collection, say, which has better things to do than to free a module.
+    ~PreparedCode() override {
+        if (instance != nullptr) {
+            dirty::run([](void* m) { delete static_cast<ModuleInstance*>(m); }, instance.release());
+        }
+    }
     const Term name;
     const bool has_on_load;
     // With the code modification permission; null when it has been finished.

@@ -5,6 +5,7 @@
 
 #include "vm/bif/bif.hpp"
 #include "vm/bif/continuation.hpp"
+#include "vm/code/code_index.hpp"
 #include "vm/process/state.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
@@ -139,6 +140,19 @@ Term erts_debug_get_internal_state_1(Process& p, const Term* a) {
     return badarg(p);
 }
 
+#ifdef MINIVM_DEBUG
+// minivm:leave_out_rereads(Boolean): what the program was started with takes effect, or no longer.
+Term minivm_leave_out_rereads_1(Process& p, const Term* a) {
+    if (a[0] != atoms::true_ && a[0] != atoms::false_) {
+        return badarg(p);
+    }
+    // relaxed: what follows is told by messages.
+    code_index::g_left_out.store(a[0] == atoms::true_ ? vm::g_options.left_out_rereads : 0,
+                                 std::memory_order_relaxed);
+    return atoms::true_;
+}
+#endif
+
 }  // namespace
 
 MINIVM_BIF_TABLE(internal_state) = {
@@ -146,6 +160,9 @@ MINIVM_BIF_TABLE(internal_state) = {
     {"erts_debug", "get_internal_state", 1, erts_debug_get_internal_state_1, kBifPlain, nullptr},
     {"erts_debug", "wait_progress", 1, erts_debug_wait_progress_1, kBifHidden, nullptr},
     {"erts_debug", "sleep", 1, erts_debug_sleep_1, kBifDirtyIo | kBifHidden, nullptr},
+#ifdef MINIVM_DEBUG
+    {"minivm", "leave_out_rereads", 1, minivm_leave_out_rereads_1, kBifPlain, nullptr},
+#endif
 };
 
 }  // namespace minivm

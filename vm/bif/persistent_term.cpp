@@ -15,6 +15,7 @@
 #include "vm/term/compare.hpp"
 #include "vm/term/hash.hpp"
 #include "vm/term/map.hpp"
+#include "vm/util/lock.hpp"
 
 namespace minivm {
 namespace {
@@ -43,7 +44,7 @@ struct Table {
 };
 
 std::atomic<Table*> g_table{nullptr};
-std::mutex g_change;  // one change at a time
+CountedMutex g_change{LockKind::persistent_terms};  // one change at a time
 size_t g_words = 0;
 
 const Table* table() {

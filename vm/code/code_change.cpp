@@ -12,8 +12,10 @@
 #include "vm/process/process_table.hpp"
 #include "vm/process/state.hpp"
 #include "vm/record/record.hpp"
+#include "vm/sched/background.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/util/lock.hpp"
 
 namespace minivm::code_change {
 namespace {
@@ -44,7 +46,7 @@ void commit_when_passed(Operation* op) {
 
 // ---- the purge under way ---------------------------------------------------------------------------
 
-std::mutex g_purge_lock;
+CountedMutex g_purge_lock{LockKind::purge};
 Term g_purged_module = kNonValue;              // under the lock; the non-value: no purge under way
 ModuleInstance* g_purged = nullptr;            // likewise
 std::vector<const FunEntry*> g_closed_funs;    // likewise
@@ -63,6 +65,27 @@ void end_purge() {
         wake_up_pid(pid);
     }
 }
+
+// A module of many functions takes milliseconds to free, and memory goes back to the kernel.
+void release_instance(void* instance) {
+    auto* gone = static_cast<ModuleInstance*>(instance);
+    if (tracing::g_hooks != nullptr) {
+        tracing::g_hooks->released(*gone);
+    }
+    staging::give_back_catches(*gone);
+    literal_release::take(std::move(gone->lowered.literals));
+    delete gone;
+}
+
+// Readers of the former generation may be looking at it until they have passed once more.
+void release_when_passed(ModuleInstance* dead) {
+    thread_progress::later([](void* d) { dirty::run(release_instance, d); }, dead);
+}
+
+struct Purged {
+    ModuleInstance* instance;
+    Operation* op;
+};
 
 ModuleInstance* purged_instance() {
     const std::lock_guard lock(g_purge_lock);
@@ -201,21 +224,21 @@ void complete_purge(Operation* op) {
             code_index::commit_staging();
             code_permission::release();
             end_purge();
-            // No process has been in the code for a while. Who asked may expect this to be done.
-            nif::unload(*dead);
+            // No process has been in the code for a while. Who asked may expect a library of native
+            // functions to be unloaded, which may take its time.
+            if (dead->library != nullptr) {
+                dirty::run(
+                    [](void* p) {
+                        const std::unique_ptr<Purged> purged(static_cast<Purged*>(p));
+                        nif::unload(*purged->instance);
+                        finished(purged->op);
+                        release_when_passed(purged->instance);
+                    },
+                    new Purged{dead, static_cast<Operation*>(data)});
+                return;
+            }
             finished(static_cast<Operation*>(data));
-            // Readers of the former generation may be looking at it until they have passed once more.
-            thread_progress::later(
-                [](void* d) {
-                    auto* gone = static_cast<ModuleInstance*>(d);
-                    if (tracing::g_hooks != nullptr) {
-                        tracing::g_hooks->released(*gone);
-                    }
-                    staging::give_back_catches(*gone);
-                    literal_release::take(std::move(gone->lowered.literals));
-                    delete gone;
-                },
-                dead);
+            release_when_passed(dead);
         },
         op);
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 #include "vm/code/export.hpp"
 
@@ -22,6 +23,23 @@ inline int active() {
     return g_active.load(std::memory_order_relaxed);
 }
 inline int staging() { return (active() + 1) % kCodeIndexes; }
+
+// Where a scheduler reads the index anew for the process that it runs, so that whoever learns of new
+// code sees it.
+enum class Reread : uint8_t { schedule_in, signals, receive, send, bif, guard_bif };
+constexpr const char* kRereadNames[] = {"schedule_in", "signals", "receive", "send",
+                                        "bif",         "guard_bif"};
+#ifdef MINIVM_DEBUG
+// Bits by Reread: places that go on with the index they had, to show that the tests notice.
+// relaxed: whoever sets it sees to it that it is seen.
+extern std::atomic<uint32_t> g_left_out;
+inline int reread(Reread where, int cached) {
+    return (g_left_out.load(std::memory_order_relaxed) >> static_cast<int>(where) & 1) != 0 ? cached : active();
+}
+#else
+inline int reread(Reread, int) { return active(); }
+#endif
+
 // Makes the staging generation active. Thread progress must have passed since it was last written.
 void commit_staging();
 

@@ -9,6 +9,7 @@
 #include "vm/code/module_table.hpp"
 #include "vm/record/record.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/util/lock.hpp"
 
 namespace minivm {
 namespace {
@@ -23,8 +24,8 @@ constexpr size_t kModuleBuckets = 1 << 11;
 // Buckets of chains that only ever grow at the front: readers need no lock.
 std::atomic<Export*> g_exports[kExportBuckets];
 std::atomic<FunEntry*> g_funs[kFunBuckets];
-std::mutex g_export_lock;  // writers
-std::mutex g_fun_lock;
+CountedMutex g_export_lock{LockKind::exports};  // writers
+CountedMutex g_fun_lock{LockKind::funs};
 
 size_t export_bucket(Term m, Term f, uint32_t arity) {
     const uint64_t h = (m.raw * 0x9E3779B97F4A7C15u) ^ (f.raw * 0xC2B2AE3D27D4EB4Fu) ^ arity * 0x165667B1u;
@@ -48,7 +49,7 @@ struct ModuleEntry {
     ModuleEntry* next;
 };
 std::atomic<ModuleEntry*> g_modules[kModuleBuckets];
-std::mutex g_module_lock;
+CountedMutex g_module_lock{LockKind::modules};
 
 ModuleEntry* find_module(Term name) {
     // acquire: the entry's fields were written before it was linked. Pairs with module_entry().
@@ -126,7 +127,7 @@ CatchEntry& catch_entry(uint32_t index) {
 
 // Entries that purged modules have given back: first -> count. Neighbours are joined.
 std::map<uint32_t, uint32_t> g_free_catches;  // under g_catch_lock
-std::mutex g_catch_lock;
+CountedMutex g_catch_lock{LockKind::catches};
 
 uint32_t allocate_catches(uint32_t n) {
     if (n == 0) {
@@ -433,6 +434,9 @@ Handler get(uint32_t index) { return catch_entry(index); }
 // ---- staging and commit ------------------------------------------------------------------------------
 
 namespace code_index {
+#ifdef MINIVM_DEBUG
+std::atomic<uint32_t> g_left_out{0};
+#endif
 std::atomic<int> g_active{0};
 
 void commit_staging() {

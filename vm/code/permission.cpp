@@ -7,11 +7,12 @@
 
 #include "vm/process/state.hpp"
 #include "vm/util/assert.hpp"
+#include "vm/util/lock.hpp"
 
 namespace minivm::code_permission {
 namespace {
 
-std::mutex g_lock;
+CountedMutex g_lock{LockKind::permission};
 std::condition_variable g_free;  // for threads that are no schedulers
 bool g_taken = false;
 std::vector<Term> g_waiting;     // pids, in the order they asked
@@ -36,7 +37,7 @@ bool is_queued(Term pid) {
 }
 
 void seize_blocking() {
-    std::unique_lock lock(g_lock);
+    std::unique_lock lock(g_lock.native());
     g_free.wait(lock, [] { return !g_taken; });
     g_taken = true;
 }

@@ -9,6 +9,7 @@
 #endif
 
 #include "vm/util/assert.hpp"
+#include "vm/util/lock.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MINIVM_POOLS 0
@@ -46,7 +47,7 @@ struct Piece {
 };
 
 struct Shared {
-    std::mutex mutex;
+    CountedMutex mutex{LockKind::blocks};
     Piece* batches = nullptr;
 };
 Shared g_shared[kClasses];

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "vm/heap/heap.hpp"
+#include "vm/util/lock.hpp"
 
 namespace minivm {
 
@@ -35,7 +36,7 @@ class LiteralAllocator {
   public:
     void* allocate(size_t bytes) {
         const size_t size = round_up(bytes, kGranuleBytes);
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const std::lock_guard lock(mutex_);
         for (auto piece = free_.begin(); piece != free_.end(); ++piece) {
             if (piece->second >= size) {
                 const auto [offset, available] = *piece;
@@ -61,9 +62,16 @@ class LiteralAllocator {
     }
 
     void free(void* p, size_t bytes) {
-        const std::lock_guard<std::mutex> lock(mutex_);
         size_t offset = reinterpret_cast<Word>(p) - g_literal_base;
         size_t size = round_up(bytes, kGranuleBytes);
+        // While it is nobody else's, so that no allocation waits for the kernel. A page that is only partly
+        // free stays.
+        const size_t first_page = round_up(offset, kPageBytes);
+        const size_t end_page = (offset + size) / kPageBytes * kPageBytes;
+        if (first_page < end_page) {
+            madvise(address(first_page), end_page - first_page, MADV_DONTNEED);
+        }
+        const std::lock_guard lock(mutex_);
         auto next = free_.lower_bound(offset);
         if (next != free_.end() && offset + size == next->first) {
             size += next->second;
@@ -77,11 +85,6 @@ class LiteralAllocator {
                 free_.erase(previous);
             }
         }
-        const size_t first_page = round_up(offset, kPageBytes);
-        const size_t end_page = (offset + size) / kPageBytes * kPageBytes;
-        if (first_page < end_page) {
-            madvise(address(first_page), end_page - first_page, MADV_DONTNEED);
-        }
         free_.emplace(offset, size);
     }
 
@@ -90,7 +93,7 @@ class LiteralAllocator {
         return reinterpret_cast<void*>(g_literal_base + offset);
     }
 
-    std::mutex mutex_;
+    CountedMutex mutex_{LockKind::literals};
     std::map<size_t, size_t> free_;  // offset -> bytes
     size_t frontier_ = 0;            // nothing beyond was ever given out
     size_t committed_ = 0;           // readable and writable below

@@ -6,7 +6,9 @@
 #include "vm/heap/gc.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
+#include "vm/sched/background.hpp"
 #include "vm/sched/thread_progress.hpp"
+#include "vm/util/lock.hpp"
 
 namespace minivm::literal_release {
 namespace {
@@ -14,7 +16,7 @@ namespace {
 // Processes asked in one go: the thread that asks is a scheduler between two processes.
 constexpr uint32_t kAskedAtOnce = 512;
 
-std::mutex g_lock;
+CountedMutex g_lock{LockKind::literal_release};
 std::vector<std::unique_ptr<LiteralArea>> g_queued;   // under the lock
 std::vector<std::unique_ptr<LiteralArea>> g_round;    // of the round under way; under the lock
 bool g_under_way = false;                             // under the lock
@@ -39,9 +41,10 @@ void free_areas(void*) {
     for (auto& area : dead) {
         mark_literals(*area, false);
     }
-    // relaxed: a number to show.
-    g_freed.fetch_add(dead.size(), std::memory_order_relaxed);
+    const size_t freed = dead.size();
     dead.clear();
+    // relaxed: a number to show.
+    g_freed.fetch_add(freed, std::memory_order_relaxed);
     if (again) {
         begin_round(nullptr);
     }
@@ -51,7 +54,8 @@ void answered() {
     // acq_rel: the last to answer comes after what all others did with the literals.
     if (g_open.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         set_literals_released(false);
-        thread_progress::later(free_areas, nullptr);
+        // The memory goes back to the kernel: not by a scheduler.
+        thread_progress::later([](void*) { dirty::run(free_areas, nullptr); }, nullptr);
     }
 }
 

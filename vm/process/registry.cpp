@@ -13,6 +13,7 @@
 #include "vm/process/tracing.hpp"
 #include "vm/record/record.hpp"
 #include "vm/term/format.hpp"
+#include "vm/util/lock.hpp"
 
 namespace minivm::registry {
 
@@ -22,7 +23,7 @@ constexpr size_t kTableBytes = kMaxAtoms * sizeof(std::atomic<Word>);
 
 // By atom index: the raw word of the pid, 0: nobody. Mapped: what is never used costs nothing.
 std::atomic<Word>* g_pids = nullptr;
-std::mutex g_mutex;            // guards writing, and Process::registered_name
+CountedMutex g_mutex{LockKind::registry};            // guards writing, and Process::registered_name
 std::vector<Term> g_names;
 
 std::atomic<Word>& place(Term name) { return g_pids[atom_index(name)]; }

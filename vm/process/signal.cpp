@@ -610,7 +610,7 @@ void handle_signals(Process& p) {
     consume(p, handled / 8);
     // Who learns of new code by a signal sees it.
     if (p.scheduler != nullptr) {
-        p.scheduler->code_ix = code_index::active();
+        p.scheduler->code_ix = code_index::reread(code_index::Reread::signals, p.scheduler->code_ix);
     }
 }
 

@@ -17,6 +17,7 @@
 
 #include "vm/process/timer_node.hpp"
 #include "vm/term/term.hpp"
+#include "vm/util/lock.hpp"
 
 namespace minivm {
 
@@ -47,7 +48,7 @@ class TimerWheel {
     }
 
     // BIF timers by reference, see process/timers.hpp. Guarded by lock().
-    std::mutex& lock() { return mutex_; }
+    CountedMutex& lock() { return mutex_; }
     std::unordered_map<uint64_t, BifTimer*>& bif_timers() { return bif_timers_; }
     bool set_locked(TimerNode* node, uint64_t due_ms);
     bool cancel_locked(TimerNode* node);
@@ -62,7 +63,7 @@ class TimerWheel {
     void deal_out(int ring);
     uint64_t find_next() const;
 
-    std::mutex mutex_;
+    CountedMutex mutex_{LockKind::timers};
     uint64_t now_ms_;                         // everything due before or at it has fired
     TimerNode* rings_[kRings][kPlaces] = {};
     uint64_t count_ = 0;

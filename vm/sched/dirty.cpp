@@ -1,9 +1,15 @@
-// Dirty schedulers: threads that run one BIF of one process at a time, for as long as it takes.
+// Dirty schedulers: threads that run one BIF of one process at a time, for as long as it takes; and work
+// of the VM's own that is too long for a scheduler.
 //
 // They own the process meanwhile; its signals wait. Threads are started when there is work and none is
 // free, up to the limit.
+#include <linux/futex.h>
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <climits>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -18,6 +24,7 @@
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/state.hpp"
 #include "vm/record/record.hpp"
+#include "vm/sched/background.hpp"
 #include "vm/sched/busy_time.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 
@@ -29,21 +36,79 @@ namespace {
 
 using namespace process_state;
 
+// Work of the VM's own.
+struct Job {
+    void (*run)(void*);
+    void* data;
+    Job* next;
+};
+
+// Schedulers hand work over without a lock and without starting threads: they put it on a stack that the
+// pool's threads empty, and wake one of those that are idle. There is one, unless the limit is reached: a
+// thread that takes work and leaves none idle behind starts another one first.
 struct Pool {
+    // -- any thread
+    std::atomic<Process*> new_processes{nullptr};  // by next_in_queue, the newest first
+    std::atomic<Job*> new_jobs{nullptr};           // likewise
+    std::atomic<uint32_t> wakes{0};                // the futex of idle threads; grows with each piece of work
+    std::atomic<uint32_t> idle{0};                 // threads that wait for it, or are about to
+    std::atomic<uint32_t> waiting{0};              // processes in new_processes and queue
+    std::atomic<bool> stopping{true};              // or not started
+    // -- the pool's threads and who stops them, under the mutex
     std::mutex mutex;
-    std::condition_variable work;
     std::condition_variable ended;
     std::deque<Process*> queue;
+    std::deque<Job*> jobs;                         // after the processes
     std::vector<std::thread> threads;
     int limit = 0;
-    int idle = 0;
-    int running = 0;   // threads that have not ended
-    bool stopping = false;
+    int running = 0;                               // threads that have not ended
     const char* name = "";
 };
 
 Pool g_cpu;
 Pool g_io;
+
+template <typename T>
+void push(std::atomic<T*>& stack, T* work, T* T::*next) {
+    // relaxed: the compare-exchange decides.
+    T* first = stack.load(std::memory_order_relaxed);
+    do {
+        work->*next = first;
+        // seq_cst: before the look for idle threads in wake(); releases the work to take_new().
+    } while (!stack.compare_exchange_weak(first, work, std::memory_order_seq_cst));
+}
+
+void wake(Pool& pool) {
+    // seq_cst: first the work, then this, then the look for idle threads. A thread first says that it is
+    // idle, then looks for work, then waits for a change: one of the two sees the other.
+    pool.wakes.fetch_add(1, std::memory_order_seq_cst);
+    if (pool.idle.load(std::memory_order_seq_cst) != 0) {
+        syscall(SYS_futex, reinterpret_cast<uint32_t*>(&pool.wakes), FUTEX_WAKE_PRIVATE, 1, nullptr,
+                nullptr, 0);
+    }
+}
+
+// To the end of the queues, the oldest first. True: there is work.
+template <typename T>
+void take_new(std::atomic<T*>& stack, std::deque<T*>& queue, T* T::*next) {
+    // seq_cst: see wake().
+    T* work = stack.exchange(nullptr, std::memory_order_seq_cst);
+    T* oldest = nullptr;
+    while (work != nullptr) {
+        T* const rest = work->*next;
+        work->*next = oldest;
+        oldest = work;
+        work = rest;
+    }
+    for (; oldest != nullptr; oldest = oldest->*next) {
+        queue.push_back(oldest);
+    }
+}
+bool has_work_locked(Pool& pool) {
+    take_new(pool.new_processes, pool.queue, &Process::next_in_queue);
+    take_new(pool.new_jobs, pool.jobs, &Job::next);
+    return !pool.queue.empty() || !pool.jobs.empty();
+}
 
 void run_one(Scheduler& s, Process& p, bool io) {
     // relaxed: the compare-exchange decides.
@@ -92,6 +157,43 @@ void run_one(Scheduler& s, Process& p, bool io) {
     enqueue_process(p);
 }
 
+void run_job(Job* job) {
+    job->run(job->data);
+    delete job;
+}
+
+// Returns with work in a queue; false: the pool stops.
+bool wait_for_work(Pool& pool, std::unique_lock<std::mutex>& lock) {
+    for (;;) {
+        // acquire: pairs with stop_pool().
+        if (pool.stopping.load(std::memory_order_acquire)) {
+            return false;
+        }
+        if (has_work_locked(pool)) {
+            return true;
+        }
+        // seq_cst: see wake().
+        const uint32_t wakes = pool.wakes.load(std::memory_order_seq_cst);
+        pool.idle.fetch_add(1, std::memory_order_seq_cst);
+        // acquire: as above.
+        if (!has_work_locked(pool) && !pool.stopping.load(std::memory_order_acquire)) {
+            lock.unlock();
+            syscall(SYS_futex, reinterpret_cast<uint32_t*>(&pool.wakes), FUTEX_WAIT_PRIVATE, wakes,
+                    nullptr, nullptr, 0);
+            lock.lock();
+        }
+        // seq_cst: as above.
+        pool.idle.fetch_sub(1, std::memory_order_seq_cst);
+    }
+}
+
+void dirty_main(Pool* pool);
+
+void start_thread_locked(Pool& pool) {
+    ++pool.running;
+    pool.threads.emplace_back(dirty_main, &pool);
+}
+
 void dirty_main(Pool* pool) {
     auto scheduler = std::make_unique<Scheduler>();
     set_this_scheduler(scheduler.get());
@@ -100,18 +202,31 @@ void dirty_main(Pool* pool) {
     fault::prepare_thread();
     for (;;) {
         Process* p = nullptr;
+        Job* job = nullptr;
         {
             std::unique_lock lock(pool->mutex);
-            ++pool->idle;
-            pool->work.wait(lock, [pool] { return pool->stopping || !pool->queue.empty(); });
-            --pool->idle;
-            if (pool->stopping) {
+            if (!wait_for_work(*pool, lock)) {
                 break;
             }
-            p = pool->queue.front();
-            pool->queue.pop_front();
+            if (!pool->queue.empty()) {
+                p = pool->queue.front();
+                pool->queue.pop_front();
+                // relaxed: a number to show.
+                pool->waiting.fetch_sub(1, std::memory_order_relaxed);
+            } else {
+                job = pool->jobs.front();
+                pool->jobs.pop_front();
+            }
+            // seq_cst: as in wake(): one that is idle now sees work that comes later.
+            if (pool->idle.load(std::memory_order_seq_cst) == 0 && pool->running < pool->limit) {
+                start_thread_locked(*pool);
+            }
         }
-        run_one(*scheduler, *p, pool == &g_io);
+        if (p != nullptr) {
+            run_one(*scheduler, *p, pool == &g_io);
+        } else {
+            run_job(job);
+        }
     }
     recorder::detach_thread();
     set_this_scheduler(nullptr);
@@ -122,8 +237,11 @@ void dirty_main(Pool* pool) {
 
 bool stop_pool(Pool& pool) {
     std::unique_lock lock(pool.mutex);
-    pool.stopping = true;
-    pool.work.notify_all();
+    // seq_cst: before the threads are woken; see wake().
+    pool.stopping.store(true, std::memory_order_seq_cst);
+    pool.wakes.fetch_add(1, std::memory_order_seq_cst);
+    syscall(SYS_futex, reinterpret_cast<uint32_t*>(&pool.wakes), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr,
+            nullptr, 0);
     // A BIF in a system call may never come back; one that computes gets some time to end.
     const bool ended = pool.ended.wait_for(lock, std::chrono::milliseconds(200),
                                            [&pool] { return pool.running == 0; });
@@ -136,7 +254,17 @@ bool stop_pool(Pool& pool) {
         }
     }
     pool.threads.clear();
-    pool.queue.clear();
+    if (ended) {
+        has_work_locked(pool);
+        pool.queue.clear();
+        // relaxed: a number to show.
+        pool.waiting.store(0, std::memory_order_relaxed);
+        while (!pool.jobs.empty()) {
+            Job* const job = pool.jobs.front();
+            pool.jobs.pop_front();
+            run_job(job);
+        }
+    }
     return ended;
 }
 
@@ -147,9 +275,11 @@ namespace dirty {
 void start(int cpu, int io) {
     for (Pool* pool : {&g_cpu, &g_io}) {
         std::lock_guard lock(pool->mutex);
-        pool->stopping = false;
         pool->limit = pool == &g_cpu ? cpu : io;
         pool->name = pool == &g_cpu ? "dirty cpu" : "dirty io";
+        // relaxed: the schedulers start later.
+        pool->stopping.store(false, std::memory_order_relaxed);
+        start_thread_locked(*pool);
     }
 }
 
@@ -161,23 +291,30 @@ bool stop() {
 
 void enqueue(Process& p) {
     Pool& pool = (p.dirty_bif->flags & kBifDirtyIo) != 0 ? g_io : g_cpu;
-    std::lock_guard lock(pool.mutex);
-    if (pool.stopping) {
+    // acquire: pairs with stop_pool(), whose caller has seen all schedulers end.
+    if (pool.stopping.load(std::memory_order_acquire)) {
         return;
     }
-    pool.queue.push_back(&p);
-    if (pool.idle < static_cast<int>(pool.queue.size()) && pool.running < pool.limit) {
-        ++pool.running;
-        pool.threads.emplace_back(dirty_main, &pool);
-    } else {
-        pool.work.notify_one();
+    // relaxed: a number to show.
+    pool.waiting.fetch_add(1, std::memory_order_relaxed);
+    push(pool.new_processes, &p, &Process::next_in_queue);
+    wake(pool);
+}
+
+void run(void (*job)(void*), void* data) {
+    // Without schedulers (tests, the end) there is nobody to be kept from anything.
+    // acquire: as above.
+    if (g_cpu.stopping.load(std::memory_order_acquire)) {
+        job(data);
+        return;
     }
+    push(g_cpu.new_jobs, new Job{job, data, nullptr}, &Job::next);
+    wake(g_cpu);
 }
 
 uint64_t queued(bool io) {
-    Pool& pool = io ? g_io : g_cpu;
-    std::lock_guard lock(pool.mutex);
-    return pool.queue.size();
+    // relaxed: a number to show.
+    return (io ? g_io : g_cpu).waiting.load(std::memory_order_relaxed);
 }
 
 }  // namespace dirty

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "vm/process/process.hpp"
+#include "vm/util/lock.hpp"
 
 namespace minivm {
 
@@ -65,7 +66,7 @@ class RunQueue {
         }
     }
 
-    std::mutex mutex_;
+    CountedMutex mutex_{LockKind::run_queue};
     List lists_[4];
     int low_skipped_ = 0;
     // Of all that are here, those that are bound; written under the lock, before length_.

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <condition_variable>
 #include <ctime>
 #include <memory>
@@ -55,6 +56,7 @@ constexpr uint32_t kStealLimit = 256;
 constexpr int64_t kTimerCheckReductions = kSliceReductions / 2;
 // A slice that takes longer is recorded apart: something in it does not count its reductions.
 constexpr double kLongSlice_s = 0.05;
+constexpr int64_t kLongSlices = 25;   // where rereads of the code index are left out
 constexpr int64_t kSwitchCost = 100;  // reductions that a process switch counts for the timer check
 
 std::vector<std::unique_ptr<SchedulerThread>> g_schedulers;
@@ -74,7 +76,8 @@ std::vector<void (*)()> g_halt_hooks;
 thread_local Scheduler* t_scheduler = nullptr;
 thread_local SchedulerThread* t_scheduler_thread = nullptr;
 
-void futex_wait(std::atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ms) {
+// False: the word was not what is expected.
+bool futex_wait(std::atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ms) {
     timespec t;
     timespec* timeout = nullptr;
     if (timeout_ms != ~uint64_t{0}) {
@@ -82,8 +85,9 @@ void futex_wait(std::atomic<uint32_t>& word, uint32_t expected, uint64_t timeout
         t.tv_nsec = static_cast<long>(timeout_ms % 1000 * 1000000);
         timeout = &t;
     }
-    syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, timeout,
-            nullptr, 0);
+    return syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, timeout,
+                   nullptr, 0) == 0 ||
+           errno != EAGAIN;
 }
 
 void pause_cpu() {
@@ -203,6 +207,10 @@ int64_t slice_of(SchedulerThread& s) {
     }
     if (vm::g_options.stress_sched_seed != 0) {
         return 1 + static_cast<int64_t>(next_random(s.random) % kSliceReductions);
+    }
+    if (vm::g_options.left_out_rereads != 0) {
+        // Long enough that what follows a commit elsewhere falls into one.
+        return kSliceReductions * kLongSlices;
     }
     return kSliceReductions;
 }
@@ -381,7 +389,11 @@ void sleep_until_work(SchedulerThread& s) {
         if (timeout != 0) {
             recorder::record(recorder::EventId::sched_sleep, s.number,
                              timeout == ~uint64_t{0} ? 0 : timeout);
-            futex_wait(s.sleeping, 1, timeout);
+            // Before the kernel counts it, so that there are never fewer.
+            add(s.sleeps, 1);
+            if (!futex_wait(s.sleeping, 1, timeout)) {
+                add(s.sleeps, ~uint64_t{0});
+            }
             recorder::record(recorder::EventId::sched_wake, s.number, 0);
         }
     }
@@ -389,7 +401,7 @@ void sleep_until_work(SchedulerThread& s) {
     s.sleeping.store(0, std::memory_order_seq_cst);
     g_asleep.fetch_sub(1, std::memory_order_seq_cst);
     thread_progress::wake(s.progress);
-    s.code_ix = code_index::active();
+    s.code_ix = code_index::reread(code_index::Reread::schedule_in, s.code_ix);
     s.until_timers = 0;
 }
 
@@ -455,6 +467,9 @@ void scheduler_main(SchedulerThread* scheduler) {
     SchedulerThread& s = *scheduler;
     t_scheduler = &s;
     t_scheduler_thread = &s;
+    lock_waits::set_is_scheduler();
+    // relaxed: a number to show.
+    s.thread_id.store(static_cast<int>(gettid()), std::memory_order_relaxed);
     char name[32];
     snprintf(name, sizeof name, "scheduler %d", s.number);
     recorder::attach_thread(name, recorder::RingSize::large);
@@ -466,7 +481,7 @@ void scheduler_main(SchedulerThread* scheduler) {
     // acquire: pairs with halt(); what was written before it is seen.
     while (!g_halting.load(std::memory_order_acquire)) {
         thread_progress::quiescent(s.progress);
-        s.code_ix = code_index::active();
+        s.code_ix = code_index::reread(code_index::Reread::schedule_in, s.code_ix);
         if (s.until_timers <= 0) {
             check_timers(s);
         }

@@ -38,6 +38,7 @@ struct Options {
     bool stress_gc = false;          // collect at every chance
     bool stress_reductions = false;  // one reduction a slice
     uint64_t stress_sched_seed = 0;  // random scheduling; 0: off
+    uint32_t left_out_rereads = 0;   // see code_index.hpp; debug builds only
 };
 extern Options g_options;
 

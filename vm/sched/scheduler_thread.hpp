@@ -21,6 +21,8 @@ struct SchedulerThread : Scheduler {
     std::atomic<uint64_t> context_switches{0};
     std::atomic<uint64_t> collections{0};
     std::atomic<uint64_t> words_reclaimed{0};
+    std::atomic<uint64_t> sleeps{0};             // times that it has given up the processor itself
+    std::atomic<int> thread_id{0};               // the kernel's; 0: not started yet
     std::atomic<bool> running{false};            // a process, right now
 
     // -- its thread

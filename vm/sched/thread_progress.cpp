@@ -31,6 +31,7 @@
 #include <mutex>
 
 #include "vm/util/assert.hpp"
+#include "vm/util/lock.hpp"
 
 namespace minivm::thread_progress {
 
@@ -65,7 +66,7 @@ std::atomic<uint64_t> g_epoch{1};
 std::atomic<uint32_t> g_code_version{0};
 std::atomic<uint64_t> g_barriers{0};
 
-std::mutex g_mutex;              // guards joining, and g_common
+CountedMutex g_mutex{LockKind::progress};  // guards joining, and g_common
 std::deque<Deferred> g_common;   // work of threads that sleep or take no part; tags ascend
 std::atomic<bool> g_common_any{false};
 
@@ -136,13 +137,17 @@ void run_due(std::deque<Deferred>& queue) {
     }
 }
 
-// Takes due work out of the common queue one by one, so that no lock is held while it runs.
+// Takes due work out of the common queue one by one, so that no lock is held while it runs. Where somebody
+// else looks at the queue: on to other work, there will be another chance.
 void run_common() {
     // acquire: pairs with the release of push_common(); a miss is made good by its own advance().
     while (g_common_any.load(std::memory_order_acquire)) {
         Deferred d;
         {
-            std::lock_guard lock(g_mutex);
+            const std::unique_lock lock(g_mutex, std::try_to_lock);
+            if (!lock.owns_lock()) {
+                return;
+            }
             // seq_cst: as in run_due().
             if (g_common.empty() ||
                 g_epoch.load(std::memory_order_seq_cst) < g_common.front().tag + 2) {

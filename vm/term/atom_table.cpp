@@ -16,6 +16,7 @@
 #include <string>
 
 #include "vm/record/record.hpp"
+#include "vm/util/lock.hpp"
 
 namespace minivm::atom_table {
 namespace {
@@ -75,7 +76,7 @@ struct HashTable {
     const HashTable* previous;  // the one this one replaced, kept for readers that still probe it
 };
 constinit std::atomic<HashTable*> current{nullptr};
-constinit std::mutex mutex;
+constinit CountedMutex mutex{LockKind::atoms};
 // Where the texts of new atoms go; under the lock.
 constinit char* text_free = nullptr;
 constinit size_t text_left = 0;
