@@ -68,23 +68,23 @@ void h_stub_undefined(ARGS) {
     TAIL(slow_bif_failed);
 }
 
-// The whole body of a function that is `bif`: calls it and returns its value to who called the function.
-#define BIF_AS_BODY(p, bif)                              \
-    do {                                                 \
-        ENTER_RUNTIME(p);                                \
-        Term result_ = call_bif_function(p, bif, s->x);  \
-        LEAVE_RUNTIME(p);                                \
-        if (MINIVM_UNLIKELY(!is_value(result_))) {       \
-            TAIL(slow_bif_failed);                       \
-        }                                                \
-        s->x[0] = result_;                               \
+// The whole body of a function that is `called`: calls it and returns its value to who called the function.
+#define BIF_AS_BODY(p, called)                                                \
+    do {                                                                      \
+        ENTER_RUNTIME(p);                                                     \
+        Term result_ = call_bif_function(p, called, s->x);                    \
+        LEAVE_RUNTIME(p);                                                     \
+        if (MINIVM_UNLIKELY(!is_value(result_))) {                            \
+            TAIL(slow_bif_failed);                                            \
+        }                                                                     \
+        s->x[0] = result_;                                                    \
         s->code_ix = code_index::reread(code_index::Reread::bif, s->code_ix); \
-        pc = return_target(*E);                          \
-        ++E;                                             \
-        if (MINIVM_UNLIKELY((p).needs_gc())) {           \
-            COLLECT(1, 0);                               \
-        }                                                \
-        DISPATCH();                                      \
+        pc = return_target(*E);                                               \
+        ++E;                                                                  \
+        if (MINIVM_UNLIKELY((p).needs_gc())) {                                \
+            COLLECT(1, 0);                                                    \
+        }                                                                     \
+        DISPATCH();                                                           \
     } while (0)
 
 void h_stub_bif(ARGS) {

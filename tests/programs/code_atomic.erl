@@ -32,11 +32,19 @@ together(Commits, Workers) ->
     Set = list_to_tuple([{a(V), b(V)} || V <- lists:seq(0, ?VERSIONS - 1)]),
     commit(0, Set),
     Pids = [spawn_monitor(fun() -> exit(worker(0, 0)) end) || _ <- lists:seq(1, Workers)],
-    [commit(N rem ?VERSIONS, Set) || N <- lists:seq(1, Commits)],
+    Before = erlang:monotonic_time(microsecond),
+    commits(1, Commits, Set),
+    Us = erlang:monotonic_time(microsecond) - Before,
+    io:format(standard_error, "~w commits, ~w us each~n", [Commits, Us div Commits]),
     [P ! stop || {P, _} <- Pids],
     Results = [receive {'DOWN', Ref, _, _, W} -> W end || {_, Ref} <- Pids],
     p(workers, lists:usort([case R of {ok, Calls, _} when Calls > 0 -> ok; _ -> R end || R <- Results])),
     p(last, element(1, code_atomic_a:f()) =:= Commits rem ?VERSIONS).
+
+commits(N, Commits, _) when N > Commits -> ok;
+commits(N, Commits, Set) ->
+    commit(N rem ?VERSIONS, Set),
+    commits(N + 1, Commits, Set).
 
 commit(V, Set) ->
     {A, B} = element(V + 1, Set),
@@ -57,7 +65,10 @@ worker(Calls, Between) ->
         Other -> {new_a_with_old_b, A, B, Other}
     end.
 
+%% Short time slices, and cores for all: a commit takes two rounds of all schedulers that do not sleep.
 next(Calls, Between) ->
+    _ = Calls rem 10 =:= 0 andalso erlang:yield(),
+    _ = Calls rem 500 =:= 0 andalso receive stop -> self() ! stop after 1 -> ok end,
     receive stop -> {ok, Calls, Between}
     after 0 -> worker(Calls, Between)
     end.
