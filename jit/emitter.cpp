@@ -108,10 +108,6 @@ bool Emitter::next_is(Op op, size_t ahead) const {
 
 // ---- pieces -------------------------------------------------------------------------------------
 
-void Emitter::cold(std::function<void()> f) {
-    cold_.push_back({std::move(f), i_, n_});
-}
-
 void Emitter::locate() {
     if (code_.wants_frames) {
         // And the return address above them.
@@ -184,8 +180,8 @@ void Emitter::function_entry(uint32_t function) {
 Word* Emitter::new_record() {
     const char* letters = instr_info(i_->op).operands;
     const Operand* o = operands();
-    auto words = std::make_unique<Word[]>(sizeof(OpRecord) / sizeof(Word) + i_->operand_count);
-    auto* r = new (words.get()) OpRecord;
+    Word* const record = code_.new_words(sizeof(OpRecord) / sizeof(Word) + i_->operand_count);
+    auto* r = new (record) OpRecord;
     r->fn = default_op(i_->op);
     r->live = i_->live;
     r->list_count = 0;
@@ -237,8 +233,6 @@ Word* Emitter::new_record() {
             ++letter;
         }
     }
-    Word* record = words.get();
-    code_.records.push_back(std::move(words));
     return record;
 }
 
@@ -406,13 +400,13 @@ void Emitter::run() {
         a_.jump(entries_[function]);
     }
     for (size_t k = 0; k < cold_.size(); ++k) {  // cold code may have cold code
-        const Cold c = std::move(cold_[k]);
+        Cold c = cold_[k];
         i_ = c.instr;
         n_ = c.index;
         list();
         locate();
         const uint32_t begin = a_.offset();
-        c.emit();
+        c.emit(c.data);
         if (uses_ != nullptr) {
             (*uses_)[static_cast<size_t>(i_->op)].bytes += a_.offset() - begin;
         }

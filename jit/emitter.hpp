@@ -10,8 +10,10 @@
 #include "jit/native_code.hpp"
 #include "jit/op_use.hpp"
 
-#include <functional>
+#include <cstddef>
 #include <initializer_list>
+#include <new>
+#include <type_traits>
 
 namespace minivm::jit {
 
@@ -59,7 +61,15 @@ private:
     bool next_is(Op op, size_t ahead = 1) const;
 
     // ---- pieces
-    void cold(std::function<void()> f);
+    // What is rare: f() emits it behind the module's functions. f is a lambda that captures plain
+    // data.
+    template <class F>
+    void cold(const F& f) {
+        static_assert(std::is_trivially_copyable_v<F> && sizeof(F) <= Cold::kBytes);
+        Cold& c = cold_.emplace_back(Cold{
+            i_, n_, [](std::byte* data) { (*std::launder(reinterpret_cast<F*>(data)))(); }, {}});
+        new (c.data) F(f);
+    }
     void locate();
     void list();
     void add_scheduler_stack_frames();
@@ -182,9 +192,11 @@ private:
     };
     std::vector<Table> tables_;
     struct Cold {
-        std::function<void()> emit;
+        static constexpr size_t kBytes = 88;
         const Instr* instr;
         uint32_t index;
+        void (*emit)(std::byte* data);
+        alignas(void*) std::byte data[kBytes];
     };
     std::vector<Cold> cold_;
 };

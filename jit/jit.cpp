@@ -240,6 +240,23 @@ NativeCode::~NativeCode() {
     }
 }
 
+Word* NativeCode::new_words(size_t count) {
+    if (free_words_ < count) {
+        // Each block is larger than the one before, up to 32 KiB: most modules are small.
+        constexpr size_t kFirst = 32;
+        constexpr size_t kLargest = 4096;
+        const size_t size = std::max(count, std::min(kFirst << std::min<size_t>(blocks_.size(), 8),
+                                                     kLargest));
+        blocks_.push_back(std::make_unique_for_overwrite<Word[]>(size));
+        free_ = blocks_.back().get();
+        free_words_ = size;
+    }
+    Word* const words = free_;
+    free_ += count;
+    free_words_ -= count;
+    return words;
+}
+
 const void* NativeCode::native_at(uint32_t instr) const {
     const auto it = std::lower_bound(function_starts.begin(), function_starts.end(), instr);
     MINIVM_CHECK(it != function_starts.end() && *it == instr);

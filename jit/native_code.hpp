@@ -80,7 +80,8 @@ struct NativeCode final : EngineCode {
         uint32_t offset;  // of the word
     };
     std::vector<Fixup> fixups;
-    std::vector<std::unique_ptr<Word[]>> records;
+    // Memory for records that live as long as the code.
+    Word* new_words(size_t count);
 
     const Word* bytecode_at(uint32_t) const override { return nullptr; }
     const void* native_at(uint32_t instr) const override;
@@ -91,6 +92,11 @@ struct NativeCode final : EngineCode {
     CodeLocation locate(const void* address, bool is_return_address) const override;
     const void* catch_handler(uint32_t n) const override { return base + catch_handlers[n]; }
     size_t size_bytes() const override { return bytes; }
+
+private:
+    std::vector<std::unique_ptr<Word[]>> blocks_;  // of records
+    Word* free_ = nullptr;                         // in the last block
+    size_t free_words_ = 0;
 };
 
 // Code that all modules share: addresses into executable memory, or where the code would lie.

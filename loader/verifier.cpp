@@ -110,6 +110,21 @@ struct State {
     std::vector<uint32_t> x_values, y_values;
     bool message = false;   // loop_rec has a message under examination
     bool building = false;  // a bit string is begun, for bs_put_*
+
+    // Nothing is known, and there is no frame.
+    void begin(size_t x_count, size_t float_count) {
+        frame = kNoFrame;
+        reserved = lapsed = 0;
+        message = building = false;
+        x.resize(x_count);
+        x_waiting.resize(x_count);
+        floats.resize(float_count);
+        y.clear();
+        y_types.clear();
+        y_values.clear();
+        x_types.assign(x_count, Type{});
+        x_values.assign(x_count, 0);
+    }
 };
 
 // What has to be put before an instruction.
@@ -190,23 +205,18 @@ private:
             at_ = f.end - 1;
             return bad("the function has no end: the code after it would run");
         }
-        states_.clear();
+        states_used_ = 0;
         work_.clear();
         recording_ = false;
         std::fill(state_at_.begin() + f.info, state_at_.begin() + f.end, kNoState);
-        State s;
-        s.x.resize(std::max<size_t>(x_count, 4));  // 4: x0..x2 of exceptions and sends
-        s.x_waiting.resize(std::max<size_t>(x_count, 4));
-        s.floats.resize(float_count);
-        s.x_types.resize(std::max<size_t>(x_count, 4));
-        s.x_values.resize(std::max<size_t>(x_count, 4));
+        s_.begin(std::max<size_t>(x_count, 4), float_count);  // 4: x0..x2 of exceptions and sends
         for (uint32_t r = 0; r < f.arity; ++r) {
-            s.x.add(r);
-            s.x_waiting.add(r);
+            s_.x.add(r);
+            s_.x_waiting.add(r);
         }
         function_ = &f;
         m_.code[f.entry].block_start = true;
-        if (!flow_to(f.entry, s)) {
+        if (!flow_to(f.entry, s_)) {
             return false;
         }
         while (!work_.empty()) {
@@ -237,8 +247,13 @@ private:
         }
         uint32_t& slot = state_at_[target];
         if (slot == kNoState) {
-            slot = static_cast<uint32_t>(states_.size());
-            states_.push_back(s);
+            slot = states_used_++;
+            // Those of functions before have their memory already.
+            if (slot < states_.size()) {
+                states_[slot] = s;
+            } else {
+                states_.push_back(s);
+            }
             work_.push_back(target);
             return true;
         }
@@ -1398,8 +1413,9 @@ private:
     LoweredModule& m_;
     ErrorSink& error_;
     const LoweredFunction* function_ = nullptr;
-    std::vector<uint32_t> state_at_;               // by instruction: index into states_
-    std::vector<State> states_;                    // of the function
+    std::vector<uint32_t> state_at_;  // by instruction: index into states_
+    std::vector<State> states_;       // of the function, as far as they are used
+    uint32_t states_used_ = 0;
     std::vector<uint32_t> work_;                   // block starts whose state has changed
     State s_;                                      // at the instruction being looked at
     uint32_t at_ = 0;                              // which is this one

@@ -101,7 +101,7 @@ def vms(minivm):
             "-eval", 'code_size:main(["%s", "%s"]), halt().' % (word, listed)],
            (*ERL, "+JPperf", "map"), "load"),
         Vm("minivm", run, lambda word, listed: ["code_size.beam", word, listed],
-           (*run, "--perf"), "prepare"))
+           (*run, "--perf=map,no_fp"), "prepare"))
 
 
 def main():
