@@ -4,9 +4,11 @@
 #include "vm/record/record.hpp"
 #include "vm/term/atom_table.hpp"
 
+#include <new>
+
 namespace minivm::loader {
 
-std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, LoadError* error) {
+static std::unique_ptr<ModuleInstance> prepare_with_memory(const uint8_t* bytes, size_t size, LoadError* error) {
     auto instance = std::make_unique<ModuleInstance>();
     if (!load(bytes, size, &instance->lowered, error)) {
         return nullptr;
@@ -23,6 +25,18 @@ std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, LoadE
     recorder::record(recorder::EventId::code_prepare, records::atom(instance->name()),
                      size, instance->lowered.functions.size());
     return instance;
+}
+
+std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, LoadError* error) {
+    // A file may ask for more than there is. Whatever was made so far belongs to an object that frees it.
+    try {
+        return prepare_with_memory(bytes, size, error);
+    } catch (const std::bad_alloc&) {
+        error->code = LoadError::Code::no_memory;
+        error->chunk.clear();
+        error->what = "out of memory";  // short enough to need none
+        return nullptr;
+    }
 }
 
 }  // namespace minivm::loader
