@@ -670,10 +670,13 @@ Term erlang_system_flag_2(Process& p, const Term* a) {
                    : badarg(p);
     }
     if (flag == atom_multi_scheduling()) {
-        return value == atom_table::intern("unblock") ||
-                       value == atom_table::intern("unblock_normal")
-                   ? atom_enabled()
-                   : badarg(p);
+        // Nothing here stops schedulers: who asks for that is told that it has not happened.
+        for (const char* known : {"block", "unblock", "block_normal", "unblock_normal"}) {
+            if (value == atom_table::intern(known)) {
+                return vm::scheduler_count() == 1 ? atom_table::intern("disabled") : atom_enabled();
+            }
+        }
+        return badarg(p);
     }
     if (flag == atom_trace_control_word()) {
         return small_in(value, 0, 0xFFFFFFFF, &n)
