@@ -277,8 +277,8 @@ private:
             case CompactResult::truncated:
                 return bad(Code::truncated, "cut off");
             default:
-                if (op_ == GenericOp::op_bs_test_tail2 && n->tag == CompactTag::u &&
-                    n->bytes != nullptr) {
+                if ((op_ == GenericOp::op_bs_test_tail2 || op_ == GenericOp::op_bs_match) &&
+                    n->tag == CompactTag::u && n->bytes != nullptr) {
                     n->value = INT64_MAX;  // see check_letter
                     return true;
                 }
@@ -763,6 +763,12 @@ private:
                     m_.functions.back().nif->declared = true;
                     m_.declares_nifs = true;
                 }
+                return true;
+            case GenericOp::op_is_any_native_record:
+            case GenericOp::op_is_native_record:
+            case GenericOp::op_is_record_accessible:
+                // There are none: a test that no term passes.
+                emit(Op::is_port, args_[0], Operand::constant_of(kNil));
                 return true;
             case GenericOp::op_call_ext:
             case GenericOp::op_call_ext_only:
@@ -1309,9 +1315,11 @@ private:
                         }
                         break;
                     case 'u':
-                        if (o.kind != Kind::unsigned_ || o.value > kMaxBitSize) {
+                        if (o.kind != Kind::unsigned_) {
                             return wrong();
                         }
+                        // No bit string has so many bits: such a command fails.
+                        o.value = std::min<uint64_t>(o.value, kMaxBitSize);
                         break;
                     case 'v':
                         if (o.kind == Kind::constant && is_small(o.term) &&
@@ -1342,8 +1350,11 @@ private:
             can_fail |=
                 command == ensure_at_least || command == ensure_exactly || command == equals;
             const bool sized = command == get_integer || command == get_binary;
-            if ((sized && (out[at + 3].value == 0 || out[at + 3].value > kMaxUnit ||
-                           out[at + 2].value * out[at + 3].value > kMaxBitSize)) ||
+            if (sized && out[at + 3].value != 0) {
+                out[at + 2].value =
+                    std::min<uint64_t>(out[at + 2].value, kMaxBitSize / out[at + 3].value);
+            }
+            if ((sized && (out[at + 3].value == 0 || out[at + 3].value > kMaxUnit)) ||
                 (command == ensure_at_least &&
                  (out[at + 1].value == 0 || out[at + 1].value > kMaxUnit)) ||
                 (command == get_tail && (out[at + 1].value == 0 || out[at + 1].value > kMaxUnit)) ||

@@ -19,6 +19,7 @@
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
 #include "vm/sched/scheduler.hpp"
+#include "vm/semantics/binary.hpp"
 #include "vm/term/atom_table.hpp"
 
 #include <algorithm>
@@ -764,6 +765,52 @@ private:
         return kept;
     }
 
+    // A bs_match that fails has not collected: all registers are there, whatever its commands say is
+    // live. What commands before the last one that can fail have written is of any kind.
+    bool flow_from_failed_match(const Instr& i, const Operand* o) {
+        State now = s_;
+        State failed = s_;
+        uint64_t ensured = 0;  // bits that are known to follow
+        for (uint32_t n = 2; n < i.operand_count; n += semantics::kBsCommandWords[o[n].value]) {
+            uint64_t bits = 0;
+            const Operand* dst = nullptr;
+            switch (static_cast<semantics::BsMatchCommand>(o[n].value)) {
+                case semantics::kBsEnsureAtLeast:
+                case semantics::kBsEnsureExactly:
+                    failed = now;
+                    ensured = o[n + 1].value;
+                    break;
+                case semantics::kBsInteger:
+                case semantics::kBsBinary:
+                    bits = o[n + 3].value * o[n + 4].value;
+                    dst = &o[n + 5];
+                    break;
+                case semantics::kBsGetTail:
+                    dst = &o[n + 3];
+                    break;
+                case semantics::kBsEqual:
+                    failed = now;
+                    bits = o[n + 2].value;
+                    break;
+                case semantics::kBsSkip:
+                    bits = o[n + 1].value;
+                    break;
+            }
+            if (bits > ensured) {
+                failed = now;
+            }
+            ensured -= std::min(ensured, bits);
+            if (dst != nullptr && dst->kind == Kind::x) {
+                now.x_types[dst->index] = Type{};
+                now.x_values[dst->index] = 0;
+            } else if (dst != nullptr && dst->index < now.y_types.size()) {
+                now.y_types[dst->index] = Type{};
+                now.y_values[dst->index] = 0;
+            }
+        }
+        return flow_to(o[0].index, failed);
+    }
+
     void set_live(uint32_t live) {
         if (recording_) {
             m_.code[at_].live = static_cast<uint16_t>(live);
@@ -869,6 +916,9 @@ private:
         if (after_failure != kNoRegister) {
             repair_one_x(after_failure);
         }
+        if (i.op == Op::bs_match && o[0].index != kNoLabel && !flow_from_failed_match(i, o)) {
+            return false;
+        }
         if ((info.effects & COLLECTS) != 0) {
             s_.building = false;
         }
@@ -899,11 +949,17 @@ private:
 
     // ---- types ----------------------------------------------------------------------------------
 
-    // The compiler's word for an operand counts as a proof.
+    // The compiler's word for an operand counts as a proof. From OTP 27 on it calls a match context a
+    // bit string.
     void believe_hints(const Operand* o, uint32_t count) {
         for (uint32_t n = 0; n < count; ++n) {
-            if (o[n].is_register() && o[n].type_index != 0) {
-                set_type(o[n], narrowed(type_of(o[n]), m_.types[o[n].type_index - 1].bits));
+            if (!o[n].is_register() || o[n].type_index == 0) {
+                continue;
+            }
+            const Type known = type_of(o[n]);
+            const uint16_t bits = m_.types[o[n].type_index - 1].bits;
+            if (known.bits != kContext || (bits & TypeInfo::bitstring) == 0) {
+                set_type(o[n], narrowed(known, bits));
             }
         }
     }
@@ -963,12 +1019,16 @@ private:
             case Op::apply:
             case Op::apply_last:
                 return demand_terms_below(static_cast<uint32_t>(o[0].value) + 2);
+            case Op::bif1:
+                if (asks_for_bits_left(*o[1].bif)) {
+                    return true;
+                }
+                [[fallthrough]];
             case Op::put_list:
             case Op::put_tuple2:
             case Op::make_fun:
             case Op::put_map_assoc:
             case Op::put_map_exact:
-            case Op::bif1:
             case Op::bif2:
             case Op::bif3:
                 return for_each_operand(
@@ -981,6 +1041,10 @@ private:
             default:
                 return true;
         }
+    }
+    static bool asks_for_bits_left(const BifDef& bif) {
+        const std::string_view name = bif.function;
+        return name == "byte_size" || name == "bit_size";
     }
     // A match context changes as it is used: nobody but local functions may get it.
     bool demand_terms_below(uint32_t count) {
@@ -1127,7 +1191,7 @@ private:
     bool branch(const Instr& i, const Operand* o) {
         const char* letters = instr_info(i.op).operands;
         if (i.op == Op::call || i.op == Op::call_only || i.op == Op::call_last ||
-            i.op == Op::catch_ || i.op == Op::try_) {
+            i.op == Op::catch_ || i.op == Op::try_ || i.op == Op::bs_match) {
             return true;
         }
         const Test test = test_of(i.op);

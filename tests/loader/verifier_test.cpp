@@ -507,6 +507,55 @@ TEST_CASE("matching needs a context, and a context is no term", "[loader]") {
                Contains("x0 is a match context"));
 }
 
+// As OTP 27 compiles clauses of bit strings.
+TEST_CASE("where a bs_match has failed all registers are as before it", "[loader]") {
+    const auto with = [](bool writes_before_failing) {
+        BeamBuilder b("m_failed_match");
+        b.function("f", 1, 1)
+            .op(170, {label(4), u(1), x(0), x(1)})
+            .op(167, {x(1), x(4), u(2)})
+            .op(64, {x(0), x(5)})
+            .op(182, {label(3), x(1),
+                      list(writes_before_failing
+                               ? std::vector<Arg>{b.atom("ensure_exactly"), u(24), b.atom("binary"),
+                                                  u(2), nil(), u(8), u(1), x(1), b.atom("=:="),
+                                                  nil(), u(8), u(7)}
+                               : std::vector<Arg>{b.atom("ensure_exactly"), u(24), b.atom("binary"),
+                                                  u(2), nil(), u(8), u(1), x(5), b.atom("get_tail"),
+                                                  u(2), u(1), x(1)})})
+            .op(64, {x(1), x(0)})
+            .op(19)
+            .op(1, {u(3)})
+            // The context, which the commands overwrite, and x4 and x5, which are above their live
+            // ones.
+            .op(168, {x(1), x(4)})
+            .op(64, {x(5), x(0)})
+            .op(19)
+            .op(1, {u(4)})
+            .op(19);
+        return load(b);
+    };
+    const Loaded good = with(false);
+    INFO(good.error.text());
+    CHECK(good.ok);
+    CHECK_THAT(with(true).error.text(), Contains("its operand is no match context"));
+}
+
+TEST_CASE("the size of a match context may be asked for", "[loader]") {
+    const auto with = [](const char* function) {
+        BeamBuilder b("m_context_size");
+        b.function("f", 1, 1)
+            .op(170, {label(3), u(1), x(0), x(1)})
+            .op(124, {label(0), u(2), b.import("erlang", function, 1), x(1), x(0)})
+            .op(1, {u(3)})
+            .op(19);
+        return load(b);
+    };
+    CHECK(with("byte_size").ok);
+    CHECK(with("bit_size").ok);
+    CHECK_THAT(with("map_size").error.text(), Contains("a match context must not become"));
+}
+
 TEST_CASE("messages and bit strings are finished only when they were begun", "[loader]") {
     CHECK_THAT(why_not(1, [](BeamBuilder& b) { b.op(21).op(19); }), Contains("no message"));
     CHECK_THAT(why_not(1, [](BeamBuilder& b) { b.op(1, {u(3)}).op(24, {label(3)}); }),

@@ -192,6 +192,15 @@ Term erlang_is_record_3(Process& p, const Term* a) {
                      tuple_element(a[0], 0) == a[1]);
 }
 
+// From OTP 29 on. Both bounds are looked at whatever the term is.
+Term erlang_is_integer_3(Process& p, const Term* a) {
+    if (!is_integer(a[1]) || !is_integer(a[2])) {
+        return badarg(p);
+    }
+    return make_bool(is_integer(a[0]) && compare_terms(a[1], a[0]) <= 0 &&
+                     compare_terms(a[0], a[2]) <= 0);
+}
+
 // ---- numbers ------------------------------------------------------------------------------------
 
 Term erlang_abs_1(Process& p, const Term* a) {
@@ -986,6 +995,7 @@ MINIVM_BIF_TABLE(numbers) = {
     {"erlang", "is_function", 1, erlang_is_function_1, kBifGuard, nullptr},
     {"erlang", "is_function", 2, erlang_is_function_2, kBifGuard, nullptr},
     {"erlang", "is_integer", 1, erlang_is_integer_1, kBifGuard, nullptr},
+    {"erlang", "is_integer", 3, erlang_is_integer_3, kBifGuard, nullptr},
     {"erlang", "is_list", 1, erlang_is_list_1, kBifGuard, nullptr},
     {"erlang", "is_map", 1, erlang_is_map_1, kBifGuard, nullptr},
     {"erlang", "is_number", 1, erlang_is_number_1, kBifGuard, nullptr},
@@ -1019,7 +1029,8 @@ MINIVM_BIF_TABLE(numbers) = {
     {"erlang", "list_to_float", 1, erlang_list_to_float_1, kBifPlain, nullptr},
     {"erlang", "binary_to_float", 1, erlang_binary_to_float_1, kBifPlain, nullptr},
     {"erlang", "atom_to_list", 1, erlang_atom_to_list_1, kBifPlain, nullptr},
-    {"erlang", "list_to_atom", 1, erlang_list_to_atom_1, kBifPlain, nullptr},
+    // No guard, but the compiler of OTP 29 uses it as one in bodies.
+    {"erlang", "list_to_atom", 1, erlang_list_to_atom_1, kBifGuard, nullptr},
     {"erlang", "list_to_existing_atom", 1, erlang_list_to_existing_atom_1, kBifPlain, nullptr},
     {"erlang", "atom_to_binary", 2, erlang_atom_to_binary_2, kBifPlain, nullptr},
     {"erlang", "binary_to_atom", 2, erlang_binary_to_atom_2, kBifPlain, nullptr},
