@@ -22,7 +22,7 @@ TIME_LIMIT_S = 100
 # gives is compared by an instruction that may be a guard BIF.
 REREADS = {
     "message": "receive,signals",
-    "waited_message": "receive,signals,schedule_in",
+    "waited_message": "receive,signals,schedule_in,bif,guard_bif,send",  # others run on its scheduler meanwhile
     "atomics": "bif,guard_bif",
     "counters": "bif,guard_bif",
     "persistent_term": "bif,guard_bif",
