@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace minivm::recorder {
 
@@ -18,6 +19,7 @@ struct Filter {
     uint32_t subject = 0;  // records about it, or that name it in an argument
     uint32_t categories = kAllCategories;
     std::string match;  // only records whose message contains it
+    std::vector<uint32_t> without;  // no records about these
 };
 
 // Takes the output piece by piece.
@@ -43,6 +45,16 @@ struct ExportResult {
 };
 
 ExportResult export_text(const Snapshot& snapshot, const Filter& filter, Sink& sink);
+
+// How far somebody who follows a recording has come: the next position of each ring.
+struct Cursor {
+    std::vector<uint64_t> next;
+    uint64_t missed_slots = 0;  // overwritten before they were seen
+};
+// Only the lines of export_text(), of records behind the cursor, which then moves to the end; at most
+// the last `most` of them. An empty cursor is in front of everything.
+ExportResult export_lines(const Snapshot& snapshot, const Filter& filter, size_t most,
+                          Cursor* cursor, Sink& sink);
 // One JSON object a line: first {"type":"recording",...}, then {"type":"record",...} each.
 ExportResult export_json(const Snapshot& snapshot, const Filter& filter, Sink& sink);
 // The trace event format: one lane a thread and a subject, arrows from sends to receives.

@@ -83,14 +83,16 @@ Selection::Selection(const Snapshot& snapshot, const Filter& filter, Formatter& 
         first_ticks_ = ticks >= static_cast<double>(last) ? 0 : last - static_cast<uint64_t>(ticks);
     }
     everything_ = first_ticks_ == 0 && !filter.by_subject && filter.categories == kAllCategories &&
-                  filter.match.empty();
+                  filter.match.empty() && filter.without.empty();
 }
 
 bool Selection::accepts(const Record& record) {
     if (everything_) {
         return true;
     }
-    if (record.order_ticks < first_ticks_) {
+    if (record.order_ticks < first_ticks_ ||
+        std::find(filter_.without.begin(), filter_.without.end(), record.subject()) !=
+            filter_.without.end()) {
         return false;
     }
     const EventSchema* schema = formatter_.schema(record);

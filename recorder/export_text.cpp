@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <deque>
+#include <utility>
 
 namespace minivm::recorder {
 
@@ -115,6 +117,52 @@ ExportResult export_text(const Snapshot& snapshot, const Filter& filter, Sink& s
     if (merger.contradictions() != 0) {
         out += "# " + std::to_string(merger.contradictions()) +
                " receives stand before their send: the rings contradict each other\n";
+    }
+    if (!output.flush()) {
+        result.ok = false;
+        result.error = kCannotWrite;
+    }
+    return result;
+}
+
+ExportResult export_lines(const Snapshot& snapshot, const Filter& filter, size_t most,
+                          Cursor* cursor, Sink& sink) {
+    ExportResult result;
+    Formatter formatter(snapshot);
+    Selection selection(snapshot, filter, formatter);
+    Merger merger(snapshot);
+    const bool is_first = cursor->next.empty();
+    Cursor end;
+    for (const RingContents& ring : snapshot.rings()) {
+        const uint64_t from = is_first ? 0 : cursor->next[ring.index];
+        if (end.next.size() <= ring.index) {
+            end.next.resize(ring.index + 1);
+        }
+        end.next[ring.index] = from;
+        if (!ring.records.empty()) {
+            const Record& last = ring.records.back();
+            end.next[ring.index] = std::max(from, last.position() + last.slots());
+            const uint64_t first = ring.records.front().position();
+            end.missed_slots += !is_first && first > from ? first - from : 0;
+        }
+    }
+    std::deque<std::pair<uint64_t, MergedRecord>> chosen;
+    for (MergedRecord merged = merger.next(); merged.record != nullptr; merged = merger.next()) {
+        if ((is_first || merged.record->position() >= cursor->next[merged.ring->index]) &&
+            selection.accepts(*merged.record)) {
+            chosen.emplace_back(merger.index() - 1, merged);
+            if (chosen.size() > most) {
+                chosen.pop_front();
+            }
+        }
+    }
+    *cursor = std::move(end);
+    Output output(sink);
+    LinePrinter lines(snapshot, formatter);
+    for (const auto& [index, merged] : chosen) {
+        lines.append(output.text, index, merged);
+        result.records++;
+        output.flush_if_full();
     }
     if (!output.flush()) {
         result.ok = false;

@@ -3,15 +3,19 @@
 #include "loader/code_path.hpp"
 #include "tools/client.hpp"
 #include "tools/control_socket.hpp"
+#include "tools/line_editor.hpp"
 
+#include <climits>
 #include <spdlog/spdlog.h>
+
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <climits>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <memory>
 
 namespace minivm::tools {
 
@@ -32,10 +36,13 @@ void on_interrupt(int) {
     g_client->interrupt();
 }
 
+bool is_terminal() {
+    return isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
+}
+
 // Connects and greets. 0, or the exit status.
 int open_client(const std::string& socket, const char* command, const Client::Manner& manner,
                 Client* client) {
-    std::signal(SIGPIPE, SIG_IGN);
     std::string error;
     const int fd = connect_to_vm(socket, &error);
     if (fd < 0) {
@@ -46,16 +53,15 @@ int open_client(const std::string& socket, const char* command, const Client::Ma
         spdlog::error("{}: {}: {}", command, socket, error);
         return kNoVm;
     }
-    g_client = client;
-    struct sigaction action {};
-    action.sa_handler = on_interrupt;
-    action.sa_flags = SA_RESTART;
-    sigaction(SIGINT, &action, nullptr);
+    take_interrupts(*client);
     return 0;
 }
 
 // The exit status, of an answer after which nothing more is to be done.
 int last_status(const std::string& socket, const char* command, const Client::Answer& answer) {
+    if (command == nullptr) {
+        return answer.status;  // the VM is part of this program, and its end speaks for itself
+    }
     if (answer.kind == Client::Answer::Kind::broken) {
         spdlog::error("{}: {}: {}", command, socket, answer.text);
         return kNoVm;
@@ -68,28 +74,36 @@ int last_status(const std::string& socket, const char* command, const Client::An
 
 }  // namespace
 
-int attach_command(const AttachOptions& options) {
-    Client client;
-    Client::Manner manner;
-    if (const int status = open_client(options.socket, "attach", manner, &client); status != 0) {
-        return status;
+int converse(Client& client, const std::string& name, const char* command,
+             const std::vector<std::string>& commands, bool* ended) {
+    PipeLines pipe(STDIN_FILENO, client);
+    std::unique_ptr<Lines> terminal;
+    if (commands.empty() && is_terminal()) {
+        terminal = terminal_lines(client);
+        std::printf("%s; :help lists the commands\n", client.greeting().c_str());
+        std::fflush(stdout);
     }
-    PipeLines input(STDIN_FILENO);
-    for (const std::string& text : options.commands) {
+    Lines& input = terminal != nullptr ? *terminal : pipe;
+    const auto last = [&](const Client::Answer& answer) {
+        *ended = answer.kind == Client::Answer::Kind::broken;
+        return last_status(name, command, answer);
+    };
+    for (const std::string& text : commands) {
         g_interrupts = 0;
         const Client::Answer answer = client.command(text, true, &input);
         if (answer.kind != Client::Answer::Kind::done || answer.status != 0) {
-            return last_status(options.socket, "attach", answer);
+            return last(answer);
         }
     }
-    if (!options.commands.empty()) {
+    if (!commands.empty()) {
         return 0;
     }
     int worst = 0;
     bool goes_on = false;
+    std::string prompt = client.prompt();
     for (;;) {
         std::string line;
-        const bool is_line = input.next(client.prompt(), &line);
+        const bool is_line = input.next(prompt, &line);
         if (!is_line && !goes_on) {
             return worst;
         }
@@ -97,17 +111,60 @@ int attach_command(const AttachOptions& options) {
         const Client::Answer answer = client.command(line, !is_line, &input);
         if (answer.kind == Client::Answer::Kind::left ||
             answer.kind == Client::Answer::Kind::broken) {
-            const int status = last_status(options.socket, "attach", answer);
+            const int status = last(answer);
             return status != 0 ? status : worst;
         }
         goes_on = answer.kind == Client::Answer::Kind::more;
-        if (!goes_on && answer.status != 0) {
+        prompt = answer.prompt;
+        // What goes wrong at a terminal has been seen.
+        if (!goes_on && answer.status != 0 && terminal == nullptr) {
             worst = answer.status;
         }
         if (!is_line) {
             return worst;
         }
     }
+}
+
+Client::Manner own_manner(bool has_commands) {
+    Client::Manner manner;
+    manner.is_terminal = !has_commands && is_terminal();
+    winsize size{};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+        manner.columns = size.ws_col;
+    }
+    return manner;
+}
+
+void take_interrupts(Client& client) {
+    std::signal(SIGPIPE, SIG_IGN);
+    g_client = &client;
+    struct sigaction action {};
+    action.sa_handler = on_interrupt;
+    sigaction(SIGINT, &action, nullptr);
+}
+
+int attach_command(const AttachOptions& options) {
+    Client client;
+    if (const int status =
+            open_client(options.socket, "attach", own_manner(!options.commands.empty()), &client);
+        status != 0) {
+        return status;
+    }
+    bool ended = false;
+    return converse(client, options.socket, "attach", options.commands, &ended);
+}
+
+int record_command(const std::string& socket, const std::vector<std::string>& words) {
+    Client client;
+    if (const int status = open_client(socket, "record", {}, &client); status != 0) {
+        return status;
+    }
+    std::string content;
+    for (const std::string& word : words) {
+        content += (content.empty() ? "" : std::string(1, '\0')) + word;
+    }
+    return last_status(socket, "record", client.ask('L', content, nullptr));
 }
 
 int load_command(const LoadOptions& options) {
@@ -128,8 +185,9 @@ int load_command(const LoadOptions& options) {
         append_number(&content, static_cast<uint32_t>(bytes.size()));
         content.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
         if (content.size() >= kMaxFrameBytes) {
-            spdlog::error("load: {}: with it the files are more than the {} MiB that one step takes",
-                          file, kMaxFrameBytes >> 20);
+            spdlog::error(
+                "load: {}: with it the files are more than the {} MiB that one step takes", file,
+                kMaxFrameBytes >> 20);
             return 1;
         }
     }

@@ -1,6 +1,8 @@
 // Commands that talk to a VM which runs with --listen. They return the exit status.
 #pragma once
 
+#include "tools/client.hpp"
+
 #include <string>
 #include <vector>
 
@@ -11,6 +13,18 @@ struct AttachOptions {
     std::vector<std::string> commands;  // -c; none: from standard input
 };
 int attach_command(const AttachOptions& options);
+
+// `minivm record`: on, off or filter, and categories.
+int record_command(const std::string& socket, const std::vector<std::string>& words);
+
+// What this process's terminal is like, if it is one.
+Client::Manner own_manner(bool has_commands);
+// The interrupts of this process are for what the client's VM does.
+void take_interrupts(Client& client);
+// The prompt: `commands`, or else standard input. Errors are told with `command` and `name` in
+// front. *ended: the VM is gone, or has hung up.
+int converse(Client& client, const std::string& name, const char* command,
+             const std::vector<std::string>& commands, bool* ended);
 
 struct LoadOptions {
     std::string socket;

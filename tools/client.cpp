@@ -2,13 +2,14 @@
 
 #include "tools/control_socket.hpp"
 
+#include <climits>
+
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
-#include <climits>
 #include <cstdint>
 #include <cstring>
 
@@ -57,6 +58,8 @@ bool PipeLines::next(const std::string&, std::string* line) {
             buffer_.clear();
             return !line->empty();
         }
+        while (!client_.attend(fd_, {})) {
+        }
         char bytes[4096];
         const ssize_t n = read(fd_, bytes, sizeof bytes);
         if (n > 0) {
@@ -81,8 +84,8 @@ bool Client::greet(int fd, const Manner& manner, std::string* error) {
     hello.push_back(manner.is_terminal ? 1 : 0);
     char directory[PATH_MAX];
     hello += getcwd(directory, sizeof directory) != nullptr ? directory : "/";
-    // A VM that refuses us says so before it hangs up, so what it says counts, not that we could not
-    // send.
+    // A VM that refuses us says so before it hangs up, so what it says counts, not that we could
+    // not send.
     send('H', hello);
     for (;;) {
         char kind = 0;
@@ -132,18 +135,30 @@ void Client::interrupt() {
     static_cast<void>(::send(fd_, kFrame, sizeof kFrame, MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
+bool Client::is_bad_length() const {
+    const size_t length = received_.size() < 4 ? 1 : number_at(received_, 0);
+    return length == 0 || length > kMaxFrameBytes;
+}
+
+bool Client::take(char* kind, std::string* content) {
+    if (received_.size() < 5 || is_bad_length()) {
+        return false;
+    }
+    const size_t length = number_at(received_, 0);
+    if (received_.size() < 4 + length) {
+        return false;
+    }
+    *kind = received_[4];
+    content->assign(received_, 5, length - 1);
+    received_.erase(0, 4 + length);
+    return true;
+}
+
 bool Client::receive(char* kind, std::string* content, std::string* error, int timeout_ms) {
-    for (;;) {
-        const size_t length = received_.size() < 4 ? 0 : number_at(received_, 0);
-        if (received_.size() >= 4 && (length == 0 || length > kMaxFrameBytes)) {
+    while (!take(kind, content)) {
+        if (is_bad_length()) {
             *error = "what answers there is no VM of this kind";
             return false;
-        }
-        if (length > 0 && received_.size() >= 4 + length) {
-            *kind = received_[4];
-            content->assign(received_, 5, length - 1);
-            received_.erase(0, 4 + length);
-            return true;
         }
         pollfd readable{fd_, POLLIN, 0};
         const int ready = poll(&readable, 1, timeout_ms);
@@ -161,6 +176,48 @@ bool Client::receive(char* kind, std::string* content, std::string* error, int t
         } else if (n == 0 || errno != EINTR) {
             *error = "the VM has closed the connection";
             return false;
+        }
+    }
+    return true;
+}
+
+bool Client::attend(int file, std::string_view before) {
+    pollfd files[2] = {{file, POLLIN, 0}, {fd_, POLLIN, 0}};
+    // What was said while the last command ran is in our hands already.
+    bool shown = false;
+    for (;;) {
+        while (!received_.empty()) {
+            char kind = 0;
+            std::string content;
+            if (!take(&kind, &content)) {
+                break;
+            }
+            if (kind == 'O' || kind == 'E') {
+                show(STDOUT_FILENO, shown ? "" : before);
+                show(kind == 'O' ? STDOUT_FILENO : STDERR_FILENO, content);
+                shown = true;
+            } else if (kind == 'X') {
+                goodbye_ = content;
+            }
+        }
+        if (shown) {
+            errno = 0;
+            return false;
+        }
+        if (poll(files, 2, -1) < 0) {
+            return false;
+        }
+        if (files[1].revents != 0) {
+            char bytes[65536];
+            const ssize_t n = recv(fd_, bytes, sizeof bytes, MSG_DONTWAIT);
+            if (n > 0) {
+                received_.append(bytes, static_cast<size_t>(n));
+                continue;
+            }
+            files[1].fd = -1;  // gone; the next command will say so
+        }
+        if (files[0].revents != 0) {
+            return true;
         }
     }
 }
@@ -194,8 +251,8 @@ Client::Answer Client::ask(char kind, std::string_view content, Lines* input) {
         Answer answer;
         answer.kind = Answer::Kind::done;
         answer.prompt = prompt_;
-        show(STDERR_FILENO, "too long: a command has at most " +
-                                std::to_string(kMaxFrameBytes >> 20) + " MiB\n");
+        show(STDERR_FILENO,
+             "too long: a command has at most " + std::to_string(kMaxFrameBytes >> 20) + " MiB\n");
         return answer;
     }
     send(kind, content);
@@ -204,6 +261,12 @@ Client::Answer Client::ask(char kind, std::string_view content, Lines* input) {
 
 Client::Answer Client::wait(Lines* input) {
     Answer answer;
+    if (!goodbye_.empty()) {
+        answer.kind = Answer::Kind::left;
+        answer.status = static_cast<uint8_t>(goodbye_[0]);
+        answer.text = goodbye_.substr(1);
+        return answer;
+    }
     for (;;) {
         char kind = 0;
         std::string content;

@@ -1,6 +1,6 @@
-// A client of a VM: sends commands over the socket and shows what comes back. docs/protocols/outside.md
-// has the frames. Used by `minivm attach`, `load` and `record`, and by `minivm repl` in a thread of
-// the VM itself.
+// A client of a VM: sends commands over the socket and shows what comes back.
+// docs/protocols/outside.md has the frames. Used by `minivm attach`, `load` and `record`, and by
+// `minivm repl` in a thread of the VM itself.
 //
 // Threads: one, but for interrupt().
 #pragma once
@@ -10,9 +10,11 @@
 
 namespace minivm::tools {
 
+class Client;
+
 // Where lines come from: a pipe, or a terminal with line editing.
 class Lines {
-  public:
+public:
     virtual ~Lines() = default;
     // False: the input is at its end.
     virtual bool next(const std::string& prompt, std::string* line) = 0;
@@ -20,18 +22,19 @@ class Lines {
 
 // Lines of a file descriptor that is no terminal. Prompts are not shown.
 class PipeLines final : public Lines {
-  public:
-    explicit PipeLines(int fd) : fd_(fd) {}
+public:
+    PipeLines(int fd, Client& client) : fd_(fd), client_(client) {}
     bool next(const std::string& prompt, std::string* line) override;
 
-  private:
+private:
     int fd_;
+    Client& client_;
     std::string buffer_;
     bool ended_ = false;
 };
 
 class Client {
-  public:
+public:
     struct Manner {
         bool is_terminal = false;  // results are cut to a screenful, and prompts are wanted
         unsigned columns = 80;
@@ -55,15 +58,21 @@ class Client {
     Client& operator=(const Client&) = delete;
     ~Client();
 
-    // Takes the connected socket over, says who we are and waits for the VM's answer. False: *error.
+    // Takes the connected socket over, says who we are and waits for the VM's answer. False:
+    // *error.
     bool greet(int fd, const Manner& manner, std::string* error);
-    // Sends a command and shows its output until it is done. `input`: where lines come from that the
-    // command asks for; null: there is none. is_whole: no line follows that could go on with it.
+    // Sends a command and shows its output until it is done. `input`: where lines come from that
+    // the command asks for; null: there is none. is_whole: no line follows that could go on with
+    // it.
     Answer command(std::string_view text, bool is_whole, Lines* input);
     // The same with a frame of another kind.
     Answer ask(char kind, std::string_view content, Lines* input);
     // What could stand at the end of `text`, and what all of these begin with beyond the text.
     bool complete(std::string_view text, std::string* common, std::string* choices);
+    // Waits until the file can be read, and shows what the VM sends meanwhile, with `before` in
+    // front of it. False: something was shown, or a signal has come (errno is EINTR); call it
+    // again.
+    bool attend(int file, std::string_view before);
     // Asks the VM to give up the command. In a signal handler.
     void interrupt();
 
@@ -72,9 +81,11 @@ class Client {
     // Somebody has closed our standard output: nobody reads on.
     bool is_output_gone() const { return output_gone_; }
 
-  private:
+private:
     bool send(char kind, std::string_view content);
     bool receive(char* kind, std::string* content, std::string* error, int timeout_ms);
+    bool take(char* kind, std::string* content);
+    bool is_bad_length() const;
     Answer wait(Lines* input);
     void show(int stream, std::string_view text);
 
@@ -84,6 +95,7 @@ class Client {
     std::string prompt_;
     std::string line_;  // what the command has written since the last newline
     std::string received_;
+    std::string goodbye_;  // said while nobody waited for an answer
 };
 
 }  // namespace minivm::tools

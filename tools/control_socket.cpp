@@ -2,6 +2,8 @@
 
 #include "tools/private_directory.hpp"
 
+#include <climits>
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
@@ -11,7 +13,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 #include <cstring>
 
 namespace minivm::tools {
@@ -24,7 +25,9 @@ constexpr int kBacklog = 64;
 constexpr int kConnectTries = 100;
 constexpr int kConnectPauseMs = 50;
 
-std::string because(const std::string& path) { return path + ": " + std::strerror(errno); }
+std::string because(const std::string& path) {
+    return path + ": " + std::strerror(errno);
+}
 
 bool check_length(const std::string& path, std::string* error) {
     if (path.empty()) {
@@ -63,7 +66,9 @@ Connected try_connect(int fd, const std::string& path) {
     }
 }
 
-std::string user_text(uint32_t uid) { return "user " + std::to_string(uid); }
+std::string user_text(uint32_t uid) {
+    return "user " + std::to_string(uid);
+}
 
 // What is at the path, if it is there: a socket of ours, or *error.
 enum class Found : uint8_t { nothing, socket, wrong };
@@ -151,7 +156,8 @@ bool Listener::open(const std::string& path, std::string* error) {
         fd_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         const sockaddr_un address = address_of(path);
         const mode_t mask = umask(0177);
-        ok = fd_ >= 0 && bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+        ok =
+            fd_ >= 0 && bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
         umask(mask);
         struct stat info {};
         ok = ok && listen(fd_, kBacklog) == 0 && lstat(path.c_str(), &info) == 0;

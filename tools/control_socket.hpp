@@ -1,8 +1,8 @@
-// The socket by which a VM is talked to from outside, for both sides: which paths are taken, who may
-// be at the other end, and the frames that go over it (docs/protocols/outside.md).
+// The socket by which a VM is talked to from outside, for both sides: which paths are taken, who
+// may be at the other end, and the frames that go over it (docs/protocols/outside.md).
 //
-// A socket lies in a directory of mode 0700 that belongs to the user; neither it nor the directory may
-// be a link. Both sides ask the kernel for the user at the other end, and talk to nobody else.
+// A socket lies in a directory of mode 0700 that belongs to the user; neither it nor the directory
+// may be a link. Both sides ask the kernel for the user at the other end, and talk to nobody else.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,10 @@ namespace minivm::tools {
 
 // ---- the VM's side ------------------------------------------------------------------------------
 
-// A socket that clients can connect to. Removed from the file system when it is closed in good order.
+// A socket that clients can connect to. Removed from the file system when it is closed in good
+// order.
 class Listener {
-  public:
+public:
     Listener() = default;
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
@@ -29,7 +30,7 @@ class Listener {
     int fd() const { return fd_; }
     const std::string& path() const { return path_; }
 
-  private:
+private:
     int fd_ = -1;
     std::string path_;  // absolute: the program may change its directory
     uint64_t device_ = 0;
@@ -49,8 +50,8 @@ bool peer_user(int fd, uint32_t* uid);
 inline constexpr uint32_t kProtocolVersion = 1;
 inline constexpr size_t kMaxFrameBytes = size_t{64} << 20;
 
-// A frame: four bytes for the length of what follows (most significant first), a letter that says what
-// it is, the rest.
+// A frame: four bytes for the length of what follows (most significant first), a letter that says
+// what it is, the rest.
 std::string frame(char kind, std::string_view content);
 // Four bytes, most significant first.
 void append_number(std::string* to, uint32_t number);

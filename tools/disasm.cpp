@@ -38,6 +38,11 @@ bool wanted(const LoweredModule& m, const LoweredFunction& f, std::string_view f
     return false;
 }
 
+Machine machine_named(const std::string& name) {
+    return *std::find_if(std::begin(kMachines), std::end(kMachines),
+                         [&](Machine m) { return name == machine_name(m); });
+}
+
 void print_tables(const LoweredModule& m, std::FILE* out) {
     std::fprintf(out, "module %s  %zu bytes, %zu functions, %zu instructions, md5 ",
                  format_term(m.name).c_str(), m.file_bytes, m.functions.size(), m.code.size());
@@ -93,6 +98,36 @@ void print_function(const LoweredModule& m, const LoweredFunction& f,
 
 }  // namespace
 
+bool print_lowered(const LoweredModule& m, const std::string& function, const std::string& native,
+                   std::FILE* out) {
+    if (function.empty()) {
+        print_tables(m, out);
+    }
+    std::set<uint32_t> targets;
+    for (const Operand& o : m.operands) {
+        if (o.kind == Operand::Kind::label && o.index != kNoLabel) {
+            targets.insert(o.index);
+        }
+    }
+    std::vector<std::string> machine_code;
+    if (!native.empty()) {
+        machine_code = jit::disassemble(m, machine_named(native), true);
+    }
+    bool found = false;
+    for (size_t n = 0; n < m.functions.size(); ++n) {
+        const LoweredFunction& f = m.functions[n];
+        if (wanted(m, f, function)) {
+            if (native.empty()) {
+                print_function(m, f, targets, out);
+            } else {
+                std::fprintf(out, "\n%s", machine_code[n].c_str());
+            }
+            found = true;
+        }
+    }
+    return found;
+}
+
 int disasm_command(const std::string& path, const std::string& function, const std::string& native,
                    std::FILE* out, std::FILE* err) {
     const auto* const machine =
@@ -115,32 +150,7 @@ int disasm_command(const std::string& path, const std::string& function, const s
         std::fprintf(err, "minivm disasm: %s: %s\n", path.c_str(), error.text().c_str());
         return 1;
     }
-    if (function.empty()) {
-        print_tables(m, out);
-    }
-    std::set<uint32_t> targets;
-    for (const Operand& o : m.operands) {
-        if (o.kind == Operand::Kind::label && o.index != kNoLabel) {
-            targets.insert(o.index);
-        }
-    }
-    std::vector<std::string> machine_code;
-    if (!native.empty()) {
-        machine_code = jit::disassemble(m, *machine, true);
-    }
-    bool found = false;
-    for (size_t n = 0; n < m.functions.size(); ++n) {
-        const LoweredFunction& f = m.functions[n];
-        if (wanted(m, f, function)) {
-            if (native.empty()) {
-                print_function(m, f, targets, out);
-            } else {
-                std::fprintf(out, "\n%s", machine_code[n].c_str());
-            }
-            found = true;
-        }
-    }
-    if (!found) {
+    if (!print_lowered(m, function, native, out)) {
         std::fprintf(err, "minivm disasm: %s has no function %s\n", path.c_str(), function.c_str());
         return 1;
     }

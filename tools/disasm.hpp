@@ -4,6 +4,10 @@
 #include <cstdio>
 #include <string>
 
+namespace minivm {
+struct LoweredModule;
+}
+
 namespace minivm::tools {
 
 // Prints the module, or only function NAME or NAME/ARITY (with or without "module:" before it).
@@ -11,5 +15,9 @@ namespace minivm::tools {
 // Returns the exit status: 0, or 1 after saying on `err` what is wrong.
 int disasm_command(const std::string& path, const std::string& function,
                    const std::string& native, std::FILE* out, std::FILE* err);
+
+// The same of a module that is there; `native` as above and known. False: it has no such function.
+bool print_lowered(const LoweredModule& m, const std::string& function, const std::string& native,
+                   std::FILE* out);
 
 }  // namespace minivm::tools

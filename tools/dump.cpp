@@ -7,9 +7,6 @@
 
 namespace minivm::tools {
 
-namespace {
-
-// False: *error says which option is wrong.
 bool make_filter(const DumpOptions& options, recorder::Filter* filter, std::string* error) {
     if (!options.last.empty() && !parse_duration(options.last, &filter->last_ns)) {
         *error = "--last " + options.last + ": give a time such as 5s, 250ms or 2m";
@@ -38,7 +35,27 @@ bool make_filter(const DumpOptions& options, recorder::Filter* filter, std::stri
     return true;
 }
 
-}  // namespace
+bool write_dump(const DumpOptions& options, const recorder::Snapshot& snapshot,
+                recorder::Sink& sink, std::string* error) {
+    recorder::Filter filter;
+    if (!make_filter(options, &filter, error)) {
+        return false;
+    }
+    recorder::ExportResult result;
+    if (options.crash) {
+        result = export_crash(snapshot, options.records, sink);
+    } else if (options.format == "json") {
+        result = export_json(snapshot, filter, sink);
+    } else if (options.format == "perfetto") {
+        result = export_perfetto(snapshot, filter, sink);
+    } else if (options.format == "terms") {
+        result = export_terms(snapshot, filter, sink);
+    } else {
+        result = export_text(snapshot, filter, sink);
+    }
+    *error = result.error;
+    return result.ok;
+}
 
 int dump_command(const DumpOptions& options, std::FILE* out, std::FILE* err) {
     const auto fail = [err](const std::string& what) {
@@ -68,18 +85,7 @@ int dump_command(const DumpOptions& options, std::FILE* out, std::FILE* err) {
     if (!sink.open(options.output)) {
         return fail(sink.error());
     }
-    recorder::ExportResult result;
-    if (options.crash) {
-        result = export_crash(snapshot, options.records, sink);
-    } else if (options.format == "json") {
-        result = export_json(snapshot, filter, sink);
-    } else if (options.format == "perfetto") {
-        result = export_perfetto(snapshot, filter, sink);
-    } else if (options.format == "terms") {
-        result = export_terms(snapshot, filter, sink);
-    } else {
-        result = export_text(snapshot, filter, sink);
-    }
+    const bool made = write_dump(options, snapshot, sink, &error);
     const bool written = sink.close();
     if (sink.is_broken_pipe()) {
         return 0;  // `minivm dump FILE | head`
@@ -87,7 +93,7 @@ int dump_command(const DumpOptions& options, std::FILE* out, std::FILE* err) {
     if (!written) {
         return fail(sink.error());
     }
-    return result.ok ? 0 : fail(result.error);
+    return made ? 0 : fail(error);
 }
 
 }  // namespace minivm::tools

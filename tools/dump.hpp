@@ -5,6 +5,12 @@
 #include <string>
 #include <vector>
 
+namespace minivm::recorder {
+struct Filter;
+class Snapshot;
+class Sink;
+}  // namespace minivm::recorder
+
 namespace minivm::tools {
 
 struct DumpOptions {
@@ -18,6 +24,12 @@ struct DumpOptions {
     bool crash = false;  // the reports of the faults and of the processes that failed
     unsigned records = 20;  // with crash: of each process
 };
+
+// The filter that the options describe. False: *error says which option is wrong.
+bool make_filter(const DumpOptions& options, recorder::Filter* filter, std::string* error);
+// Writes the snapshot as the options say, to their output or to `out`. False: *error.
+bool write_dump(const DumpOptions& options, const recorder::Snapshot& snapshot,
+                recorder::Sink& sink, std::string* error);
 
 int dump_command(const DumpOptions& options, std::FILE* out, std::FILE* err);
 

@@ -4,6 +4,8 @@
 #include "tools/disasm.hpp"
 #include "tools/dump.hpp"
 #include "tools/outside.hpp"
+#include "tools/prompt_bifs.hpp"
+#include "tools/repl.hpp"
 #include "tools/report.hpp"
 #include "tools/run.hpp"
 #include "tools/text_values.hpp"
@@ -65,11 +67,71 @@ std::vector<std::string> split_arguments(int argc, char** argv, std::vector<std:
     return args;
 }
 
+// Options of every command that starts a VM.
+void add_vm_options(CLI::App* command, minivm::tools::RunOptions* options,
+                    std::string* record_terms) {
+    command->add_option("--engine", options->engine,
+                    "Engine for modules: jit (the default), interp, jit-default, mixed:SEED");
+    command->add_option("-S,--schedulers", options->schedulers,
+                    "Scheduler threads (default: one a core)")
+        ->check(CLI::Range(1, 1024));
+    command->add_option("--pa", options->path,
+                    "Directory to look for modules in, before OTP's (also -pa)")
+        ->allow_extra_args(false)
+        ->check(CLI::ExistingDirectory);
+    command->add_option("--listen", options->listen,
+                    "Unix socket for minivm attach, load and record, in a directory of mode 0700");
+    command->add_option("--record", options->record_file,
+                    "File of the flight recorder; it survives kill -9 (default: one of the last "
+                    "few in the user's runtime directory)");
+    command->add_option("--record-size", options->record_size, "Its size, such as 64M (default: 6M)");
+    command->add_option("--record-off", options->record_off,
+                    "Categories that are not recorded, or all: " + minivm::tools::category_names())
+        ->allow_extra_args(false);
+    command->add_option("--record-terms", *record_terms, "no: messages and reasons are not recorded")
+        ->check(CLI::IsMember({"yes", "no"}));
+    command->add_option("--dump-on", options->dump_on,
+                    "Write the recording as text beside it: exit, fault (default: reports only), never")
+        ->check(CLI::IsMember({"exit", "fault", "never"}));
+    command->add_flag("--debug-bifs", options->debug_bifs,
+                  "minivm:provoke_fault(segv | abort | stack | ill | fpe | bus) fails as it says");
+    command->add_flag("--perf{true}", options->perf,
+                  "For Linux perf: names of native code in /tmp, and frame pointers; --perf=WHAT[,...] with "
+                  "map, dump, fp, no_fp or true, which is map,dump,fp (see docs/jit.md)");
+    command->add_flag("--check-native", options->check_native,
+                  "Native code checks what it assumes where functions begin and calls return (to find bugs)");
+    command->add_flag("--gdb", options->gdb,
+                  "Names, lines and frames of native code for gdb (see docs/jit.md)");
+    command->add_option("--code-memory", options->code_memory_kib,
+                    "KiB for native code (default: what the machine's branches reach); modules that "
+                    "find no room run as bytecode")
+        ->check(CLI::Range(minivm::jit::kLeastCodeMemoryBytes / 1024, size_t{1} << 19));
+    command->add_option("--jit-only", options->jit_only,
+                    "File of modules and functions that get native code (see docs/jit.md)")
+        ->check(CLI::ExistingFile);
+    command->add_option("--jit-list", options->jit_list,
+                    "File for the names of all functions that got native code");
+    command->add_option("--code-barrier", options->code_barrier)  // to test what kernels without it do
+        ->check(CLI::IsMember({"membarrier", "progress"}))
+        ->group("");
+    command->add_option("--jit-mistake", options->jit_mistake)->group("");  // to test tools/bisect
+    command->add_flag("--stress-gc", options->stress_gc, "Collect at every chance (to find bugs)");
+    command->add_flag("--stress-reductions", options->stress_reductions,
+                  "One reduction a time slice");
+    command->add_option("--stress-sched", options->stress_sched_seed,
+                    "Random scheduling from this seed");
+    command->add_option("--leave-out-rereads", options->left_out_rereads)  // to test a test
+        ->group("")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     minivm::trace::add_bifs();
     minivm::tools::outside::add_bifs();
+    minivm::tools::add_prompt_bifs();
     open_closed_streams();
     CLI::App app("minivm: a small BEAM. Runs .beam files of erlc and elixirc.", "minivm");
     app.set_version_flag("--version", kVersion);
@@ -87,69 +149,25 @@ int main(int argc, char** argv) {
         "After the options: FILE.beam or MODULE, then the program's arguments.\n"
         "-- ends the options. -extra does too, and all behind it are arguments of what -s or -eval\n"
         "call. Exit status: 0, N after halt(N), 127 after an uncaught exception.");
-    run->add_option("--engine", run_options.engine,
-                    "Engine for modules: jit (the default), interp, jit-default, mixed:SEED");
-    run->add_option("-S,--schedulers", run_options.schedulers,
-                    "Scheduler threads (default: one a core)")
-        ->check(CLI::Range(1, 1024));
-    run->add_option("--pa", run_options.path,
-                    "Directory to look for modules in, before OTP's (also -pa)")
-        ->allow_extra_args(false)
-        ->check(CLI::ExistingDirectory);
     run->add_option("--eval", run_options.evals, "Erlang expressions to evaluate (also -eval)")
         ->allow_extra_args(false);
     std::vector<std::string> call;
     run->add_option("-s", call,
                     "Call M:F() or M:F(Args): module, function, arguments; start by default")
         ->expected(1, -1);
+    run->add_option("--trace", run_options.traces,
+                    "Show calls, from the first on: M:F/A, M:F, M or M:F(ARGUMENTS), and what :trace at "
+                    "the prompt takes (docs/prompt.md)")
+        ->allow_extra_args(false);
     run->add_flag("--no-halt", run_options.wait,
                   "Go on when the program has returned, until halt()");
-    run->add_option("--listen", run_options.listen,
-                    "Unix socket for minivm attach, load and record, in a directory of mode 0700");
-    run->add_option("--record", run_options.record_file,
-                    "File of the flight recorder; it survives kill -9 (default: one of the last "
-                    "few in the user's runtime directory)");
-    run->add_option("--record-size", run_options.record_size, "Its size, such as 64M (default: 6M)");
-    run->add_option("--record-off", run_options.record_off,
-                    "Categories that are not recorded, or all: " + minivm::tools::category_names())
-        ->allow_extra_args(false);
     std::string record_terms = "yes";
-    run->add_option("--record-terms", record_terms, "no: messages and reasons are not recorded")
-        ->check(CLI::IsMember({"yes", "no"}));
-    run->add_option("--dump-on", run_options.dump_on,
-                    "Write the recording as text beside it: exit, fault (default: reports only), never")
-        ->check(CLI::IsMember({"exit", "fault", "never"}));
-    run->add_flag("--debug-bifs", run_options.debug_bifs,
-                  "minivm:provoke_fault(segv | abort | stack | ill | fpe | bus) fails as it says");
-    run->add_flag("--perf{true}", run_options.perf,
-                  "For Linux perf: names of native code in /tmp, and frame pointers; --perf=WHAT[,...] with "
-                  "map, dump, fp, no_fp or true, which is map,dump,fp (see docs/jit.md)");
-    run->add_flag("--check-native", run_options.check_native,
-                  "Native code checks what it assumes where functions begin and calls return (to find bugs)");
-    run->add_flag("--gdb", run_options.gdb,
-                  "Names, lines and frames of native code for gdb (see docs/jit.md)");
-    run->add_option("--code-memory", run_options.code_memory_kib,
-                    "KiB for native code (default: what the machine's branches reach); modules that "
-                    "find no room run as bytecode")
-        ->check(CLI::Range(minivm::jit::kLeastCodeMemoryBytes / 1024, size_t{1} << 19));
-    run->add_option("--jit-only", run_options.jit_only,
-                    "File of modules and functions that get native code (see docs/jit.md)")
-        ->check(CLI::ExistingFile);
-    run->add_option("--jit-list", run_options.jit_list,
-                    "File for the names of all functions that got native code");
-    run->add_option("--code-barrier", run_options.code_barrier)  // to test what kernels without it do
-        ->check(CLI::IsMember({"membarrier", "progress"}))
-        ->group("");
-    run->add_option("--jit-mistake", run_options.jit_mistake)->group("");  // to test tools/bisect
-    run->add_flag("--stress-gc", run_options.stress_gc, "Collect at every chance (to find bugs)");
-    run->add_flag("--stress-reductions", run_options.stress_reductions,
-                  "One reduction a time slice");
-    run->add_option("--stress-sched", run_options.stress_sched_seed,
-                    "Random scheduling from this seed");
-    run->add_option("--leave-out-rereads", run_options.left_out_rereads)  // to test a test
-        ->group("")
-        ->delimiter(',')
-        ->allow_extra_args(false);
+    add_vm_options(run, &run_options, &record_terms);
+    CLI::App* repl = app.add_subcommand("repl", "A VM with a prompt");
+    repl->add_option("FILE", run_options.repl_files, "Modules (.beam) to load first");
+    repl->footer("Expressions and commands come from the terminal or a pipe; :help lists them.\n"
+                 "Exit status: 0, 1 if a command from a pipe failed, N after halt(N).");
+    add_vm_options(repl, &run_options, &record_terms);
 
     CLI::App* disasm = app.add_subcommand("disasm", "Print what a .beam file is lowered to");
     disasm->prefix_command();
@@ -188,6 +206,16 @@ int main(int argc, char** argv) {
         ->allow_extra_args(false);
     attach->footer("Without -c commands come from the terminal or a pipe; :help lists them.\n"
                    "Exit status: 0, 1 if a command failed, 2 if there is no VM to talk to.");
+
+    std::string record_socket;
+    std::vector<std::string> record_words;
+    CLI::App* record =
+        app.add_subcommand("record", "What the recorder of a VM with --listen records");
+    record->add_option("SOCKET", record_socket, "What its --listen says");
+    record->add_option("WHAT", record_words,
+                       "on [CATEGORY...], off [CATEGORY...], filter CATEGORY... (these and no others); "
+                       "nothing: what is on");
+    record->footer("Categories: " + minivm::tools::category_names() + ", all");
 
     minivm::tools::LoadOptions load_options;
     CLI::App* load = app.add_subcommand("load", "Load modules into a VM that runs with --listen");
@@ -247,6 +275,13 @@ int main(int argc, char** argv) {
         }
         return minivm::tools::attach_command(attach_options);
     }
+    if (record->parsed()) {
+        if (record_socket.empty()) {
+            spdlog::error("record: which VM? Give the socket it listens at (minivm run --listen SOCKET)");
+            return 2;
+        }
+        return minivm::tools::record_command(record_socket, record_words);
+    }
     if (load->parsed()) {
         if (load_options.socket.empty() || load_options.files.empty()) {
             spdlog::error("load: give the socket the VM listens at, then FILE.beam...");
@@ -255,6 +290,9 @@ int main(int argc, char** argv) {
         return minivm::tools::load_command(load_options);
     }
     run_options.record_terms = record_terms == "yes";
+    if (repl->parsed()) {
+        return minivm::tools::repl_command(run_options);
+    }
     std::vector<std::string> rest = run->remaining();
     if (is_unknown_option(rest)) {
         spdlog::error("run: unknown option {} (see minivm run --help)", rest.front());

@@ -1,12 +1,12 @@
 #include "tools/outside.hpp"
 
 #include "recorder/recorder.hpp"
-#include "tools/control_socket.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/bif/posix.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/term/atom_table.hpp"
+#include "tools/control_socket.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -40,10 +40,13 @@ struct State {
     int event = -1;  // readable: stop
     std::mutex mutex;
     std::deque<int> waiting;
+    bool has_begun = false;  // the VM can be sent messages
 };
 State g;
 
-Term atom_process() { return atom_table::intern("minivm_outside"); }
+Term atom_process() {
+    return atom_table::intern("minivm_outside");
+}
 
 // Says why before it hangs up. Whether that arrives is the client's business.
 void refuse(int fd, const std::string& why) {
@@ -121,7 +124,8 @@ Term minivm_outside_next_0(Process& p, const Term*) {
     if (is_value(id)) {
         return id;
     }
-    return make_tuple(p.heap, atoms::error, errno == 0 ? atoms::system_limit : posix_error_atom(errno));
+    return make_tuple(p.heap, atoms::error,
+                      errno == 0 ? atoms::system_limit : posix_error_atom(errno));
 }
 
 // minivm:outside_more(Port): the next input may come.
@@ -137,11 +141,16 @@ std::vector<BifDef> g_bifs = {
 
 }  // namespace
 
-void add_bifs() { bif_registry::add(&g_bifs); }
+void add_bifs() {
+    bif_registry::add(&g_bifs);
+}
 
-bool listen(const std::string& path, std::string* error) { return g.listener.open(path, error); }
+bool listen(const std::string& path, std::string* error) {
+    return g.listener.open(path, error);
+}
 
 bool add_client(int fd) {
+    bool tell = false;
     {
         std::lock_guard lock(g.mutex);
         if (g.waiting.size() >= kMaxWaiting) {
@@ -149,13 +158,20 @@ bool add_client(int fd) {
         }
         fcntl(fd, F_SETFL, O_NONBLOCK);
         g.waiting.push_back(fd);
+        tell = g.has_begun;
     }
     // Nobody has that name before the boot has come so far: it looks at what waits by itself then.
-    deliver_message(atom_process(), atom_table::intern("client"));
+    if (tell) {
+        deliver_message(atom_process(), atom_table::intern("client"));
+    }
     return true;
 }
 
 bool start(std::string* error) {
+    {
+        std::lock_guard lock(g.mutex);
+        g.has_begun = true;
+    }
     if (g.listener.fd() < 0) {
         return true;
     }

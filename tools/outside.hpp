@@ -1,11 +1,11 @@
-// How a running VM is talked to: the VM's side of `minivm run --listen`, and of the prompt of `minivm
-// repl`, which is a client in the same program.
+// How a running VM is talked to: the VM's side of `minivm run --listen`, and of the prompt of
+// `minivm repl`, which is a client in the same program.
 //
-// A thread of its own waits for clients, asks the kernel who they are, and puts those it lets in where
-// the process minivm_outside (tools/boot/minivm_outside.erl) fetches them: as ports, so that from then
-// on the thread of the ports reads and writes, and no scheduler ever waits for a client. The thread
-// touches no structure of the VM but the process's mailbox. Nothing here exists in a VM that is not to
-// be talked to.
+// A thread of its own waits for clients, asks the kernel who they are, and puts those it lets in
+// where the process minivm_outside (tools/boot/minivm_outside.erl) fetches them: as ports, so that
+// from then on the thread of the ports reads and writes, and no scheduler ever waits for a client.
+// The thread touches no structure of the VM but the process's mailbox. Nothing here exists in a VM
+// that is not to be talked to.
 //
 // Threads: any, unless noted.
 #pragma once

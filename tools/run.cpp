@@ -112,6 +112,20 @@ Term boot_options(Heap& h, const RunOptions& o) {
     if (!o.listen.empty()) {
         list.push_back(atom_table::intern("listen"));
     }
+    if (!o.traces.empty()) {
+        Term traces = kNil;
+        for (size_t i = o.traces.size(); i > 0; --i) {
+            traces = cons(h, string_term(h, o.traces[i - 1]), traces);
+        }
+        list.push_back(pair(h, atom_table::intern("trace"), traces));
+    }
+    if (o.is_repl) {
+        Term files = kNil;
+        for (size_t i = o.repl_files.size(); i > 0; --i) {
+            files = cons(h, string_term(h, o.repl_files[i - 1]), files);
+        }
+        list.push_back(pair(h, atom_table::intern("repl"), files));
+    }
     if (o.wait) {
         list.push_back(atoms::wait);
     }
@@ -129,8 +143,8 @@ Term boot_options(Heap& h, const RunOptions& o) {
 
 // SIGINT and SIGTERM reach one thread, which asks the first process to end in order. The second time
 // the program ends at once. SIGUSR1 asks for a report.
-void watch_signals(sigset_t set) {
-    std::thread([set] {
+void watch_signals(sigset_t set, bool is_repl) {
+    std::thread([set, is_repl] {
         pthread_setname_np(pthread_self(), "signals");
         fault::prepare_thread();
         bool asked = false;
@@ -142,6 +156,9 @@ void watch_signals(sigset_t set) {
             if (signal == SIGUSR1) {
                 write_report_now();
                 continue;
+            }
+            if (is_repl && signal == SIGINT) {
+                continue;  // the prompt has it too, and knows what it is to interrupt
             }
             if (asked) {
                 _exit(128 + signal);
@@ -305,7 +322,7 @@ int run_command(const RunOptions& options) {
         spdlog::error("run: --listen {}", error);
         return 1;
     }
-    watch_signals(signals);
+    watch_signals(signals, options.is_repl);
     bool clean = true;
     const int status = vm::run_until_halt(&clean);
     outside::stop();

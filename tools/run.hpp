@@ -27,7 +27,10 @@ struct RunOptions {
     std::string jit_mistake;                    // function that gets a mistake, for tests; or empty
     bool check_native = false;                  // native code checks what it assumes
     bool gdb = false;                           // names, lines and frames of native code for gdb
+    std::vector<std::string> traces;            // --trace: patterns as for :trace at the prompt
     std::string listen;                         // socket for clients, or empty
+    bool is_repl = false;                       // a prompt is the program; repl_files are loaded
+    std::vector<std::string> repl_files;
     bool wait = false;                          // go on until halt() when all has been run
     bool debug_bifs = false;                    // minivm:provoke_fault/1 works
     bool stress_gc = false;

@@ -36,7 +36,10 @@ boot(Options) ->
             io:setopts(standard_error, [{encoding, unicode}]);
         latin1 -> ok
     end,
-    lists:member(listen, Options) andalso spawn(minivm_outside, start, []),
+    case {lists:member(listen, Options), option(repl, Options, none)} of
+        {true, none} -> spawn(minivm_outside, start, []);
+        _ -> ok
+    end,
     {_, Ref} = spawn_opt(?MODULE, run, [Options], [monitor]),
     minivm:kernel(available),
     serve(#{main => Ref, options => Options}).
@@ -49,6 +52,7 @@ option(_, [], Default) -> Default.
 
 run(Options) ->
     try
+        trace(run, option(trace, Options, [])),
         steps(Options, Options),
         case lists:member(wait, Options) of
             true -> receive after infinity -> ok end;
@@ -99,16 +103,26 @@ step({call, [M]}, _) -> M:start();
 step({call, [M, F]}, _) -> M:F();
 step({call, [M, F | Args]}, _) -> M:F(Args);
 step({eval, Text}, _) -> eval(Text);
+step({repl, Files}, _) -> minivm_outside:repl(Files);
 step(_, _) -> ok.
 
 main(Module, Options) ->
     Args = option(args, Options, []),
+    trace(again, option(trace, Options, [])),
     case {erlang:function_exported(Module, main, 1), erlang:function_exported(Module, start, 0)} of
         {true, _} -> Module:main(Args);
         {false, true} -> Module:start();
         {false, false} ->
             fail(io_lib:format("module ~ts exports neither main/1 nor start/0", [Module]))
     end.
+
+%% --trace: set before anything runs; what is in the program's own file, once that is loaded.
+trace(_, []) -> ok;
+trace(run, Patterns) -> traced(minivm_trace:run(Patterns));
+trace(again, _) -> traced(minivm_trace:again()).
+
+traced(ok) -> ok;
+traced({error, Text}) -> fail(["run: --trace ", Text]).
 
 eval(Text) ->
     case erl_scan:string(Text) of
@@ -136,6 +150,7 @@ fail(Text) ->
 
 %% Ends the VM once all output that was asked for is written.
 finish(Status) ->
+    erlang:whereis(minivm_tracer) =:= undefined orelse minivm_trace:flush(),
     Ref = make_ref(),
     user ! {sync, self(), Ref},
     receive {Ref, ok} -> ok after 10000 -> ok end,

@@ -1,6 +1,18 @@
 %% Loads modules that a client brings: all of them become current in one step, or none does.
 -module(minivm_load).
--export([files/2, line/1, in_old_code/1]).
+-export([files/2, quietly/1, line/1, in_old_code/1]).
+
+%% The same before there is anybody to tell.
+quietly(Files) ->
+    Prepared = [prepare(File, Bytes) || {File, Bytes} <- Files],
+    case [Text || {error, Text} <- Prepared] of
+        [] ->
+            case commit(Prepared, false) of
+                {loaded, _} -> ok;
+                Error -> Error
+            end;
+        Errors -> nothing(Errors)
+    end.
 
 %% [{File, Bytes}] -> ok | {error, Text}. Purge: processes that run old code are ended; else they are a
 %% reason not to load.
@@ -9,7 +21,13 @@ files([], _) ->
 files(Files, Purge) ->
     Prepared = [prepare(File, Bytes) || {File, Bytes} <- Files],
     case [Text || {error, Text} <- Prepared] of
-        [] -> commit(Prepared, Purge);
+        [] ->
+            case commit(Prepared, Purge) of
+                {loaded, Modules} ->
+                    [io:put_chars(line(M)) || M <- Modules],
+                    ok;
+                Error -> Error
+            end;
         Errors -> nothing(Errors)
     end.
 
@@ -46,9 +64,7 @@ commit(Prepared, Purge) ->
 
 loaded(_, {error, Why}) when is_atom(Why) -> nothing([reason(Why)]);
 loaded(_, {error, Errors}) -> nothing([io_lib:format("~tw: ~ts", [M, reason(Why)]) || {M, Why} <- Errors]);
-loaded(Modules, _) ->
-    [io:put_chars(line(M)) || M <- Modules],
-    ok.
+loaded(Modules, _) -> {loaded, Modules}.
 
 reason(sticky_directory) -> "belongs to kernel, stdlib, compiler or the VM itself (code:unstick_mod/1)";
 reason(pending_on_load) -> "its on_load function is still running";

@@ -3,22 +3,53 @@
 %%
 %% The VM sends `client` when one waits; whoever comes first fetches it (minivm:outside_next/0).
 -module(minivm_outside).
--export([start/0]).
+-export([start/0, repl/1]).
 
 start() ->
     register(?MODULE, self()),
     process_flag(priority, high),
     %% Those who came before we had a name were not announced.
     [session() || _ <- lists:seq(1, minivm:outside_waiting())],
-    loop().
+    loop(none).
 
-loop() ->
+%% `minivm repl` with these modules: its prompt is the first client, and the VM ends with it.
+repl(Files) ->
+    Read = [{File, minivm:read_file(File)} || Name <- Files, File <- [filename:absname(Name)]],
+    Bad = [io_lib:format("** ~ts: ~ts~n", [File, file:format_error(Why)]) || {File, {error, Why}} <- Read],
+    case {Files, Bad} of
+        {[], _} -> prompt();
+        {_, []} ->
+            case minivm_load:quietly([{File, Bytes} || {File, {ok, Bytes}} <- Read]) of
+                ok -> prompt();
+                {error, Text} -> fail(Text)
+            end;
+        _ -> fail([Bad, "nothing has been loaded\n"])
+    end.
+
+fail(Text) ->
+    io:put_chars(standard_error, Text),
+    erlang:halt(1).
+
+prompt() ->
+    register(?MODULE, self()),
+    process_flag(priority, high),
+    %% Whoever is first has the prompt: the others come when it has been fetched.
+    Outside = self(),
+    Prompt = spawn(fun() -> minivm_session:start(fun() -> Outside ! {fetched, self()} end) end),
+    receive {fetched, Prompt} -> ok end,
+    [session() || _ <- lists:seq(1, minivm:outside_waiting())],
+    loop(monitor(process, Prompt)).
+
+loop(Prompt) ->
     receive
         client ->
             session(),
-            loop();
+            loop(Prompt);
+        {'DOWN', Prompt, process, _, _} ->
+            init ! {stop, 0},
+            loop(none);
         _ ->
-            loop()
+            loop(Prompt)
     end.
 
 session() ->

@@ -10,6 +10,14 @@ commands() ->
      {"info", "PID", "all about a process: <0.80.0>, 80 or a registered name"},
      {"top", "[SECONDS]", "which processes work the most in that time (1)"},
      {"engine", "[MODULE jit|interp]", "move a module to the other engine"},
+     {"disasm", "M[:F[/A]] [native]", "the instructions of a function, or its machine code"},
+     {"events", "[-f] [N] [FILTER...]", "the last N (20) events of the recorder; -f: and what comes"},
+     {"dump", "[FILE] [FILTER...] [--format F] [--crash]", "what the recorder holds, as minivm dump"},
+     {"record", "[on|off|filter CATEGORY...]", "what the recorder records from now on"},
+     {"trace", "PATTERN [when GUARD] [return] [exception] [count|time|memory] [global] [pid P|new|all] "
+      "[limit N|N/s]", "show calls; M:F/A, M:F, M or M:F(ARGUMENTS)"},
+     {"untrace", "[PATTERN]", "no more of it, or of anything"},
+     {"traces", "", "what is traced, and what has been counted"},
      {"help", "[COMMAND]", "this"},
      {"quit", "", "leave the prompt; the VM goes on"}].
 
@@ -54,6 +62,14 @@ run("ps", [N], _, _) -> with_number(N, fun ps/1);
 run("info", [Pid], _, Context) -> with_pid(Pid, fun(P) -> info(P, Context) end);
 run("top", [], _, _) -> top(1);
 run("top", [N], _, _) -> with_number(N, fun top/1);
+run("trace", [_ | _], Text, Context) -> trace(Text, Context);
+run("untrace", _, Text, Context) -> untrace(Text, Context);
+run("traces", [], _, Context) -> traces(Context);
+run("disasm", [Which], _, _) -> disasm(Which, false);
+run("disasm", [Which, "native"], _, _) -> disasm(Which, true);
+run("events", Args, _, Context) -> events(Args, Context);
+run("dump", Args, _, Context) -> dump(Args, Context);
+run("record", Args, _, _) -> record(Args);
 run("engine", [], _, _) ->
     io:format("~ts, unless a module asks for the other or was moved~n", [minivm:engine_name()]);
 run("engine", [Module, Engine], _, _) -> engine(list_to_atom(Module), Engine);
@@ -61,7 +77,7 @@ run(Name, _, _, _) -> usage(Name).
 
 help([]) ->
     io:put_chars(["Erlang expressions end with a dot. Commands:\n",
-                  [io_lib:format("  :~-30ts ~ts~n", [[N, " ", A], H]) || {N, A, H} <- commands()],
+                  [help_line([N, " ", A], H) || {N, A, H} <- commands()],
                   "f() forgets all variables, f(X) one; b() shows them; v(N) is an earlier result.\n"]);
 help([":" ++ Name]) -> help([Name]);
 help([Name]) ->
@@ -70,6 +86,12 @@ help([Name]) ->
         false -> error_text("~ts: no such command; :help lists them", [Name])
     end;
 help(_) -> usage("help").
+
+help_line(Use, Help) ->
+    case string:length(Use) of
+        L when L =< 30 -> io_lib:format("  :~-30ts ~ts~n", [Use, Help]);
+        _ -> io_lib:format("  :~ts~n~34c~ts~n", [Use, $\s, Help])
+    end.
 
 with_number(Text, Fun) ->
     case string:to_integer(Text) of
@@ -271,9 +293,165 @@ top(Seconds) ->
 reductions() ->
     maps:from_list([{Pid, R} || Pid <- processes(), {reductions, R} <- [process_info(Pid, reductions)]]).
 
+%% ---- tracing ---------------------------------------------------------------------------------------------
+
+tracer(#{session := Session}) ->
+    Session ! {tracer, self()},
+    receive {tracer, Pid} -> Pid end.
+
+trace(Text, #{memory := Memory} = Context) ->
+    case minivm_trace:set(tracer(Context), Text, minivm_eval:bindings(Memory), [self()]) of
+        {error, Why} -> error_text(":trace: ~ts", [Why]);
+        {ok, Functions, Missed} ->
+            io:format("~b function~ts~n", [Functions, case Functions of 1 -> ""; _ -> "s" end]),
+            Missed > 0 andalso io:format("~b processes stay with another tracer~n", [Missed]),
+            ok
+    end.
+
+untrace(Text, Context) ->
+    case minivm_trace:unset(tracer(Context), Text) of
+        {error, Why} -> error_text(":untrace: ~ts", [Why]);
+        {ok, N} -> io:format("~b trace~ts off~n", [N, case N of 1 -> ""; _ -> "s" end])
+    end.
+
+traces(Context) ->
+    case minivm_trace:list(tracer(Context)) of
+        {error, Why} -> error_text(":traces: ~ts", [Why]);
+        [] -> io:put_chars("nothing is traced\n");
+        Traces ->
+            table([{left, "trace"}, {right, "functions"}, {right, "events"}, {left, ""}],
+                  [[Text, integer_to_list(Functions), integer_to_list(Events),
+                    case Flooded of true -> "a flood: only counted"; false -> "" end]
+                   || {Text, Functions, Events, _, Flooded} <- Traces]),
+            [io:format("~tw:~tw/~b  ~ts~n", [M, F, A, counted(N)])
+             || {_, _, _, Numbers, _} <- Traces, {{M, F, A}, N} <- Numbers],
+            ok
+    end.
+
+counted(N) when is_integer(N) -> io_lib:format("~b calls", [N]);
+counted(PerProcess) -> io_lib:format("~tp", [PerProcess]).
+
 %% ---- the recorder ----------------------------------------------------------------------------------------
 
-record(_) -> error_text("not here yet", []).
+%% on | off | filter and categories, apart or with commas; nothing: what is on.
+record([]) -> switched(minivm:recorder_switch(status, <<"all">>));
+record(["status"]) -> record([]);
+record(["on"]) -> switched(minivm:recorder_switch(on, <<"all">>));
+record(["off"]) -> switched(minivm:recorder_switch(off, <<"all">>));
+record([What | Names]) when What =:= "on"; What =:= "off"; What =:= "filter", Names =/= [] ->
+    switched(minivm:recorder_switch(list_to_atom(What), text(lists:join(",", Names))));
+record(["filter"]) -> error_text("filter: which categories? filter CATEGORY...", []);
+record([What | _]) -> error_text("~ts: on, off or filter is expected, then categories", [What]).
+
+switched({error, Text}) -> error_text("~ts", [Text]);
+switched({ok, On, File}) ->
+    io:format("recorded: ~ts~nto ~ts~n", [case On of <<>> -> "nothing"; _ -> On end,
+                                          case File of <<>> -> "memory only"; _ -> File end]).
+
+text(Chars) -> unicode:characters_to_binary(Chars).
+
+%% --last 5s, --pid P, --category C, --match TEXT -> {Filters, Other words} | {error, Text}
+filters(Words) -> filters(Words, [], []).
+filters([], Filters, Others) -> {lists:reverse(Filters), lists:reverse(Others)};
+filters([[$-, $- | Name], Value | Rest], Filters, Others)
+  when Name =:= "last"; Name =:= "pid"; Name =:= "category"; Name =:= "match"; Name =:= "format" ->
+    filters(Rest, [{list_to_atom(Name), text(Value)} | Filters], Others);
+filters(["--crash" | Rest], Filters, Others) -> filters(Rest, [{crash, <<>>} | Filters], Others);
+filters([[$-, $- | _] = Word | _], _, _) ->
+    error_text("~ts: an option that is not known or lacks its value; there are --last TIME, --pid PID, "
+               "--category NAMES, --match TEXT", [Word]);
+filters([Word | Rest], Filters, Others) -> filters(Rest, Filters, [Word | Others]).
+
+dump(Words, #{dir := Dir}) ->
+    case filters(Words) of
+        {error, _} = Error -> Error;
+        {Filters, []} -> dumped(minivm:recorder_dump(Filters), "");
+        {Filters, [File]} ->
+            Path = filename:absname(File, Dir),
+            dumped(minivm:recorder_dump([{output, text(Path)} | Filters]), Path);
+        _ -> usage("dump")
+    end.
+
+dumped({ok, Text}, _) -> put_text(Text);
+dumped(ok, Path) -> io:format("written to ~ts~n", [Path]);
+dumped({error, Text}, _) -> error_text("~ts", [Text]).
+
+%% In pieces: an I/O request is copied.
+put_text(<<Piece:65536/binary, Rest/binary>>) ->
+    %% Not in the middle of a character.
+    Back = length(lists:takewhile(fun(B) -> B band 16#c0 =:= 16#80 end,
+                                  lists:reverse(binary_to_list(Piece, 65536 - 3, 65536)))) + 1,
+    Whole = 65536 - Back,
+    <<First:Whole/binary, Left/binary>> = Piece,
+    io:put_chars(First),
+    put_text(<<Left/binary, Rest/binary>>);
+put_text(Text) -> io:put_chars(Text).
+
+events(Words, #{session := Session}) ->
+    case filters(Words) of
+        {error, _} = Error -> Error;
+        {Filters, Others} ->
+            %% What showing them makes happen is not shown.
+            Own = [{without, text(pid_to_list(P))} || P <- [self(), group_leader(), Session]],
+            case {lists:member("-f", Others), lists:delete("-f", Others)} of
+                {Follow, []} -> events(Follow, 20, Own ++ Filters);
+                {Follow, [N]} -> with_number(N, fun(Number) -> events(Follow, Number, Own ++ Filters) end);
+                _ -> usage("events")
+            end
+    end.
+
+events(Follow, N, Options) ->
+    case minivm:recorder_lines(Options, N, <<>>) of
+        {error, Text} -> error_text("~ts", [Text]);
+        {ok, Text, Cursor, _} ->
+            put_text(Text),
+            case Follow of
+                true -> follow(Options, Cursor);
+                false -> ok
+            end
+    end.
+
+%% Until the client interrupts. It gets no more than it reads, and no more than a screenful at a time: a
+%% flood is counted.
+follow(Options, Cursor) ->
+    timer:sleep(250),
+    case minivm:recorder_lines(Options, 1000, Cursor) of
+        {error, Text} -> error_text("~ts", [Text]);
+        {ok, Text, Next, Missed} ->
+            Missed > 0 andalso io:format("... events were overwritten before they could be shown~n"),
+            put_text(Text),
+            follow(Options, Next)
+    end.
+
+%% ---- code ------------------------------------------------------------------------------------------------
+
+disasm(Which, Native) ->
+    case string:split(Which, ":") of
+        [Module] -> disasm(Module, <<>>, Native);
+        [Module, Function] -> disasm(Module, text(Function), Native)
+    end.
+
+disasm(Name, Function, Native) ->
+    M = list_to_atom(string:trim(Name, both, "'")),
+    case erlang:module_loaded(M) andalso file_of(M) of
+        false -> error_text("~ts: is not loaded", [Name]);
+        {error, Why} -> error_text("~ts: ~ts", [Name, Why]);
+        {ok, Bytes} ->
+            case minivm:disasm(Bytes, erlang:get_module_info(M, md5), Function, Native) of
+                {ok, Text} -> put_text(Text);
+                {error, Why} -> error_text("~ts: ~ts", [Name, Why])
+            end
+    end.
+
+file_of(M) ->
+    case code:is_loaded(M) of
+        {file, [_ | _] = File} ->
+            case minivm:read_file(File) of
+                {ok, Bytes} -> {ok, Bytes};
+                {error, Why} -> {error, [File, ": ", file:format_error(Why)]}
+            end;
+        _ -> {error, "came from no file"}
+    end.
 
 %% ---- tables ----------------------------------------------------------------------------------------------
 

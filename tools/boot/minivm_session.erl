@@ -6,7 +6,7 @@
 %%   workers        one evaluates expressions and keeps the variables, others run one command each
 %% A client that goes takes all of them along, and nothing else.
 -module(minivm_session).
--export([start/0]).
+-export([start/0, start/1]).
 
 -define(VERSION, 1).
 
@@ -17,12 +17,18 @@
             memory,                     % variables and results (minivm_eval)
             work = none,                % {Pid, expression | command} that the client waits for
             pending = [],               % characters of an expression that goes on on the next line
-            completer = none}).
+            completer = none,
+            tracer = none}).            % pid, once something was to be traced (minivm_trace)
 
-start() ->
+start() -> start(fun() -> ok end).
+
+%% Fetched() is called when the client has been fetched.
+start(Fetched) ->
     process_flag(trap_exit, true),
     process_flag(priority, high),
-    case minivm:outside_next() of
+    Next = minivm:outside_next(),
+    Fetched(),
+    case Next of
         Port when is_port(Port) -> greet(Port);
         _ -> ok                         % somebody else has fetched it
     end.
@@ -84,6 +90,12 @@ loop(#s{port = Port, work = Work, evaluator = Evaluator, completer = Completer} 
         {'EXIT', Completer, _} ->
             put_frame(Port, <<"T", 0:32>>),
             loop(S#s{completer = none});
+        {tracer, From} ->               % a command wants it
+            S1 = tracer(S),
+            From ! {tracer, S1#s.tracer},
+            loop(S1);
+        {'EXIT', Tracer, _} when Tracer =:= S#s.tracer ->
+            loop(S#s{tracer = none});
         {put_again, Frame} ->
             put_frame(Port, Frame),
             loop(S);
@@ -118,7 +130,7 @@ frame(<<"M", Purge, N:32, Rest/binary>>, #s{work = none} = S) ->
         Files -> worker(fun() -> minivm_load:files(Files, Purge =:= 1) end, S)
     end;
 frame(<<"L", Text/binary>>, #s{work = none} = S) ->
-    Words = binary:split(Text, <<0>>, [global]),
+    Words = [W || W <- binary:split(Text, <<0>>, [global]), W =/= <<>>],
     worker(fun() -> minivm_prompt:record([unicode:characters_to_list(W) || W <- Words]) end, S);
 frame(_, #s{work = none} = S) ->
     goodbye(S#s.port, 2, "a frame that this VM does not know"),
@@ -159,7 +171,7 @@ input(Chars, Whole, #s{pending = []} = S) ->
     case string:trim(Chars, both, "\s\t\r\n") of
         [] -> done(0, S);
         ":" ++ Command ->
-            Context = S#s.context,
+            Context = (S#s.context)#{memory => S#s.memory},
             worker(fun() -> minivm_prompt:command(Command, Context) end, S);
         _ -> expressions(Chars, Whole, S)
     end;
@@ -189,12 +201,17 @@ evaluator(#s{evaluator = none} = S) ->
                                end)};
 evaluator(S) -> S.
 
+tracer(#s{tracer = none} = S) -> S#s{tracer = minivm_trace:start(S#s.io, S#s.context)};
+tracer(S) -> S.
+
 %% Fun() -> ok | {error, Text} | quit
 worker(Fun, S) ->
     Session = self(),
     Io = S#s.io,
+    Traces = S#s.tracer =/= none,
     Pid = spawn_link(fun() ->
                              group_leader(Io, self()),
+                             Traces andalso minivm_trace:untraced(),
                              Session ! {done, self(), Fun()}
                      end),
     S#s{work = {Pid, command}}.

@@ -1,0 +1,452 @@
+#!/usr/bin/env python3
+"""The prompt as a user meets it: minivm repl and attach at a pseudo-terminal and from a pipe, traces, the
+recorder's events. The session of docs/prompt.md is typed and compared.
+
+    tests/tools/prompt_test.py build/release/tools/minivm [TEST...]
+"""
+
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import attach_test
+from attach_test import ANSWER_S, Vm, compile_erlang, run
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+TRACED = r"""
+-module(traced).
+-export([main/1, fac/1, divide/1, loop/1, flood/0]).
+main(["wait"]) -> io:format("ready~n"), receive after infinity -> ok end;
+main(_) -> io:format("~p~n", [fac(3)]), catch divide(0), divide(2).
+fac(0) -> 1;
+fac(N) -> N * fac(N - 1).
+divide(N) -> 1 / N.
+loop(0) -> ok;
+loop(N) -> loop(N - 1).
+flood() -> loop(1000000), flood().
+"""
+
+folder = None
+
+
+def repl(text, *arguments):
+    return run("repl", *arguments, stdin=text.encode())
+
+
+class Repl(unittest.TestCase):
+    def test_expressions_and_modules_from_a_pipe(self):
+        self.assertEqual(repl("X = traced:fac(4).\nX + 1.\n", folder / "traced.beam"), (0, "24\n25\n", ""))
+
+    def test_status(self):
+        self.assertEqual(repl("halt(5).\n")[0], 5)
+        self.assertEqual(repl("1 / 0.\nok.\n")[:2], (1, "ok\n"))
+        self.assertEqual(repl(":quit\n1 / 0.\n"), (0, "", ""))
+        self.assertEqual(repl("1 +\n 1")[:2], (0, "2\n"))  # the input's end ends it
+
+    def test_file_that_cannot_be_loaded(self):
+        status, out, err = repl("1.\n", folder / "traced.beam", folder / "missing.beam")
+        self.assertEqual((status, out), (1, ""))
+        self.assertIn("missing.beam: no such file or directory\nnothing has been loaded", err)
+        (folder / "bad.beam").write_bytes(b"FOR1 and no more")
+        status, _, err = repl("1.\n", folder / "bad.beam")
+        self.assertEqual(status, 1)
+        self.assertIn(f"** {folder}/bad.beam: ", err)
+
+    def test_takes_the_options_of_run(self):
+        self.assertEqual(repl(":engine\n", "--engine", "interp")[1][:6], "interp")
+        self.assertEqual(repl("erlang:system_info(schedulers).\n", "-S", "3")[1], "3\n")
+        self.assertEqual(repl("traced:fac(3).\n", "-pa", folder)[1], "6\n")
+        self.assertEqual(repl("1.\n", "--nonsense")[0], 2)
+
+    def test_ends_with_a_prompt_that_is_killed(self):
+        process = subprocess.Popen([attach_test.minivm, "repl"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        process.stdin.write(b"os:getpid().\n")
+        process.stdin.flush()
+        vm = int(process.stdout.readline().strip(b'"\n'))
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+        end = time.time() + ANSWER_S
+        while pathlib.Path(f"/proc/{vm}/cmdline").exists() and \
+                pathlib.Path(f"/proc/{vm}/cmdline").read_bytes() != b"":
+            self.assertLess(time.time(), end)
+            time.sleep(0.05)
+
+
+class Shell(unittest.TestCase):
+    """What OTP's shell does."""
+
+    def test_results_and_commands_of_before(self):
+        self.assertEqual(repl("5.\nv(1) + v(-1).\ne(1).\nv(9).\n")[1:],
+                         ("5\n10\n5\n", "** exception exit: {no_result,{integer,{1,3},9}}\n"))
+
+    def test_variables(self):
+        self.assertEqual(repl("{A, B} = {1, 2}.\nb().\nf(A).\nA = 3.\nf().\nB = 7.\nA.\n")[1:],
+                         ("{1,2}\nA = 1\nB = 2\nok\nok\n3\nok\n7\n",
+                          "** exception error: variable 'A' is unbound\n"))
+
+    def test_an_exception_takes_linked_processes_along(self):
+        _, out, _ = repl("P = spawn_link(fun() -> receive after infinity -> ok end end), is_process_alive(P).\n"
+                         "exit(boom).\ntimer:sleep(50), is_process_alive(P).\n")
+        self.assertEqual(out, "true\nfalse\n")
+
+    def test_an_exit_of_somebody_linked_is_told(self):
+        status, out, err = repl("spawn_link(fun() -> exit(boom) end), receive after infinity -> ok end.\n1.\n")
+        self.assertEqual((status, out, err), (1, "1\n", "** exception exit: boom\n"))
+
+    def test_funs_throws_and_strings(self):
+        _, out, err = repl('F = fun(X) -> X + 1 end.\nF(2).\nthrow(x).\n"text".\n[1,2|3].\n<<"bin">>.\n'
+                           "exit(why).\nc:pwd().\n")
+        self.assertRegex(out, '^#Fun<erl_eval\\.[0-9.]+>\n3\n"text"\n\\[1,2\\|3\\]\n<<"bin">>\n.*\nok\n$')
+        self.assertEqual(err, "** exception throw: x\n** exception exit: why\n")
+
+
+class Trace(unittest.TestCase):
+    def test_from_the_first_call_of_a_program(self):
+        status, out, err = run("run", "--trace", "traced:fac/1 return", "--trace", "traced:divide exception",
+                               folder / "traced.beam")
+        self.assertEqual((status, out), (0, "6\n"))
+        lines = [re.sub(r"^\S+ <\S+> |  \(\d+ us\)$", "", line) for line in err.splitlines()]
+        self.assertEqual(lines, [
+            "call traced:fac(3)", "  call traced:fac(2)", "    call traced:fac(1)", "      call traced:fac(0)",
+            "      returned from traced:fac/1 -> 1", "    returned from traced:fac/1 -> 1",
+            "  returned from traced:fac/1 -> 2", "returned from traced:fac/1 -> 6",
+            "call traced:divide(0)", "exception from traced:divide/1 -> error:badarith",
+            "call traced:divide(2)"])
+
+    def test_of_a_program_counts_as_well(self):
+        _, _, err = run("run", "--trace", "traced:fac/1 count", folder / "traced.beam")
+        self.assertIn("{{traced,fac,1},4}", err)
+
+    def test_bad_patterns(self):
+        for pattern, why in (
+                ("traced:nothing/1", "no function matches traced:nothing/1"),
+                ("no_such_module:x", "there is no module no_such_module"),
+                ("traced:fac(N) when foo(N)", "the guard: "),
+                ("traced:fac/1 when N > 1", "give the arguments names"),
+                ("traced:fac/1 when [A, B] -> A > B", "the guard has 2 arguments, the function 1"),
+                ("traced:fac/1 sometimes", "the pattern must be"),
+                ("traced:fac/1 limit few", "limit: a number is expected"),
+                ("traced:fac/1 pid nobody", "nobody: no process has this name"),
+                ("traced:fac/", "the pattern must be"),
+                ("traced:fac('", "unterminated"),
+                ("17", "the pattern must be")):
+            status, out, err = run("run", "--trace", pattern, folder / "traced.beam")
+            self.assertEqual((status, out), (1, ""), (pattern, err))
+            self.assertIn(f"minivm: run: --trace {pattern}: ", err)
+            self.assertIn(why, err)
+            status, _, err = repl(f":trace {pattern}\n:traces\n", folder / "traced.beam")
+            self.assertEqual(status, 1)
+            if "module" not in why:
+                self.assertIn(why, err)
+
+    def test_guards_use_variables_of_the_prompt(self):
+        _, out, _ = repl("Least = 3.\n:trace traced:fac(N) when N >= Least\ntraced:fac(4).\ntimer:sleep(200).\n",
+                         folder / "traced.beam")
+        self.assertEqual(re.findall(r"call (\S+)", out), ["traced:fac(4)", "traced:fac(3)"])
+
+    def test_a_limit_ends_it(self):
+        _, out, _ = repl(":trace traced:fac/1 limit 3\ntraced:fac(9).\ntimer:sleep(200).\n:traces\n"
+                         "erlang:trace_info({traced,fac,1}, traced).\n", folder / "traced.beam")
+        self.assertEqual(len(re.findall("call traced", out)), 3)
+        self.assertIn("traced:fac/1: 3 events, as many as were asked for; the trace is off\n", out)
+        self.assertIn("nothing is traced\n{traced,false}\n", out)
+
+    def test_a_limit_a_second_counts_what_it_does_not_show(self):
+        _, out, _ = repl(":trace traced:loop/1 limit 5/s\ntraced:loop(500).\ntimer:sleep(1500).\n",
+                         folder / "traced.beam")
+        shown = len(re.findall("call traced", out))
+        hidden = sum(int(n) for n in re.findall(r"\.\.\. (\d+) more events", out))
+        self.assertEqual(shown + hidden, 501, out)
+        self.assertLess(shown, 20)
+
+    def test_a_flood_turns_into_counting(self):
+        _, out, err = repl(":trace traced:loop/1\nF = spawn(fun traced:flood/0).\ntimer:sleep(3000).\n"
+                           "exit(F, kill).\n:traces\nerlang:trace_info({traced,loop,1}, call_count).\n"
+                           ":untrace\nerlang:trace_info({traced,loop,1}, all).\n", folder / "traced.beam")
+        self.assertRegex(out, r"a flood: \d+ events wait; from now on calls are only counted")
+        self.assertRegex(out, r"traced:loop/1  \d+ calls\n")
+        self.assertIn("{all,false}", out)
+        self.assertEqual(err, "")
+
+    def test_only_one_process(self):
+        _, out, _ = repl("W = fun W() -> receive N -> traced:fac(N), W() end end.\nregister(one, spawn(W)).\n"
+                         "P = spawn(W).\n:trace traced:fac/1 pid one\nP ! 2.\none ! 1.\ntimer:sleep(200).\n",
+                         folder / "traced.beam")
+        self.assertEqual(re.findall(r"call (\S+)", out), ["traced:fac(1)", "traced:fac(0)"])
+
+    def test_goes_with_the_client_that_set_it(self):
+        with Vm() as vm:
+            self.assertEqual(vm.attach(":trace kv:version/0 return", "kv:version()", "timer:sleep(100)")[0], 0)
+            end = time.time() + ANSWER_S
+            while vm.value("erlang:trace_info({kv, version, 0}, all)") != "{all,false}":
+                self.assertLess(time.time(), end)
+
+
+class Recorder(unittest.TestCase):
+    def test_events(self):
+        with Vm() as vm:
+            out = vm.attach("recorder:event(test, \"number ~p\", [17])", ":events 500 --match number")[1]
+            self.assertRegex(out, r"user user_format +test: number 17\n|number 17")
+            self.assertEqual(len(vm.attach(":events 7")[1].splitlines()), 7)
+            for command, why in ((":events --last soon", "give a time such as 5s"),
+                                 (":events --nothing x", "an option that is not known"),
+                                 (":events few", "a number above 0"),
+                                 (":events --category fun", "there are sched, message")):
+                status, _, err = vm.attach(command)
+                self.assertEqual(status, 1)
+                self.assertIn(why, err)
+
+    def test_events_are_followed_until_an_interrupt(self):
+        with Vm() as vm:
+            client = subprocess.Popen([attach_test.minivm, "attach", str(vm.socket), "-c",
+                                       ":events -f 1 --match followed"],
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            time.sleep(1)
+            for n in range(3):
+                vm.value(f"recorder:event(test, \"followed ~p\", [{n}])")
+            for n in range(3):
+                self.assertIn(f"followed {n}", client.stdout.readline().decode())
+            client.send_signal(signal.SIGINT)
+            _, err = client.communicate(timeout=ANSWER_S)
+            self.assertEqual((client.returncode, err), (1, b"** interrupted\n"))
+
+    def test_dump(self):
+        with Vm() as vm:
+            self.assertIn("# recording of minivm", vm.attach(":dump --last 1s")[1])
+            path = vm.folder / "dump.json"
+            self.assertEqual(vm.attach(f":dump {path} --format json")[:2], (0, f"written to {path}\n"))
+            self.assertTrue(path.read_text().startswith('{"type":"recording"'))
+            self.assertEqual(path.stat().st_mode & 0o777, 0o600)
+            self.assertIn("No such file", vm.attach(":dump /no/such/dir/x")[2])
+            self.assertEqual(vm.attach(":dump a b")[0], 1)
+
+    def test_record(self):
+        with Vm() as vm:
+            def record(*words):
+                return run("record", vm.socket, *words)
+            self.assertIn("recorded: sched,message,gc,", record()[1])
+            self.assertNotIn("gc", record("off", "gc", "timer")[1].splitlines()[0])
+            self.assertIn(",gc,", record("on", "gc")[1])
+            self.assertEqual(record("filter", "user,fault")[1].splitlines()[0], "recorded: user,fault")
+            self.assertEqual(record("off")[1].splitlines()[0], "recorded: nothing")
+            self.assertEqual(record("on")[0], 0)
+            self.assertIn("categories: 0x", vm.attach(":events 100000 --match categories:")[1])
+            for words, why in ((["on", "fun"], "fun: no such category; there are sched"),
+                               (["filter"], "which categories?"), (["maybe"], "on, off or filter")):
+                status, out, err = record(*words)
+                self.assertEqual((status, out), (1, ""))
+                self.assertIn(why, err)
+
+    def test_disasm(self):
+        with Vm() as vm:
+            self.assertIn("func_info `kv`, `version`, 0", vm.attach(":disasm kv:version/0")[1])
+            self.assertIn("kv:version/0", vm.attach(":disasm kv:version/0 native")[1])
+            for command, why in ((":disasm kv:nothing", "no such function"), (":disasm nothing", "not loaded")):
+                status, _, err = vm.attach(command)
+                self.assertEqual(status, 1)
+                self.assertIn(why, err)
+
+
+class Terminal:
+    """A program at a pseudo-terminal."""
+
+    def __init__(self, *command, cwd=None):
+        home = tempfile.mkdtemp()
+        self.home = home
+        self.pid, self.file = pty.fork()
+        if self.pid == 0:
+            if cwd is not None:
+                os.chdir(cwd)
+            env = dict(os.environ, TERM="xterm", HOME=home, LC_ALL="C.UTF-8")
+            env.pop("XDG_STATE_HOME", None)
+            os.execve(attach_test.minivm, [attach_test.minivm, *map(str, command)], env)
+        self.seen = ""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.file)
+        try:
+            os.kill(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        if self.pid is not None:
+            os.waitpid(self.pid, 0)
+        shutil.rmtree(self.home)
+
+    def type(self, text):
+        os.write(self.file, text.encode())
+
+    def read_some(self):
+        ready, _, _ = select.select([self.file], [], [], 0.5)
+        if ready:
+            try:
+                self.seen += os.read(self.file, 65536).decode(errors="replace")
+            except OSError:
+                pass
+        return bool(ready)
+
+    def expect(self, pattern):
+        """Reads until the pattern has come; what was before it."""
+        end = time.time() + ANSWER_S
+        while True:
+            text = plain(self.seen)
+            found = re.search(pattern, text)
+            if found:
+                self.seen = text[found.end():]
+                return text[:found.start()]
+            assert time.time() < end, (pattern, text)
+            self.read_some()
+
+
+def plain(text):
+    """Without what moves the cursor."""
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r", "", text)
+
+
+class AtATerminal(unittest.TestCase):
+    def test_edits_completes_and_remembers(self):
+        with Terminal("repl", folder / "traced.beam") as terminal:
+            terminal.expect(":help lists the commands")
+            terminal.expect("1> ")
+            terminal.type("traced:fa\t4).\n")
+            terminal.expect("\n24\n")
+            terminal.expect("2> ")
+            terminal.type("\x1b[A\n")                    # the line before
+            terminal.expect("\n24\n")
+            terminal.type("1 + 2\x024\x05.\n")            # back, a digit, to the end
+            terminal.expect("\n43\n")
+            terminal.type(":mod\ttraced\n")
+            terminal.expect("\ntraced +[0-9a-f]{8} ")
+            terminal.type("Variable = 5.\n")
+            terminal.expect("\n5\n")
+            terminal.type("Vari\t.\n")
+            terminal.expect("\n5\n")
+            terminal.type("traced:\t\t")
+            terminal.expect("traced:divide +traced:fac +traced:flood")
+            terminal.type("\x03")                        # the line is given up
+            terminal.expect("> ")
+            terminal.type("(fun F() -> F() end)().\n")
+            time.sleep(0.5)
+            terminal.type("\x03")
+            terminal.expect(r"\*\* interrupted")
+            terminal.type("lists:seq(1, 100).\n")        # cut to what a person reads
+            terminal.expect(r"27,28,29\|\.\.\.\]")
+            terminal.type("\x04")
+            end = time.time() + ANSWER_S
+            while os.waitpid(terminal.pid, os.WNOHANG)[0] == 0:
+                self.assertLess(time.time(), end)
+                terminal.read_some()
+            terminal.pid = None
+
+    def test_events_come_while_a_line_is_typed(self):
+        with Vm() as vm, Terminal("attach", vm.socket) as terminal:
+            terminal.expect("1> ")
+            terminal.type(":trace kv:version/0\n")
+            terminal.expect("1 function\n")
+            terminal.type("half a li")
+            terminal.expect("half a li")
+            vm.value("kv:version()")                     # by somebody else
+            terminal.expect(r"<0\.\d+\.0> call kv:version\(\)\n")
+            terminal.expect("1> half a li")              # it is there again
+
+    def test_the_session_of_the_page(self):
+        page = (ROOT / "docs" / "prompt.md").read_text(encoding="utf-8")
+        blocks = page.split("<!-- session -->")[1].split("```")[1::2]
+        steps = []
+        for line in "".join(blocks).strip("\n").split("\n"):
+            if not line:
+                continue
+            entry = re.match(r"\d+> (.*)$", line)
+            if entry:
+                steps.append((entry.group(1), []))
+            else:
+                steps[-1][1].append(line)
+        self.assertGreater(len(steps), 8)
+        samples = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, samples)
+        for version, into in ((1, samples), (2, samples / "v2")):
+            into.mkdir(exist_ok=True)
+            subprocess.run(["erlc", f"-DVERSION={version}", "-o", str(into), str(ROOT / "samples" / "till.erl")],
+                           check=True)
+        with subprocess.Popen([attach_test.minivm, "run", "--listen", str(samples / "vm" / "s"),
+                               str(samples / "till.beam")], stdout=subprocess.PIPE) as vm:
+            self.assertEqual(vm.stdout.readline(), b"the till is open\n")
+            try:
+                with Terminal("attach", samples / "vm" / "s", cwd=samples) as terminal:
+                    terminal.expect(r"\d+> ")
+                    for text, expected in steps:
+                        self.step(terminal, text, [normal(line) for line in expected])
+            finally:
+                vm.kill()
+
+    def step(self, terminal, text, expected):
+        terminal.type(text + "\n")
+        end = time.time() + ANSWER_S
+        while True:
+            got = [normal(line) for line in plain(terminal.seen).split("\n")]
+            # Events come on their own way, so that the result may stand before or behind them.
+            missing = list(expected)
+            for line in got:
+                if line in missing:
+                    missing.remove(line)
+            if not missing:
+                break
+            self.assertLess(time.time(), end, (text, missing, got))
+            terminal.read_some()
+        while terminal.read_some():
+            pass
+        unexpected = [line for line in map(normal, plain(terminal.seen).split("\n"))
+                      if line.strip() and line not in expected and not re.search(r"^\d+>|" + re.escape(text), line)]
+        self.assertEqual(unexpected, [])
+        terminal.seen = ""
+
+
+def normal(line):
+    """Without what differs from run to run."""
+    line = re.sub(r"\d\d:\d\d:\d\d\.\d{6}", "TIME", line.rstrip())
+    line = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "DATE", line)
+    line = re.sub(r"<0\.\d+\.0>(, <0\.\d+\.0>)*", "PID", line)
+    line = re.sub(r"\(\d+ us\)", "(US)", line)
+    line = re.sub(r"\b[0-9a-f]{8}\b", "MD5", line)
+    line = re.sub(r"\b(jit|interp)\b,? +\d+", "ENGINE", line)
+    return re.sub(r" +", " ", line)
+
+
+def main():
+    global folder
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+        sys.exit("usage: prompt_test.py MINIVM [TEST...]")
+    attach_test.minivm = os.path.abspath(sys.argv[1])
+    if not shutil.which(attach_test.minivm):
+        sys.exit("no such program: %s" % attach_test.minivm)
+    with tempfile.TemporaryDirectory() as place:
+        folder = attach_test.folder = pathlib.Path(place).resolve()
+        compile_erlang("kv", attach_test.KV, folder / "v1", 1)
+        compile_erlang("program", attach_test.PROGRAM, folder)
+        compile_erlang("traced", TRACED, folder)
+        loader, module = unittest.defaultTestLoader, sys.modules[__name__]
+        names = sys.argv[2:]
+        tests = loader.loadTestsFromNames(names, module) if names else loader.loadTestsFromModule(module)
+        result = unittest.TextTestRunner(verbosity=2).run(tests)
+    bad = len(result.failures) + len(result.errors)
+    print("%d passed, %d failed, %d skipped"
+          % (result.testsRun - bad - len(result.skipped), bad, len(result.skipped)))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

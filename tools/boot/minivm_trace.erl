@@ -1,0 +1,516 @@
+%% `:trace` at the prompt and `minivm run --trace`: patterns become trace patterns with match specifications,
+%% and a process shows what comes, somewhat as OTP's dbg does.
+%%
+%% A tracer belongs to one session and goes with it, and so does all that it has set. It never waits for
+%% whoever reads: what cannot be shown is counted. A flood (more events than it can take, or more a second
+%% than are allowed) turns the trace into one that only counts calls.
+-module(minivm_trace).
+-export([start/2, set/4, unset/2, list/1, untraced/0, run/1, again/0, flush/0, parse/2]).
+
+-define(QUEUE, 10000).                  % events that may wait before it is a flood
+-define(PER_SECOND, 1000).              % shown in a second, unless the user says more
+-define(WRITES, 64).                    % output that may wait for the reader
+-define(DEPTH, 10000).                  % calls without a return yet that are kept for one process
+
+%% What one command has set.
+-record(trace, {text,                   % as it was typed
+                mfa,                    % {M, F | '_', A | '_'}
+                spec,                   % match specification
+                kind = call,            % call | call_count | call_time | call_memory
+                returns = false, exceptions = false,
+                scope = local,          % local | global
+                who = all,              % pid | new | all
+                limit = {?PER_SECOND, second},  % {N, second | total}
+                functions = 0,
+                events = 0,
+                flooded = false}).
+
+-record(s, {io, context,
+            traces = [],
+            stacks = #{},               % pid -> [{MFA, microseconds}]
+            second = 0, shown = 0, hidden = 0,
+            writes = 0}).
+
+%% ---- the words after :trace ------------------------------------------------------------------------------
+
+%% PATTERN [when GUARD] [return] [exception] [count | time | memory] [global] [pid P | new | all]
+%% [limit N | N/s] -> {ok, Trace} | {error, Text}
+parse(Text, Bindings) ->
+    case erl_scan:string(Text, {1, 1}) of
+        {error, {_, Module, Why}, _} -> {error, Module:format_error(Why)};
+        {ok, [], _} -> {error, "what is to be traced? M:F/A, M:F, M or M:F(ARGUMENTS)"};
+        {ok, Tokens, _} ->
+            {Pattern, Options} = lists:split(pattern_length(Tokens), Tokens),
+            try
+                options(Options, pattern(Pattern, #trace{text = string:trim(Text)}, Bindings))
+            of
+                Trace -> {ok, body(Trace)}
+            catch
+                throw:Why -> {error, Why}
+            end
+    end.
+
+%% Options begin at the first of their words that stands outside of all brackets, behind something complete.
+pattern_length(Tokens) -> pattern_length(Tokens, none, 0, 0).
+pattern_length([], _, _, N) -> N;
+pattern_length([{atom, _, Word} | Rest], Before, 0, N) ->
+    case lists:member(Word, [return, exception, count, time, memory, global, pid, new, all, limit])
+        andalso is_complete(Before) of
+        true -> N;
+        false -> pattern_length(Rest, atom, 0, N + 1)
+    end;
+pattern_length([T | Rest], _, Depth, N) ->
+    Kind = element(1, T),
+    Change = case Kind of
+                 _ when Kind =:= '('; Kind =:= '['; Kind =:= '{'; Kind =:= '<<' -> 1;
+                 _ when Kind =:= ')'; Kind =:= ']'; Kind =:= '}'; Kind =:= '>>' -> -1;
+                 _ -> 0
+             end,
+    pattern_length(Rest, Kind, Depth + Change, N + 1).
+
+is_complete(Kind) -> lists:member(Kind, [atom, var, integer, float, string, char, ')', ']', '}', '>>']).
+
+pattern(Tokens, Trace, Bindings) ->
+    {Head, Guard} = lists:splitwith(fun(T) -> element(1, T) =/= 'when' end, Tokens),
+    {M, F, A, Args} = mfa(Head),
+    {Clause, Arity} = clause(Args, A, Guard),
+    Trace#trace{mfa = {M, F, Arity}, spec = spec(Clause, Bindings)}.
+
+mfa([{atom, _, M}]) -> {M, '_', '_', none};
+mfa([{atom, _, M}, {':', _}, {var, _, '_'}]) -> {M, '_', '_', none};
+mfa([{atom, _, M}, {':', _}, {var, _, '_'}, {'/', _}, {var, _, '_'}]) -> {M, '_', '_', none};
+mfa([{atom, _, M}, {':', _}, {atom, _, F}]) -> {M, F, '_', none};
+mfa([{atom, _, M}, {':', _}, {atom, _, F}, {'/', _}, {integer, _, A}]) -> {M, F, A, none};
+mfa([{atom, _, M}, {':', _}, {atom, _, F}, {'/', _}, {var, _, '_'}]) -> {M, F, '_', none};
+mfa([{atom, _, M}, {':', _}, {atom, _, F}, {'(', _} = Open | Rest]) ->
+    case lists:reverse(Rest) of
+        [{')', _} | Reversed] -> {M, F, '_', [setelement(1, Open, '[') | lists:reverse(Reversed)] ++ [{']', 1}]};
+        _ -> throw("the arguments do not end with )")
+    end;
+mfa(_) -> throw("the pattern must be M:F/A, M:F, M or M:F(ARGUMENTS), with M and F atoms").
+
+%% {Clause of a fun of the argument list | none, Arity}. The guard is `when G`, or `when [Args] -> G`.
+clause(Args, A, Guard) ->
+    {Given, Condition} =
+        case {Args, Guard} of
+            {_, []} -> {Args, []};
+            {none, [_When | Tokens]} ->
+                case lists:splitwith(fun(T) -> element(1, T) =/= '->' end, Tokens) of
+                    {Names, [_Arrow | G]} -> {Names, G};
+                    {_, []} -> throw("give the arguments names: M:F(A, B) when GUARD, or M:F/2 when [A, B] -> GUARD")
+                end;
+            {_, [_When | Tokens]} -> {Args, Tokens}
+        end,
+    case Given of
+        none -> {none, A};
+        _ ->
+            List = expression(Given, "the arguments"),
+            Arity = case {length_of(List), A} of
+                        {'_', _} -> A;
+                        {N, '_'} -> N;
+                        {N, N} -> N;
+                        {N, _} -> throw(io_lib:format("the guard has ~b arguments, the function ~b", [N, A]))
+                    end,
+            Guards = case Condition of
+                         [] -> [];
+                         _ -> [[expression(Condition, "the guard")]]
+                     end,
+            {{clause, erl_anno:new(1), [List], Guards, [{atom, erl_anno:new(1), true}]}, Arity}
+    end.
+
+length_of({nil, _}) -> 0;
+length_of({cons, _, _, Tail}) ->
+    case length_of(Tail) of
+        '_' -> '_';
+        N -> N + 1
+    end;
+length_of(_) -> '_'.
+
+expression(Tokens, What) ->
+    case erl_parse:parse_exprs(Tokens ++ [{dot, 1}]) of
+        {ok, [Expr]} -> Expr;
+        {ok, _} -> throw([What, ": one expression is expected; join conditions with andalso"]);
+        {error, {_, Module, Why}} -> throw([What, ": ", Module:format_error(Why)])
+    end.
+
+spec(none, _) -> [{'_', [], []}];
+spec(Clause, Bindings) ->
+    case ms_transform:transform_from_shell(dbg, [Clause], Bindings) of
+        {error, [{_, [{_, Module, Why} | _]} | _], _} -> throw(["the guard: ", Module:format_error(Why)]);
+        [{Head, Guards, _}] -> [{Head, Guards, []}]
+    end.
+
+options([], Trace) -> Trace;
+options([{atom, _, return} | Rest], T) -> options(Rest, T#trace{returns = true});
+options([{atom, _, exception} | Rest], T) -> options(Rest, T#trace{exceptions = true});
+options([{atom, _, count} | Rest], T) -> options(Rest, T#trace{kind = call_count});
+options([{atom, _, time} | Rest], T) -> options(Rest, T#trace{kind = call_time});
+options([{atom, _, memory} | Rest], T) -> options(Rest, T#trace{kind = call_memory});
+options([{atom, _, global} | Rest], T) -> options(Rest, T#trace{scope = global});
+options([{atom, _, pid}, {atom, _, Who} | Rest], T) when Who =:= new; Who =:= all -> options(Rest, T#trace{who = Who});
+options([{atom, _, Who} | Rest], T) when Who =:= new; Who =:= all -> options(Rest, T#trace{who = Who});
+options([{atom, _, pid}, {'<', _}, {float, _, _}, {'.', _}, {integer, _, _}, {'>', _} | _] = [_ | Pid], T) ->
+    {Tokens, Rest} = lists:split(5, Pid),
+    options(Rest, T#trace{who = pid(lists:flatten([text(Token) || Token <- Tokens]))});
+options([{atom, _, pid}, {integer, _, N} | Rest], T) ->
+    options(Rest, T#trace{who = pid("<0." ++ integer_to_list(N) ++ ".0>")});
+options([{atom, _, pid}, {atom, _, Name} | Rest], T) ->
+    case whereis(Name) of
+        Pid when is_pid(Pid) -> options(Rest, T#trace{who = Pid});
+        _ -> throw(io_lib:format("~tw: no process has this name", [Name]))
+    end;
+options([{atom, _, pid} | _], _) -> throw("pid: a process is expected: <0.80.0>, 80 or a registered name");
+options([{atom, _, limit}, {integer, _, N}, {'/', _}, {atom, _, s} | Rest], T) ->
+    options(Rest, T#trace{limit = {N, second}});
+options([{atom, _, limit}, {integer, _, N} | Rest], T) -> options(Rest, T#trace{limit = {N, total}});
+options([{atom, _, limit} | _], _) -> throw("limit: a number is expected, or one a second: limit 100/s");
+options([Token | _], _) -> throw(["not understood: ", text(Token)]).
+
+text({Kind, _}) -> atom_to_list(Kind);
+text({float, _, F}) -> float_to_list(F, [short]);
+text({_, _, Value}) -> io_lib:format("~tp", [Value]).
+
+pid(Text) ->
+    Pid = try list_to_pid(Text) catch error:_ -> throw([Text, ": no process"]) end,
+    is_process_alive(Pid) orelse throw([Text, ": there is no such process (any more)"]),
+    Pid.
+
+%% What the match specification does beside letting the call through.
+body(#trace{spec = [{Head, Guards, _}], returns = R, exceptions = E} = T) ->
+    T#trace{spec = [{Head, Guards, [{exception_trace} || E] ++ [{return_trace} || R, not E]}]}.
+
+%% ---- asked by commands -----------------------------------------------------------------------------------
+
+%% The tracer of a session, linked to the caller; shows what it gets at Io.
+start(Io, Context) ->
+    spawn_link(fun() ->
+                       process_flag(trap_exit, true),
+                       process_flag(priority, high),
+                       put(owner, hd(element(2, process_info(self(), links)))),
+                       loop(#s{io = Io, context = Context})
+               end).
+
+set(Tracer, Text, Bindings, Spared) ->
+    case parse(Text, Bindings) of
+        {ok, #trace{mfa = {M, _, _}} = Trace} ->
+            case erlang:module_loaded(M) orelse code:ensure_loaded(M) of
+                true -> call(Tracer, {set, Trace, Spared});
+                {module, M} -> call(Tracer, {set, Trace, Spared});
+                {error, _} -> {error, io_lib:format("~tw: no such module is loaded or in the code path", [M])}
+            end;
+        Error -> Error
+    end.
+
+unset(Tracer, Text) -> call(Tracer, {unset, string:trim(Text)}).
+list(Tracer) -> call(Tracer, list).
+
+call(Tracer, Request) ->
+    Ref = monitor(process, Tracer),
+    Tracer ! {Ref, self(), Request},
+    receive
+        {Ref, Answer} ->
+            demonitor(Ref, [flush]),
+            Answer;
+        {'DOWN', Ref, process, _, Reason} ->
+            {error, io_lib:format("the tracer has ended: ~tp", [Reason])}
+    end.
+
+%% The calling process is of the prompt itself: what it does is no news.
+untraced() -> catch erlang:trace(self(), false, [all]).
+
+%% ---- the tracer ------------------------------------------------------------------------------------------
+
+loop(S) ->
+    receive
+        {trace_ts, _, _, _, _} = Event -> loop(event(Event, S));
+        {trace_ts, _, _, _, _, _} = Event -> loop(event(Event, S));
+        {io_reply, _, _} -> loop(S#s{writes = S#s.writes - 1});
+        {'EXIT', Pid, _} ->
+            case get(owner) of
+                Pid -> [clear(T) || T <- S#s.traces];
+                _ -> loop(S)
+            end;
+        {Ref, From, {flush}} ->
+            S1 = notice_hidden(S),
+            flush_writes(S1#s.writes),
+            From ! {Ref, ok},
+            loop(S1#s{writes = 0});
+        {Ref, From, Request} ->
+            {Answer, S1} = request(Request, S),
+            From ! {Ref, Answer},
+            loop(S1);
+        second -> loop(notice_hidden(S));
+        _ -> loop(S)
+    end.
+
+flush_writes(0) -> ok;
+flush_writes(N) -> receive {io_reply, _, _} -> flush_writes(N - 1) after 5000 -> ok end.
+
+request({set, Trace, Spared}, S) ->
+    try trace_pattern(Trace) of
+        0 -> {{error, io_lib:format("no function matches ~ts", [name(Trace)])}, S};
+        N ->
+            Missed = flags(Trace, [self(), S#s.io, get(owner) | Spared]),
+            {{ok, N, Missed}, S#s{traces = [Trace#trace{functions = N} | without(Trace, S#s.traces)]}}
+    catch
+        error:_ ->
+            {{error, case Trace#trace.kind of
+                         call -> "the match specification is refused";
+                         Kind -> io_lib:format("this VM cannot do ~tw", [Kind])
+                     end}, S}
+    end;
+request({unset, ""}, S) ->
+    [clear(T) || T <- S#s.traces],
+    erlang:trace(all, false, [all]),
+    {{ok, length(S#s.traces)}, S#s{traces = [], stacks = #{}}};
+request({unset, Text}, S) ->
+    case [T || T <- S#s.traces, T#trace.text =:= Text orelse lists:flatten(name(T)) =:= Text] of
+        [] -> {{error, io_lib:format("~ts: no such trace; :traces lists them", [Text])}, S};
+        Gone ->
+            [clear(T) || T <- Gone],
+            Left = S#s.traces -- Gone,
+            Left =:= [] andalso erlang:trace(all, false, [all]),
+            {{ok, length(Gone)}, S#s{traces = Left}}
+    end;
+request(list, S) ->
+    {[{T#trace.text, T#trace.functions, T#trace.events, numbers(T), T#trace.flooded} || T <- lists:reverse(S#s.traces)], S}.
+
+without(#trace{mfa = Mfa, kind = Kind}, Traces) ->
+    [T || T <- Traces, {T#trace.mfa, T#trace.kind} =/= {Mfa, Kind}].
+
+trace_pattern(#trace{mfa = Mfa, kind = call, spec = Spec, scope = Scope}) ->
+    erlang:trace_pattern(Mfa, Spec, [Scope]);
+trace_pattern(#trace{mfa = Mfa, kind = Kind}) ->
+    erlang:trace_pattern(Mfa, true, [Kind]).
+
+clear(#trace{mfa = Mfa, kind = call, scope = Scope, flooded = Flooded}) ->
+    Flooded andalso (catch erlang:trace_pattern(Mfa, false, [call_count])),
+    catch erlang:trace_pattern(Mfa, false, [Scope]);
+clear(#trace{mfa = Mfa, kind = Kind}) ->
+    catch erlang:trace_pattern(Mfa, false, [Kind]).
+
+%% How many processes stay with another tracer.
+flags(#trace{kind = call_count}, _) -> 0;
+flags(#trace{who = Who}, Spared) ->
+    Alive = case Who of all -> length(processes()); _ -> 0 end,
+    Traced = erlang:trace(Who, true, [call, monotonic_timestamp, {tracer, self()}]),
+    [catch erlang:trace(Pid, false, [all]) || Pid <- Spared, Pid =/= self()],
+    max(0, Alive - Traced).
+
+%% [{MFA, What was counted}]
+numbers(#trace{kind = call, flooded = false}) -> [];
+numbers(#trace{mfa = {M, F, A}} = T) ->
+    Kind = case T#trace.kind of call -> call_count; K -> K end,
+    [{Mfa, Value} || {Name, Arity} <- functions(M), F =:= '_' orelse F =:= Name, A =:= '_' orelse A =:= Arity,
+                     Mfa <- [{M, Name, Arity}],
+                     {_, Value} <- [catch erlang:trace_info(Mfa, Kind)], Value =/= false, Value =/= undefined,
+                     Value =/= 0, Value =/= []].
+
+functions(M) -> try M:module_info(functions) catch error:_ -> [] end.
+
+name(#trace{mfa = {M, '_', _}}) -> io_lib:format("~tw", [M]);
+name(#trace{mfa = {M, F, '_'}}) -> io_lib:format("~tw:~tw", [M, F]);
+name(#trace{mfa = {M, F, A}}) -> io_lib:format("~tw:~tw/~b", [M, F, A]).
+
+%% ---- events ----------------------------------------------------------------------------------------------
+
+event(Event, S0) ->
+    S = case process_info(self(), message_queue_len) of
+            {_, N} when N > ?QUEUE -> flood(S0, N);
+            _ -> S0
+        end,
+    case of_event(Event, S) of
+        false -> S;                     % of a trace that has been taken back meanwhile
+        #trace{flooded = true} -> S;
+        Trace -> limited(Event, Trace#trace{events = Trace#trace.events + 1}, S)
+    end.
+
+mfa_of({_, _, call, {M, F, Args}, _}) when is_list(Args) -> {M, F, length(Args)};
+mfa_of({_, _, call, {M, F, A}, _}) -> {M, F, A};
+mfa_of({_, _, _, {M, F, A}, _, _}) -> {M, F, A};
+mfa_of(_) -> none.
+
+of_event(Event, #s{traces = Traces}) ->
+    case mfa_of(Event) of
+        none -> false;
+        {M, F, A} ->
+            case [T || #trace{mfa = {TM, TF, TA}, kind = call} = T <- Traces, TM =:= M, TF =:= F orelse TF =:= '_',
+                       TA =:= A orelse TA =:= '_'] of
+                [T | _] -> T;
+                [] -> false
+            end
+    end.
+
+limited(Event, #trace{limit = {Most, total}, events = N} = T, S) when N >= Most ->
+    S1 = show(Event, T, S),
+    clear(T),
+    write(io_lib:format("~ts: ~b events, as many as were asked for; the trace is off~n", [name(T), N]),
+          S1#s{traces = lists:delete(lists:keyfind(T#trace.mfa, #trace.mfa, S#s.traces), S#s.traces)});
+limited(Event, #trace{limit = Limit} = T, S0) ->
+    S = keep(T, S0),
+    Second = erlang:monotonic_time(second),
+    Most = case Limit of {N, second} -> N; _ -> ?PER_SECOND end,
+    case S of
+        #s{second = Second, shown = Shown} when Shown >= Most ->
+            show_nothing(Event, S#s{hidden = S#s.hidden + 1});
+        #s{second = Second, shown = Shown} -> show(Event, T, S#s{shown = Shown + 1});
+        _ ->
+            erlang:send_after(1000, self(), second),
+            show(Event, T, (notice_hidden(S))#s{second = Second, shown = 1})
+    end.
+
+keep(#trace{mfa = Mfa, kind = Kind} = T, S) ->
+    S#s{traces = [case Old of #trace{mfa = Mfa, kind = Kind} -> T; _ -> Old end || Old <- S#s.traces]}.
+
+notice_hidden(#s{hidden = 0} = S) -> S;
+notice_hidden(#s{hidden = N} = S) -> write(io_lib:format("... ~b more events that are not shown~n", [N]), S#s{hidden = 0}).
+
+%% From here on calls are only counted.
+flood(S, N) ->
+    Traces = [case T of
+                  #trace{kind = call, flooded = false} ->
+                      clear(T),
+                      catch erlang:trace_pattern(T#trace.mfa, true, [call_count]),
+                      T#trace{flooded = true};
+                  _ -> T
+              end || T <- S#s.traces],
+    drop(),
+    S1 = S#s{traces = Traces, stacks = #{}, hidden = 0},
+    case Traces of
+        _ when Traces =:= S#s.traces -> S1;  % what was on its way when the last one was told
+        _ ->
+            write(io_lib:format("a flood: ~b events wait; from now on calls are only counted (:traces shows how "
+                                "many, :untrace ends it)~n", [N]), S1)
+    end.
+
+drop() ->
+    receive
+        {trace_ts, _, _, _, _} -> drop();
+        {trace_ts, _, _, _, _, _} -> drop()
+    after 0 -> ok
+    end.
+
+%% ---- showing ---------------------------------------------------------------------------------------------
+
+%% The calls that have not returned are kept in any case.
+show_nothing(Event, S) -> element(1, depth(Event, S)).
+
+show({_, Pid, _, _, _} = Event, T, S) -> shown(Event, Pid, T, S);
+show({_, Pid, _, _, _, _} = Event, T, S) -> shown(Event, Pid, T, S).
+
+shown(Event, Pid, T, S0) ->
+    {S, Depth, Elapsed} = depth(Event, S0),
+    case Event of
+        {_, _, return_from, _, _, _} when not T#trace.returns -> S;
+        _ ->
+            Time = case element(tuple_size(Event), Event) of
+                       Native when is_integer(Native) ->
+                           time(erlang:convert_time_unit(Native + erlang:time_offset(), native, microsecond));
+                       _ -> ""
+                   end,
+            write([Time, io_lib:format(" ~w ", [Pid]), lists:duplicate(2 * min(Depth, 40), $\s),
+                   what(Event), Elapsed, $\n], S)
+    end.
+
+%% {State, Depth, How long it took}
+depth({_, Pid, call, {M, F, Args}, At} = Event, #s{stacks = Stacks} = S) ->
+    case of_event(Event, S) of
+        #trace{returns = R, exceptions = E} when R; E ->
+            Stack = maps:get(Pid, Stacks, []),
+            Arity = case Args of [_ | _] -> length(Args); [] -> 0; N -> N end,
+            case length(Stack) of
+                Depth when Depth < ?DEPTH ->
+                    {S#s{stacks = Stacks#{Pid => [{{M, F, Arity}, At} | Stack]}}, Depth, ""};
+                Depth -> {S, Depth, ""}
+            end;
+        _ -> {S, length(maps:get(Pid, Stacks, [])), ""}
+    end;
+depth({_, Pid, _, Mfa, _, At}, #s{stacks = Stacks} = S) ->
+    case lists:dropwhile(fun({Called, _}) -> Called =/= Mfa end, maps:get(Pid, Stacks, [])) of
+        [{_, Began} | Rest] ->
+            Us = erlang:convert_time_unit(At - Began, native, microsecond),
+            {S#s{stacks = case Rest of [] -> maps:remove(Pid, Stacks); _ -> Stacks#{Pid => Rest} end}, length(Rest),
+             io_lib:format("  (~b us)", [Us])};
+        [] -> {S, 0, ""}
+    end.
+
+what({_, _, call, {M, F, Args}, _}) when is_list(Args) ->
+    io_lib:format("call ~tw:~tw(~ts)", [M, F, lists:join(",", [term(A) || A <- Args])]);
+what({_, _, call, {M, F, A}, _}) -> io_lib:format("call ~tw:~tw/~b", [M, F, A]);
+what({_, _, return_from, {M, F, A}, Value, _}) ->
+    io_lib:format("returned from ~tw:~tw/~b -> ~ts", [M, F, A, term(Value)]);
+what({_, _, exception_from, {M, F, A}, {Class, Value}, _}) ->
+    io_lib:format("exception from ~tw:~tw/~b -> ~tw:~ts", [M, F, A, Class, term(Value)]).
+
+term(T) -> io_lib:format("~0tp", [T], [{chars_limit, 400}]).
+
+time(Us) ->
+    {{_, _, _}, {H, M, S}} = calendar:system_time_to_local_time(Us div 1000000, second),
+    io_lib:format("~2..0b:~2..0b:~2..0b.~6..0b", [H, M, S, Us rem 1000000]).
+
+%% Not io:put_chars/2, which waits.
+write(_, #s{writes = Writes} = S) when Writes >= ?WRITES -> S#s{hidden = S#s.hidden + 1};
+write(Text, #s{io = Io} = S) ->
+    Io ! {io_request, self(), make_ref(), {put_chars, unicode, unicode:characters_to_binary(Text)}},
+    S#s{writes = S#s.writes + 1}.
+
+%% ---- minivm run --trace ----------------------------------------------------------------------------------
+
+%% Sets what the command line asks for; the calling process is the program. What belongs to a module that
+%% is not there yet is tried once more by again/0. ok | {error, Text}
+run(Patterns) ->
+    Program = self(),
+    Tracer = spawn(fun() ->
+                           process_flag(priority, high),
+                           process_flag(trap_exit, true),
+                           register(minivm_tracer, self()),
+                           put(owner, none),
+                           Program ! {self(), registered},
+                           loop(#s{io = whereis(standard_error), context = #{}})
+                   end),
+    receive {Tracer, registered} -> ok end,
+    put(minivm_trace, Patterns),
+    pending(fun(_, _) -> ok end).
+
+again() -> pending(fun(Text, Why) -> throw([Text, ": ", Why]) end).
+
+pending(Otherwise) ->
+    Spared = processes() -- [self()],
+    try
+        put(minivm_trace, lists:append([one(Text, Spared, Otherwise) || Text <- get(minivm_trace)])),
+        ok
+    catch
+        throw:Why -> {error, Why}
+    end.
+
+one(Text, Spared, Otherwise) ->
+    case parse(Text, []) of
+        {error, Why} -> throw([Text, ": ", Why]);
+        {ok, #trace{mfa = {M, _, _}}} ->
+            case erlang:module_loaded(M) orelse code:which(M) =/= non_existing of
+                false ->
+                    Otherwise(Text, io_lib:format("there is no module ~tw", [M])),
+                    [Text];
+                true ->
+                    case set(whereis(minivm_tracer), Text, [], Spared) of
+                        {error, Why} -> throw([Text, ": ", Why]);
+                        _ -> []
+                    end
+            end
+    end.
+
+%% Everything that has happened has been shown.
+flush() ->
+    case whereis(minivm_tracer) of
+        undefined -> ok;
+        Tracer ->
+            Ref = erlang:trace_delivered(all),
+            receive {trace_delivered, all, Ref} -> ok after 5000 -> ok end,
+            call(Tracer, {flush}),
+            case [{T, Numbers} || {T, _, _, Numbers, _} <- list(Tracer), Numbers =/= []] of
+                [] -> ok;
+                Counted ->
+                    [io:format(standard_error, "~ts~n  ~tp~n", [T, Numbers]) || {T, Numbers} <- Counted],
+                    ok
+            end
+    end.

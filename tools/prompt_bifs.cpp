@@ -1,0 +1,235 @@
+#include "tools/prompt_bifs.hpp"
+
+#include "recorder/export.hpp"
+#include "recorder/reader.hpp"
+#include "recorder/recorder.hpp"
+#include "vm/bif/bif.hpp"
+#include "vm/bif/posix.hpp"
+#include "vm/instr/lowered.hpp"
+#include "vm/term/atom_table.hpp"
+#include "vm/term/binary.hpp"
+#include "loader/loader.hpp"
+#include "tools/disasm.hpp"
+#include "tools/dump.hpp"
+#include "tools/output_file.hpp"
+#include "tools/text_values.hpp"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace minivm::tools {
+
+namespace {
+
+constexpr const char* kOwnMachine =
+#if defined(__aarch64__)
+    "aarch64";
+#else
+    "x86-64";
+#endif
+
+Term text_binary(Process& p, const std::string& text) {
+    return make_binary(p.heap, reinterpret_cast<const uint8_t*>(text.data()), text.size());
+}
+
+Term failed(Process& p, const std::string& why) {
+    return make_tuple(p.heap, atoms::error, text_binary(p, why));
+}
+
+// A string, as bytes of UTF-8.
+bool get_text(Term t, std::string* out) {
+    Bytes bytes;
+    if (is_binary(t) && get_bytes(t, &bytes)) {
+        out->assign(reinterpret_cast<const char*>(bytes.data), bytes.size);
+        return true;
+    }
+    return false;
+}
+
+// [{Name, Text}] -> options of `minivm dump`, and the processes that are left out. False: badarg.
+bool get_options(Term list, DumpOptions* options, std::vector<uint32_t>* without) {
+    for (; is_cons(list); list = tail(list)) {
+        std::string value;
+        if (!is_tuple_of(head(list), 2) || !is_atom(tuple_element(head(list), 0)) ||
+            !get_text(tuple_element(head(list), 1), &value)) {
+            return false;
+        }
+        const std::string_view name = atom_table::text(tuple_element(head(list), 0));
+        uint32_t subject = 0;
+        if (name == "last") {
+            options->last = value;
+        } else if (name == "pid") {
+            options->pid = value;
+        } else if (name == "category") {
+            options->categories.push_back(value);
+        } else if (name == "match") {
+            options->match = value;
+        } else if (name == "format") {
+            options->format = value;
+        } else if (name == "output") {
+            options->output = value;
+        } else if (name == "crash") {
+            options->crash = true;
+        } else if (name == "without" && parse_pid(value, &subject)) {
+            without->push_back(subject);
+        } else {
+            return false;
+        }
+    }
+    return is_nil(list);
+}
+
+// minivm:recorder_lines(Options, Most, Cursor) -> {ok, Text, Cursor, Missed} | {error, Text}: what
+// has been recorded behind the cursor (<<>>: everything that is there), at most so many of the last
+// lines.
+Term minivm_recorder_lines_3(Process& p, const Term* a) {
+    DumpOptions options;
+    recorder::Filter filter;
+    uint64_t most = 0;
+    std::string position;
+    if (!get_options(a[0], &options, &filter.without) || !get_uint64(a[1], &most) ||
+        !get_text(a[2], &position) || position.size() % sizeof(uint64_t) != 0) {
+        return badarg(p);
+    }
+    std::string error;
+    recorder::Snapshot snapshot;
+    if (!make_filter(options, &filter, &error) || !snapshot.read_own(error)) {
+        return failed(p, error);
+    }
+    recorder::Cursor cursor;
+    cursor.next.resize(position.size() / sizeof(uint64_t));
+    std::memcpy(cursor.next.data(), position.data(), position.size());
+    if (!cursor.next.empty() && cursor.next.size() < snapshot.rings().size()) {
+        return badarg(p);
+    }
+    recorder::StringSink sink;
+    export_lines(snapshot, filter, most, &cursor, sink);
+    const Term end = make_binary(p.heap, reinterpret_cast<const uint8_t*>(cursor.next.data()),
+                                 cursor.next.size() * sizeof(uint64_t));
+    return make_tuple(p.heap, atoms::ok, text_binary(p, sink.text), end,
+                      make_unsigned(p.heap, cursor.missed_slots));
+}
+
+// minivm:recorder_dump(Options) -> {ok, Text} | ok | {error, Text}: as `minivm dump`. ok: it is in
+// the file that the options name.
+Term minivm_recorder_dump_1(Process& p, const Term* a) {
+    DumpOptions options;
+    std::vector<uint32_t> without;
+    if (!get_options(a[0], &options, &without)) {
+        return badarg(p);
+    }
+    std::string error;
+    recorder::Snapshot snapshot;
+    recorder::Filter filter;
+    if (!make_filter(options, &filter, &error) || !snapshot.read_own(error)) {
+        return failed(p, error);
+    }
+    if (options.format == "ctf") {
+        if (options.output.empty()) {
+            return failed(p, "--format ctf makes a directory: name it");
+        }
+        const recorder::ExportResult made = export_ctf(snapshot, filter, options.output);
+        return made.ok ? atoms::ok : failed(p, made.error);
+    }
+    if (options.output.empty()) {
+        recorder::StringSink sink;
+        return write_dump(options, snapshot, sink, &error)
+                   ? make_tuple(p.heap, atoms::ok, text_binary(p, sink.text))
+                   : failed(p, error);
+    }
+    OutputFile file(nullptr);
+    if (!file.open(options.output)) {
+        return failed(p, file.error());
+    }
+    const bool made = write_dump(options, snapshot, file, &error);
+    if (!file.close()) {
+        return failed(p, file.error());
+    }
+    return made ? atoms::ok : failed(p, error);
+}
+
+// minivm:recorder_switch(on | off | filter | status, Categories) -> {ok, On, File} | {error, Text}:
+// turns categories on or off, or all off but these. Categories and On are names with commas, or
+// all.
+Term minivm_recorder_switch_2(Process& p, const Term* a) {
+    std::string names;
+    if (!is_atom(a[0]) || !get_text(a[1], &names)) {
+        return badarg(p);
+    }
+    if (!recorder::is_active()) {
+        return failed(p, "this VM has no flight recorder: it could not be started");
+    }
+    uint32_t mask = 0;
+    std::string unknown;
+    if (!parse_categories(names, &mask, &unknown)) {
+        return failed(p,
+                      unknown + ": no such category; there are " + category_names() + ", and all");
+    }
+    const std::string_view what = atom_table::text(a[0]);
+    const uint32_t present = recorder::categories();
+    if (what == "on") {
+        recorder::set_categories(present | mask);
+    } else if (what == "off") {
+        recorder::set_categories(present & ~mask);
+    } else if (what == "filter") {
+        recorder::set_categories(mask);
+    } else if (what != "status") {
+        return badarg(p);
+    }
+    std::string on;
+    for (const std::string_view name : recorder::kCategoryNames) {
+        recorder::Category category{};
+        if (recorder::category_from_name(name, category) && recorder::enabled(category)) {
+            on.append(on.empty() ? "" : ",").append(name);
+        }
+    }
+    return make_tuple(p.heap, atoms::ok, text_binary(p, on), text_binary(p, recorder::file_path()));
+}
+
+// minivm:disasm(Bytes, Md5, Function, IsNative) -> {ok, Text} | {error, Text}: of the .beam file
+// that the module of that MD5 came from; its lowered form is given up once it has been compiled.
+// Function: "name/arity", "name", or "" for all.
+Term minivm_disasm_4(Process& p, const Term* a) {
+    std::string function;
+    Bytes bytes;
+    Bytes md5;
+    if (!is_binary(a[0]) || !get_bytes(a[0], &bytes) || !is_binary(a[1]) ||
+        !get_bytes(a[1], &md5) || !get_text(a[2], &function) || !is_bool(a[3])) {
+        return badarg(p);
+    }
+    LoweredModule m;
+    loader::LoadError error;
+    if (!loader::load(bytes.data, bytes.size, &m, &error)) {
+        return failed(p, error.text());
+    }
+    if (md5.size != sizeof m.md5 || std::memcmp(md5.data, m.md5, sizeof m.md5) != 0) {
+        return failed(p, "its file holds another version than the one that is loaded");
+    }
+    char* text = nullptr;
+    size_t size = 0;
+    std::FILE* out = open_memstream(&text, &size);
+    if (out == nullptr) {
+        return system_limit(p);
+    }
+    const bool found = print_lowered(m, function, a[3] == atoms::true_ ? kOwnMachine : "", out);
+    std::fclose(out);
+    const std::string copy(text, size);
+    std::free(text);
+    return found ? make_tuple(p.heap, atoms::ok, text_binary(p, copy))
+                 : failed(p, "the module has no such function");
+}
+
+std::vector<BifDef> g_bifs = {
+    {"minivm", "recorder_lines", 3, minivm_recorder_lines_3, kBifDirtyIo, nullptr},
+    {"minivm", "recorder_dump", 1, minivm_recorder_dump_1, kBifDirtyIo, nullptr},
+    {"minivm", "recorder_switch", 2, minivm_recorder_switch_2, kBifPlain, nullptr},
+    {"minivm", "disasm", 4, minivm_disasm_4, kBifDirtyCpu, nullptr},
+};
+
+}  // namespace
+
+void add_prompt_bifs() {
+    bif_registry::add(&g_bifs);
+}
+
+}  // namespace minivm::tools
