@@ -3,7 +3,7 @@
 %%
 %%   1 keeps a list of pairs   2 keeps a map   3 keeps a map and counts how often each key was written
 -module(upgrade_kv).
--export([start/0, version/0, change/2]).
+-export([start/0, version/0, continue/3, code_change/3]).
 
 -ifndef(VERSION).
 -define(VERSION, 1).
@@ -22,14 +22,18 @@ loop(Data) ->
             loop(Data);
         {upgrade, From, Ref} ->
             %% A call with the module's name goes to the current version; loop/1 alone would stay here.
-            ?MODULE:change(?VERSION, {Data, From, Ref})
+            ?MODULE:continue(?VERSION, Data, {From, Ref})
     end.
 
-%% Called by the version that was: its data become ours.
-change(Old, {Data, From, Ref}) ->
-    Pairs = pairs(Old, Data),
+%% Called by the version that was.
+continue(Old, Data, {From, Ref}) ->
+    {ok, Ours} = code_change(Old, Data, []),
     From ! {Ref, {Old, ?VERSION}},
-    loop(lists:foldl(fun({Key, Value}, D) -> put(Key, Value, D) end, empty(), Pairs)).
+    loop(Ours).
+
+%% As a gen_server's: the data of version Old become ours.
+code_change(Old, Data, _Extra) ->
+    {ok, lists:foldl(fun({Key, Value}, D) -> put(Key, Value, D) end, empty(), pairs(Old, Data))}.
 
 pairs(1, List) -> List;
 pairs(2, Map) -> maps:to_list(Map);

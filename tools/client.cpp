@@ -5,6 +5,7 @@
 #include <climits>
 
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -74,10 +75,14 @@ Client::~Client() {
     if (fd_ >= 0) {
         ::close(fd_);
     }
+    if (interrupted_ >= 0) {
+        ::close(interrupted_);
+    }
 }
 
 bool Client::greet(int fd, const Manner& manner, std::string* error) {
     fd_ = fd;
+    interrupted_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     std::string hello;
     append_number(&hello, kProtocolVersion);
     append_number(&hello, manner.columns);
@@ -126,6 +131,8 @@ bool Client::send(char kind, std::string_view content) {
 }
 
 void Client::interrupt() {
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t n = write(interrupted_, &one, sizeof one);
     // seq_cst: see send().
     if (g_sending.load()) {
         g_interrupt_waits.store(true);
@@ -181,8 +188,14 @@ bool Client::receive(char* kind, std::string* content, std::string* error, int t
     return true;
 }
 
+void Client::take_interrupt() {
+    uint64_t count = 0;
+    [[maybe_unused]] const ssize_t n = read(interrupted_, &count, sizeof count);
+}
+
 bool Client::attend(int file, std::string_view before) {
-    pollfd files[2] = {{file, POLLIN, 0}, {fd_, POLLIN, 0}};
+    // A signal may come at any time, also when nobody waits: so it is not poll() that tells.
+    pollfd files[3] = {{file, POLLIN, 0}, {fd_, POLLIN, 0}, {interrupted_, POLLIN, 0}};
     // What was said while the last command ran is in our hands already.
     bool shown = false;
     for (;;) {
@@ -204,7 +217,12 @@ bool Client::attend(int file, std::string_view before) {
             errno = 0;
             return false;
         }
-        if (poll(files, 2, -1) < 0) {
+        if (poll(files, 3, -1) < 0) {
+            continue;
+        }
+        if (files[2].revents != 0) {
+            take_interrupt();
+            errno = EINTR;
             return false;
         }
         if (files[1].revents != 0) {
@@ -256,7 +274,9 @@ Client::Answer Client::ask(char kind, std::string_view content, Lines* input) {
         return answer;
     }
     send(kind, content);
-    return wait(input);
+    const Answer answer = wait(input);
+    take_interrupt();  // it was for the command
+    return answer;
 }
 
 Client::Answer Client::wait(Lines* input) {

@@ -70,7 +70,7 @@ public:
     // What could stand at the end of `text`, and what all of these begin with beyond the text.
     bool complete(std::string_view text, std::string* common, std::string* choices);
     // Waits until the file can be read, and shows what the VM sends meanwhile, with `before` in
-    // front of it. False: something was shown, or a signal has come (errno is EINTR); call it
+    // front of it. False: something was shown, or there was an interrupt (errno is EINTR); call it
     // again.
     bool attend(int file, std::string_view before);
     // Asks the VM to give up the command. In a signal handler.
@@ -86,10 +86,12 @@ private:
     bool receive(char* kind, std::string* content, std::string* error, int timeout_ms);
     bool take(char* kind, std::string* content);
     bool is_bad_length() const;
+    void take_interrupt();
     Answer wait(Lines* input);
     void show(int stream, std::string_view text);
 
     int fd_ = -1;
+    int interrupted_ = -1;  // an eventfd: readable after an interrupt that no command took
     bool output_gone_ = false;
     std::string greeting_;
     std::string prompt_;

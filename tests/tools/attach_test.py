@@ -438,6 +438,28 @@ class Load(unittest.TestCase):
             vm.value("program ! {self(), result}, receive N when N > 0 -> ok end")
             self.assertIsNone(vm.process.poll())
 
+    def test_upgrades_the_sample_while_it_serves(self):
+        source = pathlib.Path(__file__).resolve().parents[2] / "samples"
+        place = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, place)
+        for version in (1, 2, 3):
+            (place / f"v{version}").mkdir()
+            subprocess.run(["erlc", f"-DVERSION={version}", "-o", str(place / f"v{version}"),
+                            str(source / "upgrade_kv.erl")], check=True)
+        subprocess.run(["erlc", "-o", str(place), str(source / "upgrade.erl")], check=True)
+        with subprocess.Popen([minivm, "run", "--listen", str(place / "vm" / "s"), "-pa", str(place / "v1"),
+                               str(place / "upgrade.beam"), "watch"], stdout=subprocess.PIPE) as vm:
+            try:
+                self.assertEqual(vm.stdout.readline(), b"version 1 serves 8 clients\n")
+                for version in (2, 3, 1, 2, 3, 1):
+                    status, _, err = run("load", place / "vm" / "s", place / f"v{version}" / "upgrade_kv.beam")
+                    self.assertEqual((status, err), (0, ""))
+                    self.assertRegex(vm.stdout.readline().decode(),
+                                     rf"^version {version}: \d+ requests so far, 0 lost, 0 wrong, "
+                                     r"worst latency [0-9.]+ ms\n$")
+            finally:
+                vm.kill()
+
     def test_at_the_prompt_is_relative_to_the_client(self):
         with Vm() as vm:
             done = subprocess.run([minivm, "attach", str(vm.socket), "-c", ":load v2/kv.beam"],
