@@ -279,11 +279,8 @@ class Terminal:
 
     def __exit__(self, *_):
         os.close(self.file)
-        try:
-            os.kill(self.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         if self.pid is not None:
+            os.kill(self.pid, signal.SIGKILL)  # not waited for yet, so still there
             os.waitpid(self.pid, 0)
         shutil.rmtree(self.home)
 
@@ -338,9 +335,9 @@ class AtATerminal(unittest.TestCase):
             terminal.type("traced:\t\t")
             terminal.expect("traced:divide +traced:fac +traced:flood")
             terminal.type("\x03")                        # the line is given up
-            terminal.expect("> ")
-            terminal.type("(fun F() -> F() end)().\n")
-            time.sleep(0.5)
+            terminal.expect("\n\\d+> ")
+            terminal.type("io:put_chars(\"spins\\n\"), (fun F() -> F() end)().\n")
+            terminal.expect("\nspins\n")
             terminal.type("\x03")
             terminal.expect(r"\*\* interrupted")
             terminal.type("lists:seq(1, 100).\n")        # cut to what a person reads
