@@ -99,7 +99,7 @@ constexpr Conversion next_conversion(std::string_view format, size_t from) {
 }
 
 constexpr bool kind_is_known(char kind) {
-    return std::string_view("uixfpamstwnve").find(kind) != std::string_view::npos;
+    return std::string_view("uixfpamstwnvekg").find(kind) != std::string_view::npos;
 }
 
 // Whether a conversion can show an argument of this kind.
@@ -122,6 +122,8 @@ constexpr bool conversion_fits(char letter, char kind) {
         case 'n':
         case 'v':
         case 'e':
+        case 'k':
+        case 'g':
             return letter == 's';
         default:
             return false;

@@ -31,6 +31,29 @@ void pad_to(std::string& out, size_t column) {
 
 }  // namespace
 
+// What happens between a traced call and its return stands two columns to the right of it.
+void LinePrinter::append_depth(std::string& out, const Record& record) {
+    const auto event = static_cast<EventId>(record.event());
+    const bool opens = event == EventId::call_framed || event == EventId::call_arity_framed ||
+                       event == EventId::call_extra_framed;
+    const bool closes = event == EventId::return_from || event == EventId::exception_from ||
+                        event == EventId::unwound;
+    const bool inside =
+        event == EventId::call || event == EventId::call_arity || event == EventId::call_extra;
+    if (!opens && !closes && !inside) {
+        return;
+    }
+    unsigned& depth = depth_[record.subject()];
+    if (closes && depth > 0) {
+        --depth;
+    }
+    constexpr unsigned kShown = 40;
+    out.append(2 * std::min(depth, kShown), ' ');
+    if (opens) {
+        ++depth;
+    }
+}
+
 void LinePrinter::append(std::string& out, uint64_t index, const MergedRecord& merged) {
     const Record& record = *merged.record;
     const Owner* owner = snapshot_.owner_of(*merged.ring, record.position());
@@ -57,6 +80,7 @@ void LinePrinter::append(std::string& out, uint64_t index, const MergedRecord& m
     out += ' ';
     append_printable(out, formatter_.event_name(record));
     pad_to(out, line + 72);
+    append_depth(out, record);
     formatter_.append_message(out, record);
     out += (record.flags() & kFlagNested) != 0 ? "  (in a signal handler)\n" : "\n";
 }

@@ -6,6 +6,7 @@
 #include "recorder/merge.hpp"
 
 #include <string>
+#include <unordered_map>
 #include <string_view>
 
 namespace minivm::recorder {
@@ -52,11 +53,14 @@ public:
     void append(std::string& out, uint64_t index, const MergedRecord& merged);
 
 private:
+    void append_depth(std::string& out, const Record& record);
+
     const Snapshot& snapshot_;
     Formatter& formatter_;
     std::string thread_;  // of the line before: looked up again only when it changes
     const Owner* owner_ = nullptr;
     const RingContents* ring_ = nullptr;
+    std::unordered_map<uint32_t, unsigned> depth_;  // of traced calls, by subject
 };
 
 // "2026-11-21 13:50:07.123456 UTC".

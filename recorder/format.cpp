@@ -255,6 +255,19 @@ void Formatter::append_argument(std::string& out, const Record& record, char kin
         case 'm':
             named(dictionary.function(word), "function ");
             return;
+        case 'k': {
+            // Without the arity: arguments follow.
+            const std::string* name = dictionary.function(word);
+            if (name == nullptr) {
+                named(name, "function ");
+                return;
+            }
+            append_printable(out, std::string_view(*name).substr(0, name->rfind('/')));
+            return;
+        }
+        case 'g':
+            append_arguments(out, text_argument(record, i));
+            return;
         case 's':
             named(dictionary.string(word), "string ");
             return;

@@ -50,6 +50,7 @@ private:
     std::string scratch_;
     std::string unknown_name_;
     void append_value(std::string& out, std::string_view bytes) const;
+    void append_arguments(std::string& out, std::string_view bytes) const;
     void append_event_text(std::string& out, std::string_view bytes) const;
 
     std::string subject_prefix_;  // around the number of a subject without a name

@@ -292,6 +292,16 @@ void Formatter::append_value(std::string& out, std::string_view bytes) const {
     ValuePrinter(out, *this, snapshot_.dictionary()).print(words, 0);
 }
 
+// A tuple of them, shown as in a call: (a,b).
+void Formatter::append_arguments(std::string& out, std::string_view bytes) const {
+    const size_t begin = out.size();
+    append_value(out, bytes);
+    if (out.size() > begin + 1 && out[begin] == '{' && out.back() == '}') {
+        out[begin] = '(';
+        out.back() = ')';
+    }
+}
+
 // The first word names a format with ~p, ~w, ~s and so on; then the list of its arguments.
 void Formatter::append_event_text(std::string& out, std::string_view bytes) const {
     if (bytes.size() < 8) {

@@ -190,7 +190,7 @@ struct CheckedEvent {
             if ((kinds[i] == 'f') != is_float[i]) {
                 record_has_float_where_the_event_has_none_or_the_reverse();
             }
-            if ((kinds[i] == 'v' || kinds[i] == 'e') != is_value[i]) {
+            if ((kinds[i] == 'v' || kinds[i] == 'e' || kinds[i] == 'g') != is_value[i]) {
                 record_has_value_where_the_event_has_none_or_the_reverse();
             }
         }

@@ -8,8 +8,10 @@
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/record/record.hpp"
+#include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "vm/term/format.hpp"
+#include "trace/tracer_recorder.hpp"
 
 #include <cstdio>
 
@@ -26,7 +28,7 @@ LOCAL_ATOM(atom_exception_trace, "exception_trace")
 
 // What a match specification is run for, and what its actions have asked for.
 struct Context {
-    const void* caller = nullptr;
+    const void* (*caller_of)(const Process&) = nullptr;
     Term tracer = kNil;       // of whom it is run for
     bool acts = true;         // false: a test, nothing is changed
     bool no_message = false;  // {message, false}
@@ -34,6 +36,10 @@ struct Context {
     int64_t frames = 0;
 };
 thread_local Context* t_context = nullptr;
+
+const void* caller_of(const Process& p) {
+    return t_context->caller_of != nullptr ? t_context->caller_of(p) : nullptr;
+}
 
 // ---- the functions ------------------------------------------------------------------------------
 
@@ -51,13 +57,13 @@ Term act_exception_trace(Process&, const Term*) {
     return atoms::true_;
 }
 Term act_caller(Process& p, const Term*) {
-    const Term f = function_at(p.heap, t_context->caller, true);
+    const Term f = function_at(p.heap, caller_of(p), true);
     return is_value(f) ? f : atoms::undefined;
 }
 Term act_caller_line(Process& p, const Term*) {
     FunctionInfo where{};
-    if (t_context->caller == nullptr ||
-        !module_table::lookup(t_context->caller, code_index::active(), true, &where)) {
+    const void* caller = caller_of(p);
+    if (caller == nullptr || !module_table::lookup(caller, code_index::active(), true, &where)) {
         return atoms::undefined;
     }
     Term place = atoms::undefined;
@@ -129,9 +135,10 @@ bool parse_flags(Term list, uint32_t* flags, Term* tracer) {
     *flags = 0;
     for (; is_cons(list); list = tail(list)) {
         const Term t = head(list);
-        if (is_tuple_of(t, 2) && tuple_element(t, 0) == tag && is_local_pid(tuple_element(t, 1))) {
-            *tracer = tuple_element(t, 1);
-        } else if (is_atom(t) && flag_of(t) != 0) {
+        if (is_tuple(t) && parse_tracer(t, tag, tracer)) {
+            continue;
+        }
+        if (is_atom(t) && flag_of(t) != 0) {
             *flags |= flag_of(t);
         } else if (t != cpu_timestamp) {
             return false;
@@ -271,55 +278,81 @@ Term call_term(Heap& h, const Breakpoint& b, const Term* x, bool arity_only) {
 
 bool send_call(const Breakpoint& b, Process& p, const State& s, const Term* x,
                const Context& context) {
+    const bool arity_only = (s.flags & kArity) != 0;
+    if (is_recorder(s.tracer)) {
+        to_recorder::call(b, x, arity_only, context.extra,
+                          (context.frames & kFrameReturn) != 0 && has_room_for_frame(p));
+        return true;
+    }
     Heap h;
-    const Term call = call_term(h, b, x, (s.flags & kArity) != 0);
+    const Term call = call_term(h, b, x, arity_only);
     const bool sent = is_value(context.extra) ? send_event(p, s, atom_call(), {call, context.extra})
                                               : send_event(p, s, atom_call(), {call});
     h.clear();
     return sent;
 }
 
+void hit_meta(const Breakpoint& b, const Action& action, Process& p, const Term* x,
+              const void* (*caller)(const Process&), Frames* frames) {
+    Context context;
+    context.caller_of = caller;
+    context.tracer = action.meta_tracer;
+    if (!run_spec(action.meta_spec.get(), p, x, b.arity, context)) {
+        return;
+    }
+    const State s{kTimestamp, action.meta_tracer};
+    if (!context.no_message) {
+        send_call(b, p, s, x, context);
+    }
+    frames->meta = context.frames;
+    frames->meta_tracer = action.meta_tracer;
+}
+
+void hit_call(const Breakpoint& b, const Action& action, Process& p, const State* s, const Term* x,
+              const void* (*caller)(const Process&), Frames* frames) {
+    Context context;
+    context.caller_of = caller;
+    context.tracer = s->tracer;
+    if (action.call_spec != nullptr) {
+        if (!run_spec(action.call_spec.get(), p, x, b.arity, context)) {
+            return;
+        }
+        s = state_of(p);  // the actions may have changed it
+        if (s == nullptr) {
+            return;
+        }
+    }
+    if ((s->flags & kSilent) == 0 && !context.no_message && !send_call(b, p, *s, x, context)) {
+        clear_flags(p);
+        return;
+    }
+    frames->call = context.frames;
+    if ((s->flags & kReturnTo) != 0 && !action.global) {
+        frames->call |= kFrameReturnTo;
+    }
+}
+
 }  // namespace
 
-Frames hit(Breakpoint& b, Process& p, const Term* x, const void* caller) {
+Frames hit(const Breakpoint& b, Process& p, const Term* x, const void* (*caller)(const Process&)) {
     const Action& action = active(b);
     Frames frames;
-    if (action.count && !action.count_paused) {
-        action.counted->add();
+    if ((action.does & Action::kCounts) != 0) {
+        action.counted->add(p.scheduler != nullptr ? p.scheduler->number : 0);
     }
-    if (action.meta && action.meta_tracer != p.id) {
-        Context context;
-        context.caller = caller;
-        context.tracer = action.meta_tracer;
-        if (run_spec(action.meta_spec.get(), p, x, b.arity, context)) {
-            const State s{kTimestamp, action.meta_tracer};
-            if (!context.no_message) {
-                send_call(b, p, s, x, context);
-            }
-            frames.meta = context.frames;
-            frames.meta_tracer = action.meta_tracer;
-        }
+    if ((action.does & Action::kMeta) != 0 && action.meta_tracer != p.id) {
+        hit_meta(b, action, p, x, caller, &frames);
     }
     const State* s = state_of(p);
-    if (action.call && s != nullptr && (s->flags & kCall) != 0 && !records::is_sensitive(p)) {
-        Context context;
-        context.caller = caller;
-        context.tracer = s->tracer;
-        if (run_spec(action.call_spec.get(), p, x, b.arity, context)) {
-            s = state_of(p);  // the actions may have changed it
-            if (s != nullptr && (s->flags & kSilent) == 0) {
-                if (!context.no_message && !send_call(b, p, *s, x, context)) {
-                    clear_flags(p);
-                    return frames;
-                }
-            }
-            if (s != nullptr) {
-                frames.call = context.frames;
-                if ((s->flags & kReturnTo) != 0 && !action.global) {
-                    frames.call |= kFrameReturnTo;
-                }
-            }
-        }
+    if ((action.does & Action::kForTraced) == 0 || s == nullptr || (s->flags & kCall) == 0) {
+        return frames;
+    }
+    if ((action.does & Action::kClocks) != 0) {
+        frames.time = action.time_paused ? nullptr : action.times.get();
+        frames.memory = action.memory_paused ? nullptr : action.words.get();
+    }
+    if ((action.does & Action::kCalls) != 0 && !records::is_sensitive(p)) {
+        hit_call(b, action, p, s, x, caller, &frames);
     }
     return frames;
 }

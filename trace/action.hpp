@@ -11,9 +11,13 @@ struct Frames {
     int64_t call = 0;  // FrameFlags for p's tracer
     int64_t meta = 0;  // for the meta tracer
     Term meta_tracer = kNil;
+    CallTable* time = nullptr;  // clock_called() is to be told of these
+    CallTable* memory = nullptr;
+    bool none() const { return (call | meta) == 0 && time == nullptr && memory == nullptr; }
 };
-// The call of b with arguments x; caller: where it returns to, or null.
-Frames hit(Breakpoint& b, Process& p, const Term* x, const void* caller);
+// The call of b with arguments x. caller_of: where it returns to, or null.
+Frames hit(const Breakpoint& b, Process& p, const Term* x,
+           const void* (*caller_of)(const Process&));
 
 // A specification for a trace: false and true are none. False: it is not one.
 bool make_spec(Term t, SpecPtr* out, match_spec::Dialect dialect = match_spec::Dialect::call);

@@ -30,6 +30,7 @@ LOCAL_ATOM(atom_pause, "pause")
 LOCAL_ATOM(atom_receive, "receive")
 LOCAL_ATOM(atom_restart, "restart")
 LOCAL_ATOM(atom_send, "send")
+LOCAL_ATOM(atom_trace, "trace")
 LOCAL_ATOM(atom_trace_delivered, "trace_delivered")
 LOCAL_ATOM(atom_traced, "traced")
 LOCAL_ATOM(atom_tracer, "tracer")
@@ -78,9 +79,9 @@ Term erts_internal_trace_3(Process& p, const Term* a) {
     Term list = a[2];
     for (; is_cons(list); list = tail(list)) {
         const Term f = head(list);
-        if (is_tuple_of(f, 2) && tuple_element(f, 0) == atom_tracer()) {
-            tracer = tuple_element(f, 1);
-            if (!is_local_pid(tracer) || process_table::lookup(tracer) == nullptr) {
+        if (is_tuple(f) && tuple_arity(f) >= 2 && tuple_element(f, 0) == atom_tracer()) {
+            if (!parse_tracer(f, atom_tracer(), &tracer) ||
+                (is_local_pid(tracer) && process_table::lookup(tracer) == nullptr)) {
                 return badarg(p);
             }
         } else if (is_atom(f) && flag_of(f) != 0) {
@@ -156,21 +157,24 @@ bool parse_flags(Process& p, Term list, Request* r) {
         } else if (f == atom_meta()) {
             r->meta = true;
             r->meta_tracer = p.id;
-        } else if (is_tuple_of(f, 2) && tuple_element(f, 0) == atom_meta() &&
-                   is_local_pid(tuple_element(f, 1)) &&
-                   process_table::lookup(tuple_element(f, 1)) != nullptr) {
+        } else if (is_tuple(f) && parse_tracer(f, atom_meta(), &r->meta_tracer) &&
+                   (is_recorder(r->meta_tracer) ||
+                    process_table::lookup(r->meta_tracer) != nullptr)) {
             r->meta = true;
-            r->meta_tracer = tuple_element(f, 1);
         } else if (f == atom_call_count()) {
             r->count = true;
+        } else if (f == atom_call_time()) {
+            r->time = true;
+        } else if (f == atom_call_memory()) {
+            r->memory = true;
         } else {
             return false;
         }
     }
-    if (!is_nil(list) || (r->global && (r->local || r->meta || r->count))) {
+    if (!is_nil(list) || (r->global && (r->local || r->meta || r->counters()))) {
         return false;
     }
-    if (!r->local && !r->meta && !r->count) {
+    if (!r->local && !r->meta && !r->counters()) {
         r->global = true;
     }
     return true;
@@ -205,18 +209,23 @@ Term erts_internal_trace_pattern_3(Process& p, const Term* a) {
     if (a[1] == atoms::false_) {
         r.on = false;
     } else if (a[1] == atom_restart() || a[1] == atom_pause()) {
-        if (!r.count || r.local || r.meta) {
-            return badarg(p);
-        }
+        // For all but counters that is `true`.
         r.restart = a[1] == atom_restart();
         r.pause = !r.restart;
     } else if (!make_spec(a[1], &r.spec)) {
         return badarg_cause(p, atom_match_spec());
-    } else if (r.count && r.spec != nullptr && !r.local && !r.meta) {
+    } else if (r.counters() && r.spec != nullptr && !r.local && !r.meta) {
         return badarg(p);  // counters know no patterns
     }
     if (a[0] != atom_on_load() && !parse_functions(a[0], &r.which)) {
         return badarg_cause(p, atoms::none);
+    }
+    // One function's code takes no time to speak of. Entries are staged, and many functions are
+    // many.
+    const bool is_short = r.which.arity >= 0 && !r.global && a[0] != atom_on_load();
+    if (!is_short && this_scheduler() != nullptr && this_scheduler()->number != 0) {
+        static const Export* const on_dirty = bif_export("minivm", "trace_pattern", 3);
+        return trap(p, on_dirty, {a[0], a[1], a[2]});
     }
     Term wait = kNonValue;
     if (!has_code_permission(p, function_name(p, atoms::erts_internal, "trace_pattern"),
@@ -242,7 +251,7 @@ Term info_of_flags(Process& p, Term item, uint32_t flags, Term tracer) {
         return make_tuple(p.heap, item, flag_list(p.heap, flags));
     }
     if (item == atom_tracer()) {
-        return make_tuple(p.heap, item, tracer);
+        return make_tuple(p.heap, item, tracer_term(p.heap, tracer));
     }
     return badarg(p);
 }
@@ -276,6 +285,29 @@ bool actions_of(Term module, Term function, uint32_t arity, const Action** local
     return false;
 }
 
+// [{Pid, Calls, Seconds, MicroSeconds}]
+Term time_rows(Heap& h, const CallTable& table) {
+    const double us = 1e6 / ticks_per_second();
+    Term list = kNil;
+    for (const CallTable::Row& r : table.rows()) {
+        const auto total = static_cast<int64_t>(static_cast<double>(r.amount) * us);
+        list = cons(h,
+                    make_tuple(h, r.pid, make_unsigned(h, r.calls), make_small(total / 1000000),
+                               make_small(total % 1000000)),
+                    list);
+    }
+    return list;
+}
+// [{Pid, Calls, Words}]
+Term memory_rows(Heap& h, const CallTable& table) {
+    Term list = kNil;
+    for (const CallTable::Row& r : table.rows()) {
+        list = cons(h, make_tuple(h, r.pid, make_unsigned(h, r.calls), make_unsigned(h, r.amount)),
+                    list);
+    }
+    return list;
+}
+
 Term info_of_function(Process& p, Term mfa, Term item) {
     const Term arity = tuple_element(mfa, 2);
     if (!is_atom(tuple_element(mfa, 0)) || !is_atom(tuple_element(mfa, 1)) || !is_small(arity) ||
@@ -284,9 +316,8 @@ Term info_of_function(Process& p, Term mfa, Term item) {
     }
     const Action* local = nullptr;
     const Action* global = nullptr;
-    const bool known =
-        actions_of(tuple_element(mfa, 0), tuple_element(mfa, 1),
-                   static_cast<uint32_t>(small_value(arity)), &local, &global);
+    const bool known = actions_of(tuple_element(mfa, 0), tuple_element(mfa, 1),
+                                  static_cast<uint32_t>(small_value(arity)), &local, &global);
     const Action none;
     const Action& a = local != nullptr ? *local : none;
     const bool calls_global = (global != nullptr && global->call) || (a.call && a.global);
@@ -303,9 +334,7 @@ Term info_of_function(Process& p, Term mfa, Term item) {
                                                        : atoms::false_;
         }
         if (i == atom_meta()) {
-            return !a.meta                                           ? atoms::false_
-                   : process_table::lookup(a.meta_tracer) != nullptr ? a.meta_tracer
-                                                                     : kNil;
+            return a.meta ? tracer_term(h, a.meta_tracer) : atoms::false_;
         }
         if (i == atom_meta_match_spec()) {
             return a.meta ? copy_spec(p, a.meta_spec) : atoms::false_;
@@ -313,8 +342,11 @@ Term info_of_function(Process& p, Term mfa, Term item) {
         if (i == atom_call_count()) {
             return a.count ? make_unsigned(h, a.counted->sum()) : atoms::false_;
         }
-        if (i == atom_call_time() || i == atom_call_memory()) {
-            return atoms::false_;
+        if (i == atom_call_time()) {
+            return a.time ? time_rows(h, *a.times) : atoms::false_;
+        }
+        if (i == atom_call_memory()) {
+            return a.memory ? memory_rows(h, *a.words) : atoms::false_;
         }
         return kNonValue;
     };
@@ -322,7 +354,7 @@ Term info_of_function(Process& p, Term mfa, Term item) {
         if (!known) {
             return make_tuple(h, item, atoms::undefined);
         }
-        if (!calls_local && !calls_global && !a.meta && !a.count) {
+        if (!calls_local && !calls_global && a.none()) {
             return make_tuple(h, item, atoms::false_);
         }
         Term list = kNil;
@@ -365,7 +397,7 @@ Term erlang_trace_info_2(Process& p, const Term* a) {
             return atoms::undefined;
         }
         const State* s = tracing::state_of(*target);
-        const bool alive = s != nullptr && process_table::lookup(s->tracer) != nullptr;
+        const bool alive = s != nullptr && !is_nil(tracer_term(p.heap, s->tracer));
         return info_of_flags(p, a[1], alive ? s->flags : 0, alive ? s->tracer : kNil);
     }
     if (is_local_port(a[0])) {
@@ -396,9 +428,17 @@ Term erlang_trace_delivered_1(Process& p, const Term* a) {
     return ref;
 }
 
+// The recorder takes all: what erlang:trace/3 asks a tracer's module before it uses it.
+Term flight_recorder_enabled_3(Process&, const Term*) {
+    return atom_trace();
+}
+
 std::vector<BifDef> g_bifs = {
+    {"flight_recorder", "enabled", 3, flight_recorder_enabled_3, kBifPlain, nullptr},
     {"erts_internal", "trace", 3, erts_internal_trace_3, kBifPlain, nullptr},
-    {"erts_internal", "trace_pattern", 3, erts_internal_trace_pattern_3, kBifDirtyCpu, nullptr},
+    {"erts_internal", "trace_pattern", 3, erts_internal_trace_pattern_3, kBifPlain, nullptr},
+    {"minivm", "trace_pattern", 3, erts_internal_trace_pattern_3, kBifDirtyCpu | kBifHidden,
+     nullptr},
     {"erlang", "trace_info", 2, erlang_trace_info_2, kBifPlain, nullptr},
     {"erlang", "trace_delivered", 1, erlang_trace_delivered_1, kBifPlain, nullptr},
 };

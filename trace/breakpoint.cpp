@@ -6,7 +6,6 @@
 #include "vm/code/permission.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/record/record.hpp"
-#include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "vm/util/lock.hpp"
 
@@ -16,62 +15,43 @@
 namespace minivm::trace {
 
 std::atomic<int> g_active_half{0};
+std::atomic<const Table*> g_table{nullptr};
+
+Table::Table(size_t wanted) {
+    size_t size = 8;
+    while (size < 2 * wanted) {
+        size *= 2;
+    }
+    mask = size - 1;
+    slots.reset(new Slot[size]);
+}
 
 namespace {
 
-// Open addressing.
-struct Table {
-    struct Slot {
-        const void* key = nullptr;
-        Breakpoint* breakpoint = nullptr;
-    };
-    size_t mask;
-    size_t count = 0;
-    std::unique_ptr<Slot[]> slots;
-
-    // Room for `wanted` and some more.
-    explicit Table(size_t wanted) {
-        size_t size = 8;
-        while (size < 2 * wanted) {
-            size *= 2;
-        }
-        mask = size - 1;
-        slots.reset(new Slot[size]);
+bool is_full(const Table& t) {
+    return 2 * (t.count + 1) > t.mask + 1;
+}
+void add_to(Table& t, Breakpoint* b) {
+    size_t i = Table::hash(b->key());
+    while (t.slots[i & t.mask].key != nullptr) {
+        ++i;
     }
-    static size_t hash(const void* key) {
-        return reinterpret_cast<uint64_t>(key) * 0x9E3779B97F4A7C15u >> 24;
-    }
-    Breakpoint* find(const void* key) const {
-        for (size_t i = hash(key);; ++i) {
-            const Slot& s = slots[i & mask];
-            if (s.key == key || s.key == nullptr) {
-                return s.breakpoint;
-            }
+    t.slots[i & t.mask] = {b->key(), b};
+    ++t.count;
+}
+template <typename F>
+void for_each(const Table& t, F f) {
+    for (size_t i = 0; i <= t.mask; ++i) {
+        if (t.slots[i].breakpoint != nullptr) {
+            f(t.slots[i].breakpoint);
         }
     }
-    bool is_full() const { return 2 * (count + 1) > mask + 1; }
-    void add(Breakpoint* b) {
-        size_t i = hash(b->key());
-        while (slots[i & mask].key != nullptr) {
-            ++i;
-        }
-        slots[i & mask] = {b->key(), b};
-        ++count;
-    }
-    template <typename F>
-    void for_each(F f) const {
-        for (size_t i = 0; i <= mask; ++i) {
-            if (slots[i].breakpoint != nullptr) {
-                f(slots[i].breakpoint);
-            }
-        }
-    }
-};
+}
 
 // All there are, for those who change them; hits go by a copy that never changes (g_table).
 CountedMutex g_lock{LockKind::breakpoints};
 Table g_all{0};
-std::atomic<const Table*> g_table{nullptr};
+size_t g_entries = 0;  // of these, on export entries
 
 void publish_locked() {
     auto* t = new Table(0);
@@ -88,12 +68,12 @@ void publish_locked() {
 }
 
 void add_locked(Breakpoint* b) {
-    if (g_all.is_full()) {
+    if (is_full(g_all)) {
         Table larger(2 * g_all.count + 2);
-        g_all.for_each([&](Breakpoint* other) { larger.add(other); });
+        for_each(g_all, [&](Breakpoint* other) { add_to(larger, other); });
         g_all = std::move(larger);
     }
-    g_all.add(b);
+    add_to(g_all, b);
 }
 
 // What is_gone says of is taken out; the rest is published, and those are freed afterwards.
@@ -101,9 +81,10 @@ template <typename F>
 void remove_locked(F is_gone) {
     auto* gone = new std::vector<Breakpoint*>;
     size_t left = 0;
-    g_all.for_each([&](Breakpoint* b) {
+    for_each(g_all, [&](Breakpoint* b) {
         if (is_gone(b)) {
             gone->push_back(b);
+            g_entries -= b->kind == Breakpoint::Kind::entry ? 1 : 0;
         } else {
             ++left;
         }
@@ -113,9 +94,9 @@ void remove_locked(F is_gone) {
         return;
     }
     Table rest(left + left / 2);
-    g_all.for_each([&](Breakpoint* b) {
+    for_each(g_all, [&](Breakpoint* b) {
         if (!is_gone(b)) {
-            rest.add(b);
+            add_to(rest, b);
         }
     });
     g_all = std::move(rest);
@@ -200,6 +181,7 @@ Breakpoint& find_or_make(const void* key, F make) {
         make(*b);
         b->record_id = records::function(b->module, b->function, b->arity);
         add_locked(b);
+        g_entries += b->kind == Breakpoint::Kind::entry ? 1 : 0;
     }
     return *b;
 }
@@ -215,6 +197,7 @@ Breakpoint& breakpoint_of(ModuleInstance& m, uint32_t function) {
         b.instance = &m;
         b.index = function;
         b.at = at;
+        b.native = m.code->is_native();
     });
 }
 Breakpoint& breakpoint_of(Export& e) {
@@ -238,33 +221,6 @@ Breakpoint& breakpoint_of(BifDef& bif) {
 
 }  // namespace
 
-// ---- counters -----------------------------------------------------------------------------------
-
-CallCount::CallCount()
-    : count_(static_cast<uint32_t>(vm::scheduler_count()) + 1), cells_(new Cell[count_]) {}
-
-void CallCount::add() {
-    const Scheduler* on = this_scheduler();
-    const uint32_t number = on != nullptr ? static_cast<uint32_t>(on->number) : 0;
-    std::atomic<uint64_t>& calls = cells_[number < count_ ? number : 0].calls;
-    if (number == 0) {
-        // relaxed: a number to show.
-        calls.fetch_add(1, std::memory_order_relaxed);
-        return;
-    }
-    // relaxed: nobody else writes it.
-    calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
-
-uint64_t CallCount::sum() const {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < count_; ++i) {
-        // relaxed: a number to show.
-        sum += cells_[i].calls.load(std::memory_order_relaxed);
-    }
-    return sum;
-}
-
 // ---- breakpoints --------------------------------------------------------------------------------
 
 const void* Breakpoint::key() const {
@@ -279,10 +235,9 @@ const void* Breakpoint::key() const {
     return bif;
 }
 
-Breakpoint* find(const void* key) {
-    // acquire: pairs with publish_locked().
-    const Table* t = g_table.load(std::memory_order_acquire);
-    return t != nullptr ? t->find(key) : nullptr;
+bool any_entries() {
+    const std::lock_guard lock(g_lock);
+    return g_entries != 0;
 }
 
 Breakpoint* find_own(const void* key) {
@@ -408,6 +363,7 @@ void Change::apply(code_change::Operation* op) {
     for (Breakpoint* b : touched_) {
         any_new |= !b->published;
         b->published = true;
+        b->half[other_half()].seal();
         if (b->half[other_half()].everywhere()) {
             note_everywhere(*b, true);
         }
@@ -426,7 +382,8 @@ namespace {
 
 void set_both(Breakpoint& b, const Action& action) {
     b.half[0] = action;
-    b.half[1] = action;
+    b.half[0].seal();
+    b.half[1] = b.half[0];
     b.published = true;
     note_everywhere(b, action.everywhere());
 }

@@ -13,6 +13,7 @@
 #include "vm/code/module_table.hpp"
 #include "vm/engine.hpp"
 #include "vm/match_spec/match_spec.hpp"
+#include "trace/counters.hpp"
 
 #include <memory>
 #include <vector>
@@ -32,21 +33,6 @@ struct Spec {
 };
 using SpecPtr = std::shared_ptr<const Spec>;
 
-// How often a function was called: a cell for each scheduler, which only that one writes.
-class CallCount {
-public:
-    CallCount();
-    void add();            // any thread
-    uint64_t sum() const;  // any thread; what is counted meanwhile may be missing
-
-private:
-    struct alignas(64) Cell {
-        std::atomic<uint64_t> calls{0};
-    };
-    const uint32_t count_;
-    std::unique_ptr<Cell[]> cells_;  // the first is everybody else's
-};
-
 // What a breakpoint does.
 struct Action {
     bool call = false;
@@ -58,9 +44,25 @@ struct Action {
     bool count = false;
     bool count_paused = false;
     std::shared_ptr<CallCount> counted;
-    bool none() const { return !call && !meta && !count; }
-    // Has something to do in processes that are not traced, too.
-    bool everywhere() const { return meta || (count && !count_paused); }
+    bool time = false;
+    bool time_paused = false;
+    CallTablePtr times;
+    bool memory = false;
+    bool memory_paused = false;
+    CallTablePtr words;
+    bool none() const { return !call && !meta && !count && !time && !memory; }
+    // What a hit looks at: summed up by seal() when the rest is as it is to be.
+    enum Does : uint8_t { kCalls = 1, kMeta = 2, kCounts = 4, kClocks = 8 };
+    static constexpr uint8_t kForTraced = kCalls | kClocks;  // in processes whose calls are traced
+    static constexpr uint8_t kForAll = kMeta | kCounts;
+    uint8_t does = 0;
+    void seal() {
+        const bool clocks = (time && !time_paused) || (memory && !memory_paused);
+        does =
+            static_cast<uint8_t>((call ? kCalls : 0) | (meta ? kMeta : 0) |
+                                 (count && !count_paused ? kCounts : 0) | (clocks ? kClocks : 0));
+    }
+    bool everywhere() const { return (does & kForAll) != 0; }
 };
 
 struct Breakpoint {
@@ -75,6 +77,7 @@ struct Breakpoint {
     BifDef* bif = nullptr;
     // The next four: holder of the permission.
     bool armed = false;
+    bool native = false;      // code: of native code
     bool touched = false;     // by the change under way
     bool published = false;   // in the table that hits look at
     bool everywhere = false;  // counted in g_everywhere
@@ -89,11 +92,43 @@ inline const Action& active(const Breakpoint& b) {
     return b.half[g_active_half.load(std::memory_order_relaxed)];
 }
 
+// Breakpoints by key. Open addressing.
+struct Table {
+    struct Slot {
+        const void* key = nullptr;
+        Breakpoint* breakpoint = nullptr;
+    };
+    size_t mask;
+    size_t count = 0;
+    std::unique_ptr<Slot[]> slots;
+
+    explicit Table(size_t wanted);  // room for that many and some more
+    static size_t hash(const void* key) {
+        return reinterpret_cast<uint64_t>(key) * 0x9E3779B97F4A7C15u >> 24;
+    }
+    Breakpoint* find(const void* key) const {
+        for (size_t i = hash(key);; ++i) {
+            const Slot& s = slots[i & mask];
+            if (s.key == key || s.key == nullptr) {
+                return s.breakpoint;
+            }
+        }
+    }
+};
+// The one that hits go by; it never changes.
+extern std::atomic<const Table*> g_table;
+
 // The breakpoint of a key that a hit has, or null. Any thread that makes progress, or in a delay
 // section. A key that armed code came with is always found.
-Breakpoint* find(const void* key);
+inline Breakpoint* find(const void* key) {
+    // acquire: pairs with publish_locked().
+    const Table* t = g_table.load(std::memory_order_acquire);
+    return t != nullptr ? t->find(key) : nullptr;
+}
 // The same for the holder of the permission, on any thread: those of the change under way as well.
 Breakpoint* find_own(const void* key);
+// Whether any export entry has one.
+bool any_entries();
 
 // Holder of the permission. The change is to be applied with apply(); until then only halves that
 // are not active are different.

@@ -4,6 +4,7 @@
 #include "vm/code/code_index.hpp"
 #include "vm/heap/gc.hpp"
 #include "vm/process/exception.hpp"
+#include "vm/process/report.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "trace/action.hpp"
@@ -11,6 +12,7 @@
 #include "trace/pattern.hpp"
 #include "trace/trace.hpp"
 #include "trace/tracer.hpp"
+#include "trace/tracer_recorder.hpp"
 
 namespace minivm::trace {
 namespace {
@@ -41,7 +43,8 @@ struct FrameView {
     const Term* words;  // behind the address
     Term module() const { return words[0]; }
     Term function() const { return words[1]; }
-    Term arity() const { return make_small(small_value(words[2]) & 0xFF); }
+    Term arity() const { return make_small(arity_number()); }
+    uint32_t arity_number() const { return static_cast<uint32_t>(small_value(words[2]) & 0xFF); }
     int64_t flags() const { return small_value(words[2]) >> 8; }
     Term tracer() const { return words[3]; }
     Term term(Heap& h) const { return make_tuple(h, module(), function(), arity()); }
@@ -49,7 +52,7 @@ struct FrameView {
 
 // The State by which a frame's events go: the process's, or that of the meta tracer.
 bool state_of_frame(const Process& p, const FrameView& f, State* s) {
-    if (is_local_pid(f.tracer())) {
+    if (is_tracer(f.tracer())) {
         *s = {kTimestamp, f.tracer()};
         return true;
     }
@@ -61,10 +64,18 @@ bool state_of_frame(const Process& p, const FrameView& f, State* s) {
     return true;
 }
 
+// Whether what a frame waits for is to be told, and by which State.
+bool tells(const Process& p, const FrameView& f, int64_t flag, State* s) {
+    return (f.flags() & flag) != 0 && state_of_frame(p, f, s) && (s->flags & kSilent) == 0 &&
+           (is_tracer(f.tracer()) || (s->flags & kCall) != 0);
+}
 void send_return(Process& p, const FrameView& f, Term value) {
     State s;
-    if ((f.flags() & kFrameReturn) == 0 || !state_of_frame(p, f, &s) || (s.flags & kSilent) != 0 ||
-        (!is_local_pid(f.tracer()) && (s.flags & kCall) == 0)) {
+    if (!tells(p, f, kFrameReturn, &s)) {
+        return;
+    }
+    if (is_recorder(s.tracer)) {
+        to_recorder::return_from(f.module(), f.function(), f.arity_number(), value);
         return;
     }
     Heap h;
@@ -73,8 +84,18 @@ void send_return(Process& p, const FrameView& f, Term value) {
 }
 void send_exception(Process& p, const FrameView& f, Term cls, Term reason) {
     State s;
-    if ((f.flags() & kFrameException) == 0 || !state_of_frame(p, f, &s) ||
-        (s.flags & kSilent) != 0 || (!is_local_pid(f.tracer()) && (s.flags & kCall) == 0)) {
+    if (!tells(p, f, kFrameReturn | kFrameException, &s)) {
+        return;
+    }
+    if (is_recorder(s.tracer)) {
+        if ((f.flags() & kFrameException) != 0) {
+            to_recorder::exception_from(f.module(), f.function(), f.arity_number(), cls, reason);
+        } else {
+            to_recorder::unwound(f.module(), f.function(), f.arity_number());
+        }
+        return;
+    }
+    if ((f.flags() & kFrameException) == 0) {
         return;
     }
     Heap h;
@@ -102,13 +123,24 @@ void send_return_to(Process& p, const void* address, bool is_return_address) {
     h.clear();
 }
 
-void push_frame(Process& p, const Breakpoint& b, Word address, int64_t flags, Term tracer) {
+// False: there are too many.
+bool push_frame(Process& p, const Breakpoint& b, Word address, int64_t flags, Term tracer) {
+    bool once = false;
+    if (!add_frame(p, &once)) {
+        if (once) {
+            const uint32_t frames = p.trace_local->frames;
+            to_recorder::frames_full(p.id, b, frames);
+            report_trace_frames(p, b.module, b.function, b.arity, frames);
+        }
+        return false;
+    }
     Term* e = p.heap.end -= kFrameWords;
     e[0] = Term{address};
     e[1] = b.module;
     e[2] = b.function;
     e[3] = make_small(flags << 8 | b.arity);
     e[4] = tracer;
+    return true;
 }
 
 // {garbage_collection info}, as gc_minor_start and the others have it.
@@ -150,24 +182,7 @@ struct TraceHooks final : Hooks {
         // function was armed, and it leaves the table only when everybody has passed since it was
         // disarmed.
         Breakpoint& b = *find(key);
-        const Frames frames = hit(b, p, x, caller_of(p));
-        if ((frames.call | frames.meta) != 0) {
-            make_room(p, x, b.arity);
-            const Word address =
-                b.instance->code->is_native() ? g_return_words.native : g_return_words.bytecode;
-            if (frames.meta != 0) {
-                push_frame(p, b, address, frames.meta, frames.meta_tracer);
-            }
-            int64_t flags = frames.call;
-            if ((flags & kFrameReturnTo) != 0 && returns_to_frame(p)) {
-                flags &= ~kFrameReturnTo;  // what is under it says so already
-            }
-            if (flags != 0) {
-                push_frame(p, b, address, flags, kNil);
-            }
-        } else if (p.needs_gc()) {
-            collect_gc(p, 0, x, b.arity, false);
-        }
+        called(b, p, x, b.native ? g_return_words.native : g_return_words.bytecode);
         return b.at.saved;
     }
     Word saved(const void* key) override { return find(key)->at.saved; }
@@ -177,36 +192,28 @@ struct TraceHooks final : Hooks {
         if (b == nullptr) {
             return;
         }
-        const Frames frames = hit(*b, p, x, caller_of(p));
-        if ((frames.call | frames.meta) != 0) {
-            make_room(p, x, b->arity);
-            // Only bytecode comes by an entry's stub.
-            if (frames.meta != 0) {
-                push_frame(p, *b, g_return_words.bytecode, frames.meta, frames.meta_tracer);
-            }
-            if (frames.call != 0) {
-                push_frame(p, *b, g_return_words.bytecode, frames.call, kNil);
-            }
-        } else if (p.needs_gc()) {
-            collect_gc(p, 0, x, b->arity, false);
-        }
+        called(*b, p, x, g_return_words.bytecode);  // only bytecode comes by an entry's stub
     }
 
     Term bif_call(Process& p, const BifDef& bif, Term* x) override {
         Breakpoint* b = find(&bif);
-        Frames frames;
-        const void* caller = nullptr;
-        if (b != nullptr) {
-            caller = caller_of_bif(p);
-            frames = hit(*b, p, x, caller);
+        if (b == nullptr) {
+            return call_bif_untraced(p, bif, x);
+        }
+        const Frames frames = hit(*b, p, x, caller_of_bif);
+        const void* caller = (frames.call & kFrameReturnTo) != 0 ? caller_of_bif(p) : nullptr;
+        const bool clocked = frames.time != nullptr || frames.memory != nullptr;
+        if (clocked) {
+            clock_called(p, frames.time, frames.memory, true);
         }
         const Term r = call_bif_untraced(p, bif, x);
-        if (b != nullptr) {
-            after_bif(p, *b, frames.meta, frames.meta_tracer, r);
-            after_bif(p, *b, frames.call, kNil, r);
-            if ((frames.call & kFrameReturnTo) != 0 && is_value(r)) {
-                send_return_to(p, caller, true);
-            }
+        if (clocked) {
+            clock_left(p);
+        }
+        after_bif(p, *b, frames.meta, frames.meta_tracer, r);
+        after_bif(p, *b, frames.call, kNil, r);
+        if (caller != nullptr && is_value(r)) {
+            send_return_to(p, caller, true);
         }
         return r;
     }
@@ -215,6 +222,10 @@ struct TraceHooks final : Hooks {
         const FrameView f{p.heap.end};
         const int64_t flags = f.flags();
         send_return(p, f, x[0]);
+        if ((flags & kFrameClock) != 0) {
+            clock_left(p);
+        }
+        remove_frames(p, 1);
         p.heap.end += kFrameWords - 1;
         if ((flags & kFrameReturnTo) != 0) {
             send_return_to(p, return_address_of(p, p.heap.end), true);
@@ -224,13 +235,19 @@ struct TraceHooks final : Hooks {
     void unwound(Process& p, const Term* from, const Term* to, const void* caught_by, Term cls,
                  Term reason) override {
         bool return_to = false;
+        uint32_t count = 0;
         for (const Term* w = from; w < to; ++w) {
             if (is_return_word(*w)) {
                 const FrameView f{w + 1};
                 report_exception(p, f, cls, reason, caught_by != nullptr);
                 return_to |= (f.flags() & kFrameReturnTo) != 0;
+                if ((f.flags() & kFrameClock) != 0) {
+                    clock_left(p);
+                }
+                ++count;
             }
         }
+        remove_frames(p, count);
         if (return_to && caught_by != nullptr) {
             send_return_to(p, caught_by, false);
         }
@@ -321,7 +338,11 @@ struct TraceHooks final : Hooks {
             send_own_event(p, atom_exit(), {reason});
         }
     }
-    void forget(Process& p) override { clear_flags(p); }
+    void forget(Process& p) override {
+        clear_flags(p);
+        forget_local(p);
+    }
+    void dropped_stack(Process& p) override { clock_dropped(p); }
     void linked_to(Process& p, Process* other, Term) override {
         const State* s = state_of(p);
         if (s == nullptr || other == nullptr || other->id == s->tracer) {
@@ -341,11 +362,23 @@ struct TraceHooks final : Hooks {
         send_own_event(p, tag, {what});
     }
     void scheduled(Process& p, bool in) override {
+        if (is_clocked(p)) {
+            clock_scheduled(p, in);
+        }
+        if (!is_traced(p, kRunning | kRunningProcs)) {
+            return;
+        }
         Heap h;
         send_own_event(p, in ? atom_in() : atom_out(), {current_function(h, p)});
         h.clear();
     }
     void collecting(Process& p, bool major, bool start) override {
+        if (is_clocked(p)) {
+            clock_collecting(p, start);
+        }
+        if (!is_traced(p, kGarbageCollection)) {
+            return;
+        }
         Heap h;
         const Term tag = major ? (start ? atom_gc_major_start() : atom_gc_major_end())
                                : (start ? atom_gc_minor_start() : atom_gc_minor_end());
@@ -354,6 +387,44 @@ struct TraceHooks final : Hooks {
     }
 
 private:
+    // A function of Erlang code is called; `address`: of its engine's return_trace.
+    static void called(const Breakpoint& b, Process& p, Term* x, Word address) {
+        const uint8_t does = active(b).does;
+        if ((does & Action::kForAll) == 0) {
+            const State* s = state_of(p);
+            if ((does & Action::kForTraced) == 0 || s == nullptr || (s->flags & kCall) == 0) {
+                return;
+            }
+        }
+        const Frames frames = hit(b, p, x, caller_of);
+        if (frames.none()) {
+            if (MINIVM_UNLIKELY(p.needs_gc())) {
+                collect_gc(p, 0, x, b.arity, false);
+            }
+            return;
+        }
+        make_room(p, x, b.arity);
+        if (frames.meta != 0) {
+            push_frame(p, b, address, frames.meta, frames.meta_tracer);
+        }
+        int64_t flags = frames.call;
+        if ((flags & kFrameReturnTo) != 0 && returns_to_frame(p)) {
+            flags &= ~kFrameReturnTo;  // what is under it says so already
+        }
+        const bool clocked = frames.time != nullptr || frames.memory != nullptr;
+        // A tail call of a counted function by another: the frame of that one stands for both.
+        const bool own_clock = clocked && !is_clock_frame(p);
+        flags |= own_clock ? int64_t{kFrameClock} : 0;
+        const bool pushed = flags != 0 && push_frame(p, b, address, flags, kNil);
+        if (clocked) {
+            clock_called(p, frames.time, frames.memory, own_clock && pushed);
+        }
+    }
+    static bool is_clock_frame(const Process& p) {
+        return is_return_word(p.heap.end[0]) &&
+               (FrameView{p.heap.end + 1}.flags() & kFrameClock) != 0;
+    }
+
     static const void* caller_of(const Process& p) { return return_address_of(p, p.heap.end); }
 
     // The address behind the call, as it would be on the stack.

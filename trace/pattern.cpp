@@ -4,6 +4,7 @@
 #include "vm/code/code_index.hpp"
 
 #include <map>
+#include <set>
 #include <vector>
 
 namespace minivm::trace {
@@ -14,6 +15,17 @@ uint64_t g_last_request = 0;      // number of the last one
 std::vector<Request> g_on_load;   // none or one
 // The last request when a module came that was not there: those up to it were not for it.
 std::map<uint32_t, uint64_t> g_came_after;  // by atom index
+
+// True: what has been counted is no more.
+bool change_counter(const Request& r, bool& on, bool& paused) {
+    if (r.pause || (r.restart && !on)) {
+        paused = on;
+        return false;
+    }
+    on = r.on;
+    paused = false;
+    return true;
+}
 
 void change_action(Action& a, const Request& r) {
     if (r.local || r.global) {
@@ -26,17 +38,15 @@ void change_action(Action& a, const Request& r) {
         a.meta_spec = r.on ? r.spec : nullptr;
         a.meta_tracer = r.on ? r.meta_tracer : kNil;
     }
-    if (r.count) {
-        if (r.pause) {
-            a.count_paused = a.count;
-            return;
-        }
-        if (r.restart && !a.count) {
-            return;
-        }
-        a.count = r.on || r.restart;
-        a.counted = a.count ? std::make_shared<CallCount>() : nullptr;
-        a.count_paused = false;
+    const bool starts = (r.on && !r.pause) || r.restart;
+    if (r.count && change_counter(r, a.count, a.count_paused)) {
+        a.counted = starts ? std::make_shared<CallCount>() : nullptr;
+    }
+    if (r.time && change_counter(r, a.time, a.time_paused)) {
+        a.times = starts ? CallTable::make() : nullptr;
+    }
+    if (r.memory && change_counter(r, a.memory, a.memory_paused)) {
+        a.words = starts ? CallTable::make() : nullptr;
     }
 }
 
@@ -48,7 +58,14 @@ struct Applying {
     const Request& r;
     Change& change;
     int64_t count = 0;
+    std::set<Word> with_bifs{};  // modules that have any, by atom
 };
+
+void note_bif(Export* e, void* context) {
+    if (e->bif != nullptr) {
+        static_cast<Applying*>(context)->with_bifs.insert(e->module.raw);
+    }
+}
 
 void stop_calls(Action& a) {
     a.call = false;
@@ -85,12 +102,14 @@ void apply_to_version(Applying& a, ModuleInstance* instance, Version version) {
     }
     const LoweredModule& m = instance->lowered;
     // What is set one way is no longer set the other way.
-    if ((r.global || r.local) && version != Version::old) {
+    if ((r.global || (r.local && any_entries())) && version != Version::old) {
         apply_to_entries(a, m, version);
     }
+    const bool has_bifs = a.with_bifs.count(m.name.raw) != 0;
     for (uint32_t i = 0; i < m.functions.size(); ++i) {
         const LoweredFunction& f = m.functions[i];
-        if (!r.which.matches(m.name, f.name, f.arity) || is_native_bif(*instance, f)) {
+        if (!r.which.matches(m.name, f.name, f.arity) ||
+            (has_bifs && is_native_bif(*instance, f))) {
             continue;
         }
         const bool makes_new = r.on && !r.global && version != Version::old;
@@ -142,7 +161,7 @@ void apply_to_bif(Export* e, void* context) {
 bool same_target(const Request& a, const Request& b) {
     return a.which.module == b.which.module && a.which.function == b.which.function &&
            a.which.arity == b.which.arity && (a.local || a.global) == (b.local || b.global) &&
-           a.meta == b.meta && a.count == b.count;
+           a.meta == b.meta && a.count == b.count && a.time == b.time && a.memory == b.memory;
 }
 
 // One that says the same about the same functions has no effect any more.
@@ -150,9 +169,10 @@ void keep(const Request& r) {
     std::vector<Request> kept;
     for (Request& old : g_requests) {
         const bool covered =
-            same_target(old, r) || (r.which.module == atoms::underscore && !r.on &&
-                                    (old.local || old.global) == (r.local || r.global) &&
-                                    old.meta == r.meta && old.count == r.count);
+            same_target(old, r) ||
+            (r.which.module == atoms::underscore && !r.on &&
+             (old.local || old.global) == (r.local || r.global) && old.meta == r.meta &&
+             old.count == r.count && old.time == r.time && old.memory == r.memory);
         if (!covered) {
             kept.push_back(std::move(old));
         }
@@ -177,6 +197,13 @@ bool Functions::matches(Term m, Term f, uint32_t a) const {
 
 int64_t apply_request(const Request& r, Change* change) {
     Applying a{r, *change};
+    const bool one = r.which.module != atoms::underscore && r.which.function != atoms::underscore &&
+                     r.which.arity >= 0;
+    if (one) {
+        a.with_bifs.insert(r.which.module.raw);
+    } else {
+        export_table::for_each(note_bif, &a);
+    }
     const int ix = code_index::active();
     if (r.which.module == atoms::underscore) {
         module_table::for_each_loaded(ix, apply_to_module, &a);
@@ -185,17 +212,20 @@ int64_t apply_request(const Request& r, Change* change) {
         apply_to_version(a, module_table::old(r.which.module, ix), Version::old);
         apply_to_version(a, module_table::on_load(r.which.module, ix), Version::pending);
     }
-    if (r.which.module != atoms::underscore && r.which.function != atoms::underscore &&
-        r.which.arity >= 0) {
+    if (one) {
         if (Export* e = export_table::find(r.which.module, r.which.function,
                                            static_cast<uint32_t>(r.which.arity))) {
             apply_to_bif(e, &a);
         }
-    } else {
+    } else if (r.which.module == atoms::underscore || a.with_bifs.count(r.which.module.raw) != 0) {
         export_table::for_each(apply_to_bif, &a);
     }
-    if (!r.pause && !r.restart) {
-        keep(r);
+    Request lasting = r;
+    if (r.pause || r.restart) {
+        lasting.count = lasting.time = lasting.memory = lasting.pause = lasting.restart = false;
+    }
+    if (lasting.local || lasting.global || lasting.meta || lasting.counters()) {
+        keep(lasting);
     }
     return a.count;
 }

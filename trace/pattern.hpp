@@ -19,7 +19,8 @@ struct Functions {
 struct Request {
     Functions which{};
     bool on = true;
-    bool local = false, global = false, meta = false, count = false;
+    bool local = false, global = false, meta = false, count = false, time = false, memory = false;
+    bool counters() const { return count || time || memory; }
     bool restart = false, pause = false;  // of the counters
     SpecPtr spec;
     Term meta_tracer = kNil;

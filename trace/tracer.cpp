@@ -1,7 +1,7 @@
 #include "trace/tracer.hpp"
 
-#include "vm/bif/local_atoms.hpp"
 #include "vm/bif/clock.hpp"
+#include "vm/bif/local_atoms.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/export.hpp"
 #include "vm/code/module_table.hpp"
@@ -11,11 +11,13 @@
 #include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "vm/util/lock.hpp"
+#include "trace/tracer_recorder.hpp"
 
 #include <mutex>
 
 namespace minivm::trace {
 
+LOCAL_ATOM(atom_flight_recorder, "flight_recorder")
 LOCAL_ATOM(atom_trace, "trace")
 LOCAL_ATOM(atom_trace_ts, "trace_ts")
 
@@ -73,6 +75,9 @@ bool is_ending(const Process& p) {
 }
 
 bool is_alive(Term pid) {
+    if (is_recorder(pid)) {
+        return true;
+    }
     const Process* p = process_table::lookup(pid);
     return p != nullptr && !is_ending(*p);
 }
@@ -113,6 +118,29 @@ Term flag_list(Heap& h, uint32_t flags) {
     return list;
 }
 
+Term recorder_tracer() {
+    return atom_flight_recorder();
+}
+
+bool parse_tracer(Term t, Term tag, Term* tracer) {
+    if (is_tuple_of(t, 3) && tuple_element(t, 0) == tag) {
+        *tracer = tuple_element(t, 1);
+        return is_recorder(*tracer);
+    }
+    if (is_tuple_of(t, 2) && tuple_element(t, 0) == tag) {
+        *tracer = tuple_element(t, 1);
+        return is_local_pid(*tracer);
+    }
+    return false;
+}
+
+Term tracer_term(Heap& h, Term tracer) {
+    if (is_recorder(tracer)) {
+        return make_tuple(h, tracer, kNil);
+    }
+    return is_local_pid(tracer) && process_table::lookup(tracer) != nullptr ? tracer : kNil;
+}
+
 // ---- flags --------------------------------------------------------------------------------------
 
 Set set_flags(Process& p, bool on, uint32_t flags, Term tracer) {
@@ -141,7 +169,7 @@ void change_flags(Process& p, uint32_t off, uint32_t on, Term tracer) {
         return;  // nobody traces himself
     }
     const Term by = is_value(tracer) ? tracer : old != nullptr ? old->tracer : kNil;
-    replace_locked(p, is_local_pid(by) ? now : 0, by);
+    replace_locked(p, is_tracer(by) ? now : 0, by);
 }
 
 void clear_flags(Process& p) {
@@ -165,6 +193,10 @@ State new_flags() {
 // ---- messages -----------------------------------------------------------------------------------
 
 bool send_event(const Process& p, const State& s, Term tag, std::initializer_list<Term> terms) {
+    if (is_recorder(s.tracer)) {
+        to_recorder::event(tag, terms);
+        return true;
+    }
     thread_progress::DelaySection section;
     Process* to = process_table::lookup(s.tracer);
     if (to == nullptr) {

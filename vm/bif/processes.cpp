@@ -1304,6 +1304,9 @@ Term erlang_hibernate_3(Process& p, const Term* a) {
         rest = tail(rest);
     }
     p.trap_export = e;
+    if (p.trace_local != nullptr) {
+        tracing::g_hooks->dropped_stack(p);
+    }
     p.outcome = BifOutcome::hibernate;
     return kNonValue;
 }

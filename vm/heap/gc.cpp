@@ -512,7 +512,7 @@ GcResult collect_gc(Process& p, size_t need_words, Term* x, size_t live, bool ma
                    p.old_off_heap_bytes > p.old_virtual_heap_bytes || !has_room_for_mature(p);
     const uint32_t pid = records::subject(p.id);
     const GcTimer timer(recorder::enabled(recorder::Category::gc));
-    const bool traced = tracing::is_traced(p, tracing::kGarbageCollection);
+    const bool traced = tracing::is_traced(p, tracing::kGarbageCollection) || tracing::is_clocked(p);
     if (MINIVM_UNLIKELY(traced)) {
         tracing::g_hooks->collecting(p, result.major, true);
     }

@@ -129,6 +129,8 @@ public:
     // copy: bodies give terms of p's heap. Otherwise the result may lie in the object and is only
     // good as long as that.
     Runner(Process& p, const Program& program, bool copy);
+    Runner(const Runner&) = delete;
+    Runner& operator=(const Runner&) = delete;
 
     // What the first clause that matches gives, or the non-value.
     Term run(Term object);
@@ -145,9 +147,15 @@ private:
     Process& p_;
     const Program& program_;
     const bool copy_;
-    std::unique_ptr<Term[]> words_;  // slot terms, variables, stack
-    std::unique_ptr<const Term*[]> slots_;
-    Term* slot_terms_;
+    // Room for most programs; others get their own.
+    static constexpr size_t kOwnWords = 48;
+    static constexpr size_t kOwnSlots = 16;
+    Term own_words_[kOwnWords];
+    const Term* own_slots_[kOwnSlots];
+    std::unique_ptr<Term[]> more_words_;
+    std::unique_ptr<const Term*[]> more_slots_;
+    const Term** slots_;
+    Term* slot_terms_;  // then variables, then the stack
     Term* variables_;
     Term* stack_;
     Term object_ = kNonValue;  // the non-value: not built yet

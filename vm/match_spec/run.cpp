@@ -22,11 +22,20 @@ Runner::Runner(Process& p, const Program& program, bool copy)
     : p_(p),
       program_(program),
       copy_(copy),
-      words_(new Term[program.slot_count_ + program.variable_count_ + program.stack_size_]),
-      slots_(new const Term*[program.slot_count_]),
-      slot_terms_(words_.get()),
-      variables_(slot_terms_ + program.slot_count_),
-      stack_(variables_ + program.variable_count_) {}
+      slots_(own_slots_),
+      slot_terms_(own_words_) {
+    const size_t words = size_t{program.slot_count_} + program.variable_count_ + program.stack_size_;
+    if (words > kOwnWords) {
+        more_words_.reset(new Term[words]);
+        slot_terms_ = more_words_.get();
+    }
+    if (program.slot_count_ > kOwnSlots) {
+        more_slots_.reset(new const Term*[program.slot_count_]);
+        slots_ = more_slots_.get();
+    }
+    variables_ = slot_terms_ + program.slot_count_;
+    stack_ = variables_ + program.variable_count_;
+}
 
 Term Runner::run(Term object) {
     object_ = object;

@@ -24,6 +24,7 @@ struct Export;
 struct BifDef;
 namespace tracing {
 struct State;
+struct Local;
 }
 struct ProcessExtra;  // links, monitors, timers, dictionary, ... : process/extra.hpp
 
@@ -108,6 +109,7 @@ struct Process {
 
     std::atomic<uint32_t> state{0}; // any thread; see process/state.hpp
     std::atomic<const tracing::State*> trace{nullptr};  // any thread; see process/tracing.hpp
+    tracing::Local* trace_local = nullptr;  // made on first use
     std::atomic<uint32_t> refs{1};
     ProcessExtra* extra = nullptr;  // made on first use
     Process* next_in_queue = nullptr;

@@ -249,7 +249,7 @@ void end_process(Process& p) {
             send_resume(p.id, Term{pid}, times);
         }
     }
-    if (MINIVM_UNLIKELY(tracing::state_of(p) != nullptr)) {
+    if (MINIVM_UNLIKELY(tracing::state_of(p) != nullptr || p.trace_local != nullptr)) {
         tracing::g_hooks->forget(p);
     }
     free_memory(p);

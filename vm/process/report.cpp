@@ -28,10 +28,11 @@ LOCAL_ATOM(atom_time, "time")
 std::atomic<Word> g_system_logger{0};
 
 // What the VM tells of an event: #{error_logger, gl, pid, time}.
-Term event_metadata(Heap& h, Process& p) {
+Term event_metadata(Heap& h, Process& p, Term level) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     Term logger_keys[2] = {atom_emulator(), atoms::tag};
-    Term logger_values[2] = {atoms::true_, atoms::error};
+    Term logger_values[2] = {atoms::true_,
+                             level == atoms::error ? level : atom_table::intern("warning_msg")};
     Term keys[4] = {atom_error_logger(), atom_gl(), atoms::pid, atom_time()};
     Term values[4] = {
         map::from_pairs(h, logger_keys, logger_values, 2), p.group_leader, p.id,
@@ -40,8 +41,9 @@ Term event_metadata(Heap& h, Process& p) {
 }
 
 // To the system logger, in the form in which OTP's emulator sends it:
-// {log, error, Format, Args, Metadata}. The arguments are in h.
-void log_error(Heap& h, Process& p, std::string_view format, std::initializer_list<Term> args) {
+// {log, Level, Format, Args, Metadata}. The arguments are in h.
+void log_event(Heap& h, Process& p, Term level, std::string_view format,
+               std::initializer_list<Term> args) {
     const Term to = system_logger();
     if (to == atoms::undefined) {
         return;
@@ -51,7 +53,10 @@ void log_error(Heap& h, Process& p, std::string_view format, std::initializer_li
         list = cons(h, t[-1], list);
     }
     const Term text = make_string(h, format.data(), format.size());
-    deliver_message(to, make_tuple(h, atom_log(), atoms::error, text, list, event_metadata(h, p)));
+    deliver_message(to, make_tuple(h, atom_log(), level, text, list, event_metadata(h, p, level)));
+}
+void log_error(Heap& h, Process& p, std::string_view format, std::initializer_list<Term> args) {
+    log_event(h, p, atoms::error, format, args);
 }
 
 }  // namespace
@@ -77,6 +82,15 @@ void report_uncaught(Process& p) {
     records::uncaught(p, p.exception.cls == ExceptionClass::throw_ ? atoms::throw_ : atoms::error,
                       p.exception.reason, p.exception.trace);
     log_error(h, p, "Error in process ~p with exit value:~n~p~n", {p.id, uncaught_exit_reason(p)});
+    h.clear();
+}
+
+void report_trace_frames(Process& p, Term module, Term function, uint32_t arity, uint32_t frames) {
+    Heap h;
+    log_event(h, p, atom_table::intern("warning"),
+              "Process ~p has ~p trace frames on its stack. From ~p on only calls are traced, no "
+              "returns, until there are fewer.~n",
+              {p.id, make_small(frames), make_tuple(h, module, function, make_small(arity))});
     h.clear();
 }
 

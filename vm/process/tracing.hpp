@@ -54,10 +54,19 @@ struct ReturnWords {
 };
 extern ReturnWords g_return_words;
 constexpr int kFrameWords = 5;  // with the address
-enum FrameFlag : int64_t { kFrameReturn = 1, kFrameException = 2, kFrameReturnTo = 4 };
+enum FrameFlag : int64_t { kFrameReturn = 1, kFrameException = 2, kFrameReturnTo = 4, kFrameClock = 8 };
 inline bool is_return_word(Term w) {
     return w.raw == g_return_words.bytecode || w.raw == g_return_words.native;
 }
+
+// What tracing keeps in a process that has trace frames; its owner's.
+struct Local {
+    virtual ~Local() = default;
+    uint32_t frames = 0;  // on its stack
+    bool clocked = false;  // the hooks are to be told of slices and collections
+};
+// As many frames may be on one stack; a call beyond leaves none.
+extern std::atomic<uint32_t> g_max_frames;
 
 struct Hooks {
     virtual ~Hooks() = default;
@@ -97,6 +106,8 @@ struct Hooks {
     virtual void event(Process& p, uint32_t flag, Term tag, Term what) = 0;
     virtual void scheduled(Process& p, bool in) = 0;
     virtual void collecting(Process& p, bool major, bool start) = 0;
+    // The stack goes away as a whole: hibernation.
+    virtual void dropped_stack(Process& p) = 0;
 };
 // erlang:system_flag(trace_control_word, N)
 extern std::atomic<uint32_t> g_control_word;
@@ -111,6 +122,9 @@ extern std::atomic<bool> g_trace_new;
 inline const State* state_of(const Process& p) {
     // acquire: the state was written before it was put there. Pairs with trace/session.cpp.
     return p.trace.load(std::memory_order_acquire);
+}
+inline bool is_clocked(const Process& p) {
+    return MINIVM_UNLIKELY(p.trace_local != nullptr) && p.trace_local->clocked;
 }
 inline bool is_traced(const Process& p, uint32_t flags) {
     const State* s = state_of(p);

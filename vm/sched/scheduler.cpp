@@ -283,13 +283,14 @@ void run_process(SchedulerThread& s, Process& p) {
     // relaxed: a hint for statistics.
     s.running.store(true, std::memory_order_relaxed);
     constexpr uint32_t kTraceRunning = tracing::kRunning | tracing::kRunningProcs;
-    if (tracing::is_traced(p, kTraceRunning)) {
+    if (tracing::is_traced(p, kTraceRunning) || tracing::is_clocked(p)) {
         tracing::g_hooks->scheduled(p, true);
     }
     p.in_engine = true;
     const Stop stop = run_in_engines(s, p);
     p.in_engine = false;
-    if (tracing::is_traced(p, kTraceRunning) && stop != Stop::exited) {
+    if ((tracing::is_traced(p, kTraceRunning) && stop != Stop::exited) ||
+        tracing::is_clocked(p)) {
         tracing::g_hooks->scheduled(p, false);
     }
     // relaxed: as above.

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""The tracer flight_recorder, as `minivm dump` shows what it recorded, on both engines.
+
+    trace_recorder_test.py --minivm build/release/tools/minivm
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+MINIVM = ""
+PROGRAM = """-module(tr).
+-export([main/1, fact/1, boom/1, loop/1, lost/1]).
+fact(0) -> 1;
+fact(N) -> N * fact(N - 1).
+boom(X) -> error({oops, X}).
+lost(X) -> boom(X).
+loop(0) -> ok;
+loop(N) -> loop(N - 1).
+
+traced(Flags, Spec, F) ->
+    S = self(),
+    P = spawn(fun() -> receive go -> ok end, F(), S ! done, receive stop -> ok end end),
+    1 = erlang:trace(P, true, [{tracer, flight_recorder, []} | Flags]),
+    {tracer, {flight_recorder, []}} = erlang:trace_info(P, tracer),
+    1 = erlang:trace_pattern(element(1, Spec), element(2, Spec), [local]),
+    P ! go,
+    receive done -> ok end,
+    erlang:trace_pattern({tr, '_', '_'}, false, [local]),
+    io:format("~w ~p~n", [element(2, element(1, Spec)), P]),
+    P.
+
+main(["calls"]) ->
+    traced([call], {{tr, fact, 1}, [{'_', [], [{return_trace}]}]}, fun() -> fact(2) end),
+    traced([call, arity], {{tr, loop, 1}, true}, fun() -> loop(1) end),
+    traced([call], {{tr, boom, 1}, [{'_', [], [{exception_trace}, {message, {{here, 1}}}]}]},
+           fun() -> catch boom([a, "text", <<1>>]) end),
+    traced([call], {{tr, lost, 1}, [{'_', [], [{return_trace}]}]}, fun() -> catch lost(1) end),
+    traced([call, return_to], {{tr, fact, 1}, true}, fun() -> fact(0) end),
+    ok;
+main(["sensitive"]) ->
+    traced([call], {{tr, fact, 1}, true}, fun() -> process_flag(sensitive, true), fact(1) end),
+    ok;
+main(["deep"]) ->
+    P = traced([call], {{tr, loop, 1}, [{'_', [], [{return_trace}]}]}, fun() -> loop(30000) end),
+    io:format("words ~w~n", [element(2, process_info(P, total_heap_size))]),
+    timer:sleep(1000);  % the logger writes the warning
+main(["bad"]) ->
+    Try = fun(Pid, Flags) ->
+                  io:format("~w~n", [try erlang:trace(Pid, true, Flags) catch error:R -> R end])
+          end,
+    [Try(self(), [call, {tracer, M, []}]) || M <- [no_such, lists]],
+    P = spawn(fun() -> receive stop -> ok end end),
+    1 = erlang:trace(P, true, [call, {tracer, flight_recorder, []}]),
+    Try(P, [call]).
+"""
+
+
+class Recorder(unittest.TestCase):
+    engine = ""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="minivm-trace-")
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+        (self.path / "tr.erl").write_text(PROGRAM)
+        subprocess.run(["erlc", "-o", self.path, self.path / "tr.erl"], check=True)
+
+    def run_program(self, what):
+        return subprocess.run([MINIVM, "run", "--engine", self.engine, "--record", self.path / "rec", "-S", "1",
+                               self.path / "tr.beam", what],
+                              check=True, capture_output=True, text=True, timeout=60)
+
+    def dump(self, *options):
+        return subprocess.run([MINIVM, "dump", self.path / "rec", *options], check=True,
+                              capture_output=True, text=True, timeout=60).stdout
+
+    def messages(self):
+        """Trace events in text, with their indentation."""
+        lines = self.dump("--category", "trace").splitlines()
+        return [line[72:] for line in lines if not line.startswith("#") and " trace " in line]
+
+    def test_calls(self):
+        self.run_program("calls")
+        self.assertEqual(self.messages()[:6],
+                         ["call tr:fact(2)", "  call tr:fact(1)", "    call tr:fact(0)",
+                          "    returned from tr:fact/1 -> 1", "  returned from tr:fact/1 -> 1",
+                          "returned from tr:fact/1 -> 2"])
+        rest = [m.strip() for m in self.messages()[6:]]
+        self.assertEqual(rest,
+                         ["call tr:loop/1", "call tr:loop/1",
+                          'call tr:boom([a,"text",<<1>>]) ({here,1})',
+                          'exception from tr:boom/1: error:{oops,[a,"text",<<1>>]}',
+                          "call tr:lost(1)", "tr:lost/1 is left by an exception",
+                          "call tr:fact(0)", rest[-1]])
+        self.assertRegex(rest[-1], r"^returning to tr:")
+
+    def test_other_formats(self):
+        self.run_program("calls")
+        events = [json.loads(line) for line in self.dump("--format", "json", "--category", "trace").splitlines()]
+        text = json.dumps(events)
+        self.assertIn("tr:fact", text)
+        self.assertIn("return_from", text)
+        self.assertIn("call_framed", self.dump("--format", "terms", "--category", "trace"))
+        self.assertIn("tr:fact", self.dump("--format", "perfetto", "--category", "trace"))
+
+    def test_sensitive_processes_are_not_traced(self):
+        self.run_program("sensitive")
+        self.assertEqual(self.messages(), [])
+
+    def test_a_tail_loop_keeps_its_stack_bounded(self):
+        done = self.run_program("deep")
+        words = int(re.search(r"words (\d+)", done.stdout)[1])
+        self.assertLess(words, 200000)
+        self.assertIn("10000 trace frames on its stack", done.stdout + done.stderr)
+        dump = self.dump("--category", "trace")
+        self.assertEqual(len(re.findall(r"trace frames wait", dump)), 1)
+
+    def test_bad_tracers(self):
+        self.assertEqual(self.run_program("bad").stdout.split(), ["undef", "badarg", "badarg"])
+
+
+class OnInterpreter(Recorder):
+    engine = "interp"
+
+
+class OnJit(Recorder):
+    engine = "jit"
+
+
+del Recorder
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--minivm", required=True)
+    options, rest = parser.parse_known_args()
+    MINIVM = options.minivm
+    unittest.main(argv=[sys.argv[0], *rest])

@@ -1,0 +1,357 @@
+#include "trace/counters.hpp"
+
+#include "recorder/clock.hpp"
+#include "recorder/recorder.hpp"
+#include "vm/process/tracing.hpp"
+#include "vm/sched/scheduler.hpp"
+#include "vm/sched/thread_progress.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+namespace minivm::trace {
+namespace {
+
+uint32_t part_count() {
+    return static_cast<uint32_t>(vm::scheduler_count()) + 1;
+}
+// This thread's part; 0 is that of all who are no scheduler.
+uint32_t own_part() {
+    const Scheduler* on = this_scheduler();
+    const auto number = on != nullptr ? static_cast<uint32_t>(on->number) : 0;
+    return number < part_count() ? number : 0;
+}
+
+}  // namespace
+
+// ---- calls --------------------------------------------------------------------------------------
+
+CallCount::CallCount() : count_(part_count()), cells_(new Cell[count_]) {}
+
+uint64_t CallCount::sum() const {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < count_; ++i) {
+        // relaxed: a number to show.
+        sum += cells_[i].calls.load(std::memory_order_relaxed);
+    }
+    return sum;
+}
+
+// ---- tables -------------------------------------------------------------------------------------
+
+// Open addressing; one thread adds.
+struct CallTable::Slots {
+    struct Slot {
+        std::atomic<uint64_t> pid{0};  // the raw term; 0: free
+        std::atomic<uint64_t> calls{0};
+        std::atomic<uint64_t> amount{0};
+    };
+    explicit Slots(size_t size) : mask(size - 1), slots(new Slot[size]) {}
+    size_t mask;
+    size_t used = 0;
+    std::unique_ptr<Slot[]> slots;
+
+    Slot& find(uint64_t pid) {
+        for (size_t i = pid * 0x9E3779B97F4A7C15u >> 32;; ++i) {
+            Slot& s = slots[i & mask];
+            // relaxed: this thread alone writes it.
+            const uint64_t there = s.pid.load(std::memory_order_relaxed);
+            if (there == pid || there == 0) {
+                return s;
+            }
+        }
+    }
+};
+
+namespace {
+
+std::mutex g_pool_lock;
+std::vector<CallTable*> g_pool;  // free ones
+std::mutex g_strangers_lock;     // who writes the parts of threads that are no schedulers
+
+// relaxed: one thread writes a counter, others show it.
+void add_to(std::atomic<uint64_t>& n, uint64_t more) {
+    n.store(n.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);  // relaxed: above
+}
+
+}  // namespace
+
+CallTable::CallTable() : parts_(new Part[part_count()]) {}
+
+std::shared_ptr<CallTable> CallTable::make() {
+    CallTable* t = nullptr;
+    {
+        const std::lock_guard lock(g_pool_lock);
+        if (!g_pool.empty()) {
+            t = g_pool.back();
+            g_pool.pop_back();
+        }
+    }
+    return {t != nullptr ? t : new CallTable, give_back};
+}
+
+void CallTable::give_back(CallTable* table) {
+    thread_progress::later(
+        [](void* d) {
+            auto* t = static_cast<CallTable*>(d);
+            t->clear();
+            const std::lock_guard lock(g_pool_lock);
+            g_pool.push_back(t);
+        },
+        table);
+}
+
+void CallTable::clear() {
+    // relaxed: see generation().
+    generation_.store(generation() + 1, std::memory_order_relaxed);
+    for (uint32_t i = 0; i < part_count(); ++i) {
+        // relaxed: nobody uses it.
+        delete parts_[i].slots.exchange(nullptr, std::memory_order_relaxed);
+    }
+}
+
+void CallTable::add(Term pid, uint64_t calls, uint64_t amount) {
+    const uint32_t number = own_part();
+    std::unique_lock lock(g_strangers_lock, std::defer_lock);
+    if (number == 0) {
+        lock.lock();
+    }
+    Part& part = parts_[number];
+    // relaxed: this thread alone writes it, or who holds the lock.
+    Slots* all = part.slots.load(std::memory_order_relaxed);
+    if (all == nullptr || 2 * (all->used + 1) > all->mask + 1) {
+        auto* larger = new Slots(all == nullptr ? 4 : 2 * (all->mask + 1));
+        if (all != nullptr) {
+            for (size_t i = 0; i <= all->mask; ++i) {
+                Slots::Slot& from = all->slots[i];
+                // relaxed: written by this thread, and not shown before the store below.
+                const uint64_t key = from.pid.load(std::memory_order_relaxed);
+                if (key != 0) {
+                    Slots::Slot& to = larger->find(key);
+                    add_to(to.pid, key);
+                    // relaxed: as above.
+                    add_to(to.calls, from.calls.load(std::memory_order_relaxed));
+                    // relaxed: as above.
+                    add_to(to.amount, from.amount.load(std::memory_order_relaxed));
+                }
+            }
+            larger->used = all->used;
+        }
+        // release: the counters in it are complete. Pairs with rows().
+        part.slots.store(larger, std::memory_order_release);
+        if (all != nullptr) {
+            thread_progress::later([](void* d) { delete static_cast<Slots*>(d); }, all);
+        }
+        all = larger;
+    }
+    Slots::Slot& slot = all->find(pid.raw);
+    // relaxed: this thread alone writes it.
+    if (slot.pid.load(std::memory_order_relaxed) == 0) {
+        ++all->used;
+        slot.pid.store(pid.raw, std::memory_order_relaxed);  // relaxed: counters are 0 until now
+    }
+    if (calls != 0) {
+        add_to(slot.calls, calls);
+    }
+    if (amount != 0) {
+        add_to(slot.amount, amount);
+    }
+}
+
+std::vector<CallTable::Row> CallTable::rows() const {
+    const thread_progress::DelaySection section;
+    std::vector<Row> rows;
+    for (uint32_t n = 0; n < part_count(); ++n) {
+        // acquire: pairs with add().
+        const Slots* all = parts_[n].slots.load(std::memory_order_acquire);
+        for (size_t i = 0; all != nullptr && i <= all->mask; ++i) {
+            const Slots::Slot& s = all->slots[i];
+            // relaxed: numbers to show.
+            const uint64_t pid = s.pid.load(std::memory_order_relaxed);
+            if (pid != 0) {
+                rows.push_back({Term{pid},
+                                s.calls.load(std::memory_order_relaxed),     // relaxed: same
+                                s.amount.load(std::memory_order_relaxed)});  // relaxed: same
+            }
+        }
+    }
+    std::sort(rows.begin(), rows.end(),
+              [](const Row& a, const Row& b) { return a.pid.raw < b.pid.raw; });
+    std::vector<Row> sums;
+    for (const Row& r : rows) {
+        if (!sums.empty() && sums.back().pid == r.pid) {
+            sums.back().calls += r.calls;
+            sums.back().amount += r.amount;
+        } else {
+            sums.push_back(r);
+        }
+    }
+    return sums;
+}
+
+// ---- the clock of a process ---------------------------------------------------------------------
+
+namespace {
+
+struct TableRef {
+    CallTable* table = nullptr;
+    uint32_t generation = 0;
+    void add(Term pid, uint64_t calls, uint64_t amount) const {
+        if (table != nullptr && table->generation() == generation) {
+            table->add(pid, calls, amount);
+        }
+    }
+};
+struct Running {
+    TableRef time, memory;
+};
+
+struct OwnLocal final : tracing::Local {
+    Running running;
+    uint64_t time_since = 0;     // ticks
+    uint64_t words_since = 0;    // of words_made()
+    uint64_t words_gone = 0;     // what collections and later growth make up for, modulo 2^64
+    std::vector<Running> outer;  // what runs on when the functions of the frames have returned
+    bool full = false;           // no frame fitted since there were fewer
+};
+
+OwnLocal& local(Process& p) {
+    if (p.trace_local == nullptr) {
+        p.trace_local = new OwnLocal;
+    }
+    return static_cast<OwnLocal&>(*p.trace_local);
+}
+
+// The recording's clock, or none.
+bool has_counter() {
+    static const bool yes =
+        recorder::is_active() && recorder::best_clock() != recorder::ClockKind::monotonic_ns;
+    return yes;
+}
+uint64_t ticks() {
+    return has_counter() ? recorder::read_counter() : recorder::monotonic_ns();
+}
+
+uint64_t young_words(const Process& p) {
+    return static_cast<uint64_t>(p.heap.top - p.heap_start) + p.heap.fragment_words;
+}
+uint64_t words_made(const Process& p, const OwnLocal& l) {
+    return l.words_gone + young_words(p);
+}
+
+// What has been used since the last look is the running function's.
+void settle(Process& p, OwnLocal& l, bool time_starts) {
+    if (l.running.time.table != nullptr) {
+        const uint64_t now = ticks();
+        // Counters of two processors may differ.
+        l.running.time.add(p.id, 0, now > l.time_since ? now - l.time_since : 0);
+        l.time_since = now;
+    } else if (time_starts) {
+        l.time_since = ticks();
+    }
+    if (l.running.memory.table != nullptr) {
+        const uint64_t words = words_made(p, l);
+        l.running.memory.add(p.id, 0, words - l.words_since);
+        l.words_since = words;
+    }
+}
+
+}  // namespace
+
+void clock_called(Process& p, CallTable* time, CallTable* memory, bool leaves_frame) {
+    OwnLocal& l = local(p);
+    settle(p, l, time != nullptr);
+    if (leaves_frame) {
+        l.outer.push_back(l.running);
+    }
+    l.clocked = true;
+    if (time != nullptr) {
+        l.running.time = {time, time->generation()};
+        time->add(p.id, 1, 0);
+    }
+    if (memory != nullptr) {
+        l.running.memory = {memory, memory->generation()};
+        l.words_since = words_made(p, l);
+        memory->add(p.id, 1, 0);
+    }
+}
+
+void clock_left(Process& p) {
+    OwnLocal& l = local(p);
+    if (l.outer.empty()) {
+        return;
+    }
+    settle(p, l, false);
+    const bool had_memory = l.running.memory.table != nullptr;
+    l.running = l.outer.back();
+    l.outer.pop_back();
+    if (l.running.memory.table != nullptr && !had_memory) {
+        l.words_since = words_made(p, l);
+    }
+    l.clocked =
+        !l.outer.empty() || l.running.time.table != nullptr || l.running.memory.table != nullptr;
+}
+
+void clock_scheduled(Process& p, bool in) {
+    OwnLocal& l = local(p);
+    if (l.running.time.table == nullptr) {
+        return;
+    }
+    const uint64_t now = ticks();
+    if (!in) {
+        l.running.time.add(p.id, 0, now > l.time_since ? now - l.time_since : 0);
+    }
+    l.time_since = now;
+}
+
+void clock_collecting(Process& p, bool start) {
+    OwnLocal& l = local(p);
+    l.words_gone += start ? young_words(p) : -young_words(p);
+}
+
+void clock_dropped(Process& p) {
+    OwnLocal& l = local(p);
+    settle(p, l, false);
+    l.outer.clear();
+    l.running = {};
+    l.clocked = false;
+    l.frames = 0;
+    l.full = false;
+}
+
+bool add_frame(Process& p, bool* once) {
+    OwnLocal& l = local(p);
+    // relaxed: a setting.
+    if (l.frames >= tracing::g_max_frames.load(std::memory_order_relaxed)) {
+        *once = !l.full;
+        l.full = true;
+        return false;
+    }
+    ++l.frames;
+    return true;
+}
+
+bool has_room_for_frame(const Process& p) {
+    // relaxed: a setting.
+    return p.trace_local == nullptr ||
+           p.trace_local->frames < tracing::g_max_frames.load(std::memory_order_relaxed);
+}
+
+void remove_frames(Process& p, uint32_t count) {
+    OwnLocal& l = local(p);
+    l.frames -= std::min(l.frames, count);
+    // Told again only when most have gone.
+    // relaxed: a setting.
+    l.full = l.full && l.frames > tracing::g_max_frames.load(std::memory_order_relaxed) / 2;
+}
+
+void forget_local(Process& p) {
+    delete p.trace_local;
+    p.trace_local = nullptr;
+}
+
+double ticks_per_second() {
+    return has_counter() ? recorder::ticks_per_second() : 1e9;
+}
+
+}  // namespace minivm::trace

@@ -1,0 +1,98 @@
+// What breakpoints count: calls, the time or the words that a function took.
+//
+// Each scheduler has a part of its own, which only it writes; who reads adds them up, beside it.
+#pragma once
+
+#include "vm/process/process.hpp"
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+namespace minivm::trace {
+
+// How often a function was called.
+class CallCount {
+public:
+    CallCount();
+    // By the scheduler of that number; 0: any other thread.
+    void add(int scheduler) {
+        std::atomic<uint64_t>& calls = cells_[static_cast<uint32_t>(scheduler)].calls;
+        if (MINIVM_UNLIKELY(scheduler == 0)) {
+            // relaxed: a number to show.
+            calls.fetch_add(1, std::memory_order_relaxed);
+            return;
+        }
+        // relaxed: nobody else writes it.
+        calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+    uint64_t sum() const;  // any thread; what is counted meanwhile may be missing
+
+private:
+    struct alignas(64) Cell {
+        std::atomic<uint64_t> calls{0};
+    };
+    const uint32_t count_;
+    std::unique_ptr<Cell[]> cells_;  // the first is everybody else's
+};
+
+// How often processes called a function, and what it took of them: ticks of the clock, or words.
+//
+// A process keeps a reference to the table of the function it runs for as long as that takes, so
+// tables are never freed but used again, under another generation.
+class CallTable {
+public:
+    struct Row {
+        Term pid;
+        uint64_t calls;
+        uint64_t amount;
+    };
+    // An empty one. Given back when nobody holds it, and everybody has passed after that.
+    static std::shared_ptr<CallTable> make();
+
+    uint32_t generation() const {
+        // relaxed: it changes only when everybody has passed since the table was in a breakpoint.
+        return generation_.load(std::memory_order_relaxed);
+    }
+    void add(Term pid, uint64_t calls, uint64_t amount);  // by the process's scheduler
+    std::vector<Row> rows() const;                        // any thread that may hold a Process*
+
+private:
+    struct Slots;
+    struct alignas(64) Part {
+        std::atomic<Slots*> slots{nullptr};
+    };
+    CallTable();
+    void clear();
+    static void give_back(CallTable* table);
+
+    std::atomic<uint32_t> generation_{1};
+    std::unique_ptr<Part[]> parts_;
+};
+using CallTablePtr = std::shared_ptr<CallTable>;
+
+// ---- the clock of a process
+// ---------------------------------------------------------------------- What a process takes goes
+// to the innermost function that is counted, until it calls another such function or returns from
+// it. On its scheduler.
+
+// A function with these tables (either may be null) is called. leaves_frame: clock_left() follows
+// when it returns; otherwise its caller's frame stands for both.
+void clock_called(Process& p, CallTable* time, CallTable* memory, bool leaves_frame);
+// It has returned, or an exception has passed its frame.
+void clock_left(Process& p);
+void clock_scheduled(Process& p, bool in);
+void clock_collecting(Process& p, bool start);
+// The stack is gone.
+void clock_dropped(Process& p);
+
+// Counts a trace frame on p's stack; false: there are as many as may be. once: it is the first time
+// since there were fewer.
+bool add_frame(Process& p, bool* once);
+bool has_room_for_frame(const Process& p);
+void remove_frames(Process& p, uint32_t count);
+void forget_local(Process& p);
+
+double ticks_per_second();
+
+}  // namespace minivm::trace

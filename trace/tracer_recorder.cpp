@@ -1,0 +1,139 @@
+#include "trace/tracer_recorder.hpp"
+
+#include "recorder/recorder.hpp"
+#include "vm/record/record.hpp"
+
+namespace minivm::trace::to_recorder {
+namespace {
+
+using recorder::EventId;
+using recorder::ValueTag;
+using recorder::ValueWriter;
+
+// Words of a record: the function, where the arguments lie and where the extra does, then these.
+constexpr unsigned kHead = 3;
+constexpr unsigned kArgumentWords = 18;
+constexpr unsigned kExtraWords = 8;
+constexpr unsigned kValueWords = 20;
+static_assert(kHead + kArgumentWords + kExtraWords <= recorder::kMaxPayloadWords);
+
+bool is_on() {
+    return recorder::enabled(recorder::Category::trace);
+}
+
+void put_term(ValueWriter& to, Term t, unsigned depth) {
+    if (!records::terms_are_on()) {
+        records::hide_term(to);
+    } else if (is_small(t) && recorder::fits_value_integer(small_value(t))) {
+        to.integer(small_value(t));
+    } else {
+        records::copy_term_words(to, t, depth);
+    }
+}
+void put_arguments(ValueWriter& to, const Term* x, uint32_t count) {
+    if (!records::terms_are_on()) {
+        records::hide_term(to);
+        return;
+    }
+    to.put(ValueTag::tuple, count);
+    for (uint32_t i = 0; i < count && !to.is_full(); ++i) {
+        put_term(to, x[i], 1);
+    }
+}
+
+}  // namespace
+
+void call(const Breakpoint& b, const Term* x, bool arity_only, Term extra, bool framed) {
+    if (!is_on()) {
+        return;
+    }
+    using recorder::detail::event_word;
+    if (arity_only && !is_value(extra)) {
+        recorder::detail::write1(
+            framed ? event_word(EventId::call_arity_framed) : event_word(EventId::call_arity),
+            b.record_id);
+        return;
+    }
+    recorder::detail::Word words[kHead + kArgumentWords + kExtraWords];
+    words[0] = b.record_id;
+    if (!is_value(extra)) {
+        ValueWriter arguments(words + 2, kArgumentWords);
+        put_arguments(arguments, x, b.arity);
+        words[1] = recorder::pack_text(2 * 8, arguments.count() * 8);
+        recorder::detail::write_words(
+            framed ? event_word(EventId::call_framed) : event_word(EventId::call), 0, words,
+            2 + arguments.count());
+        return;
+    }
+    ValueWriter arguments(words + kHead, kArgumentWords);
+    put_arguments(arguments, x, arity_only ? 0 : b.arity);
+    const unsigned used = kHead + arguments.count();
+    ValueWriter more(words + used, kExtraWords);
+    put_term(more, extra, 0);
+    words[1] = recorder::pack_text(kHead * 8, arguments.count() * 8);
+    words[2] = recorder::pack_text(used * 8, more.count() * 8);
+    recorder::detail::write_words(
+        framed ? event_word(EventId::call_extra_framed) : event_word(EventId::call_extra), 0, words,
+        used + more.count());
+}
+
+void return_from(Term module, Term function, uint32_t arity, Term value) {
+    if (!is_on()) {
+        return;
+    }
+    constexpr unsigned kHeadWords = 2;
+    recorder::detail::Word words[kHeadWords + kValueWords];
+    ValueWriter copy(words + kHeadWords, kValueWords);
+    put_term(copy, value, 0);
+    words[0] = records::function(module, function, arity);
+    words[1] = recorder::pack_text(kHeadWords * 8, copy.count() * 8);
+    recorder::detail::write_words(recorder::detail::event_word(EventId::return_from), 0, words,
+                                  kHeadWords + copy.count());
+}
+
+void exception_from(Term module, Term function, uint32_t arity, Term cls, Term reason) {
+    if (is_on()) {
+        const records::TermCopy<kValueWords> copy(reason, false);
+        recorder::record(EventId::exception_from, records::function(module, function, arity),
+                         records::atom(cls), copy.get());
+    }
+}
+
+void unwound(Term module, Term function, uint32_t arity) {
+    recorder::record(EventId::unwound, records::function(module, function, arity));
+}
+
+void frames_full(Term process, const Breakpoint& b, uint32_t frames) {
+    recorder::record(EventId::frames_full, records::subject(process), b.record_id, frames);
+}
+
+void event(Term tag, std::initializer_list<Term> terms) {
+    if (!is_on()) {
+        return;
+    }
+    static const Term return_to = atom_table::intern("return_to");
+    if (tag == return_to && terms.size() == 1 && is_tuple_of(*terms.begin(), 3)) {
+        const Term f = *terms.begin();
+        recorder::record(
+            EventId::return_to,
+            records::function(tuple_element(f, 0), tuple_element(f, 1),
+                              static_cast<uint32_t>(small_value(tuple_element(f, 2)))));
+        return;
+    }
+    uint64_t words[24];
+    ValueWriter values(words, 24);
+    if (!records::terms_are_on()) {
+        records::hide_term(values);
+    } else {
+        values.put(ValueTag::list);
+        for (const Term t : terms) {
+            if (!values.is_full()) {
+                records::copy_term_words(values, t, 1);
+            }
+        }
+        values.put(ValueTag::list_end);
+    }
+    recorder::record(EventId::traced, records::atom(tag), values.get());
+}
+
+}  // namespace minivm::trace::to_recorder

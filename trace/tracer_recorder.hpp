@@ -1,0 +1,22 @@
+// The tracer flight_recorder: events become records of the thread they happen on, in its ring for
+// calls. No message, no lock, no allocation. The process is the record's subject. Threads: the
+// traced process's own.
+#pragma once
+
+#include "trace/breakpoint.hpp"
+
+#include <initializer_list>
+
+namespace minivm::trace::to_recorder {
+
+// extra: what a match specification adds, or the non-value. framed: its return will be recorded.
+void call(const Breakpoint& b, const Term* x, bool arity_only, Term extra, bool framed);
+void return_from(Term module, Term function, uint32_t arity, Term value);
+void exception_from(Term module, Term function, uint32_t arity, Term cls, Term reason);
+// An exception has passed a call whose exceptions are not traced.
+void unwound(Term module, Term function, uint32_t arity);
+void frames_full(Term process, const Breakpoint& b, uint32_t frames);
+// Anything else.
+void event(Term tag, std::initializer_list<Term> terms);
+
+}  // namespace minivm::trace::to_recorder
