@@ -10,9 +10,11 @@
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
+#include "vm/semantics/binary.hpp"
 #include "vm/term/format.hpp"
 #include "trace/tracer_recorder.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace minivm::trace {
@@ -332,6 +334,19 @@ void hit_call(const Breakpoint& b, const Action& action, Process& p, const State
     }
 }
 
+// A call within a match of a bit string passes the context of the match: what is left of the bits
+// stands for it.
+const Term* shown_arguments(Process& p, const Term* x, uint32_t arity, Term* shown) {
+    const auto is_context = [](Term t) { return is_match_context(t); };
+    if (std::none_of(x, x + arity, is_context)) {
+        return x;
+    }
+    for (uint32_t i = 0; i < arity; ++i) {
+        shown[i] = is_context(x[i]) ? semantics::bs_get_tail(p, x[i]) : x[i];
+    }
+    return shown;
+}
+
 }  // namespace
 
 Frames hit(const Breakpoint& b, Process& p, const Term* x, const void* (*caller)(const Process&)) {
@@ -339,6 +354,10 @@ Frames hit(const Breakpoint& b, Process& p, const Term* x, const void* (*caller)
     Frames frames;
     if ((action.does & Action::kCounts) != 0) {
         action.counted->add(p.scheduler != nullptr ? p.scheduler->number : 0);
+    }
+    Term shown[255];  // a function has no more
+    if ((action.does & (Action::kMeta | Action::kCalls)) != 0) {
+        x = shown_arguments(p, x, b.arity, shown);
     }
     if ((action.does & Action::kMeta) != 0 && action.meta_tracer != p.id) {
         hit_meta(b, action, p, x, caller, &frames);
