@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -32,6 +33,9 @@ std::vector<std::string> installed_beams() {
     const std::string elixir = output_of("readlink -f \"$(command -v elixir)\" 2>/dev/null");
     if (!elixir.empty()) {
         roots.push_back(fs::path(elixir.substr(0, elixir.find('\n'))).parent_path().parent_path());
+    }
+    if (const char* other = std::getenv("MINIVM_BEAMS"); other != nullptr && *other != 0) {
+        roots.emplace_back(other);
     }
     std::vector<std::string> beams;
     for (const fs::path& root : roots) {

@@ -10,7 +10,8 @@ namespace minivm::test {
 // What a command prints.
 std::string output_of(const std::string& command);
 
-// Their paths, sorted. Fails the test where there is no `erl`.
+// Their paths, sorted, and of those below the folder MINIVM_BEAMS, if that is set. Fails the test where
+// there is no `erl`.
 std::vector<std::string> installed_beams();
 std::vector<uint8_t> read_installed(const std::string& path);
 
