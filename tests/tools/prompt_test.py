@@ -334,14 +334,16 @@ class AtATerminal(unittest.TestCase):
             terminal.expect("\n5\n")
             terminal.type("traced:\t\t")
             terminal.expect("traced:divide +traced:fac +traced:flood")
+            terminal.expect(r"\n\d+> traced:\Z")         # the line again, below the list
             terminal.type("\x03")                        # the line is given up
-            terminal.expect("\n\\d+> ")
+            terminal.expect(r"\n\d+> \Z")
             terminal.type("io:put_chars(\"spins\\n\"), (fun F() -> F() end)().\n")
             terminal.expect("\nspins\n")
             terminal.type("\x03")
             terminal.expect(r"\*\* interrupted")
             terminal.type("lists:seq(1, 100).\n")        # cut to what a person reads
             terminal.expect(r"27,28,29\|\.\.\.\]")
+            terminal.expect(r"\n\d+> \Z")
             terminal.type("\x04")
             end = time.time() + ANSWER_S
             while os.waitpid(terminal.pid, os.WNOHANG)[0] == 0:
@@ -394,8 +396,10 @@ class AtATerminal(unittest.TestCase):
         terminal.type(text + "\n")
         end = time.time() + ANSWER_S
         while True:
-            got = [normal(line) for line in plain(terminal.seen).split("\n")]
-            # Events come on their own way, so that the result may stand before or behind them.
+            # Events come on their own way, so that the result may stand before or behind them, and the
+            # prompt may be there already, which makes room for the event.
+            got = [re.sub(r"^(\d+> )+(?=.)", "", normal(line))
+                   for line in plain(terminal.seen).split("\n")]
             missing = list(expected)
             for line in got:
                 if line in missing:
