@@ -344,15 +344,6 @@ void CodeMemory::patch_word(const void* address, uint64_t value) {
     open(static_cast<const std::byte*>(address), sizeof(value)).patch_word(address, value);
 }
 
-void CodeMemory::patch_half(const void* address, uint32_t value) {
-    open(static_cast<const std::byte*>(address), sizeof(value)).patch_half(address, value);
-}
-
-void CodeMemory::patch_byte(const void* address, uint8_t value) {
-    open(static_cast<const std::byte*>(address), sizeof(value)).patch_byte(address, value);
-}
-
-// The one place that makes written code visible to instruction fetches.
 // Looks at each page, so that the first to run it need not wait for the kernel to map it.
 static void map_pages(const std::byte* address, size_t bytes) {
     constexpr size_t kPage = 4096;  // or a multiple
@@ -364,6 +355,7 @@ static void map_pages(const std::byte* address, size_t bytes) {
     }
 }
 
+// The one place that makes written code visible to instruction fetches.
 void CodeMemory::publish(const std::byte* address, size_t bytes) {
     // By the executable addresses: instruction caches may be indexed by them. Nothing to do on
     // x86-64.

@@ -71,10 +71,9 @@ private:
 };
 using CallTablePtr = std::shared_ptr<CallTable>;
 
-// ---- the clock of a process
-// ---------------------------------------------------------------------- What a process takes goes
-// to the innermost function that is counted, until it calls another such function or returns from
-// it. On its scheduler.
+// ---- the clock of a process ---------------------------------------------------------------------
+// What a process takes goes to the innermost function that is counted, until it calls another such
+// function or returns from it. On its scheduler.
 
 // A function with these tables (either may be null) is called. leaves_frame: clock_left() follows
 // when it returns; otherwise its caller's frame stands for both.

@@ -365,8 +365,8 @@ TEST_CASE("a patch changes a function that has already run") {
                 memory->patch_word(block.address, immediate_function(number));
                 break;
             case 1:
-                memory->patch_half(block.address,
-                                   static_cast<uint32_t>(immediate_function(number)));
+                memory->open(block).patch_half(block.address,
+                                               static_cast<uint32_t>(immediate_function(number)));
                 break;
             default: {
                 CodeMemory::Writer writer = memory->open(block);
@@ -376,7 +376,7 @@ TEST_CASE("a patch changes a function that has already run") {
         REQUIRE((call(block.address) & 0xffff) == number);
     }
 #if defined(__x86_64__)
-    memory->patch_byte(block.address + 1, 200);
+    memory->open(block).patch_byte(block.address + 1, 200);
     CHECK((call(block.address) & 0xff) == 200);
 #endif
 }

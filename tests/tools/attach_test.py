@@ -17,6 +17,9 @@ import threading
 import time
 import unittest
 
+sys.dont_write_bytecode = True
+import tool_tests  # noqa: E402  (beside this file; leaves no compiled copy there)
+
 ANSWER_S = 60   # longer means that it hangs
 PAIRS = 20      # versions of the pair of modules that are loaded together
 
@@ -553,30 +556,14 @@ class Clients(unittest.TestCase):
             client.close()
 
 
-def main():
-    global minivm, folder
-    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
-        sys.exit("usage: attach_test.py MINIVM [TEST...]")
-    minivm = os.path.abspath(sys.argv[1])
-    if not shutil.which(minivm):
-        sys.exit("no such program: %s" % minivm)
-    with tempfile.TemporaryDirectory() as place:
-        folder = pathlib.Path(place).resolve()
-        for version in (1, 2, 3):
-            compile_erlang("kv", KV, folder / f"v{version}", version)
-        for name, source in (("pair_a", PAIR_A), ("pair_b", PAIR_B)):
-            compile_erlang(name, source, folder / "v1", 1)
-        compile_erlang("program", PROGRAM, folder)
-        compile_pairs()
-        loader, module = unittest.defaultTestLoader, sys.modules[__name__]
-        names = sys.argv[2:]
-        tests = loader.loadTestsFromNames(names, module) if names else loader.loadTestsFromModule(module)
-        result = unittest.TextTestRunner(verbosity=2).run(tests)
-    bad = len(result.failures) + len(result.errors)
-    print("%d passed, %d failed, %d skipped"
-          % (result.testsRun - bad - len(result.skipped), bad, len(result.skipped)))
-    return 1 if bad else 0
+def prepare():
+    for version in (1, 2, 3):
+        compile_erlang("kv", KV, folder / f"v{version}", version)
+    for name, source in (("pair_a", PAIR_A), ("pair_b", PAIR_B)):
+        compile_erlang(name, source, folder / "v1", 1)
+    compile_erlang("program", PROGRAM, folder)
+    compile_pairs()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tool_tests.main(sys.modules[__name__], prepare=prepare))

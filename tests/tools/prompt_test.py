@@ -18,8 +18,10 @@ import tempfile
 import time
 import unittest
 
-import attach_test
-from attach_test import ANSWER_S, Vm, compile_erlang, run
+sys.dont_write_bytecode = True
+import tool_tests  # noqa: E402  (beside this file; leaves no compiled copy there)
+import attach_test  # noqa: E402
+from attach_test import ANSWER_S, Vm, compile_erlang, run  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -36,6 +38,7 @@ loop(N) -> loop(N - 1).
 flood() -> loop(1000000), flood().
 """
 
+minivm = None   # set by tool_tests.main
 folder = None
 
 
@@ -69,7 +72,7 @@ class Repl(unittest.TestCase):
         self.assertEqual(repl("1.\n", "--nonsense")[0], 2)
 
     def test_ends_with_a_prompt_that_is_killed(self):
-        process = subprocess.Popen([attach_test.minivm, "repl"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        process = subprocess.Popen([minivm, "repl"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         process.stdin.write(b"os:getpid().\n")
         process.stdin.flush()
         vm = int(process.stdout.readline().strip(b'"\n'))
@@ -210,7 +213,7 @@ class Recorder(unittest.TestCase):
 
     def test_events_are_followed_until_an_interrupt(self):
         with Vm() as vm:
-            client = subprocess.Popen([attach_test.minivm, "attach", str(vm.socket), "-c",
+            client = subprocess.Popen([minivm, "attach", str(vm.socket), "-c",
                                        ":events -f 1 --match followed"],
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             time.sleep(1)
@@ -271,7 +274,7 @@ class Terminal:
                 os.chdir(cwd)
             env = dict(os.environ, TERM="xterm", HOME=home, LC_ALL="C.UTF-8")
             env.pop("XDG_STATE_HOME", None)
-            os.execve(attach_test.minivm, [attach_test.minivm, *map(str, command)], env)
+            os.execve(minivm, [minivm, *map(str, command)], env)
         self.seen = ""
 
     def __enter__(self):
@@ -381,7 +384,7 @@ class AtATerminal(unittest.TestCase):
             into.mkdir(exist_ok=True)
             subprocess.run(["erlc", f"-DVERSION={version}", "-o", str(into), str(ROOT / "samples" / "till.erl")],
                            check=True)
-        with subprocess.Popen([attach_test.minivm, "run", "--listen", str(samples / "vm" / "s"),
+        with subprocess.Popen([minivm, "run", "--listen", str(samples / "vm" / "s"),
                                str(samples / "till.beam")], stdout=subprocess.PIPE) as vm:
             self.assertEqual(vm.stdout.readline(), b"the till is open\n")
             try:
@@ -427,27 +430,12 @@ def normal(line):
     return re.sub(r" +", " ", line)
 
 
-def main():
-    global folder
-    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
-        sys.exit("usage: prompt_test.py MINIVM [TEST...]")
-    attach_test.minivm = os.path.abspath(sys.argv[1])
-    if not shutil.which(attach_test.minivm):
-        sys.exit("no such program: %s" % attach_test.minivm)
-    with tempfile.TemporaryDirectory() as place:
-        folder = attach_test.folder = pathlib.Path(place).resolve()
-        compile_erlang("kv", attach_test.KV, folder / "v1", 1)
-        compile_erlang("program", attach_test.PROGRAM, folder)
-        compile_erlang("traced", TRACED, folder)
-        loader, module = unittest.defaultTestLoader, sys.modules[__name__]
-        names = sys.argv[2:]
-        tests = loader.loadTestsFromNames(names, module) if names else loader.loadTestsFromModule(module)
-        result = unittest.TextTestRunner(verbosity=2).run(tests)
-    bad = len(result.failures) + len(result.errors)
-    print("%d passed, %d failed, %d skipped"
-          % (result.testsRun - bad - len(result.skipped), bad, len(result.skipped)))
-    return 1 if bad else 0
+def prepare():
+    attach_test.minivm, attach_test.folder = minivm, folder
+    compile_erlang("kv", attach_test.KV, folder / "v1", 1)
+    compile_erlang("program", attach_test.PROGRAM, folder)
+    compile_erlang("traced", TRACED, folder)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tool_tests.main(sys.modules[__name__], prepare=prepare))

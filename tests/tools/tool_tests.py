@@ -1,6 +1,6 @@
 """What the tests of a tool have in common: the program under test, compiled Erlang sources, a total.
 
-    minivm_under_test, folder = None, None      # of the caller's module
+    minivm, folder = None, None                 # of the caller's module; main() sets them
     sys.exit(tool_tests.main(sys.modules[__name__], {"name.erl": SOURCE}))
 """
 
@@ -21,19 +21,24 @@ def total(result):
     return 1 if bad else 0
 
 
-def main(module, sources):
-    """Runs the module's tests on the program that the command line names, with `module.minivm` set to
-    its path and `module.folder` to a folder that holds the compiled sources, {file name: text}."""
-    if len(sys.argv) != 2:
-        sys.exit("usage: %s MINIVM" % os.path.basename(sys.argv[0]))
+def main(module, sources=None, prepare=None):
+    """Runs the module's tests on the program that the command line names, or those of them that it names
+    behind it, with `module.minivm` set to the program's path and `module.folder` to a folder that is
+    removed afterwards. It holds the compiled sources, {file name: text}, and what prepare() makes."""
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+        sys.exit("usage: %s MINIVM [TEST...]" % os.path.basename(sys.argv[0]))
     module.minivm = os.path.abspath(sys.argv[1])
     if not shutil.which(module.minivm):
         sys.exit("no such program: %s" % module.minivm)
     with tempfile.TemporaryDirectory() as place:
         module.folder = pathlib.Path(place).resolve()
-        for name, text in sources.items():
+        for name, text in (sources or {}).items():
             source = module.folder / name
             source.write_text(text, encoding="utf-8")
             subprocess.run(["erlc", "-o", place, str(source)], check=True)
-        tests = unittest.defaultTestLoader.loadTestsFromModule(module)
+        if prepare is not None:
+            prepare()
+        loader, names = unittest.defaultTestLoader, sys.argv[2:]
+        tests = (loader.loadTestsFromNames(names, module) if names
+                 else loader.loadTestsFromModule(module))
         return total(unittest.TextTestRunner(verbosity=2).run(tests))

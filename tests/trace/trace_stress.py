@@ -75,7 +75,7 @@ def main():
     parser.add_argument("--schedulers", default="2")
     parser.add_argument("--record-size", default="256M")
     options = parser.parse_args()
-    failed = False
+    passed = failed = 0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         compile_modules(folder, options.modules)
@@ -95,8 +95,10 @@ def main():
             print(f"{engine}: seed {options.seed}, {counts}, {recorded} recorded calls: "
                   f"{'ok' if not wrong else 'WRONG'}")
             print("".join(f"  {line}\n" for line in wrong[:20]), end="")
-            failed |= bool(wrong)
-    sys.exit(failed)
+            failed += bool(wrong)
+            passed += not wrong
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

@@ -88,7 +88,7 @@ void wake(Pool& pool) {
     }
 }
 
-// To the end of the queues, the oldest first. True: there is work.
+// To the end of the queue, the oldest first.
 template <typename T>
 void take_new(std::atomic<T*>& stack, std::deque<T*>& queue, T* T::*next) {
     // seq_cst: see wake().
@@ -104,6 +104,7 @@ void take_new(std::atomic<T*>& stack, std::deque<T*>& queue, T* T::*next) {
         queue.push_back(oldest);
     }
 }
+// Takes what is new as well.
 bool has_work_locked(Pool& pool) {
     take_new(pool.new_processes, pool.queue, &Process::next_in_queue);
     take_new(pool.new_jobs, pool.jobs, &Job::next);

@@ -37,6 +37,7 @@
 #include "vm/sched/busy_time.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/util/pause_cpu.hpp"
 
 namespace minivm {
 
@@ -88,14 +89,6 @@ bool futex_wait(std::atomic<uint32_t>& word, uint32_t expected, uint64_t timeout
     return syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, timeout,
                    nullptr, 0) == 0 ||
            errno != EAGAIN;
-}
-
-void pause_cpu() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
 }
 
 void wake_one() {

@@ -1,5 +1,7 @@
 #include "vm/util/lock.hpp"
 
+#include "vm/util/pause_cpu.hpp"
+
 #include <atomic>
 #include <ctime>
 
@@ -24,14 +26,6 @@ uint64_t now_ns() {
     timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return static_cast<uint64_t>(t.tv_sec) * 1000000000 + static_cast<uint64_t>(t.tv_nsec);
-}
-
-void pause_cpu() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
 }
 
 }  // namespace

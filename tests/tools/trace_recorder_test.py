@@ -13,6 +13,9 @@ import sys
 import tempfile
 import unittest
 
+sys.dont_write_bytecode = True
+import tool_tests  # noqa: E402  (beside this file; leaves no compiled copy there)
+
 MINIVM = ""
 PROGRAM = """-module(tr).
 -export([main/1, fact/1, boom/1, loop/1, lost/1]).
@@ -140,4 +143,4 @@ if __name__ == "__main__":
     parser.add_argument("--minivm", required=True)
     options, rest = parser.parse_known_args()
     MINIVM = options.minivm
-    unittest.main(argv=[sys.argv[0], *rest])
+    sys.exit(tool_tests.total(unittest.main(argv=[sys.argv[0], *rest], exit=False).result))
