@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 
 namespace minivm::recorder {
@@ -21,18 +22,18 @@ std::string wall_time(uint64_t ns) {
 
 namespace {
 
-void pad_to(std::string& out, size_t column) {
-    if (out.size() < column) {
-        out.append(column - out.size(), ' ');
-    } else {
-        out += ' ';
-    }
+void pad_to(Text& out, size_t column) {
+    const size_t spaces = out.size() < column ? column - out.size() : 1;
+    // One store of more than is wanted instead of a loop.
+    constexpr std::string_view kSpaces = "                                                    ";
+    std::memcpy(out.room(kSpaces.size()), kSpaces.data(), kSpaces.size());
+    out.advance(std::min(spaces, kSpaces.size()));
 }
 
 }  // namespace
 
 // What happens between a traced call and its return stands two columns to the right of it.
-void LinePrinter::append_depth(std::string& out, const Record& record) {
+void LinePrinter::append_depth(Text& out, const Record& record) {
     const auto event = static_cast<EventId>(record.event());
     const bool opens = event == EventId::call_framed || event == EventId::call_arity_framed ||
                        event == EventId::call_extra_framed;
@@ -54,7 +55,7 @@ void LinePrinter::append_depth(std::string& out, const Record& record) {
     }
 }
 
-void LinePrinter::append(std::string& out, uint64_t index, const MergedRecord& merged) {
+void LinePrinter::append(Text& out, uint64_t index, const MergedRecord& merged) {
     const Record& record = *merged.record;
     const Owner* owner = snapshot_.owner_of(*merged.ring, record.position());
     if (owner != owner_ || (owner == nullptr && merged.ring != ring_)) {
@@ -68,7 +69,7 @@ void LinePrinter::append(std::string& out, uint64_t index, const MergedRecord& m
     pad_to(out, line + 8);
     append_seconds(out, snapshot_.since_start_ns(record.ticks));
     out += (record.flags() & kFlagCoarse) != 0 ? "~ " : "  ";
-    out += thread_;
+    out += thread_.view();
     pad_to(out, line + 36);
     if (record.subject() != 0) {
         formatter_.append_subject(out, record.subject());
@@ -76,9 +77,7 @@ void LinePrinter::append(std::string& out, uint64_t index, const MergedRecord& m
         out += '-';
     }
     pad_to(out, line + 48);
-    out += formatter_.category(record);
-    out += ' ';
-    append_printable(out, formatter_.event_name(record));
+    formatter_.append_event(out, record);
     pad_to(out, line + 72);
     append_depth(out, record);
     formatter_.append_message(out, record);
@@ -136,7 +135,7 @@ bool Selection::accepts(const Record& record) {
     if (!filter_.match.empty()) {
         scratch_.clear();
         formatter_.append_message(scratch_, record);
-        return scratch_.find(filter_.match) != std::string::npos;
+        return scratch_.view().find(filter_.match) != std::string::npos;
     }
     return true;
 }

@@ -14,7 +14,7 @@ namespace minivm::recorder {
 // Collects output and hands it on in large pieces.
 class Output {
 public:
-    explicit Output(Sink& sink) : sink_(sink) { text.reserve(kPiece + 4096); }
+    explicit Output(Sink& sink) : sink_(sink) {}
 
     bool flush_if_full() { return text.size() < kPiece || flush(); }
     bool flush() {
@@ -23,7 +23,7 @@ public:
         return good_;
     }
 
-    std::string text;
+    Text text;
 
 private:
     static constexpr size_t kPiece = 256 * 1024;
@@ -42,7 +42,7 @@ private:
     Formatter& formatter_;
     uint64_t first_ticks_ = 0;
     bool everything_ = false;
-    std::string scratch_;
+    Text scratch_;
 };
 
 // Records as lines of text: index, seconds, thread, subject, event, message.
@@ -50,14 +50,14 @@ class LinePrinter {
 public:
     LinePrinter(const Snapshot& snapshot, Formatter& formatter)
         : snapshot_(snapshot), formatter_(formatter) {}
-    void append(std::string& out, uint64_t index, const MergedRecord& merged);
+    void append(Text& out, uint64_t index, const MergedRecord& merged);
 
 private:
-    void append_depth(std::string& out, const Record& record);
+    void append_depth(Text& out, const Record& record);
 
     const Snapshot& snapshot_;
     Formatter& formatter_;
-    std::string thread_;  // of the line before: looked up again only when it changes
+    Text thread_;  // of the line before: looked up again only when it changes
     const Owner* owner_ = nullptr;
     const RingContents* ring_ = nullptr;
     std::unordered_map<uint32_t, unsigned> depth_;  // of traced calls, by subject

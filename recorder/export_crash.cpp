@@ -21,7 +21,7 @@ struct Failure {
 
 class CrashPrinter {
 public:
-    CrashPrinter(const Snapshot& snapshot, unsigned records, std::string& out)
+    CrashPrinter(const Snapshot& snapshot, unsigned records, Text& out)
         : snapshot_(snapshot),
           formatter_(snapshot),
           lines_(snapshot, formatter_),
@@ -68,7 +68,7 @@ private:
     Formatter formatter_;
     LinePrinter lines_;
     unsigned records_;
-    std::string& out_;
+    Text& out_;
     std::vector<MergedRecord> merged_;
     std::vector<uint32_t> running_;
 };
@@ -131,8 +131,9 @@ void CrashPrinter::running() {
     time_window(snapshot_, first, last);
     line("Running at the end:");
     for (const auto& [thread, slice] : slices) {
-        std::string text = "  ";
-        text += thread + ": ";
+        Text text("  ");
+        text += thread;
+        text += ": ";
         formatter_.append_subject(text, slice.subject);
         text += ", for ";
         const int64_t since = snapshot_.since_start_ns(merged_[slice.at].record->ticks);
@@ -163,9 +164,11 @@ void CrashPrinter::last_records(uint32_t subject, size_t end) {
 
 void CrashPrinter::failure(const Failure& f) {
     const Record& record = *merged_[f.at].record;
-    std::string text = "Process ";
+    Text text("Process ");
     formatter_.append_subject(text, f.subject);
-    text += ", " + wall_time(snapshot_.wall_ns(record.ticks)) + ": ";
+    text += ", ";
+    text += wall_time(snapshot_.wall_ns(record.ticks));
+    text += ": ";
     formatter_.append_message(text, record);
     line(text);
     size_t end = f.at + 1;
@@ -182,12 +185,15 @@ void CrashPrinter::failure(const Failure& f) {
         if (frame.arguments() < (has_line ? 5 : 3) || frame.argument(0) != f.subject) {
             break;
         }
-        text = "    ";
+        text.clear();
+        text += "    ";
         formatter_.append_argument(text, frame, 'm', 2);
         if (has_line) {
             text += " (";
             formatter_.append_argument(text, frame, 'a', 4);
-            text += ", line " + std::to_string(frame.argument(3)) + ")";
+            text += ", line ";
+            append_unsigned(text, frame.argument(3));
+            text += ')';
         }
         line(text);
         frames++;
@@ -226,9 +232,10 @@ uint64_t CrashPrinter::print() {
     if (!ended_well) {
         running();
         for (const uint32_t subject : running_) {
-            std::string text = "Last records of ";
+            Text text("Last records of ");
             formatter_.append_subject(text, subject);
-            line(text + ":");
+            text += ':';
+            line(text);
             last_records(subject, merged_.size());
         }
     }

@@ -39,10 +39,10 @@ std::string identifier(std::string_view name) {
 }
 
 std::string quoted(std::string_view text) {
-    std::string clean;
+    Text clean;
     append_printable(clean, text);
     std::string out = "\"";
-    for (const char c : clean) {
+    for (const char c : clean.view()) {
         if (c == '"' || c == '\\') {
             out += '\\';
         }
@@ -130,13 +130,20 @@ std::string metadata(const Snapshot& snapshot) {
 
 class Packet {
 public:
-    template <class T>
-    void put(T value) {
-        bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    // One behind the other, without gaps.
+    template <class... T>
+    void put(T... values) {
+        char* to = bytes_.room((sizeof values + ...));
+        const auto one = [&to](const auto& value) {
+            std::memcpy(to, &value, sizeof value);
+            to += sizeof value;
+        };
+        (one(values), ...);
+        bytes_.advance((sizeof values + ...));
     }
+    // A CTF string ends at its first zero byte; `text` has none.
     void put_string(std::string_view text) {
-        // A CTF string ends at its first zero byte.
-        bytes_.append(text.substr(0, text.find('\0')));
+        bytes_ += text;
         bytes_ += '\0';
     }
     void begin(uint32_t ring, uint64_t sequence, uint64_t discarded) {
@@ -161,15 +168,15 @@ public:
     void set_begin(uint64_t ns) { begin_ns_ = end_ns_ = ns; }
     bool is_empty() const { return bytes_.size() == events_at_; }
     size_t size() const { return bytes_.size(); }
-    const std::string& finish() {
+    std::string_view finish() {
         const uint64_t bits = bytes_.size() * 8;
         const uint64_t context[4] = {begin_ns_, end_ns_, bits, bits};
-        std::memcpy(bytes_.data() + context_at_, context, sizeof context);
-        return bytes_;
+        std::memcpy(&bytes_[context_at_], context, sizeof context);
+        return bytes_.view();
     }
 
 private:
-    std::string bytes_;
+    Text bytes_;
     size_t context_at_ = 0;
     size_t events_at_ = 0;
     uint64_t begin_ns_ = 0;
@@ -186,7 +193,7 @@ struct FileCloser {
 };
 
 void put_arguments(Packet& packet, const Record& record, const EventSchema& schema,
-                   const Formatter& formatter, std::string& scratch) {
+                   const Formatter& formatter, Text& scratch) {
     const unsigned count = Formatter::usable_arguments(record, schema);
     for (unsigned i = 0; i < schema.kinds.size(); i++) {
         const char kind = schema.kinds[i];
@@ -195,7 +202,8 @@ void put_arguments(Packet& packet, const Record& record, const EventSchema& sche
         } else if (i >= count) {
             packet.put_string("");
         } else if (kind == 't') {
-            packet.put_string(formatter.text_argument(record, i));
+            const std::string_view text = formatter.text_argument(record, i);
+            packet.put_string(text.substr(0, text.find('\0')));
         } else {
             scratch.clear();
             formatter.append_argument(scratch, record, kind, i);
@@ -219,7 +227,7 @@ std::string write_stream(const Snapshot& snapshot, const RingContents& ring, Sel
     Packet packet;
     uint64_t sequence = 0;
     const auto write = [&] {
-        const std::string& bytes = packet.finish();
+        const std::string_view bytes = packet.finish();
         return std::fwrite(bytes.data(), 1, bytes.size(), out.file) == bytes.size();
     };
     const auto ns_of = [&snapshot](uint64_t ticks) {
@@ -232,7 +240,7 @@ std::string write_stream(const Snapshot& snapshot, const RingContents& ring, Sel
     }
     packet.begin(ring.index, sequence++, discarded);
     packet.set_begin(ring.records.empty() ? 0 : ns_of(ring.records.front().order_ticks));
-    std::string scratch;
+    Text scratch;
     for (const Record& record : ring.records) {
         if (!selection.accepts(record)) {
             continue;
@@ -246,10 +254,8 @@ std::string write_stream(const Snapshot& snapshot, const RingContents& ring, Sel
         const uint64_t ns = ns_of(record.order_ticks);
         packet.stamp(ns);
         const EventSchema* schema = formatter.schema(record);
-        packet.put(schema != nullptr ? uint32_t{record.event()} : kUnknownEvent);
-        packet.put(ns);
-        packet.put(record.subject());
-        packet.put(uint32_t{record.flags()});
+        packet.put(schema != nullptr ? uint32_t{record.event()} : kUnknownEvent, ns,
+                   record.subject(), uint32_t{record.flags()});
         if (schema != nullptr) {
             put_arguments(packet, record, *schema, formatter, scratch);
         } else {

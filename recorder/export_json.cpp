@@ -8,14 +8,53 @@ namespace minivm::recorder {
 
 namespace {
 
-void append_field(std::string& out, const char* name, uint64_t value) {
+template <size_t kSize>
+void append_field(Text& out, const char (&name)[kSize], uint64_t value) {
     out += ",\"";
-    out += name;
+    out += std::string_view(name, kSize - 1);
     out += "\":";
     append_unsigned(out, value);
 }
 
-void append_recording(std::string& out, const Snapshot& snapshot) {
+// What all records of an event have in common: made once.
+class EventKeys {
+public:
+    struct Keys {
+        std::string event;                   // ,"category":"c","event":"e"
+        std::vector<std::string> arguments;  // "name": with a comma in front but for the first
+    };
+    explicit EventKeys(Formatter& formatter) : formatter_(formatter) {}
+
+    const Keys& of(const Record& record) {
+        if (record.event() >= keys_.size()) {
+            keys_.resize(size_t{record.event()} + 1);
+        }
+        Keys& keys = keys_[record.event()];
+        if (keys.event.empty()) {
+            Text text(",\"category\":\"");
+            text += formatter_.category(record);
+            text += "\",\"event\":";
+            append_json_string(text, formatter_.event_name(record));
+            keys.event = text.view();
+            if (const EventSchema* schema = formatter_.schema(record)) {
+                for (const std::string& name : schema->argument_names) {
+                    text.clear();
+                    text += keys.arguments.empty() ? "" : ",";
+                    append_json_string(text, name);
+                    text += ':';
+                    keys.arguments.emplace_back(text.view());
+                }
+            }
+        }
+        return keys;
+    }
+
+private:
+    Formatter& formatter_;
+    std::vector<Keys> keys_;
+};
+
+void append_recording(Text& out, const Snapshot& snapshot) {
     const FileHeader& header = snapshot.header();
     out += "{\"type\":\"recording\",\"program\":";
     append_json_string(out, header.program);
@@ -89,10 +128,11 @@ ExportResult export_json(const Snapshot& snapshot, const Filter& filter, Sink& s
     Selection selection(snapshot, filter, formatter);
     Merger merger(snapshot);
     Output output(sink);
-    std::string& out = output.text;
+    Text& out = output.text;
     append_recording(out, snapshot);
-    std::string scratch;
-    std::string thread;
+    Text scratch;
+    EventKeys keys(formatter);
+    Text thread;
     const RingContents* thread_ring = nullptr;
     const Owner* thread_owner = nullptr;
     for (MergedRecord merged = merger.next(); merged.record != nullptr; merged = merger.next()) {
@@ -114,10 +154,8 @@ ExportResult export_json(const Snapshot& snapshot, const Filter& filter, Sink& s
         out += ",\"thread\":";
         out += thread;
         append_field(out, "subject", record.subject());
-        out += ",\"category\":\"";
-        out += formatter.category(record);
-        out += "\",\"event\":";
-        append_json_string(out, formatter.event_name(record));
+        const EventKeys::Keys& key = keys.of(record);
+        out += key.event;
         if ((record.flags() & kFlagNested) != 0) {
             out += ",\"nested\":true";
         }
@@ -128,14 +166,10 @@ ExportResult export_json(const Snapshot& snapshot, const Filter& filter, Sink& s
             out += ",\"truncated\":true";
         }
         out += ",\"args\":{";
-        const EventSchema* schema = formatter.schema(record);
+        const EventSchema* const schema = formatter.schema(record);
         const unsigned count = schema == nullptr ? 0 : Formatter::usable_arguments(record, *schema);
         for (unsigned i = 0; i < count; i++) {
-            if (i != 0) {
-                out += ',';
-            }
-            append_json_string(out, schema->argument_names[i]);
-            out += ':';
+            out += key.arguments[i];
             const uint64_t word = record.argument(i);
             switch (schema->kinds[i]) {
                 case 'u':

@@ -28,7 +28,7 @@ using OpenBoxes = std::unordered_map<uint64_t, std::vector<std::string>>;
 
 class Timeline {
 public:
-    Timeline(const Snapshot& snapshot, Formatter& formatter, std::string& out)
+    Timeline(const Snapshot& snapshot, Formatter& formatter, Text& out)
         : snapshot_(snapshot), formatter_(formatter), out_(out) {}
 
     void add(const MergedRecord& merged);
@@ -45,10 +45,10 @@ private:
 
     const Snapshot& snapshot_;
     Formatter& formatter_;
-    std::string& out_;
+    Text& out_;
     OpenBoxes open_;
     std::unordered_set<uint64_t> named_;
-    std::string scratch_;
+    Text scratch_;
     int64_t last_ns_ = 0;
 };
 
@@ -144,25 +144,25 @@ void Timeline::add(const MergedRecord& merged) {
     // The lane of what the record is about: its first argument where that is the one that runs.
     const bool first_is_subject = count > 0 && schema->kinds[0] == 'p';
     const bool about_first =
-        first_is_subject && (event.starts_with("sched_") || event.starts_with("gc_") ||
-                             event.starts_with("dirty_") || event == "exit" ||
-                              event == "exit_reason");
+        first_is_subject &&
+        (event.starts_with("sched_") || event.starts_with("gc_") || event.starts_with("dirty_") ||
+         event == "exit" || event == "exit_reason");
     const uint64_t subject = about_first ? record.argument(0) : record.subject();
     const Lane lane = subject == 0 ? thread : Lane{kSubjects, subject};
     if (lane.process == kSubjects) {
-        std::string name;
+        Text name;
         formatter_.append_subject(name, subject);
         name_lane(kSubjects, subject, name);
     }
     if (about_first && event == "sched_in") {
-        std::string name;
+        Text name;
         formatter_.append_subject(name, subject);
         box_begin(thread, ns, name);
         box_begin(lane, ns, "runs");
         return;
     }
     if (about_first && (event == "sched_out" || event == "sched_stop")) {
-        std::string name;
+        Text name;
         formatter_.append_subject(name, subject);
         box_end(thread, ns, name);
         box_end(lane, ns, "runs");
@@ -184,8 +184,8 @@ void Timeline::add(const MergedRecord& merged) {
     }
     const bool is_span_start = event == "span_begin" || event == "span_start";
     if ((is_span_start || event == "span_end") && count > 0) {
-        // Spans may overlap what runs in the lane: asynchronous events. Those of one process nest, and
-        // one id puts them into one another; without a process each stands for itself.
+        // Spans may overlap what runs in the lane: asynchronous events. Those of one process nest,
+        // and one id puts them into one another; without a process each stands for itself.
         begin_event(is_span_start ? "b" : "e", lane, ns);
         out_ += ",\"cat\":\"span\",\"id\":\"0x";
         append_hex(out_, subject != 0 ? subject : record.argument(0));
@@ -194,7 +194,7 @@ void Timeline::add(const MergedRecord& merged) {
         if (count > 1) {
             formatter_.append_argument(scratch_, record, schema->kinds[count - 1], count - 1);
         }
-        append_json_string(out_, count > 1 ? scratch_ : "span");
+        append_json_string(out_, count > 1 ? scratch_.view() : "span");
         out_ += '}';
         return;
     }
@@ -237,7 +237,7 @@ ExportResult export_perfetto(const Snapshot& snapshot, const Filter& filter, Sin
     Selection selection(snapshot, filter, formatter);
     Merger merger(snapshot);
     Output output(sink);
-    std::string& out = output.text;
+    Text& out = output.text;
     // The losses of the recording come first, as everywhere.
     const Ledger sum = snapshot.totals();
     out += "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"program\":";

@@ -10,9 +10,9 @@ namespace minivm::recorder {
 
 namespace {
 
-void append_preamble(std::string& out, const Snapshot& snapshot, const char* comment) {
+void append_preamble(Text& out, const Snapshot& snapshot, const char* comment) {
     const FileHeader& header = snapshot.header();
-    const auto line = [&](const std::string& text) {
+    const auto line = [&](std::string_view text) {
         out += comment;
         append_printable(out, text);
         out += '\n';
@@ -35,11 +35,12 @@ void append_preamble(std::string& out, const Snapshot& snapshot, const char* com
     uint64_t first = 0;
     uint64_t last = 0;
     if (time_window(snapshot, first, last)) {
-        std::string window = "window: ";
+        Text window("window: ");
         append_seconds(window, snapshot.since_start_ns(first));
         window += " to ";
         append_seconds(window, snapshot.since_start_ns(last));
-        line(window + " s after the beginning");
+        window += " s after the beginning";
+        line(window);
     } else {
         line("window: empty");
     }
@@ -96,7 +97,7 @@ ExportResult export_text(const Snapshot& snapshot, const Filter& filter, Sink& s
     Selection selection(snapshot, filter, formatter);
     Merger merger(snapshot);
     Output output(sink);
-    std::string& out = output.text;
+    Text& out = output.text;
     append_preamble(out, snapshot, "# ");
     out += "# index | seconds | thread | about | category event | message\n";
     LinePrinter lines(snapshot, formatter);
@@ -174,11 +175,11 @@ ExportResult export_lines(const Snapshot& snapshot, const Filter& filter, size_t
 namespace {
 
 // "..." with Erlang's escapes, as UTF-8 in a binary.
-void append_erlang_binary(std::string& out, std::string_view text) {
-    std::string clean;
+void append_erlang_binary(Text& out, std::string_view text) {
+    Text clean;
     append_printable(clean, text);
     out += "<<\"";
-    for (const char c : clean) {
+    for (const char c : clean.view()) {
         if (c == '"' || c == '\\') {
             out += '\\';
         }
@@ -187,11 +188,11 @@ void append_erlang_binary(std::string& out, std::string_view text) {
     out += "\"/utf8>>";
 }
 
-void append_erlang_atom(std::string& out, std::string_view text) {
+void append_erlang_atom(Text& out, std::string_view text) {
     out += '\'';
-    std::string clean;
+    Text clean;
     append_printable(clean, text);
-    for (const char c : clean) {
+    for (const char c : clean.view()) {
         if (c == '\'' || c == '\\') {
             out += '\\';
         }
@@ -208,11 +209,11 @@ ExportResult export_terms(const Snapshot& snapshot, const Filter& filter, Sink& 
     Selection selection(snapshot, filter, formatter);
     Merger merger(snapshot);
     Output output(sink);
-    std::string& out = output.text;
+    Text& out = output.text;
     out += "%% -*- coding: utf-8 -*-\n";
     append_preamble(out, snapshot, "%% ");
     out += "%% {Index, Nanoseconds, Thread, Subject, Category, Event, [{Argument, Value}]}.\n";
-    std::string text;
+    Text text;
     for (MergedRecord merged = merger.next(); merged.record != nullptr; merged = merger.next()) {
         const Record& record = *merged.record;
         if (!selection.accepts(record)) {

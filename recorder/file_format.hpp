@@ -28,7 +28,7 @@ using Control = RingControl<Atomics>;
 using Ring = RingView<Atomics>;
 
 inline constexpr uint64_t kMagic = 0x5246'4d56'494e'494d;  // "MINIVMFR" in little-endian order
-inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint32_t kFormatVersion = 2;
 inline constexpr uint32_t kByteOrderMark = 0x0102'0304;
 inline constexpr uint64_t kHeaderBytes = 16 * 1024;
 inline constexpr unsigned kMaxRings = 512;

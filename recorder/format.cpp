@@ -3,6 +3,7 @@
 #include "recorder/recorder.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cstdio>
@@ -10,42 +11,65 @@
 
 namespace minivm::recorder {
 
-void append_unsigned(std::string& out, uint64_t value) {
-    char digits[24];
-    const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-    out.append(digits, end);
+namespace {
+
+// No integer and no double has more digits.
+constexpr size_t kMostDigits = 40;
+
+// 00, 01, ... 99.
+constexpr auto kTwoDigits = [] {
+    std::array<char, 200> digits{};
+    for (unsigned i = 0; i < 100; i++) {
+        digits[2 * i] = static_cast<char>('0' + i / 10);
+        digits[2 * i + 1] = static_cast<char>('0' + i % 10);
+    }
+    return digits;
+}();
+
+template <class Number, class... Base>
+void append_number(Text& out, Number value, Base... base) {
+    char* const to = out.room(kMostDigits);
+    out.advance(static_cast<size_t>(std::to_chars(to, to + kMostDigits, value, base...).ptr - to));
 }
 
-void append_signed(std::string& out, int64_t value) {
-    char digits[24];
-    const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-    out.append(digits, end);
+}  // namespace
+
+void append_unsigned(Text& out, uint64_t value) {
+    if (value < 10) {
+        out += static_cast<char>('0' + value);
+    } else {
+        append_number(out, value);
+    }
 }
 
-void append_hex(std::string& out, uint64_t value) {
-    char digits[24];
-    const auto end = std::to_chars(digits, digits + sizeof digits, value, 16).ptr;
-    out.append(digits, end);
+void append_signed(Text& out, int64_t value) {
+    append_number(out, value);
 }
 
-void append_seconds(std::string& out, int64_t ns) {
+void append_hex(Text& out, uint64_t value) {
+    append_number(out, value, 16);
+}
+
+void append_seconds(Text& out, int64_t ns) {
     uint64_t magnitude = static_cast<uint64_t>(ns);
     if (ns < 0) {
         out += '-';
         magnitude = 0 - magnitude;
     }
     append_unsigned(out, magnitude / 1'000'000'000);
-    char fraction[10];
+    char* const fraction = out.room(10);
     fraction[0] = '.';
     auto rest = static_cast<uint32_t>(magnitude % 1'000'000'000);  // 32 bits divide faster
-    for (int i = 9; i >= 1; i--) {
-        fraction[i] = static_cast<char>('0' + rest % 10);
-        rest /= 10;
+    fraction[9] = static_cast<char>('0' + rest % 10);
+    rest /= 10;
+    for (int i = 7; i >= 1; i -= 2) {
+        std::memcpy(fraction + i, kTwoDigits.data() + rest % 100 * 2, 2);
+        rest /= 100;
     }
-    out.append(fraction, 10);
+    out.advance(10);
 }
 
-void append_duration(std::string& out, uint64_t ns) {
+void append_duration(Text& out, uint64_t ns) {
     struct Unit {
         uint64_t ns;
         const char* name;
@@ -98,16 +122,44 @@ unsigned utf8_length(std::string_view text) {
 
 constexpr char kHexDigits[] = "0123456789abcdef";
 
+// Whether all of it may be written as it stands, as nearly all text may: no control characters,
+// nothing above ASCII and, where `quoted`, nothing that ends a string. Eight bytes at a time.
+template <bool quoted>
+bool is_plain(std::string_view text) {
+    constexpr uint64_t kOnes = 0x0101010101010101u;
+    constexpr uint64_t kHigh = kOnes << 7;
+    const auto has_zero = [](uint64_t word) { return (word - kOnes) & ~word; };
+    uint64_t bad = 0;
+    const auto look = [&](uint64_t word) {
+        // Below 0x20, 0x7f, and above: the high bit of that byte, or of one above it that is bad
+        // too.
+        bad |= (word - kOnes * 0x20) | word | (word + kOnes);
+        if constexpr (quoted) {
+            bad |= has_zero(word ^ (kOnes * '"')) | has_zero(word ^ (kOnes * '\\'));
+        }
+    };
+    size_t at = 0;
+    for (; at + 8 <= text.size(); at += 8) {
+        uint64_t word;
+        std::memcpy(&word, text.data() + at, 8);
+        look(word);
+    }
+    if (at < text.size()) {
+        uint64_t word = kOnes * ' ';
+        for (size_t i = 0; at + i < text.size(); i++) {
+            word = (word << 8) | static_cast<unsigned char>(text[at + i]);
+        }
+        look(word);
+    }
+    return (bad & kHigh) == 0;
+}
+
 }  // namespace
 
-void append_json_string(std::string& out, std::string_view text) {
+void append_json_string(Text& out, std::string_view text) {
     out += '"';
-    bool plain = true;
-    for (const char c : text) {
-        plain &= c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-    }
-    if (plain) {
-        out.append(text);
+    if (is_plain<true>(text)) {
+        out += text;
         out += '"';
         return;
     }
@@ -123,7 +175,7 @@ void append_json_string(std::string& out, std::string_view text) {
             out += kHexDigits[c & 15];
             text.remove_prefix(1);
         } else if (const unsigned length = utf8_length(text); length != 0) {
-            out.append(text.substr(0, length));
+            out += text.substr(0, length);
             text.remove_prefix(length);
         } else {
             out += "\\ufffd";
@@ -133,14 +185,9 @@ void append_json_string(std::string& out, std::string_view text) {
     out += '"';
 }
 
-void append_printable(std::string& out, std::string_view text) {
-    // Nearly all text is plain: then it goes in one piece.
-    bool plain = true;
-    for (const char c : text) {
-        plain &= c >= 0x20 && c < 0x7f;
-    }
-    if (plain) {
-        out.append(text);
+void append_printable(Text& out, std::string_view text) {
+    if (is_plain<false>(text)) {
+        out += text;
         return;
     }
     while (!text.empty()) {
@@ -152,7 +199,7 @@ void append_printable(std::string& out, std::string_view text) {
             out += kHexDigits[c & 15];
             text.remove_prefix(1);
         } else {
-            out.append(text.substr(0, length));
+            out += text.substr(0, length);
             text.remove_prefix(length);
         }
     }
@@ -191,7 +238,7 @@ std::string_view Formatter::text_argument(const Record& record, unsigned i) cons
     return {reinterpret_cast<const char*>(record.words + kHeadWords) + offset, length};
 }
 
-void Formatter::append_subject(std::string& out, uint64_t subject) const {
+void Formatter::append_subject(Text& out, uint64_t subject) const {
     if (subject == 0 && subject_has_two_) {
         out += "nobody";
         return;
@@ -203,7 +250,7 @@ void Formatter::append_subject(std::string& out, uint64_t subject) const {
     append_plain_subject(out, subject);
 }
 
-void Formatter::append_plain_subject(std::string& out, uint64_t subject) const {
+void Formatter::append_plain_subject(Text& out, uint64_t subject) const {
     append_printable(out, subject_prefix_);
     constexpr uint64_t kLow = (uint64_t{1} << 28) - 1;
     subject = subject_has_two_ && subject == kSubjectZero ? 0 : subject;
@@ -215,8 +262,7 @@ void Formatter::append_plain_subject(std::string& out, uint64_t subject) const {
     append_printable(out, subject_suffix_);
 }
 
-void Formatter::append_argument(std::string& out, const Record& record, char kind,
-                                unsigned i) const {
+void Formatter::append_argument(Text& out, const Record& record, char kind, unsigned i) const {
     const uint64_t word = record.argument(i);
     const auto named = [&](const std::string* name, const char* what) {
         if (name != nullptr) {
@@ -236,13 +282,9 @@ void Formatter::append_argument(std::string& out, const Record& record, char kin
             out += "0x";
             append_hex(out, word);
             return;
-        case 'f': {
-            char digits[40];
-            const auto end =
-                std::to_chars(digits, digits + sizeof digits, std::bit_cast<double>(word)).ptr;
-            out.append(digits, end);
+        case 'f':
+            append_number(out, std::bit_cast<double>(word));
             return;
-        }
         case 'n':
             append_duration(out, word);
             return;
@@ -294,6 +336,10 @@ const Formatter::Compiled& Formatter::compiled(uint16_t event, const EventSchema
     if (result.ready) {
         return result;
     }
+    Text shown(kCategoryNames[static_cast<unsigned>(schema.category)]);
+    shown += ' ';
+    append_printable(shown, schema.name);
+    result.event = shown.view();
     const std::string_view format = schema.format;
     size_t at = 0;
     size_t argument = 0;
@@ -344,7 +390,7 @@ const Formatter::Compiled& Formatter::compiled(uint16_t event, const EventSchema
     return result;
 }
 
-void Formatter::append_message(std::string& out, const Record& record) {
+void Formatter::append_message(Text& out, const Record& record) {
     const EventSchema* event = schema(record);
     if (event == nullptr) {
         out += "event ";
@@ -377,8 +423,8 @@ void Formatter::append_message(std::string& out, const Record& record) {
             if (segment.letter == 's') {
                 scratch_.clear();
                 append_argument(scratch_, record, kind, i);
-                length =
-                    std::snprintf(buffer, sizeof buffer, segment.spec.c_str(), scratch_.c_str());
+                length = std::snprintf(buffer, sizeof buffer, segment.spec.c_str(),
+                                       std::string(scratch_.view()).c_str());
             } else if (kind == 'f') {
                 length = std::snprintf(buffer, sizeof buffer, segment.spec.c_str(),
                                        std::bit_cast<double>(word));
@@ -442,6 +488,16 @@ void Formatter::append_message(std::string& out, const Record& record) {
         }
         i++;
     }
+}
+
+void Formatter::append_event(Text& out, const Record& record) {
+    if (const EventSchema* event = schema(record)) {
+        out += compiled(record.event(), *event).event;
+        return;
+    }
+    out += category(record);
+    out += ' ';
+    append_printable(out, event_name(record));
 }
 
 const char* Formatter::category(const Record& record) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "recorder/reader.hpp"
+#include "recorder/text.hpp"
 
 #include <cstdint>
 #include <string>
@@ -15,12 +16,12 @@ public:
     explicit Formatter(const Snapshot& snapshot);
 
     // The message of the record's format, with its arguments in.
-    void append_message(std::string& out, const Record& record);
+    void append_message(Text& out, const Record& record);
     // One argument by itself, as append_message() shows it with %s or a plain number.
-    void append_argument(std::string& out, const Record& record, char kind, unsigned i) const;
-    void append_subject(std::string& out, uint64_t subject) const;
+    void append_argument(Text& out, const Record& record, char kind, unsigned i) const;
+    void append_subject(Text& out, uint64_t subject) const;
     // Its number in the file's format, without its name.
-    void append_plain_subject(std::string& out, uint64_t subject) const;
+    void append_plain_subject(Text& out, uint64_t subject) const;
 
     // The bytes of a text argument; nothing if the record claims bytes it does not have.
     std::string_view text_argument(const Record& record, unsigned i) const;
@@ -29,6 +30,8 @@ public:
     const EventSchema* schema(const Record& record) const {
         return snapshot_.dictionary().event(record.event());
     }
+    // "category name", printable.
+    void append_event(Text& out, const Record& record);
     const char* category(const Record& record) const;
     std::string_view event_name(const Record& record);
 
@@ -41,17 +44,18 @@ private:
     };
     struct Compiled {
         bool ready = false;
+        std::string event;  // what append_event() writes
         std::vector<Segment> segments;
     };
     const Compiled& compiled(uint16_t event, const EventSchema& schema);
 
     const Snapshot& snapshot_;
     std::vector<Compiled> compiled_;
-    std::string scratch_;
+    Text scratch_;
     std::string unknown_name_;
-    void append_value(std::string& out, std::string_view bytes) const;
-    void append_arguments(std::string& out, std::string_view bytes) const;
-    void append_event_text(std::string& out, std::string_view bytes) const;
+    void append_value(Text& out, std::string_view bytes) const;
+    void append_arguments(Text& out, std::string_view bytes) const;
+    void append_event_text(Text& out, std::string_view bytes) const;
 
     std::string subject_prefix_;  // around the number of a subject without a name
     std::string subject_middle_;  // between its two numbers, if the format has two
@@ -59,16 +63,16 @@ private:
     bool subject_has_two_ = false;
 };
 
-void append_unsigned(std::string& out, uint64_t value);
-void append_signed(std::string& out, int64_t value);
-void append_hex(std::string& out, uint64_t value);
+void append_unsigned(Text& out, uint64_t value);
+void append_signed(Text& out, int64_t value);
+void append_hex(Text& out, uint64_t value);
 // 1.234567890, of nanoseconds.
-void append_seconds(std::string& out, int64_t ns);
+void append_seconds(Text& out, int64_t ns);
 // "1.5 ms" and the like.
-void append_duration(std::string& out, uint64_t ns);
+void append_duration(Text& out, uint64_t ns);
 // A JSON string with its quotes; bytes that are no UTF-8 become U+FFFD.
-void append_json_string(std::string& out, std::string_view text);
+void append_json_string(Text& out, std::string_view text);
 // Text for a terminal: control characters and bad bytes as \xHH.
-void append_printable(std::string& out, std::string_view text);
+void append_printable(Text& out, std::string_view text);
 
 }  // namespace minivm::recorder

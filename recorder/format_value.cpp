@@ -58,10 +58,10 @@ bool is_bare_atom(std::string_view text) {
     return true;
 }
 
-void append_escaped(std::string& out, std::string_view text, char quote) {
-    std::string clean;
+void append_escaped(Text& out, std::string_view text, char quote) {
+    Text clean;
     append_printable(clean, text);
-    for (const char c : clean) {
+    for (const char c : clean.view()) {
         if (c == quote) {
             out += '\\';
         }
@@ -69,7 +69,7 @@ void append_escaped(std::string& out, std::string_view text, char quote) {
     }
 }
 
-void append_float(std::string& out, double value) {
+void append_float(Text& out, double value) {
     char digits[40];
     const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
     const std::string_view text(digits, static_cast<size_t>(end - digits));
@@ -81,7 +81,7 @@ void append_float(std::string& out, double value) {
 
 class ValuePrinter {
 public:
-    ValuePrinter(std::string& out, const Formatter& formatter, const Dictionary& dictionary)
+    ValuePrinter(Text& out, const Formatter& formatter, const Dictionary& dictionary)
         : out_(out), formatter_(formatter), dictionary_(dictionary) {}
 
     // plain: strings and atoms without quotes, as ~s shows them.
@@ -280,20 +280,20 @@ private:
         }
     }
 
-    std::string& out_;
+    Text& out_;
     const Formatter& formatter_;
     const Dictionary& dictionary_;
 };
 
 }  // namespace
 
-void Formatter::append_value(std::string& out, std::string_view bytes) const {
+void Formatter::append_value(Text& out, std::string_view bytes) const {
     WordReader words(bytes);
     ValuePrinter(out, *this, snapshot_.dictionary()).print(words, 0);
 }
 
 // A tuple of them, shown as in a call: (a,b).
-void Formatter::append_arguments(std::string& out, std::string_view bytes) const {
+void Formatter::append_arguments(Text& out, std::string_view bytes) const {
     const size_t begin = out.size();
     append_value(out, bytes);
     if (out.size() > begin + 1 && out[begin] == '{' && out.back() == '}') {
@@ -303,7 +303,7 @@ void Formatter::append_arguments(std::string& out, std::string_view bytes) const
 }
 
 // The first word names a format with ~p, ~w, ~s and so on; then the list of its arguments.
-void Formatter::append_event_text(std::string& out, std::string_view bytes) const {
+void Formatter::append_event_text(Text& out, std::string_view bytes) const {
     if (bytes.size() < 8) {
         out += "(cut)";
         return;

@@ -25,9 +25,9 @@ constexpr size_t kLastRecords = 300;
 constexpr size_t kRows = 25;  // of each table
 
 void append_html(std::string& out, std::string_view text) {
-    std::string clean;
+    recorder::Text clean;
     recorder::append_printable(clean, text);
-    for (const char c : clean) {
+    for (const char c : clean.view()) {
         switch (c) {
             case '<':
                 out += "&lt;";
@@ -49,9 +49,9 @@ void append_html(std::string& out, std::string_view text) {
 
 // A string inside a script element.
 void append_script_string(std::string& out, std::string_view text) {
-    std::string json;
+    recorder::Text json;
     recorder::append_json_string(json, text);
-    for (const char c : json) {
+    for (const char c : json.view()) {
         if (c == '<') {
             out += "\\u003c";  // "</script>" would end the element
         } else {
@@ -66,9 +66,9 @@ bool is_stack_frame(std::string_view event) {
 }
 
 std::string duration(uint64_t ns) {
-    std::string text;
+    recorder::Text text;
     recorder::append_duration(text, ns);
-    return text;
+    return std::string(text.view());
 }
 
 struct ProcessSum {
@@ -128,17 +128,17 @@ private:
 
     unsigned lane_of(const MergedRecord& m);
     std::string subject_name(uint32_t subject) const {
-        std::string text;
+        recorder::Text text;
         formatter_.append_subject(text, subject);
-        return text;
+        return std::string(text.view());
     }
     std::string argument(const Record& record, unsigned i) {
         const auto* schema = formatter_.schema(record);
-        std::string text;
+        recorder::Text text;
         if (i < Formatter::usable_arguments(record, *schema)) {
             formatter_.append_argument(text, record, schema->kinds[i], i);
         }
-        return text;
+        return std::string(text.view());
     }
     void take(size_t i);
     void summary(std::string& out);
@@ -519,7 +519,7 @@ void Report::failures(std::string& out) {
             out += "<h2>Processes that failed</h2><pre>";
             any = true;
         }
-        std::string text;
+        recorder::Text text;
         formatter_.append_message(text, *m.record);
         append_html(out, text);
         out += '\n';
@@ -534,9 +534,11 @@ void Report::last_records(std::string& out) {
     const size_t from = merged_.size() > kLastRecords ? merged_.size() - kLastRecords : 0;
     for (size_t i = merged_.size(); i > from; i--) {
         const Record& record = *merged_[i - 1].record;
-        std::string text;
+        recorder::Text text;
         recorder::append_seconds(text, snapshot_.since_start_ns(record.ticks));
-        out += "<tr><td class=n>" + text + "<td>";
+        out += "<tr><td class=n>";
+        out += text.view();
+        out += "<td>";
         append_html(out, record.subject() == 0 ? "" : subject_name(record.subject()));
         out += "<td>";
         append_html(out, formatter_.event_name(record));

@@ -452,9 +452,9 @@ TEST_CASE("an output that cannot be written is an error") {
 
 TEST_CASE("numbers, durations and strings are written as they should be") {
     const auto duration = [](uint64_t ns) {
-        std::string out;
+        Text out;
         append_duration(out, ns);
-        return out;
+        return std::string(out.view());
     };
     CHECK(duration(0) == "0 ns");
     CHECK(duration(999) == "999 ns");
@@ -462,21 +462,30 @@ TEST_CASE("numbers, durations and strings are written as they should be") {
     CHECK(duration(1'050) == "1.050 us");
     CHECK(duration(61'500'000'000) == "61.500 s");
     const auto seconds = [](int64_t ns) {
-        std::string out;
+        Text out;
         append_seconds(out, ns);
-        return out;
+        return std::string(out.view());
     };
     CHECK(seconds(0) == "0.000000000");
     CHECK(seconds(-1) == "-0.000000001");
     CHECK(seconds(12'000'000'345) == "12.000000345");
     CHECK(seconds(INT64_MIN) == "-9223372036.854775808");
     const auto json = [](std::string_view text) {
-        std::string out;
+        Text out;
         append_json_string(out, text);
-        return out;
+        return std::string(out.view());
     };
     CHECK(json("a\"b\\c\n") == "\"a\\\"b\\\\c\\u000a\"");
     CHECK(json("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80") ==
           "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"");
+    // Each byte at each place of the eight that are looked at together.
+    for (unsigned c = 0; c < 256; c++) {
+        for (size_t at = 0; at < 19; at++) {
+            std::string text(19, 'a');
+            text[at] = static_cast<char>(c);
+            const bool plain = c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+            REQUIRE((json(text) == '"' + text + '"') == plain);
+        }
+    }
     CHECK(json("\xc3(\xed\xa0\x80\xc0\x80") == "\"\\ufffd(\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\"");
 }

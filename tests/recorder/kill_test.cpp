@@ -283,7 +283,7 @@ TEST_CASE("files that cannot be had or read give errors that say why") {
     other += std::string("\x63\0\0\0\4\3\2\1", 8);
     other.resize(100'000);
     contains(read_error(write_file("version", other)),
-             "format version 99, this program reads version 1");
+             "format version 99, this program reads version 2");
     const std::string swapped = "RFMVINIM" + std::string(100'000, '\1');
     contains(read_error(write_file("order", swapped)), "other byte order");
 }

@@ -20,6 +20,19 @@ inline uint64_t mix(uint64_t x) {
     return x ^ (x >> 33);
 }
 
+// The letters (serial + 7 * i) mod 26 for i = 0..., which are one row of letters begun at different
+// places: 15 is the inverse of 7.
+inline const char* letters(uint64_t serial) {
+    static const std::string row = [] {
+        std::string out;
+        for (unsigned i = 0; i < 26 + 160; i++) {
+            out += static_cast<char>('a' + i * 7 % 26);
+        }
+        return out;
+    }();
+    return row.data() + serial % 26 * 15 % 26;
+}
+
 // One slot, two slots, or three to eight, by the serial.
 inline void record_pattern(uint64_t serial) {
     using namespace minivm::recorder;
@@ -34,15 +47,10 @@ inline void record_pattern(uint64_t serial) {
         case 2:
             record(EventId::span_end, (mix(serial & 0xffffffff) << 32) | (serial & 0xffffffff));
             break;
-        default: {
-            char text[160];
-            const size_t length = 8 + serial % 150;
-            for (size_t i = 0; i < length; i++) {
-                text[i] = static_cast<char>('a' + (serial + i * 7) % 26);
-            }
-            record(EventId::trace_call, serial, std::string_view(text, length));
+        default:
+            record(EventId::trace_call, serial,
+                   std::string_view(letters(serial), 8 + serial % 150));
             break;
-        }
     }
 }
 
@@ -70,12 +78,7 @@ inline bool is_whole(const minivm::recorder::Record& r) {
                 return false;
             }
             const char* text = reinterpret_cast<const char*>(r.words + kHeadWords) + 16;
-            for (size_t i = 0; i < length; i++) {
-                if (text[i] != static_cast<char>('a' + (serial + i * 7) % 26)) {
-                    return false;
-                }
-            }
-            return true;
+            return std::memcmp(text, letters(serial), length) == 0;
         }
         default:
             return true;

@@ -330,10 +330,18 @@ main(_) ->
     true = erlang:delete_module(lists), true = erlang:purge_module(lists),
     [2] = lists:map(fun(X) -> X + 1 end, [1]),
     recorder:event(mine, "~p and ~s~~", [{1, "two"}, three]),
+    W = spawn(fun() -> receive x -> ok end end),
+    erlang:suspend_process(W), erlang:resume_process(W),
+    Port = open_port({spawn, "cat"}, []),
+    port_close(Port),
+    recorder:span(mine, outer, fun() -> recorder:span(mine, inner, fun() -> ok end) end),
+    process_flag(sensitive, true),
+    port_close(open_port({spawn, "sleep 0.001234"}, [])),
     ok.
 """)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         text = self.dump()
+        self.assertNotIn("sleep", text.replace("sched_sleep", "").replace(" sleeps", ""))
         for part in ("spawn: <0.", "runs prog:-main/1-fun-0-/0", "link: boss<0.", "unlink: boss<0.",
                      "watches <0.", "no longer watches <0.", "timer set by boss<0.", "timer fires for",
                      "timer cancelled by boss<0.", "waits for a message, at most 2 ms",
@@ -342,7 +350,9 @@ main(_) ->
                      "code: prog prepared", "code: prog staged", "code: prog committed",
                      "code: lists deleted", "code: lists purged", "dirty_start", "dirty_end", "sched_in",
                      "sched_stop", "sched_sleep", "sched_wake", 'mine: {1,"two"} and three~',
-                     "code: lists loaded on demand, for "):
+                     "code: lists loaded on demand, for ", "sched_suspend", "sched_resume",
+                     ": 1, cat", " ends: normal", ": 2, (hidden)", "begins: mine outer",
+                     "begins: mine inner"):
             self.assertIn(part, text)
 
     def test_terms_of_sensitive_processes_are_not_recorded(self):
@@ -528,7 +538,7 @@ main(_) ->
         version = bytearray(good)
         for at in (0, 16384):
             version[at + 8:at + 12] = (99).to_bytes(4, "little")
-        self.assertIn("format version 99, this program reads version 1", message(bytes(version)))
+        self.assertIn("format version 99, this program reads version 2", message(bytes(version)))
         swapped = bytearray(good)
         for at in (0, 16384):
             swapped[at:at + 8] = good[at:at + 8][::-1]

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "recorder/recorder.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/bif/local_atoms.hpp"
 #include "vm/code/code_change.hpp"
@@ -22,6 +23,7 @@
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/record/record.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/map.hpp"
@@ -1077,6 +1079,8 @@ void suspend_here(Process& target, ControlSignal& request) {
     // relaxed: for information only; the scheduler looks at `suspended`.
     target.state.fetch_or(process_state::kSuspended, std::memory_order_relaxed);
     target.reductions = 0;  // it is to give up its slice soon
+    recorder::record_coarse(recorder::EventId::sched_suspend, records::subject(target.id),
+                            records::subject_or_none(request.from));
     if (is_value(request.term)) {
         send_message_to_pid(request.from, request.term);
     } else {

@@ -1,5 +1,7 @@
 #include "vm/heap/block_pool.hpp"
 
+#include "recorder/recorder.hpp"
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -19,12 +21,13 @@
 
 namespace minivm {
 
-namespace {
-
 [[noreturn]] void out_of_memory(size_t bytes) {
+    recorder::record(recorder::EventId::out_of_memory, bytes);
     std::fprintf(stderr, "minivm: out of memory: %zu bytes\n", bytes);
     std::abort();
 }
+
+namespace {
 
 void* allocate(size_t bytes) {
     void* memory = std::malloc(bytes);

@@ -26,4 +26,7 @@ void prepare_malloc();
 void* heap_block_alloc(size_t words);
 void heap_block_free(void* block, size_t words);  // null is nothing
 
+// What is left to do when so many bytes are not to be had: says so, in the recording as well, and aborts.
+[[noreturn]] void out_of_memory(size_t bytes);
+
 }  // namespace minivm

@@ -2,10 +2,10 @@
 #include "vm/heap/heap.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <new>
 
+#include "vm/heap/block_pool.hpp"
 #include "vm/heap/term_stack.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "vm/term/binary.hpp"
@@ -28,11 +28,6 @@ constexpr size_t kMagicRefWords = 5;
 
 constexpr size_t heap_bits_words(Word bits) { return 2 + ((bits + 63) >> 6); }
 
-[[noreturn]] void out_of_memory() {
-    std::fputs("minivm: out of memory\n", stderr);
-    std::abort();
-}
-
 void link_off_heap(Heap& h, Term* object) {
     *off_heap_next(object) = h.off_heap;
     h.off_heap = object;
@@ -50,7 +45,7 @@ bool copied_as_heap_bits(const Term* sub_bits) {
 Fragment* fragment_new(size_t words) {
     void* memory = std::malloc(sizeof(Fragment) + words * sizeof(Term));
     if (memory == nullptr) {
-        out_of_memory();
+        out_of_memory(sizeof(Fragment) + words * sizeof(Term));
     }
     return new (memory) Fragment{nullptr, words, 0};
 }
@@ -131,7 +126,7 @@ void attach_fragments(Heap& h, Fragment* chain, Term* off_heap, size_t off_heap_
 RefBinary* RefBinary::create(size_t bytes) {
     void* memory = std::malloc(sizeof(RefBinary) + bytes);
     if (memory == nullptr) {
-        out_of_memory();
+        out_of_memory(sizeof(RefBinary) + bytes);
     }
     return new (memory) RefBinary{1, bytes};
 }
@@ -141,7 +136,7 @@ RefBinary* RefBinary::reallocate(RefBinary* b, size_t bytes) {
     MINIVM_ASSERT(b->refs.load(std::memory_order_relaxed) == 1);
     void* memory = std::realloc(static_cast<void*>(b), sizeof(RefBinary) + bytes);
     if (memory == nullptr) {
-        out_of_memory();
+        out_of_memory(sizeof(RefBinary) + bytes);
     }
     RefBinary* moved = static_cast<RefBinary*>(memory);
     moved->size_bytes = bytes;

@@ -7,6 +7,7 @@
 #include "vm/process/registry.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
+#include "vm/record/record.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/map.hpp"
@@ -187,6 +188,9 @@ void end(const PortPtr& port, Term reason, Term closed_to = kNonValue) {
         monitored_by.swap(p.monitored_by);
         wake_waiting(p);
     }
+    // A reason that is no atom may be what a sensitive owner ended with.
+    recorder::record(recorder::EventId::port_close, p.number, records::subject_or_none(p.owner),
+                     records::TermCopy<20>(reason, !is_atom(reason)).get());
     registry::forget_port(p.id);
     {
         std::lock_guard lock(g_mutex);
@@ -436,6 +440,9 @@ Term open(Process& owner, OpenOptions options) {
             error = p.watching_input ? 0 : errno;
         }
     }
+    const bool hidden = !records::terms_are_on() || records::is_sensitive(owner);
+    recorder::record(recorder::EventId::port_open, records::subject(owner.id), p.number,
+                     std::string_view(hidden ? "(hidden)" : p.options.name));
     if (p.options.pid > 0) {
         poller::watch_child(p.options.pid, p.number);
     }

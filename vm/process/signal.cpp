@@ -752,6 +752,8 @@ void send_resume(Term from, Term pid, uint64_t times) {
             // relaxed: for information only.
             p.state.fetch_and(~process_state::kSuspended, std::memory_order_relaxed);
         }
+        recorder::record_coarse(recorder::EventId::sched_resume, records::subject(p.id),
+                                records::subject_or_none(request.from));
     };
     send_signal(pid, s);
 }
