@@ -1,5 +1,6 @@
 #include "trace/action.hpp"
 
+#include "vm/process/seq_trace.hpp"
 #include "vm/bif/backtrace.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/bif/local_atoms.hpp"
@@ -97,14 +98,19 @@ Term act_display(Process&, const Term* a) {
     std::fflush(stdout);
     return atoms::true_;
 }
-Term act_is_seq_trace(Process&, const Term*) {
-    return atoms::false_;
+Term act_is_seq_trace(Process& p, const Term*) {
+    return make_bool(seq_trace::token_of(p) != nullptr);
 }
-Term act_get_seq_token(Process&, const Term*) {
-    return kNil;
+Term act_get_seq_token(Process& p, const Term*) {
+    return seq_trace::token_term(p, p.heap);
 }
-Term act_set_seq_token(Process&, const Term*) {
-    return atoms::false_;
+Term act_set_seq_token(Process& p, const Term* a) {
+    if (t_context->acts) {
+        const Term old = seq_trace::set(p, a[0], a[1], p.heap);
+        return is_value(old) ? old : badarg(p);
+    }
+    const Term now = seq_trace::get(p, a[0], p.heap);
+    return is_value(now) ? now : badarg(p);
 }
 Term act_silent(Process& p, const Term* a) {
     const State* s = state_of(p);

@@ -1,4 +1,5 @@
 // Terms as text and back, and what debugging code asks: pids and references as lists, erts_debug.
+#include "vm/process/seq_trace.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
 #include "vm/sched/scheduler.hpp"
@@ -135,8 +136,22 @@ Term io_printable_range_0(Process&, const Term*) { return atoms::latin1; }
 Term file_native_name_encoding_0(Process&, const Term*) { return atoms::utf8; }
 Term error_logger_warning_map_0(Process&, const Term*) { return atom_table::intern("warning"); }
 Term erlang_pre_loaded_0(Process&, const Term*) { return kNil; }
+
+// ---- sequential tracing -------------------------------------------------------------------------
+
+Term erlang_seq_trace_2(Process& p, const Term* a) {
+    const Term old = seq_trace::set(p, a[0], a[1], p.heap);
+    return is_value(old) ? old : badarg(p);
+}
 Term erlang_seq_trace_info_1(Process& p, const Term* a) {
-    return is_atom(a[0]) ? make_tuple(p.heap, a[0], kNil) : badarg(p);
+    const Term info = seq_trace::get(p, a[0], p.heap);
+    return is_value(info) ? info : badarg(p);
+}
+Term erlang_seq_trace_print_1(Process& p, const Term* a) {
+    return make_bool(seq_trace::print(p, kNonValue, a[0]));
+}
+Term erlang_seq_trace_print_2(Process& p, const Term* a) {
+    return make_bool(seq_trace::print(p, a[0], a[1]));
 }
 
 }  // namespace
@@ -158,7 +173,10 @@ MINIVM_BIF_TABLE(inspect) = {
     {"file", "native_name_encoding", 0, file_native_name_encoding_0, kBifPlain, nullptr},
     {"error_logger", "warning_map", 0, error_logger_warning_map_0, kBifPlain, nullptr},
     {"erlang", "pre_loaded", 0, erlang_pre_loaded_0, kBifPlain, nullptr},
+    {"erlang", "seq_trace", 2, erlang_seq_trace_2, kBifPlain, nullptr},
     {"erlang", "seq_trace_info", 1, erlang_seq_trace_info_1, kBifPlain, nullptr},
+    {"erlang", "seq_trace_print", 1, erlang_seq_trace_print_1, kBifPlain, nullptr},
+    {"erlang", "seq_trace_print", 2, erlang_seq_trace_print_2, kBifPlain, nullptr},
 };
 
 }  // namespace minivm

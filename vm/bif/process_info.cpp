@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "vm/process/seq_trace.hpp"
 #include "vm/bif/backtrace.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/bif/local_atoms.hpp"
@@ -43,6 +44,8 @@ LOCAL_ATOM(atom_finalize, "finalize")
 LOCAL_ATOM(atom_backtrace_depth, "backtrace_depth")
 LOCAL_ATOM(atom_minor_gcs, "minor_gcs")
 LOCAL_ATOM(atom_multi_scheduling, "multi_scheduling")
+LOCAL_ATOM(atom_reset_seq_trace, "reset_seq_trace")
+LOCAL_ATOM(atom_sequential_tracer, "sequential_tracer")
 LOCAL_ATOM(atom_trace_control_word, "trace_control_word")
 
 enum class Item : uint8_t {
@@ -51,7 +54,7 @@ enum class Item : uint8_t {
     stack_size, reductions, garbage_collection, garbage_collection_info, suspending, memory,
     monitors, monitored_by, binary, catchlevel, backtrace, last_calls, current_location,
     current_stacktrace, min_heap_size, min_bin_vheap_size, max_heap_size, fullsweep_after,
-    message_queue_data, parent, count
+    message_queue_data, parent, sequential_trace_token, count
 };
 constexpr int kItems = static_cast<int>(Item::count);
 
@@ -65,7 +68,8 @@ const Term* item_names() {
         atoms::memory, atoms::monitors, atoms::monitored_by, atoms::binary, atoms::catchlevel,
         atom_backtrace(), atoms::last_calls, atoms::current_location, atoms::current_stacktrace,
         atoms::min_heap_size, atoms::min_bin_vheap_size, atoms::max_heap_size,
-        atoms::fullsweep_after, atoms::message_queue_data, atoms::parent};
+        atoms::fullsweep_after, atoms::message_queue_data, atoms::parent,
+        atom_table::intern("sequential_trace_token")};
     return names;
 }
 
@@ -450,6 +454,8 @@ Term item_value(Process& p, Item item, Heap& h) {
             return p.message_queue_off_heap ? atoms::off_heap : atoms::on_heap;
         case Item::parent:
             return is_value(p.initial_args_parent) ? p.initial_args_parent : atoms::undefined;
+        case Item::sequential_trace_token:
+            return seq_trace::token_term(p, h);
         case Item::count:
             break;
     }
@@ -682,6 +688,20 @@ Term erlang_system_flag_2(Process& p, const Term* a) {
         return small_in(value, 0, 0xFFFFFFFF, &n)
                    ? make_small(tracing::g_control_word.exchange(n, kRelaxed))
                    : badarg(p);
+    }
+    if (flag == atom_reset_seq_trace()) {
+        if (value != atoms::true_) {
+            return badarg(p);
+        }
+        seq_trace::reset_all();
+        return atoms::true_;
+    }
+    if (flag == atom_sequential_tracer()) {
+        if (value != atoms::false_ && !tracing::tracer_exists(value)) {
+            return badarg(p);
+        }
+        const Term old = seq_trace::set_system_tracer(value == atoms::false_ ? kNonValue : value);
+        return is_value(old) ? old : atoms::false_;
     }
     if (flag == atoms::time_offset) {
         return value == atom_finalize() ? atom_final() : badarg(p);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "recorder/recorder.hpp"
+#include "vm/process/seq_trace.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/bif/local_atoms.hpp"
 #include "vm/code/code_change.hpp"
@@ -325,6 +326,8 @@ Term erlang_spawn_link_3(Process& p, const Term* a) {
     }
     SpawnOptions o;
     o.link = true;
+    Term cell[2];
+    o.option_list = put_cons(cell, atoms::link, kNil);
     return do_spawn(p, a, o);
 }
 
@@ -336,6 +339,7 @@ Term erlang_spawn_opt_4(Process& p, const Term* a) {
     if (!parse_spawn_options(a[3], &o, nullptr)) {
         return badarg_cause(p, atom_badopt());
     }
+    o.option_list = a[3];
     const Term pid = do_spawn(p, a, o);
     if (!is_value(pid) || !o.monitor) {
         return pid;
@@ -360,13 +364,17 @@ Term erts_internal_spawn_request_4(Process& p, const Term* a) {
     const RefId ref = o.monitor_ref;
     // The reply must be in the queue before anything the child can cause.
     o.context = &request;
+    o.option_list = a[3];
+    o.reply_tag = request.tag;
+    o.replies = true;
     o.before_start = [](Process& parent, Process& child, SpawnOptions& options, void* context) {
         const auto& r = *static_cast<RequestOptions*>(context);
         if (r.reply == Reply::yes || r.reply == Reply::success_only) {
             Heap h;
             const Term tag = copy_term(r.tag, h, true);
-            send_message_to_pid(parent.id, make_tuple(h, tag, make_ref_term(h, options.monitor_ref),
-                                                      atoms::ok, child.id));
+            const Term reply =
+                make_tuple(h, tag, make_ref_term(h, options.monitor_ref), atoms::ok, child.id);
+            send_message_to_pid(parent.id, reply, seq_trace::replying(child, parent, reply));
             h.clear();
         }
     };

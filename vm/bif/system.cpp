@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 
+#include "vm/process/seq_trace.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/bif/posix.hpp"
 #include "vm/code/loading.hpp"
@@ -51,6 +52,10 @@ std::string otp_release() {
 }
 
 Term system_info_atom(Process& p, Term item) {
+    if (item == atom_table::intern("sequential_tracer")) {
+        const Term tracer = seq_trace::system_tracer();
+        return make_tuple(p.heap, item, is_value(tracer) ? tracer : atoms::false_);
+    }
     if (item == atom_table::intern("trace_control_word")) {
         // relaxed: a setting.
         return make_small(tracing::g_control_word.load(std::memory_order_relaxed));

@@ -51,6 +51,16 @@ struct ReceiveMarker {
 };
 constexpr int kReceiveMarkers = 8;
 
+namespace seq_trace {
+struct Token;
+}
+struct SeqCounters {
+    seq_trace::Token* token = nullptr;  // owned; null: none
+    uint32_t generation = 0;            // of the counters: see seq_trace.hpp
+    int64_t clock = 0;
+    int64_t lastcnt = 0;
+};
+
 struct ProcessExtra {
     std::map<uint64_t, Link> links;  // by the raw word of the pid
     std::map<RefId, Monitor, RefLess> monitors;
@@ -74,6 +84,7 @@ struct ProcessExtra {
     bool async_dist = false;
     uint32_t monitor_nodes = 0;
     uint32_t save_calls = 0;
+    SeqCounters seq;
     Term error_handler = kNonValue;   // an atom; the non-value: error_handler
     uint32_t min_bin_vheap_words = 46422;
 };

@@ -7,6 +7,7 @@
 #include "vm/process/signal.hpp"
 #include "vm/process/timers.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/process/seq_trace.hpp"
 #include "vm/record/record.hpp"
 
 #include <cstdlib>
@@ -89,6 +90,9 @@ void mailbox_remove(Process& p) {
     recorder::record_coarse(recorder::EventId::receive, records::subject_or_none(m->from),
                             reinterpret_cast<uint64_t>(m), box.length - 1);
     unlink_message(p, box.save);
+    if (MINIVM_UNLIKELY(m->has_token || p.seq_traced)) {
+        seq_trace::received(p, *m);
+    }
     if (m->fragments != nullptr || m->off_heap != nullptr) {
         attach_fragments(p.heap, m->fragments, m->off_heap, m->off_heap_bytes);
         m->fragments = nullptr;

@@ -24,6 +24,8 @@ struct Signal {
     Signal* next = nullptr;
     SignalKind kind = SignalKind::message;
     bool on_heap = false;           // term already lies in the receiver's own heap: a GC root
+    bool from_process = false;      // what a process sent: without a token it clears the receiver's
+    bool has_token = false;         // a ControlSignal with a token of sequential tracing
     Term term = kNonValue;          // the message
     Term from = kNonValue;          // sender's pid (immediate), for signals that need it
     Fragment* fragments = nullptr;

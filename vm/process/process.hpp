@@ -83,6 +83,7 @@ struct Process {
     uint8_t live_x = 0;             // saved x registers while scheduled out
     Priority priority = Priority::normal;
     bool trap_exit = false;
+    bool seq_traced = false;          // has a token of sequential tracing
     bool in_receive_examine = false;  // x registers may refer into the message under examination
     uint32_t trap_arity = 0;
     const Export* trap_export = nullptr;

@@ -19,6 +19,7 @@
 #include "vm/process/timers.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler_thread.hpp"
+#include "vm/process/seq_trace.hpp"
 #include "vm/process/tracing.hpp"
 
 namespace minivm {
@@ -51,6 +52,10 @@ void free_memory(Process& p) {
     if (p.exit_signal != nullptr) {
         free_signal(p.exit_signal);
         p.exit_signal = nullptr;
+    }
+    if (p.extra != nullptr && p.extra->seq.token != nullptr) {
+        seq_trace::release(p.extra->seq.token);
+        p.seq_traced = false;
     }
     delete p.extra;
     p.extra = nullptr;
@@ -156,6 +161,9 @@ Term spawn(Process* parent, const Export* entry, Term args, SpawnOptions& option
                          parent != nullptr ? uint64_t{records::subject(parent->id)} : uint64_t{0},
                          function);
     }
+    if (parent != nullptr && MINIVM_UNLIKELY(parent->seq_traced)) {
+        seq_trace::spawning(*parent, *p, *entry, args, options);
+    }
     if (parent != nullptr && (MINIVM_UNLIKELY(tracing::state_of(*parent) != nullptr) ||
                               // relaxed: a process begun beside the setting may come before it.
                               tracing::g_trace_new.load(std::memory_order_relaxed))) {
@@ -232,7 +240,8 @@ void end_process(Process& p) {
     if (p.extra != nullptr) {
         for (const auto& [pid, link] : p.extra->links) {
             if (link.unlinking == 0) {
-                send_exit(p.id, Term{pid}, reason, true);
+                send_exit(p.id, Term{pid}, reason, true,
+                          seq_trace::sending_exit(p, p.id, Term{pid}, reason));
             }
         }
         for (const auto& [ref, m] : p.extra->monitors) {

@@ -28,6 +28,10 @@ struct SpawnOptions {
     void* context = nullptr;
     // The monitor's; made if it is zero.
     RefId monitor_ref{};
+    // For sequential tracing: what was asked for, and how it is answered.
+    Term option_list = kNil;
+    Term reply_tag = atoms::spawn_reply;
+    bool replies = false;  // before_start does: not a call that returns
 };
 
 // Defaults of erlang:system_flag/2 for new processes.

@@ -17,6 +17,7 @@
 #include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/process/seq_trace.hpp"
 
 namespace minivm {
 
@@ -158,6 +159,9 @@ void free_signal(Signal* s) {
         h.off_heap = s->off_heap;
         h.clear();
     }
+    if (MINIVM_UNLIKELY(s->has_token)) {
+        seq_trace::release(static_cast<ControlSignal*>(s)->token);
+    }
     std::free(s);
 }
 
@@ -200,13 +204,27 @@ void send_signal(Term to_pid, Signal* s) {
     }
 }
 
-void send_message_to_pid(Term pid, Term message) {
+static Signal* message_with_token(Term message, seq_trace::Token* token) {
+    if (token == nullptr) {
+        return new_message(message);
+    }
+    ControlSignal* s = new_signal(SignalKind::message, kNonValue);
+    set_term(*s, message);
+    seq_trace::attach(*s, token);
+    return s;
+}
+
+static void send_message_to(Term pid, Term message, bool from_process, seq_trace::Token* token) {
     thread_progress::DelaySection section;
     Process* to = process_table::lookup(pid);
     if (to == nullptr) {
+        if (token != nullptr) {
+            seq_trace::release(token);
+        }
         return;
     }
-    Signal* s = new_message(message);
+    Signal* s = message_with_token(message, token);
+    s->from_process = from_process;
     record_send(*to, *s);
     if (MINIVM_UNLIKELY(tracing::state_of(*to) != nullptr)) {
         const Scheduler* scheduler = this_scheduler();
@@ -219,7 +237,15 @@ void send_message_to_pid(Term pid, Term message) {
     }
 }
 
-static void send_to_alias(Term from, Term ref, Term message) {
+void send_message_to_pid(Term pid, Term message) {
+    send_message_to(pid, message, false, nullptr);
+}
+void send_message_to_pid(Term pid, Term message, seq_trace::Token* token) {
+    send_message_to(pid, message, false, token);
+}
+
+// sender: its token goes with the message.
+static void send_to_alias(Process* sender, Term ref, Term message) {
     const RefId id = ref_id(ref);
     if (!is_alias_id(id)) {
         return;
@@ -229,9 +255,16 @@ static void send_to_alias(Term from, Term ref, Term message) {
     if (to == nullptr) {
         return;
     }
-    ControlSignal* s = new_signal(SignalKind::alias_message, from);
+    ControlSignal* s =
+        new_signal(SignalKind::alias_message, sender != nullptr ? sender->id : kNonValue);
     s->ref = id;
     set_term(*s, message);
+    if (sender != nullptr) {
+        s->from_process = true;
+        if (MINIVM_UNLIKELY(sender->seq_traced)) {
+            seq_trace::attach(*s, seq_trace::sending(*sender, ref, message));
+        }
+    }
     record_send(*to, *s);
     if (!push_signal(*to, s)) {
         free_signal(s);
@@ -270,7 +303,7 @@ Term send_message(Process& p, Term to, Term message) {
     } else if (is_boxed(to)) {
         if (is_local_ref(to)) {
             trace_send(p, named, to, message);
-            send_to_alias(p.id, to, message);
+            send_to_alias(&p, to, message);
         } else if (!is_kind(to, Kind::ext_pid) && !is_kind(to, Kind::ext_ref) &&
                    !is_kind(to, Kind::ext_port)) {
             return badarg(p);
@@ -281,7 +314,11 @@ Term send_message(Process& p, Term to, Term message) {
         // A process may change its own queue without asking; what others have sent is not before or
         // after.
         trace_send(p, named, to, message);
-        send_message_to_pid(to, message);
+        seq_trace::Token* token = nullptr;
+        if (MINIVM_UNLIKELY(p.seq_traced) && process_table::lookup(to) != nullptr) {
+            token = seq_trace::sending(p, to, message);
+        }
+        send_message_to(to, message, true, token);
         return message;
     }
     if (is_local_port(to)) {
@@ -305,7 +342,7 @@ void deliver_message(Term to, Term message) {
                  : kNonValue;
     } else if (is_boxed(to)) {
         if (is_local_ref(to)) {
-            send_to_alias(kNonValue, to, message);
+            send_to_alias(nullptr, to, message);
         }
         return;
     }
@@ -330,7 +367,7 @@ void reply(const ControlSignal& request, Term result) {
     }
 }
 
-void send_exit(Term from, Term pid, Term reason, bool linked) {
+void send_exit(Term from, Term pid, Term reason, bool linked, seq_trace::Token* token) {
     // From copying to sending there is no thread progress: see literal_release.hpp.
     thread_progress::DelaySection section;
     ControlSignal* s = new_signal(SignalKind::exit, from);
@@ -339,6 +376,8 @@ void send_exit(Term from, Term pid, Term reason, bool linked) {
     // The message that a process which traps exits gets; others look at the reason only.
     s->term = make_tuple(h, atoms::EXIT, from, copy_term(reason, h, true));
     take_fragments(*s, h);
+    s->from_process = true;
+    seq_trace::attach(*s, token);
     record_signal(pid, records::Word::exit_signal, *s);
     send_signal(pid, s);
 }

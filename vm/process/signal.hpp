@@ -13,6 +13,10 @@
 
 namespace minivm {
 
+namespace seq_trace {
+struct Token;
+}
+
 // Any signal but a message from a process.
 struct ControlSignal : Signal {
     RefId ref{};
@@ -24,6 +28,7 @@ struct ControlSignal : Signal {
     // answers with reply().
     void (*run)(Process& p, ControlSignal& s) = nullptr;
     void (*gone)(ControlSignal& s) = nullptr;
+    seq_trace::Token* token = nullptr;  // has_token: owned
 };
 
 ControlSignal* new_signal(SignalKind kind, Term from);
@@ -44,8 +49,9 @@ void send_signal(Term to_pid, Signal* s);
 // What happens to a signal that nobody handles (guarantee 2). Frees it.
 void refuse_signal(Term to_pid, Signal* s);
 
-// Copies the message to the process, if there is one of that pid.
+// Copies the message to the process, if there is one of that pid. The token, if any, goes with it.
 void send_message_to_pid(Term pid, Term message);
+void send_message_to_pid(Term pid, Term message, seq_trace::Token* token);
 // Sends to a pid, name, alias or {Name, Node} without an error: timers. from: for records only.
 void deliver_message(Term to, Term message);
 // {Ref, Result} to pid.
@@ -54,7 +60,7 @@ void reply(Term pid, RefId ref, Term result);
 void reply(const ControlSignal& request, Term result);
 
 // {'EXIT', from, reason} as a signal to pid.
-void send_exit(Term from, Term pid, Term reason, bool linked);
+void send_exit(Term from, Term pid, Term reason, bool linked, seq_trace::Token* token = nullptr);
 // {'DOWN', ref, process or port, object, reason}. type_port: what nobody has is a port's name.
 void send_down(Term from, Term watcher, RefId ref, Term name, Term reason,
                bool type_port = false);

@@ -1,5 +1,9 @@
 #include "vm/process/tracing.hpp"
 
+#include "vm/process/process_table.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/sched/thread_progress.hpp"
+
 namespace minivm::tracing {
 
 ReturnWords g_return_words;
@@ -8,5 +12,24 @@ std::atomic<int32_t> g_everywhere{0};
 std::atomic<uint32_t> g_max_frames{10000};
 std::atomic<bool> g_trace_new{false};
 std::atomic<uint32_t> g_control_word{0};
+
+bool tracer_exists(Term tracer) {
+    thread_progress::DelaySection section;
+    return is_local_pid(tracer) && process_table::lookup(tracer) != nullptr;
+}
+
+bool tell_tracer(Term tracer, Term message) {
+    thread_progress::DelaySection section;
+    Process* to = process_table::lookup(tracer);
+    if (to == nullptr) {
+        return false;
+    }
+    Signal* s = new_message(message);
+    if (!push_signal(*to, s)) {
+        free_signal(s);
+        return false;
+    }
+    return true;
+}
 
 }  // namespace minivm::tracing

@@ -109,6 +109,11 @@ struct Hooks {
     // The stack goes away as a whole: hibernation.
     virtual void dropped_stack(Process& p) = 0;
 };
+// A tracer is a process.
+bool tracer_exists(Term tracer);
+// False: there is none any more. The message is copied.
+bool tell_tracer(Term tracer, Term message);
+
 // erlang:system_flag(trace_control_word, N)
 extern std::atomic<uint32_t> g_control_word;
 // Null: nothing is ever traced. Set before any process begins.

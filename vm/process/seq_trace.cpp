@@ -1,0 +1,371 @@
+#include "vm/process/seq_trace.hpp"
+
+#include "vm/bif/bif.hpp"
+#include "vm/bif/local_atoms.hpp"
+#include "vm/bif/time.hpp"
+#include "vm/code/export.hpp"
+#include "vm/process/extra.hpp"
+#include "vm/process/process_life.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/process/tracing.hpp"
+#include "vm/record/record.hpp"
+#include "vm/sched/scheduler.hpp"
+#include "vm/term/compare.hpp"
+
+namespace minivm::seq_trace {
+namespace {
+
+LOCAL_ATOM(atom_label, "label")
+LOCAL_ATOM(atom_print, "print")
+LOCAL_ATOM(atom_receive, "receive")
+LOCAL_ATOM(atom_send, "send")
+LOCAL_ATOM(atom_seq_trace, "seq_trace")
+LOCAL_ATOM(atom_sequential_trace_token, "sequential_trace_token")
+LOCAL_ATOM(atom_serial, "serial")
+LOCAL_ATOM(atom_spawn, "spawn")
+LOCAL_ATOM(atom_spawn_init, "spawn_init")
+LOCAL_ATOM(atom_spawn_request, "spawn_request")
+
+std::atomic<uint32_t> g_generation{1};
+std::atomic<uint64_t> g_tracer{kNonValue.raw};
+
+uint32_t flag_of(Term name) {
+    const std::string_view text = atom_table::text(name);
+    constexpr struct {
+        const char* name;
+        Flag flag;
+    } kFlags[] = {{"send", kSend},
+                  {"receive", kReceive},
+                  {"print", kPrint},
+                  {"timestamp", kTimestamp},
+                  {"strict_monotonic_timestamp", kStrictMonotonicTimestamp},
+                  {"monotonic_timestamp", kMonotonicTimestamp}};
+    for (const auto& f : kFlags) {
+        if (text == f.name) {
+            return f.flag;
+        }
+    }
+    return 0;
+}
+
+bool counts(const Token& t) {
+    // relaxed: a reset beside this may come before or after.
+    return t.generation == g_generation.load(std::memory_order_relaxed);
+}
+
+// p's counters, begun anew after a reset.
+SeqCounters& counters_of(Process& p) {
+    SeqCounters& c = extra_of(p).seq;
+    // relaxed: as in counts().
+    const uint32_t now = g_generation.load(std::memory_order_relaxed);
+    if (c.generation != now) {
+        c.generation = now;
+        c.clock = 0;
+        c.lastcnt = 0;
+    }
+    return c;
+}
+
+void put_token(Process& p, Token* t) {
+    SeqCounters& c = counters_of(p);
+    if (c.token != nullptr) {
+        release(c.token);
+    }
+    c.token = t;
+    p.seq_traced = t != nullptr;
+}
+
+Token* copy_of(const Token& t) {
+    auto* copy = new Token;
+    copy->flags = t.flags;
+    copy->generation = t.generation;
+    copy->serial = t.serial;
+    copy->lastcnt = t.lastcnt;
+    copy->from = t.from;
+    copy->label = copy_term(t.label, copy->heap, false);
+    return copy;
+}
+
+// p's token to change: one that nobody else has, made if there is none.
+Token& own_token(Process& p) {
+    SeqCounters& c = counters_of(p);
+    if (c.token == nullptr || !counts(*c.token)) {
+        auto* t = new Token;
+        t->generation = c.generation;
+        t->from = p.id;
+        t->lastcnt = c.lastcnt;
+        put_token(p, t);
+        // relaxed: whoever gave up a reference never wrote through it.
+    } else if (c.token->refs.load(std::memory_order_relaxed) != 1) {
+        put_token(p, copy_of(*c.token));
+    }
+    return *c.token;
+}
+
+bool tells(const Process* p) {
+    const Term tracer = system_tracer();
+    return is_value(tracer) && (p == nullptr || tracer != p->id);
+}
+
+// True: something is to be told. p sends something that has a token.
+bool count_up(Process& p) {
+    // relaxed: as in set_system_tracer().
+    const Term tracer{g_tracer.load(std::memory_order_relaxed)};
+    if (is_value(tracer) && !tells(&p)) {
+        return false;  // the tracer itself, or it has gone: nothing is counted
+    }
+    Token& t = own_token(p);
+    SeqCounters& c = counters_of(p);
+    t.from = p.id;
+    t.serial = ++c.clock;
+    t.lastcnt = c.lastcnt;
+    return true;
+}
+
+void tell(const Token& t, Flag type, Term to, Term message, const Process& p) {
+    if ((t.flags & type) == 0 || records::is_sensitive(p) || !tells(&p)) {
+        return;
+    }
+    const Term tag = type == kSend ? atom_send() : type == kReceive ? atom_receive() : atom_print();
+    Heap h;
+    const Term counts = make_tuple(h, make_small(t.lastcnt), make_small(t.serial));
+    const Term what = make_tuple(h, tag, counts, t.from, to, message);
+    if ((t.flags & (kTimestamp | kStrictMonotonicTimestamp | kMonotonicTimestamp)) == 0) {
+        tracing::tell_tracer(system_tracer(), make_tuple(h, atom_seq_trace(), t.label, what));
+    } else {
+        Term time;
+        if ((t.flags & kTimestamp) != 0) {
+            time = erlang_timestamp(h);
+        } else {
+            time = make_integer(h, erlang_monotonic_time());
+            if ((t.flags & kStrictMonotonicTimestamp) != 0) {
+                time = make_tuple(h, time, unique_monotonic_integer(h));
+            }
+        }
+        tracing::tell_tracer(system_tracer(), make_tuple(h, atom_seq_trace(), t.label, what, time));
+    }
+    h.clear();
+}
+
+Token* share(Token* t) {
+    // relaxed: the one who shares has a reference.
+    t->refs.fetch_add(1, std::memory_order_relaxed);
+    return t;
+}
+
+}  // namespace
+
+void release(Token* t) {
+    // acq_rel: the last one frees it after all others have read it.
+    if (t->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        delete t;
+    }
+}
+
+const Token* token_of(const Process& p) {
+    if (!p.seq_traced || p.extra == nullptr || p.extra->seq.token == nullptr) {
+        return nullptr;
+    }
+    const Token* t = p.extra->seq.token;
+    return counts(*t) ? t : nullptr;
+}
+
+Term token_term(const Process& p, Heap& h) {
+    const Token* t = token_of(p);
+    if (t == nullptr) {
+        return kNil;
+    }
+    const Term label = copy_term(t->label, h, false);
+    return make_tuple(h, make_small(t->flags), label, make_small(t->serial), t->from,
+                      make_small(t->lastcnt));
+}
+
+Term set(Process& p, Term component, Term value, Heap& h) {
+    if (!is_atom(component)) {
+        return kNonValue;
+    }
+    const uint32_t flag = flag_of(component);
+    if (flag != 0 && is_bool(value)) {
+        Token& t = own_token(p);
+        const bool was = (t.flags & flag) != 0;
+        t.flags = value == atoms::true_ ? t.flags | flag : t.flags & ~flag;
+        return make_bool(was);
+    }
+    if (component == atom_label()) {
+        // A token of its own, as the former label goes with the former token.
+        const Term old = token_of(p) != nullptr ? copy_term(token_of(p)->label, h, false)
+                                                : make_small(0);
+        Token& was = own_token(p);
+        auto* t = new Token;
+        t->flags = was.flags;
+        t->generation = was.generation;
+        t->serial = was.serial;
+        t->lastcnt = was.lastcnt;
+        t->from = was.from;
+        t->label = copy_term(value, t->heap, false);
+        put_token(p, t);
+        return old;
+    }
+    if (component == atom_serial()) {
+        if (!is_tuple_of(value, 2) || !is_small(tuple_element(value, 0)) ||
+            !is_small(tuple_element(value, 1))) {
+            return kNonValue;
+        }
+        Token& t = own_token(p);
+        const Term old = make_tuple(h, make_small(t.lastcnt), make_small(t.serial));
+        SeqCounters& c = counters_of(p);
+        t.lastcnt = c.lastcnt = small_value(tuple_element(value, 0));
+        t.serial = c.clock = small_value(tuple_element(value, 1));
+        return old;
+    }
+    if (component == atom_sequential_trace_token() && is_nil(value)) {
+        const Term old = token_term(p, h);
+        if (p.seq_traced) {
+            put_token(p, nullptr);
+        }
+        return old;
+    }
+    return kNonValue;
+}
+
+Term get(const Process& p, Term component, Heap& h) {
+    if (!is_atom(component)) {
+        return kNonValue;
+    }
+    const Token* t = token_of(p);
+    const uint32_t flag = flag_of(component);
+    if (flag != 0) {
+        return make_tuple(h, component, make_bool(t != nullptr && (t->flags & flag) != 0));
+    }
+    if (component == atom_spawn() && t == nullptr) {
+        return make_tuple(h, component, atoms::false_);
+    }
+    if (component != atom_label() && component != atom_serial()) {
+        return kNonValue;
+    }
+    if (t == nullptr) {
+        return kNil;
+    }
+    return make_tuple(h, component,
+                      component == atom_label()
+                          ? copy_term(t->label, h, false)
+                          : make_tuple(h, make_small(t->lastcnt), make_small(t->serial)));
+}
+
+bool print(Process& p, Term label, Term message) {
+    const Token* t = token_of(p);
+    if (t == nullptr || (is_value(label) && !exact_equal(label, t->label))) {
+        return false;
+    }
+    count_up(p);
+    tell(*token_of(p), kPrint, kNil, message, p);
+    return true;
+}
+
+Token* sending(Process& p, Term to, Term message) {
+    if (token_of(p) == nullptr) {
+        return nullptr;
+    }
+    count_up(p);
+    tell(*p.extra->seq.token, kSend, to, message, p);
+    return share(p.extra->seq.token);
+}
+
+Token* sending_exit(Process& p, Term from, Term to, Term reason) {
+    if (!p.seq_traced || token_of(p) == nullptr) {
+        return nullptr;
+    }
+    Heap h;
+    Token* t = sending(p, to, make_tuple(h, atoms::EXIT, from, reason));
+    h.clear();
+    return t;
+}
+
+Token* replying(Process& child, const Process& parent, Term reply) {
+    if (token_of(child) == nullptr) {
+        return nullptr;
+    }
+    tell(*child.extra->seq.token, kSend, parent.id, reply, parent);
+    return share(child.extra->seq.token);
+}
+
+void attach(Signal& s, Token* t) {
+    if (t != nullptr) {
+        s.has_token = true;
+        static_cast<ControlSignal&>(s).token = t;
+    }
+}
+
+void received(Process& p, const Signal& s) {
+    Token* t = s.has_token ? static_cast<const ControlSignal&>(s).token : nullptr;
+    if (t == nullptr || !counts(*t)) {
+        if (s.from_process && p.seq_traced) {
+            put_token(p, nullptr);
+        }
+        return;
+    }
+    put_token(p, share(t));
+    SeqCounters& c = counters_of(p);
+    c.lastcnt = t->serial;
+    if (c.clock < t->serial) {
+        c.clock = t->serial;
+    }
+    tell(*t, kReceive, p.id, s.term, p);
+}
+
+void spawning(Process& parent, Process& child, const Export& entry, Term args,
+              const SpawnOptions& o) {
+    if (token_of(parent) == nullptr) {
+        return;
+    }
+    Heap h;
+    count_up(parent);
+    Token* t = parent.extra->seq.token;
+    const RefId id = o.monitor_ref == RefId{} ? new_ref_id(parent) : o.monitor_ref;
+    const Term ref = put_ref(h.alloc(kRefWords), id);
+    Term function;
+    if (o.replies) {  // as OTP's own code does it
+        args = cons(h, make_tuple(h, entry.module, entry.function, args), kNil);
+        function = make_tuple(h, atoms::erts_internal, atom_spawn_init(), make_small(1));
+    } else {
+        function = make_tuple(h, entry.module, entry.function, make_small(entry.arity));
+    }
+    const Term request = make_tuple(h, atom_spawn_request(), ref, parent.id, child.group_leader,
+                                    function, o.option_list, o.reply_tag, args);
+    tell(*t, kSend, child.id, request, parent);
+    tell(*t, kReceive, child.id, request, parent);
+    put_token(child, copy_of(*t));
+    SeqCounters& c = counters_of(child);
+    c.clock = c.lastcnt = t->serial;
+    count_up(child);
+    if (!o.replies) {
+        const Term reply = make_tuple(h, o.reply_tag, ref, atoms::ok, child.id);
+        const Token& of_child = *child.extra->seq.token;
+        tell(of_child, kSend, parent.id, reply, parent);
+        SeqCounters& own = counters_of(parent);
+        own.clock = own.lastcnt = of_child.serial;
+        tell(of_child, kReceive, parent.id, reply, parent);
+    }
+    h.clear();
+}
+
+Term system_tracer() {
+    // relaxed: an identifier; who is told beside a change may be either.
+    const Term t{g_tracer.load(std::memory_order_relaxed)};
+    return is_value(t) && tracing::tracer_exists(t) ? t : kNonValue;
+}
+
+Term set_system_tracer(Term tracer) {
+    const Term old = system_tracer();
+    // relaxed: as above.
+    g_tracer.store(tracer.raw, std::memory_order_relaxed);
+    return old;
+}
+
+void reset_all() {
+    // relaxed: the token that somebody takes from a message beside this may be cleared or not.
+    g_generation.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace minivm::seq_trace

@@ -1,0 +1,74 @@
+// Sequential tracing: a token that goes from process to process with the messages, and what the
+// system tracer is told of them. What programs see of it is OTP's `seq_trace`.
+//
+// A process without a token pays a test of Process::seq_traced where it sends, and of the message
+// where it receives. Tokens are immutable once another has them; resetting all of them is one step
+// of a generation, by which everybody finds that what he holds counts no more.
+// Threads: a process's token is its owner's; a token in a message is the message's.
+#pragma once
+
+#include "vm/process/process.hpp"
+
+namespace minivm {
+
+struct Export;
+struct Signal;
+struct SpawnOptions;
+
+namespace seq_trace {
+
+enum Flag : uint32_t {  // as in a token's first element
+    kSend = 1,
+    kReceive = 2,
+    kPrint = 4,
+    kTimestamp = 8,
+    kStrictMonotonicTimestamp = 16,
+    kMonotonicTimestamp = 32
+};
+
+struct Token {
+    std::atomic<uint32_t> refs{1};
+    uint32_t flags = 0;
+    uint32_t generation = 0;
+    int64_t serial = 0;
+    int64_t lastcnt = 0;
+    Term from = kNonValue;  // a pid
+    Term label = make_small(0);
+    Heap heap;  // the label's
+    ~Token() { heap.clear(); }
+};
+void release(Token* t);
+
+// The token of p, or null.
+const Token* token_of(const Process& p);
+// {Flags, Label, Serial, From, Lastcnt}, or [].
+Term token_term(const Process& p, Heap& h);
+
+// What the BIFs and match specifications do: the former value, or the non-value: bad arguments.
+Term set(Process& p, Term component, Term value, Heap& h);
+// {Component, Value}; the non-value: there is no such component.
+Term get(const Process& p, Term component, Heap& h);
+// False: p has no token, or not this label (if it is a value).
+bool print(Process& p, Term label, Term message);
+
+// p sends something: counts, tells, and gives the token to send with it; null: none. `told` stands
+// in the place of the message where an exit signal is sent.
+Token* sending(Process& p, Term to, Term message);
+Token* sending_exit(Process& p, Term from, Term to, Term reason);
+// The message takes the token over, if there is one. It must be a ControlSignal then.
+void attach(Signal& s, Token* t);
+// The token of the reply that the parent gets from a child to be; null: none.
+Token* replying(Process& child, const Process& parent, Term reply);
+// A message leaves p's queue. Call it where the message has a token or p has.
+void received(Process& p, const Signal& s);
+// A child begins with its parent's token; both ends are told of a request and a reply.
+void spawning(Process& parent, Process& child, const Export& entry, Term args,
+              const SpawnOptions& o);
+
+// The process or port that is told, or the non-value. set: the former one.
+Term system_tracer();
+Term set_system_tracer(Term tracer);
+void reset_all();
+
+}  // namespace seq_trace
+}  // namespace minivm
