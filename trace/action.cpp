@@ -1,6 +1,5 @@
 #include "trace/action.hpp"
 
-#include "vm/process/seq_trace.hpp"
 #include "vm/bif/backtrace.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/bif/local_atoms.hpp"
@@ -8,6 +7,7 @@
 #include "vm/process/exception.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
+#include "vm/process/seq_trace.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
@@ -114,12 +114,11 @@ Term act_set_seq_token(Process& p, const Term* a) {
 }
 Term act_silent(Process& p, const Term* a) {
     const State* s = state_of(p);
-    const bool was = s != nullptr && (s->flags & kSilent) != 0;
     if (is_bool(a[0]) && t_context->acts && s != nullptr) {
         const uint32_t on = a[0] == atoms::true_ ? uint32_t{kSilent} : 0;
         change_flags(p, kSilent & ~on, on, kNonValue);
     }
-    return make_bool(was);
+    return atoms::true_;
 }
 
 // The trace control word is a setting of the system.
@@ -133,6 +132,9 @@ Term act_get_tcw(Process& p, const Term*) {
     return system_bif(p, "system_info", 1, kNil);
 }
 Term act_set_tcw(Process& p, const Term* a) {
+    if (!t_context->acts) {
+        return act_get_tcw(p, a);
+    }
     return system_bif(p, "system_flag", 2, a[0]);
 }
 
@@ -208,9 +210,8 @@ struct Function {
     BifDef bif;
     bool in_guard;
     bool of_call() const {  // means nothing for a message
-        return bif.fn == act_caller || bif.fn == act_caller_line || bif.fn == act_return_trace ||
-               bif.fn == act_exception_trace || bif.fn == act_current_stacktrace_0 ||
-               bif.fn == act_current_stacktrace_1;
+        return bif.fn == act_caller || bif.fn == act_caller_line ||
+               bif.fn == act_current_stacktrace_0 || bif.fn == act_current_stacktrace_1;
     }
 };
 const Function kFunctions[] = {
@@ -365,19 +366,19 @@ Frames hit(const Breakpoint& b, Process& p, const Term* x, const void* (*caller)
     if ((action.does & (Action::kMeta | Action::kCalls)) != 0) {
         x = shown_arguments(p, x, b.arity, shown);
     }
+    const State* s = state_of(p);
+    if ((action.does & Action::kForTraced) != 0 && s != nullptr && (s->flags & kCall) != 0) {
+        if ((action.does & Action::kClocks) != 0) {
+            frames.time = action.time_paused ? nullptr : action.times.get();
+            frames.memory = action.memory_paused ? nullptr : action.words.get();
+        }
+        if ((action.does & Action::kCalls) != 0 && !records::is_sensitive(p)) {
+            hit_call(b, action, p, s, x, caller, &frames);
+        }
+    }
+    // The meta tracer is told behind the process's own, as in OTP.
     if ((action.does & Action::kMeta) != 0 && action.meta_tracer != p.id) {
         hit_meta(b, action, p, x, caller, &frames);
-    }
-    const State* s = state_of(p);
-    if ((action.does & Action::kForTraced) == 0 || s == nullptr || (s->flags & kCall) == 0) {
-        return frames;
-    }
-    if ((action.does & Action::kClocks) != 0) {
-        frames.time = action.time_paused ? nullptr : action.times.get();
-        frames.memory = action.memory_paused ? nullptr : action.words.get();
-    }
-    if ((action.does & Action::kCalls) != 0 && !records::is_sensitive(p)) {
-        hit_call(b, action, p, s, x, caller, &frames);
     }
     return frames;
 }

@@ -80,8 +80,9 @@ Term erts_internal_trace_3(Process& p, const Term* a) {
     for (; is_cons(list); list = tail(list)) {
         const Term f = head(list);
         if (is_tuple(f) && tuple_arity(f) >= 2 && tuple_element(f, 0) == atom_tracer()) {
+            // Of a process it is found out by the first event that it has ended.
             if (!parse_tracer(f, atom_tracer(), &tracer) ||
-                (is_local_pid(tracer) && process_table::lookup(tracer) == nullptr)) {
+                (is_local_port(tracer) && !tracing::tracer_exists(tracer))) {
                 return badarg(p);
             }
         } else if (is_atom(f) && flag_of(f) != 0) {
@@ -136,7 +137,7 @@ bool parse_functions(Term t, Functions* which) {
     const Term arity = tuple_element(t, 2);
     if (arity == atoms::underscore) {
         which->arity = -1;
-    } else if (is_small(arity) && small_value(arity) >= 0 && small_value(arity) <= 255) {
+    } else if (is_small(arity) && small_value(arity) >= 0) {
         which->arity = small_value(arity);
     } else {
         return false;
@@ -158,8 +159,7 @@ bool parse_flags(Process& p, Term list, Request* r) {
             r->meta = true;
             r->meta_tracer = p.id;
         } else if (is_tuple(f) && parse_tracer(f, atom_meta(), &r->meta_tracer) &&
-                   (is_recorder(r->meta_tracer) ||
-                    process_table::lookup(r->meta_tracer) != nullptr)) {
+                   (!is_local_port(r->meta_tracer) || tracing::tracer_exists(r->meta_tracer))) {
             r->meta = true;
         } else if (f == atom_call_count()) {
             r->count = true;
@@ -406,7 +406,7 @@ Term erlang_trace_info_2(Process& p, const Term* a) {
     Who who;
     if (parse_who(a[0], &who) && who.fresh && !who.existing) {
         State s = who.processes ? new_flags() : State{0, kNil};
-        if (is_local_pid(s.tracer) && process_table::lookup(s.tracer) == nullptr) {
+        if (is_nil(tracer_term(p.heap, s.tracer))) {
             s = {0, kNil};
         }
         return info_of_flags(p, a[1], s.flags, s.tracer);

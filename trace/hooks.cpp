@@ -167,6 +167,7 @@ Term gc_info(Heap& h, const Process& p) {
          make_small(static_cast<int64_t>(p.old_off_heap_bytes / sizeof(Word)))},
         {"bin_old_vheap_block_size",
          make_small(static_cast<int64_t>(p.old_virtual_heap_bytes / sizeof(Word)))},
+        {"wordsize", make_small(0)},  // OTP 25 has it, without a value
     };
     Term list = kNil;
     for (const auto& i : items) {
@@ -343,21 +344,6 @@ struct TraceHooks final : Hooks {
         forget_local(p);
     }
     void dropped_stack(Process& p) override { clock_dropped(p); }
-    void linked_to(Process& p, Process* other, Term) override {
-        const State* s = state_of(p);
-        if (s == nullptr || other == nullptr || other->id == s->tracer) {
-            return;
-        }
-        uint32_t flags = s->flags;
-        const Term tracer = s->tracer;
-        if ((flags & kSetOnFirstLink) != 0) {
-            change_flags(p, kSetOnFirstLink, 0, kNonValue);
-            flags &= ~kSetOnFirstLink;
-        }
-        if (state_of(*other) == nullptr) {
-            change_flags(*other, 0, flags, tracer);
-        }
-    }
     void event(Process& p, uint32_t, Term tag, Term what) override {
         send_own_event(p, tag, {what});
     }

@@ -28,6 +28,9 @@ bool change_counter(const Request& r, bool& on, bool& paused) {
 }
 
 void change_action(Action& a, const Request& r) {
+    if (r.global && r.on) {
+        a = Action{};  // instead of all breakpoints
+    }
     if (r.local || r.global) {
         a.call = r.on;
         a.global = r.global;
@@ -116,7 +119,9 @@ void apply_to_version(Applying& a, ModuleInstance* instance, Version version) {
         const Breakpoint* there =
             makes_new ? nullptr : find_own(instance->engine->place_of_breakpoint(*instance, i).key);
         if (r.global) {
-            if (there != nullptr && active(*there).call) {
+            if (there != nullptr && r.on) {
+                a.change.of_code(*instance, i) = Action{};  // instead of all breakpoints
+            } else if (there != nullptr && active(*there).call) {
                 stop_calls(a.change.of_code(*instance, i));
             }
             continue;

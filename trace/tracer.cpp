@@ -78,13 +78,16 @@ bool is_alive(Term pid) {
     if (is_recorder(pid)) {
         return true;
     }
+    if (is_local_port(pid)) {
+        return tracer_exists(pid);
+    }
     const Process* p = process_table::lookup(pid);
     return p != nullptr && !is_ending(*p);
 }
 
 Term time_of(Heap& h, uint32_t flags) {
     if ((flags & kTimestamp) != 0) {
-        return clock::timestamp(h);
+        return clock::now(h);  // never the same twice, as programs expect of it
     }
     const Term now = make_integer(h, clock::monotonic_ns());
     return (flags & kStrictMonotonicTimestamp) != 0
@@ -129,7 +132,7 @@ bool parse_tracer(Term t, Term tag, Term* tracer) {
     }
     if (is_tuple_of(t, 2) && tuple_element(t, 0) == tag) {
         *tracer = tuple_element(t, 1);
-        return is_local_pid(*tracer);
+        return is_local_pid(*tracer) || is_local_port(*tracer);
     }
     return false;
 }
@@ -138,7 +141,7 @@ Term tracer_term(Heap& h, Term tracer) {
     if (is_recorder(tracer)) {
         return make_tuple(h, tracer, kNil);
     }
-    return is_local_pid(tracer) && process_table::lookup(tracer) != nullptr ? tracer : kNil;
+    return tracing::tracer_exists(tracer) ? tracer : kNil;
 }
 
 // ---- flags --------------------------------------------------------------------------------------
@@ -198,8 +201,7 @@ bool send_event(const Process& p, const State& s, Term tag, std::initializer_lis
         return true;
     }
     thread_progress::DelaySection section;
-    Process* to = process_table::lookup(s.tracer);
-    if (to == nullptr) {
+    if (!tracing::tracer_exists(s.tracer)) {
         return false;
     }
     const bool timed = (s.flags & kAllTimestamps) != 0;
@@ -222,13 +224,9 @@ bool send_event(const Process& p, const State& s, Term tag, std::initializer_lis
     if (timed) {
         t[i] = time_of(h, s.flags);
     }
-    Signal* message = new_message(make_boxed(t));
+    const bool sent = tracing::tell_tracer(s.tracer, make_boxed(t));
     h.clear();
-    if (!push_signal(*to, message)) {
-        free_signal(message);
-        return false;
-    }
-    return true;
+    return sent;
 }
 
 void send_own_event(Process& p, Term tag, std::initializer_list<Term> terms) {

@@ -14,17 +14,18 @@ namespace minivm::trace {
 
 using tracing::State;
 
-// A tracer is a local pid, or the atom flight_recorder: the recorder.
+// A tracer is a local pid or port, or the atom flight_recorder: the recorder.
 Term recorder_tracer();
 inline bool is_recorder(Term tracer) {
     return tracer == recorder_tracer();
 }
 inline bool is_tracer(Term t) {
-    return is_local_pid(t) || is_recorder(t);
+    return is_local_pid(t) || is_local_port(t) || is_recorder(t);
 }
-// {tracer, Pid} or {tracer, flight_recorder, State} with this tag instead of `tracer`.
+// {tracer, Pid}, {tracer, Port} or {tracer, flight_recorder, State} with this tag instead of
+// `tracer`.
 bool parse_tracer(Term t, Term tag, Term* tracer);
-// What trace_info/2 shows: a pid, {flight_recorder, []}, or [] if it is no more.
+// What trace_info/2 shows: a pid, a port, {flight_recorder, []}, or [] if it is no more.
 Term tracer_term(Heap& h, Term tracer);
 
 enum class Set : uint8_t { done, dead, taken };  // taken: another process traces it

@@ -68,6 +68,7 @@ main(_) ->
     P2(catch dbg:stop()),
     receive {'DOWN', MRef, _, _, _} -> p(tracer_down) after 1000 -> p(tracer_alive) end,
     dbg_text(P),
+    dbg_file(P),
     P ! stop.
 
 %% The text that dbg's own handler prints.
@@ -99,6 +100,27 @@ leader(Owner, Acc) ->
             From ! {io_reply, Ref, {error, request}}, leader(Owner, Acc);
         {get, Who} -> Who ! {text, unicode:characters_to_list(lists:reverse(Acc))}
     end.
+
+%% A file, and files in turn, that a port writes.
+dbg_file(P) ->
+    Self = self(),
+    [begin
+        {ok, _} = dbg:tracer(port, dbg:trace_port(file, Spec)),
+        {ok, _} = dbg:p(P, [c]),
+        {ok, _} = dbg:tpl(?MODULE, f, 1, x),
+        [call(P, fun() -> f(N) end) || N <- lists:seq(1, 7)],
+        p(dbg:flush_trace_port()),
+        p(dbg:stop()),
+        C = dbg:trace_client(file, Spec,
+                             {fun(end_of_trace, N) -> Self ! {traced, N, done}, N + 1;
+                                 (M, N) -> Self ! {traced, N, M}, N + 1 end, 0}),
+        p(is_pid(C)),
+        show(P),
+        Files = lists:sort(filelib:wildcard("trace_dbg.log*")),
+        p(length(Files)),
+        [file:delete(F) || F <- Files]
+     end || Spec <- ["trace_dbg.log", {"trace_dbg.log.", wrap, ".part", 400, 3}]],
+    p(try (dbg:trace_port(file, "/no/such/directory/x.log"))() catch error:E -> E end).
 
 show(P) ->
     receive {traced, N, M} -> io:format("~p ~p~n", [N, mask(P, M)]), show(P)

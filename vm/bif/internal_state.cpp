@@ -3,6 +3,7 @@
 #include <chrono>
 #include <thread>
 
+#include "vm/process/system_monitor.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/bif/continuation.hpp"
 #include "vm/code/code_index.hpp"
@@ -117,6 +118,11 @@ Term erts_debug_set_internal_state_2(Process& p, const Term* a) {
             is(a[1], "timer_cancellations") || is(a[1], "aux_work")) {
             return wait_for_progress(p);
         }
+    } else if (is(a[0], "test_long_gc_sleep") && is_small(a[1]) && small_value(a[1]) >= 0) {
+        // relaxed: a setting.
+        system_monitor::g_gc_sleep_ms.store(static_cast<uint32_t>(small_value(a[1])),
+                                            std::memory_order_relaxed);
+        return atoms::true_;
     } else if (is(a[0], "force_gc") && is_local_pid(a[1])) {
         static const Export* collect = bif_export("erlang", "garbage_collect", 1);
         return trap(p, collect, {a[1]});

@@ -4,6 +4,7 @@
 #include "vm/bif/posix.hpp"
 #include "vm/port/child.hpp"
 #include "vm/port/port.hpp"
+#include "vm/port/trace_file.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/term/atom_table.hpp"
@@ -256,6 +257,13 @@ Term open_program(Process& p, Settings& s, bool executable) {
         if (child.arguments.front().empty()) {
             child.arguments.front() = s.port.name;
         }
+    } else if (port::TraceFile::is_command(s.port.name)) {
+        s.port.trace_file = port::TraceFile::open(s.port.name);
+        if (s.port.trace_file == nullptr) {
+            return errno == 0 ? atoms::badarg : posix_error_atom(errno);
+        }
+        s.port.name = "trace_file_drv";
+        return opened(p, s);
     } else {
         child.file = "/bin/sh";
         child.arguments = {"sh", "-c", "exec " + s.port.name};
@@ -387,7 +395,7 @@ Term erts_internal_port_command_3(Process& p, const Term* a) {
         return atoms::false_;
     }
     static const Export* again = bif_export("erts_internal", "port_command", 3);
-    return port::wait(p, again, {a[0], a[1], a[2]});
+    return port::wait(p, port, again, {a[0], a[1], a[2]});
 }
 
 Term erts_internal_port_close_1(Process&, const Term* a) {
@@ -403,9 +411,13 @@ Term erts_internal_port_connect_2(Process&, const Term* a) {
                : atoms::badarg;
 }
 
-// These ask a driver, and no port of ours has one that would answer.
-Term erts_internal_port_control_3(Process&, const Term*) {
-    return atoms::badarg;
+// These ask a driver; no port of ours has one that would answer but that of trace files.
+Term erts_internal_port_control_3(Process& p, const Term* a) {
+    const Term port = port_of(a[0]);
+    if (a[1] != make_small('f') || !is_value(port) || !port::flush_traces(port)) {
+        return atoms::badarg;
+    }
+    return cons(p.heap, make_small(0), kNil);  // the driver's word for done
 }
 Term erts_internal_port_call_3(Process&, const Term*) {
     return atoms::badarg;

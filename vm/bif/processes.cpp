@@ -672,7 +672,7 @@ Term erlang_send_3(Process& p, const Term* a) {
             }
             static const Export* again = bif_export("erlang", "send", 3);
             port::wait_until_free(port, p.id);
-            return port::wait(p, again, {a[0], a[1], a[2]});
+            return port::wait(p, port, again, {a[0], a[1], a[2]});
         }
         // Whoever makes it busy now: what is sent is taken all the same.
         port::message(&p, port, a[1], true);
@@ -932,7 +932,13 @@ Term erlang_process_flag_2(Process& p, const Term* a) {
     }
     if (flag == atoms::priority) {
         const Term old = priority_atom(p.priority);
-        return parse_priority(value, &p.priority) ? old : badarg(p);
+        Priority now;
+        if (!parse_priority(value, &now)) {
+            return badarg(p);
+        }
+        // relaxed: see raise_receiver().
+        std::atomic_ref<Priority>(p.priority).store(now, std::memory_order_relaxed);
+        return old;
     }
     if (flag == atoms::min_heap_size) {
         const Term old = make_small(p.min_heap_words);

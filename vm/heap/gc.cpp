@@ -19,6 +19,7 @@
 #include "vm/process/signal.hpp"
 #include "vm/process/report.hpp"
 #include "vm/process/extra.hpp"
+#include "vm/process/system_monitor.hpp"
 #include "vm/process/tracing.hpp"
 
 namespace minivm {
@@ -512,6 +513,9 @@ GcResult collect_gc(Process& p, size_t need_words, Term* x, size_t live, bool ma
                    p.old_off_heap_bytes > p.old_virtual_heap_bytes || !has_room_for_mature(p);
     const uint32_t pid = records::subject(p.id);
     const GcTimer timer(recorder::enabled(recorder::Category::gc));
+    constexpr uint32_t kWatched = system_monitor::kLongGc | system_monitor::kLargeHeap;
+    const bool watched = system_monitor::wants(kWatched);
+    const uint64_t began_ns = watched ? system_monitor::now_ns() : 0;
     const bool traced = tracing::is_traced(p, tracing::kGarbageCollection) || tracing::is_clocked(p);
     if (MINIVM_UNLIKELY(traced)) {
         tracing::g_hooks->collecting(p, result.major, true);
@@ -532,6 +536,9 @@ GcResult collect_gc(Process& p, size_t need_words, Term* x, size_t live, bool ma
     }
     if (MINIVM_UNLIKELY(traced)) {
         tracing::g_hooks->collecting(p, result.major, false);
+    }
+    if (MINIVM_UNLIKELY(watched)) {
+        system_monitor::collected(p, began_ns);
     }
     const size_t freed = result.before_words - result.after_words;
     const uint64_t time_ns = timer.elapsed_ns();

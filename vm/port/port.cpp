@@ -1,15 +1,19 @@
 #include "vm/port/port.hpp"
 
+#include "vm/port/trace_file.hpp"
+
 #include "recorder/recorder.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/bif/local_atoms.hpp"
 #include "vm/bif/posix.hpp"
 #include "vm/process/registry.hpp"
+#include "vm/process/system_monitor.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/term/external_term.hpp"
 #include "vm/term/map.hpp"
 
 #include <climits>
@@ -159,6 +163,7 @@ void close_files(Port& p) {
         }
     }
     p.options.from = p.options.to = -1;
+    p.options.trace_file.reset();
     p.queue.clear();
     p.queued = 0;
     p.queue_offset = 0;
@@ -306,6 +311,9 @@ Term output(Port& p, std::string* bytes) {
         return atoms::einval;
     }
     p.output += n;
+    if (p.options.trace_file != nullptr) {
+        return p.options.trace_file->write(*bytes) ? kNonValue : posix_error_atom(errno);
+    }
     // relaxed: a number to show.
     g_output.fetch_add(n, std::memory_order_relaxed);
     if (p.options.to < 0) {
@@ -542,7 +550,25 @@ void wait_until_free(Term id, Term wake) {
     wake_up_pid(wake);
 }
 
-Term wait(Process& p, const Export* again, std::initializer_list<Term> args) {
+bool trace(Term id, Term message) {
+    std::string bytes;
+    external::encode(message, external::EncodeOptions{}, &bytes);
+    return command(id, &bytes, true, kNonValue) == Sent::done;
+}
+
+bool flush_traces(Term id) {
+    const PortPtr port = find(id);
+    if (port == nullptr) {
+        return false;
+    }
+    std::lock_guard lock(port->mutex);
+    return port->options.trace_file != nullptr && port->options.trace_file->flush();
+}
+
+Term wait(Process& p, Term id, const Export* again, std::initializer_list<Term> args) {
+    if (system_monitor::wants(system_monitor::kBusyPort)) {
+        system_monitor::suspended_by(p, id);
+    }
     extra_of(p).waits_for_port = true;
     return trap_wait(p, again, args);
 }

@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct Signal;
 namespace minivm::port {
 
 struct Port;
+
+class TraceFile;
 
 struct OpenOptions {
     std::string name;
@@ -53,6 +56,7 @@ struct OpenOptions {
     int pid = 0;
     // The program could not be loaded: this is what it ended with.
     int start_error = 0;
+    std::shared_ptr<TraceFile> trace_file;  // instead of files
 };
 
 // A new port that belongs to `owner` and is linked to it. The non-value: errno tells (0: too many
@@ -70,6 +74,10 @@ enum class Sent : uint8_t { done, busy, no_port };
 Sent command(Term id, std::string* bytes, bool even_if_busy, Term wake);
 // A message that was sent to the port; busy as above. sender null: nobody would wait.
 Sent message(Process* sender, Term id, Term message, bool even_if_busy = false);
+// A trace for a port that is a tracer, in the external format. False: there is no such port.
+bool trace(Term id, Term message);
+// port_control(Port, $f, []): false: the port has nothing of the kind.
+bool flush_traces(Term id);
 // Reports, as OTP's emulator does, what was to be written and is no bytes.
 void report_bad_value(Term id);
 bool is_busy(Term id);
@@ -77,7 +85,7 @@ bool is_busy(Term id);
 void wait_until_free(Term id, Term wake);
 // trap_wait() of a process that a port will wake; the function it goes on with says when it has
 // waited.
-Term wait(Process& p, const Export* again, std::initializer_list<Term> args);
+Term wait(Process& p, Term id, const Export* again, std::initializer_list<Term> args);
 inline void waited(Process& p) {
     if (p.extra != nullptr) {
         p.extra->waits_for_port = false;

@@ -8,6 +8,7 @@
 #include "vm/process/timers.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/process/seq_trace.hpp"
+#include "vm/process/system_monitor.hpp"
 #include "vm/record/record.hpp"
 
 #include <cstdlib>
@@ -52,6 +53,9 @@ void unlink_message(Process& p, Signal** link) {
         }
     }
     box.length--;
+    if (MINIVM_UNLIKELY(p.long_queue_told)) {
+        system_monitor::queue_changed(p);
+    }
     if (m->on_heap) {
         box.on_heap_count--;
     }

@@ -84,6 +84,8 @@ struct Process {
     Priority priority = Priority::normal;
     bool trap_exit = false;
     bool seq_traced = false;          // has a token of sequential tracing
+    bool long_queue_told = false;     // the system monitor knows that the queue is long
+    bool raised = false;              // queued only to handle signals: see raise_process()
     bool in_receive_examine = false;  // x registers may refer into the message under examination
     uint32_t trap_arity = 0;
     const Export* trap_export = nullptr;

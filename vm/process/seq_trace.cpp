@@ -1,8 +1,8 @@
 #include "vm/process/seq_trace.hpp"
 
 #include "vm/bif/bif.hpp"
+#include "vm/bif/clock.hpp"
 #include "vm/bif/local_atoms.hpp"
-#include "vm/bif/time.hpp"
 #include "vm/code/export.hpp"
 #include "vm/process/extra.hpp"
 #include "vm/process/process_life.hpp"
@@ -96,8 +96,8 @@ Token& own_token(Process& p) {
         t->from = p.id;
         t->lastcnt = c.lastcnt;
         put_token(p, t);
-        // relaxed: whoever gave up a reference never wrote through it.
-    } else if (c.token->refs.load(std::memory_order_relaxed) != 1) {
+        // acquire: pairs with release(). Who had the other references has read for the last time.
+    } else if (c.token->refs.load(std::memory_order_acquire) != 1) {
         put_token(p, copy_of(*c.token));
     }
     return *c.token;
@@ -136,11 +136,11 @@ void tell(const Token& t, Flag type, Term to, Term message, const Process& p) {
     } else {
         Term time;
         if ((t.flags & kTimestamp) != 0) {
-            time = erlang_timestamp(h);
+            time = clock::now(h);
         } else {
-            time = make_integer(h, erlang_monotonic_time());
+            time = make_integer(h, clock::monotonic_ns());
             if ((t.flags & kStrictMonotonicTimestamp) != 0) {
-                time = make_tuple(h, time, unique_monotonic_integer(h));
+                time = make_tuple(h, time, clock::unique_integer(h, true, false));
             }
         }
         tracing::tell_tracer(system_tracer(), make_tuple(h, atom_seq_trace(), t.label, what, time));
@@ -194,8 +194,8 @@ Term set(Process& p, Term component, Term value, Heap& h) {
     }
     if (component == atom_label()) {
         // A token of its own, as the former label goes with the former token.
-        const Term old = token_of(p) != nullptr ? copy_term(token_of(p)->label, h, false)
-                                                : make_small(0);
+        const Term old =
+            token_of(p) != nullptr ? copy_term(token_of(p)->label, h, false) : make_small(0);
         Token& was = own_token(p);
         auto* t = new Token;
         t->flags = was.flags;

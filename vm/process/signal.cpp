@@ -18,6 +18,7 @@
 #include "vm/sched/thread_progress.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/process/seq_trace.hpp"
+#include "vm/process/system_monitor.hpp"
 
 namespace minivm {
 
@@ -50,6 +51,9 @@ void append_message(Process& p, Signal* s) {
     const uint32_t length = p.mailbox.length;
     if (MINIVM_UNLIKELY(length >= kLongQueue) && (length & (length - 1)) == 0) {
         recorder::record(recorder::EventId::queue_long, records::subject(p.id), length);
+    }
+    if (system_monitor::wants(system_monitor::kLongMessageQueue)) {
+        system_monitor::queue_changed(p);
     }
     if (tracing::is_traced(p, tracing::kReceive)) {
         tracing::g_hooks->received(p, is_value(s->from) ? s->from : atoms::undefined, s->term);
@@ -192,6 +196,19 @@ bool push_message(Process& to, Signal* s) {
     return push_signal(to, s);
 }
 
+// Who waits for an answer does not wait for the receiver's turn, which may never come.
+static void raise_receiver(Process& to) {
+    const Scheduler* scheduler = this_scheduler();
+    if (scheduler == nullptr || scheduler->process == nullptr) {
+        return;
+    }
+    const Priority own = scheduler->process->priority;
+    // relaxed: a priority that changes meanwhile may be either.
+    if (own < std::atomic_ref<Priority>(to.priority).load(std::memory_order_relaxed)) {
+        raise_process(to, own);
+    }
+}
+
 void send_signal(Term to_pid, Signal* s) {
     if (is_local_port(to_pid)) {
         port::signal(to_pid, s);
@@ -199,8 +216,11 @@ void send_signal(Term to_pid, Signal* s) {
     }
     thread_progress::DelaySection section;
     Process* to = process_table::lookup(to_pid);
+    const bool request = s->kind == SignalKind::rpc;
     if (to == nullptr || !push_signal(*to, s)) {
         refuse_signal(to_pid, s);
+    } else if (request) {
+        raise_receiver(*to);
     }
 }
 
@@ -326,7 +346,7 @@ Term send_message(Process& p, Term to, Term message) {
         port::waited(p);
         if (port::message(&p, to, message) == port::Sent::busy) {
             static const Export* again = bif_export("erlang", "send", 2);
-            return port::wait(p, again, {to, message});
+            return port::wait(p, to, again, {to, message});
         }
         return message;
     }
@@ -712,11 +732,6 @@ void link_process(Process& p, Term pid) {
     link.unlinking = 0;
     recorder::record(recorder::EventId::link, records::subject(p.id), records::subject(pid));
     trace_procs(p, atoms::link, pid);
-    if (const tracing::State* t = tracing::state_of(p);
-        t != nullptr && (t->flags & (tracing::kSetOnLink | tracing::kSetOnFirstLink)) != 0) {
-        thread_progress::DelaySection section;
-        tracing::g_hooks->linked_to(p, process_table::lookup(pid), pid);
-    }
     send_signal(pid, new_signal(SignalKind::link, p.id));
 }
 

@@ -1,5 +1,6 @@
 #include "vm/process/tracing.hpp"
 
+#include "vm/port/port.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/sched/thread_progress.hpp"
@@ -15,10 +16,14 @@ std::atomic<uint32_t> g_control_word{0};
 
 bool tracer_exists(Term tracer) {
     thread_progress::DelaySection section;
-    return is_local_pid(tracer) && process_table::lookup(tracer) != nullptr;
+    return is_local_port(tracer) ? port::exists(tracer)
+                                 : is_local_pid(tracer) && process_table::lookup(tracer) != nullptr;
 }
 
 bool tell_tracer(Term tracer, Term message) {
+    if (is_local_port(tracer)) {
+        return port::trace(tracer, message);
+    }
     thread_progress::DelaySection section;
     Process* to = process_table::lookup(tracer);
     if (to == nullptr) {

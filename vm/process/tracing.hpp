@@ -42,7 +42,7 @@ enum Flag : uint32_t {
 
 struct State {
     uint32_t flags;
-    Term tracer;  // pid
+    Term tracer;  // a pid, a port, or the atom flight_recorder
 };
 
 // Where the processor goes on when a function returns whose call left a frame on the stack:
@@ -101,7 +101,6 @@ struct Hooks {
                           bool linked) = 0;
     virtual void exited(Process& p, Term reason) = 0;
     virtual void forget(Process& p) = 0;
-    virtual void linked_to(Process& p, Process* other, Term other_id) = 0;
     // {trace, Pid, Tag, What}
     virtual void event(Process& p, uint32_t flag, Term tag, Term what) = 0;
     virtual void scheduled(Process& p, bool in) = 0;
@@ -109,7 +108,7 @@ struct Hooks {
     // The stack goes away as a whole: hibernation.
     virtual void dropped_stack(Process& p) = 0;
 };
-// A tracer is a process.
+// A tracer is a process or a port.
 bool tracer_exists(Term tracer);
 // False: there is none any more. The message is copied.
 bool tell_tracer(Term tracer, Term message);

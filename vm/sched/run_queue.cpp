@@ -131,6 +131,32 @@ Process* RunQueue::pop_random(uint64_t random) {
     return nullptr;
 }
 
+bool RunQueue::raise(Process& p, Priority to) {
+    std::lock_guard lock(mutex_);
+    for (int priority = kLow; priority > static_cast<int>(to); --priority) {
+        List& list = lists_[priority];
+        Process* before = nullptr;
+        int looks = 0;
+        for (Process* q = list.first; q != nullptr && looks < kRaiseLooks;
+             before = q, q = q->next_in_queue, ++looks) {
+            if (q != &p) {
+                continue;
+            }
+            (before != nullptr ? before->next_in_queue : list.first) = p.next_in_queue;
+            if (list.last == &p) {
+                list.last = before;
+            }
+            p.raised = true;
+            List& urgent = lists_[static_cast<int>(to)];
+            p.next_in_queue = nullptr;
+            (urgent.last != nullptr ? urgent.last->next_in_queue : urgent.first) = &p;
+            urgent.last = &p;
+            return true;
+        }
+    }
+    return false;
+}
+
 Process* RunQueue::steal(RunQueue& to, uint32_t at_least, uint32_t limit) {
     Process* first = nullptr;
     Process* rest = nullptr;

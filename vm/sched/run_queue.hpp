@@ -21,6 +21,10 @@ class RunQueue {
     // Returns the length afterwards.
     uint32_t push(Process* p);
     Process* pop();
+    // If p waits here among the less urgent, it comes among those of `to`, marked Process::raised.
+    // Looks at no more than kRaiseLooks processes of a priority.
+    static constexpr int kRaiseLooks = 4096;
+    bool raise(Process& p, Priority to);
     // A process at random (of any priority): for stress by seed.
     Process* pop_random(uint64_t random);
     // Moves up to half of the processes, at most `limit`, to the end of `to`, and returns one more, or

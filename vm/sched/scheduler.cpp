@@ -36,6 +36,7 @@
 #include "vm/record/record.hpp"
 #include "vm/sched/busy_time.hpp"
 #include "vm/sched/scheduler_thread.hpp"
+#include "vm/process/system_monitor.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/util/pause_cpu.hpp"
 
@@ -248,13 +249,23 @@ void run_process(SchedulerThread& s, Process& p) {
         return;
     }
     if (MINIVM_UNLIKELY(p.suspended != 0)) {
+        p.raised = false;
         s.process = nullptr;
         go_idle(p, 0, run ? kWaiting : 0);
         return;
     }
     if (!run) {
+        p.raised = false;
         s.process = nullptr;
         go_idle(p, kWaiting, 0);
+        return;
+    }
+    if (MINIVM_UNLIKELY(p.raised)) {
+        p.raised = false;
+        s.process = nullptr;
+        // relaxed: we own it; what it was woken for is to be found again.
+        p.state.fetch_or(kWoken, std::memory_order_relaxed);
+        requeue(p, 0);
         return;
     }
     if ((old & kWaiting) != 0) {
@@ -279,9 +290,15 @@ void run_process(SchedulerThread& s, Process& p) {
     if (tracing::is_traced(p, kTraceRunning) || tracing::is_clocked(p)) {
         tracing::g_hooks->scheduled(p, true);
     }
+    const bool watched = system_monitor::wants(system_monitor::kLongSchedule);
+    const uint64_t began_ns = watched ? system_monitor::now_ns() : 0;
+    const void* const in = p.pc;
     p.in_engine = true;
     const Stop stop = run_in_engines(s, p);
     p.in_engine = false;
+    if (MINIVM_UNLIKELY(watched)) {
+        system_monitor::scheduled_out(p, began_ns, in);
+    }
     if ((tracing::is_traced(p, kTraceRunning) && stop != Stop::exited) ||
         tracing::is_clocked(p)) {
         tracing::g_hooks->scheduled(p, false);
@@ -541,6 +558,18 @@ void enqueue_process(Process& p) {
     SchedulerThread& target = *g_schedulers[home];
     target.queue.push(&p);
     wake_scheduler(target);
+}
+
+void raise_process(Process& p, Priority to) {
+    // relaxed: if it is not in a queue yet, its turn comes without us.
+    if ((p.state.load(std::memory_order_relaxed) & kQueued) == 0) {
+        return;
+    }
+    for (auto& s : g_schedulers) {
+        if (s->queue.raise(p, to)) {
+            return;
+        }
+    }
 }
 
 void wake_process(Process& p, uint32_t reason) {

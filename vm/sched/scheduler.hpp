@@ -74,6 +74,9 @@ uint32_t run_queue_length(int scheduler);
 
 // Puts a process whose state says kQueued into a run queue. Any thread.
 void enqueue_process(Process& p);
+// p, if it waits for its turn, handles its signals as if it had this priority, and waits again for its
+// turn to run. Any thread that may hold a Process*.
+void raise_process(Process& p, Priority to);
 // A collection of p gave back so many words. On the thread that owns p.
 void count_collection(uint64_t words);
 

@@ -1,0 +1,50 @@
+// erlang:system_monitor/0,1,2: one process is told of what takes long or grows large.
+//
+// Where nothing is asked for, each place pays one load and a test.
+// Threads: any; each event is told on the scheduler where it happens.
+#pragma once
+
+#include "vm/process/process.hpp"
+
+namespace minivm::system_monitor {
+
+enum Event : uint32_t {
+    kLongGc = 1,
+    kLongSchedule = 2,
+    kLargeHeap = 4,
+    kBusyPort = 8,
+    kBusyDistPort = 16,
+    kLongMessageQueue = 32
+};
+
+struct Settings {
+    uint32_t events = 0;
+    Term pid = kNonValue;
+    uint64_t long_gc_ms = 0;
+    uint64_t long_schedule_ms = 0;
+    uint64_t large_heap_words = 0;
+    uint64_t queue_enable = 0;  // messages
+    uint64_t queue_disable = 0;
+};
+Settings settings();  // events 0: nobody is told
+void set(const Settings& s);
+
+extern std::atomic<uint32_t> g_events;
+inline bool wants(uint32_t events) {
+    // relaxed: what happens beside a setting may be told or not.
+    return MINIVM_UNLIKELY((g_events.load(std::memory_order_relaxed) & events) != 0);
+}
+
+// For tests: each collection is to take so many milliseconds more.
+extern std::atomic<uint32_t> g_gc_sleep_ms;
+
+uint64_t now_ns();
+// Call the rest only where wants() says so.
+void collected(Process& p, uint64_t began_ns);
+// in, out: addresses in p's code, or null.
+void scheduled_out(Process& p, uint64_t began_ns, const void* in);
+void suspended_by(const Process& p, Term port);
+// The queue of p has got longer or shorter.
+void queue_changed(Process& p);
+
+}  // namespace minivm::system_monitor
