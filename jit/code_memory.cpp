@@ -269,7 +269,9 @@ CodeBlock CodeMemory::take_locked(std::map<size_t, size_t>::iterator free, Span 
 }
 
 void CodeMemory::release(CodeBlock block) {
-    MINIVM_CHECK(contains(block.address) && block.bytes <= range_bytes_);
+    // A block that is given back in part leaves bytes that nobody can ever use.
+    MINIVM_CHECK(contains(block.address) && block.bytes <= range_bytes_ &&
+                 block.bytes % kCodeAlignment == 0);
     const auto begin = static_cast<size_t>(block.address - base_);
     const Span released{begin, begin + block.bytes};
     const std::lock_guard lock(mutex_);

@@ -12,6 +12,7 @@
 #include "jit/emitter.hpp"
 
 #include <bit>
+#include <cstddef>
 #include <cstring>
 
 namespace minivm::jit {
@@ -61,7 +62,7 @@ void Emitter::storage_to_t3(Reg context) {
     a_.lea(Reg::t3, {Reg::t3, field(16)});
     a_.branch_near(Cond::equal, heap);
     a_.load(Reg::t3, {Reg::t3, 8 - 16});
-    a_.lea(Reg::t3, {Reg::t3, sizeof(RefBinary)});
+    a_.load(Reg::t3, {Reg::t3, offsetof(RefBinary, bytes)});
     a_.bind(heap);
 }
 

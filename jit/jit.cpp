@@ -64,6 +64,10 @@ struct Jit final : Engine {
     }
 
     const char* name() const override { return "jit"; }
+    CodeUsage code_usage() const override {
+        const CodeMemory::Usage u = code_memory().usage();
+        return {u.blocks, u.allocated_bytes, u.committed_bytes};
+    }
 
     std::unique_ptr<EngineCode> compile(const LoweredModule& m) override {
         if (g_selection && !g_selection->has_module(m)) {
@@ -93,6 +97,7 @@ struct Jit final : Engine {
         }
         code->base = reinterpret_cast<const uint8_t*>(block.address);
         code->bytes = static_cast<uint32_t>(a->size());
+        code->block_bytes = static_cast<uint32_t>(block.bytes);
         {
             CodeMemory::Writer w = code_memory().open(block);
             a->copy_to(w.data(), reinterpret_cast<uint64_t>(block.address));
@@ -236,7 +241,7 @@ NativeCode::NativeCode() = default;
 NativeCode::~NativeCode() {
     gdb.reset();  // while the code is there
     if (base != nullptr) {
-        code_memory().release({reinterpret_cast<const std::byte*>(base), bytes});
+        code_memory().release({reinterpret_cast<const std::byte*>(base), block_bytes});
     }
 }
 

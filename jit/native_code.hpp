@@ -58,6 +58,7 @@ struct NativeCode final : EngineCode {
 
     const uint8_t* base = nullptr;
     uint32_t bytes = 0;
+    uint32_t block_bytes = 0;  // of code memory, of which `bytes` are code
     std::vector<uint32_t> entries;          // of each function: offset; by function index
     std::vector<uint32_t> function_starts;  // lowered instruction index of each function's entry
     std::vector<uint32_t> funs;             // offsets, by lambda

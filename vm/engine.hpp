@@ -55,9 +55,18 @@ struct EngineCode {
     virtual size_t size_bytes() const = 0;
 };
 
+// What an engine's memory for code holds now, of all modules and its own.
+struct CodeUsage {
+    size_t blocks = 0;
+    size_t bytes = 0;  // of the blocks
+    size_t pages = 0;  // bytes of the pages in which they lie
+};
+
 struct Engine {
     virtual ~Engine() = default;
     virtual const char* name() const = 0;
+    // Any thread. Zeros where code lies in ordinary memory.
+    virtual CodeUsage code_usage() const { return {}; }
     // In prepare: any thread, no effect outside the result. Null: this engine makes no code for the
     // module, which is to be run as bytecode; it has said why if that is no wish of the user.
     virtual std::unique_ptr<EngineCode> compile(const LoweredModule& m) = 0;

@@ -8,6 +8,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <string>
+#include <vector>
+
 namespace minivm::jit {
 namespace {
 
@@ -32,6 +35,33 @@ TEST_CASE("a full code memory gives a module no native code, and loses nothing")
     REQUIRE(compiled != nullptr);
     CHECK(compiled->is_native());
     CHECK(code_memory().usage().blocks == before.blocks + 1);
+}
+
+TEST_CASE("code that is released leaves nothing behind, whatever its size") {
+    if (!available()) {
+        return;
+    }
+    bif_registry::init();
+    Engine& native = engine();
+    const CodeUsage before = native.code_usage();
+    for (uint32_t functions = 1; functions <= 9; ++functions) {
+        test::BeamBuilder b("m_released");
+        for (uint32_t f = 0; f < functions; ++f) {
+            b.function("id" + std::to_string(f), 1, 2 * f + 1).op(19);
+        }
+        const test::Loaded loaded = test::load(b);
+        REQUIRE(loaded.ok);
+        std::vector<std::unique_ptr<EngineCode>> loads;
+        for (int i = 0; i < 5; ++i) {
+            loads.push_back(native.compile(loaded.module));
+            REQUIRE(loads.back() != nullptr);
+        }
+        CHECK(native.code_usage().blocks == before.blocks + loads.size());
+        loads.clear();
+        CHECK(native.code_usage().blocks == before.blocks);
+        CHECK(native.code_usage().bytes == before.bytes);
+        CHECK(native.code_usage().pages == before.pages);
+    }
 }
 
 }  // namespace

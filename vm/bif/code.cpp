@@ -535,6 +535,13 @@ Term minivm_literal_areas_0(Process& p, const Term*) {
                       make_unsigned(p.heap, counts.freed));
 }
 
+// minivm:code_memory() -> {Blocks, Bytes, BytesOfPages} of native code; zeros where there is none.
+Term minivm_code_memory_0(Process& p, const Term*) {
+    const CodeUsage u = g_engines.native != nullptr ? g_engines.native->code_usage() : CodeUsage{};
+    return make_tuple(p.heap, make_unsigned(p.heap, u.blocks), make_unsigned(p.heap, u.bytes),
+                      make_unsigned(p.heap, u.pages));
+}
+
 // ---- files as bytes --------------------------------------------------------------------------------------
 
 uint32_t big_endian(const uint8_t* bytes) {
@@ -601,6 +608,7 @@ MINIVM_BIF_TABLE(code) = {
     {"minivm", "code_info", 1, minivm_code_info_1, kBifPlain, nullptr},
     {"minivm", "engine_name", 0, minivm_engine_name_0, kBifPlain, nullptr},
     {"minivm", "literal_areas", 0, minivm_literal_areas_0, kBifPlain, nullptr},
+    {"minivm", "code_memory", 0, minivm_code_memory_0, kBifPlain, nullptr},
 };
 
 }  // namespace minivm

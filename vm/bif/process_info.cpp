@@ -13,6 +13,7 @@
 #include "vm/bif/local_atoms.hpp"
 #include "vm/code/export.hpp"
 #include "vm/heap/gc.hpp"
+#include "vm/nif/nif.hpp"
 #include "vm/process/report.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/process_life.hpp"
@@ -425,7 +426,7 @@ Term item_value(Process& p, Item item, Heap& h) {
                     list = cons(h, m.watcher, list);
                 }
             }
-            return list;
+            return nif::monitoring_resources(h, p.id, list);
         }
         case Item::binary:
             return binaries_of(h, p);

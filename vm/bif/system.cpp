@@ -17,6 +17,7 @@
 #include "vm/engine.hpp"
 #include "vm/ets/table.hpp"
 #include "vm/heap/gc.hpp"
+#include "vm/nif/nif.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/process_life.hpp"
@@ -93,6 +94,9 @@ Term system_info_atom(Process& p, Term item) {
     }
     if (item == atoms::emu_type || is("build_type")) {
         return atoms::opt;
+    }
+    if (is("taints")) {
+        return nif::tainted_modules(p.heap);
     }
     if (is("machine")) {
         return text_term(p, "BEAM");

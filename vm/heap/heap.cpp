@@ -128,18 +128,31 @@ RefBinary* RefBinary::create(size_t bytes) {
     if (memory == nullptr) {
         out_of_memory(sizeof(RefBinary) + bytes);
     }
-    return new (memory) RefBinary{1, bytes};
+    auto* const b = static_cast<RefBinary*>(memory);
+    return new (memory)
+        RefBinary{1, bytes, RefBinary::kNotAppendable, reinterpret_cast<uint8_t*>(b + 1)};
+}
+
+RefBinary* RefBinary::refer_to(const void* bytes, size_t size, MagicObject* owner) {
+    RefBinary* const b = create(sizeof(MagicObject*));
+    std::memcpy(b->bytes, &owner, sizeof(MagicObject*));
+    owner->retain();
+    b->bytes = static_cast<uint8_t*>(const_cast<void*>(bytes));
+    b->size_bytes = size;
+    return b;
 }
 
 RefBinary* RefBinary::reallocate(RefBinary* b, size_t bytes) {
     // relaxed: the caller is the sole owner.
     MINIVM_ASSERT(b->refs.load(std::memory_order_relaxed) == 1);
+    MINIVM_ASSERT(b->bytes == reinterpret_cast<uint8_t*>(b + 1));
     void* memory = std::realloc(static_cast<void*>(b), sizeof(RefBinary) + bytes);
     if (memory == nullptr) {
         out_of_memory(sizeof(RefBinary) + bytes);
     }
     RefBinary* moved = static_cast<RefBinary*>(memory);
     moved->size_bytes = bytes;
+    moved->bytes = reinterpret_cast<uint8_t*>(moved + 1);
     return moved;
 }
 
@@ -152,6 +165,12 @@ void RefBinary::retain() {
 void RefBinary::release() {
     // acq_rel: all uses by former owners come before the memory is freed.
     if (refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        auto* const behind = reinterpret_cast<uint8_t*>(this + 1);
+        if (bytes != behind) {
+            MagicObject* owner;
+            std::memcpy(&owner, behind, sizeof owner);
+            owner->release();
+        }
         std::free(static_cast<void*>(this));
     }
 }

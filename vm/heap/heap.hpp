@@ -32,6 +32,8 @@ struct Fragment {
 Fragment* fragment_new(size_t words);
 void fragment_free_chain(Fragment* f);  // frees the chain; does not touch off-heap objects
 
+struct MagicObject;
+
 // A reference-counted binary outside all heaps.
 struct RefBinary {
     std::atomic<size_t> refs;
@@ -41,9 +43,12 @@ struct RefBinary {
     // the new end: see term/binary.hpp, "Appending".
     std::atomic<uint64_t> append_end{kNotAppendable};
     static constexpr uint64_t kNotAppendable = ~uint64_t{0};
-    uint8_t* data() { return reinterpret_cast<uint8_t*>(this + 1); }
+    uint8_t* bytes;  // behind this structure, or of another object, see refer_to()
+    uint8_t* data() { return bytes; }
     static RefBinary* create(size_t bytes);            // refs = 1; aborts when memory is out
-    static RefBinary* reallocate(RefBinary*, size_t bytes);  // sole owner only
+    static RefBinary* reallocate(RefBinary*, size_t bytes);  // sole owner of its bytes only
+    // Bytes that belong to `owner` and stay where they are; a reference to it is kept.
+    static RefBinary* refer_to(const void* bytes, size_t size, MagicObject* owner);
     void retain();
     void release();
 };

@@ -27,26 +27,9 @@ Process* living(Term pid) {
                : nullptr;
 }
 
-// What is built in the environment becomes the message, without a copy.
-Signal* message_from(Env& env, Term t) {
-    if (is_immediate(t)) {
-        Signal* const s = new_message(t);
-        env.clear();
-        return s;
-    }
-    Signal* const s = new_message(kNil);
-    s->term = t;
-    take_fragments(*s, env.own_heap);
-    env.own_heap.fragment_words = 0;
-    env.own_heap.off_heap_bytes = 0;
-    env.clear();
-    return s;
-}
-
 bool is_unit(int unit) {
     return unit >= kSecond && unit <= kNanosecond;
 }
-
 int64_t per_second(int unit) {
     static constexpr int64_t kParts[] = {1, 1000, 1000000, 1000000000};
     return kParts[unit];
@@ -63,6 +46,22 @@ int64_t converted(int64_t v, int64_t from, int64_t to) {
 }
 
 }  // namespace
+
+// What is built in the environment becomes the message, without a copy.
+Signal* message_from(Env& env, Term t) {
+    if (is_immediate(t)) {
+        Signal* const s = new_message(t);
+        env.clear();
+        return s;
+    }
+    Signal* const s = new_message(kNil);
+    s->term = t;
+    take_fragments(*s, env.own_heap);
+    env.own_heap.fragment_words = 0;
+    env.own_heap.off_heap_bytes = 0;
+    env.clear();
+    return s;
+}
 
 extern "C" {
 

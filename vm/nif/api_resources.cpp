@@ -119,6 +119,20 @@ void init() {
     std::call_once(once, [] { at_process_exit(process_ends); });
 }
 
+Term monitoring_resources(Heap& h, Term pid, Term tail) {
+    const std::lock_guard lock(g_watches_lock);
+    const auto at = g_watches.find(pid.raw);
+    if (at == g_watches.end()) {
+        return tail;
+    }
+    for (const Watch& w : at->second) {
+        if (try_retain(*w.resource)) {
+            tail = cons(h, make_magic_ref(h, w.resource->id, w.resource), tail);
+        }
+    }
+    return tail;
+}
+
 Resource::Resource(ResourceType* t, size_t bytes)
     : type(t), size(bytes), id(new_ref_id(this_scheduler())) {
     // relaxed: the library holds the type.
@@ -185,9 +199,10 @@ Word enif_make_resource(Env* env, void* object) {
     r->retain();
     return make_magic_ref(heap_of(env), r->id, r).raw;
 }
-// The bytes are copied: what a binary term points to is the VM's own.
-Word enif_make_resource_binary(Env* env, void*, const void* data, size_t size) {
-    return make_binary(heap_of(env), data, size).raw;
+// The binary keeps the resource; its bytes stay where they are.
+Word enif_make_resource_binary(Env* env, void* object, const void* data, size_t size) {
+    RefBinary* const b = RefBinary::refer_to(data, size, resource_of(object));
+    return wrap_ref_binary(heap_of(env), b, 8 * static_cast<uint64_t>(size)).raw;
 }
 int enif_get_resource(Env*, Word t, ResourceType* type, void** object) {
     Resource* const r = resource_of(Term{t});
@@ -274,15 +289,6 @@ int enif_compare_monitors(const MonitorId* a, const MonitorId* b) {
 }
 Word enif_make_monitor_term(Env* env, const MonitorId* monitor) {
     return put_ref(heap_of(env).alloc(kRefWords), ref_of(*monitor)).raw;
-}
-
-// ---- waiting for files --------------------------------------------------------------------------
-
-int enif_select(Env*, int, int, void*, const Pid*, Word) {
-    return -(kSelectFailed | kSelectNotSupported);
-}
-int enif_select_x(Env*, int, int, void*, const Pid*, Word, Env*) {
-    return -(kSelectFailed | kSelectNotSupported);
 }
 
 }  // extern "C"

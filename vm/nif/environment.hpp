@@ -51,6 +51,9 @@ struct Env {
     std::vector<Term> scheduled_args;
 };
 
+// A message of what was built in an environment without a process, without a copy; clears it.
+Signal* message_from(Env& env, Term t);
+
 inline Heap& heap_of(Env* env) {
     return *env->heap;
 }

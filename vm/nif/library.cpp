@@ -187,6 +187,20 @@ std::string introduce(Process& p, Library& l, ModuleInstance* previous, Term inf
 }
 
 // Modules whose native functions the VM itself has.
+// Under load_lock(); in the order of their first libraries.
+std::vector<Term>& taints() {
+    static std::vector<Term> modules;
+    return modules;
+}
+void add_taint(Term module) {
+    for (const Term t : taints()) {
+        if (t == module) {
+            return;
+        }
+    }
+    taints().push_back(module);
+}
+
 bool is_served_by_vm(const ModuleInstance& instance) {
     for (const LoweredFunction& f : instance.lowered.functions) {
         if (f.native != nullptr) {
@@ -281,6 +295,7 @@ Term load(Process& p, ModuleInstance& instance, const std::string& library_name,
         dlclose(handle);
         return failure(p, "bad_lib", "Failed to find library init function: '" + why + "'");
     }
+    add_taint(module);
     const Entry* const entry = init();
     std::string why =
         entry == nullptr ? "Library init-call unsuccessful" : check_entry(*entry, module);
@@ -305,6 +320,15 @@ Term load(Process& p, ModuleInstance& instance, const std::string& library_name,
     instance.library = library.release();
     replace_functions(*instance.library, functions);
     return atoms::ok;
+}
+
+Term tainted_modules(Heap& h) {
+    const std::lock_guard lock(load_lock());
+    Term list = kNil;
+    for (auto m = taints().rbegin(); m != taints().rend(); ++m) {
+        list = cons(h, *m, list);
+    }
+    return list;
 }
 
 void unload(ModuleInstance& instance) {

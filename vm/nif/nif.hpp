@@ -49,6 +49,11 @@ Term load_called_by_apply(Process& p);
 // The instance's code is gone: its library goes too, as soon as no resource needs it.
 void unload(ModuleInstance& instance);
 
+// [Resource | tail] of the resources that monitor the process, once for each monitor. Any thread.
+Term monitoring_resources(Heap& h, Term pid, Term tail);
+// The modules that libraries were loaded for so far, whatever became of it. Any thread.
+Term tainted_modules(Heap& h);
+
 // ends_process() of a process that resources monitor.
 void init();
 

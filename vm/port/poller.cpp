@@ -43,6 +43,8 @@ struct State {
     int epoll = -1;
     int event = -1;  // readable: look at what follows again
     bool stopping = false;
+    int set = -1;  // another set of files
+    void (*look)() = nullptr;
     std::vector<AlwaysReady> always_ready;
     std::vector<Child> children;
 };
@@ -53,6 +55,7 @@ uint64_t pack(Ready what, uint32_t number) {
     return static_cast<uint64_t>(what) << 32 | number;
 }
 constexpr uint64_t kEventMark = ~uint64_t{0};
+constexpr uint64_t kSetMark = ~uint64_t{1};
 
 void reap(pid_t pid) {
     int status = 0;
@@ -106,6 +109,15 @@ int wait_ms() {
     return asks ? kAskChildrenMs : -1;
 }
 
+void look_at_set() {
+    void (*look)() = nullptr;
+    {
+        std::lock_guard lock(g.mutex);
+        look = g.look;
+    }
+    look();
+}
+
 void run() {
     pthread_setname_np(pthread_self(), "ports");
     recorder::attach_thread("ports");
@@ -122,6 +134,10 @@ void run() {
                     recorder::detach_thread();
                     return;
                 }
+                continue;
+            }
+            if (what == kSetMark) {
+                look_at_set();
                 continue;
             }
             const auto number = static_cast<uint32_t>(what);
@@ -233,6 +249,25 @@ void watch_child(pid_t pid, uint32_t port) {
     }
 }
 
+bool watch_set(int epoll_fd, void (*look)()) {
+    std::lock_guard lock(g.mutex);
+    if (g.set == epoll_fd) {
+        return true;
+    }
+    if (!start()) {
+        return false;
+    }
+    g.look = look;
+    epoll_event e{};
+    e.events = EPOLLIN;
+    e.data.u64 = kSetMark;
+    if (epoll_ctl(g.epoll, EPOLL_CTL_ADD, epoll_fd, &e) != 0) {
+        return false;
+    }
+    g.set = epoll_fd;
+    return true;
+}
+
 void stop() {
     {
         std::lock_guard lock(g.mutex);
@@ -253,7 +288,7 @@ void stop() {
     g.always_ready.clear();
     ::close(g.epoll);
     ::close(g.event);
-    g.epoll = g.event = -1;
+    g.epoll = g.event = g.set = -1;
 }
 
 }  // namespace minivm::port::poller

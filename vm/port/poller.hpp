@@ -20,6 +20,9 @@ bool watch(int fd, uint32_t port, Ready what);
 void forget(int fd, Ready what);
 // Calls port::child_ended(port, status) when the program ends, and lets go of it.
 void watch_child(pid_t pid, uint32_t port);
+// Calls look() on the thread whenever something is ready in another set of files (an epoll file), until
+// stop(). There is one such set. False: out of resources (errno).
+bool watch_set(int epoll_fd, void (*look)());
 // Ends the thread. Once nobody calls the others.
 void stop();
 
