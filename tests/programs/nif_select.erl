@@ -158,8 +158,8 @@ both() ->
         A = select_file(W, ?READ bor ?WRITE, null, Ref, copy),
         B = element(4, next()),
         C = select_file(W, ?READ bor ?WRITE bor ?CANCEL, null, Ref, copy),
-        D = [select_file(W, ?READ bor ?WRITE bor ?CUSTOM, null, {x, Ref}, How) || How <- [env, copy]],
-        E = [next() =:= {x, Ref}, nothing()],
+        D = [{select_file(W, ?READ bor ?WRITE bor ?CUSTOM, null, {x, Ref}, How), next() =:= {x, Ref}} || How <- [env, copy]],
+        E = nothing(),
         F = select_file(W, ?STOP, null, x, copy),
         [A, B, C, D, E, F, next(), select_file(R, ?STOP, null, x, copy), next()]
     end).
