@@ -25,6 +25,7 @@
 #include "vm/process/state.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/record/record.hpp"
+#include "vm/sched/dirty_hold.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/map.hpp"
@@ -861,6 +862,21 @@ void ask_alive(Process& p, Term pid, RefId ref) {
                          [](ControlSignal& r) { reply(r, atoms::false_); }));
 }
 
+// One in a dirty function may be there for long: it is looked at from here. The non-value: it must be asked.
+Term alive_from_outside(Term pid) {
+    Process* const q = process_table::lookup(pid);
+    if (q == nullptr) {
+        return kNonValue;
+    }
+    const dirty::Hold hold(*q);
+    // The one dirty function that changes links, which will_exit() reads; it is a short one.
+    static const Export* const open_port = bif_export("erts_internal", "open_port", 2);
+    if (!hold || q->dirty_bif->exp == open_port) {
+        return kNonValue;
+    }
+    return make_bool(!q->is_exiting() && !will_exit(*q));
+}
+
 Term erlang_is_process_alive_1(Process& p, const Term* a) {
     if (!is_local_pid(a[0])) {
         return badarg(p);
@@ -872,6 +888,9 @@ Term erlang_is_process_alive_1(Process& p, const Term* a) {
     if (process_table::lookup(a[0]) == nullptr) {
         return atoms::false_;
     }
+    if (const Term alive = alive_from_outside(a[0]); is_value(alive)) {
+        return alive;
+    }
     // What we have sent it before (an exit signal, say) must take effect first: so we ask it.
     const RefId ref = new_ref_id(p);
     ask_alive(p, a[0], ref);
@@ -882,7 +901,11 @@ Term erts_internal_is_process_alive_2(Process& p, const Term* a) {
     if (!is_local_pid(a[0]) || !is_local_ref(a[1])) {
         return badarg(p);
     }
-    ask_alive(p, a[0], ref_id(a[1]));
+    if (const Term alive = alive_from_outside(a[0]); is_value(alive)) {
+        reply(p.id, ref_id(a[1]), alive);
+    } else {
+        ask_alive(p, a[0], ref_id(a[1]));
+    }
     return atoms::ok;
 }
 
@@ -1180,10 +1203,21 @@ Term erts_internal_garbage_collect_1(Process& p, const Term* a) {
     return atoms::true_;
 }
 
+Term check_code(const Process& target, Term module) {
+    const ModuleInstance* instance = code_change::checked_instance(module);
+    return make_bool(instance != nullptr && code_change::runs_in(target, *instance));
+}
+
+void answer_system_task(const ControlSignal& request, Term result) {
+    Heap h;
+    send_message_to_pid(request.from, make_tuple(h, tuple_element(request.term, 0),
+                                                 tuple_element(request.term, 1), result));
+    h.clear();
+}
+
 // A process about to run, or in a receive: what it is asked in request_system_task.
 void system_task_here(Process& target, ControlSignal& request) {
     const Term what = tuple_element(request.term, 0);
-    const Term id = tuple_element(request.term, 1);
     Term result = atoms::true_;
     if (what == atoms::garbage_collect) {
         const bool major = tuple_arity(request.term) < 3 ||
@@ -1194,13 +1228,29 @@ void system_task_here(Process& target, ControlSignal& request) {
             collect_gc(target, 0, target.saved_x, target.live_x, major);
         }
     } else if (what == atom_check_process_code()) {
-        const Term module = tuple_element(request.term, 2);
-        const ModuleInstance* instance = code_change::checked_instance(module);
-        result = make_bool(instance != nullptr && code_change::runs_in(target, *instance));
+        result = check_code(target, tuple_element(request.term, 2));
     }
-    Heap h;
-    send_message_to_pid(request.from, make_tuple(h, what, id, result));
-    h.clear();
+    answer_system_task(request, result);
+}
+
+// A process in a dirty function, or about to, is looked at from here: it may be there for as long as it
+// likes. Code that is being purged is entered by nobody any more, so what is not on its stack now will not
+// be when it comes back. False: it must be asked.
+bool check_code_from_outside(Term target, const ControlSignal& request) {
+    Process* const q = process_table::lookup(target);
+    if (q == nullptr) {
+        return false;
+    }
+    Term result;
+    {
+        const dirty::Hold hold(*q);
+        if (!hold) {
+            return false;
+        }
+        result = check_code(*q, tuple_element(request.term, 2));
+    }
+    answer_system_task(request, result);
+    return true;
 }
 
 Term request_system_task(Process& p, Term requester, Term target, Term priority, Term request) {
@@ -1220,16 +1270,17 @@ Term request_system_task(Process& p, Term requester, Term target, Term priority,
         return badarg(p);
     }
     ControlSignal* s = new_request(p, RefId{}, system_task_here, [](ControlSignal& r) {
-        Heap h;
-        send_message_to_pid(r.from, make_tuple(h, tuple_element(r.term, 0),
-                                               tuple_element(r.term, 1), atoms::false_));
-        h.clear();
+        answer_system_task(r, atoms::false_);
     });
     s->from = requester;
     Heap h;
     s->term = copy_term(request, h, true);
     take_fragments(*s, h);
-    send_signal(target, s);
+    if (what == atom_check_process_code() && check_code_from_outside(target, *s)) {
+        free_signal(s);
+    } else {
+        send_signal(target, s);
+    }
     return atoms::ok;
 }
 

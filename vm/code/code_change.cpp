@@ -274,6 +274,14 @@ bool runs_in(const Process& p, const ModuleInstance& instance) {
     if (instance.on_load_entry != nullptr && p.pc == &instance.on_load_entry->stub[kStubCall]) {
         return true;
     }
+    // In one of its native functions, which a tail call has led to?
+    if (p.dirty_bif != nullptr && (p.dirty_bif->flags & kBifNative) != 0) {
+        for (const LoweredFunction& f : instance.lowered.functions) {
+            if (f.nif == p.dirty_bif) {
+                return true;
+            }
+        }
+    }
     for (const Term* w = p.heap.end; w < p.stack_base; ++w) {
         // The address behind the call: behind the last word if the call is the last one.
         if (is_header(w->raw) && w->raw - kTagHeader - begin - 1 < size) {

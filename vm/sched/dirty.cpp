@@ -5,6 +5,7 @@
 // free, up to the limit.
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@
 #include "vm/record/record.hpp"
 #include "vm/sched/background.hpp"
 #include "vm/sched/busy_time.hpp"
+#include "vm/sched/dirty_hold.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 
 namespace minivm {
@@ -111,13 +113,24 @@ bool has_work_locked(Pool& pool) {
     return !pool.queue.empty() || !pool.jobs.empty();
 }
 
-void run_one(Scheduler& s, Process& p, bool io) {
+// Once nobody looks at p. Takes p over from the scheduler that put it in the queue, or hands it back.
+void change_state(Process& p, uint32_t cleared, uint32_t set) {
     // relaxed: the compare-exchange decides.
     uint32_t old = p.state.load(std::memory_order_relaxed);
-    // seq_cst: takes p over from the scheduler that put it in the queue (acquire).
-    while (!p.state.compare_exchange_weak(old, (old & ~kQueued) | kRunning,
-                                          std::memory_order_seq_cst)) {
+    for (;;) {
+        if ((old & kHeld) != 0) {
+            sched_yield();
+            old = p.state.load(std::memory_order_relaxed);  // relaxed: as above
+            // seq_cst: see above (acquire, release); and comes after whoever held it.
+        } else if (p.state.compare_exchange_weak(old, (old & ~cleared) | set,
+                                                 std::memory_order_seq_cst)) {
+            return;
+        }
     }
+}
+
+void run_one(Scheduler& s, Process& p, bool io) {
+    change_state(p, kQueued, kRunning);
     const BifDef& bif = *p.dirty_bif;
     s.code_ix = code_index::active();
     s.process = &p;
@@ -149,12 +162,7 @@ void run_one(Scheduler& s, Process& p, bool io) {
     s.process = nullptr;
     p.scheduler = nullptr;
     p.x = nullptr;
-    // relaxed: the compare-exchange decides.
-    old = p.state.load(std::memory_order_relaxed);
-    // seq_cst: hands p back to the schedulers (release).
-    while (!p.state.compare_exchange_weak(old, (old & ~(kRunning | kDirty | kWaiting)) | kQueued,
-                                          std::memory_order_seq_cst)) {
-    }
+    change_state(p, kRunning | kDirty | kWaiting, kQueued);
     enqueue_process(p);
 }
 
@@ -272,6 +280,24 @@ bool stop_pool(Pool& pool) {
 }  // namespace
 
 namespace dirty {
+
+Hold::Hold(Process& p) {
+    // relaxed: the compare-exchange decides.
+    uint32_t old = p.state.load(std::memory_order_relaxed);
+    while ((old & (kDirty | kHeld)) == kDirty) {
+        // seq_cst: after what was saved before p was handed over (acquire).
+        if (p.state.compare_exchange_weak(old, old | kHeld, std::memory_order_seq_cst)) {
+            process_ = &p;
+            return;
+        }
+    }
+}
+Hold::~Hold() {
+    if (process_ != nullptr) {
+        // seq_cst: what was read comes before p goes on (release).
+        process_->state.fetch_and(~kHeld, std::memory_order_seq_cst);
+    }
+}
 
 void start(int cpu, int io) {
     for (Pool* pool : {&g_cpu, &g_io}) {
