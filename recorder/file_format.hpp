@@ -65,13 +65,33 @@ struct FileHeader {
     uint32_t process_id;
     uint32_t ring_count;
     uint32_t group_count;
-    uint32_t machine;   // 1 x86-64, 2 aarch64
+    uint32_t machine;       // 1 x86-64, 2 aarch64
+    uint32_t first_groups;  // there from the start; LiveState::groups_ready says how many are now
+    uint32_t unused;
     char build_id[48];  // of the program that wrote, hexadecimal; empty if it has none
     char program[64];
     char subject_format[24];  // how a subject without a name is shown; one or two %u
     RingEntry rings[kMaxRings];
 };
 static_assert(sizeof(FileHeader) <= kHeaderBytes);
+
+// Rings lie in the file as they stand in the directory: those of the first groups, the shared one, those of
+// the groups that come when the pool grows.
+constexpr unsigned shared_ring_index(const FileHeader& header) {
+    return header.first_groups * kRingClassCount;
+}
+constexpr unsigned ring_index(const FileHeader& header, unsigned group, unsigned ring_class) {
+    return group * kRingClassCount + ring_class + (group < header.first_groups ? 0 : 1);
+}
+// Rings of the first so many groups, and the shared one; at least the groups of the start.
+constexpr unsigned ready_rings(unsigned groups) {
+    return groups * kRingClassCount + 1;
+}
+// Where their part of the file ends.
+constexpr uint64_t ready_bytes(const FileHeader& header, unsigned groups) {
+    const RingEntry& last = header.rings[ready_rings(groups) - 1];
+    return last.offset + uint64_t{last.size_slots} * kSlotBytes;
+}
 
 enum class CrashState : uint64_t { running = 0, closed = 1, crashing = 2, crashed = 3 };
 
@@ -106,6 +126,7 @@ struct alignas(128) LiveState {
     // Order in which groups were freed; the lowest is taken first.
     Atomics::Word group_freed[kMaxRings];
     Atomics::Word freed_counter;
+    Atomics::Word groups_ready;  // groups that threads may take: the pool grows
     OwnerEntry owners[kOwnerEntries];
 };
 

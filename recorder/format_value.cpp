@@ -1,7 +1,7 @@
 // Structured values (recorder/value.hpp) as text, and Erlang-like formats applied to them.
 //
-// The words come from a file and may be anything: reading is bounded by their number, and depth by a
-// constant.
+// The words come from a file and may be anything: reading is bounded by their number, and depth by
+// a constant.
 #include "recorder/format.hpp"
 #include "recorder/value.hpp"
 

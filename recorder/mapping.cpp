@@ -15,7 +15,8 @@ uint64_t first_ring_offset(const FileHeader& header) {
     return first;
 }
 
-std::string Mapping::map(int fd, const FileHeader& header, bool writable, bool touch) {
+std::string Mapping::map(int fd, const FileHeader& header, unsigned groups, bool writable,
+                         bool touch) {
     page_bytes_ = header.page_bytes;
     rings_begin_ = first_ring_offset(header);
     bytes_ = header.file_bytes + uint64_t{header.ring_count} * page_bytes_;
@@ -29,28 +30,45 @@ std::string Mapping::map(int fd, const FileHeader& header, bool writable, bool t
         return failed("reserving address space");
     }
     base_ = static_cast<unsigned char*>(space);
-    const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-    const int flags = MAP_SHARED | MAP_FIXED | (touch ? MAP_POPULATE : 0);
-    const auto place = [&](uint64_t to, uint64_t bytes, uint64_t offset) {
-        return mmap(base_ + to, bytes, protection, flags, fd, static_cast<off_t>(offset)) !=
-               MAP_FAILED;
-    };
-    if (!place(0, rings_begin_, 0)) {
+    if (!place(fd, 0, rings_begin_, 0, writable, touch)) {
         const std::string error = failed("mapping the header");
         release();
         return error;
     }
-    for (unsigned i = 0; i < header.ring_count; i++) {
-        const RingEntry& entry = header.rings[i];
-        const uint64_t bytes = uint64_t{entry.size_slots} * kSlotBytes;
-        const uint64_t to = entry.offset + uint64_t{i} * page_bytes_;
-        if (!place(to, bytes, entry.offset) || !place(to + bytes, page_bytes_, entry.offset)) {
+    for (unsigned i = 0; i < ready_rings(groups); i++) {
+        if (!map_ring(fd, header, i, writable, touch)) {
             const std::string error = failed("mapping a ring");
             release();
             return error;
         }
     }
     return {};
+}
+
+bool Mapping::map_rings(int fd, const FileHeader& header, unsigned from, unsigned to, bool writable,
+                        bool touch) {
+    for (unsigned i = ready_rings(from); i < ready_rings(to); i++) {
+        if (!map_ring(fd, header, i, writable, touch)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool Mapping::place(int fd, uint64_t to, uint64_t bytes, uint64_t offset, bool writable,
+                    bool touch) {
+    return mmap(base_ + to, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ,
+                MAP_SHARED | MAP_FIXED | (touch ? MAP_POPULATE : 0), fd,
+                static_cast<off_t>(offset)) != MAP_FAILED;
+}
+
+bool Mapping::map_ring(int fd, const FileHeader& header, unsigned index, bool writable,
+                       bool touch) {
+    const RingEntry& entry = header.rings[index];
+    const uint64_t bytes = uint64_t{entry.size_slots} * kSlotBytes;
+    const uint64_t to = entry.offset + uint64_t{index} * page_bytes_;
+    return place(fd, to, bytes, entry.offset, writable, touch) &&
+           place(fd, to + bytes, page_bytes_, entry.offset, writable, touch);
 }
 
 void Mapping::release() {

@@ -18,8 +18,12 @@ public:
     Mapping& operator=(const Mapping&) = delete;
     ~Mapping() { release(); }
 
-    // Maps the file that `header` describes. Returns an empty string or what failed.
-    std::string map(int fd, const FileHeader& header, bool writable, bool touch);
+    // Maps the file that `header` describes, the rings of the first `groups` groups; the others
+    // have their address space. Returns an empty string or what failed.
+    std::string map(int fd, const FileHeader& header, unsigned groups, bool writable, bool touch);
+    // Those of the groups from `from` to `to` as well.
+    bool map_rings(int fd, const FileHeader& header, unsigned from, unsigned to, bool writable,
+                   bool touch);
     void release();
     // Leaves the memory mapped for good.
     void abandon() { base_ = nullptr; }
@@ -35,6 +39,9 @@ public:
     Ring ring(const FileHeader& header, unsigned index) const;
 
 private:
+    bool place(int fd, uint64_t to, uint64_t bytes, uint64_t offset, bool writable, bool touch);
+    bool map_ring(int fd, const FileHeader& header, unsigned index, bool writable, bool touch);
+
     unsigned char* base_ = nullptr;
     uint64_t bytes_ = 0;
     uint64_t rings_begin_ = 0;  // offset of the first ring, in the file and in memory

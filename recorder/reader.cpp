@@ -205,6 +205,8 @@ bool Snapshot::take_header(std::span<const unsigned char> first,
     bool good = total <= (uint64_t{1} << 40) && page >= 4096 && page <= (1u << 20) &&
                 std::has_single_bit(page) && candidate.ring_count >= 1 &&
                 candidate.ring_count <= kMaxRings && candidate.group_count <= kMaxRings &&
+                candidate.first_groups <= candidate.group_count &&
+                candidate.ring_count == ready_rings(candidate.group_count) &&
                 candidate.clock_kind <= static_cast<uint32_t>(ClockKind::cntvct) &&
                 candidate.ticks_per_second != 0 && candidate.live_offset % 128 == 0 &&
                 candidate.controls_offset % 128 == 0 &&
@@ -239,6 +241,14 @@ bool Snapshot::take_header(std::span<const unsigned char> first,
     header_.program[sizeof header_.program - 1] = '\0';
     header_.build_id[sizeof header_.build_id - 1] = '\0';
     return true;
+}
+
+// Groups whose rings are there: the pool may have grown.
+unsigned Snapshot::ready_groups(const LiveState& live) const {
+    // acquire: their part of the file is there. Pairs with grow().
+    const uint64_t groups = live.groups_ready.load(std::memory_order_acquire);
+    return static_cast<unsigned>(
+        std::clamp<uint64_t>(groups, header_.first_groups, header_.group_count));
 }
 
 void Snapshot::read_live(const LiveState& live) {
@@ -607,7 +617,8 @@ bool Snapshot::read_own(std::string& error) {
     dictionary_.read(reinterpret_cast<const Atomics::Word*>(mapping->at(header_.dictionary_offset)),
                      dictionary_used_);
     words_.resize(header_.ring_count);
-    for (unsigned i = 0; i < header_.ring_count; i++) {
+    const unsigned groups = ready_groups(*mapping->live(header_));
+    for (unsigned i = 0; i < ready_rings(groups); i++) {
         read_ring(i, mapping->ring(header_, i));
     }
     return true;
@@ -663,20 +674,24 @@ bool Snapshot::read_file(const std::string& path, std::string& error) {
     if (!take_header(all, all.subspan(std::min<size_t>(all.size(), kHeaderBytes)), bytes, why)) {
         return fail(why);
     }
-    // A writer keeps its file locked. One of another machine's, over a network, perhaps not; then its
-    // process tells.
+    // A writer keeps its file locked. One of another machine's, over a network, perhaps not; then
+    // its process tells.
     bool is_alive = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     const bool is_locked = is_alive;
-    is_alive = is_alive ||
-               (header_.process_id != 0 &&
-                (kill(static_cast<pid_t>(header_.process_id), 0) == 0 || errno == EPERM));
+    is_alive =
+        is_alive || (header_.process_id != 0 &&
+                     (kill(static_cast<pid_t>(header_.process_id), 0) == 0 || errno == EPERM));
     writer_is_alive_ = is_locked;
     if (is_alive && !is_truncated_ && header_.page_bytes % sysconf(_SC_PAGESIZE) == 0) {
         // Perhaps being written: the words must be read in the protocol's order, so in place.
         Mapping mapping;
-        why = mapping.map(fd, header_, false, false);
+        why = mapping.map(fd, header_, header_.first_groups, false, false);
         if (!why.empty()) {
             return fail(why);
+        }
+        const unsigned groups = ready_groups(*mapping.live(header_));
+        if (!mapping.map_rings(fd, header_, header_.first_groups, groups, false, false)) {
+            return fail(std::string("mapping a ring: ") + std::strerror(errno));
         }
         read_live(*mapping.live(header_));
         read_crash_report(*mapping.live(header_), mapping.at(header_.crash_offset));
@@ -684,7 +699,7 @@ bool Snapshot::read_file(const std::string& path, std::string& error) {
             reinterpret_cast<const Atomics::Word*>(mapping.at(header_.dictionary_offset)),
             dictionary_used_);
         words_.resize(header_.ring_count);
-        for (unsigned i = 0; i < header_.ring_count; i++) {
+        for (unsigned i = 0; i < ready_rings(groups); i++) {
             read_ring(i, mapping.ring(header_, i));
         }
         return true;

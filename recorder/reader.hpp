@@ -181,6 +181,7 @@ public:
 private:
     bool take_header(std::span<const unsigned char> first, std::span<const unsigned char> second,
                      uint64_t file_bytes, std::string& error);
+    unsigned ready_groups(const LiveState& live) const;
     void read_live(const LiveState& live);
     void read_crash_report(const LiveState& live, const unsigned char* text);
     void read_ring(unsigned index, const Ring& ring);

@@ -16,10 +16,13 @@ namespace {
 // Initial-exec: one load from the thread pointer, and no allocation behind it in a signal handler.
 [[gnu::tls_model("initial-exec")]] constinit thread_local ThreadState t_state{};
 
+[[gnu::always_inline]] inline uint32_t mode() {
+    // relaxed: the clock is set before the first thread records and stays; of another recording a
+    // site may hear late.
+    return g_mode.load(std::memory_order_relaxed);
+}
 [[gnu::always_inline]] inline bool clock_is_counter() {
-    // relaxed: set before the first thread records, never changed while one does.
-    return g_clock_kind.load(std::memory_order_relaxed) !=
-           static_cast<uint32_t>(ClockKind::monotonic_ns);
+    return (mode() & kMonotonicClock) == 0;
 }
 
 uint64_t now() {
@@ -47,21 +50,16 @@ template <class Clock, bool kCoarse>
     return t_state.rings[word2_ring(event)];
 }
 
-// A thread without rings of its own. Records of more than two slots do not fit there.
-[[gnu::noinline, gnu::cold]] void write_to_shared(uint64_t event, unsigned flags, const Word* words,
-                                                  unsigned count) {
-    // acquire: the ring's description is complete. Pairs with the store in init().
-    const Ring* ring = g_shared_ring.load(std::memory_order_acquire);
-    if (ring == nullptr) {
-        return;  // recording has just ended
-    }
+// For a thread without rings of its own. Records of more than two slots do not fit there.
+void write_to_shared(const Ring& ring, uint64_t event, unsigned flags, const Word* words,
+                     unsigned count) {
     constexpr unsigned kRoom = kSharedSlots * kWordsPerSlot - kHeadWords;
     if (count > kRoom) {
         count = kRoom;
         flags |= kFlagTruncated;
     }
     const uint64_t head = event | t_state.subject_bits;
-    write_shared_record<Atomics>(*ring, flags, [&](auto put, uint64_t) {
+    write_shared_record<Atomics>(ring, flags, [&](auto put, uint64_t) {
         put(1, now());
         put(2, head);
         for (unsigned i = 0; i < kRoom; i++) {
@@ -95,36 +93,93 @@ template <class Clock, bool kCoarse>
 template <bool kCoarse>
 inline constexpr unsigned kStampFlags = kCoarse ? unsigned{kFlagCoarse} : 0u;
 
-// Threads without rings, signal handlers that interrupted a write, machines without a counter. Out
-// of line and last in their callers, which then need no stack frame.
-template <bool kCoarse>
-[[gnu::noinline, gnu::cold]] void put1_rarely(uint64_t event, Word a) {
-    const Ring& ring = ring_of(event);
-    if (ring.words == nullptr) {
-        write_to_shared(event, kStampFlags<kCoarse>, &a, 1);
-        return;
-    }
-    write_record<Atomics>(ring, 1, kStampFlags<kCoarse>,
-                          fill1<AnyClock, kCoarse>(event | t_state.subject_bits, a));
+// A function that writes the words, with its stamp by that clock.
+template <class Clock, bool kCoarse>
+[[gnu::always_inline]] inline auto fill_words(uint64_t head, unsigned slots, const Word* words,
+                                              unsigned count) {
+    return [=](auto put, uint64_t position) {
+        put(1, stamp<Clock, kCoarse>(position, slots));
+        put(2, head);
+        for (unsigned i = 0; i < count; i++) {
+            put(kHeadWords + i, words[i]);
+        }
+    };
 }
 
+// To each of the other recordings that takes the category.
 template <bool kCoarse>
-[[gnu::noinline, gnu::cold]] void put4_rarely(uint64_t event, Word a, Word b, Word c, Word d) {
+void put_into_more(uint64_t event, unsigned flags, const Word* words, unsigned count,
+                   uint32_t category) {
+    for (unsigned i = 0; i < kMostMore; i++) {
+        More& more = g_more[i];
+        // relaxed: see enabled().
+        if ((more.categories.load(std::memory_order_relaxed) & category) == 0) {
+            continue;
+        }
+        more.users.fetch_add(1, std::memory_order_seq_cst);                   // seq_cst: see More
+        const uint32_t number = more.number.load(std::memory_order_seq_cst);  // seq_cst: see More
+        // relaxed: again, for the recording may have begun since.
+        if (number != 0 && (more.categories.load(std::memory_order_relaxed) & category) != 0) {
+            const ThreadRings* mine = rings_in(i, number);
+            if (mine != nullptr) {
+                const unsigned slots = slots_for_words(kHeadWords + count);
+                write_record<Atomics>(mine->rings[word2_ring(event)], slots, flags,
+                                      fill_words<AnyClock, kCoarse>(event | t_state.subject_bits,
+                                                                    slots, words, count));
+            } else {
+                write_to_shared(more.shared_ring, event, flags, words, count);
+            }
+        }
+        more.users.fetch_sub(1, std::memory_order_release);  // release: see More
+    }
+}
+
+// Threads without rings, signal handlers that interrupted a write, machines without a counter,
+// several recordings.
+template <bool kCoarse>
+[[gnu::noinline, gnu::cold]] void put_rarely(uint64_t event, unsigned flags, const Word* words,
+                                             unsigned count) {
+    flags |= kStampFlags<kCoarse>;
+    if ((mode() & kMoreRecordings) != 0) {
+        // relaxed: set before the first record of the event is written.
+        const uint32_t category =
+            1u << g_event_category[word2_event(event)].load(std::memory_order_relaxed);
+        put_into_more<kCoarse>(event, flags, words, count, category);
+        // relaxed: see enabled().
+        if ((g_main_categories.load(std::memory_order_relaxed) & category) == 0) {
+            return;
+        }
+    }
     const Ring& ring = ring_of(event);
-    if (ring.words == nullptr) {
-        const Word words[] = {a, b, c, d};
-        write_to_shared(event, kStampFlags<kCoarse>, words, 4);
+    if (ring.words != nullptr) {
+        const unsigned slots = slots_for_words(kHeadWords + count);
+        write_record<Atomics>(
+            ring, slots, flags,
+            fill_words<AnyClock, kCoarse>(event | t_state.subject_bits, slots, words, count));
         return;
     }
-    write_record<Atomics>(ring, 2, kStampFlags<kCoarse>,
-                          fill4<AnyClock, kCoarse>(event | t_state.subject_bits, a, b, c, d));
+    // acquire: the ring's description is complete. Pairs with the store in init().
+    const Ring* shared = g_shared_ring.load(std::memory_order_acquire);
+    if (shared != nullptr) {  // else recording has just ended
+        write_to_shared(*shared, event, flags, words, count);
+    }
+}
+
+// Out of line and last in their callers, which then need no stack frame.
+template <bool kCoarse>
+[[gnu::noinline, gnu::cold]] void put1_rarely(uint64_t event, Word a) {
+    put_rarely<kCoarse>(event, 0, &a, 1);
+}
+template <bool kCoarse>
+[[gnu::noinline, gnu::cold]] void put4_rarely(uint64_t event, Word a, Word b, Word c, Word d) {
+    const Word words[] = {a, b, c, d};
+    put_rarely<kCoarse>(event, 0, words, 4);
 }
 
 template <bool kCoarse>
 [[gnu::always_inline]] inline void put1(uint64_t event, Word a) {
     const Ring& ring = ring_of(event);
-    if (ring.words == nullptr || open_word<Atomics>(ring) != 0 || !clock_is_counter())
-        [[unlikely]] {
+    if (ring.words == nullptr || open_word<Atomics>(ring) != 0 || mode() != 0) [[unlikely]] {
         put1_rarely<kCoarse>(event, a);
         return;
     }
@@ -135,8 +190,7 @@ template <bool kCoarse>
 template <bool kCoarse>
 [[gnu::always_inline]] inline void put4(uint64_t event, Word a, Word b, Word c, Word d) {
     const Ring& ring = ring_of(event);
-    if (ring.words == nullptr || open_word<Atomics>(ring) != 0 || !clock_is_counter())
-        [[unlikely]] {
+    if (ring.words == nullptr || open_word<Atomics>(ring) != 0 || mode() != 0) [[unlikely]] {
         put4_rarely<kCoarse>(event, a, b, c, d);
         return;
     }
@@ -170,27 +224,14 @@ template <bool kCoarse>
 [[gnu::always_inline]] inline void put_words(uint64_t event, unsigned flags, const Word* words,
                                              unsigned count) {
     const Ring& ring = ring_of(event);
-    flags |= kStampFlags<kCoarse>;
-    if (ring.words == nullptr) [[unlikely]] {
-        write_to_shared(event, flags, words, count);
+    if (ring.words == nullptr || open_word<Atomics>(ring) != 0 || mode() != 0) [[unlikely]] {
+        put_rarely<kCoarse>(event, flags, words, count);
         return;
     }
-    const uint64_t head = event | t_state.subject_bits;
     const unsigned slots = slots_for_words(kHeadWords + count);
-    const auto fill = [=]<class Clock>(Clock) {
-        return [=](auto put, uint64_t position) {
-            put(1, stamp<Clock, kCoarse>(position, slots));
-            put(2, head);
-            for (unsigned i = 0; i < count; i++) {
-                put(kHeadWords + i, words[i]);
-            }
-        };
-    };
-    if (open_word<Atomics>(ring) == 0 && clock_is_counter()) [[likely]] {
-        write_outermost_record<Atomics>(ring, slots, flags, fill(Counter{}));
-    } else {
-        write_record<Atomics>(ring, slots, flags, fill(AnyClock{}));
-    }
+    write_outermost_record<Atomics>(
+        ring, slots, flags | kStampFlags<kCoarse>,
+        fill_words<Counter, kCoarse>(event | t_state.subject_bits, slots, words, count));
 }
 
 }  // namespace
@@ -253,17 +294,15 @@ uint32_t set_categories(uint32_t mask) {
     }
     const uint32_t old = categories();
     // Recorded while at least one side of the change lets it through.
-    // relaxed: sites may see the change late. Partner: enabled().
-    detail::g_mask.categories.store(old | category_bit(Category::user), std::memory_order_relaxed);
+    detail::set_main_categories(old | category_bit(Category::user));
     record(EventId::mask_changed, old, mask);
-    // relaxed: as above.
-    detail::g_mask.categories.store(mask, std::memory_order_relaxed);
+    detail::set_main_categories(mask);
     return old;
 }
 
 uint32_t categories() {
     // relaxed: see enabled().
-    return detail::g_mask.categories.load(std::memory_order_relaxed);
+    return detail::g_main_categories.load(std::memory_order_relaxed);
 }
 
 bool category_from_name(std::string_view name, Category& out) {

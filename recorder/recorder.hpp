@@ -24,6 +24,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace minivm::recorder {
 
@@ -41,8 +42,8 @@ inline constinit Mask g_mask;
            0;
 }
 
-// Turns categories on and off for all threads; returns the mask that was. The change is itself
-// recorded.
+// Turns categories of the recording of init() on and off for all threads; returns the mask that
+// was. The change is itself recorded.
 uint32_t set_categories(uint32_t mask);
 uint32_t categories();
 // The category of that name, or false.
@@ -65,10 +66,13 @@ struct Options {
     // Rings for this many busy threads, and for this many others.
     unsigned large_threads = 2;
     unsigned small_threads = 12;
+    // When few are left a worker adds rings for as many threads again, up to this many in all;
+    // their memory comes on top of size_bytes then.
+    unsigned spare_threads = 64;
     uint32_t categories = kAllCategories;
     // How readers show a subject that has no name in the dictionary: one %u, or two, which are then
-    // its low 28 bits and the rest; at most 23 characters. Subject 0 is nobody; a program that has a
-    // subject 0.0 calls it kSubjectZero.
+    // its low 28 bits and the rest; at most 23 characters. Subject 0 is nobody; a program that has
+    // a subject 0.0 calls it kSubjectZero.
     std::string subject_format = "#%u";
     // An older file of that name is kept as PATH.1, PATH.1 as PATH.2 and so on, this many; 0
     // removes it.
@@ -95,9 +99,33 @@ bool is_active();
 // Of the file being written; empty in memory-only mode.
 const std::string& file_path();
 
+// One more recording beside that of init(), with a file, a size and categories of its own, from now
+// on; at most three. It has rings for as many threads as that of init() has now, and the same format for
+// subjects. A site is on if any recording takes its category, and writes to those that do; no writer waits
+// for a start or a stop.
+// Threads: any, but not in a signal handler; so are the two below.
+struct StartResult {
+    unsigned id = 0;    // for stop_recording(); 0: not started
+    std::string error;  // what, where and why
+};
+StartResult start_recording(const Options& options);
+// Ends it, waiting for the records that are being written into it, and closes the file; false if
+// there is none of that id. The recording of init() ends with shutdown().
+bool stop_recording(unsigned id);
+
+struct RecordingInfo {
+    unsigned id = 0;
+    std::string path;
+    uint32_t categories = 0;
+    uint64_t size_bytes = 0;
+};
+// That of init() first.
+std::vector<RecordingInfo> recordings();
+
 // Gives the calling thread rings of its own until it ends or detaches. False if none are free: the
-// thread then shares the common ring. The rings freed longest ago are taken first, so what dead
-// threads did stays as long as it can. Calling it again renames the thread.
+// thread then shares the common ring. When few are left a worker makes the pool larger. The rings
+// freed longest ago are taken first, so what dead threads did stays as long as it can. Calling it
+// again renames the thread.
 bool attach_thread(std::string_view name, RingSize size = RingSize::small);
 void detach_thread();
 
@@ -106,10 +134,11 @@ void detach_thread();
 void set_subject(uint32_t subject);
 uint32_t subject();
 
-// The time stamp of the thread's last full record, in ticks; 0 before the first. Two of them tell how
-// long something between two records took without reading the clock again.
+// The time stamp of the thread's last full record, in ticks; 0 before the first. Two of them tell
+// how long something between two records took without reading the clock again.
 uint64_t last_stamp();
-// Coarse records from here on are not earlier than now: after something has come from another thread.
+// Coarse records from here on are not earlier than now: after something has come from another
+// thread.
 void renew_stamp();
 double ticks_per_second();
 

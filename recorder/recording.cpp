@@ -7,17 +7,22 @@
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
+#include <thread>
 
 namespace minivm::recorder {
 
@@ -43,9 +48,7 @@ uint64_t checksum64(const void* bytes, size_t count) {
     return hash;
 }
 
-namespace {
-
-struct Recording {
+struct detail::Recording {
     FileHeader header{};
     Mapping mapping;
     Ring shared_ring;
@@ -53,13 +56,45 @@ struct Recording {
     int fd = -1;
     uint32_t number = 0;
     unsigned large_threads = 0;
+    unsigned first_groups = 0;  // those that are there from the start
     uint64_t last_tick = 0;
     std::atomic<uint32_t> next_event{kFirstSiteEvent};
+    // The worker that makes the pool of rings larger: at most one at a time.
+    std::thread worker;
+    std::atomic<bool> is_growing{false};
+    std::atomic<bool> cannot_grow{false};
+
+    LiveState& live() const { return *mapping.live(header); }
+    // Groups whose memory is there.
+    unsigned ready_groups() const {
+        // acquire: their rings are mapped. Pairs with grow().
+        return static_cast<unsigned>(live().groups_ready.load(std::memory_order_acquire));
+    }
+    Ring ring(uint32_t group, unsigned ring_class) const {
+        return mapping.ring(header, ring_index(header, group, ring_class));
+    }
+    ~Recording() {
+        if (worker.joinable()) {
+            worker.join();
+        }
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
 };
+
+namespace {
+
+using detail::kMostMore;
+using detail::More;
+using detail::Recording;
+using detail::ThreadRings;
 
 Recording* g_recording = nullptr;
 uint32_t g_recordings = 0;
 std::string g_no_path;
+// Held by who starts and stops recordings or changes what they take.
+std::mutex g_control;
 
 uint64_t floor_power_of_two(uint64_t value) {
     return value == 0 ? 0 : std::bit_floor(value);
@@ -101,23 +136,29 @@ int copy_build_id(dl_phdr_info* info, size_t, void* data) {
 // Offsets and sizes of everything; false with the least size that would do.
 bool lay_out(FileHeader& header, const Options& options, uint64_t& least_bytes) {
     const uint64_t page = header.page_bytes;
-    const unsigned groups = options.large_threads + options.small_threads;
-    header.group_count = groups;
-    header.ring_count = groups * kRingClassCount + 1;
+    const unsigned first_groups = options.large_threads + options.small_threads;
+    const unsigned first_rings = first_groups * kRingClassCount + 1;
+    // The pool may grow by so many threads later, beyond the size asked for.
+    const unsigned spare =
+        std::min(options.spare_threads, (kMaxRings - first_rings) / kRingClassCount);
+    header.first_groups = first_groups;
+    header.group_count = first_groups + spare;
+    header.ring_count = header.group_count * kRingClassCount + 1;
     header.live_offset = round_up(2 * kHeaderBytes, page);
     header.crash_offset = round_up(header.live_offset + sizeof(LiveState), page);
     header.controls_offset = round_up(header.crash_offset + kCrashReportBytes, page);
     header.blocks_offset =
         round_up(header.controls_offset + header.ring_count * sizeof(Control), page);
     const uint64_t block_bytes = kSlotsPerBlock * kSlotBytes;
-    const uint64_t blocks =
-        round_up((options.size_bytes / block_bytes + header.ring_count) * sizeof(uint64_t), page);
+    const uint64_t spare_blocks = uint64_t{spare} * kRingClassCount * (page / block_bytes + 1);
+    const uint64_t blocks = round_up(
+        (options.size_bytes / block_bytes + first_rings + spare_blocks) * sizeof(uint64_t), page);
     header.dictionary_offset = header.blocks_offset + blocks;
     header.dictionary_bytes = round_up(options.size_bytes / 12, page);
     const uint64_t rings_begin = header.dictionary_offset + header.dictionary_bytes;
 
     const uint64_t least_ring = page < block_bytes ? block_bytes : page;
-    least_bytes = rings_begin + header.ring_count * least_ring;
+    least_bytes = rings_begin + first_rings * least_ring;
     if (options.size_bytes < least_bytes) {
         // A larger size makes the dictionary grow with it.
         least_bytes = round_up(least_bytes * 12 / 11 + page, page);
@@ -141,14 +182,20 @@ bool lay_out(FileHeader& header, const Options& options, uint64_t& least_bytes) 
         frequent = at_least(floor_power_of_two((each - rare) / 2));
     }
     uint64_t at = rings_begin;
+    uint64_t first_bytes = 0;
     uint64_t blocks_at = header.blocks_offset;
     for (unsigned i = 0; i < header.ring_count; i++) {
-        const bool is_shared = i == header.ring_count - 1;
-        const unsigned group = i / kRingClassCount;
-        const unsigned ring_class = i % kRingClassCount;
+        const bool is_shared = i == shared_ring_index(header);
+        const unsigned place = i - (i > shared_ring_index(header) ? 1 : 0);
+        const unsigned group = place / kRingClassCount;
+        const unsigned ring_class = place % kRingClassCount;
         const bool is_rare = ring_class == static_cast<unsigned>(RingClass::rare);
         uint64_t bytes = group < options.large_threads ? (is_rare ? rare : frequent) : small;
+        bytes = group < first_groups ? bytes : least_ring;
         bytes = is_shared ? shared : bytes;
+        if (group == first_groups && ring_class == 0 && !is_shared) {
+            first_bytes = at;
+        }
         RingEntry& entry = header.rings[i];
         entry.offset = at;
         entry.blocks_offset = blocks_at;
@@ -160,7 +207,8 @@ bool lay_out(FileHeader& header, const Options& options, uint64_t& least_bytes) 
         blocks_at += bytes / block_bytes * sizeof(uint64_t);
     }
     header.file_bytes = at;
-    return at <= options.size_bytes || at == least_bytes;
+    first_bytes = spare == 0 ? at : first_bytes;
+    return first_bytes <= options.size_bytes || first_bytes == least_bytes;
 }
 
 // Moves PATH out of the way. Only a regular file of ours is touched.
@@ -211,7 +259,9 @@ std::string open_memory(Recording& recording, const Options& options) {
     const auto bytes = static_cast<off_t>(recording.header.file_bytes);
     int error = ftruncate(recording.fd, bytes) == 0 ? 0 : errno;
     if (error == 0 && !options.path.empty()) {
-        error = posix_fallocate(recording.fd, 0, bytes);
+        // What the pool may grow by gets its space when it does.
+        const uint64_t end = ready_bytes(recording.header, recording.header.first_groups);
+        error = posix_fallocate(recording.fd, 0, static_cast<off_t>(end));
     }
     if (error != 0) {
         return (options.path.empty() ? std::string("recorder memory") : options.path) +
@@ -258,19 +308,61 @@ void forget_in_child() {
     // relaxed: a child has one thread.
     detail::g_mask.categories.store(0, std::memory_order_relaxed);
     // relaxed: a child has one thread.
+    detail::g_main_categories.store(0, std::memory_order_relaxed);
+    // relaxed: a child has one thread.
     detail::g_shared_ring.store(nullptr, std::memory_order_relaxed);
     detail::ThreadState& state = detail::thread_state();
     for (Ring& ring : state.rings) {
         ring.words = nullptr;
     }
     state.group = detail::kNoGroup;
+    new (&g_control) std::mutex;  // another thread of the parent may have held it
+    for (unsigned i = 0; i < kMostMore; i++) {
+        // relaxed, all of them: a child has one thread.
+        detail::g_more[i].categories.store(0, std::memory_order_relaxed);
+        detail::g_more[i].number.store(0, std::memory_order_relaxed);  // relaxed: as above
+        detail::g_more[i].users.store(0, std::memory_order_relaxed);   // relaxed: as above
+        detail::g_more[i].recording = nullptr;
+        state.more[i].recording = 0;
+    }
     // The Recording itself is left as it is: freeing it would unmap nothing of the parent's, but
     // other handlers of the fork may still look at it.
     g_recording = nullptr;
 }
 
 LiveState& live_state() {
-    return *g_recording->mapping.live(g_recording->header);
+    return g_recording->live();
+}
+
+// Calls f(recording) for each recording beside the one of init(), which stays there meanwhile.
+template <class F>
+void for_each_more(F&& f) {
+    for (unsigned i = 0; i < kMostMore; i++) {
+        More& more = detail::g_more[i];
+        // seq_cst, three times: see More.
+        more.users.fetch_add(1, std::memory_order_seq_cst);
+        if (more.number.load(std::memory_order_seq_cst) != 0) {  // seq_cst: see More
+            f(*more.recording, i);
+        }
+        more.users.fetch_sub(1, std::memory_order_release);  // release: see More
+    }
+}
+
+// The union of what all recordings take is what sites ask for. With g_control.
+void renew_mask() {
+    // relaxed, all of them: sites may see the change late. Partner: enabled().
+    uint32_t mask = detail::g_main_categories.load(std::memory_order_relaxed);
+    bool any = false;
+    for (const More& more : detail::g_more) {
+        mask |= more.categories.load(std::memory_order_relaxed);        // relaxed: as above
+        any = any || more.number.load(std::memory_order_relaxed) != 0;  // relaxed: as above
+    }
+    // relaxed: as above.
+    const uint32_t mode = detail::g_mode.load(std::memory_order_relaxed);
+    const uint32_t more = detail::kMoreRecordings;
+    // relaxed: as above.
+    detail::g_mode.store(any ? mode | more : mode & ~more, std::memory_order_relaxed);
+    detail::g_mask.categories.store(mask, std::memory_order_relaxed);  // relaxed: as above
 }
 
 // Frees the rings of a thread that ends.
@@ -284,8 +376,9 @@ struct ThreadEnd {
 };
 thread_local ThreadEnd t_end;
 
-void note_owner(uint32_t group, uint32_t thread, std::string_view name, const Ring* rings) {
-    LiveState& live = live_state();
+void note_owner(Recording& recording, uint32_t group, uint32_t thread, std::string_view name,
+                const Ring* rings) {
+    LiveState& live = recording.live();
     // relaxed: a ticket.
     const uint64_t index = live.owner_count.fetch_add(1, std::memory_order_relaxed);
     OwnerEntry& entry = live.owners[index % kOwnerEntries];
@@ -300,7 +393,7 @@ void note_owner(uint32_t group, uint32_t thread, std::string_view name, const Ri
         Atomics::store_payload(entry.start_position[c], start);
     }
     Atomics::store_payload(entry.start_ticks,
-                           read_clock(static_cast<ClockKind>(g_recording->header.clock_kind)));
+                           read_clock(static_cast<ClockKind>(recording.header.clock_kind)));
     char text[sizeof entry.name] = {};
     name.copy(text, sizeof text);
     for (unsigned i = 0; i < 4; i++) {
@@ -313,8 +406,8 @@ void note_owner(uint32_t group, uint32_t thread, std::string_view name, const Ri
 }
 
 // The free group of that range which was freed first; kNoGroup if there is none.
-uint32_t take_group(unsigned begin, unsigned end, uint32_t thread) {
-    LiveState& live = live_state();
+uint32_t take_group(Recording& recording, unsigned begin, unsigned end, uint32_t thread) {
+    LiveState& live = recording.live();
     for (;;) {
         uint32_t best = detail::kNoGroup;
         uint64_t best_freed = UINT64_MAX;
@@ -338,6 +431,173 @@ uint32_t take_group(unsigned begin, unsigned end, uint32_t thread) {
     }
 }
 
+// False if there was no room.
+bool append_entry(Recording& recording, DictionaryKind kind, uint64_t key, std::string_view text) {
+    LiveState& live = recording.live();
+    const FileHeader& header = recording.header;
+    const auto length =
+        static_cast<unsigned>(text.size() < kMaxDictionaryText ? text.size() : kMaxDictionaryText);
+    const uint64_t bytes = kDictionaryHeadBytes + round_up(length, 8);
+    // relaxed: a ticket for room; the entry's own head says when it is complete.
+    const uint64_t at = live.dictionary_used.fetch_add(bytes, std::memory_order_relaxed);
+    if (at + bytes > header.dictionary_bytes) {
+        // relaxed: a counter.
+        live.dictionary_refused.fetch_add(1, std::memory_order_relaxed);
+        return false;
+    }
+    auto* const words =
+        reinterpret_cast<Atomics::Word*>(recording.mapping.at(header.dictionary_offset + at));
+    const uint32_t sum =
+        checksum32(text.data(), length, checksum32(&key, sizeof key)) ^ static_cast<uint32_t>(kind);
+    const uint64_t head = pack_dictionary_head(kind, length, sum);
+    // relaxed: the length alone, so that a reader can step over an entry whose writer died.
+    words[0].store(head & 0xffff, std::memory_order_relaxed);
+    Atomics::store_payload(words[1], key);
+    for (unsigned i = 0; i < length; i += 8) {
+        uint64_t word = 0;
+        std::memcpy(&word, text.data() + i, length - i < 8 ? length - i : 8);
+        Atomics::store_payload(words[2 + i / 8], word);
+    }
+    // release: the entry is complete. Pairs with the acquire of the reader's walk.
+    words[0].store(head, std::memory_order_release);
+    return true;
+}
+
+// What the main dictionary holds, into that of a recording that has begun. Whoever defines
+// something writes the main dictionary first and then looks for other recordings (seq_cst, under
+// `users`); this comes behind the store that makes the recording visible, so each entry is seen by
+// one of the two, or by both, which does no harm.
+void copy_dictionary(const Recording& from, Recording& to, More& more) {
+    // seq_cst: an exchange of nothing, behind all definers that did not see the recording.
+    more.users.fetch_add(0, std::memory_order_seq_cst);
+    const auto* const words =
+        reinterpret_cast<const Atomics::Word*>(from.mapping.at(from.header.dictionary_offset));
+    char text[kMaxDictionaryText + 8];
+    // relaxed: each entry proves itself.
+    const auto used = [&] { return from.live().dictionary_used.load(std::memory_order_relaxed); };
+    uint64_t at = 0;
+    // Twice, so that a name given meanwhile comes behind the one it replaces.
+    for (int pass = 0; pass < 2; pass++) {
+        const uint64_t end = std::min(used(), from.header.dictionary_bytes) / 8;
+        while (at + 2 <= end) {
+            // acquire: a complete head means complete text. Pairs with append_entry().
+            const uint64_t head = words[at].load(std::memory_order_acquire);
+            const auto length = static_cast<unsigned>(head & 0xffff);
+            const uint64_t size = 2 + round_up(length, 8) / 8;
+            if (length > kMaxDictionaryText || at + size > end) {
+                break;
+            }
+            if (((head >> 24) & 0xff) != 1) {
+                // Being written: its writer finds the new recording by itself.
+                at += head == 0 ? 1 : size;
+                continue;
+            }
+            for (uint64_t i = 0; i < size - 2; i++) {
+                const uint64_t word = Atomics::load_payload(words[at + 2 + i]);
+                std::memcpy(text + 8 * i, &word, 8);
+            }
+            append_entry(to, static_cast<DictionaryKind>((head >> 16) & 0xff),
+                         Atomics::load_payload(words[at + 1]), std::string_view(text, length));
+            at += size;
+        }
+    }
+}
+
+// Gives the pool of rings more groups, as many again as it has for threads that come and go. Runs
+// on a thread of its own, so that no thread that starts waits for it.
+void grow(Recording& recording) {
+    const FileHeader& header = recording.header;
+    const unsigned ready = recording.ready_groups();
+    const unsigned now = ready - recording.large_threads;
+    const unsigned wanted = std::min(header.group_count, ready + std::max(now, 4u));
+    const uint64_t begin = ready_bytes(header, ready);
+    const uint64_t end = ready_bytes(header, wanted);
+    const bool good =
+        (recording.path.empty() || posix_fallocate(recording.fd, static_cast<off_t>(begin),
+                                                   static_cast<off_t>(end - begin)) == 0) &&
+        recording.mapping.map_rings(recording.fd, header, ready, wanted, true, false);
+    if (good) {
+        // release: the rings are mapped. Pairs with ready_groups().
+        recording.live().groups_ready.store(wanted, std::memory_order_release);
+        record(EventId::pool_grows, recording.number, ready, wanted);
+    } else {
+        recording.cannot_grow = true;
+    }
+    recording.is_growing = false;
+}
+
+// Has the pool grow if few groups are free. Not in signal handlers.
+void grow_if_low(Recording& recording) {
+    constexpr unsigned kLow = 3;
+    const unsigned ready = recording.ready_groups();
+    if (ready == recording.header.group_count || recording.cannot_grow) {
+        return;
+    }
+    unsigned free = 0;
+    for (unsigned g = recording.large_threads; g < ready; g++) {
+        // relaxed: a guess.
+        free += recording.live().group_owner[g].load(std::memory_order_relaxed) == 0 ? 1 : 0;
+    }
+    if (free >= kLow || recording.is_growing.exchange(true)) {
+        return;
+    }
+    std::lock_guard lock(g_control);
+    if (recording.worker.joinable()) {
+        recording.worker.join();  // it has ended but for its last instructions
+    }
+    // It is nobody's business to handle signals there.
+    sigset_t all;
+    sigset_t old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    recording.worker = std::thread([&recording] { grow(recording); });
+    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
+
+// Rings for the calling thread, or none. Safe in signal handlers, unless one interrupts another.
+void take_rings(Recording& recording, ThreadRings& to, uint32_t thread, std::string_view name,
+                bool wants_large) {
+    const unsigned large = recording.large_threads;
+    const unsigned all = recording.ready_groups();
+    uint32_t group = wants_large ? take_group(recording, 0, large, thread)
+                                 : take_group(recording, large, all, thread);
+    if (group == detail::kNoGroup) {
+        group = wants_large ? take_group(recording, large, all, thread)
+                            : take_group(recording, 0, large, thread);
+    }
+    to.group = group;
+    if (group == detail::kNoGroup) {
+        return;
+    }
+    Ring rings[kRingClassCount];
+    for (unsigned c = 0; c < kRingClassCount; c++) {
+        rings[c] = recording.ring(group, c);
+        // relaxed: ours alone since take_group(). A former owner may have died inside a record.
+        rings[c].control->open.store(0, std::memory_order_relaxed);
+        // relaxed: likewise.
+        rings[c].control->depth.store(0, std::memory_order_relaxed);
+    }
+    note_owner(recording, group, thread, name, rings);
+    for (unsigned c = 0; c < kRingClassCount; c++) {
+        // `words` last: it is what write() looks at, perhaps in a handler between these lines.
+        const auto words = rings[c].words;
+        rings[c].words = nullptr;
+        to.rings[c] = rings[c];
+        Atomics::signal_fence();
+        to.rings[c].words = words;
+    }
+}
+
+void give_back(Recording& recording, uint32_t group) {
+    LiveState& live = recording.live();
+    // relaxed: a ticket.
+    const uint64_t order = live.freed_counter.fetch_add(1, std::memory_order_relaxed) + 1;
+    // relaxed: a hint for take_group().
+    live.group_freed[group].store(order, std::memory_order_relaxed);
+    // release: our last record is in the ring. Pairs with take_group().
+    live.group_owner[group].store(0, std::memory_order_release);
+}
+
 }  // namespace
 
 namespace detail {
@@ -355,84 +615,61 @@ bool append_dictionary(DictionaryKind kind, uint64_t key, std::string_view text)
     if (g_recording == nullptr) {
         return false;
     }
-    LiveState& live = live_state();
-    const FileHeader& header = g_recording->header;
-    const auto length =
-        static_cast<unsigned>(text.size() < kMaxDictionaryText ? text.size() : kMaxDictionaryText);
-    const uint64_t bytes = kDictionaryHeadBytes + round_up(length, 8);
-    // relaxed: a ticket for room; the entry's own head says when it is complete.
-    const uint64_t at = live.dictionary_used.fetch_add(bytes, std::memory_order_relaxed);
-    if (at + bytes > header.dictionary_bytes) {
-        // relaxed: a counter.
-        live.dictionary_refused.fetch_add(1, std::memory_order_relaxed);
-        return false;
-    }
-    auto* const words =
-        reinterpret_cast<Atomics::Word*>(g_recording->mapping.at(header.dictionary_offset + at));
-    const uint32_t sum =
-        checksum32(text.data(), length, checksum32(&key, sizeof key)) ^ static_cast<uint32_t>(kind);
-    const uint64_t head = pack_dictionary_head(kind, length, sum);
-    // relaxed: the length alone, so that a reader can step over an entry whose writer died.
-    words[0].store(head & 0xffff, std::memory_order_relaxed);
-    Atomics::store_payload(words[1], key);
-    for (unsigned i = 0; i < length; i += 8) {
-        uint64_t word = 0;
-        std::memcpy(&word, text.data() + i, length - i < 8 ? length - i : 8);
-        Atomics::store_payload(words[2 + i / 8], word);
-    }
-    // release: the entry is complete. Pairs with the acquire of the reader's walk.
-    words[0].store(head, std::memory_order_release);
-    return true;
+    const bool done = append_entry(*g_recording, kind, key, text);
+    // Behind the main one: see copy_dictionary().
+    for_each_more([&](Recording& r, unsigned) { append_entry(r, kind, key, text); });
+    return done;
 }
 
 }  // namespace detail
 
-InitResult init(const Options& options) {
-    const auto fail = [](std::string error) { return InitResult{false, std::move(error)}; };
-    if (g_recording != nullptr) {
-        return fail("the recorder is already running; shut it down first");
-    }
+namespace {
+
+// A recording that nobody writes to yet; null and what, where and why if it cannot be had.
+std::unique_ptr<Recording> create(const Options& options, std::string& error) {
+    const auto refuse = [&error](std::string why) {
+        error = std::move(why);
+        return nullptr;
+    };
     if (options.large_threads + options.small_threads == 0 ||
         (options.large_threads + options.small_threads) * kRingClassCount + 1 > kMaxRings) {
-        return fail("the recorder has rings for 1 to " +
-                    std::to_string((kMaxRings - 1) / kRingClassCount) + " threads, not " +
-                    std::to_string(options.large_threads + options.small_threads));
+        return refuse("the recorder has rings for 1 to " +
+                      std::to_string((kMaxRings - 1) / kRingClassCount) + " threads, not " +
+                      std::to_string(options.large_threads + options.small_threads));
     }
     if (!(format_fits(options.subject_format, "u") || format_fits(options.subject_format, "uu")) ||
         options.subject_format.size() >= sizeof FileHeader::subject_format) {
-        return fail("the format for subjects, \"" + options.subject_format +
-                    "\", must have one or two %u and at most 23 characters");
+        return refuse("the format for subjects, \"" + options.subject_format +
+                      "\", must have one or two %u and at most 23 characters");
     }
     if (options.size_bytes > kMaxFileBytes) {
-        return fail("a recorder of " + std::to_string(options.size_bytes) +
-                    " bytes is too large: at most " + std::to_string(kMaxFileBytes));
+        return refuse("a recorder of " + std::to_string(options.size_bytes) +
+                      " bytes is too large: at most " + std::to_string(kMaxFileBytes));
     }
     auto recording = std::make_unique<Recording>();
     FileHeader& header = recording->header;
     header.page_bytes = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
     uint64_t least_bytes = 0;
     if (!lay_out(header, options, least_bytes)) {
-        return fail("a recorder of " + std::to_string(options.size_bytes) +
-                    " bytes is too small for " +
-                    std::to_string(options.large_threads + options.small_threads) +
-                    " threads: it takes at least " + std::to_string(least_bytes));
+        return refuse("a recorder of " + std::to_string(options.size_bytes) +
+                      " bytes is too small for " +
+                      std::to_string(options.large_threads + options.small_threads) +
+                      " threads: it takes at least " + std::to_string(least_bytes));
     }
-    std::string error = open_memory(*recording, options);
+    error = open_memory(*recording, options);
     if (error.empty()) {
-        error = recording->mapping.map(recording->fd, header, true, options.touch);
+        error =
+            recording->mapping.map(recording->fd, header, header.first_groups, true, options.touch);
         if (!error.empty()) {
             error = (options.path.empty() ? std::string("recorder memory") : options.path) + ": " +
                     error;
         }
     }
     if (!error.empty()) {
-        if (recording->fd >= 0) {
-            close(recording->fd);
-            if (!recording->path.empty()) {
-                unlink(recording->path.c_str());
-            }
+        if (!recording->path.empty()) {
+            unlink(recording->path.c_str());
         }
-        return fail(std::move(error));
+        return nullptr;
     }
     const ClockKind clock = best_clock();
     header.magic = kMagic;
@@ -453,31 +690,192 @@ InitResult init(const Options& options) {
     recording->large_threads = options.large_threads;
     recording->number = ++g_recordings;
     recording->last_tick = header.start.ticks;
+    recording->shared_ring = recording->mapping.ring(header, shared_ring_index(header));
+    // relaxed: nobody reads it yet.
+    recording->live().groups_ready.store(header.first_groups, std::memory_order_relaxed);
+    store_anchor(recording->live(), header.start);
+    return recording;
+}
+
+// The header last: a file without one was never finished.
+void write_header(Recording& recording) {
+    FileHeader& header = recording.header;
+    header.checksum = checksum64(&header, sizeof header);
+    std::memcpy(recording.mapping.at(0), &header, sizeof header);
+    std::memcpy(recording.mapping.at(kHeaderBytes), &header, sizeof header);
+}
+
+// Marks the file as complete, unless a crash has been noted in it.
+void close_in_order(Recording& recording) {
+    store_anchor(recording.live(),
+                 read_anchor(static_cast<ClockKind>(recording.header.clock_kind)));
+    auto running = static_cast<uint64_t>(CrashState::running);
+    // relaxed: a reader of a live file only shows it. A crash stays a crash.
+    recording.live().crash_state.compare_exchange_strong(
+        running, static_cast<uint64_t>(CrashState::closed), std::memory_order_relaxed);
+}
+
+// With g_control.
+void stop(More& more) {
+    more.categories.store(0, std::memory_order_relaxed);  // relaxed: sites may see it late
+    more.number.store(0, std::memory_order_seq_cst);      // seq_cst: see More
+    // seq_cst: see More; acquire is part of it: what the last writer wrote is behind us.
+    while (more.users.load(std::memory_order_seq_cst) != 0) {
+        sched_yield();  // a record takes nanoseconds; its thread may have lost its processor
+    }
+    renew_mask();
+    close_in_order(*more.recording);
+    delete more.recording;
+    more.recording = nullptr;
+}
+
+}  // namespace
+
+InitResult init(const Options& options) {
+    if (g_recording != nullptr) {
+        return {false, "the recorder is already running; shut it down first"};
+    }
+    std::string error;
+    std::unique_ptr<Recording> recording = create(options, error);
+    if (recording == nullptr) {
+        return {false, std::move(error)};
+    }
     g_recording = recording.release();
     // relaxed: sites that see it early find the recording not ready and try again.
     detail::g_recording_number.store(g_recording->number, std::memory_order_relaxed);
-
-    store_anchor(live_state(), header.start);
     for (unsigned i = 0; i < kEventCount; i++) {
         detail::append_dictionary(DictionaryKind::event, i, describe_event(kEvents[i]));
+        // relaxed: published by the store of the mask below.
+        detail::g_event_category[i].store(static_cast<uint8_t>(kEvents[i].category),
+                                          std::memory_order_relaxed);
     }
-    // The header last: a file without one was never finished.
-    header.checksum = checksum64(&header, sizeof header);
-    std::memcpy(g_recording->mapping.at(0), &header, sizeof header);
-    std::memcpy(g_recording->mapping.at(kHeaderBytes), &header, sizeof header);
+    write_header(*g_recording);
 
     static const bool handles_fork = pthread_atfork(nullptr, nullptr, forget_in_child) == 0;
     (void)handles_fork;
-    g_recording->shared_ring = g_recording->mapping.ring(header, header.ring_count - 1);
+    const bool is_monotonic =
+        g_recording->header.clock_kind == static_cast<uint32_t>(ClockKind::monotonic_ns);
     // relaxed: published by the store of the ring below.
-    detail::g_clock_kind.store(header.clock_kind, std::memory_order_relaxed);
-    // release: the ring is described completely. Pairs with write_to_shared().
+    detail::g_mode.store(is_monotonic ? detail::kMonotonicClock : 0u, std::memory_order_relaxed);
+    // relaxed: likewise.
+    detail::g_main_categories.store(options.categories & kAllCategories, std::memory_order_relaxed);
+    // release: the ring is described completely. Pairs with put_rarely().
     detail::g_shared_ring.store(&g_recording->shared_ring, std::memory_order_release);
     // release: a thread that sees a category on sees the recording set up. Threads that attach
     // later get there by other means; this is for those that only record. Pairs with the acquire in
-    // write_to_shared().
+    // put_rarely().
     detail::g_mask.categories.store(options.categories & kAllCategories, std::memory_order_release);
     return {true, {}};
+}
+
+StartResult start_recording(const Options& options) {
+    const std::lock_guard lock(g_control);
+    if (g_recording == nullptr) {
+        return {0, "the recorder is not running"};
+    }
+    if (options.path.empty()) {
+        return {0, "a recording beside the first needs a file"};
+    }
+    unsigned free = 0;
+    // relaxed: written with g_control only.
+    while (free < kMostMore && detail::g_more[free].number.load(std::memory_order_relaxed) != 0) {
+        free++;
+    }
+    if (free == kMostMore) {
+        return {0, "there are " + std::to_string(kMostMore) + " more recordings already: stop one"};
+    }
+    for (const More& more : detail::g_more) {
+        // relaxed: as above.
+        const bool is_there = more.number.load(std::memory_order_relaxed) != 0;
+        if (options.path == g_recording->path ||
+            (is_there && options.path == more.recording->path)) {
+            return {0, options.path + ": is being recorded into"};
+        }
+    }
+    // Rings for as many threads as there are now, and the same names for subjects.
+    Options own = options;
+    own.large_threads = g_recording->large_threads;
+    own.small_threads = g_recording->ready_groups() - own.large_threads;
+    own.subject_format = g_recording->header.subject_format;
+    std::string error;
+    std::unique_ptr<Recording> recording = create(own, error);
+    if (recording == nullptr) {
+        return {0, std::move(error)};
+    }
+    More& more = detail::g_more[free];
+    more.recording = recording.release();
+    more.shared_ring = more.recording->shared_ring;
+    const uint32_t number = more.recording->number;
+    more.number.store(number, std::memory_order_seq_cst);  // seq_cst: see More
+    copy_dictionary(*g_recording, *more.recording, more);
+    write_header(*more.recording);
+    // relaxed: sites may see it late.
+    more.categories.store(options.categories & kAllCategories, std::memory_order_relaxed);
+    renew_mask();
+    record(EventId::recording_starts, number, options.categories & kAllCategories,
+           std::string_view(options.path));
+    return {number, {}};
+}
+
+bool stop_recording(unsigned id) {
+    const std::lock_guard lock(g_control);
+    for (More& more : detail::g_more) {
+        // relaxed: written with g_control only.
+        if (id != 0 && more.number.load(std::memory_order_relaxed) == id) {
+            stop(more);
+            record(EventId::recording_stops, id);
+            return true;
+        }
+    }
+    return false;
+}
+
+std::vector<RecordingInfo> recordings() {
+    const std::lock_guard lock(g_control);
+    std::vector<RecordingInfo> all;
+    const auto add = [&all](const Recording& r, uint32_t categories) {
+        all.push_back({r.number, r.path, categories, r.header.file_bytes});
+    };
+    if (g_recording != nullptr) {
+        add(*g_recording, categories());
+    }
+    for (const More& more : detail::g_more) {
+        // relaxed, twice: written with g_control only.
+        if (more.number.load(std::memory_order_relaxed) != 0) {
+            add(*more.recording, more.categories.load(std::memory_order_relaxed));
+        }
+    }
+    return all;
+}
+
+void detail::set_main_categories(uint32_t mask) {
+    const std::lock_guard lock(g_control);
+    g_main_categories.store(mask, std::memory_order_relaxed);  // relaxed: sites may see it late
+    renew_mask();
+}
+
+detail::ThreadRings* detail::rings_in(unsigned index, uint32_t number) {
+    ThreadState& state = thread_state();
+    ThreadRings& mine = state.more[index];
+    if (mine.recording != number) {
+        // A thread that shares the ring of the first recording shares this one's as well. And a
+        // handler may have interrupted this very function.
+        if (state.group == kNoGroup || state.attaching) {
+            return nullptr;
+        }
+        state.attaching = true;
+        Atomics::signal_fence();
+        for (Ring& ring : mine.rings) {
+            ring.words = nullptr;
+        }
+        take_rings(*g_more[index].recording, mine, system_thread_id(), state.name,
+                   state.wants_large);
+        Atomics::signal_fence();
+        mine.recording = number;
+        Atomics::signal_fence();
+        state.attaching = false;
+    }
+    return mine.group == kNoGroup ? nullptr : &mine;
 }
 
 void shutdown() {
@@ -485,22 +883,24 @@ void shutdown() {
         return;
     }
     detach_thread();
+    const std::lock_guard lock(g_control);
+    for (More& more : detail::g_more) {
+        if (more.recording != nullptr) {
+            stop(more);
+        }
+    }
     // relaxed: late sites write to memory that is still there, see below.
     detail::g_mask.categories.store(0, std::memory_order_relaxed);
     // relaxed: likewise.
+    detail::g_main_categories.store(0, std::memory_order_relaxed);
+    // relaxed: likewise.
     detail::g_shared_ring.store(nullptr, std::memory_order_relaxed);
-    LiveState& live = live_state();
-    store_anchor(live, read_anchor(static_cast<ClockKind>(g_recording->header.clock_kind)));
-    auto running = static_cast<uint64_t>(CrashState::running);
-    // relaxed: a reader of a live file only shows it. A crash stays a crash.
-    live.crash_state.compare_exchange_strong(running, static_cast<uint64_t>(CrashState::closed),
-                                             std::memory_order_relaxed);
+    close_in_order(*g_recording);
     bool in_use = false;
     for (unsigned g = 0; g < g_recording->header.group_count; g++) {
-        // acquire: who has detached has written its last record. Pairs with detach_thread().
-        in_use = in_use || live.group_owner[g].load(std::memory_order_acquire) != 0;
+        // acquire: who has detached has written its last record. Pairs with give_back().
+        in_use = in_use || live_state().group_owner[g].load(std::memory_order_acquire) != 0;
     }
-    close(g_recording->fd);
     if (in_use) {
         g_recording->mapping.abandon();
     }
@@ -509,8 +909,7 @@ void shutdown() {
 }
 
 double ticks_per_second() {
-    return g_recording == nullptr ? 1e9
-                                  : static_cast<double>(g_recording->header.ticks_per_second);
+    return g_recording == nullptr ? 1e9 : static_cast<double>(g_recording->header.ticks_per_second);
 }
 
 bool is_active() {
@@ -522,72 +921,53 @@ const std::string& file_path() {
 }
 
 bool attach_thread(std::string_view name, RingSize size) {
+    detail::ThreadState& state = detail::thread_state();
+    std::memset(state.name, 0, sizeof state.name);
+    name.copy(state.name, sizeof state.name - 1);
+    state.wants_large = size == RingSize::large;
     if (g_recording == nullptr) {
         return false;
     }
-    detail::ThreadState& state = detail::thread_state();
     const uint32_t thread = system_thread_id();
     if (state.group != detail::kNoGroup && state.recording == g_recording->number) {
-        note_owner(state.group, thread, name, state.rings);
+        note_owner(*g_recording, state.group, thread, name, state.rings);
         record(EventId::thread_start, thread, name);
         return true;
     }
-    const unsigned large = g_recording->large_threads;
-    const unsigned all = g_recording->header.group_count;
-    const bool wants_large = size == RingSize::large;
-    uint32_t group = wants_large ? take_group(0, large, thread) : take_group(large, all, thread);
-    if (group == detail::kNoGroup) {
-        group = wants_large ? take_group(large, all, thread) : take_group(0, large, thread);
+    for (ThreadRings& more : state.more) {
+        more.recording = more.group == detail::kNoGroup ? 0 : more.recording;
     }
-    if (group == detail::kNoGroup) {
-        record(EventId::thread_start, thread, name);
-        return false;
-    }
-    Ring rings[kRingClassCount];
-    for (unsigned c = 0; c < kRingClassCount; c++) {
-        rings[c] = g_recording->mapping.ring(g_recording->header, group * kRingClassCount + c);
-        // relaxed: ours alone since take_group(). A former owner may have died inside a record.
-        rings[c].control->open.store(0, std::memory_order_relaxed);
-        // relaxed: likewise.
-        rings[c].control->depth.store(0, std::memory_order_relaxed);
-    }
-    note_owner(group, thread, name, rings);
-    for (unsigned c = 0; c < kRingClassCount; c++) {
-        // `words` last: it is what write() looks at, perhaps in a handler between these lines.
-        const auto words = rings[c].words;
-        rings[c].words = nullptr;
-        state.rings[c] = rings[c];
-        Atomics::signal_fence();
-        state.rings[c].words = words;
-    }
-    state.group = group;
+    take_rings(*g_recording, state, thread, name, state.wants_large);
     state.recording = g_recording->number;
     t_end.armed = true;
     record(EventId::thread_start, thread, name);
-    return true;
+    grow_if_low(*g_recording);
+    return state.group != detail::kNoGroup;
 }
 
 void detach_thread() {
     detail::ThreadState& state = detail::thread_state();
-    if (state.group == detail::kNoGroup) {
-        return;
-    }
-    const bool current = g_recording != nullptr && state.recording == g_recording->number;
+    const bool current = state.group != detail::kNoGroup && g_recording != nullptr &&
+                         state.recording == g_recording->number;
     if (current) {
         record(EventId::thread_end, system_thread_id());
     }
+    for_each_more([&state](Recording& r, unsigned i) {
+        ThreadRings& mine = state.more[i];
+        if (mine.recording == r.number && mine.group != detail::kNoGroup) {
+            // A handler that comes now uses the shared ring; who records later takes rings anew.
+            const uint32_t group = mine.group;
+            mine.group = detail::kNoGroup;
+            Atomics::signal_fence();
+            give_back(r, group);
+        }
+    });
     for (Ring& ring : state.rings) {
         ring.words = nullptr;
     }
     Atomics::signal_fence();
     if (current) {
-        LiveState& live = live_state();
-        // relaxed: a ticket.
-        const uint64_t order = live.freed_counter.fetch_add(1, std::memory_order_relaxed) + 1;
-        // relaxed: a hint for take_group().
-        live.group_freed[state.group].store(order, std::memory_order_relaxed);
-        // release: our last record is in the ring. Pairs with take_group().
-        live.group_owner[state.group].store(0, std::memory_order_release);
+        give_back(*g_recording, state.group);
     }
     state.group = detail::kNoGroup;
 }
@@ -610,6 +990,7 @@ void tick() {
     }
     const ClockAnchor anchor = read_anchor(static_cast<ClockKind>(g_recording->header.clock_kind));
     store_anchor(live_state(), anchor);
+    for_each_more([&anchor](Recording& r, unsigned) { store_anchor(r.live(), anchor); });
     record(EventId::clock, anchor.monotonic_ns, anchor.wall_ns);
 }
 
@@ -705,6 +1086,9 @@ uint16_t declare_event(const EventDeclaration& declaration) {
     if (id > UINT16_MAX) {
         return 0;
     }
+    // relaxed: in place before anybody has the id.
+    detail::g_event_category[id].store(static_cast<uint8_t>(declaration.category),
+                                       std::memory_order_relaxed);
     // Fixed buffers: this may run in a signal handler.
     char text[1024];
     size_t used = 0;

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 namespace minivm::tools {
@@ -155,7 +156,11 @@ int attach_command(const AttachOptions& options) {
     return converse(client, options.socket, "attach", options.commands, &ended);
 }
 
-int record_command(const std::string& socket, const std::vector<std::string>& words) {
+int record_command(const std::string& socket, std::vector<std::string> words) {
+    if (words.size() > 1 && (words[0] == "start" || words[0] == "stop")) {
+        // Of our folder, not of the VM's.
+        words[1] = std::filesystem::absolute(words[1]).lexically_normal();
+    }
     Client client;
     if (const int status = open_client(socket, "record", {}, &client); status != 0) {
         return status;

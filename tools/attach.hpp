@@ -15,7 +15,7 @@ struct AttachOptions {
 int attach_command(const AttachOptions& options);
 
 // `minivm record`: on, off or filter, and categories.
-int record_command(const std::string& socket, const std::vector<std::string>& words);
+int record_command(const std::string& socket, std::vector<std::string> words);
 
 // What this process's terminal is like, if it is one.
 Client::Manner own_manner(bool has_commands);

@@ -214,7 +214,8 @@ int main(int argc, char** argv) {
     record->add_option("SOCKET", record_socket, "What its --listen says");
     record->add_option("WHAT", record_words,
                        "on [CATEGORY...], off [CATEGORY...], filter CATEGORY... (these and no others); "
-                       "nothing: what is on");
+                       "start FILE [SIZE] [CATEGORY...]: one more recording; stop FILE; "
+                       "nothing: what is recorded");
     record->footer("Categories: " + minivm::tools::category_names() + ", all");
 
     minivm::tools::LoadOptions load_options;

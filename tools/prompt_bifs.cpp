@@ -148,9 +148,20 @@ Term minivm_recorder_dump_1(Process& p, const Term* a) {
     return made ? atoms::ok : failed(p, error);
 }
 
-// minivm:recorder_switch(on | off | filter | status, Categories) -> {ok, On, File} | {error, Text}:
-// turns categories on or off, or all off but these. Categories and On are names with commas, or
-// all.
+std::string names_of(uint32_t categories) {
+    std::string names;
+    for (unsigned i = 0; i < recorder::kCategoryCount; i++) {
+        if ((categories & recorder::category_bit(static_cast<recorder::Category>(i))) != 0) {
+            names.append(names.empty() ? "" : ",").append(recorder::kCategoryNames[i]);
+        }
+    }
+    return names;
+}
+
+// minivm:recorder_switch(on | off | filter | status, Categories) ->
+//     {ok, [{File, On, Bytes}, ...]} | {error, Text}
+// turns categories of the first recording on or off, or all off but these; all recordings that there are,
+// that one first. Categories and On are names with commas, or all.
 Term minivm_recorder_switch_2(Process& p, const Term* a) {
     std::string names;
     if (!is_atom(a[0]) || !get_text(a[1], &names)) {
@@ -176,14 +187,55 @@ Term minivm_recorder_switch_2(Process& p, const Term* a) {
     } else if (what != "status") {
         return badarg(p);
     }
-    std::string on;
-    for (const std::string_view name : recorder::kCategoryNames) {
-        recorder::Category category{};
-        if (recorder::category_from_name(name, category) && recorder::enabled(category)) {
-            on.append(on.empty() ? "" : ",").append(name);
+    const std::vector<recorder::RecordingInfo> all = recorder::recordings();
+    Term list = kNil;
+    for (size_t i = all.size(); i > 0; i--) {
+        const recorder::RecordingInfo& r = all[i - 1];
+        const Term one = make_tuple(p.heap, text_binary(p, r.path),
+                                    text_binary(p, names_of(r.categories)),
+                                    make_unsigned(p.heap, r.size_bytes));
+        list = cons(p.heap, one, list);
+    }
+    return make_tuple(p.heap, atoms::ok, list);
+}
+
+// minivm:recorder_start(File, Size, Categories) -> ok | {error, Text}: one more recording. Size: as
+// --record-size, or nothing.
+Term minivm_recorder_start_3(Process& p, const Term* a) {
+    recorder::Options options;
+    std::string size;
+    std::string names;
+    if (!get_text(a[0], &options.path) || !get_text(a[1], &size) || !get_text(a[2], &names)) {
+        return badarg(p);
+    }
+    if (!size.empty() && !parse_size(size, &options.size_bytes)) {
+        return failed(p, "size " + size + ": give one such as 6M or 512K");
+    }
+    std::string unknown;
+    options.categories = 0;
+    if (!parse_categories(names, &options.categories, &unknown)) {
+        return failed(p,
+                      unknown + ": no such category; there are " + category_names() + ", and all");
+    }
+    const recorder::StartResult started = recorder::start_recording(options);
+    return started.id != 0 ? atoms::ok : failed(p, started.error);
+}
+
+// minivm:recorder_stop(File) -> ok | {error, Text}.
+Term minivm_recorder_stop_1(Process& p, const Term* a) {
+    std::string path;
+    if (!get_text(a[0], &path)) {
+        return badarg(p);
+    }
+    const std::vector<recorder::RecordingInfo> all = recorder::recordings();
+    for (size_t i = 0; i < all.size(); i++) {
+        if (all[i].path == path) {
+            return i != 0 && recorder::stop_recording(all[i].id)
+                       ? atoms::ok
+                       : failed(p, path + ": is the recording that goes on as long as the VM does");
         }
     }
-    return make_tuple(p.heap, atoms::ok, text_binary(p, on), text_binary(p, recorder::file_path()));
+    return failed(p, path + ": nothing is recorded into it");
 }
 
 // minivm:disasm(Bytes, Md5, Function, IsNative) -> {ok, Text} | {error, Text}: of the .beam file
@@ -223,6 +275,8 @@ std::vector<BifDef> g_bifs = {
     {"minivm", "recorder_lines", 3, minivm_recorder_lines_3, kBifDirtyIo, nullptr},
     {"minivm", "recorder_dump", 1, minivm_recorder_dump_1, kBifDirtyIo, nullptr},
     {"minivm", "recorder_switch", 2, minivm_recorder_switch_2, kBifPlain, nullptr},
+    {"minivm", "recorder_start", 3, minivm_recorder_start_3, kBifDirtyIo, nullptr},
+    {"minivm", "recorder_stop", 1, minivm_recorder_stop_1, kBifDirtyIo, nullptr},
     {"minivm", "disasm", 4, minivm_disasm_4, kBifDirtyCpu, nullptr},
 };
 

@@ -174,6 +174,7 @@ uint64_t count_of(const std::string& text, std::string_view part) {
 // A small program with two processes, recorded.
 void record_something() {
     Options options;
+    options.spare_threads = 0;
     options.subject_format = "<0.%u.0>";
     REQUIRE(init(options).ok);
     REQUIRE(attach_thread("scheduler \"1\"", RingSize::large));

@@ -57,6 +57,7 @@ struct Shared {
 
 [[noreturn]] void run_child(const std::string& path, Shared* shared, uint64_t seed) {
     Options options;
+    options.spare_threads = 0;
     options.path = path;
     options.size_bytes = 400 * 1024;
     options.large_threads = 1;
@@ -221,6 +222,7 @@ TEST_CASE("no room for the file is an error, and leaves no file behind") {
         std::signal(SIGXFSZ, SIG_IGN);
         const rlimit limit{1 << 20, 1 << 20};
         Options options;
+        options.spare_threads = 0;
         options.path = path;
         const bool limited = setrlimit(RLIMIT_FSIZE, &limit) == 0;
         const InitResult result = init(options);
@@ -241,6 +243,7 @@ TEST_CASE("no room for the file is an error, and leaves no file behind") {
 TEST_CASE("files that cannot be had or read give errors that say why") {
     const Directory directory;
     Options options;
+    options.spare_threads = 0;
     const auto error_of = [&](const std::string& path) {
         options.path = path;
         const InitResult result = init(options);
@@ -291,6 +294,7 @@ TEST_CASE("files that cannot be had or read give errors that say why") {
 TEST_CASE("a new recording keeps the files of the last ones, private to their user") {
     const Directory directory;
     Options options;
+    options.spare_threads = 0;
     options.path = directory.path + "/file";
     options.keep_old = 2;
     options.size_bytes = 1 << 20;

@@ -38,6 +38,7 @@ Bytes recorded_bytes(uint64_t count, uint64_t size_bytes = 400 * 1024) {
     const std::string path =
         std::filesystem::temp_directory_path() / ("recorder_reader_" + std::to_string(getpid()));
     Options options;
+    options.spare_threads = 0;
     options.path = path;
     options.keep_old = 0;
     options.size_bytes = size_bytes;
@@ -369,6 +370,7 @@ TEST_CASE("a receive stands behind its send whatever the clocks say") {
     const std::string path =
         std::filesystem::temp_directory_path() / ("recorder_merge_" + std::to_string(getpid()));
     Options options;
+    options.spare_threads = 0;
     options.path = path;
     options.keep_old = 0;
     options.size_bytes = 1 << 20;
@@ -440,6 +442,7 @@ TEST_CASE("flow ids that come back are told apart by time") {
     const std::string path =
         std::filesystem::temp_directory_path() / ("recorder_reuse_" + std::to_string(getpid()));
     Options options;
+    options.spare_threads = 0;
     options.path = path;
     options.keep_old = 0;
     options.size_bytes = 1 << 20;

@@ -34,6 +34,7 @@ TEST_CASE("a second init is refused and says so") {
 
 TEST_CASE("a size that cannot hold the rings is refused with the size that can") {
     Options options;
+    options.spare_threads = 0;
     options.size_bytes = 64 * 1024;
     const InitResult result = init(options);
     REQUIRE_FALSE(result.ok);
@@ -46,6 +47,7 @@ TEST_CASE("a size that cannot hold the rings is refused with the size that can")
 
 TEST_CASE("threads without rings share one, and none of their records goes uncounted") {
     Options options;
+    options.spare_threads = 0;
     options.large_threads = 1;
     options.small_threads = 0;
     REQUIRE(init(options).ok);

@@ -111,6 +111,7 @@ constexpr unsigned kMostReaders = 4;
 // Until the readers have read `reads` records, and for `time` at least.
 void stress(std::chrono::milliseconds time, uint64_t reads, unsigned readers) {
     Options options;
+    options.spare_threads = 0;
     options.size_bytes = 1 << 20;
     options.large_threads = 2;
     options.small_threads = 1;
@@ -231,6 +232,7 @@ TEST_CASE("the same for longer", "[.][soak]") {
 
 TEST_CASE("threads that share one ring tear nothing and lose nothing uncounted") {
     Options options;
+    options.spare_threads = 0;
     options.size_bytes = 512 * 1024;
     options.large_threads = 1;
     options.small_threads = 0;
@@ -272,6 +274,7 @@ TEST_CASE("threads that share one ring tear nothing and lose nothing uncounted")
 
 TEST_CASE("threads that come and go take the rings that were freed longest ago") {
     Options options;
+    options.spare_threads = 0;
     options.size_bytes = 1 << 20;
     options.large_threads = 0;
     options.small_threads = 4;
@@ -337,6 +340,7 @@ TEST_CASE("recording makes no system call") {
     REQUIRE(child >= 0);
     if (child == 0) {
         Options options;
+        options.spare_threads = 0;
         options.touch = true;
         sock_filter rules[] = {
             BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

@@ -17,6 +17,7 @@ namespace {
 // The messages of what `write` records.
 std::vector<std::string> recorded(const std::function<void()>& write) {
     Options options;
+    options.spare_threads = 0;
     options.subject_format = "<0.%u.%u>";
     REQUIRE(init(options).ok);
     REQUIRE(attach_thread("main", RingSize::large));

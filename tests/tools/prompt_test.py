@@ -246,7 +246,23 @@ class Recorder(unittest.TestCase):
             self.assertEqual(record("off")[1].splitlines()[0], "recorded: nothing")
             self.assertEqual(record("on")[0], 0)
             self.assertIn("categories: 0x", vm.attach(":events 100000 --match categories:")[1])
-            for words, why in ((["on", "fun"], "fun: no such category; there are sched"),
+            more = vm.folder / "more.rec"
+            status, out, _ = record("start", more, "1M", "code", "user")
+            self.assertEqual(status, 0)
+            self.assertEqual(out.splitlines()[2:], ["also: code,user", f"to {more}"])
+            self.assertEqual(more.stat().st_mode & 0o777, 0o600)
+            vm.attach('recorder:event(mine, "~p times", [3]).')
+            self.assertIn("is being recorded into", record("start", more)[2])
+            self.assertIn("No such file", record("start", "/no/such/dir/x")[2])
+            self.assertEqual(len(record("stop", more)[1].splitlines()), 2)
+            self.assertIn("nothing is recorded into it", record("stop", more)[2])
+            text = run("dump", more)[1]
+            self.assertIn("state: closed", text)
+            self.assertIn("mine: 3 times", text)
+            self.assertNotIn("sched_in", text)
+            for words, why in ((["start"], "which file?"), (["stop"], "which file?"),
+                               (["start", more, "many"], "no such category"),
+                               (["start", more, "1"], "too small"), (["on", "fun"], "fun: no such category; there are sched"),
                                (["filter"], "which categories?"), (["maybe"], "on, off or filter")):
                 status, out, err = record(*words)
                 self.assertEqual((status, out), (1, ""))

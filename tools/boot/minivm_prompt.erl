@@ -1,6 +1,6 @@
 %% The commands of the prompt: what begins with a colon.
 -module(minivm_prompt).
--export([command/2, help/1, commands/0, version/1, record/1, table/2]).
+-export([command/2, help/1, commands/0, version/1, record/2, table/2]).
 
 %% {Name, Arguments, What it does}
 commands() ->
@@ -14,6 +14,7 @@ commands() ->
      {"events", "[-f] [N] [FILTER...]", "the last N (20) events of the recorder; -f: and what comes"},
      {"dump", "[FILE] [FILTER...] [--format F] [--crash]", "what the recorder holds, as minivm dump"},
      {"record", "[on|off|filter CATEGORY...]", "what the recorder records from now on"},
+     {"record", "start FILE [SIZE] [CATEGORY...]", "one more recording, until :record stop FILE"},
      {"trace", "PATTERN [when GUARD] [return] [exception] [count|time|memory] [global] [pid P|new|all] "
       "[limit N|N/s]", "show calls; M:F/A, M:F, M or M:F(ARGUMENTS)"},
      {"untrace", "[PATTERN]", "no more of it, or of anything"},
@@ -69,7 +70,7 @@ run("disasm", [Which], _, _) -> disasm(Which, false);
 run("disasm", [Which, "native"], _, _) -> disasm(Which, true);
 run("events", Args, _, Context) -> events(Args, Context);
 run("dump", Args, _, Context) -> dump(Args, Context);
-run("record", Args, _, _) -> record(Args);
+run("record", Args, _, Context) -> record(Args, Context);
 run("engine", [], _, _) ->
     io:format("~ts, unless a module asks for the other or was moved~n", [minivm:engine_name()]);
 run("engine", [Module, Engine], _, _) -> engine(list_to_atom(Module), Engine);
@@ -333,7 +334,24 @@ counted(PerProcess) -> io_lib:format("~tp", [PerProcess]).
 
 %% ---- the recorder ----------------------------------------------------------------------------------------
 
-%% on | off | filter and categories, apart or with commas; nothing: what is on.
+%% on | off | filter and categories, apart or with commas; start and stop of one more; nothing: what is on.
+record(["start", File | Words], #{dir := Dir}) ->
+    case lists:partition(fun([C | _]) -> C >= $0 andalso C =< $9 end, Words) of
+        {[_, _ | _], _} -> usage("record");
+        {Sizes, Names} ->
+            Categories = case Names of [] -> "all"; _ -> lists:join(",", Names) end,
+            started(minivm:recorder_start(text(filename:absname(File, Dir)), text(Sizes),
+                                          text(Categories)))
+    end;
+record(["stop", File], #{dir := Dir}) ->
+    started(minivm:recorder_stop(text(filename:absname(File, Dir))));
+record([What | _], _) when What =:= "start"; What =:= "stop" ->
+    error_text("~ts: which file? start FILE [SIZE] [CATEGORY...], stop FILE", [What]);
+record(Words, _) -> record(Words).
+
+started(ok) -> record([]);
+started({error, Text}) -> error_text("~ts", [Text]).
+
 record([]) -> switched(minivm:recorder_switch(status, <<"all">>));
 record(["status"]) -> record([]);
 record(["on"]) -> switched(minivm:recorder_switch(on, <<"all">>));
@@ -341,12 +359,17 @@ record(["off"]) -> switched(minivm:recorder_switch(off, <<"all">>));
 record([What | Names]) when What =:= "on"; What =:= "off"; What =:= "filter", Names =/= [] ->
     switched(minivm:recorder_switch(list_to_atom(What), text(lists:join(",", Names))));
 record(["filter"]) -> error_text("filter: which categories? filter CATEGORY...", []);
-record([What | _]) -> error_text("~ts: on, off or filter is expected, then categories", [What]).
+record([What | _]) ->
+    error_text("~ts: on, off or filter is expected, then categories; or start FILE, stop FILE", [What]).
 
 switched({error, Text}) -> error_text("~ts", [Text]);
-switched({ok, On, File}) ->
-    io:format("recorded: ~ts~nto ~ts~n", [case On of <<>> -> "nothing"; _ -> On end,
-                                          case File of <<>> -> "memory only"; _ -> File end]).
+switched({ok, [{File, On, _} | More]}) ->
+    io:format("recorded: ~ts~nto ~ts~n", [names(On), case File of <<>> -> "memory only"; _ -> File end]),
+    [io:format("also: ~ts~nto ~ts~n", [names(Names), Other]) || {Other, Names, _} <- More],
+    ok.
+
+names(<<>>) -> "nothing";
+names(On) -> On.
 
 text(Chars) -> unicode:characters_to_binary(Chars).
 

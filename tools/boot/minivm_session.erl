@@ -130,8 +130,8 @@ frame(<<"M", Purge, N:32, Rest/binary>>, #s{work = none} = S) ->
         Files -> worker(fun() -> minivm_load:files(Files, Purge =:= 1) end, S)
     end;
 frame(<<"L", Text/binary>>, #s{work = none} = S) ->
-    Words = [W || W <- binary:split(Text, <<0>>, [global]), W =/= <<>>],
-    worker(fun() -> minivm_prompt:record([unicode:characters_to_list(W) || W <- Words]) end, S);
+    Words = [unicode:characters_to_list(W) || W <- binary:split(Text, <<0>>, [global]), W =/= <<>>],
+    worker(fun() -> minivm_prompt:record(Words, #{dir => "/"}) end, S);
 frame(_, #s{work = none} = S) ->
     goodbye(S#s.port, 2, "a frame that this VM does not know"),
     S;
