@@ -6,6 +6,7 @@
 #include "recorder/reader.hpp"
 #include "recorder/recorder.hpp"
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -22,15 +23,15 @@ inline uint64_t mix(uint64_t x) {
 
 // The letters (serial + 7 * i) mod 26 for i = 0..., which are one row of letters begun at different
 // places: 15 is the inverse of 7.
+inline constexpr auto kLetters = [] {
+    std::array<char, 26 + 160> row{};
+    for (unsigned i = 0; i < row.size(); i++) {
+        row[i] = static_cast<char>('a' + i * 7 % 26);
+    }
+    return row;
+}();
 inline const char* letters(uint64_t serial) {
-    static const std::string row = [] {
-        std::string out;
-        for (unsigned i = 0; i < 26 + 160; i++) {
-            out += static_cast<char>('a' + i * 7 % 26);
-        }
-        return out;
-    }();
-    return row.data() + serial % 26 * 15 % 26;
+    return kLetters.data() + serial % 26 * 15 % 26;
 }
 
 // One slot, two slots, or three to eight, by the serial.
