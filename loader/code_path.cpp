@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "loader/prepare.hpp"
+#include "vm/sched/thread_progress.hpp"
 #include "vm/code/code_change.hpp"
 #include "vm/code/permission.hpp"
 #include "vm/term/atom_table.hpp"
@@ -92,8 +93,9 @@ bool read_file(const std::string& path, std::vector<uint8_t>* out, std::string* 
     return true;
 }
 
-void CodePath::add_embedded(std::string_view module, const uint8_t* bytes, size_t size) {
-    embedded_.push_back({std::string(module), bytes, size});
+void CodePath::add_embedded(std::string_view module, const uint8_t* bytes, size_t size,
+                            bool if_missing) {
+    embedded_.push_back({std::string(module), bytes, size, if_missing});
 }
 
 void CodePath::add_directory(std::string dir) {
@@ -240,24 +242,30 @@ ModuleSource::Loaded CodePath::load(Term module, std::string* error) {
     }
     std::unique_lock lock(lock_);
     loaded_.wait(lock, [&] { return loading_.count(module.raw) == 0; });
-    if (module_table::current(module, code_index::active()) != nullptr) {
-        return Loaded::yes;  // another process was first
-    }
-    if (module_table::on_load(module, code_index::active()) != nullptr) {
-        return Loaded::wants_on_load;
+    {
+        // What is active stays so long enough to be looked at.
+        const thread_progress::DelaySection section;
+        if (module_table::current(module, code_index::active()) != nullptr) {
+            return Loaded::yes;  // another process was first
+        }
+        if (module_table::on_load(module, code_index::active()) != nullptr) {
+            return Loaded::wants_on_load;
+        }
     }
     loading_.insert(module.raw);
     lock.unlock();
     Loaded result = Loaded::not_found;
     const auto embedded = std::find_if(embedded_.begin(), embedded_.end(),
                                        [&](const Embedded& e) { return e.module == name; });
-    if (embedded != embedded_.end()) {
-        result = load_bytes(embedded->bytes, embedded->size, kPreloaded, module, error);
-    } else if (const std::string path = find(name); !path.empty()) {
+    const bool is_there = embedded != embedded_.end();
+    if (const std::string path = is_there && !embedded->if_missing ? "" : find(name);
+        !path.empty()) {
         std::vector<uint8_t> bytes;
         result = read_file(path, &bytes, error)
                      ? load_bytes(bytes.data(), bytes.size(), path, module, error)
                      : Loaded::failed;
+    } else if (is_there) {
+        result = load_bytes(embedded->bytes, embedded->size, kPreloaded, module, error);
     }
     lock.lock();
     loading_.erase(module.raw);

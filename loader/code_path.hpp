@@ -13,13 +13,15 @@
 
 namespace minivm::loader {
 
-// Directories are searched in order; modules embedded in the program come before them all.
+// Directories are searched in order; modules embedded in the program come before them all, but for
+// those that are there in case no directory has them.
 // Threads: add_* before the VM starts; everything else from any dirty scheduler.
 class CodePath final : public ModuleSource {
   public:
 
     void add_directory(std::string dir);
-    void add_embedded(std::string_view module, const uint8_t* bytes, size_t size);
+    void add_embedded(std::string_view module, const uint8_t* bytes, size_t size,
+                      bool if_missing = false);
     // The ebin directories of the OTP installed here. False: there is none; *error says what to do.
     bool add_otp(std::string* error);
     const std::string& otp_root() const override { return otp_root_; }
@@ -45,6 +47,7 @@ class CodePath final : public ModuleSource {
         std::string module;
         const uint8_t* bytes;
         size_t size;
+        bool if_missing;
     };
     mutable std::mutex directories_lock_;
     std::shared_ptr<const Directories> directories_ = std::make_shared<Directories>();

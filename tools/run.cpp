@@ -295,8 +295,9 @@ int run_command(const RunOptions& options) {
     }
     path.add_directory(".");  // as in erl's code path
     for (size_t i = 0; i < kEmbeddedModuleCount; ++i) {
-        path.add_embedded(kEmbeddedModules[i].name, kEmbeddedModules[i].bytes,
-                          kEmbeddedModules[i].size);
+        const EmbeddedModule& m = kEmbeddedModules[i];
+        // OTP has a module `trace` from 27 on, and before that programs may have one of their own.
+        path.add_embedded(m.name, m.bytes, m.size, std::string_view(m.name) == "trace");
     }
     if (!path.add_otp(&error)) {
         spdlog::error("{}", error);

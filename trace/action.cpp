@@ -32,7 +32,8 @@ LOCAL_ATOM(atom_exception_trace, "exception_trace")
 // What a match specification is run for, and what its actions have asked for.
 struct Context {
     const void* (*caller_of)(const Process&) = nullptr;
-    Term tracer = kNil;       // of whom it is run for
+    Term tracer = kNil;  // of whom it is run for
+    uint32_t session = 0;
     bool acts = true;         // false: a test, nothing is changed
     bool no_message = false;  // {message, false}
     Term extra = kNonValue;   // {message, Term}
@@ -113,10 +114,10 @@ Term act_set_seq_token(Process& p, const Term* a) {
     return is_value(now) ? now : badarg(p);
 }
 Term act_silent(Process& p, const Term* a) {
-    const State* s = state_of(p);
+    const State* s = state_of(p, t_context->session);
     if (is_bool(a[0]) && t_context->acts && s != nullptr) {
         const uint32_t on = a[0] == atoms::true_ ? uint32_t{kSilent} : 0;
-        change_flags(p, kSilent & ~on, on, kNonValue);
+        change_flags(p, t_context->session, kSilent & ~on, on, kNonValue);
     }
     return atoms::true_;
 }
@@ -167,10 +168,12 @@ Term change(Process* target, uint32_t off, uint32_t on, Term tracer) {
         return atoms::false_;
     }
     if (t_context->acts) {
-        change_flags(*target, off, on,
-                     is_value(tracer)               ? tracer
-                     : state_of(*target) == nullptr ? t_context->tracer
-                                                    : kNonValue);
+        const uint32_t session = t_context->session;
+        const bool taken = state_of(*target, session) != nullptr;
+        change_flags(*target, session, off, on,
+                     is_value(tracer) ? tracer
+                     : taken          ? kNonValue
+                                      : t_context->tracer);
     }
     return atoms::true_;
 }
@@ -301,44 +304,77 @@ bool send_call(const Breakpoint& b, Process& p, const State& s, const Term* x,
     return sent;
 }
 
-void hit_meta(const Breakpoint& b, const Action& action, Process& p, const Term* x,
-              const void* (*caller)(const Process&), Frames* frames) {
+// The answer: FrameFlags.
+int64_t hit_meta(const Breakpoint& b, const Action& action, uint32_t session, Process& p,
+                 const Term* x, const void* (*caller)(const Process&)) {
     Context context;
     context.caller_of = caller;
     context.tracer = action.meta_tracer;
+    context.session = session;
     if (!run_spec(action.meta_spec.get(), p, x, b.arity, context)) {
-        return;
+        return 0;
     }
-    const State s{kTimestamp, action.meta_tracer};
     if (!context.no_message) {
-        send_call(b, p, s, x, context);
+        send_call(b, p, State{kTimestamp, action.meta_tracer, session}, x, context);
     }
-    frames->meta = context.frames;
-    frames->meta_tracer = action.meta_tracer;
+    return context.frames;
 }
 
-void hit_call(const Breakpoint& b, const Action& action, Process& p, const State* s, const Term* x,
-              const void* (*caller)(const Process&), Frames* frames) {
+int64_t hit_call(const Breakpoint& b, const Action& action, Process& p, const State* s,
+                 const Term* x, const void* (*caller)(const Process&)) {
     Context context;
     context.caller_of = caller;
     context.tracer = s->tracer;
+    context.session = s->session;
     if (action.call_spec != nullptr) {
         if (!run_spec(action.call_spec.get(), p, x, b.arity, context)) {
-            return;
+            return 0;
         }
-        s = state_of(p);  // the actions may have changed it
+        s = state_of(p, context.session);  // the actions may have changed it
         if (s == nullptr) {
-            return;
+            return 0;
         }
     }
     if ((s->flags & kSilent) == 0 && !context.no_message && !send_call(b, p, *s, x, context)) {
-        clear_flags(p);
-        return;
+        clear_flags(p, s->session);
+        return 0;
     }
-    frames->call = context.frames;
-    if ((s->flags & kReturnTo) != 0 && !action.global) {
-        frames->call |= kFrameReturnTo;
+    const bool returns_to = (s->flags & kReturnTo) != 0 && !action.global;
+    return context.frames | (returns_to ? int64_t{kFrameReturnTo} : 0);
+}
+
+thread_local std::vector<SessionFrames> t_session_frames;
+
+// The same as hit() for the sessions other than 0.
+void hit_sessions(const Breakpoint& b, Process& p, const Term* x,
+                  const void* (*caller)(const Process&), Frames* frames) {
+    t_session_frames.clear();
+    for (const SessionAction& of : active_sessions(b)) {
+        const Action& action = of.action;
+        SessionFrames f;
+        f.session = of.session;
+        if ((action.does & Action::kCounts) != 0) {
+            action.counted->add(p.scheduler != nullptr ? p.scheduler->number : 0);
+        }
+        const State* s = state_of(p, of.session);
+        if ((action.does & Action::kForTraced) != 0 && s != nullptr && (s->flags & kCall) != 0 &&
+            of.tracer != p.id) {
+            if ((action.does & Action::kClocks) != 0) {
+                f.time = action.time_paused ? nullptr : action.times.get();
+                f.memory = action.memory_paused ? nullptr : action.words.get();
+            }
+            if ((action.does & Action::kCalls) != 0 && !records::is_sensitive(p)) {
+                f.call = hit_call(b, action, p, s, x, caller);
+            }
+        }
+        if ((action.does & Action::kMeta) != 0 && of.tracer != p.id) {
+            f.meta = hit_meta(b, action, of.session, p, x, caller);
+        }
+        if (!f.none()) {
+            t_session_frames.push_back(f);
+        }
     }
+    frames->of_sessions = !t_session_frames.empty();
 }
 
 // A call within a match of a bit string passes the context of the match: what is left of the bits
@@ -363,24 +399,33 @@ Frames hit(const Breakpoint& b, Process& p, const Term* x, const void* (*caller)
         action.counted->add(p.scheduler != nullptr ? p.scheduler->number : 0);
     }
     Term shown[255];  // a function has no more
-    if ((action.does & (Action::kMeta | Action::kCalls)) != 0) {
+    if ((action.does & (Action::kMeta | Action::kCalls | Action::kSessions)) != 0) {
         x = shown_arguments(p, x, b.arity, shown);
     }
-    const State* s = state_of(p);
-    if ((action.does & Action::kForTraced) != 0 && s != nullptr && (s->flags & kCall) != 0) {
+    constexpr uint8_t kTraced = Action::kCalls | Action::kClocks;
+    const State* s = state_of(p, 0);
+    if ((action.does & kTraced) != 0 && s != nullptr && (s->flags & kCall) != 0) {
         if ((action.does & Action::kClocks) != 0) {
             frames.time = action.time_paused ? nullptr : action.times.get();
             frames.memory = action.memory_paused ? nullptr : action.words.get();
         }
         if ((action.does & Action::kCalls) != 0 && !records::is_sensitive(p)) {
-            hit_call(b, action, p, s, x, caller, &frames);
+            frames.call = hit_call(b, action, p, s, x, caller);
         }
     }
     // The meta tracer is told behind the process's own, as in OTP.
     if ((action.does & Action::kMeta) != 0 && action.meta_tracer != p.id) {
-        hit_meta(b, action, p, x, caller, &frames);
+        frames.meta = hit_meta(b, action, 0, p, x, caller);
+        frames.meta_tracer = action.meta_tracer;
+    }
+    if (MINIVM_UNLIKELY((action.does & Action::kSessions) != 0)) {
+        hit_sessions(b, p, x, caller, &frames);
     }
     return frames;
+}
+
+const std::vector<SessionFrames>& session_frames() {
+    return t_session_frames;
 }
 
 bool make_spec(Term t, SpecPtr* out, match_spec::Dialect dialect) {
@@ -398,9 +443,10 @@ bool make_spec(Term t, SpecPtr* out, match_spec::Dialect dialect) {
     return true;
 }
 
-bool event_matches(Process& p, const SpecPtr& spec, const Term* terms, uint32_t count,
-                   Term* extra) {
+bool event_matches(Process& p, uint32_t session, const SpecPtr& spec, const Term* terms,
+                   uint32_t count, Term* extra) {
     Context context;
+    context.session = session;
     if (!run_spec(spec.get(), p, terms, count, context) || context.no_message) {
         return false;
     }

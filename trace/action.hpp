@@ -13,11 +13,26 @@ struct Frames {
     Term meta_tracer = kNil;
     CallTable* time = nullptr;  // clock_called() is to be told of these
     CallTable* memory = nullptr;
+    bool of_sessions = false;  // session_frames() has more
+    bool none() const {
+        return (call | meta) == 0 && time == nullptr && memory == nullptr && !of_sessions;
+    }
+};
+// The same of a session other than 0.
+struct SessionFrames {
+    uint32_t session = 0;
+    int64_t call = 0;
+    int64_t meta = 0;
+    CallTable* time = nullptr;
+    CallTable* memory = nullptr;
     bool none() const { return (call | meta) == 0 && time == nullptr && memory == nullptr; }
 };
 // The call of b with arguments x. caller_of: where it returns to, or null.
 Frames hit(const Breakpoint& b, Process& p, const Term* x,
            const void* (*caller_of)(const Process&));
+
+// What the thread's last hit() asks for, by session.
+const std::vector<SessionFrames>& session_frames();
 
 // A specification for a trace: false and true are none. False: it is not one.
 bool make_spec(Term t, SpecPtr* out, match_spec::Dialect dialect = match_spec::Dialect::call);
@@ -30,7 +45,8 @@ struct EventPatterns {
     SpecPtr send, receive;  // null: all
     bool no_send = false, no_receive = false;
 };
-bool event_matches(Process& p, const SpecPtr& spec, const Term* terms, uint32_t count, Term* extra);
+bool event_matches(Process& p, uint32_t session, const SpecPtr& spec, const Term* terms,
+                   uint32_t count, Term* extra);
 
 void init_actions();
 

@@ -1,4 +1,7 @@
 // The BIFs. What they raise is explained by OTP's erl_erts_errors.
+//
+// Those of sessions (erts_internal:trace/4 and so on, which OTP 27's module `trace` calls) do for a
+// session what erlang:trace/3 and its like do for session 0.
 #include "vm/bif/bif.hpp"
 #include "vm/bif/code_operation.hpp"
 #include "vm/bif/local_atoms.hpp"
@@ -7,7 +10,9 @@
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/sched/scheduler.hpp"
+#include "vm/sched/thread_progress.hpp"
 #include "trace/pattern.hpp"
+#include "trace/session.hpp"
 #include "trace/trace.hpp"
 #include "trace/tracer.hpp"
 
@@ -15,6 +20,7 @@ namespace minivm::trace {
 namespace {
 
 LOCAL_ATOM(atom_all, "all")
+LOCAL_ATOM(atom_any, "any")
 LOCAL_ATOM(atom_badopt, "badopt")
 LOCAL_ATOM(atom_call_count, "call_count")
 LOCAL_ATOM(atom_call_memory, "call_memory")
@@ -30,6 +36,7 @@ LOCAL_ATOM(atom_pause, "pause")
 LOCAL_ATOM(atom_receive, "receive")
 LOCAL_ATOM(atom_restart, "restart")
 LOCAL_ATOM(atom_send, "send")
+LOCAL_ATOM(atom_session, "session")
 LOCAL_ATOM(atom_trace, "trace")
 LOCAL_ATOM(atom_trace_delivered, "trace_delivered")
 LOCAL_ATOM(atom_traced, "traced")
@@ -60,6 +67,7 @@ bool parse_who(Term t, Who* who) {
 }
 
 struct SettingAll {
+    uint32_t session;
     bool on;
     uint32_t flags;
     Term tracer;
@@ -68,18 +76,21 @@ struct SettingAll {
 void set_one(Process& p, void* context) {
     auto& a = *static_cast<SettingAll*>(context);
     // A tracer counts, but is not told of itself.
-    if ((a.on && p.id == a.tracer) || set_flags(p, a.on, a.flags, a.tracer) == Set::done) {
+    if ((a.on && p.id == a.tracer && a.session == 0) ||
+        set_flags(p, a.session, a.on, a.flags, a.tracer) == Set::done) {
         a.count++;
     }
 }
 
-Term erts_internal_trace_3(Process& p, const Term* a) {
+// a: who, how, flags.
+Term set_trace(Process& p, const Session& session, const Term* a) {
     uint32_t flags = 0;
-    Term tracer = p.id;
+    Term tracer = session.number == 0 ? p.id : session.tracer;
     Term list = a[2];
     for (; is_cons(list); list = tail(list)) {
         const Term f = head(list);
-        if (is_tuple(f) && tuple_arity(f) >= 2 && tuple_element(f, 0) == atom_tracer()) {
+        if (session.number == 0 && is_tuple(f) && tuple_arity(f) >= 2 &&
+            tuple_element(f, 0) == atom_tracer()) {
             // Of a process it is found out by the first event that it has ended.
             if (!parse_tracer(f, atom_tracer(), &tracer) ||
                 (is_local_port(tracer) && !tracing::tracer_exists(tracer))) {
@@ -101,8 +112,9 @@ Term erts_internal_trace_3(Process& p, const Term* a) {
     if (is_local_pid(a[0])) {
         Process* target = process_table::lookup(a[0]);
         // A tracer is not told of itself.
-        const bool own = on && a[0] == tracer;
-        if (target == nullptr || (!own && set_flags(*target, on, flags, tracer) != Set::done)) {
+        const bool own = on && a[0] == tracer && session.number == 0;
+        if (target == nullptr ||
+            (!own && set_flags(*target, session.number, on, flags, tracer) != Set::done)) {
             return badarg(p);
         }
         return make_small(1);
@@ -114,16 +126,24 @@ Term erts_internal_trace_3(Process& p, const Term* a) {
     if (!parse_who(a[0], &who)) {
         return badarg(p);
     }
-    SettingAll setting{on, flags, tracer};
+    SettingAll setting{session.number, on, flags, tracer};
     if (who.processes) {
         if (who.existing) {
             process_table::for_each(set_one, &setting);
         }
         if (who.fresh) {
-            set_new_flags(on, flags, tracer);
+            set_new_flags(session.number, on, flags, tracer);
         }
     }
     return make_small(setting.count);
+}
+
+Term erts_internal_trace_3(Process& p, const Term* a) {
+    return set_trace(p, *session_of(0), a);
+}
+Term erts_internal_trace_4(Process& p, const Term* a) {
+    const SessionPtr session = session_of_handle(a[0]);
+    return session != nullptr ? set_trace(p, *session, a + 1) : badarg_cause(p, atom_session());
 }
 
 // ---- trace_pattern/3 ----------------------------------------------------------------------------
@@ -148,7 +168,7 @@ bool parse_functions(Term t, Functions* which) {
            (which->function != atoms::underscore || which->arity < 0);
 }
 
-bool parse_flags(Process& p, Term list, Request* r) {
+bool parse_flags(Process& p, const Session& session, Term list, Request* r) {
     for (; is_cons(list); list = tail(list)) {
         const Term f = head(list);
         if (f == atom_global()) {
@@ -157,8 +177,9 @@ bool parse_flags(Process& p, Term list, Request* r) {
             r->local = true;
         } else if (f == atom_meta()) {
             r->meta = true;
-            r->meta_tracer = p.id;
-        } else if (is_tuple(f) && parse_tracer(f, atom_meta(), &r->meta_tracer) &&
+            r->meta_tracer = session.number == 0 ? p.id : session.tracer;
+        } else if (session.number == 0 && is_tuple(f) &&
+                   parse_tracer(f, atom_meta(), &r->meta_tracer) &&
                    (!is_local_port(r->meta_tracer) || tracing::tracer_exists(r->meta_tracer))) {
             r->meta = true;
         } else if (f == atom_call_count()) {
@@ -180,11 +201,44 @@ bool parse_flags(Process& p, Term list, Request* r) {
     return true;
 }
 
-Term set_event_pattern(Process& p, const Term* a) {
-    EventPatterns e = event_patterns();
+// A session's events go to its own tracer: the action `trace` must not name another.
+bool names_tracer(Term flags) {
+    for (; is_cons(flags); flags = tail(flags)) {
+        if (is_tuple(head(flags)) && tuple_arity(head(flags)) >= 2 &&
+            tuple_element(head(flags), 0) == atom_tracer()) {
+            return true;
+        }
+    }
+    return false;
+}
+bool names_tracer_in_body(Term spec) {
+    for (; is_cons(spec); spec = tail(spec)) {
+        Term body = is_tuple_of(head(spec), 3) ? tuple_element(head(spec), 2) : kNil;
+        for (; is_cons(body); body = tail(body)) {
+            const Term action = head(body);
+            if (!is_tuple(action) || tuple_arity(action) < 3 ||
+                tuple_element(action, 0) != atom_trace()) {
+                continue;
+            }
+            for (size_t i = 1; i < tuple_arity(action); ++i) {
+                if (names_tracer(tuple_element(action, i))) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+bool make_spec_for(const Session& session, Term t, SpecPtr* out, match_spec::Dialect dialect) {
+    return (session.number == 0 || !names_tracer_in_body(t)) && make_spec(t, out, dialect);
+}
+
+Term set_event_pattern(Process& p, Session& session, const Term* a) {
+    EventPatterns e = event_patterns(session);
     const bool off = a[1] == atoms::false_;
     SpecPtr spec;
-    if (!is_nil(a[2]) || (!off && !make_spec(a[1], &spec, match_spec::Dialect::message))) {
+    if (!is_nil(a[2]) ||
+        (!off && !make_spec_for(session, a[1], &spec, match_spec::Dialect::message))) {
         return badarg(p);
     }
     if (a[0] == atom_send()) {
@@ -194,16 +248,17 @@ Term set_event_pattern(Process& p, const Term* a) {
         e.no_receive = off;
         e.receive = spec;
     }
-    set_event_patterns(e);
+    set_event_patterns(session, e);
     return make_small(1);
 }
 
-Term erts_internal_trace_pattern_3(Process& p, const Term* a) {
+// a: which, specification, flags. handle: of a session; the non-value for session 0.
+Term set_pattern(Process& p, const SessionPtr& session, Term handle, const Term* a) {
     if (a[0] == atom_send() || a[0] == atom_receive()) {
-        return set_event_pattern(p, a);
+        return set_event_pattern(p, *session, a);
     }
     Request r;
-    if (!parse_flags(p, a[2], &r)) {
+    if (!parse_flags(p, *session, a[2], &r)) {
         return badarg_cause(p, atom_badopt());
     }
     if (a[1] == atoms::false_) {
@@ -212,7 +267,7 @@ Term erts_internal_trace_pattern_3(Process& p, const Term* a) {
         // For all but counters that is `true`.
         r.restart = a[1] == atom_restart();
         r.pause = !r.restart;
-    } else if (!make_spec(a[1], &r.spec)) {
+    } else if (!make_spec_for(*session, a[1], &r.spec, match_spec::Dialect::call)) {
         return badarg_cause(p, atom_match_spec());
     } else if (r.counters() && r.spec != nullptr && !r.local && !r.meta) {
         return badarg(p);  // counters know no patterns
@@ -220,28 +275,48 @@ Term erts_internal_trace_pattern_3(Process& p, const Term* a) {
     if (a[0] != atom_on_load() && !parse_functions(a[0], &r.which)) {
         return badarg_cause(p, atoms::none);
     }
+    const bool own = is_value(handle);
     // One function's code takes no time to speak of. Entries are staged, and many functions are
     // many.
     const bool is_short = r.which.arity >= 0 && !r.global && a[0] != atom_on_load();
     if (!is_short && this_scheduler() != nullptr && this_scheduler()->number != 0) {
-        static const Export* const on_dirty = bif_export("minivm", "trace_pattern", 3);
-        return trap(p, on_dirty, {a[0], a[1], a[2]});
+        static const Export* const on_dirty_3 = bif_export("minivm", "trace_pattern", 3);
+        static const Export* const on_dirty_4 = bif_export("minivm", "trace_pattern", 4);
+        return own ? trap(p, on_dirty_4, {handle, a[0], a[1], a[2]})
+                   : trap(p, on_dirty_3, {a[0], a[1], a[2]});
     }
     Term wait = kNonValue;
-    if (!has_code_permission(p, function_name(p, atoms::erts_internal, "trace_pattern"),
-                             {a[0], a[1], a[2]}, &wait)) {
+    const Term name = function_name(p, atoms::erts_internal, "trace_pattern");
+    if (!(own ? has_code_permission(p, name, {handle, a[0], a[1], a[2]}, &wait)
+              : has_code_permission(p, name, {a[0], a[1], a[2]}, &wait))) {
         return wait;
     }
+    if (session_of(session->number) == nullptr) {  // it has ended meanwhile
+        code_permission::release();
+        return badarg_cause(p, atom_session());
+    }
     if (a[0] == atom_on_load()) {
-        set_on_load(r);
+        session->patterns.on_load.clear();
+        if (r.on) {
+            session->patterns.on_load.push_back(r);
+        }
         code_permission::release();
         return make_small(0);
     }
-    Change change;
-    const int64_t count = apply_request(r, &change);
+    Change change(session->number, session->tracer);
+    const int64_t count = apply_request(*session, r, &change);
     code_change::ForProcess* op = new_code_operation(p);
     change.apply(op);
     return await_code_change(p, op, make_small(count));
+}
+
+Term erts_internal_trace_pattern_3(Process& p, const Term* a) {
+    return set_pattern(p, session_of(0), kNonValue, a);
+}
+Term erts_internal_trace_pattern_4(Process& p, const Term* a) {
+    const SessionPtr session = session_of_handle(a[0]);
+    return session != nullptr ? set_pattern(p, session, a[0], a + 1)
+                              : badarg_cause(p, atom_session());
 }
 
 // ---- trace_info/2 -------------------------------------------------------------------------------
@@ -260,12 +335,14 @@ Term copy_spec(Process& p, const SpecPtr& spec) {
     return spec == nullptr ? kNil : copy_term(spec->term, p.heap, false);
 }
 
-// The actions of a function; false: there is no such function.
-bool actions_of(Term module, Term function, uint32_t arity, const Action** local,
+// A session's actions of a function; false: there is no such function.
+bool actions_of(uint32_t session, Term module, Term function, uint32_t arity, const Action** local,
                 const Action** global) {
     const int ix = code_index::active();
     const Export* e = export_table::find(module, function, arity);
-    const auto action = [](const Breakpoint* b) { return b != nullptr ? &active(*b) : nullptr; };
+    const auto action = [=](const Breakpoint* b) {
+        return b != nullptr ? active_of(*b, session) : nullptr;
+    };
     if (e != nullptr && e->bif != nullptr) {
         *local = action(find(e->bif));
         return true;
@@ -308,7 +385,7 @@ Term memory_rows(Heap& h, const CallTable& table) {
     return list;
 }
 
-Term info_of_function(Process& p, Term mfa, Term item) {
+Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
     const Term arity = tuple_element(mfa, 2);
     if (!is_atom(tuple_element(mfa, 0)) || !is_atom(tuple_element(mfa, 1)) || !is_small(arity) ||
         small_value(arity) < 0) {
@@ -316,7 +393,7 @@ Term info_of_function(Process& p, Term mfa, Term item) {
     }
     const Action* local = nullptr;
     const Action* global = nullptr;
-    const bool known = actions_of(tuple_element(mfa, 0), tuple_element(mfa, 1),
+    const bool known = actions_of(session.number, tuple_element(mfa, 0), tuple_element(mfa, 1),
                                   static_cast<uint32_t>(small_value(arity)), &local, &global);
     const Action none;
     const Action& a = local != nullptr ? *local : none;
@@ -358,21 +435,31 @@ Term info_of_function(Process& p, Term mfa, Term item) {
             return make_tuple(h, item, atoms::false_);
         }
         Term list = kNil;
-        for (const Term i : {atom_call_count(), atom_call_time(), atom_meta_match_spec(),
-                             atom_meta(), atom_match_spec(), atom_traced()}) {
-            list = cons(h, make_tuple(h, i, value_of(i)), list);
+        for (const Term i :
+             {atom_call_count(), atom_call_time(), atom_call_memory(), atom_meta_match_spec(),
+              atom_meta(), atom_match_spec(), atom_traced()}) {
+            // OTP 25 does not show it among all.
+            if (i != atom_call_memory() || session.number != 0) {
+                list = cons(h, make_tuple(h, i, value_of(i)), list);
+            }
         }
         return make_tuple(h, item, list);
     }
-    const Term value = value_of(item);
+    if (!is_atom(item)) {
+        return badarg(p);
+    }
+    if (known && !calls_local && !calls_global && a.none()) {
+        return make_tuple(h, item, atoms::false_);  // whatever the item is, as in OTP
+    }
+    const Term value = known ? value_of(item) : atoms::undefined;
     if (!is_value(value)) {
         return badarg(p);
     }
-    return make_tuple(h, item, known ? value : atoms::undefined);
+    return make_tuple(h, item, value);
 }
 
-Term info_of_event(Process& p, Term event, Term item) {
-    const EventPatterns e = event_patterns();
+Term info_of_event(Process& p, const Session& session, Term event, Term item) {
+    const EventPatterns e = event_patterns(session);
     const bool off = event == atom_send() ? e.no_send : e.no_receive;
     const SpecPtr& spec = event == atom_send() ? e.send : e.receive;
     if (item != atom_match_spec()) {
@@ -384,34 +471,165 @@ Term info_of_event(Process& p, Term event, Term item) {
                                         : copy_spec(p, spec));
 }
 
-Term erlang_trace_info_2(Process& p, const Term* a) {
-    if (a[0] == atom_send() || a[0] == atom_receive()) {
-        return info_of_event(p, a[0], a[1]);
+Term info_of(Process& p, const Session& session, Term of, Term item) {
+    if (of == atom_send() || of == atom_receive()) {
+        return info_of_event(p, session, of, item);
     }
-    if (is_tuple_of(a[0], 3)) {
-        return info_of_function(p, a[0], a[1]);
+    if (is_tuple_of(of, 3)) {
+        return info_of_function(p, session, of, item);
     }
-    if (is_local_pid(a[0])) {
-        const Process* target = process_table::lookup(a[0]);
+    if (of == atom_on_load() && session.number != 0) {
+        // As the functions of a module to come would have it.
+        if (item != atom_all()) {
+            return badarg(p);
+        }
+        return make_tuple(p.heap, item, atoms::false_);
+    }
+    if (is_local_pid(of)) {
+        const Process* target = process_table::lookup(of);
         if (target == nullptr) {
             return atoms::undefined;
         }
-        const State* s = tracing::state_of(*target);
+        const State* s = tracing::state_of(*target, session.number);
         const bool alive = s != nullptr && !is_nil(tracer_term(p.heap, s->tracer));
-        return info_of_flags(p, a[1], alive ? s->flags : 0, alive ? s->tracer : kNil);
+        return info_of_flags(p, item, alive ? s->flags : 0, alive ? s->tracer : kNil);
     }
-    if (is_local_port(a[0])) {
-        return info_of_flags(p, a[1], 0, kNil);
+    if (is_local_port(of)) {
+        return info_of_flags(p, item, 0, kNil);
     }
     Who who;
-    if (parse_who(a[0], &who) && who.fresh && !who.existing) {
-        State s = who.processes ? new_flags() : State{0, kNil};
+    if (parse_who(of, &who) && who.fresh && !who.existing) {
+        State s = who.processes ? new_flags(session.number) : State{0, kNil};
         if (is_nil(tracer_term(p.heap, s.tracer))) {
             s = {0, kNil};
         }
-        return info_of_flags(p, a[1], s.flags, s.tracer);
+        return info_of_flags(p, item, s.flags, s.tracer);
     }
     return badarg(p);
+}
+
+Term erlang_trace_info_2(Process& p, const Term* a) {
+    return info_of(p, *session_of(0), a[0], a[1]);
+}
+
+// ---- sessions -----------------------------------------------------------------------------------
+
+// Whether a session has to do with something; `known` false: there is no such thing.
+bool is_about(const Session& s, Term what, bool* known) {
+    if (what == atom_any()) {
+        return true;
+    }
+    if (what == atom_send() || what == atom_receive()) {
+        const EventPatterns e = event_patterns(s);
+        return !(what == atom_send() ? e.no_send : e.no_receive);
+    }
+    if (what == atom_on_load()) {
+        return false;
+    }
+    if (is_tuple_of(what, 3)) {
+        const Action* local = nullptr;
+        const Action* global = nullptr;
+        *known =
+            actions_of(s.number, tuple_element(what, 0), tuple_element(what, 1),
+                       static_cast<uint32_t>(small_value(tuple_element(what, 2))), &local, &global);
+        return (local != nullptr && !local->none()) || (global != nullptr && !global->none());
+    }
+    if (is_local_pid(what)) {
+        const Process* target = process_table::lookup(what);
+        *known = target != nullptr;
+        return target != nullptr && tracing::state_of(*target, s.number) != nullptr;
+    }
+    Who who;
+    return parse_who(what, &who) && who.processes && new_flags(s.number).flags != 0;
+}
+bool may_be_asked(Term what) {
+    if (is_tuple_of(what, 3)) {
+        const Term arity = tuple_element(what, 2);
+        return is_atom(tuple_element(what, 0)) && is_atom(tuple_element(what, 1)) &&
+               is_small(arity) && small_value(arity) >= 0 && small_value(arity) <= 255;
+    }
+    Who who;
+    return what == atom_any() || what == atom_send() || what == atom_receive() ||
+           what == atom_on_load() || is_local_pid(what) || is_local_port(what) ||
+           (parse_who(what, &who) && who.fresh && !who.existing);
+}
+
+// {session, [weak handles]}
+Term sessions_of(Process& p, Term what) {
+    if (!may_be_asked(what)) {
+        return badarg(p);
+    }
+    bool known = true;
+    const std::vector<SessionPtr> all = all_sessions();
+    Term list = kNil;
+    for (auto s = all.rbegin(); s != all.rend() && known; ++s) {
+        if (is_about(**s, what, &known)) {
+            list = cons(p.heap, weak_handle(p.heap, **s), list);
+        }
+    }
+    if (!known && is_local_pid(what)) {
+        return atoms::undefined;
+    }
+    return make_tuple(p.heap, atom_session(), known ? list : atoms::undefined);
+}
+
+Term erts_internal_trace_info_3(Process& p, const Term* a) {
+    if (a[0] == atom_any()) {
+        return a[2] == atom_session() ? sessions_of(p, a[1]) : badarg(p);
+    }
+    const SessionPtr session = session_of_handle(a[0]);
+    return session != nullptr ? info_of(p, *session, a[1], a[2]) : badarg_cause(p, atom_session());
+}
+
+// trace_session_create(Name, Tracer, Options)
+Term erts_internal_trace_session_create_3(Process& p, const Term* a) {
+    const Term recorder = recorder_tracer();
+    const Term tracer =
+        is_tuple_of(a[1], 2) && tuple_element(a[1], 0) == recorder ? recorder : a[1];
+    const bool is_there = is_local_pid(tracer) || is_recorder(tracer) ||
+                          (is_local_port(tracer) && tracing::tracer_exists(tracer));
+    if (!is_atom(a[0]) || !is_there || !is_nil(a[2])) {
+        return badarg(p);
+    }
+    return make_handle(p, *create_session(a[0], tracer));
+}
+
+void forget_flags(Process& p, void* session) {
+    clear_flags(p, *static_cast<const uint32_t*>(session));
+}
+
+Term erts_internal_trace_session_destroy_1(Process& p, const Term* a) {
+    const SessionPtr session = session_of_handle(a[0]);
+    if (session == nullptr) {
+        const bool was_one = is_tuple_of(a[0], 2) && is_magic_ref(tuple_element(a[0], 0));
+        return was_one ? atoms::false_ : badarg(p);
+    }
+    // All breakpoints are looked through.
+    if (this_scheduler() != nullptr && this_scheduler()->number != 0) {
+        static const Export* const on_dirty = bif_export("minivm", "trace_session_destroy", 1);
+        return trap(p, on_dirty, {a[0]});
+    }
+    Term wait = kNonValue;
+    if (!has_code_permission(p, function_name(p, atoms::erts_internal, "trace_session_destroy"),
+                             {a[0]}, &wait)) {
+        return wait;
+    }
+    if (!end_session(session->number)) {
+        code_permission::release();
+        return atoms::false_;
+    }
+    uint32_t number = session->number;
+    {
+        const thread_progress::DelaySection section;
+        set_new_flags(number, false, ~uint32_t{0}, kNil);
+        process_table::for_each(forget_flags, &number);
+    }
+    session->patterns = Patterns{};
+    Change change(number, session->tracer);
+    change.remove_all();
+    code_change::ForProcess* op = new_code_operation(p);
+    change.apply(op);
+    return await_code_change(p, op, atoms::true_);
 }
 
 // ---- trace_delivered/1 --------------------------------------------------------------------------
@@ -439,6 +657,17 @@ std::vector<BifDef> g_bifs = {
     {"erts_internal", "trace_pattern", 3, erts_internal_trace_pattern_3, kBifPlain, nullptr},
     {"minivm", "trace_pattern", 3, erts_internal_trace_pattern_3, kBifDirtyCpu | kBifHidden,
      nullptr},
+    {"erts_internal", "trace", 4, erts_internal_trace_4, kBifPlain, nullptr},
+    {"erts_internal", "trace_pattern", 4, erts_internal_trace_pattern_4, kBifPlain, nullptr},
+    {"minivm", "trace_pattern", 4, erts_internal_trace_pattern_4, kBifDirtyCpu | kBifHidden,
+     nullptr},
+    {"erts_internal", "trace_info", 3, erts_internal_trace_info_3, kBifPlain, nullptr},
+    {"erts_internal", "trace_session_create", 3, erts_internal_trace_session_create_3, kBifPlain,
+     nullptr},
+    {"erts_internal", "trace_session_destroy", 1, erts_internal_trace_session_destroy_1, kBifPlain,
+     nullptr},
+    {"minivm", "trace_session_destroy", 1, erts_internal_trace_session_destroy_1,
+     kBifDirtyCpu | kBifHidden, nullptr},
     {"erlang", "trace_info", 2, erlang_trace_info_2, kBifPlain, nullptr},
     {"erlang", "trace_delivered", 1, erlang_trace_delivered_1, kBifPlain, nullptr},
 };

@@ -235,6 +235,34 @@ const void* Breakpoint::key() const {
     return bif;
 }
 
+void Breakpoint::seal(int which) {
+    SessionActions& all = sessions[which];
+    std::erase_if(all, [](const SessionAction& s) { return s.action.none(); });
+    Action& own = half[which];
+    own.seal();
+    for (SessionAction& s : all) {
+        s.action.seal();
+        if ((s.action.does & Action::kForTraced) != 0) {
+            own.does |= Action::kSessionsTraced;
+        }
+        if (s.action.everywhere()) {
+            own.does |= Action::kSessionsAll;
+        }
+    }
+}
+
+const Action* active_of(const Breakpoint& b, uint32_t session) {
+    if (session == 0) {
+        return &active(b);
+    }
+    for (const SessionAction& s : active_sessions(b)) {
+        if (s.session == session) {
+            return &s.action;
+        }
+    }
+    return nullptr;
+}
+
 bool any_entries() {
     const std::lock_guard lock(g_lock);
     return g_entries != 0;
@@ -252,7 +280,36 @@ Action& Change::touch(Breakpoint& b) {
         b.touched = true;
         touched_.push_back(&b);
     }
-    return b.half[other_half()];
+    if (session_ == 0) {
+        return b.half[other_half()];
+    }
+    SessionActions& all = b.sessions[other_half()];
+    auto at = all.begin();
+    while (at != all.end() && at->session < session_) {
+        ++at;
+    }
+    if (at == all.end() || at->session != session_) {
+        at = all.insert(at, SessionAction{session_, tracer_, {}});
+    }
+    return at->action;
+}
+void Change::remove_all() {
+    std::vector<Breakpoint*> list;
+    {
+        const std::lock_guard lock(g_lock);
+        for_each(g_all, [&](Breakpoint* b) {
+            if (active_of(*b, session_) != nullptr) {
+                list.push_back(b);
+            }
+        });
+    }
+    // Those of a module side by side, as arm_all() wants them.
+    std::sort(list.begin(), list.end(), [](const Breakpoint* a, const Breakpoint* b) {
+        return a->instance != b->instance ? a->instance < b->instance : a->index < b->index;
+    });
+    for (Breakpoint* b : list) {
+        touch(*b) = Action{};
+    }
 }
 Action& Change::of_code(ModuleInstance& m, uint32_t function) {
     return touch(breakpoint_of(m, function));
@@ -279,7 +336,7 @@ struct Change::Running {
     bool stage_entries(bool on) {
         const auto wanted = [&](const Breakpoint* b) {
             return b->kind == Breakpoint::Kind::entry && b->armed != on &&
-                   b->half[on ? other_half() : 1 - other_half()].none() != on;
+                   b->does_nothing(on ? other_half() : 1 - other_half()) != on;
         };
         if (std::none_of(touched.begin(), touched.end(), wanted)) {
             return false;
@@ -297,8 +354,9 @@ struct Change::Running {
     bool arm_rest(bool on) {
         std::vector<Breakpoint*> list;
         for (Breakpoint* b : touched) {
-            const Action& a = b->half[on ? other_half() : 1 - other_half()];
-            if (b->kind != Breakpoint::Kind::entry && b->armed != on && a.none() != on) {
+            const int half = on ? other_half() : 1 - other_half();
+            if (b->kind != Breakpoint::Kind::entry && b->armed != on &&
+                b->does_nothing(half) != on) {
                 list.push_back(b);
             }
         }
@@ -342,6 +400,7 @@ struct Change::Running {
         bool any_gone = false;
         for (Breakpoint* b : r.touched) {
             b->half[other_half()] = active(*b);
+            b->sessions[other_half()] = active_sessions(*b);
             b->touched = false;
             any_gone |= !b->armed;
             note_everywhere(*b, active(*b).everywhere());
@@ -363,7 +422,7 @@ void Change::apply(code_change::Operation* op) {
     for (Breakpoint* b : touched_) {
         any_new |= !b->published;
         b->published = true;
-        b->half[other_half()].seal();
+        b->seal(other_half());
         if (b->half[other_half()].everywhere()) {
             note_everywhere(*b, true);
         }
@@ -380,28 +439,31 @@ void Change::apply(code_change::Operation* op) {
 
 namespace {
 
-void set_both(Breakpoint& b, const Action& action) {
-    b.half[0] = action;
-    b.half[0].seal();
-    b.half[1] = b.half[0];
+void set_both(Breakpoint& b, const Action& action, const SessionActions& sessions) {
+    for (const int half : {0, 1}) {
+        b.half[half] = action;
+        b.sessions[half] = sessions;
+        b.seal(half);
+    }
     b.published = true;
-    note_everywhere(b, action.everywhere());
+    note_everywhere(b, b.half[0].everywhere());
 }
 
 }  // namespace
 
-void arm_staged(ModuleInstance& m, uint32_t function, const Action& action) {
+void arm_staged(ModuleInstance& m, uint32_t function, const Action& action,
+                const SessionActions& sessions) {
     Breakpoint& b = breakpoint_of(m, function);
-    set_both(b, action);
+    set_both(b, action, sessions);
     arm_all({&b}, true);
 }
 
-void arm_staged(Export& e, const Action& action) {
+void arm_staged(Export& e, const Action& action, const SessionActions& sessions) {
     Breakpoint& b = breakpoint_of(e);
     if (b.armed) {
         return;  // it still is: the entry has stayed
     }
-    set_both(b, action);
+    set_both(b, action, sessions);
     staging::trace_export(&e, true);
     b.armed = true;
 }

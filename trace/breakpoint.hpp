@@ -52,9 +52,19 @@ struct Action {
     CallTablePtr words;
     bool none() const { return !call && !meta && !count && !time && !memory; }
     // What a hit looks at: summed up by seal() when the rest is as it is to be.
-    enum Does : uint8_t { kCalls = 1, kMeta = 2, kCounts = 4, kClocks = 8 };
-    static constexpr uint8_t kForTraced = kCalls | kClocks;  // in processes whose calls are traced
-    static constexpr uint8_t kForAll = kMeta | kCounts;
+    // kSessions...: what sessions do that are not session 0, in the latter's Action.
+    enum Does : uint8_t {
+        kCalls = 1,
+        kMeta = 2,
+        kCounts = 4,
+        kClocks = 8,
+        kSessionsTraced = 16,
+        kSessionsAll = 32
+    };
+    static constexpr uint8_t kSessions = kSessionsTraced | kSessionsAll;
+    // In processes whose calls are traced.
+    static constexpr uint8_t kForTraced = kCalls | kClocks | kSessionsTraced;
+    static constexpr uint8_t kForAll = kMeta | kCounts | kSessionsAll;
     uint8_t does = 0;
     void seal() {
         const bool clocks = (time && !time_paused) || (memory && !memory_paused);
@@ -64,6 +74,14 @@ struct Action {
     }
     bool everywhere() const { return (does & kForAll) != 0; }
 };
+
+// What it does for a session other than 0.
+struct SessionAction {
+    uint32_t session;
+    Term tracer;
+    Action action;
+};
+using SessionActions = std::vector<SessionAction>;  // by session
 
 struct Breakpoint {
     enum class Kind : uint8_t { code, entry, bif };
@@ -82,8 +100,12 @@ struct Breakpoint {
     bool published = false;   // in the table that hits look at
     bool everywhere = false;  // counted in g_everywhere
     uint64_t record_id = 0;   // how records name the function
-    Action half[2];
+    Action half[2];           // of session 0
+    SessionActions sessions[2];
     const void* key() const;
+    bool does_nothing(int which) const { return half[which].none() && sessions[which].empty(); }
+    // Sums up what the half does, and drops what does nothing.
+    void seal(int which);
 };
 
 extern std::atomic<int> g_active_half;
@@ -91,6 +113,13 @@ inline const Action& active(const Breakpoint& b) {
     // relaxed: the halves were written before every scheduler passed a quiescent point.
     return b.half[g_active_half.load(std::memory_order_relaxed)];
 }
+
+inline const SessionActions& active_sessions(const Breakpoint& b) {
+    // relaxed: as above.
+    return b.sessions[g_active_half.load(std::memory_order_relaxed)];
+}
+// What it does for a session, or null.
+const Action* active_of(const Breakpoint& b, uint32_t session);
 
 // Breakpoints by key. Open addressing.
 struct Table {
@@ -134,23 +163,32 @@ bool any_entries();
 // are not active are different.
 class Change {
 public:
-    // The function's breakpoint, made if there is none; its action is to be changed.
+    // For a session, whose tracer that is.
+    explicit Change(uint32_t session = 0, Term tracer = kNil)
+        : session_(session), tracer_(tracer) {}
+    // The function's breakpoint, made if there is none; its action for the session is to be changed
+    // before the next one is asked for.
     Action& of_code(ModuleInstance& m, uint32_t function);
     Action& of_entry(Export& e);
     Action& of_bif(BifDef& bif);
+    // Nothing is done for the session any more.
+    void remove_all();
     // Takes over one reference of op.
     void apply(code_change::Operation* op);
 
 private:
     struct Running;
     Action& touch(Breakpoint& b);
+    const uint32_t session_;
+    const Term tracer_;
     std::vector<Breakpoint*> touched_;
 };
 
 // A version of a module that nobody runs yet: its breakpoints are armed at once. Then
 // publish_staged() makes them visible to hits, before the commit. Holder of the permission.
-void arm_staged(ModuleInstance& m, uint32_t function, const Action& action);
-void arm_staged(Export& e, const Action& action);
+void arm_staged(ModuleInstance& m, uint32_t function, const Action& action,
+                const SessionActions& sessions);
+void arm_staged(Export& e, const Action& action, const SessionActions& sessions);
 void publish_staged();
 // Nobody can run its code any more.
 void forget_instance(const ModuleInstance& m);

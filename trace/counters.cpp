@@ -206,13 +206,48 @@ struct Running {
     TableRef time, memory;
 };
 
-struct OwnLocal final : tracing::Local {
+// The clock of one session.
+struct Clock {
+    uint32_t session = 0;
     Running running;
     uint64_t time_since = 0;     // ticks
     uint64_t words_since = 0;    // of words_made()
     uint64_t words_gone = 0;     // what collections and later growth make up for, modulo 2^64
     std::vector<Running> outer;  // what runs on when the functions of the frames have returned
-    bool full = false;           // no frame fitted since there were fewer
+    bool runs() const {
+        return !outer.empty() || running.time.table != nullptr || running.memory.table != nullptr;
+    }
+};
+
+struct OwnLocal final : tracing::Local {
+    Clock own;                    // of session 0
+    std::vector<Clock> sessions;  // of the others that have counted here
+    bool full = false;            // no frame fitted since there were fewer
+
+    template <typename F>
+    void for_each(F f) {
+        f(own);
+        for (Clock& c : sessions) {
+            f(c);
+        }
+    }
+    Clock* find(uint32_t session) {
+        if (session == 0) {
+            return &own;
+        }
+        for (Clock& c : sessions) {
+            if (c.session == session) {
+                return &c;
+            }
+        }
+        return nullptr;
+    }
+    void note_clocked() {
+        clocked = own.runs();
+        for (const Clock& c : sessions) {
+            clocked |= c.runs();
+        }
+    }
 };
 
 OwnLocal& local(Process& p) {
@@ -235,12 +270,12 @@ uint64_t ticks() {
 uint64_t young_words(const Process& p) {
     return static_cast<uint64_t>(p.heap.top - p.heap_start) + p.heap.fragment_words;
 }
-uint64_t words_made(const Process& p, const OwnLocal& l) {
+uint64_t words_made(const Process& p, const Clock& l) {
     return l.words_gone + young_words(p);
 }
 
 // What has been used since the last look is the running function's.
-void settle(Process& p, OwnLocal& l, bool time_starts) {
+void settle(Process& p, Clock& l, bool time_starts) {
     if (l.running.time.table != nullptr) {
         const uint64_t now = ticks();
         // Counters of two processors may differ.
@@ -258,62 +293,72 @@ void settle(Process& p, OwnLocal& l, bool time_starts) {
 
 }  // namespace
 
-void clock_called(Process& p, CallTable* time, CallTable* memory, bool leaves_frame) {
+void clock_called(Process& p, uint32_t session, CallTable* time, CallTable* memory,
+                  bool leaves_frame) {
     OwnLocal& l = local(p);
-    settle(p, l, time != nullptr);
+    Clock* c = l.find(session);
+    if (c == nullptr) {
+        std::erase_if(l.sessions, [](const Clock& other) { return !other.runs(); });
+        c = &l.sessions.emplace_back();
+        c->session = session;
+    }
+    settle(p, *c, time != nullptr);
     if (leaves_frame) {
-        l.outer.push_back(l.running);
+        c->outer.push_back(c->running);
     }
     l.clocked = true;
     if (time != nullptr) {
-        l.running.time = {time, time->generation()};
+        c->running.time = {time, time->generation()};
         time->add(p.id, 1, 0);
     }
     if (memory != nullptr) {
-        l.running.memory = {memory, memory->generation()};
-        l.words_since = words_made(p, l);
+        c->running.memory = {memory, memory->generation()};
+        c->words_since = words_made(p, *c);
         memory->add(p.id, 1, 0);
     }
 }
 
-void clock_left(Process& p) {
+void clock_left(Process& p, uint32_t session) {
     OwnLocal& l = local(p);
-    if (l.outer.empty()) {
+    Clock* c = l.find(session);
+    if (c == nullptr || c->outer.empty()) {
         return;
     }
-    settle(p, l, false);
-    const bool had_memory = l.running.memory.table != nullptr;
-    l.running = l.outer.back();
-    l.outer.pop_back();
-    if (l.running.memory.table != nullptr && !had_memory) {
-        l.words_since = words_made(p, l);
+    settle(p, *c, false);
+    const bool had_memory = c->running.memory.table != nullptr;
+    c->running = c->outer.back();
+    c->outer.pop_back();
+    if (c->running.memory.table != nullptr && !had_memory) {
+        c->words_since = words_made(p, *c);
     }
-    l.clocked =
-        !l.outer.empty() || l.running.time.table != nullptr || l.running.memory.table != nullptr;
+    l.note_clocked();
 }
 
 void clock_scheduled(Process& p, bool in) {
-    OwnLocal& l = local(p);
-    if (l.running.time.table == nullptr) {
-        return;
-    }
-    const uint64_t now = ticks();
-    if (!in) {
-        l.running.time.add(p.id, 0, now > l.time_since ? now - l.time_since : 0);
-    }
-    l.time_since = now;
+    local(p).for_each([&](Clock& c) {
+        if (c.running.time.table == nullptr) {
+            return;
+        }
+        const uint64_t now = ticks();
+        if (!in) {
+            c.running.time.add(p.id, 0, now > c.time_since ? now - c.time_since : 0);
+        }
+        c.time_since = now;
+    });
 }
 
 void clock_collecting(Process& p, bool start) {
-    OwnLocal& l = local(p);
-    l.words_gone += start ? young_words(p) : -young_words(p);
+    local(p).for_each([&](Clock& c) { c.words_gone += start ? young_words(p) : -young_words(p); });
 }
 
 void clock_dropped(Process& p) {
     OwnLocal& l = local(p);
-    settle(p, l, false);
-    l.outer.clear();
-    l.running = {};
+    l.for_each([&](Clock& c) {
+        settle(p, c, false);
+        c.outer.clear();
+        c.running = {};
+    });
+    l.sessions.clear();
     l.clocked = false;
     l.frames = 0;
     l.full = false;

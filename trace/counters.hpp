@@ -75,11 +75,12 @@ using CallTablePtr = std::shared_ptr<CallTable>;
 // What a process takes goes to the innermost function that is counted, until it calls another such
 // function or returns from it. On its scheduler.
 
-// A function with these tables (either may be null) is called. leaves_frame: clock_left() follows
-// when it returns; otherwise its caller's frame stands for both.
-void clock_called(Process& p, CallTable* time, CallTable* memory, bool leaves_frame);
+// A function with these tables (either may be null) is called; each session counts by itself.
+// leaves_frame: clock_left() follows when it returns; otherwise its caller's frame stands for both.
+void clock_called(Process& p, uint32_t session, CallTable* time, CallTable* memory,
+                  bool leaves_frame);
 // It has returned, or an exception has passed its frame.
-void clock_left(Process& p);
+void clock_left(Process& p, uint32_t session);
 void clock_scheduled(Process& p, bool in);
 void clock_collecting(Process& p, bool start);
 // The stack is gone.

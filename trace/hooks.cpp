@@ -10,9 +10,13 @@
 #include "trace/action.hpp"
 #include "trace/breakpoint.hpp"
 #include "trace/pattern.hpp"
+#include "trace/session.hpp"
 #include "trace/trace.hpp"
 #include "trace/tracer.hpp"
 #include "trace/tracer_recorder.hpp"
+
+#include <algorithm>
+#include <vector>
 
 namespace minivm::trace {
 namespace {
@@ -46,17 +50,39 @@ struct FrameView {
     Term arity() const { return make_small(arity_number()); }
     uint32_t arity_number() const { return static_cast<uint32_t>(small_value(words[2]) & 0xFF); }
     int64_t flags() const { return small_value(words[2]) >> 8; }
+    // Of a meta trace of session 0.
+    bool has_tracer() const { return is_tracer(words[3]); }
     Term tracer() const { return words[3]; }
+    bool is_meta() const {
+        return has_tracer() || (is_small(words[3]) && small_value(words[3]) < 0);
+    }
+    uint32_t session() const {
+        const int64_t n = is_small(words[3]) ? small_value(words[3]) : 0;
+        return static_cast<uint32_t>(n < 0 ? -n : n);
+    }
     Term term(Heap& h) const { return make_tuple(h, module(), function(), arity()); }
 };
 
+// Whose a frame is, for its last word.
+Term mark_of(uint32_t session, bool meta) {
+    return make_small(meta ? -int64_t{session} : int64_t{session});
+}
+
 // The State by which a frame's events go: the process's, or that of the meta tracer.
 bool state_of_frame(const Process& p, const FrameView& f, State* s) {
-    if (is_tracer(f.tracer())) {
+    if (f.has_tracer()) {
         *s = {kTimestamp, f.tracer()};
         return true;
     }
-    const State* own = state_of(p);
+    if (f.is_meta()) {
+        const Session* session = find_session(f.session());
+        if (session == nullptr) {
+            return false;
+        }
+        *s = {kTimestamp, session->tracer, session->number};
+        return true;
+    }
+    const State* own = state_of(p, f.session());
     if (own == nullptr) {
         return false;
     }
@@ -67,7 +93,7 @@ bool state_of_frame(const Process& p, const FrameView& f, State* s) {
 // Whether what a frame waits for is to be told, and by which State.
 bool tells(const Process& p, const FrameView& f, int64_t flag, State* s) {
     return (f.flags() & flag) != 0 && state_of_frame(p, f, s) && (s->flags & kSilent) == 0 &&
-           (is_tracer(f.tracer()) || (s->flags & kCall) != 0);
+           (f.is_meta() || (s->flags & kCall) != 0);
 }
 void send_return(Process& p, const FrameView& f, Term value) {
     State s;
@@ -111,8 +137,8 @@ void report_exception(Process& p, const FrameView& f, Term cls, Term reason, boo
     send_exception(p, f, atoms::error, make_tuple(h, atoms::nocatch, reason));
     h.clear();
 }
-void send_return_to(Process& p, const void* address, bool is_return_address) {
-    const State* s = state_of(p);
+void send_return_to(Process& p, uint32_t session, const void* address, bool is_return_address) {
+    const State* s = state_of(p, session);
     if (s == nullptr || (s->flags & kReturnTo) == 0 || (s->flags & kCall) == 0 ||
         (s->flags & kSilent) != 0) {
         return;
@@ -202,19 +228,40 @@ struct TraceHooks final : Hooks {
             return call_bif_untraced(p, bif, x);
         }
         const Frames frames = hit(*b, p, x, caller_of_bif);
-        const void* caller = (frames.call & kFrameReturnTo) != 0 ? caller_of_bif(p) : nullptr;
+        std::vector<SessionFrames> others;
+        bool returns_to = (frames.call & kFrameReturnTo) != 0;
+        if (frames.of_sessions) {
+            others = session_frames();
+            for (const SessionFrames& f : others) {
+                returns_to |= (f.call & kFrameReturnTo) != 0;
+                if (f.time != nullptr || f.memory != nullptr) {
+                    clock_called(p, f.session, f.time, f.memory, true);
+                }
+            }
+        }
+        const void* caller = returns_to ? caller_of_bif(p) : nullptr;
         const bool clocked = frames.time != nullptr || frames.memory != nullptr;
         if (clocked) {
-            clock_called(p, frames.time, frames.memory, true);
+            clock_called(p, 0, frames.time, frames.memory, true);
         }
         const Term r = call_bif_untraced(p, bif, x);
         if (clocked) {
-            clock_left(p);
+            clock_left(p, 0);
+        }
+        for (auto f = others.rbegin(); f != others.rend(); ++f) {
+            if (f->time != nullptr || f->memory != nullptr) {
+                clock_left(p, f->session);
+            }
+            after_bif(p, *b, f->meta, mark_of(f->session, true), r);
+            after_bif(p, *b, f->call, mark_of(f->session, false), r);
+            if ((f->call & kFrameReturnTo) != 0 && is_value(r)) {
+                send_return_to(p, f->session, caller, true);
+            }
         }
         after_bif(p, *b, frames.meta, frames.meta_tracer, r);
         after_bif(p, *b, frames.call, kNil, r);
-        if (caller != nullptr && is_value(r)) {
-            send_return_to(p, caller, true);
+        if ((frames.call & kFrameReturnTo) != 0 && is_value(r)) {
+            send_return_to(p, 0, caller, true);
         }
         return r;
     }
@@ -222,35 +269,40 @@ struct TraceHooks final : Hooks {
     void returned(Process& p, Term* x) override {
         const FrameView f{p.heap.end};
         const int64_t flags = f.flags();
+        const uint32_t session = f.session();
         send_return(p, f, x[0]);
         if ((flags & kFrameClock) != 0) {
-            clock_left(p);
+            clock_left(p, session);
         }
         remove_frames(p, 1);
         p.heap.end += kFrameWords - 1;
         if ((flags & kFrameReturnTo) != 0) {
-            send_return_to(p, return_address_of(p, p.heap.end), true);
+            send_return_to(p, session, return_address_of(p, p.heap.end), true);
         }
     }
 
     void unwound(Process& p, const Term* from, const Term* to, const void* caught_by, Term cls,
                  Term reason) override {
-        bool return_to = false;
+        std::vector<uint32_t> return_to;  // sessions
         uint32_t count = 0;
         for (const Term* w = from; w < to; ++w) {
             if (is_return_word(*w)) {
                 const FrameView f{w + 1};
                 report_exception(p, f, cls, reason, caught_by != nullptr);
-                return_to |= (f.flags() & kFrameReturnTo) != 0;
+                const uint32_t session = f.session();
+                if ((f.flags() & kFrameReturnTo) != 0 &&
+                    std::find(return_to.begin(), return_to.end(), session) == return_to.end()) {
+                    return_to.push_back(session);
+                }
                 if ((f.flags() & kFrameClock) != 0) {
-                    clock_left(p);
+                    clock_left(p, session);
                 }
                 ++count;
             }
         }
         remove_frames(p, count);
-        if (return_to && caught_by != nullptr) {
-            send_return_to(p, caught_by, false);
+        for (size_t i = 0; i < return_to.size() && caught_by != nullptr; ++i) {
+            send_return_to(p, return_to[i], caught_by, false);
         }
     }
 
@@ -261,91 +313,65 @@ struct TraceHooks final : Hooks {
 
     // ---- processes ----
     void sent(Process& p, Term to, Term message, bool to_existing) override {
-        Term extra = kNonValue;
-        if (!to_send(p, to, message, &extra)) {
-            return;
-        }
         const Term tag = to_existing ? atom_send() : atom_send_to_non_existing_process();
-        if (is_value(extra)) {
-            send_own_event(p, tag, {message, to, extra});
-        } else {
-            send_own_event(p, tag, {message, to});
+        const Term terms[] = {to, message};
+        for (const State* s = state_of(p); s != nullptr; s = s->next) {
+            Term extra = kNonValue;
+            if ((s->flags & kSend) == 0 || !is_wanted(p, *s, true, terms, 2, &extra)) {
+                continue;
+            }
+            if (is_value(extra)) {
+                send_or_clear(p, *s, tag, {message, to, extra});
+            } else {
+                send_or_clear(p, *s, tag, {message, to});
+            }
         }
     }
     void received(Process& p, Term from, Term message) override {
-        Term extra = kNonValue;
-        if (!to_receive(p, from, message, &extra)) {
-            return;
-        }
-        if (is_value(extra)) {
-            send_own_event(p, atom_receive(), {message, extra});
-        } else {
-            send_own_event(p, atom_receive(), {message});
+        const Term terms[] = {is_value(from) ? atoms::nonode_at_nohost : atom_clock_service(),
+                              is_local_pid(from) ? from : atoms::undefined, message};
+        for (const State* s = state_of(p); s != nullptr; s = s->next) {
+            Term extra = kNonValue;
+            if ((s->flags & kReceive) == 0 || !is_wanted(p, *s, false, terms, 3, &extra)) {
+                continue;
+            }
+            if (is_value(extra)) {
+                send_or_clear(p, *s, atom_receive(), {message, extra});
+            } else {
+                send_or_clear(p, *s, atom_receive(), {message});
+            }
         }
     }
     void spawning(Process& parent, Process& child, const Export* e, Term args,
                   bool linked) override {
         Heap h;
         const Term call = make_tuple(h, e->module, e->function, args);
-        const State* s = state_of(parent);
-        if (s != nullptr && (s->flags & kProcs) != 0) {
-            send_own_event(parent, atom_spawn(), {child.id, call});
-            s = state_of(parent);
+        send_own_event(parent, kProcs, atom_spawn(), {child.id, call});
+        for (const State* s = state_of(parent); s != nullptr; s = s->next) {
+            inherit(parent, child, *s, linked);
         }
-        uint32_t flags = 0;
-        Term tracer = kNil;
-        if (s != nullptr) {
-            const bool first = (s->flags & kSetOnFirstSpawn) != 0;
-            const bool by_link = linked && (s->flags & (kSetOnLink | kSetOnFirstLink)) != 0;
-            if ((s->flags & kSetOnSpawn) != 0 || first || by_link) {
-                flags = s->flags;
-                tracer = s->tracer;
-                uint32_t gone = 0;
-                if (first) {
-                    gone |= kSetOnFirstSpawn;
-                }
-                if (linked && (s->flags & kSetOnFirstLink) != 0) {
-                    gone |= kSetOnFirstLink;
-                }
-                if (gone != 0) {
-                    change_flags(parent, gone, 0, kNonValue);
-                    flags &= ~gone;
-                }
+        for (const State& fresh : all_new_flags()) {
+            if (state_of(child, fresh.session) == nullptr && fresh.tracer != child.id) {
+                change_flags(child, fresh.session, 0, fresh.flags, fresh.tracer);
             }
         }
-        if (flags == 0) {
-            const State fresh = new_flags();
-            flags = fresh.flags;
-            tracer = fresh.tracer;
-        }
-        if (flags != 0 && tracer != child.id) {
-            change_flags(child, 0, flags, tracer);
-            if ((flags & kProcs) != 0) {
-                send_own_event(child, atom_spawned(), {parent.id, call});
-            }
-        }
+        send_own_event(child, kProcs, atom_spawned(), {parent.id, call});
         if (linked) {
-            if (is_traced(parent, kProcs)) {
-                send_own_event(parent, atoms::link, {child.id});
-            }
-            if (is_traced(child, kProcs)) {
-                send_own_event(child, atoms::getting_linked, {parent.id});
-            }
+            send_own_event(parent, kProcs, atoms::link, {child.id});
+            send_own_event(child, kProcs, atoms::getting_linked, {parent.id});
         }
         h.clear();
     }
     void exited(Process& p, Term reason) override {
-        if (is_traced(p, kProcs)) {
-            send_own_event(p, atom_exit(), {reason});
-        }
+        send_own_event(p, kProcs, atom_exit(), {reason});
     }
     void forget(Process& p) override {
-        clear_flags(p);
+        clear_all_flags(p);
         forget_local(p);
     }
     void dropped_stack(Process& p) override { clock_dropped(p); }
-    void event(Process& p, uint32_t, Term tag, Term what) override {
-        send_own_event(p, tag, {what});
+    void event(Process& p, uint32_t flag, Term tag, Term what) override {
+        send_own_event(p, flag, tag, {what});
     }
     void scheduled(Process& p, bool in) override {
         if (is_clocked(p)) {
@@ -355,7 +381,8 @@ struct TraceHooks final : Hooks {
             return;
         }
         Heap h;
-        send_own_event(p, in ? atom_in() : atom_out(), {current_function(h, p)});
+        send_own_event(p, kRunning | kRunningProcs, in ? atom_in() : atom_out(),
+                       {current_function(h, p)});
         h.clear();
     }
     void collecting(Process& p, bool major, bool start) override {
@@ -368,7 +395,7 @@ struct TraceHooks final : Hooks {
         Heap h;
         const Term tag = major ? (start ? atom_gc_major_start() : atom_gc_major_end())
                                : (start ? atom_gc_minor_start() : atom_gc_minor_end());
-        send_own_event(p, tag, {gc_info(h, p)});
+        send_own_event(p, kGarbageCollection, tag, {gc_info(h, p)});
         h.clear();
     }
 
@@ -378,7 +405,7 @@ private:
         const uint8_t does = active(b).does;
         if ((does & Action::kForAll) == 0) {
             const State* s = state_of(p);
-            if ((does & Action::kForTraced) == 0 || s == nullptr || (s->flags & kCall) == 0) {
+            if ((does & Action::kForTraced) == 0 || s == nullptr || (s->all & kCall) == 0) {
                 return;
             }
         }
@@ -389,26 +416,45 @@ private:
             }
             return;
         }
-        make_room(p, x, b.arity);
+        const size_t sessions = frames.of_sessions ? session_frames().size() : 0;
+        make_room(p, x, b.arity, 2 * (1 + sessions));
         if (frames.meta != 0) {
             push_frame(p, b, address, frames.meta, frames.meta_tracer);
         }
-        int64_t flags = frames.call;
-        if ((flags & kFrameReturnTo) != 0 && returns_to_frame(p)) {
-            flags &= ~kFrameReturnTo;  // what is under it says so already
-        }
-        const bool clocked = frames.time != nullptr || frames.memory != nullptr;
-        // A tail call of a counted function by another: the frame of that one stands for both.
-        const bool own_clock = clocked && !is_clock_frame(p);
-        flags |= own_clock ? int64_t{kFrameClock} : 0;
-        const bool pushed = flags != 0 && push_frame(p, b, address, flags, kNil);
-        if (clocked) {
-            clock_called(p, frames.time, frames.memory, own_clock && pushed);
+        leave_frame(b, p, address, 0, frames.call, frames.time, frames.memory);
+        for (size_t i = 0; i < sessions; ++i) {
+            const SessionFrames& f = session_frames()[i];
+            leave_frame(b, p, address, f.session, f.call, f.time, f.memory);
+            if (f.meta != 0) {
+                push_frame(p, b, address, f.meta, mark_of(f.session, true));
+            }
         }
     }
-    static bool is_clock_frame(const Process& p) {
-        return is_return_word(p.heap.end[0]) &&
-               (FrameView{p.heap.end + 1}.flags() & kFrameClock) != 0;
+    // Of a session's own call.
+    static void leave_frame(const Breakpoint& b, Process& p, Word address, uint32_t session,
+                            int64_t flags, CallTable* time, CallTable* memory) {
+        if ((flags & kFrameReturnTo) != 0 && has_frame_on_top(p, session, kFrameReturnTo)) {
+            flags &= ~kFrameReturnTo;  // what is under it says so already
+        }
+        const bool clocked = time != nullptr || memory != nullptr;
+        // A tail call of a counted function by another: the frame of that one stands for both.
+        const bool own_clock = clocked && !has_frame_on_top(p, session, kFrameClock);
+        flags |= own_clock ? int64_t{kFrameClock} : 0;
+        const bool pushed = flags != 0 && push_frame(p, b, address, flags,
+                                                     session == 0 ? kNil : mark_of(session, false));
+        if (clocked) {
+            clock_called(p, session, time, memory, own_clock && pushed);
+        }
+    }
+    // Whether the session has such a frame among those that the next return comes to.
+    static bool has_frame_on_top(const Process& p, uint32_t session, int64_t flag) {
+        for (const Term* w = p.heap.end; is_return_word(*w); w += kFrameWords) {
+            const FrameView f{w + 1};
+            if ((f.flags() & flag) != 0 && f.session() == session) {
+                return true;
+            }
+        }
+        return false;
     }
 
     static const void* caller_of(const Process& p) { return return_address_of(p, p.heap.end); }
@@ -434,23 +480,13 @@ private:
         }
         return false;
     }
-    // For two frames, and what C++ asks of a stack.
-    static void make_room(Process& p, Term* x, uint32_t live) {
-        constexpr size_t kNeed = 2 * kFrameWords;
-        if (p.needs_gc() || static_cast<size_t>(p.heap.end - p.heap.top) < kNeed + kReserveWords) {
-            collect_gc(p, kNeed, x, live, false);
+    // For so many frames, and what C++ asks of a stack.
+    static void make_room(Process& p, Term* x, uint32_t live, size_t frames) {
+        const size_t need = frames * kFrameWords;
+        if (p.needs_gc() || static_cast<size_t>(p.heap.end - p.heap.top) < need + kReserveWords) {
+            collect_gc(p, need, x, live, false);
         }
     }
-
-    static bool returns_to_frame(const Process& p) {
-        for (const Term* w = p.heap.end; is_return_word(*w); w += kFrameWords) {
-            if ((FrameView{w + 1}.flags() & kFrameReturnTo) != 0) {
-                return true;
-            }
-        }
-        return false;
-    }
-
     // A BIF comes back at once: nothing is left on the stack.
     static void after_bif(Process& p, const Breakpoint& b, int64_t flags, Term tracer, Term r) {
         if (flags == 0) {
@@ -471,53 +507,41 @@ private:
         }
     }
 
-    static bool to_send(Process& p, Term to, Term message, Term* extra);
-    static bool to_receive(Process& p, Term from, Term message, Term* extra);
+    // What a child gets of what its parent has.
+    static void inherit(Process& parent, Process& child, const State& s, bool linked) {
+        const bool first = (s.flags & kSetOnFirstSpawn) != 0;
+        const bool by_link = linked && (s.flags & (kSetOnLink | kSetOnFirstLink)) != 0;
+        if ((s.flags & kSetOnSpawn) == 0 && !first && !by_link) {
+            return;
+        }
+        uint32_t gone = first ? uint32_t{kSetOnFirstSpawn} : 0;
+        if (linked && (s.flags & kSetOnFirstLink) != 0) {
+            gone |= kSetOnFirstLink;
+        }
+        if (gone != 0) {
+            change_flags(parent, s.session, gone, 0, kNonValue);
+        }
+        change_flags(child, s.session, 0, s.flags & ~gone, s.tracer);
+    }
+
+    // By the session's pattern for messages.
+    static bool is_wanted(Process& p, const State& s, bool send, const Term* terms, uint32_t count,
+                          Term* extra) {
+        const Session* session = find_session(s.session);
+        // acquire: pairs with set_event_patterns().
+        const EventPatterns* e =
+            session != nullptr ? session->events.load(std::memory_order_acquire) : nullptr;
+        if (e == nullptr) {
+            return true;
+        }
+        return !(send ? e->no_send : e->no_receive) &&
+               event_matches(p, s.session, send ? e->send : e->receive, terms, count, extra);
+    }
 };
 
 TraceHooks g_the_hooks;
 
-// Patterns for messages; replaced as a whole.
-std::atomic<const EventPatterns*> g_events{nullptr};
-
-bool TraceHooks::to_send(Process& p, Term to, Term message, Term* extra) {
-    // acquire: pairs with set_event_patterns().
-    const EventPatterns* e = g_events.load(std::memory_order_acquire);
-    if (e == nullptr) {
-        return true;
-    }
-    const Term terms[] = {to, message};
-    return !e->no_send && event_matches(p, e->send, terms, 2, extra);
-}
-bool TraceHooks::to_receive(Process& p, Term from, Term message, Term* extra) {
-    // acquire: as above.
-    const EventPatterns* e = g_events.load(std::memory_order_acquire);
-    if (e == nullptr) {
-        return true;
-    }
-    const bool timeout = !is_value(from);
-    const Term terms[] = {timeout ? atom_clock_service() : atoms::nonode_at_nohost,
-                          is_local_pid(from) ? from : atoms::undefined, message};
-    return !e->no_receive && event_matches(p, e->receive, terms, 3, extra);
-}
-
 }  // namespace
-
-EventPatterns event_patterns() {
-    const thread_progress::DelaySection section;
-    // acquire: pairs with set_event_patterns().
-    const EventPatterns* e = g_events.load(std::memory_order_acquire);
-    return e != nullptr ? *e : EventPatterns{};
-}
-
-void set_event_patterns(const EventPatterns& e) {
-    // release: what it holds is complete. Readers may go by the former until they have passed.
-    const EventPatterns* old = g_events.exchange(new EventPatterns(e), std::memory_order_acq_rel);
-    if (old != nullptr) {
-        thread_progress::later([](void* d) { delete static_cast<EventPatterns*>(d); },
-                               const_cast<EventPatterns*>(old));
-    }
-}
 
 void start() {
     tracing::g_hooks = &g_the_hooks;

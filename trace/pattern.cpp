@@ -2,19 +2,14 @@
 
 #include "vm/bif/bif.hpp"
 #include "vm/code/code_index.hpp"
+#include "trace/session.hpp"
 
-#include <map>
+#include <algorithm>
 #include <set>
 #include <vector>
 
 namespace minivm::trace {
 namespace {
-
-std::vector<Request> g_requests;  // in order
-uint64_t g_last_request = 0;      // number of the last one
-std::vector<Request> g_on_load;   // none or one
-// The last request when a module came that was not there: those up to it were not for it.
-std::map<uint32_t, uint64_t> g_came_after;  // by atom index
 
 // True: what has been counted is no more.
 bool change_counter(const Request& r, bool& on, bool& paused) {
@@ -28,10 +23,11 @@ bool change_counter(const Request& r, bool& on, bool& paused) {
 }
 
 void change_action(Action& a, const Request& r) {
-    if (r.global && r.on) {
-        a = Action{};  // instead of all breakpoints
+    if (r.on && (r.global || (a.call && a.global))) {
+        a = Action{};  // one way instead of the other
     }
-    if (r.local || r.global) {
+    // Clearing one kind leaves the other.
+    if ((r.local || r.global) && (r.on || a.global == r.global)) {
         a.call = r.on;
         a.global = r.global;
         a.call_spec = r.on ? r.spec : nullptr;
@@ -58,6 +54,7 @@ bool is_native_bif(const ModuleInstance& m, const LoweredFunction& f) {
 }
 
 struct Applying {
+    const uint32_t session;
     const Request& r;
     Change& change;
     int64_t count = 0;
@@ -68,6 +65,12 @@ void note_bif(Export* e, void* context) {
     if (e->bif != nullptr) {
         static_cast<Applying*>(context)->with_bifs.insert(e->module.raw);
     }
+}
+
+// Null: the function has none, or it does nothing for the session.
+const Action* own_action(const Applying& a, const void* key) {
+    const Breakpoint* b = find_own(key);
+    return b != nullptr ? active_of(*b, a.session) : nullptr;
 }
 
 void stop_calls(Action& a) {
@@ -91,7 +94,7 @@ void apply_to_entries(Applying& a, const LoweredModule& m, Version version) {
         }
         if (r.global && r.on) {
             change_action(a.change.of_entry(*e), r);
-        } else if (find_own(e) != nullptr && (r.on || r.global)) {
+        } else if (own_action(a, e) != nullptr && (r.on || r.global)) {
             stop_calls(a.change.of_entry(*e));
         }
         a.count += r.global && version == Version::current ? 1 : 0;
@@ -104,8 +107,8 @@ void apply_to_version(Applying& a, ModuleInstance* instance, Version version) {
         return;
     }
     const LoweredModule& m = instance->lowered;
-    // What is set one way is no longer set the other way.
-    if ((r.global || (r.local && any_entries())) && version != Version::old) {
+    // What is set one way is no longer set the other way; counters and meta traces are local.
+    if ((r.global || (r.on && any_entries())) && version != Version::old) {
         apply_to_entries(a, m, version);
     }
     const bool has_bifs = a.with_bifs.count(m.name.raw) != 0;
@@ -116,13 +119,12 @@ void apply_to_version(Applying& a, ModuleInstance* instance, Version version) {
             continue;
         }
         const bool makes_new = r.on && !r.global && version != Version::old;
-        const Breakpoint* there =
-            makes_new ? nullptr : find_own(instance->engine->place_of_breakpoint(*instance, i).key);
+        const Action* there =
+            makes_new ? nullptr
+                      : own_action(a, instance->engine->place_of_breakpoint(*instance, i).key);
         if (r.global) {
             if (there != nullptr && r.on) {
                 a.change.of_code(*instance, i) = Action{};  // instead of all breakpoints
-            } else if (there != nullptr && active(*there).call) {
-                stop_calls(a.change.of_code(*instance, i));
             }
             continue;
         }
@@ -157,8 +159,7 @@ void apply_to_bif(Export* e, void* context) {
         return;
     }
     a.count++;
-    Breakpoint* there = find_own(e->bif);
-    if (there != nullptr || a.r.on) {
+    if (a.r.on || own_action(a, e->bif) != nullptr) {
         change_action(a.change.of_bif(*const_cast<BifDef*>(e->bif)), a.r);
     }
 }
@@ -170,9 +171,9 @@ bool same_target(const Request& a, const Request& b) {
 }
 
 // One that says the same about the same functions has no effect any more.
-void keep(const Request& r) {
+void keep(Patterns& all, const Request& r) {
     std::vector<Request> kept;
-    for (Request& old : g_requests) {
+    for (Request& old : all.requests) {
         const bool covered =
             same_target(old, r) ||
             (r.which.module == atoms::underscore && !r.on &&
@@ -182,14 +183,14 @@ void keep(const Request& r) {
             kept.push_back(std::move(old));
         }
     }
-    ++g_last_request;
+    ++all.last_request;
     if (r.on || !kept.empty()) {
         kept.push_back(r);
-        kept.back().number = g_last_request;
+        kept.back().number = all.last_request;
     }
-    g_requests = std::move(kept);
-    if (g_requests.empty()) {
-        g_came_after.clear();
+    all.requests = std::move(kept);
+    if (all.requests.empty()) {
+        all.came_after.clear();
     }
 }
 
@@ -200,8 +201,8 @@ bool Functions::matches(Term m, Term f, uint32_t a) const {
            (arity < 0 || arity == a);
 }
 
-int64_t apply_request(const Request& r, Change* change) {
-    Applying a{r, *change};
+int64_t apply_request(Session& s, const Request& r, Change* change) {
+    Applying a{s.number, r, *change};
     const bool one = r.which.module != atoms::underscore && r.which.function != atoms::underscore &&
                      r.which.arity >= 0;
     if (one) {
@@ -230,70 +231,97 @@ int64_t apply_request(const Request& r, Change* change) {
         lasting.count = lasting.time = lasting.memory = lasting.pause = lasting.restart = false;
     }
     if (lasting.local || lasting.global || lasting.meta || lasting.counters()) {
-        keep(lasting);
+        keep(s.patterns, lasting);
     }
     return a.count;
 }
 
-void set_on_load(const Request& r) {
-    if (!r.on) {
-        g_on_load.clear();
-    } else {
-        g_on_load.assign(1, r);
-    }
-}
-
 // What a function of a version that is being staged begins with.
-static Action action_for(Term module, const LoweredFunction& f, uint64_t came_after) {
+static Action action_for(const Patterns& all, Term module, const LoweredFunction& f,
+                         uint64_t came_after) {
     Action action;
-    for (const Request& r : g_requests) {
+    for (const Request& r : all.requests) {
         if (r.number > came_after && r.which.matches(module, f.name, f.arity)) {
             change_action(action, r);
         }
     }
     if (action.none()) {
-        for (const Request& r : g_on_load) {
+        for (const Request& r : all.on_load) {
             change_action(action, r);
         }
     }
     return action;
 }
 
+// Takes the trace of global calls, if it is one, out of the action.
+static Action take_global(Action& a) {
+    Action entry;
+    if (a.call && a.global) {
+        entry.call = entry.global = true;
+        entry.call_spec = a.call_spec;
+        stop_calls(a);
+    }
+    return entry;
+}
+
+static bool is_exported(const ModuleInstance& m, const LoweredFunction& f) {
+    return std::any_of(
+        m.lowered.exports.begin(), m.lowered.exports.end(),
+        [&](const LoweredExport& x) { return x.function == f.name && x.arity == f.arity; });
+}
+
 void stage_instance(ModuleInstance& m) {
-    if (g_requests.empty() && g_on_load.empty()) {
-        return;
-    }
     const int ix = code_index::active();
-    if (module_table::current(m.name(), ix) == nullptr &&
-        module_table::old(m.name(), ix) == nullptr) {
-        g_came_after[atom_index(m.name())] = g_last_request;
+    const bool is_new = module_table::current(m.name(), ix) == nullptr &&
+                        module_table::old(m.name(), ix) == nullptr;
+    struct Asking {
+        SessionPtr session;
+        uint64_t came_after;
+    };
+    std::vector<Asking> asking;
+    for (const SessionPtr& s : all_sessions()) {
+        Patterns& all = s->patterns;
+        if (all.requests.empty() && all.on_load.empty()) {
+            continue;
+        }
+        if (is_new) {
+            all.came_after[atom_index(m.name())] = all.last_request;
+        }
+        const auto came = all.came_after.find(atom_index(m.name()));
+        asking.push_back({s, came != all.came_after.end() ? came->second : 0});
     }
-    const auto came = g_came_after.find(atom_index(m.name()));
-    const uint64_t came_after = came != g_came_after.end() ? came->second : 0;
     bool any = false;
-    for (uint32_t i = 0; i < m.lowered.functions.size(); ++i) {
+    for (uint32_t i = 0; !asking.empty() && i < m.lowered.functions.size(); ++i) {
         const LoweredFunction& f = m.lowered.functions[i];
         if (is_native_bif(m, f)) {
             continue;
         }
-        Action action = action_for(m.name(), f, came_after);
-        if (action.call && action.global) {
-            bool exported = false;
-            for (const LoweredExport& x : m.lowered.exports) {
-                exported |= x.function == f.name && x.arity == f.arity;
+        Action code;
+        Action entry;
+        SessionActions codes;
+        SessionActions entries;
+        for (const Asking& a : asking) {
+            Action action = action_for(a.session->patterns, m.name(), f, a.came_after);
+            const Action global = take_global(action);
+            if (a.session->number == 0) {
+                code = action;
+                entry = global;
+                continue;
             }
-            if (exported) {
-                Action entry;
-                entry.call = entry.global = true;
-                entry.call_spec = action.call_spec;
-                arm_staged(*export_table::get(m.name(), f.name, f.arity), entry);
-                any = true;
+            // The sessions come in order.
+            if (!action.none()) {
+                codes.push_back({a.session->number, a.session->tracer, action});
             }
-            action.call = false;
-            action.call_spec = nullptr;
+            if (!global.none()) {
+                entries.push_back({a.session->number, a.session->tracer, global});
+            }
         }
-        if (!action.none()) {
-            arm_staged(m, i, action);
+        if ((!entry.none() || !entries.empty()) && is_exported(m, f)) {
+            arm_staged(*export_table::get(m.name(), f.name, f.arity), entry, entries);
+            any = true;
+        }
+        if (!code.none() || !codes.empty()) {
+            arm_staged(m, i, code, codes);
             any = true;
         }
     }

@@ -5,6 +5,9 @@
 
 #include "trace/breakpoint.hpp"
 
+#include <map>
+#include <vector>
+
 namespace minivm::trace {
 
 // Functions, '_' standing for all.
@@ -27,13 +30,22 @@ struct Request {
     uint64_t number = 0;  // in the order they came
 };
 
-// Applies it to all functions there are and keeps it for those to come. The number of functions;
-// the change is to be applied.
-int64_t apply_request(const Request& r, Change* change);
-// For modules to come: trace_pattern(on_load, ...).
-void set_on_load(const Request& r);
+// What a session has asked for so far.
+struct Patterns {
+    std::vector<Request> requests;  // in order
+    uint64_t last_request = 0;      // number of the last one
+    std::vector<Request> on_load;   // none or one: trace_pattern(on_load, ...)
+    // The last request when a module came that was not there: those up to it were not for it. By
+    // atom index.
+    std::map<uint32_t, uint64_t> came_after;
+};
+struct Session;
 
-// A staged module gets what the requests so far ask for.
+// Applies it to all functions there are and keeps it for those to come. The number of functions;
+// the change, which is the session's, is to be applied.
+int64_t apply_request(Session& s, const Request& r, Change* change);
+
+// A staged module gets what the requests of all sessions so far ask for.
 void stage_instance(ModuleInstance& m);
 
 }  // namespace minivm::trace

@@ -10,7 +10,4 @@ void add_bifs();
 // From here on the VM tells what happens. Before any process begins.
 void start();
 
-EventPatterns event_patterns();
-void set_event_patterns(const EventPatterns& e);
-
 }  // namespace minivm::trace

@@ -11,6 +11,7 @@
 #include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "vm/util/lock.hpp"
+#include "trace/session.hpp"
 #include "trace/tracer_recorder.hpp"
 
 #include <mutex>
@@ -27,7 +28,7 @@ using namespace tracing;
 
 // Guards who replaces a State, and the flags of new processes.
 CountedMutex g_lock{LockKind::tracers};
-State g_new{0, kNil};
+std::vector<State> g_new;  // none without flags
 
 constexpr struct {
     const char* name;
@@ -58,15 +59,47 @@ constexpr struct {
 
 void free_later(const State* s) {
     if (s != nullptr) {
-        thread_progress::later([](void* d) { delete static_cast<const State*>(d); },
-                               const_cast<State*>(s));
+        thread_progress::later(
+            [](void* d) {
+                for (const auto* s = static_cast<const State*>(d); s != nullptr;) {
+                    const State* next = s->next;
+                    delete s;
+                    s = next;
+                }
+            },
+            const_cast<State*>(s));
     }
 }
 
-void replace_locked(Process& p, uint32_t flags, Term tracer) {
-    const State* fresh = flags == 0 ? nullptr : new State{flags, tracer};
+// Puts this in the place of the session's State; flags 0: takes it out. Its next counts for
+// nothing.
+void replace_locked(Process& p, const State& wanted) {
+    std::vector<State> all;
+    bool placed = false;
+    for (const State* s = state_of(p); s != nullptr; s = s->next) {
+        if (!placed && s->session >= wanted.session) {
+            all.push_back(wanted);
+            placed = true;
+        }
+        if (s->session != wanted.session) {
+            all.push_back(*s);
+        }
+    }
+    if (!placed) {
+        all.push_back(wanted);
+    }
+    const State* first = nullptr;
+    while (!all.empty()) {
+        State s = all.back();
+        all.pop_back();
+        if (s.flags != 0) {
+            s.next = first;
+            s.all = s.flags | (first != nullptr ? first->all : 0);
+            first = new State(s);
+        }
+    }
     // release: pairs with state_of(). Readers may hold the former one until they have passed.
-    free_later(p.trace.exchange(fresh, std::memory_order_acq_rel));
+    free_later(p.trace.exchange(first, std::memory_order_acq_rel));
 }
 
 bool is_ending(const Process& p) {
@@ -146,49 +179,84 @@ Term tracer_term(Heap& h, Term tracer) {
 
 // ---- flags --------------------------------------------------------------------------------------
 
-Set set_flags(Process& p, bool on, uint32_t flags, Term tracer) {
+// A session that ends takes its flags away when nobody finds it any more, by the lock: whoever
+// holds it and finds the session comes before that.
+
+Set set_flags(Process& p, uint32_t session, bool on, uint32_t flags, Term tracer) {
     const std::lock_guard lock(g_lock);
-    if (is_ending(p)) {
+    if (is_ending(p) || !is_live(session)) {
         return Set::dead;
     }
-    const State* old = state_of(p);
+    const State* old = state_of(p, session);
     uint32_t now = old != nullptr ? old->flags : 0;
     if (old != nullptr && on && old->tracer != tracer && is_alive(old->tracer)) {
         return Set::taken;
     }
     now = on ? now | flags : now & ~flags;
-    replace_locked(p, now, on || old == nullptr ? tracer : old->tracer);
+    replace_locked(p, {now, on || old == nullptr ? tracer : old->tracer, session});
     return Set::done;
 }
 
-void change_flags(Process& p, uint32_t off, uint32_t on, Term tracer) {
+void change_flags(Process& p, uint32_t session, uint32_t off, uint32_t on, Term tracer) {
     const std::lock_guard lock(g_lock);
-    if (is_ending(p)) {
+    if (is_ending(p) || !is_live(session)) {
         return;
     }
-    const State* old = state_of(p);
+    const State* old = state_of(p, session);
     const uint32_t now = ((old != nullptr ? old->flags : 0) & ~off) | on;
     if (is_value(tracer) && tracer == p.id) {
         return;  // nobody traces himself
     }
     const Term by = is_value(tracer) ? tracer : old != nullptr ? old->tracer : kNil;
-    replace_locked(p, is_tracer(by) ? now : 0, by);
+    replace_locked(p, {is_tracer(by) ? now : 0, by, session});
 }
 
-void clear_flags(Process& p) {
+void clear_flags(Process& p, uint32_t session) {
     const std::lock_guard lock(g_lock);
-    replace_locked(p, 0, kNil);
+    if (state_of(p, session) != nullptr) {
+        replace_locked(p, {0, kNil, session});
+    }
 }
 
-void set_new_flags(bool on, uint32_t flags, Term tracer) {
+void clear_all_flags(Process& p) {
     const std::lock_guard lock(g_lock);
-    g_new.flags = on ? g_new.flags | flags : g_new.flags & ~flags;
-    g_new.tracer = g_new.flags != 0 ? (on ? tracer : g_new.tracer) : kNil;
+    // release: as in replace_locked().
+    free_later(p.trace.exchange(nullptr, std::memory_order_acq_rel));
+}
+
+void set_new_flags(uint32_t session, bool on, uint32_t flags, Term tracer) {
+    const std::lock_guard lock(g_lock);
+    State now{0, kNil, session};
+    std::vector<State> others;
+    for (const State& s : g_new) {
+        if (s.session == session) {
+            now.flags = s.flags;
+            now.tracer = s.tracer;
+        } else {
+            others.push_back(s);
+        }
+    }
+    now.flags = on ? now.flags | flags : now.flags & ~flags;
+    now.tracer = on ? tracer : now.tracer;
+    if (now.flags != 0 && is_live(session)) {
+        others.push_back(now);
+    }
+    g_new = std::move(others);
     // relaxed: a process begun beside this may come before it.
-    g_trace_new.store(g_new.flags != 0, std::memory_order_relaxed);
+    g_trace_new.store(!g_new.empty(), std::memory_order_relaxed);
 }
 
-State new_flags() {
+State new_flags(uint32_t session) {
+    const std::lock_guard lock(g_lock);
+    for (const State& s : g_new) {
+        if (s.session == session) {
+            return s;
+        }
+    }
+    return {0, kNil, session};
+}
+
+std::vector<State> all_new_flags() {
     const std::lock_guard lock(g_lock);
     return g_new;
 }
@@ -196,6 +264,9 @@ State new_flags() {
 // ---- messages -----------------------------------------------------------------------------------
 
 bool send_event(const Process& p, const State& s, Term tag, std::initializer_list<Term> terms) {
+    if (s.tracer == p.id) {
+        return true;
+    }
     if (is_recorder(s.tracer)) {
         to_recorder::event(tag, terms);
         return true;
@@ -229,10 +300,17 @@ bool send_event(const Process& p, const State& s, Term tag, std::initializer_lis
     return sent;
 }
 
-void send_own_event(Process& p, Term tag, std::initializer_list<Term> terms) {
-    const State* s = state_of(p);
-    if (s != nullptr && !send_event(p, *s, tag, terms)) {
-        clear_flags(p);
+void send_or_clear(Process& p, const State& s, Term tag, std::initializer_list<Term> terms) {
+    if (!send_event(p, s, tag, terms)) {
+        clear_flags(p, s.session);
+    }
+}
+
+void send_own_event(Process& p, uint32_t flag, Term tag, std::initializer_list<Term> terms) {
+    for (const State* s = state_of(p); s != nullptr; s = s->next) {
+        if ((s->flags & flag) != 0) {
+            send_or_clear(p, *s, tag, terms);
+        }
     }
 }
 

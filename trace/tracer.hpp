@@ -9,6 +9,7 @@
 #include "vm/process/tracing.hpp"
 
 #include <initializer_list>
+#include <vector>
 
 namespace minivm::trace {
 
@@ -29,22 +30,27 @@ bool parse_tracer(Term t, Term tag, Term* tracer);
 Term tracer_term(Heap& h, Term tracer);
 
 enum class Set : uint8_t { done, dead, taken };  // taken: another process traces it
-// Flags on or off. on: the tracer becomes this one unless it has one.
-Set set_flags(Process& p, bool on, uint32_t flags, Term tracer);
+// A session's flags on or off. on: the tracer becomes this one unless it has one.
+Set set_flags(Process& p, uint32_t session, bool on, uint32_t flags, Term tracer);
 // As a match specification asks for it: no check of who traces it.
-void change_flags(Process& p, uint32_t off, uint32_t on, Term tracer);
-// The process ends, or its tracer has.
-void clear_flags(Process& p);
+void change_flags(Process& p, uint32_t session, uint32_t off, uint32_t on, Term tracer);
+// The session's tracer has gone.
+void clear_flags(Process& p, uint32_t session);
+// The process ends.
+void clear_all_flags(Process& p);
 
-// What processes to come begin with.
-void set_new_flags(bool on, uint32_t flags, Term tracer);
-State new_flags();
+// What processes to come begin with; {0, []} if nothing.
+void set_new_flags(uint32_t session, bool on, uint32_t flags, Term tracer);
+State new_flags(uint32_t session);
+std::vector<State> all_new_flags();
 
 // {trace, Pid, Tag, ...} or {trace_ts, Pid, Tag, ..., Time} to s.tracer. The terms are copied.
-// False: the tracer is no more.
+// False: the tracer is no more. A tracer is not told of itself.
 bool send_event(const Process& p, const State& s, Term tag, std::initializer_list<Term> terms);
-// To the tracer of p; ends the tracing if there is none any more.
-void send_own_event(Process& p, Term tag, std::initializer_list<Term> terms);
+// The same; ends what the session traces of p if there is no tracer any more.
+void send_or_clear(Process& p, const State& s, Term tag, std::initializer_list<Term> terms);
+// To the tracers of p that the flag asks for.
+void send_own_event(Process& p, uint32_t flag, Term tag, std::initializer_list<Term> terms);
 
 // The function that an address on p's stack belongs to: {M, F, A}, or the non-value.
 Term function_at(Heap& h, const void* address, bool is_return_address);

@@ -1,7 +1,7 @@
 // What the VM asks of tracing, which lives above it (trace/): where something happens that may be
 // traced, it calls these hooks.
 //
-// A process that is traced has a State, which is immutable: whoever changes the flags puts another
+// A process that is traced has a State, which is immutable: whoever changes the flags puts others
 // in its place. So any thread may begin or end the tracing of a process without asking it. Threads:
 // the hooks run on the process's own scheduler, or on the thread that makes or ends it.
 #pragma once
@@ -40,13 +40,19 @@ enum Flag : uint32_t {
     kAllTimestamps = kTimestamp | kMonotonicTimestamp | kStrictMonotonicTimestamp,
 };
 
+// What one session traces of a process; those of a process are a list.
 struct State {
-    uint32_t flags;
-    Term tracer;  // a pid, a port, or the atom flight_recorder
+    uint32_t flags = 0;
+    Term tracer = kNil;  // a pid, a port, or the atom flight_recorder
+    uint32_t session = 0;
+    uint32_t all = flags;         // of this session and those that follow
+    const State* next = nullptr;  // by session
 };
 
 // Where the processor goes on when a function returns whose call left a frame on the stack:
-//   this address, module, function, arity | flags << 8, tracer (or [])
+//   this address, module, function, arity | flags << 8, whose it is
+// (a meta trace's tracer, [] for the tracer of the process, and for session N of trace/ N and, for its
+// meta traces, -N)
 // It belongs to the engine that runs, as every return address. Set by the engines at start-up.
 struct ReturnWords {
     Word bytecode = 0;
@@ -101,7 +107,7 @@ struct Hooks {
                           bool linked) = 0;
     virtual void exited(Process& p, Term reason) = 0;
     virtual void forget(Process& p) = 0;
-    // {trace, Pid, Tag, What}
+    // {trace, Pid, Tag, What} to whom the flag asks for it
     virtual void event(Process& p, uint32_t flag, Term tag, Term what) = 0;
     virtual void scheduled(Process& p, bool in) = 0;
     virtual void collecting(Process& p, bool major, bool start) = 0;
@@ -127,12 +133,19 @@ inline const State* state_of(const Process& p) {
     // acquire: the state was written before it was put there. Pairs with trace/session.cpp.
     return p.trace.load(std::memory_order_acquire);
 }
+inline const State* state_of(const Process& p, uint32_t session) {
+    const State* s = state_of(p);
+    while (s != nullptr && s->session != session) {
+        s = s->next;
+    }
+    return s;
+}
 inline bool is_clocked(const Process& p) {
     return MINIVM_UNLIKELY(p.trace_local != nullptr) && p.trace_local->clocked;
 }
 inline bool is_traced(const Process& p, uint32_t flags) {
     const State* s = state_of(p);
-    return MINIVM_UNLIKELY(s != nullptr) && (s->flags & flags) != 0;
+    return MINIVM_UNLIKELY(s != nullptr) && (s->all & flags) != 0;
 }
 
 }  // namespace tracing

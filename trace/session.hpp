@@ -1,0 +1,56 @@
+// Sessions of tracing: each has its tracer, flags, patterns and counters, beside those of the
+// others.
+//
+// Session 0 is the one of erlang:trace/3 and trace_pattern/3, where everybody names a tracer. The
+// others are made and ended by OTP 27's module `trace`. Numbers are never used again, so what is
+// left of an ended session (a frame on a stack, a handle) means nothing to anyone. Threads: any,
+// unless noted.
+#pragma once
+
+#include "trace/action.hpp"
+#include "trace/pattern.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace minivm::trace {
+
+struct Session {
+    Session(uint32_t number_, Term name_, Term tracer_)
+        : number(number_), name(name_), tracer(tracer_) {}
+    ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    const uint32_t number;
+    const Term name;
+    const Term tracer;
+    Patterns patterns;  // holder of the code modification permission
+    // Patterns for messages, replaced as a whole; null: all messages.
+    std::atomic<const EventPatterns*> events{nullptr};
+};
+using SessionPtr = std::shared_ptr<Session>;
+
+SessionPtr create_session(Term name, Term tracer);
+// Null: it has ended, or there never was one.
+SessionPtr session_of(uint32_t number);
+std::vector<SessionPtr> all_sessions();  // in the order they began, session 0 last
+// The same for hits, without a lock: good until the thread's next quiescent point.
+const Session* find_session(uint32_t number);
+inline bool is_live(uint32_t number) {
+    return find_session(number) != nullptr;
+}
+// From here on nobody finds it. False: it has ended already.
+bool end_session(uint32_t number);
+
+EventPatterns event_patterns(const Session& s);
+void set_event_patterns(Session& s, const EventPatterns& e);
+
+// The term {Reference, {Name, Number}}: the session is destroyed when the last copy is gone.
+Term make_handle(Process& p, const Session& s);
+// {Name, Number}
+Term weak_handle(Heap& h, const Session& s);
+// Of a handle, strong or weak; null: it is none, or the session has ended. Not session 0.
+SessionPtr session_of_handle(Term handle);
+
+}  // namespace minivm::trace
