@@ -13,6 +13,7 @@ PROGRAM_DIR names. Beside it may stand `NAME.args` (one argument a line) and `NA
 standard input). `later.list` names programs that need parts of the VM that do not exist yet: they
 run on `erl` always, on minivm only with --later. `large.list` names those whose live data or stack
 is so large that collecting at every chance takes hours: they are left out of `--stress gc`.
+`emulated.list` names those left out where qemu runs minivm.
 `sample.list` names those that run with --sample, a few of each area.
 
 Examples:
@@ -473,6 +474,9 @@ def main():
         directory.mkdir(parents=True, exist_ok=True)
     later = set() if options.later else read_list(options.folder / "later.list")
     large = read_list(options.folder / "large.list")
+    # A wrapper with arguments (a linker with its search path, say) runs this machine's code.
+    is_emulated = "qemu" in options.wrapper
+    not_emulated = read_list(options.folder / "emulated.list") if is_emulated else set()
 
     report = Report(options.verbose)
     include = nif_include_dir() if shutil.which("cc") else None
@@ -528,8 +532,8 @@ def main():
                 report.failure(program.name, "does not compile with " + options.cc,
                                message.splitlines()[:10])
                 return
-        if program.name in later:
-            report.skip(program.name, "later.list")
+        if program.name in later or program.name in not_emulated:
+            report.skip(program.name, "later.list" if program.name in later else "emulated.list")
             return
         for configuration in to_compare:
             if configuration.collects_always and program.name in large:
