@@ -1,9 +1,6 @@
 // The write and read protocol of recorder/protocol.hpp, checked on a model of weak memory.
 //
-// The model is the one of the C++ standard without speculation: each word has the list of values
-// ever stored to it, in modification order; each value carries what its writer had seen when it
-// released it; a load may take any value that is not older than what its thread has already seen.
-// Nothing is assumed about store buffers, caches or the time at which stores become visible.
+// The model is that of tests/support/model/weak_memory.hpp.
 //
 // What makes it exhaustive and cheap: readers never store. So the writers can run first, and
 // whatever an interleaved reader could have seen is among what a reader may load afterwards. Any
@@ -16,6 +13,7 @@
 // and in full. Then the same runs with mutants of the protocol; each must be caught, or the check
 // checks nothing.
 #include "recorder/protocol.hpp"
+#include "tests/support/model/weak_memory.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -25,11 +23,13 @@
 #include <vector>
 
 using namespace minivm::recorder;
+namespace model = minivm::model;
 
 namespace {
 
 constexpr uint64_t kRingSlots = 4;
 constexpr unsigned kLocations = 32;
+static_assert(kLocations <= model::kMaxWords);
 
 // What is left out of the protocol.
 enum class Mutant {
@@ -57,43 +57,19 @@ const char* name_of(Mutant mutant) {
     return names[static_cast<unsigned>(mutant)];
 }
 
-using View = std::array<uint8_t, kLocations>;
-
-View join(const View& a, const View& b) {
-    View out;
-    for (unsigned i = 0; i < kLocations; i++) {
-        out[i] = a[i] > b[i] ? a[i] : b[i];
-    }
-    return out;
-}
-
-struct Message {
-    uint64_t value;
-    View released;  // what a reader that acquires this value has seen
-};
-
-struct Thread {
-    View current{};   // of each word, the oldest value this thread may still load
-    View released{};  // attached to relaxed stores: what the last release fence published
-    View acquired{};  // becomes current at the next acquire fence
-};
-
 struct Killed {};
 
 // The memory and the one thread that is running in it. Words are indices into `history`.
 struct Model {
     Mutant mutant = Mutant::none;
-    std::vector<std::vector<Message>> history;
-    Thread* thread = nullptr;
+    model::Memory memory;
+    model::ThreadView* thread = nullptr;
     bool writing = true;
     uint64_t steps = 0;
     uint64_t kill_at = UINT64_MAX;  // the writer dies in front of this access
     void (*at_step)(Model&) = nullptr;
 
-    // Choices of the reader, replayed and counted up like an odometer.
-    std::vector<unsigned> choices;
-    std::vector<unsigned> limits;
-    size_t next_choice = 0;
+    model::Choices choices;    // of the reader
     bool newest_only = false;  // a reader after the writer's death
 
     // For mutants of the reader.
@@ -101,27 +77,7 @@ struct Model {
     bool fence_passed = false;
     unsigned last_add = 0;  // word of the latest addition
 
-    unsigned choose(unsigned limit) {
-        if (limit <= 1 || newest_only) {
-            return limit == 0 ? 0 : limit - 1;
-        }
-        if (next_choice == choices.size()) {
-            choices.push_back(0);
-            limits.push_back(limit);
-        }
-        return choices[next_choice++];
-    }
-    bool next_choices() {
-        while (!choices.empty()) {
-            if (++choices.back() < limits.back()) {
-                next_choice = 0;
-                return true;
-            }
-            choices.pop_back();
-            limits.pop_back();
-        }
-        return false;
-    }
+    unsigned choose(unsigned limit) { return newest_only ? limit - 1 : choices.choose(limit); }
     void step() {
         if (!writing) {
             return;
@@ -140,13 +96,6 @@ struct Model {
 };
 Model* g_model = nullptr;
 
-bool is_release(std::memory_order order) {
-    return order == std::memory_order_release;  // release: a test on a value, no access
-}
-bool is_acquire(std::memory_order order) {
-    return order == std::memory_order_acquire;  // acquire: a test on a value, no access
-}
-
 struct ModelAtomics {
     struct Word {
         unsigned index = 0;
@@ -155,9 +104,7 @@ struct ModelAtomics {
     static uint64_t load(const Word& word, std::memory_order order) {
         Model& m = *g_model;
         m.step();
-        std::vector<Message>& messages = m.history[word.index];
-        Thread& thread = *m.thread;
-        const auto newest = static_cast<unsigned>(messages.size() - 1);
+        const unsigned newest = m.memory.newest(word.index);
         unsigned at = newest;
         if (!m.writing) {
             const bool is_head_or_reserve = word.index == 0 || first_of_slot(word.index);
@@ -168,24 +115,19 @@ struct ModelAtomics {
                     return m.first_look[word.index];
                 }
             }
-            const unsigned oldest = thread.current[word.index];
+            const unsigned oldest = m.memory.oldest(*m.thread, word.index, order);
             at = oldest + m.choose(newest - oldest + 1);
         }
-        if (m.mutant == Mutant::no_lap_check && word.index == kOpenIndex &&
-            messages[at].value != 0) {
-            return messages[at].value + 1000;
+        const uint64_t found = m.memory.word(word.index)[at].value;
+        if (m.mutant == Mutant::no_lap_check && word.index == kOpenIndex && found != 0) {
+            return found + 1000;
         }
-        thread.current[word.index] = static_cast<uint8_t>(at);
         const bool weak = m.mutant == Mutant::relaxed_head;
-        if (is_acquire(order) && !weak) {
-            thread.current = join(thread.current, messages[at].released);
-        } else {
-            thread.acquired = join(thread.acquired, messages[at].released);
-        }
+        m.memory.load(*m.thread, word.index, at, weak ? std::memory_order_relaxed : order);
         if (!m.writing) {
-            m.first_look.emplace(word.index, messages[at].value);
+            m.first_look.emplace(word.index, found);
         }
-        return messages[at].value;
+        return found;
     }
 
     static void store(Word& word, uint64_t value, std::memory_order order) {
@@ -201,11 +143,12 @@ struct ModelAtomics {
             return;  // see add()
         }
         m.step();
-        append(word.index, value, is_release(order) && m.mutant != Mutant::relaxed_commit);
+        append(word.index, value,
+               m.mutant == Mutant::relaxed_commit ? std::memory_order_relaxed : order);
     }
     static void store_payload(Word& word, uint64_t value) {
         g_model->step();
-        append(word.index, value, false);
+        append(word.index, value, std::memory_order_relaxed);
     }
     static uint64_t load_payload(const Word& word) {
         return load(word, std::memory_order_relaxed);  // relaxed: a model's load
@@ -213,15 +156,15 @@ struct ModelAtomics {
     static uint64_t add(Word& word, uint64_t n) {
         Model& m = *g_model;
         m.step();
-        const uint64_t old = m.history[word.index].back().value;
+        const uint64_t old = m.memory.word(word.index).back().value;
         if (m.mutant == Mutant::plain_add) {
             m.step();  // a signal may come here
         }
-        append(word.index, old + n, false);
+        append(word.index, old + n, std::memory_order_relaxed);
         m.last_add = word.index;
         if (m.mutant == Mutant::stale_open && word.index == kReserveIndex) {
             m.step();
-            append(kOpenIndex, old + 1, false);
+            append(kOpenIndex, old + 1, std::memory_order_relaxed);
         }
         return old;
     }
@@ -231,13 +174,13 @@ struct ModelAtomics {
         Model& m = *g_model;
         const bool skipped = m.mutant == Mutant::no_write_fence ||
                              (m.mutant == Mutant::no_nested_fence && m.last_add == kReserveIndex);
-        if (is_release(order) && !skipped) {
-            m.thread->released = m.thread->current;
+        if (model::releases(order) && !skipped) {
+            m.memory.fence(*m.thread, order);
         }
-        if (is_acquire(order)) {
+        if (model::acquires(order)) {
             m.fence_passed = true;
             if (m.mutant != Mutant::no_read_fence) {
-                m.thread->current = join(m.thread->current, m.thread->acquired);
+                m.memory.fence(*m.thread, order);
             }
         }
     }
@@ -251,14 +194,8 @@ struct ModelAtomics {
     }
 
 private:
-    static void append(unsigned index, uint64_t value, bool release) {
-        Model& m = *g_model;
-        Thread& thread = *m.thread;
-        auto& messages = m.history[index];
-        thread.current[index] = static_cast<uint8_t>(messages.size());
-        View view = release ? thread.current : thread.released;
-        view[index] = static_cast<uint8_t>(messages.size());
-        messages.push_back({value, view});
+    static void append(unsigned index, uint64_t value, std::memory_order order) {
+        g_model->memory.store(*g_model->thread, index, value, order);
     }
 };
 
@@ -321,7 +258,7 @@ struct Plan {
 struct Run {
     ModelRing ring;
     Model model;
-    Thread writer;
+    model::ThreadView writer;
     std::vector<Written> written;
     const Plan* plan = nullptr;
     int handlers_begun = 0;
@@ -361,7 +298,10 @@ struct Run {
     void execute(const Plan& a_plan, Mutant mutant) {
         plan = &a_plan;
         model.mutant = mutant;
-        model.history.assign(kLocations, {Message{0, View{}}});
+        model.memory.reset();
+        for (unsigned i = 0; i < kLocations; i++) {
+            model.memory.add_word(0);
+        }
         model.thread = &writer;
         model.kill_at = a_plan.kill_at;
         g_model = &model;
@@ -376,7 +316,7 @@ struct Run {
         }
         model.writing = false;
     }
-    uint64_t final_value(unsigned index) const { return model.history[index].back().value; }
+    uint64_t final_value(unsigned index) const { return model.memory.word(index).back().value; }
 
     static Run* g_run;
 };
@@ -399,11 +339,9 @@ void read_in_all_ways(Run& run, uint64_t position, bool newest_only) {
     Model& m = run.model;
     m.newest_only = newest_only;
     m.choices.clear();
-    m.limits.clear();
     do {
-        Thread reader;
+        model::ThreadView reader;
         m.thread = &reader;
-        m.next_choice = 0;
         m.fence_passed = false;
         m.first_look.clear();
         uint64_t buffer[kMaxRecordWords] = {};
@@ -439,7 +377,7 @@ void read_in_all_ways(Run& run, uint64_t position, bool newest_only) {
                         "an unfinished record is not recognised");
             }
         }
-    } while (m.next_choices());
+    } while (m.choices.advance());
 }
 
 // Runs a plan and reads every position; throws Violation.
