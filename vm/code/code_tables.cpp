@@ -5,10 +5,12 @@
 #include <mutex>
 
 #include "vm/bif/bif.hpp"
+#include "vm/code/generations.hpp"
 #include "vm/code/loading.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/record/record.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/util/atomics.hpp"
 #include "vm/util/lock.hpp"
 
 namespace minivm {
@@ -87,7 +89,7 @@ std::vector<Range> g_ranges[kCodeIndexes];
 // same: a generation only changes between a beginning and the commit that makes it active.
 std::atomic<uint64_t> g_stagings{1};
 
-// What the last two commits changed: the staging generation lacks just these.
+// What a commit changes.
 struct Changes {
     std::vector<Export*> exports;
     std::vector<FunEntry*> funs;
@@ -98,7 +100,7 @@ struct Changes {
         modules.clear();
     }
 };
-Changes g_changes[2];  // [0]: being staged now or by the last commit, [1]: by the one before
+Generations<Atomics, Changes, kCodeIndexes> g_generations{code_index::g_active};
 
 template <typename T>
 void copy_index(const std::vector<T*>& entries, int from, int to) {
@@ -439,10 +441,7 @@ std::atomic<uint32_t> g_left_out{0};
 #endif
 std::atomic<int> g_active{0};
 
-void commit_staging() {
-    // release: for readers that learn of the new code through memory rather than thread progress.
-    g_active.store(staging(), std::memory_order_release);
-}
+void commit_staging() { g_generations.commit(); }
 }  // namespace code_index
 
 namespace staging {
@@ -450,9 +449,7 @@ namespace staging {
 void begin() {
     // relaxed: see module_table::lookup().
     g_stagings.fetch_add(1, std::memory_order_relaxed);
-    const int from = code_index::active();
-    const int to = code_index::staging();
-    for (const Changes& c : g_changes) {
+    g_generations.begin([](const Changes& c, int from, int to) {
         copy_index(c.exports, from, to);
         copy_index(c.funs, from, to);
         for (ModuleEntry* m : c.modules) {
@@ -460,10 +457,8 @@ void begin() {
             m->old[to] = m->old[from];
             m->on_load[to] = m->on_load[from];
         }
-    }
-    g_ranges[to] = g_ranges[from];
-    g_changes[1] = std::move(g_changes[0]);
-    g_changes[0].clear();
+    });
+    g_ranges[code_index::staging()] = g_ranges[code_index::active()];
 }
 
 static void undefine_exports(const ModuleInstance& instance) {
@@ -473,7 +468,7 @@ static void undefine_exports(const ModuleInstance& instance) {
         if (e->bif == nullptr) {
             clear_export(e, ix);
         }
-        g_changes[0].exports.push_back(e);
+        g_generations.changes().exports.push_back(e);
     }
 }
 
@@ -484,7 +479,7 @@ static void define_exports(const ModuleInstance& instance) {
         if (e->bif == nullptr) {
             set_export(e, ix, instance, x.entry);
         }
-        g_changes[0].exports.push_back(e);
+        g_generations.changes().exports.push_back(e);
     }
 }
 
@@ -497,7 +492,7 @@ void delete_module(Term module) {
     }
     entry->old[ix] = entry->current[ix];
     entry->current[ix] = nullptr;
-    g_changes[0].modules.push_back(entry);
+    g_generations.changes().modules.push_back(entry);
 }
 
 // Catches, funs and address range: what the code needs to run.
@@ -515,7 +510,7 @@ static void add_code(ModuleInstance* instance) {
                                       l.num_free);
         fe->function = l.function;
         set_fun(fe, ix, *instance, static_cast<uint32_t>(&l - m.lambdas.data()));
-        g_changes[0].funs.push_back(fe);
+        g_generations.changes().funs.push_back(fe);
         instance->fun_entries.push_back(fe);
     }
     instance->file_atoms.clear();
@@ -549,7 +544,7 @@ static void make_current(ModuleEntry* entry, ModuleInstance* instance) {
     }
     define_exports(*instance);
     entry->current[ix] = instance;
-    g_changes[0].modules.push_back(entry);
+    g_generations.changes().modules.push_back(entry);
 }
 
 void add_module(ModuleInstance* instance) {
@@ -575,7 +570,7 @@ void add_pending(ModuleInstance* instance) {
     ModuleEntry* entry = module_entry(instance->name());
     MINIVM_ASSERT(entry->on_load[code_index::staging()] == nullptr);
     entry->on_load[code_index::staging()] = instance;
-    g_changes[0].modules.push_back(entry);
+    g_generations.changes().modules.push_back(entry);
 }
 
 void accept_pending(Term module) {
@@ -596,7 +591,7 @@ bool close_funs(const ModuleInstance& instance, std::vector<const FunEntry*>* cl
             continue;
         }
         any = true;
-        g_changes[0].funs.push_back(fe);
+        g_generations.changes().funs.push_back(fe);
         const ModuleInstance* heir = nullptr;
         int64_t place = -1;
         for (const ModuleInstance* other : {entry->current[ix], entry->old[ix]}) {
@@ -623,7 +618,7 @@ void reopen_funs(const ModuleInstance& instance, const std::vector<const FunEntr
         if (std::find(closed.begin(), closed.end(), fe) != closed.end() &&
             !fun_table::is_loaded(fe, ix)) {
             set_fun(fe, ix, instance, i);
-            g_changes[0].funs.push_back(fe);
+            g_generations.changes().funs.push_back(fe);
         }
     }
 }
@@ -638,7 +633,7 @@ void remove_module(ModuleInstance* instance) {
         entry->on_load[ix] = nullptr;
     }
     MINIVM_ASSERT(entry->current[ix] != instance);
-    g_changes[0].modules.push_back(entry);
+    g_generations.changes().modules.push_back(entry);
     auto& ranges = g_ranges[ix];
     ranges.erase(std::remove_if(ranges.begin(), ranges.end(),
                                 [instance](const Range& r) { return r.instance == instance; }),
@@ -660,7 +655,7 @@ void trace_export(Export* e, bool on) {
     }
     e->traced = on;
     point_export(e, ix, e->original->bytecode[ix], e->original->native[ix]);
-    g_changes[0].exports.push_back(e);
+    g_generations.changes().exports.push_back(e);
 }
 
 void give_back_catches(const ModuleInstance& instance) {

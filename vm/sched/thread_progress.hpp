@@ -8,8 +8,7 @@
 //
 // Why two steps: a thread may have published e + 1 just before the unlinking, if the epoch moved to
 // e + 1 between the unlinking thread's look at it and now; everybody's publication of e + 1 and then of
-// e + 2's predecessor lies after the unlinking. The argument per access is in
-// thread_progress_core.hpp.
+// e + 2's predecessor lies after the unlinking. The argument per access: thread_progress_core.hpp.
 //
 // Guarantees
 //   (1) f of later(f) runs after every thread that was awake when later() was called has passed a
