@@ -5,6 +5,7 @@
 #include "vm/process/exception.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
+#include "vm/sched/thread_progress.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/format.hpp"
@@ -76,6 +77,8 @@ Term minivm_apply_loaded_3(Process& p, const Term* a) {
     }
     const uint32_t n = static_cast<uint32_t>(length);
     Export* e = export_table::get(m, f, n);
+    // After a load this runs on a dirty scheduler, for which no generation of code waits otherwise.
+    const thread_progress::DelaySection section;
     Term x[kMaxArgs + 1];
     uint32_t i = 0;
     for (Term l = args; is_cons(l); l = tail(l)) {
@@ -131,6 +134,7 @@ Term minivm_load_and_apply_fun_3(Process& p, const Term* a) {
         case ModuleSource::Loaded::yes:
             break;
     }
+    const thread_progress::DelaySection section;  // as in minivm_apply_loaded_3()
     if (!fun_table::is_loaded(fun_entry(a[1]), code_index::active())) {
         return error(p, make_tuple(p.heap, atoms::badfun, a[1]));
     }
