@@ -322,6 +322,7 @@ TEST_CASE("a child of fork does not write its parent's rings and can record by i
         Options own;
         own.size_bytes = 1 << 20;
         own.small_threads = 1;
+        own.spare_threads = 0;
         good = good && init(own).ok && attach_thread("child");
         record(EventId::link, 5, 6);
         good = good && totals().written == 2;
