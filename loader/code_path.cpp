@@ -27,6 +27,12 @@ bool is_directory(const std::string& path) {
     return stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+// A directory of an archive: what comes before it in the path is a file.
+bool is_in_archive(const std::string& path) {
+    struct stat st;
+    return stat(path.c_str(), &st) != 0 && errno == ENOTDIR;
+}
+
 // The root of the OTP whose `erl` would run: $ROOTDIR, or from `erl` in PATH, or the usual places.
 std::string find_otp_root() {
     if (const char* root = std::getenv("ROOTDIR"); root != nullptr && is_directory(root)) {
@@ -114,7 +120,7 @@ bool CodePath::set_directories(Directories wanted) {
     for (const std::string& dir : wanted) {
         // What is in the path already may have gone away since.
         const bool known = std::find(before->begin(), before->end(), dir) != before->end();
-        if (!known && !is_directory(dir)) {
+        if (!known && !is_directory(dir) && !is_in_archive(dir)) {
             return false;
         }
     }
@@ -159,14 +165,31 @@ bool CodePath::add_otp(std::string* error) {
 }
 
 std::string CodePath::find(std::string_view module) const {
+    bool in_archive = false;
+    return find(module, &in_archive);
+}
+
+std::string CodePath::find(std::string_view module, bool* in_archive) const {
     const auto directories = snapshot();
     for (const std::string& dir : *directories) {
         std::string path = dir + "/" + std::string(module) + ".beam";
         if (access(path.c_str(), R_OK) == 0) {
             return path;
         }
+        if (errno == ENOTDIR) {
+            *in_archive = true;
+        }
     }
     return {};
+}
+
+bool CodePath::opens_archives(const std::string& path) const {
+    for (const char* app : {"/lib/kernel-", "/lib/stdlib-", "/lib/erts-"}) {
+        if (path.starts_with(otp_root_ + app)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 std::unique_ptr<ModuleInstance> CodePath::prepare(const uint8_t* bytes, size_t size,
@@ -255,11 +278,15 @@ ModuleSource::Loaded CodePath::load(Term module, std::string* error) {
     loading_.insert(module.raw);
     lock.unlock();
     Loaded result = Loaded::not_found;
+    bool in_archive = false;
     const auto embedded = std::find_if(embedded_.begin(), embedded_.end(),
                                        [&](const Embedded& e) { return e.module == name; });
     const bool is_there = embedded != embedded_.end();
-    if (const std::string path = is_there && !embedded->if_missing ? "" : find(name);
-        !path.empty()) {
+    if (const std::string path =
+            is_there && !embedded->if_missing ? "" : find(name, &in_archive);
+        in_archive && !is_there && !opens_archives(path)) {
+        result = Loaded::wants_on_load;  // code_server reads archives
+    } else if (!path.empty()) {
         std::vector<uint8_t> bytes;
         result = read_file(path, &bytes, error)
                      ? load_bytes(bytes.data(), bytes.size(), path, module, error)

@@ -43,6 +43,11 @@ class CodePath final : public ModuleSource {
     Loaded load_bytes(const uint8_t* bytes, size_t size, const std::string& path, Term module,
                       std::string* error);
 
+    // The file of a module, or empty; *in_archive: an archive comes before it in the path.
+    std::string find(std::string_view module, bool* in_archive) const;
+    // A module that may be needed to read an archive: it cannot come out of one.
+    bool opens_archives(const std::string& path) const;
+
     struct Embedded {
         std::string module;
         const uint8_t* bytes;

@@ -3,6 +3,7 @@
 #include "tools/attach.hpp"
 #include "tools/disasm.hpp"
 #include "tools/dump.hpp"
+#include "tools/escript.hpp"
 #include "tools/outside.hpp"
 #include "tools/prompt_bifs.hpp"
 #include "tools/repl.hpp"
@@ -146,7 +147,7 @@ int main(int argc, char** argv) {
         app.add_subcommand("run", "Run a program: main/1 with the arguments, else start/0");
     run->prefix_command();
     run->footer(
-        "After the options: FILE.beam or MODULE, then the program's arguments.\n"
+        "After the options: FILE.beam, MODULE or a script for escript, then the program's arguments.\n"
         "-- ends the options. -extra does too, and all behind it are arguments of what -s or -eval\n"
         "call. Exit status: 0, N after halt(N), 127 after an uncaught exception.");
     run->add_option("--eval", run_options.evals, "Erlang expressions to evaluate (also -eval)")
@@ -320,6 +321,7 @@ int main(int argc, char** argv) {
     if (!rest.empty()) {
         run_options.program = rest.front();
         run_options.arguments.assign(rest.begin() + 1, rest.end());
+        minivm::tools::run_as_script(&run_options);
     }
     return minivm::tools::run_command(run_options);
 }

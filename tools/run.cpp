@@ -107,6 +107,14 @@ Term boot_options(Heap& h, const RunOptions& o) {
         args = cons(h, string_term(h, o.arguments[i - 1]), args);
     }
     list.push_back(pair(h, atoms::args, args));
+    for (const auto& [flag, values] : o.flags) {
+        Term strings = kNil;
+        for (size_t i = values.size(); i > 0; --i) {
+            strings = cons(h, string_term(h, values[i - 1]), strings);
+        }
+        list.push_back(pair(h, atom_table::intern("flag"),
+                            pair(h, atom_table::intern(flag), strings)));
+    }
     list.push_back(pair(h, atom_table::intern("encoding"),
                         locale_is_utf8() ? atoms::unicode : atoms::latin1));
     if (!o.listen.empty()) {

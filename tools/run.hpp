@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace minivm::tools {
@@ -14,6 +15,7 @@ struct RunOptions {
     std::vector<std::string> evals;             // -eval
     std::string program;                        // file or module; may be empty with -s or -eval
     std::vector<std::string> arguments;
+    std::vector<std::pair<std::string, std::vector<std::string>>> flags;  // init:get_argument/1
     std::string record_file;                    // empty: one of the last few in the user's directory
     std::string record_size;                    // empty: 6 MiB
     std::vector<std::string> record_off;        // categories, or "all"

@@ -7,6 +7,7 @@ What a running program prints and how it ends is compared with `erl` by tests/pr
 has no counterpart there.
 """
 
+import os
 import pathlib
 import signal
 import struct
@@ -217,6 +218,47 @@ class Ending(unittest.TestCase):
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, timeout=ANSWER_S, check=False)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, expected, b""), script)
+
+
+class Scripts(unittest.TestCase):
+    """Scripts for escript; the same ones run by it are the oracle."""
+
+    def compared(self, script, *arguments):
+        unicode = dict(os.environ, LC_ALL="C.UTF-8")
+        done = subprocess.run(["escript", str(script), *arguments], stdin=subprocess.DEVNULL, env=unicode,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=ANSWER_S,
+                              check=False)
+        status, out, err = run("run", script, *arguments, env=unicode)
+        self.assertEqual((status, out), (done.returncode, done.stdout.decode()), err)
+        return status, out
+
+    def test_source(self):
+        script = folder / "source_script"
+        script.write_text("#!/usr/bin/env escript\n"
+                          "%%! -smp enable -pa /no/such/dir -own flag values +A 1\n"
+                          "main(Args) -> io:format(\"~tp ~p~n\", [Args, init:get_argument(own)]),\n"
+                          "              halt(length(Args)).\n")
+        status, out = self.compared(script, "a", "b c")
+        self.assertEqual((status, out), (2, '["a","b c"] {ok,[["flag","values"]]}\n'))
+
+    def test_source_that_fails(self):
+        script = folder / "failing_script"
+        script.write_text("#!/usr/bin/env escript\nmain([X]) -> 1 = list_to_integer(X), ok.\n")
+        self.assertEqual(self.compared(script, "1")[0], 0)
+        self.assertEqual(self.compared(script, "2")[0], 127)
+        script.write_text("#!/usr/bin/env escript\nmain(_) -> no_such_function().\n")
+        self.assertEqual(self.compared(script)[0], 127)
+
+    def test_archive(self):
+        script = folder / "archive_script"
+        make = ('{ok, Beam} = file:read_file("%s"), ok = escript:create("%s", [shebang, '
+                '{emu_args, "-escript main command_line"}, '
+                '{archive, [{"app/ebin/command_line.beam", Beam}], []}]).'
+                % (folder / "command_line.beam", script))
+        status, _, err = run("run", "--eval", make)
+        self.assertEqual(status, 0, err)
+        status, out = self.compared(script, "arguments", "x", "--y")
+        self.assertEqual((status, out), (0, '["x","--y"]\n'))
 
 
 class Threads(unittest.TestCase):

@@ -9,7 +9,7 @@
          add_pathz/1, add_paths/1, add_pathsa/1, add_pathsz/1, del_path/1, replace_path/2, rehash/0,
          stick_dir/1, unstick_dir/1, stick_mod/1, unstick_mod/1, is_sticky/1, get_mode/0,
          is_module_native/1, objfile_extension/0, module_status/0, module_status/1,
-         modified_modules/0, clash/0, start_link/0]).
+         modified_modules/0, clash/0, start_link/0, set_primary_archive/4]).
 
 -define(PREPARED, '$prepared$').
 
@@ -154,7 +154,7 @@ all_available() ->
     lists:umerge(Order, lists:usort(Order, Loaded), lists:usort(Order, Available)).
 
 beam_files(Dir) ->
-    case prim_file:list_dir(Dir) of
+    case code_server:list_dir(Dir) of
         {ok, Files} -> [F || F <- Files, filename:extension(F) =:= ".beam"];
         _ -> []
     end.
@@ -178,9 +178,9 @@ where_is_file([{Dir, Files} | Rest], File) ->
     end;
 where_is_file([Dir | Rest], File) ->
     Name = filename:append(Dir, File),
-    case prim_file:read_file_info(Name) of
-        {ok, _} -> Name;
-        {error, _} -> where_is_file(Rest, File)
+    case code_server:exists(Name) of
+        true -> Name;
+        false -> where_is_file(Rest, File)
     end.
 
 get_object_code(M) when is_atom(M) -> code_server:object_code(M, get_path()).
@@ -247,7 +247,7 @@ clash() ->
     io:format("** Found ~w name clashes in code paths ~n", [hidden(All)]).
 
 listed(Dir) ->
-    case prim_file:list_dir(Dir) of
+    case code_server:list_dir(Dir) of
         {ok, Files} -> [F || F <- Files, filename:extension(F) =:= ".beam"];
         _ ->
             io:format("** Bad path can't read ~ts~n", [Dir]),
@@ -275,30 +275,66 @@ compiler_dir() ->
 lib_dir(App) when is_atom(App) -> lib_dir(atom_to_list(App));
 lib_dir(App) when is_list(App) ->
     case [code_server:app_dir(Dir) || Dir <- get_path(), code_server:app_name(Dir) =:= App] of
-        [Dir | _] -> Dir;
+        [Dir | _] -> beside_archive(Dir);
         [] -> {error, bad_name}
     end.
+
+%% "/lib/foo-1.0.ez/foo-1.0" -> "/lib/foo-1.0", where parts of the application that are not in the
+%% archive would be.
+beside_archive(Dir) ->
+    Name = filename:basename(Dir),
+    Archive = filename:dirname(Dir),
+    case filename:basename(Archive) =:= Name ++ ".ez" of
+        true -> filename:join(filename:dirname(Archive), Name);
+        false -> Dir
+    end.
+
 lib_dir(App, Sub) when is_atom(App), is_atom(Sub) -> sub_dir(App, Sub).
 priv_dir(App) when is_atom(App); is_list(App) -> sub_dir(App, priv).
 
 sub_dir(App, Sub) ->
     case lib_dir(App) of
         {error, _} = Error -> Error;
-        Dir -> filename:join(Dir, atom_to_list(Sub))
+        Dir ->
+            Plain = filename:join(Dir, atom_to_list(Sub)),
+            InArchive = filename:join([Dir ++ ".ez", filename:basename(Dir), atom_to_list(Sub)]),
+            case not code_server:exists(Plain) andalso code_server:exists(InArchive) of
+                true -> InArchive;
+                false -> Plain
+            end
     end.
 
 get_path() -> minivm:code_path().
-set_path(Path) when is_list(Path) -> call({set_path, Path}).
-add_path(Dir) when is_list(Dir) -> call({add_path, last, Dir}).
-add_pathz(Dir) when is_list(Dir) -> call({add_path, last, Dir}).
-add_patha(Dir) when is_list(Dir) -> call({add_path, first, Dir}).
-add_paths(Dirs) when is_list(Dirs) -> call({add_paths, last, Dirs}).
-add_pathsz(Dirs) when is_list(Dirs) -> call({add_paths, last, Dirs}).
-add_pathsa(Dirs) when is_list(Dirs) -> call({add_paths, first, Dirs}).
+set_path(Path) when is_list(Path) -> change_path({set_path, Path}, Path).
+add_path(Dir) when is_list(Dir) -> change_path({add_path, last, Dir}, [Dir]).
+add_pathz(Dir) when is_list(Dir) -> change_path({add_path, last, Dir}, [Dir]).
+add_patha(Dir) when is_list(Dir) -> change_path({add_path, first, Dir}, [Dir]).
+add_paths(Dirs) when is_list(Dirs) -> change_path({add_paths, last, Dirs}, Dirs).
+add_pathsz(Dirs) when is_list(Dirs) -> change_path({add_paths, last, Dirs}, Dirs).
+add_pathsa(Dirs) when is_list(Dirs) -> change_path({add_paths, first, Dirs}, Dirs).
 del_path(Name) when is_list(Name); is_atom(Name) -> call({del_path, Name}).
 replace_path(Name, Dir) when (is_atom(Name) orelse is_list(Name)), (is_atom(Dir) orelse is_list(Dir)) ->
-    call({replace_path, Name, Dir}).
+    change_path({replace_path, Name, Dir}, [Dir]).
 rehash() -> ok.
+
+%% What reads archives runs from here on. The server could not start it: the kernel that starts with it
+%% asks the server for modules.
+change_path(Request, Dirs) ->
+    _ = lists:any(fun may_be_in_archive/1, Dirs) andalso whereis(erl_prim_loader),
+    call(Request).
+
+may_be_in_archive(Dir) ->
+    try prim_file:read_file_info(Dir) =:= {error, enotdir}
+    catch _:_ -> false
+    end.
+
+%% For escript: the script is an archive, and modules are found in its ebin directories first.
+set_primary_archive(File, Bytes, Info, Parser) when is_list(File), is_binary(Bytes) ->
+    Name = filename:absname(File),
+    case erl_prim_loader:set_primary_archive(Name, Bytes, Info, Parser) of
+        {ok, Ebins} -> add_pathsa([filename:join(Name, Ebin) || Ebin <- Ebins]);
+        {error, _} = Error -> Error
+    end.
 
 stick_dir(Dir) when is_list(Dir) -> call({stick_dir, Dir, true}).
 unstick_dir(Dir) when is_list(Dir) -> call({stick_dir, Dir, false}).

@@ -6,7 +6,8 @@
 %% itself come here only if they have an on_load function.
 -module(code_server).
 -export([start/0, call/1, load_and_apply/3, load_and_apply_fun/3, undefined_fun/2, load_program/1,
-         set_engine/3, object_code/2, app_name/1, app_dir/1]).
+         set_engine/3, object_code/2, read_file/1, list_dir/1, exists/1,
+         app_name/1, app_dir/1]).
 
 -record(state, {db :: ets:table(),  % {Module, File} as loaded here, {{sticky, Module}}
                 on_load = [] :: [{{pid(), reference()}, module(), [{pid(), fun()}]}]}).
@@ -120,7 +121,7 @@ handle({load_abs, File, M}, From, S) ->
         false -> {reply, {error, badarg}, S};
         true ->
             Name = absolute(lists:concat([File, code:objfile_extension()])),
-            case minivm:read_file(Name) of
+            case read_file(Name) of
                 {ok, Binary} ->
                     after_on_load(M, From, S, fun(_, S1) -> load(M, Name, Binary, From, S1) end);
                 {error, _} -> {reply, {error, nofile}, S}
@@ -157,7 +158,7 @@ handle({add_paths, Where, Dirs}, _, S) ->
 handle({del_path, Name}, _, S) -> {reply, del_path(Name), S};
 handle({replace_path, Name, Dir}, _, S) -> {reply, replace_path(Name, Dir), S};
 handle({stick_dir, Dir, On}, _, S) ->
-    case prim_file:list_dir(Dir) of
+    case list_dir(Dir) of
         {ok, Files} ->
             lists:foreach(fun(File) -> stick(list_to_atom(filename:rootname(File)), On, S) end,
                           [F || F <- Files, filename:extension(F) =:= ".beam"]),
@@ -265,7 +266,7 @@ bytes(_, Binary, _) when is_binary(Binary) -> {ok, Binary};
 bytes(M, undefined, S) ->
     case loaded_file(M, S) of
         {file, [_ | _] = File} ->
-            case minivm:read_file(File) of
+            case read_file(File) of
                 {ok, Binary} -> {ok, Binary};
                 {error, _} -> {error, nofile}
             end;
@@ -393,11 +394,37 @@ object_code(M, Path) ->
 
 object_code(M, Name, [Dir | Rest]) ->
     File = filename:append(Dir, Name),
-    case minivm:read_file(File) of
+    case read_file(File) of
         {ok, Binary} -> {M, Binary, absolute(File)};
         {error, _} -> object_code(M, Name, Rest)
     end;
 object_code(_, _, []) -> error.
+
+%% Files may be in an archive: then something in the path is a file. What made such a path (a script that
+%% is one, code:add_path/1) has started OTP's loader, which knows them.
+read_file(Name) ->
+    case minivm:read_file(Name) of
+        {error, enotdir} ->
+            case erl_prim_loader:get_file(Name) of
+                {ok, Binary, _} -> {ok, Binary};
+                error -> {error, enoent}
+            end;
+        Result -> Result
+    end.
+
+list_dir(Dir) -> in_archive(prim_file:list_dir(Dir), fun() -> erl_prim_loader:list_dir(Dir) end).
+
+read_file_info(Name) ->
+    in_archive(prim_file:read_file_info(Name), fun() -> erl_prim_loader:read_file_info(Name) end).
+
+exists(Name) -> element(1, read_file_info(Name)) =:= ok.
+
+in_archive({error, enotdir}, InArchive) ->
+    case InArchive() of
+        error -> {error, enoent};
+        Result -> Result
+    end;
+in_archive(Result, _) -> Result.
 
 absolute(Name) ->
     case filename:pathtype(Name) of
@@ -428,7 +455,7 @@ normal_name(Dir) ->
     end.
 
 is_dir(Dir) ->
-    case prim_file:read_file_info(Dir) of
+    case read_file_info(Dir) of
         {ok, Info} -> element(3, Info) =:= directory;
         _ -> false
     end.

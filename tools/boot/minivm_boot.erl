@@ -7,7 +7,8 @@
 %% Functions of erlang that are Erlang code (spawn/1, halt/1, group_leader/2) are not called on the way to a
 %% small program's end, nor is proplists: so neither module has to be loaded for it.
 
-%% Options: [{file, Path} | {module, Module} | {args, [String]} | {call, [M, F | Strings]} |
+%% Options: [{file, Path} | {module, Module} | {args, [String]} |
+%%           {flag, {Name, [String]}} | {call, [M, F | Strings]} |
 %%           {eval, String} | {encoding, unicode | latin1}], in the order of the command line.
 start(Options) ->
     try
@@ -209,7 +210,8 @@ status(stop) -> 0;
 status(_) -> 1.
 
 answer(get_plain_arguments, #{options := O}) -> option(args, O, []);
-answer(get_arguments, _) -> [{root, [code:root_dir()]}, {progname, ["minivm"]}, {noshell, []}];
+answer(get_arguments, #{options := O}) ->
+    [{root, [code:root_dir()]}, {progname, ["minivm"]}, {noshell, []}] ++ [Flag || {flag, Flag} <- O];
 answer({get_argument, noshell}, _) -> {ok, [[]]};
 answer({get_argument, progname}, _) -> {ok, [["minivm"]]};
 answer({get_argument, root}, _) -> {ok, [[code:root_dir()]]};
@@ -218,7 +220,11 @@ answer({get_argument, home}, _) ->
         false -> error;
         Home -> {ok, [[Home]]}
     end;
-answer({get_argument, _}, _) -> error;
+answer({get_argument, Name}, #{options := O}) ->
+    case [Values || {flag, {N, Values}} <- O, N =:= Name] of
+        [] -> error;
+        All -> {ok, All}
+    end;
 answer(get_status, _) -> {started, started};
 answer(script_id, _) -> {"minivm", []};
 answer(fetch_loaded, _) -> erlang:loaded();

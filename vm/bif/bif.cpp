@@ -50,11 +50,21 @@ const BifDef* find(Term module, Term function, uint32_t arity) {
     return e != nullptr && e->bif != nullptr && !(e->bif->flags & kBifHidden) ? e->bif : nullptr;
 }
 
+// Of a module that OTP does not have.
+static bool is_own(const char* module) {
+    for (const char* own : {"minivm", "recorder", "flight_recorder"}) {
+        if (std::strcmp(module, own) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 Term all(Heap& h) {
     Term list = kNil;
     for (const std::vector<BifDef>* t : g_tables) {
         for (const BifDef& d : *t) {
-            if (!(d.flags & kBifHidden) && std::strcmp(d.module, "minivm") != 0) {
+            if (!(d.flags & kBifHidden) && !is_own(d.module)) {
                 list = cons(h,
                             make_tuple(h, atom_table::intern(d.module),
                                        atom_table::intern(d.function), make_small(d.arity)),

@@ -15,6 +15,7 @@
 #include "vm/code/engine_choice.hpp"
 #include "vm/code/permission.hpp"
 #include "recorder/recorder.hpp"
+#include "vm/process/exception.hpp"
 #include "vm/process/literal_release.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/record/record.hpp"
@@ -458,6 +459,9 @@ Term minivm_apply_unloaded_fun_3(Process& p, const Term* a) {
     }
     if (code_change::wait_for_purge(fe, p.id)) {
         return trap_wait(p, self, {a[0], a[1], a[2]});
+    }
+    if (const Export* handler = own_error_handler(p, "undefined_lambda"); handler != nullptr) {
+        return trap(p, handler, {a[0], a[1], a[2]});
     }
     return trap(p, load, {a[0], a[1], a[2]});
 }

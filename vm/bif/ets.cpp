@@ -917,11 +917,6 @@ Term binaries_of(Process& p, const Table& t) {
     return list;
 }
 
-size_t memory_words(const Table& t) {
-    constexpr size_t kTableWords = (sizeof(Table) + sizeof(HashStore)) / sizeof(Term);
-    return kTableWords + (t.stores.hash ? t.stores.hash->words() : t.stores.tree->words());
-}
-
 // Length of the chains: {chains, average, deviation, expected deviation, shortest, longest, kept
 // fixed}.
 Term chain_statistics(Process& p, const Table& t) {

@@ -288,6 +288,25 @@ bool parse_spawn_options(Term list, SpawnOptions* out, RequestOptions* request) 
     return is_nil(list);
 }
 
+// Of a proper list. All of it is read: where the reply goes may stand behind what is wrong.
+bool parse_request_options(Term list, SpawnOptions* out, RequestOptions* request) {
+    bool good = true;
+    for (; is_cons(list); list = tail(list)) {
+        good &= parse_spawn_option(head(list), out, request);
+    }
+    return good;
+}
+
+// {Tag, Ref, error, Why}, unless the request wants no such reply.
+void reply_to_request(Process& p, const RequestOptions& request, RefId ref, Term why) {
+    if (request.reply == Reply::yes || request.reply == Reply::error_only) {
+        Heap h;
+        const Term tag = copy_term(request.tag, h, true);
+        send_message_to_pid(p.id, make_tuple(h, tag, make_ref_term(h, ref), atoms::error, why));
+        h.clear();
+    }
+}
+
 constexpr int64_t kMaxArguments = 255;
 
 bool check_mfa(const Term* a) {
@@ -354,8 +373,10 @@ Term erts_internal_spawn_request_4(Process& p, const Term* a) {
     if (!check_mfa(a) || list_length(a[3]) < 0) {
         return atoms::badarg;
     }
-    if (!parse_spawn_options(a[3], &o, &request)) {
-        return atom_badopt();
+    if (!parse_request_options(a[3], &o, &request)) {
+        const RefId bad = new_ref_id(p);
+        reply_to_request(p, request, bad, atom_badopt());
+        return make_ref_term(p.heap, bad);
     }
     if (o.monitor && o.monitor_alias != 0) {
         o.monitor_ref = new_alias_id(p);
@@ -380,12 +401,8 @@ Term erts_internal_spawn_request_4(Process& p, const Term* a) {
         }
     };
     const Term pid = spawn_mfa(p, a, o);
-    if (!is_value(pid) && (request.reply == Reply::yes || request.reply == Reply::error_only)) {
-        Heap h;
-        const Term tag = copy_term(request.tag, h, true);
-        send_message_to_pid(p.id, make_tuple(h, tag, make_ref_term(h, ref), atoms::error,
-                                             atoms::system_limit));
-        h.clear();
+    if (!is_value(pid)) {
+        reply_to_request(p, request, ref, atoms::system_limit);
     }
     return make_ref_term(p.heap, ref);
 }
@@ -399,7 +416,7 @@ Term erts_internal_dist_spawn_request_4(Process& p, const Term* a) {
         list_length(a[2]) < 0) {
         return atoms::badarg;
     }
-    const bool parsed = parse_spawn_options(a[2], &o, &request);
+    const bool parsed = parse_request_options(a[2], &o, &request);
     const RefId ref = new_ref_id(p);
     if (request.reply == Reply::yes || request.reply == Reply::error_only ||
         a[3] == atoms::spawn_opt) {
@@ -508,7 +525,7 @@ Term do_monitor(Process& p, Term type, Term item, uint8_t alias, Term tag) {
             return badarg(p);
         }
     } else if (type == atoms::port) {
-        if (!is_local_port(item) && !is_name) {
+        if (!is_port(item) && !is_name) {
             return badarg(p);
         }
     } else if (type == atoms::time_offset) {
@@ -537,7 +554,11 @@ Term do_monitor(Process& p, Term type, Term item, uint8_t alias, Term tag) {
             node = tuple_element(item, 1);
         }
     }
-    if (is_kind(item, Kind::ext_pid) || node != atoms::nonode_at_nohost) {
+    const bool external = is_kind(item, Kind::ext_pid) || is_kind(item, Kind::ext_port);
+    if (external && boxed_ptr(item)[1] == atoms::nonode_at_nohost) {
+        return down_at_once(p, tag, ref, type, item, atoms::noproc);  // of this node's life before
+    }
+    if (external || node != atoms::nonode_at_nohost) {
         return down_at_once(p, tag, ref, type, item, atoms::noconnection);
     }
     const bool port = type == atoms::port;

@@ -317,10 +317,12 @@ int64_t resident_bytes() {
     }
     return int64_t{resident} * sysconf(_SC_PAGESIZE);
 }
-// Only the sum is measured; what belongs to processes is estimated from their number and sizes by
-// process_info, so the classes below it are not told apart.
+// The sum is measured, and what tables take; the others are not told apart.
 Term erlang_memory_1(Process& p, const Term* a) {
     const Term total = make_integer(p.heap, resident_bytes());
+    const auto value = [&](Term name) {
+        return name == atom("ets") ? make_unsigned(p.heap, ets::memory_words(p) * sizeof(Term)) : total;
+    };
     const auto known = [&](Term t) {
         for (const char* n : {"total", "processes", "processes_used", "system", "atom", "atom_used",
                               "binary", "code", "ets"}) {
@@ -331,7 +333,7 @@ Term erlang_memory_1(Process& p, const Term* a) {
         return false;
     };
     if (is_atom(a[0])) {
-        return known(a[0]) ? total : badarg(p);
+        return known(a[0]) ? value(a[0]) : badarg(p);
     }
     if (list_length(a[0]) < 0) {
         return badarg(p);
@@ -341,7 +343,7 @@ Term erlang_memory_1(Process& p, const Term* a) {
         if (!known(head(l))) {
             return badarg(p);
         }
-        list = cons(p.heap, make_tuple(p.heap, head(l), total), list);
+        list = cons(p.heap, make_tuple(p.heap, head(l), value(head(l))), list);
     }
     return list;
 }

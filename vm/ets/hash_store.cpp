@@ -97,9 +97,15 @@ void HashStore::insert(Object* o) {
         object_free(old);
         return;
     } else if (type_ == Type::bag) {
-        for (Object* n = *at; n != nullptr && key_is(n, key, hash); n = n->link[0]) {
+        for (Object** link = at; *link != nullptr && key_is(*link, key, hash);
+             link = &(*link)->link[0]) {
+            Object* n = *link;
             if (exact_equal(n->tuple(), o->tuple())) {
                 if (n->deleted) {
+                    // It comes back as the newest of its key.
+                    *link = n->link[0];
+                    n->link[0] = *at;
+                    *at = n;
                     n->deleted = false;
                     marked_--;
                     added(n);

@@ -454,6 +454,22 @@ std::vector<Table*> all() {
     return tables;
 }
 
+size_t memory_words(const Table& t) {
+    constexpr size_t kTableWords = (sizeof(Table) + sizeof(HashStore)) / sizeof(Term);
+    return kTableWords + (t.stores.hash ? t.stores.hash->words() : t.stores.tree->words());
+}
+
+size_t memory_words(Process& p) {
+    size_t words = 0;
+    for (Table* t : all()) {
+        if (const Locked locked(p, *t, Access::ask, false); locked) {
+            words += memory_words(*locked);
+        }
+        t->release();
+    }
+    return words;
+}
+
 Term reference(Heap& h, Table& t) {
     t.retain();
     return make_magic_ref(h, t.id, &t);

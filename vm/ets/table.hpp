@@ -139,6 +139,11 @@ Table* find_name(Term name);
 std::vector<Table*> all();
 size_t count();
 
+// What the table takes. Locked, to whatever.
+size_t memory_words(const Table& t);
+// What all of them take. The caller holds no table.
+size_t memory_words(Process& p);
+
 // The table's identifier as the user sees it: name or reference.
 Term tid(Heap& h, Table& t);
 Term reference(Heap& h, Table& t);

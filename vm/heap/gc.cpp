@@ -474,10 +474,17 @@ size_t heap_capacity_words(const Process& p) {
 
 // ---- collecting -------------------------------------------------------------------------------------
 
-// Words that count against max_heap_size: the heaps with what is free in them and, if asked for, the
-// binaries outside that they refer to.
+// Words that count against max_heap_size: the heaps with what is free in them, the messages that wait
+// unless they are kept off the heap and, if asked for, the binaries outside that they refer to.
 static size_t limited_words(const Process& p) {
     size_t words = heap_capacity_words(p);
+    if (!p.message_queue_off_heap) {
+        for (const Signal* s = p.mailbox.first; s != nullptr; s = s->next) {
+            for (const Fragment* f = s->fragments; f != nullptr; f = f->next) {
+                words += f->size_words;
+            }
+        }
+    }
     if (p.extra->max_heap_shared) {
         words += (p.heap.off_heap_bytes + p.old_off_heap_bytes) / sizeof(Term);
     }

@@ -7,6 +7,7 @@
 #include "vm/code/loading.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/nif/nif.hpp"
+#include "vm/process/extra.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/map.hpp"
@@ -432,11 +433,48 @@ Term call_bif_untraced(Process& p, const BifDef& bif, Term* x) {
     return kNonValue;
 }
 
+const Export* own_error_handler(const Process& p, const char* function) {
+    if (p.extra == nullptr || !is_value(p.extra->error_handler) ||
+        p.extra->error_handler == atoms::error_handler) {
+        return nullptr;
+    }
+    const Export* e = export_table::find(p.extra->error_handler, atom_table::intern(function), 3);
+    return e != nullptr && export_table::is_loaded(e, code_index::active()) ? e : nullptr;
+}
+
+// A module that is not loaded because nothing has needed it yet, but which OTP's boot loads, so that there
+// no error handler is ever asked for it. Those that hand on to the usual one rely on it.
+static bool should_be_loaded(Term module) {
+    if (module_table::current(module, code_index::active()) != nullptr) {
+        return false;
+    }
+    const std::string_view name = atom_table::text(module);
+    for (const char* known :
+         {"application", "application_controller", "application_master", "code", "code_server",
+          "erl_eval", "erl_lint", "erl_parse", "error_handler", "error_logger", "ets", "file",
+          "file_io_server", "file_server", "filename", "gen", "gen_event", "gen_server", "heart",
+          "kernel", "lists", "logger", "logger_backend", "logger_config", "logger_filters",
+          "logger_server", "logger_simple_h", "proc_lib", "supervisor",
+          // preloaded
+          "erl_prim_loader", "erl_tracer", "erlang", "erts_code_purger", "erts_internal", "init",
+          "prim_buffer", "prim_eval", "prim_file", "prim_inet", "prim_zip", "zlib"}) {
+        if (name == known) {
+            return true;
+        }
+    }
+    return name.starts_with("minivm_");
+}
+
 void call_undefined(Process& p, const Export* e) {
     // Loaded since the caller picked its code index?
     if (export_table::is_loaded(e, code_index::active())) {
         p.trap_export = e;
         p.outcome = BifOutcome::trap;
+        return;
+    }
+    if (const Export* handler = own_error_handler(p, "undefined_function");
+        handler != nullptr && !should_be_loaded(e->module)) {
+        trap(p, handler, {e->module, e->function, args_list(p, p.x, e->arity)});
         return;
     }
     const Term args = args_list(p, p.x, e->arity);

@@ -57,7 +57,11 @@ inline Term call_bif_function(Process& p, const BifDef& bif, Term* x) {
     }
     return r;
 }
-// The function of an export entry is not there: loads its module on demand (a trap) or raises undef.
+// undefined_function/3 or undefined_lambda/3 of the process's error handler, if that is not the usual
+// one and the function is there; else null.
+const Export* own_error_handler(const Process& p, const char* function);
+// The function of an export entry is not there: calls the process's own error handler, loads its module
+// on demand (both traps) or raises undef.
 void call_undefined(Process& p, const Export* e);
 struct FunEntryRef;
 void call_unloaded_fun(Process& p, const FunEntry* fe);
