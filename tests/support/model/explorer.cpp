@@ -18,8 +18,12 @@ namespace {
 class LocalsOnStack {
 public:
 #if defined(__SANITIZE_ADDRESS__)
-    LocalsOnStack() { __asan_option_detect_stack_use_after_return = 0; }
-    ~LocalsOnStack() { __asan_option_detect_stack_use_after_return = was_; }
+    LocalsOnStack() {
+        __asan_option_detect_stack_use_after_return = 0;
+    }
+    ~LocalsOnStack() {
+        __asan_option_detect_stack_use_after_return = was_;
+    }
 
 private:
     const int was_ = __asan_option_detect_stack_use_after_return;
