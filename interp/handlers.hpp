@@ -53,8 +53,9 @@ inline Handler handler_at(const Word* pc) {
     // written beside it. relaxed: thread progress orders it.
     return reinterpret_cast<Handler>(static_cast<Word>(
         __atomic_load_n(reinterpret_cast<const uint32_t*>(pc), __ATOMIC_RELAXED)));
-#endif
+#else
     return reinterpret_cast<Handler>(static_cast<Word>(static_cast<uint32_t>(*pc)));
+#endif
 }
 
 // What executes the instruction at pc, a breakpoint there or not.

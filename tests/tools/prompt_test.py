@@ -246,6 +246,13 @@ class Recorder(unittest.TestCase):
             self.assertEqual(record("off")[1].splitlines()[0], "recorded: nothing")
             self.assertEqual(record("on")[0], 0)
             self.assertIn("categories: 0x", vm.attach(":events 100000 --match categories:")[1])
+            # At the prompt as well, cut short too.
+            self.assertIn("recorded: sched,message,gc,", vm.attach(":record")[1])
+            self.assertIn("recorded: ", vm.attach(":rec")[1])
+            self.assertIn("start FILE", vm.attach(":help record")[1])
+            shown = vm.folder / "shown.rec"
+            self.assertIn(f"to {shown}", vm.attach(f":record start {shown} user")[1])
+            self.assertNotIn(str(shown), vm.attach(f":record stop {shown}")[1])
             more = vm.folder / "more.rec"
             status, out, _ = record("start", more, "1M", "code", "user")
             self.assertEqual(status, 0)

@@ -13,8 +13,8 @@ commands() ->
      {"disasm", "M[:F[/A]] [native]", "the instructions of a function, or its machine code"},
      {"events", "[-f] [N] [FILTER...]", "the last N (20) events of the recorder; -f: and what comes"},
      {"dump", "[FILE] [FILTER...] [--format F] [--crash]", "what the recorder holds, as minivm dump"},
-     {"record", "[on|off|filter CATEGORY...]", "what the recorder records from now on"},
-     {"record", "start FILE [SIZE] [CATEGORY...]", "one more recording, until :record stop FILE"},
+     {"record", "[on|off|filter CATEGORY...] | start FILE [SIZE] [CATEGORY...] | stop FILE",
+      "what the recorder records from now on; start: one more recording"},
      {"trace", "PATTERN [when GUARD] [return] [exception] [count|time|memory] [global] [pid P|new|all] "
       "[limit N|N/s]", "show calls; M:F/A, M:F, M or M:F(ARGUMENTS)"},
      {"untrace", "[PATTERN]", "no more of it, or of anything"},

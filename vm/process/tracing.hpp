@@ -130,7 +130,7 @@ extern std::atomic<int32_t> g_everywhere;
 extern std::atomic<bool> g_trace_new;
 
 inline const State* state_of(const Process& p) {
-    // acquire: the state was written before it was put there. Pairs with trace/session.cpp.
+    // acquire: the state was written before it was put there. Pairs with trace/tracer.cpp.
     return p.trace.load(std::memory_order_acquire);
 }
 inline const State* state_of(const Process& p, uint32_t session) {
