@@ -343,33 +343,42 @@ int64_t hit_call(const Breakpoint& b, const Action& action, Process& p, const St
     return context.frames | (returns_to ? int64_t{kFrameReturnTo} : 0);
 }
 
+// What a session's action does at a call; does: that part of it.
+[[gnu::always_inline]] inline void perform(const Breakpoint& b, const Action& action, uint8_t does,
+                                           uint32_t session, Process& p, const Term* x,
+                                           const void* (*caller)(const Process&), Asked* asked) {
+    if ((does & Action::kCounts) != 0) {
+        action.counted->add(p.scheduler != nullptr ? p.scheduler->number : 0);
+    }
+    if ((does & (Action::kCalls | Action::kClocks)) != 0) {
+        const State* s = state_of(p, session);
+        if (s != nullptr && (s->flags & kCall) != 0) {
+            if ((does & Action::kClocks) != 0) {
+                asked->time = action.time_paused ? nullptr : action.times.get();
+                asked->memory = action.memory_paused ? nullptr : action.words.get();
+            }
+            if ((does & Action::kCalls) != 0 && !records::is_sensitive(p)) {
+                asked->call = hit_call(b, action, p, s, x, caller);
+            }
+        }
+    }
+    // The meta tracer is told behind the process's own, as in OTP.
+    if ((does & Action::kMeta) != 0 && action.meta_tracer != p.id) {
+        asked->meta = hit_meta(b, action, session, p, x, caller);
+    }
+}
+
 thread_local std::vector<SessionFrames> t_session_frames;
 
-// The same as hit() for the sessions other than 0.
+// For the sessions other than 0. A session's tracer is counted, but not told of itself.
 void hit_sessions(const Breakpoint& b, Process& p, const Term* x,
                   const void* (*caller)(const Process&), Frames* frames) {
     t_session_frames.clear();
     for (const SessionAction& of : active_sessions(b)) {
-        const Action& action = of.action;
         SessionFrames f;
         f.session = of.session;
-        if ((action.does & Action::kCounts) != 0) {
-            action.counted->add(p.scheduler != nullptr ? p.scheduler->number : 0);
-        }
-        const State* s = state_of(p, of.session);
-        if ((action.does & Action::kForTraced) != 0 && s != nullptr && (s->flags & kCall) != 0 &&
-            of.tracer != p.id) {
-            if ((action.does & Action::kClocks) != 0) {
-                f.time = action.time_paused ? nullptr : action.times.get();
-                f.memory = action.memory_paused ? nullptr : action.words.get();
-            }
-            if ((action.does & Action::kCalls) != 0 && !records::is_sensitive(p)) {
-                f.call = hit_call(b, action, p, s, x, caller);
-            }
-        }
-        if ((action.does & Action::kMeta) != 0 && of.tracer != p.id) {
-            f.meta = hit_meta(b, action, of.session, p, x, caller);
-        }
+        const uint8_t mask = of.tracer == p.id ? uint8_t{Action::kCounts} : uint8_t{0xff};
+        perform(b, of.action, of.action.does & mask, of.session, p, x, caller, &f);
         if (!f.none()) {
             t_session_frames.push_back(f);
         }
@@ -395,29 +404,12 @@ const Term* shown_arguments(Process& p, const Term* x, uint32_t arity, Term* sho
 Frames hit(const Breakpoint& b, Process& p, const Term* x, const void* (*caller)(const Process&)) {
     const Action& action = active(b);
     Frames frames;
-    if ((action.does & Action::kCounts) != 0) {
-        action.counted->add(p.scheduler != nullptr ? p.scheduler->number : 0);
-    }
     Term shown[255];  // a function has no more
     if ((action.does & (Action::kMeta | Action::kCalls | Action::kSessions)) != 0) {
         x = shown_arguments(p, x, b.arity, shown);
     }
-    constexpr uint8_t kTraced = Action::kCalls | Action::kClocks;
-    const State* s = state_of(p, 0);
-    if ((action.does & kTraced) != 0 && s != nullptr && (s->flags & kCall) != 0) {
-        if ((action.does & Action::kClocks) != 0) {
-            frames.time = action.time_paused ? nullptr : action.times.get();
-            frames.memory = action.memory_paused ? nullptr : action.words.get();
-        }
-        if ((action.does & Action::kCalls) != 0 && !records::is_sensitive(p)) {
-            frames.call = hit_call(b, action, p, s, x, caller);
-        }
-    }
-    // The meta tracer is told behind the process's own, as in OTP.
-    if ((action.does & Action::kMeta) != 0 && action.meta_tracer != p.id) {
-        frames.meta = hit_meta(b, action, 0, p, x, caller);
-        frames.meta_tracer = action.meta_tracer;
-    }
+    perform(b, action, action.does, 0, p, x, caller, &frames);
+    frames.meta_tracer = action.meta_tracer;
     if (MINIVM_UNLIKELY((action.does & Action::kSessions) != 0)) {
         hit_sessions(b, p, x, caller, &frames);
     }

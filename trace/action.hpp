@@ -7,25 +7,22 @@
 namespace minivm::trace {
 
 // Trace frames that the call is to leave on the stack.
-struct Frames {
-    int64_t call = 0;  // FrameFlags for p's tracer
-    int64_t meta = 0;  // for the meta tracer
-    Term meta_tracer = kNil;
-    CallTable* time = nullptr;  // clock_called() is to be told of these
-    CallTable* memory = nullptr;
-    bool of_sessions = false;  // session_frames() has more
-    bool none() const {
-        return (call | meta) == 0 && time == nullptr && memory == nullptr && !of_sessions;
-    }
-};
-// The same of a session other than 0.
-struct SessionFrames {
-    uint32_t session = 0;
+struct Asked {
     int64_t call = 0;
     int64_t meta = 0;
-    CallTable* time = nullptr;
+    CallTable* time = nullptr;  // clock_called() is to be told of these
     CallTable* memory = nullptr;
     bool none() const { return (call | meta) == 0 && time == nullptr && memory == nullptr; }
+};
+// By session 0.
+struct Frames : Asked {
+    Term meta_tracer = kNil;
+    bool of_sessions = false;  // session_frames() has more
+    bool none() const { return Asked::none() && !of_sessions; }
+};
+// By another one.
+struct SessionFrames : Asked {
+    uint32_t session = 0;
 };
 // The call of b with arguments x. caller_of: where it returns to, or null.
 Frames hit(const Breakpoint& b, Process& p, const Term* x,
