@@ -12,6 +12,7 @@
 #include "jit/code_memory.hpp"
 #include "jit/jit.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace minivm::jit {
@@ -411,15 +412,17 @@ bool looks_like_term(Term t) {
 
 // The innermost frame pointers lead to the frames that return addresses show: below each there is
 // one, and the next native one belongs to the frame of the next, unless bytecode or a traced call's
-// words lie between.
+// words lie between. Only the innermost words are looked at: between two native frames there may be
+// all of a recursion in bytecode, and this runs at each call.
 void check_frame_pointers(const Process& p) {
-    constexpr int kFrames = 16;
+    constexpr std::ptrdiff_t kWords = 256;
     const Term* at = p.frame_pointer;
-    for (int n = 0; n < kFrames; ++n) {
+    const Term* const last = at + std::min(kWords, p.stack_base - at);
+    while (at < last) {
         MINIVM_CHECK(at < p.stack_base - 1 && is_native_return(at[1].raw));
         const auto* const next = reinterpret_cast<const Term*>(at->raw);
         Word above = at[1].raw;
-        const Term* const end = next == nullptr ? p.stack_base : next;
+        const Term* const end = next == nullptr ? last : std::min(next, last);
         for (const Term* w = at + 2; w < end; ++w) {
             if (is_header(w->raw)) {
                 MINIVM_CHECK(!is_native_return(w->raw) || above == g_transitions.to_native ||
