@@ -1,5 +1,6 @@
 #include "recorder/reader.hpp"
 
+#include "recorder/dictionary_walk.hpp"
 #include "recorder/mapping.hpp"
 #include "recorder/recording.hpp"
 
@@ -40,43 +41,11 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 // ---- Dictionary
 
 void Dictionary::read(const Atomics::Word* words, uint64_t bytes) {
-    const uint64_t count = bytes / 8;
-    uint64_t at = 0;
-    char text[kMaxDictionaryText + 8];
-    while (at + 2 <= count) {
-        // acquire: a complete head means complete text. Pairs with the release in
-        // append_dictionary().
-        const uint64_t head = words[at].load(std::memory_order_acquire);
-        const auto length = static_cast<unsigned>(head & 0xffff);
-        const uint64_t size = 2 + round_up(length, 8) / 8;
-        const bool complete = ((head >> 24) & 0xff) == 1;
-        if (head == 0) {
-            at += 1;  // never written
-            continue;
-        }
-        if (length > kMaxDictionaryText || at + size > count || !complete) {
-            // Not an entry, or its writer died in it: the next one proves itself by its checksum.
-            at += 1;
-            damaged_bytes_ += 8;
-            continue;
-        }
-        const uint64_t key = Atomics::load_payload(words[at + 1]);
-        for (uint64_t i = 0; i < size - 2; i++) {
-            const uint64_t word = Atomics::load_payload(words[at + 2 + i]);
-            std::memcpy(text + 8 * i, &word, 8);
-        }
-        const auto kind = static_cast<DictionaryKind>((head >> 16) & 0xff);
-        const uint32_t sum =
-            checksum32(text, length, checksum32(&key, sizeof key)) ^ static_cast<uint32_t>(kind);
-        if (sum != static_cast<uint32_t>(head >> 32)) {
-            at += 1;
-            damaged_bytes_ += 8;
-            continue;
-        }
-        add(kind, key, std::string_view(text, length));
-        entries_++;
-        at += size;
-    }
+    damaged_bytes_ += walk_dictionary(
+        words, 0, bytes / 8, [this](DictionaryKind kind, uint64_t key, std::string_view text) {
+            add(kind, key, text);
+            entries_++;
+        });
     event_index_.assign(events_.empty() ? 0 : size_t{events_.rbegin()->first} + 1, nullptr);
     for (const auto& [id, schema] : events_) {
         event_index_[id] = &schema;

@@ -1,6 +1,7 @@
 // Setting up and taking down a recording; threads and their rings; the dictionary.
 #include "recorder/recording.hpp"
 
+#include "recorder/dictionary_walk.hpp"
 #include "recorder/mapping.hpp"
 #include "recorder/site.hpp"
 
@@ -472,34 +473,17 @@ void copy_dictionary(const Recording& from, Recording& to, More& more) {
     more.users.fetch_add(0, std::memory_order_seq_cst);
     const auto* const words =
         reinterpret_cast<const Atomics::Word*>(from.mapping.at(from.header.dictionary_offset));
-    char text[kMaxDictionaryText + 8];
-    // relaxed: each entry proves itself.
-    const auto used = [&] { return from.live().dictionary_used.load(std::memory_order_relaxed); };
-    uint64_t at = 0;
+    uint64_t begin = 0;
     // Twice, so that a name given meanwhile comes behind the one it replaces.
     for (int pass = 0; pass < 2; pass++) {
-        const uint64_t end = std::min(used(), from.header.dictionary_bytes) / 8;
-        while (at + 2 <= end) {
-            // acquire: a complete head means complete text. Pairs with append_entry().
-            const uint64_t head = words[at].load(std::memory_order_acquire);
-            const auto length = static_cast<unsigned>(head & 0xffff);
-            const uint64_t size = 2 + round_up(length, 8) / 8;
-            if (length > kMaxDictionaryText || at + size > end) {
-                break;
-            }
-            if (((head >> 24) & 0xff) != 1) {
-                // Being written: its writer finds the new recording by itself.
-                at += head == 0 ? 1 : size;
-                continue;
-            }
-            for (uint64_t i = 0; i < size - 2; i++) {
-                const uint64_t word = Atomics::load_payload(words[at + 2 + i]);
-                std::memcpy(text + 8 * i, &word, 8);
-            }
-            append_entry(to, static_cast<DictionaryKind>((head >> 16) & 0xff),
-                         Atomics::load_payload(words[at + 1]), std::string_view(text, length));
-            at += size;
-        }
+        // relaxed: each entry proves itself. One that is being written is left to its writer.
+        const uint64_t used = from.live().dictionary_used.load(std::memory_order_relaxed);
+        const uint64_t end = std::min(used, from.header.dictionary_bytes) / 8;
+        walk_dictionary(words, begin, end,
+                        [&to](DictionaryKind kind, uint64_t key, std::string_view text) {
+                            append_entry(to, kind, key, text);
+                        });
+        begin = end;
     }
 }
 

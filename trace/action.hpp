@@ -6,7 +6,7 @@
 
 namespace minivm::trace {
 
-// Trace frames that the call is to leave on the stack.
+// What a call that is traced asks for: frames of its trace on the stack, and clocks to be told.
 struct Asked {
     int64_t call = 0;
     int64_t meta = 0;

@@ -3,16 +3,14 @@
 #include "recorder/export.hpp"
 #include "recorder/site.hpp"
 #include "tests/recorder/pattern.hpp"
+#include "tests/recorder/thread_timer.hpp"
 
 #include <catch2/catch.hpp>
-
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <ctime>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 #include <vector>
@@ -20,6 +18,7 @@
 using namespace minivm::recorder;
 using recorder_test::check_snapshot;
 using recorder_test::record_pattern;
+using recorder_test::ThreadTimer;
 
 namespace {
 
@@ -140,11 +139,7 @@ TEST_CASE("recordings start and stop in the middle of writers and their signal h
     std::atomic<bool> stop{false};
     std::vector<std::thread> writers;
     std::atomic<uint64_t> written{0};
-    struct sigaction action {};
-    struct sigaction old {};
-    action.sa_handler = on_signal;
-    action.sa_flags = SA_RESTART;
-    sigaction(SIGRTMIN + 6, &action, &old);
+    std::atomic<bool> timers_good{true};
     for (int w = 0; w < 3; w++) {
         writers.emplace_back([&, w] {
             // The third has no rings of its own.
@@ -152,21 +147,12 @@ TEST_CASE("recordings start and stop in the middle of writers and their signal h
                 attach_thread("writer", RingSize::large);
             }
             t_is_writer = true;
-            sigevent event{};
-            event.sigev_notify = SIGEV_THREAD_ID;
-            event.sigev_signo = SIGRTMIN + 6;
-            event._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
-            timer_t timer{};
-            timer_create(CLOCK_MONOTONIC, &event, &timer);
-            itimerspec when{};
-            when.it_interval.tv_nsec = 61'000;
-            when.it_value.tv_nsec = 61'000;
-            timer_settime(timer, 0, &when, nullptr);
+            const ThreadTimer timer(SIGRTMIN + 6, on_signal, 61'000);
+            timers_good = timers_good && timer.good();
             while (!stop.load(std::memory_order_relaxed)) {  // relaxed: only ends the loop
                 record_pattern(g_serial++);
                 written++;
             }
-            timer_delete(timer);
             t_is_writer = false;
         });
     }
@@ -213,7 +199,7 @@ TEST_CASE("recordings start and stop in the middle of writers and their signal h
     for (std::thread& writer : writers) {
         writer.join();
     }
-    sigaction(SIGRTMIN + 6, &old, nullptr);
+    CHECK(timers_good);
     CHECK(decoded > rounds * 1000u);
     CHECK(in_handlers > 0);
     Snapshot snapshot;

@@ -3,6 +3,7 @@
 #include "recorder/mapping.hpp"
 #include "recorder/recording.hpp"
 #include "tests/recorder/pattern.hpp"
+#include "tests/recorder/thread_timer.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -27,6 +28,7 @@ using recorder_test::check_snapshot;
 using recorder_test::is_whole;
 using recorder_test::mix;
 using recorder_test::record_pattern;
+using recorder_test::ThreadTimer;
 
 namespace {
 
@@ -49,35 +51,6 @@ void on_signal(int) {
         counts->handled.fetch_add(1, std::memory_order_relaxed);
     }
 }
-
-// A timer that interrupts this thread, in the handlers of other signals as well.
-class ThreadTimer {
-public:
-    ThreadTimer(int signal, long period_ns) {
-        struct sigaction action {};
-        action.sa_handler = on_signal;
-        action.sa_flags = SA_RESTART;
-        sigaction(signal, &action, &old_);
-        signal_ = signal;
-        sigevent event{};
-        event.sigev_notify = SIGEV_THREAD_ID;
-        event.sigev_signo = signal;
-        event._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
-        good_ = timer_create(CLOCK_MONOTONIC, &event, &timer_) == 0;
-        itimerspec when{};
-        when.it_interval.tv_nsec = period_ns;
-        when.it_value.tv_nsec = period_ns;
-        good_ = good_ && timer_settime(timer_, 0, &when, nullptr) == 0;
-    }
-    ~ThreadTimer() { timer_delete(timer_); }
-    bool good() const { return good_; }
-
-private:
-    timer_t timer_{};
-    struct sigaction old_ {};
-    int signal_ = 0;
-    bool good_ = false;
-};
 
 // Reads slots as a careless reader would: word 0 says committed, so it is taken. Returns torn
 // records.
@@ -128,9 +101,9 @@ void stress(std::chrono::milliseconds time, uint64_t reads, unsigned readers) {
             t_counts = &counts[w];
             {
                 // Periods without a common divisor, so that every place is hit.
-                const ThreadTimer first(SIGRTMIN + 3, 41'000);
-                const ThreadTimer second(SIGRTMIN + 4, 67'000);
-                const ThreadTimer third(SIGRTMIN + 5, 97'000);
+                const ThreadTimer first(SIGRTMIN + 3, on_signal, 41'000);
+                const ThreadTimer second(SIGRTMIN + 4, on_signal, 67'000);
+                const ThreadTimer third(SIGRTMIN + 5, on_signal, 97'000);
                 if (!first.good() || !second.good() || !third.good()) {
                     timers_good = false;
                 }
