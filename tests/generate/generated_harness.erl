@@ -8,6 +8,8 @@
 %% erl decides what takes too long; minivm may be a debug build, or under an emulator.
 -define(ORACLE_LIMIT_MS, 10000).
 -define(CALL_LIMIT_MS, 120000).
+%% Heap of a process that is not to collect: words, and words of binaries.
+-define(ROOMY, [{min_heap_size, 1 bsl 22}, {min_bin_vheap_size, 1 bsl 24}]).
 %% Cells and tuples of a result that are looked at: shared parts count each time.
 -define(LARGEST_RESULT, 100000).
 -define(FRAMES, 5).
@@ -30,7 +32,17 @@ run(["detail", Name, Function]) ->
     Module = list_to_atom(Name),
     {_, Plain, Calls} = lists:keyfind(list_to_atom(Function), 1, Module:calls()),
     lists:foldl(fun(Arguments, Index) -> detail(Module, Function, Plain, Arguments, Index) end,
-                1, Calls).
+                1, Calls);
+%% The reductions of a function's calls, without those that collections count.
+run(["roomy", Name, Function]) ->
+    Module = list_to_atom(Name),
+    _ = load_twin(Module),
+    {_, _, Calls} = lists:keyfind(list_to_atom(Function), 1, Module:calls()),
+    put(spawn_options, ?ROOMY),
+    [begin
+         {_, Reductions, _} = call(Module, list_to_atom(Function), Arguments, false),
+         io:format("~w~n", [Reductions])
+     end || Arguments <- Calls].
 
 oracle(Module) ->
     put(limit_ms, ?ORACLE_LIMIT_MS),
@@ -67,9 +79,9 @@ detail(Module, Function, Plain, Arguments, Index) ->
 call(Module, Function, Arguments, Wanted) ->
     Caller = self(),
     {Pid, Monitor} =
-        spawn_monitor(fun() ->
-                              Caller ! {self(), outcome(Module, Function, real(Arguments), Wanted)}
-                      end),
+        spawn_opt(fun() ->
+                          Caller ! {self(), outcome(Module, Function, real(Arguments), Wanted)}
+                  end, [monitor | spawn_options()]),
     receive
         {Pid, Result} ->
             receive {'DOWN', Monitor, process, Pid, _} -> Result end;
@@ -81,6 +93,12 @@ call(Module, Function, Arguments, Wanted) ->
             receive {'DOWN', Monitor, process, Pid, _} -> ok end,
             receive {Pid, _} -> ok after 0 -> ok end,
             {"timeout", 0, "timeout"}
+    end.
+
+spawn_options() ->
+    case get(spawn_options) of
+        undefined -> [];
+        Options -> Options
     end.
 
 limit_ms() ->

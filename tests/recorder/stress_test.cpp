@@ -19,7 +19,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
-#include <ctime>
 #include <thread>
 #include <vector>
 
