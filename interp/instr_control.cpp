@@ -267,7 +267,7 @@ void h_return_to_native(ARGS) {
 Handler instruction_at(const Word* pc) {
     const Handler h = handler_at(pc);
     return MINIVM_UNLIKELY(h == h_breakpoint)
-               ? reinterpret_cast<Handler>(tracing::g_hooks->saved(pc))
+               ? reinterpret_cast<Handler>(tracing::armed_place(pc).saved)
                : h;
 }
 
@@ -275,16 +275,21 @@ void h_nop(ARGS) { NEXT(1); }
 
 void h_breakpoint(ARGS) {
     Process& p = *s->process;
+    const tracing::ArmedPlace& place = tracing::armed_place(pc);
+    const auto saved = reinterpret_cast<Handler>(place.saved);
     // relaxed: a call beside a change of it may or may not count.
     if (tracing::state_of(p) == nullptr &&
         tracing::g_everywhere.load(std::memory_order_relaxed) == 0) {
-        return reinterpret_cast<Handler>(tracing::g_hooks->saved(pc))(PASS);
+        return saved(PASS);
+    }
+    if (tracing::only_counts(place, s->number)) {
+        return saved(PASS);
     }
     ENTER_RUNTIME(p);
     p.x = s->x;
-    const Word saved = tracing::g_hooks->breakpoint(p, pc, s->x);
+    tracing::g_hooks->breakpoint(p, place, s->x);
     LEAVE_RUNTIME(p);
-    return reinterpret_cast<Handler>(saved)(PASS);
+    return saved(PASS);
 }
 void h_stub_trace(ARGS) {
     Process& p = *s->process;

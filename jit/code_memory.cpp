@@ -346,6 +346,19 @@ void CodeMemory::patch_word(const void* address, uint64_t value) {
     open(static_cast<const std::byte*>(address), sizeof(value)).patch_word(address, value);
 }
 
+void CodeMemory::patch_byte(const void* address, uint8_t value) {
+    const auto* const at = static_cast<const std::byte*>(address);
+    MINIVM_CHECK(contains(at));
+#if defined(__x86_64__)
+    // The file's pages are what is executed, so that is all; a view costs ten times as much. Elsewhere
+    // instruction caches have to be told, by publish().
+    if (fd_ >= 0 && !remaps_after_write_ && pwrite(fd_, &value, 1, at - base_) == 1) {
+        return;
+    }
+#endif
+    open(at, 1).patch_byte(at, value);
+}
+
 // Looks at each page, so that the first to run it need not wait for the kernel to map it.
 static void map_pages(const std::byte* address, size_t bytes) {
     constexpr size_t kPage = 4096;  // or a multiple

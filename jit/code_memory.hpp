@@ -137,6 +137,8 @@ public:
     // One aligned atomic write, with a view of its own: see Writer::patch_word. For more than a
     // few, open the block once.
     void patch_word(const void* address, uint64_t value);
+    // The same of one byte, which cannot tear: without a view where the file can be written.
+    void patch_byte(const void* address, uint8_t value);
 
     const std::byte* begin() const { return base_; }
     const std::byte* end() const { return base_ + range_bytes_; }

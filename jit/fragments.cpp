@@ -171,16 +171,57 @@ private:
         a_.jump(special_);
     }
     // Called from a function's prologue: its arguments are in x registers. Nothing is to be done if the
-    // process is not traced and no breakpoint acts on all processes.
+    // process is not traced and no breakpoint acts on all processes, and where calls are only counted
+    // it is done here (tracing::armed_place, only_counts).
     void breakpoint() {
+        using Table = tracing::ArmedTable;
+        const Label look = a_.new_label();
+        const Label next = a_.new_label();
+        const Label found = a_.new_label();
         const Label slow = a_.new_label();
         begin(&Fragments::breakpoint);
         a_.fragment_entry();
         a_.compare_mem_imm({Reg::proc, kProcessTrace}, 0);
-        a_.branch(Cond::not_equal, slow);
+        a_.branch(Cond::not_equal, look);
         a_.move_imm(Reg::t0, reinterpret_cast<uint64_t>(&tracing::g_everywhere));
         a_.compare_u32_imm({Reg::t0, 0}, 0);
-        a_.branch(Cond::not_equal, slow);
+        a_.branch(Cond::not_equal, look);
+        a_.ret();
+        // t0: offset of a slot, or its address; t1: the mask of offsets; t2: the slots; t3: the key,
+        // which is there. What is read comes by addresses that were read from g_armed.
+        a_.bind(look);
+        a_.load(Reg::t3, {Reg::stack, 0});
+        a_.move_imm(Reg::t1, reinterpret_cast<uint64_t>(&tracing::g_armed));
+        a_.load(Reg::t1, {Reg::t1, 0});
+        a_.load(Reg::t2, {Reg::t1, kArmedSlots});
+        a_.load(Reg::t1, {Reg::t1, kArmedMask});
+        a_.move(Reg::t0, Reg::t3);
+        a_.shift_right(Reg::t0, Table::kHashRight + Table::kHashLeft);
+        a_.xor_(Reg::t0, Reg::t3);
+        a_.shift_left(Reg::t0, Table::kHashLeft);
+        a_.bind(next);
+        a_.and_(Reg::t0, Reg::t1);
+        a_.add(Reg::t0, Reg::t2);
+        a_.compare_mem(Reg::t3, {Reg::t0, 0});
+        a_.branch_near(Cond::equal, found);
+        a_.sub(Reg::t0, Reg::t2);
+        a_.add_imm(Reg::t0, sizeof(Table::Slot));
+        a_.jump_near(next);
+        a_.bind(found);
+        a_.load(Reg::t0, {Reg::t0, kSlotPlace});
+        a_.move_imm(Reg::t1, reinterpret_cast<uint64_t>(&tracing::g_active_half));
+        a_.load_u32(Reg::t1, {Reg::t1, 0});
+        a_.load_scaled(Reg::t1, Reg::t0, Reg::t1, kPlaceCells);
+        a_.compare_imm(Reg::t1, 0);
+        a_.branch(Cond::equal, slow);
+        // Only this scheduler writes its cell.
+        a_.load_u32(Reg::t2, {Reg::sched, kSchedNumber});
+        a_.shift_left(Reg::t2, 6);
+        static_assert(sizeof(tracing::CallCell) == 1 << 6);
+        a_.add(Reg::t1, Reg::t2);
+        a_.load(Reg::t2, {Reg::t1, 0});
+        a_.add_imm(Reg::t2, 1);
+        a_.store({Reg::t1, 0}, Reg::t2);
         a_.ret();
         a_.bind(slow);
         spill();

@@ -152,8 +152,18 @@ struct Jit final : Engine {
     void disarm(const ModuleInstance&, const Armed* places, size_t count) override {
         write_patches(places, count, false);
     }
-    // One view for all: they are of one module, whose code is one block.
+    // One view for all, or none for a few: they are of one module, whose code is one block.
     void write_patches(const Armed* places, size_t count, bool arm) const {
+        constexpr size_t kFew = 4;
+        if (count <= kFew && patch_of(0).bytes == 1) {
+            for (size_t i = 0; i < count; ++i) {
+                const MacroAssembler::BreakpointPatch patch = patch_of(places[i].saved);
+                code_memory().patch_byte(
+                    reinterpret_cast<const std::byte*>(places[i].saved) + patch.offset,
+                    static_cast<uint8_t>(arm ? patch.armed : patch.plain));
+            }
+            return;
+        }
         if (count == 0) {
             return;
         }

@@ -467,12 +467,12 @@ Word runtime_check_state(Scheduler* s, Word live, Word frame_words, Word) {
     return 0;
 }
 
-// The key of a breakpoint is where its call returns to.
-Word runtime_breakpoint(Scheduler* s, Word, Word, Word) {
+// The breakpoint whose key is where its call returns to.
+Word runtime_breakpoint(Scheduler* s, Word place, Word, Word) {
     Process& p = *s->process;
     const Word ra = pop_return_address(p);
     p.x = s->x;
-    tracing::g_hooks->breakpoint(p, reinterpret_cast<const void*>(ra), s->x);
+    tracing::g_hooks->breakpoint(p, *reinterpret_cast<const tracing::ArmedPlace*>(place), s->x);
     push_return_address(p, ra);
     return 0;
 }

@@ -14,66 +14,78 @@
 
 namespace minivm::trace {
 
-std::atomic<int> g_active_half{0};
-std::atomic<const Table*> g_table{nullptr};
-
-Table::Table(size_t wanted) {
-    size_t size = 8;
-    while (size < 2 * wanted) {
-        size *= 2;
-    }
-    mask = size - 1;
-    slots.reset(new Slot[size]);
-}
+using tracing::ArmedTable;
+using tracing::g_active_half;
 
 namespace {
 
-bool is_full(const Table& t) {
-    return 2 * (t.count + 1) > t.mask + 1;
-}
-void add_to(Table& t, Breakpoint* b) {
-    size_t i = Table::hash(b->key());
-    while (t.slots[i & t.mask].key != nullptr) {
-        ++i;
+struct Table : ArmedTable {
+    size_t size = 8;
+    size_t count = 0;
+    std::unique_ptr<Slot[]> memory;
+
+    // Room for that many and some more.
+    explicit Table(size_t wanted) {
+        while (size < 2 * wanted) {
+            size *= 2;
+        }
+        make();
     }
-    t.slots[i & t.mask] = {b->key(), b};
-    ++t.count;
-}
-template <typename F>
-void for_each(const Table& t, F f) {
-    for (size_t i = 0; i <= t.mask; ++i) {
-        if (t.slots[i].breakpoint != nullptr) {
-            f(t.slots[i].breakpoint);
+    Table(const Table& other, int) : size(other.size), count(other.count) {
+        make();
+        std::copy_n(other.slots, size, slots);
+    }
+    Table(Table&&) = default;
+    Table& operator=(Table&&) = default;
+    bool is_full() const { return 2 * (count + 1) > size; }
+    void add(Breakpoint* b) {
+        const void* key = b->key();
+        size_t i = hash(key);
+        while (at(i).key != nullptr) {
+            i += sizeof(Slot);
+        }
+        at(i) = {key, b};
+        ++count;
+    }
+    template <typename F>
+    void for_each(F f) const {
+        for (size_t i = 0; i < size; ++i) {
+            if (slots[i].place != nullptr) {
+                f(static_cast<Breakpoint*>(slots[i].place));
+            }
         }
     }
-}
 
-// All there are, for those who change them; hits go by a copy that never changes (g_table).
+private:
+    void make() {
+        memory.reset(new Slot[size]);
+        slots = memory.get();
+        byte_mask = (size - 1) * sizeof(Slot);
+    }
+};
+
+// All there are, for those who change them; hits go by a copy that never changes (g_armed).
 CountedMutex g_lock{LockKind::breakpoints};
 Table g_all{0};
 size_t g_entries = 0;  // of these, on export entries
 
 void publish_locked() {
-    auto* t = new Table(0);
-    t->mask = g_all.mask;
-    t->count = g_all.count;
-    t->slots.reset(new Table::Slot[g_all.mask + 1]);
-    std::copy_n(g_all.slots.get(), g_all.mask + 1, t->slots.get());
+    auto* t = new Table(g_all, 0);
     // release: what the slots point to is complete. Pairs with find().
-    const Table* old = g_table.exchange(t, std::memory_order_acq_rel);
+    const ArmedTable* old = tracing::g_armed.exchange(t, std::memory_order_acq_rel);
     if (old != nullptr) {
         thread_progress::later([](void* d) { delete static_cast<Table*>(d); },
-                               const_cast<Table*>(old));
+                               const_cast<Table*>(static_cast<const Table*>(old)));
     }
 }
 
 void add_locked(Breakpoint* b) {
-    if (is_full(g_all)) {
+    if (g_all.is_full()) {
         Table larger(2 * g_all.count + 2);
-        for_each(g_all, [&](Breakpoint* other) { add_to(larger, other); });
+        g_all.for_each([&](Breakpoint* other) { larger.add(other); });
         g_all = std::move(larger);
     }
-    add_to(g_all, b);
+    g_all.add(b);
 }
 
 // What is_gone says of is taken out; the rest is published, and those are freed afterwards.
@@ -81,7 +93,7 @@ template <typename F>
 void remove_locked(F is_gone) {
     auto* gone = new std::vector<Breakpoint*>;
     size_t left = 0;
-    for_each(g_all, [&](Breakpoint* b) {
+    g_all.for_each([&](Breakpoint* b) {
         if (is_gone(b)) {
             gone->push_back(b);
             g_entries -= b->kind == Breakpoint::Kind::entry ? 1 : 0;
@@ -94,9 +106,9 @@ void remove_locked(F is_gone) {
         return;
     }
     Table rest(left + left / 2);
-    for_each(g_all, [&](Breakpoint* b) {
+    g_all.for_each([&](Breakpoint* b) {
         if (!is_gone(b)) {
-            add_to(rest, b);
+            rest.add(b);
         }
     });
     g_all = std::move(rest);
@@ -147,11 +159,10 @@ void arm_all(const std::vector<Breakpoint*>& list, bool on) {
     }
 }
 
-void publish_code() {
-    for (Engine* e : {g_engines.bytecode, g_engines.native}) {
-        if (e != nullptr) {
-            e->publish();
-        }
+void publish_code(bool native) {
+    Engine* e = native ? g_engines.native : g_engines.bytecode;
+    if (e != nullptr) {
+        e->publish();
     }
 }
 
@@ -175,7 +186,7 @@ void note_everywhere(Breakpoint& b, bool on) {
 template <typename F>
 Breakpoint& find_or_make(const void* key, F make) {
     const std::lock_guard lock(g_lock);
-    Breakpoint* b = g_all.find(key);
+    auto* b = static_cast<Breakpoint*>(g_all.find(key));
     if (b == nullptr) {
         b = new Breakpoint;
         make(*b);
@@ -197,6 +208,7 @@ Breakpoint& breakpoint_of(ModuleInstance& m, uint32_t function) {
         b.instance = &m;
         b.index = function;
         b.at = at;
+        b.saved = at.saved;
         b.native = m.code->is_native();
     });
 }
@@ -249,6 +261,13 @@ void Breakpoint::seal(int which) {
             own.does |= Action::kSessionsAll;
         }
     }
+    cells[which] = own.does == Action::kCounts ? own.counted->cells() : nullptr;
+}
+
+void Breakpoint::make_alike(int which) {
+    half[which] = half[1 - which];
+    sessions[which] = sessions[1 - which];
+    cells[which] = cells[1 - which];
 }
 
 const Action* active_of(const Breakpoint& b, uint32_t session) {
@@ -270,7 +289,7 @@ bool any_entries() {
 
 Breakpoint* find_own(const void* key) {
     const std::lock_guard lock(g_lock);
-    return g_all.find(key);
+    return static_cast<Breakpoint*>(g_all.find(key));
 }
 
 // ---- changes ------------------------------------------------------------------------------------
@@ -297,7 +316,7 @@ void Change::remove_all() {
     std::vector<Breakpoint*> list;
     {
         const std::lock_guard lock(g_lock);
-        for_each(g_all, [&](Breakpoint* b) {
+        g_all.for_each([&](Breakpoint* b) {
             if (active_of(*b, session_) != nullptr) {
                 list.push_back(b);
             }
@@ -364,15 +383,25 @@ struct Change::Running {
             return false;
         }
         arm_all(list, on);
-        publish_code();
+        for (const bool native : {false, true}) {
+            if (std::any_of(list.begin(), list.end(), [&](const Breakpoint* b) {
+                    return b->kind == Breakpoint::Kind::code && b->native == native;
+                })) {
+                publish_code(native);
+            }
+        }
         return true;
     }
 
     // Everybody sees the table and the staged halves.
     static void arm_new(Running& r) {
-        r.arm_rest(true);
+        const bool armed = r.arm_rest(true);
         r.staged_entries = r.stage_entries(true);
-        r.next<switch_halves>();
+        if (armed || r.staged_entries) {
+            r.next<switch_halves>();
+        } else {
+            switch_halves(r);
+        }
     }
     // Everybody runs into what is armed, and does what the half says that was active: nothing yet.
     static void switch_halves(Running& r) {
@@ -385,22 +414,27 @@ struct Change::Running {
     }
     // Nobody acts by the former halves any more.
     static void disarm_gone(Running& r) {
-        r.arm_rest(false);
+        const bool disarmed = r.arm_rest(false);
         r.staged_entries = r.stage_entries(false);
-        r.next<consolidate>();
+        if (disarmed || r.staged_entries) {
+            r.next<consolidate>();
+        } else {
+            end(r);
+        }
     }
     // Nobody enters what is disarmed any more.
     static void consolidate(Running& r) {
         if (r.staged_entries) {
             code_index::commit_staging();
+            r.next<end>();
+        } else {
+            end(r);
         }
-        r.next<end>();
     }
     static void end(Running& r) {
         bool any_gone = false;
         for (Breakpoint* b : r.touched) {
-            b->half[other_half()] = active(*b);
-            b->sessions[other_half()] = active_sessions(*b);
+            b->make_alike(other_half());
             b->touched = false;
             any_gone |= !b->armed;
             note_everywhere(*b, active(*b).everywhere());
@@ -473,7 +507,8 @@ void publish_staged() {
         const std::lock_guard lock(g_lock);
         publish_locked();
     }
-    publish_code();
+    publish_code(false);
+    publish_code(true);
 }
 
 void forget_instance(const ModuleInstance& m) {

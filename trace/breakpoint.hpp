@@ -1,6 +1,6 @@
 // Generic breakpoints: which functions do something when they are called, and what.
 //
-// A breakpoint has two halves, one of which is active (g_active_half). A change writes the others,
+// A breakpoint has two halves, one of which is active (tracing::g_active_half). A change writes the others,
 // and one store makes all of them active. The whole sequence, by the holder of the code
 // modification permission, with thread progress (->) between:
 //   stage the halves, publish the table   -> arm what is new, stage export entries
@@ -83,7 +83,7 @@ struct SessionAction {
 };
 using SessionActions = std::vector<SessionAction>;  // by session
 
-struct Breakpoint {
+struct Breakpoint : tracing::ArmedPlace {
     enum class Kind : uint8_t { code, entry, bif };
     Kind kind = Kind::code;
     Term module, function;
@@ -104,55 +104,30 @@ struct Breakpoint {
     SessionActions sessions[2];
     const void* key() const;
     bool does_nothing(int which) const { return half[which].none() && sessions[which].empty(); }
+    // The half is as the active one.
+    void make_alike(int which);
     // Sums up what the half does, and drops what does nothing.
     void seal(int which);
 };
 
-extern std::atomic<int> g_active_half;
 inline const Action& active(const Breakpoint& b) {
     // relaxed: the halves were written before every scheduler passed a quiescent point.
-    return b.half[g_active_half.load(std::memory_order_relaxed)];
+    return b.half[tracing::g_active_half.load(std::memory_order_relaxed)];
 }
 
 inline const SessionActions& active_sessions(const Breakpoint& b) {
     // relaxed: as above.
-    return b.sessions[g_active_half.load(std::memory_order_relaxed)];
+    return b.sessions[tracing::g_active_half.load(std::memory_order_relaxed)];
 }
 // What it does for a session, or null.
 const Action* active_of(const Breakpoint& b, uint32_t session);
-
-// Breakpoints by key. Open addressing.
-struct Table {
-    struct Slot {
-        const void* key = nullptr;
-        Breakpoint* breakpoint = nullptr;
-    };
-    size_t mask;
-    size_t count = 0;
-    std::unique_ptr<Slot[]> slots;
-
-    explicit Table(size_t wanted);  // room for that many and some more
-    static size_t hash(const void* key) {
-        return reinterpret_cast<uint64_t>(key) * 0x9E3779B97F4A7C15u >> 24;
-    }
-    Breakpoint* find(const void* key) const {
-        for (size_t i = hash(key);; ++i) {
-            const Slot& s = slots[i & mask];
-            if (s.key == key || s.key == nullptr) {
-                return s.breakpoint;
-            }
-        }
-    }
-};
-// The one that hits go by; it never changes.
-extern std::atomic<const Table*> g_table;
 
 // The breakpoint of a key that a hit has, or null. Any thread that makes progress, or in a delay
 // section. A key that armed code came with is always found.
 inline Breakpoint* find(const void* key) {
     // acquire: pairs with publish_locked().
-    const Table* t = g_table.load(std::memory_order_acquire);
-    return t != nullptr ? t->find(key) : nullptr;
+    const tracing::ArmedTable* t = tracing::g_armed.load(std::memory_order_acquire);
+    return t != nullptr ? static_cast<Breakpoint*>(t->find(key)) : nullptr;
 }
 // The same for the holder of the permission, on any thread: those of the change under way as well.
 Breakpoint* find_own(const void* key);

@@ -26,7 +26,7 @@ uint32_t own_part() {
 
 // ---- calls --------------------------------------------------------------------------------------
 
-CallCount::CallCount() : count_(part_count()), cells_(new Cell[count_]) {}
+CallCount::CallCount() : count_(part_count()), cells_(new tracing::CallCell[count_]) {}
 
 uint64_t CallCount::sum() const {
     uint64_t sum = 0;

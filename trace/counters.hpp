@@ -4,6 +4,7 @@
 #pragma once
 
 #include "vm/process/process.hpp"
+#include "vm/process/tracing.hpp"
 
 #include <atomic>
 #include <memory>
@@ -16,24 +17,13 @@ class CallCount {
 public:
     CallCount();
     // By the scheduler of that number; 0: any other thread.
-    void add(int scheduler) {
-        std::atomic<uint64_t>& calls = cells_[static_cast<uint32_t>(scheduler)].calls;
-        if (MINIVM_UNLIKELY(scheduler == 0)) {
-            // relaxed: a number to show.
-            calls.fetch_add(1, std::memory_order_relaxed);
-            return;
-        }
-        // relaxed: nobody else writes it.
-        calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    }
+    void add(int scheduler) { tracing::count_call(cells_.get(), scheduler); }
+    tracing::CallCell* cells() { return cells_.get(); }
     uint64_t sum() const;  // any thread; what is counted meanwhile may be missing
 
 private:
-    struct alignas(64) Cell {
-        std::atomic<uint64_t> calls{0};
-    };
     const uint32_t count_;
-    std::unique_ptr<Cell[]> cells_;  // the first is everybody else's
+    std::unique_ptr<tracing::CallCell[]> cells_;
 };
 
 // How often processes called a function, and what it took of them: ticks of the clock, or words.

@@ -204,15 +204,13 @@ Term gc_info(Heap& h, const Process& p) {
 
 struct TraceHooks final : Hooks {
     // ---- calls ----
-    Word breakpoint(Process& p, const void* key, Term* x) override {
-        // There is one: the table that has it was published, and everybody had passed, before the
-        // function was armed, and it leaves the table only when everybody has passed since it was
-        // disarmed.
-        Breakpoint& b = *find(key);
+    // It is there: the table that has it was published, and everybody had passed, before the
+    // function was armed, and it leaves the table only when everybody has passed since it was
+    // disarmed.
+    void breakpoint(Process& p, const ArmedPlace& place, Term* x) override {
+        const auto& b = static_cast<const Breakpoint&>(place);
         called(b, p, x, b.native ? g_return_words.native : g_return_words.bytecode);
-        return b.at.saved;
     }
-    Word saved(const void* key) override { return find(key)->at.saved; }
 
     void export_call(Process& p, const Export* e, Term* x) override {
         Breakpoint* b = find(e);

@@ -378,6 +378,9 @@ TEST_CASE("a patch changes a function that has already run") {
 #if defined(__x86_64__)
     memory->open(block).patch_byte(block.address + 1, 200);
     CHECK((call(block.address) & 0xff) == 200);
+    memory->patch_byte(block.address + 1, 201);
+    CHECK((call(block.address) & 0xff) == 201);
+    CHECK(writable_views().empty());
 #endif
 }
 

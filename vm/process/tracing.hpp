@@ -74,13 +74,86 @@ struct Local {
 // As many frames may be on one stack; a call beyond leaves none.
 extern std::atomic<uint32_t> g_max_frames;
 
+// ---- what engines look at where a breakpoint is hit ---------------------------------------------
+
+// Calls counted by one scheduler, or (the first) by everybody else.
+struct alignas(64) CallCell {
+    std::atomic<uint64_t> calls{0};
+};
+
+// What they see of a breakpoint: trace/breakpoint.hpp has the rest.
+struct ArmedPlace {
+    Word saved = 0;  // by Engine::arm()
+    // Of either half: the cells where calls are counted, if that is all that it does; else null.
+    CallCell* cells[2] = {};
+};
+
+// Breakpoints by key. Open addressing, never full. The one that engines look at never changes.
+struct ArmedTable {
+    struct Slot {
+        const void* key = nullptr;
+        ArmedPlace* place = nullptr;
+    };
+    size_t byte_mask = 0;  // of offsets of slots
+    Slot* slots = nullptr;
+
+    // Native code has the same. Keys are places of code, or structures: the low three bits differ
+    // in no two of a kind.
+    static size_t hash(const void* key) {
+        const auto k = reinterpret_cast<uint64_t>(key);
+        return (k << kHashLeft) ^ (k >> kHashRight);
+    }
+    static constexpr unsigned kHashLeft = 1;
+    static constexpr unsigned kHashRight = 8;
+    Slot& at(size_t offset) const {
+        return *reinterpret_cast<Slot*>(reinterpret_cast<char*>(slots) + (offset & byte_mask));
+    }
+    ArmedPlace* find(const void* key) const {
+        for (size_t i = hash(key);; i += sizeof(Slot)) {
+            const Slot& s = at(i);
+            if (s.key == key || s.key == nullptr) {
+                return s.place;
+            }
+        }
+    }
+};
+static_assert(sizeof(ArmedTable::Slot) == 16 && sizeof(CallCell) == 64);
+extern std::atomic<const ArmedTable*> g_armed;
+// Which half of all breakpoints is active.
+extern std::atomic<int> g_active_half;
+
+// Of a key that armed code came with: it is there. On a thread that makes progress.
+inline ArmedPlace& armed_place(const void* key) {
+    // acquire: what the table leads to is complete. Pairs with its publication.
+    return *g_armed.load(std::memory_order_acquire)->find(key);
+}
+// By the scheduler of that number; 0: any other thread.
+inline void count_call(CallCell* cells, int scheduler) {
+    std::atomic<uint64_t>& calls = cells[static_cast<uint32_t>(scheduler)].calls;
+    if (MINIVM_UNLIKELY(scheduler == 0)) {
+        // relaxed: a number to show.
+        calls.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    // relaxed: nobody else writes it.
+    calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+// True: the call is counted, and nothing else is to be done.
+inline bool only_counts(const ArmedPlace& b, int scheduler) {
+    // relaxed: the halves were written before every scheduler passed a quiescent point.
+    CallCell* cells = b.cells[g_active_half.load(std::memory_order_relaxed)];
+    if (cells == nullptr) {
+        return false;
+    }
+    count_call(cells, scheduler);
+    return true;
+}
+
 struct Hooks {
     virtual ~Hooks() = default;
-    // A breakpoint has been hit: `key` is what Engine::arm() gave, x the arguments, and the stack
-    // is as the function finds it. Collects if it needs room. What arm() saved is the answer.
-    virtual Word breakpoint(Process& p, const void* key, Term* x) = 0;
-    // What arm() saved, without the rest.
-    virtual Word saved(const void* key) = 0;
+    // A breakpoint has been hit, x are the arguments, and the stack is as the function finds it.
+    // Collects if it needs room.
+    virtual void breakpoint(Process& p, const ArmedPlace& b, Term* x) = 0;
     // A call through an export entry that is traced.
     virtual void export_call(Process& p, const Export* e, Term* x) = 0;
     // The call of a BIF that is traced: calls it.
