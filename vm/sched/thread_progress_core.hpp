@@ -188,6 +188,9 @@ public:
         return epoch_.load(std::memory_order_relaxed);
     }
 
+    // For a model's idea of what state this is in; under the lock, but for that.
+    const std::deque<Deferred>& common() const { return common_; }
+
 private:
     // Behind Q3 or W2: code that was changed before an L1 of an earlier epoch is run as it is now.
     void see_code(Participant* t) {

@@ -102,40 +102,43 @@ namespace {
 constexpr size_t kStackBytes = 64 * 1024;
 constexpr unsigned kNobody = ~0u;
 
-// A set of hashes: open addressing, 0 is empty.
-class HashSet {
+// Numbers by hash: open addressing, 0 is empty.
+class HashMap {
 public:
-    HashSet() : slots_(1 << 12) {}
-    bool insert(uint64_t h) {
+    HashMap() : slots_(1 << 12) {}
+    // What is stored at h; `value` if nothing is, which is stored then.
+    uint64_t& find(uint64_t h, uint64_t value) {
         h += h == 0 ? 1 : 0;
         if (2 * size_ > slots_.size()) {
-            std::vector<uint64_t> old(slots_.size() * 2);
+            std::vector<Slot> old(slots_.size() * 2);
             old.swap(slots_);
-            for (const uint64_t o : old) {
-                if (o != 0) {
-                    place(o) = o;
+            for (const Slot& o : old) {
+                if (o.hash != 0) {
+                    place(o.hash) = o;
                 }
             }
         }
-        uint64_t& slot = place(h);
-        if (slot == h) {
-            return false;
+        Slot& slot = place(h);
+        if (slot.hash != h) {
+            slot = {h, value};
+            ++size_;
         }
-        slot = h;
-        ++size_;
-        return true;
+        return slot.value;
     }
     uint64_t size() const { return size_; }
 
 private:
-    uint64_t& place(uint64_t h) {
+    struct Slot {
+        uint64_t hash, value;
+    };
+    Slot& place(uint64_t h) {
         size_t i = h & (slots_.size() - 1);
-        while (slots_[i] != 0 && slots_[i] != h) {
+        while (slots_[i].hash != 0 && slots_[i].hash != h) {
             i = (i + 1) & (slots_.size() - 1);
         }
         return slots_[i];
     }
-    std::vector<uint64_t> slots_;
+    std::vector<Slot> slots_;
     uint64_t size_ = 0;
 };
 
@@ -230,7 +233,8 @@ public:
             if (learned_writer_) {
                 learned_writer_ = false;
                 choices_.clear();
-                seen_ = HashSet();
+                seen_ = HashMap();
+                steps_from_ = HashMap();
                 continue;
             }
             if (seen_.size() > limits_.max_states) {
@@ -261,6 +265,14 @@ public:
         if (!setting_up()) {
             threads_[current_].observed = hash(threads_[current_].observed, value + 1);
         }
+    }
+    // What a thread may read that has taken a lock.
+    void observe_guarded(const MutexState& m) { observe(whole_ ? world_->digest() : m.count); }
+    void forget(uint64_t state) {
+        if (!whole_) {
+            fail("a thread forgets what the digest does not say");
+        }
+        threads_[current_].observed = hash(hash(state, 0xf0467e7), current_);
     }
     void note(unsigned site, const char* name, uint64_t value) {
         events_.push_back({current_, site, name, value});
@@ -364,8 +376,11 @@ private:
         events_.clear();
         steps_ = 0;
         preemptions_ = 0;
+        last_state_ = 0;
+        doubted_ = 0;
         current_ = kNobody;
         world_ = make_();
+        whole_ = world_->digest_is_whole();
         count_ = world_->threads();
         if (memory_.size() > kMaxWords || count_ >= kMaxThreads) {
             std::fprintf(stderr, "the model has no room for so many words\n");
@@ -406,7 +421,7 @@ private:
         __asan_unpoison_memory_region(t.stack.data(), t.stack.size());
 #endif
         t.view = ThreadView{};
-        t.observed = i;
+        t.observed = hash(0x57a27, i);
         t.ended = false;
         t.refused = 0;
         t.wants_mutex = kNobody;
@@ -452,9 +467,7 @@ private:
         if (n == 0) {
             fail("nobody can go on");
         }
-        if (choices_.is_fresh() && !seen_.insert(state())) {
-            abandon();
-        }
+        look_at_state();
         unsigned at = 0;
         if (stays && limits_.max_preemptions >= 0 && preemptions_ >= limits_.max_preemptions) {
             at = 0;
@@ -467,7 +480,47 @@ private:
                 threads_[i].refused = 0;
             }
         }
+        last_thread_ = ready[at];
+        last_choices_ = choices_.made();
         return ready[at];
+    }
+
+    // Follows no path to where another has been.
+    void look_at_state() {
+        const bool fresh = choices_.is_fresh();
+        if (!fresh && limits_.doubt == 0) {
+            return;
+        }
+        const uint64_t now = state();
+        if (limits_.doubt != 0) {
+            const uint64_t step =
+                hash(hash(last_state_, last_thread_), choices_.since(last_choices_));
+            if (last_state_ != 0 && steps_from_.find(step, now) != now) {
+                fail("two paths to what should be one state go on to different ones");
+            }
+            last_state_ = now;
+            if (doubted_ != 0) {
+                if (++doubted_ > limits_.doubt) {
+                    abandon();
+                }
+                return;
+            }
+        }
+        if (!fresh) {
+            return;
+        }
+        const uint64_t left =
+            limits_.max_preemptions < 0
+                ? 1
+                : static_cast<uint64_t>(limits_.max_preemptions - preemptions_) + 1;
+        uint64_t& known = seen_.find(now, 0);
+        if (known < left) {
+            known = left;
+        } else if (limits_.doubt != 0) {
+            doubted_ = 1;
+        } else {
+            abandon();
+        }
     }
 
     void switch_to(unsigned next) {
@@ -560,11 +613,11 @@ private:
             h = hash(h, stamps);
         }
         for (const MutexState& m : mutexes) {
-            h = hash(h, m.count * 2 + (m.held ? 1 : 0));
+            h = hash(h, (whole_ ? 0 : m.count * 2) + (m.held ? 1 : 0));
             add_view(m.view);
         }
         if (limits_.max_preemptions >= 0) {
-            h = hash(h, static_cast<uint64_t>(preemptions_) * 16 + current_);
+            h = hash(h, current_);
         }
         return h;
     }
@@ -575,7 +628,8 @@ private:
     Result result_;
     Choices choices_;
     Memory memory_;
-    HashSet seen_;
+    HashMap seen_;        // states; how many preemptions were left at most, and one
+    HashMap steps_from_;  // doubt: from a state by choices to the state behind
     std::vector<bool> reached_;
     std::vector<Event> events_;
     std::array<Thread, kMaxThreads> threads_;
@@ -587,6 +641,11 @@ private:
     unsigned steps_ = 0;
     int preemptions_ = 0;
     void* main_sp_ = nullptr;
+    bool whole_ = false;        // the world's digest is
+    uint64_t last_state_ = 0;   // doubt: of this path, or 0
+    unsigned last_thread_ = 0;  // that goes on from it
+    size_t last_choices_ = 0;   // made before that one goes on
+    unsigned doubted_ = 0;      // steps since the path came to a known state, and one
     bool main_starts_ = false;  // the first thread of an execution is chosen
 };
 
@@ -703,6 +762,10 @@ void require(bool condition, const char* what) {
     if (!condition) {
         g_explorer->fail(what);
     }
+}
+
+void forget(uint64_t state) {
+    g_explorer->forget(state);
 }
 
 unsigned current_thread() {
@@ -913,7 +976,7 @@ void take(unsigned mutex) {
     m.holder = e.current();
     m.count++;
     e.view().current.join(m.view);
-    e.observe(m.count);
+    e.observe_guarded(m);
     e.note(kNobody, "takes lock", mutex);
 }
 

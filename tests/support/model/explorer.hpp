@@ -8,9 +8,12 @@
 //
 // What keeps that finite and quick: a thread's state is a function of the values it has read, so
 // the state of everything is a hash of these and of the memory. A path that comes to a state where
-// another has been is left. World::digest() adds what is neither: plain data that threads share,
-// unless it is read under a Mutex only. A thread that fell off a path is dropped with its stack as
-// it is, so what runs here must own no memory in local variables.
+// another has been with as many preemptions left is left. World::digest() adds what is neither:
+// plain data that threads share, unless it is read under a Mutex only. A thread that fell off a
+// path is dropped with its stack as it is, so what runs here must own no memory in local variables.
+//
+// What a thread has read long ago mostly does not matter any more, but keeps states apart. A World
+// that says of all of its data what it is (digest_is_whole()) may say so by forget().
 //
 // Mutants: each access is a *site*, known by its place in the source. A run can weaken the order of
 // a site, leave its store out, or split its read-modify-write; mutants_of() makes all of them, so
@@ -56,6 +59,8 @@ public:
     virtual void end() {}
     // Shared plain data that a state consists of beside the words.
     virtual uint64_t digest() const { return 0; }
+    // True: that read under a Mutex as well. Threads may forget() then.
+    virtual bool digest_is_whole() const { return false; }
 };
 using MakeWorld = std::unique_ptr<World> (*)();
 
@@ -64,6 +69,9 @@ struct Limits {
     int max_preemptions = -1;  // how often a thread that could go on is put aside; -1: any number
     unsigned max_steps = 3000;
     bool strong = false;  // loads take the newest value: for what has to happen some time
+    // Goes so many steps on from each state where another path has been, and fails unless they lead
+    // where the other led to: so that forget() is found out that forgets too much.
+    unsigned doubt = 0;
 };
 
 struct Result {
@@ -90,6 +98,8 @@ void require(bool condition, const char* what);
 // The thread goes on when `value` is `wanted` or more; somebody else's step makes it so.
 void wait_until(const int& value, int wanted);
 unsigned current_thread();
+// From here on this thread goes on by `state`, the words and digest(), whatever it has read so far.
+void forget(uint64_t state);
 
 // ---- for atomics.hpp ----------------------------------------------------------------------------
 

@@ -176,6 +176,15 @@ public:
     }
     // True where no earlier path has been.
     bool is_fresh() const { return next_ == chosen_.size(); }
+    size_t made() const { return next_; }
+    // The choices behind the first so many, as a number.
+    uint64_t since(size_t first) const {
+        uint64_t all = 1;
+        for (size_t i = first; i < next_; i++) {
+            all = all * 61 + chosen_[i].at;
+        }
+        return all;
+    }
     void restart() { next_ = 0; }
     void clear() {
         chosen_.clear();

@@ -151,90 +151,70 @@ struct JoinsLate final : Nodes<2> {
     void end() override { model::require(freed == 1, "deferred work has not run"); }
 };
 
-// All are awake from the start, and go on to the end.
-struct AllAwake final : Nodes<2> {
-    Participant* reader = core.join();
+// All are awake from the start, and the writer goes on to the end.
+struct BothAwake : Nodes<2> {
+    Participant* reader = core.join();  // or null: it has left
     Participant* writer = core.join();
-    AllAwake() {
+    BothAwake() {
         core.wake(reader);
         core.wake(writer);
     }
+    virtual void read() = 0;
     unsigned threads() const override { return 2; }
     void run(unsigned thread) override {
         if (thread == 0) {
-            look();
-            core.quiescent(reader);
-            look();
-        } else {
-            unlink(1);
-            core.later(writer, free_first, this);
-            core.quiescent(writer);
-            core.quiescent(writer);
+            read();
+            return;
         }
+        unlink(1);
+        core.later(writer, free_first, this);
+        core.quiescent(writer);
+        core.quiescent(writer);
     }
     void end() override {
-        core.sleep(reader);
+        if (reader != nullptr) {
+            core.sleep(reader);
+        }
         core.sleep(writer);
         model::require(freed == 1, "deferred work has not run");
+    }
+};
+
+// So does the reader.
+struct AllAwake final : BothAwake {
+    void read() override {
+        look();
+        core.quiescent(reader);
+        look();
     }
 };
 
 // The reader falls asleep and wakes while the writer waits.
-struct SleepsAndWakes final : Nodes<2> {
-    Participant* reader = core.join();
-    Participant* writer = core.join();
-    SleepsAndWakes() {
-        core.wake(reader);
-        core.wake(writer);
-    }
-    unsigned threads() const override { return 2; }
-    void run(unsigned thread) override {
-        if (thread == 0) {
-            look();
-            core.sleep(reader);
-            core.wake(reader);
-            look();
-            core.quiescent(reader);
-        } else {
-            unlink(1);
-            core.later(writer, free_first, this);
-            core.quiescent(writer);
-            core.quiescent(writer);
-        }
-    }
-    void end() override {
+struct SleepsAndWakes final : BothAwake {
+    void read() override {
+        look();
         core.sleep(reader);
-        core.sleep(writer);
-        model::require(freed == 1, "deferred work has not run");
+        core.wake(reader);
+        look();
+        core.quiescent(reader);
     }
 };
 
 // The reader leaves, and its slot goes to somebody else.
-struct SlotChangesHands final : Nodes<2> {
-    Participant* reader = core.join();
-    Participant* writer = core.join();
-    SlotChangesHands() {
-        core.wake(reader);
-        core.wake(writer);
-    }
+struct SlotChangesHands final : BothAwake {
     unsigned threads() const override { return 3; }
-    void run(unsigned thread) override {
-        if (thread == 0) {
-            look();
-            core.sleep(reader);
-            core.leave(reader);
-        } else if (thread == 1) {
-            unlink(1);
-            core.later(writer, free_first, this);
-            core.quiescent(writer);
-            core.quiescent(writer);
-        } else {
-            core.join();
-        }
+    void read() override {
+        look();
+        core.sleep(reader);
+        core.leave(reader);
+        reader = nullptr;
     }
-    void end() override {
-        core.sleep(writer);
-        model::require(freed == 1, "deferred work has not run");
+    void run(unsigned thread) override {
+        if (thread == 2) {
+            core.join();
+            return;
+        }
+        BothAwake::run(thread);
     }
 };
 
