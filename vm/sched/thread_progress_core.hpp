@@ -179,9 +179,10 @@ public:
     }
 
     void want_instruction_barrier() {
-        // relaxed: the fence of the later() that follows (L1) orders it, as what was written to the
-        // code.
-        code_version_.fetch_add(1, std::memory_order_relaxed);
+        // release: who has counted it before the later() that follows will not pass a barrier for
+        // it again, and has to find the code changed then. That everybody counts it is the doing of
+        // that later()'s fence (L1).
+        code_version_.fetch_add(1, std::memory_order_release);
     }
     uint64_t epoch() const {
         // relaxed: a number to show.
@@ -194,9 +195,9 @@ public:
 private:
     // Behind Q3 or W2: code that was changed before an L1 of an earlier epoch is run as it is now.
     void see_code(Participant* t) {
-        // relaxed: counted before that L1, so the fence that we have just passed orders it, as all
-        // else.
-        const uint32_t version = code_version_.load(std::memory_order_relaxed);
+        // acquire: pairs with want_instruction_barrier(). What was counted before that L1 is found
+        // by the fence that we have just passed, as all else.
+        const uint32_t version = code_version_.load(std::memory_order_acquire);
         if (MINIVM_UNLIKELY(version != t->code_version)) {
             t->code_version = version;
             A::instruction_barrier();

@@ -201,6 +201,8 @@ struct Thread {
     unsigned refused_by = 0;
     bool yielded() const { return refused >= 2; }
     unsigned wants_mutex = kNobody;
+    // What it does next is a relaxed load, or one that may overtake such.
+    bool early_matters = true;
     const int* waits_for = nullptr;
     int wanted = 0;
 };
@@ -294,12 +296,17 @@ public:
     // A load of a word that nobody else writes in any execution commutes with all that others do,
     // so it is no place to look at other schedules. Who writes what is found out as it happens;
     // then all begins again.
-    void schedule_load(unsigned word) {
+    void schedule_load(unsigned word, std::memory_order order) {
+        thread().early_matters =
+            order == std::memory_order_relaxed || (is_seq_cst(order) && view().behind_relaxed);
         if ((writers_[word] & ~(1u << current_)) != 0) {
             schedule();
         }
     }
     void schedule_store(unsigned word) {
+        if (!setting_up()) {
+            thread().early_matters = false;
+        }
         schedule();
         if (current_ < count_ && (writers_[word] >> current_ & 1) == 0) {
             writers_[word] |= 1u << current_;
@@ -426,6 +433,7 @@ private:
         t.refused = 0;
         t.wants_mutex = kNobody;
         t.waits_for = nullptr;
+        t.early_matters = true;
         auto top = reinterpret_cast<uintptr_t>(t.stack.data() + t.stack.size()) & ~uintptr_t{15};
 #if defined(__x86_64__)
         top -= 8;  // as behind a call
@@ -588,6 +596,11 @@ private:
                 add_view(t.view.current);
                 add_view(t.view.released);
                 add_view(t.view.acquired);
+                if (t.early_matters) {
+                    add_view(t.view.early_order);
+                    add_view(t.view.early_newest);
+                    h = hash(h, t.view.behind_relaxed ? 1 : 0);
+                }
             }
         }
         add_view(memory_.ordered());
@@ -774,6 +787,7 @@ unsigned current_thread() {
 
 void wait_until(const int& value, int wanted) {
     Explorer& e = *g_explorer;
+    e.thread().early_matters = true;
     e.thread().waits_for = &value;
     e.thread().wanted = wanted;
     e.schedule();
@@ -793,7 +807,7 @@ uint64_t load(unsigned word, std::memory_order order, const std::source_location
     }
     const unsigned site = site_of(at, Access::load, order);
     e.reach(site);
-    e.schedule_load(word);
+    e.schedule_load(word, order);
     order = e.order_of(site, order);
     const unsigned position = e.choose_position(word, e.memory().oldest(e.view(), word, order));
     const uint64_t value = e.memory().load(e.view(), word, position, order);
@@ -907,6 +921,7 @@ void fence(std::memory_order order, const std::source_location& at) {
     }
     const unsigned site = site_of(at, Access::fence, order);
     e.reach(site);
+    e.thread().early_matters = false;
     if (is_seq_cst(order)) {
         e.schedule();  // others than these concern their thread alone
     }
@@ -976,6 +991,7 @@ void take(unsigned mutex) {
     m.holder = e.current();
     m.count++;
     e.view().current.join(m.view);
+    e.memory().lets_none_pass(e.view());
     e.observe_guarded(m);
     e.note(kNobody, "takes lock", mutex);
 }
@@ -988,6 +1004,7 @@ void lock(unsigned mutex) {
         return;
     }
     e.thread().wants_mutex = mutex;
+    e.thread().early_matters = false;
     e.schedule();
     e.thread().wants_mutex = kNobody;
     take(mutex);

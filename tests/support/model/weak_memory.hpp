@@ -13,6 +13,9 @@
 // which the model executes. A seq_cst load of what an ordinary store has written orders nothing:
 // the standard's wording says more, but no machine does it (such a load is a plain one on x86-64).
 //
+// A seq_cst load may be done before relaxed loads right in front of it: it then finds what was
+// there before them, though they find what is newer.
+//
 // What the model does not have: a store that overtakes a load before it in its thread (load
 // buffering), and a store that comes before one in the modification order that its thread has not
 // seen. The first matters where somebody else writes what the load read: Data (atomics.hpp) asks
@@ -59,6 +62,11 @@ struct ThreadView {
     View current;   // of each word, the oldest value this thread may still load
     View released;  // attached to relaxed stores: what the last release fence published
     View acquired;  // becomes current at the next acquire fence
+    // For loads that overtake: as it was behind the last access that lets none pass, the order and
+    // the newest values.
+    View early_order;
+    View early_newest;
+    bool behind_relaxed = false;  // nothing but relaxed loads since, and what has overtaken them
 };
 
 inline bool acquires(std::memory_order order) {
@@ -96,11 +104,21 @@ public:
     // The first position that a load may take.
     unsigned oldest(const ThreadView& t, unsigned word, std::memory_order order) const {
         const unsigned seen = t.current[word];
-        return is_seq_cst(order) && ordered_[word] > seen ? ordered_[word] : seen;
+        const View& fixed = t.behind_relaxed ? t.early_order : ordered_;
+        return is_seq_cst(order) && fixed[word] > seen ? fixed[word] : seen;
     }
 
     uint64_t load(ThreadView& t, unsigned word, unsigned at, std::memory_order order) {
         const Message& m = words_[word][at];
+        if (order == std::memory_order_relaxed) {
+            t.behind_relaxed = true;
+        } else if (is_seq_cst(order) && t.behind_relaxed) {
+            if (at > t.early_newest[word]) {
+                lets_none_pass(t);
+            }
+        } else {
+            lets_none_pass(t);
+        }
         t.current[word] = static_cast<uint8_t>(at);
         if (acquires(order)) {
             t.current.join(m.released);
@@ -121,6 +139,14 @@ public:
         append(t, word, value, order, &old.released);
         return old.value;
     }
+    // No later load of t is done before this moment.
+    void lets_none_pass(ThreadView& t) {
+        t.behind_relaxed = false;
+        t.early_order = ordered_;
+        for (unsigned w = 0; w < used_; w++) {
+            t.early_newest[w] = static_cast<uint8_t>(newest(w));
+        }
+    }
     void fence(ThreadView& t, std::memory_order order) {
         if (acquires(order)) {
             t.current.join(t.acquired);
@@ -132,6 +158,7 @@ public:
         if (releases(order)) {
             t.released = t.current;
         }
+        lets_none_pass(t);
     }
     const View& ordered() const { return ordered_; }
 
@@ -149,6 +176,7 @@ private:
         view[word] = at;
         words_[word].push_back({value, view});
         note_seq_cst(word, at, order);
+        lets_none_pass(t);
     }
     void note_seq_cst(unsigned word, unsigned at, std::memory_order order) {
         if (is_seq_cst(order) && ordered_[word] < at) {
