@@ -22,8 +22,8 @@ static std::unique_ptr<ModuleInstance> prepare_with_memory(const uint8_t* bytes,
     // Engines have what they need; what is left serves stack traces and module_info.
     instance->lowered.operands = {};
     instance->lowered.code = {};
-    recorder::record(recorder::EventId::code_prepare, records::atom(instance->name()),
-                     size, instance->lowered.functions.size());
+    MINIVM_EVENT(code_prepare, records::atom(instance->name()), size,
+                 instance->lowered.functions.size());
     return instance;
 }
 

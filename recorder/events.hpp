@@ -34,7 +34,7 @@ constexpr uint32_t category_bit(Category category) {
 
 // Each thread has one ring of each class, so that frequent events evict only their like.
 enum class RingClass : uint8_t { calls, scheduling, rare };
-inline constexpr unsigned kRingClassCount = 3;
+inline constexpr unsigned kRingClassCount = 3;  // a record has two bits for it
 inline constexpr const char* kRingClassNames[kRingClassCount] = {"calls", "scheduling", "rare"};
 
 enum class EventId : uint16_t {

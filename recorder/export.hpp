@@ -20,6 +20,8 @@ struct Filter {
     uint32_t categories = kAllCategories;
     std::string match;  // only records whose message contains it
     std::vector<uint32_t> without;  // no records about these
+    // Lines of text and terms also say where the program recorded them. The other forms always do.
+    bool places = false;
 };
 
 // Takes the output piece by piece.
@@ -55,7 +57,8 @@ struct Cursor {
 // the last `most` of them. An empty cursor is in front of everything.
 ExportResult export_lines(const Snapshot& snapshot, const Filter& filter, size_t most,
                           Cursor* cursor, Sink& sink);
-// One JSON object a line: first {"type":"recording",...}, then {"type":"record",...} each.
+// One JSON object a line: first {"type":"recording",...}, then {"type":"record",...} each. The
+// "place" of a record is an index in the "places" of the first.
 ExportResult export_json(const Snapshot& snapshot, const Filter& filter, Sink& sink);
 // The trace event format: one lane a thread and a subject, arrows from sends to receives.
 ExportResult export_perfetto(const Snapshot& snapshot, const Filter& filter, Sink& sink);

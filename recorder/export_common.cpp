@@ -20,6 +20,41 @@ std::string wall_time(uint64_t ns) {
     return std::string(text) + fraction + " UTC";
 }
 
+PlaceTable::PlaceTable(const Dictionary& dictionary) {
+    for (const auto& [id, schema] : dictionary.events()) {
+        if (schema.places.empty()) {
+            continue;
+        }
+        if (row_.size() <= id) {
+            row_.resize(size_t{id} + 1);
+        }
+        const size_t row = index_.size();
+        row_[id] = static_cast<uint32_t>(row / (kMaxPlace + 1) + 1);
+        index_.resize(row + kMaxPlace + 1);
+        unsigned previous = kMaxPlace + 1;
+        for (const Place& place : schema.places) {
+            entries_.push_back({id, &place});
+            index_[row + place.number] =
+                place.number == previous ? 0 : static_cast<uint32_t>(entries_.size());
+            previous = place.number;
+        }
+    }
+}
+
+std::vector<std::string> dictionary_problems(const Snapshot& snapshot) {
+    const Dictionary& dictionary = snapshot.dictionary();
+    std::vector<std::string> problems;
+    if (dictionary.damaged_bytes() != 0) {
+        problems.push_back(std::to_string(dictionary.damaged_bytes()) + " bytes of the dictionary");
+    }
+    problems.insert(problems.end(), dictionary.problems().begin(), dictionary.problems().end());
+    if (dictionary.bad_entries() > dictionary.problems().size()) {
+        problems.push_back(std::to_string(dictionary.bad_entries() - dictionary.problems().size()) +
+                           " more entries of the dictionary");
+    }
+    return problems;
+}
+
 namespace {
 
 void pad_to(Text& out, size_t column) {
@@ -81,6 +116,13 @@ void LinePrinter::append(Text& out, uint64_t index, const MergedRecord& merged) 
     pad_to(out, line + 72);
     append_depth(out, record);
     formatter_.append_message(out, record);
+    if (places_) {
+        const size_t before = out.size();
+        out += "  (";
+        const size_t begin = out.size();
+        formatter_.append_place(out, record);
+        out.size() == begin ? out.cut(before) : void(out += ')');
+    }
     out += (record.flags() & kFlagNested) != 0 ? "  (in a signal handler)\n" : "\n";
 }
 

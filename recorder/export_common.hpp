@@ -6,8 +6,9 @@
 #include "recorder/merge.hpp"
 
 #include <string>
-#include <unordered_map>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 namespace minivm::recorder {
 
@@ -45,11 +46,35 @@ private:
     Text scratch_;
 };
 
-// Records as lines of text: index, seconds, thread, subject, event, message.
+// All places of a recording in one list, by event.
+class PlaceTable {
+public:
+    struct Entry {
+        uint16_t event;
+        const Place* place;
+    };
+    explicit PlaceTable(const Dictionary& dictionary);
+
+    const std::vector<Entry>& entries() const { return entries_; }
+    // The index + 1 of where the record was made; 0 if the recording does not say, or does not say
+    // which of two it was.
+    unsigned of(const Record& record) const { return of(record.event_id, record.place()); }
+    unsigned of(uint16_t event, unsigned number) const {
+        const unsigned row = event < row_.size() ? row_[event] : 0;
+        return row == 0 ? 0 : index_[(row - 1) * (kMaxPlace + 1) + number];
+    }
+
+private:
+    std::vector<Entry> entries_;
+    std::vector<uint32_t> row_;    // of an event, in index_; 0: it has no places
+    std::vector<uint32_t> index_;  // by row and number
+};
+
+// Records as lines of text: index, seconds, thread, subject, event, message, place if asked for.
 class LinePrinter {
 public:
-    LinePrinter(const Snapshot& snapshot, Formatter& formatter)
-        : snapshot_(snapshot), formatter_(formatter) {}
+    LinePrinter(const Snapshot& snapshot, Formatter& formatter, bool places = false)
+        : snapshot_(snapshot), formatter_(formatter), places_(places) {}
     void append(Text& out, uint64_t index, const MergedRecord& merged);
 
 private:
@@ -57,6 +82,7 @@ private:
 
     const Snapshot& snapshot_;
     Formatter& formatter_;
+    const bool places_;
     Text thread_;  // of the line before: looked up again only when it changes
     const Owner* owner_ = nullptr;
     const RingContents* ring_ = nullptr;
@@ -70,6 +96,8 @@ std::string wall_time(uint64_t ns);
 bool time_window(const Snapshot& snapshot, uint64_t& first_ticks, uint64_t& last_ticks);
 
 const char* crash_state_name(const Snapshot& snapshot);
+// What is wrong with the dictionary, an entry each; empty if nothing is.
+std::vector<std::string> dictionary_problems(const Snapshot& snapshot);
 std::string ring_name(const Snapshot& snapshot, const RingContents& ring);
 std::string thread_name(const Snapshot& snapshot, const RingContents& ring, uint64_t position);
 inline constexpr const char* kCannotWrite = "the output could not be written";

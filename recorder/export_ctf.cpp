@@ -19,6 +19,7 @@ namespace {
 
 constexpr uint32_t kCtfMagic = 0xC1FC1FC1;
 constexpr size_t kPacketBytes = 256 * 1024;
+constexpr unsigned kMostPlaces = UINT16_MAX;  // those behind it are "unknown"
 
 // Ids of events that the file's dictionary does not describe.
 constexpr uint32_t kUnknownEvent = 65536;
@@ -51,10 +52,11 @@ std::string quoted(std::string_view text) {
     return out + "\"";
 }
 
-std::string metadata(const Snapshot& snapshot) {
+std::string metadata(const Snapshot& snapshot, const PlaceTable& places) {
     const FileHeader& header = snapshot.header();
     std::string out = "/* CTF 1.8 */\n\n";
     out +=
+        "typealias integer { size = 16; align = 8; signed = false; } := u16;\n"
         "typealias integer { size = 32; align = 8; signed = false; } := u32;\n"
         "typealias integer { size = 64; align = 8; signed = false; } := u64;\n"
         "typealias integer { size = 64; align = 8; signed = true; } := i64;\n"
@@ -85,6 +87,10 @@ std::string metadata(const Snapshot& snapshot) {
                    ";\n";
         }
     }
+    unsigned problems = 0;
+    for (const std::string& problem : dictionary_problems(snapshot)) {
+        out += "\tdamaged_" + std::to_string(++problems) + " = " + quoted(problem) + ";\n";
+    }
     // Stamps are nanoseconds since the beginning of the recording.
     out += "};\n\nclock {\n\tname = recorder;\n\tfreq = 1000000000;\n\toffset_s = " +
            std::to_string(header.start.wall_ns / 1'000'000'000) +
@@ -97,7 +103,14 @@ std::string metadata(const Snapshot& snapshot) {
            "\t\tu64 content_size;\n\t\tu64 packet_size;\n\t\tu64 packet_seq_num;\n"
            "\t\tu64 events_discarded;\n\t\tu32 ring;\n\t};\n"
            "\tevent.header := struct {\n\t\tu32 id;\n\t\ttime64 timestamp;\n\t};\n"
-           "\tevent.context := struct {\n\t\tu32 _subject;\n\t\tu32 _flags;\n\t};\n};\n\n";
+           "\tevent.context := struct {\n\t\tu32 _subject;\n\t\tu16 _flags;\n"
+           "\t\tenum : u16 {\n\t\t\t\"unknown\" = 0";
+    for (size_t i = 0; i < std::min<size_t>(places.entries().size(), kMostPlaces); i++) {
+        Text place;
+        append_place(place, *places.entries()[i].place);
+        out += ",\n\t\t\t" + quoted(place.view()) + " = " + std::to_string(i + 1);
+    }
+    out += "\n\t\t} _place;\n\t};\n};\n\n";
     for (const auto& [id, schema] : snapshot.dictionary().events()) {
         out += "event {\n\tid = " + std::to_string(id) + ";\n\tstream_id = 0;\n\tname = " +
                quoted(std::string(kCategoryNames[static_cast<unsigned>(schema.category)]) + ":" +
@@ -213,7 +226,8 @@ void put_arguments(Packet& packet, const Record& record, const EventSchema& sche
 }
 
 std::string write_stream(const Snapshot& snapshot, const RingContents& ring, Selection& selection,
-                         Formatter& formatter, const std::string& path, uint64_t& records) {
+                         Formatter& formatter, const PlaceTable& places, const std::string& path,
+                         uint64_t& records) {
     const FileCloser out{std::fopen(path.c_str(), "wbx")};
     const auto failed = [&path] { return path + ": " + std::strerror(errno); };
     if (out.file == nullptr) {
@@ -254,8 +268,10 @@ std::string write_stream(const Snapshot& snapshot, const RingContents& ring, Sel
         const uint64_t ns = ns_of(record.order_ticks);
         packet.stamp(ns);
         const EventSchema* schema = formatter.schema(record);
+        const unsigned place = places.of(record);
         packet.put(schema != nullptr ? uint32_t{record.event()} : kUnknownEvent, ns,
-                   record.subject(), uint32_t{record.flags()});
+                   record.subject(), static_cast<uint16_t>(record.flags()),
+                   static_cast<uint16_t>(place <= kMostPlaces ? place : 0));
         if (schema != nullptr) {
             put_arguments(packet, record, *schema, formatter, scratch);
         } else {
@@ -281,10 +297,11 @@ ExportResult export_ctf(const Snapshot& snapshot, const Filter& filter,
     }
     Formatter formatter(snapshot);
     Selection selection(snapshot, filter, formatter);
+    const PlaceTable places(snapshot.dictionary());
     {
         const std::string path = directory + "/metadata";
         const FileCloser out{std::fopen(path.c_str(), "wbx")};
-        const std::string text = metadata(snapshot);
+        const std::string text = metadata(snapshot, places);
         if (out.file == nullptr ||
             std::fwrite(text.data(), 1, text.size(), out.file) != text.size() ||
             std::fflush(out.file) != 0) {
@@ -297,7 +314,7 @@ ExportResult export_ctf(const Snapshot& snapshot, const Filter& filter,
         }
         const std::string path = directory + "/ring_" + std::to_string(ring.index);
         const std::string error =
-            write_stream(snapshot, ring, selection, formatter, path, result.records);
+            write_stream(snapshot, ring, selection, formatter, places, path, result.records);
         if (!error.empty()) {
             return fail(error);
         }

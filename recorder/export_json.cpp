@@ -54,7 +54,24 @@ private:
     std::vector<Keys> keys_;
 };
 
-void append_recording(Text& out, const Snapshot& snapshot) {
+void append_places(Text& out, const Snapshot& snapshot, const PlaceTable& places) {
+    out += ",\"places\":[";
+    bool first = true;
+    for (const auto& [event, place] : places.entries()) {
+        out += first ? "{\"event\":" : ",{\"event\":";
+        first = false;
+        append_json_string(out, snapshot.dictionary().event(event)->name);
+        out += ",\"file\":";
+        append_json_string(out, place->file);
+        append_field(out, "line", place->line);
+        out += ",\"function\":";
+        append_json_string(out, place->function);
+        out += '}';
+    }
+    out += ']';
+}
+
+void append_recording(Text& out, const Snapshot& snapshot, const PlaceTable& places) {
     const FileHeader& header = snapshot.header();
     out += "{\"type\":\"recording\",\"program\":";
     append_json_string(out, header.program);
@@ -81,6 +98,15 @@ void append_recording(Text& out, const Snapshot& snapshot) {
     }
     append_field(out, "dictionary_refused", snapshot.dictionary_refused());
     append_field(out, "dictionary_damaged_bytes", snapshot.dictionary().damaged_bytes());
+    out += ",\"dictionary_problems\":[";
+    bool first_problem = true;
+    for (const std::string& problem : dictionary_problems(snapshot)) {
+        out += first_problem ? "" : ",";
+        first_problem = false;
+        append_json_string(out, problem);
+    }
+    out += ']';
+    append_places(out, snapshot, places);
     out +=
         snapshot.first_header_was_bad() ? ",\"header_damaged\":true" : ",\"header_damaged\":false";
     out += snapshot.is_truncated() ? ",\"truncated\":true" : ",\"truncated\":false";
@@ -129,7 +155,8 @@ ExportResult export_json(const Snapshot& snapshot, const Filter& filter, Sink& s
     Merger merger(snapshot);
     Output output(sink);
     Text& out = output.text;
-    append_recording(out, snapshot);
+    const PlaceTable places(snapshot.dictionary());
+    append_recording(out, snapshot, places);
     Text scratch;
     EventKeys keys(formatter);
     Text thread;
@@ -156,6 +183,9 @@ ExportResult export_json(const Snapshot& snapshot, const Filter& filter, Sink& s
         append_field(out, "subject", record.subject());
         const EventKeys::Keys& key = keys.of(record);
         out += key.event;
+        if (const unsigned place = places.of(record); place != 0) {
+            append_field(out, "place", place - 1);
+        }
         if ((record.flags() & kFlagNested) != 0) {
             out += ",\"nested\":true";
         }

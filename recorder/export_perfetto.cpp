@@ -127,6 +127,12 @@ void Timeline::arguments(const Record& record, const EventSchema* schema) {
         formatter_.append_argument(scratch_, record, schema->kinds[i], i);
         append_json_string(out_, scratch_);
     }
+    scratch_.clear();
+    formatter_.append_place(scratch_, record);
+    if (!scratch_.empty()) {
+        out_ += count != 0 ? ",\"recorded at\":" : "\"recorded at\":";
+        append_json_string(out_, scratch_);
+    }
     out_ += "}}";
 }
 
@@ -266,6 +272,13 @@ ExportResult export_perfetto(const Snapshot& snapshot, const Filter& filter, Sin
     }
     out += ",\"state\":";
     append_json_string(out, crash_state_name(snapshot));
+    unsigned problems = 0;
+    for (const std::string& problem : dictionary_problems(snapshot)) {
+        out += ",\"damaged ";
+        append_unsigned(out, ++problems);
+        out += "\":";
+        append_json_string(out, problem);
+    }
     out +=
         "},\"traceEvents\":[\n"
         "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"threads\"}},\n"

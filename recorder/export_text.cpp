@@ -79,9 +79,8 @@ void append_preamble(Text& out, const Snapshot& snapshot, const char* comment) {
     if (snapshot.is_truncated()) {
         line("damaged: the file is cut off; what is missing counts as lost");
     }
-    if (snapshot.dictionary().damaged_bytes() != 0) {
-        line("damaged: " + std::to_string(snapshot.dictionary().damaged_bytes()) +
-             " bytes of the dictionary");
+    for (const std::string& problem : dictionary_problems(snapshot)) {
+        line("damaged: " + problem);
     }
     if (snapshot.dictionary_refused() != 0) {
         line("the dictionary was full: " + std::to_string(snapshot.dictionary_refused()) +
@@ -99,8 +98,9 @@ ExportResult export_text(const Snapshot& snapshot, const Filter& filter, Sink& s
     Output output(sink);
     Text& out = output.text;
     append_preamble(out, snapshot, "# ");
-    out += "# index | seconds | thread | about | category event | message\n";
-    LinePrinter lines(snapshot, formatter);
+    out += "# index | seconds | thread | about | category event | message";
+    out += filter.places ? " (place)\n" : "\n";
+    LinePrinter lines(snapshot, formatter, filter.places);
     for (MergedRecord merged = merger.next(); merged.record != nullptr; merged = merger.next()) {
         if (!selection.accepts(*merged.record)) {
             continue;
@@ -159,7 +159,7 @@ ExportResult export_lines(const Snapshot& snapshot, const Filter& filter, size_t
     }
     *cursor = std::move(end);
     Output output(sink);
-    LinePrinter lines(snapshot, formatter);
+    LinePrinter lines(snapshot, formatter, filter.places);
     for (const auto& [index, merged] : chosen) {
         lines.append(output.text, index, merged);
         result.records++;
@@ -212,7 +212,8 @@ ExportResult export_terms(const Snapshot& snapshot, const Filter& filter, Sink& 
     Text& out = output.text;
     out += "%% -*- coding: utf-8 -*-\n";
     append_preamble(out, snapshot, "%% ");
-    out += "%% {Index, Nanoseconds, Thread, Subject, Category, Event, [{Argument, Value}]}.\n";
+    out += "%% {Index, Nanoseconds, Thread, Subject, Category, Event, [{Argument, Value}]";
+    out += filter.places ? ", Place}.\n" : "}.\n";
     Text text;
     for (MergedRecord merged = merger.next(); merged.record != nullptr; merged = merger.next()) {
         const Record& record = *merged.record;
@@ -256,7 +257,14 @@ ExportResult export_terms(const Snapshot& snapshot, const Filter& filter, Sink& 
             }
             out += '}';
         }
-        out += "]}.\n";
+        out += ']';
+        if (filter.places) {
+            text.clear();
+            formatter.append_place(text, record);
+            out += ',';
+            append_erlang_binary(out, text);
+        }
+        out += "}.\n";
         result.records++;
         if (!output.flush_if_full()) {
             break;

@@ -140,10 +140,22 @@ enum class DictionaryKind : uint8_t {
     function = 3,  // key: id; text: module '\0' function '\0' arity in decimal
     subject = 4,   // key: subject; text
     string = 5,    // key: id; text
-    site = 6,      // key: event id; text: file '\0' line '\0' function
+    site = 6,      // key: see pack_site_key(); text: file '\0' line '\0' function
 };
 inline constexpr unsigned kDictionaryHeadBytes = 16;
 inline constexpr unsigned kMaxDictionaryText = 4096;
+
+// A place that records the event, and the number in those records (0: they have none, for it is the
+// event's only one). An event may have several.
+constexpr uint64_t pack_site_key(uint16_t event, unsigned number) {
+    return uint64_t{event} | (uint64_t{number} << 16);
+}
+constexpr uint16_t site_event(uint64_t key) {
+    return static_cast<uint16_t>(key);
+}
+constexpr uint64_t site_number(uint64_t key) {
+    return key >> 16;
+}
 
 constexpr uint64_t pack_dictionary_head(DictionaryKind kind, unsigned length, uint32_t checksum) {
     return uint64_t{length} | (uint64_t{static_cast<uint8_t>(kind)} << 16) | (uint64_t{1} << 24) |

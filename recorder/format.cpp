@@ -500,6 +500,29 @@ void Formatter::append_event(Text& out, const Record& record) {
     append_printable(out, event_name(record));
 }
 
+void append_place(Text& out, const Place& place) {
+    append_printable(out, place.file);
+    out += ':';
+    append_unsigned(out, place.line);
+    out += " in ";
+    append_printable(out, place.function);
+}
+
+void Formatter::append_place(Text& out, const Record& record) const {
+    const EventSchema* event = schema(record);
+    if (event == nullptr) {
+        return;
+    }
+    bool first = true;
+    for (const Place& place : event->places) {
+        if (place.number == record.place()) {
+            out += first ? "" : " or ";
+            first = false;
+            recorder::append_place(out, place);
+        }
+    }
+}
+
 const char* Formatter::category(const Record& record) const {
     const EventSchema* event = schema(record);
     return event == nullptr ? "unknown" : kCategoryNames[static_cast<unsigned>(event->category)];

@@ -32,6 +32,9 @@ public:
     }
     // "category name", printable.
     void append_event(Text& out, const Record& record);
+    // "file:line in function" of where the record was made; all that it may be, if there are
+    // several, and nothing if the recording does not say.
+    void append_place(Text& out, const Record& record) const;
     const char* category(const Record& record) const;
     std::string_view event_name(const Record& record);
 
@@ -63,6 +66,8 @@ private:
     bool subject_has_two_ = false;
 };
 
+// "file:line in function", printable.
+void append_place(Text& out, const Place& place);
 void append_unsigned(Text& out, uint64_t value);
 void append_signed(Text& out, int64_t value);
 void append_hex(Text& out, uint64_t value);

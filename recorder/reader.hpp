@@ -32,6 +32,7 @@ struct Record {
     unsigned flags() const { return word0_flags(words[0]); }
     uint16_t event() const { return word2_event(words[2]); }
     uint32_t subject() const { return word2_subject(words[2]); }
+    unsigned place() const { return word2_place(words[2]); }
     unsigned arguments() const { return word2_arguments(words[2]); }
     uint64_t argument(unsigned i) const { return words[kHeadWords + i]; }
 };
@@ -93,13 +94,23 @@ struct Owner {
     std::string name;
 };
 
+// Where the program records an event.
+struct Place {
+    unsigned number = 0;  // as in Record::place()
+    std::string file;
+    unsigned line = 0;
+    std::string function;
+
+    bool operator==(const Place&) const = default;
+};
+
 struct EventSchema {
     std::string name;
     Category category = Category::user;
     std::string kinds;
     std::vector<std::string> argument_names;
     std::string format;
-    std::string source;  // file, line and function of a site; empty for the others
+    std::vector<Place> places;  // by number, file and line
 };
 
 class Dictionary {
@@ -109,6 +120,7 @@ public:
     Dictionary& operator=(Dictionary&&) = default;
 
     // Takes the bytes of the dictionary area; entries that are damaged are counted and skipped.
+    // Those that are whole and yet do not say what their kind has to say are in problems() as well.
     void read(const Atomics::Word* words, uint64_t bytes);
 
     const EventSchema* event(uint16_t id) const;
@@ -119,6 +131,10 @@ public:
     const std::map<uint16_t, EventSchema>& events() const { return events_; }
     uint64_t entries() const { return entries_; }
     uint64_t damaged_bytes() const { return damaged_bytes_; }
+    // What is wrong with which entry; the first kMostProblems of them.
+    const std::vector<std::string>& problems() const { return problems_; }
+    uint64_t bad_entries() const { return bad_entries_; }
+    static constexpr size_t kMostProblems = 20;
 
 private:
     using Names = std::unordered_map<uint64_t, std::string>;
@@ -130,8 +146,12 @@ private:
         return at == names.end() ? nullptr : &at->second;
     }
     void add(DictionaryKind kind, uint64_t key, std::string_view text);
+    void add_place(uint64_t key, std::string_view text);
+    void join_places();
+    void refuse(std::string what);
 
     std::map<uint16_t, EventSchema> events_;
+    std::map<uint16_t, std::vector<Place>> places_;  // while reading
     std::vector<const EventSchema*> event_index_;
     Names atoms_;
     Names functions_;
@@ -139,6 +159,8 @@ private:
     Names strings_;
     uint64_t entries_ = 0;
     uint64_t damaged_bytes_ = 0;
+    uint64_t bad_entries_ = 0;
+    std::vector<std::string> problems_;
 };
 
 class Snapshot {

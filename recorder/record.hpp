@@ -4,9 +4,11 @@
 //
 //            63      56 55 54      51            0
 //   word 0  | flags    |C|B|slots-1|  position     |  C committed, B busy; position in slots, low
-//   52 bits word 1  | time stamp, in ticks of the file's clock                 | word 2  | subject
-//   (32) | arguments (8) | ring (8)    | event (16) | word 3  | first argument |   end of a
-//   one-slot record word 4.. further arguments, then the bytes of text arguments
+//   52 bits
+//   word 1  | time stamp, in ticks of the file's clock |
+//   word 2  | subject (32) | arguments (8) | place (6) | ring (2) | event (16) |
+//   word 3  | first argument |   end of a one-slot record
+//   word 4.. further arguments, then the bytes of text arguments
 //
 // Word 0 names the position it was written for, so a slot that was never written, or that belongs
 // to an earlier or later lap of the ring, cannot be taken for the record one looks for. Nothing
@@ -58,16 +60,23 @@ constexpr bool word0_is_busy(uint64_t word) {
     return (word & (kBusy | kCommitted)) == kBusy;
 }
 
+// Which of the places of its event a record comes from; 0: it does not say.
+inline constexpr unsigned kMaxPlace = 63;
+
 // The low half of word 2, a constant at most sites.
-constexpr uint64_t pack_event(uint16_t event, unsigned ring_class, unsigned arguments) {
-    return uint64_t{event} | (uint64_t{ring_class & 0xff} << 16) |
-           (uint64_t{arguments & 0xff} << 24);
+constexpr uint64_t pack_event(uint16_t event, unsigned ring_class, unsigned arguments,
+                              unsigned place = 0) {
+    return uint64_t{event} | (uint64_t{ring_class & 3} << 16) |
+           (uint64_t{place & kMaxPlace} << 18) | (uint64_t{arguments & 0xff} << 24);
 }
 constexpr uint16_t word2_event(uint64_t word) {
     return static_cast<uint16_t>(word);
 }
 constexpr unsigned word2_ring(uint64_t word) {
-    return static_cast<unsigned>((word >> 16) & 0xff);
+    return static_cast<unsigned>((word >> 16) & 3);
+}
+constexpr unsigned word2_place(uint64_t word) {
+    return static_cast<unsigned>((word >> 18) & kMaxPlace);
 }
 constexpr unsigned word2_arguments(uint64_t word) {
     return static_cast<unsigned>((word >> 24) & 0xff);
@@ -93,6 +102,8 @@ constexpr unsigned slots_for_words(unsigned words) {
 
 static_assert(pack_word0(5, 8, 0x7f, kCommitted) >> 63 == 1);
 static_assert(word0_slots(pack_word0(5, 8, 0x7f, kCommitted)) == 8);
+static_assert(word2_place(pack_event(0xffff, 3, 0xff, kMaxPlace)) == kMaxPlace);
+static_assert(word2_ring(pack_event(0xffff, 2, 0xff, kMaxPlace)) == 2);
 static_assert(word0_flags(pack_word0(kPositionMask, 8, 0x55, kBusy)) == 0x55);
 
 }  // namespace minivm::recorder

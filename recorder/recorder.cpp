@@ -295,7 +295,7 @@ uint32_t set_categories(uint32_t mask) {
     const uint32_t old = categories();
     // Recorded while at least one side of the change lets it through.
     detail::set_main_categories(old | category_bit(Category::user));
-    record(EventId::mask_changed, old, mask);
+    MINIVM_EVENT(mask_changed, old, mask);
     detail::set_main_categories(mask);
     return old;
 }

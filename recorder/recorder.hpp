@@ -2,7 +2,8 @@
 //
 //     recorder::init({});                                   // once, before other threads record
 //     recorder::attach_thread("scheduler 1", recorder::RingSize::large);
-//     recorder::record(recorder::EventId::sched_in, pid, reductions);
+//     MINIVM_EVENT(sched_in, pid, reductions);              // an event of events.def, with its
+//     place
 //
 // A record goes to a ring that only the calling thread and its signal handlers write: no lock, no
 // bus lock, no system call, no allocation, and nobody ever waits. Old records give way to new ones.
@@ -15,6 +16,7 @@
 #pragma once
 
 #include "recorder/events.hpp"
+#include "recorder/place.hpp"
 #include "recorder/record.hpp"
 #include "recorder/value.hpp"
 
@@ -165,10 +167,13 @@ void write_text(uint64_t event, Word* words, unsigned count, const TextArgument*
 void write_coarse1(uint64_t event, Word a);
 void write_coarse4(uint64_t event, Word a, Word b, Word c, Word d);
 
-constexpr uint64_t event_word(EventId id) {
+constexpr uint64_t event_word(EventId id, unsigned place = 0) {
     const EventInfo& info = event_info(id);
     return pack_event(static_cast<uint16_t>(id), static_cast<unsigned>(info.ring),
-                      static_cast<unsigned>(info.kinds.size()));
+                      static_cast<unsigned>(info.kinds.size()), place);
+}
+consteval uint64_t event_word(const EventPlace& place) {
+    return event_word(place.event, place.number);
 }
 
 template <class T>
@@ -205,7 +210,14 @@ struct CheckedEvent {
     // NOLINTNEXTLINE(google-explicit-constructor): stands for the id in the argument list.
     consteval CheckedEvent(EventId event)
         : word(event_word(event)), category(event_info(event).category) {
-        const std::string_view kinds = event_info(event).kinds;
+        check(event_info(event).kinds);
+    }
+    // NOLINTNEXTLINE(google-explicit-constructor): likewise.
+    consteval CheckedEvent(const EventPlace& place)
+        : word(event_word(place)), category(event_info(place.event).category) {
+        check(event_info(place.event).kinds);
+    }
+    static consteval void check(std::string_view kinds) {
         if (kinds.size() != sizeof...(Args)) {
             record_has_wrong_number_of_arguments();
         }
@@ -290,6 +302,19 @@ template <class... Args>
         }
     }
 }
+
+// What a program writes: record() and record_coarse(), and the reader is told where. In a function
+// that is neither inline nor a template (recorder/place.hpp).
+#define MINIVM_EVENT(event_name, ...)                                    \
+    do {                                                                 \
+        MINIVM_EVENT_PLACE(mr_place, event_name);                        \
+        ::minivm::recorder::record(mr_place __VA_OPT__(, ) __VA_ARGS__); \
+    } while (false)
+#define MINIVM_EVENT_COARSE(event_name, ...)                                    \
+    do {                                                                        \
+        MINIVM_EVENT_PLACE(mr_place, event_name);                               \
+        ::minivm::recorder::record_coarse(mr_place __VA_OPT__(, ) __VA_ARGS__); \
+    } while (false)
 
 // For the handler of a fatal signal; all of them are safe there. The rings need no help: they are
 // in the file already. One thread owns the crash: begin_crash() is true for the first that asks and

@@ -91,6 +91,14 @@ using detail::More;
 using detail::Recording;
 using detail::ThreadRings;
 
+// The section of MINIVM_EVENT_PLACE; the linker gives its ends these names.
+extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier)
+[[gnu::visibility("hidden")]] extern const EventPlace* __start_minivm_places[];
+[[gnu::visibility("hidden")]] extern const EventPlace* __stop_minivm_places[];
+// NOLINTEND(bugprone-reserved-identifier)
+}
+
 Recording* g_recording = nullptr;
 uint32_t g_recordings = 0;
 std::string g_no_path;
@@ -503,7 +511,7 @@ void grow(Recording& recording) {
     if (good) {
         // release: the rings are mapped. Pairs with ready_groups().
         recording.live().groups_ready.store(wanted, std::memory_order_release);
-        record(EventId::pool_grows, recording.number, ready, wanted);
+        MINIVM_EVENT(pool_grows, recording.number, ready, wanted);
     } else {
         recording.cannot_grow = true;
     }
@@ -699,6 +707,53 @@ void close_in_order(Recording& recording) {
         running, static_cast<uint64_t>(CrashState::closed), std::memory_order_relaxed);
 }
 
+// Pieces that a zero byte ends, in a fixed buffer: this may run in a signal handler.
+class EntryText {
+public:
+    void append(std::string_view piece, size_t limit) {
+        used_ +=
+            piece.copy(text_ + used_, std::min({piece.size(), limit, sizeof text_ - 1 - used_}));
+    }
+    void append(unsigned value) {
+        char digits[12];
+        size_t at = sizeof digits;
+        do {
+            digits[--at] = static_cast<char>('0' + value % 10);
+            value /= 10;
+        } while (value != 0);
+        append(std::string_view(digits + at, sizeof digits - at), sizeof digits);
+    }
+    void end_piece() { text_[used_++] = '\0'; }
+    // Without the end of the last piece.
+    std::string_view view() const { return {text_, used_ - 1}; }
+
+private:
+    char text_[1024];
+    size_t used_ = 0;
+};
+
+void append_place(uint16_t event, unsigned number, std::string_view file, unsigned line,
+                  std::string_view function) {
+    EntryText text;
+    text.append(file, 400);
+    text.end_piece();
+    text.append(line);
+    text.end_piece();
+    text.append(function, 200);
+    text.end_piece();
+    detail::append_dictionary(DictionaryKind::site, pack_site_key(event, number), text.view());
+}
+
+// Of the program itself. Where a linker lays pieces of the section apart there are zeros between.
+void append_places() {
+    for (const EventPlace* const* p = __start_minivm_places; p != __stop_minivm_places; p++) {
+        if (*p != nullptr) {
+            append_place(static_cast<uint16_t>((*p)->event), (*p)->number, (*p)->file, (*p)->line,
+                         (*p)->function);
+        }
+    }
+}
+
 // With g_control.
 void stop(More& more) {
     more.categories.store(0, std::memory_order_relaxed);  // relaxed: sites may see it late
@@ -733,6 +788,7 @@ InitResult init(const Options& options) {
         detail::g_event_category[i].store(static_cast<uint8_t>(kEvents[i].category),
                                           std::memory_order_relaxed);
     }
+    append_places();
     write_header(*g_recording);
 
     static const bool handles_fork = pthread_atfork(nullptr, nullptr, forget_in_child) == 0;
@@ -796,8 +852,8 @@ StartResult start_recording(const Options& options) {
     // relaxed: sites may see it late.
     more.categories.store(options.categories & kAllCategories, std::memory_order_relaxed);
     renew_mask();
-    record(EventId::recording_starts, number, options.categories & kAllCategories,
-           std::string_view(options.path));
+    MINIVM_EVENT(recording_starts, number, options.categories & kAllCategories,
+                 std::string_view(options.path));
     return {number, {}};
 }
 
@@ -807,7 +863,7 @@ bool stop_recording(unsigned id) {
         // relaxed: written with g_control only.
         if (id != 0 && more.number.load(std::memory_order_relaxed) == id) {
             stop(more);
-            record(EventId::recording_stops, id);
+            MINIVM_EVENT(recording_stops, id);
             return true;
         }
     }
@@ -915,7 +971,7 @@ bool attach_thread(std::string_view name, RingSize size) {
     const uint32_t thread = system_thread_id();
     if (state.group != detail::kNoGroup && state.recording == g_recording->number) {
         note_owner(*g_recording, state.group, thread, name, state.rings);
-        record(EventId::thread_start, thread, name);
+        MINIVM_EVENT(thread_start, thread, name);
         return true;
     }
     for (ThreadRings& more : state.more) {
@@ -924,7 +980,7 @@ bool attach_thread(std::string_view name, RingSize size) {
     take_rings(*g_recording, state, thread, name, state.wants_large);
     state.recording = g_recording->number;
     t_end.armed = true;
-    record(EventId::thread_start, thread, name);
+    MINIVM_EVENT(thread_start, thread, name);
     grow_if_low(*g_recording);
     return state.group != detail::kNoGroup;
 }
@@ -934,7 +990,7 @@ void detach_thread() {
     const bool current = state.group != detail::kNoGroup && g_recording != nullptr &&
                          state.recording == g_recording->number;
     if (current) {
-        record(EventId::thread_end, system_thread_id());
+        MINIVM_EVENT(thread_end, system_thread_id());
     }
     for_each_more([&state](Recording& r, unsigned i) {
         ThreadRings& mine = state.more[i];
@@ -975,7 +1031,7 @@ void tick() {
     const ClockAnchor anchor = read_anchor(static_cast<ClockKind>(g_recording->header.clock_kind));
     store_anchor(live_state(), anchor);
     for_each_more([&anchor](Recording& r, unsigned) { store_anchor(r.live(), anchor); });
-    record(EventId::clock, anchor.monotonic_ns, anchor.wall_ns);
+    MINIVM_EVENT(clock, anchor.monotonic_ns, anchor.wall_ns);
 }
 
 bool begin_crash(int signal) {
@@ -1073,31 +1129,20 @@ uint16_t declare_event(const EventDeclaration& declaration) {
     // relaxed: in place before anybody has the id.
     detail::g_event_category[id].store(static_cast<uint8_t>(declaration.category),
                                        std::memory_order_relaxed);
-    // Fixed buffers: this may run in a signal handler.
-    char text[1024];
-    size_t used = 0;
-    const auto add = [&](std::string_view part, size_t limit) {
-        used += part.copy(text + used, part.size() < limit ? part.size() : limit);
-        text[used++] = '\0';
+    EntryText text;
+    const auto add = [&text](std::string_view piece, size_t limit) {
+        text.append(piece, limit);
+        text.end_piece();
     };
-    const auto number = [](char(&digits)[12], unsigned value) {
-        size_t at = sizeof digits;
-        do {
-            digits[--at] = static_cast<char>('0' + value % 10);
-            value /= 10;
-        } while (value != 0);
-        return std::string_view(digits + at, sizeof digits - at);
-    };
-    char digits[12];
     if (declaration.name.empty()) {
         // Named after the place: file.cpp:12.
         const size_t slash = declaration.file.rfind('/');
-        std::string_view base =
+        const std::string_view base =
             declaration.file.substr(slash == declaration.file.npos ? 0 : slash + 1);
-        base = base.substr(0, 60);
-        used += base.copy(text + used, base.size());
-        text[used++] = ':';
-        add(number(digits, declaration.line), 12);
+        text.append(base, 60);
+        text.append(":", 1);
+        text.append(declaration.line);
+        text.end_piece();
     } else {
         add(declaration.name, 64);
     }
@@ -1107,26 +1152,20 @@ uint16_t declare_event(const EventDeclaration& declaration) {
     if (declaration.argument_names.empty()) {
         // a0,a1,...
         for (unsigned i = 0; i < declaration.kinds.size(); i++) {
-            text[used++] = 'a';
-            const std::string_view index = number(digits, i);
-            used += index.copy(text + used, index.size());
-            text[used++] = ',';
+            text.append(i == 0 ? "a" : ",a", 2);
+            text.append(i);
         }
-        used -= declaration.kinds.empty() ? 0 : 1;
-        text[used++] = '\0';
+        text.end_piece();
     } else {
         add(declaration.argument_names, 200);
     }
     add(declaration.format, 400);
-    if (!detail::append_dictionary(DictionaryKind::event, id, std::string_view(text, used - 1))) {
+    if (!detail::append_dictionary(DictionaryKind::event, id, text.view())) {
         return 0;  // a record that cannot be explained is worth nothing; the refusal is counted
     }
     if (!declaration.file.empty()) {
-        used = 0;
-        add(declaration.file, 400);
-        add(number(digits, declaration.line), 12);
-        add(declaration.function, 200);
-        detail::append_dictionary(DictionaryKind::site, id, std::string_view(text, used - 1));
+        append_place(static_cast<uint16_t>(id), 0, declaration.file, declaration.line,
+                     declaration.function);
     }
     return static_cast<uint16_t>(id);
 }

@@ -122,7 +122,8 @@ struct Kinds {
                     {},                                                                         \
                     {"", mr::Category::category_name, mr::RingClass::ring_name,                 \
                      std::string_view(mr_kinds.letters.data(), sizeof...(mr_args)), "",         \
-                     format_text, __FILE__, __LINE__, mr_function}};                            \
+                     format_text, &__FILE__[mr::detail::root_length(__FILE__)], __LINE__,       \
+                     mr_function}};                                                             \
                 mr::record_declared(mr::detail::site_id(mr_site), mr::Category::category_name,  \
                                     mr::RingClass::ring_name, mr_args...);                      \
             };                                                                                  \

@@ -23,6 +23,7 @@ public:
     std::string_view view() const { return {begin_, size()}; }
     operator std::string_view() const { return view(); }
     void clear() { at_ = begin_; }
+    void cut(size_t size) { at_ = begin_ + size; }  // no more than there is
 
     // At least `bytes` that may be written from here on; advance() then says how many were.
     char* room(size_t bytes) {

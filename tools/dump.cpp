@@ -32,6 +32,7 @@ bool make_filter(const DumpOptions& options, recorder::Filter* filter, std::stri
         }
     }
     filter->match = options.match;
+    filter->places = options.places;
     return true;
 }
 

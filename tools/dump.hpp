@@ -20,6 +20,7 @@ struct DumpOptions {
     std::string pid;
     std::vector<std::string> categories;  // none: all
     std::string match;
+    bool places = false;  // where in the VM's source each record was made
     std::string output;  // empty: standard output
     bool crash = false;  // the reports of the faults and of the processes that failed
     unsigned records = 20;  // with crash: of each process

@@ -188,6 +188,9 @@ int main(int argc, char** argv) {
                      "Only these: " + minivm::tools::category_names())
         ->allow_extra_args(false);
     dump->add_option("--match", dump_options.match, "Only records whose text contains this");
+    dump->add_flag(
+        "--places", dump_options.places,
+        "Text and terms: where in the source each record was made; the others always say");
     dump->add_option("-o,--output", dump_options.output, "Write there (ctf: a directory)");
     dump->add_flag("--crash", dump_options.crash,
                    "What went wrong: faults, failed processes, what ran at the end");

@@ -53,7 +53,7 @@ void refuse(int fd, const std::string& why) {
     const std::string bytes = frame('X', why);
     static_cast<void>(::send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
     ::close(fd);
-    recorder::record(recorder::EventId::note, std::string_view("client refused: " + why));
+    MINIVM_EVENT(note, std::string_view("client refused: " + why));
 }
 
 void let_in(int fd) {

@@ -70,6 +70,8 @@ bool get_options(Term list, DumpOptions* options, std::vector<uint32_t>* without
             options->output = value;
         } else if (name == "crash") {
             options->crash = true;
+        } else if (name == "places") {
+            options->places = true;
         } else if (name == "without" && parse_pid(value, &subject)) {
             without->push_back(subject);
         } else {

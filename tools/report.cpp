@@ -529,7 +529,8 @@ void Report::failures(std::string& out) {
 
 void Report::last_records(std::string& out) {
     out +=
-        "<h2>What happened last</h2><table "
+        "<h2>What happened last</h2><p class=hint>Above the name of an event: where in the source "
+        "it was recorded.</p><table "
         "class=records><tr><th>seconds<th>about<th>event<th></tr>";
     const size_t from = merged_.size() > kLastRecords ? merged_.size() - kLastRecords : 0;
     for (size_t i = merged_.size(); i > from; i--) {
@@ -540,7 +541,13 @@ void Report::last_records(std::string& out) {
         out += text.view();
         out += "<td>";
         append_html(out, record.subject() == 0 ? "" : subject_name(record.subject()));
-        out += "<td>";
+        text.clear();
+        formatter_.append_place(text, record);
+        out += text.empty() ? "<td>" : "<td title=\"";
+        if (!text.empty()) {
+            append_html(out, text);
+            out += "\">";
+        }
         append_html(out, formatter_.event_name(record));
         out += "<td>";
         text.clear();

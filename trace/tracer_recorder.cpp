@@ -6,7 +6,6 @@
 namespace minivm::trace::to_recorder {
 namespace {
 
-using recorder::EventId;
 using recorder::ValueTag;
 using recorder::ValueWriter;
 
@@ -49,9 +48,9 @@ void call(const Breakpoint& b, const Term* x, bool arity_only, Term extra, bool 
     }
     using recorder::detail::event_word;
     if (arity_only && !is_value(extra)) {
-        recorder::detail::write1(
-            framed ? event_word(EventId::call_arity_framed) : event_word(EventId::call_arity),
-            b.record_id);
+        MINIVM_EVENT_PLACE(here, call_arity);
+        MINIVM_EVENT_PLACE(here_framed, call_arity_framed);
+        recorder::detail::write1(framed ? event_word(here_framed) : event_word(here), b.record_id);
         return;
     }
     recorder::detail::Word words[kHead + kArgumentWords + kExtraWords];
@@ -60,9 +59,10 @@ void call(const Breakpoint& b, const Term* x, bool arity_only, Term extra, bool 
         ValueWriter arguments(words + 2, kArgumentWords);
         put_arguments(arguments, x, b.arity);
         words[1] = recorder::pack_text(2 * 8, arguments.count() * 8);
-        recorder::detail::write_words(
-            framed ? event_word(EventId::call_framed) : event_word(EventId::call), 0, words,
-            2 + arguments.count());
+        MINIVM_EVENT_PLACE(here, call);
+        MINIVM_EVENT_PLACE(here_framed, call_framed);
+        recorder::detail::write_words(framed ? event_word(here_framed) : event_word(here), 0, words,
+                                      2 + arguments.count());
         return;
     }
     ValueWriter arguments(words + kHead, kArgumentWords);
@@ -72,9 +72,10 @@ void call(const Breakpoint& b, const Term* x, bool arity_only, Term extra, bool 
     put_term(more, extra, 0);
     words[1] = recorder::pack_text(kHead * 8, arguments.count() * 8);
     words[2] = recorder::pack_text(used * 8, more.count() * 8);
-    recorder::detail::write_words(
-        framed ? event_word(EventId::call_extra_framed) : event_word(EventId::call_extra), 0, words,
-        used + more.count());
+    MINIVM_EVENT_PLACE(here, call_extra);
+    MINIVM_EVENT_PLACE(here_framed, call_extra_framed);
+    recorder::detail::write_words(framed ? event_word(here_framed) : event_word(here), 0, words,
+                                  used + more.count());
 }
 
 void return_from(Term module, Term function, uint32_t arity, Term value) {
@@ -87,24 +88,25 @@ void return_from(Term module, Term function, uint32_t arity, Term value) {
     put_term(copy, value, 0);
     words[0] = records::function(module, function, arity);
     words[1] = recorder::pack_text(kHeadWords * 8, copy.count() * 8);
-    recorder::detail::write_words(recorder::detail::event_word(EventId::return_from), 0, words,
+    MINIVM_EVENT_PLACE(here, return_from);
+    recorder::detail::write_words(recorder::detail::event_word(here), 0, words,
                                   kHeadWords + copy.count());
 }
 
 void exception_from(Term module, Term function, uint32_t arity, Term cls, Term reason) {
     if (is_on()) {
         const records::TermCopy<kValueWords> copy(reason, false);
-        recorder::record(EventId::exception_from, records::function(module, function, arity),
-                         records::atom(cls), copy.get());
+        MINIVM_EVENT(exception_from, records::function(module, function, arity), records::atom(cls),
+                     copy.get());
     }
 }
 
 void unwound(Term module, Term function, uint32_t arity) {
-    recorder::record(EventId::unwound, records::function(module, function, arity));
+    MINIVM_EVENT(unwound, records::function(module, function, arity));
 }
 
 void frames_full(Term process, const Breakpoint& b, uint32_t frames) {
-    recorder::record(EventId::frames_full, records::subject(process), b.record_id, frames);
+    MINIVM_EVENT(frames_full, records::subject(process), b.record_id, frames);
 }
 
 void event(Term tag, std::initializer_list<Term> terms) {
@@ -114,10 +116,9 @@ void event(Term tag, std::initializer_list<Term> terms) {
     static const Term return_to = atom_table::intern("return_to");
     if (tag == return_to && terms.size() == 1 && is_tuple_of(*terms.begin(), 3)) {
         const Term f = *terms.begin();
-        recorder::record(
-            EventId::return_to,
-            records::function(tuple_element(f, 0), tuple_element(f, 1),
-                              static_cast<uint32_t>(small_value(tuple_element(f, 2)))));
+        MINIVM_EVENT(return_to,
+                     records::function(tuple_element(f, 0), tuple_element(f, 1),
+                                       static_cast<uint32_t>(small_value(tuple_element(f, 2)))));
         return;
     }
     uint64_t words[24];
@@ -133,7 +134,7 @@ void event(Term tag, std::initializer_list<Term> terms) {
         }
         values.put(ValueTag::list_end);
     }
-    recorder::record(EventId::traced, records::atom(tag), values.get());
+    MINIVM_EVENT(traced, records::atom(tag), values.get());
 }
 
 }  // namespace minivm::trace::to_recorder

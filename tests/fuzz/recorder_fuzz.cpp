@@ -2,7 +2,8 @@
 // hold.
 //
 // Random bytes hardly ever hold the header's checksum, so inputs begin with a choice: taken as they
-// are, or laid over a recording made here, with or without a new checksum.
+// are, or laid over a recording made here, with or without a new checksum, or into entries of its
+// dictionary that then get a checksum that fits.
 #include "recorder/export.hpp"
 #include "recorder/recorder.hpp"
 
@@ -44,7 +45,7 @@ const Bytes& good_file() {
             record(EventId::send, 1, i, 2);
             record(EventId::receive, 1, i - 5, 2);
             record(EventId::trace_call, 2, "some text");
-            record(EventId::span_end, i);
+            MINIVM_EVENT(span_end, i);
         }
         shutdown();
         std::ifstream file(path, std::ios::binary);
@@ -53,6 +54,42 @@ const Bytes& good_file() {
         return out;
     }();
     return bytes;
+}
+
+// Changes entries of the dictionary and makes them good again: 2 bytes choose an entry, 2 the kind
+// and the key, the others go into its text.
+void change_entries(Bytes& bytes, const uint8_t* data, size_t size) {
+    FileHeader header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    std::vector<size_t> entries;
+    size_t at = header.dictionary_offset;
+    while (at + kDictionaryHeadBytes <= header.dictionary_offset + header.dictionary_bytes) {
+        uint64_t head = 0;
+        std::memcpy(&head, bytes.data() + at, 8);
+        if (head == 0) {
+            break;
+        }
+        entries.push_back(at);
+        at += kDictionaryHeadBytes + round_up(head & 0xffff, 8);
+    }
+    for (size_t piece = 0; piece + 16 <= size; piece += 16) {
+        const uint8_t* const p = data + piece;
+        const size_t entry = entries[(p[0] + p[1] * 256u) % entries.size()];
+        uint64_t words[2];
+        std::memcpy(words, bytes.data() + entry, sizeof words);
+        const auto length = static_cast<unsigned>(words[0] & 0xffff);
+        const auto kind =
+            static_cast<DictionaryKind>(p[2] % 2 == 0 ? (words[0] >> 16) & 0xff : (p[2] / 2) % 16);
+        words[1] ^= p[3] % 2 == 0 ? 0 : uint64_t{p[3]} << (p[4] % 57);
+        unsigned char* const text = bytes.data() + entry + kDictionaryHeadBytes;
+        for (unsigned i = 0; i < 10 && length != 0; i++) {
+            text[(p[5] * 7u + i) % length] = p[6 + i];
+        }
+        const uint32_t sum = checksum32(text, length, checksum32(&words[1], sizeof words[1])) ^
+                             static_cast<uint32_t>(kind);
+        words[0] = pack_dictionary_head(kind, length, sum);
+        std::memcpy(bytes.data() + entry, words, sizeof words);
+    }
 }
 
 void require(bool condition) {
@@ -67,6 +104,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Bytes bytes;
     if (size < 8 || data[0] % 4 == 0) {
         bytes.assign(data, data + size);
+    } else if (data[0] % 16 >= 13) {
+        bytes = good_file();
+        change_entries(bytes, data + 1, size - 1);
     } else {
         // The rest in pieces of 16 bytes: an offset, and what stands there.
         bytes = good_file();
@@ -107,12 +147,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         require(ring.records.size() == l.decoded_records);
     }
     StringSink text;
-    require(export_text(snapshot, {}, text).ok);
+    Filter with_places;
+    with_places.places = true;
+    require(export_text(snapshot, with_places, text).ok);
+    require(text.text.find("damaged: ") != text.text.npos ||
+            snapshot.dictionary().problems().empty());
     StringSink json;
     require(export_json(snapshot, {}, json).ok);
     StringSink perfetto;
     require(export_perfetto(snapshot, {}, perfetto).ok);
     StringSink terms;
-    require(export_terms(snapshot, {}, terms).ok);
+    require(export_terms(snapshot, with_places, terms).ok);
     return 0;
 }

@@ -342,6 +342,7 @@ struct CtfStream {
     uint64_t packets = 0;
     uint64_t events = 0;
     uint64_t discarded = 0;
+    std::vector<unsigned> places;  // of each event
     bool good = true;
 };
 
@@ -374,6 +375,9 @@ CtfStream walk_ctf(const std::string& bytes, const Dictionary& dictionary) {
             const uint64_t ns = u64(event + 4);
             stream.good = stream.good && ns >= last_ns;
             last_ns = ns;
+            uint16_t place = 0;
+            std::memcpy(&place, bytes.data() + event + 18, 2);
+            stream.places.push_back(place);
             event += 20;
             const EventSchema* schema = dictionary.event(static_cast<uint16_t>(id));
             if (schema == nullptr) {
@@ -397,6 +401,8 @@ CtfStream walk_ctf(const std::string& bytes, const Dictionary& dictionary) {
 
 TEST_CASE("the CTF output has the records we count and the losses we count") {
     record_something();
+    MINIVM_EVENT(note, "with its place");
+    const unsigned line = __LINE__ - 1;
     for (uint64_t i = 0; i < 100'000; i++) {
         record(EventId::trace_call, 3, "some arguments");
     }
@@ -410,6 +416,7 @@ TEST_CASE("the CTF output has the records we count and the losses we count") {
     REQUIRE(result.ok);
     CHECK(result.records == snapshot.totals().decoded_records);
     uint64_t events = 0;
+    std::map<unsigned, uint64_t> places;
     for (const RingContents& ring : snapshot.rings()) {
         const std::string path = directory + "/ring_" + std::to_string(ring.index);
         if (!std::filesystem::exists(path)) {
@@ -424,12 +431,21 @@ TEST_CASE("the CTF output has the records we count and the losses we count") {
         CHECK(stream.events == ring.ledger.decoded_records);
         CHECK(stream.discarded == ring.ledger.missing_records());
         events += stream.events;
+        for (const unsigned place : stream.places) {
+            places[place]++;
+        }
     }
     CHECK(events == result.records);
     std::ifstream file(directory + "/metadata");
     const std::string metadata((std::istreambuf_iterator<char>(file)),
                                std::istreambuf_iterator<char>());
     CHECK(metadata.rfind("/* CTF 1.8 */", 0) == 0);
+    // The record that has a place, by the label of its number.
+    const size_t label = metadata.find("\"tests/recorder/export_test.cpp:" + std::to_string(line));
+    REQUIRE(label != metadata.npos);
+    const size_t number = metadata.find(" = ", label) + 3;
+    CHECK(places[static_cast<unsigned>(std::stoul(metadata.substr(number)))] == 1);
+    CHECK(places[0] > 1000);
     CHECK(count_of(metadata, "event {") == snapshot.dictionary().events().size() + 1);
     // A directory that is there is not written into.
     const ExportResult again = export_ctf(snapshot, {}, directory);

@@ -44,6 +44,7 @@ TIDY_NAMES = ("README", "LICENSE", ".clang-format", ".clang-tidy", ".gitignore",
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 MEMORY_ORDER = re.compile(
     r"\bmemory_order(?:_|::)(?:relaxed|consume|acquire|release|acq_rel|seq_cst)\b")
+BARE_EVENT = re.compile(r"\b(?:record|record_coarse|event_word)\(\s*(?:\w+::)*EventId::")
 MARKDOWN_LINK = re.compile(r"\]\(([^)\s]+)\)")
 # Places that exist on the machine of whoever wrote the line, and on no other.
 HOST_PATH = re.compile(r"(?<![\w.$}~/-])/(?:home|root|work|Users|mnt|media|srv|data|builds)/[\w.-]")
@@ -176,6 +177,22 @@ def memory_orders(tree):
     return offences
 
 
+def events_with_places(tree):
+    """What the program records says where: MINIVM_EVENT and not record(EventId::...)."""
+    offences = []
+    for path in tree.code():
+        if path.suffix != ".cpp" or path.parts[0] == "tests":
+            continue
+        lines = tree.lines(path)
+        for number, line in enumerate(lines, 1):
+            # An argument may have gone to the next line.
+            following = lines[number] if number < len(lines) else ""
+            match = BARE_EVENT.search(line + "\n" + following)
+            if match and match.start() < len(line):
+                offences.append((path, number, "an event without its place: use MINIVM_EVENT"))
+    return offences
+
+
 def docs_reachable(tree):
     """Each page of docs/ can be reached from README.md or docs/architecture.md, and no link to a
     file of the project is broken."""
@@ -273,7 +290,7 @@ def file_names(tree):
 
 
 RULES = [include_direction, include_from_root, library_owners, pragma_once, memory_orders,
-         docs_reachable, instructions, host_paths, blanks, file_names]
+         events_with_places, docs_reachable, instructions, host_paths, blanks, file_names]
 
 
 def main():

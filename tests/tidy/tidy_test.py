@@ -92,6 +92,16 @@ class MemoryOrders(unittest.TestCase):
         self.assertEqual(self.check(self.LOAD, "tests/a.cpp"), [])
 
 
+class Events(unittest.TestCase):
+    def test_an_event_without_a_place(self):
+        bare = "    recorder::record(recorder::EventId::link, a, b);\n"
+        broken = "x();\nrecord_coarse(\n    EventId::link, a);\n"
+        self.assertEqual(offences(tidy.events_with_places, {
+            "vm/a.cpp": bare, "trace/b.cpp": broken, "tests/c.cpp": bare,
+            "vm/d.cpp": "MINIVM_EVENT(link, a);\nrecord(x);\nEventId::link;\n"}),
+            [("trace/b.cpp", 2), ("vm/a.cpp", 1)])
+
+
 class Docs(unittest.TestCase):
     def test_pages_and_links(self):
         files = {

@@ -264,6 +264,48 @@ class Recording(unittest.TestCase):
         self.assertLessEqual(everything[-1][1] - last[0][1], 0.0015)
         self.assertEqual(records(self.dump("--last", "1h")), everything)
 
+    def test_each_place_in_the_source_is_in_the_recording(self):
+        self.blackbox("error")
+        head = json.loads(self.dump("--format", "json").splitlines()[0])
+        recorded = {(p["event"], p["file"], p["line"]) for p in head["places"]}
+        self.assertEqual(len(recorded), len(head["places"]))
+        written = set()
+        for folder in ("recorder", "vm", "loader", "interp", "jit", "trace", "tools"):
+            for file in sorted((ROOT / folder).rglob("*.cpp")):
+                for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+                    m = re.search(r"\bMINIVM_EVENT(?:_COARSE)?\((\w+)|"
+                                  r"\bMINIVM_EVENT_PLACE\(\w+, (\w+)", line)
+                    if m:
+                        written.add((m[1] or m[2], str(file.relative_to(ROOT)), number))
+        self.assertGreater(len(written), 70)
+        self.assertEqual(recorded, written)
+        for place in head["places"]:
+            self.assertRegex(place["function"], r"^[a-z_0-9]+$")
+
+    def test_records_say_where_they_were_made(self):
+        self.blackbox("error")
+        count = len(records(self.dump()))
+        self.assertNotIn("vm/process/signal.cpp:", self.dump())
+        placed = records(self.dump("--places"))
+        self.assertEqual(len(placed), count)
+        for _, _, rest in placed:
+            self.assertRegex(rest, r"  \((recorder|vm|loader|trace|tools)/[a-z_/]+\.cpp:\d+ in \w+\)$")
+        head, *lines = map(json.loads, self.dump("--format", "json").splitlines())
+        where = set()
+        for line in lines:
+            place = head["places"][line["place"]]
+            self.assertEqual(place["event"], line["event"])
+            where.add((place["event"], place["line"]))
+        # With the time of the record before, and with one of its own.
+        self.assertEqual(len([w for w in where if w[0] == "sched_in"]), 2)
+        ctf = self.folder / "ctf"
+        self.dump("--format", "ctf", "-o", ctf)
+        read = subprocess.run(["babeltrace2", str(ctf)], stdout=subprocess.PIPE, check=True,
+                              timeout=WAIT_S, text=True).stdout.splitlines()
+        self.assertEqual(len(read), count)
+        for line in read:
+            self.assertRegex(line, r'place = \( "[a-z_/]+\.cpp:\d+ in \w+" : container = \d+ \)')
+
     def test_wrong_filters_are_named(self):
         self.blackbox("error")
         for options, what in ((("--last", "soon"), "--last soon: give a time such as 5s"),
@@ -290,6 +332,7 @@ main(_) ->
                      "ended in good order", "&lt;boss&gt;&lt;0.", "&lt;/script&gt;&lt;b&gt;&amp;"):
             self.assertIn(part, text)
         self.assertNotRegex(text, r"(src|href)\s*=|https?://|<b>")
+        self.assertRegex(text, r'<td title="vm/process/mailbox.cpp:\d+ in mailbox_remove">receive<td>')
         scripts = re.findall(r"<script>(.*?)</script>", text, re.S)
         self.assertEqual(len(scripts), 1)
         boxes = json.loads("[" + re.search(r"const boxes=\[(.*?),?\];", scripts[0])[1] + "]")

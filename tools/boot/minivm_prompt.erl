@@ -373,16 +373,17 @@ names(On) -> On.
 
 text(Chars) -> unicode:characters_to_binary(Chars).
 
-%% --last 5s, --pid P, --category C, --match TEXT -> {Filters, Other words} | {error, Text}
+%% --last 5s, --pid P, --category C, --match TEXT, --places -> {Filters, Other words} | {error, Text}
 filters(Words) -> filters(Words, [], []).
 filters([], Filters, Others) -> {lists:reverse(Filters), lists:reverse(Others)};
 filters([[$-, $- | Name], Value | Rest], Filters, Others)
   when Name =:= "last"; Name =:= "pid"; Name =:= "category"; Name =:= "match"; Name =:= "format" ->
     filters(Rest, [{list_to_atom(Name), text(Value)} | Filters], Others);
 filters(["--crash" | Rest], Filters, Others) -> filters(Rest, [{crash, <<>>} | Filters], Others);
+filters(["--places" | Rest], Filters, Others) -> filters(Rest, [{places, <<>>} | Filters], Others);
 filters([[$-, $- | _] = Word | _], _, _) ->
     error_text("~ts: an option that is not known or lacks its value; there are --last TIME, --pid PID, "
-               "--category NAMES, --match TEXT", [Word]);
+               "--category NAMES, --match TEXT, --places", [Word]);
 filters([Word | Rest], Filters, Others) -> filters(Rest, Filters, [Word | Others]).
 
 dump(Words, #{dir := Dir}) ->

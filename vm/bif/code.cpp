@@ -336,7 +336,7 @@ Term erlang_call_on_load_function_1(Process& p, const Term* a) {
     if (instance == nullptr) {
         return badarg(p);
     }
-    recorder::record(recorder::EventId::code_on_load, records::atom(a[0]), imm_data(p.id));
+    MINIVM_EVENT(code_on_load, records::atom(a[0]), imm_data(p.id));
     return trap(p, instance->on_load_entry.get(), {});
 }
 

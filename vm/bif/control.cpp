@@ -103,11 +103,11 @@ Term minivm_load_and_apply_3(Process& p, const Term* a) {
     std::string why;
     const ModuleSource::Loaded loaded = load_module(a[0], &why);
     if (loaded == ModuleSource::Loaded::yes) {
-        recorder::record(recorder::EventId::code_load_demand, records::atom(a[0]),
-                         records::function(a[0], a[1], static_cast<uint32_t>(list_length(a[2]))));
+        MINIVM_EVENT(code_load_demand, records::atom(a[0]),
+                     records::function(a[0], a[1], static_cast<uint32_t>(list_length(a[2]))));
     } else if (loaded != ModuleSource::Loaded::wants_on_load) {
-        recorder::record(recorder::EventId::code_load_failed, records::atom(a[0]),
-                         why.empty() ? std::string_view("not found") : std::string_view(why));
+        MINIVM_EVENT(code_load_failed, records::atom(a[0]),
+                     why.empty() ? std::string_view("not found") : std::string_view(why));
     }
     if (loaded == ModuleSource::Loaded::wants_on_load) {
         return via_code_server(p, "load_and_apply", a[0], a[1], a[2]);

@@ -1137,8 +1137,8 @@ void suspend_here(Process& target, ControlSignal& request) {
     // relaxed: for information only; the scheduler looks at `suspended`.
     target.state.fetch_or(process_state::kSuspended, std::memory_order_relaxed);
     target.reductions = 0;  // it is to give up its slice soon
-    recorder::record_coarse(recorder::EventId::sched_suspend, records::subject(target.id),
-                            records::subject_or_none(request.from));
+    MINIVM_EVENT_COARSE(sched_suspend, records::subject(target.id),
+                        records::subject_or_none(request.from));
     if (is_value(request.term)) {
         send_message_to_pid(request.from, request.term);
     } else {

@@ -12,7 +12,6 @@ namespace minivm {
 namespace {
 
 using recorder::Category;
-using recorder::EventId;
 
 constexpr size_t kMaxFormat = 1000;  // bytes; what is longer is cut
 
@@ -81,7 +80,7 @@ Term recorder_event_3(Process& p, const Term* a) {
         }
     }
     value.put(recorder::ValueTag::list_end);
-    recorder::record(EventId::user_format, records::atom(a[0]), value.get());
+    MINIVM_EVENT(user_format, records::atom(a[0]), value.get());
     return atoms::ok;
 }
 
@@ -93,7 +92,7 @@ Term recorder_begin_span_2(Process& p, const Term* a) {
     // relaxed: only uniqueness is asked of it.
     const uint64_t id = next_span.fetch_add(1, std::memory_order_relaxed);
     const records::TermCopy<16> name(a[1], records::is_sensitive(p));
-    recorder::record(EventId::span_start, id, records::atom(a[0]), name.get());
+    MINIVM_EVENT(span_start, id, records::atom(a[0]), name.get());
     return make_small(static_cast<int64_t>(id));
 }
 
@@ -101,7 +100,7 @@ Term recorder_end_span_1(Process& p, const Term* a) {
     if (!is_small(a[0])) {
         return badarg(p);
     }
-    recorder::record(EventId::span_end, static_cast<uint64_t>(small_value(a[0])));
+    MINIVM_EVENT(span_end, static_cast<uint64_t>(small_value(a[0])));
     return atoms::ok;
 }
 

@@ -20,28 +20,25 @@
 namespace minivm::code_change {
 namespace {
 
-using recorder::EventId;
-
 void finished(Operation* op) {
     op->done();
     op->release();
 }
 
+void commit(Operation* op) {
+    code_index::commit_staging();
+    for (Term module : op->committed) {
+        MINIVM_EVENT(code_commit, records::atom(module),
+                     static_cast<uint64_t>(code_index::active()));
+    }
+    code_permission::release();
+    finished(op);
+}
+
 // What has been staged becomes active when every scheduler has passed a barrier; then the permission
 // is free and the operation is done.
 void commit_when_passed(Operation* op) {
-    thread_progress::later(
-        [](void* data) {
-            auto* operation = static_cast<Operation*>(data);
-            code_index::commit_staging();
-            for (Term module : operation->committed) {
-                recorder::record(EventId::code_commit, records::atom(module),
-                                 static_cast<uint64_t>(code_index::active()));
-            }
-            code_permission::release();
-            finished(operation);
-        },
-        op);
+    thread_progress::later([](void* data) { commit(static_cast<Operation*>(data)); }, op);
 }
 
 // ---- the purge under way ---------------------------------------------------------------------------
@@ -137,7 +134,7 @@ void finish(std::vector<std::unique_ptr<ModuleInstance>> modules, Operation* op)
         if (tracing::g_hooks != nullptr) {
             tracing::g_hooks->staged(*instance);
         }
-        recorder::record(EventId::code_stage, records::atom(instance->name()), generation);
+        MINIVM_EVENT(code_stage, records::atom(instance->name()), generation);
         op->committed.push_back(instance->name());
     }
     commit_when_passed(op);
@@ -152,7 +149,7 @@ void accept(Term module, Operation* op) {
 void delete_module(Term module, Operation* op) {
     staging::begin();
     staging::delete_module(module);
-    recorder::record(EventId::code_delete, records::atom(module));
+    MINIVM_EVENT(code_delete, records::atom(module));
     commit_when_passed(op);
 }
 
@@ -214,8 +211,7 @@ void abort_purge(Operation* op) {
 
 void complete_purge(Operation* op) {
     ModuleInstance* instance = purged_instance();
-    recorder::record(EventId::code_purge, records::atom(instance->name()),
-                     uint64_t{process_table::count()});
+    MINIVM_EVENT(code_purge, records::atom(instance->name()), uint64_t{process_table::count()});
     staging::begin();
     staging::remove_module(instance);
     thread_progress::later(

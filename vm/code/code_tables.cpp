@@ -536,8 +536,8 @@ static void make_current(ModuleEntry* entry, ModuleInstance* instance) {
     if (const ModuleInstance* previous = entry->current[ix]) {
         MINIVM_ASSERT(entry->old[ix] == nullptr);
         if (previous->engine != instance->engine) {
-            recorder::record(recorder::EventId::code_engine, records::atom(entry->name),
-                             previous->code->is_native(), instance->code->is_native());
+            MINIVM_EVENT(code_engine, records::atom(entry->name), previous->code->is_native(),
+                         instance->code->is_native());
         }
         undefine_exports(*previous);
         entry->old[ix] = entry->current[ix];

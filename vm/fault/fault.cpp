@@ -276,7 +276,7 @@ void write_cpp_frames(const Fault& f) {
             unw_get_reg(&cursor, UNW_REG_SP, &sp) != 0 || pc == 0) {
             break;
         }
-        recorder::record(recorder::EventId::fault_frame, i, uint64_t{pc});
+        MINIVM_EVENT(fault_frame, i, uint64_t{pc});
         {
             Line line;
             ((line << "  ").number(static_cast<uint64_t>(i)) << " ").hex(pc);
@@ -418,9 +418,9 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     f.context = static_cast<ucontext_t*>(context);
     f.registers = read_registers(*f.context, f.all, &f.register_count);
     (void)recorder::begin_crash(signal);
-    recorder::record(recorder::EventId::fault_signal, signal,
-                     has_address(signal) ? reinterpret_cast<uint64_t>(info->si_addr) : 0,
-                     f.registers.pc, f.registers.sp);
+    MINIVM_EVENT(fault_signal, signal,
+                 has_address(signal) ? reinterpret_cast<uint64_t>(info->si_addr) : 0,
+                 f.registers.pc, f.registers.sp);
     static constexpr void (*kParts[])(const Fault&) = {write_what, write_process, write_cpp_frames,
                                                        write_registers, write_end};
     static size_t i;  // static: siglongjmp() must find it as it was

@@ -22,7 +22,7 @@
 namespace minivm {
 
 [[noreturn]] void out_of_memory(size_t bytes) {
-    recorder::record(recorder::EventId::out_of_memory, bytes);
+    MINIVM_EVENT(out_of_memory, bytes);
     std::fprintf(stderr, "minivm: out of memory: %zu bytes\n", bytes);
     std::abort();
 }

@@ -511,8 +511,6 @@ static void check_max_heap(Process& p, size_t before_words) {
 GcResult collect_gc(Process& p, size_t need_words, Term* x, size_t live, bool major) {
     const bool limited = p.extra != nullptr && p.extra->max_heap_words != 0;
     const size_t limited_before = limited ? limited_words(p) : 0;
-    using recorder::EventId;
-    using recorder::record;
     attach_examined_message(p);
     GcResult result;
     result.before_words = used_words(p);
@@ -528,10 +526,10 @@ GcResult collect_gc(Process& p, size_t need_words, Term* x, size_t live, bool ma
         tracing::g_hooks->collecting(p, result.major, true);
     }
     if (result.major) {
-        record(EventId::gc_major_start, pid, block_words(p), need_words);
+        MINIVM_EVENT(gc_major_start, pid, block_words(p), need_words);
         collect_major(p, x, live);
     } else {
-        record(EventId::gc_minor_start, pid, block_words(p), need_words);
+        MINIVM_EVENT(gc_minor_start, pid, block_words(p), need_words);
         collect_minor(p, x, live);
     }
     result.after_words = used_words(p);
@@ -551,12 +549,12 @@ GcResult collect_gc(Process& p, size_t need_words, Term* x, size_t live, bool ma
     const uint64_t time_ns = timer.elapsed_ns();
     count_collection(freed);
     if (result.major) {
-        record(EventId::gc_major_end, pid, result.after_words, freed, block_words(p), time_ns);
+        MINIVM_EVENT(gc_major_end, pid, result.after_words, freed, block_words(p), time_ns);
     } else {
-        record(EventId::gc_minor_end, pid, result.after_words, freed, block_words(p), time_ns);
+        MINIVM_EVENT(gc_minor_end, pid, result.after_words, freed, block_words(p), time_ns);
     }
     if (time_ns > kLongGcNs) {
-        record(EventId::gc_long, pid, time_ns);
+        MINIVM_EVENT(gc_long, pid, time_ns);
     }
     MINIVM_ASSERT(static_cast<size_t>(p.heap.end - p.heap.top) >= need_words + kReserveWords);
     MINIVM_ASSERT(p.heap.fragments == nullptr);

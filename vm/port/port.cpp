@@ -194,8 +194,8 @@ void end(const PortPtr& port, Term reason, Term closed_to = kNonValue) {
         wake_waiting(p);
     }
     // A reason that is no atom may be what a sensitive owner ended with.
-    recorder::record(recorder::EventId::port_close, p.number, records::subject_or_none(p.owner),
-                     records::TermCopy<20>(reason, !is_atom(reason)).get());
+    MINIVM_EVENT(port_close, p.number, records::subject_or_none(p.owner),
+                 records::TermCopy<20>(reason, !is_atom(reason)).get());
     registry::forget_port(p.id);
     {
         std::lock_guard lock(g_mutex);
@@ -449,8 +449,8 @@ Term open(Process& owner, OpenOptions options) {
         }
     }
     const bool hidden = !records::terms_are_on() || records::is_sensitive(owner);
-    recorder::record(recorder::EventId::port_open, records::subject(owner.id), p.number,
-                     std::string_view(hidden ? "(hidden)" : p.options.name));
+    MINIVM_EVENT(port_open, records::subject(owner.id), p.number,
+                 std::string_view(hidden ? "(hidden)" : p.options.name));
     if (p.options.pid > 0) {
         poller::watch_child(p.options.pid, p.number);
     }

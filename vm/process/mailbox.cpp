@@ -91,8 +91,8 @@ void mailbox_next(Process& p) {
 void mailbox_remove(Process& p) {
     Mailbox& box = p.mailbox;
     Signal* m = *box.save;
-    recorder::record_coarse(recorder::EventId::receive, records::subject_or_none(m->from),
-                            reinterpret_cast<uint64_t>(m), box.length - 1);
+    MINIVM_EVENT_COARSE(receive, records::subject_or_none(m->from), reinterpret_cast<uint64_t>(m),
+                        box.length - 1);
     unlink_message(p, box.save);
     if (MINIVM_UNLIKELY(m->has_token || p.seq_traced)) {
         seq_trace::received(p, *m);

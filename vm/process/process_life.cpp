@@ -157,9 +157,9 @@ Term spawn(Process* parent, const Export* entry, Term args, SpawnOptions& option
         } else {
             function = records::function(*entry);
         }
-        recorder::record(recorder::EventId::spawn, records::subject(p->id),
-                         parent != nullptr ? uint64_t{records::subject(parent->id)} : uint64_t{0},
-                         function);
+        MINIVM_EVENT(spawn, records::subject(p->id),
+                     parent != nullptr ? uint64_t{records::subject(parent->id)} : uint64_t{0},
+                     function);
     }
     if (parent != nullptr && MINIVM_UNLIKELY(parent->seq_traced)) {
         seq_trace::spawning(*parent, *p, *entry, args, options);
@@ -205,8 +205,7 @@ static void record_exit(const Process& p, Term reason) {
                      : p.exception.cls == ExceptionClass::throw_     ? atoms::throw_
                                                                      : atoms::exit;
     const records::TermCopy<20> copy(reason, records::is_sensitive(p));
-    recorder::record(recorder::EventId::exit_reason, records::subject(p.id), records::atom(cls),
-                     copy.get());
+    MINIVM_EVENT(exit_reason, records::subject(p.id), records::atom(cls), copy.get());
 }
 
 void at_process_exit(void (*f)(Process& p)) { g_exit_hooks.push_back(f); }

@@ -85,8 +85,7 @@ Registered register_name(Term name, Term pid) {
         // From here on the process is shown with its name, in what it did before as well.
         recorder::define_subject(records::subject(pid),
                                  std::string(atom_table::text(name)) + format_pid(pid));
-        recorder::record(recorder::EventId::register_name, records::subject(pid),
-                         records::atom(name));
+        MINIVM_EVENT(register_name, records::subject(pid), records::atom(name));
     }
     // release: pairs with whereis().
     place(name).store(pid.raw, std::memory_order_release);
@@ -113,8 +112,7 @@ bool unregister_name(Term name) {
         port::clear_registered_name(Term{raw});
     } else {
         process_table::lookup(Term{raw})->registered_name = kNonValue;
-        recorder::record(recorder::EventId::unregister_name, records::subject(Term{raw}),
-                         records::atom(name));
+        MINIVM_EVENT(unregister_name, records::subject(Term{raw}), records::atom(name));
     }
     remove_locked(name);
     return true;

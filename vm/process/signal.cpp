@@ -50,7 +50,7 @@ void append_message(Process& p, Signal* s) {
     }
     const uint32_t length = p.mailbox.length;
     if (MINIVM_UNLIKELY(length >= kLongQueue) && (length & (length - 1)) == 0) {
-        recorder::record(recorder::EventId::queue_long, records::subject(p.id), length);
+        MINIVM_EVENT(queue_long, records::subject(p.id), length);
     }
     if (system_monitor::wants(system_monitor::kLongMessageQueue)) {
         system_monitor::queue_changed(p);
@@ -73,7 +73,7 @@ void record_send(const Process& to, Signal& s) {
         s.from = from->id;  // for the record of the receive
     }
     if (!records::terms_are_on()) {
-        recorder::record(recorder::EventId::send, pid, flow, words);
+        MINIVM_EVENT(send, pid, flow, words);
         return;
     }
     const bool hidden =
@@ -93,15 +93,15 @@ void record_send(const Process& to, Signal& s) {
     record[2] = words;
     record[3] = recorder::pack_text(kFixed * 8, message.count() * 8);
     // The time is that of the slice, nearly: the clock is most of what a record costs.
-    recorder::detail::write_coarse_words(
-        recorder::detail::event_word(recorder::EventId::send_message), 0, record,
-        kFixed + message.count());
+    MINIVM_EVENT_PLACE(here, send_message);
+    recorder::detail::write_coarse_words(recorder::detail::event_word(here), 0, record,
+                                         kFixed + message.count());
 }
 
 // One that may become a message, so that its receive has something to come from.
 void record_signal(Term to, records::Word kind, const Signal& s) {
-    recorder::record(recorder::EventId::signal_to, records::subject(to), static_cast<uint64_t>(kind),
-                     reinterpret_cast<uint64_t>(&s));
+    MINIVM_EVENT(signal_to, records::subject(to), static_cast<uint64_t>(kind),
+                 reinterpret_cast<uint64_t>(&s));
 }
 
 }  // namespace
@@ -730,7 +730,7 @@ void link_process(Process& p, Term pid) {
     // A fresh entry and one that is being unlinked look alike to the other side: a link signal is due.
     // An active one needs none, but one more does no harm, and tells noproc if it has gone.
     link.unlinking = 0;
-    recorder::record(recorder::EventId::link, records::subject(p.id), records::subject(pid));
+    MINIVM_EVENT(link, records::subject(p.id), records::subject(pid));
     trace_procs(p, atoms::link, pid);
     send_signal(pid, new_signal(SignalKind::link, p.id));
 }
@@ -745,7 +745,7 @@ void unlink_process(Process& p, Term pid) {
     if (link == p.extra->links.end() || link->second.unlinking != 0) {
         return;
     }
-    recorder::record(recorder::EventId::unlink, records::subject(p.id), records::subject(pid));
+    MINIVM_EVENT(unlink, records::subject(p.id), records::subject(pid));
     ControlSignal* s = new_signal(SignalKind::unlink, p.id);
     // relaxed: only uniqueness is asked of it.
     s->number = next_number.fetch_add(1, std::memory_order_relaxed);
@@ -763,8 +763,7 @@ void monitor_process(Process& p, RefId ref, Term pid, Term name, Term tag, bool 
     m.tag = tag;
     m.port = port;
     extra_of(p).monitors.emplace(ref, m);
-    recorder::record(recorder::EventId::monitor, records::subject(p.id),
-                     records::subject_or_none(pid));
+    MINIVM_EVENT(monitor, records::subject(p.id), records::subject_or_none(pid));
     if (!is_value(pid)) {
         send_down(p.id, p.id, ref, name, atoms::noproc, port);  // nobody has the name: we answer ourselves
         return;
@@ -785,8 +784,7 @@ bool demonitor_process(Process& p, RefId ref) {
     }
     const Term target = m->second.target;
     p.extra->monitors.erase(m);
-    recorder::record(recorder::EventId::demonitor, records::subject(p.id),
-                     records::subject_or_none(target));
+    MINIVM_EVENT(demonitor, records::subject(p.id), records::subject_or_none(target));
     if (is_value(target)) {
         ControlSignal* s = new_signal(SignalKind::demonitor, p.id);
         s->ref = ref;
@@ -797,18 +795,20 @@ bool demonitor_process(Process& p, RefId ref) {
 
 // ---- suspending -----------------------------------------------------------------------------------
 
+static void resume_here(Process& p, ControlSignal& request) {
+    p.suspended -= static_cast<uint32_t>(request.number);
+    if (p.suspended == 0) {
+        // relaxed: for information only.
+        p.state.fetch_and(~process_state::kSuspended, std::memory_order_relaxed);
+    }
+    MINIVM_EVENT_COARSE(sched_resume, records::subject(p.id),
+                        records::subject_or_none(request.from));
+}
+
 void send_resume(Term from, Term pid, uint64_t times) {
     ControlSignal* s = new_signal(SignalKind::rpc, from);
     s->number = times;
-    s->run = [](Process& p, ControlSignal& request) {
-        p.suspended -= static_cast<uint32_t>(request.number);
-        if (p.suspended == 0) {
-            // relaxed: for information only.
-            p.state.fetch_and(~process_state::kSuspended, std::memory_order_relaxed);
-        }
-        recorder::record_coarse(recorder::EventId::sched_resume, records::subject(p.id),
-                                records::subject_or_none(request.from));
-    };
+    s->run = resume_here;
     send_signal(pid, s);
 }
 

@@ -19,7 +19,7 @@ void set_receive_timeout(Process& p, uint64_t ms) {
     p.receive_timer.due_ms = 0;
     // At least ms milliseconds from now, whatever part of a millisecond has gone.
     s->wheel.set(&p.receive_timer, (monotonic_ns() + 999999) / 1000000 + ms);
-    recorder::record_coarse(recorder::EventId::receive_timer, records::subject(p.id), ms * 1000000);
+    MINIVM_EVENT_COARSE(receive_timer, records::subject(p.id), ms * 1000000);
 }
 
 bool has_receive_timeout(const Process& p) { return p.receive_timer.wheel != nullptr; }
@@ -47,7 +47,7 @@ bool take_timed_out(Process& p) {
     p.was_waiting = false;
     // relaxed: as above.
     p.state.fetch_and(~process_state::kTimedOut, std::memory_order_relaxed);
-    recorder::record(recorder::EventId::receive_timeout, records::subject(p.id));
+    MINIVM_EVENT(receive_timeout, records::subject(p.id));
     return true;
 }
 
@@ -105,7 +105,7 @@ void deliver_bif_timers(TimerNode* list) {
     while (list != nullptr) {
         auto* t = static_cast<BifTimer*>(list);
         list = list->next;
-        recorder::record(recorder::EventId::timer_fire, records::subject_or_none(t->to), t->ref.low);
+        MINIVM_EVENT(timer_fire, records::subject_or_none(t->to), t->ref.low);
         deliver_message(t->to, t->message);
         free_timer(t);
     }
@@ -147,8 +147,7 @@ RefId start(Process& p, uint64_t due_ms, Term to, Term message, bool wrap) {
     const RefId ref = t->ref;
     const uint64_t now = monotonic_ns();
     const uint64_t due = due_ms * 1000000;
-    recorder::record(recorder::EventId::timer_set, records::subject(p.id), ref.low,
-                     due > now ? due - now : 0);
+    MINIVM_EVENT(timer_set, records::subject(p.id), ref.low, due > now ? due - now : 0);
     bool first;
     {
         std::lock_guard lock(t->wheel->lock());
@@ -184,7 +183,7 @@ int64_t cancel(RefId ref) {
         wheel->bif_timers().erase(it);
         wheel->cancel_locked(t);
     }
-    recorder::record(recorder::EventId::timer_cancel, uint64_t{recorder::subject()}, ref.low);
+    MINIVM_EVENT(timer_cancel, uint64_t{recorder::subject()}, ref.low);
     const int64_t left = is_gone(t->to) ? -1 : left_ms(*t);
     free_timer(t);
     return left;

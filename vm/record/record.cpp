@@ -202,10 +202,9 @@ bool put_list(ValueWriter& to, Term list, unsigned depth) {
 void record_frame(uint32_t process, uint32_t level, Term m, Term f, uint32_t arity, uint32_t line,
                   uint64_t file) {
     if (line == 0) {
-        recorder::record(recorder::EventId::uncaught_in_vm, process, level, function(m, f, arity));
+        MINIVM_EVENT(uncaught_in_vm, process, level, function(m, f, arity));
     } else {
-        recorder::record(recorder::EventId::uncaught_frame, process, level, function(m, f, arity),
-                         line, file);
+        MINIVM_EVENT(uncaught_frame, process, level, function(m, f, arity), line, file);
     }
 }
 
@@ -353,8 +352,7 @@ void uncaught(Process& p, Term cls, Term reason, Term trace) {
     }
     const uint32_t process = subject(p.id);
     const TermCopy<22> copy(reason, is_sensitive(p));
-    recorder::record(recorder::EventId::uncaught, process, atom(is_atom(cls) ? cls : atoms::error),
-                     copy.get());
+    MINIVM_EVENT(uncaught, process, atom(is_atom(cls) ? cls : atoms::error), copy.get());
     uint32_t level = 0;
     if (is_tuple(trace) && tuple_arity(trace) >= 2) {  // raw, see exception.hpp
         const Term* t = tuple_elements(trace);
@@ -391,7 +389,7 @@ void note_use(Word limit, uint64_t used, uint64_t of) {
     uint32_t seen = last.load(std::memory_order_relaxed);
     // relaxed: as above.
     if (step > seen && last.compare_exchange_strong(seen, step, std::memory_order_relaxed)) {
-        recorder::record(recorder::EventId::limit_near, static_cast<uint64_t>(limit), used, of);
+        MINIVM_EVENT(limit_near, static_cast<uint64_t>(limit), used, of);
     }
 }
 

@@ -140,7 +140,7 @@ void run_one(Scheduler& s, Process& p, bool io) {
     const uint32_t subject = records::subject(p.id);
     const uint64_t function = records::function(*bif.exp);
     recorder::set_subject(subject);
-    recorder::record(recorder::EventId::dirty_start, subject, function, uint64_t{io});
+    MINIVM_EVENT(dirty_start, subject, function, uint64_t{io});
     Term args[256];
     for (unsigned i = 0; i < bif.arity; ++i) {
         args[i] = p.saved_x[i];
@@ -148,7 +148,7 @@ void run_one(Scheduler& s, Process& p, bool io) {
     // The arguments stay saved: a failing BIF's trace shows them.
     const uint64_t before = monotonic_ns();
     const Term result = bif.fn(p, args);
-    recorder::record(recorder::EventId::dirty_end, subject, function, monotonic_ns() - before);
+    MINIVM_EVENT(dirty_end, subject, function, monotonic_ns() - before);
     recorder::set_subject(0);
     p.dirty_ok = is_value(result);
     if (p.dirty_ok) {

@@ -191,8 +191,8 @@ MINIVM_NOINLINE void record_long_slice(const SchedulerThread& s, const Process& 
         function = records::function(where.module, where.function, where.arity);
     }
     const double seconds = static_cast<double>(ticks) / recorder::ticks_per_second();
-    recorder::record(recorder::EventId::long_schedule, records::subject(p.id),
-                     static_cast<uint64_t>(seconds * 1e9), function);
+    MINIVM_EVENT(long_schedule, records::subject(p.id), static_cast<uint64_t>(seconds * 1e9),
+                 function);
 }
 
 int64_t slice_of(SchedulerThread& s) {
@@ -279,9 +279,9 @@ void run_process(SchedulerThread& s, Process& p) {
     recorder::set_subject(subject);
     if (s.found_at_once) {
         // The record of the slice before has just been written: its time will do.
-        recorder::record_coarse(recorder::EventId::sched_in, subject, slice);
+        MINIVM_EVENT_COARSE(sched_in, subject, slice);
     } else {
-        recorder::record(recorder::EventId::sched_in, subject, slice);
+        MINIVM_EVENT(sched_in, subject, slice);
     }
     const uint64_t began = recorder::last_stamp();
     // relaxed: a hint for statistics.
@@ -306,7 +306,7 @@ void run_process(SchedulerThread& s, Process& p) {
     // relaxed: as above.
     s.running.store(false, std::memory_order_relaxed);
     const int64_t used = slice - p.reductions;
-    recorder::record(recorder::EventId::sched_stop, subject, used, stop_word(stop));
+    MINIVM_EVENT(sched_stop, subject, used, stop_word(stop));
     s.ran_before = true;
     const uint64_t ticks = recorder::last_stamp() - began;
     if (MINIVM_UNLIKELY(ticks > s.long_slice_ticks)) {
@@ -354,8 +354,7 @@ Process* steal(SchedulerThread& s, uint32_t at_least) {
         }
         Process* p = victim.queue.steal(s.queue, at_least, kStealLimit);
         if (p != nullptr) {
-            recorder::record(recorder::EventId::sched_migrate, records::subject(p->id), victim.number,
-                             s.number);
+            MINIVM_EVENT(sched_migrate, records::subject(p->id), victim.number, s.number);
             return p;
         }
     }
@@ -398,14 +397,13 @@ void sleep_until_work(SchedulerThread& s) {
             timeout = due_ns > now ? (due_ns - now + 999999) / 1000000 : 0;
         }
         if (timeout != 0) {
-            recorder::record(recorder::EventId::sched_sleep, s.number,
-                             timeout == ~uint64_t{0} ? 0 : timeout);
+            MINIVM_EVENT(sched_sleep, s.number, timeout == ~uint64_t{0} ? 0 : timeout);
             // Before the kernel counts it, so that there are never fewer.
             add(s.sleeps, 1);
             if (!futex_wait(s.sleeping, 1, timeout)) {
                 add(s.sleeps, ~uint64_t{0});
             }
-            recorder::record(recorder::EventId::sched_wake, s.number, 0);
+            MINIVM_EVENT(sched_wake, s.number, 0);
         }
     }
     // seq_cst: from here on wakers need not care about us.
