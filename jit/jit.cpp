@@ -136,7 +136,8 @@ struct Jit final : Engine {
     }
 
     static Word entry_of(const ModuleInstance& m, uint32_t function) {
-        return reinterpret_cast<Word>(m.code->native_at(m.lowered.functions[function].entry));
+        const auto& code = static_cast<const NativeCode&>(*m.code);
+        return reinterpret_cast<Word>(code.base + code.entries[function]);
     }
     MacroAssembler::BreakpointPatch patch_of(Word entry) const {
         return patcher_->breakpoint_patch(entry, reinterpret_cast<uint64_t>(g_fragments.breakpoint));

@@ -395,7 +395,7 @@ bool is_plausible_start(const Ring& ring, uint64_t position, uint64_t end) {
 
 }  // namespace
 
-void Snapshot::read_ring(unsigned index, const Ring& ring) {
+void Snapshot::read_ring(unsigned index, const Ring& ring, uint64_t from) {
     RingContents contents;
     contents.index = index;
     contents.group = header_.rings[index].group;
@@ -420,10 +420,16 @@ void Snapshot::read_ring(unsigned index, const Ring& ring) {
     uint64_t partial_until = position == 0 ? 0 : position + kMaxSlots - 1;
     ledger.overwritten_slots = position;
     bool in_step = position == 0;  // a record is known to start at `position`
+    if (from >= position && from <= end && from != 0) {
+        position = from;
+        partial_until = 0;
+        in_step = true;
+    }
+    contents.complete_until = end;
 
     std::vector<uint64_t>& words = words_[index];
     words.clear();
-    words.reserve(std::min<uint64_t>(end, size) * kWordsPerSlot);  // so that pointers into it stay
+    words.reserve((end - position) * kWordsPerSlot);  // so that pointers into it stay
     const auto lose = [&](uint64_t slots) {
         ledger.lost_slots += slots;
         if (!contents.lost.empty() && contents.lost.back().to == position) {
@@ -464,6 +470,7 @@ void Snapshot::read_ring(unsigned index, const Ring& ring) {
         }
         in_step = true;
         if (outcome.result == ReadResult::in_progress) {
+            contents.complete_until = std::min(contents.complete_until, position);
             ledger.in_progress_slots += outcome.slots;
             ledger.in_progress_records++;
             position += outcome.slots;
@@ -638,9 +645,8 @@ bool Snapshot::read_bytes(std::span<const unsigned char> bytes, std::string& err
     return true;
 }
 
-bool Snapshot::read_own(std::string& error) {
+bool Snapshot::begin_own(const Mapping*& mapping, std::string& error) {
     *this = Snapshot();
-    const Mapping* mapping = nullptr;
     const FileHeader* header = nullptr;
     if (!detail::own_recording(mapping, header)) {
         error = "nothing is being recorded";
@@ -648,11 +654,44 @@ bool Snapshot::read_own(std::string& error) {
     }
     header_ = *header;
     writer_is_alive_ = true;
+    words_.resize(header_.ring_count);
+    return true;
+}
+
+bool Snapshot::read_own_behind(RingClass ring_class, std::span<const uint64_t> from,
+                               std::string& error) {
+    const Mapping* mapping = nullptr;
+    if (!begin_own(mapping, error)) {
+        return false;
+    }
+    const unsigned groups = ready_groups(*mapping->live(header_));
+    bool any = false;
+    for (unsigned i = 0; i < ready_rings(groups); i++) {
+        if (static_cast<RingClass>(header_.rings[i].ring_class) == ring_class ||
+            i == shared_ring_index(header_)) {
+            read_ring(i, mapping->ring(header_, i), i < from.size() ? from[i] : 0);
+            any |= !rings_.back().records.empty();
+        }
+    }
+    // Behind the records, whose names are defined before they are written.
+    read_live(*mapping->live(header_));
+    if (any) {
+        dictionary_.read(
+            reinterpret_cast<const Atomics::Word*>(mapping->at(header_.dictionary_offset)),
+            dictionary_used_);
+    }
+    return true;
+}
+
+bool Snapshot::read_own(std::string& error) {
+    const Mapping* mapping = nullptr;
+    if (!begin_own(mapping, error)) {
+        return false;
+    }
     read_live(*mapping->live(header_));
     read_crash_report(*mapping->live(header_), mapping->at(header_.crash_offset));
     dictionary_.read(reinterpret_cast<const Atomics::Word*>(mapping->at(header_.dictionary_offset)),
                      dictionary_used_);
-    words_.resize(header_.ring_count);
     const unsigned groups = ready_groups(*mapping->live(header_));
     for (unsigned i = 0; i < ready_rings(groups); i++) {
         read_ring(i, mapping->ring(header_, i));

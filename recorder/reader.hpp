@@ -19,6 +19,8 @@
 
 namespace minivm::recorder {
 
+class Mapping;
+
 // A record inside a Snapshot, which must outlive it.
 struct Record {
     uint64_t ticks = 0;
@@ -84,6 +86,7 @@ struct RingContents {
     Ledger ledger;
     std::vector<LostRegion> lost;
     std::vector<Record> records;  // in the order of their positions
+    uint64_t complete_until = 0;  // position of the first record that is being written, or the end
 };
 
 struct Owner {
@@ -175,6 +178,10 @@ public:
     bool read_bytes(std::span<const unsigned char> bytes, std::string& error);
     // What this process records now.
     bool read_own(std::string& error);
+    // Of that only the rings of one class and the shared one, in each only what lies behind a position
+    // (by the ring's index; the start where there is none), and the dictionary if that is anything.
+    // Positions are starts of records. Ledgers are right but for the slots that are left out.
+    bool read_own_behind(RingClass ring_class, std::span<const uint64_t> from, std::string& error);
 
     const FileHeader& header() const { return header_; }
     const Dictionary& dictionary() const { return dictionary_; }
@@ -206,7 +213,8 @@ private:
     unsigned ready_groups(const LiveState& live) const;
     void read_live(const LiveState& live);
     void read_crash_report(const LiveState& live, const unsigned char* text);
-    void read_ring(unsigned index, const Ring& ring);
+    bool begin_own(const Mapping*& mapping, std::string& error);
+    void read_ring(unsigned index, const Ring& ring, uint64_t from = 0);
     bool is_in_file(unsigned index, uint64_t position, unsigned slots) const;
     static void drop_records_with_lost_tails(RingContents& contents);
 

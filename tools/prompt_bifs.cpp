@@ -1,11 +1,16 @@
 #include "tools/prompt_bifs.hpp"
 
+#include "recorder/clock.hpp"
+#include "recorder/events.hpp"
 #include "recorder/export.hpp"
+#include "recorder/format.hpp"
+#include "recorder/merge.hpp"
 #include "recorder/reader.hpp"
 #include "recorder/recorder.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/bif/posix.hpp"
 #include "vm/instr/lowered.hpp"
+#include "vm/record/record.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
 #include "loader/loader.hpp"
@@ -14,6 +19,7 @@
 #include "tools/output_file.hpp"
 #include "tools/text_values.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -110,6 +116,161 @@ Term minivm_recorder_lines_3(Process& p, const Term* a) {
                                  cursor.next.size() * sizeof(uint64_t));
     return make_tuple(p.heap, atoms::ok, text_binary(p, sink.text), end,
                       make_unsigned(p.heap, cursor.missed_slots));
+}
+
+// How far somebody who follows the calls that are recorded has come in one ring.
+struct CallsCursor {
+    uint64_t next = 0;    // position
+    uint64_t before = 0;  // records that were begun or dropped before it was made
+    uint64_t seen = 0;    // since then
+    uint64_t lost = 0;    // since then: told as lost
+};
+
+// What the prompt shows of a record, or an empty text: {What, Process, {M, F, A}, Text, Nanoseconds}.
+Term traced_event(Process& p, const recorder::Snapshot& snapshot, recorder::Formatter& formatter,
+                  const recorder::Record& record) {
+    using recorder::EventId;
+    const char* what = nullptr;
+    recorder::Text text;
+    if (record.arguments() == 0) {
+        return kNonValue;
+    }
+    switch (static_cast<EventId>(record.event())) {
+        case EventId::call:
+        case EventId::call_framed:
+        case EventId::call_extra:
+        case EventId::call_extra_framed:
+            what = "call";
+            formatter.append_argument(text, record, 'g', 1);
+            break;
+        case EventId::call_arity:
+        case EventId::call_arity_framed:
+            what = "call";
+            break;
+        case EventId::return_from:
+            what = "return_from";
+            formatter.append_argument(text, record, 'v', 1);
+            break;
+        case EventId::exception_from:
+            what = "exception_from";
+            formatter.append_argument(text, record, 'a', 1);
+            text += ':';
+            formatter.append_argument(text, record, 'v', 2);
+            break;
+        case EventId::unwound:
+            what = "unwound";
+            break;
+        default:
+            return kNonValue;
+    }
+    // As records::function() makes it.
+    const uint64_t id = record.argument(0);
+    const auto module = static_cast<uint32_t>(id >> 28 & 0xFFFFF);
+    const auto function = static_cast<uint32_t>(id >> 8 & 0xFFFFF);
+    if (module >= atom_table::count() || function >= atom_table::count()) {
+        return kNonValue;
+    }
+    recorder::Text subject;
+    formatter.append_plain_subject(subject, record.subject());
+    const Term mfa = make_tuple(p.heap, make_atom(module), make_atom(function),
+                                make_small(static_cast<int64_t>(id & 0xFF)));
+    return make_tuple(p.heap, atom_table::intern(what),
+                      text_binary(p, std::string(subject.view())), mfa,
+                      text_binary(p, std::string(text.view())),
+                      make_unsigned(p.heap, snapshot.wall_ns(record.ticks)));
+}
+
+// minivm:recorder_calls(Cursor, Most) -> {ok, Events, Cursor, Lost, Waiting} | {error, Text}: the next
+// events of calls behind the cursor (<<>>: none, but a cursor of now), in order, at most so many; how
+// many records of these rings were overwritten or dropped before they were seen, and how many are
+// there behind the new cursor. Each event comes once. Those of a process come in order over all calls:
+// a record later than the beginning of this one waits for the next, for in another ring there may be
+// an earlier one that has not been written yet.
+Term minivm_recorder_calls_2(Process& p, const Term* a) {
+    std::string bytes;
+    uint64_t most = 0;
+    if (!get_text(a[0], &bytes) || bytes.size() % sizeof(CallsCursor) != 0 ||
+        !get_uint64(a[1], &most)) {
+        return badarg(p);
+    }
+    if (!recorder::enabled(recorder::Category::trace) || !records::terms_are_on()) {
+        return failed(p, "the recorder does not record what is traced");
+    }
+    std::vector<CallsCursor> cursor(bytes.size() / sizeof(CallsCursor));
+    std::memcpy(cursor.data(), bytes.data(), bytes.size());
+    const bool is_new = cursor.empty();
+    std::vector<uint64_t> from;
+    for (const CallsCursor& c : cursor) {
+        from.push_back(c.next);
+    }
+    const uint64_t now = recorder::read_clock(recorder::best_clock());
+    std::string error;
+    recorder::Snapshot snapshot;
+    if (!snapshot.read_own_behind(recorder::RingClass::calls, from, error)) {
+        return failed(p, error);
+    }
+    recorder::Formatter formatter(snapshot);
+    recorder::Merger merger(snapshot);
+    std::vector<Term> events;
+    std::vector<uint64_t> taken(recorder::kMaxRings);
+    std::vector<bool> ended(recorder::kMaxRings);
+    uint64_t left = is_new ? 0 : most;
+    for (recorder::MergedRecord next = merger.next(); left > 0 && next.record != nullptr;
+         next = merger.next()) {
+        const unsigned index = next.ring->index;
+        // A ring is taken up to the first record that has to wait.
+        if (ended[index] || next.record->ticks > now ||
+            next.record->position() >= next.ring->complete_until) {
+            ended[index] = true;
+            continue;
+        }
+        ++taken[index];
+        const Term event = traced_event(p, snapshot, formatter, *next.record);
+        if (is_value(event)) {
+            events.push_back(event);
+            --left;
+        }
+    }
+    uint64_t lost = 0;
+    uint64_t waiting = 0;
+    for (const recorder::RingContents& ring : snapshot.rings()) {
+        if (cursor.size() <= ring.index) {
+            cursor.resize(ring.index + 1);
+        }
+        CallsCursor& c = cursor[ring.index];
+        uint64_t n = taken[ring.index];
+        while (is_new && n < ring.records.size() &&
+               ring.records[n].position() < ring.complete_until) {
+            ++n;
+        }
+        c.next = n < ring.records.size()
+                     ? std::min(ring.records[n].position(), ring.complete_until)
+                     : ring.complete_until;
+        const uint64_t behind = ring.records.size() - n;
+        const uint64_t written = ring.ledger.begun_records + ring.ledger.dropped_records();
+        const uint64_t here = behind + ring.ledger.in_progress_records;
+        if (is_new) {
+            c.before = written > here ? written - here : 0;
+            continue;
+        }
+        c.seen += n;
+        waiting += behind;
+        // What has been written since the counter was read may be here already: less than nothing is
+        // lost then.
+        const uint64_t known = c.before + c.seen + here + c.lost;
+        if (written > known) {
+            lost += written - known;
+            c.lost += written - known;
+        }
+    }
+    Term list = kNil;
+    for (size_t i = events.size(); i > 0; i--) {
+        list = cons(p.heap, events[i - 1], list);
+    }
+    return make_tuple(p.heap, atoms::ok, list,
+                      make_binary(p.heap, reinterpret_cast<const uint8_t*>(cursor.data()),
+                                  cursor.size() * sizeof(CallsCursor)),
+                      make_unsigned(p.heap, lost), make_unsigned(p.heap, waiting));
 }
 
 // minivm:recorder_dump(Options) -> {ok, Text} | ok | {error, Text}: as `minivm dump`. ok: it is in
@@ -275,6 +436,7 @@ Term minivm_disasm_4(Process& p, const Term* a) {
 
 std::vector<BifDef> g_bifs = {
     {"minivm", "recorder_lines", 3, minivm_recorder_lines_3, kBifDirtyIo, nullptr},
+    {"minivm", "recorder_calls", 2, minivm_recorder_calls_2, kBifDirtyIo, nullptr},
     {"minivm", "recorder_dump", 1, minivm_recorder_dump_1, kBifDirtyIo, nullptr},
     {"minivm", "recorder_switch", 2, minivm_recorder_switch_2, kBifPlain, nullptr},
     {"minivm", "recorder_start", 3, minivm_recorder_start_3, kBifDirtyIo, nullptr},

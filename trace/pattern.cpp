@@ -5,7 +5,6 @@
 #include "trace/session.hpp"
 
 #include <algorithm>
-#include <set>
 #include <vector>
 
 namespace minivm::trace {
@@ -58,14 +57,7 @@ struct Applying {
     const Request& r;
     Change& change;
     int64_t count = 0;
-    std::set<Word> with_bifs{};  // modules that have any, by atom
 };
-
-void note_bif(Export* e, void* context) {
-    if (e->bif != nullptr) {
-        static_cast<Applying*>(context)->with_bifs.insert(e->module.raw);
-    }
-}
 
 // Null: the function has none, or it does nothing for the session.
 const Action* own_action(const Applying& a, const void* key) {
@@ -111,7 +103,7 @@ void apply_to_version(Applying& a, ModuleInstance* instance, Version version) {
     if ((r.global || (r.on && any_entries())) && version != Version::old) {
         apply_to_entries(a, m, version);
     }
-    const bool has_bifs = a.with_bifs.count(m.name.raw) != 0;
+    const bool has_bifs = bif_registry::has_any(m.name);
     for (uint32_t i = 0; i < m.functions.size(); ++i) {
         const LoweredFunction& f = m.functions[i];
         if (!r.which.matches(m.name, f.name, f.arity) ||
@@ -205,11 +197,6 @@ int64_t apply_request(Session& s, const Request& r, Change* change) {
     Applying a{s.number, r, *change};
     const bool one = r.which.module != atoms::underscore && r.which.function != atoms::underscore &&
                      r.which.arity >= 0;
-    if (one) {
-        a.with_bifs.insert(r.which.module.raw);
-    } else {
-        export_table::for_each(note_bif, &a);
-    }
     const int ix = code_index::active();
     if (r.which.module == atoms::underscore) {
         module_table::for_each_loaded(ix, apply_to_module, &a);
@@ -223,7 +210,7 @@ int64_t apply_request(Session& s, const Request& r, Change* change) {
                                            static_cast<uint32_t>(r.which.arity))) {
             apply_to_bif(e, &a);
         }
-    } else if (r.which.module == atoms::underscore || a.with_bifs.count(r.which.module.raw) != 0) {
+    } else if (r.which.module == atoms::underscore || bif_registry::has_any(r.which.module)) {
         export_table::for_each(apply_to_bif, &a);
     }
     Request lasting = r;

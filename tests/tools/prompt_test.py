@@ -65,6 +65,11 @@ class Repl(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn(f"** {folder}/bad.beam: ", err)
 
+    def test_output_of_more_than_a_frame_holds(self):
+        for size in (65536, 65537, 300000):
+            status, out, err = repl(f'io:put_chars(binary:copy(<<"a">>, {size})), io:nl().\n')
+            self.assertEqual((status, out, err), (0, "a" * size + "\nok\n", ""))
+
     def test_takes_the_options_of_run(self):
         self.assertEqual(repl(":engine\n", "--engine", "interp")[1][:6], "interp")
         self.assertEqual(repl("erlang:system_info(schedulers).\n", "-S", "3")[1], "3\n")
@@ -182,6 +187,74 @@ class Trace(unittest.TestCase):
         self.assertRegex(out, r"traced:loop/1  \d+ calls\n")
         self.assertIn("{all,false}", out)
         self.assertEqual(err, "")
+
+    def test_goes_through_the_recorder(self):
+        status, out, err = repl(":trace traced:fac/1 pid new\n:trace traced:divide/1\n"
+                                "P = spawn(fun() -> receive after infinity -> ok end end).\n"
+                                "erlang:trace_info(P, tracer).\nerlang:trace_info(new, tracer).\n"
+                                ":untrace traced:fac/1\nerlang:trace_info(P, tracer).\n:untrace\n"
+                                "erlang:trace_info(P, tracer).\nerlang:trace_info(new, tracer).\n",
+                                folder / "traced.beam")
+        recorder, none = "{tracer,{flight_recorder,[]}}\n", "{tracer,[]}\n"
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn(recorder + recorder + "1 trace off\n" + recorder + "1 trace off\n" + none + none, out)
+
+    def test_without_a_recorder_events_are_messages(self):
+        _, out, _ = repl(":trace traced:fac/1 return\nerlang:trace_info(self(), tracer).\ntraced:fac(1).\n"
+                         "timer:sleep(200).\n", "--record-off", "trace", folder / "traced.beam")
+        self.assertRegex(out, r"\{tracer,<0\.\d+\.0>\}")
+        self.assertEqual(re.findall(r"> ( *\S+ .*?)(?:  \(\d+ us\))?\n", out),
+                         ["call traced:fac(1)", "  call traced:fac(0)", "  returned from traced:fac/1 -> 1",
+                          "returned from traced:fac/1 -> 1"])
+
+    def test_what_the_recorder_is_told_not_to_record_is_not_shown_and_says_so(self):
+        _, out, _ = repl(":trace traced:fac/1\n:record off trace\ntraced:fac(1).\ntimer:sleep(100).\n",
+                         folder / "traced.beam")
+        self.assertEqual(out.count("nothing is shown: the recorder does not record what is traced (:record on trace)"),
+                         1, out)
+
+    def test_events_stand_in_front_of_the_result(self):
+        _, out, _ = repl(":trace traced:fac/1 return\ntraced:fac(1).\ncatch traced:fac(x).\n",
+                         folder / "traced.beam")
+        self.assertRegex(out, r"(?s)call traced:fac\(1\).*returned from traced:fac/1 -> 1 [^\n]*\n1\n.*"
+                              r"call traced:fac\(x\)\n.*\{'EXIT',")
+
+    def test_processes_that_trace_at_a_moderate_rate_lose_nothing_and_come_in_order(self):
+        _, out, err = repl(":trace traced:loop/1 limit 1000000/s\n"
+                           "F = fun() -> [begin traced:loop(20), timer:sleep(2) end || _ <- lists:seq(1, 100)] end.\n"
+                           "[receive {'DOWN', M, process, P, normal} -> ok end || "
+                           "{P, M} <- [spawn_monitor(F) || _ <- lists:seq(1, 8)]].\n",
+                           "-S", "4", folder / "traced.beam")
+        self.assertEqual(err, "")
+        calls = {}
+        last = 0
+        for time_of, pid, n in re.findall(r"(\S+) (<0\.\d+\.0>) call traced:loop\((\d+)\)", out):
+            calls.setdefault(pid, []).append(int(n))
+            self.assertLessEqual(last, int(re.sub(r"\D", "", time_of)) + 100, "out of order")
+            last = max(last, int(re.sub(r"\D", "", time_of)))
+        self.assertEqual(sorted(map(len, calls.values())), [2100] * 8, out[-2000:])
+        for numbers in calls.values():
+            self.assertEqual(numbers, list(range(20, -1, -1)) * 100)
+        self.assertNotIn(" lost", out)
+
+    def test_what_is_overwritten_before_it_is_shown_is_told_to_the_number(self):
+        _, out, err = repl(":trace traced:loop/1 limit 1000000/s\ntraced:loop(6000).\n",
+                           "-S", "1", "--record-size", "512K", folder / "traced.beam")
+        shown = len(re.findall("call traced", out))
+        lost = sum(int(n) for n in re.findall(r"\.\.\. (\d+) events lost", out))
+        self.assertGreater(lost, 1000, out[-1000:])
+        self.assertEqual((shown + lost, err), (6001, ""))
+
+    def test_a_prompt_that_goes_leaves_the_traces_of_another(self):
+        with Vm() as vm, Terminal("attach", vm.socket) as terminal:
+            terminal.expect("1> ")
+            terminal.type(":trace kv:version/0\n")
+            terminal.expect("1 function\n")
+            self.assertEqual(vm.attach(":trace lists:keyfind/3", "1")[0], 0)
+            time.sleep(0.3)
+            self.assertEqual(vm.attach(":trace lists:nth/2", ":untrace")[0], 0)
+            vm.value("spawn(fun() -> kv:version() end), timer:sleep(100)")
+            terminal.expect(r"<0\.\d+\.0> call kv:version\(\)\n")
 
     def test_only_one_process(self):
         _, out, _ = repl("W = fun W() -> receive N -> traced:fac(N), W() end end.\nregister(one, spawn(W)).\n"

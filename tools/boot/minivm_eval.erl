@@ -63,9 +63,16 @@ loop(Memory, Context) ->
                 {failed, Text, Memory1, Reason} ->
                     {links, Links} = process_info(self(), links),
                     [exit(Pid, Reason) || Pid <- Links, Pid =/= Session],
+                    show_traced(Context),
                     Session ! {done, self(), {failed, Text, Memory1}}
             end
     end.
+
+%% What was traced on the way stands in front of the result.
+show_traced(#{session := Session}) ->
+    Session ! {is_traced, self()},
+    receive {is_traced, Tracer} -> minivm_trace:shown(Tracer) end;
+show_traced(_) -> ok.
 
 forms([], Memory, _) -> {ok, Memory};
 forms([{error, Text} | _], Memory, _) ->
@@ -73,6 +80,7 @@ forms([{error, Text} | _], Memory, _) ->
 forms([{ok, Exprs} | Rest], Memory, Context) ->
     try
         {value, Value, Memory1} = exprs(Exprs, Memory),
+        show_traced(Context),
         io:put_chars([show(Value, 1, Context), $\n]),
         forms(Rest, remember(Exprs, Value, Memory1), Context)
     catch

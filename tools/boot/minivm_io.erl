@@ -191,11 +191,13 @@ write({client, Port, _}, Bytes) -> client(Port, Bytes).
 
 client(_, <<>>) -> ok;
 client(Port, <<Piece:65536/binary, Rest/binary>>) ->
-    case client(Port, Piece) of
+    case frame(Port, Piece) of
         ok -> client(Port, Rest);
         Error -> Error
     end;
-client(Port, Bytes) ->
+client(Port, Bytes) -> frame(Port, Bytes).
+
+frame(Port, Bytes) ->
     try port_command(Port, [$O, Bytes]) of
         true -> ok
     catch

@@ -90,6 +90,9 @@ loop(#s{port = Port, work = Work, evaluator = Evaluator, completer = Completer} 
         {'EXIT', Completer, _} ->
             put_frame(Port, <<"T", 0:32>>),
             loop(S#s{completer = none});
+        {is_traced, From} ->            % an expression has been evaluated
+            From ! {is_traced, S#s.tracer},
+            loop(S);
         {tracer, From} ->               % a command wants it
             S1 = tracer(S),
             From ! {tracer, S1#s.tracer},

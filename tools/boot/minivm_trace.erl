@@ -1,13 +1,18 @@
 %% `:trace` at the prompt and `minivm run --trace`: patterns become trace patterns with match specifications,
 %% and a process shows what comes, somewhat as OTP's dbg does.
 %%
+%% Events go into the flight recorder, whose rings the tracer looks into every few milliseconds; where it does
+%% not record what is traced (--record off), they are messages to the tracer.
+%%
 %% A tracer belongs to one session and goes with it, and so does all that it has set. It never waits for
 %% whoever reads: what cannot be shown is counted. A flood (more events than it can take, or more a second
 %% than are allowed) turns the trace into one that only counts calls.
 -module(minivm_trace).
--export([start/2, set/4, unset/2, list/1, untraced/0, run/1, again/0, flush/0, parse/2]).
+-export([start/2, shown/1, set/4, unset/2, list/1, untraced/0, run/1, again/0, flush/0, parse/2]).
 
 -define(QUEUE, 10000).                  % events that may wait before it is a flood
+-define(LOOK_MS, 30).                   % so often are those of the recorder fetched,
+-define(BATCH, 2000).                   % so many at once
 -define(PER_SECOND, 1000).              % shown in a second, unless the user says more
 -define(WRITES, 64).                    % output that may wait for the reader
 -define(DEPTH, 10000).                  % calls without a return yet that are kept for one process
@@ -25,7 +30,18 @@
                 events = 0,
                 flooded = false}).
 
+-record(event, {what,                   % call | return_from | exception_from | unwound
+                who,                    % <<"<0.80.0>">>
+                mfa,
+                text,                   % what stands behind the name, or a fun that gives it
+                at}).                   % nanoseconds of the wall clock
+
 -record(s, {io, context,
+            source = none,              % recorder | messages, as long as something is traced
+            cursor = <<>>,              % recorder: what has been seen of it
+            looks = false,              % a `look` is under way
+            refused = false,            % that it records nothing has been said
+            batch = none,               % {Lines, Text} that are to be written as one
             traces = [],
             stacks = #{},               % pid -> [{MFA, microseconds}]
             second = 0, shown = 0, hidden = 0,
@@ -201,6 +217,10 @@ set(Tracer, Text, Bindings, Spared) ->
         Error -> Error
     end.
 
+%% Returns when all that happened before the call is on its way to the output. none: there is no tracer.
+shown(none) -> ok;
+shown(Tracer) -> call(Tracer, shown).
+
 unset(Tracer, Text) -> call(Tracer, {unset, string:trim(Text)}).
 list(Tracer) -> call(Tracer, list).
 
@@ -222,21 +242,26 @@ untraced() -> catch erlang:trace(self(), false, [all]).
 
 loop(S) ->
     receive
-        {trace_ts, _, _, _, _} = Event -> loop(event(Event, S));
-        {trace_ts, _, _, _, _, _} = Event -> loop(event(Event, S));
+        {trace_ts, _, _, _, _} = Event -> loop(event(message(Event), waiting(S)));
+        {trace_ts, _, _, _, _, _} = Event -> loop(event(message(Event), waiting(S)));
+        look ->
+            {Waiting, S1} = follow(S),
+            loop(look(case Waiting of 0 -> ?LOOK_MS; _ -> 0 end, S1#s{looks = false}));
         {io_reply, _, _} -> loop(S#s{writes = S#s.writes - 1});
         {'EXIT', Pid, _} ->
             case get(owner) of
-                Pid -> [clear(T) || T <- S#s.traces];
+                Pid ->
+                    [clear(T) || T <- S#s.traces],
+                    release(S);
                 _ -> loop(S)
             end;
         {Ref, From, {flush}} ->
-            S1 = notice_hidden(S),
+            S1 = notice_hidden(catch_up(S)),
             flush_writes(S1#s.writes),
             From ! {Ref, ok},
             loop(S1#s{writes = 0});
         {Ref, From, Request} ->
-            {Answer, S1} = request(Request, S),
+            {Answer, S1} = request(Request, catch_up(S)),
             From ! {Ref, Answer},
             loop(S1);
         second -> loop(notice_hidden(S));
@@ -246,12 +271,14 @@ loop(S) ->
 flush_writes(0) -> ok;
 flush_writes(N) -> receive {io_reply, _, _} -> flush_writes(N - 1) after 5000 -> ok end.
 
-request({set, Trace, Spared}, S) ->
+request(shown, S) -> {ok, S};
+request({set, Trace, Spared}, S0) ->
+    S = source(S0),
     try trace_pattern(Trace) of
         0 -> {{error, io_lib:format("no function matches ~ts", [name(Trace)])}, S};
         N ->
-            Missed = flags(Trace, [self(), S#s.io, get(owner) | Spared]),
-            {{ok, N, Missed}, S#s{traces = [Trace#trace{functions = N} | without(Trace, S#s.traces)]}}
+            Missed = flags(Trace, S#s.source, [self(), S#s.io, get(owner) | Spared]),
+            {{ok, N, Missed}, look(?LOOK_MS, S#s{traces = [Trace#trace{functions = N} | without(Trace, S#s.traces)]})}
     catch
         error:_ ->
             {{error, case Trace#trace.kind of
@@ -261,16 +288,15 @@ request({set, Trace, Spared}, S) ->
     end;
 request({unset, ""}, S) ->
     [clear(T) || T <- S#s.traces],
-    erlang:trace(all, false, [all]),
-    {{ok, length(S#s.traces)}, S#s{traces = [], stacks = #{}}};
+    {{ok, length(S#s.traces)}, release(S#s{traces = []})};
 request({unset, Text}, S) ->
     case [T || T <- S#s.traces, T#trace.text =:= Text orelse lists:flatten(name(T)) =:= Text] of
         [] -> {{error, io_lib:format("~ts: no such trace; :traces lists them", [Text])}, S};
         Gone ->
             [clear(T) || T <- Gone],
             Left = S#s.traces -- Gone,
-            Left =:= [] andalso erlang:trace(all, false, [all]),
-            {{ok, length(Gone)}, S#s{traces = Left}}
+            S1 = S#s{traces = Left},
+            {{ok, length(Gone)}, case Left of [] -> release(S1); _ -> S1 end}
     end;
 request(list, S) ->
     {[{T#trace.text, T#trace.functions, T#trace.events, numbers(T), T#trace.flooded} || T <- lists:reverse(S#s.traces)], S}.
@@ -290,12 +316,56 @@ clear(#trace{mfa = Mfa, kind = Kind}) ->
     catch erlang:trace_pattern(Mfa, false, [Kind]).
 
 %% How many processes stay with another tracer.
-flags(#trace{kind = call_count}, _) -> 0;
-flags(#trace{who = Who}, Spared) ->
+flags(#trace{kind = call_count}, _, _) -> 0;
+flags(#trace{who = Who}, Source, Spared) ->
     Alive = case Who of all -> length(processes()); _ -> 0 end,
-    Traced = erlang:trace(Who, true, [call, monotonic_timestamp, {tracer, self()}]),
-    [catch erlang:trace(Pid, false, [all]) || Pid <- Spared, Pid =/= self()],
+    Traced = case Source of
+                 recorder -> erlang:trace(Who, true, [call, {tracer, flight_recorder, []}]);
+                 messages -> erlang:trace(Who, true, [call, monotonic_timestamp, {tracer, self()}])
+             end,
+    [catch erlang:trace(Pid, false, [all]) || Pid <- Spared, Source =:= recorder orelse Pid =/= self()],
     max(0, Alive - Traced).
+
+%% Where events come from, once something is traced.
+source(#s{source = none} = S) ->
+    case minivm:recorder_calls(<<>>, 0) of
+        {ok, _, Cursor, _, _} ->
+            put(minivm_follows_recorder, true),
+            S#s{source = recorder, cursor = Cursor};
+        {error, _} -> S#s{source = messages}
+    end;
+source(S) -> S.
+
+%% Nothing is traced any more. Processes whose tracer is the recorder stay with it as long as somebody else at a
+%% prompt follows it.
+release(#s{source = recorder} = S) ->
+    erase(minivm_follows_recorder),
+    Others = [P || P <- processes(), P =/= self(), {dictionary, D} <- [process_info(P, dictionary)],
+                   lists:keymember(minivm_follows_recorder, 1, D)],
+    Others =:= [] andalso
+        [catch erlang:trace(P, false, [all]) || P <- [new | processes()],
+                                                {tracer, {flight_recorder, _}} <- [catch erlang:trace_info(P, tracer)]],
+    S#s{source = none, stacks = #{}};
+release(#s{source = messages} = S) ->
+    erlang:trace(all, false, [all]),
+    S#s{source = none, stacks = #{}};
+release(S) -> S.
+
+%% The next look at the recorder, if there is anything to look for.
+look(After, #s{source = recorder, looks = false} = S) ->
+    case counts_events(S) of
+        true ->
+            erlang:send_after(After, self(), look),
+            S#s{looks = true};
+        false -> S
+    end;
+look(_, S) -> S.
+
+waiting(S) ->
+    case process_info(self(), message_queue_len) of
+        {_, N} when N > ?QUEUE -> flood(S, N);
+        _ -> S
+    end.
 
 %% [{MFA, What was counted}]
 numbers(#trace{kind = call, flooded = false}) -> [];
@@ -314,35 +384,78 @@ name(#trace{mfa = {M, F, A}}) -> io_lib:format("~tw:~tw/~b", [M, F, A]).
 
 %% ---- events ----------------------------------------------------------------------------------------------
 
-event(Event, S0) ->
-    S = case process_info(self(), message_queue_len) of
-            {_, N} when N > ?QUEUE -> flood(S0, N);
-            _ -> S0
-        end,
+%% Of the recorder: what has come since the last look, in order.
+follow(#s{source = recorder} = S) ->
+    case minivm:recorder_calls(S#s.cursor, ?BATCH) of
+        {ok, Events, Cursor, Lost, Waiting} ->
+            S1 = S#s{cursor = Cursor, refused = false},
+            Backlog = Lost + Waiting + length(Events),
+            case counts_events(S1) of
+                false -> {Waiting, S1};
+                true when Backlog > ?QUEUE -> {0, flood(S1, Backlog)};
+                true ->
+                    S2 = lists:foldl(fun(E, Acc) -> event(recorded(E), Acc) end, S1#s{batch = {0, []}}, Events),
+                    {Waiting, write_batch(notice_lost(Lost, S2))}
+            end;
+        {error, _} when S#s.refused -> {0, S};
+        {error, Text} -> {0, write(["nothing is shown: ", Text, " (:record on trace)\n"], S#s{refused = true})}
+    end;
+follow(S) -> {0, S}.
+
+%% Until all that happened before is shown. A flood ends it, as it waits no more.
+catch_up(S) ->
+    case follow(S) of
+        {0, S1} -> S1;
+        {_, S1} -> catch_up(S1)
+    end.
+
+counts_events(#s{traces = Traces}) ->
+    lists:any(fun(#trace{kind = Kind, flooded = Flooded}) -> Kind =:= call andalso not Flooded end, Traces).
+
+notice_lost(0, S) -> S;
+notice_lost(N, S) -> write(io_lib:format("... ~b events lost: the recorder had overwritten them before they could be shown~n", [N]), S).
+
+recorded({What, Who, Mfa, Text, Ns}) ->
+    #event{what = What, who = Who, mfa = Mfa, at = Ns,
+           text = case {What, Text} of
+                      {call, <<>>} -> [$/, integer_to_list(element(3, Mfa))];
+                      {return_from, _} -> [" -> ", Text];
+                      {exception_from, _} -> [" -> ", Text];
+                      _ -> Text
+                  end}.
+
+%% Without a recorder: a message.
+message({_, Pid, call, {M, F, Args}, At}) when is_list(Args) ->
+    sent(call, Pid, {M, F, length(Args)}, fun() -> [$(, lists:join(",", [term(A) || A <- Args]), $)] end, At);
+message({_, Pid, call, {M, F, A}, At}) -> sent(call, Pid, {M, F, A}, [$/, integer_to_list(A)], At);
+message({_, Pid, return_from, Mfa, Value, At}) -> sent(return_from, Pid, Mfa, fun() -> [" -> ", term(Value)] end, At);
+message({_, Pid, exception_from, Mfa, {Class, Value}, At}) ->
+    sent(exception_from, Pid, Mfa, fun() -> io_lib:format(" -> ~tw:~ts", [Class, term(Value)]) end, At);
+message(_) -> none.
+
+sent(What, Pid, Mfa, Text, At) ->
+    #event{what = What, who = list_to_binary(pid_to_list(Pid)), mfa = Mfa, text = Text,
+           at = erlang:convert_time_unit(At + erlang:time_offset(), native, nanosecond)}.
+
+event(none, S) -> S;
+event(Event, S) ->
     case of_event(Event, S) of
-        false -> S;                     % of a trace that has been taken back meanwhile
+        false -> S;                     % of a trace that has been taken back meanwhile, or somebody else's
         #trace{flooded = true} -> S;
+        #trace{returns = false} when Event#event.what =:= return_from -> show_nothing(Event, S);
+        _ when Event#event.what =:= unwound -> show_nothing(Event, S);
         Trace -> limited(Event, Trace#trace{events = Trace#trace.events + 1}, S)
     end.
 
-mfa_of({_, _, call, {M, F, Args}, _}) when is_list(Args) -> {M, F, length(Args)};
-mfa_of({_, _, call, {M, F, A}, _}) -> {M, F, A};
-mfa_of({_, _, _, {M, F, A}, _, _}) -> {M, F, A};
-mfa_of(_) -> none.
-
-of_event(Event, #s{traces = Traces}) ->
-    case mfa_of(Event) of
-        none -> false;
-        {M, F, A} ->
-            case [T || #trace{mfa = {TM, TF, TA}, kind = call} = T <- Traces, TM =:= M, TF =:= F orelse TF =:= '_',
-                       TA =:= A orelse TA =:= '_'] of
-                [T | _] -> T;
-                [] -> false
-            end
+of_event(#event{mfa = {M, F, A}}, #s{traces = Traces}) ->
+    case [T || #trace{mfa = {TM, TF, TA}, kind = call} = T <- Traces, TM =:= M, TF =:= F orelse TF =:= '_',
+               TA =:= A orelse TA =:= '_'] of
+        [T | _] -> T;
+        [] -> false
     end.
 
 limited(Event, #trace{limit = {Most, total}, events = N} = T, S) when N >= Most ->
-    S1 = show(Event, T, S),
+    S1 = show(Event, S),
     clear(T),
     write(io_lib:format("~ts: ~b events, as many as were asked for; the trace is off~n", [name(T), N]),
           S1#s{traces = lists:delete(lists:keyfind(T#trace.mfa, #trace.mfa, S#s.traces), S#s.traces)});
@@ -353,10 +466,10 @@ limited(Event, #trace{limit = Limit} = T, S0) ->
     case S of
         #s{second = Second, shown = Shown} when Shown >= Most ->
             show_nothing(Event, S#s{hidden = S#s.hidden + 1});
-        #s{second = Second, shown = Shown} -> show(Event, T, S#s{shown = Shown + 1});
+        #s{second = Second, shown = Shown} -> show(Event, S#s{shown = Shown + 1});
         _ ->
             erlang:send_after(1000, self(), second),
-            show(Event, T, (notice_hidden(S))#s{second = Second, shown = 1})
+            show(Event, (notice_hidden(S))#s{second = Second, shown = 1})
     end.
 
 keep(#trace{mfa = Mfa, kind = Kind} = T, S) ->
@@ -380,8 +493,16 @@ flood(S, N) ->
         _ when Traces =:= S#s.traces -> S1;  % what was on its way when the last one was told
         _ ->
             write(io_lib:format("a flood: ~b events wait; from now on calls are only counted (:traces shows how "
-                                "many, :untrace ends it)~n", [N]), S1)
+                                "many, :untrace ends it)~n", [N]), from_now(S1))
     end.
+
+%% What is in the recorder so far is not shown.
+from_now(#s{source = recorder} = S) ->
+    case minivm:recorder_calls(<<>>, 0) of
+        {ok, _, Cursor, _, _} -> S#s{cursor = Cursor};
+        {error, _} -> S
+    end;
+from_now(S) -> S.
 
 drop() ->
     receive
@@ -395,52 +516,34 @@ drop() ->
 %% The calls that have not returned are kept in any case.
 show_nothing(Event, S) -> element(1, depth(Event, S)).
 
-show({_, Pid, _, _, _} = Event, T, S) -> shown(Event, Pid, T, S);
-show({_, Pid, _, _, _, _} = Event, T, S) -> shown(Event, Pid, T, S).
-
-shown(Event, Pid, T, S0) ->
+show(#event{what = What, who = Who, mfa = {M, F, A}, at = At} = Event, S0) ->
     {S, Depth, Elapsed} = depth(Event, S0),
-    case Event of
-        {_, _, return_from, _, _, _} when not T#trace.returns -> S;
-        _ ->
-            Time = case element(tuple_size(Event), Event) of
-                       Native when is_integer(Native) ->
-                           time(erlang:convert_time_unit(Native + erlang:time_offset(), native, microsecond));
-                       _ -> ""
-                   end,
-            write([Time, io_lib:format(" ~w ", [Pid]), lists:duplicate(2 * min(Depth, 40), $\s),
-                   what(Event), Elapsed, $\n], S)
-    end.
+    Name = case What of
+               call -> io_lib:format("call ~tw:~tw", [M, F]);
+               return_from -> io_lib:format("returned from ~tw:~tw/~b", [M, F, A]);
+               exception_from -> io_lib:format("exception from ~tw:~tw/~b", [M, F, A])
+           end,
+    Text = case Event#event.text of Fun when is_function(Fun) -> Fun(); Chars -> Chars end,
+    write([time(At div 1000), $\s, Who, $\s, lists:duplicate(2 * min(Depth, 40), $\s), Name, Text, Elapsed, $\n], S).
 
 %% {State, Depth, How long it took}
-depth({_, Pid, call, {M, F, Args}, At} = Event, #s{stacks = Stacks} = S) ->
+depth(#event{what = call, who = Who, mfa = Mfa, at = At} = Event, #s{stacks = Stacks} = S) ->
+    Stack = maps:get(Who, Stacks, []),
     case of_event(Event, S) of
         #trace{returns = R, exceptions = E} when R; E ->
-            Stack = maps:get(Pid, Stacks, []),
-            Arity = case Args of [_ | _] -> length(Args); [] -> 0; N -> N end,
             case length(Stack) of
-                Depth when Depth < ?DEPTH ->
-                    {S#s{stacks = Stacks#{Pid => [{{M, F, Arity}, At} | Stack]}}, Depth, ""};
+                Depth when Depth < ?DEPTH -> {S#s{stacks = Stacks#{Who => [{Mfa, At} | Stack]}}, Depth, ""};
                 Depth -> {S, Depth, ""}
             end;
-        _ -> {S, length(maps:get(Pid, Stacks, [])), ""}
+        _ -> {S, length(Stack), ""}
     end;
-depth({_, Pid, _, Mfa, _, At}, #s{stacks = Stacks} = S) ->
-    case lists:dropwhile(fun({Called, _}) -> Called =/= Mfa end, maps:get(Pid, Stacks, [])) of
+depth(#event{who = Who, mfa = Mfa, at = At}, #s{stacks = Stacks} = S) ->
+    case lists:dropwhile(fun({Called, _}) -> Called =/= Mfa end, maps:get(Who, Stacks, [])) of
         [{_, Began} | Rest] ->
-            Us = erlang:convert_time_unit(At - Began, native, microsecond),
-            {S#s{stacks = case Rest of [] -> maps:remove(Pid, Stacks); _ -> Stacks#{Pid => Rest} end}, length(Rest),
-             io_lib:format("  (~b us)", [Us])};
+            {S#s{stacks = case Rest of [] -> maps:remove(Who, Stacks); _ -> Stacks#{Who => Rest} end}, length(Rest),
+             io_lib:format("  (~b us)", [(At - Began) div 1000])};
         [] -> {S, 0, ""}
     end.
-
-what({_, _, call, {M, F, Args}, _}) when is_list(Args) ->
-    io_lib:format("call ~tw:~tw(~ts)", [M, F, lists:join(",", [term(A) || A <- Args])]);
-what({_, _, call, {M, F, A}, _}) -> io_lib:format("call ~tw:~tw/~b", [M, F, A]);
-what({_, _, return_from, {M, F, A}, Value, _}) ->
-    io_lib:format("returned from ~tw:~tw/~b -> ~ts", [M, F, A, term(Value)]);
-what({_, _, exception_from, {M, F, A}, {Class, Value}, _}) ->
-    io_lib:format("exception from ~tw:~tw/~b -> ~tw:~ts", [M, F, A, Class, term(Value)]).
 
 term(T) -> io_lib:format("~0tp", [T], [{chars_limit, 400}]).
 
@@ -448,7 +551,13 @@ time(Us) ->
     {{_, _, _}, {H, M, S}} = calendar:system_time_to_local_time(Us div 1000000, second),
     io_lib:format("~2..0b:~2..0b:~2..0b.~6..0b", [H, M, S, Us rem 1000000]).
 
+write_batch(#s{batch = {0, _}} = S) -> S#s{batch = none};
+write_batch(#s{batch = {Lines, _}, writes = Writes} = S) when Writes >= ?WRITES ->
+    S#s{batch = none, hidden = S#s.hidden + Lines};
+write_batch(#s{batch = {_, Text}} = S) -> write(Text, S#s{batch = none}).
+
 %% Not io:put_chars/2, which waits.
+write(Text, #s{batch = {Lines, Before}} = S) -> S#s{batch = {Lines + 1, [Before, Text]}};
 write(_, #s{writes = Writes} = S) when Writes >= ?WRITES -> S#s{hidden = S#s.hidden + 1};
 write(Text, #s{io = Io} = S) ->
     Io ! {io_request, self(), make_ref(), {put_chars, unicode, unicode:characters_to_binary(Text)}},

@@ -5,6 +5,7 @@
 #include "vm/term/bignum.hpp"
 #include "vm/term/map.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 
@@ -22,6 +23,12 @@ static std::vector<std::vector<BifDef>*> g_tables = {
 #undef AREA
 };
 
+static std::vector<Word> g_modules;  // atoms, ascending
+
+bool has_any(Term module) {
+    return std::binary_search(g_modules.begin(), g_modules.end(), module.raw);
+}
+
 static void register_all() {
     for (std::vector<BifDef>* t : g_tables) {
         for (BifDef& d : *t) {
@@ -33,8 +40,11 @@ static void register_all() {
                 b = &e->stub[kStubBif];
             }
             d.exp = e;
+            g_modules.push_back(e->module.raw);
         }
     }
+    std::sort(g_modules.begin(), g_modules.end());
+    g_modules.erase(std::unique(g_modules.begin(), g_modules.end()), g_modules.end());
 }
 
 void add(std::vector<BifDef>* table) { g_tables.push_back(table); }

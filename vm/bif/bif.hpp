@@ -56,6 +56,8 @@ void add(std::vector<BifDef>* table);
 void init();
 // The VM's implementation of module:function/arity, or null.
 const BifDef* find(Term module, Term function, uint32_t arity);
+// Whether a module has any of these.
+bool has_any(Term module);
 // [{Module, Function, Arity}] of all that Erlang code may call by name, the VM's own module apart.
 Term all(Heap& h);
 }  // namespace bif_registry
