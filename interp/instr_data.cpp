@@ -106,6 +106,24 @@ HANDLER(make_fun) {
 
 // ---- maps --------------------------------------------------------------------------------------------
 
+HANDLER(new_flat_map) {
+    const Word n = LIST_COUNT();
+    const Word* list = LIST();
+    if (MINIVM_UNLIKELY(reinterpret_cast<char*>(E) - reinterpret_cast<char*>(htop) <
+                        static_cast<ptrdiff_t>((n + 2 + kReserveWords) * sizeof(Term)))) {
+        COLLECT(LIVE(), n + 2);
+    }
+    Term* p = htop;
+    p[0] = Term{make_header(Kind::flat_map, n + 1)};
+    p[1] = Term{WORD(0)};
+    for (Word i = 0; i < n; ++i) {
+        p[i + 2] = list_value(list[i], E, s);
+    }
+    htop += n + 2;
+    DST(1) = make_boxed(p);
+    NEXT_OP();
+}
+
 // These hold arrays of their own, so they are no handlers: a handler must not have locals whose address
 // escapes, or its last call would not become a jump.
 static MINIVM_NOINLINE Term do_put_map(Process& p, Term m, const Word* list, Word n, bool exact,

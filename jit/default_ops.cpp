@@ -325,6 +325,20 @@ OPERATION(update_record) {
 
 // ---- maps ---------------------------------------------------------------------------------------
 
+OPERATION(new_flat_map) {
+    const Word n = a.list_count();
+    if (static_cast<Word>(a.p.heap.end - a.p.heap.top) < n + 2 + kReserveWords) {
+        a.collect(a.r->live, n + 2);
+    }
+    Term* t = a.p.heap.top;
+    t[0] = Term{make_header(Kind::flat_map, n + 1)};
+    t[1] = Term{a.word(0)};
+    for (Word i = 0; i < n; ++i) {
+        t[i + 2] = a.value_of(a.list()[i]);
+    }
+    a.p.heap.top += n + 2;
+    return a.set(1, make_boxed(t));
+}
 Next put_map(const Args& a, bool exact) {
     const Word n = a.list_count();
     Term* pairs = static_cast<Term*>(__builtin_alloca(n * sizeof(Term)));

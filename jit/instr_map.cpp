@@ -57,6 +57,20 @@ bool Emitter::maps() {
             }
             return true;
         }
+        case Op::new_flat_map: {
+            const uint32_t n = i_->operand_count - 2u;
+            reserve(0, n + 2);
+            a_.store_imm({Reg::heap, 0}, make_header(Kind::flat_map, n + 1));
+            store_operand({Reg::heap, 8}, o[0], Reg::t0);
+            for (uint32_t k = 0; k < n; ++k) {
+                store_operand({Reg::heap, static_cast<int32_t>(8 * (k + 2))}, o[2 + k], Reg::t0);
+            }
+            const Reg d = result(o[1], Reg::t0);
+            a_.lea(d, {Reg::heap, static_cast<int32_t>(kTagBoxed)});
+            store_result(o[1], d);
+            a_.add_imm(Reg::heap, static_cast<int64_t>(8 * (n + 2)));
+            return true;
+        }
         case Op::put_map_assoc:
         case Op::put_map_exact: {
             const uint32_t n = i_->operand_count - 3u;

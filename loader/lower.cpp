@@ -9,6 +9,7 @@
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
+#include "vm/term/map.hpp"
 #include "loader/byte_reader.hpp"
 #include "loader/compact_term.hpp"
 #include "loader/draft.hpp"
@@ -253,8 +254,8 @@ private:
         }
     }
 
-    // Bytecode has the constants of an instruction behind its list and reaches only so far: behind a
-    // long list a constant source is taken from a register, which no compiler uses.
+    // Bytecode has the constants of an instruction behind its list and reaches only so far: behind
+    // a long list a constant source is taken from a register, which no compiler uses.
     bool bring_constants_near() {
         for (size_t i = 0; i < count_; ++i) {
             if (info_->arguments[i] == 's' && args_[i].kind == Kind::constant) {
@@ -887,8 +888,8 @@ private:
         return true;
     }
 
-    // Nothing returns to a tail call to ask for its line, and where it follows a move to x0 OTP's loader
-    // drops it: what comes next without a line of its own has the one before.
+    // Nothing returns to a tail call to ask for its line, and where it follows a move to x0 OTP's
+    // loader drops it: what comes next without a line of its own has the one before.
     void forget_line_of_tail_call() {
         if (line_follows_move_ && line_set_by_ + 1 == instr_number_) {
             line_ = line_before_;
@@ -972,8 +973,9 @@ private:
         return o;
     }
 
-    // A call that raises and is no tail call: before OTP 23 compilers let functions and blocks end with it,
-    // so the code that follows, if a label stands before it, is reached from elsewhere only.
+    // A call that raises and is no tail call: before OTP 23 compilers let functions and blocks end
+    // with it, so the code that follows, if a label stands before it, is reached from elsewhere
+    // only.
     void end_after_error(const BeamFile::Import& import) {
         if (never_returns(import) &&
             (next_is(GenericOp::op_label) || next_is(GenericOp::op_int_code_end))) {
@@ -1377,8 +1379,40 @@ private:
         if (!items_are_sources()) {
             return false;
         }
+        if (op == Op::put_map_assoc && lower_new_flat_map()) {
+            return true;
+        }
         emit(op, args_[0], args_[1], args_[2]);
         add_items(items_);
+        return true;
+    }
+
+    // A small map of its own whose keys are constants: they are sorted now, and all maps that are
+    // made here share the tuple of them.
+    bool lower_new_flat_map() {
+        const size_t n = items_.size() / 2;
+        const bool is_new = args_[1].kind == Kind::constant && is_flat_map(args_[1].term) &&
+                            map_size(args_[1].term) == 0;
+        if (!is_new || n > kMaxFlatMap) {
+            return false;
+        }
+        Term keys[kMaxFlatMap];
+        Term places[kMaxFlatMap];
+        for (size_t i = 0; i < n; ++i) {
+            if (items_[2 * i].kind != Kind::constant) {
+                return false;
+            }
+            keys[i] = items_[2 * i].term;
+            places[i] = make_small(static_cast<int64_t>(i));
+        }
+        const Term* made = boxed_ptr(map::from_pairs(file_.heap, keys, places, n));
+        const size_t size = header_arity(made->raw) - 1;
+        std::vector<Operand> values;
+        for (size_t i = 0; i < size; ++i) {
+            values.push_back(items_[2 * static_cast<size_t>(small_value(made[2 + i])) + 1]);
+        }
+        emit(Op::new_flat_map, boxed_constant(made[1]), args_[2]);
+        add_items(values);
         return true;
     }
 

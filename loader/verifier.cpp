@@ -765,8 +765,8 @@ private:
         return kept;
     }
 
-    // A bs_match that fails has not collected: all registers are there, whatever its commands say is
-    // live. What commands before the last one that can fail have written is of any kind.
+    // A bs_match that fails has not collected: all registers are there, whatever its commands say
+    // is live. What commands before the last one that can fail have written is of any kind.
     bool flow_from_failed_match(const Instr& i, const Operand* o) {
         State now = s_;
         State failed = s_;
@@ -949,8 +949,8 @@ private:
 
     // ---- types ----------------------------------------------------------------------------------
 
-    // The compiler's word for an operand counts as a proof. From OTP 27 on it calls a match context a
-    // bit string.
+    // The compiler's word for an operand counts as a proof. From OTP 27 on it calls a match context
+    // a bit string.
     void believe_hints(const Operand* o, uint32_t count) {
         for (uint32_t n = 0; n < count; ++n) {
             if (!o[n].is_register() || o[n].type_index == 0) {
@@ -1027,6 +1027,7 @@ private:
             case Op::put_list:
             case Op::put_tuple2:
             case Op::make_fun:
+            case Op::new_flat_map:
             case Op::put_map_assoc:
             case Op::put_map_exact:
             case Op::bif2:
@@ -1081,6 +1082,7 @@ private:
                 return type(TypeInfo::tuple, o[1].value);
             case Op::make_fun:
                 return type(TypeInfo::fun);
+            case Op::new_flat_map:
             case Op::put_map_assoc:
             case Op::put_map_exact:
                 return type(TypeInfo::map);
@@ -1337,6 +1339,9 @@ private:
                 return take(static_cast<uint32_t>(kFunFixedWords) + i.operand_count - 2);
             case Op::update_record:
                 take_or_collect(i, static_cast<uint32_t>(o[1].value) + 1);
+                return true;
+            case Op::new_flat_map:
+                take_or_collect(i, i.operand_count);  // two words in place of keys and destination
                 return true;
             case Op::fmove_from:
                 take_or_collect(i, kBoxedFloatWords);

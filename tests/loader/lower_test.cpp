@@ -403,3 +403,43 @@ TEST_CASE("errors name the chunk, the offset and the instruction", "[loader]") {
     CHECK_THAT(l.error.text(), Contains("Code chunk at offset 0x") &&
                                    Contains("(get_map_elements)") && Contains("expected pairs"));
 }
+
+TEST_CASE("a new map of constant keys has them sorted when it is loaded", "[loader]") {
+    const auto make = [](const std::vector<Arg>& pairs) {
+        return load_function(1, [&](BeamBuilder& b) {
+            const std::vector<uint8_t> empty_map = {131, 116, 0, 0, 0, 0};
+            put_u32(b.literals, 0);  // not compressed
+            put_u32(b.literals, 1);
+            put_u32(b.literals, static_cast<uint32_t>(empty_map.size()));
+            b.literals.insert(b.literals.end(), empty_map.begin(), empty_map.end());
+            b.op(154, {label(0), literal(0), x(0), u(1), list(pairs)}).op(19);
+        });
+    };
+    const Loaded sorted =
+        make({integer(3), x(0), integer(1), integer(10), integer(2), integer(20)});
+    INFO(sorted.error.text());
+    REQUIRE(sorted.ok);
+    CHECK(ops(sorted) == std::vector<Op>{Op::new_flat_map, Op::return_});
+    CHECK(sorted.at_body(0).operand_count == 5);
+    const Operand* o = operands(sorted, 0);
+    REQUIRE(is_tuple_of(o[0].term, 3));
+    for (size_t i = 0; i < 3; ++i) {
+        CHECK(tuple_element(o[0].term, i) == make_small(static_cast<int64_t>(i) + 1));
+    }
+    CHECK(o[2].term == make_small(10));
+    CHECK(o[3].term == make_small(20));
+    CHECK(o[4].kind == Operand::Kind::x);
+
+    // Of equal keys the last one counts.
+    const Loaded twice = make({integer(1), integer(10), integer(1), integer(11)});
+    REQUIRE(twice.ok);
+    CHECK(twice.at_body(0).operand_count == 3);
+    CHECK(operands(twice, 0)[2].term == make_small(11));
+
+    CHECK(ops(make({x(0), integer(10)})) == std::vector<Op>{Op::put_map_assoc, Op::return_});
+    std::vector<Arg> many;
+    for (int i = 0; i <= static_cast<int>(kMaxFlatMap); ++i) {
+        many.insert(many.end(), {integer(i), x(0)});
+    }
+    CHECK(ops(make(many)) == std::vector<Op>{Op::put_map_assoc, Op::return_});
+}

@@ -43,62 +43,92 @@ Term lists_reverse_2(Process& p, const Term* a) {
     return yield(p, self, {list, acc});
 }
 
-// Appends by reversing twice, so that it can stop anywhere: (rest, reversed so far, tail).
-Term append_reverse_3(Process& p, const Term* a) {
-    Term list = a[0];
-    Term acc = a[1];
-    const Term rest = a[2];
-    const int64_t limit = budget(p);
-    int64_t n = 0;
-    while (is_cons(list) && n < limit) {
-        acc = cons(p.heap, head(list), acc);
-        list = tail(list);
-        ++n;
-    }
-    charge(p, n);
-    static const Export* self = bif_export("minivm", "append_reverse", 3);
-    static const Export* reverse = bif_export("lists", "reverse", 2);
-    if (is_cons(list)) {
-        return yield(p, self, {list, acc, rest});
-    }
-    return trap(p, reverse, {acc, rest});
-}
-
-Term erlang_append_2(Process& p, const Term* a) {
-    const Term list = a[0];
-    const Term rest = a[1];
-    if (is_nil(list)) {
-        return rest;
-    }
-    // How long is it? Short ones are copied front to back in one piece.
-    const int64_t limit = budget(p);
-    int64_t n = 0;
-    Term l = list;
-    while (is_cons(l) && n < limit) {
-        l = tail(l);
-        ++n;
-    }
-    if (is_cons(l)) {
-        if (list_length(l) < 0) {
-            return badarg(p);
-        }
-        static const Export* slow = bif_export("minivm", "append_reverse", 3);
-        return trap(p, slow, {list, kNil, rest});
-    }
-    if (!is_nil(l)) {
-        return badarg(p);
-    }
-    charge(p, n);
+// The elements of list up to the cell `end`, in front of rest; there is one at least.
+Term copy_part(Process& p, Term list, Term end, Term rest, int64_t n) {
     Term* cell = p.heap.alloc(static_cast<size_t>(n) * kConsWords);
     const Term result = make_cons(cell);
-    for (l = list; is_cons(l); l = tail(l)) {
-        cell[0] = head(l);
+    for (; list != end; list = tail(list)) {
+        cell[0] = head(list);
         cell[1] = make_cons(cell + kConsWords);
         cell += kConsWords;
     }
     cell[-1] = rest;
     return result;
 }
+
+// A long list is copied from its last part to its first, so that it can stop between them and no cell
+// is changed after it has been made: (the parts before the end, last one first; the end; copied so far).
+constexpr int64_t kAppendPart = 4096;
+constexpr size_t kMaxRoomWords = size_t{1} << 30;
+Term append_parts_3(Process& p, const Term* a) {
+    Term parts = a[0];
+    Term end = a[1];
+    Term acc = a[2];
+    const int64_t limit = budget(p);
+    int64_t n = 0;
+    while (is_cons(parts) && n < limit) {
+        const Term part = head(parts);
+        const int64_t length = is_nil(end) ? list_length(part) : kAppendPart;
+        acc = copy_part(p, part, end, acc, length);
+        end = part;
+        parts = tail(parts);
+        n += length;
+    }
+    charge(p, n);
+    static const Export* self = bif_export("minivm", "append_parts", 3);
+    return is_cons(parts) ? yield(p, self, {parts, end, acc}) : acc;
+}
+
+// A fragment would be copied by the collection that it makes due: it is better to collect first and
+// go on in the room that leaves. False: there is room, or too much is asked for.
+bool collects_for(Process& p, size_t words) {
+    if (static_cast<size_t>(p.heap.end - p.heap.top) >= words + kReserveWords || words > kMaxRoomWords) {
+        return false;
+    }
+    p.force_gc = true;
+    p.gc_room_words = static_cast<uint32_t>(words + kReserveWords);
+    return true;
+}
+
+Term append(Process& p, const Term* a, bool may_collect) {
+    const Term list = a[0];
+    const Term rest = a[1];
+    if (is_nil(list)) {
+        return rest;
+    }
+    int64_t n = 0;
+    std::vector<Term> later_parts;
+    Term l = list;
+    while (is_cons(l)) {
+        l = tail(l);
+        if (++n % kAppendPart == 0) {
+            later_parts.push_back(l);
+        }
+    }
+    if (!is_nil(l)) {
+        return badarg(p);
+    }
+    const auto words = static_cast<size_t>(n) * kConsWords;
+    static const Export* collected = bif_export("minivm", "append_collected", 2);
+    if (n <= budget(p)) {
+        if (may_collect && collects_for(p, words)) {
+            return trap(p, collected, {list, rest});
+        }
+        charge(p, n);
+        return copy_part(p, list, kNil, rest, n);
+    }
+    Term parts = cons(p.heap, list, kNil);
+    for (const Term part : later_parts) {
+        if (is_cons(part)) {
+            parts = cons(p.heap, part, parts);
+        }
+    }
+    collects_for(p, words);
+    static const Export* slow = bif_export("minivm", "append_parts", 3);
+    return trap(p, slow, {parts, kNil, rest});
+}
+Term erlang_append_2(Process& p, const Term* a) { return append(p, a, true); }
+Term append_collected_2(Process& p, const Term* a) { return append(p, a, false); }
 
 // How many of each term are to be taken away.
 class Counts {
@@ -414,7 +444,8 @@ MINIVM_BIF_TABLE(lists) = {
     {"lists", "keysearch", 3, lists_keysearch_3, kBifPlain, nullptr},
     {"erlang", "++", 2, erlang_append_2, kBifPlain, nullptr},
     {"erlang", "append", 2, erlang_append_2, kBifPlain, nullptr},
-    {"minivm", "append_reverse", 3, append_reverse_3, kBifHidden, nullptr},
+    {"minivm", "append_collected", 2, append_collected_2, kBifHidden, nullptr},
+    {"minivm", "append_parts", 3, append_parts_3, kBifHidden, nullptr},
     {"erlang", "--", 2, erlang_subtract_2, kBifPlain, nullptr},
     {"erlang", "subtract", 2, erlang_subtract_2, kBifPlain, nullptr},
     {"erlang", "length", 1, erlang_length_1, kBifGuard, nullptr},

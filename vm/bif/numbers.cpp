@@ -240,14 +240,14 @@ int base_of(Term t) {
                : 0;
 }
 
-Term list_of(Process& p, const std::string& text) {
+Term list_of(Process& p, std::string_view text) {
     return make_string(p.heap, text.data(), text.size());
 }
-Term binary_of(Process& p, const std::string& text) {
+Term binary_of(Process& p, std::string_view text) {
     return make_binary(p.heap, text.data(), text.size());
 }
 
-using TextResult = Term (*)(Process&, const std::string&);
+using TextResult = Term (*)(Process&, std::string_view);
 
 template <TextResult Make>
 Term integer_text_dirty(Process& p, const Term* a) {
@@ -515,8 +515,7 @@ Term float_text(Process& p, Term number, Term options) {
     std::string text;
     switch (format.style) {
         case FloatFormat::shortest:
-            text = float_short(d);
-            break;
+            return Make(p, ShortFloat(d).text());
         case FloatFormat::scientific:
             text = float_scientific(d, format.digits);
             if (text.size() > kLongestFloatText) {

@@ -5,6 +5,7 @@
 #include "vm/heap/gc.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <cstdio>
 #include <cstdlib>
 #include <unordered_set>
@@ -512,6 +513,7 @@ GcResult collect_gc(Process& p, size_t need_words, Term* x, size_t live, bool ma
     const bool limited = p.extra != nullptr && p.extra->max_heap_words != 0;
     const size_t limited_before = limited ? limited_words(p) : 0;
     attach_examined_message(p);
+    need_words += std::exchange(p.gc_room_words, 0);
     GcResult result;
     result.before_words = used_words(p);
     result.major = major || p.gc_minor_since_full >= p.fullsweep_after ||

@@ -76,6 +76,7 @@ struct Process {
     Term id = kNonValue;            // its pid
     size_t virtual_heap_bytes = ~size_t{0};  // off-heap bytes that trigger a collection
     bool force_gc = false;          // collect at the next chance
+    uint32_t gc_room_words = 0;     // that this collection is to leave free
 
     // -- exceptions and traps
     Exception exception;

@@ -113,7 +113,7 @@ public:
         } else if (is_integer(t)) {
             out_ += bignum::to_string(t, 10);
         } else if (is_float(t)) {
-            out_ += float_short(float_value(t));
+            out_ += ShortFloat(float_value(t)).text();
         } else if (is_atom(t)) {
             append_atom(&out_, t, true);
         } else if (is_pid(t)) {
@@ -254,32 +254,6 @@ struct ShortDigits {
     }
 };
 
-// d.ddde[-]x
-std::string scientific_text(const ShortDigits& s) {
-    std::string out(1, s.digits[0]);
-    out += '.';
-    if (s.count == 1) {
-        out += '0';
-    } else {
-        out.append(s.digits + 1, static_cast<size_t>(s.count - 1));
-    }
-    return out + "e" + std::to_string(s.exponent - 1);
-}
-
-// ddd.ddd
-std::string fixed_text(const ShortDigits& s) {
-    const auto count = static_cast<size_t>(s.count);
-    if (s.exponent <= 0) {
-        return "0." + std::string(static_cast<size_t>(-s.exponent), '0') +
-               std::string(s.digits, count);
-    }
-    const auto whole = static_cast<size_t>(s.exponent);
-    if (whole >= count) {
-        return std::string(s.digits, count) + std::string(whole - count, '0') + ".0";
-    }
-    return std::string(s.digits, whole) + "." + std::string(s.digits + whole, count - whole);
-}
-
 // Without trailing zeros; one stays behind the point.
 void remove_trailing_zeros(std::string* text) {
     text->erase(text->find_last_not_of('0') + 1);
@@ -323,25 +297,52 @@ void append_atom(std::string* out, Term atom, bool quote) {
     *out += '\'';
 }
 
-std::string float_short(double d) {
-    const std::string sign = std::signbit(d) ? "-" : "";
+ShortFloat::ShortFloat(double d) {
+    char* out = text_;
+    const auto put = [&out](const char* from, int n) { out = std::copy_n(from, n, out); };
+    const auto zeros = [&out](int n) { out = std::fill_n(out, n, '0'); };
+    if (std::signbit(d)) {
+        *out++ = '-';
+    }
     const double magnitude = std::fabs(d);
     if (magnitude == 0) {
-        return sign + "0.0";
+        put("0.0", 3);
+        size_ = static_cast<size_t>(out - text_);
+        return;
     }
-    const ShortDigits digits(magnitude);
-    std::string scientific = scientific_text(digits);
+    const ShortDigits s(magnitude);
+    const int fixed_size = s.exponent <= 0         ? 2 - s.exponent + s.count
+                           : s.exponent >= s.count ? s.exponent + 2
+                                                   : s.count + 1;
+    char power[8];
+    const auto power_size =
+        static_cast<int>(std::to_chars(power, power + sizeof(power), s.exponent - 1).ptr - power);
+    const int scientific_size = 2 + std::max(s.count - 1, 1) + 1 + power_size;
     // From 2^53 on not every integer is a float: digits before the point would promise too much.
-    if (magnitude >= 0x1p53) {
-        return sign + scientific;
+    if (magnitude >= 0x1p53 || scientific_size < fixed_size) {
+        *out++ = s.digits[0];
+        *out++ = '.';
+        if (s.count == 1) {
+            *out++ = '0';
+        }
+        put(s.digits + 1, s.count - 1);
+        *out++ = 'e';
+        put(power, power_size);
+    } else if (s.exponent <= 0) {
+        put("0.", 2);
+        zeros(-s.exponent);
+        put(s.digits, s.count);
+    } else if (s.exponent >= s.count) {
+        put(s.digits, s.count);
+        zeros(s.exponent - s.count);
+        put(".0", 2);
+    } else {
+        put(s.digits, s.exponent);
+        *out++ = '.';
+        put(s.digits + s.exponent, s.count - s.exponent);
     }
-    const int fixed_length = digits.exponent <= 0              ? 2 - digits.exponent + digits.count
-                             : digits.exponent >= digits.count ? digits.exponent + 2
-                                                               : digits.count + 1;
-    if (static_cast<int>(scientific.size()) < fixed_length) {
-        return sign + scientific;
-    }
-    return sign + fixed_text(digits);
+    size_ = static_cast<size_t>(out - text_);
+    MINIVM_ASSERT(size_ <= sizeof(text_));
 }
 
 std::string float_scientific(double d, int decimals) {

@@ -2,10 +2,10 @@
 // Threads: any.
 #pragma once
 
+#include "vm/term/term.hpp"
+
 #include <string>
 #include <string_view>
-
-#include "vm/term/term.hpp"
 
 namespace minivm {
 
@@ -14,8 +14,16 @@ namespace minivm {
 std::string format_term(Term t, size_t limit = 65536);
 void append_atom(std::string* out, Term atom, bool quote);
 // float_to_list/1 of OTP 25 and later without options is scientific with 20 digits; [short] is the
-// shortest text that reads back.
-std::string float_short(double d);
+// shortest text that reads back: 17 digits at most, and what is written out is no longer than that.
+class ShortFloat {
+public:
+    explicit ShortFloat(double d);
+    std::string_view text() const { return {text_, size_}; }
+
+private:
+    char text_[40];
+    size_t size_;
+};
 std::string float_scientific(double d, int decimals);
 // False: too large for the fixed format (OTP's badarg).
 bool float_decimals(double d, int decimals, bool compact, std::string* out);

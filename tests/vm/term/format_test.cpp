@@ -131,7 +131,7 @@ TEST_CASE("the shortest text of a float changes to scientific as in OTP") {
         {1.7976931348623157e308, "1.7976931348623157e308"},
     };
     for (const auto& [value, expected] : cases) {
-        CHECK(float_short(value) == expected);
+        CHECK(ShortFloat(value).text() == expected);
     }
 }
 
@@ -143,10 +143,11 @@ TEST_CASE("the shortest text of a float reads back as the same float") {
             continue;
         }
         double back = 0;
-        const std::string text = float_short(d);
+        const ShortFloat shortest(d);
+        const std::string_view text = shortest.text();
         REQUIRE(parse_float(text, &back));
         if (std::bit_cast<uint64_t>(back) != std::bit_cast<uint64_t>(d)) {
-            FAIL_CHECK(text << " reads back as " << float_short(back));
+            FAIL_CHECK(text << " reads back as " << ShortFloat(back).text());
         }
     }
 }
