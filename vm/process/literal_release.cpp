@@ -28,7 +28,7 @@ uint32_t g_next_place = 0;                            // the one who asks
 
 void begin_round(void*);
 
-// 4: all processes have moved what they needed.
+// 5: nobody refers to them, and nobody looks at their marks.
 void free_areas(void*) {
     std::vector<std::unique_ptr<LiteralArea>> dead;
     bool again = false;
@@ -50,12 +50,17 @@ void free_areas(void*) {
     }
 }
 
+// 4: who was ending when it answered, or was not asked any more, has sent its reason by now.
+void stop_copying(void*) {
+    set_literals_released(false);
+    // The memory goes back to the kernel: not by a scheduler.
+    thread_progress::later([](void*) { dirty::run(free_areas, nullptr); }, nullptr);
+}
+
 void answered() {
     // acq_rel: the last to answer comes after what all others did with the literals.
     if (g_open.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        set_literals_released(false);
-        // The memory goes back to the kernel: not by a scheduler.
-        thread_progress::later([](void*) { dirty::run(free_areas, nullptr); }, nullptr);
+        thread_progress::later(stop_copying, nullptr);
     }
 }
 

@@ -5,7 +5,9 @@
 //   2. waits for thread progress: nobody is still copying by the old rule, and all messages that were
 //      copied by it are in their receivers' queues,
 //   3. sends each process a signal; it moves what it refers to of them into its heap, and answers,
-//   4. takes back the marks, waits for thread progress, and frees the areas.
+//   4. waits for thread progress: a process that is ending answers, or is not found, before it sends its
+//      reason, and still has to copy by the new rule,
+//   5. takes back the rule, waits for thread progress, takes back the marks and frees the areas.
 // What is stored outside of processes (ETS, timers, prepared code) never refers to literals. Areas that
 // come while a round is under way wait for the next one.
 //
