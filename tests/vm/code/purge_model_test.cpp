@@ -1,0 +1,253 @@
+// A model of how old code is purged (vm/code/code_change.cpp; docs/protocols/code_loading.md,
+// "Deleting and purging"), in all schedules and with weak memory. Thread progress is the code that
+// the VM runs; the steps of the purge and what processes do are written down here, for they hang on
+// tables, signals and frames. Each wait left out has to be missed.
+// The model makes its stacks by hand, which ThreadSanitizer does not follow; it has one thread.
+#if !defined(__SANITIZE_THREAD__)
+#include "vm/sched/thread_progress_core.hpp"
+#include "tests/support/model/atomics.hpp"
+#include "tests/support/model/explorer.hpp"
+#include "tests/support/model/mutants.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace minivm {
+namespace {
+
+namespace tp = thread_progress;
+using model::Atomic;
+using model::Data;
+
+struct Policy : model::Atomics {
+    static void instruction_barrier() {}
+};
+struct Participant : tp::Slot<Policy> {};
+
+constexpr int kAlive = 1, kFreed = 2;
+
+enum class LeftOut {
+    nothing,
+    before_closing,   // of the funs: its commit
+    after_closing,    // until nobody goes by the funs as they were
+    check,            // of the process
+    before_removing,  // of the module from the tables: its commit
+    before_freeing,
+    section,  // of a dirty function that looks into the tables
+    hold      // of a process in a dirty function while its frames are looked at
+};
+enum class Process { sleeps, goes_on, is_dirty };
+
+// A process has a fun of old code, which is purged, and spawns another that begins with it. Its
+// scheduler sleeps between two of its slices or goes on; or it is in a dirty function, which looks
+// into the tables.
+template <Process kProcess, LeftOut kLeftOut>
+struct Purge final : model::World {
+    tp::Core<Policy, Participant, 1> core;
+    Participant* slot = core.join();
+    Atomic<int> index{0};
+    // By generation: whether the fun leads to the code, and whether the tables have the module.
+    Data<int> fun[3]{Data<int>(1, "fun"), Data<int>(-1, "fun"), Data<int>(-1, "fun")};
+    Data<int> module[3]{Data<int>(1, "module"), Data<int>(-1, "module"), Data<int>(-1, "module")};
+    Data<int> code{kAlive, "code"};
+    model::Mutex signals, permission, hold;
+    bool asked = false, child_asked = false, child = false;  // signals
+    bool dirty = true;                                       // hold
+    Data<int> frames{0, "frames"};
+    int closed = 0, heard = 0, freed = 0, ended = 0;
+
+    Purge() {
+        if (kProcess != Process::is_dirty) {
+            core.wake(slot);
+        }
+    }
+    unsigned threads() const override { return 2; }
+    uint64_t digest() const override {
+        return static_cast<uint64_t>(((closed * 10 + heard) * 10 + freed) * 10 + ended);
+    }
+
+    // ---- the purge
+
+    // All of it is on behalf of threads that are no schedulers, or of one between two processes.
+    void step_after(LeftOut wait, tp::Work f) {
+        if (kLeftOut == wait) {
+            f(this);
+        } else {
+            core.later(f, this);
+        }
+    }
+    static void commit_closing(void* data) {
+        auto* self = static_cast<Purge*>(data);
+        self->index.store(1, std::memory_order_relaxed);
+        self->step_after(LeftOut::after_closing, [](void* p) {
+            auto* purge = static_cast<Purge*>(p);
+            purge->permission.lock();
+            purge->closed++;
+            purge->permission.unlock();
+        });
+    }
+    static void commit_removing(void* data) {
+        auto* self = static_cast<Purge*>(data);
+        self->index.store(2, std::memory_order_relaxed);
+        self->step_after(LeftOut::before_freeing, [](void* p) {
+            auto* purge = static_cast<Purge*>(p);
+            purge->code = kFreed;
+            purge->freed++;
+        });
+    }
+    void check() {
+        if (kProcess == Process::is_dirty) {
+            if (kLeftOut != LeftOut::hold) {
+                hold.lock();
+            }
+            const bool here = dirty;
+            if (here) {
+                model::require(frames == 0, "frames change under a look");
+            }
+            if (kLeftOut != LeftOut::hold) {
+                hold.unlock();
+            }
+            if (!here) {
+                model::wait_until(ended, 1);  // a signal does it
+            }
+            return;
+        }
+        signals.lock();
+        asked = true;
+        child_asked = child;  // who is not there yet is not asked
+        signals.unlock();
+        model::wait_until(heard, 1);
+        handle_signals();  // of a process that has no more slices
+    }
+    void purge() {
+        fun[1] = 0;
+        module[1] = 1;
+        step_after(LeftOut::before_closing, commit_closing);
+        model::wait_until(closed, 1);
+        permission.lock();
+        permission.unlock();
+        if (kLeftOut != LeftOut::check) {
+            check();
+        }
+        fun[2] = 0;
+        module[2] = 0;
+        step_after(LeftOut::before_removing, commit_removing);
+    }
+
+    // ---- the process
+
+    // A stack trace, say.
+    void look_up(int ix) {
+        if (module[ix] == 1) {
+            model::require(code == kAlive, "the tables lead to code that has been freed");
+        }
+    }
+    void run_dirty() {
+        if (kLeftOut != LeftOut::section) {
+            core.wake(slot);
+        }
+        look_up(index.load(std::memory_order_relaxed));
+        if (kLeftOut != LeftOut::section) {
+            core.sleep(slot);
+        }
+        hold.lock();
+        dirty = false;
+        hold.unlock();
+        frames = 1;
+        ended = 1;
+    }
+    // The process itself is not in the code; a child of it, that begins with the fun, is.
+    void handle_signals() {
+        signals.lock();
+        heard = asked ? 1 : heard;
+        child = child && !child_asked;  // it is killed
+        asked = child_asked = false;
+        signals.unlock();
+    }
+    void run_process() {
+        for (int slice = 0; slice < 4; slice++) {
+            handle_signals();
+            const int ix = index.load(std::memory_order_relaxed);
+            look_up(ix);
+            if (slice == 1 && fun[ix] == 1) {
+                signals.lock();
+                child = true;
+                signals.unlock();
+            }
+            if (child) {
+                model::require(code == kAlive, "code is run that has been freed");
+            }
+            if (kProcess == Process::sleeps) {
+                core.sleep(slot);
+                core.wake(slot);
+            } else {
+                core.quiescent(slot);
+            }
+        }
+        core.sleep(slot);
+        heard = 1;
+    }
+    void run(unsigned thread) override {
+        if (thread == 1) {
+            purge();
+        } else if (kProcess == Process::is_dirty) {
+            run_dirty();
+        } else {
+            run_process();
+        }
+    }
+    void end() override {
+        core.run_all();
+        model::require(freed == 1, "the code has not been freed");
+        model::require(!child, "code is run that has been freed");
+    }
+};
+
+template <Process kProcess>
+void check_right(int max_preemptions) {
+    const model::Limits limits{.max_preemptions = max_preemptions};
+    const auto make = model::make<Purge<kProcess, LeftOut::nothing>>;
+    const model::Result result = model::explore(make, limits);
+    CHECK(result.error == "");
+    CHECK(result.complete);
+    CHECK(result.unordered_stores == 0);
+    CHECK(result.states > 1000);
+}
+template <Process kProcess, LeftOut kLeftOut>
+std::string error_of() {
+    const model::Limits limits{.max_preemptions = 2};
+    return model::explore(model::make<Purge<kProcess, kLeftOut>>, limits).error;
+}
+
+}  // namespace
+
+TEST_CASE("model: purged code is freed when nobody runs it nor finds it") {
+    check_right<Process::sleeps>(1);
+    check_right<Process::goes_on>(1);
+    check_right<Process::is_dirty>(1);
+}
+
+// Run by hand: minivm_tests "[model]".
+TEST_CASE("model: purged code is freed, more schedules", "[.][model]") {
+    check_right<Process::sleeps>(2);
+    check_right<Process::goes_on>(2);
+    check_right<Process::is_dirty>(2);
+}
+
+TEST_CASE("model: leaving out any one wait of a purge goes wrong") {
+    const auto finds = [](const std::string& error, const char* what) {
+        INFO(error);
+        CHECK(error.find(what) == 0);
+    };
+    const char* const table = "data may be read as it was, or while it is written";
+    finds(error_of<Process::sleeps, LeftOut::before_closing>(), table);
+    finds(error_of<Process::goes_on, LeftOut::after_closing>(), "code is run that has been freed");
+    finds(error_of<Process::sleeps, LeftOut::check>(), "code is run that has been freed");
+    finds(error_of<Process::sleeps, LeftOut::before_removing>(), table);
+    finds(error_of<Process::sleeps, LeftOut::before_freeing>(), "data ");
+    finds(error_of<Process::is_dirty, LeftOut::section>(), "data ");
+    finds(error_of<Process::is_dirty, LeftOut::hold>(), "data ");
+}
+
+}  // namespace minivm
+
+#endif
