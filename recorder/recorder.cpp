@@ -280,6 +280,10 @@ void set_subject(uint32_t subject) {
 void renew_stamp() {
     detail::thread_state().coarse_ticks = detail::now();
 }
+uint64_t read_ticks() {
+    return detail::now();
+}
+
 uint64_t last_stamp() {
     return detail::thread_state().coarse_ticks;
 }

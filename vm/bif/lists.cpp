@@ -1,11 +1,11 @@
 // Lists and tuples.
-#include <algorithm>
-#include <vector>
-
 #include "vm/bif/bif.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/hash.hpp"
+
+#include <algorithm>
+#include <vector>
 
 namespace minivm {
 namespace {
@@ -15,9 +15,12 @@ constexpr int64_t kElementsPerReduction = 10;
 int64_t budget(const Process& p) {
     return std::max<int64_t>(p.reductions, 1) * kElementsPerReduction;
 }
-void charge(Process& p, int64_t elements) { consume(p, elements / kElementsPerReduction + 1); }
+void charge(Process& p, int64_t elements) {
+    consume(p, elements / kElementsPerReduction + 1);
+}
 
-// ---- reverse, append, subtract ---------------------------------------------------------------------
+// ---- reverse, append, subtract
+// ---------------------------------------------------------------------
 
 Term lists_reverse_2(Process& p, const Term* a) {
     Term list = a[0];
@@ -56,8 +59,9 @@ Term copy_part(Process& p, Term list, Term end, Term rest, int64_t n) {
     return result;
 }
 
-// A long list is copied from its last part to its first, so that it can stop between them and no cell
-// is changed after it has been made: (the parts before the end, last one first; the end; copied so far).
+// A long list is copied from its last part to its first, so that it can stop between them and no
+// cell is changed after it has been made: (the parts before the end, last one first; the end;
+// copied so far).
 constexpr int64_t kAppendPart = 4096;
 constexpr size_t kMaxRoomWords = size_t{1} << 30;
 Term append_parts_3(Process& p, const Term* a) {
@@ -82,7 +86,8 @@ Term append_parts_3(Process& p, const Term* a) {
 // A fragment would be copied by the collection that it makes due: it is better to collect first and
 // go on in the room that leaves. False: there is room, or too much is asked for.
 bool collects_for(Process& p, size_t words) {
-    if (static_cast<size_t>(p.heap.end - p.heap.top) >= words + kReserveWords || words > kMaxRoomWords) {
+    if (static_cast<size_t>(p.heap.end - p.heap.top) >= words + kReserveWords ||
+        words > kMaxRoomWords) {
         return false;
     }
     p.force_gc = true;
@@ -127,12 +132,16 @@ Term append(Process& p, const Term* a, bool may_collect) {
     static const Export* slow = bif_export("minivm", "append_parts", 3);
     return trap(p, slow, {parts, kNil, rest});
 }
-Term erlang_append_2(Process& p, const Term* a) { return append(p, a, true); }
-Term append_collected_2(Process& p, const Term* a) { return append(p, a, false); }
+Term erlang_append_2(Process& p, const Term* a) {
+    return append(p, a, true);
+}
+Term append_collected_2(Process& p, const Term* a) {
+    return append(p, a, false);
+}
 
 // How many of each term are to be taken away.
 class Counts {
-  public:
+public:
     explicit Counts(size_t n) : slots_(std::bit_ceil(2 * n + 1)) {}
     void add(Term t) {
         Slot& s = find(t);
@@ -149,7 +158,7 @@ class Counts {
         return true;
     }
 
-  private:
+private:
     struct Slot {
         Term term = kNonValue;
         uint32_t count = 0;
@@ -220,7 +229,8 @@ Term erlang_subtract_2(Process& p, const Term* a) {
     return list_of(p, kept, l);
 }
 
-// ---- searching ------------------------------------------------------------------------------------------
+// ---- searching
+// ------------------------------------------------------------------------------------------
 
 Term lists_member_2(Process& p, const Term* a) {
     const Term wanted = a[0];
@@ -295,10 +305,15 @@ Term erlang_length_1(Process& p, const Term* a) {
     charge(p, n);
     return make_small(n);
 }
-Term erlang_hd_1(Process& p, const Term* a) { return is_cons(a[0]) ? head(a[0]) : badarg(p); }
-Term erlang_tl_1(Process& p, const Term* a) { return is_cons(a[0]) ? tail(a[0]) : badarg(p); }
+Term erlang_hd_1(Process& p, const Term* a) {
+    return is_cons(a[0]) ? head(a[0]) : badarg(p);
+}
+Term erlang_tl_1(Process& p, const Term* a) {
+    return is_cons(a[0]) ? tail(a[0]) : badarg(p);
+}
 
-// ---- tuples -----------------------------------------------------------------------------------------------
+// ---- tuples
+// -----------------------------------------------------------------------------------------------
 
 constexpr int64_t kMaxTupleArity = (1 << 24) - 1;  // as OTP
 

@@ -116,6 +116,35 @@ struct ConvertState : MagicObject {
         }
     }
 
+    // Takes the ASCII characters that the list begins with, at most `limit` of them, which is most
+    // of most texts; returns how many there were.
+    size_t take_ascii_run(int64_t limit) {
+        size_t taken = 0;
+        for (;;) {
+            uint8_t text[256];
+            const size_t room =
+                std::min(sizeof(text), static_cast<size_t>(std::max<int64_t>(limit, 0)));
+            size_t n = 0;
+            for (; n < room && is_cons(current); current = tail(current)) {
+                const Term element = head(current);
+                if (!is_small(element) || static_cast<Word>(small_value(element)) >= 0x80) {
+                    break;
+                }
+                text[n++] = static_cast<uint8_t>(small_value(element));
+            }
+            if (to_list) {
+                codes.insert(codes.end(), text, text + n);
+            } else if (n != 0) {
+                std::memcpy(sink.room(n), text, n);
+            }
+            taken += n;
+            limit -= static_cast<int64_t>(n);
+            if (n < sizeof(text)) {
+                return taken;
+            }
+        }
+    }
+
     Status run(int64_t* budget) {
         for (;;) {
             if (is_value(binary)) {
@@ -125,6 +154,9 @@ struct ConvertState : MagicObject {
                 }
                 binary = kNonValue;
                 continue;
+            }
+            if (partial_size == 0) {
+                *budget -= static_cast<int64_t>(take_ascii_run(*budget - 1));
             }
             if (--*budget <= 0) {
                 return Status::more;

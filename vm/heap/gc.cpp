@@ -1,27 +1,27 @@
 // The collector proper: Cheney's algorithm with two destinations.
 //
-// Forwarding: the header of an object that has been copied is replaced by the boxed pointer to the copy;
-// of a cons cell the head becomes the non-value and the tail the pointer to the copy.
+// Forwarding: the header of an object that has been copied is replaced by the boxed pointer to the
+// copy; of a cons cell the head becomes the non-value and the tail the pointer to the copy.
 #include "vm/heap/gc.hpp"
-
-#include <algorithm>
-#include <utility>
-#include <cstdio>
-#include <cstdlib>
-#include <unordered_set>
 
 #include "recorder/clock.hpp"
 #include "recorder/recorder.hpp"
 #include "vm/heap/block_pool.hpp"
 #include "vm/heap/term_stack.hpp"
+#include "vm/process/extra.hpp"
+#include "vm/process/report.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/process/system_monitor.hpp"
+#include "vm/process/tracing.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
-#include "vm/process/signal.hpp"
-#include "vm/process/report.hpp"
-#include "vm/process/extra.hpp"
-#include "vm/process/system_monitor.hpp"
-#include "vm/process/tracing.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <unordered_set>
+#include <utility>
 
 namespace minivm {
 
@@ -37,7 +37,9 @@ constexpr uint64_t kLongGcNs = 20'000'000;
 constexpr size_t kVerifiedWords = 20000;
 #endif
 
-Term* allocate_block(size_t words) { return static_cast<Term*>(heap_block_alloc(words)); }
+Term* allocate_block(size_t words) {
+    return static_cast<Term*>(heap_block_alloc(words));
+}
 void free_block(Term* start, const Term* end) {
     heap_block_free(start, static_cast<size_t>(end - start));
 }
@@ -54,13 +56,13 @@ struct Range {
 
 // Which pointers lead to objects that have to move.
 enum class From {
-    block,             // those into the block: no fragments, no old generation to empty
-    block_fragments,   // all but old generation and literals
-    everything         // all but literals
+    block,            // those into the block: no fragments, no old generation to empty
+    block_fragments,  // all but old generation and literals
+    everything        // all but literals
 };
 
 class Collector {
-  public:
+public:
     // Objects below `promote_below` in the block go to old_free, others to young_free. A major
     // collection passes no old generation and promotes nothing.
     Collector(const Process& p, Term* promote_below, Term* young_to, Term* old_free)
@@ -79,7 +81,7 @@ class Collector {
     Term* young_free() const { return young_free_; }
     Term* old_free() const { return old_free_; }
 
-  private:
+private:
     template <From kFrom, bool kAllToOld>
     void update(Term* slot) {
         const Term t = *slot;
@@ -100,9 +102,12 @@ class Collector {
         }
         *mature = false;
         switch (kFrom) {
-        case From::block: return false;
-        case From::block_fragments: return !is_literal(t) && !old_.has(t) && !is_new(t);
-        case From::everything: return !is_literal(t) && !is_new(t);
+            case From::block:
+                return false;
+            case From::block_fragments:
+                return !is_literal(t) && !old_.has(t) && !is_new(t);
+            case From::everything:
+                return !is_literal(t) && !is_new(t);
         }
         return false;
     }
@@ -163,36 +168,36 @@ class Collector {
         while (scan < free) {
             const Term t = *scan;
             switch (t.raw & kTagMask) {
-            case kTagCons:
-                update_cons<kFrom, kAllToOld>(scan++, t);
-                break;
-            case kTagBoxed:
-                update_boxed<kFrom, kAllToOld>(scan++, t);
-                break;
-            case kTagHeader:
-                switch (header_kind(t.raw)) {
-                case Kind::tuple:
-                case Kind::flat_map:
-                case Kind::map_collision:
+                case kTagCons:
+                    update_cons<kFrom, kAllToOld>(scan++, t);
+                    break;
+                case kTagBoxed:
+                    update_boxed<kFrom, kAllToOld>(scan++, t);
+                    break;
+                case kTagHeader:
+                    switch (header_kind(t.raw)) {
+                        case Kind::tuple:
+                        case Kind::flat_map:
+                        case Kind::map_collision:
+                            scan++;
+                            break;
+                        case Kind::fun:
+                        case Kind::hash_map:
+                        case Kind::map_node:
+                            scan += 2;
+                            break;
+                        case Kind::sub_bits:
+                        case Kind::match_context:
+                            update<kFrom, kAllToOld>(scan + 1);
+                            [[fallthrough]];
+                        default:
+                            scan += 1 + header_arity(t.raw);
+                            break;
+                    }
+                    break;
+                default:
                     scan++;
                     break;
-                case Kind::fun:
-                case Kind::hash_map:
-                case Kind::map_node:
-                    scan += 2;
-                    break;
-                case Kind::sub_bits:
-                case Kind::match_context:
-                    update<kFrom, kAllToOld>(scan + 1);
-                    [[fallthrough]];
-                default:
-                    scan += 1 + header_arity(t.raw);
-                    break;
-                }
-                break;
-            default:
-                scan++;
-                break;
             }
         }
         return scan;
@@ -256,8 +261,8 @@ void Collector::run(Process& p, Term* x, size_t live, Term* new_stack_base) {
     } while (young_scan != young_free_);
 }
 
-// Links what has been copied of an off-heap list into the lists of where the copies are, and gives up
-// the references of the rest.
+// Links what has been copied of an off-heap list into the lists of where the copies are, and gives
+// up the references of the rest.
 void sweep_off_heap(Process& p, Term* list, const Range& old) {
     while (list != nullptr) {
         Term* object = list;
@@ -280,11 +285,18 @@ void sweep_off_heap(Process& p, Term* list, const Range& old) {
     }
 }
 
-size_t block_words(const Process& p) { return static_cast<size_t>(p.stack_base - p.heap_start); }
-size_t stack_words(const Process& p) { return static_cast<size_t>(p.stack_base - p.heap.end); }
-size_t old_used_words(const Process& p) { return static_cast<size_t>(p.old_top - p.old_start); }
+size_t block_words(const Process& p) {
+    return static_cast<size_t>(p.stack_base - p.heap_start);
+}
+size_t stack_words(const Process& p) {
+    return static_cast<size_t>(p.stack_base - p.heap.end);
+}
+size_t old_used_words(const Process& p) {
+    return static_cast<size_t>(p.old_top - p.old_start);
+}
 size_t used_words(const Process& p) {
-    return static_cast<size_t>(p.heap.top - p.heap_start) + p.heap.fragment_words + old_used_words(p);
+    return static_cast<size_t>(p.heap.top - p.heap_start) + p.heap.fragment_words +
+           old_used_words(p);
 }
 
 // The stack is moved: each frame pointer goes the same way.
@@ -301,9 +313,11 @@ void move_frame_pointers(Process& p, const Term* old_base, Term* new_base) {
     }
 }
 
-// Moves what lives in the block (and the fragments, and for `empty_old` the old generation) into a new
-// block of new_words. Objects below promote_below go to the old generation, which has room for them.
-void evacuate(Process& p, Term* x, size_t live, size_t new_words, Term* promote_below, bool empty_old) {
+// Moves what lives in the block (and the fragments, and for `empty_old` the old generation) into a
+// new block of new_words. Objects below promote_below go to the old generation, which has room for
+// them.
+void evacuate(Process& p, Term* x, size_t live, size_t new_words, Term* promote_below,
+              bool empty_old) {
     Term* new_start = allocate_block(new_words);
     Term* new_stack_base = new_start + new_words;
     const size_t stack = stack_words(p);
@@ -361,14 +375,16 @@ void attach_examined_message(Process& p) {
     p.mailbox.on_heap_count++;
 }
 
-// A minor collection needs room for all that may be promoted. Makes an old generation if there is none.
+// A minor collection needs room for all that may be promoted. Makes an old generation if there is
+// none.
 bool has_room_for_mature(Process& p) {
     const size_t mature = static_cast<size_t>(p.high_water - p.heap_start);
     if (mature == 0) {
         return true;
     }
     if (p.old_start == nullptr) {
-        // Twice what there is now: the next major collection comes when the old generation has doubled.
+        // Twice what there is now: the next major collection comes when the old generation has
+        // doubled.
         const size_t used = static_cast<size_t>(p.heap.top - p.heap_start) + p.heap.fragment_words;
         const size_t words = next_heap_size(2 * used);
         p.old_start = p.old_top = allocate_block(words);
@@ -380,7 +396,8 @@ bool has_room_for_mature(Process& p) {
 
 void collect_major(Process& p, Term* x, size_t live) {
     const size_t bound = stack_words(p) + used_words(p) + kReserveWords;
-    evacuate(p, x, live, next_heap_size(std::max<size_t>(bound, p.min_heap_words)), p.heap_start, true);
+    evacuate(p, x, live, next_heap_size(std::max<size_t>(bound, p.min_heap_words)), p.heap_start,
+             true);
     p.gc_minor_since_full = 0;
     p.old_virtual_heap_bytes = std::max(kMinVirtualHeapBytes, 2 * p.heap.off_heap_bytes);
 }
@@ -402,13 +419,14 @@ void collect_minor(Process& p, Term* x, size_t live) {
 // Gives the block the size that fits what lives in it now.
 void adjust_block(Process& p, size_t need_words, Term* x, size_t live, bool major) {
     const size_t block = block_words(p);
-    const size_t needed = stack_words(p) + static_cast<size_t>(p.heap.top - p.heap_start) + need_words +
-                          kReserveWords;
+    const size_t needed = stack_words(p) + static_cast<size_t>(p.heap.top - p.heap_start) +
+                          need_words + kReserveWords;
     p.grow_heap = false;
     size_t wanted = block;
     if (needed > block) {
         wanted = next_heap_size(needed);
-    } else if (4 * needed < block && (major || block > std::max(kKeepBlockWords, old_used_words(p)))) {
+    } else if (4 * needed < block &&
+               (major || block > std::max(kKeepBlockWords, old_used_words(p)))) {
         const size_t least = std::max<size_t>(p.min_heap_words, major ? 0 : kKeepBlockWords);
         wanted = next_heap_size(std::max(3 * needed, least));
         if (wanted * 10 > block * 9) {
@@ -416,8 +434,8 @@ void adjust_block(Process& p, size_t need_words, Term* x, size_t live, bool majo
         }
     }
     if (wanted != block) {
-        // No object is promoted here, and none dies: it is a plain move. A major collection that finds
-        // little alive pays for it twice, but little is what it pays for.
+        // No object is promoted here, and none dies: it is a plain move. A major collection that
+        // finds little alive pays for it twice, but little is what it pays for.
         evacuate(p, x, live, wanted, p.heap_start, false);
     }
     if (needed * 4 > block_words(p) * 3) {
@@ -425,19 +443,28 @@ void adjust_block(Process& p, size_t need_words, Term* x, size_t live, bool majo
     }
 }
 
+// By the recorder's clock: asking the system for the time twice costs as much as a small
+// collection.
 struct GcTimer {
-    explicit GcTimer(bool on) : start_ns(on ? recorder::monotonic_ns() : 0) {}
-    uint64_t elapsed_ns() const { return start_ns != 0 ? recorder::monotonic_ns() - start_ns : 0; }
-    uint64_t start_ns;
+    explicit GcTimer(bool on) : start_ticks(on ? recorder::read_ticks() : 0) {}
+    uint64_t elapsed_ns() const {
+        return start_ticks != 0 ? static_cast<uint64_t>(
+                                      static_cast<double>(recorder::read_ticks() - start_ticks) *
+                                      (1e9 / recorder::ticks_per_second()))
+                                : 0;
+    }
+    uint64_t start_ticks;
 };
 
 }  // namespace
 
-// ---- sizes ------------------------------------------------------------------------------------------
+// ---- sizes
+// ------------------------------------------------------------------------------------------
 
 namespace {
 
-// 12, 38, then each the sum of the two before and one more, up to 833026 words; 20 % steps from there.
+// 12, 38, then each the sum of the two before and one more, up to 833026 words; 20 % steps from
+// there.
 struct HeapSizes {
     size_t words[128];
     int count = 0;
@@ -473,10 +500,12 @@ size_t heap_capacity_words(const Process& p) {
     return words;
 }
 
-// ---- collecting -------------------------------------------------------------------------------------
+// ---- collecting
+// -------------------------------------------------------------------------------------
 
-// Words that count against max_heap_size: the heaps with what is free in them, the messages that wait
-// unless they are kept off the heap and, if asked for, the binaries outside that they refer to.
+// Words that count against max_heap_size: the heaps with what is free in them, the messages that
+// wait unless they are kept off the heap and, if asked for, the binaries outside that they refer
+// to.
 static size_t limited_words(const Process& p) {
     size_t words = heap_capacity_words(p);
     if (!p.message_queue_off_heap) {
@@ -523,7 +552,8 @@ GcResult collect_gc(Process& p, size_t need_words, Term* x, size_t live, bool ma
     constexpr uint32_t kWatched = system_monitor::kLongGc | system_monitor::kLargeHeap;
     const bool watched = system_monitor::wants(kWatched);
     const uint64_t began_ns = watched ? system_monitor::now_ns() : 0;
-    const bool traced = tracing::is_traced(p, tracing::kGarbageCollection) || tracing::is_clocked(p);
+    const bool traced =
+        tracing::is_traced(p, tracing::kGarbageCollection) || tracing::is_clocked(p);
     if (MINIVM_UNLIKELY(traced)) {
         tracing::g_hooks->collecting(p, result.major, true);
     }
@@ -571,7 +601,8 @@ GcResult collect_gc(Process& p, size_t need_words, Term* x, size_t live, bool ma
 GcResult shrink_gc(Process& p, Term* x, size_t live) {
     p.drop_frame_pointers();
     const GcResult result = collect_gc(p, 0, x, live, true);
-    const size_t needed = stack_words(p) + static_cast<size_t>(p.heap.top - p.heap_start) + kReserveWords;
+    const size_t needed =
+        stack_words(p) + static_cast<size_t>(p.heap.top - p.heap_start) + kReserveWords;
     if (needed < block_words(p)) {
         evacuate(p, x, live, needed, p.heap_start, false);
     }
@@ -598,12 +629,13 @@ void heap_release(Process& p) {
     p.heap.end = p.stack_base = nullptr;
 }
 
-// ---- verifying ------------------------------------------------------------------------------------------
+// ---- verifying
+// ------------------------------------------------------------------------------------------
 
 namespace {
 
 class Verifier {
-  public:
+public:
     explicit Verifier(const Process& p)
         : p_(p), block_(p.heap_start, p.heap.top), old_(p.old_start, p.old_top) {}
 
@@ -614,7 +646,7 @@ class Verifier {
         }
     }
 
-  private:
+private:
     void later(Term t, bool from_old) {
         if (!is_pointer(t) || is_literal(t)) {
             return;

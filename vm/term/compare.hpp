@@ -23,7 +23,8 @@ inline bool loose_equal(Term a, Term b) {
     if (a == b) {
         return true;
     }
-    if (both_small(a, b)) {
+    // An atom, a pid or [] equals itself alone.
+    if (both_small(a, b) || (a.raw & kTagMask) == kTagImm || (b.raw & kTagMask) == kTagImm) {
         return false;
     }
     return compare_terms(a, b) == 0;
