@@ -69,6 +69,42 @@ CountedMutex g_lock{LockKind::breakpoints};
 Table g_all{0};
 size_t g_entries = 0;  // of these, on export entries
 
+// Memory of breakpoints: those of a module come at once and go at once.
+struct Block {
+    static constexpr uint32_t kRoom = 16;
+    uint32_t used = 0;
+    uint32_t live = 0;
+    alignas(Breakpoint) std::byte memory[kRoom * sizeof(Breakpoint)];
+};
+Block* g_block = nullptr;  // that has had room; under the lock below
+std::mutex g_blocks_lock;  // innermost: freeing is deferred work, which may run under g_lock
+
+Breakpoint* new_breakpoint() {
+    const std::lock_guard lock(g_blocks_lock);
+    if (g_block == nullptr || g_block->used == Block::kRoom) {
+        g_block = new Block;
+    }
+    auto* b = new (g_block->memory + g_block->used * sizeof(Breakpoint)) Breakpoint;
+    ++g_block->used;
+    ++g_block->live;
+    b->block = g_block;
+    return b;
+}
+void free_breakpoints(const std::vector<Breakpoint*>& dead) {
+    std::vector<Block*> blocks;
+    for (Breakpoint* b : dead) {
+        blocks.push_back(static_cast<Block*>(b->block));
+        b->~Breakpoint();
+    }
+    const std::lock_guard lock(g_blocks_lock);
+    for (Block* of : blocks) {
+        if (--of->live == 0) {
+            g_block = of == g_block ? nullptr : g_block;
+            delete of;
+        }
+    }
+}
+
 void publish_locked() {
     auto* t = new Table(g_all, 0);
     // release: what the slots point to is complete. Pairs with find().
@@ -116,9 +152,7 @@ void remove_locked(F is_gone) {
     thread_progress::later(
         [](void* d) {
             auto* dead = static_cast<std::vector<Breakpoint*>*>(d);
-            for (Breakpoint* b : *dead) {
-                delete b;
-            }
+            free_breakpoints(*dead);
             delete dead;
         },
         gone);
@@ -188,7 +222,7 @@ Breakpoint& find_or_make(const void* key, F make) {
     const std::lock_guard lock(g_lock);
     auto* b = static_cast<Breakpoint*>(g_all.find(key));
     if (b == nullptr) {
-        b = new Breakpoint;
+        b = new_breakpoint();
         make(*b);
         b->record_id = records::function(b->module, b->function, b->arity);
         add_locked(b);
@@ -434,10 +468,13 @@ struct Change::Running {
     static void end(Running& r) {
         bool any_gone = false;
         for (Breakpoint* b : r.touched) {
-            b->make_alike(other_half());
             b->touched = false;
-            any_gone |= !b->armed;
             note_everywhere(*b, active(*b).everywhere());
+            if (b->armed) {
+                b->make_alike(other_half());
+            } else {
+                any_gone = true;
+            }
         }
         if (any_gone) {
             // Only what this change touched can be without use.

@@ -1,7 +1,7 @@
 // Generic breakpoints: which functions do something when they are called, and what.
 //
-// A breakpoint has two halves, one of which is active (tracing::g_active_half). A change writes the others,
-// and one store makes all of them active. The whole sequence, by the holder of the code
+// A breakpoint has two halves, one of which is active (tracing::g_active_half). A change writes the
+// others, and one store makes all of them active. The whole sequence, by the holder of the code
 // modification permission, with thread progress (->) between:
 //   stage the halves, publish the table   -> arm what is new, stage export entries
 //   -> commit these, switch the halves    -> disarm what is gone, stage its export entries
@@ -99,6 +99,7 @@ struct Breakpoint : tracing::ArmedPlace {
     bool touched = false;     // by the change under way
     bool published = false;   // in the table that hits look at
     bool everywhere = false;  // counted in g_everywhere
+    void* block = nullptr;    // that its memory is of
     uint64_t record_id = 0;   // how records name the function
     Action half[2];           // of session 0
     SessionActions sessions[2];
@@ -146,6 +147,8 @@ public:
     Action& of_code(ModuleInstance& m, uint32_t function);
     Action& of_entry(Export& e);
     Action& of_bif(BifDef& bif);
+    // Of one that there is (find_own()).
+    Action& of(Breakpoint& b) { return touch(b); }
     // Nothing is done for the session any more.
     void remove_all();
     // Takes over one reference of op.

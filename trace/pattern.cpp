@@ -60,9 +60,9 @@ struct Applying {
 };
 
 // Null: the function has none, or it does nothing for the session.
-const Action* own_action(const Applying& a, const void* key) {
-    const Breakpoint* b = find_own(key);
-    return b != nullptr ? active_of(*b, a.session) : nullptr;
+Breakpoint* own_breakpoint(const Applying& a, const void* key) {
+    Breakpoint* b = find_own(key);
+    return b != nullptr && active_of(*b, a.session) != nullptr ? b : nullptr;
 }
 
 void stop_calls(Action& a) {
@@ -86,7 +86,7 @@ void apply_to_entries(Applying& a, const LoweredModule& m, Version version) {
         }
         if (r.global && r.on) {
             change_action(a.change.of_entry(*e), r);
-        } else if (own_action(a, e) != nullptr && (r.on || r.global)) {
+        } else if (own_breakpoint(a, e) != nullptr && (r.on || r.global)) {
             stop_calls(a.change.of_entry(*e));
         }
         a.count += r.global && version == Version::current ? 1 : 0;
@@ -111,18 +111,19 @@ void apply_to_version(Applying& a, ModuleInstance* instance, Version version) {
             continue;
         }
         const bool makes_new = r.on && !r.global && version != Version::old;
-        const Action* there =
+        Breakpoint* there =
             makes_new ? nullptr
-                      : own_action(a, instance->engine->place_of_breakpoint(*instance, i).key);
+                      : own_breakpoint(a, instance->engine->place_of_breakpoint(*instance, i).key);
         if (r.global) {
             if (there != nullptr && r.on) {
-                a.change.of_code(*instance, i) = Action{};  // instead of all breakpoints
+                a.change.of(*there) = Action{};  // instead of all breakpoints
             }
             continue;
         }
         a.count += version == Version::current ? 1 : 0;
         if (there != nullptr || makes_new) {
-            change_action(a.change.of_code(*instance, i), r);
+            change_action(there != nullptr ? a.change.of(*there) : a.change.of_code(*instance, i),
+                          r);
         }
     }
 }
@@ -151,7 +152,7 @@ void apply_to_bif(Export* e, void* context) {
         return;
     }
     a.count++;
-    if (a.r.on || own_action(a, e->bif) != nullptr) {
+    if (a.r.on || own_breakpoint(a, e->bif) != nullptr) {
         change_action(a.change.of_bif(*const_cast<BifDef*>(e->bif)), a.r);
     }
 }
