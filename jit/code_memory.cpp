@@ -350,7 +350,7 @@ void CodeMemory::patch_byte(const void* address, uint8_t value) {
     const auto* const at = static_cast<const std::byte*>(address);
     MINIVM_CHECK(contains(at));
 #if defined(__x86_64__)
-    // The file's pages are what is executed, so that is all; a view costs ten times as much. Elsewhere
+    // The file's pages are what is executed, so that is all; a view costs several times as much. Elsewhere
     // instruction caches have to be told, by publish().
     if (fd_ >= 0 && !remaps_after_write_ && pwrite(fd_, &value, 1, at - base_) == 1) {
         return;
