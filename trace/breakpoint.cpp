@@ -351,7 +351,9 @@ void Change::remove_all() {
     {
         const std::lock_guard lock(g_lock);
         g_all.for_each([&](Breakpoint* b) {
-            if (active_of(*b, session_) != nullptr) {
+            // Those of code that is gone are freed without the permission, at any time.
+            const bool is_gone = b->instance != nullptr && b->instance->is_removed;
+            if (!is_gone && active_of(*b, session_) != nullptr) {
                 list.push_back(b);
             }
         });

@@ -43,6 +43,9 @@ class Sessions(unittest.TestCase):
     def test_sessions_that_come_and_go_beside_each_other_count_exactly(self):
         self.each(lambda engine: self.assertEqual(run(engine, "stress", "2"), "ok true\n"))
 
+    def test_a_session_that_ends_beside_a_purge_leaves_code_that_is_gone_alone(self):
+        self.each(lambda engine: self.assertEqual(run(engine, "purged", "300"), "ok\n"))
+
     def test_a_module_of_that_name_in_the_path_is_the_one_that_is_used(self):
         other = folder / "other"
         other.mkdir()

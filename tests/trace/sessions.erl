@@ -4,6 +4,7 @@
 -export([main/1, f/1, g/1, h/1, thrower/1, tail/2, tracer_loop/1, traced_loop/0]).
 
 main(["reloaded"]) -> reloaded();
+main(["purged", Rounds]) -> purged(list_to_integer(Rounds));
 main(["stress", Seconds]) -> stress(list_to_integer(Seconds));
 main(_) ->
     lists:foreach(fun({Name, F}) ->
@@ -356,13 +357,37 @@ reloaded() ->
     load_sample(),
     {all, false} = erlang:trace_info({session_sample, one, 0}, all),
     io:format("ok~n").
-load_sample() ->
+load_sample() -> load_beam(sample()).
+load_beam(Beam) ->
+    code:purge(session_sample),
+    {module, session_sample} = code:load_binary(session_sample, "none", Beam).
+sample() ->
     Forms = [{attribute, 1, module, session_sample}, {attribute, 1, export, [{one, 0}, {two, 0}]},
              {function, 1, one, 0, [{clause, 1, [], [], [{call, 1, {atom, 1, two}, []}]}]},
              {function, 1, two, 0, [{clause, 1, [], [], [{atom, 1, ok}]}]}],
-    {ok, M, Beam} = compile:forms(Forms, []),
-    code:purge(M),
-    {module, M} = code:load_binary(M, "none", Beam).
+    {ok, session_sample, Beam} = compile:forms(Forms, []),
+    Beam.
+
+%% Sessions that end while code goes that they have breakpoints in.
+purged(Rounds) ->
+    Beam = sample(),
+    load_beam(Beam),
+    lists:foreach(
+      fun(Round) ->
+              S = trace:session_create(s, self(), []),
+              true = 2 =< trace:function(S, {session_sample, '_', '_'}, true, [local]),
+              load_beam(Beam),
+              {P, Ref} = spawn_monitor(fun() -> purge_after(Round rem 50) end),
+              busy((Round * 7) rem 50),
+              true = trace:session_destroy(S),
+              receive {'DOWN', Ref, process, P, Why} -> normal = Why end
+      end, lists:seq(1, Rounds)),
+    ok = session_sample:one(),
+    io:format("ok~n").
+purge_after(N) ->
+    busy(N),
+    code:purge(session_sample).
+busy(N) -> lists:sum(lists:seq(1, 20 * N)).
 
 dead_tracer() ->
     T = tracer(t), P = traced(),

@@ -218,6 +218,7 @@ void complete_purge(Operation* op) {
         [](void* data) {
             ModuleInstance* dead = purged_instance();
             code_index::commit_staging();
+            dead->is_removed = true;
             code_permission::release();
             end_purge();
             // No process has been in the code for a while. Who asked may expect a library of native
