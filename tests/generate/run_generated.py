@@ -97,6 +97,11 @@ def run(command, timeout, folder):
     return stdout.decode("utf-8", "replace"), status, stderr.decode("utf-8", "replace")
 
 
+def gave_up(results):
+    """erl itself did, on a call of the function."""
+    return any(h == "timeout" for h, _ in results)
+
+
 class Difference:
     def __init__(self, module, function, left, right, what):
         self.module, self.function, self.left, self.right, self.what = (
@@ -142,8 +147,8 @@ class Runner:
                 *[STRESS[s] for s in stress], "-pa", str(folder),
                 str(self.support / "generated_harness.beam")]
 
-    def engine(self, engine, names, folder):
-        text, status, _ = run([*self.engine_command(engine, folder), "hash", *names],
+    def engine(self, engine, names, folder, without):
+        text, status, _ = run([*self.engine_command(engine, folder), "hash", ",".join(without), *names],
                               self.options.timeout, folder)
         return Outcome(text, status)
 
@@ -174,8 +179,8 @@ class Runner:
             if function.local:
                 continue
             expected = oracle.results.get(module.name, {}).get(function.name)
-            if expected is None or any(h == "timeout" for h, _ in expected):
-                continue  # erl itself gave up
+            if expected is None or gave_up(expected):
+                continue
             found = None
             for engine in engines:
                 outcome = outcomes[engine]
@@ -224,12 +229,14 @@ class Runner:
             if self.options.verbose and not name.startswith("gen_small"):
                 print("refused %s: %s" % (name, why[:500]))
         todo = [m for m in modules if m.name in oracle.compiled]
+        without = ["%s:%s" % (module, function) for module, results in oracle.results.items()
+                   for function, calls in results.items() if gave_up(calls)]
         outcomes = {}
         for engine in self.options.engines:
             merged = None
             left = [m.name for m in todo]
             while left:
-                outcome = self.engine(engine, left, folder)
+                outcome = self.engine(engine, left, folder, without)
                 if merged is None:
                     merged = outcome
                 else:
