@@ -499,6 +499,7 @@ OPERATION(wait_timeout) {
         }
         if (t != atoms::infinity) {
             if (!is_small(t) || small_value(t) < 0 || small_value(t) > 0xFFFFFFFF) {
+                mailbox_timeout(a.p);  // the next receive begins at the front
                 raise_code_error(a.p, atoms::timeout_value);
                 return Next::raise;
             }
