@@ -638,6 +638,9 @@ TEST_CASE("model: deferred work is due after two steps of the epoch, not after o
     CHECK(model::explore(model::make<ReaderAndWriter<1>>).error != "");
 }
 
+// The longest, and what it shows does not depend on how it is compiled: minutes under a sanitizer or
+// an emulator.
+#if !defined(__SANITIZE_ADDRESS__) && defined(__x86_64__)
 TEST_CASE("model: each weaker thread progress is found") {
     const auto found = model::run_mutants(kScenarios, "thread_progress_core.hpp",
                                           [](const auto&) { return true; });
@@ -647,6 +650,7 @@ TEST_CASE("model: each weaker thread progress is found") {
         CHECK(error != "");
     }
 }
+#endif
 
 }  // namespace
 }  // namespace minivm
