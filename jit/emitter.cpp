@@ -59,6 +59,13 @@ void Emitter::store_result(const Operand& o, Reg r) {
     }
 }
 
+void Emitter::take_boxed(const Operand& to, Word words) {
+    const Reg d = result(to, Reg::t0);
+    a_.lea(d, {Reg::heap, static_cast<int32_t>(kTagBoxed)});
+    store_result(to, d);
+    a_.add_imm(Reg::heap, static_cast<int64_t>(8 * words));
+}
+
 void Emitter::set_constant(const Operand& to, Term constant) {
     if (in_machine(to)) {
         a_.move_imm(machine_reg(to), constant.raw);

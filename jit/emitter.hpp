@@ -51,6 +51,8 @@ private:
         return in_machine(o) ? machine_reg(o) : scratch;
     }
     void store_result(const Operand& o, Reg r);
+    // The object of so many words that has just been written at the top of the heap, as a term.
+    void take_boxed(const Operand& to, Word words);
     void move(const Operand& from, const Operand& to);
     void set_constant(const Operand& to, Term constant);
     void load_to(const Operand& to, Mem from);

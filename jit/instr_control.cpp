@@ -149,10 +149,7 @@ bool Emitter::control() {
                 store_operand({Reg::heap, static_cast<int32_t>(8 * (kFunFixedWords + k))}, o[2 + k],
                               Reg::t0);
             }
-            const Reg d = result(o[1], Reg::t0);
-            a_.lea(d, {Reg::heap, static_cast<int32_t>(kTagBoxed)});
-            store_result(o[1], d);
-            a_.add_imm(Reg::heap, frame(kFunFixedWords + n));
+            take_boxed(o[1], kFunFixedWords + n);
             return true;
         }
         case Op::send:

@@ -99,10 +99,7 @@ bool Emitter::data() {
             for (uint32_t k = 0; k < n; ++k) {
                 store_operand({Reg::heap, static_cast<int32_t>(8 * (k + 1))}, o[1 + k], Reg::t0);
             }
-            const Reg d = result(o[0], Reg::t0);
-            a_.lea(d, {Reg::heap, static_cast<int32_t>(kTagBoxed)});
-            store_result(o[0], d);
-            a_.add_imm(Reg::heap, static_cast<int64_t>(8 * (n + 1)));
+            take_boxed(o[0], n + 1);
             return true;
         }
         case Op::update_record: {
@@ -126,10 +123,7 @@ bool Emitter::data() {
                     a_.store(to, Reg::t0);
                 }
             }
-            const Reg d = result(o[3], Reg::t0);
-            a_.lea(d, {Reg::heap, static_cast<int32_t>(kTagBoxed)});
-            store_result(o[3], d);
-            a_.add_imm(Reg::heap, static_cast<int64_t>(8 * (arity + 1)));
+            take_boxed(o[3], arity + 1);
             return true;
         }
         case Op::self:

@@ -65,10 +65,7 @@ bool Emitter::maps() {
             for (uint32_t k = 0; k < n; ++k) {
                 store_operand({Reg::heap, static_cast<int32_t>(8 * (k + 2))}, o[2 + k], Reg::t0);
             }
-            const Reg d = result(o[1], Reg::t0);
-            a_.lea(d, {Reg::heap, static_cast<int32_t>(kTagBoxed)});
-            store_result(o[1], d);
-            a_.add_imm(Reg::heap, static_cast<int64_t>(8 * (n + 2)));
+            take_boxed(o[1], n + 2);
             return true;
         }
         case Op::put_map_assoc:

@@ -882,10 +882,30 @@ private:
     bool note_what_lines_depend_on() {
         if (op_ == GenericOp::op_call_last || op_ == GenericOp::op_call_only) {
             forget_line_of_tail_call();
-        } else if (op_ == GenericOp::op_move && args_[1].kind == Kind::x && args_[1].index == 0) {
-            x0_moved_by_ = instr_number_;
+        } else if (op_ == GenericOp::op_move) {
+            if (is_moved_with_one_before()) {
+                moved_by_ = 0;
+                return true;
+            }
+            moved_by_ = instr_number_;
+            moved_from_ = args_[0];
+            moved_to_ = args_[1];
+            if (args_[1].kind == Kind::x && args_[1].index == 0) {
+                x0_moved_by_ = instr_number_;
+            }
         }
         return true;
+    }
+
+    // OTP's loader makes one instruction of two moves between neighbours, which then is no move to
+    // x0.
+    bool is_moved_with_one_before() const {
+        const auto next_to = [](const Operand& a, const Operand& b) {
+            return a.is_register() && a.kind == b.kind &&
+                   (a.index + 1 == b.index || b.index + 1 == a.index);
+        };
+        return moved_by_ != 0 && moved_by_ + 1 == instr_number_ && next_to(moved_from_, args_[0]) &&
+               next_to(moved_to_, args_[1]);
     }
 
     // Nothing returns to a tail call to ask for its line, and where it follows a move to x0 OTP's
@@ -1582,6 +1602,8 @@ private:
     // What line_ was, and the number of the instruction that set it.
     uint32_t line_before_ = kNoLine;
     uint32_t line_set_by_ = 0;
+    uint32_t moved_by_ = 0;  // the number of the last move that may become one with the next
+    Operand moved_from_, moved_to_;
     uint32_t x0_moved_by_ = 0;  // the number of the last instruction that moved something there
     bool line_follows_move_ = false;
     bool ended_ = false;

@@ -2,8 +2,9 @@
 //
 // The state at an instruction tells which registers hold terms, the size of the frame, which y
 // registers mark a catch, and how many heap words are reserved. Where ways meet, the state is what
-// holds on all of them. After the fixpoint one more pass over the instructions records frame and
-// live registers.
+// holds on all of them. Frame and live registers are recorded on the way: what the last pass over a
+// block finds is what holds. A function that needs repairs or whose types look wrong gets one more
+// pass after the fixpoint, which records the repairs and judges the types.
 //
 // Repairs. The compiler knows instructions that cannot collect in OTP but may here (bif1 to bif3
 // without Live, the float move, ...). There it leaves registers undefined that a collection would
@@ -156,6 +157,9 @@ private:
     static constexpr uint32_t kNoRegister = 0xFFFFFFFF;
 
     [[gnu::format(printf, 2, 3)]] bool bad(const char* format, ...) {
+        if (suspends_judgement_) {
+            return false;
+        }
         char text[256];
         va_list arguments;
         va_start(arguments, format);
@@ -208,7 +212,7 @@ private:
         }
         states_used_ = 0;
         work_.clear();
-        recording_ = false;
+        recording_ = needs_last_pass_ = false;
         std::fill(state_at_.begin() + f.info, state_at_.begin() + f.end, kNoState);
         s_.begin(std::max<size_t>(x_count, 4), float_count);  // 4: x0..x2 of exceptions and sends
         for (uint32_t r = 0; r < f.arity; ++r) {
@@ -228,6 +232,9 @@ private:
             }
         }
         m_.code[f.info].live = static_cast<uint16_t>(f.arity);
+        if (!needs_last_pass_) {
+            return true;
+        }
         recording_ = true;
         for (uint32_t at = f.info; at < f.end; ++at) {
             if (state_at_[at] != kNoState && !run_block(at)) {
@@ -356,7 +363,7 @@ private:
             if (!step()) {
                 return false;
             }
-            if ((instr_info(m_.code[at].op).effects & ENDS) != 0) {
+            if ((instr_info(m_.code[at].op).effects & ENDS) != 0 || never_holds(m_.code[at])) {
                 return true;
             }
         }
@@ -667,6 +674,11 @@ private:
         return true;
     }
 
+    // Asked where something is to be repaired. Before the fixpoint it is only noted that it is.
+    bool writes_repairs() {
+        needs_last_pass_ |= !recording_;
+        return recording_;
+    }
     Repair& repair() {
         if (repairs_.empty() || repairs_.back().at != at_) {
             repairs_.push_back({at_, {}, {}, 0, 0});
@@ -677,7 +689,7 @@ private:
         for (uint32_t r = 0; r < s_.y.size(); ++r) {
             if (s_.y[r] == kUndefined) {
                 s_.y[r] = kTerm;
-                if (recording_) {
+                if (writes_repairs()) {
                     repair().y.push_back(r);
                 }
             }
@@ -693,7 +705,7 @@ private:
     }
     void repair_one_x(uint32_t r) {
         define_x(r);
-        if (recording_) {
+        if (writes_repairs()) {
             repair().x.push_back(r);
         }
     }
@@ -811,11 +823,7 @@ private:
         return flow_to(o[0].index, failed);
     }
 
-    void set_live(uint32_t live) {
-        if (recording_) {
-            m_.code[at_].live = static_cast<uint16_t>(live);
-        }
-    }
+    void set_live(uint32_t live) { m_.code[at_].live = static_cast<uint16_t>(live); }
 
     // Takes heap words that must have been reserved.
     bool take(uint32_t words) {
@@ -828,7 +836,7 @@ private:
             repair_y();
             s_.reserved += s_.lapsed;
             s_.lapsed = 0;
-            if (recording_) {
+            if (writes_repairs()) {
                 repair().test_heap_words = s_.reserved;
                 repair().live = static_cast<uint16_t>(live);
             }
@@ -881,9 +889,7 @@ private:
         const Operand* o = m_.operands_of(i);
         const InstrInfo& info = instr_info(i.op);
         const InstrNote& note = draft_.notes[at_];
-        if (recording_) {
-            m_.code[at_].frame = static_cast<int16_t>(std::max(s_.frame, kNoFrame));
-        }
+        m_.code[at_].frame = static_cast<int16_t>(std::max(s_.frame, kNoFrame));
         if (!for_each_operand(
                 i,
                 [this, &i](const Operand& a) {
@@ -896,8 +902,14 @@ private:
         }
         believe_hints(o, i.operand_count);
         // Ways not seen yet can only add kinds, so this is judged when all are known.
-        if (recording_ && !demand_types(i, o)) {
-            return false;
+        if (recording_) {
+            if (!demand_types(i, o)) {
+                return false;
+            }
+        } else if (!needs_last_pass_) {
+            suspends_judgement_ = true;
+            needs_last_pass_ = !demand_types(i, o);
+            suspends_judgement_ = false;
         }
         if (may_raise(i, o) || (info.effects & CALLS) != 0) {
             // What leaves the function has dropped its frame; else handlers and collections see it.
@@ -1165,6 +1177,21 @@ private:
             default:
                 return {};
         }
+    }
+
+    // A test of a constant that is of another kind, which the compiler leaves when it has passed a
+    // constant on but not followed its type. What comes after it is not reached, and may take the
+    // constant for what it is not.
+    bool never_holds(const Instr& i) const {
+        const Operand* o = m_.operands_of(i);
+        if (i.operand_count < 2 || o[1].kind != Kind::constant) {
+            return false;
+        }
+        const Type t = type_of_constant(o[1].term);
+        if (i.op == Op::test_arity || i.op == Op::is_tagged_tuple) {
+            return t.bits != TypeInfo::tuple || t.arity != o[2].value;
+        }
+        return (t.bits & test_of(i.op).holds) == 0;
     }
 
     // The success side of a test, after its failure side has gone its way.
@@ -1490,8 +1517,10 @@ private:
     uint32_t at_ = 0;                              // which is this one
     std::vector<uint32_t> registers_of_failures_;  // of the function
     bool begin_again_ = false;                     // with one more of them
-    bool recording_ = false;                       // the fixpoint is reached: write results down
-    std::vector<Repair> repairs_;                  // in the order of instructions
+    bool recording_ = false;                       // the fixpoint is reached: write repairs down
+    bool needs_last_pass_ = false;     // something has to be written down or judged then
+    bool suspends_judgement_ = false;  // what is bad() is not said yet
+    std::vector<Repair> repairs_;      // in the order of instructions
 };
 
 // Puts the repairs into the code; instruction indexes change everywhere.

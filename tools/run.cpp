@@ -25,6 +25,7 @@
 #include "vm/code/code_index.hpp"
 #include "vm/code/export.hpp"
 #include "vm/fault/fault.hpp"
+#include "vm/process/os_signals.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/signal.hpp"
@@ -149,8 +150,45 @@ Term boot_options(Heap& h, const RunOptions& o) {
     return cons(h, options, kNil);
 }
 
-// SIGINT and SIGTERM reach one thread, which asks the first process to end in order. The second time
-// the program ends at once. SIGUSR1 asks for a report.
+// What to do with a signal of which no program has said what it wants. SIGINT and SIGTERM ask the first
+// process to end in order, or OTP's kernel where it is up; the second time the program ends at once. SIGUSR1
+// asks for a report.
+void act_on(int signal, bool is_repl, bool* asked) {
+    switch (signal) {
+        case SIGUSR1:
+            write_report_now();
+            return;
+        case SIGINT:
+            if (is_repl) {
+                return;  // the prompt has it too, and knows what it is to interrupt
+            }
+            break;
+        case SIGTERM:
+            if (os_signals::notify(signal)) {
+                return;
+            }
+            break;
+        case SIGQUIT:
+            if (!os_signals::notify(signal)) {
+                os_signals::act_by_default(signal);
+            }
+            return;
+        case SIGCHLD:
+            return;
+        default:
+            os_signals::act_by_default(signal);
+            return;
+    }
+    // The boot may not have come far enough to end in order.
+    if (*asked || !is_value(registry::whereis(atoms::init))) {
+        _exit(128 + signal);
+    }
+    *asked = true;
+    deliver_message(atoms::init,
+                    atom_table::intern(signal == SIGINT ? "stop_sigint" : "stop_sigterm"));
+}
+
+// One thread waits for the signals that all block.
 void watch_signals(sigset_t set, bool is_repl) {
     std::thread([set, is_repl] {
         pthread_setname_np(pthread_self(), "signals");
@@ -161,22 +199,22 @@ void watch_signals(sigset_t set, bool is_repl) {
             if (sigwait(&set, &signal) != 0) {
                 continue;
             }
-            if (signal == SIGUSR1) {
-                write_report_now();
-                continue;
+            switch (os_signals::action_of(signal)) {
+                case os_signals::Action::own:
+                    act_on(signal, is_repl, &asked);
+                    break;
+                case os_signals::Action::by_default:
+                    os_signals::act_by_default(signal);
+                    break;
+                case os_signals::Action::ignore:
+                    break;
+                case os_signals::Action::handle:
+                    // What waits for the kernel's server to handle SIGTERM is left to the VM.
+                    if (!os_signals::notify(signal) && signal == SIGTERM) {
+                        act_on(signal, is_repl, &asked);
+                    }
+                    break;
             }
-            if (is_repl && signal == SIGINT) {
-                continue;  // the prompt has it too, and knows what it is to interrupt
-            }
-            if (asked) {
-                _exit(128 + signal);
-            }
-            asked = true;
-            if (!is_value(registry::whereis(atoms::init))) {
-                _exit(128 + signal);  // the boot has not come far enough to end in order
-            }
-            deliver_message(atoms::init, atom_table::intern(
-                                             signal == SIGINT ? "stop_sigint" : "stop_sigterm"));
         }
     }).detach();
 }
@@ -239,11 +277,7 @@ bool leave_out_rereads(const std::vector<std::string>& names, uint32_t* bits) {
 }  // namespace
 
 int run_command(const RunOptions& options) {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGUSR1);
+    const sigset_t signals = os_signals::blocked_set();
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
 

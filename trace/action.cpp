@@ -363,7 +363,7 @@ int64_t hit_call(const Breakpoint& b, const Action& action, Process& p, const St
         }
     }
     // The meta tracer is told behind the process's own, as in OTP.
-    if ((does & Action::kMeta) != 0 && action.meta_tracer != p.id) {
+    if ((does & Action::kMeta) != 0 && action.meta_tracer != p.id && !records::is_sensitive(p)) {
         asked->meta = hit_meta(b, action, session, p, x, caller);
     }
 }

@@ -6,6 +6,7 @@
 #include "vm/process/exception.hpp"
 #include "vm/process/report.hpp"
 #include "vm/process/signal.hpp"
+#include "vm/record/record.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "trace/action.hpp"
 #include "trace/breakpoint.hpp"
@@ -92,8 +93,8 @@ bool state_of_frame(const Process& p, const FrameView& f, State* s) {
 
 // Whether what a frame waits for is to be told, and by which State.
 bool tells(const Process& p, const FrameView& f, int64_t flag, State* s) {
-    return (f.flags() & flag) != 0 && state_of_frame(p, f, s) && (s->flags & kSilent) == 0 &&
-           (f.is_meta() || (s->flags & kCall) != 0);
+    return (f.flags() & flag) != 0 && !records::is_sensitive(p) && state_of_frame(p, f, s) &&
+           (s->flags & kSilent) == 0 && (f.is_meta() || (s->flags & kCall) != 0);
 }
 void send_return(Process& p, const FrameView& f, Term value) {
     State s;
@@ -140,7 +141,7 @@ void report_exception(Process& p, const FrameView& f, Term cls, Term reason, boo
 void send_return_to(Process& p, uint32_t session, const void* address, bool is_return_address) {
     const State* s = state_of(p, session);
     if (s == nullptr || (s->flags & kReturnTo) == 0 || (s->flags & kCall) == 0 ||
-        (s->flags & kSilent) != 0) {
+        (s->flags & kSilent) != 0 || records::is_sensitive(p)) {
         return;
     }
     Heap h;
@@ -345,6 +346,7 @@ struct TraceHooks final : Hooks {
         Heap h;
         const Term call = make_tuple(h, e->module, e->function, args);
         send_own_event(parent, kProcs, atom_spawn(), {child.id, call});
+        // Also of one that is sensitive, as in OTP.
         for (const State* s = state_of(parent); s != nullptr; s = s->next) {
             inherit(parent, child, *s, linked);
         }

@@ -1,5 +1,6 @@
 #include "trace/tracer.hpp"
 
+#include "vm/bif/bif.hpp"
 #include "vm/bif/clock.hpp"
 #include "vm/bif/local_atoms.hpp"
 #include "vm/code/code_index.hpp"
@@ -307,6 +308,9 @@ void send_or_clear(Process& p, const State& s, Term tag, std::initializer_list<T
 }
 
 void send_own_event(Process& p, uint32_t flag, Term tag, std::initializer_list<Term> terms) {
+    if (!is_traced(p, flag)) {
+        return;
+    }
     for (const State* s = state_of(p); s != nullptr; s = s->next) {
         if ((s->flags & flag) != 0) {
             send_or_clear(p, *s, tag, terms);
@@ -325,17 +329,6 @@ Term function_at(Heap& h, const void* address, bool is_return_address) {
     return make_tuple(h, where.module, where.function, make_small(where.arity));
 }
 
-Term current_function(Heap& h, const Process& p) {
-    for (const Export* e : {p.initial_call, p.trap_export}) {
-        if (e != nullptr &&
-            (p.pc == &e->stub[kStubCall] || (p.pc == nullptr && e == p.initial_call))) {
-            return make_tuple(h, e->module, e->function, make_small(e->arity));
-        }
-    }
-    const Term f = function_at(h, p.pc, false);
-    return is_value(f) ? f : make_small(0);
-}
-
 const void* return_address_of(const Process& p, const Term* from) {
     FunctionInfo where{};
     for (const Term* w = from; w < p.stack_base; ++w) {
@@ -347,6 +340,23 @@ const void* return_address_of(const Process& p, const Term* from) {
         }
     }
     return nullptr;
+}
+
+Term current_function(Heap& h, const Process& p) {
+    static const Export* back = bif_export("minivm", "return", 1);
+    if (p.trap_export == back && p.pc == &back->stub[kStubCall]) {
+        // What a yield goes on with is no function of the program.
+        const Term caller = function_at(h, return_address_of(p, p.heap.end), true);
+        return is_value(caller) ? caller : make_small(0);
+    }
+    for (const Export* e : {p.initial_call, p.trap_export}) {
+        if (e != nullptr &&
+            (p.pc == &e->stub[kStubCall] || (p.pc == nullptr && e == p.initial_call))) {
+            return make_tuple(h, e->module, e->function, make_small(e->arity));
+        }
+    }
+    const Term f = function_at(h, p.pc, false);
+    return is_value(f) ? f : make_small(0);
 }
 
 }  // namespace minivm::trace

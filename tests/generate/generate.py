@@ -62,6 +62,11 @@ chars([H | T]) -> [H | chars(T)];
 chars(T) -> T.
 burn(0) -> [];
 burn(N) -> [{N, float(N)} | burn(N - 1)].
+ext(T) when is_number(T); is_atom(T); is_bitstring(T); T =:= [] -> T;
+ext([H | T]) -> [ext(H) | ext(T)];
+ext(T) when is_tuple(T) -> list_to_tuple(ext(tuple_to_list(T)));
+ext(T) when is_map(T) -> map_size(T);
+ext(_) -> opaque.
 """
 
 
@@ -476,6 +481,10 @@ class Generator:
     def e_small(self, d):
         return x("(", self.expr("int", d), self.pick((" band 63", " band 15", " rem 20", " rem 65")), ")")
 
+    def no_negative_zero(self, op):
+        """Behind a product or quotient: the sum of both zeros is 0.0."""
+        return " + 0.0" if op.strip() in ("*", "/") and not self.zeros else ""
+
     def e_float(self, d):
         kind = self.rng.randint(0, 9)
         if kind <= 5:
@@ -484,7 +493,8 @@ class Generator:
                 b = x(values.float_text(self.rng, self.zeros))
             if self.chance(0.5):
                 a, b = b, a
-            return x("(", a, self.pick((" + ", " - ", " * ", " / ")), b, ")")
+            op = self.pick((" + ", " - ", " * ", " / "))
+            return x("(", a, op, b, self.no_negative_zero(op), ")")
         if kind == 6:
             return x("float(", self.expr(self.pick(("int", "number")), d), ")")
         if kind == 7 and self.zeros:  # erl's has no negative zero where the float is known to be one
@@ -501,8 +511,9 @@ class Generator:
 
     def e_number(self, d):
         if self.chance(0.5):
-            return x("(", self.expr("number", d), self.pick((" + ", " - ", " * ", " / ")),
-                     self.expr("number", d), ")")
+            op = self.pick((" + ", " - ", " * ", " / "))
+            return x("(", self.expr("number", d), op, self.expr("number", d),
+                     self.no_negative_zero(op) if op == " / " else "", ")")
         return self.expr(self.pick(("int", "float", "small")), d)
 
     def e_atom(self, d):
@@ -720,6 +731,9 @@ class Generator:
             name, hint = self.pick((("list_to_binary", "list"), ("integer_to_binary", "int"),
                                     ("atom_to_binary", "atom"), ("iolist_to_binary", "list"),
                                     ("term_to_binary", "int")))
+            if name == "term_to_binary":
+                # A fun's has its creator's pid in it.
+                return x(name, "(ext(", self.expr(hint, d), "))")
             return x(name, "(", self.expr(hint, d), ")")
         if self.chance(0.15):
             return x("binary_part(", self.expr("bin", d), ", ", self.expr("small", d - 1), ", ",
@@ -928,7 +942,8 @@ class Generator:
         if self.chance(0.6):
             op = self.pick(("+", "-", "*", "/")) if hint in ("float", "number") else self.pick(
                 ("+", "-", "*", "div", "rem", "band", "bor", "bxor", "bsr"))
-            return "(%s %s %s)" % (self.guard_value(hint, d - 1), op, self.guard_value(hint, d - 1))
+            return "(%s %s %s%s)" % (self.guard_value(hint, d - 1), op, self.guard_value(hint, d - 1),
+                                     self.no_negative_zero(op) if op == "/" else "")
         name, of = self.pick((("length", "list"), ("byte_size", "bits"), ("bit_size", "bits"),
                               ("tuple_size", "tuple"), ("map_size", "map"), ("size", "tuple"),
                               ("abs", "number"), ("trunc", "float"), ("round", "float"), ("floor", "float"),
@@ -1220,7 +1235,7 @@ class Module:
         parts = ["-module(%s)." % (name or self.name),
                  "-define(OTHER, %s)." % other if other else "",
                  "-compile([nowarn_unused_vars, {nowarn_unused_function, [%s]}])." % ", ".join(
-                     ["{sz, 1}", "{burn, 1}", "{chars, 1}"]
+                     ["{sz, 1}", "{burn, 1}", "{chars, 1}", "{ext, 1}"]
                      + ["{%s, %d}" % (f.name, len(f.hints)) for f in self.functions if f.local]),
                  "-export([calls/0, id/1%s])." % "".join(
                      ", %s/%d" % (f.name, len(f.hints)) for f in exported),

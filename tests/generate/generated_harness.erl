@@ -164,12 +164,18 @@ id(X) -> X.
 %% The frames of generated modules, with their lines. The JIT of OTP 25 has the frame of a function
 %% that calls what is no fun, or one of another arity, twice. A function that called itself there may
 %% have one more. So of equal frames at the begin there is one here, and from the end what may have been
-%% lost for them is taken away.
-own(Stack) when is_list(Stack), length(Stack) >= 0 ->
+%% lost for them is taken away. Where a function of the VM that was called as a fun raises, it gives the
+%% line of what comes after the call.
+own([{erlang, abs, _, _} = Bif, {Module, Function, Arity, _} | Stack]) ->
+    frames([Bif, {Module, Function, Arity, []} | Stack]);
+own(Stack) ->
+    frames(Stack).
+
+frames(Stack) when is_list(Stack), length(Stack) >= 0 ->
     Own = [{Module, Function, Arity, line(Location)}
            || {Module, Function, Arity, Location} <- Stack, is_atom(Module), is_generated(Module)],
     lists:sublist(first_once(Own), ?FRAMES);
-own(Stack) ->
+frames(Stack) ->
     {no_stack, Stack}.
 
 first_once([Frame, Frame | Rest]) -> first_once([Frame | Rest]);

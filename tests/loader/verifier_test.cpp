@@ -419,6 +419,38 @@ TEST_CASE("a test that cannot succeed does not make a tuple smaller", "[loader]"
           }).empty());
 }
 
+TEST_CASE("what comes after a test that a constant cannot pass is not reached", "[loader]") {
+    CHECK(why_not(0, [](BeamBuilder& b) {
+              b.op(57, {label(3), integer(1)})
+                  .op(58, {label(3), integer(1), u(2)})
+                  .op(66, {integer(1), u(1), x(0)})
+                  .op(1, {u(3)})
+                  .op(64, {nil(), x(0)})
+                  .op(19);
+          }).empty());
+    // Where another way leads there, it is reached.
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(52, {label(3), x(0)})
+                               .op(57, {label(4), integer(1)})
+                               .op(1, {u(3)})
+                               .op(66, {integer(1), u(1), x(0)})
+                               .op(1, {u(4)})
+                               .op(19);
+                       }),
+               Contains("cannot be a tuple"));
+    // The same constant may pass other tests.
+    CHECK_THAT(why_not(0,
+                       [](BeamBuilder& b) {
+                           b.op(45, {label(3), integer(1)})
+                               .op(66, {integer(1), u(1), x(0)})
+                               .op(1, {u(3)})
+                               .op(64, {nil(), x(0)})
+                               .op(19);
+                       }),
+               Contains("cannot be a tuple"));
+}
+
 TEST_CASE("operands that cannot be of the kind an instruction trusts are refused", "[loader]") {
     CHECK_THAT(why_not(1,
                        [](BeamBuilder& b) {

@@ -43,6 +43,10 @@ main(["wait"]) ->
 main(["spin"]) ->
     io:format("ready~n"),
     spin(0);
+main(["kernel"]) ->
+    true = is_pid(whereis(erl_signal_server)),
+    io:format("ready~n"),
+    receive after infinity -> ok end;
 main(["arguments" | Rest]) ->
     io:format("~p~n", [Rest]).
 spin(N) -> spin(N + 1).
@@ -193,6 +197,16 @@ class Ending(unittest.TestCase):
             for program, text in (("spin", b"ready\n"), ("wait", b"ready\nno line end")):
                 with self.subTest(signal=number, program=program):
                     self.assertEqual(self.end(program, number)[:2], (status, text))
+
+    def test_sigterm_stops_the_kernel_in_order_where_it_is_up(self):
+        status, out, _ = self.end("kernel", signal.SIGTERM)
+        self.assertEqual(status, 0)
+        self.assertIn(b"SIGTERM received - shutting down", out)
+
+    def test_signals_that_nobody_asked_for_have_their_default_action(self):
+        for number in (signal.SIGALRM, signal.SIGUSR2):
+            with self.subTest(signal=number):
+                self.assertEqual(self.end("wait", number)[0], -number)
 
     def test_a_signal_ends_a_program_that_waits_for_input(self):
         status, out, seconds = self.end("echo", signal.SIGINT)

@@ -193,15 +193,35 @@ struct SearchState : MagicObject {
         return Status::none;
     }
 
+    // How many of the bytes pass before one with which a pattern begins.
+    uint64_t begins_nothing(const uint8_t* data, uint64_t size) const {
+        const Pattern::State& root = pattern->states.front();
+        uint64_t n = 0;
+        while (n < size && root.next[data[n]] == 0) {
+            ++n;
+        }
+        return n;
+    }
+
     Status next_of_many(int64_t* budget, Match* out) {
-        const auto& states = pattern->states;
+        const Pattern::State* const states = pattern->states.data();
+        const uint8_t* const data = bytes.data();
         uint64_t i = at;
         for (; i < end; i++) {
+            if (state == 0 && !has_best) {
+                const uint64_t passed =
+                    begins_nothing(data + i, std::min(end - i, static_cast<uint64_t>(*budget)));
+                i += passed;
+                *budget -= static_cast<int64_t>(passed);
+                if (i == end) {
+                    break;
+                }
+            }
             if (--*budget <= 0) {
                 at = i;
                 return Status::more;
             }
-            state = states[state].next[bytes.data()[i]];
+            state = states[state].next[data[i]];
             const Pattern::State& s = states[state];
             // No match that is still possible begins before what this state stands for.
             if (has_best && i + 1 - s.depth > best.first) {

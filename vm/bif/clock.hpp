@@ -7,6 +7,7 @@
 namespace minivm::clock {
 
 int64_t monotonic_ns();  // erlang:monotonic_time/0
+int64_t start_ns();      // erlang:system_info(start_time)
 int64_t offset_ns();     // erlang:time_offset/0
 Term now(Heap& h);       // erlang:now/0
 Term timestamp(Heap& h); // erlang:timestamp/0

@@ -1,4 +1,5 @@
 // Terms as text and back, and what debugging code asks: pids and references as lists, erts_debug.
+#include "vm/heap/gc.hpp"
 #include "vm/process/seq_trace.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
@@ -131,6 +132,9 @@ Term erts_debug_same_2(Process&, const Term* a) { return make_bool(a[0] == a[1])
 Term erts_debug_flat_size_1(Process&, const Term* a) {
     return make_small(static_cast<int64_t>(size_of_term(a[0], false)));
 }
+Term erts_debug_size_shared_1(Process&, const Term* a) {
+    return make_small(static_cast<int64_t>(size_with_sharing(a[0])));
+}
 
 Term io_printable_range_0(Process&, const Term*) { return atoms::latin1; }
 Term file_native_name_encoding_0(Process&, const Term*) { return atoms::utf8; }
@@ -168,7 +172,7 @@ MINIVM_BIF_TABLE(inspect) = {
     {"erts_internal", "term_type", 1, erts_internal_term_type_1, kBifPlain, nullptr},
     {"erts_debug", "same", 2, erts_debug_same_2, kBifPlain, nullptr},
     {"erts_debug", "flat_size", 1, erts_debug_flat_size_1, kBifPlain, nullptr},
-    {"erts_debug", "size_shared", 1, erts_debug_flat_size_1, kBifPlain, nullptr},
+    {"erts_debug", "size_shared", 1, erts_debug_size_shared_1, kBifPlain, nullptr},
     {"io", "printable_range", 0, io_printable_range_0, kBifPlain, nullptr},
     {"file", "native_name_encoding", 0, file_native_name_encoding_0, kBifPlain, nullptr},
     {"error_logger", "warning_map", 0, error_logger_warning_map_0, kBifPlain, nullptr},

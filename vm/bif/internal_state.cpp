@@ -11,6 +11,7 @@
 #include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/term/map.hpp"
 
 namespace minivm {
 
@@ -108,6 +109,8 @@ Term erts_debug_set_internal_state_2(Process& p, const Term* a) {
     } else if ((is(a[0], "ets_force_split") || is(a[0], "ets_debug_random_split_join")) &&
                is_tuple(a[1]) && tuple_arity(a[1]) == 2 && is_bool(tuple_element(a[1], 1))) {
         return atoms::ok;  // tables have one part here, whatever the load
+    } else if (is(a[0], "proc_sig_buffers") && a[1] == atoms::true_) {
+        return atoms::true_;  // senders never wait for each other here
     } else if (is(a[0], "ets_force_trap")) {
         return atom_table::intern("notsup");  // as in every release build of erl
     } else if (is(a[0], "sleep") && is_small(a[1]) && small_value(a[1]) >= 0) {
@@ -142,6 +145,12 @@ Term erts_debug_get_internal_state_1(Process& p, const Term* a) {
     }
     if (is(a[0], "force_heap_frags")) {
         return atoms::false_;
+    }
+    if (is(a[0], "persistent_term")) {
+        // The part of the table in what persistent_term:info/0 gives as memory: it is not in it.
+        Term keys[1] = {atom_table::intern("table")};
+        Term values[1] = {make_small(0)};
+        return map::from_pairs(p.heap, keys, values, 1);
     }
     return badarg(p);
 }

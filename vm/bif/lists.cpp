@@ -19,8 +19,24 @@ void charge(Process& p, int64_t elements) {
     consume(p, elements / kElementsPerReduction + 1);
 }
 
-// ---- reverse, append, subtract
-// ---------------------------------------------------------------------
+// ---- reverse, append, subtract ------------------------------------------------------------------
+
+constexpr size_t kMaxRoomWords = size_t{1} << 30;  // Process::gc_room_words has 32 bits
+
+// A fragment would be copied by the collection that it makes due: it is better to collect first and
+// go on in the room that leaves. False: there is room, or too much is asked for.
+bool collects_for(Process& p, size_t words) {
+    if (static_cast<size_t>(p.heap.end - p.heap.top) >= words + kReserveWords ||
+        words > kMaxRoomWords) {
+        return false;
+    }
+    p.force_gc = true;
+    p.gc_room_words = static_cast<uint32_t>(words + kReserveWords);
+    return true;
+}
+
+// What does not fit may go into a fragment if it is as short.
+constexpr int64_t kShortList = 32;
 
 Term lists_reverse_2(Process& p, const Term* a) {
     Term list = a[0];
@@ -29,11 +45,13 @@ Term lists_reverse_2(Process& p, const Term* a) {
         return badarg(p);
     }
     const int64_t limit = budget(p);
+    const auto room = (p.heap.end - p.heap.top - static_cast<int64_t>(kReserveWords)) /
+                      static_cast<int64_t>(kConsWords);
+    const int64_t until = std::min(limit, std::max(room, kShortList));
     int64_t n = 0;
-    while (is_cons(list) && n < limit) {
+    for (; n < until && is_cons(list); ++n) {
         acc = cons(p.heap, head(list), acc);
         list = tail(list);
-        ++n;
     }
     charge(p, n);
     if (is_nil(list)) {
@@ -43,7 +61,15 @@ Term lists_reverse_2(Process& p, const Term* a) {
         return badarg(p);
     }
     static const Export* self = bif_export("lists", "reverse", 2);
-    return yield(p, self, {list, acc});
+    if (n == limit) {
+        return yield(p, self, {list, acc});
+    }
+    size_t left = 0;
+    for (Term l = list; is_cons(l) && left < kMaxRoomWords / kConsWords; l = tail(l)) {
+        ++left;
+    }
+    collects_for(p, left * kConsWords);
+    return trap(p, self, {list, acc});
 }
 
 // The elements of list up to the cell `end`, in front of rest; there is one at least.
@@ -63,7 +89,6 @@ Term copy_part(Process& p, Term list, Term end, Term rest, int64_t n) {
 // cell is changed after it has been made: (the parts before the end, last one first; the end;
 // copied so far).
 constexpr int64_t kAppendPart = 4096;
-constexpr size_t kMaxRoomWords = size_t{1} << 30;
 Term append_parts_3(Process& p, const Term* a) {
     Term parts = a[0];
     Term end = a[1];
@@ -83,18 +108,7 @@ Term append_parts_3(Process& p, const Term* a) {
     return is_cons(parts) ? yield(p, self, {parts, end, acc}) : acc;
 }
 
-// A fragment would be copied by the collection that it makes due: it is better to collect first and
-// go on in the room that leaves. False: there is room, or too much is asked for.
-bool collects_for(Process& p, size_t words) {
-    if (static_cast<size_t>(p.heap.end - p.heap.top) >= words + kReserveWords ||
-        words > kMaxRoomWords) {
-        return false;
-    }
-    p.force_gc = true;
-    p.gc_room_words = static_cast<uint32_t>(words + kReserveWords);
-    return true;
-}
-
+// may_collect: not the second time, when a crossing between engines may have taken of the room.
 Term append(Process& p, const Term* a, bool may_collect) {
     const Term list = a[0];
     const Term rest = a[1];
@@ -229,8 +243,7 @@ Term erlang_subtract_2(Process& p, const Term* a) {
     return list_of(p, kept, l);
 }
 
-// ---- searching
-// ------------------------------------------------------------------------------------------
+// ---- searching ----------------------------------------------------------------------------------
 
 Term lists_member_2(Process& p, const Term* a) {
     const Term wanted = a[0];
@@ -253,31 +266,43 @@ Term lists_member_2(Process& p, const Term* a) {
 }
 
 // lists:keyfind and its kin compare with ==.
-Term key_search(Process& p, const Term* a, const Export* self, Term* found) {
-    const Term key = a[0];
+template <typename Equal>
+Term key_search(Process& p, const Term* a, const Export* self, Term* found, Equal equal) {
     Term l = a[2];
-    *found = kNonValue;
-    if (!is_small(a[1]) || small_value(a[1]) < 1) {
-        return badarg(p);
-    }
     const Word position = static_cast<Word>(small_value(a[1]));
     const int64_t limit = budget(p);
     int64_t n = 0;
     for (; is_cons(l); l = tail(l)) {
         const Term t = head(l);
-        if (is_tuple(t) && tuple_arity(t) >= position &&
-            loose_equal(tuple_element(t, position - 1), key)) {
+        if (is_tuple(t) && tuple_arity(t) >= position && equal(tuple_element(t, position - 1))) {
             charge(p, n);
             *found = t;
             return atoms::true_;
         }
         if (++n > limit) {
             charge(p, n);
-            return yield(p, self, {key, a[1], tail(l)});
+            return yield(p, self, {a[0], a[1], tail(l)});
         }
     }
     charge(p, n);
     return is_nil(l) ? atoms::false_ : badarg(p);
+}
+Term key_search(Process& p, const Term* a, const Export* self, Term* found) {
+    *found = kNonValue;
+    if (!is_small(a[1]) || small_value(a[1]) < 1) {
+        return badarg(p);
+    }
+    const Term key = a[0];
+    // An atom, a pid or [] equals itself alone; a small integer also a float.
+    if ((key.raw & kTagMask) == kTagImm) {
+        return key_search(p, a, self, found, [key](Term element) { return element == key; });
+    }
+    if (is_small(key)) {
+        return key_search(p, a, self, found, [key](Term element) {
+            return element == key || (!is_small(element) && loose_equal(element, key));
+        });
+    }
+    return key_search(p, a, self, found, [key](Term element) { return loose_equal(element, key); });
 }
 Term lists_keyfind_3(Process& p, const Term* a) {
     static const Export* self = bif_export("lists", "keyfind", 3);
@@ -312,8 +337,7 @@ Term erlang_tl_1(Process& p, const Term* a) {
     return is_cons(a[0]) ? tail(a[0]) : badarg(p);
 }
 
-// ---- tuples
-// -----------------------------------------------------------------------------------------------
+// ---- tuples -------------------------------------------------------------------------------------
 
 constexpr int64_t kMaxTupleArity = (1 << 24) - 1;  // as OTP
 

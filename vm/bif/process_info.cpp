@@ -116,6 +116,10 @@ Term stacktrace_of(Process& p, Heap& h, size_t limit) {
     if (ahead == nullptr) {
         return current_stacktrace(p, h, p.pc, ix, limit);
     }
+    static const Export* back = bif_export("minivm", "return", 1);
+    if (ahead == back) {  // what a yield goes on with is no function of the program
+        return current_stacktrace(p, h, nullptr, ix, limit);
+    }
     if (limit > 1) {
         list = current_stacktrace(p, h, nullptr, ix, limit - 1);
     }

@@ -12,6 +12,8 @@
 
 #include "vm/process/seq_trace.hpp"
 #include "vm/bif/bif.hpp"
+#include "vm/bif/clock.hpp"
+#include "vm/bif/local_atoms.hpp"
 #include "vm/bif/posix.hpp"
 #include "vm/code/loading.hpp"
 #include "vm/engine.hpp"
@@ -20,6 +22,7 @@
 #include "vm/nif/nif.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/exception.hpp"
+#include "vm/process/os_signals.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/report.hpp"
@@ -167,7 +170,29 @@ Term system_info_atom(Process& p, Term item) {
         return make_integer(h, INT64_MAX);
     }
     if (is("start_time")) {
-        return make_integer(h, 0);
+        return make_integer(h, clock::start_ns());
+    }
+    if (is("tolerant_timeofday")) {
+        return atom("enabled");
+    }
+    if (is("dist")) {
+        constexpr std::string_view kText = "=node:'nonode@nohost'\n=no_distribution\n";
+        return make_binary(h, kText.data(), kText.size());
+    }
+    if (item == atoms::garbage_collection) {
+        // relaxed: settings.
+        constexpr auto kRelaxed = std::memory_order_relaxed;
+        const auto& defaults = g_spawn_defaults;
+        const std::pair<Term, uint64_t> settings[] = {
+            {atoms::fullsweep_after, defaults.fullsweep_after.load(kRelaxed)},
+            {atoms::min_heap_size, defaults.min_heap_words.load(kRelaxed)},
+            {atoms::min_bin_vheap_size, defaults.min_bin_vheap_words.load(kRelaxed)},
+            {atoms::max_heap_size, defaults.max_heap_words.load(kRelaxed)}};
+        Term list = kNil;
+        for (const auto& [name, value] : settings) {
+            list = cons(h, make_tuple(h, name, make_unsigned(h, value)), list);
+        }
+        return list;
     }
     if (is("time_correction")) {
         return atoms::true_;
@@ -458,6 +483,28 @@ Term environment_list(Process& p, bool pairs) {
 Term os_list_env_vars_0(Process& p, const Term*) { return environment_list(p, true); }
 Term os_env_0(Process& p, const Term*) { return environment_list(p, true); }
 Term os_getenv_0(Process& p, const Term*) { return environment_list(p, false); }
+LOCAL_ATOM(atom_default, "default")
+LOCAL_ATOM(atom_ignore, "ignore")
+LOCAL_ATOM(atom_handle, "handle")
+
+Term os_set_signal_2(Process& p, const Term* a) {
+    os_signals::Action action;
+    if (a[1] == atom_default()) {
+        action = os_signals::Action::by_default;
+    } else if (a[1] == atom_ignore()) {
+        action = os_signals::Action::ignore;
+    } else if (a[1] == atom_handle()) {
+        action = os_signals::Action::handle;
+    } else {
+        badarg(p);
+        Term keys[2] = {atoms::cause, atoms::module};
+        Term values[2] = {atom("badopt"), atoms::erl_kernel_errors};
+        p.exception.error_info = map::from_pairs(p.heap, keys, values, 2);
+        return kNonValue;
+    }
+    return is_atom(a[0]) && os_signals::set_action(a[0], action) ? atoms::ok : badarg(p);
+}
+
 Term os_getpid_0(Process& p, const Term*) { return text_term(p, std::to_string(getpid())); }
 
 // ---- dates ------------------------------------------------------------------------------------------------
@@ -505,7 +552,8 @@ bool get_date_time(Term t, std::tm* out) {
         v[i] = small_value(e);
     }
     static constexpr int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    if (v[0] < 0 || v[0] > 999999 || v[1] < 1 || v[1] > 12 || v[2] < 1 ||
+    // The first year of OTP's calendar.
+    if (v[0] < 1600 || v[0] >= INT32_MAX || v[1] < 1 || v[1] > 12 || v[2] < 1 ||
         v[2] > kDays[v[1] - 1] + (v[1] == 2 && leap(v[0])) || v[3] < 0 || v[3] > 23 || v[4] < 0 ||
         v[4] > 59 || v[5] < 0 || v[5] > 59) {
         return false;
@@ -520,9 +568,12 @@ bool get_date_time(Term t, std::tm* out) {
     out->tm_isdst = -1;
     return true;
 }
+// OTP knows no local time before.
+constexpr int kFirstLocalYear = 1902;
+
 Term erlang_universaltime_to_localtime_1(Process& p, const Term* a) {
     std::tm t;
-    if (!get_date_time(a[0], &t)) {
+    if (!get_date_time(a[0], &t) || t.tm_year + 1900 < kFirstLocalYear) {
         return badarg(p);
     }
     const std::time_t seconds = timegm(&t);
@@ -532,8 +583,8 @@ Term erlang_universaltime_to_localtime_1(Process& p, const Term* a) {
 }
 Term erlang_localtime_to_universaltime_2(Process& p, const Term* a) {
     std::tm t;
-    if (!get_date_time(a[0], &t) || (a[1] != atoms::true_ && a[1] != atoms::false_ &&
-                                     a[1] != atoms::undefined)) {
+    if (!get_date_time(a[0], &t) || t.tm_year + 1900 < kFirstLocalYear ||
+        (a[1] != atoms::true_ && a[1] != atoms::false_ && a[1] != atoms::undefined)) {
         return badarg(p);
     }
     t.tm_isdst = a[1] == atoms::true_ ? 1 : a[1] == atoms::false_ ? 0 : -1;
@@ -548,13 +599,12 @@ Term erlang_localtime_to_universaltime_1(Process& p, const Term* a) {
 }
 Term erlang_posixtime_to_universaltime_1(Process& p, const Term* a) {
     int64_t seconds;
-    if (!get_int64(a[0], &seconds) || seconds > int64_t{1} << 40 || seconds < -(int64_t{1} << 40)) {
+    if (!get_int64(a[0], &seconds)) {
         return badarg(p);
     }
     const std::time_t s = seconds;
     std::tm t{};
-    gmtime_r(&s, &t);
-    return date_time(p, t);
+    return gmtime_r(&s, &t) != nullptr ? date_time(p, t) : badarg(p);
 }
 Term erlang_universaltime_to_posixtime_1(Process& p, const Term* a) {
     std::tm t;
@@ -579,6 +629,7 @@ MINIVM_BIF_TABLE(system) = {
     {"os", "list_env_vars", 0, os_list_env_vars_0, kBifPlain, nullptr},
     {"os", "env", 0, os_env_0, kBifPlain, nullptr},
     {"os", "getenv", 0, os_getenv_0, kBifPlain, nullptr},
+    {"os", "set_signal", 2, os_set_signal_2, kBifPlain, nullptr},
     {"os", "getpid", 0, os_getpid_0, kBifPlain, nullptr},
     {"erlang", "date", 0, erlang_date_0, kBifPlain, nullptr},
     {"erlang", "time", 0, erlang_time_0, kBifPlain, nullptr},

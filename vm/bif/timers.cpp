@@ -515,6 +515,7 @@ Term erlang_statistics_1(Process& p, const Term* a) {
 }  // namespace
 
 int64_t clock::monotonic_ns() { return erlang_monotonic(); }
+int64_t clock::start_ns() { return kMonotonicBegin; }
 int64_t clock::offset_ns() { return the_clock().offset_ns; }
 Term clock::now(Heap& h) { return now_tuple(h); }
 Term clock::timestamp(Heap& h) { return mega_seconds(h, erlang_system() / 1000); }

@@ -26,6 +26,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string_view>
 
 namespace minivm::fault {
@@ -211,6 +212,7 @@ struct Fault {
     Registers registers;
     NamedRegister all[kMaxRegisters];
     int register_count = 0;
+    timespec begun{};
 };
 
 bool has_address(int signal) {
@@ -260,13 +262,20 @@ void write_registers(const Fault& f) {
     }
 }
 
-void write_cpp_frames(const Fault& f) {
-    Line() << "C++ frames:";
+uint64_t ns_since(const timespec& begun) {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<uint64_t>((now.tv_sec - begun.tv_sec) * 1'000'000'000 + now.tv_nsec -
+                                 begun.tv_nsec);
+}
+
+// Calls visit(cursor, number, pc) for each C++ frame. False: the unwinder cannot begin.
+template <typename Visit>
+bool each_cpp_frame(const Fault& f, Visit visit) {
     unw_cursor_t cursor;
     if (unw_init_local2(&cursor, reinterpret_cast<unw_context_t*>(f.context),
                         UNW_INIT_SIGNAL_FRAME) != 0) {
-        Line() << "  the unwinder cannot begin here";
-        return;
+        return false;
     }
     uint64_t previous_sp = 0;
     for (int i = 0; i < kMaxCppFrames; ++i) {
@@ -276,27 +285,46 @@ void write_cpp_frames(const Fault& f) {
             unw_get_reg(&cursor, UNW_REG_SP, &sp) != 0 || pc == 0) {
             break;
         }
-        MINIVM_EVENT(fault_frame, i, uint64_t{pc});
-        {
-            Line line;
-            ((line << "  ").number(static_cast<uint64_t>(i)) << " ").hex(pc);
-            char name[300];
-            unw_word_t offset = 0;
-            if (unw_get_proc_name(&cursor, name, sizeof name, &offset) == 0) {
-                (line << " " << name << "+").hex(offset);
-            } else {
-                FunctionInfo where{};
-                if (module_table::lookup(reinterpret_cast<const void*>(pc), code_index::active(),
-                                         i != 0, &where)) {
-                    (line << " ").function(where.module, where.function, where.arity)
-                        << " (native)";
-                }
-            }
-        }
+        visit(&cursor, i, uint64_t{pc});
         if (unw_step(&cursor) <= 0 || (sp == previous_sp && i > 1)) {
             break;
         }
         previous_sp = sp;
+    }
+    return true;
+}
+
+// So long after the fault the frames were in the recording. Of the thread that owns the report.
+uint64_t g_recorded_ns = 0;
+
+void record_cpp_frame(unw_cursor_t*, int number, uint64_t pc) {
+    MINIVM_EVENT(fault_frame, number, pc);
+}
+// Before anything is written: names take a hundred times as long.
+void record_cpp_frames(const Fault& f) {
+    each_cpp_frame(f, record_cpp_frame);
+    g_recorded_ns = ns_since(f.begun);
+}
+
+void write_cpp_frames(const Fault& f) {
+    Line() << "C++ frames:";
+    const bool begun = each_cpp_frame(f, [](unw_cursor_t* cursor, int i, uint64_t pc) {
+        Line line;
+        ((line << "  ").number(static_cast<uint64_t>(i)) << " ").hex(pc);
+        char name[300];
+        unw_word_t offset = 0;
+        if (unw_get_proc_name(cursor, name, sizeof name, &offset) == 0) {
+            (line << " " << name << "+").hex(offset);
+            return;
+        }
+        FunctionInfo where{};
+        if (module_table::lookup(reinterpret_cast<const void*>(pc), code_index::active(), i != 0,
+                                 &where)) {
+            (line << " ").function(where.module, where.function, where.arity) << " (native)";
+        }
+    });
+    if (!begun) {
+        Line() << "  the unwinder cannot begin here";
     }
 }
 
@@ -373,7 +401,12 @@ void write_process(const Fault& f) {
     }
 }
 
-void write_end(const Fault&) {
+void write_end(const Fault& f) {
+    {
+        Line line;
+        (line << "recorded in ").number(g_recorded_ns / 1000) << " us";
+        (line << ", written in ").number(ns_since(f.begun) / 1000) << " us";
+    }
     const std::string& path = recorder::file_path();
     if (!path.empty()) {
         Line() << "what happened before: minivm dump --crash " << path;
@@ -413,6 +446,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     std::signal(SIGALRM, SIG_DFL);
     alarm(kPatienceSeconds);
     static Fault f;  // large; there is one
+    clock_gettime(CLOCK_MONOTONIC, &f.begun);
     f.signal = signal;
     f.info = info;
     f.context = static_cast<ucontext_t*>(context);
@@ -421,8 +455,8 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     MINIVM_EVENT(fault_signal, signal,
                  has_address(signal) ? reinterpret_cast<uint64_t>(info->si_addr) : 0,
                  f.registers.pc, f.registers.sp);
-    static constexpr void (*kParts[])(const Fault&) = {write_what, write_process, write_cpp_frames,
-                                                       write_registers, write_end};
+    static constexpr void (*kParts[])(const Fault&) = {
+        record_cpp_frames, write_what, write_process, write_cpp_frames, write_registers, write_end};
     static size_t i;  // static: siglongjmp() must find it as it was
     for (i = 0; i < std::size(kParts); ++i) {
         if (sigsetjmp(g_next_part, 1) == 0) {

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <unordered_set>
 #include <utility>
 
@@ -458,8 +459,7 @@ struct GcTimer {
 
 }  // namespace
 
-// ---- sizes
-// ------------------------------------------------------------------------------------------
+// ---- sizes --------------------------------------------------------------------------------------
 
 namespace {
 
@@ -500,8 +500,7 @@ size_t heap_capacity_words(const Process& p) {
     return words;
 }
 
-// ---- collecting
-// -------------------------------------------------------------------------------------
+// ---- collecting ---------------------------------------------------------------------------------
 
 // Words that count against max_heap_size: the heaps with what is free in them, the messages that
 // wait unless they are kept off the heap and, if asked for, the binaries outside that they refer
@@ -629,10 +628,23 @@ void heap_release(Process& p) {
     p.heap.end = p.stack_base = nullptr;
 }
 
-// ---- verifying
-// ------------------------------------------------------------------------------------------
+// ---- verifying ----------------------------------------------------------------------------------
 
 namespace {
+
+// The terms in a boxed object.
+std::span<const Term> parts_of(Term boxed) {
+    const Term* object = boxed_ptr(boxed);
+    const Kind kind = header_kind(object->raw);
+    const size_t arity = header_arity(object->raw);
+    if (kind == Kind::fun || kind == Kind::hash_map || kind == Kind::map_node) {
+        return {object + 2, arity - 1};
+    }
+    if (kind == Kind::sub_bits || kind == Kind::match_context) {
+        return {object + 1, 1};
+    }
+    return {object + 1, is_raw_kind(kind) ? 0 : arity};
+}
 
 class Verifier {
 public:
@@ -686,19 +698,12 @@ private:
         MINIVM_CHECK(kind <= Kind::map_collision);
         MINIVM_CHECK(arity == 0 || block_.has(make_boxed(from + arity)) ||
                      old_.has(make_boxed(from + arity)) || in_fragment(make_boxed(from + arity)));
-        size_t first = 1;
-        size_t last = arity;
-        if (kind == Kind::fun || kind == Kind::hash_map || kind == Kind::map_node) {
-            first = 2;
-        } else if (kind == Kind::sub_bits || kind == Kind::match_context) {
+        if (kind == Kind::sub_bits || kind == Kind::match_context) {
             MINIVM_CHECK(is_kind(from[1], Kind::heap_bits) || is_kind(from[1], Kind::bin_ref));
-            last = 1;
-        } else if (is_raw_kind(kind)) {
-            last = 0;
         }
-        for (size_t i = first; i <= last; i++) {
-            MINIVM_CHECK(!is_header(from[i].raw));
-            later(from[i], in_old);
+        for (const Term part : parts_of(t)) {
+            MINIVM_CHECK(!is_header(part.raw));
+            later(part, in_old);
         }
     }
 
@@ -718,6 +723,32 @@ void verify_off_heap_list(const Process& p, Term* list, const Range& where) {
 }
 
 }  // namespace
+
+size_t size_with_sharing(Term root) {
+    size_t words = 0;
+    TermStack rest;
+    std::unordered_set<Word> seen;
+    const auto later = [&](Term t) {
+        if (is_pointer(t) && !is_literal(t) && seen.insert(t.raw).second) {
+            rest.push(t);
+        }
+    };
+    later(root);
+    while (!rest.empty()) {
+        const Term t = rest.pop();
+        if (is_cons(t)) {
+            words += kConsWords;
+            later(head(t));
+            later(tail(t));
+            continue;
+        }
+        words += 1 + header_arity(boxed_ptr(t)->raw);
+        for (const Term part : parts_of(t)) {
+            later(part);
+        }
+    }
+    return words;
+}
 
 void verify_heap(const Process& p) {
     MINIVM_CHECK(p.heap_start <= p.high_water && p.high_water <= p.heap.top);

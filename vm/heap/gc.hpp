@@ -61,6 +61,9 @@ size_t heap_capacity_words(const Process& p);
 // visited only once in a call.
 void visit_extra_roots(Process& p, void (*visit)(Term* root, void* context), void* context);
 
+// Words of a term, each part of it counted once; literals are not counted.
+size_t size_with_sharing(Term root);
+
 // Aborts unless every term that the process's own roots reach lies in its block, fragments or old
 // generation or is a literal, with a well-formed header, and the invariant above holds.
 void verify_heap(const Process& p);

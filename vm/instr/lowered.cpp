@@ -11,13 +11,13 @@
 
 namespace minivm {
 
-namespace {
-
-constexpr InstrInfo kInstrInfo[] = {
+constinit const InstrInfo kInstrInfo[] = {
 #define INSTR(name, operands, effects, meaning) {#name, operands, effects, meaning},
 #include "vm/instr/instructions.def"
 #undef INSTR
 };
+
+namespace {
 
 std::string mfa_text(Term module, Term function, uint32_t arity) {
     return format_term(module) + ":" + format_term(function) + "/" + std::to_string(arity);
@@ -81,11 +81,6 @@ std::string type_text(const TypeInfo& t) {
 }
 
 }  // namespace
-
-const InstrInfo& instr_info(Op op) {
-    MINIVM_ASSERT(op < Op::kCount);
-    return kInstrInfo[static_cast<size_t>(op)];
-}
 
 LoweredModule::LoweredModule() : name(kNonValue) {}
 LoweredModule::~LoweredModule() = default;

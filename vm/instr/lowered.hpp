@@ -40,7 +40,8 @@ struct InstrInfo {
     uint16_t effects;
     const char* meaning;
 };
-const InstrInfo& instr_info(Op op);
+extern const InstrInfo kInstrInfo[static_cast<size_t>(Op::kCount)];
+inline const InstrInfo& instr_info(Op op) { return kInstrInfo[static_cast<size_t>(op)]; }
 
 struct Operand {
     enum class Kind : uint8_t {

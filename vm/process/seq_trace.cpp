@@ -276,10 +276,15 @@ Token* sending_exit(Process& p, Term from, Term to, Term reason) {
     if (!p.seq_traced || token_of(p) == nullptr) {
         return nullptr;
     }
-    Heap h;
-    Token* t = sending(p, to, make_tuple(h, atoms::EXIT, from, reason));
-    h.clear();
-    return t;
+    count_up(p);
+    // As in OTP, a receiver that is sensitive hides it too.
+    const Process* receiver = process_table::lookup(to);
+    if (receiver != nullptr && !records::is_sensitive(*receiver)) {
+        Heap h;
+        tell(*p.extra->seq.token, kSend, to, make_tuple(h, atoms::EXIT, from, reason), p);
+        h.clear();
+    }
+    return share(p.extra->seq.token);
 }
 
 Token* replying(Process& child, const Process& parent, Term reply) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "vm/process/process.hpp"
+#include "vm/process/state.hpp"
 
 namespace minivm {
 
@@ -216,9 +217,12 @@ inline const State* state_of(const Process& p, uint32_t session) {
 inline bool is_clocked(const Process& p) {
     return MINIVM_UNLIKELY(p.trace_local != nullptr) && p.trace_local->clocked;
 }
+// Nothing is told of a process while it is sensitive; its flags stay.
 inline bool is_traced(const Process& p, uint32_t flags) {
     const State* s = state_of(p);
-    return MINIVM_UNLIKELY(s != nullptr) && (s->all & flags) != 0;
+    // relaxed: who becomes sensitive (process_flag(), on its own scheduler) hides what comes after.
+    return MINIVM_UNLIKELY(s != nullptr) && (s->all & flags) != 0 &&
+           (p.state.load(std::memory_order_relaxed) & process_state::kSensitive) == 0;
 }
 
 }  // namespace tracing

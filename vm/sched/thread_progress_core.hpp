@@ -189,7 +189,7 @@ public:
         return epoch_.load(std::memory_order_relaxed);
     }
 
-    // For a model's idea of what state this is in; under the lock, but for that.
+    // For a model, which tells its states apart by it. Whoever else asks holds the lock.
     const std::deque<Deferred>& common() const { return common_; }
 
 private:

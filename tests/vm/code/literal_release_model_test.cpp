@@ -5,26 +5,19 @@
 // they hang on heaps and mailboxes. Each wait of the round is left out and has to be missed.
 // The model makes its stacks by hand, which ThreadSanitizer does not follow; it has one thread.
 #if !defined(__SANITIZE_THREAD__)
-#include "vm/sched/thread_progress_core.hpp"
-#include "tests/support/model/atomics.hpp"
 #include "tests/support/model/explorer.hpp"
 #include "tests/support/model/mutants.hpp"
+#include "tests/support/model/progress.hpp"
 
 #include <catch2/catch.hpp>
 
 namespace minivm {
 namespace {
 
-namespace tp = thread_progress;
 using model::Atomic;
 using model::Data;
-
-struct Policy : model::Atomics {
-    static void instruction_barrier() {}
-};
-struct Participant : tp::Slot<Policy> {};
-
-constexpr int kAlive = 1, kFreed = 2;
+using model::kAlive, model::kFreed;
+using model::Participant;
 
 enum class LeftOut { nothing, before_asking, after_answers, before_freeing };
 enum class Sender { goes_on, ends };
@@ -35,7 +28,7 @@ enum class Slices { any, in_turn };  // in turn: but for the sender's last
 // back. The next round, which is about another literal, begins by marking that one.
 template <Sender kSender, LeftOut kLeftOut, int kSendIn = 1, Slices kSlices = Slices::any>
 struct Release final : model::World {
-    tp::Core<Policy, Participant, 2> core;
+    model::Progress<2> core;
     Participant* slot[2] = {core.join(), core.join()};  // sender's, receiver's
     Atomic<bool> released{false};                       // g_literals_released
     Data<int> literal{kAlive, "literal"};
@@ -64,7 +57,7 @@ struct Release final : model::World {
     uint64_t digest() const override { return static_cast<uint64_t>(freed * 100 + turn); }
 
     // thread_progress::later(): of the thread that calls.
-    void later(tp::Work f) {
+    void later(thread_progress::Work f) {
         const unsigned me = model::current_thread();
         if (me < 2 && awake[me]) {
             core.later(slot[me], f, this);
@@ -72,7 +65,7 @@ struct Release final : model::World {
             core.later(f, this);
         }
     }
-    static void step_after(LeftOut wait, Release* self, tp::Work f) {
+    static void step_after(LeftOut wait, Release* self, thread_progress::Work f) {
         if (kLeftOut == wait) {
             f(self);
         } else {

@@ -5,23 +5,17 @@
 // The model makes its stacks by hand, which ThreadSanitizer does not follow; it has one thread.
 #if !defined(__SANITIZE_THREAD__)
 #include "vm/code/generations.hpp"
-#include "vm/sched/thread_progress_core.hpp"
-#include "tests/support/model/atomics.hpp"
 #include "tests/support/model/mutants.hpp"
+#include "tests/support/model/progress.hpp"
 
 #include <catch2/catch.hpp>
 
 namespace minivm {
 namespace {
 
-namespace tp = thread_progress;
 using model::Atomic;
 using model::Data;
-
-struct Policy : model::Atomics {
-    static void instruction_barrier() {}
-};
-struct Participant : tp::Slot<Policy> {};
+using model::Participant;
 
 // Two entries of the tables. Commit n makes the first one n, and every second commit the second one
 // as well: what it does not change has to come from the generation before.
@@ -39,9 +33,9 @@ enum class Waits { all, none_for_progress };
 template <int kGenerations, int kCommits, Waits kWaits = Waits::all, bool kRereads = true,
           uint64_t kSteps = 2, int kSlices = 5>
 struct Loads final : model::World {
-    tp::Core<Policy, Participant, 2, kSteps> core;
+    model::Progress<2, kSteps> core;
     Atomic<int> index{0};
-    Generations<Policy, Changed, kGenerations> generations{index};
+    Generations<model::ProgressPolicy, Changed, kGenerations> generations{index};
     Data<int> table[2][3]{
         {Data<int>(0, "entry 0"), Data<int>(0, "entry 0"), Data<int>(0, "entry 0")},
         {Data<int>(0, "entry 1"), Data<int>(0, "entry 1"), Data<int>(0, "entry 1")}};
@@ -57,7 +51,7 @@ struct Loads final : model::World {
     bool digest_is_whole() const override { return true; }
     uint64_t digest() const override {
         auto digest = static_cast<uint64_t>(committed);
-        for (const tp::Deferred& d : core.common()) {
+        for (const thread_progress::Deferred& d : core.common()) {
             digest = model::hash(digest, d.tag);
         }
         return digest;

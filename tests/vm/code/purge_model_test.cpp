@@ -4,26 +4,19 @@
 // tables, signals and frames. Each wait left out has to be missed.
 // The model makes its stacks by hand, which ThreadSanitizer does not follow; it has one thread.
 #if !defined(__SANITIZE_THREAD__)
-#include "vm/sched/thread_progress_core.hpp"
-#include "tests/support/model/atomics.hpp"
 #include "tests/support/model/explorer.hpp"
 #include "tests/support/model/mutants.hpp"
+#include "tests/support/model/progress.hpp"
 
 #include <catch2/catch.hpp>
 
 namespace minivm {
 namespace {
 
-namespace tp = thread_progress;
 using model::Atomic;
 using model::Data;
-
-struct Policy : model::Atomics {
-    static void instruction_barrier() {}
-};
-struct Participant : tp::Slot<Policy> {};
-
-constexpr int kAlive = 1, kFreed = 2;
+using model::kAlive, model::kFreed;
+using model::Participant;
 
 enum class LeftOut {
     nothing,
@@ -42,7 +35,7 @@ enum class Process { sleeps, goes_on, is_dirty };
 // into the tables.
 template <Process kProcess, LeftOut kLeftOut>
 struct Purge final : model::World {
-    tp::Core<Policy, Participant, 1> core;
+    model::Progress<1> core;
     Participant* slot = core.join();
     Atomic<int> index{0};
     // By generation: whether the fun leads to the code, and whether the tables have the module.
@@ -68,7 +61,7 @@ struct Purge final : model::World {
     // ---- the purge
 
     // All of it is on behalf of threads that are no schedulers, or of one between two processes.
-    void step_after(LeftOut wait, tp::Work f) {
+    void step_after(LeftOut wait, thread_progress::Work f) {
         if (kLeftOut == wait) {
             f(this);
         } else {

@@ -65,6 +65,11 @@ struct Nodes : model::World {
         self->freed++;
     }
     static void count(void* data) { static_cast<Nodes*>(data)->freed++; }
+    void replace_first(Participant* by) {
+        unlink(1);
+        core.later(by, free_first, this);
+    }
+    void require_run(int jobs) const { model::require(freed == jobs, "deferred work has not run"); }
     uint64_t digest() const override { return static_cast<uint64_t>(freed * 100 + turn); }
 };
 
@@ -83,13 +88,12 @@ struct ReaderAndWriter final : Nodes<kSteps> {
             this->core.sleep(reader);
         } else {
             this->core.wake(writer);
-            this->unlink(1);
-            this->core.later(writer, Nodes<kSteps>::free_first, this);
+            this->replace_first(writer);
             this->core.quiescent(writer);
             this->core.sleep(writer);
         }
     }
-    void end() override { model::require(this->freed == 1, "deferred work has not run"); }
+    void end() override { this->require_run(1); }
 };
 
 // The same with somebody who takes no part: its work is in the common queue.
@@ -108,7 +112,7 @@ struct ReaderAndOutsider final : Nodes<2> {
             core.later(free_first, this);
         }
     }
-    void end() override { model::require(freed == 1, "deferred work has not run"); }
+    void end() override { require_run(1); }
 };
 
 // Two that fall asleep with work of their own.
@@ -119,14 +123,13 @@ struct BothDefer final : Nodes<2> {
         core.wake(t[thread]);
         look();
         if (thread == 0) {
-            unlink(1);
-            core.later(t[0], free_first, this);
+            replace_first(t[0]);
         } else {
             core.later(t[1], count, this);
         }
         core.sleep(t[thread]);
     }
-    void end() override { model::require(freed == 2, "deferred work has not run"); }
+    void end() override { require_run(2); }
 };
 
 // A reader that joins while the writer is under way, and leaves.
@@ -142,14 +145,13 @@ struct JoinsLate final : Nodes<2> {
             core.leave(me);
         } else {
             core.wake(writer);
-            unlink(1);
-            core.later(writer, free_first, this);
+            replace_first(writer);
             core.quiescent(writer);
             core.quiescent(writer);
             core.sleep(writer);
         }
     }
-    void end() override { model::require(freed == 1, "deferred work has not run"); }
+    void end() override { require_run(1); }
 };
 
 // All are awake from the start, and the writer goes on to the end.
@@ -167,8 +169,7 @@ struct BothAwake : Nodes<2> {
             read();
             return;
         }
-        unlink(1);
-        core.later(writer, free_first, this);
+        replace_first(writer);
         core.quiescent(writer);
         core.quiescent(writer);
     }
@@ -177,7 +178,7 @@ struct BothAwake : Nodes<2> {
             core.sleep(reader);
         }
         core.sleep(writer);
-        model::require(freed == 1, "deferred work has not run");
+        require_run(1);
     }
 };
 
@@ -247,8 +248,7 @@ struct ThirdMovesEpoch final : Nodes<2> {
             }
             look();
         } else if (thread == 1) {
-            unlink(1);
-            core.later(writer, free_first, this);
+            replace_first(writer);
             core.quiescent(writer);
         } else {
             core.later(third, count, this);
@@ -266,7 +266,7 @@ struct ThirdMovesEpoch final : Nodes<2> {
             core.sleep(third);
         }
         core.sleep(writer);
-        model::require(freed == 2, "deferred work has not run");
+        require_run(2);
     }
 };
 
@@ -279,8 +279,7 @@ struct NobodySleeps final : Nodes<2> {
         model::wait_until(turn, me);
         core.wake(t[me]);
         if (me == 0) {
-            unlink(1);
-            core.later(t[0], free_first, this);
+            replace_first(t[0]);
         }
         ++turn;
         for (int round = 1; round <= 3; ++round) {
@@ -323,8 +322,7 @@ struct TwoFallAsleepReaderJoins final : Nodes<2> {
             core.sleep(reader);
         } else if (thread == 2) {
             model::wait_until(turn, 1);
-            unlink(1);
-            core.later(writer, free_first, this);
+            replace_first(writer);
             ++turn;
             model::wait_until(turn, 3);
             core.quiescent(writer);
@@ -340,7 +338,7 @@ struct TwoFallAsleepReaderJoins final : Nodes<2> {
     }
     void end() override {
         core.sleep(writer);
-        model::require(freed == 2, "deferred work has not run");
+        require_run(2);
     }
 };
 
@@ -372,8 +370,7 @@ struct TwoFallAsleepReaderWakes final : Nodes<2> {
         } else {
             model::wait_until(turn, 1);
             core.wake(writer);
-            unlink(1);
-            core.later(writer, free_first, this);
+            replace_first(writer);
             ++turn;
             model::wait_until(turn, 3);
             core.quiescent(writer);
@@ -382,7 +379,7 @@ struct TwoFallAsleepReaderWakes final : Nodes<2> {
     }
     void end() override {
         core.sleep(writer);
-        model::require(freed == 2, "deferred work has not run");
+        require_run(2);
     }
 };
 
@@ -405,8 +402,7 @@ struct WakesUnderALook final : Nodes<2> {
             core.sleep(reader);
         } else {
             model::wait_until(turn, 1);
-            unlink(1);
-            core.later(writer, free_first, this);
+            replace_first(writer);
             core.quiescent(writer);
             core.quiescent(writer);
             ++turn;
@@ -417,7 +413,7 @@ struct WakesUnderALook final : Nodes<2> {
     }
     void end() override {
         core.sleep(writer);
-        model::require(freed == 2, "deferred work has not run");
+        require_run(2);
     }
 };
 
@@ -429,7 +425,7 @@ struct EpochAscends final : Nodes<2> {
         const uint64_t before = core.epoch();
         model::require(core.epoch() >= before, "the epoch has gone back");
     }
-    void end() override { model::require(freed == 2, "deferred work has not run"); }
+    void end() override { require_run(2); }
 };
 
 // The epoch moves on right after the writer has found that it does not.
@@ -445,8 +441,7 @@ struct MovesAfterAll final : Nodes<2> {
     unsigned threads() const override { return 3; }
     void run(unsigned thread) override {
         if (thread == 0) {
-            unlink(1);
-            core.later(writer, free_first, this);
+            replace_first(writer);
             core.quiescent(writer);
             ++turn;
             core.quiescent(writer);
@@ -464,7 +459,7 @@ struct MovesAfterAll final : Nodes<2> {
     void end() override {
         core.sleep(reader);
         core.sleep(writer);
-        model::require(freed == 2, "deferred work has not run");
+        require_run(2);
     }
 };
 
@@ -638,8 +633,8 @@ TEST_CASE("model: deferred work is due after two steps of the epoch, not after o
     CHECK(model::explore(model::make<ReaderAndWriter<1>>).error != "");
 }
 
-// The longest, and what it shows does not depend on how it is compiled: minutes under a sanitizer or
-// an emulator.
+// The longest, and what it shows does not depend on how it is compiled: minutes under a sanitizer
+// or an emulator.
 #if !defined(__SANITIZE_ADDRESS__) && defined(__x86_64__)
 TEST_CASE("model: each weaker thread progress is found") {
     const auto found = model::run_mutants(kScenarios, "thread_progress_core.hpp",

@@ -1,0 +1,96 @@
+#include "vm/process/os_signals.hpp"
+
+#include "vm/heap/heap.hpp"
+#include "vm/process/registry.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/term/atom_table.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+
+namespace minivm::os_signals {
+
+namespace {
+
+struct Known {
+    const char* name;
+    int number;
+};
+constexpr Known kKnown[] = {{"sighup", SIGHUP},   {"sigquit", SIGQUIT}, {"sigabrt", SIGABRT},
+                            {"sigalrm", SIGALRM}, {"sigterm", SIGTERM}, {"sigusr1", SIGUSR1},
+                            {"sigusr2", SIGUSR2}, {"sigchld", SIGCHLD}, {"sigstop", SIGSTOP},
+                            {"sigtstp", SIGTSTP}};
+
+std::array<std::atomic<Action>, NSIG> g_actions{};
+
+}  // namespace
+
+sigset_t blocked_set() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    for (const Known& k : kKnown) {
+        if (k.number == SIGABRT || k.number == SIGSTOP) {
+            continue;
+        }
+        sigaddset(&set, k.number);
+        // A signal that is blocked is queued even if it is ignored.
+        struct sigaction inherited {};
+        if (sigaction(k.number, nullptr, &inherited) == 0 && inherited.sa_handler == SIG_IGN) {
+            // relaxed: no other thread is there yet.
+            g_actions[static_cast<size_t>(k.number)].store(Action::ignore,
+                                                           std::memory_order_relaxed);
+        }
+    }
+    return set;
+}
+
+bool set_action(Term name, Action action) {
+    for (const Known& k : kKnown) {
+        if (atom_table::text(name) == k.name) {
+            // relaxed: nothing else is read because of it; a signal that comes meanwhile may meet
+            // either. Its partner is action_of() on the thread that waits for signals.
+            g_actions[static_cast<size_t>(k.number)].store(action, std::memory_order_relaxed);
+            return true;
+        }
+    }
+    return false;
+}
+
+Action action_of(int signal) {
+    // relaxed: as in set_action(), its partner.
+    return g_actions[static_cast<size_t>(signal)].load(std::memory_order_relaxed);
+}
+
+bool notify(int signal) {
+    static const Term server = atom_table::intern("erl_signal_server");
+    static const Term word = atom_table::intern("notify");
+    if (!is_value(registry::whereis(server))) {
+        return false;
+    }
+    for (const Known& k : kKnown) {
+        if (k.number == signal) {
+            Heap h;
+            deliver_message(server, make_tuple(h, word, atom_table::intern(k.name)));
+            h.clear();
+        }
+    }
+    return true;
+}
+
+void act_by_default(int signal) {
+    struct sigaction action {};
+    action.sa_handler = SIG_DFL;
+    sigaction(signal, &action, nullptr);
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    kill(getpid(), signal);
+    // All other threads block it, so it is this one that it ends or stops, and with it the program.
+    pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+    pthread_sigmask(SIG_BLOCK, &one, nullptr);
+}
+
+}  // namespace minivm::os_signals
