@@ -874,6 +874,10 @@ private:
         if (recording_ || mark == s.y.end()) {
             return true;
         }
+        if (only_raises(m_.code[*mark - kMark].op)) {
+            return bad("the handler at instruction %u raises before it ends its catch",
+                       *mark - kMark);
+        }
         State h = s;
         forget_x(h);
         h.floats.clear();

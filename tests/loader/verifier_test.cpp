@@ -406,6 +406,31 @@ TEST_CASE("what only raises may be shared by frames of several sizes and places 
           }).empty());
 }
 
+// Each exception there would reach the handler again. Following it took all of the C++ stack.
+TEST_CASE("a handler that raises within its own catch is refused", "[loader]") {
+    CHECK_THAT(why_not(1,
+                       [](BeamBuilder& b) {
+                           b.op(52, {label(3), x(0)})
+                               .op(12, {u(1), u(1)})
+                               .op(104, {y(0), label(4)})
+                               .op(57, {label(4), x(0)})
+                               .op(105, {y(0)})
+                               .op(18, {u(1)})
+                               .op(19)
+                               .op(1, {u(3)})
+                               .op(12, {u(2), u(1)})
+                               .op(172, {list({y(0)})})
+                               .op(104, {y(1), label(4)})
+                               .op(57, {label(4), x(0)})
+                               .op(105, {y(1)})
+                               .op(18, {u(2)})
+                               .op(19)
+                               .op(1, {u(4)})
+                               .op(74, {b.atom("x")});
+                       }),
+               Contains("raises before it ends its catch"));
+}
+
 TEST_CASE("a test that cannot succeed does not make a tuple smaller", "[loader]") {
     CHECK(why_not(1, [](BeamBuilder& b) {
               b.op(57, {label(3), x(0)})
