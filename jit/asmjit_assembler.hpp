@@ -34,6 +34,7 @@ public:
         code_.attach(&assembler_);
     }
 
+    void reserve(size_t bytes) final { code_.reserveBuffer(&code_.textSection()->buffer(), bytes); }
     Label new_label() final { return {assembler_.newLabel().id()}; }
     void bind(Label l) final { assembler_.bind(label(l)); }
     uint32_t offset() const final { return static_cast<uint32_t>(assembler_.offset()); }

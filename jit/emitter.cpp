@@ -24,6 +24,9 @@ Emitter::Emitter(const LoweredModule& m, MacroAssembler& a, const Fragments& fra
         function_at_[m.functions[f].entry] = f + 1;
     }
     catches_.resize(m.catch_count);
+    // What nearly every module fits in; what is not used is never touched.
+    a.reserve(m.code.size() * 24);
+    cold_.reserve(m.code.size() / 4);
 }
 
 // ---- operands -----------------------------------------------------------------------------------

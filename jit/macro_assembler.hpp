@@ -100,6 +100,7 @@ public:
     bool frame_pointers() const { return frame_pointers_; }
 
     // ---- labels, layout
+    virtual void reserve(size_t bytes) = 0;  // room for so much code, which may become more
     virtual Label new_label() = 0;
     virtual void bind(Label l) = 0;
     virtual uint32_t offset() const = 0;                // bytes emitted

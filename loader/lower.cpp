@@ -180,6 +180,7 @@ public:
           may_load_nifs_(imports_load_nif(file)) {}
 
     bool run() {
+        reserve();
         do {
             if (!next()) {
                 return false;
@@ -189,6 +190,14 @@ public:
     }
 
 private:
+    // What nearly every module fits in. Room that is not used is never touched, and growing by
+    // doubling would touch, and have the kernel clear, twice as much.
+    void reserve() {
+        m_.code.reserve(file_.code.size / 4);
+        m_.operands.reserve(file_.code.size / 2);
+        draft_.notes.reserve(file_.code.size / 4);
+    }
+
     // ---- reading ------------------------------------------------------------------------------
 
     [[gnu::format(printf, 3, 4)]] bool bad(Code code, const char* format, ...) {

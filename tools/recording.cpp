@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <spdlog/spdlog.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -22,8 +23,8 @@
 #include "tools/private_directory.hpp"
 #include "tools/run.hpp"
 #include "tools/text_values.hpp"
+#include "vm/fault/fault.hpp"
 #include "vm/process/process_table.hpp"
-#include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
 
@@ -110,7 +111,8 @@ void remove_old_recordings(const std::string& directory, unsigned keep) {
     }
 }
 
-bool start_recording(const RunOptions& options, unsigned schedulers, std::string* error) {
+// False: an option makes no sense; *error says which.
+static bool open_recording(const RunOptions& options, unsigned schedulers, std::string* error) {
     recorder::Options recording;
     recording.subject_format = "<0.%u.%u>";
     recording.large_threads = schedulers;
@@ -137,14 +139,12 @@ bool start_recording(const RunOptions& options, unsigned schedulers, std::string
     if (!is_named) {
         std::string directory;
         if (recording_directory(&directory, &why)) {
-            remove_old_recordings(directory, kKeptRecordings);
             recording.path = directory + "/" + new_file_name();
         }
     }
     if (!recording.path.empty()) {
         const recorder::InitResult started = recorder::init(recording);
         if (started.ok) {
-            records::start(options.record_terms);
             return true;
         }
         why = started.error;
@@ -158,8 +158,25 @@ bool start_recording(const RunOptions& options, unsigned schedulers, std::string
     } else {
         spdlog::info("no recording file, the flight recorder keeps to memory: {}", why);
     }
-    records::start(options.record_terms);
     return true;
+}
+
+RecordingStart::RecordingStart(const RunOptions& options, unsigned schedulers)
+    : is_open_(opened_.get_future()), worker_([this, &options, schedulers] {
+          pthread_setname_np(pthread_self(), "start");
+          fault::prepare_thread();
+          std::string error;
+          opened_.set_value(open_recording(options, schedulers, &error) ? "" : error);
+          const std::string path = options.record_file.empty() ? recorder::file_path() : "";
+          if (!path.empty()) {
+              remove_old_recordings(path.substr(0, path.rfind('/')), kKeptRecordings);
+          }
+          fault::warm_up();
+      }) {}
+
+bool RecordingStart::wait(std::string* error) {
+    *error = is_open_.get();
+    return error->empty();
 }
 
 void end_recording(const RunOptions& options, int status) {

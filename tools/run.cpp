@@ -29,6 +29,7 @@
 #include "vm/process/process_life.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/signal.hpp"
+#include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
 
@@ -299,11 +300,8 @@ int run_command(const RunOptions& options) {
         spdlog::error("run: --listen {}", error);
         return 2;
     }
-    if (!start_recording(options, std::max(schedulers, 1u), &error)) {
-        spdlog::error("run: {}", error);
-        return 2;
-    }
     fault::install(options.dump_on != "never");
+    RecordingStart recording(options, std::max(schedulers, 1u));
 
     jit::Options native;
     native.code_memory_bytes = options.code_memory_kib * 1024;
@@ -345,6 +343,11 @@ int run_command(const RunOptions& options) {
         spdlog::error("{}", error);
         return 1;
     }
+    if (!recording.wait(&error)) {
+        spdlog::error("run: {}", error);
+        return 2;
+    }
+    records::start(options.record_terms);
     g_module_source = &path;
     g_report_load_failure = [](const std::string& why) { spdlog::error("cannot load: {}", why); };
     trace::start();
@@ -369,6 +372,7 @@ int run_command(const RunOptions& options) {
     bool clean = true;
     const int status = vm::run_until_halt(&clean);
     outside::stop();
+    recording.finish();
     end_recording(options, status);
     std::fflush(nullptr);
     // The signal thread is still there: nothing of the VM is destroyed under it.

@@ -473,8 +473,28 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     give_up(signal, info);
 }
 
-// The first use of the unwinder reads the program's tables; later ones find them.
+}  // namespace
+
+void install(bool print) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    (void)print;  // the sanitizer's own report says more
+    (void)on_fault;
+#else
+    g_print = print;
+    g_installed = true;
+    prepare_thread();
+    for (const int signal : kSignals) {
+        struct sigaction action {};
+        action.sa_sigaction = on_fault;
+        // NODEFER: a fault in the handler comes back to it, which gives up that part of the report.
+        action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+        sigaction(signal, &action, &g_previous[signal]);
+    }
+#endif
+}
+
 void warm_up() {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     unw_context_t context;
     unw_cursor_t cursor;
     if (unw_getcontext(&context) == 0 && unw_init_local(&cursor, &context) == 0) {
@@ -483,27 +503,6 @@ void warm_up() {
         while (unw_step(&cursor) > 0) {
             (void)unw_get_proc_name(&cursor, name, sizeof name, &offset);
         }
-    }
-}
-
-}  // namespace
-
-void install(bool print) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    (void)print;  // the sanitizer's own report says more
-    (void)warm_up;
-    (void)on_fault;
-#else
-    g_print = print;
-    g_installed = true;
-    warm_up();
-    prepare_thread();
-    for (const int signal : kSignals) {
-        struct sigaction action {};
-        action.sa_sigaction = on_fault;
-        // NODEFER: a fault in the handler comes back to it, which gives up that part of the report.
-        action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-        sigaction(signal, &action, &g_previous[signal]);
     }
 #endif
 }

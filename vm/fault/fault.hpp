@@ -20,8 +20,11 @@ struct Process;
 
 namespace fault {
 
-// Sets the handlers and warms the unwinder up. print: the report goes to standard error as well.
+// Sets the handlers. print: the report goes to standard error as well.
 void install(bool print);
+// The first use of the unwinder reads the program's tables, which takes a millisecond; later ones find
+// them. On any thread, once install() has been called.
+void warm_up();
 bool is_installed();
 // Gives the calling thread an alternate stack until it ends. Does nothing without install().
 void prepare_thread();

@@ -131,6 +131,14 @@ void prepare_malloc() {
 #endif
 }
 
+void prepare_malloc_of_thread() {
+#if defined(__GLIBC__) && MINIVM_POOLS
+    constexpr size_t kRoom = 2 << 20;  // stays at the end of the arena, untouched until it is used
+    void* volatile room = malloc(kRoom);
+    free(room);
+#endif
+}
+
 void* pool_alloc([[maybe_unused]] PoolClass c, size_t size_bytes) {
 #if MINIVM_POOLS
     Local& local = t_locals.of[static_cast<int>(c)];

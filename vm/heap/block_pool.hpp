@@ -21,6 +21,9 @@ void pool_free(PoolClass c, void* memory);
 // Sets malloc up for a program of many heaps that are given back and taken again all the time. Once,
 // before there are threads.
 void prepare_malloc();
+// For a thread that allocates much at once, as one that prepares modules: malloc gives each thread an arena
+// of its own, which would grow by a system call for every few pages.
+void prepare_malloc_of_thread();
 
 // A heap block of so many words; aborts when memory is out.
 void* heap_block_alloc(size_t words);

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <bit>
 #include <string>
+#include <utility>
 
 namespace minivm::records {
 
@@ -30,6 +31,7 @@ std::atomic<uint64_t> g_atoms[kMaxAtoms / 64];
 // find no place are defined again each time, which the dictionary's end stops.
 constexpr unsigned kKnownSize = 1 << 14;
 std::atomic<uint64_t> g_known[kKnownSize];
+bool g_started = false;  // a recording, once
 
 // True if the id was not known before.
 bool learn(uint64_t id) {
@@ -254,14 +256,15 @@ bool record_entry(uint32_t process, uint32_t level, Term entry) {
 void start(bool terms) {
     // relaxed: a setting.
     g_terms.store(terms, std::memory_order_relaxed);
-    for (auto& word : g_known) {
-        // relaxed: as in learn().
-        if (word.load(std::memory_order_relaxed) != 0) {
-            word.store(0, std::memory_order_relaxed);
+    // A recording before this one knew them. The first finds nothing known, and touches no page of
+    // it.
+    if (std::exchange(g_started, true)) {
+        for (auto& word : g_known) {
+            word.store(0, std::memory_order_relaxed);  // relaxed: as in learn()
         }
-    }
-    for (size_t i = 0; i <= atom_table::count() / 64 && i < kMaxAtoms / 64; ++i) {
-        g_atoms[i].store(0, std::memory_order_relaxed);  // relaxed: as in atom()
+        for (size_t i = 0; i <= atom_table::count() / 64 && i < kMaxAtoms / 64; ++i) {
+            g_atoms[i].store(0, std::memory_order_relaxed);  // relaxed: as in atom()
+        }
     }
     constexpr const char* kWords[] = {"none",      "yielded", "waiting", "goes dirty", "exited",
                                       "processes", "atoms",   "exit",    "down"};

@@ -22,6 +22,7 @@
 #include "vm/code/code_index.hpp"
 #include "vm/code/export.hpp"
 #include "vm/fault/fault.hpp"
+#include "vm/heap/block_pool.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/state.hpp"
 #include "vm/record/record.hpp"
@@ -54,6 +55,7 @@ struct Pool {
     std::atomic<Job*> new_jobs{nullptr};           // likewise
     std::atomic<uint32_t> wakes{0};                // the futex of idle threads; grows with each piece of work
     std::atomic<uint32_t> idle{0};                 // threads that wait for it, or are about to
+    std::atomic<uint32_t> last_worker{FUTEX_BITSET_MATCH_ANY};  // the bit of the thread that worked last
     std::atomic<uint32_t> waiting{0};              // processes in new_processes and queue
     std::atomic<bool> stopping{true};              // or not started
     // -- the pool's threads and who stops them, under the mutex
@@ -80,13 +82,23 @@ void push(std::atomic<T*>& stack, T* work, T* T::*next) {
     } while (!stack.compare_exchange_weak(first, work, std::memory_order_seq_cst));
 }
 
+// How many were woken: one that has one of these bits, if any does.
+long wake_idle(Pool& pool, uint32_t bits) {
+    return syscall(SYS_futex, reinterpret_cast<uint32_t*>(&pool.wakes), FUTEX_WAKE_BITSET_PRIVATE, 1,
+                   nullptr, nullptr, bits);
+}
+
 void wake(Pool& pool) {
     // seq_cst: first the work, then this, then the look for idle threads. A thread first says that it is
     // idle, then looks for work, then waits for a change: one of the two sees the other.
     pool.wakes.fetch_add(1, std::memory_order_seq_cst);
     if (pool.idle.load(std::memory_order_seq_cst) != 0) {
-        syscall(SYS_futex, reinterpret_cast<uint32_t*>(&pool.wakes), FUTEX_WAKE_PRIVATE, 1, nullptr,
-                nullptr, 0);
+        // The one that worked last has its memory warm: malloc gives each thread an arena of its own. If
+        // it does not wait, any other.
+        // relaxed: a hint.
+        if (wake_idle(pool, pool.last_worker.load(std::memory_order_relaxed)) == 0) {
+            wake_idle(pool, FUTEX_BITSET_MATCH_ANY);
+        }
     }
 }
 
@@ -171,8 +183,8 @@ void run_job(Job* job) {
     delete job;
 }
 
-// Returns with work in a queue; false: the pool stops.
-bool wait_for_work(Pool& pool, std::unique_lock<std::mutex>& lock) {
+// Returns with work in a queue; false: the pool stops. `bit`: the thread's own, for wake().
+bool wait_for_work(Pool& pool, uint32_t bit, bool has_worked, std::unique_lock<std::mutex>& lock) {
     for (;;) {
         // acquire: pairs with stop_pool().
         if (pool.stopping.load(std::memory_order_acquire)) {
@@ -186,9 +198,12 @@ bool wait_for_work(Pool& pool, std::unique_lock<std::mutex>& lock) {
         pool.idle.fetch_add(1, std::memory_order_seq_cst);
         // acquire: as above.
         if (!has_work_locked(pool) && !pool.stopping.load(std::memory_order_acquire)) {
+            if (has_worked) {
+                pool.last_worker.store(bit, std::memory_order_relaxed);  // relaxed: a hint
+            }
             lock.unlock();
-            syscall(SYS_futex, reinterpret_cast<uint32_t*>(&pool.wakes), FUTEX_WAIT_PRIVATE, wakes,
-                    nullptr, nullptr, 0);
+            syscall(SYS_futex, reinterpret_cast<uint32_t*>(&pool.wakes), FUTEX_WAIT_BITSET_PRIVATE, wakes,
+                    nullptr, nullptr, bit);
             lock.lock();
         }
         // seq_cst: as above.
@@ -196,25 +211,27 @@ bool wait_for_work(Pool& pool, std::unique_lock<std::mutex>& lock) {
     }
 }
 
-void dirty_main(Pool* pool);
+void dirty_main(Pool* pool, unsigned number);
 
 void start_thread_locked(Pool& pool) {
     ++pool.running;
-    pool.threads.emplace_back(dirty_main, &pool);
+    pool.threads.emplace_back(dirty_main, &pool, static_cast<unsigned>(pool.threads.size()));
 }
 
-void dirty_main(Pool* pool) {
+void dirty_main(Pool* pool, unsigned number) {
+    const uint32_t bit = 1u << (number % 32);
     auto scheduler = std::make_unique<Scheduler>();
     set_this_scheduler(scheduler.get());
     recorder::attach_thread(pool->name);
     pthread_setname_np(pthread_self(), pool->name);
     fault::prepare_thread();
-    for (;;) {
+    prepare_malloc_of_thread();
+    for (bool has_worked = false;; has_worked = true) {
         Process* p = nullptr;
         Job* job = nullptr;
         {
             std::unique_lock lock(pool->mutex);
-            if (!wait_for_work(*pool, lock)) {
+            if (!wait_for_work(*pool, bit, has_worked, lock)) {
                 break;
             }
             if (!pool->queue.empty()) {

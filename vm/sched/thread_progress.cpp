@@ -30,7 +30,7 @@ struct Participant : Slot<Machine> {};
 
 namespace {
 
-Core<Machine, Participant, kMaxThreads> g_core;
+constinit Core<Machine, Participant, kMaxThreads> g_core;
 
 thread_local Participant* t_self = nullptr;
 thread_local bool t_awake = false;

@@ -42,9 +42,10 @@
 #include "vm/util/lock.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <mutex>
+#include <vector>
 
 namespace minivm::thread_progress {
 
@@ -56,6 +57,28 @@ struct Deferred {
     void* data;
 };
 
+// First in, first out. Unlike a std::deque it allocates nothing before it is used: there are a
+// thousand slots, of which a handful are.
+class DeferredQueue {
+public:
+    bool empty() const { return first_ == all_.size(); }
+    const Deferred& front() const { return all_[first_]; }
+    const Deferred* begin() const { return all_.data() + first_; }
+    const Deferred* end() const { return all_.data() + all_.size(); }
+    void push_back(const Deferred& d) { all_.push_back(d); }
+    void pop_front() {
+        // What has been taken is dropped when it is half of all: each is moved once on average.
+        if (++first_ * 2 >= all_.size()) {
+            all_.erase(all_.begin(), all_.begin() + static_cast<ptrdiff_t>(first_));
+            first_ = 0;
+        }
+    }
+
+private:
+    std::vector<Deferred> all_;
+    size_t first_ = 0;
+};
+
 constexpr uint64_t kAsleep = ~uint64_t{0};
 constexpr uint64_t kVacant = ~uint64_t{0} - 1;
 
@@ -64,8 +87,8 @@ template <class A>
 struct alignas(64) Slot {
     typename A::template Atomic<uint64_t> published{kVacant};  // the owner writes, advance() reads
     // -- the owner
-    std::deque<Deferred> deferred;  // tags ascend
-    uint32_t code_version = 0;      // the newest code that it has passed a barrier for
+    DeferredQueue deferred;     // tags ascend
+    uint32_t code_version = 0;  // the newest code that it has passed a barrier for
 };
 
 // Participant is a Slot<A>. A beside atomics: instruction_barrier(), what the processor has fetched
@@ -190,7 +213,7 @@ public:
     }
 
     // For a model, which tells its states apart by it. Whoever else asks holds the lock.
-    const std::deque<Deferred>& common() const { return common_; }
+    const DeferredQueue& common() const { return common_; }
 
 private:
     // Behind Q3 or W2: code that was changed before an L1 of an earlier epoch is run as it is now.
@@ -227,7 +250,7 @@ private:
         return true;
     }
 
-    void run_due(std::deque<Deferred>& queue) {
+    void run_due(DeferredQueue& queue) {
         while (!queue.empty()) {
             const Deferred d = queue.front();
             // acquire: A3, hence everybody's reads before their publication.
@@ -289,7 +312,7 @@ private:
     // Counts changes of machine code that wait for instruction barriers.
     typename A::template Atomic<uint32_t> code_version_{0};
     typename A::Mutex mutex_{LockKind::progress};  // guards joining, and common_
-    std::deque<Deferred> common_;  // work of threads that sleep or take no part; tags ascend
+    DeferredQueue common_;  // work of threads that sleep or take no part; tags ascend
     typename A::template Atomic<bool> common_any_{false};
 };
 
