@@ -40,15 +40,20 @@ std::string g_mistake_in;
 bool g_use_membarrier = true;
 FunctionList* g_list = nullptr;  // never freed, as g_perf
 
+// Once. The kernel answers at once while the process has one thread, and takes milliseconds later.
+bool register_membarrier() {
+    static const bool registered =
+        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0) == 0;
+    return registered;
+}
+
 struct Jit final : Engine {
     explicit Jit(bool fast_paths) : fast(fast_paths) {
         static_cast<void>(
             try_code_memory(g_memory_options));  // make_fragments() says what is wrong
         make_fragments();
         tracing::g_return_words.native = reinterpret_cast<Word>(g_fragments.return_trace);
-        has_membarrier =
-            g_use_membarrier &&
-            syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0) == 0;
+        has_membarrier = g_use_membarrier && register_membarrier();
         g_transitions.to_bytecode = reinterpret_cast<Word>(g_fragments.return_to_bytecode);
         g_transitions.native_entry_skip = g_entry_skip;
         NativeStubs stubs;
@@ -303,6 +308,9 @@ Result<void, std::string> configure(const Options& options) {
         auto list = std::make_unique<FunctionList>();
         MINIVM_TRY_VOID(list->open(options.list));
         g_list = list.release();
+    }
+    if (g_use_membarrier) {
+        register_membarrier();
     }
     return {};
 }

@@ -26,7 +26,7 @@ struct Options {
 };
 constexpr size_t kLeastCodeMemoryBytes = 64 * 1024;  // holds the shared fragments
 
-// Before what follows. Fails with what is wrong with a file.
+// Before what follows, and best before the process has more threads. Fails with what is wrong with a file.
 Result<void, std::string> configure(const Options& options);
 
 // Names and lines of all code from now on for Linux perf (jit/perf.hpp). Before engine(): only code

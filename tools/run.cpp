@@ -301,7 +301,6 @@ int run_command(const RunOptions& options) {
         return 2;
     }
     fault::install(options.dump_on != "never");
-    RecordingStart recording(options, std::max(schedulers, 1u));
 
     jit::Options native;
     native.code_memory_bytes = options.code_memory_kib * 1024;
@@ -313,6 +312,7 @@ int run_command(const RunOptions& options) {
         spdlog::error("run: {}", configured.error());
         return 1;
     }
+    RecordingStart recording(options, std::max(schedulers, 1u));
     if (!options.perf.empty() && !prepare_for_perf(options.perf)) {
         return 1;
     }

@@ -1,9 +1,11 @@
 // process_info/1,2, process_display/2, system_flag/2.
 //
 // Another process answers by itself: the request is a signal, so that it tells its state after all that
-// the asker has sent it before.
+// the asker has sent it before. One in a dirty function is looked at from outside.
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,7 @@
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/sched/dirty_hold.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/term/format.hpp"
 #include "vm/term/map.hpp"
@@ -109,7 +112,22 @@ const Export* entry_ahead(const Process& p) {
     return nullptr;
 }
 
-Term stacktrace_of(Process& p, Heap& h, size_t limit) {
+// Set where a process is looked at by another one while it is in a dirty function, or about to be
+// (dirty::Hold). The function may build terms meanwhile, so of its heap only what was there before is looked
+// at, and what has come to it since the last time it was scheduled lies in the outer queue.
+struct Outside {
+    int code_ix;                    // of who asks
+    std::vector<const Signal*> messages;  // in the outer queue, oldest first
+    bool only_messages = true;            // nothing else is there that would change links and the like
+};
+
+Term stacktrace_of(Process& p, Heap& h, size_t limit, const Outside* outside) {
+    if (outside != nullptr) {
+        const Export& in = *p.dirty_bif->exp;
+        const Term callers =
+            limit > 1 ? current_stacktrace(p, h, p.pc, outside->code_ix, limit - 1) : kNil;
+        return cons(h, make_tuple(h, in.module, in.function, make_small(in.arity), kNil), callers);
+    }
     const int ix = p.scheduler->code_ix;
     const Export* ahead = entry_ahead(p);
     Term list = kNil;
@@ -135,10 +153,15 @@ Term stacktrace_of(Process& p, Heap& h, size_t limit) {
 }
 
 size_t block_words(const Process& p) { return static_cast<size_t>(p.stack_base - p.heap_start); }
+// Fragments come and go in a dirty function.
+size_t heap_words(const Process& p, const Outside* outside) {
+    return outside == nullptr ? heap_capacity_words(p)
+                              : block_words(p) + static_cast<size_t>(p.old_end - p.old_start);
+}
 size_t stack_words(const Process& p) { return static_cast<size_t>(p.stack_base - p.heap.end); }
 
-size_t memory_bytes(const Process& p) {
-    size_t bytes = sizeof(Process) + heap_capacity_words(p) * sizeof(Term);
+size_t memory_bytes(const Process& p, const Outside* outside) {
+    size_t bytes = sizeof(Process) + heap_words(p, outside) * sizeof(Term);
     if (p.extra != nullptr) {
         constexpr size_t kMapNode = 32;  // of a std::map beside key and value
         bytes += sizeof(ProcessExtra) +
@@ -234,14 +257,14 @@ Term binaries_of(Heap& h, Process& p) {
 }
 
 // One line a frame, newest first.
-std::string backtrace_text(Process& p) {
+std::string backtrace_text(Process& p, const Outside* outside) {
     char line[64];
     snprintf(line, sizeof line, "Program counter: 0x%016" PRIxPTR " (",
              reinterpret_cast<uintptr_t>(p.pc));
     std::string text = line;
     Heap h;
     bool first = true;
-    for (Term list = stacktrace_of(p, h, 64); is_cons(list); list = tail(list)) {
+    for (Term list = stacktrace_of(p, h, 64, outside); is_cons(list); list = tail(list)) {
         const Term* e = tuple_elements(head(list));
         if (!first) {
             text += "Return addr (";
@@ -284,7 +307,7 @@ Term share(Process& p, Heap& h, Term t) {
     return &h == &p.heap || !is_pointer(t) ? t : copy_term(t, h, true);
 }
 
-Term item_value(Process& p, Item item, Heap& h) {
+Term item_value(Process& p, Item item, Heap& h, const Outside* outside) {
     const ProcessExtra* e = p.extra;
     const bool sensitive = e != nullptr && e->sensitive;  // hides what it works on
     switch (item) {
@@ -293,7 +316,7 @@ Term item_value(Process& p, Item item, Heap& h) {
             return is_value(name) ? name : kNil;
         }
         case Item::current_function: {
-            const Term trace = stacktrace_of(p, h, 1);
+            const Term trace = stacktrace_of(p, h, 1, outside);
             if (!is_cons(trace)) {
                 return atoms::undefined;
             }
@@ -301,14 +324,19 @@ Term item_value(Process& p, Item item, Heap& h) {
             return make_tuple(h, t[0], t[1], t[2]);
         }
         case Item::current_location: {
-            const Term trace = stacktrace_of(p, h, 1);
+            const Term trace = stacktrace_of(p, h, 1, outside);
             return is_cons(trace) ? head(trace) : atoms::undefined;
         }
         case Item::current_stacktrace:
-            return stacktrace_of(p, h, static_cast<size_t>(g_backtrace_depth));
+            return stacktrace_of(p, h, static_cast<size_t>(g_backtrace_depth), outside);
         case Item::initial_call:
             return mfa(h, p.initial_call->module, p.initial_call->function, p.initial_call->arity);
         case Item::status:
+            if (outside != nullptr) {
+                // relaxed: a state to show.
+                const uint32_t state = p.state.load(std::memory_order_relaxed);
+                return (state & process_state::kRunning) != 0 ? atoms::running : atoms::runnable;
+            }
             if (p.suspended != 0 || (e != nullptr && e->waits_for_port)) {
                 return atoms::suspended;
             }
@@ -318,11 +346,14 @@ Term item_value(Process& p, Item item, Heap& h) {
             }
             return in_slice(p) ? atoms::running : atoms::runnable;
         case Item::message_queue_len:
-            return make_small(p.mailbox.length);
+            return make_small(p.mailbox.length + (outside == nullptr ? 0 : outside->messages.size()));
         case Item::messages: {
             std::vector<Term> all;
             for (const Signal* m = sensitive ? nullptr : p.mailbox.first; m != nullptr; m = m->next) {
                 all.push_back(m->term);
+            }
+            for (size_t i = 0; outside != nullptr && !sensitive && i < outside->messages.size(); ++i) {
+                all.push_back(outside->messages[i]->term);
             }
             Term list = kNil;
             for (size_t i = all.size(); i > 0; --i) {
@@ -372,7 +403,7 @@ Term item_value(Process& p, Item item, Heap& h) {
         case Item::group_leader:
             return share(p, h, p.group_leader);
         case Item::total_heap_size:
-            return make_unsigned(h, heap_capacity_words(p));
+            return make_unsigned(h, heap_words(p, outside));
         case Item::heap_size:
             return make_unsigned(h, block_words(p));
         case Item::stack_size:
@@ -405,7 +436,7 @@ Term item_value(Process& p, Item item, Heap& h) {
             return list;
         }
         case Item::memory:
-            return make_unsigned(h, memory_bytes(p));
+            return make_unsigned(h, memory_bytes(p, outside));
         case Item::monitors: {
             Term list = kNil;
             if (e != nullptr) {
@@ -442,7 +473,7 @@ Term item_value(Process& p, Item item, Heap& h) {
             return make_small(n);
         }
         case Item::backtrace: {
-            const std::string text = sensitive ? std::string() : backtrace_text(p);
+            const std::string text = sensitive ? std::string() : backtrace_text(p, outside);
             return make_binary(h, text.data(), text.size());
         }
         case Item::last_calls:
@@ -467,20 +498,20 @@ Term item_value(Process& p, Item item, Heap& h) {
     return atoms::undefined;
 }
 
-Term item_tuple(Process& p, Item item, Heap& h) {
-    const Term value = item_value(p, item, h);
+Term item_tuple(Process& p, Item item, Heap& h, const Outside* outside) {
+    const Term value = item_value(p, item, h, outside);
     return make_tuple(h, item_names()[static_cast<int>(item)], value);
 }
 
 // The result for `what`: one item, a list of items, or the non-value for those of process_info/1. The
 // items have been checked.
-Term info_of(Process& p, Term what, Heap& h) {
+Term info_of(Process& p, Term what, Heap& h, const Outside* outside = nullptr) {
     if (!is_value(what)) {
         Term list = kNil;
         for (size_t i = sizeof kDefaultItems / sizeof kDefaultItems[0]; i > 0; --i) {
-            list = cons(h, item_tuple(p, kDefaultItems[i - 1], h), list);
+            list = cons(h, item_tuple(p, kDefaultItems[i - 1], h, outside), list);
         }
-        return is_value(registry::name_of(p)) ? cons(h, item_tuple(p, Item::registered_name, h), list)
+        return is_value(registry::name_of(p)) ? cons(h, item_tuple(p, Item::registered_name, h, outside), list)
                                               : list;
     }
     Item item = Item::count;
@@ -489,7 +520,7 @@ Term info_of(Process& p, Term what, Heap& h) {
         if (item == Item::registered_name && !is_value(registry::name_of(p))) {
             return kNil;
         }
-        return item_tuple(p, item, h);
+        return item_tuple(p, item, h, outside);
     }
     std::vector<Item> items;
     for (; is_cons(what); what = tail(what)) {
@@ -498,7 +529,7 @@ Term info_of(Process& p, Term what, Heap& h) {
     }
     Term list = kNil;
     for (size_t i = items.size(); i > 0; --i) {
-        list = cons(h, item_tuple(p, items[i - 1], h), list);
+        list = cons(h, item_tuple(p, items[i - 1], h, outside), list);
     }
     return list;
 }
@@ -514,6 +545,70 @@ bool items_are_known(Term what) {
         }
     }
     return is_nil(what);
+}
+
+// Whether an item can be told of a process in a dirty function.
+bool is_seen_from_outside(Item item, const Outside& outside) {
+    switch (item) {
+        case Item::binary:  // lists that the function may add to
+        case Item::garbage_collection_info:
+            return false;
+        case Item::message_queue_len:
+        case Item::messages:
+        case Item::links:
+        case Item::monitors:
+        case Item::monitored_by:
+        case Item::group_leader:
+        case Item::suspending:
+        case Item::sequential_trace_token:
+            return outside.only_messages;
+        default:
+            return true;
+    }
+}
+bool are_seen_from_outside(Term what, const Outside& outside) {
+    if (!is_value(what)) {
+        return std::all_of(std::begin(kDefaultItems), std::end(kDefaultItems),
+                           [&outside](Item item) { return is_seen_from_outside(item, outside); });
+    }
+    Item item = Item::count;
+    if (is_atom(what)) {
+        return find_item(what, &item) && is_seen_from_outside(item, outside);
+    }
+    for (; is_cons(what); what = tail(what)) {
+        if (!find_item(head(what), &item) || !is_seen_from_outside(item, outside)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void answer_info(Process& target, ControlSignal& request);
+
+// One in a dirty function may be there for as long as it likes: a file that is a pipe nobody writes to. It is
+// looked at from here. The non-value: it must be asked.
+Term info_from_outside(Process& p, Process& q, Term what) {
+    const dirty::Hold hold(q);
+    // The one dirty function that changes links; it is a short one.
+    static const Export* const open_port = bif_export("erts_internal", "open_port", 2);
+    if (!hold || q.dirty_bif->exp == open_port) {
+        return kNonValue;
+    }
+    if (q.is_exiting() || will_exit(q)) {
+        return atoms::undefined;
+    }
+    Outside outside{p.scheduler->code_ix, {}};
+    // acquire: pairs with push_signal(). Only the owner takes signals out, and it waits.
+    for (const Signal* s = q.mailbox.outer.load(std::memory_order_acquire); s != nullptr; s = s->next) {
+        if (s->kind == SignalKind::message) {
+            outside.messages.push_back(s);
+        } else if (s->kind != SignalKind::rpc ||
+                   static_cast<const ControlSignal*>(s)->run != answer_info) {
+            outside.only_messages = false;
+        }
+    }
+    std::reverse(outside.messages.begin(), outside.messages.end());
+    return are_seen_from_outside(what, outside) ? info_of(q, what, p.heap, &outside) : kNonValue;
 }
 
 void answer_info(Process& target, ControlSignal& request) {
@@ -536,8 +631,12 @@ Term process_info(Process& p, Term pid, Term what) {
         }
         return info_of(p, what, p.heap);
     }
-    if (process_table::lookup(pid) == nullptr) {
+    Process* const q = process_table::lookup(pid);
+    if (q == nullptr) {
         return atoms::undefined;
+    }
+    if (const Term seen = info_from_outside(p, *q, what); is_value(seen)) {
+        return seen;
     }
     const RefId ref = new_ref_id(p);
     ControlSignal* s = new_signal(SignalKind::rpc, p.id);
@@ -560,7 +659,7 @@ Term erlang_process_info_2(Process& p, const Term* a) { return process_info(p, a
 // ---- process_display ----------------------------------------------------------------------------------
 
 void print_backtrace(Process& p) {
-    const std::string text = backtrace_text(p);
+    const std::string text = backtrace_text(p, nullptr);
     fwrite(text.data(), 1, text.size(), stderr);
 }
 
@@ -723,7 +822,7 @@ Term erlang_system_flag_2(Process& p, const Term* a) {
 
 }  // namespace
 
-std::string process_backtrace(Process& p) { return backtrace_text(p); }
+std::string process_backtrace(Process& p) { return backtrace_text(p, nullptr); }
 
 MINIVM_BIF_TABLE(process_info) = {
     {"erlang", "process_info", 1, erlang_process_info_1, kBifPlain, nullptr},
