@@ -265,6 +265,10 @@ bool run_spec(const Spec* spec, Process& p, const Term* terms, uint32_t count, C
     if (spec == nullptr || spec->program == nullptr) {
         return true;
     }
+    if (spec->frames_always >= 0) {
+        context.frames = spec->frames_always;
+        return true;
+    }
     Context* const outer = t_context;
     t_context = &context;
     const Exception kept = p.exception;
@@ -420,6 +424,29 @@ const std::vector<SessionFrames>& session_frames() {
     return t_session_frames;
 }
 
+// [{'_', [], [{return_trace}]}] and its like, the most common one by far.
+static int64_t frames_always(Term spec) {
+    if (!is_cons(spec) || !is_nil(tail(spec)) || !is_tuple_of(head(spec), 3)) {
+        return -1;
+    }
+    const Term* clause = tuple_elements(head(spec));
+    if (clause[0] != atoms::underscore || !is_nil(clause[1])) {
+        return -1;
+    }
+    int64_t frames = 0;
+    for (Term body = clause[2]; is_cons(body); body = tail(body)) {
+        const Term what = is_tuple_of(head(body), 1) ? tuple_element(head(body), 0) : kNonValue;
+        if (what == atom_return_trace()) {
+            frames |= kFrameReturn;
+        } else if (what == atom_exception_trace()) {
+            frames |= kFrameReturn | kFrameException;
+        } else {
+            return -1;
+        }
+    }
+    return frames;
+}
+
 bool make_spec(Term t, SpecPtr* out, match_spec::Dialect dialect) {
     out->reset();
     if (t == atoms::true_ || is_nil(t)) {
@@ -431,6 +458,7 @@ bool make_spec(Term t, SpecPtr* out, match_spec::Dialect dialect) {
         return false;
     }
     spec->term = copy_term(t, spec->heap, false);
+    spec->frames_always = dialect == match_spec::Dialect::call ? frames_always(t) : -1;
     *out = std::move(spec);
     return true;
 }

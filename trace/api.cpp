@@ -583,7 +583,7 @@ Term erts_internal_trace_info_3(Process& p, const Term* a) {
 
 // trace_session_create(Name, Tracer, Options)
 Term erts_internal_trace_session_create_3(Process& p, const Term* a) {
-    const Term recorder = recorder_tracer();
+    const Term recorder = atoms::flight_recorder;
     const Term tracer =
         is_tuple_of(a[1], 2) && tuple_element(a[1], 0) == recorder ? recorder : a[1];
     const bool is_there = is_local_pid(tracer) || is_recorder(tracer) ||

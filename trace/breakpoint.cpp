@@ -10,6 +10,7 @@
 #include "vm/util/lock.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 namespace minivm::trace {
@@ -66,42 +67,57 @@ private:
 
 // All there are, for those who change them; hits go by a copy that never changes (g_armed).
 CountedMutex g_lock{LockKind::breakpoints};
+thread_local bool t_has_lock = false;  // by a Bulk
+// Holds the lock, unless a Bulk of this thread does.
+class Locked {
+public:
+    Locked() : lock_(g_lock, std::defer_lock) {
+        if (!t_has_lock) {
+            lock_.lock();
+        }
+    }
+
+private:
+    std::unique_lock<CountedMutex> lock_;
+};
 Table g_all{0};
 size_t g_entries = 0;  // of these, on export entries
 
 // Memory of breakpoints: those of a module come at once and go at once.
 struct Block {
     static constexpr uint32_t kRoom = 16;
-    uint32_t used = 0;
-    uint32_t live = 0;
+    uint32_t used = 0;              // under g_lock
+    std::atomic<uint32_t> live{1};  // breakpoints, and one for g_block
     alignas(Breakpoint) std::byte memory[kRoom * sizeof(Breakpoint)];
 };
-Block* g_block = nullptr;  // that has had room; under the lock below
-std::mutex g_blocks_lock;  // innermost: freeing is deferred work, which may run under g_lock
+Block* g_block = nullptr;  // that has had room; under g_lock
 
-Breakpoint* new_breakpoint() {
-    const std::lock_guard lock(g_blocks_lock);
+void drop_block(Block* block) {
+    // acq_rel: what others did with their breakpoints of it comes before its end.
+    if (block->live.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        delete block;
+    }
+}
+Breakpoint* new_breakpoint_locked() {
     if (g_block == nullptr || g_block->used == Block::kRoom) {
+        if (g_block != nullptr) {
+            drop_block(g_block);
+        }
         g_block = new Block;
     }
     auto* b = new (g_block->memory + g_block->used * sizeof(Breakpoint)) Breakpoint;
     ++g_block->used;
-    ++g_block->live;
+    // relaxed: it is not the first one.
+    g_block->live.fetch_add(1, std::memory_order_relaxed);
     b->block = g_block;
     return b;
 }
+// Deferred work, which may run under g_lock.
 void free_breakpoints(const std::vector<Breakpoint*>& dead) {
-    std::vector<Block*> blocks;
     for (Breakpoint* b : dead) {
-        blocks.push_back(static_cast<Block*>(b->block));
+        auto* const block = static_cast<Block*>(b->block);
         b->~Breakpoint();
-    }
-    const std::lock_guard lock(g_blocks_lock);
-    for (Block* of : blocks) {
-        if (--of->live == 0) {
-            g_block = of == g_block ? nullptr : g_block;
-            delete of;
-        }
+        drop_block(block);
     }
 }
 
@@ -219,10 +235,10 @@ void note_everywhere(Breakpoint& b, bool on) {
 // The breakpoint of a key, made by `make` if there is none.
 template <typename F>
 Breakpoint& find_or_make(const void* key, F make) {
-    const std::lock_guard lock(g_lock);
+    const Locked lock;
     auto* b = static_cast<Breakpoint*>(g_all.find(key));
     if (b == nullptr) {
-        b = new_breakpoint();
+        b = new_breakpoint_locked();
         make(*b);
         b->record_id = records::function(b->module, b->function, b->arity);
         add_locked(b);
@@ -322,8 +338,24 @@ bool any_entries() {
 }
 
 Breakpoint* find_own(const void* key) {
-    const std::lock_guard lock(g_lock);
+    const Locked lock;
     return static_cast<Breakpoint*>(g_all.find(key));
+}
+
+Bulk::Bulk() {
+    g_lock.lock();
+    t_has_lock = true;
+}
+Bulk::~Bulk() {
+    t_has_lock = false;
+    g_lock.unlock();
+}
+void Bulk::step() {
+    constexpr uint32_t kStepsAtOnce = 32;
+    if (++steps_ % kStepsAtOnce == 0) {
+        g_lock.unlock();
+        g_lock.lock();
+    }
 }
 
 // ---- changes ------------------------------------------------------------------------------------

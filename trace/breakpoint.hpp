@@ -29,6 +29,9 @@ struct Spec {
     std::unique_ptr<match_spec::Program> program;
     Heap heap;
     Term term = kNil;
+    // FrameFlags that it asks for at each call, whatever the arguments are. Negative: it has to be
+    // run.
+    int64_t frames_always = -1;
     ~Spec() { heap.clear(); }
 };
 using SpecPtr = std::shared_ptr<const Spec>;
@@ -132,6 +135,21 @@ inline Breakpoint* find(const void* key) {
 }
 // The same for the holder of the permission, on any thread: those of the change under way as well.
 Breakpoint* find_own(const void* key);
+
+// For who goes through many functions: the table's lock is taken once for some dozens of calls of
+// the two above and below instead of for each. Not across thread progress.
+class Bulk {
+public:
+    Bulk();
+    Bulk(const Bulk&) = delete;
+    Bulk& operator=(const Bulk&) = delete;
+    ~Bulk();
+    // Lets others have the lock now and then. Before each function.
+    void step();
+
+private:
+    uint32_t steps_ = 0;
+};
 // Whether any export entry has one.
 bool any_entries();
 

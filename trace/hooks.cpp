@@ -69,52 +69,55 @@ Term mark_of(uint32_t session, bool meta) {
     return make_small(meta ? -int64_t{session} : int64_t{session});
 }
 
-// The State by which a frame's events go: the process's, or that of the meta tracer.
-bool state_of_frame(const Process& p, const FrameView& f, State* s) {
+// The State by which a frame's events go: the process's, or that of the meta tracer, made in *meta.
+// Null: there is none any more.
+const State* state_of_frame(const Process& p, const FrameView& f, State* meta) {
     if (f.has_tracer()) {
-        *s = {kTimestamp, f.tracer()};
-        return true;
+        *meta = {kTimestamp, f.tracer()};
+        return meta;
     }
     if (f.is_meta()) {
         const Session* session = find_session(f.session());
         if (session == nullptr) {
-            return false;
+            return nullptr;
         }
-        *s = {kTimestamp, session->tracer, session->number};
-        return true;
+        *meta = {kTimestamp, session->tracer, session->number};
+        return meta;
     }
-    const State* own = state_of(p, f.session());
-    if (own == nullptr) {
-        return false;
-    }
-    *s = *own;
-    return true;
+    return state_of(p, f.session());
 }
 
-// Whether what a frame waits for is to be told, and by which State.
-bool tells(const Process& p, const FrameView& f, int64_t flag, State* s) {
-    return (f.flags() & flag) != 0 && !records::is_sensitive(p) && state_of_frame(p, f, s) &&
-           (s->flags & kSilent) == 0 && (f.is_meta() || (s->flags & kCall) != 0);
+// By which State what a frame waits for is to be told. Null: it is not.
+const State* tells(const Process& p, const FrameView& f, int64_t flag, State* meta) {
+    if ((f.flags() & flag) == 0 || records::is_sensitive(p)) {
+        return nullptr;
+    }
+    const State* s = state_of_frame(p, f, meta);
+    return s == nullptr || (s->flags & kSilent) != 0 || (s != meta && (s->flags & kCall) == 0)
+               ? nullptr
+               : s;
 }
 void send_return(Process& p, const FrameView& f, Term value) {
-    State s;
-    if (!tells(p, f, kFrameReturn, &s)) {
+    State meta;
+    const State* s = tells(p, f, kFrameReturn, &meta);
+    if (s == nullptr) {
         return;
     }
-    if (is_recorder(s.tracer)) {
+    if (is_recorder(s->tracer)) {
         to_recorder::return_from(f.module(), f.function(), f.arity_number(), value);
         return;
     }
     Heap h;
-    send_event(p, s, atom_return_from(), {f.term(h), value});
+    send_event(p, *s, atom_return_from(), {f.term(h), value});
     h.clear();
 }
 void send_exception(Process& p, const FrameView& f, Term cls, Term reason) {
-    State s;
-    if (!tells(p, f, kFrameReturn | kFrameException, &s)) {
+    State meta;
+    const State* s = tells(p, f, kFrameReturn | kFrameException, &meta);
+    if (s == nullptr) {
         return;
     }
-    if (is_recorder(s.tracer)) {
+    if (is_recorder(s->tracer)) {
         if ((f.flags() & kFrameException) != 0) {
             to_recorder::exception_from(f.module(), f.function(), f.arity_number(), cls, reason);
         } else {
@@ -126,7 +129,7 @@ void send_exception(Process& p, const FrameView& f, Term cls, Term reason) {
         return;
     }
     Heap h;
-    send_event(p, s, atom_exception_from(), {f.term(h), make_tuple(h, cls, reason)});
+    send_event(p, *s, atom_exception_from(), {f.term(h), make_tuple(h, cls, reason)});
     h.clear();
 }
 void report_exception(Process& p, const FrameView& f, Term cls, Term reason, bool caught) {

@@ -104,7 +104,9 @@ void apply_to_version(Applying& a, ModuleInstance* instance, Version version) {
         apply_to_entries(a, m, version);
     }
     const bool has_bifs = bif_registry::has_any(m.name);
+    Bulk bulk;
     for (uint32_t i = 0; i < m.functions.size(); ++i) {
+        bulk.step();
         const LoweredFunction& f = m.functions[i];
         if (!r.which.matches(m.name, f.name, f.arity) ||
             (has_bifs && is_native_bif(*instance, f))) {

@@ -19,7 +19,6 @@
 
 namespace minivm::trace {
 
-LOCAL_ATOM(atom_flight_recorder, "flight_recorder")
 LOCAL_ATOM(atom_trace, "trace")
 LOCAL_ATOM(atom_trace_ts, "trace_ts")
 
@@ -153,10 +152,6 @@ Term flag_list(Heap& h, uint32_t flags) {
         }
     }
     return list;
-}
-
-Term recorder_tracer() {
-    return atom_flight_recorder();
 }
 
 bool parse_tracer(Term t, Term tag, Term* tracer) {

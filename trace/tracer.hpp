@@ -7,6 +7,7 @@
 #pragma once
 
 #include "vm/process/tracing.hpp"
+#include "vm/term/atom_table.hpp"
 
 #include <initializer_list>
 #include <vector>
@@ -16,9 +17,8 @@ namespace minivm::trace {
 using tracing::State;
 
 // A tracer is a local pid or port, or the atom flight_recorder: the recorder.
-Term recorder_tracer();
 inline bool is_recorder(Term tracer) {
-    return tracer == recorder_tracer();
+    return tracer == atoms::flight_recorder;
 }
 inline bool is_tracer(Term t) {
     return is_local_pid(t) || is_local_port(t) || is_recorder(t);

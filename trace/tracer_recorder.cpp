@@ -86,7 +86,8 @@ void return_from(Term module, Term function, uint32_t arity, Term value) {
     recorder::detail::Word words[kHeadWords + kValueWords];
     ValueWriter copy(words + kHeadWords, kValueWords);
     put_term(copy, value, 0);
-    words[0] = records::function(module, function, arity);
+    words[0] =
+        records::function_id(module, function, arity);  // known since the breakpoint was made
     words[1] = recorder::pack_text(kHeadWords * 8, copy.count() * 8);
     MINIVM_EVENT_PLACE(here, return_from);
     recorder::detail::write_words(recorder::detail::event_word(here), 0, words,

@@ -13,6 +13,8 @@
 
 namespace minivm::records {
 
+std::atomic<bool> g_terms{true};
+
 namespace {
 
 using recorder::ValueTag;
@@ -21,8 +23,6 @@ using recorder::ValueWriter;
 constexpr unsigned kMaxDepth = 6;
 constexpr unsigned kMaxString = 120;  // characters of a string or bytes of a binary
 constexpr unsigned kMaxElements = 64;
-
-std::atomic<bool> g_terms{true};
 
 // One bit an atom: its text is in the dictionary. Zero pages until they are used.
 std::atomic<uint64_t> g_atoms[kMaxAtoms / 64];
@@ -274,11 +274,6 @@ void start(bool terms) {
     }
 }
 
-// relaxed: a setting.
-bool terms_are_on() {
-    return g_terms.load(std::memory_order_relaxed);
-}
-
 uint64_t atom(Term t) {
     const uint32_t index = atom_index(t);
     std::atomic<uint64_t>& word = g_atoms[index / 64];
@@ -295,9 +290,7 @@ uint64_t atom(Term t) {
 }
 
 uint64_t function(Term m, Term f, uint32_t arity) {
-    // Atom indexes have 20 bits. The id also fits a value's 60 bits of payload.
-    const uint64_t id =
-        uint64_t{atom_index(m)} << 28 | uint64_t{atom_index(f)} << 8 | (arity & 0xFF);
+    const uint64_t id = function_id(m, f, arity);
     if (recorder::is_active() && learn(id)) {
         recorder::define_function(id, atom_table::text(m), atom_table::text(f), arity);
     }

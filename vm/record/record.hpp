@@ -7,6 +7,7 @@
 // Threads: any. Terms that are copied must be the caller's to read.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "recorder/recorder.hpp"
@@ -18,7 +19,9 @@ namespace minivm::records {
 // After recorder::init(): names are to be defined anew, in this recording. terms: whether terms are
 // copied at all.
 void start(bool terms);
-bool terms_are_on();
+extern std::atomic<bool> g_terms;
+// relaxed: a setting.
+inline bool terms_are_on() { return g_terms.load(std::memory_order_relaxed); }
 
 // The subject of a record: what its header has room for of a pid.
 inline uint32_t subject(Term pid) {
@@ -30,6 +33,11 @@ inline uint64_t subject_or_none(Term t) { return is_local_pid(t) ? subject(t) : 
 uint64_t atom(Term atom);
 uint64_t function(Term module, Term function, uint32_t arity);
 uint64_t function(const Export& e);
+// Of one that function() was asked for before. Atom indexes have 20 bits; the id fits a value's 60 bits of
+// payload.
+inline uint64_t function_id(Term module, Term function, uint32_t arity) {
+    return uint64_t{atom_index(module)} << 28 | uint64_t{atom_index(function)} << 8 | (arity & 0xFF);
+}
 // The id of a text that stays the same, an Erlang format for one.
 uint64_t string(std::string_view text);
 

@@ -462,10 +462,14 @@ Process* find_work(SchedulerThread& s) {
         }
         if (p == nullptr) {
             pause_cpu();
+            // Nothing shared is held here, and what waits for progress need not wait for the search: a
+            // change of breakpoints takes a few rounds, each of which would take all of it.
+            thread_progress::quiescent(s.progress);
         }
     }
     // seq_cst: see above.
     g_searching.fetch_sub(1, std::memory_order_seq_cst);
+    s.code_ix = code_index::reread(code_index::Reread::schedule_in, s.code_ix);
     if (p != nullptr && s.queue.length() != 0) {
         wake_one();
     }
