@@ -4,6 +4,7 @@
 #include "vm/bif/posix.hpp"
 #include "vm/port/child.hpp"
 #include "vm/port/port.hpp"
+#include "vm/port/ram_file.hpp"
 #include "vm/port/trace_file.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
@@ -263,6 +264,9 @@ Term open_program(Process& p, Settings& s, bool executable) {
             return errno == 0 ? atoms::badarg : posix_error_atom(errno);
         }
         s.port.name = "trace_file_drv";
+        return opened(p, s);
+    } else if (port::RamFile::is_command(s.port.name)) {
+        s.port.ram_file = std::make_shared<port::RamFile>();
         return opened(p, s);
     } else {
         child.file = "/bin/sh";

@@ -1,5 +1,6 @@
 #include "vm/port/port.hpp"
 
+#include "vm/port/ram_file.hpp"
 #include "vm/port/trace_file.hpp"
 
 #include "recorder/recorder.hpp"
@@ -135,6 +136,19 @@ void tell_data(const Port& p, const Framing::Piece& piece) {
     tell(p, p.owner, h, make_tuple(h, atoms::data, bytes));
 }
 
+// {Port, {data, [Byte... | Data]}}
+void tell_answer(const Port& p, const RamFile::Answer& answer) {
+    Heap h;
+    const auto* data = reinterpret_cast<const uint8_t*>(answer.data.data());
+    Term bytes = !answer.has_data   ? kNil
+                 : p.options.binary ? make_binary(h, data, answer.data.size())
+                                    : make_string(h, answer.data.data(), answer.data.size());
+    for (auto c = answer.head.rbegin(); c != answer.head.rend(); ++c) {
+        bytes = cons(h, make_small(static_cast<uint8_t>(*c)), bytes);
+    }
+    tell(p, p.owner, h, make_tuple(h, atoms::data, bytes));
+}
+
 // ---- ending -------------------------------------------------------------------------------------
 
 void stop_output(Port& p) {
@@ -164,6 +178,7 @@ void close_files(Port& p) {
     }
     p.options.from = p.options.to = -1;
     p.options.trace_file.reset();
+    p.options.ram_file.reset();
     p.queue.clear();
     p.queued = 0;
     p.queue_offset = 0;
@@ -313,6 +328,13 @@ Term output(Port& p, std::string* bytes) {
     p.output += n;
     if (p.options.trace_file != nullptr) {
         return p.options.trace_file->write(*bytes) ? kNonValue : posix_error_atom(errno);
+    }
+    if (p.options.ram_file != nullptr) {
+        RamFile::Answer answer;
+        if (p.options.ram_file->run(*bytes, &answer)) {
+            tell_answer(p, answer);
+        }
+        return kNonValue;
     }
     // relaxed: a number to show.
     g_output.fetch_add(n, std::memory_order_relaxed);

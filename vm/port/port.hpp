@@ -34,6 +34,7 @@ namespace minivm::port {
 
 struct Port;
 
+class RamFile;
 class TraceFile;
 
 struct OpenOptions {
@@ -56,7 +57,9 @@ struct OpenOptions {
     int pid = 0;
     // The program could not be loaded: this is what it ended with.
     int start_error = 0;
-    std::shared_ptr<TraceFile> trace_file;  // instead of files
+    // Instead of files.
+    std::shared_ptr<TraceFile> trace_file;
+    std::shared_ptr<RamFile> ram_file;
 };
 
 // A new port that belongs to `owner` and is linked to it. The non-value: errno tells (0: too many
