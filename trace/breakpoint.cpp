@@ -6,6 +6,8 @@
 #include "vm/code/permission.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/record/record.hpp"
+#include "vm/sched/background.hpp"
+#include "vm/sched/scheduler_thread.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "vm/util/lock.hpp"
 
@@ -414,9 +416,29 @@ struct Change::Running {
     code_change::Operation* op;
     bool staged_entries = false;
 
+    // The step after thread progress. Of more functions than an engine patches one by one it is no
+    // work for a scheduler: their code is written through a view, and system calls about memory may
+    // wait for those of other threads.
     template <void (*kStep)(Running&)>
     void next() {
-        thread_progress::later([](void* d) { kStep(*static_cast<Running*>(d)); }, this);
+        constexpr size_t kFew = 4;
+        if (touched.size() <= kFew) {
+            thread_progress::later(step<kStep>, this);
+        } else {
+            thread_progress::later(
+                [](void* d) {
+                    if (this_scheduler_thread() != nullptr) {
+                        dirty::run(step<kStep>, d);
+                    } else {
+                        step<kStep>(d);
+                    }
+                },
+                this);
+        }
+    }
+    template <void (*kStep)(Running&)>
+    static void step(void* running) {
+        kStep(*static_cast<Running*>(running));
     }
 
     // Entries that get a stub, or lose it.

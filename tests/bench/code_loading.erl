@@ -21,10 +21,11 @@ hook() -> ok.
 %% ---- pauses ------------------------------------------------------------------------------------------
 
 %% A process that never waits looks at the clocks all the time, while another one loads, purges and
-%% deletes as fast as it can; modes: idle, reloading.
+%% deletes as fast as it can; modes: idle, reloading, tracing: that, and a third process that sets and clears
+%% trace patterns on the module and on all of lists as fast as it can.
 pause(Mode, Ms) ->
     Self = self(),
-    _ = {idle, reloading},
+    _ = {idle, reloading, tracing},
     Busy = spawn(fun() -> busy(Self) end),
     Loads = start_loads(Mode),
     timer:sleep(300),  % the first loads and collections are over
@@ -60,6 +61,9 @@ busy_1(Parent) ->
     end.
 
 start_loads(idle) -> none;
+start_loads(tracing) ->
+    spawn(fun() -> erlang:trace(self(), true, [call, {tracer, spawn(fun drop/0)}]), trace(0) end),
+    start_loads(reloading);
 start_loads(reloading) ->
     Counter = counters:new(1, []),
     Set = {version(1, 20), version(2, 20), on_load_version()},
@@ -67,6 +71,14 @@ start_loads(reloading) ->
     Counter.
 done(none) -> 0;
 done(Counter) -> counters:get(Counter, 1).
+
+%% What it calls itself is traced where a pattern is set.
+trace(N) ->
+    [erlang:trace_pattern({M, '_', '_'}, How, [How1])
+     || How1 <- [local, call_count], M <- [?M, lists], How <- [true, false]],
+    N = length(lists:seq(1, N rem 10)) + N - N rem 10,
+    trace(N + 1).
+drop() -> receive _ -> drop() end.
 
 reload(Set, Counter, N) ->
     {module, ?M} = code:load_binary(?M, "m", element(N rem 3 + 1, Set)),

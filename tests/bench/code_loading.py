@@ -3,9 +3,10 @@
 
 pause: a process that never waits looks at two clocks all the time, the wall's and its thread's processor
 time, while another process loads, purges and deletes as fast as it can. The table shows how far two
-looks are apart, without and with the loads. The thread's clock shows what schedulers do for the loader; the
-wall's shows whatever has kept the process waiting, other programs included. For minivm the last columns say
-how often schedulers have waited for anything but work (minivm:scheduler_waits/0).
+looks are apart, without and with the loads, and with trace patterns that are set and cleared beside them.
+The thread's clock shows what schedulers do for the loader; the wall's shows whatever has kept the process
+waiting, other programs included. For minivm the last columns say how often schedulers have waited for
+anything but work (minivm:scheduler_waits/0).
 
 speed: loads a second of a small and of a large module, and microseconds a kilobyte of .beam, for the whole
 of code:load_binary/3 and for erlang:prepare_loading/2 of real files.
@@ -25,6 +26,7 @@ REPOSITORY = FOLDER.parent.parent
 sys.path.insert(0, str(FOLDER.parent / "programs"))
 import run_diff  # noqa: E402  (where erl_nif.h is)
 
+MODES = ["idle", "reloading", "tracing"]
 REAL = ["stdlib-*/ebin/lists", "stdlib-*/ebin/erl_parse", "stdlib-*/ebin/erl_scan", "stdlib-*/ebin/io_lib_pretty",
         "stdlib-*/ebin/maps", "stdlib-*/ebin/gen_server", "compiler-*/ebin/beam_ssa_opt", "compiler-*/ebin/v3_core"]
 
@@ -63,7 +65,7 @@ def pause(options, out):
     print("|---|---|---|---|---|---|---|---|---|---|")
     failed = 0
     for name, command in contenders(options, out):
-        for mode in ["idle", "reloading"]:
+        for mode in MODES:
             lines = run(command(["pause", mode, str(options.seconds)]))
             loads = next(l[1] for l in lines if l[0] == "loads")
             clocks = {l[0]: [int(x) for x in l[1:]] for l in lines if l[0] in ("wall", "cpu")}
@@ -114,7 +116,7 @@ def main():
     failed = 0
     if options.only != "speed":
         failed = pause(options, out)
-        print("%d passed, %d failed\n" % (2 * len(options.engine or ["interp", "jit"]) - failed, failed))
+        print("%d passed, %d failed\n" % (len(MODES) * len(options.engine or ["interp", "jit"]) - failed, failed))
     if options.only != "pause":
         speed(options, out)
     return 1 if failed else 0
