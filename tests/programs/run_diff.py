@@ -441,6 +441,8 @@ def main():
     parser.add_argument("-j", "--jobs", type=int, default=2)
     parser.add_argument("--arguments", default="", metavar="WORDS",
                         help="given to each program instead of its own")
+    parser.add_argument("--own-on-erl", action="store_true",
+                        help="erl runs with the program's own arguments all the same: for what only repeats more")
     parser.add_argument("-v", "--verbose", action="store_true")
     parser.add_argument("--compile-only", action="store_true", help="leave the .beam files in --out")
     parser.add_argument("--list", action="store_true", help="print program names and stop")
@@ -461,8 +463,11 @@ def main():
     if options.sample:
         only += sorted(read_list(options.folder / "sample.list"))
     programs = find_programs(options.folder.resolve(), out, only)
+    on_erl = {p.name: p for p in programs}
     if options.arguments:
         programs = [dataclasses.replace(p, arguments=tuple(options.arguments.split())) for p in programs]
+        if not options.own_on_erl:
+            on_erl = {p.name: p for p in programs}
     if options.list:
         print("\n".join(p.name for p in programs))
         return 0
@@ -512,10 +517,10 @@ def main():
         start = time.monotonic()
         if options.erl_only:
             outcome = run_command(
-                erl_command(program, support_dir), program, options.timeout, work_dir)
+                erl_command(on_erl[program.name], support_dir), program, options.timeout, work_dir)
         else:
             outcome = oracle(
-                program, support_dir, cache_dir, max(options.timeout, ORACLE_TIMEOUT_S), erl_id,
+                on_erl[program.name], support_dir, cache_dir, max(options.timeout, ORACLE_TIMEOUT_S), erl_id,
                 work_dir)
         problem = check_oracle(program, outcome)
         if problem:
