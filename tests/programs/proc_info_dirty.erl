@@ -11,7 +11,7 @@ main(_) ->
     P = spawn_link(?MODULE, read, [Fifo, Parent]),
     register(the_reader, P),
     receive {P, begins} -> ok end,
-    wait_until(fun() -> process_info(P, status) =:= {status, running} end),
+    timer:sleep(300),  % it is in the function by now
     [P ! {message, N} || N <- [1, 2, 3]],
     [p(Item, process_info(P, Item)) || Item <- [registered_name, message_queue_len, messages, trap_exit, initial_call, priority, dictionary, catchlevel]],
     p(links, process_info(P, links) =:= {links, [Parent]}),
@@ -28,9 +28,6 @@ main(_) ->
     file:delete(Fifo).
 
 p(Name, Value) -> io:format("~w: ~0tp~n", [Name, Value]).
-
-wait_until(F) ->
-    F() orelse begin timer:sleep(1), wait_until(F) end.
 
 read(Fifo, Parent) ->
     process_flag(trap_exit, true),

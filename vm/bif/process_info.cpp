@@ -116,7 +116,7 @@ const Export* entry_ahead(const Process& p) {
 // (dirty::Hold). The function may build terms meanwhile, so of its heap only what was there before is looked
 // at, and what has come to it since the last time it was scheduled lies in the outer queue.
 struct Outside {
-    int code_ix;                    // of who asks
+    int code_ix;                          // of who asks
     std::vector<const Signal*> messages;  // in the outer queue, oldest first
     bool only_messages = true;            // nothing else is there that would change links and the like
 };

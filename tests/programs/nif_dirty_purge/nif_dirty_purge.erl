@@ -38,8 +38,7 @@ start() ->
     p(own, checked([Other, Own], ?NIF)),
     p(own_soft, code:soft_purge(?NIF)),
     released([Other, Own, Killed]),
-    %% The killed one's function may take a moment to leave.
-    p(own_soft, [code:soft_purge(?NIF), none_waiting()]),
+    p(own_soft, [code:soft_purge(?NIF), ?NIF:waiting()]),
     %% Processes that come and go meanwhile.
     Busy = [blocked(fun() -> busy(200) end, 0) || _ <- lists:seq(1, 4)],
     load(M, 50),
@@ -61,7 +60,7 @@ monitored(Pid, Waiting) ->
     {Pid, Ref}.
 none_waiting() ->
     case ?NIF:waiting() of
-        0 -> 0;
+        0 -> ok;
         _ -> timer:sleep(2), none_waiting()
     end.
 until(N) ->
@@ -75,6 +74,8 @@ checked(All, M) -> [erlang:check_process_code(Pid, M) || {Pid, _} <- All].
 released(All) ->
     ?NIF:release(1),
     p(released, [receive {'DOWN', Ref, process, Pid, Why} -> Why after 20000 -> late end || {Pid, Ref} <- All]),
+    %% Who was killed is gone before its function has left; release(0) would keep that for ever.
+    none_waiting(),
     ?NIF:release(0).
 
 %% through: its frame is there while the fun runs; tail: it is not.
