@@ -190,8 +190,8 @@ public:
     }
 
 private:
-    // What nearly every module fits in. Room that is not used is never touched, and growing by
-    // doubling would touch, and have the kernel clear, twice as much.
+    // All of stdlib and kernel but a few small modules fit in that. Room that is not used is never
+    // touched, and growing by doubling would touch, and have the kernel clear, twice as much.
     void reserve() {
         m_.code.reserve(file_.code.size / 4);
         m_.operands.reserve(file_.code.size / 2);

@@ -20,10 +20,10 @@ public:
     RecordingStart(const RunOptions& options, unsigned schedulers);
     RecordingStart(const RecordingStart&) = delete;
     RecordingStart& operator=(const RecordingStart&) = delete;
-    // Until the recorder takes records, which nobody may have tried to write. Once. False: an option
+    // Returns when the recorder takes records; nobody is to write one before. Once. False: an option
     // makes no sense; *error says which.
     bool wait(std::string* error);
-    // Until the thread has ended, as the destructor does.
+    // Returns when the thread has ended, which the destructor waits for as well.
     void finish() { worker_.join(); }
 
 private:

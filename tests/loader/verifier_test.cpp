@@ -25,6 +25,26 @@ std::string why_not(uint32_t arity, Body body) {
     return l.ok ? "" : l.error.text();
 }
 
+// One of two ways, with a frame of one or of two words and a catch in it, to label 4, which the
+// caller adds with the handlers.
+BeamBuilder& within_two_frames(BeamBuilder& b, uint32_t first_handler, uint32_t second_handler) {
+    return b.op(52, {label(3), x(0)})
+        .op(12, {u(1), u(1)})
+        .op(104, {y(0), label(first_handler)})
+        .op(57, {label(4), x(0)})
+        .op(105, {y(0)})
+        .op(18, {u(1)})
+        .op(19)
+        .op(1, {u(3)})
+        .op(12, {u(2), u(1)})
+        .op(172, {list({y(0)})})
+        .op(104, {y(1), label(second_handler)})
+        .op(57, {label(4), x(0)})
+        .op(105, {y(1)})
+        .op(18, {u(2)})
+        .op(19);
+}
+
 }  // namespace
 
 TEST_CASE("registers must hold terms before they are read", "[loader]") {
@@ -334,21 +354,7 @@ TEST_CASE("a timeout in a register may be looked at again after waiting", "[load
 
 TEST_CASE("frames of several sizes, catches in them, may share what only raises", "[loader]") {
     const auto two_frames = [](BeamBuilder& b) -> BeamBuilder& {
-        return b.op(52, {label(3), x(0)})
-            .op(12, {u(1), u(1)})
-            .op(104, {y(0), label(5)})
-            .op(57, {label(4), x(0)})
-            .op(105, {y(0)})
-            .op(18, {u(1)})
-            .op(19)
-            .op(1, {u(3)})
-            .op(12, {u(2), u(1)})
-            .op(172, {list({y(0)})})
-            .op(104, {y(1), label(6)})
-            .op(57, {label(4), x(0)})
-            .op(105, {y(1)})
-            .op(18, {u(2)})
-            .op(19)
+        return within_two_frames(b, 5, 6)
             .op(1, {u(5)})
             .op(106, {y(0)})
             .op(18, {u(1)})
@@ -410,23 +416,7 @@ TEST_CASE("what only raises may be shared by frames of several sizes and places 
 TEST_CASE("a handler that raises within its own catch is refused", "[loader]") {
     CHECK_THAT(why_not(1,
                        [](BeamBuilder& b) {
-                           b.op(52, {label(3), x(0)})
-                               .op(12, {u(1), u(1)})
-                               .op(104, {y(0), label(4)})
-                               .op(57, {label(4), x(0)})
-                               .op(105, {y(0)})
-                               .op(18, {u(1)})
-                               .op(19)
-                               .op(1, {u(3)})
-                               .op(12, {u(2), u(1)})
-                               .op(172, {list({y(0)})})
-                               .op(104, {y(1), label(4)})
-                               .op(57, {label(4), x(0)})
-                               .op(105, {y(1)})
-                               .op(18, {u(2)})
-                               .op(19)
-                               .op(1, {u(4)})
-                               .op(74, {b.atom("x")});
+                           within_two_frames(b, 4, 4).op(1, {u(4)}).op(74, {b.atom("x")});
                        }),
                Contains("raises before it ends its catch"));
 }

@@ -11,7 +11,7 @@ main(_) ->
     P = spawn_link(?MODULE, read, [Fifo, Parent]),
     register(the_reader, P),
     receive {P, begins} -> ok end,
-    timer:sleep(300),  % it is in the function by now
+    until_in_open(P),
     [P ! {message, N} || N <- [1, 2, 3]],
     [p(Item, process_info(P, Item)) || Item <- [registered_name, message_queue_len, messages, trap_exit, initial_call, priority, dictionary, catchlevel]],
     p(links, process_info(P, links) =:= {links, [Parent]}),
@@ -28,6 +28,16 @@ main(_) ->
     file:delete(Fifo).
 
 p(Name, Value) -> io:format("~w: ~0tp~n", [Name, Value]).
+
+%% Who asks in the moment before it is in the function may have to wait, so that is left to others.
+until_in_open(P) ->
+    Self = self(),
+    Asker = spawn(fun() -> Self ! {self(), process_info(P, current_function)} end),
+    receive
+        {Asker, {current_function, {prim_file, open_nif, 2}}} -> ok;
+        {Asker, _} -> until_in_open(P)
+    after 1000 -> until_in_open(P)
+    end.
 
 read(Fifo, Parent) ->
     process_flag(trap_exit, true),

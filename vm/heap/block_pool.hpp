@@ -19,7 +19,7 @@ void* pool_alloc(PoolClass c, size_t size_bytes);
 void pool_free(PoolClass c, void* memory);
 
 // Sets malloc up for a program of many heaps that are given back and taken again all the time. Once,
-// before there are threads.
+// before there are schedulers; another thread that allocates meanwhile may still go by malloc's own settings.
 void prepare_malloc();
 // For a thread that allocates much at once, as one that prepares modules: malloc gives each thread an arena
 // of its own, which would grow by a system call for every few pages.

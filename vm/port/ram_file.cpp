@@ -154,16 +154,18 @@ int RamFile::execute(uint8_t what, std::string_view arguments, Answer* answer) {
         case kSize:
             answer_number(static_cast<int64_t>(bytes_.size()), answer);
             return 0;
-        default:  // kSync, kSyncData, kAdvise, kAllocate: nothing is to be done in memory
+        case kSync:
+        case kSyncData:
+        case kAdvise:
+        case kAllocate:  // nothing is to be done in memory
             return mode_ == 0 ? EBADF : 0;
+        default:
+            return kNoCommand;
     }
 }
 
 bool RamFile::run(std::string_view command, Answer* answer) {
-    constexpr uint8_t kAll[] = {kOpen,    kRead,     kSeek, kWrite, kSync,   kTruncate, kReadAt,
-                                kWriteAt, kSyncData, kGet,  kSize,  kAdvise, kAllocate};
-    if (command.empty() || std::find(std::begin(kAll), std::end(kAll),
-                                     static_cast<uint8_t>(command[0])) == std::end(kAll)) {
+    if (command.empty()) {
         return false;
     }
     int error = 0;
@@ -171,6 +173,9 @@ bool RamFile::run(std::string_view command, Answer* answer) {
         error = execute(static_cast<uint8_t>(command[0]), command.substr(1), answer);
     } catch (const std::bad_alloc&) {
         error = ENOMEM;
+    }
+    if (error == kNoCommand) {
+        return false;
     }
     if (error != 0) {
         *answer = {std::string(1, kError), false, {}};

@@ -1,9 +1,10 @@
 // A file in memory: the driver `ram_file_drv`, by which OTP's file:open/2 makes one of a binary or
-// a string
-// (`ram`), as erl_tar does.
+// a string (`ram`), as erl_tar does.
 //
 // A command is a byte that says what is to be done, and its arguments as in OTP's ram_file.erl;
-// numbers have 32 bits, the most significant byte first. Threads: whoever holds the port's lock.
+// numbers have 32 bits, the most significant byte first.
+//
+// Threads: whoever holds the port's lock.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ public:
     bool run(std::string_view command, Answer* answer);
 
 private:
-    // These answer with an errno, or 0.
+    // These answer with an errno, or 0. kNoCommand: there is no such one.
+    static constexpr int kNoCommand = -1;
     int execute(uint8_t what, std::string_view arguments, Answer* answer);
     int write(std::string_view bytes, int64_t at);
     int read(int64_t at, int64_t count, Answer* answer) const;
