@@ -5,6 +5,7 @@
 #include <histedit.h>
 
 #include <dlfcn.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,6 +20,7 @@ namespace minivm::tools {
 namespace {
 
 constexpr int kHistoryLines = 1000;
+constexpr char kEndOfInput = 'D' & 0x1f;
 
 // The functions of libedit, by their names.
 struct Library {
@@ -101,6 +103,12 @@ public:
     bool next(const std::string& prompt, std::string* line) override {
         prompt_ = prompt;
         edit_.resize(el_);
+        // Before the prompt is seen, as libedit shows it and switches then: a Ctrl-D that came in
+        // between would be no character.
+        edit_.set(el_, EL_PREP_TERM, 1);
+        if (ioctl(STDIN_FILENO, FIONREAD, &typed_ahead_) != 0) {
+            typed_ahead_ = 0;
+        }
         int count = 0;
         errno = 0;
         const char* const text = edit_.gets(el_, &count);
@@ -145,6 +153,12 @@ private:
             if (n <= 0) {
                 return static_cast<int>(n);
             }
+            if (lines.typed_ahead_ > 0) {
+                --lines.typed_ahead_;
+                if (byte == '\0') {
+                    byte = kEndOfInput;
+                }
+            }
             const size_t used = std::mbrtowc(out, &byte, 1, &state);
             if (used == static_cast<size_t>(-1)) {
                 state = {};  // no character: passed over
@@ -184,6 +198,9 @@ private:
     EditLine* el_ = nullptr;
     std::string file_;
     std::string prompt_;
+    // Bytes that were typed while the terminal was not the editor's. Linux keeps a Ctrl-D of then
+    // as a zero byte (n_tty).
+    int typed_ahead_ = 0;
 };
 
 Library EditedLines::g_library;

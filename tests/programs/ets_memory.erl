@@ -9,9 +9,20 @@ main(_) ->
     Words = ets:info(T, memory),
     Full = erlang:memory(ets),
     io:format("~p~n", [Full - Before >= 1000 * 20 * 2 * 8]),
-    io:format("~p~n", [abs(Full - Before - Words * 8) < 10000]),
+    io:format("~p~n", [near(Full, Before + Words * 8)]),
     [{ets, Same}] = erlang:memory([ets]),
-    io:format("~p~n", [abs(Same - Full) < 10000]),
+    io:format("~p~n", [near(Same, Full)]),
     ets:delete(T),
-    io:format("~p~n", [abs(erlang:memory(ets) - Before) < 10000]),
+    until_back(Before),
     io:format("~p~n", [erlang:memory(ets) < erlang:memory(total)]).
+
+%% Tables of others may change meanwhile.
+near(A, B) ->
+    abs(A - B) < 100000.
+
+%% A table may be given back some time after it was deleted.
+until_back(Before) ->
+    case near(erlang:memory(ets), Before) of
+        true -> io:format("back~n");
+        false -> timer:sleep(10), until_back(Before)
+    end.

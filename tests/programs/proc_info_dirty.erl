@@ -29,14 +29,10 @@ main(_) ->
 
 p(Name, Value) -> io:format("~w: ~0tp~n", [Name, Value]).
 
-%% Who asks in the moment before it is in the function may have to wait, so that is left to others.
 until_in_open(P) ->
-    Self = self(),
-    Asker = spawn(fun() -> Self ! {self(), process_info(P, current_function)} end),
-    receive
-        {Asker, {current_function, {prim_file, open_nif, 2}}} -> ok;
-        {Asker, _} -> until_in_open(P)
-    after 1000 -> until_in_open(P)
+    case process_info(P, current_function) of
+        {current_function, {prim_file, open_nif, 2}} -> ok;
+        _ -> until_in_open(P)
     end.
 
 read(Fifo, Parent) ->

@@ -446,11 +446,27 @@ class AtATerminal(unittest.TestCase):
             terminal.expect(r"27,28,29\|\.\.\.\]")
             terminal.expect(r"\n\d+> \Z")
             terminal.type("\x04")
-            end = time.time() + ANSWER_S
-            while os.waitpid(terminal.pid, os.WNOHANG)[0] == 0:
-                self.assertLess(time.time(), end)
-                terminal.read_some()
-            terminal.pid = None
+            self.assert_ends(terminal)
+
+    def assert_ends(self, terminal):
+        end = time.time() + ANSWER_S
+        while os.waitpid(terminal.pid, os.WNOHANG)[0] == 0:
+            self.assertLess(time.time(), end)
+            terminal.read_some()
+        terminal.pid = None
+
+    def test_what_is_typed_while_a_command_runs_is_for_the_next(self):
+        with Terminal("repl") as terminal:
+            terminal.expect("1> ")
+            terminal.type("io:put_chars(\"runs\\n\"), timer:sleep(500).\n")
+            terminal.expect("\nruns\n")
+            terminal.type("11 * 11.\n")
+            terminal.expect("\n121\n")
+            terminal.expect(r"3> \Z")
+            terminal.type("io:put_chars(\"runs\\n\"), timer:sleep(500).\n")
+            terminal.expect("\nruns\n")
+            terminal.type("\x04")  # was kept as a zero byte, which quoted the next character
+            self.assert_ends(terminal)
 
     def test_events_come_while_a_line_is_typed(self):
         with Vm() as vm, Terminal("attach", vm.socket) as terminal:

@@ -583,38 +583,41 @@ bool are_seen_from_outside(Term what, const Outside& outside) {
     return true;
 }
 
-void answer_info(Process& target, ControlSignal& request);
+void answer_info(Process& target, ControlSignal& request) {
+    Heap h;
+    reply(request, info_of(target, request.term, h));
+    h.clear();
+}
+
+bool changes_nothing(const ControlSignal& request) {
+    return request.run == nullptr || request.run == answer_info;
+}
 
 // One in a dirty function may be there for as long as it likes: a file that is a pipe nobody writes to. It is
-// looked at from here. The non-value: it must be asked.
-Term info_from_outside(Process& p, Process& q, Term what) {
+// looked at from here. asked: null, or the request that was sent. The non-value: it must be asked, or it answers.
+Term info_from_outside(Process& p, Process& q, Term what, const RefId* asked) {
     const dirty::Hold hold(q);
     // The one dirty function that changes links; it is a short one.
     static const Export* const open_port = bif_export("erts_internal", "open_port", 2);
     if (!hold || q.dirty_bif->exp == open_port) {
         return kNonValue;
     }
+    const auto may_answer = [&] { return asked == nullptr || hold.withdraw(p.id, *asked); };
     if (q.is_exiting() || will_exit(q)) {
-        return atoms::undefined;
+        return may_answer() ? atoms::undefined : kNonValue;
     }
     Outside outside{p.scheduler->code_ix, {}};
     // acquire: pairs with push_signal(). Only the owner takes signals out, and it waits.
     for (const Signal* s = q.mailbox.outer.load(std::memory_order_acquire); s != nullptr; s = s->next) {
         if (s->kind == SignalKind::message) {
             outside.messages.push_back(s);
-        } else if (s->kind != SignalKind::rpc ||
-                   static_cast<const ControlSignal*>(s)->run != answer_info) {
+        } else if (s->kind != SignalKind::rpc || !changes_nothing(*static_cast<const ControlSignal*>(s))) {
             outside.only_messages = false;
         }
     }
     std::reverse(outside.messages.begin(), outside.messages.end());
-    return are_seen_from_outside(what, outside) ? info_of(q, what, p.heap, &outside) : kNonValue;
-}
-
-void answer_info(Process& target, ControlSignal& request) {
-    Heap h;
-    reply(request, info_of(target, request.term, h));
-    h.clear();
+    return are_seen_from_outside(what, outside) && may_answer() ? info_of(q, what, p.heap, &outside)
+                                                                : kNonValue;
 }
 
 Term process_info(Process& p, Term pid, Term what) {
@@ -635,7 +638,7 @@ Term process_info(Process& p, Term pid, Term what) {
     if (q == nullptr) {
         return atoms::undefined;
     }
-    if (const Term seen = info_from_outside(p, *q, what); is_value(seen)) {
+    if (const Term seen = info_from_outside(p, *q, what, nullptr); is_value(seen)) {
         return seen;
     }
     const RefId ref = new_ref_id(p);
@@ -649,6 +652,9 @@ Term process_info(Process& p, Term pid, Term what) {
         take_fragments(*s, h);
     }
     send_signal(pid, s);
+    if (const Term seen = info_from_outside(p, *q, what, &ref); is_value(seen)) {
+        return seen;
+    }
     static const Export* await_result = bif_export("erts_internal", "await_result", 1);
     return trap(p, await_result, {put_ref(p.heap.alloc(kRefWords), ref)});
 }

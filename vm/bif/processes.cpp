@@ -883,8 +883,9 @@ void ask_alive(Process& p, Term pid, RefId ref) {
                          [](ControlSignal& r) { reply(r, atoms::false_); }));
 }
 
-// One in a dirty function may be there for long: it is looked at from here. The non-value: it must be asked.
-Term alive_from_outside(Term pid) {
+// One in a dirty function may be there for long: it is looked at from here. asked: null, or the request that
+// was sent. The non-value: it must be asked, or it answers.
+Term alive_from_outside(Process& p, Term pid, const RefId* asked) {
     Process* const q = process_table::lookup(pid);
     if (q == nullptr) {
         return kNonValue;
@@ -892,7 +893,8 @@ Term alive_from_outside(Term pid) {
     const dirty::Hold hold(*q);
     // The one dirty function that changes links, which will_exit() reads; it is a short one.
     static const Export* const open_port = bif_export("erts_internal", "open_port", 2);
-    if (!hold || q->dirty_bif->exp == open_port) {
+    if (!hold || q->dirty_bif->exp == open_port ||
+        (asked != nullptr && !hold.withdraw(p.id, *asked))) {
         return kNonValue;
     }
     return make_bool(!q->is_exiting() && !will_exit(*q));
@@ -909,12 +911,15 @@ Term erlang_is_process_alive_1(Process& p, const Term* a) {
     if (process_table::lookup(a[0]) == nullptr) {
         return atoms::false_;
     }
-    if (const Term alive = alive_from_outside(a[0]); is_value(alive)) {
+    if (const Term alive = alive_from_outside(p, a[0], nullptr); is_value(alive)) {
         return alive;
     }
     // What we have sent it before (an exit signal, say) must take effect first: so we ask it.
     const RefId ref = new_ref_id(p);
     ask_alive(p, a[0], ref);
+    if (const Term alive = alive_from_outside(p, a[0], &ref); is_value(alive)) {
+        return alive;
+    }
     return await(p, ref);
 }
 
@@ -922,10 +927,14 @@ Term erts_internal_is_process_alive_2(Process& p, const Term* a) {
     if (!is_local_pid(a[0]) || !is_local_ref(a[1])) {
         return badarg(p);
     }
-    if (const Term alive = alive_from_outside(a[0]); is_value(alive)) {
-        reply(p.id, ref_id(a[1]), alive);
-    } else {
-        ask_alive(p, a[0], ref_id(a[1]));
+    const RefId ref = ref_id(a[1]);
+    Term alive = alive_from_outside(p, a[0], nullptr);
+    if (!is_value(alive)) {
+        ask_alive(p, a[0], ref);
+        alive = alive_from_outside(p, a[0], &ref);
+    }
+    if (is_value(alive)) {
+        reply(p.id, ref, alive);
     }
     return atoms::ok;
 }
@@ -1229,10 +1238,10 @@ Term check_code(const Process& target, Term module) {
     return make_bool(instance != nullptr && code_change::runs_in(target, *instance));
 }
 
-void answer_system_task(const ControlSignal& request, Term result) {
+void answer_system_task(Term requester, Term request, Term result) {
     Heap h;
-    send_message_to_pid(request.from, make_tuple(h, tuple_element(request.term, 0),
-                                                 tuple_element(request.term, 1), result));
+    send_message_to_pid(requester, make_tuple(h, tuple_element(request, 0), tuple_element(request, 1),
+                                              result));
     h.clear();
 }
 
@@ -1251,27 +1260,20 @@ void system_task_here(Process& target, ControlSignal& request) {
     } else if (what == atom_check_process_code()) {
         result = check_code(target, tuple_element(request.term, 2));
     }
-    answer_system_task(request, result);
+    answer_system_task(request.from, request.term, result);
 }
 
 // A process in a dirty function, or about to, is looked at from here: it may be there for as long as it
 // likes. Code that is being purged is entered by nobody any more, so what is not on its stack now will not
-// be when it comes back. False: it must be asked.
-bool check_code_from_outside(Term target, const ControlSignal& request) {
+// be when it comes back. asked: null, or the request that was sent. The non-value: it must be asked, or it answers.
+Term check_code_from_outside(Term requester, Term target, Term module, const RefId* asked) {
     Process* const q = process_table::lookup(target);
     if (q == nullptr) {
-        return false;
+        return kNonValue;
     }
-    Term result;
-    {
-        const dirty::Hold hold(*q);
-        if (!hold) {
-            return false;
-        }
-        result = check_code(*q, tuple_element(request.term, 2));
-    }
-    answer_system_task(request, result);
-    return true;
+    const dirty::Hold hold(*q);
+    return hold && (asked == nullptr || hold.withdraw(requester, *asked)) ? check_code(*q, module)
+                                                                          : kNonValue;
 }
 
 Term request_system_task(Process& p, Term requester, Term target, Term priority, Term request) {
@@ -1290,17 +1292,28 @@ Term request_system_task(Process& p, Term requester, Term target, Term priority,
         (tuple_arity(request) != 3 || !is_atom(tuple_element(request, 2)))) {
         return badarg(p);
     }
-    ControlSignal* s = new_request(p, RefId{}, system_task_here, [](ControlSignal& r) {
-        answer_system_task(r, atoms::false_);
+    const bool checks = what == atom_check_process_code();
+    if (checks) {
+        const Term result = check_code_from_outside(requester, target, tuple_element(request, 2), nullptr);
+        if (is_value(result)) {
+            answer_system_task(requester, request, result);
+            return atoms::ok;
+        }
+    }
+    const RefId ref = new_ref_id(p);
+    ControlSignal* s = new_request(p, ref, system_task_here, [](ControlSignal& r) {
+        answer_system_task(r.from, r.term, atoms::false_);
     });
     s->from = requester;
     Heap h;
     s->term = copy_term(request, h, true);
     take_fragments(*s, h);
-    if (what == atom_check_process_code() && check_code_from_outside(target, *s)) {
-        free_signal(s);
-    } else {
-        send_signal(target, s);
+    send_signal(target, s);
+    if (checks) {
+        const Term result = check_code_from_outside(requester, target, tuple_element(request, 2), &ref);
+        if (is_value(result)) {
+            answer_system_task(requester, request, result);
+        }
     }
     return atoms::ok;
 }

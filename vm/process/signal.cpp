@@ -588,7 +588,9 @@ bool handle_signal(Process& p, Signal* signal) {
                 p.reductions = 0;  // the engine is to come back soon
                 return true;
             }
-            s->run(p, *s);
+            if (s->run != nullptr) {
+                s->run(p, *s);
+            }
             break;
         default:
             MINIVM_CHECK(!"a signal of a kind that is never sent");

@@ -25,7 +25,7 @@ struct ControlSignal : Signal {
     bool linked = false;      // exit: over a link; else by exit/2
     bool between_slices = false;  // rpc: run() wants the process scheduled out, its registers saved
     // rpc: runs on the receiver's scheduler; gone: where the sender finds that it has ended. Either
-    // answers with reply().
+    // answers with reply(). Both null: answered otherwise.
     void (*run)(Process& p, ControlSignal& s) = nullptr;
     void (*gone)(ControlSignal& s) = nullptr;
     seq_trace::Token* token = nullptr;  // has_token: owned

@@ -125,7 +125,7 @@ bool has_work_locked(Pool& pool) {
     return !pool.queue.empty() || !pool.jobs.empty();
 }
 
-// Once nobody looks at p. Takes p over from the scheduler that put it in the queue, or hands it back.
+// Once nobody looks at p. Takes p over from a scheduler, or hands it back.
 void change_state(Process& p, uint32_t cleared, uint32_t set) {
     // relaxed: the compare-exchange decides.
     uint32_t old = p.state.load(std::memory_order_relaxed);
@@ -299,16 +299,36 @@ bool stop_pool(Pool& pool) {
 namespace dirty {
 
 Hold::Hold(Process& p) {
-    // relaxed: the compare-exchange decides.
-    uint32_t old = p.state.load(std::memory_order_relaxed);
-    while ((old & (kDirty | kHeld)) == kDirty) {
-        // seq_cst: after what was saved before p was handed over (acquire).
-        if (p.state.compare_exchange_weak(old, old | kHeld, std::memory_order_seq_cst)) {
+    // seq_cst: after a signal that the caller has pushed; see go_dirty().
+    uint32_t old = p.state.load(std::memory_order_seq_cst);
+    while ((old & kDirty) != 0) {
+        if ((old & kHeld) != 0) {
+            sched_yield();
+            // seq_cst: as above.
+            old = p.state.load(std::memory_order_seq_cst);
+            // seq_cst: after what was saved before p was handed over (acquire); see go_dirty().
+        } else if (p.state.compare_exchange_weak(old, old | kHeld, std::memory_order_seq_cst)) {
             process_ = &p;
             return;
         }
     }
 }
+bool Hold::withdraw(Term from, RefId ref) const {
+    // acquire: pairs with push_signal(). Only the owner takes signals out, and it waits.
+    for (Signal* s = process_->mailbox.outer.load(std::memory_order_acquire); s != nullptr; s = s->next) {
+        if (s->kind != SignalKind::rpc || s->from != from) {
+            continue;
+        }
+        auto* const request = static_cast<ControlSignal*>(s);
+        if (request->ref == ref) {
+            request->run = nullptr;
+            request->gone = nullptr;
+            return true;
+        }
+    }
+    return false;
+}
+
 Hold::~Hold() {
     if (process_ != nullptr) {
         // seq_cst: what was read comes before p goes on (release).
@@ -344,6 +364,8 @@ void enqueue(Process& p) {
     push(pool.new_processes, &p, &Process::next_in_queue);
     wake(pool);
 }
+
+void take_back(Process& p) { change_state(p, kQueued | kDirty, kRunning); }
 
 void run(void (*job)(void*), void* data) {
     // Without schedulers (tests, the end) there is nobody to be kept from anything.

@@ -151,16 +151,49 @@ void go_idle(Process& p, uint32_t set, uint32_t cleared) {
     }
 }
 
-void go_dirty(Process& p) {
-    p.scheduler = nullptr;
-    p.x = nullptr;
-    // relaxed: the compare-exchange decides.
-    uint32_t old = p.state.load(std::memory_order_relaxed);
-    // seq_cst: hands p to the dirty scheduler.
-    while (!p.state.compare_exchange_weak(old, (old & ~kRunning) | kQueued | kDirty,
-                                          std::memory_order_seq_cst)) {
+// Messages may stay where they are until it is back.
+bool has_control_signals(const Process& p) {
+    // seq_cst: see go_dirty(). Only the owner takes signals out.
+    const Signal* s = p.mailbox.outer.load(std::memory_order_seq_cst);
+    while (s != nullptr && s->kind == SignalKind::message) {
+        s = s->next;
     }
-    dirty::enqueue(p);
+    return s != nullptr;
+}
+
+// Its signals first: it may be long before it is back, and who asks for an answer waits. From kDirty on
+// it may be looked at from outside instead (dirty_hold.hpp). They push a request, then look at the state;
+// we set the state, then look at the queue: so we see the request, or they see kDirty. False: a signal
+// ends it.
+bool go_dirty(SchedulerThread& s, Process& p) {
+    for (;;) {
+        s.process = &p;
+        if (MINIVM_UNLIKELY(p.deferred != nullptr)) {
+            handle_deferred(p);
+        }
+        if (MINIVM_UNLIKELY(has_control_signals(p))) {
+            handle_signals(p);
+        }
+        s.process = nullptr;
+        if (MINIVM_UNLIKELY(p.exit_signal != nullptr)) {
+            return false;
+        }
+        p.scheduler = nullptr;
+        p.x = nullptr;
+        // relaxed: the compare-exchange decides.
+        uint32_t old = p.state.load(std::memory_order_relaxed);
+        // seq_cst: hands p to the dirty scheduler; see above.
+        while (!p.state.compare_exchange_weak(old, (old & ~kRunning) | kQueued | kDirty,
+                                              std::memory_order_seq_cst)) {
+        }
+        if (MINIVM_LIKELY(!has_control_signals(p))) {
+            dirty::enqueue(p);
+            return true;
+        }
+        dirty::take_back(p);
+        p.scheduler = &s;
+        p.x = s.x;
+    }
 }
 
 uint64_t stop_word(Stop stop) {
@@ -320,7 +353,8 @@ void run_process(SchedulerThread& s, Process& p) {
     }
 
     // What happens at its end is still about it.
-    if (MINIVM_UNLIKELY(stop == Stop::exited || p.exit_signal != nullptr)) {
+    if (MINIVM_UNLIKELY(stop == Stop::exited || p.exit_signal != nullptr ||
+                        (stop == Stop::dirty && !go_dirty(s, p)))) {
         p.scheduler = &s;
         end_process(p);
         recorder::set_subject(0);
@@ -331,11 +365,7 @@ void run_process(SchedulerThread& s, Process& p) {
         requeue(p, 0);
         return;
     }
-    if (MINIVM_UNLIKELY(stop == Stop::dirty)) {
-        if (MINIVM_UNLIKELY(p.deferred != nullptr)) {
-            handle_deferred(p);  // it may be long before it is back
-        }
-        go_dirty(p);
+    if (stop == Stop::dirty) {
         return;
     }
     go_idle(p, kWaiting, 0);
