@@ -115,12 +115,39 @@ Breakpoint* new_breakpoint_locked() {
     return b;
 }
 // Deferred work, which may run under g_lock.
-void free_breakpoints(const std::vector<Breakpoint*>& dead) {
-    for (Breakpoint* b : dead) {
+void free_breakpoints(void* vector) {
+    const std::unique_ptr<std::vector<Breakpoint*>> dead(
+        static_cast<std::vector<Breakpoint*>*>(vector));
+    for (Breakpoint* b : *dead) {
         auto* const block = static_cast<Block*>(b->block);
         b->~Breakpoint();
         drop_block(block);
     }
+}
+void free_table(void* table) {
+    delete static_cast<Table*>(table);
+}
+
+// kWork(data) after thread progress. About more breakpoints than an engine patches one by one it is
+// no work for a scheduler: code is written through a view, system calls about memory may wait for
+// those of other threads, and who frees another thread's memory waits for that thread (malloc's
+// locks).
+template <void (*kWork)(void*)>
+void after_progress(void* data, size_t breakpoints) {
+    constexpr size_t kFew = 4;
+    if (breakpoints <= kFew) {
+        thread_progress::later(kWork, data);
+        return;
+    }
+    thread_progress::later(
+        [](void* d) {
+            if (this_scheduler_thread() != nullptr) {
+                dirty::run(kWork, d);
+            } else {
+                kWork(d);
+            }
+        },
+        data);
 }
 
 void publish_locked() {
@@ -128,8 +155,8 @@ void publish_locked() {
     // release: what the slots point to is complete. Pairs with find().
     const ArmedTable* old = tracing::g_armed.exchange(t, std::memory_order_acq_rel);
     if (old != nullptr) {
-        thread_progress::later([](void* d) { delete static_cast<Table*>(d); },
-                               const_cast<Table*>(static_cast<const Table*>(old)));
+        auto* const gone = const_cast<Table*>(static_cast<const Table*>(old));
+        after_progress<free_table>(gone, gone->count);
     }
 }
 
@@ -167,13 +194,7 @@ void remove_locked(F is_gone) {
     });
     g_all = std::move(rest);
     publish_locked();
-    thread_progress::later(
-        [](void* d) {
-            auto* dead = static_cast<std::vector<Breakpoint*>*>(d);
-            free_breakpoints(*dead);
-            delete dead;
-        },
-        gone);
+    after_progress<free_breakpoints>(gone, gone->size());
 }
 
 void flag_bif(BifDef& bif, bool on) {
@@ -416,25 +437,10 @@ struct Change::Running {
     code_change::Operation* op;
     bool staged_entries = false;
 
-    // The step after thread progress. Of more functions than an engine patches one by one it is no
-    // work for a scheduler: their code is written through a view, and system calls about memory may
-    // wait for those of other threads.
+    // The step after thread progress.
     template <void (*kStep)(Running&)>
     void next() {
-        constexpr size_t kFew = 4;
-        if (touched.size() <= kFew) {
-            thread_progress::later(step<kStep>, this);
-        } else {
-            thread_progress::later(
-                [](void* d) {
-                    if (this_scheduler_thread() != nullptr) {
-                        dirty::run(step<kStep>, d);
-                    } else {
-                        step<kStep>(d);
-                    }
-                },
-                this);
-        }
+        after_progress<step<kStep>>(this, touched.size());
     }
     template <void (*kStep)(Running&)>
     static void step(void* running) {

@@ -75,6 +75,9 @@ def pause(options, out):
                 name, mode, loads,
                 " | ".join(duration(ns) for clock in ("wall", "cpu") for ns in clocks[clock][1:]),
                 waits.get("long", "-"), other), flush=True)
+            if waits.get("long"):
+                print("%s, %s: %s" % (name, mode, " ".join(next(l for l in lines if l[:2] == ["#", "locks"]))),
+                      file=sys.stderr)
             # A thread that is between two states when it is asked may differ by one.
             failed += bool(waits) and (waits["long"] != 0 or other > options.schedulers)
     return failed

@@ -23,8 +23,10 @@ main([Arg]) ->
     %% They are given back by others, which may be behind.
     _ = all_given_back(3000),
     Third = memory(),
+    %% Each has 16 KB. How many wait at a time to be given back depends on the machine, and malloc keeps what
+    %% they took; a leak of one in twenty would show.
     p(flat_terms, case Third - Second of
-                      More when More < 64 * 1024 * 1024 -> true;
+                      More when More < 64 * 1024 * 1024 + N * 5 * 16 * 1024 div 20 -> true;
                       More -> {grown, More}
                   end),
     exit(Holder, kill),

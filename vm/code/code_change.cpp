@@ -1,5 +1,6 @@
 #include "vm/code/code_change.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -44,17 +45,18 @@ void commit_when_passed(Operation* op) {
 // ---- the purge under way ---------------------------------------------------------------------------
 
 CountedMutex g_purge_lock{LockKind::purge};
-Term g_purged_module = kNonValue;              // under the lock; the non-value: no purge under way
-ModuleInstance* g_purged = nullptr;            // likewise
-std::vector<const FunEntry*> g_closed_funs;    // likewise
-std::vector<Term> g_waiting;                   // likewise: pids of those who called one of the funs
+Term g_purged_module = kNonValue;  // under the lock; the non-value: no purge under way
+std::atomic<ModuleInstance*> g_purged{nullptr};  // written under the lock
+std::vector<const FunEntry*> g_closed_funs;      // under the lock
+std::vector<Term> g_waiting;  // likewise: pids of those who called one of the funs
 
 void end_purge() {
     std::vector<Term> woken;
     {
         const std::lock_guard lock(g_purge_lock);
         g_purged_module = kNonValue;
-        g_purged = nullptr;
+        // release: as in prepare_purge().
+        g_purged.store(nullptr, std::memory_order_release);
         g_closed_funs.clear();
         woken.swap(g_waiting);
     }
@@ -85,8 +87,8 @@ struct Purged {
 };
 
 ModuleInstance* purged_instance() {
-    const std::lock_guard lock(g_purge_lock);
-    return g_purged;
+    // acquire: pairs with prepare_purge().
+    return g_purged.load(std::memory_order_acquire);
 }
 
 }  // namespace
@@ -166,7 +168,8 @@ Prepared prepare_purge(Term module, Purge what, Operation* op) {
             return is_value(g_purged_module) ? Prepared::busy : Prepared::nothing;
         }
         g_purged_module = module;
-        g_purged = instance;
+        // release: the instance. Pairs with purged_instance().
+        g_purged.store(instance, std::memory_order_release);
     }
     staging::begin();
     std::vector<const FunEntry*> closed;
@@ -197,7 +200,7 @@ void abort_purge(Operation* op) {
     staging::begin();
     {
         const std::lock_guard lock(g_purge_lock);
-        staging::reopen_funs(*g_purged, g_closed_funs);
+        staging::reopen_funs(*purged_instance(), g_closed_funs);
     }
     thread_progress::later(
         [](void* data) {
@@ -252,11 +255,11 @@ bool wait_for_purge(const FunEntry* fe, Term pid) {
 }
 
 const ModuleInstance* checked_instance(Term module) {
-    {
-        const std::lock_guard lock(g_purge_lock);
-        if (g_purged_module == module) {
-            return g_purged;
-        }
+    // Without the lock: each process asks itself. It is freed only when all schedulers have passed after it is
+    // no longer the one that is purged.
+    const ModuleInstance* const purged = purged_instance();
+    if (purged != nullptr && purged->name() == module) {
+        return purged;
     }
     return module_table::old(module, code_index::active());
 }

@@ -75,23 +75,71 @@ Process* RunQueue::pop_locked() {
     return normal ? pop_from(kNormal) : nullptr;
 }
 
-uint32_t RunQueue::push(Process* p) {
-    std::lock_guard lock(mutex_);
+void RunQueue::take_posted_locked() {
+    // acquire: what post() has written to the processes.
+    Process* newest = posted_.load(std::memory_order_acquire);
+    if (MINIVM_LIKELY(newest == nullptr)) {
+        return;
+    }
+    // relaxed: written under the lock only.
+    const uint32_t before = length_.load(std::memory_order_relaxed);
+    do {
+        uint32_t n = before;
+        for (const Process* p = newest; p != nullptr; p = p->next_in_queue) {
+            ++n;
+        }
+        // seq_cst: before they are gone from posted_, so that length() is never 0 in between.
+        length_.store(n, std::memory_order_seq_cst);
+        // Nobody else takes any, so the list behind `newest` is what it was if that is the newest still.
+        // seq_cst: see length(); acquire as above.
+    } while (!posted_.compare_exchange_weak(newest, nullptr, std::memory_order_seq_cst));
+    Process* oldest = nullptr;
+    while (newest != nullptr) {
+        Process* const next = newest->next_in_queue;
+        newest->next_in_queue = oldest;
+        oldest = newest;
+        newest = next;
+    }
+    while (oldest != nullptr) {
+        Process* const next = oldest->next_in_queue;
+        push_locked(oldest);
+        oldest = next;
+    }
+}
+
+void RunQueue::push(Process* p) {
+    // Who steals may have lost the processor with the lock.
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) {
+        post(p);
+        return;
+    }
     push_locked(p);
     // relaxed: written under the lock only.
     const uint32_t n = length_.load(std::memory_order_relaxed) + 1;
     // seq_cst: before the look for sleepers; see length().
     length_.store(n, std::memory_order_seq_cst);
-    return n;
+}
+
+void RunQueue::post(Process* p) {
+    // relaxed: the compare-exchange decides.
+    Process* newest = posted_.load(std::memory_order_relaxed);
+    do {
+        p->next_in_queue = newest;
+        // seq_cst: before the look for sleepers; see length(). Releases p to take_posted_locked().
+    } while (!posted_.compare_exchange_weak(newest, p, std::memory_order_seq_cst,
+                                            std::memory_order_relaxed));
 }
 
 Process* RunQueue::pop() {
     // relaxed: only this queue's scheduler pops by this; others only steal, so no push is missed for
     // good: see length().
-    if (length_.load(std::memory_order_relaxed) == 0) {
+    if (length_.load(std::memory_order_relaxed) == 0 &&
+        posted_.load(std::memory_order_relaxed) == nullptr) {
         return nullptr;
     }
     std::lock_guard lock(mutex_);
+    take_posted_locked();
     Process* p = pop_locked();
     if (p != nullptr) {
         // relaxed: written under the lock; nobody waits for it to fall.
@@ -104,6 +152,7 @@ Process* RunQueue::pop() {
 
 Process* RunQueue::pop_random(uint64_t random) {
     std::lock_guard lock(mutex_);
+    take_posted_locked();
     // relaxed: under the lock.
     const uint32_t n = length_.load(std::memory_order_relaxed);
     if (n == 0) {
@@ -133,6 +182,7 @@ Process* RunQueue::pop_random(uint64_t random) {
 
 bool RunQueue::raise(Process& p, Priority to) {
     std::lock_guard lock(mutex_);
+    take_posted_locked();
     for (int priority = kLow; priority > static_cast<int>(to); --priority) {
         List& list = lists_[priority];
         Process* before = nullptr;
@@ -166,6 +216,7 @@ Process* RunQueue::steal(RunQueue& to, uint32_t at_least, uint32_t limit) {
         if (!lock.owns_lock()) {
             return nullptr;
         }
+        take_posted_locked();
         // relaxed: under the lock.
         uint32_t n = length_.load(std::memory_order_relaxed);
         const uint32_t movable = n - bound_.load(std::memory_order_relaxed);

@@ -2,7 +2,9 @@
 //
 // max before high before normal and low; low takes its turn once in kLowSkip times that normal ones
 // wait, as in OTP.
-// Threads: any; one short lock. length() without it.
+// Threads: any. Its own scheduler and those that steal take one short lock; who is no scheduler, or hands a
+// process to another one, posts it without a lock: a thread that loses the processor while it holds the lock
+// makes the scheduler wait. length() takes none.
 #pragma once
 
 #include <atomic>
@@ -18,8 +20,10 @@ class RunQueue {
   public:
     static constexpr int kLowSkip = 8;
 
-    // Returns the length afterwards.
-    uint32_t push(Process* p);
+    // By its own scheduler.
+    void push(Process* p);
+    // Any thread, which then wakes the scheduler.
+    void post(Process* p);
     Process* pop();
     // If p waits here among the less urgent, it comes among those of `to`, marked Process::raised.
     // Looks at no more than kRaiseLooks processes of a priority.
@@ -31,10 +35,13 @@ class RunQueue {
     // null if fewer than `at_least` are here. Most urgent first; what is bound to a scheduler stays.
     Process* steal(RunQueue& to, uint32_t at_least, uint32_t limit);
 
+    // All that was posted since the last look counts as one.
     uint32_t length() const {
-        // seq_cst: a scheduler that falls asleep announces it, then reads this; who pushes writes this,
-        // then looks for sleepers. One of the two sees the other.
-        return length_.load(std::memory_order_seq_cst);
+        // seq_cst: a scheduler that falls asleep announces it, then reads this; who pushes or posts writes
+        // this, then looks for sleepers. One of the two sees the other. The posted ones first: who moves
+        // them writes length_ before they are gone from there.
+        const uint32_t posted = posted_.load(std::memory_order_seq_cst) != nullptr;
+        return length_.load(std::memory_order_seq_cst) + posted;
     }
 
     // How many another scheduler could take. Only about right while it changes: whoever has pushed is
@@ -58,6 +65,8 @@ class RunQueue {
         Process* last = nullptr;
     };
     void push_locked(Process* p);
+    // What was posted goes to the ends of the lists.
+    void take_posted_locked();
     Process* pop_locked();
     Process* pop_from(int priority);
     Process* pop_unbound_locked();
@@ -77,6 +86,7 @@ class RunQueue {
     std::atomic<uint32_t> bound_{0};
     std::atomic<uint32_t> length_{0};  // written under the lock
     std::atomic<uint64_t> pops_{0};    // likewise
+    alignas(64) std::atomic<Process*> posted_{nullptr};  // by next_in_queue, the newest first
 };
 
 }  // namespace minivm

@@ -575,8 +575,10 @@ void enqueue_process(Process& p) {
     SchedulerThread* self = t_scheduler_thread;
     if (MINIVM_UNLIKELY(p.bound_to != 0)) {
         SchedulerThread& target = *g_schedulers[p.bound_to - 1];
-        target.queue.push(&p);
-        if (&target != self) {
+        if (&target == self) {
+            target.queue.push(&p);
+        } else {
+            target.queue.post(&p);
             wake_scheduler(target);
         }
         return;
@@ -588,7 +590,7 @@ void enqueue_process(Process& p) {
     const size_t n = g_schedulers.size();
     const size_t home = p.run_queue == 0 ? imm_data(p.id) % n : (p.run_queue - 1) % n;
     SchedulerThread& target = *g_schedulers[home];
-    target.queue.push(&p);
+    target.queue.post(&p);
     wake_scheduler(target);
 }
 

@@ -3,6 +3,8 @@
 #include "vm/util/pause_cpu.hpp"
 
 #include <atomic>
+#include <sched.h>
+
 #include <ctime>
 
 namespace minivm {
@@ -13,6 +15,8 @@ struct alignas(64) Counters {
     std::atomic<uint64_t> long_waits{0};
 };
 Counters g_counters[kLockKinds];
+
+constexpr uint64_t kOtherProcessor_ns = 2000;
 
 thread_local bool t_is_scheduler = false;
 
@@ -36,10 +40,16 @@ MINIVM_NOINLINE void CountedMutex::lock_taken() {
         return;
     }
     Counters& counters = g_counters[static_cast<int>(kind_)];
-    const uint64_t until = now_ns() + lock_waits::kPatience_ns;
+    const uint64_t begin = now_ns();
+    const uint64_t until = begin + lock_waits::kPatience_ns;
     do {
         for (int i = 0; i < 16; ++i) {
             pause_cpu();
+        }
+        // Who has it is on another processor and about to give it back, or has been taken off this one: by us,
+        // if we have just been woken.
+        if (now_ns() - begin > kOtherProcessor_ns) {
+            sched_yield();
         }
         if (mutex_.try_lock()) {
             // relaxed: a number to show.

@@ -1,0 +1,140 @@
+#include <catch2/catch.hpp>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "vm/process/process.hpp"
+#include "vm/sched/run_queue.hpp"
+
+namespace minivm {
+namespace {
+
+std::vector<std::unique_ptr<Process>> processes(size_t n) {
+    std::vector<std::unique_ptr<Process>> all;
+    for (size_t i = 0; i < n; ++i) {
+        all.push_back(std::make_unique<Process>());
+        all.back()->id = make_small(static_cast<int64_t>(i));
+    }
+    return all;
+}
+
+TEST_CASE("processes posted to a run queue come oldest first, behind those that are there") {
+    const auto all = processes(5);
+    RunQueue queue;
+    queue.push(all[0].get());
+    for (size_t i = 1; i < 4; ++i) {
+        queue.post(all[i].get());
+    }
+    CHECK(queue.length() == 2);  // what was posted counts as one until somebody looks
+    CHECK(queue.pop() == all[0].get());
+    CHECK(queue.length() == 3);
+    queue.push(all[4].get());
+    for (size_t i = 1; i < 5; ++i) {
+        CHECK(queue.pop() == all[i].get());
+    }
+    CHECK(queue.pop() == nullptr);
+    CHECK(queue.length() == 0);
+}
+
+TEST_CASE("a posted process is found by who steals, raises, or picks at random") {
+    const auto all = processes(2);
+    RunQueue queue;
+    RunQueue other;
+    queue.post(all[0].get());
+    CHECK(queue.steal(other, 1, 10) == all[0].get());
+    CHECK(queue.length() == 0);
+    queue.post(all[0].get());
+    CHECK(queue.pop_random(5) == all[0].get());
+    queue.push(all[0].get());
+    queue.post(all[1].get());
+    CHECK(queue.raise(*all[1], Priority::high));
+    CHECK(queue.pop() == all[1].get());
+    CHECK(queue.pop() == all[0].get());
+}
+
+// A scheduler that reads length() 0 goes to sleep.
+TEST_CASE("the length is not 0 while another thread moves what was posted") {
+    constexpr size_t kMany = 300;
+    constexpr int kRounds = 2000;
+    const auto all = processes(kMany);
+    RunQueue queue;
+    RunQueue thief_queue;
+    std::atomic<int> begun{0};
+    std::atomic<int> done{0};
+    std::thread thief([&] {
+        for (int round = 1; round <= kRounds; ++round) {
+            while (begun.load() != round) {
+                std::this_thread::yield();
+            }
+            while (queue.steal(thief_queue, 1, 0) == nullptr) {
+            }
+            done.store(round);
+        }
+    });
+    int zeros = 0;
+    size_t popped = 0;
+    for (int round = 1; round <= kRounds; ++round) {
+        for (const auto& p : all) {
+            queue.post(p.get());
+        }
+        begun.store(round);
+        while (done.load() != round) {
+            zeros += queue.length() == 0;
+        }
+        while (queue.pop() != nullptr) {
+            ++popped;
+        }
+    }
+    thief.join();
+    CHECK(zeros == 0);
+    CHECK(popped == (kMany - 1) * kRounds);
+}
+
+TEST_CASE("posted processes are each taken once") {
+    constexpr size_t kPosters = 3;
+    constexpr size_t kEach = 20000;
+    const auto all = processes(kPosters * kEach);
+    RunQueue queue;
+    RunQueue thief_queue;
+    std::vector<std::atomic<int>> taken(all.size());
+    std::atomic<size_t> left{all.size()};
+    const auto take = [&](Process* p) {
+        // relaxed: each process is in one queue, so the count is right when all have ended.
+        taken[static_cast<size_t>(small_value(p->id))].fetch_add(1, std::memory_order_relaxed);
+        left.fetch_sub(1);
+    };
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < kPosters; ++t) {
+        threads.emplace_back([&, t] {
+            for (size_t i = 0; i < kEach; ++i) {
+                queue.post(all[t * kEach + i].get());
+            }
+        });
+    }
+    threads.emplace_back([&] {
+        while (left.load() != 0) {
+            for (Process* p = queue.steal(thief_queue, 1, 4); p != nullptr; p = thief_queue.pop()) {
+                take(p);
+            }
+        }
+    });
+    while (left.load() != 0) {
+        if (Process* p = queue.pop()) {
+            take(p);
+        }
+    }
+    for (std::thread& t : threads) {
+        t.join();
+    }
+    CHECK(queue.length() == 0);
+    size_t wrong = 0;
+    for (const auto& n : taken) {
+        wrong += n != 1;
+    }
+    CHECK(wrong == 0);
+}
+
+}  // namespace
+}  // namespace minivm
