@@ -5,6 +5,7 @@
 #include "vm/code/module_table.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/engine_hooks.hpp"
+#include "vm/process/tracing.hpp"
 
 namespace minivm::interp {
 
@@ -103,7 +104,7 @@ void slow_raise(ARGS) {
     do {                                                                                   \
         if (instruction_at(pc) == h_call_bif) {                                            \
             const Word* next = pc + fixed_words(Op::call_bif);                             \
-            if (p.outcome == BifOutcome::trap && keeps_caller(p.trap_export)) {            \
+            if (trap_keeps_caller(p)) {                                                    \
                 *--E = return_address(next);                                               \
             } else if (handler_at(next) == h_deallocate_return) {                          \
                 E += next[0] >> 48;                                                        \
@@ -149,6 +150,11 @@ void slow_bif_failed(ARGS) {
             break;
     }
     PREPARE_TRAP_RETURN();
+    if (tracing::has_unfinished_bif(p)) {
+        ENTER_RUNTIME(p);
+        tracing::g_hooks->bif_traps(p, s->x, trap_live(p), false);
+        LEAVE_RUNTIME(p);
+    }
     if (p.outcome == BifOutcome::trap_fun) {
         TAIL(slow_apply_fun);
     }
@@ -206,9 +212,17 @@ void slow_dirty_done(ARGS) {
         if (p.outcome == BifOutcome::exception) {
             ENTER_RUNTIME(p);
             set_bif_args(p, *bif, s->x);
+            if (tracing::has_unfinished_bif(p)) {
+                tracing::g_hooks->bif_returned(p, kNonValue);
+            }
             LEAVE_RUNTIME(p);
         }
         TAIL(slow_bif_failed);
+    }
+    if (tracing::has_unfinished_bif(p)) {
+        ENTER_RUNTIME(p);
+        tracing::g_hooks->bif_returned(p, s->x[0]);
+        LEAVE_RUNTIME(p);
     }
     if (instruction_at(pc) == h_call_bif) {
         pc += fixed_words(Op::call_bif);

@@ -147,11 +147,14 @@ Word bif_failed(Scheduler* s, Word ra, Word tail) {
     }
     // In tail position the trap's target returns to our caller, so that loops through apply/3 and
     // the like run in constant stack.
-    if (tail == 0 || (p.outcome == BifOutcome::trap && keeps_caller(p.trap_export))) {
+    if (tail == 0 || (ra != 0 && trap_keeps_caller(p))) {
         push_return_address(p, ra);
     } else {
         p.heap.end += tail - 1;
         p.drop_frame_pointers();
+    }
+    if (tracing::has_unfinished_bif(p)) {
+        tracing::g_hooks->bif_traps(p, s->x, trap_live(p), true);
     }
     if (p.outcome == BifOutcome::trap_fun) {
         return enter_fun(s, s->x[p.trap_arity], p.trap_arity);
@@ -501,8 +504,14 @@ const void* dirty_result(Scheduler* s) {
     if (!p.dirty_ok) {
         if (p.outcome == BifOutcome::exception) {
             set_bif_args(p, *bif, s->x);
+            if (tracing::has_unfinished_bif(p)) {
+                tracing::g_hooks->bif_returned(p, kNonValue);
+            }
         }
         return reinterpret_cast<const void*>(bif_failed(s, ra, 0));
+    }
+    if (tracing::has_unfinished_bif(p)) {
+        tracing::g_hooks->bif_returned(p, s->x[0]);
     }
     if (p.needs_gc()) {
         collect_gc(p, 0, s->x, 1, false);

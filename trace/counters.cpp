@@ -222,7 +222,9 @@ struct Clock {
 struct OwnLocal final : tracing::Local {
     Clock own;                    // of session 0
     std::vector<Clock> sessions;  // of the others that have counted here
-    bool full = false;            // no frame fitted since there were fewer
+    UnfinishedCall unfinished_call;
+    const void* repeated = nullptr;  // its breakpoint, if it is one that calls itself
+    bool full = false;               // no frame fitted since there were fewer
 
     template <typename F>
     void for_each(F f) {
@@ -362,6 +364,36 @@ void clock_dropped(Process& p) {
     l.clocked = false;
     l.frames = 0;
     l.full = false;
+}
+
+void set_unfinished(Process& p, UnfinishedCall call) {
+    OwnLocal& l = local(p);
+    l.unfinished_call = std::move(call);
+    l.unfinished = true;
+}
+UnfinishedCall take_unfinished(Process& p) {
+    OwnLocal& l = local(p);
+    l.unfinished = false;
+    return std::move(l.unfinished_call);
+}
+
+void set_repeated(Process& p, const void* breakpoint, UnfinishedCall call) {
+    OwnLocal& l = local(p);
+    l.unfinished_call = std::move(call);
+    l.repeated = breakpoint;
+}
+bool take_repeated(Process& p, const void* breakpoint, UnfinishedCall* out) {
+    if (p.trace_local == nullptr) {
+        return false;
+    }
+    // One of another breakpoint is of a call whose pattern was cleared meanwhile.
+    OwnLocal& l = local(p);
+    const bool same = l.repeated == breakpoint;
+    l.repeated = nullptr;
+    if (same) {
+        *out = std::move(l.unfinished_call);
+    }
+    return same;
 }
 
 bool add_frame(Process& p, bool* once) {

@@ -6,6 +6,7 @@
 #include "vm/process/process.hpp"
 #include "vm/process/tracing.hpp"
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <vector>
@@ -75,6 +76,24 @@ void clock_scheduled(Process& p, bool in);
 void clock_collecting(Process& p, bool start);
 // The stack is gone.
 void clock_dropped(Process& p);
+
+// What is told when a call returns: a frame on the stack, without its address. Module, function,
+// flags << 8 | arity, and whose it is (hooks.cpp).
+using FrameWords = std::array<Term, 4>;
+// Of a function of the VM that has not returned yet.
+struct UnfinishedCall {
+    std::vector<FrameWords> frames;  // in the order in which they are told
+    std::vector<uint32_t> clocks;    // sessions that measure it
+    const void* caller = nullptr;    // where it returns to
+    uint64_t record_id = 0;          // the breakpoint's
+};
+void set_unfinished(Process& p, UnfinishedCall call);
+UnfinishedCall take_unfinished(Process& p);
+// It traps to itself, to go on in another slice: the next call with that breakpoint is the same
+// one.
+void set_repeated(Process& p, const void* breakpoint, UnfinishedCall call);
+// False: it is another call.
+bool take_repeated(Process& p, const void* breakpoint, UnfinishedCall* out);
 
 // Counts a trace frame on p's stack; false: there are as many as may be. once: it is the first time
 // since there were fewer.

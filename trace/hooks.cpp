@@ -2,6 +2,7 @@
 #include "vm/bif/bif.hpp"
 #include "vm/bif/local_atoms.hpp"
 #include "vm/code/code_index.hpp"
+#include "vm/code/module_table.hpp"
 #include "vm/heap/gc.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/report.hpp"
@@ -153,23 +154,25 @@ void send_return_to(Process& p, uint32_t session, const void* address, bool is_r
     h.clear();
 }
 
+FrameWords frame_words(const Breakpoint& b, int64_t flags, Term tracer) {
+    return {b.module, b.function, make_small(flags << 8 | b.arity), tracer};
+}
+
 // False: there are too many.
-bool push_frame(Process& p, const Breakpoint& b, Word address, int64_t flags, Term tracer) {
+bool push_frame(Process& p, Word address, const FrameWords& words, uint64_t record_id) {
     bool once = false;
     if (!add_frame(p, &once)) {
         if (once) {
             const uint32_t frames = p.trace_local->frames;
-            to_recorder::frames_full(p.id, b, frames);
-            report_trace_frames(p, b.module, b.function, b.arity, frames);
+            const FrameView f{words.data()};
+            to_recorder::frames_full(p.id, record_id, frames);
+            report_trace_frames(p, f.module(), f.function(), f.arity_number(), frames);
         }
         return false;
     }
     Term* e = p.heap.end -= kFrameWords;
     e[0] = Term{address};
-    e[1] = b.module;
-    e[2] = b.function;
-    e[3] = make_small(flags << 8 | b.arity);
-    e[4] = tracer;
+    std::copy(words.begin(), words.end(), e + 1);
     return true;
 }
 
@@ -229,44 +232,40 @@ struct TraceHooks final : Hooks {
         if (b == nullptr) {
             return call_bif_untraced(p, bif, x);
         }
-        const Frames frames = hit(*b, p, x, caller_of_bif);
-        std::vector<SessionFrames> others;
-        bool returns_to = (frames.call & kFrameReturnTo) != 0;
-        if (frames.of_sessions) {
-            others = session_frames();
-            for (const SessionFrames& f : others) {
-                returns_to |= (f.call & kFrameReturnTo) != 0;
-                if (f.time != nullptr || f.memory != nullptr) {
-                    clock_called(p, f.session, f.time, f.memory, true);
-                }
-            }
-        }
-        const void* caller = returns_to ? caller_of_bif(p) : nullptr;
-        const bool clocked = frames.time != nullptr || frames.memory != nullptr;
-        if (clocked) {
-            clock_called(p, 0, frames.time, frames.memory, true);
+        UnfinishedCall call;
+        if (!take_repeated(p, b, &call)) {
+            call = bif_called(p, *b, x);
         }
         const Term r = call_bif_untraced(p, bif, x);
-        if (clocked) {
-            clock_left(p, 0);
+        if (!is_value(r) && traps(p) && p.outcome != BifOutcome::trap_fun &&
+            p.trap_export == bif.exp) {
+            set_repeated(p, b, std::move(call));
+            return r;
         }
-        for (auto f = others.rbegin(); f != others.rend(); ++f) {
-            if (f->time != nullptr || f->memory != nullptr) {
-                clock_left(p, f->session);
-            }
-            after_bif(p, *b, f->meta, mark_of(f->session, true), r);
-            after_bif(p, *b, f->call, mark_of(f->session, false), r);
-            if ((f->call & kFrameReturnTo) != 0 && is_value(r)) {
-                send_return_to(p, f->session, caller, true);
-            }
+        for (auto session = call.clocks.rbegin(); session != call.clocks.rend(); ++session) {
+            clock_left(p, *session);
         }
-        after_bif(p, *b, frames.meta, frames.meta_tracer, r);
-        after_bif(p, *b, frames.call, kNil, r);
-        if ((frames.call & kFrameReturnTo) != 0 && is_value(r)) {
-            send_return_to(p, 0, caller, true);
+        if (call.frames.empty()) {
+            return r;
+        }
+        if (is_value(r) || p.outcome == BifOutcome::exception) {
+            after_bif(p, call, r);
+        } else if (traps(p) || p.outcome == BifOutcome::dirty) {
+            set_unfinished(p, std::move(call));
         }
         return r;
     }
+
+    void bif_traps(Process& p, Term* x, uint32_t live, bool native) override {
+        const UnfinishedCall call = take_unfinished(p);
+        make_room(p, x, live, call.frames.size());
+        const Word address = native ? g_return_words.native : g_return_words.bytecode;
+        for (auto words = call.frames.rbegin(); words != call.frames.rend(); ++words) {
+            push_frame(p, address, *words, call.record_id);
+        }
+    }
+
+    void bif_returned(Process& p, Term r) override { after_bif(p, take_unfinished(p), r); }
 
     void returned(Process& p, Term* x) override {
         const FrameView f{p.heap.end};
@@ -422,14 +421,15 @@ private:
         const size_t sessions = frames.of_sessions ? session_frames().size() : 0;
         make_room(p, x, b.arity, 2 * (1 + sessions));
         if (frames.meta != 0) {
-            push_frame(p, b, address, frames.meta, frames.meta_tracer);
+            push_frame(p, address, frame_words(b, frames.meta, frames.meta_tracer), b.record_id);
         }
         leave_frame(b, p, address, 0, frames.call, frames.time, frames.memory);
         for (size_t i = 0; i < sessions; ++i) {
             const SessionFrames& f = session_frames()[i];
             leave_frame(b, p, address, f.session, f.call, f.time, f.memory);
             if (f.meta != 0) {
-                push_frame(p, b, address, f.meta, mark_of(f.session, true));
+                push_frame(p, address, frame_words(b, f.meta, mark_of(f.session, true)),
+                           b.record_id);
             }
         }
     }
@@ -443,8 +443,9 @@ private:
         // A tail call of a counted function by another: the frame of that one stands for both.
         const bool own_clock = clocked && !has_frame_on_top(p, session, kFrameClock);
         flags |= own_clock ? int64_t{kFrameClock} : 0;
-        const bool pushed = flags != 0 && push_frame(p, b, address, flags,
-                                                     session == 0 ? kNil : mark_of(session, false));
+        const Term tracer = session == 0 ? kNil : mark_of(session, false);
+        const bool pushed =
+            flags != 0 && push_frame(p, address, frame_words(b, flags, tracer), b.record_id);
         if (clocked) {
             clock_called(p, session, time, memory, own_clock && pushed);
         }
@@ -474,14 +475,14 @@ private:
         const auto* at = reinterpret_cast<const char*>(p.pc);
         return p.pc_is_native ? at + 1 - kTagHeader : at + sizeof(Word);
     }
-    // A throw that nobody catches is an error.
-    static bool is_caught(const Process& p) {
+    // Of an exception that is about to be raised; null: nobody.
+    static const void* caught_by(const Process& p) {
         for (const Term* w = p.heap.end; w < p.stack_base; ++w) {
             if (is_catch(*w)) {
-                return true;
+                return catch_table::get(catch_index(*w)).address;
             }
         }
-        return false;
+        return nullptr;
     }
     // For so many frames, and what C++ asks of a stack.
     static void make_room(Process& p, Term* x, uint32_t live, size_t frames) {
@@ -490,24 +491,64 @@ private:
             collect_gc(p, need, x, live, false);
         }
     }
-    // A BIF comes back at once: nothing is left on the stack.
-    static void after_bif(Process& p, const Breakpoint& b, int64_t flags, Term tracer, Term r) {
-        if (flags == 0) {
-            return;
+    // A function of the VM is called; what it leaves for its return.
+    static UnfinishedCall bif_called(Process& p, const Breakpoint& b, const Term* x) {
+        const Frames frames = hit(b, p, x, caller_of_bif);
+        UnfinishedCall call;
+        call.record_id = b.record_id;
+        const auto tells = [&](int64_t flags, Term tracer) {
+            if (flags != 0) {
+                call.frames.push_back(frame_words(b, flags, tracer));
+            }
+        };
+        const auto counts = [&](uint32_t session, CallTable* time, CallTable* memory) {
+            if (time != nullptr || memory != nullptr) {
+                clock_called(p, session, time, memory, true);
+                call.clocks.push_back(session);
+            }
+        };
+        if (frames.of_sessions) {
+            const std::vector<SessionFrames>& others = session_frames();
+            for (auto f = others.rbegin(); f != others.rend(); ++f) {
+                counts(f->session, f->time, f->memory);
+                tells(f->meta, mark_of(f->session, true));
+                tells(f->call, mark_of(f->session, false));
+            }
         }
-        const Term words[] = {b.module, b.function, make_small(flags << 8 | b.arity), tracer};
-        const FrameView f{words};
-        if (is_value(r)) {
-            send_return(p, f, r);
-        } else if (p.outcome == BifOutcome::exception) {
+        counts(0, frames.time, frames.memory);
+        tells(frames.meta, frames.meta_tracer);
+        tells(frames.call, kNil);
+        call.caller = call.frames.empty() ? nullptr : caller_of_bif(p);
+        return call;
+    }
+    // A function of the VM has returned r, or raised (the non-value), and left nothing on the
+    // stack.
+    static void after_bif(Process& p, const UnfinishedCall& call, Term r) {
+        for (const FrameWords& words : call.frames) {
+            const FrameView f{words.data()};
+            if (is_value(r)) {
+                send_return(p, f, r);
+                if ((f.flags() & kFrameReturnTo) != 0) {
+                    send_return_to(p, f.session(), call.caller, true);
+                }
+                continue;
+            }
             Term cls = atoms::error;
             if (p.exception.cls == ExceptionClass::exit) {
                 cls = atoms::exit;
             } else if (p.exception.cls == ExceptionClass::throw_) {
                 cls = atoms::throw_;
             }
-            report_exception(p, f, cls, p.exception.reason, is_caught(p));
+            const void* const handler = caught_by(p);
+            report_exception(p, f, cls, p.exception.reason, handler != nullptr);
+            if ((f.flags() & kFrameReturnTo) != 0 && handler != nullptr) {
+                send_return_to(p, f.session(), handler, false);
+            }
         }
+    }
+    static bool traps(const Process& p) {
+        return p.outcome == BifOutcome::trap || p.outcome == BifOutcome::yield ||
+               p.outcome == BifOutcome::wait || p.outcome == BifOutcome::trap_fun;
     }
 
     // What a child gets of what its parent has.

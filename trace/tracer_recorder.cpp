@@ -106,8 +106,8 @@ void unwound(Term module, Term function, uint32_t arity) {
     MINIVM_EVENT(unwound, records::function(module, function, arity));
 }
 
-void frames_full(Term process, const Breakpoint& b, uint32_t frames) {
-    MINIVM_EVENT(frames_full, records::subject(process), b.record_id, frames);
+void frames_full(Term process, uint64_t record_id, uint32_t frames) {
+    MINIVM_EVENT(frames_full, records::subject(process), record_id, frames);
 }
 
 void event(Term tag, std::initializer_list<Term> terms) {

@@ -15,7 +15,7 @@ void return_from(Term module, Term function, uint32_t arity, Term value);
 void exception_from(Term module, Term function, uint32_t arity, Term cls, Term reason);
 // An exception has passed a call whose exceptions are not traced.
 void unwound(Term module, Term function, uint32_t arity);
-void frames_full(Term process, const Breakpoint& b, uint32_t frames);
+void frames_full(Term process, uint64_t record_id, uint32_t frames);
 // Anything else.
 void event(Term tag, std::initializer_list<Term> terms);
 

@@ -13,6 +13,11 @@ Term send_message(Process& p, Term to, Term message);
 // True for erlang:error/1 and the like: they never return, and where apply calls them in tail position
 // the caller's frame stays, for the stack trace.
 bool keeps_caller(const Export* e);
+// The same of what a BIF traps to, also if its return is traced.
+bool trap_keeps_caller(const Process& p);
+
+// How many x registers what a BIF traps to finds in use.
+uint32_t trap_live(const Process& p);
 
 // The timeout of the receive that waits. It fires once; then take_timed_out() is true once, when the
 // process is scheduled in.

@@ -7,6 +7,7 @@
 #include "vm/code/loading.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/nif/nif.hpp"
+#include "vm/process/engine_hooks.hpp"
 #include "vm/process/extra.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
@@ -532,6 +533,15 @@ bool unwind(Process& p, Term* x, const void* fault, int code_ix, uint32_t* catch
     }
     e.trace = trace;
     return false;
+}
+
+bool trap_keeps_caller(const Process& p) {
+    return (p.outcome == BifOutcome::trap && keeps_caller(p.trap_export)) ||
+           tracing::has_unfinished_bif(p);
+}
+
+uint32_t trap_live(const Process& p) {
+    return p.outcome == BifOutcome::trap_fun ? p.trap_arity + 1 : p.trap_export->arity;
 }
 
 bool keeps_caller(const Export* e) {

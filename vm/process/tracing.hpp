@@ -71,6 +71,7 @@ struct Local {
     virtual ~Local() = default;
     uint32_t frames = 0;  // on its stack
     bool clocked = false;  // the hooks are to be told of slices and collections
+    bool unfinished = false;  // a traced BIF has not returned but trapped, or goes to a dirty scheduler
 };
 // As many frames may be on one stack; a call beyond leaves none.
 extern std::atomic<uint32_t> g_max_frames;
@@ -159,6 +160,11 @@ struct Hooks {
     virtual void export_call(Process& p, const Export* e, Term* x) = 0;
     // The call of a BIF that is traced: calls it.
     virtual Term bif_call(Process& p, const BifDef& bif, Term* x) = 0;
+    // Where Local::unfinished is set. The BIF traps to a function of `live` arguments x, and the stack is
+    // as that will find it; native: the engine that goes on. Collects if it needs room.
+    virtual void bif_traps(Process& p, Term* x, uint32_t live, bool native) = 0;
+    // It has returned r from a dirty scheduler, or raised (the non-value).
+    virtual void bif_returned(Process& p, Term r) = 0;
     // A function has returned to a frame, whose words after the address are at p.heap.end: takes
     // them off. x[0] is the value.
     virtual void returned(Process& p, Term* x) = 0;
@@ -213,6 +219,9 @@ inline const State* state_of(const Process& p, uint32_t session) {
         s = s->next;
     }
     return s;
+}
+inline bool has_unfinished_bif(const Process& p) {
+    return MINIVM_UNLIKELY(p.trace_local != nullptr) && p.trace_local->unfinished;
 }
 inline bool is_clocked(const Process& p) {
     return MINIVM_UNLIKELY(p.trace_local != nullptr) && p.trace_local->clocked;
