@@ -448,9 +448,12 @@ Term erts_internal_check_process_code_1(Process& p, const Term* a) {
 
 // ---- funs of code that is not there -----------------------------------------------------------------------
 
-// minivm:apply_unloaded_fun(Module, Fun, Args): waits for a purge to end, loads the module.
+// minivm:apply_unloaded_fun(Module, Fun, Args): waits for a purge to end, loads the module. It waits in the
+// code purger's function for that, which calls the fun once more, so that it is seen there.
 Term minivm_apply_unloaded_fun_3(Process& p, const Term* a) {
     static const Export* self = bif_export("minivm", "apply_unloaded_fun", 3);
+    static const Export* pending = export_table::get(atom_table::intern("erts_code_purger"),
+                                                     atom_table::intern("pending_purge_lambda"), 3);
     static const Export* load = bif_export("minivm", "load_and_apply_fun", 3);
     const FunEntry* fe = fun_entry(a[1]);
     if (fun_table::is_loaded(fe, code_index::active())) {
@@ -458,7 +461,8 @@ Term minivm_apply_unloaded_fun_3(Process& p, const Term* a) {
         return trap(p, apply, {a[1], a[2]});
     }
     if (code_change::wait_for_purge(fe, p.id)) {
-        return trap_wait(p, self, {a[0], a[1], a[2]});
+        return trap_wait(p, export_table::is_loaded(pending, code_index::active()) ? pending : self,
+                         {a[0], a[1], a[2]});
     }
     if (const Export* handler = own_error_handler(p, "undefined_lambda"); handler != nullptr) {
         return trap(p, handler, {a[0], a[1], a[2]});

@@ -311,7 +311,9 @@ Term fun_info_item(Process& p, Term fun, Term item) {
         return fun_creator(fun);
     }
     if (item == atoms::name) {
-        return is_value(fe->function) ? fe->function : kNil;
+        // Code that is gone, or that a purge has closed, has no names.
+        return is_value(fe->function) && fun_table::is_loaded(fe, p.scheduler->code_ix) ? fe->function
+                                                                                        : kNil;
     }
     if (item == atoms::arity) {
         return make_small(fe->arity);

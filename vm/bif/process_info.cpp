@@ -112,6 +112,15 @@ const Export* entry_ahead(const Process& p) {
     return nullptr;
 }
 
+// It has called a fun of code that is being purged.
+bool waits_for_purge(const Process& p) {
+    static const Export* const own = bif_export("minivm", "apply_unloaded_fun", 3);
+    static const Export* const pending = export_table::get(
+        atom_table::intern("erts_code_purger"), atom_table::intern("pending_purge_lambda"), 3);
+    const Export* const e = entry_ahead(p);
+    return e != nullptr && (e == own || e == pending);
+}
+
 // Set where a process is looked at by another one while it is in a dirty function, or about to be
 // (dirty::Hold). The function may build terms meanwhile, so of its heap only what was there before is looked
 // at, and what has come to it since the last time it was scheduled lies in the outer queue.
@@ -342,7 +351,7 @@ Term item_value(Process& p, Item item, Heap& h, const Outside* outside) {
             }
             // relaxed: the owner is us.
             if ((p.state.load(std::memory_order_relaxed) & process_state::kWaiting) != 0) {
-                return atoms::waiting;
+                return waits_for_purge(p) ? atoms::suspended : atoms::waiting;
             }
             return in_slice(p) ? atoms::running : atoms::runnable;
         case Item::message_queue_len:
@@ -783,6 +792,11 @@ Term erlang_system_flag_2(Process& p, const Term* a) {
         return small_in(value, 1, vm::dirty_cpu_count(), &n) &&
                        n == static_cast<uint32_t>(vm::dirty_cpu_count())
                    ? make_small(n)
+                   : badarg(p);
+    }
+    if (flag == atom_table::intern("outstanding_system_requests_limit")) {
+        return small_in(value, 1, kMaxSystemRequests, &n)
+                   ? make_small(g_system_requests_limit.exchange(n, kRelaxed))
                    : badarg(p);
     }
     if (flag == atom_multi_scheduling()) {

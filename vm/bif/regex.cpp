@@ -351,6 +351,12 @@ struct ModernSource {
         }
         return false;
     }
+    // To PCRE 8 \8 and \9 stand for the digits if there is no such group. False: neither is at the place of
+    // the error.
+    bool with_plain_digit(size_t at) {
+        return at > 0 && at < text.size() && (text[at] == '8' || text[at] == '9') &&
+               text[at - 1] == '\\' && without_backslash(at);
+    }
     // To PCRE 8 a hyphen behind a class like \d stands for itself. False: there is none at the place of
     // the error.
     bool with_plain_hyphen(size_t at) {
@@ -385,6 +391,7 @@ std::shared_ptr<Pattern> compile_now(const PatternKey& key, CompileError* error)
         Context() : context(pcre2_compile_context_create(nullptr)) {
             pcre2_set_character_tables(context, latin1_tables());
             pcre2_set_parens_nest_limit(context, kMaxNesting);
+            pcre2_set_compile_extra_options(context, PCRE2_EXTRA_ALLOW_LOOKAROUND_BSK);
         }
         ~Context() { pcre2_compile_context_free(context); }
         pcre2_compile_context* context;
@@ -408,6 +415,8 @@ std::shared_ptr<Pattern> compile_now(const PatternKey& key, CompileError* error)
     } while (compiled == nullptr &&
              (code == PCRE2_ERROR_CLASS_INVALID_RANGE
                   ? source.with_plain_hyphen(offset)
+              : code == PCRE2_ERROR_BAD_SUBPATTERN_REFERENCE
+                  ? source.with_plain_digit(offset)
                   : (code == PCRE2_ERROR_UNKNOWN_ESCAPE ||
                      code == PCRE2_ERROR_ESCAPE_INVALID_IN_CLASS) &&
                         source.without_backslash(offset)));

@@ -274,7 +274,8 @@ Term system_info_atom(Process& p, Term item) {
         return bif_registry::all(h);
     }
     if (is("outstanding_system_requests_limit")) {
-        return make_small(134217727);
+        // relaxed: a setting, which the code purger reads.
+        return make_small(g_system_requests_limit.load(std::memory_order_relaxed));
     }
     return kNonValue;
 }

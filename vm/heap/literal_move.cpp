@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vm/heap/gc.hpp"
+#include "vm/process/extra.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/util/assert.hpp"
 
@@ -188,6 +189,10 @@ void move_released_literals_gc(Process& p) {
     mover.finish();
     // Objects that were below it may refer to fragments now, which only the young generation may.
     p.high_water = p.heap_start;
+    // A process may wait with them for ever, but not with more than it may have.
+    if (p.extra != nullptr && p.extra->max_heap_words != 0) {
+        collect_gc(p, 0, p.saved_x, p.live_x, false);
+    }
 }
 
 }  // namespace minivm
