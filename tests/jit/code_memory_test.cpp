@@ -480,7 +480,8 @@ TEST_CASE("no mapping is writable and executable while code is loaded and patche
     size_t seen_executable = 0;
     size_t offences = 0;
     const CodeBlock own = memory->allocate(code.size());
-    for (int reads = 0; reads < 100; reads++) {
+    constexpr uint64_t kLoads = 20;  // on a busy machine others may need more looks for that
+    for (int reads = 0; reads < 100 || loads.load() <= kLoads; reads++) {
         // A view of this thread's own makes sure that something is open in half of the looks: views
         // are open for microseconds, and a look takes longer than that.
         std::optional<CodeMemory::Writer> open_view;
@@ -503,7 +504,6 @@ TEST_CASE("no mapping is writable and executable while code is loaded and patche
     CHECK(offences == 0);
     CHECK(seen_executable > 0);
     CHECK(seen_writable > 0);  // the test did look while something was open
-    CHECK(loads.load() > 20);
     CHECK(wrong.load() == 0);
     CHECK(memory->usage().committed_bytes == 0);
 }
