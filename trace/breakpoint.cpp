@@ -93,6 +93,7 @@ struct Block {
     alignas(Breakpoint) std::byte memory[kRoom * sizeof(Breakpoint)];
 };
 Block* g_block = nullptr;  // that has had room; under g_lock
+uint64_t g_last_serial = 0;  // under g_lock
 
 void drop_block(Block* block) {
     // acq_rel: what others did with their breakpoints of it comes before its end.
@@ -112,6 +113,7 @@ Breakpoint* new_breakpoint_locked() {
     // relaxed: it is not the first one.
     g_block->live.fetch_add(1, std::memory_order_relaxed);
     b->block = g_block;
+    b->serial = ++g_last_serial;
     return b;
 }
 // Deferred work, which may run under g_lock.

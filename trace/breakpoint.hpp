@@ -104,6 +104,7 @@ struct Breakpoint : tracing::ArmedPlace {
     bool everywhere = false;  // counted in g_everywhere
     void* block = nullptr;    // that its memory is of
     uint64_t record_id = 0;   // how records name the function
+    uint64_t serial = 0;      // no other one has it, or had
     Action half[2];           // of session 0
     SessionActions sessions[2];
     const void* key() const;

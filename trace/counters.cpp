@@ -223,8 +223,8 @@ struct OwnLocal final : tracing::Local {
     Clock own;                    // of session 0
     std::vector<Clock> sessions;  // of the others that have counted here
     UnfinishedCall unfinished_call;
-    const void* repeated = nullptr;  // its breakpoint, if it is one that calls itself
-    bool full = false;               // no frame fitted since there were fewer
+    uint64_t repeated = 0;  // the serial number of its breakpoint, if it is one that calls itself
+    bool full = false;      // no frame fitted since there were fewer
 
     template <typename F>
     void for_each(F f) {
@@ -377,19 +377,19 @@ UnfinishedCall take_unfinished(Process& p) {
     return std::move(l.unfinished_call);
 }
 
-void set_repeated(Process& p, const void* breakpoint, UnfinishedCall call) {
+void set_repeated(Process& p, uint64_t breakpoint, UnfinishedCall call) {
     OwnLocal& l = local(p);
     l.unfinished_call = std::move(call);
     l.repeated = breakpoint;
 }
-bool take_repeated(Process& p, const void* breakpoint, UnfinishedCall* out) {
+bool take_repeated(Process& p, uint64_t breakpoint, UnfinishedCall* out) {
     if (p.trace_local == nullptr) {
         return false;
     }
     // One of another breakpoint is of a call whose pattern was cleared meanwhile.
     OwnLocal& l = local(p);
     const bool same = l.repeated == breakpoint;
-    l.repeated = nullptr;
+    l.repeated = 0;
     if (same) {
         *out = std::move(l.unfinished_call);
     }

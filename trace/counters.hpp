@@ -89,11 +89,11 @@ struct UnfinishedCall {
 };
 void set_unfinished(Process& p, UnfinishedCall call);
 UnfinishedCall take_unfinished(Process& p);
-// It traps to itself, to go on in another slice: the next call with that breakpoint is the same
-// one.
-void set_repeated(Process& p, const void* breakpoint, UnfinishedCall call);
+// It traps to itself, to go on in another slice: the next call with the breakpoint of
+// that serial number is the same one.
+void set_repeated(Process& p, uint64_t breakpoint, UnfinishedCall call);
 // False: it is another call.
-bool take_repeated(Process& p, const void* breakpoint, UnfinishedCall* out);
+bool take_repeated(Process& p, uint64_t breakpoint, UnfinishedCall* out);
 
 // Counts a trace frame on p's stack; false: there are as many as may be. once: it is the first time
 // since there were fewer.

@@ -233,13 +233,13 @@ struct TraceHooks final : Hooks {
             return call_bif_untraced(p, bif, x);
         }
         UnfinishedCall call;
-        if (!take_repeated(p, b, &call)) {
+        if (!take_repeated(p, b->serial, &call)) {
             call = bif_called(p, *b, x);
         }
         const Term r = call_bif_untraced(p, bif, x);
         if (!is_value(r) && traps(p) && p.outcome != BifOutcome::trap_fun &&
             p.trap_export == bif.exp) {
-            set_repeated(p, b, std::move(call));
+            set_repeated(p, b->serial, std::move(call));
             return r;
         }
         for (auto session = call.clocks.rbegin(); session != call.clocks.rend(); ++session) {

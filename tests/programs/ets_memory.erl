@@ -5,10 +5,10 @@
 main(_) ->
     Before = erlang:memory(ets),
     T = ets:new(t, [ordered_set]),
-    [ets:insert(T, {N, lists:seq(1, 20)}) || N <- lists:seq(1, 1000)],
+    [ets:insert(T, {N, lists:seq(1, 20)}) || N <- lists:seq(1, 10000)],
     Words = ets:info(T, memory),
     Full = erlang:memory(ets),
-    io:format("~p~n", [Full - Before >= 1000 * 20 * 2 * 8]),
+    io:format("~p~n", [Full - Before >= 10000 * 20 * 2 * 8]),
     io:format("~p~n", [near(Full, Before + Words * 8)]),
     [{ets, Same}] = erlang:memory([ets]),
     io:format("~p~n", [near(Same, Full)]),

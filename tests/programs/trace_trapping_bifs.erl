@@ -1,4 +1,4 @@
-%% Functions of the VM that trap, or run on a dirty scheduler, were called without ever returning.
+%% Functions of the VM that trap, or run on a dirty scheduler, were called without ever returning, and without return_to.
 -module(trace_trapping_bifs).
 -export([main/1]).
 

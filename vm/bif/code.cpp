@@ -452,8 +452,7 @@ Term erts_internal_check_process_code_1(Process& p, const Term* a) {
 // code purger's function for that, which calls the fun once more, so that it is seen there.
 Term minivm_apply_unloaded_fun_3(Process& p, const Term* a) {
     static const Export* self = bif_export("minivm", "apply_unloaded_fun", 3);
-    static const Export* pending = export_table::get(atom_table::intern("erts_code_purger"),
-                                                     atom_table::intern("pending_purge_lambda"), 3);
+    const Export* const pending = code_change::pending_purge_lambda();
     static const Export* load = bif_export("minivm", "load_and_apply_fun", 3);
     const FunEntry* fe = fun_entry(a[1]);
     if (fun_table::is_loaded(fe, code_index::active())) {

@@ -13,6 +13,7 @@
 #include "vm/bif/backtrace.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/bif/local_atoms.hpp"
+#include "vm/code/code_change.hpp"
 #include "vm/code/export.hpp"
 #include "vm/heap/gc.hpp"
 #include "vm/nif/nif.hpp"
@@ -115,10 +116,8 @@ const Export* entry_ahead(const Process& p) {
 // It has called a fun of code that is being purged.
 bool waits_for_purge(const Process& p) {
     static const Export* const own = bif_export("minivm", "apply_unloaded_fun", 3);
-    static const Export* const pending = export_table::get(
-        atom_table::intern("erts_code_purger"), atom_table::intern("pending_purge_lambda"), 3);
     const Export* const e = entry_ahead(p);
-    return e != nullptr && (e == own || e == pending);
+    return e != nullptr && (e == own || e == code_change::pending_purge_lambda());
 }
 
 // Set where a process is looked at by another one while it is in a dirty function, or about to be
@@ -795,8 +794,8 @@ Term erlang_system_flag_2(Process& p, const Term* a) {
                    : badarg(p);
     }
     if (flag == atom_table::intern("outstanding_system_requests_limit")) {
-        return small_in(value, 1, kMaxSystemRequests, &n)
-                   ? make_small(g_system_requests_limit.exchange(n, kRelaxed))
+        return small_in(value, 1, code_change::kMaxSystemRequests, &n)
+                   ? make_small(code_change::g_system_requests_limit.exchange(n, kRelaxed))
                    : badarg(p);
     }
     if (flag == atom_multi_scheduling()) {

@@ -367,6 +367,20 @@ struct ModernSource {
         edits.push_back({at, -1});
         return true;
     }
+    // Respells what PCRE2 took for an error there. False: to PCRE 8 it was one as well.
+    bool without_error(int code, size_t at) {
+        switch (code) {
+            case PCRE2_ERROR_CLASS_INVALID_RANGE:
+                return with_plain_hyphen(at);
+            case PCRE2_ERROR_BAD_SUBPATTERN_REFERENCE:
+                return with_plain_digit(at);
+            case PCRE2_ERROR_UNKNOWN_ESCAPE:
+            case PCRE2_ERROR_ESCAPE_INVALID_IN_CLASS:
+                return without_backslash(at);
+            default:
+                return false;
+        }
+    }
     size_t old_offset(size_t offset) const {
         for (size_t i = edits.size(); i > 0; --i) {
             if (offset > edits[i - 1].at) {
@@ -412,14 +426,7 @@ std::shared_ptr<Pattern> compile_now(const PatternKey& key, CompileError* error)
     do {
         compiled = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(source.text.data()), source.text.size(),
                                  options, &code, &offset, context.context);
-    } while (compiled == nullptr &&
-             (code == PCRE2_ERROR_CLASS_INVALID_RANGE
-                  ? source.with_plain_hyphen(offset)
-              : code == PCRE2_ERROR_BAD_SUBPATTERN_REFERENCE
-                  ? source.with_plain_digit(offset)
-                  : (code == PCRE2_ERROR_UNKNOWN_ESCAPE ||
-                     code == PCRE2_ERROR_ESCAPE_INVALID_IN_CLASS) &&
-                        source.without_backslash(offset)));
+    } while (compiled == nullptr && source.without_error(code, offset));
     if (compiled != nullptr) {
         return std::make_shared<Pattern>(compiled);
     }

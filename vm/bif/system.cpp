@@ -15,6 +15,7 @@
 #include "vm/bif/clock.hpp"
 #include "vm/bif/local_atoms.hpp"
 #include "vm/bif/posix.hpp"
+#include "vm/code/code_change.hpp"
 #include "vm/code/loading.hpp"
 #include "vm/engine.hpp"
 #include "vm/ets/table.hpp"
@@ -275,7 +276,7 @@ Term system_info_atom(Process& p, Term item) {
     }
     if (is("outstanding_system_requests_limit")) {
         // relaxed: a setting, which the code purger reads.
-        return make_small(g_system_requests_limit.load(std::memory_order_relaxed));
+        return make_small(code_change::g_system_requests_limit.load(std::memory_order_relaxed));
     }
     return kNonValue;
 }

@@ -19,6 +19,9 @@
 #include "vm/util/lock.hpp"
 
 namespace minivm::code_change {
+
+std::atomic<uint32_t> g_system_requests_limit{kMaxSystemRequests};
+
 namespace {
 
 void finished(Operation* op) {
@@ -241,6 +244,12 @@ void complete_purge(Operation* op) {
             release_when_passed(dead);
         },
         op);
+}
+
+const Export* pending_purge_lambda() {
+    static const Export* const entry = export_table::get(
+        atom_table::intern("erts_code_purger"), atom_table::intern("pending_purge_lambda"), 3);
+    return entry;
 }
 
 bool wait_for_purge(const FunEntry* fe, Term pid) {

@@ -78,6 +78,12 @@ void abort_purge(Operation* op);
 // The code goes away. No process may have a reference to it but by funs and literals.
 void complete_purge(Operation* op);
 
+// How many processes the code purger asks at a time (erlang:system_flag/2).
+constexpr uint32_t kMaxSystemRequests = 134217727;
+extern std::atomic<uint32_t> g_system_requests_limit;
+
+// erts_code_purger:pending_purge_lambda/3, where who calls a fun of such code waits for the end.
+const Export* pending_purge_lambda();
 // True if a call of this fun has to wait for the end of a purge; pid is woken then. Any thread.
 bool wait_for_purge(const FunEntry* fe, Term pid);
 // The instance that a check of the processes is about: the one being purged, else the old one; null if

@@ -125,6 +125,7 @@ struct Process {
     Signal* deferred = nullptr;       // requests that want the process between two slices
     Signal* exit_signal = nullptr;    // an exit signal that has taken effect; its term is the reason
     const BifDef* dirty_bif = nullptr;  // to run on, or just run on, a dirty scheduler
+    bool goes_dirty = false;          // suspended on the way to dirty_bif: it has not begun
     bool in_engine = false;           // its code runs: registers are not saved
     bool dirty_ok = false;            // its result is in saved_x[0]; else `outcome` says what to do
     bool was_waiting = false;         // when it was scheduled in: a timeout may be taken

@@ -25,7 +25,6 @@
 namespace minivm {
 
 SpawnDefaults g_spawn_defaults;
-std::atomic<uint32_t> g_system_requests_limit{kMaxSystemRequests};
 
 namespace {
 

@@ -43,9 +43,6 @@ struct SpawnDefaults {
     std::atomic<bool> max_heap_kill{true};
     std::atomic<bool> max_heap_log{true};
 };
-// How many processes the code purger asks at a time (erlang:system_flag/2).
-constexpr uint32_t kMaxSystemRequests = 134217727;
-extern std::atomic<uint32_t> g_system_requests_limit;
 extern SpawnDefaults g_spawn_defaults;
 
 // A new process that calls `entry` with the elements of the proper list `args` (at most 255), which

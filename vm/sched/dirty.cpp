@@ -24,6 +24,7 @@
 #include "vm/fault/fault.hpp"
 #include "vm/heap/block_pool.hpp"
 #include "vm/process/engine_hooks.hpp"
+#include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/background.hpp"

@@ -9,7 +9,11 @@
 //       and withdrawn.
 #pragma once
 
-#include "vm/process/signal.hpp"
+#include "vm/term/term.hpp"
+
+namespace minivm {
+struct Process;
+}
 
 namespace minivm::dirty {
 

@@ -132,8 +132,8 @@ void RunQueue::post(Process* p) {
 }
 
 Process* RunQueue::pop() {
-    // relaxed: only this queue's scheduler pops by this; others only steal, so no push is missed for
-    // good: see length().
+    // relaxed: only this queue's scheduler pops by this; others only steal or post, so no push is
+    // missed for good: see length().
     if (length_.load(std::memory_order_relaxed) == 0 &&
         posted_.load(std::memory_order_relaxed) == nullptr) {
         return nullptr;

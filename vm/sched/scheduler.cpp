@@ -178,6 +178,11 @@ bool go_dirty(SchedulerThread& s, Process& p) {
         if (MINIVM_UNLIKELY(p.exit_signal != nullptr)) {
             return false;
         }
+        if (MINIVM_UNLIKELY(p.suspended != 0)) {
+            p.goes_dirty = true;
+            go_idle(p, 0, 0);
+            return true;
+        }
         p.scheduler = nullptr;
         p.x = nullptr;
         // relaxed: the compare-exchange decides.
@@ -304,6 +309,14 @@ void run_process(SchedulerThread& s, Process& p) {
     if ((old & kWaiting) != 0) {
         // relaxed: read by others for information only.
         p.state.fetch_and(~kWaiting, std::memory_order_relaxed);
+    }
+    if (MINIVM_UNLIKELY(p.goes_dirty)) {
+        p.goes_dirty = false;
+        if (!go_dirty(s, p)) {
+            p.scheduler = &s;
+            end_process(p);
+        }
+        return;
     }
 
     const int64_t slice = slice_of(s);

@@ -2,9 +2,9 @@
 
 #include "vm/util/pause_cpu.hpp"
 
-#include <atomic>
 #include <sched.h>
 
+#include <atomic>
 #include <ctime>
 
 namespace minivm {
