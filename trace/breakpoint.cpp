@@ -92,7 +92,7 @@ struct Block {
     std::atomic<uint32_t> live{1};  // breakpoints, and one for g_block
     alignas(Breakpoint) std::byte memory[kRoom * sizeof(Breakpoint)];
 };
-Block* g_block = nullptr;  // that has had room; under g_lock
+Block* g_block = nullptr;    // that has had room; under g_lock
 uint64_t g_last_serial = 0;  // under g_lock
 
 void drop_block(Block* block) {
