@@ -128,7 +128,7 @@ public:
 
     const EventSchema* event(uint16_t id) const;
     const std::string* atom(uint64_t id) const { return find(atoms_, id); }
-    const std::string* function(uint64_t id) const { return find(functions_, id); }
+    const std::string* function(uint64_t id) const { return find(functions_, function_of(id)); }
     const std::string* subject(uint64_t id) const { return find(subjects_, id); }
     const std::string* string(uint64_t id) const { return find(strings_, id); }
     const std::map<uint16_t, EventSchema>& events() const { return events_; }

@@ -25,6 +25,11 @@ inline constexpr unsigned kMaxSlots = 8;
 inline constexpr unsigned kMaxRecordWords = kMaxSlots * kWordsPerSlot;
 inline constexpr unsigned kHeadWords = 3;  // before the first argument
 inline constexpr unsigned kMaxPayloadWords = kMaxRecordWords - kHeadWords;
+// An argument that names a function has its id in the low bits; what is above is the event's own.
+inline constexpr unsigned kFunctionBits = 48;
+constexpr uint64_t function_of(uint64_t argument) {
+    return argument & ((uint64_t{1} << kFunctionBits) - 1);
+}
 
 inline constexpr unsigned kPositionBits = 52;
 inline constexpr uint64_t kPositionMask = (uint64_t{1} << kPositionBits) - 1;

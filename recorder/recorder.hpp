@@ -330,6 +330,7 @@ void end_crash();
 // be, before the first record that mentions it; never on a hot path. A full dictionary is counted,
 // and readers show raw ids. Thread-safe, and safe in signal handlers.
 void define_atom(uint64_t id, std::string_view text);
+// id: below 2^kFunctionBits.
 void define_function(uint64_t id, std::string_view module, std::string_view function,
                      unsigned arity);
 void define_subject(uint32_t subject, std::string_view name);

@@ -10,6 +10,7 @@
 #include "vm/bif/bif.hpp"
 #include "vm/bif/posix.hpp"
 #include "vm/instr/lowered.hpp"
+#include "trace/session.hpp"
 #include "vm/record/record.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
@@ -126,13 +127,14 @@ struct CallsCursor {
     uint64_t lost = 0;    // since then: told as lost
 };
 
-// What the prompt shows of a record, or an empty text: {What, Process, {M, F, A}, Text, Nanoseconds}.
+// What the prompt shows of a record that the session of tracing told, or the non-value: {What, Process, {M, F, A}, Text, Nanoseconds}.
 Term traced_event(Process& p, const recorder::Snapshot& snapshot, recorder::Formatter& formatter,
-                  const recorder::Record& record) {
+                  const recorder::Record& record, uint64_t session) {
     using recorder::EventId;
     const char* what = nullptr;
     recorder::Text text;
-    if (record.arguments() == 0) {
+    if (record.arguments() == 0 ||
+        record.argument(0) >> recorder::kFunctionBits != session) {
         return kNonValue;
     }
     switch (static_cast<EventId>(record.event())) {
@@ -180,25 +182,31 @@ Term traced_event(Process& p, const recorder::Snapshot& snapshot, recorder::Form
                       make_unsigned(p.heap, snapshot.wall_ns(record.ticks)));
 }
 
-// minivm:recorder_calls(Cursor, Most) -> {ok, Events, Cursor, Lost, Waiting} | {error, Text}: the next
-// events of calls behind the cursor (<<>>: none, but a cursor of now), in order, at most so many; how
+// minivm:recorder_calls(Cursor, Most, Session) -> {ok, Events, Cursor, Lost, Waiting} | {error, Text}:
+// the next events of calls that the session of tracing (as trace:session_create/3 returns it) told
+// behind the cursor (<<>>: none, but a cursor of now; the session means nothing then), in order, at most so many; how
 // many records of these rings were overwritten or dropped before they were seen, and how many are
 // there behind the new cursor. Each event comes once. Those of a process come in order over all calls:
 // a record later than the beginning of this one waits for the next, for in another ring there may be
 // an earlier one that has not been written yet.
-Term minivm_recorder_calls_2(Process& p, const Term* a) {
+Term minivm_recorder_calls_3(Process& p, const Term* a) {
     std::string bytes;
     uint64_t most = 0;
     if (!get_text(a[0], &bytes) || bytes.size() % sizeof(CallsCursor) != 0 ||
         !get_uint64(a[1], &most)) {
         return badarg(p);
     }
+    const bool is_new = bytes.empty();
+    const trace::SessionPtr teller = trace::session_of_handle(a[2]);
+    if (teller == nullptr && !is_new) {
+        return badarg(p);
+    }
+    const uint64_t session = is_new ? 0 : teller->number & records::kSessionMask;
     if (!recorder::enabled(recorder::Category::trace) || !records::terms_are_on()) {
         return failed(p, "the recorder does not record what is traced");
     }
     std::vector<CallsCursor> cursor(bytes.size() / sizeof(CallsCursor));
     std::memcpy(cursor.data(), bytes.data(), bytes.size());
-    const bool is_new = cursor.empty();
     std::vector<uint64_t> from;
     for (const CallsCursor& c : cursor) {
         from.push_back(c.next);
@@ -225,7 +233,7 @@ Term minivm_recorder_calls_2(Process& p, const Term* a) {
             continue;
         }
         ++taken[index];
-        const Term event = traced_event(p, snapshot, formatter, *next.record);
+        const Term event = traced_event(p, snapshot, formatter, *next.record, session);
         if (is_value(event)) {
             events.push_back(event);
             --left;
@@ -436,7 +444,7 @@ Term minivm_disasm_4(Process& p, const Term* a) {
 
 std::vector<BifDef> g_bifs = {
     {"minivm", "recorder_lines", 3, minivm_recorder_lines_3, kBifDirtyIo, nullptr},
-    {"minivm", "recorder_calls", 2, minivm_recorder_calls_2, kBifDirtyIo, nullptr},
+    {"minivm", "recorder_calls", 3, minivm_recorder_calls_3, kBifDirtyIo, nullptr},
     {"minivm", "recorder_dump", 1, minivm_recorder_dump_1, kBifDirtyIo, nullptr},
     {"minivm", "recorder_switch", 2, minivm_recorder_switch_2, kBifPlain, nullptr},
     {"minivm", "recorder_start", 3, minivm_recorder_start_3, kBifDirtyIo, nullptr},

@@ -296,7 +296,7 @@ bool send_call(const Breakpoint& b, Process& p, const State& s, const Term* x,
                const Context& context) {
     const bool arity_only = (s.flags & kArity) != 0;
     if (is_recorder(s.tracer)) {
-        to_recorder::call(b, x, arity_only, context.extra,
+        to_recorder::call(b, s.session, x, arity_only, context.extra,
                           (context.frames & kFrameReturn) != 0 && has_room_for_frame(p));
         return true;
     }

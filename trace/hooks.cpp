@@ -105,7 +105,7 @@ void send_return(Process& p, const FrameView& f, Term value) {
         return;
     }
     if (is_recorder(s->tracer)) {
-        to_recorder::return_from(f.module(), f.function(), f.arity_number(), value);
+        to_recorder::return_from(s->session, f.module(), f.function(), f.arity_number(), value);
         return;
     }
     Heap h;
@@ -120,9 +120,10 @@ void send_exception(Process& p, const FrameView& f, Term cls, Term reason) {
     }
     if (is_recorder(s->tracer)) {
         if ((f.flags() & kFrameException) != 0) {
-            to_recorder::exception_from(f.module(), f.function(), f.arity_number(), cls, reason);
+            to_recorder::exception_from(s->session, f.module(), f.function(), f.arity_number(), cls,
+                                        reason);
         } else {
-            to_recorder::unwound(f.module(), f.function(), f.arity_number());
+            to_recorder::unwound(s->session, f.module(), f.function(), f.arity_number());
         }
         return;
     }

@@ -264,7 +264,7 @@ bool send_event(const Process& p, const State& s, Term tag, std::initializer_lis
         return true;
     }
     if (is_recorder(s.tracer)) {
-        to_recorder::event(tag, terms);
+        to_recorder::event(s.session, tag, terms);
         return true;
     }
     thread_progress::DelaySection section;

@@ -42,19 +42,21 @@ void put_arguments(ValueWriter& to, const Term* x, uint32_t count) {
 
 }  // namespace
 
-void call(const Breakpoint& b, const Term* x, bool arity_only, Term extra, bool framed) {
+void call(const Breakpoint& b, uint32_t session, const Term* x, bool arity_only, Term extra,
+          bool framed) {
     if (!is_on()) {
         return;
     }
+    const uint64_t function = records::in_session(b.record_id, session);
     using recorder::detail::event_word;
     if (arity_only && !is_value(extra)) {
         MINIVM_EVENT_PLACE(here, call_arity);
         MINIVM_EVENT_PLACE(here_framed, call_arity_framed);
-        recorder::detail::write1(framed ? event_word(here_framed) : event_word(here), b.record_id);
+        recorder::detail::write1(framed ? event_word(here_framed) : event_word(here), function);
         return;
     }
     recorder::detail::Word words[kHead + kArgumentWords + kExtraWords];
-    words[0] = b.record_id;
+    words[0] = function;
     if (!is_value(extra)) {
         ValueWriter arguments(words + 2, kArgumentWords);
         put_arguments(arguments, x, b.arity);
@@ -78,7 +80,7 @@ void call(const Breakpoint& b, const Term* x, bool arity_only, Term extra, bool 
                                   used + more.count());
 }
 
-void return_from(Term module, Term function, uint32_t arity, Term value) {
+void return_from(uint32_t session, Term module, Term function, uint32_t arity, Term value) {
     if (!is_on()) {
         return;
     }
@@ -86,40 +88,43 @@ void return_from(Term module, Term function, uint32_t arity, Term value) {
     recorder::detail::Word words[kHeadWords + kValueWords];
     ValueWriter copy(words + kHeadWords, kValueWords);
     put_term(copy, value, 0);
-    words[0] =
-        records::function_id(module, function, arity);  // known since the breakpoint was made
+    // Known since the breakpoint was made.
+    words[0] = records::in_session(records::function_id(module, function, arity), session);
     words[1] = recorder::pack_text(kHeadWords * 8, copy.count() * 8);
     MINIVM_EVENT_PLACE(here, return_from);
     recorder::detail::write_words(recorder::detail::event_word(here), 0, words,
                                   kHeadWords + copy.count());
 }
 
-void exception_from(Term module, Term function, uint32_t arity, Term cls, Term reason) {
+void exception_from(uint32_t session, Term module, Term function, uint32_t arity, Term cls,
+                    Term reason) {
     if (is_on()) {
         const records::TermCopy<kValueWords> copy(reason, false);
-        MINIVM_EVENT(exception_from, records::function(module, function, arity), records::atom(cls),
-                     copy.get());
+        MINIVM_EVENT(exception_from,
+                     records::in_session(records::function(module, function, arity), session),
+                     records::atom(cls), copy.get());
     }
 }
 
-void unwound(Term module, Term function, uint32_t arity) {
-    MINIVM_EVENT(unwound, records::function(module, function, arity));
+void unwound(uint32_t session, Term module, Term function, uint32_t arity) {
+    MINIVM_EVENT(unwound, records::in_session(records::function(module, function, arity), session));
 }
 
 void frames_full(Term process, uint64_t record_id, uint32_t frames) {
     MINIVM_EVENT(frames_full, records::subject(process), record_id, frames);
 }
 
-void event(Term tag, std::initializer_list<Term> terms) {
+void event(uint32_t session, Term tag, std::initializer_list<Term> terms) {
     if (!is_on()) {
         return;
     }
     static const Term return_to = atom_table::intern("return_to");
     if (tag == return_to && terms.size() == 1 && is_tuple_of(*terms.begin(), 3)) {
         const Term f = *terms.begin();
-        MINIVM_EVENT(return_to,
-                     records::function(tuple_element(f, 0), tuple_element(f, 1),
-                                       static_cast<uint32_t>(small_value(tuple_element(f, 2)))));
+        const uint64_t function =
+            records::function(tuple_element(f, 0), tuple_element(f, 1),
+                              static_cast<uint32_t>(small_value(tuple_element(f, 2))));
+        MINIVM_EVENT(return_to, records::in_session(function, session));
         return;
     }
     uint64_t words[24];

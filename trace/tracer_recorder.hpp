@@ -9,14 +9,17 @@
 
 namespace minivm::trace::to_recorder {
 
+// Whose function words carry the number of the session that traces (records::in_session()).
 // extra: what a match specification adds, or the non-value. framed: its return will be recorded.
-void call(const Breakpoint& b, const Term* x, bool arity_only, Term extra, bool framed);
-void return_from(Term module, Term function, uint32_t arity, Term value);
-void exception_from(Term module, Term function, uint32_t arity, Term cls, Term reason);
+void call(const Breakpoint& b, uint32_t session, const Term* x, bool arity_only, Term extra,
+          bool framed);
+void return_from(uint32_t session, Term module, Term function, uint32_t arity, Term value);
+void exception_from(uint32_t session, Term module, Term function, uint32_t arity, Term cls,
+                    Term reason);
 // An exception has passed a call whose exceptions are not traced.
-void unwound(Term module, Term function, uint32_t arity);
+void unwound(uint32_t session, Term module, Term function, uint32_t arity);
 void frames_full(Term process, uint64_t record_id, uint32_t frames);
 // Anything else.
-void event(Term tag, std::initializer_list<Term> terms);
+void event(uint32_t session, Term tag, std::initializer_list<Term> terms);
 
 }  // namespace minivm::trace::to_recorder

@@ -181,26 +181,27 @@ class Trace(unittest.TestCase):
 
     def test_a_flood_turns_into_counting(self):
         _, out, err = repl(":trace traced:loop/1\nF = spawn(fun traced:flood/0).\ntimer:sleep(3000).\n"
-                           "exit(F, kill).\n:traces\nerlang:trace_info({traced,loop,1}, call_count).\n"
-                           ":untrace\nerlang:trace_info({traced,loop,1}, all).\n", folder / "traced.beam")
+                           "exit(F, kill).\n:traces\n:untrace\ntrace:session_info({traced,loop,1}).\n",
+                           folder / "traced.beam")
         self.assertRegex(out, r"a flood: \d+ events wait; from now on calls are only counted")
         self.assertRegex(out, r"traced:loop/1  \d+ calls\n")
-        self.assertIn("{all,false}", out)
+        self.assertTrue(out.endswith("1 trace off\n[]\n"), out[-200:])
         self.assertEqual(err, "")
 
     def test_goes_through_the_recorder(self):
         status, out, err = repl(":trace traced:fac/1 pid new\n:trace traced:divide/1\n"
                                 "P = spawn(fun() -> receive after infinity -> ok end end).\n"
-                                "erlang:trace_info(P, tracer).\nerlang:trace_info(new, tracer).\n"
-                                ":untrace traced:fac/1\nerlang:trace_info(P, tracer).\n:untrace\n"
-                                "erlang:trace_info(P, tracer).\nerlang:trace_info(new, tracer).\n",
+                                "S = hd(trace:session_info(P)).\ntrace:info(S, P, tracer).\n"
+                                "trace:info(S, new, tracer).\n:untrace traced:fac/1\ntrace:info(S, P, tracer).\n"
+                                ":untrace\ntrace:session_info(P).\ntrace:session_info(new).\n",
                                 folder / "traced.beam")
-        recorder, none = "{tracer,{flight_recorder,[]}}\n", "{tracer,[]}\n"
+        recorder = "{tracer,{flight_recorder,[]}}\n"
         self.assertEqual((status, err), (0, ""))
-        self.assertIn(recorder + recorder + "1 trace off\n" + recorder + "1 trace off\n" + none + none, out)
+        self.assertRegex(out, re.escape(recorder + recorder + "1 trace off\n" + recorder + "1 trace off\n[]\n[]\n"))
 
     def test_without_a_recorder_events_are_messages(self):
-        _, out, _ = repl(":trace traced:fac/1 return\nerlang:trace_info(self(), tracer).\ntraced:fac(1).\n"
+        _, out, _ = repl(":trace traced:fac/1 return\n"
+                         "trace:info(hd(trace:session_info(self())), self(), tracer).\ntraced:fac(1).\n"
                          "timer:sleep(200).\n", "--record-off", "trace", folder / "traced.beam")
         self.assertRegex(out, r"\{tracer,<0\.\d+\.0>\}")
         self.assertEqual(re.findall(r"> ( *\S+ .*?)(?:  \(\d+ us\))?\n", out),
@@ -256,6 +257,32 @@ class Trace(unittest.TestCase):
             vm.value("spawn(fun() -> kv:version() end), timer:sleep(100)")
             terminal.expect(r"<0\.\d+\.0> call kv:version\(\)\n")
 
+    def test_two_prompts_at_one_function_each_see_their_own(self):
+        with Vm() as vm, Terminal("attach", vm.socket) as first, Terminal("attach", vm.socket) as second:
+            for terminal, pattern in (first, "lists:duplicate(N, _) when N < 3"), (second, "lists:duplicate(N, _) when N > 1 return"):
+                terminal.expect("1> ")
+                terminal.type(f":trace {pattern}\n")
+                terminal.expect("1 function\n")
+            vm.value("spawn(fun() -> [lists:duplicate(N, a) || N <- [1, 2, 3]] end), timer:sleep(100)")
+            first.expect(r'call lists:duplicate\(1,a\)\n\S+ <[0-9.]+> call lists:duplicate\(2,a\)\n')
+            second.expect(r'call lists:duplicate\(2,a\)\n\S+ <[0-9.]+> returned from lists:duplicate/2 -> \[a,a\].*\n'
+                          r'.*call lists:duplicate\(3,a\)\n\S+ <[0-9.]+> returned from lists:duplicate/2 -> \[a,a,a\].*\n')
+            first.type(":untrace\n")
+            first.expect("1 trace off\n")
+            vm.value("spawn(fun() -> lists:duplicate(4, a) end), timer:sleep(100)")
+            second.expect(r'call lists:duplicate\(4,a\)\n\S+ <[0-9.]+> returned from lists:duplicate/2 -> \[a,a,a,a\]')
+            first.type(":traces\n")
+            self.assertNotIn("duplicate(4", first.expect("nothing is traced\n"))
+
+    def test_beside_dbg_both_see_all_calls(self):
+        _, out, err = repl("W = fun W() -> receive N -> traced:fac(N), W() end end.\nP = spawn(W).\n"
+                           "erlang:trace(P, true, [call]).\nerlang:trace_pattern({traced, fac, 1}, true, [local]).\n"
+                           ":trace traced:fac/1\nP ! 1.\ntimer:sleep(100).\n:untrace\nP ! 0.\n"
+                           "[receive {trace, P, call, {traced, fac, [X]}} -> X end || _ <- [1, 2, 3]].\n",
+                           folder / "traced.beam")
+        self.assertEqual((re.findall(r"call (\S+)", out), err), (["traced:fac(1)", "traced:fac(0)"], ""))
+        self.assertTrue(out.endswith("\n[1,0,0]\n"), out)
+
     def test_only_one_process(self):
         _, out, _ = repl("W = fun W() -> receive N -> traced:fac(N), W() end end.\nregister(one, spawn(W)).\n"
                          "P = spawn(W).\n:trace traced:fac/1 pid one\nP ! 2.\none ! 1.\ntimer:sleep(200).\n",
@@ -266,7 +293,7 @@ class Trace(unittest.TestCase):
         with Vm() as vm:
             self.assertEqual(vm.attach(":trace kv:version/0 return", "kv:version()", "timer:sleep(100)")[0], 0)
             end = time.time() + ANSWER_S
-            while vm.value("erlang:trace_info({kv, version, 0}, all)") != "{all,false}":
+            while vm.value("trace:session_info({kv, version, 0})") != "[]":
                 self.assertLess(time.time(), end)
 
 

@@ -303,10 +303,8 @@ tracer(#{session := Session}) ->
 trace(Text, #{memory := Memory} = Context) ->
     case minivm_trace:set(tracer(Context), Text, minivm_eval:bindings(Memory), [self()]) of
         {error, Why} -> error_text(":trace: ~ts", [Why]);
-        {ok, Functions, Missed} ->
-            io:format("~b function~ts~n", [Functions, case Functions of 1 -> ""; _ -> "s" end]),
-            Missed > 0 andalso io:format("~b processes stay with another tracer~n", [Missed]),
-            ok
+        {ok, Functions} ->
+            io:format("~b function~ts~n", [Functions, case Functions of 1 -> ""; _ -> "s" end])
     end.
 
 untrace(Text, Context) ->

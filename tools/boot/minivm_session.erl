@@ -211,10 +211,9 @@ tracer(S) -> S.
 worker(Fun, S) ->
     Session = self(),
     Io = S#s.io,
-    Traces = S#s.tracer =/= none,
     Pid = spawn_link(fun() ->
                              group_leader(Io, self()),
-                             Traces andalso minivm_trace:untraced(),
+                             minivm_trace:untraced(),
                              Session ! {done, self(), Fun()}
                      end),
     S#s{work = {Pid, command}}.

@@ -4,12 +4,13 @@
 %% Events go into the flight recorder, whose rings the tracer looks into every few milliseconds; where it does
 %% not record what is traced (--record off), they are messages to the tracer.
 %%
-%% A tracer belongs to one session and goes with it, and so does all that it has set. It never waits for
-%% whoever reads: what cannot be shown is counted. A flood (more events than it can take, or more a second
+%% A tracer belongs to one prompt and goes with it, and so does all that it has set: it traces in a session
+%% (trace:session_create/3) of its own. It never waits for whoever reads: what cannot be shown is counted. A flood (more events than it can take, or more a second
 %% than are allowed) turns the trace into one that only counts calls.
 -module(minivm_trace).
 -export([start/2, shown/1, set/4, unset/2, list/1, untraced/0, run/1, again/0, flush/0, parse/2]).
 
+-define(SESSION, minivm_prompt).        % the name of all of them
 -define(QUEUE, 10000).                  % events that may wait before it is a flood
 -define(LOOK_MS, 30).                   % so often are those of the recorder fetched,
 -define(BATCH, 2000).                   % so many at once
@@ -37,7 +38,8 @@
                 at}).                   % nanoseconds of the wall clock
 
 -record(s, {io, context,
-            source = none,              % recorder | messages, as long as something is traced
+            source = none,              % recorder | messages, as long as something is traced,
+            session = none,             % and the session of tracing
             cursor = <<>>,              % recorder: what has been seen of it
             looks = false,              % a `look` is under way
             refused = false,            % that it records nothing has been said
@@ -236,7 +238,11 @@ call(Tracer, Request) ->
     end.
 
 %% The calling process is of the prompt itself: what it does is no news.
-untraced() -> catch erlang:trace(self(), false, [all]).
+untraced() -> untraced(self()).
+
+untraced(Pid) ->
+    [catch trace:process(Prompt, Pid, false, [all]) || {?SESSION, _} = Prompt <- trace:session_info(Pid)],
+    ok.
 
 %% ---- the tracer ------------------------------------------------------------------------------------------
 
@@ -251,7 +257,6 @@ loop(S) ->
         {'EXIT', Pid, _} ->
             case get(owner) of
                 Pid ->
-                    [clear(T) || T <- S#s.traces],
                     release(S);
                 _ -> loop(S)
             end;
@@ -274,82 +279,69 @@ flush_writes(N) -> receive {io_reply, _, _} -> flush_writes(N - 1) after 5000 ->
 request(shown, S) -> {ok, S};
 request({set, Trace, Spared}, S0) ->
     S = source(S0),
-    try trace_pattern(Trace) of
-        0 -> {{error, io_lib:format("no function matches ~ts", [name(Trace)])}, S};
+    try trace_pattern(Trace, S#s.session) of
+        0 -> {{error, io_lib:format("no function matches ~ts", [name(Trace)])}, unused(S)};
         N ->
-            Missed = flags(Trace, S#s.source, [self(), S#s.io, get(owner) | Spared]),
-            {{ok, N, Missed}, look(?LOOK_MS, S#s{traces = [Trace#trace{functions = N} | without(Trace, S#s.traces)]})}
+            flags(Trace, S, [self(), S#s.io, get(owner) | Spared]),
+            {{ok, N}, look(?LOOK_MS, S#s{traces = [Trace#trace{functions = N} | without(Trace, S#s.traces)]})}
     catch
         error:_ ->
             {{error, case Trace#trace.kind of
                          call -> "the match specification is refused";
                          Kind -> io_lib:format("this VM cannot do ~tw", [Kind])
-                     end}, S}
+                     end}, unused(S)}
     end;
 request({unset, ""}, S) ->
-    [clear(T) || T <- S#s.traces],
     {{ok, length(S#s.traces)}, release(S#s{traces = []})};
 request({unset, Text}, S) ->
     case [T || T <- S#s.traces, T#trace.text =:= Text orelse lists:flatten(name(T)) =:= Text] of
         [] -> {{error, io_lib:format("~ts: no such trace; :traces lists them", [Text])}, S};
         Gone ->
-            [clear(T) || T <- Gone],
-            Left = S#s.traces -- Gone,
-            S1 = S#s{traces = Left},
-            {{ok, length(Gone)}, case Left of [] -> release(S1); _ -> S1 end}
+            [clear(T, S#s.session) || T <- Gone],
+            {{ok, length(Gone)}, unused(S#s{traces = S#s.traces -- Gone})}
     end;
 request(list, S) ->
-    {[{T#trace.text, T#trace.functions, T#trace.events, numbers(T), T#trace.flooded} || T <- lists:reverse(S#s.traces)], S}.
+    {[{T#trace.text, T#trace.functions, T#trace.events, numbers(T, S#s.session), T#trace.flooded} || T <- lists:reverse(S#s.traces)], S}.
 
 without(#trace{mfa = Mfa, kind = Kind}, Traces) ->
     [T || T <- Traces, {T#trace.mfa, T#trace.kind} =/= {Mfa, Kind}].
 
-trace_pattern(#trace{mfa = Mfa, kind = call, spec = Spec, scope = Scope}) ->
-    erlang:trace_pattern(Mfa, Spec, [Scope]);
-trace_pattern(#trace{mfa = Mfa, kind = Kind}) ->
-    erlang:trace_pattern(Mfa, true, [Kind]).
+trace_pattern(#trace{mfa = Mfa, kind = call, spec = Spec, scope = Scope}, Session) ->
+    trace:function(Session, Mfa, Spec, [Scope]);
+trace_pattern(#trace{mfa = Mfa, kind = Kind}, Session) ->
+    trace:function(Session, Mfa, true, [Kind]).
 
-clear(#trace{mfa = Mfa, kind = call, scope = Scope, flooded = Flooded}) ->
-    Flooded andalso (catch erlang:trace_pattern(Mfa, false, [call_count])),
-    catch erlang:trace_pattern(Mfa, false, [Scope]);
-clear(#trace{mfa = Mfa, kind = Kind}) ->
-    catch erlang:trace_pattern(Mfa, false, [Kind]).
+clear(#trace{mfa = Mfa, kind = call, scope = Scope, flooded = Flooded}, Session) ->
+    Flooded andalso trace:function(Session, Mfa, false, [call_count]),
+    trace:function(Session, Mfa, false, [Scope]);
+clear(#trace{mfa = Mfa, kind = Kind}, Session) ->
+    trace:function(Session, Mfa, false, [Kind]).
 
-%% How many processes stay with another tracer.
-flags(#trace{kind = call_count}, _, _) -> 0;
-flags(#trace{who = Who}, Source, Spared) ->
-    Alive = case Who of all -> length(processes()); _ -> 0 end,
-    Traced = case Source of
-                 recorder -> erlang:trace(Who, true, [call, {tracer, flight_recorder, []}]);
-                 messages -> erlang:trace(Who, true, [call, monotonic_timestamp, {tracer, self()}])
-             end,
-    [catch erlang:trace(Pid, false, [all]) || Pid <- Spared, Source =:= recorder orelse Pid =/= self()],
-    max(0, Alive - Traced).
+flags(#trace{kind = call_count}, _, _) -> ok;
+flags(#trace{who = Who}, #s{source = Source, session = Session}, Spared) ->
+    try trace:process(Session, Who, true, [call | [monotonic_timestamp || Source =:= messages]])
+    catch error:badarg -> ok            % a process that has ended meanwhile
+    end,
+    [catch trace:process(Session, Pid, false, [all]) || Pid <- Spared],
+    ok.
 
-%% Where events come from, once something is traced.
+%% Where events come from, and the session that tells them, once something is traced.
 source(#s{source = none} = S) ->
-    case minivm:recorder_calls(<<>>, 0) of
+    case minivm:recorder_calls(<<>>, 0, none) of
         {ok, _, Cursor, _, _} ->
-            put(minivm_follows_recorder, true),
-            S#s{source = recorder, cursor = Cursor};
-        {error, _} -> S#s{source = messages}
+            S#s{source = recorder, cursor = Cursor, session = trace:session_create(?SESSION, {flight_recorder, []}, [])};
+        {error, _} -> S#s{source = messages, session = trace:session_create(?SESSION, self(), [])}
     end;
 source(S) -> S.
 
-%% Nothing is traced any more. Processes whose tracer is the recorder stay with it as long as somebody else at a
-%% prompt follows it.
-release(#s{source = recorder} = S) ->
-    erase(minivm_follows_recorder),
-    Others = [P || P <- processes(), P =/= self(), {dictionary, D} <- [process_info(P, dictionary)],
-                   lists:keymember(minivm_follows_recorder, 1, D)],
-    Others =:= [] andalso
-        [catch erlang:trace(P, false, [all]) || P <- [new | processes()],
-                                                {tracer, {flight_recorder, _}} <- [catch erlang:trace_info(P, tracer)]],
-    S#s{source = none, stacks = #{}};
-release(#s{source = messages} = S) ->
-    erlang:trace(all, false, [all]),
-    S#s{source = none, stacks = #{}};
-release(S) -> S.
+unused(#s{traces = []} = S) -> release(S);
+unused(S) -> S.
+
+%% Nothing is traced any more.
+release(#s{session = none} = S) -> S;
+release(#s{session = Session} = S) ->
+    trace:session_destroy(Session),
+    S#s{source = none, session = none, stacks = #{}}.
 
 %% The next look at the recorder, if there is anything to look for.
 look(After, #s{source = recorder, looks = false} = S) ->
@@ -368,12 +360,12 @@ waiting(S) ->
     end.
 
 %% [{MFA, What was counted}]
-numbers(#trace{kind = call, flooded = false}) -> [];
-numbers(#trace{mfa = {M, F, A}} = T) ->
+numbers(#trace{kind = call, flooded = false}, _) -> [];
+numbers(#trace{mfa = {M, F, A}} = T, Session) ->
     Kind = case T#trace.kind of call -> call_count; K -> K end,
     [{Mfa, Value} || {Name, Arity} <- functions(M), F =:= '_' orelse F =:= Name, A =:= '_' orelse A =:= Arity,
                      Mfa <- [{M, Name, Arity}],
-                     {_, Value} <- [catch erlang:trace_info(Mfa, Kind)], Value =/= false, Value =/= undefined,
+                     {_, Value} <- [trace:info(Session, Mfa, Kind)], Value =/= false, Value =/= undefined,
                      Value =/= 0, Value =/= []].
 
 functions(M) -> try M:module_info(functions) catch error:_ -> [] end.
@@ -385,8 +377,8 @@ name(#trace{mfa = {M, F, A}}) -> io_lib:format("~tw:~tw/~b", [M, F, A]).
 %% ---- events ----------------------------------------------------------------------------------------------
 
 %% Of the recorder: what has come since the last look, in order.
-follow(#s{source = recorder} = S) ->
-    case minivm:recorder_calls(S#s.cursor, ?BATCH) of
+follow(#s{source = recorder, session = Session} = S) ->
+    case minivm:recorder_calls(S#s.cursor, ?BATCH, Session) of
         {ok, Events, Cursor, Lost, Waiting} ->
             S1 = S#s{cursor = Cursor, refused = false},
             Backlog = Lost + Waiting + length(Events),
@@ -456,7 +448,7 @@ of_event(#event{mfa = {M, F, A}}, #s{traces = Traces}) ->
 
 limited(Event, #trace{limit = {Most, total}, events = N} = T, S) when N >= Most ->
     S1 = show(Event, S),
-    clear(T),
+    clear(T, S#s.session),
     write(io_lib:format("~ts: ~b events, as many as were asked for; the trace is off~n", [name(T), N]),
           S1#s{traces = lists:delete(lists:keyfind(T#trace.mfa, #trace.mfa, S#s.traces), S#s.traces)});
 limited(Event, #trace{limit = Limit} = T, S0) ->
@@ -482,8 +474,8 @@ notice_hidden(#s{hidden = N} = S) -> write(io_lib:format("... ~b more events tha
 flood(S, N) ->
     Traces = [case T of
                   #trace{kind = call, flooded = false} ->
-                      clear(T),
-                      catch erlang:trace_pattern(T#trace.mfa, true, [call_count]),
+                      clear(T, S#s.session),
+                      trace:function(S#s.session, T#trace.mfa, true, [call_count]),
                       T#trace{flooded = true};
                   _ -> T
               end || T <- S#s.traces],
@@ -498,7 +490,7 @@ flood(S, N) ->
 
 %% What is in the recorder so far is not shown.
 from_now(#s{source = recorder} = S) ->
-    case minivm:recorder_calls(<<>>, 0) of
+    case minivm:recorder_calls(<<>>, 0, none) of
         {ok, _, Cursor, _, _} -> S#s{cursor = Cursor};
         {error, _} -> S
     end;

@@ -38,6 +38,12 @@ uint64_t function(const Export& e);
 inline uint64_t function_id(Term module, Term function, uint32_t arity) {
     return uint64_t{atom_index(module)} << 28 | uint64_t{atom_index(function)} << 8 | (arity & 0xFF);
 }
+// The same in what a session of tracing tells: with its number (0 for erlang:trace/3), or as much of
+// it as there is room for.
+constexpr uint64_t kSessionMask = (uint64_t{1} << (64 - recorder::kFunctionBits)) - 1;
+inline uint64_t in_session(uint64_t function, uint32_t session) {
+    return function | uint64_t{session} << recorder::kFunctionBits;
+}
 // The id of a text that stays the same, an Erlang format for one.
 uint64_t string(std::string_view text);
 
