@@ -11,6 +11,7 @@
 #include "tools/run.hpp"
 #include "tools/text_values.hpp"
 #include "jit/jit.hpp"
+#include "vm/process/tracing.hpp"
 
 #include <CLI/CLI.hpp>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -107,6 +108,10 @@ void add_vm_options(CLI::App* command, minivm::tools::RunOptions* options,
                     "KiB for native code (default: what the machine's branches reach); modules that "
                     "find no room run as bytecode")
         ->check(CLI::Range(minivm::jit::kLeastCodeMemoryBytes / 1024, size_t{1} << 19));
+    command->add_option("--trace-frames", options->trace_frames,
+                    "Traced calls on one stack whose return is told (default: 10000); of more only the "
+                    "calls are")
+        ->check(CLI::Range(uint32_t{1}, minivm::tracing::kMostFrames));
     command->add_option("--jit-only", options->jit_only,
                     "File of modules and functions that get native code (see docs/jit.md)")
         ->check(CLI::ExistingFile);

@@ -29,6 +29,7 @@
 #include "vm/process/process_life.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/signal.hpp"
+#include "vm/process/tracing.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
@@ -292,6 +293,8 @@ int run_command(const RunOptions& options) {
     }
     vm::g_options = vm_options;
     fault::g_may_provoke = options.debug_bifs;
+    // relaxed: no thread of the VM is there yet.
+    tracing::g_max_frames.store(options.trace_frames, std::memory_order_relaxed);
 
     const unsigned schedulers = options.schedulers > 0 ? static_cast<unsigned>(options.schedulers)
                                                        : std::thread::hardware_concurrency();

@@ -646,6 +646,17 @@ Term erlang_trace_delivered_1(Process& p, const Term* a) {
     return ref;
 }
 
+// minivm:trace_frames(N): the most trace frames on one stack from now on; the former number.
+Term minivm_trace_frames_1(Process& p, const Term* a) {
+    uint64_t n;
+    if (!get_uint64(a[0], &n) || n == 0 || n > tracing::kMostFrames) {
+        return badarg(p);
+    }
+    // relaxed: a number that each call looks at anew.
+    return make_small(
+        tracing::g_max_frames.exchange(static_cast<uint32_t>(n), std::memory_order_relaxed));
+}
+
 // The recorder takes all: what erlang:trace/3 asks a tracer's module before it uses it.
 Term flight_recorder_enabled_3(Process&, const Term*) {
     return atom_trace();
@@ -669,6 +680,7 @@ std::vector<BifDef> g_bifs = {
     {"minivm", "trace_session_destroy", 1, erts_internal_trace_session_destroy_1,
      kBifDirtyCpu | kBifHidden, nullptr},
     {"erlang", "trace_info", 2, erlang_trace_info_2, kBifPlain, nullptr},
+    {"minivm", "trace_frames", 1, minivm_trace_frames_1, kBifPlain, nullptr},
     {"erlang", "trace_delivered", 1, erlang_trace_delivered_1, kBifPlain, nullptr},
 };
 

@@ -23,6 +23,8 @@ fact(0) -> 1;
 fact(N) -> N * fact(N - 1).
 boom(X) -> error({oops, X}).
 lost(X) -> boom(X).
+down(0) -> 0;
+down(N) -> 1 + down(N - 1).
 loop(0) -> ok;
 loop(N) -> loop(N - 1).
 
@@ -50,9 +52,15 @@ main(["sensitive"]) ->
     traced([call], {{tr, fact, 1}, true}, fun() -> process_flag(sensitive, true), fact(1) end),
     ok;
 main(["deep"]) ->
-    P = traced([call], {{tr, loop, 1}, [{'_', [], [{return_trace}]}]}, fun() -> loop(30000) end),
+    P = traced([call], {{tr, loop, 1}, [{'_', [], [{return_trace}]}]}, fun() -> loop(10000000) end),
     io:format("words ~w~n", [element(2, process_info(P, total_heap_size))]),
     timer:sleep(1000);  % the logger writes the warning
+main(["frames"]) ->
+    io:format("~w~n", [minivm:trace_frames(2)]),
+    io:format("~w~n", [minivm:trace_frames(3)]),
+    io:format("~w~n", [try minivm:trace_frames(0) catch error:R -> R end]),
+    traced([call], {{tr, down, 1}, [{'_', [], [{return_trace}]}]}, fun() -> down(9) end),
+    ok;
 main(["bad"]) ->
     Try = fun(Pid, Flags) ->
                   io:format("~w~n", [try erlang:trace(Pid, true, Flags) catch error:R -> R end])
@@ -74,9 +82,9 @@ class Recorder(unittest.TestCase):
         (self.path / "tr.erl").write_text(PROGRAM)
         subprocess.run(["erlc", "-o", self.path, self.path / "tr.erl"], check=True)
 
-    def run_program(self, what):
+    def run_program(self, what, *options):
         return subprocess.run([MINIVM, "run", "--engine", self.engine, "--record", self.path / "rec", "-S", "1",
-                               self.path / "tr.beam", what],
+                               *options, self.path / "tr.beam", what],
                               check=True, capture_output=True, text=True, timeout=60)
 
     def dump(self, *options):
@@ -123,6 +131,13 @@ class Recorder(unittest.TestCase):
         self.assertIn("10000 trace frames on its stack", done.stdout + done.stderr)
         dump = self.dump("--category", "trace")
         self.assertEqual(len(re.findall(r"trace frames wait", dump)), 1)
+
+    def test_as_many_frames_as_asked_for(self):
+        for options, former in ((), 10000), (("--trace-frames", "30"), 30):
+            done = self.run_program("frames", *options)
+            self.assertEqual(done.stdout.split()[:3], [str(former), "2", "badarg"])
+            dump = self.dump("--category", "trace")
+            self.assertEqual((dump.count("call tr:down"), dump.count("returned from tr:down")), (10, 3))
 
     def test_bad_tracers(self):
         self.assertEqual(self.run_program("bad").stdout.split(), ["undef", "badarg", "badarg"])

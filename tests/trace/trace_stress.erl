@@ -1,7 +1,7 @@
 %% What trace_stress.py runs: trace patterns are set, changed and removed over all functions of the modules
 %% ts_N at a high rate, these modules are loaded again and purged, and 8 processes run them. Beside that,
 %% windows: a call of ts_mark:mark/1 after a pattern has been set and before it is cleared has to be
-%% recorded once, any other not at all. Each line says what was called.
+%% told once, any other not at all, of one process to the recorder and of another by messages. Each line says what was called.
 -module(trace_stress).
 -export([main/1]).
 
@@ -20,9 +20,11 @@ main([Folder, Modules, Seed, Seconds]) ->
                spawn_link(fun() -> seed(101), Self ! {done, loads, load(Code, Ends, 0)} end)],
     Marker = spawn_link(fun marker/0),
     1 = erlang:trace(Marker, true, [call, {tracer, flight_recorder, []}]),
-    windows(Marker, 1, Ends),
+    Told = spawn_link(fun marker/0),
+    1 = erlang:trace(Told, true, [call]),
+    windows(Marker, Told, 1, Ends),
     [receive {done, What, N} -> io:format("~w ~w~n", [What, N]) end || _ <- Helpers],
-    [begin unlink(P), exit(P, kill) end || P <- [Marker | Runners]],
+    [begin unlink(P), exit(P, kill) end || P <- [Marker, Told | Runners]],
     erlang:trace_pattern({'_', '_', '_'}, false, [local, call_count, call_time]),
     io:format("end~n").
 
@@ -82,17 +84,41 @@ mark(Marker, Kind, Window) ->
     receive {Marker, called} -> ok end,
     io:format("~w ~w ~w~n", [Kind, Window, Count]).
 
-windows(Marker, N, Ends) ->
+%% Who is told by messages: in the order of the calls, and nothing after what trace_delivered/1 answers.
+mark_told(Told, Kind, Window) ->
+    Count = rand:uniform(20),
+    Told ! {self(), Kind, Window, Count},
+    receive {Told, called} -> [{Kind, Window, I} || I <- lists:seq(1, Count)] end.
+delivered(Told) ->
+    Ref = erlang:trace_delivered(Told),
+    receive {trace_delivered, Told, Ref} -> messages(Told) end.
+messages(Told) ->
+    receive {trace, Told, call, {ts_mark, mark, [What]}} -> [What | messages(Told)]
+    after 0 -> []
+    end.
+
+windows(Marker, Told, N, Ends) ->
     case erlang:monotonic_time(millisecond) >= Ends of
         true -> ok;
         false ->
             Flag = any({local, global}),
             mark(Marker, out, 2 * N),
+            mark_told(Told, out, N),
             1 = erlang:trace_pattern({ts_mark, mark, 1}, true, [Flag]),
             mark(Marker, in, 2 * N),
+            Expected = mark_told(Told, in, 2 * N),
             1 = erlang:trace_pattern({ts_mark, mark, 1}, any({true, [{'_', [], []}]}), [Flag]),
             mark(Marker, in, 2 * N + 1),
+            Then = mark_told(Told, in, 2 * N + 1),
             1 = erlang:trace_pattern({ts_mark, mark, 1}, false, [Flag]),
+            Heard = delivered(Told),
             mark(Marker, out, 2 * N + 1),
-            windows(Marker, N + 1, Ends)
+            mark_told(Told, out, 2 * N + 1),
+            Late = delivered(Told),
+            All = Expected ++ Then,
+            io:format("told ~w ~w~n", [N, case {Heard, Late} of
+                                              {All, []} -> right;
+                                              _ -> {expected, All, heard, Heard, late, Late}
+                                          end]),
+            windows(Marker, Told, N + 1, Ends)
     end.

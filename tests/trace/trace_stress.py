@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Trace patterns that change while the traced modules run, are loaded again and purged (trace_stress.erl).
 
-Every call made strictly between the return of a set and the call of the clear has to be recorded once, and
-none made outside of that; the account of every ring has to be right.
+Every call made strictly between the return of a set and the call of the clear has to be told once, to the
+recorder or by a message, and none made outside of that; no message may come after what trace_delivered/1
+answers; the account of every ring has to be right.
 
     trace_stress.py --minivm build/release/tools/minivm [--engine interp]... [--seed N] [--seconds S]
 """
@@ -55,6 +56,10 @@ def check(output, dump, accounts):
         found = recorded.get((kind, window), [])
         if found != expected:
             wrong.append(f"{kind} {window}: {count} calls, recorded {found}")
+    told = re.findall(r"^told (\d+) (.*)$", output, re.M)
+    wrong += [f"messages of {window}: {what}" for window, what in told if what != "right"]
+    if not told:
+        wrong.append("there was no window")
     if "end" not in output.splitlines():
         wrong.append("the program did not come to its end")
     for row in re.findall(r"^# \S+/calls +(\d+) +(\d+) +(\d+) +(\d+) +(\d+)", accounts, re.M):

@@ -74,6 +74,7 @@ struct Local {
     bool unfinished = false;  // a traced BIF has not returned but trapped, or goes to a dirty scheduler
 };
 // As many frames may be on one stack; a call beyond leaves none.
+constexpr uint32_t kMostFrames = uint32_t{1} << 30;
 extern std::atomic<uint32_t> g_max_frames;
 
 // ---- what engines look at where a breakpoint is hit ---------------------------------------------
