@@ -144,7 +144,11 @@ class Trace(unittest.TestCase):
                 ("traced:fac(N) when foo(N)", "the guard: "),
                 ("traced:fac/1 when N > 1", "give the arguments names"),
                 ("traced:fac/1 when [A, B] -> A > B", "the guard has 2 arguments, the function 1"),
-                ("traced:fac/1 sometimes", "the pattern must be"),
+                ("traced:fac/1 sometimes", "not understood: sometimes"),
+                ("traced:fac sometimes", "not understood: sometimes"),
+                ("traced:fac(N) when N > 1 sometimes", "the guard: syntax error before: sometimes"),
+                ("traced:fac(N) when", "a guard is expected behind `when`"),
+                ("traced:fac(N) when N >", "the guard: syntax error before: "),
                 ("traced:fac/1 limit few", "limit: a number is expected"),
                 ("traced:fac/1 pid nobody", "nobody: no process has this name"),
                 ("traced:fac/", "the pattern must be"),
@@ -163,6 +167,12 @@ class Trace(unittest.TestCase):
         _, out, _ = repl("Least = 3.\n:trace traced:fac(N) when N >= Least\ntraced:fac(4).\ntimer:sleep(200).\n",
                          folder / "traced.beam")
         self.assertEqual(re.findall(r"call (\S+)", out), ["traced:fac(4)", "traced:fac(3)"])
+
+    def test_guards_with_commas_and_semicolons(self):
+        for guard, traced in (("N > 1, N < 4", ["3", "2"]), ("N > 3; N =:= 0", ["5", "4", "0"]),
+                              ("N > 3, is_integer(N); is_list(N); N =:= 1", ["5", "4", "1"])):
+            _, out, err = repl(f":trace traced:fac(N) when {guard}\ntraced:fac(5).\n", folder / "traced.beam")
+            self.assertEqual((re.findall(r"call traced:fac\((\d)\)", out), err), (traced, ""))
 
     def test_a_limit_ends_it(self):
         _, out, _ = repl(":trace traced:fac/1 limit 3\ntraced:fac(9).\ntimer:sleep(200).\n:traces\n"

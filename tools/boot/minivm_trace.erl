@@ -105,6 +105,9 @@ mfa([{atom, _, M}, {':', _}, {atom, _, F}, {'(', _} = Open | Rest]) ->
         [{')', _} | Reversed] -> {M, F, '_', [setelement(1, Open, '[') | lists:reverse(Reversed)] ++ [{']', 1}]};
         _ -> throw("the arguments do not end with )")
     end;
+mfa([{atom, _, _}, {':', _}, {atom, _, _}, {'/', _}, {integer, _, _}, Token | _]) -> not_understood(Token);
+mfa([{atom, _, _}, {':', _}, {atom, _, _}, {atom, _, _} = Token | _]) -> not_understood(Token);
+mfa([{atom, _, _}, {atom, _, _} = Token | _]) -> not_understood(Token);
 mfa(_) -> throw("the pattern must be M:F/A, M:F, M or M:F(ARGUMENTS), with M and F atoms").
 
 %% {Clause of a fun of the argument list | none, Arity}. The guard is `when G`, or `when [Args] -> G`.
@@ -129,11 +132,7 @@ clause(Args, A, Guard) ->
                         {N, N} -> N;
                         {N, _} -> throw(io_lib:format("the guard has ~b arguments, the function ~b", [N, A]))
                     end,
-            Guards = case Condition of
-                         [] -> [];
-                         _ -> [[expression(Condition, "the guard")]]
-                     end,
-            {{clause, erl_anno:new(1), [List], Guards, [{atom, erl_anno:new(1), true}]}, Arity}
+            {{clause, erl_anno:new(1), [List], guards(Guard, Condition), [{atom, erl_anno:new(1), true}]}, Arity}
     end.
 
 length_of({nil, _}) -> 0;
@@ -144,10 +143,24 @@ length_of({cons, _, _, Tail}) ->
     end;
 length_of(_) -> '_'.
 
+guards([], []) -> [];
+guards(_, []) -> throw("a guard is expected behind `when`");
+guards(_, Tokens) ->
+    Fun = [{'fun', 1}, {'(', 1}, {')', 1}, {'when', 1}] ++ Tokens ++ [{'->', 1}, {atom, 1, true}, {'end', 1}],
+    case parsed(Fun, "the guard") of
+        [{'fun', _, {clauses, [{clause, _, [], Guards, _}]}}] -> Guards;
+        _ -> throw("the guard ends too soon")
+    end.
+
 expression(Tokens, What) ->
+    case parsed(Tokens, What) of
+        [Expr] -> Expr;
+        _ -> throw([What, ": one expression is expected"])
+    end.
+
+parsed(Tokens, What) ->
     case erl_parse:parse_exprs(Tokens ++ [{dot, 1}]) of
-        {ok, [Expr]} -> Expr;
-        {ok, _} -> throw([What, ": one expression is expected; join conditions with andalso"]);
+        {ok, Exprs} -> Exprs;
         {error, {_, Module, Why}} -> throw([What, ": ", Module:format_error(Why)])
     end.
 
@@ -155,7 +168,7 @@ spec(none, _) -> [{'_', [], []}];
 spec(Clause, Bindings) ->
     case ms_transform:transform_from_shell(dbg, [Clause], Bindings) of
         {error, [{_, [{_, Module, Why} | _]} | _], _} -> throw(["the guard: ", Module:format_error(Why)]);
-        [{Head, Guards, _}] -> [{Head, Guards, []}]
+        Alternatives -> Alternatives    % one for each guard between semicolons
     end.
 
 options([], Trace) -> Trace;
@@ -182,7 +195,9 @@ options([{atom, _, limit}, {integer, _, N}, {'/', _}, {atom, _, s} | Rest], T) -
     options(Rest, T#trace{limit = {N, second}});
 options([{atom, _, limit}, {integer, _, N} | Rest], T) -> options(Rest, T#trace{limit = {N, total}});
 options([{atom, _, limit} | _], _) -> throw("limit: a number is expected, or one a second: limit 100/s");
-options([Token | _], _) -> throw(["not understood: ", text(Token)]).
+options([Token | _], _) -> not_understood(Token).
+
+not_understood(Token) -> throw(["not understood: ", text(Token)]).
 
 text({Kind, _}) -> atom_to_list(Kind);
 text({float, _, F}) -> float_to_list(F, [short]);
@@ -194,8 +209,9 @@ pid(Text) ->
     Pid.
 
 %% What the match specification does beside letting the call through.
-body(#trace{spec = [{Head, Guards, _}], returns = R, exceptions = E} = T) ->
-    T#trace{spec = [{Head, Guards, [{exception_trace} || E] ++ [{return_trace} || R, not E]}]}.
+body(#trace{spec = Spec, returns = R, exceptions = E} = T) ->
+    Body = [{exception_trace} || E] ++ [{return_trace} || R, not E],
+    T#trace{spec = [{Head, Guards, Body} || {Head, Guards, _} <- Spec]}.
 
 %% ---- asked by commands -----------------------------------------------------------------------------------
 
