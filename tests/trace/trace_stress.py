@@ -73,6 +73,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minivm", required=True)
+    parser.add_argument("--wrapper", default="", help="command that runs it, such as qemu-aarch64")
     parser.add_argument("--engine", action="append")
     parser.add_argument("--modules", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
@@ -80,6 +81,7 @@ def main():
     parser.add_argument("--schedulers", default="2")
     parser.add_argument("--record-size", default="256M")
     options = parser.parse_args()
+    program = [*options.wrapper.split(), options.minivm]
     passed = failed = 0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -87,11 +89,11 @@ def main():
         for engine in options.engine or ["interp", "jit", f"mixed:{options.seed}"]:
             recording = folder / "recording"
             run = subprocess.run(
-                [options.minivm, "run", "-S", options.schedulers, "--engine", engine, "--record", recording,
+                [*program, "run", "-S", options.schedulers, "--engine", engine, "--record", recording,
                  "--record-size", options.record_size, folder / "trace_stress.beam", folder,
                  str(options.modules), str(options.seed), str(options.seconds)],
                 capture_output=True, text=True, timeout=60 + 20 * options.seconds)
-            dump = subprocess.run([options.minivm, "dump", recording, "--match", "ts_mark:mark"],
+            dump = subprocess.run([*program, "dump", recording, "--match", "ts_mark:mark"],
                                   capture_output=True, text=True, check=True).stdout
             wrong, recorded = check(run.stdout, dump, dump)
             if run.returncode != 0:
