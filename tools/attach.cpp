@@ -130,6 +130,11 @@ int converse(Client& client, const std::string& name, const char* command,
 Client::Manner own_manner(bool has_commands) {
     Client::Manner manner;
     manner.is_terminal = !has_commands && is_terminal();
+    // https://no-color.org: set and not empty.
+    const char* const refused = std::getenv("NO_COLOR");
+    const char* const kind = std::getenv("TERM");
+    manner.has_colours = manner.is_terminal && (refused == nullptr || *refused == '\0') &&
+                         kind != nullptr && std::string_view(kind) != "dumb";
     winsize size{};
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
         manner.columns = size.ws_col;

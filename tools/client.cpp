@@ -86,11 +86,12 @@ bool Client::greet(int fd, const Manner& manner, std::string* error) {
     std::string hello;
     append_number(&hello, kProtocolVersion);
     append_number(&hello, manner.columns);
-    hello.push_back(manner.is_terminal ? 1 : 0);
+    hello.push_back(static_cast<char>((manner.is_terminal ? 1 : 0) | (manner.has_colours ? 2 : 0)));
     char directory[PATH_MAX];
     hello += getcwd(directory, sizeof directory) != nullptr ? directory : "/";
     // A VM that refuses us says so before it hangs up, so what it says counts, not that we could
     // not send.
+    red_errors_ = manner.has_colours && isatty(STDERR_FILENO) != 0;
     send('H', hello);
     for (;;) {
         char kind = 0;
@@ -207,7 +208,7 @@ bool Client::attend(int file, std::string_view before) {
             }
             if (kind == 'O' || kind == 'E') {
                 show(STDOUT_FILENO, shown ? "" : before);
-                show(kind == 'O' ? STDOUT_FILENO : STDERR_FILENO, content);
+                kind == 'O' ? show(STDOUT_FILENO, content) : show_error(content);
                 shown = true;
             } else if (kind == 'X') {
                 goodbye_ = content;
@@ -258,6 +259,15 @@ void Client::show(int stream, std::string_view text) {
     }
 }
 
+void Client::show_error(std::string_view text) {
+    if (!red_errors_ || !text.ends_with('\n')) {
+        show(STDERR_FILENO, text);
+        return;
+    }
+    text.remove_suffix(1);
+    show(STDERR_FILENO, "\033[31m" + std::string(text) + "\033[0m\n");
+}
+
 Client::Answer Client::command(std::string_view text, bool is_whole, Lines* input) {
     std::string content(1, is_whole ? 1 : 0);
     content += text;
@@ -298,7 +308,7 @@ Client::Answer Client::wait(Lines* input) {
                 show(STDOUT_FILENO, content);
                 break;
             case 'E':
-                show(STDERR_FILENO, content);
+                show_error(content);
                 break;
             case 'R': {
                 std::string line;

@@ -37,6 +37,7 @@ class Client {
 public:
     struct Manner {
         bool is_terminal = false;  // results are cut to a screenful, and prompts are wanted
+        bool has_colours = false;  // and they may be in colours
         unsigned columns = 80;
     };
     // What a command led to.
@@ -89,11 +90,13 @@ private:
     void take_interrupt();
     Answer wait(Lines* input);
     void show(int stream, std::string_view text);
+    void show_error(std::string_view text);
 
     int fd_ = -1;
     int interrupted_ = -1;  // an eventfd: readable after an interrupt that no command took
     bool output_gone_ = false;
     std::string greeting_;
+    bool red_errors_ = false;
     std::string prompt_;
     std::string line_;  // what the command has written since the last newline
     std::string received_;

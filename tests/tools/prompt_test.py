@@ -400,17 +400,17 @@ class Recorder(unittest.TestCase):
 class Terminal:
     """A program at a pseudo-terminal."""
 
-    def __init__(self, *command, cwd=None):
+    def __init__(self, *command, cwd=None, settings=None):
         home = tempfile.mkdtemp()
         self.home = home
         self.pid, self.file = pty.fork()
         if self.pid == 0:
             if cwd is not None:
                 os.chdir(cwd)
-            env = dict(os.environ, TERM="xterm", HOME=home, LC_ALL="C.UTF-8")
+            env = {**os.environ, "TERM": "xterm", "HOME": home, "LC_ALL": "C.UTF-8", **(settings or {})}
             env.pop("XDG_STATE_HOME", None)
             os.execve(minivm, [minivm, *map(str, command)], env)
-        self.seen = ""
+        self.seen = self.all = ""
 
     def __enter__(self):
         return self
@@ -429,7 +429,9 @@ class Terminal:
         ready, _, _ = select.select([self.file], [], [], 0.5)
         if ready:
             try:
-                self.seen += os.read(self.file, 65536).decode(errors="replace")
+                text = os.read(self.file, 65536).decode(errors="replace")
+                self.seen += text
+                self.all += text
             except OSError:
                 pass
         return bool(ready)
@@ -491,6 +493,23 @@ class AtATerminal(unittest.TestCase):
             self.assertLess(time.time(), end)
             terminal.read_some()
         terminal.pid = None
+
+    def test_colours(self):
+        def colours(settings):
+            with Terminal("repl", folder / "traced.beam", settings=settings) as terminal:
+                terminal.expect("1> ")
+                terminal.type(":trace traced:fac/1 return\n")
+                terminal.expect("1 function")
+                terminal.type("traced:fac(0).\ntraced:fac(x).\n:traces\n")
+                terminal.expect("return +1 +[0-9]+")
+                return re.findall(r"\033\[([0-9]+)m([^\033]*)\033\[0m", terminal.all)
+        seen = colours({"NO_COLOR": ""})
+        for what in (("1", "traced:fac"), ("32", "returned"), ("1", "trace                functions  events")):
+            self.assertIn(what, seen)
+        self.assertTrue(any(code == "31" and text.startswith("** exception error") for code, text in seen), seen)
+        self.assertTrue(any(code == "2" and re.search(r" <0\.\d+\.0>$", text) for code, text in seen), seen)
+        self.assertEqual(colours({"NO_COLOR": "1"}), [])
+        self.assertEqual(colours({"NO_COLOR": "", "TERM": "dumb"}), [])
 
     def test_what_is_typed_while_a_command_runs_is_for_the_next(self):
         with Terminal("repl") as terminal:

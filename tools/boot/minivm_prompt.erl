@@ -1,6 +1,6 @@
 %% The commands of the prompt: what begins with a colon.
 -module(minivm_prompt).
--export([command/2, help/1, commands/0, version/1, record/2, table/2]).
+-export([command/2, help/1, commands/0, version/1, record/2]).
 
 %% {Name, Arguments, What it does}
 commands() ->
@@ -54,15 +54,15 @@ words([C | Rest], Word, Words) -> words(Rest, [C | Word], Words).
 
 run("help", Args, _, _) -> help(Args);
 run("quit", [], _, _) -> quit;
-run("modules", [], _, _) -> modules("*");
-run("modules", [Pattern], _, _) -> modules(Pattern);
+run("modules", [], _, Context) -> modules("*", Context);
+run("modules", [Pattern], _, Context) -> modules(Pattern, Context);
 run("load", ["--purge" | Files], _, Context) -> load(Files, true, Context);
 run("load", Files, _, Context) -> load(Files, false, Context);
-run("ps", [], _, _) -> ps(infinity);
-run("ps", [N], _, _) -> with_number(N, fun ps/1);
+run("ps", [], _, Context) -> ps(infinity, Context);
+run("ps", [N], _, Context) -> with_number(N, fun(Most) -> ps(Most, Context) end);
 run("info", [Pid], _, Context) -> with_pid(Pid, fun(P) -> info(P, Context) end);
-run("top", [], _, _) -> top(1);
-run("top", [N], _, _) -> with_number(N, fun top/1);
+run("top", [], _, Context) -> top(1, Context);
+run("top", [N], _, Context) -> with_number(N, fun(Seconds) -> top(Seconds, Context) end);
 run("trace", [_ | _], Text, Context) -> trace(Text, Context);
 run("untrace", _, Text, Context) -> untrace(Text, Context);
 run("traces", [], _, Context) -> traces(Context);
@@ -137,14 +137,15 @@ load(Names, Purge, #{dir := Dir}) ->
         Errors -> {error, [Errors, "nothing has been loaded\n"]}
     end.
 
-modules(Pattern) ->
+modules(Pattern, Context) ->
     Wanted = glob(Pattern),
     All = [M || M <- lists:sort(erlang:loaded()), re:run(atom_to_list(M), Wanted, [{capture, none}]) =:= match],
     case All of
         [] -> error_text("no module is loaded that is called ~ts", [Pattern]);
         _ -> table([{left, "module"}, {left, "version"}, {left, "engine"}, {right, "bytes"}, {left, "loaded"},
                     {left, "in old code"}],
-                   [Row || M <- All, Row <- module(M, minivm:code_info(M))])
+                   [Row || M <- All, Row <- module(M, minivm:code_info(M))],
+                   Context)
     end.
 
 module(M, #{current := #{engine := Engine, size := Size, loaded_ms := Loaded}}) ->
@@ -211,7 +212,7 @@ engine_error(Why) -> io_lib:format("~tp", [Why]).
 
 %% ---- processes -------------------------------------------------------------------------------------------
 
-ps(N) ->
+ps(N, Context) ->
     All = [{proplists:get_value(memory, I), Pid, I}
            || Pid <- processes(),
               I <- [process_info(Pid, [registered_name, initial_call, current_function, status, message_queue_len,
@@ -224,7 +225,8 @@ ps(N) ->
            {right, "bytes"}, {right, "reductions"}],
           [[pid_to_list(Pid), name(I), atom_to_list(get(status, I)), mfa(get(current_function, I)),
             integer_to_list(get(message_queue_len, I)), integer_to_list(Memory),
-            integer_to_list(get(reductions, I))] || {Memory, Pid, I} <- Shown]),
+            integer_to_list(get(reductions, I))] || {Memory, Pid, I} <- Shown],
+          Context),
     io:format("~b processes~n", [length(All)]).
 
 get(Key, Info) -> proplists:get_value(Key, Info).
@@ -275,7 +277,7 @@ place({_, _, _, Location}) ->
         {File, Line} -> io_lib:format(" (~ts, line ~b)", [File, Line])
     end.
 
-top(Seconds) ->
+top(Seconds, Context) ->
     Before = reductions(),
     timer:sleep(1000 * Seconds),
     Work = [{Now - maps:get(Pid, Before, 0), Pid} || {Pid, Now} <- maps:to_list(reductions()), Pid =/= self()],
@@ -287,7 +289,7 @@ top(Seconds) ->
                I <- [process_info(Pid, [registered_name, initial_call, current_function, message_queue_len, memory,
                                         dictionary])], I =/= undefined],
     table([{left, "process"}, {right, "%"}, {right, "reductions/s"}, {left, "name or first function"}, {left, "in"},
-           {right, "messages"}, {right, "bytes"}], Rows),
+           {right, "messages"}, {right, "bytes"}], Rows, Context),
     io:format("~b processes, ~b ready to run~n", [erlang:system_info(process_count),
                                                   erlang:statistics(run_queue)]).
 
@@ -321,7 +323,8 @@ traces(Context) ->
             table([{left, "trace"}, {right, "functions"}, {right, "events"}, {left, ""}],
                   [[Text, integer_to_list(Functions), integer_to_list(Events),
                     case Flooded of true -> "a flood: only counted"; false -> "" end]
-                   || {Text, Functions, Events, _, Flooded} <- Traces]),
+                   || {Text, Functions, Events, _, Flooded} <- Traces],
+                  Context),
             [io:format("~tw:~tw/~b  ~ts~n", [M, F, A, counted(N)])
              || {_, _, _, Numbers, _} <- Traces, {{M, F, A}, N} <- Numbers],
             ok
@@ -478,15 +481,15 @@ file_of(M) ->
 %% ---- tables ----------------------------------------------------------------------------------------------
 
 %% Columns: {left | right, Title}; rows of iodata. Columns are as wide as they need to be.
-table(Columns, Rows0) ->
+table(Columns, Rows0, Context) ->
     Rows = [[lists:flatten(Cell) || Cell <- Row] || Row <- Rows0],
     Titles = [Title || {_, Title} <- Columns],
     Widths = [lists:max([string:length(C) || C <- Column]) || Column <- transpose([Titles | Rows])],
-    [io:put_chars([string:trim(lists:join("  ", [pad(Side, W, C)
-                                                  || {{Side, _}, W, C} <- lists:zip3(Columns, Widths, Row)]),
-                               trailing), $\n])
-     || Row <- [Titles | Rows]],
-    ok.
+    [Top | Lines] = [string:trim(lists:join("  ", [pad(Side, W, C)
+                                                   || {{Side, _}, W, C} <- lists:zip3(Columns, Widths, Row)]),
+                                 trailing)
+                     || Row <- [Titles | Rows]],
+    io:put_chars([[Line, $\n] || Line <- [minivm_colours:paint(title, Top, Context) | Lines]]).
 
 transpose([[] | _]) -> [];
 transpose(Rows) -> [[hd(R) || R <- Rows] | transpose([tl(R) || R <- Rows])].

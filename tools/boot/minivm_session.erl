@@ -12,7 +12,7 @@
 
 -record(s, {port,
             io,                         % pid of the output
-            context = #{},              % what commands know of the client: directory, columns, terminal
+            context = #{},              % what commands know of the client: directory, columns, terminal, colours
             evaluator = none,           % pid, once there was an expression
             memory,                     % variables and results (minivm_eval)
             work = none,                % {Pid, expression | command} that the client waits for
@@ -42,7 +42,7 @@ greet(Port) ->
             put_frame(Port, [<<"H", ?VERSION:32>>, greeting()]),
             S = #s{port = Port, io = Io, memory = minivm_eval:memory(),
                    context = #{dir => unicode:characters_to_list(Dir), columns => max(Columns, 40),
-                               terminal => Terminal, session => self()}},
+                               terminal => Terminal, colours => Flags band 2 =:= 2, session => self()}},
             done(0, S),
             minivm:outside_more(Port),
             loop(S);

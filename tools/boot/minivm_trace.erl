@@ -526,13 +526,17 @@ show_nothing(Event, S) -> element(1, depth(Event, S)).
 
 show(#event{what = What, who = Who, mfa = {M, F, A}, at = At} = Event, S0) ->
     {S, Depth, Elapsed} = depth(Event, S0),
+    Context = S#s.context,
     Name = case What of
-               call -> io_lib:format("call ~tw:~tw", [M, F]);
-               return_from -> io_lib:format("returned from ~tw:~tw/~b", [M, F, A]);
-               exception_from -> io_lib:format("exception from ~tw:~tw/~b", [M, F, A])
+               call -> ["call ", minivm_colours:paint(call, io_lib:format("~tw:~tw", [M, F]), Context)];
+               return_from ->
+                   [minivm_colours:paint(return, "returned", Context), io_lib:format(" from ~tw:~tw/~b", [M, F, A])];
+               exception_from ->
+                   [minivm_colours:paint(exception, "exception", Context), io_lib:format(" from ~tw:~tw/~b", [M, F, A])]
            end,
     Text = case Event#event.text of Fun when is_function(Fun) -> Fun(); Chars -> Chars end,
-    write([time(At div 1000), $\s, Who, $\s, lists:duplicate(2 * min(Depth, 40), $\s), Name, Text, Elapsed, $\n], S).
+    write([minivm_colours:paint(aside, [time(At div 1000), $\s, Who], Context), $\s,
+           lists:duplicate(2 * min(Depth, 40), $\s), Name, Text, Elapsed, $\n], S).
 
 %% {State, Depth, How long it took}
 depth(#event{what = call, who = Who, mfa = Mfa, at = At} = Event, #s{stacks = Stacks} = S) ->
