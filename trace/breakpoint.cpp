@@ -336,7 +336,8 @@ void Breakpoint::seal(int which) {
             own.does |= Action::kSessionsAll;
         }
     }
-    cells[which] = own.does == Action::kCounts ? own.counted->cells() : nullptr;
+    const Action& only = own.none() && all.size() == 1 ? all.front().action : own;
+    cells[which] = only.does == Action::kCounts ? only.counted->cells() : nullptr;
 }
 
 void Breakpoint::make_alike(int which) {
