@@ -26,11 +26,23 @@ cases() ->
      {"return_trace", pattern(Returns, [local], traced)},
      {"call_count", pattern(true, [call_count], untraced)},
      {"call_time", pattern(true, [call_time], traced)}]
-     ++ [{"call_memory", pattern(true, [call_memory], traced)} || get(recorder)].
+     ++ case get(recorder) of
+            true -> [{"call_memory", pattern(true, [call_memory], traced)},
+                     {"session_call", session(true)}, {"session_return", session(Returns)}];
+            false -> []
+        end.
 
 pattern(Spec, Flags, Who) ->
     best(fun() -> 1 = erlang:trace_pattern({?MODULE, f, 1}, Spec, Flags) end,
          fun() -> 1 = erlang:trace_pattern({?MODULE, f, 1}, false, Flags) end, Who).
+
+%% In a session of its own, as a prompt traces.
+session(Spec) ->
+    best(fun() ->
+                 put(session, trace:session_create(?MODULE, {flight_recorder, []}, [])),
+                 1 = trace:function(get(session), {?MODULE, f, 1}, Spec, [local])
+         end,
+         fun() -> true = trace:session_destroy(get(session)) end, session).
 
 %% Nanoseconds a call, the least of some rounds.
 best(Set, Clear, Who) ->
@@ -42,6 +54,7 @@ round_of(Set, Clear, Who) ->
     Pid = spawn_link(fun() -> receive go -> ok end, Self ! {self(), timed()} end),
     Tracer = case Who of
                  untraced -> none;
+                 session -> 1 = trace:process(get(session), Pid, true, [call]), none;
                  traced when Recorder -> erlang:trace(Pid, true, [call, {tracer, flight_recorder, []}]), none;
                  traced -> T = spawn_link(fun drop/0), erlang:trace(Pid, true, [call, {tracer, T}]), T
              end,

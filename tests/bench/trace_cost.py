@@ -24,6 +24,8 @@ ROWS = [
     ("call_count", "call_count", ("of", 1)),
     ("call_time", "call_time", ("of", 1)),
     ("call_memory", "call_memory", None),
+    ("session_call", "traced call, in a session", None),
+    ("session_return", "call with return_trace, in a session", None),
     ("gone", "the breakpoint is gone again", None),
     ("set_clear_one", "set and clear one pattern", ("ns", 15e3)),
     ("set_many", f"set on {FUNCTIONS} functions", ("ns", 1e6)),
