@@ -10,13 +10,16 @@ common_test that suites call.
     run_suites.py --root OTP --minivm BIN stdlib/lists      # a suite of an application
     run_suites.py --root OTP --minivm BIN compiler          # all of suites.list of an application
 
+Libraries and programs of a suite's data folder (native functions, drivers, ports) are built there by
+its Makefile.src; a suite whose folder cannot be built runs all the same.
+
 A testcase that takes the whole machine with it is a failure, and the suite goes on behind it. What
 `erl` gives is kept in the output folder. A testcase counts when it passes on `erl` (twice, with
 --again); then it must pass on minivm.
 """
 
 import argparse
-import fnmatch
+import functools
 import json
 import os
 import pathlib
@@ -41,7 +44,15 @@ VARIANTS = {
     "post_opt": ["+no_copt", *NO_SSA], "no_copt": ["+no_copt"], "inline": ["+inline"],
     "r23": ["+r23"], "r24": ["+r24"], "no_module_opt": ["+no_module_opt"],
     "no_type_opt": ["+no_type_opt"], "dialyzer": ["+dialyzer"]}
-APPLICATIONS = ("compiler", "kernel", "stdlib")
+APPLICATIONS = ("compiler", "kernel", "runtime_tools", "stdlib", "tools")
+# What a Makefile.src of a data folder has where OTP's own configuration puts something. A name that
+# is not here stands for nothing: rules that would need it fail, and make goes on with the others.
+MAKE_WORDS = {
+    "CC": "cc", "LD": "cc", "CFLAGS": "-w -O1", "DEFS": "-D_REENTRANT", "LIBS": "-lm -lpthread",
+    "EMULATOR": "beam", "dll": ".so", "obj": ".o", "DS": "/", "PS": ":", "IFEQ": "ifeq",
+    "ELSE": "else", "ENDIF": "endif", "erl_name": "erl",
+    "SHLIB_RULES": "%.so: %.c\n\t$(CC) -shared -fPIC -w -O1 $(SHLIB_EXTRA_CFLAGS) -I@erl_include@ "
+                   "-o $@ $< $(SHLIB_EXTRA_LDLIBS)\n"}
 MARK = re.compile(r"^@(begin|end|suite|done)(?: (.*))?$")
 
 
@@ -98,21 +109,49 @@ def prepare(suite, folder, out, application=None):
     why = compile_erl(source, out / "ebin", options)
     if why:
         return why
-    data = folder / (source.stem + "_data")
-    copy = out / "data" / (source.stem + "_data")
+    build_data(copy_data(source.stem + "_data", folder, out), folder, out)
+    return None
+
+
+def copy_data(name, folder, out):
+    copy = out / "data" / name
     if not copy.exists():
         copy.parent.mkdir(parents=True, exist_ok=True)
-        if data.is_dir():
-            shutil.copytree(data, copy)
+        if (folder / name).is_dir():
+            shutil.copytree(folder / name, copy)
         else:
             copy.mkdir()
-    return None
+    return copy
+
+
+@functools.lru_cache(maxsize=None)
+def erl_include():
+    """The folder of erl_nif.h and erl_driver.h of the installed release."""
+    root = subprocess.run(["erl", "-noshell", "-eval", "io:put_chars(code:root_dir()), halt()."],
+                          stdout=subprocess.PIPE, check=True).stdout.decode()
+    return root + "/usr/include"
+
+
+def build_data(copy, folder, out):
+    """Makes what the Makefile.src of a data folder says, once; make.log there has what make said."""
+    source, makefile = copy / "Makefile.src", copy / "Makefile"
+    if not source.exists() or makefile.exists():
+        return
+    text = source.read_text(encoding="utf-8", errors="surrogateescape")
+    for other in set(re.findall(r"\.\./(\w+_SUITE_data)", text)):
+        copy_data(other, folder, out)
+    text = re.sub(r"@(\w+)@", lambda m: MAKE_WORDS.get(m.group(1), m.group(0)), text)
+    text = text.replace("@erl_include@", erl_include())
+    makefile.write_text(re.sub(r"@\w+@", "", text), encoding="utf-8", errors="surrogateescape")
+    with open(copy / "make.log", "wb") as log:
+        subprocess.run(["make", "-k"], cwd=copy, stdin=subprocess.DEVNULL, stdout=log,
+                       stderr=subprocess.STDOUT, check=False)
 
 
 def application_options(folder, out, application):
     """What the Makefile of an application gives erlc for its suites."""
     libraries = folder.parent.parent
-    options = ["-pa", str(out / "ebin")]
+    options = ["-pa", str(out / "ebin"), "-I", str(libraries)]
     for other in ("kernel", "stdlib", "common_test"):
         options += ["-I", str(libraries / other / "include")]
     return options + (["+clint", "+clint0", "+ssalint"] if application == "compiler" else [])

@@ -62,6 +62,8 @@ milliseconds({seconds, N}) -> round(N * 1000);
 milliseconds(N) when is_integer(N) -> N;
 milliseconds(_) -> ?DEFAULT_TIMETRAP.
 
+run([Nested | Rest], Config, Path) when is_list(Nested) ->
+    run(Nested ++ Rest, Config, Path);
 run([{group, Name} | Rest], Config, Path) ->
     group(Name, Config, Path),
     run(Rest, Config, Path);
