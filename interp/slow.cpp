@@ -212,9 +212,6 @@ void slow_dirty_done(ARGS) {
         if (p.outcome == BifOutcome::exception) {
             ENTER_RUNTIME(p);
             set_bif_args(p, *bif, s->x);
-            if (tracing::has_unfinished_bif(p)) {
-                tracing::g_hooks->bif_returned(p, kNonValue);
-            }
             LEAVE_RUNTIME(p);
         }
         TAIL(slow_bif_failed);

@@ -504,9 +504,6 @@ const void* dirty_result(Scheduler* s) {
     if (!p.dirty_ok) {
         if (p.outcome == BifOutcome::exception) {
             set_bif_args(p, *bif, s->x);
-            if (tracing::has_unfinished_bif(p)) {
-                tracing::g_hooks->bif_returned(p, kNonValue);
-            }
         }
         return reinterpret_cast<const void*>(bif_failed(s, ra, 0));
     }

@@ -3,6 +3,7 @@
 #include "vm/bif/local_atoms.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/module_table.hpp"
+#include "vm/engine.hpp"
 #include "vm/heap/gc.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/report.hpp"
@@ -249,9 +250,10 @@ struct TraceHooks final : Hooks {
         if (call.frames.empty()) {
             return r;
         }
-        if (is_value(r) || p.outcome == BifOutcome::exception) {
+        if (is_value(r)) {
             after_bif(p, call, r);
-        } else if (traps(p) || p.outcome == BifOutcome::dirty) {
+        } else if (traps(p) || p.outcome == BifOutcome::dirty ||
+                   p.outcome == BifOutcome::exception) {
             set_unfinished(p, std::move(call));
         }
         return r;
@@ -286,16 +288,26 @@ struct TraceHooks final : Hooks {
     void unwound(Process& p, const Term* from, const Term* to, const void* caught_by, Term cls,
                  Term reason) override {
         std::vector<uint32_t> return_to;  // sessions
+        const auto passes = [&](const FrameView& f) {
+            report_exception(p, f, cls, reason, caught_by != nullptr);
+            const uint32_t session = f.session();
+            if ((f.flags() & kFrameReturnTo) != 0 &&
+                std::find(return_to.begin(), return_to.end(), session) == return_to.end()) {
+                return_to.push_back(session);
+            }
+            return session;
+        };
+        // The BIF that has raised it is the innermost call, and has no frame.
+        if (has_unfinished_bif(p)) {
+            for (const FrameWords& words : take_unfinished(p).frames) {
+                passes(FrameView{words.data()});
+            }
+        }
         uint32_t count = 0;
         for (const Term* w = from; w < to; ++w) {
             if (is_return_word(*w)) {
                 const FrameView f{w + 1};
-                report_exception(p, f, cls, reason, caught_by != nullptr);
-                const uint32_t session = f.session();
-                if ((f.flags() & kFrameReturnTo) != 0 &&
-                    std::find(return_to.begin(), return_to.end(), session) == return_to.end()) {
-                    return_to.push_back(session);
-                }
+                const uint32_t session = passes(f);
                 if ((f.flags() & kFrameClock) != 0) {
                     clock_left(p, session);
                 }
@@ -451,9 +463,23 @@ private:
             clock_called(p, session, time, memory, own_clock && pushed);
         }
     }
-    // Whether the session has such a frame among those that the next return comes to.
+    // What is under it says so already, or it stays.
+    static void drop_return_to(const Process& p, FrameWords* words) {
+        const FrameView f{words->data()};
+        if ((f.flags() & kFrameReturnTo) != 0 && has_frame_on_top(p, f.session(), kFrameReturnTo)) {
+            const int64_t flags = f.flags() & ~int64_t{kFrameReturnTo};
+            (*words)[2] = make_small(flags << 8 | f.arity_number());
+        }
+    }
+    // Whether the session has such a frame among those that the next return comes to, whatever
+    // engine it comes from.
     static bool has_frame_on_top(const Process& p, uint32_t session, int64_t flag) {
-        for (const Term* w = p.heap.end; is_return_word(*w); w += kFrameWords) {
+        const auto behind_transition = [](const Term* w) {
+            return w->raw == g_transitions.to_native || w->raw == g_transitions.to_bytecode ? w + 1
+                                                                                            : w;
+        };
+        for (const Term* w = behind_transition(p.heap.end); is_return_word(*w);
+             w = behind_transition(w + kFrameWords)) {
             const FrameView f{w + 1};
             if ((f.flags() & flag) != 0 && f.session() == session) {
                 return true;
@@ -464,26 +490,22 @@ private:
 
     static const void* caller_of(const Process& p) { return return_address_of(p, p.heap.end); }
 
+    // A function of the VM is called by an entry's stub, not by code: where it returns to is on the
+    // stack.
+    static bool called_by_stub(const Process& p) {
+        FunctionInfo where{};
+        return !module_table::lookup(p.pc, code_index::active(), false, &where);
+    }
     // The address behind the call, as it would be on the stack.
     static const void* caller_of_bif(const Process& p) {
         if (p.pc == nullptr) {
             return nullptr;
         }
-        FunctionInfo where{};
-        if (!module_table::lookup(p.pc, code_index::active(), false, &where)) {
-            return caller_of(p);  // by an entry's stub
+        if (called_by_stub(p)) {
+            return caller_of(p);
         }
         const auto* at = reinterpret_cast<const char*>(p.pc);
         return p.pc_is_native ? at + 1 - kTagHeader : at + sizeof(Word);
-    }
-    // Of an exception that is about to be raised; null: nobody.
-    static const void* caught_by(const Process& p) {
-        for (const Term* w = p.heap.end; w < p.stack_base; ++w) {
-            if (is_catch(*w)) {
-                return catch_table::get(catch_index(*w)).address;
-            }
-        }
-        return nullptr;
     }
     // For so many frames, and what C++ asks of a stack.
     static void make_room(Process& p, Term* x, uint32_t live, size_t frames) {
@@ -519,31 +541,24 @@ private:
         counts(0, frames.time, frames.memory);
         tells(frames.meta, frames.meta_tracer);
         tells(frames.call, kNil);
-        call.caller = call.frames.empty() ? nullptr : caller_of_bif(p);
+        if (call.frames.empty()) {
+            return call;
+        }
+        call.caller = caller_of_bif(p);
+        if (p.pc != nullptr && called_by_stub(p)) {
+            for (FrameWords& words : call.frames) {
+                drop_return_to(p, &words);
+            }
+        }
         return call;
     }
-    // A function of the VM has returned r, or raised (the non-value), and left nothing on the
-    // stack.
+    // A function of the VM has returned r, and left nothing on the stack.
     static void after_bif(Process& p, const UnfinishedCall& call, Term r) {
         for (const FrameWords& words : call.frames) {
             const FrameView f{words.data()};
-            if (is_value(r)) {
-                send_return(p, f, r);
-                if ((f.flags() & kFrameReturnTo) != 0) {
-                    send_return_to(p, f.session(), call.caller, true);
-                }
-                continue;
-            }
-            Term cls = atoms::error;
-            if (p.exception.cls == ExceptionClass::exit) {
-                cls = atoms::exit;
-            } else if (p.exception.cls == ExceptionClass::throw_) {
-                cls = atoms::throw_;
-            }
-            const void* const handler = caught_by(p);
-            report_exception(p, f, cls, p.exception.reason, handler != nullptr);
-            if ((f.flags() & kFrameReturnTo) != 0 && handler != nullptr) {
-                send_return_to(p, f.session(), handler, false);
+            send_return(p, f, r);
+            if ((f.flags() & kFrameReturnTo) != 0) {
+                send_return_to(p, f.session(), call.caller, true);
             }
         }
     }

@@ -66,6 +66,19 @@ ModuleSource::Loaded load_module(Term module, std::string* why) {
                                       : ModuleSource::Loaded::not_found;
 }
 
+// Of the library tree's kernel application.
+const Export* raiser_of_undef() {
+    static const Export* const e = export_table::get(
+        atoms::error_handler, atom_table::intern("raise_undef_exception"), 3);
+    return e;
+}
+
+bool is_function_loaded(Term m, Term f, Term args) {
+    const thread_progress::DelaySection section;
+    const Export* e = export_table::find(m, f, static_cast<uint32_t>(list_length(args)));
+    return e != nullptr && export_table::is_loaded(e, code_index::active());
+}
+
 // minivm:apply_loaded(M, F, Args): as apply, but what is not there is undef, whatever could be loaded.
 Term minivm_apply_loaded_3(Process& p, const Term* a) {
     const Term m = a[0];
@@ -94,6 +107,10 @@ Term minivm_apply_loaded_3(Process& p, const Term* a) {
     if (handler != nullptr && export_table::is_loaded(handler, code_index::active())) {
         return trap(p, handler, {f, args});
     }
+    // It raises the same, with calls that may be traced.
+    if (export_table::is_loaded(raiser_of_undef(), code_index::active())) {
+        return trap(p, raiser_of_undef(), {m, f, args});
+    }
     raise_undef(p, m, f, n, x);
     return kNonValue;
 }
@@ -114,6 +131,9 @@ Term minivm_load_and_apply_3(Process& p, const Term* a) {
     }
     if (loaded == ModuleSource::Loaded::failed && g_report_load_failure != nullptr) {
         g_report_load_failure(why);
+    }
+    if (!is_function_loaded(a[0], a[1], a[2])) {
+        load_module(atoms::error_handler, &why);  // see minivm_apply_loaded_3()
     }
     return minivm_apply_loaded_3(p, a);
 }

@@ -506,7 +506,7 @@ bool unwind(Process& p, Term* x, const void* fault, int code_ix, uint32_t* catch
     Exception& e = p.exception;
     const Term trace = e.save_trace ? build_raw_trace(p, fault, code_ix) : e.trace;
     Term* frame = p.heap.end;
-    bool traced = false;
+    bool traced = tracing::has_unfinished_bif(p);  // a traced BIF has raised it
     for (Term* w = p.heap.end; w < p.stack_base; ++w) {
         if (is_header(w->raw)) {
             frame = w + 1;

@@ -71,7 +71,7 @@ struct Local {
     virtual ~Local() = default;
     uint32_t frames = 0;  // on its stack
     bool clocked = false;  // the hooks are to be told of slices and collections
-    bool unfinished = false;  // a traced BIF has not returned but trapped, or goes to a dirty scheduler
+    bool unfinished = false;  // a traced BIF has not returned but trapped, raised, or goes to a dirty scheduler
 };
 // As many frames may be on one stack; a call beyond leaves none.
 constexpr uint32_t kMostFrames = uint32_t{1} << 30;
@@ -164,13 +164,13 @@ struct Hooks {
     // Where Local::unfinished is set. The BIF traps to a function of `live` arguments x, and the stack is
     // as that will find it; native: the engine that goes on. Collects if it needs room.
     virtual void bif_traps(Process& p, Term* x, uint32_t live, bool native) = 0;
-    // It has returned r from a dirty scheduler, or raised (the non-value).
+    // It has returned r from a dirty scheduler.
     virtual void bif_returned(Process& p, Term r) = 0;
     // A function has returned to a frame, whose words after the address are at p.heap.end: takes
     // them off. x[0] is the value.
     virtual void returned(Process& p, Term* x) = 0;
-    // An exception passes frames: looks at the words in [from, to). `caught_by`: an address in the
-    // function that catches it, or null.
+    // An exception passes frames: looks at the words in [from, to). If Local::unfinished is set, the
+    // BIF has raised it. `caught_by`: an address in the function that catches it, or null.
     virtual void unwound(Process& p, const Term* from, const Term* to, const void* caught_by,
                          Term cls, Term reason) = 0;
     // erlang:match_spec_test(Arguments, Spec, trace).

@@ -18,6 +18,8 @@ main([SuiteText, DataDir, PrivDir, Cap | Done]) ->
     Config = [{data_dir, DataDir ++ "/"}, {priv_dir, PrivDir ++ "/"}, {suite, Suite}],
     %% minivm starts the kernel application with its first use; erl has done so.
     _ = application:which_applications(),
+    %% erl has loaded these by then; suites count functions, and the second time there are as many.
+    [_ = code:ensure_loaded(Module) || Module <- loaded_by_erl()],
     %% erl has ports of its own, and suites take the first one.
     [] =:= erlang:ports() andalso open_port({spawn, "cat"}, []),
     suite_output:start(),
@@ -36,6 +38,18 @@ main([SuiteText, DataDir, PrivDir, Cap | Done]) ->
     end,
     line("@done", []),
     erlang:halt(0).
+
+loaded_by_erl() ->
+    [application, application_controller, application_master, beam_lib, binary, c, code, code_server,
+     erl_anno, erl_distribution, erl_eval, erl_features, erl_internal, erl_lint, erl_parse, erl_scan,
+     erl_signal_handler, erpc, error_handler, error_logger, ets, file, file_io_server, file_server,
+     filename, gb_sets, gb_trees, gen, gen_event, gen_server, global, global_group, heart, inet,
+     inet_config, inet_db, inet_gethost_native, inet_parse, inet_udp, io, io_lib, io_lib_format,
+     io_lib_pretty, kernel, kernel_config, kernel_refc, lists, logger, logger_backend, logger_config,
+     logger_filters, logger_formatter, logger_h_common, logger_handler_watcher, logger_olp,
+     logger_proxy, logger_server, logger_simple_h, logger_std_h, logger_sup, maps, net_kernel,
+     orddict, ordsets, os, otp_internal, peer, proc_lib, proplists, queue, rand, raw_file_io, rpc,
+     standard_error, string, supervisor, supervisor_bridge, unicode, unicode_util, user, user_sup].
 
 %% What the suite tells of a testcase or of itself.
 info(Suite, What) ->
