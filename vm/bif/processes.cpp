@@ -675,9 +675,11 @@ Term erlang_send_2(Process& p, const Term* a) { return send_message(p, a[0], a[1
 
 Term erlang_send_3(Process& p, const Term* a) {
     bool nosuspend = false;
+    bool noconnect = false;
     Term list = a[2];
     for (; is_cons(list); list = tail(list)) {
         nosuspend = nosuspend || head(list) == atoms::nosuspend;
+        noconnect = noconnect || head(list) == atoms::noconnect;
         if (head(list) != atoms::nosuspend && head(list) != atoms::noconnect) {
             return badarg_cause(p, atom_badopt());
         }
@@ -697,10 +699,18 @@ Term erlang_send_3(Process& p, const Term* a) {
             return port::wait(p, port, again, {a[0], a[1], a[2]});
         }
         // Whoever makes it busy now: what is sent is taken all the same.
+        if (port::exists(port)) {
+            trace_send(p, port, a[1]);
+        }
         port::message(&p, port, a[1], true);
         return atoms::ok;
     }
-    return is_value(send_message(p, a[0], a[1])) ? atoms::ok : kNonValue;
+    if (!is_value(send_message(p, a[0], a[1]))) {
+        return kNonValue;
+    }
+    const bool is_elsewhere =
+        is_tuple(a[0]) && tuple_element(a[0], 1) != atoms::nonode_at_nohost;
+    return noconnect && is_elsewhere ? atoms::noconnect : atoms::ok;
 }
 
 // ---- names ----------------------------------------------------------------------------------------------

@@ -291,22 +291,28 @@ static void send_to_alias(Process* sender, Term ref, Term message) {
     }
 }
 
-// After the receiver has been found, before it can have got the message.
-static inline void trace_send(Process& p, Term named, Term to, Term message) {
+// After the receiver has been looked for, before it can have got the message. Also of what is no
+// receiver, as in OTP.
+void trace_send(Process& p, Term to, Term message) {
     if (tracing::is_traced(p, tracing::kSend)) {
         thread_progress::DelaySection section;
         const bool exists = !is_local_pid(to) || process_table::lookup(to) != nullptr;
-        tracing::g_hooks->sent(p, named, message, exists);
+        tracing::g_hooks->sent(p, to, message, exists);
     }
 }
 
 Term send_message(Process& p, Term to, Term message) {
-    const Term named = to;
+    bool traced = false;
     if (is_atom(to)) {
-        to = registry::whereis(to);
-        if (!is_value(to)) {
+        const Term found = registry::whereis(to);
+        if (!is_value(found) || is_local_pid(found)) {
+            trace_send(p, to, message);
+            traced = true;
+        }
+        if (!is_value(found)) {
             return badarg(p);
         }
+        to = found;
     } else if (is_tuple_of(to, 2)) {
         const Term name = tuple_element(to, 0);
         const Term node = tuple_element(to, 1);
@@ -316,16 +322,21 @@ Term send_message(Process& p, Term to, Term message) {
         if (node != atoms::nonode_at_nohost) {
             return message;  // not alive: there are no other nodes
         }
+        trace_send(p, to, message);
+        traced = true;
         to = registry::whereis(name);
         if (!is_value(to)) {
             return message;
         }
     } else if (is_boxed(to)) {
         if (is_local_ref(to)) {
-            trace_send(p, named, to, message);
+            trace_send(p, to, message);
             send_to_alias(&p, to, message);
         } else if (!is_kind(to, Kind::ext_pid) && !is_kind(to, Kind::ext_ref) &&
                    !is_kind(to, Kind::ext_port)) {
+            if (!is_tuple(to)) {
+                trace_send(p, to, message);
+            }
             return badarg(p);
         }
         return message;
@@ -333,7 +344,9 @@ Term send_message(Process& p, Term to, Term message) {
     if (is_local_pid(to)) {
         // A process may change its own queue without asking; what others have sent is not before or
         // after.
-        trace_send(p, named, to, message);
+        if (!traced) {
+            trace_send(p, to, message);
+        }
         seq_trace::Token* token = nullptr;
         if (MINIVM_UNLIKELY(p.seq_traced) && process_table::lookup(to) != nullptr) {
             token = seq_trace::sending(p, to, message);
@@ -342,7 +355,9 @@ Term send_message(Process& p, Term to, Term message) {
         return message;
     }
     if (is_local_port(to)) {
-        trace_send(p, named, to, message);
+        if (port::exists(to)) {
+            trace_send(p, to, message);
+        }
         port::waited(p);
         if (port::message(&p, to, message) == port::Sent::busy) {
             static const Export* again = bif_export("erlang", "send", 2);
@@ -350,6 +365,7 @@ Term send_message(Process& p, Term to, Term message) {
         }
         return message;
     }
+    trace_send(p, to, message);
     return badarg(p);
 }
 
