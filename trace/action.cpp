@@ -163,35 +163,48 @@ Process* process_of(Term pid) {
     }
     return is_local_pid(pid) ? process_table::lookup(pid) : nullptr;
 }
-Term change(Process* target, uint32_t off, uint32_t on, Term tracer) {
+// Where none is named: the tracer of whoever runs the specification, or [].
+Term default_tracer(const Process& p) {
+    if (t_context->session != 0) {
+        return t_context->tracer;
+    }
+    const State* own = state_of(p, 0);
+    return own != nullptr ? own->tracer : kNil;
+}
+// With the tracer [] the target is not traced any more. The answer: whether that was a change.
+Term change(Process& p, Process* target, uint32_t off, uint32_t on, Term tracer) {
     if (target == nullptr) {
-        return atoms::false_;
+        return badarg(p);
     }
-    if (t_context->acts) {
-        const uint32_t session = t_context->session;
-        const bool taken = state_of(*target, session) != nullptr;
-        change_flags(*target, session, off, on,
-                     is_value(tracer) ? tracer
-                     : taken          ? kNonValue
-                                      : t_context->tracer);
+    if (!t_context->acts) {
+        return atoms::true_;
     }
-    return atoms::true_;
+    const State* s = state_of(*target, t_context->session);
+    const State old = s != nullptr ? *s : State{0, kNil};
+    const uint32_t now = is_nil(tracer) ? 0 : (old.flags & ~off) | on;
+    change_flags(*target, t_context->session, is_nil(tracer) ? ~uint32_t{0} : off,
+                 is_nil(tracer) ? 0 : on, tracer);
+    return make_bool(old.flags != now || (now != 0 && old.tracer != tracer));
+}
+Term enable_or_disable(Process& p, Process* target, Term name, bool on) {
+    const uint32_t flag = is_atom(name) ? flag_of(name) : 0;
+    if (flag == 0) {
+        return badarg(p);
+    }
+    const Term changed = change(p, target, on ? 0 : flag, on ? flag : 0, default_tracer(p));
+    return is_value(changed) ? atoms::true_ : kNonValue;
 }
 Term act_enable_1(Process& p, const Term* a) {
-    const uint32_t f = is_atom(a[0]) ? flag_of(a[0]) : 0;
-    return f != 0 ? change(&p, 0, f, kNonValue) : badarg(p);
+    return enable_or_disable(p, &p, a[0], true);
 }
 Term act_enable_2(Process& p, const Term* a) {
-    const uint32_t f = is_atom(a[1]) ? flag_of(a[1]) : 0;
-    return f != 0 ? change(process_of(a[0]), 0, f, kNonValue) : badarg(p);
+    return enable_or_disable(p, process_of(a[0]), a[1], true);
 }
 Term act_disable_1(Process& p, const Term* a) {
-    const uint32_t f = is_atom(a[0]) ? flag_of(a[0]) : 0;
-    return f != 0 ? change(&p, f, 0, kNonValue) : badarg(p);
+    return enable_or_disable(p, &p, a[0], false);
 }
 Term act_disable_2(Process& p, const Term* a) {
-    const uint32_t f = is_atom(a[1]) ? flag_of(a[1]) : 0;
-    return f != 0 ? change(process_of(a[0]), f, 0, kNonValue) : badarg(p);
+    return enable_or_disable(p, process_of(a[0]), a[1], false);
 }
 Term trace_of(Process& p, Process* target, Term off_list, Term on_list) {
     uint32_t off = 0;
@@ -200,7 +213,10 @@ Term trace_of(Process& p, Process* target, Term off_list, Term on_list) {
     if (!parse_flags(off_list, &off, &tracer) || !parse_flags(on_list, &on, &tracer)) {
         return badarg(p);
     }
-    return change(target, off, on, tracer);
+    if (!is_value(tracer)) {
+        tracer = default_tracer(p);
+    }
+    return is_nil(tracer) || can_trace(tracer) ? change(p, target, off, on, tracer) : badarg(p);
 }
 Term act_trace_2(Process& p, const Term* a) {
     return trace_of(p, &p, a[0], a[1]);
@@ -209,36 +225,41 @@ Term act_trace_3(Process& p, const Term* a) {
     return trace_of(p, process_of(a[0]), a[1], a[2]);
 }
 
+// Where it may be used: in all specifications for traces, in those of what a process does itself
+// (calls and sends), in those of calls.
+enum class Use : uint8_t { always, own, call };
+
 struct Function {
     BifDef bif;
     bool in_guard;
-    bool of_call() const {  // means nothing for a message
-        return bif.fn == act_caller || bif.fn == act_caller_line ||
-               bif.fn == act_current_stacktrace_0 || bif.fn == act_current_stacktrace_1;
+    Use use;
+    bool means_something(match_spec::Dialect dialect) const {
+        return dialect == match_spec::Dialect::call || use == Use::always ||
+               (use == Use::own && dialect == match_spec::Dialect::sent);
     }
 };
 const Function kFunctions[] = {
-    {{"", "message", 1, act_message, 0, nullptr}, false},
-    {{"", "return_trace", 0, act_return_trace, 0, nullptr}, false},
-    {{"", "exception_trace", 0, act_exception_trace, 0, nullptr}, false},
-    {{"", "caller", 0, act_caller, 0, nullptr}, false},
-    {{"", "caller_line", 0, act_caller_line, 0, nullptr}, false},
-    {{"", "current_stacktrace", 0, act_current_stacktrace_0, 0, nullptr}, false},
-    {{"", "current_stacktrace", 1, act_current_stacktrace_1, 0, nullptr}, false},
-    {{"", "process_dump", 0, act_process_dump, 0, nullptr}, false},
-    {{"", "display", 1, act_display, 0, nullptr}, false},
-    {{"", "is_seq_trace", 0, act_is_seq_trace, 0, nullptr}, true},
-    {{"", "get_seq_token", 0, act_get_seq_token, 0, nullptr}, false},
-    {{"", "set_seq_token", 2, act_set_seq_token, 0, nullptr}, false},
-    {{"", "silent", 1, act_silent, 0, nullptr}, false},
-    {{"", "get_tcw", 0, act_get_tcw, 0, nullptr}, true},
-    {{"", "set_tcw", 1, act_set_tcw, 0, nullptr}, false},
-    {{"", "enable_trace", 1, act_enable_1, 0, nullptr}, false},
-    {{"", "enable_trace", 2, act_enable_2, 0, nullptr}, false},
-    {{"", "disable_trace", 1, act_disable_1, 0, nullptr}, false},
-    {{"", "disable_trace", 2, act_disable_2, 0, nullptr}, false},
-    {{"", "trace", 2, act_trace_2, 0, nullptr}, false},
-    {{"", "trace", 3, act_trace_3, 0, nullptr}, false},
+    {{"", "message", 1, act_message, 0, nullptr}, false, Use::always},
+    {{"", "return_trace", 0, act_return_trace, 0, nullptr}, false, Use::always},
+    {{"", "exception_trace", 0, act_exception_trace, 0, nullptr}, false, Use::always},
+    {{"", "caller", 0, act_caller, 0, nullptr}, false, Use::call},
+    {{"", "caller_line", 0, act_caller_line, 0, nullptr}, false, Use::call},
+    {{"", "current_stacktrace", 0, act_current_stacktrace_0, 0, nullptr}, false, Use::call},
+    {{"", "current_stacktrace", 1, act_current_stacktrace_1, 0, nullptr}, false, Use::call},
+    {{"", "process_dump", 0, act_process_dump, 0, nullptr}, false, Use::own},
+    {{"", "display", 1, act_display, 0, nullptr}, false, Use::always},
+    {{"", "is_seq_trace", 0, act_is_seq_trace, 0, nullptr}, true, Use::own},
+    {{"", "get_seq_token", 0, act_get_seq_token, 0, nullptr}, false, Use::own},
+    {{"", "set_seq_token", 2, act_set_seq_token, 0, nullptr}, false, Use::own},
+    {{"", "silent", 1, act_silent, 0, nullptr}, false, Use::own},
+    {{"", "get_tcw", 0, act_get_tcw, 0, nullptr}, true, Use::always},
+    {{"", "set_tcw", 1, act_set_tcw, 0, nullptr}, false, Use::always},
+    {{"", "enable_trace", 1, act_enable_1, 0, nullptr}, false, Use::own},
+    {{"", "enable_trace", 2, act_enable_2, 0, nullptr}, false, Use::own},
+    {{"", "disable_trace", 1, act_disable_1, 0, nullptr}, false, Use::own},
+    {{"", "disable_trace", 2, act_disable_2, 0, nullptr}, false, Use::own},
+    {{"", "trace", 2, act_trace_2, 0, nullptr}, false, Use::own},
+    {{"", "trace", 3, act_trace_3, 0, nullptr}, false, Use::own},
 };
 
 struct Functions final : match_spec::TraceFunctions {
@@ -249,7 +270,7 @@ struct Functions final : match_spec::TraceFunctions {
             if (text == f.bif.function) {
                 *known = true;
                 if (f.bif.arity == arity && (f.in_guard || !in_guard) &&
-                    !(dialect == match_spec::Dialect::message && f.of_call())) {
+                    f.means_something(dialect)) {
                     return &f.bif;
                 }
             }
@@ -308,9 +329,14 @@ bool send_call(const Breakpoint& b, Process& p, const State& s, const Term* x,
     return sent;
 }
 
-// The answer: FrameFlags.
+// The answer: FrameFlags. A tracer that is no more ends it, before the specification is run.
 int64_t hit_meta(const Breakpoint& b, const Action& action, uint32_t session, Process& p,
                  const Term* x, const void* (*caller)(const Process&)) {
+    // relaxed: a note for who asks, and for the next hits.
+    if (!can_trace(action.meta_tracer) || action.meta_gone->load(std::memory_order_relaxed)) {
+        action.meta_gone->store(true, std::memory_order_relaxed);
+        return 0;
+    }
     Context context;
     context.caller_of = caller;
     context.tracer = action.meta_tracer;
@@ -324,26 +350,37 @@ int64_t hit_meta(const Breakpoint& b, const Action& action, uint32_t session, Pr
     return context.frames;
 }
 
+// The tracer is the one from before the actions of the specification, the flags are those that they
+// leave.
 int64_t hit_call(const Breakpoint& b, const Action& action, Process& p, const State* s,
                  const Term* x, const void* (*caller)(const Process&)) {
     Context context;
     context.caller_of = caller;
     context.tracer = s->tracer;
     context.session = s->session;
+    State by{s->flags, s->tracer, s->session};
     if (action.call_spec != nullptr) {
+        if (!can_trace(by.tracer)) {
+            clear_flags(p, by.session);
+            return 0;
+        }
         if (!run_spec(action.call_spec.get(), p, x, b.arity, context)) {
             return 0;
         }
-        s = state_of(p, context.session);  // the actions may have changed it
-        if (s == nullptr) {
-            return 0;
-        }
+        s = state_of(p, by.session);
+        by.flags = s != nullptr ? s->flags : 0;
     }
-    if ((s->flags & kSilent) == 0 && !context.no_message && !send_call(b, p, *s, x, context)) {
-        clear_flags(p, s->session);
+    if ((by.flags & kSilent) != 0) {
         return 0;
     }
-    const bool returns_to = (s->flags & kReturnTo) != 0 && !action.global;
+    if (context.no_message) {
+        return context.frames;
+    }
+    if (!send_call(b, p, by, x, context)) {
+        clear_flags(p, by.session);
+        return 0;
+    }
+    const bool returns_to = (by.flags & kReturnTo) != 0 && !action.global;
     return context.frames | (returns_to ? int64_t{kFrameReturnTo} : 0);
 }
 

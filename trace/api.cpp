@@ -236,9 +236,10 @@ bool make_spec_for(const Session& session, Term t, SpecPtr* out, match_spec::Dia
 Term set_event_pattern(Process& p, Session& session, const Term* a) {
     EventPatterns e = event_patterns(session);
     const bool off = a[1] == atoms::false_;
+    const auto dialect =
+        a[0] == atom_send() ? match_spec::Dialect::sent : match_spec::Dialect::received;
     SpecPtr spec;
-    if (!is_nil(a[2]) ||
-        (!off && !make_spec_for(session, a[1], &spec, match_spec::Dialect::message))) {
+    if (!is_nil(a[2]) || (!off && !make_spec_for(session, a[1], &spec, dialect))) {
         return badarg(p);
     }
     if (a[0] == atom_send()) {
@@ -296,10 +297,7 @@ Term set_pattern(Process& p, const SessionPtr& session, Term handle, const Term*
         return badarg_cause(p, atom_session());
     }
     if (a[0] == atom_on_load()) {
-        session->patterns.on_load.clear();
-        if (r.on) {
-            session->patterns.on_load.push_back(r);
-        }
+        apply_on_load(session->patterns, r);
         code_permission::release();
         return make_small(0);
     }
@@ -333,6 +331,15 @@ Term info_of_flags(Process& p, Term item, uint32_t flags, Term tracer) {
 
 Term copy_spec(Process& p, const SpecPtr& spec) {
     return spec == nullptr ? kNil : copy_term(spec->term, p.heap, false);
+}
+
+// Also of one that is no more, until a hit has found that.
+Term meta_tracer_term(Heap& h, const Action& a) {
+    if (is_recorder(a.meta_tracer)) {
+        return tracer_term(h, a.meta_tracer);
+    }
+    // relaxed: a note.
+    return a.meta_gone->load(std::memory_order_relaxed) ? kNil : a.meta_tracer;
 }
 
 // A session's actions of a function; false: there is no such function.
@@ -411,7 +418,7 @@ Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
                                                        : atoms::false_;
         }
         if (i == atom_meta()) {
-            return a.meta ? tracer_term(h, a.meta_tracer) : atoms::false_;
+            return a.meta ? meta_tracer_term(h, a) : atoms::false_;
         }
         if (i == atom_meta_match_spec()) {
             return a.meta ? copy_spec(p, a.meta_spec) : atoms::false_;
@@ -458,6 +465,43 @@ Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
     return make_tuple(h, item, value);
 }
 
+// What functions of modules to come will have. The caller has the code modification permission.
+Term info_of_on_load(Process& p, const Session& session, Term item) {
+    const Action& a = session.patterns.on_load;
+    Heap& h = p.heap;
+    if (a.none()) {
+        return make_tuple(h, item, atoms::false_);  // whatever the item is, as in OTP
+    }
+    const auto value_of = [&](Term i) -> Term {
+        if (i == atom_traced()) {
+            return !a.call ? atoms::false_ : a.global ? atom_global() : atom_local();
+        }
+        if (i == atom_match_spec()) {
+            return a.call ? copy_spec(p, a.call_spec) : atoms::false_;
+        }
+        if (i == atom_meta()) {
+            return a.meta ? meta_tracer_term(h, a) : atoms::false_;
+        }
+        if (i == atom_meta_match_spec()) {
+            return a.meta ? copy_spec(p, a.meta_spec) : atoms::false_;
+        }
+        return i == atom_call_count()    ? make_bool(a.count)
+               : i == atom_call_time()   ? make_bool(a.time)
+               : i == atom_call_memory() ? make_bool(a.memory)
+                                         : kNonValue;
+    };
+    if (item == atom_all()) {
+        Term list = kNil;
+        for (const Term i : {atom_call_count(), atom_meta_match_spec(), atom_meta(),
+                             atom_match_spec(), atom_traced()}) {
+            list = cons(h, make_tuple(h, i, value_of(i)), list);
+        }
+        return make_tuple(h, item, list);
+    }
+    const Term value = value_of(item);
+    return is_value(value) ? make_tuple(h, item, value) : badarg(p);
+}
+
 Term info_of_event(Process& p, const Session& session, Term event, Term item) {
     const EventPatterns e = event_patterns(session);
     const bool off = event == atom_send() ? e.no_send : e.no_receive;
@@ -477,13 +521,6 @@ Term info_of(Process& p, const Session& session, Term of, Term item) {
     }
     if (is_tuple_of(of, 3)) {
         return info_of_function(p, session, of, item);
-    }
-    if (of == atom_on_load() && session.number != 0) {
-        // As the functions of a module to come would have it.
-        if (item != atom_all()) {
-            return badarg(p);
-        }
-        return make_tuple(p.heap, item, atoms::false_);
     }
     if (is_local_pid(of)) {
         const Process* target = process_table::lookup(of);
@@ -508,8 +545,24 @@ Term info_of(Process& p, const Session& session, Term of, Term item) {
     return badarg(p);
 }
 
+// module, args: of the function that is called, for on_load is looked up by the holder of the
+// permission.
+Term info(Process& p, const Session& session, Term of, Term item, Term module,
+          std::initializer_list<Term> args) {
+    if (of != atom_on_load()) {
+        return info_of(p, session, of, item);
+    }
+    Term wait = kNonValue;
+    if (!has_code_permission(p, function_name(p, module, "trace_info"), args, &wait)) {
+        return wait;
+    }
+    const Term result = info_of_on_load(p, session, item);
+    code_permission::release();
+    return result;
+}
+
 Term erlang_trace_info_2(Process& p, const Term* a) {
-    return info_of(p, *session_of(0), a[0], a[1]);
+    return info(p, *session_of(0), a[0], a[1], atoms::erlang, {a[0], a[1]});
 }
 
 // ---- sessions -----------------------------------------------------------------------------------
@@ -578,7 +631,9 @@ Term erts_internal_trace_info_3(Process& p, const Term* a) {
         return a[2] == atom_session() ? sessions_of(p, a[1]) : badarg(p);
     }
     const SessionPtr session = session_of_handle(a[0]);
-    return session != nullptr ? info_of(p, *session, a[1], a[2]) : badarg_cause(p, atom_session());
+    return session != nullptr
+               ? info(p, *session, a[1], a[2], atoms::erts_internal, {a[0], a[1], a[2]})
+               : badarg_cause(p, atom_session());
 }
 
 // trace_session_create(Name, Tracer, Options)

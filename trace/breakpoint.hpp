@@ -44,6 +44,7 @@ struct Action {
     bool meta = false;
     SpecPtr meta_spec;
     Term meta_tracer = kNil;
+    std::shared_ptr<std::atomic<bool>> meta_gone;  // a hit has found no such tracer any more
     bool count = false;
     bool count_paused = false;
     std::shared_ptr<CallCount> counted;

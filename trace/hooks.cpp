@@ -89,15 +89,14 @@ const State* state_of_frame(const Process& p, const FrameView& f, State* meta) {
     return state_of(p, f.session());
 }
 
-// By which State what a frame waits for is to be told. Null: it is not.
+// By which State what a frame waits for is to be told. Null: it is not. Silence that has come since
+// does not keep it back.
 const State* tells(const Process& p, const FrameView& f, int64_t flag, State* meta) {
     if ((f.flags() & flag) == 0 || records::is_sensitive(p)) {
         return nullptr;
     }
     const State* s = state_of_frame(p, f, meta);
-    return s == nullptr || (s->flags & kSilent) != 0 || (s != meta && (s->flags & kCall) == 0)
-               ? nullptr
-               : s;
+    return s == nullptr || (s != meta && (s->flags & kCall) == 0) ? nullptr : s;
 }
 void send_return(Process& p, const FrameView& f, Term value) {
     State meta;
@@ -146,8 +145,7 @@ void report_exception(Process& p, const FrameView& f, Term cls, Term reason, boo
 }
 void send_return_to(Process& p, uint32_t session, const void* address, bool is_return_address) {
     const State* s = state_of(p, session);
-    if (s == nullptr || (s->flags & kReturnTo) == 0 || (s->flags & kCall) == 0 ||
-        (s->flags & kSilent) != 0 || records::is_sensitive(p)) {
+    if (s == nullptr || (s->flags & kReturnTo) == 0 || records::is_sensitive(p)) {
         return;
     }
     Heap h;
@@ -329,9 +327,11 @@ struct TraceHooks final : Hooks {
     void sent(Process& p, Term to, Term message, bool to_existing) override {
         const Term tag = to_existing ? atom_send() : atom_send_to_non_existing_process();
         const Term terms[] = {to, message};
-        for (const State* s = state_of(p); s != nullptr; s = s->next) {
+        for (const State* of = state_of(p); of != nullptr; of = of->next) {
             Term extra = kNonValue;
-            if ((s->flags & kSend) == 0 || !is_wanted(p, *s, true, terms, 2, &extra)) {
+            const State* s =
+                (of->flags & kSend) != 0 ? wants(p, of, true, terms, 2, &extra) : nullptr;
+            if (s == nullptr) {
                 continue;
             }
             if (is_value(extra)) {
@@ -344,9 +344,11 @@ struct TraceHooks final : Hooks {
     void received(Process& p, Term from, Term message) override {
         const Term terms[] = {is_value(from) ? atoms::nonode_at_nohost : atom_clock_service(),
                               is_local_pid(from) ? from : atoms::undefined, message};
-        for (const State* s = state_of(p); s != nullptr; s = s->next) {
+        for (const State* of = state_of(p); of != nullptr; of = of->next) {
             Term extra = kNonValue;
-            if ((s->flags & kReceive) == 0 || !is_wanted(p, *s, false, terms, 3, &extra)) {
+            const State* s =
+                (of->flags & kReceive) != 0 ? wants(p, of, false, terms, 3, &extra) : nullptr;
+            if (s == nullptr) {
                 continue;
             }
             if (is_value(extra)) {
@@ -389,6 +391,11 @@ struct TraceHooks final : Hooks {
         send_own_event(p, flag, tag, {what});
     }
     void scheduled(Process& p, bool in) override {
+        for (const State* s = state_of(p); in && s != nullptr; s = s->next) {
+            if (!can_trace(s->tracer)) {
+                clear_flags(p, s->session);
+            }
+        }
         if (is_clocked(p)) {
             clock_scheduled(p, in);
         }
@@ -449,16 +456,23 @@ private:
     // Of a session's own call.
     static void leave_frame(const Breakpoint& b, Process& p, Word address, uint32_t session,
                             int64_t flags, CallTable* time, CallTable* memory) {
-        if ((flags & kFrameReturnTo) != 0 && has_frame_on_top(p, session, kFrameReturnTo)) {
+        int64_t below = 0;
+        if ((flags & kFrameReturnTo) != 0 &&
+            has_frame_on_top(p, session, kFrameReturnTo | kFrameReturnToBelow)) {
             flags &= ~kFrameReturnTo;  // what is under it says so already
+            below |= kFrameReturnToBelow;
         }
         const bool clocked = time != nullptr || memory != nullptr;
         // A tail call of a counted function by another: the frame of that one stands for both.
-        const bool own_clock = clocked && !has_frame_on_top(p, session, kFrameClock);
-        flags |= own_clock ? int64_t{kFrameClock} : 0;
+        const bool own_clock =
+            clocked && !has_frame_on_top(p, session, kFrameClock | kFrameClockBelow);
+        if (clocked) {
+            (own_clock ? flags : below) |= own_clock ? kFrameClock : kFrameClockBelow;
+        }
         const Term tracer = session == 0 ? kNil : mark_of(session, false);
         const bool pushed =
-            flags != 0 && push_frame(p, address, frame_words(b, flags, tracer), b.record_id);
+            flags != 0 &&
+            push_frame(p, address, frame_words(b, flags | below, tracer), b.record_id);
         if (clocked) {
             clock_called(p, session, time, memory, own_clock && pushed);
         }
@@ -466,14 +480,15 @@ private:
     // What is under it says so already, or it stays.
     static void drop_return_to(const Process& p, FrameWords* words) {
         const FrameView f{words->data()};
-        if ((f.flags() & kFrameReturnTo) != 0 && has_frame_on_top(p, f.session(), kFrameReturnTo)) {
+        if ((f.flags() & kFrameReturnTo) != 0 &&
+            has_frame_on_top(p, f.session(), kFrameReturnTo | kFrameReturnToBelow)) {
             const int64_t flags = f.flags() & ~int64_t{kFrameReturnTo};
             (*words)[2] = make_small(flags << 8 | f.arity_number());
         }
     }
-    // Whether the session has such a frame among those that the next return comes to, whatever
-    // engine it comes from.
-    static bool has_frame_on_top(const Process& p, uint32_t session, int64_t flag) {
+    // Whether the session has a frame with one of these flags among those that the next return
+    // comes to, whatever engine it comes from.
+    static bool has_frame_on_top(const Process& p, uint32_t session, int64_t flags) {
         const auto behind_transition = [](const Term* w) {
             return w->raw == g_transitions.to_native || w->raw == g_transitions.to_bytecode ? w + 1
                                                                                             : w;
@@ -481,7 +496,7 @@ private:
         for (const Term* w = behind_transition(p.heap.end); is_return_word(*w);
              w = behind_transition(w + kFrameWords)) {
             const FrameView f{w + 1};
-            if ((f.flags() & flag) != 0 && f.session() == session) {
+            if ((f.flags() & flags) != 0 && f.session() == session) {
                 return true;
             }
         }
@@ -584,18 +599,27 @@ private:
         change_flags(child, s.session, 0, s.flags & ~gone, s.tracer);
     }
 
-    // By the session's pattern for messages.
-    static bool is_wanted(Process& p, const State& s, bool send, const Term* terms, uint32_t count,
-                          Term* extra) {
-        const Session* session = find_session(s.session);
+    // By which State a message is to be told, by the session's pattern for messages. Null: it is
+    // not. A specification may change the State, and one that asks for silence has it at once.
+    static const State* wants(Process& p, const State* s, bool send, const Term* terms,
+                              uint32_t count, Term* extra) {
+        const Session* session = find_session(s->session);
         // acquire: pairs with set_event_patterns().
         const EventPatterns* e =
             session != nullptr ? session->events.load(std::memory_order_acquire) : nullptr;
         if (e == nullptr) {
-            return true;
+            return s;
         }
-        return !(send ? e->no_send : e->no_receive) &&
-               event_matches(p, s.session, send ? e->send : e->receive, terms, count, extra);
+        const SpecPtr& spec = send ? e->send : e->receive;
+        if ((send ? e->no_send : e->no_receive) ||
+            !event_matches(p, s->session, spec, terms, count, extra)) {
+            return nullptr;
+        }
+        if (spec == nullptr) {
+            return s;
+        }
+        s = state_of(p, s->session);
+        return s == nullptr || (s->flags & kSilent) != 0 ? nullptr : s;
     }
 };
 

@@ -35,6 +35,7 @@ void change_action(Action& a, const Request& r) {
         a.meta = r.on;
         a.meta_spec = r.on ? r.spec : nullptr;
         a.meta_tracer = r.on ? r.meta_tracer : kNil;
+        a.meta_gone = r.on ? std::make_shared<std::atomic<bool>>(false) : nullptr;
     }
     const bool starts = (r.on && !r.pause) || r.restart;
     if (r.count && change_counter(r, a.count, a.count_paused)) {
@@ -159,6 +160,15 @@ void apply_to_bif(Export* e, void* context) {
     }
 }
 
+// What it asks for functions to come: it has counters go on or begin anew only for those there are.
+Request lasting_part(const Request& r) {
+    Request lasting = r;
+    if (r.pause || r.restart) {
+        lasting.count = lasting.time = lasting.memory = lasting.pause = lasting.restart = false;
+    }
+    return lasting;
+}
+
 bool same_target(const Request& a, const Request& b) {
     return a.which.module == b.which.module && a.which.function == b.which.function &&
            a.which.arity == b.which.arity && (a.local || a.global) == (b.local || b.global) &&
@@ -216,14 +226,25 @@ int64_t apply_request(Session& s, const Request& r, Change* change) {
     } else if (r.which.module == atoms::underscore || bif_registry::has_any(r.which.module)) {
         export_table::for_each(apply_to_bif, &a);
     }
-    Request lasting = r;
-    if (r.pause || r.restart) {
-        lasting.count = lasting.time = lasting.memory = lasting.pause = lasting.restart = false;
-    }
+    const Request lasting = lasting_part(r);
     if (lasting.local || lasting.global || lasting.meta || lasting.counters()) {
         keep(s.patterns, lasting);
     }
     return a.count;
+}
+
+void apply_on_load(Patterns& all, const Request& r) {
+    change_action(all.on_load, lasting_part(r));
+}
+
+// Each function has counters of its own.
+static Action on_load_action(const Patterns& all) {
+    Action action = all.on_load;
+    action.meta_gone = action.meta ? std::make_shared<std::atomic<bool>>(false) : nullptr;
+    action.counted = action.count ? std::make_shared<CallCount>() : nullptr;
+    action.times = action.time ? CallTable::make() : nullptr;
+    action.words = action.memory ? CallTable::make() : nullptr;
+    return action;
 }
 
 // What a function of a version that is being staged begins with.
@@ -235,12 +256,7 @@ static Action action_for(const Patterns& all, Term module, const LoweredFunction
             change_action(action, r);
         }
     }
-    if (action.none()) {
-        for (const Request& r : all.on_load) {
-            change_action(action, r);
-        }
-    }
-    return action;
+    return action.none() ? on_load_action(all) : action;
 }
 
 // Takes the trace of global calls, if it is one, out of the action.
@@ -271,7 +287,7 @@ void stage_instance(ModuleInstance& m) {
     std::vector<Asking> asking;
     for (const SessionPtr& s : all_sessions()) {
         Patterns& all = s->patterns;
-        if (all.requests.empty() && all.on_load.empty()) {
+        if (all.requests.empty() && all.on_load.none()) {
             continue;
         }
         if (is_new) {

@@ -34,7 +34,7 @@ struct Request {
 struct Patterns {
     std::vector<Request> requests;  // in order
     uint64_t last_request = 0;      // number of the last one
-    std::vector<Request> on_load;   // none or one: trace_pattern(on_load, ...)
+    Action on_load;                 // trace_pattern(on_load, ...)
     // The last request when a module came that was not there: those up to it were not for it. By
     // atom index.
     std::map<uint32_t, uint64_t> came_after;
@@ -44,6 +44,9 @@ struct Session;
 // Applies it to all functions there are and keeps it for those to come. The number of functions;
 // the change, which is the session's, is to be applied.
 int64_t apply_request(Session& s, const Request& r, Change* change);
+
+// For functions to come that no request is for.
+void apply_on_load(Patterns& all, const Request& r);
 
 // A staged module gets what the requests of all sessions so far ask for.
 void stage_instance(ModuleInstance& m);

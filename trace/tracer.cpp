@@ -166,6 +166,10 @@ bool parse_tracer(Term t, Term tag, Term* tracer) {
     return false;
 }
 
+bool can_trace(Term tracer) {
+    return is_recorder(tracer) || tracing::tracer_exists(tracer);
+}
+
 Term tracer_term(Heap& h, Term tracer) {
     if (is_recorder(tracer)) {
         return make_tuple(h, tracer, kNil);

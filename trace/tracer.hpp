@@ -26,6 +26,8 @@ inline bool is_tracer(Term t) {
 // {tracer, Pid}, {tracer, Port} or {tracer, flight_recorder, State} with this tag instead of
 // `tracer`.
 bool parse_tracer(Term t, Term tag, Term* tracer);
+// It is there.
+bool can_trace(Term tracer);
 // What trace_info/2 shows: a pid, a port, {flight_recorder, []}, or [] if it is no more.
 Term tracer_term(Heap& h, Term tracer);
 

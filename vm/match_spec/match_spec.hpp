@@ -71,9 +71,10 @@ struct Clause {
     std::vector<uint32_t> bound;  // variables by ascending number: '$$'
 };
 
-// What it is for: objects of a table, calls that are traced, messages that are. The latter two match
-// lists of terms, and calls in them may name what acts on a trace, in a guard only what has no effect.
-enum class Dialect : uint8_t { table, call, message };
+// What it is for: objects of a table, calls that are traced, messages that are when they are sent or
+// received. All but the first match lists of terms, and calls in them may name what acts on a trace, in a
+// guard only what has no effect.
+enum class Dialect : uint8_t { table, call, sent, received };
 constexpr bool is_for_traces(Dialect d) {
     return d != Dialect::table;
 }

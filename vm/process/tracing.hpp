@@ -61,7 +61,15 @@ struct ReturnWords {
 };
 extern ReturnWords g_return_words;
 constexpr int kFrameWords = 5;  // with the address
-enum FrameFlag : int64_t { kFrameReturn = 1, kFrameException = 2, kFrameReturnTo = 4, kFrameClock = 8 };
+// ...Below: the same session's frame under it, to which the same return comes, has it.
+enum FrameFlag : int64_t {
+    kFrameReturn = 1,
+    kFrameException = 2,
+    kFrameReturnTo = 4,
+    kFrameClock = 8,
+    kFrameReturnToBelow = 16,
+    kFrameClockBelow = 32
+};
 inline bool is_return_word(Term w) {
     return w.raw == g_return_words.bytecode || w.raw == g_return_words.native;
 }
@@ -190,6 +198,7 @@ struct Hooks {
     virtual void forget(Process& p) = 0;
     // {trace, Pid, Tag, What} to whom the flag asks for it
     virtual void event(Process& p, uint32_t flag, Term tag, Term what) = 0;
+    // Whatever it is traced for when it comes in: who has no tracer any more is not.
     virtual void scheduled(Process& p, bool in) = 0;
     virtual void collecting(Process& p, bool major, bool start) = 0;
     // The stack goes away as a whole: hibernation.

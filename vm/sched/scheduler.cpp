@@ -333,7 +333,7 @@ void run_process(SchedulerThread& s, Process& p) {
     // relaxed: a hint for statistics.
     s.running.store(true, std::memory_order_relaxed);
     constexpr uint32_t kTraceRunning = tracing::kRunning | tracing::kRunningProcs;
-    if (tracing::is_traced(p, kTraceRunning) || tracing::is_clocked(p)) {
+    if (MINIVM_UNLIKELY(tracing::state_of(p) != nullptr) || tracing::is_clocked(p)) {
         tracing::g_hooks->scheduled(p, true);
     }
     const bool watched = system_monitor::wants(system_monitor::kLongSchedule);
