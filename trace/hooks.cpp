@@ -209,6 +209,8 @@ Term gc_info(Heap& h, const Process& p) {
     return list;
 }
 
+thread_local const Breakpoint* t_bif_called = nullptr;
+
 struct TraceHooks final : Hooks {
     // ---- calls ----
     // It is there: the table that has it was published, and everybody had passed, before the
@@ -505,18 +507,17 @@ private:
 
     static const void* caller_of(const Process& p) { return return_address_of(p, p.heap.end); }
 
-    // A function of the VM is called by an entry's stub, not by code: where it returns to is on the
-    // stack.
-    static bool called_by_stub(const Process& p) {
+    // By its entry, or as the body of a function of that name, and not by an instruction of another
+    // one: where it returns to is on the stack.
+    static bool called_as_function(const Process& p, const Breakpoint& b) {
         FunctionInfo where{};
-        return !module_table::lookup(p.pc, code_index::active(), false, &where);
+        return p.pc == nullptr ||
+               !module_table::lookup(p.pc, code_index::active(), false, &where) ||
+               (where.module == b.module && where.function == b.function && where.arity == b.arity);
     }
-    // The address behind the call, as it would be on the stack.
+    // Of the BIF whose breakpoint is hit: the address behind the call, as it would be on the stack.
     static const void* caller_of_bif(const Process& p) {
-        if (p.pc == nullptr) {
-            return nullptr;
-        }
-        if (called_by_stub(p)) {
+        if (called_as_function(p, *t_bif_called)) {
             return caller_of(p);
         }
         const auto* at = reinterpret_cast<const char*>(p.pc);
@@ -531,6 +532,7 @@ private:
     }
     // A function of the VM is called; what it leaves for its return.
     static UnfinishedCall bif_called(Process& p, const Breakpoint& b, const Term* x) {
+        t_bif_called = &b;
         const Frames frames = hit(b, p, x, caller_of_bif);
         UnfinishedCall call;
         call.record_id = b.record_id;
@@ -560,7 +562,7 @@ private:
             return call;
         }
         call.caller = caller_of_bif(p);
-        if (p.pc != nullptr && called_by_stub(p)) {
+        if (called_as_function(p, b)) {
             for (FrameWords& words : call.frames) {
                 drop_return_to(p, &words);
             }

@@ -342,6 +342,11 @@ const void* return_address_of(const Process& p, const Term* from) {
 }
 
 Term current_function(Heap& h, const Process& p) {
+    if (p.dirty_bif != nullptr) {
+        // Native code goes on behind the call, which may be in tail position.
+        const Export* e = p.dirty_bif->exp;
+        return make_tuple(h, e->module, e->function, make_small(e->arity));
+    }
     static const Export* back = bif_export("minivm", "return", 1);
     if (p.trap_export == back && p.pc == &back->stub[kStubCall]) {
         // What a yield goes on with is no function of the program.
