@@ -109,7 +109,7 @@ void add_vm_options(CLI::App* command, minivm::tools::RunOptions* options,
                     "find no room run as bytecode")
         ->check(CLI::Range(minivm::jit::kLeastCodeMemoryBytes / 1024, size_t{1} << 19));
     command->add_option("--trace-frames", options->trace_frames,
-                    "Traced calls on one stack whose return is told (default: 100000); of more only the "
+                    "Traced calls on one stack whose return is told (default: 10000); of more only the "
                     "calls are")
         ->check(CLI::Range(uint32_t{1}, minivm::tracing::kMostFrames));
     command->add_option("--jit-only", options->jit_only,

@@ -1,9 +1,10 @@
 %% Tens of thousands of calls that have not returned, each with a frame of its trace: all returns are told. So are
-%% those of as many calls in tail position, with the flag return_to once.
+%% those of as many calls in tail position, with the flag return_to once. Not more than 10,000 if nobody asks for them.
 -module(trace_deep_returns).
 -export([start/0, deep/1, tail/1]).
 
 start() ->
+    catch minivm:trace_frames(100000),  % OTP has no limit
     [run(Function, Flags, How) || Function <- [deep, tail], {Flags, How} <- [{[call], [local]},
                                                                               {[call, return_to], [local]},
                                                                               {[], [meta]}]].
