@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 namespace minivm::trace {
 namespace {
@@ -32,7 +33,7 @@ LOCAL_ATOM(atom_exception_trace, "exception_trace")
 // What a match specification is run for, and what its actions have asked for.
 struct Context {
     const void* (*caller_of)(const Process&) = nullptr;
-    Term tracer = kNil;  // of whom it is run for
+    const Tracer* tracer = nullptr;  // of whom it is run for
     uint32_t session = 0;
     bool acts = true;         // false: a test, nothing is changed
     bool no_message = false;  // {message, false}
@@ -117,7 +118,7 @@ Term act_silent(Process& p, const Term* a) {
     const State* s = state_of(p, t_context->session);
     if (is_bool(a[0]) && t_context->acts && s != nullptr) {
         const uint32_t on = a[0] == atoms::true_ ? uint32_t{kSilent} : 0;
-        change_flags(p, t_context->session, kSilent & ~on, on, kNonValue);
+        change_flags(p, t_context->session, kSilent & ~on, on, nullptr);
     }
     return atoms::true_;
 }
@@ -139,14 +140,16 @@ Term act_set_tcw(Process& p, const Term* a) {
     return system_bif(p, "system_flag", 2, a[0]);
 }
 
-// Flags and perhaps {tracer, Pid}; false: there is something else among them.
-bool parse_flags(Term list, uint32_t* flags, Term* tracer) {
+// Flags and perhaps a tracer, as in erlang:trace/3; false: there is something else among them.
+bool parse_flags(Term list, uint32_t* flags, std::optional<Tracer>* tracer) {
     static const Term tag = atom_table::intern("tracer");
     static const Term cpu_timestamp = atom_table::intern("cpu_timestamp");
     *flags = 0;
     for (; is_cons(list); list = tail(list)) {
         const Term t = head(list);
-        if (is_tuple(t) && parse_tracer(t, tag, tracer)) {
+        Tracer named;
+        if (is_tuple(t) && parse_tracer(t, tag, &named)) {
+            *tracer = std::move(named);
             continue;
         }
         if (is_atom(t) && flag_of(t) != 0) {
@@ -163,28 +166,32 @@ Process* process_of(Term pid) {
     }
     return is_local_pid(pid) ? process_table::lookup(pid) : nullptr;
 }
-// Where none is named: the tracer of whoever runs the specification, or [].
-Term default_tracer(const Process& p) {
+// Where none is named: the tracer of whoever runs the specification, or null.
+const Tracer* default_tracer(const Process& p) {
     if (t_context->session != 0) {
         return t_context->tracer;
     }
     const State* own = state_of(p, 0);
-    return own != nullptr ? own->tracer : kNil;
+    return own != nullptr ? &own->tracer : nullptr;
 }
-// With the tracer [] the target is not traced any more. The answer: whether that was a change.
-Term change(Process& p, Process* target, uint32_t off, uint32_t on, Term tracer) {
+// Without a tracer the target is not traced any more. The answer: whether that was a change.
+Term change(Process& p, Process* target, uint32_t off, uint32_t on, const Tracer* tracer) {
     if (target == nullptr) {
         return badarg(p);
     }
     if (!t_context->acts) {
         return atoms::true_;
     }
+    if (tracer == nullptr) {
+        off = ~uint32_t{0};
+        on = 0;
+    }
     const State* s = state_of(*target, t_context->session);
-    const State old = s != nullptr ? *s : State{0, kNil};
-    const uint32_t now = is_nil(tracer) ? 0 : (old.flags & ~off) | on;
-    change_flags(*target, t_context->session, is_nil(tracer) ? ~uint32_t{0} : off,
-                 is_nil(tracer) ? 0 : on, tracer);
-    return make_bool(old.flags != now || (now != 0 && old.tracer != tracer));
+    const uint32_t before = s != nullptr ? s->flags : 0;
+    const uint32_t after = (before & ~off) | on;
+    const bool is_other = after != 0 && (s == nullptr || s->tracer != *tracer);
+    change_flags(*target, t_context->session, off, on, tracer);
+    return make_bool(before != after || is_other);
 }
 Term enable_or_disable(Process& p, Process* target, Term name, bool on) {
     const uint32_t flag = is_atom(name) ? flag_of(name) : 0;
@@ -209,14 +216,16 @@ Term act_disable_2(Process& p, const Term* a) {
 Term trace_of(Process& p, Process* target, Term off_list, Term on_list) {
     uint32_t off = 0;
     uint32_t on = 0;
-    Term tracer = kNonValue;
+    std::optional<Tracer> tracer;
     if (!parse_flags(off_list, &off, &tracer) || !parse_flags(on_list, &on, &tracer)) {
         return badarg(p);
     }
-    if (!is_value(tracer)) {
-        tracer = default_tracer(p);
+    const Tracer* who = tracer ? &*tracer : default_tracer(p);
+    if (who != nullptr && target != nullptr && (t_context->acts || !who->is_module()) &&
+        !can_trace(*who, target->id)) {
+        return badarg(p);
     }
-    return is_nil(tracer) || can_trace(tracer) ? change(p, target, off, on, tracer) : badarg(p);
+    return change(p, target, off, on, who);
 }
 Term act_trace_2(Process& p, const Term* a) {
     return trace_of(p, &p, a[0], a[1]);
@@ -323,29 +332,41 @@ bool send_call(const Breakpoint& b, Process& p, const State& s, const Term* x,
     }
     Heap h;
     const Term call = call_term(h, b, x, arity_only);
-    const bool sent = is_value(context.extra) ? send_event(p, s, atom_call(), {call, context.extra})
-                                              : send_event(p, s, atom_call(), {call});
+    const bool sent = send_event(
+        p, s, {.kind = EventKind::call, .tag = atom_call(), .what = call, .result = context.extra});
     h.clear();
     return sent;
+}
+
+// Whether a meta tracer is there and wants to be told of a call. One that is no more is not asked again.
+bool wants_meta_call(const Process& p, const Tracer& tracer) {
+    if (tracer.is_removed()) {
+        return false;
+    }
+    if (!can_trace(tracer, p.id)) {
+        tracer.remove();
+        return false;
+    }
+    return !tracer.is_module() || nif::tracer::ask(tracer, EventKind::call, atom_call(), p.id) ==
+                                      nif::tracer::Answer::trace;
 }
 
 // The answer: FrameFlags. A tracer that is no more ends it, before the specification is run.
 int64_t hit_meta(const Breakpoint& b, const Action& action, uint32_t session, Process& p,
                  const Term* x, const void* (*caller)(const Process&)) {
-    // relaxed: a note for who asks, and for the next hits.
-    if (!can_trace(action.meta_tracer) || action.meta_gone->load(std::memory_order_relaxed)) {
-        action.meta_gone->store(true, std::memory_order_relaxed);
+    if (!is_recorder(action.meta_tracer) && !wants_meta_call(p, action.meta_tracer)) {
         return 0;
     }
     Context context;
     context.caller_of = caller;
-    context.tracer = action.meta_tracer;
+    context.tracer = &action.meta_tracer;
     context.session = session;
     if (!run_spec(action.meta_spec.get(), p, x, b.arity, context)) {
         return 0;
     }
     if (!context.no_message) {
-        send_call(b, p, State{kTimestamp, action.meta_tracer, session}, x, context);
+        const Tracer tracer = Tracer::borrowed(action.meta_tracer.term());
+        send_call(b, p, State{kTimestamp, tracer, session}, x, context);
     }
     return context.frames;
 }
@@ -354,16 +375,20 @@ int64_t hit_meta(const Breakpoint& b, const Action& action, uint32_t session, Pr
 // leave.
 int64_t hit_call(const Breakpoint& b, const Action& action, Process& p, const State* s,
                  const Term* x, const void* (*caller)(const Process&)) {
-    Context context;
-    context.caller_of = caller;
-    context.tracer = s->tracer;
-    context.session = s->session;
-    State by{s->flags, s->tracer, s->session};
-    if (action.call_spec != nullptr) {
-        if (!can_trace(by.tracer)) {
-            clear_flags(p, by.session);
+    if (MINIVM_UNLIKELY(s->tracer.is_module())) {
+        if (!wants_call(p, *s)) {
             return 0;
         }
+    } else if (action.call_spec != nullptr && !can_trace(s->tracer, p.id)) {
+        clear_flags(p, s->session);
+        return 0;
+    }
+    Context context;
+    context.caller_of = caller;
+    context.tracer = &s->tracer;
+    context.session = s->session;
+    State by{s->flags, Tracer::borrowed(s->tracer.term()), s->session};
+    if (action.call_spec != nullptr) {
         if (!run_spec(action.call_spec.get(), p, x, b.arity, context)) {
             return 0;
         }
@@ -404,7 +429,7 @@ int64_t hit_call(const Breakpoint& b, const Action& action, Process& p, const St
         }
     }
     // The meta tracer is told behind the process's own, as in OTP.
-    if ((does & Action::kMeta) != 0 && action.meta_tracer != p.id && !records::is_sensitive(p)) {
+    if ((does & Action::kMeta) != 0 && !action.meta_tracer.is(p.id) && !records::is_sensitive(p)) {
         asked->meta = hit_meta(b, action, session, p, x, caller);
     }
 }
@@ -418,7 +443,7 @@ void hit_sessions(const Breakpoint& b, Process& p, const Term* x,
     for (const SessionAction& of : active_sessions(b)) {
         SessionFrames f;
         f.session = of.session;
-        const uint8_t mask = of.tracer == p.id ? uint8_t{Action::kCounts} : uint8_t{0xff};
+        const uint8_t mask = of.tracer.is(p.id) ? uint8_t{Action::kCounts} : uint8_t{0xff};
         perform(b, of.action, of.action.does & mask, of.session, p, x, caller, &f);
         if (!f.none()) {
             t_session_frames.push_back(f);
@@ -450,7 +475,7 @@ Frames hit(const Breakpoint& b, Process& p, const Term* x, const void* (*caller)
         x = shown_arguments(p, x, b.arity, shown);
     }
     perform(b, action, action.does, 0, p, x, caller, &frames);
-    frames.meta_tracer = action.meta_tracer;
+    frames.meta_tracer = &action.meta_tracer;
     if (MINIVM_UNLIKELY((action.does & Action::kSessions) != 0)) {
         hit_sessions(b, p, x, caller, &frames);
     }

@@ -16,8 +16,8 @@ struct Asked {
 };
 // By session 0.
 struct Frames : Asked {
-    Term meta_tracer = kNil;
-    bool of_sessions = false;  // session_frames() has more
+    const Tracer* meta_tracer = nullptr;  // the breakpoint's
+    bool of_sessions = false;             // session_frames() has more
     bool none() const { return Asked::none() && !of_sessions; }
 };
 // By another one.

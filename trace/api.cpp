@@ -25,6 +25,7 @@ LOCAL_ATOM(atom_badopt, "badopt")
 LOCAL_ATOM(atom_call_count, "call_count")
 LOCAL_ATOM(atom_call_memory, "call_memory")
 LOCAL_ATOM(atom_call_time, "call_time")
+LOCAL_ATOM(atom_discard, "discard")
 LOCAL_ATOM(atom_flags, "flags")
 LOCAL_ATOM(atom_global, "global")
 LOCAL_ATOM(atom_local, "local")
@@ -34,10 +35,12 @@ LOCAL_ATOM(atom_meta_match_spec, "meta_match_spec")
 LOCAL_ATOM(atom_on_load, "on_load")
 LOCAL_ATOM(atom_pause, "pause")
 LOCAL_ATOM(atom_receive, "receive")
+LOCAL_ATOM(atom_remove, "remove")
 LOCAL_ATOM(atom_restart, "restart")
 LOCAL_ATOM(atom_send, "send")
 LOCAL_ATOM(atom_session, "session")
 LOCAL_ATOM(atom_trace, "trace")
+LOCAL_ATOM(atom_trace_status, "trace_status")
 LOCAL_ATOM(atom_trace_delivered, "trace_delivered")
 LOCAL_ATOM(atom_traced, "traced")
 LOCAL_ATOM(atom_tracer, "tracer")
@@ -70,13 +73,13 @@ struct SettingAll {
     uint32_t session;
     bool on;
     uint32_t flags;
-    Term tracer;
+    const Tracer* tracer;  // null: whoever there is
     int64_t count = 0;
 };
 void set_one(Process& p, void* context) {
     auto& a = *static_cast<SettingAll*>(context);
     // A tracer counts, but is not told of itself.
-    if ((a.on && p.id == a.tracer && a.session == 0) ||
+    if ((a.on && a.tracer->is(p.id) && a.session == 0) ||
         set_flags(p, a.session, a.on, a.flags, a.tracer) == Set::done) {
         a.count++;
     }
@@ -85,17 +88,17 @@ void set_one(Process& p, void* context) {
 // a: who, how, flags.
 Term set_trace(Process& p, const Session& session, const Term* a) {
     uint32_t flags = 0;
-    Term tracer = session.number == 0 ? p.id : session.tracer;
+    Tracer tracer;
+    bool named = false;
     Term list = a[2];
     for (; is_cons(list); list = tail(list)) {
         const Term f = head(list);
-        if (session.number == 0 && is_tuple(f) && tuple_arity(f) >= 2 &&
-            tuple_element(f, 0) == atom_tracer()) {
+        if (session.number == 0 && parse_tracer(f, atom_tracer(), &tracer)) {
             // Of a process it is found out by the first event that it has ended.
-            if (!parse_tracer(f, atom_tracer(), &tracer) ||
-                (is_local_port(tracer) && !tracing::tracer_exists(tracer))) {
+            if (is_local_port(tracer.term()) && !tracing::tracer_exists(tracer.term())) {
                 return badarg(p);
             }
+            named = true;
         } else if (is_atom(f) && flag_of(f) != 0) {
             flags |= flag_of(f);
         } else {
@@ -109,12 +112,16 @@ Term set_trace(Process& p, const Session& session, const Term* a) {
         return badarg(p);
     }
     const bool on = a[1] == atoms::true_;
+    if (!named) {
+        tracer = session.number == 0 ? Tracer(p.id) : session.tracer;
+    }
+    const Tracer* const by = on || named ? &tracer : nullptr;
     if (is_local_pid(a[0])) {
         Process* target = process_table::lookup(a[0]);
         // A tracer is not told of itself.
-        const bool own = on && a[0] == tracer && session.number == 0;
+        const bool own = on && tracer.is(a[0]) && session.number == 0;
         if (target == nullptr ||
-            (!own && set_flags(*target, session.number, on, flags, tracer) != Set::done)) {
+            (!own && set_flags(*target, session.number, on, flags, by) != Set::done)) {
             return badarg(p);
         }
         return make_small(1);
@@ -126,13 +133,13 @@ Term set_trace(Process& p, const Session& session, const Term* a) {
     if (!parse_who(a[0], &who)) {
         return badarg(p);
     }
-    SettingAll setting{session.number, on, flags, tracer};
+    SettingAll setting{session.number, on, flags, by};
     if (who.processes) {
         if (who.existing) {
             process_table::for_each(set_one, &setting);
         }
         if (who.fresh) {
-            set_new_flags(session.number, on, flags, tracer);
+            set_new_flags(session.number, on, flags, by);
         }
     }
     return make_small(setting.count);
@@ -177,10 +184,10 @@ bool parse_flags(Process& p, const Session& session, Term list, Request* r) {
             r->local = true;
         } else if (f == atom_meta()) {
             r->meta = true;
-            r->meta_tracer = session.number == 0 ? p.id : session.tracer;
-        } else if (session.number == 0 && is_tuple(f) &&
-                   parse_tracer(f, atom_meta(), &r->meta_tracer) &&
-                   (!is_local_port(r->meta_tracer) || tracing::tracer_exists(r->meta_tracer))) {
+            r->meta_tracer = session.number == 0 ? Tracer(p.id) : session.tracer;
+        } else if (session.number == 0 && parse_tracer(f, atom_meta(), &r->meta_tracer) &&
+                   (!is_local_port(r->meta_tracer.term()) ||
+                    tracing::tracer_exists(r->meta_tracer.term()))) {
             r->meta = true;
         } else if (f == atom_call_count()) {
             r->count = true;
@@ -197,6 +204,9 @@ bool parse_flags(Process& p, const Session& session, Term list, Request* r) {
     }
     if (!r->local && !r->meta && !r->counters()) {
         r->global = true;
+    }
+    if (r->meta) {
+        r->meta_tracer.make_removable();
     }
     return true;
 }
@@ -319,27 +329,19 @@ Term erts_internal_trace_pattern_4(Process& p, const Term* a) {
 
 // ---- trace_info/2 -------------------------------------------------------------------------------
 
+// tracer: as it is shown; [] if there is none.
 Term info_of_flags(Process& p, Term item, uint32_t flags, Term tracer) {
     if (item == atom_flags()) {
         return make_tuple(p.heap, item, flag_list(p.heap, flags));
     }
     if (item == atom_tracer()) {
-        return make_tuple(p.heap, item, tracer_term(p.heap, tracer));
+        return make_tuple(p.heap, item, tracer);
     }
     return badarg(p);
 }
 
 Term copy_spec(Process& p, const SpecPtr& spec) {
     return spec == nullptr ? kNil : copy_term(spec->term, p.heap, false);
-}
-
-// Also of one that is no more, until a hit has found that.
-Term meta_tracer_term(Heap& h, const Action& a) {
-    if (is_recorder(a.meta_tracer)) {
-        return tracer_term(h, a.meta_tracer);
-    }
-    // relaxed: a note.
-    return a.meta_gone->load(std::memory_order_relaxed) ? kNil : a.meta_tracer;
 }
 
 // A session's actions of a function; false: there is no such function.
@@ -418,7 +420,7 @@ Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
                                                        : atoms::false_;
         }
         if (i == atom_meta()) {
-            return a.meta ? meta_tracer_term(h, a) : atoms::false_;
+            return a.meta ? meta_tracer_term(h, a.meta_tracer) : atoms::false_;
         }
         if (i == atom_meta_match_spec()) {
             return a.meta ? copy_spec(p, a.meta_spec) : atoms::false_;
@@ -447,7 +449,9 @@ Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
               atom_meta(), atom_match_spec(), atom_traced()}) {
             // OTP 25 does not show it among all.
             if (i != atom_call_memory() || session.number != 0) {
-                list = cons(h, make_tuple(h, i, value_of(i)), list);
+                const Term value = value_of(i);
+                const bool gone = i == atom_meta() && is_nil(value);
+                list = cons(h, make_tuple(h, i, gone ? atoms::false_ : value), list);
             }
         }
         return make_tuple(h, item, list);
@@ -480,7 +484,7 @@ Term info_of_on_load(Process& p, const Session& session, Term item) {
             return a.call ? copy_spec(p, a.call_spec) : atoms::false_;
         }
         if (i == atom_meta()) {
-            return a.meta ? meta_tracer_term(h, a) : atoms::false_;
+            return a.meta ? meta_tracer_term(h, a.meta_tracer) : atoms::false_;
         }
         if (i == atom_meta_match_spec()) {
             return a.meta ? copy_spec(p, a.meta_spec) : atoms::false_;
@@ -523,24 +527,25 @@ Term info_of(Process& p, const Session& session, Term of, Term item) {
         return info_of_function(p, session, of, item);
     }
     if (is_local_pid(of)) {
-        const Process* target = process_table::lookup(of);
+        Process* target = process_table::lookup(of);
         if (target == nullptr) {
             return atoms::undefined;
         }
         const State* s = tracing::state_of(*target, session.number);
-        const bool alive = s != nullptr && !is_nil(tracer_term(p.heap, s->tracer));
-        return info_of_flags(p, item, alive ? s->flags : 0, alive ? s->tracer : kNil);
+        const Term tracer = s != nullptr ? tracer_term(p.heap, s->tracer, of) : kNil;
+        if (s != nullptr && is_nil(tracer)) {
+            clear_flags(*target, *s);
+        }
+        return info_of_flags(p, item, is_nil(tracer) ? 0 : s->flags, tracer);
     }
     if (is_local_port(of)) {
         return info_of_flags(p, item, 0, kNil);
     }
     Who who;
     if (parse_who(of, &who) && who.fresh && !who.existing) {
-        State s = who.processes ? new_flags(session.number) : State{0, kNil};
-        if (is_nil(tracer_term(p.heap, s.tracer))) {
-            s = {0, kNil};
-        }
-        return info_of_flags(p, item, s.flags, s.tracer);
+        const State s = who.processes ? new_flags(session.number) : State{};
+        const Term tracer = tracer_term(p.heap, s.tracer, atoms::undefined);
+        return info_of_flags(p, item, is_nil(tracer) ? 0 : s.flags, tracer);
     }
     return badarg(p);
 }
@@ -638,11 +643,14 @@ Term erts_internal_trace_info_3(Process& p, const Term* a) {
 
 // trace_session_create(Name, Tracer, Options)
 Term erts_internal_trace_session_create_3(Process& p, const Term* a) {
-    const Term recorder = atoms::flight_recorder;
-    const Term tracer =
-        is_tuple_of(a[1], 2) && tuple_element(a[1], 0) == recorder ? recorder : a[1];
-    const bool is_there = is_local_pid(tracer) || is_recorder(tracer) ||
-                          (is_local_port(tracer) && tracing::tracer_exists(tracer));
+    Tracer tracer;
+    bool is_there = false;
+    if (is_tuple_of(a[1], 2)) {
+        is_there = parse_module_tracer(tuple_element(a[1], 0), tuple_element(a[1], 1), &tracer);
+    } else if (is_local_pid(a[1]) || (is_local_port(a[1]) && tracing::tracer_exists(a[1]))) {
+        tracer = Tracer(a[1]);
+        is_there = true;
+    }
     if (!is_atom(a[0]) || !is_there || !is_nil(a[2])) {
         return badarg(p);
     }
@@ -676,7 +684,7 @@ Term erts_internal_trace_session_destroy_1(Process& p, const Term* a) {
     uint32_t number = session->number;
     {
         const thread_progress::DelaySection section;
-        set_new_flags(number, false, ~uint32_t{0}, kNil);
+        set_new_flags(number, false, ~uint32_t{0}, nullptr);
         process_table::for_each(forget_flags, &number);
     }
     session->patterns = Patterns{};
@@ -717,7 +725,16 @@ Term flight_recorder_enabled_3(Process&, const Term*) {
     return atom_trace();
 }
 
+// What stands for a process or port that is a tracer.
+Term erl_tracer_enabled_3(Process&, const Term* a) {
+    if (!tracing::tracer_exists(a[1])) {
+        return a[0] == atom_trace_status() ? atom_remove() : atom_discard();
+    }
+    return a[1] == a[2] ? atom_discard() : atom_trace();
+}
+
 std::vector<BifDef> g_bifs = {
+    {"erl_tracer", "enabled", 3, erl_tracer_enabled_3, kBifPlain, nullptr},
     {"flight_recorder", "enabled", 3, flight_recorder_enabled_3, kBifPlain, nullptr},
     {"erts_internal", "trace", 3, erts_internal_trace_3, kBifPlain, nullptr},
     {"erts_internal", "trace_pattern", 3, erts_internal_trace_pattern_3, kBifPlain, nullptr},

@@ -43,8 +43,7 @@ struct Action {
     SpecPtr call_spec;
     bool meta = false;
     SpecPtr meta_spec;
-    Term meta_tracer = kNil;
-    std::shared_ptr<std::atomic<bool>> meta_gone;  // a hit has found no such tracer any more
+    tracing::Tracer meta_tracer;
     bool count = false;
     bool count_paused = false;
     std::shared_ptr<CallCount> counted;
@@ -82,7 +81,7 @@ struct Action {
 // What it does for a session other than 0.
 struct SessionAction {
     uint32_t session;
-    Term tracer;
+    tracing::Tracer tracer;
     Action action;
 };
 using SessionActions = std::vector<SessionAction>;  // by session
@@ -160,8 +159,8 @@ bool any_entries();
 class Change {
 public:
     // For a session, whose tracer that is.
-    explicit Change(uint32_t session = 0, Term tracer = kNil)
-        : session_(session), tracer_(tracer) {}
+    explicit Change(uint32_t session = 0, tracing::Tracer tracer = {})
+        : session_(session), tracer_(std::move(tracer)) {}
     // The function's breakpoint, made if there is none; its action for the session is to be changed
     // before the next one is asked for.
     Action& of_code(ModuleInstance& m, uint32_t function);
@@ -178,7 +177,7 @@ private:
     struct Running;
     Action& touch(Breakpoint& b);
     const uint32_t session_;
-    const Term tracer_;
+    const tracing::Tracer tracer_;
     std::vector<Breakpoint*> touched_;
 };
 

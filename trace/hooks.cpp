@@ -19,6 +19,7 @@
 #include "trace/tracer_recorder.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace minivm::trace {
@@ -71,35 +72,40 @@ Term mark_of(uint32_t session, bool meta) {
     return make_small(meta ? -int64_t{session} : int64_t{session});
 }
 
+// That of a meta tracer, where a frame is of one.
+using MetaState = std::optional<State>;
+
 // The State by which a frame's events go: the process's, or that of the meta tracer, made in *meta.
 // Null: there is none any more.
-const State* state_of_frame(const Process& p, const FrameView& f, State* meta) {
+const State* state_of_frame(const Process& p, const FrameView& f, MetaState* meta) {
+    if (is_nil(f.words[3])) {
+        return state_of(p, 0);
+    }
     if (f.has_tracer()) {
-        *meta = {kTimestamp, f.tracer()};
-        return meta;
+        return &meta->emplace(State{kTimestamp, Tracer::borrowed(f.tracer())});
     }
     if (f.is_meta()) {
         const Session* session = find_session(f.session());
         if (session == nullptr) {
             return nullptr;
         }
-        *meta = {kTimestamp, session->tracer, session->number};
-        return meta;
+        return &meta->emplace(
+            State{kTimestamp, Tracer::borrowed(session->tracer.term()), session->number});
     }
     return state_of(p, f.session());
 }
 
 // By which State what a frame waits for is to be told. Null: it is not. Silence that has come since
 // does not keep it back.
-const State* tells(const Process& p, const FrameView& f, int64_t flag, State* meta) {
+const State* tells(const Process& p, const FrameView& f, int64_t flag, MetaState* meta) {
     if ((f.flags() & flag) == 0 || records::is_sensitive(p)) {
         return nullptr;
     }
     const State* s = state_of_frame(p, f, meta);
-    return s == nullptr || (s != meta && (s->flags & kCall) == 0) ? nullptr : s;
+    return s == nullptr || (!meta->has_value() && (s->flags & kCall) == 0) ? nullptr : s;
 }
 void send_return(Process& p, const FrameView& f, Term value) {
-    State meta;
+    MetaState meta;
     const State* s = tells(p, f, kFrameReturn, &meta);
     if (s == nullptr) {
         return;
@@ -109,11 +115,13 @@ void send_return(Process& p, const FrameView& f, Term value) {
         return;
     }
     Heap h;
-    send_event(p, *s, atom_return_from(), {f.term(h), value});
+    send_event(
+        p, *s,
+        {.kind = EventKind::call, .tag = atom_return_from(), .what = f.term(h), .extra = value});
     h.clear();
 }
 void send_exception(Process& p, const FrameView& f, Term cls, Term reason) {
-    State meta;
+    MetaState meta;
     const State* s = tells(p, f, kFrameReturn | kFrameException, &meta);
     if (s == nullptr) {
         return;
@@ -131,7 +139,11 @@ void send_exception(Process& p, const FrameView& f, Term cls, Term reason) {
         return;
     }
     Heap h;
-    send_event(p, *s, atom_exception_from(), {f.term(h), make_tuple(h, cls, reason)});
+    send_event(p, *s,
+               {.kind = EventKind::call,
+                .tag = atom_exception_from(),
+                .what = f.term(h),
+                .extra = make_tuple(h, cls, reason)});
     h.clear();
 }
 void report_exception(Process& p, const FrameView& f, Term cls, Term reason, bool caught) {
@@ -150,7 +162,10 @@ void send_return_to(Process& p, uint32_t session, const void* address, bool is_r
     }
     Heap h;
     const Term f = function_at(h, address, is_return_address);
-    send_event(p, *s, atom_return_to(), {is_value(f) ? f : atoms::undefined});
+    send_event(p, *s,
+               {.kind = EventKind::call,
+                .tag = atom_return_to(),
+                .what = is_value(f) ? f : atoms::undefined});
     h.clear();
 }
 
@@ -170,9 +185,13 @@ bool push_frame(Process& p, Word address, const FrameWords& words, uint64_t reco
         }
         return false;
     }
+    // A tracer that is a tuple becomes a term of the process, as what it is of may end before the
+    // frame.
+    const Term whose = is_boxed(words[3]) ? copy_term(words[3], p.heap, false) : words[3];
     Term* e = p.heap.end -= kFrameWords;
     e[0] = Term{address};
     std::copy(words.begin(), words.end(), e + 1);
+    e[kFrameWords - 1] = whose;
     return true;
 }
 
@@ -261,7 +280,7 @@ struct TraceHooks final : Hooks {
 
     void bif_traps(Process& p, Term* x, uint32_t live, bool native) override {
         const UnfinishedCall call = take_unfinished(p);
-        make_room(p, x, live, call.frames.size());
+        make_room(p, x, live, call.frames.size(), call.meta_tracer);
         const Word address = native ? g_return_words.native : g_return_words.bytecode;
         for (auto words = call.frames.rbegin(); words != call.frames.rend(); ++words) {
             push_frame(p, address, *words, call.record_id);
@@ -329,34 +348,27 @@ struct TraceHooks final : Hooks {
     void sent(Process& p, Term to, Term message, bool to_existing) override {
         const Term tag = to_existing ? atom_send() : atom_send_to_non_existing_process();
         const Term terms[] = {to, message};
+        Event event{.kind = EventKind::send, .tag = tag, .what = message, .extra = to};
         for (const State* of = state_of(p); of != nullptr; of = of->next) {
-            Term extra = kNonValue;
+            event.result = kNonValue;
             const State* s =
-                (of->flags & kSend) != 0 ? wants(p, of, true, terms, 2, &extra) : nullptr;
-            if (s == nullptr) {
-                continue;
-            }
-            if (is_value(extra)) {
-                send_or_clear(p, *s, tag, {message, to, extra});
-            } else {
-                send_or_clear(p, *s, tag, {message, to});
+                (of->flags & kSend) != 0 ? for_message(p, of, true, terms, 2, &event.result) : nullptr;
+            if (s != nullptr) {
+                send_or_clear(p, *s, event);
             }
         }
     }
     void received(Process& p, Term from, Term message) override {
         const Term terms[] = {is_value(from) ? atoms::nonode_at_nohost : atom_clock_service(),
                               is_local_pid(from) ? from : atoms::undefined, message};
+        Event event{.kind = EventKind::receive, .tag = atom_receive(), .what = message};
         for (const State* of = state_of(p); of != nullptr; of = of->next) {
-            Term extra = kNonValue;
-            const State* s =
-                (of->flags & kReceive) != 0 ? wants(p, of, false, terms, 3, &extra) : nullptr;
-            if (s == nullptr) {
-                continue;
-            }
-            if (is_value(extra)) {
-                send_or_clear(p, *s, atom_receive(), {message, extra});
-            } else {
-                send_or_clear(p, *s, atom_receive(), {message});
+            event.result = kNonValue;
+            const State* s = (of->flags & kReceive) != 0
+                                 ? for_message(p, of, false, terms, 3, &event.result)
+                                 : nullptr;
+            if (s != nullptr) {
+                send_or_clear(p, *s, event);
             }
         }
     }
@@ -364,49 +376,45 @@ struct TraceHooks final : Hooks {
                   bool linked) override {
         Heap h;
         const Term call = make_tuple(h, e->module, e->function, args);
-        send_own_event(parent, kProcs, atom_spawn(), {child.id, call});
+        tell_procs(parent, atom_spawn(), child.id, call);
         // Also of one that is sensitive, as in OTP.
         for (const State* s = state_of(parent); s != nullptr; s = s->next) {
             inherit(parent, child, *s, linked);
         }
         for (const State& fresh : all_new_flags()) {
-            if (state_of(child, fresh.session) == nullptr && fresh.tracer != child.id) {
-                change_flags(child, fresh.session, 0, fresh.flags, fresh.tracer);
+            if (state_of(child, fresh.session) == nullptr && !fresh.tracer.is(child.id)) {
+                change_flags(child, fresh.session, 0, fresh.flags, &fresh.tracer);
             }
         }
-        send_own_event(child, kProcs, atom_spawned(), {parent.id, call});
+        tell_procs(child, atom_spawned(), parent.id, call);
         if (linked) {
-            send_own_event(parent, kProcs, atoms::link, {child.id});
-            send_own_event(child, kProcs, atoms::getting_linked, {parent.id});
+            tell_procs(parent, atoms::link, child.id);
+            tell_procs(child, atoms::getting_linked, parent.id);
         }
         h.clear();
     }
-    void exited(Process& p, Term reason) override {
-        send_own_event(p, kProcs, atom_exit(), {reason});
-    }
+    void exited(Process& p, Term reason) override { tell_procs(p, atom_exit(), reason); }
     void forget(Process& p) override {
         clear_all_flags(p);
         forget_local(p);
     }
     void dropped_stack(Process& p) override { clock_dropped(p); }
-    void event(Process& p, uint32_t flag, Term tag, Term what) override {
-        send_own_event(p, flag, tag, {what});
-    }
+    void procs(Process& p, Term tag, Term what) override { tell_procs(p, tag, what); }
     void scheduled(Process& p, bool in) override {
-        for (const State* s = state_of(p); in && s != nullptr; s = s->next) {
-            if (!can_trace(s->tracer)) {
-                clear_flags(p, s->session);
-            }
-        }
         if (is_clocked(p)) {
             clock_scheduled(p, in);
+        }
+        if (in && !records::is_sensitive(p)) {
+            clear_inactive(p);
         }
         if (!is_traced(p, kRunning | kRunningProcs)) {
             return;
         }
         Heap h;
-        send_own_event(p, kRunning | kRunningProcs, in ? atom_in() : atom_out(),
-                       {current_function(h, p)});
+        send_own_event(p, kRunning | kRunningProcs,
+                       {.kind = EventKind::running_procs,
+                        .tag = in ? atom_in() : atom_out(),
+                        .what = current_function(h, p)});
         h.clear();
     }
     void collecting(Process& p, bool major, bool start) override {
@@ -419,11 +427,17 @@ struct TraceHooks final : Hooks {
         Heap h;
         const Term tag = major ? (start ? atom_gc_major_start() : atom_gc_major_end())
                                : (start ? atom_gc_minor_start() : atom_gc_minor_end());
-        send_own_event(p, kGarbageCollection, tag, {gc_info(h, p)});
+        send_own_event(p, kGarbageCollection,
+                       {.kind = EventKind::garbage_collection, .tag = tag, .what = gc_info(h, p)});
         h.clear();
     }
 
 private:
+    static void tell_procs(Process& p, Term tag, Term what, Term extra = kNonValue) {
+        send_own_event(p, kProcs,
+                       {.kind = EventKind::procs, .tag = tag, .what = what, .extra = extra});
+    }
+
     // A function of Erlang code is called; `address`: of its engine's return_trace.
     static void called(const Breakpoint& b, Process& p, Term* x, Word address) {
         const uint8_t does = active(b).does;
@@ -441,9 +455,10 @@ private:
             return;
         }
         const size_t sessions = frames.of_sessions ? session_frames().size() : 0;
-        make_room(p, x, b.arity, 2 * (1 + sessions));
+        make_room(p, x, b.arity, 2 * (1 + sessions), *frames.meta_tracer);
         if (frames.meta != 0) {
-            push_frame(p, address, frame_words(b, frames.meta, frames.meta_tracer), b.record_id);
+            push_frame(p, address, frame_words(b, frames.meta, frames.meta_tracer->term()),
+                       b.record_id);
         }
         leave_frame(b, p, address, 0, frames.call, frames.time, frames.memory);
         for (size_t i = 0; i < sessions; ++i) {
@@ -523,9 +538,10 @@ private:
         const auto* at = reinterpret_cast<const char*>(p.pc);
         return p.pc_is_native ? at + 1 - kTagHeader : at + sizeof(Word);
     }
-    // For so many frames, and what C++ asks of a stack.
-    static void make_room(Process& p, Term* x, uint32_t live, size_t frames) {
-        const size_t need = frames * kFrameWords;
+    // For so many frames, one of them with this tracer, and what C++ asks of a stack.
+    static void make_room(Process& p, Term* x, uint32_t live, size_t frames, const Tracer& meta) {
+        const size_t need =
+            frames * kFrameWords + (meta.is_module() ? size_of_term(meta.term(), false) : 0);
         if (p.needs_gc() || static_cast<size_t>(p.heap.end - p.heap.top) < need + kReserveWords) {
             collect_gc(p, need, x, live, false);
         }
@@ -556,7 +572,10 @@ private:
             }
         }
         counts(0, frames.time, frames.memory);
-        tells(frames.meta, frames.meta_tracer);
+        if (frames.meta != 0) {
+            call.meta_tracer = *frames.meta_tracer;
+        }
+        tells(frames.meta, frames.meta_tracer->term());
         tells(frames.call, kNil);
         if (call.frames.empty()) {
             return call;
@@ -596,15 +615,15 @@ private:
             gone |= kSetOnFirstLink;
         }
         if (gone != 0) {
-            change_flags(parent, s.session, gone, 0, kNonValue);
+            change_flags(parent, s.session, gone, 0, nullptr);
         }
-        change_flags(child, s.session, 0, s.flags & ~gone, s.tracer);
+        change_flags(child, s.session, 0, s.flags & ~gone, &s.tracer);
     }
 
     // By which State a message is to be told, by the session's pattern for messages. Null: it is
     // not. A specification may change the State, and one that asks for silence has it at once.
-    static const State* wants(Process& p, const State* s, bool send, const Term* terms,
-                              uint32_t count, Term* extra) {
+    static const State* for_message(Process& p, const State* s, bool send, const Term* terms,
+                                    uint32_t count, Term* extra) {
         const Session* session = find_session(s->session);
         // acquire: pairs with set_event_patterns().
         const EventPatterns* e =

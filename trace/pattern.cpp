@@ -34,8 +34,7 @@ void change_action(Action& a, const Request& r) {
     if (r.meta) {
         a.meta = r.on;
         a.meta_spec = r.on ? r.spec : nullptr;
-        a.meta_tracer = r.on ? r.meta_tracer : kNil;
-        a.meta_gone = r.on ? std::make_shared<std::atomic<bool>>(false) : nullptr;
+        a.meta_tracer = r.on ? r.meta_tracer : tracing::Tracer();
     }
     const bool starts = (r.on && !r.pause) || r.restart;
     if (r.count && change_counter(r, a.count, a.count_paused)) {
@@ -240,7 +239,6 @@ void apply_on_load(Patterns& all, const Request& r) {
 // Each function has counters of its own.
 static Action on_load_action(const Patterns& all) {
     Action action = all.on_load;
-    action.meta_gone = action.meta ? std::make_shared<std::atomic<bool>>(false) : nullptr;
     action.counted = action.count ? std::make_shared<CallCount>() : nullptr;
     action.times = action.time ? CallTable::make() : nullptr;
     action.words = action.memory ? CallTable::make() : nullptr;

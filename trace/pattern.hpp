@@ -26,7 +26,7 @@ struct Request {
     bool counters() const { return count || time || memory; }
     bool restart = false, pause = false;  // of the counters
     SpecPtr spec;
-    Term meta_tracer = kNil;
+    tracing::Tracer meta_tracer;
     uint64_t number = 0;  // in the order they came
 };
 

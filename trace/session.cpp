@@ -18,7 +18,7 @@ LOCAL_ATOM(atom_legacy, "legacy")
 using List = std::vector<Session*>;
 
 Session& legacy() {
-    static Session session(0, atom_legacy(), kNil);
+    static Session session(0, atom_legacy(), Tracer());
     return session;
 }
 
@@ -76,7 +76,7 @@ Session::~Session() {
     delete events.load(std::memory_order_relaxed);
 }
 
-SessionPtr create_session(Term name, Term tracer) {
+SessionPtr create_session(Term name, const Tracer& tracer) {
     SessionPtr s;
     const List* old = nullptr;
     {

@@ -16,22 +16,22 @@
 namespace minivm::trace {
 
 struct Session {
-    Session(uint32_t number_, Term name_, Term tracer_)
-        : number(number_), name(name_), tracer(tracer_) {}
+    Session(uint32_t number_, Term name_, Tracer tracer_)
+        : number(number_), name(name_), tracer(std::move(tracer_)) {}
     ~Session();
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
     const uint32_t number;
     const Term name;
-    const Term tracer;
+    const Tracer tracer;
     Patterns patterns;  // holder of the code modification permission
     // Patterns for messages, replaced as a whole; null: all messages.
     std::atomic<const EventPatterns*> events{nullptr};
 };
 using SessionPtr = std::shared_ptr<Session>;
 
-SessionPtr create_session(Term name, Term tracer);
+SessionPtr create_session(Term name, const Tracer& tracer);
 // Null: it has ended, or there never was one.
 SessionPtr session_of(uint32_t number);
 std::vector<SessionPtr> all_sessions();  // in the order they began, session 0 last

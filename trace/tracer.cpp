@@ -19,6 +19,8 @@
 
 namespace minivm::trace {
 
+LOCAL_ATOM(atom_call, "call")
+LOCAL_ATOM(atom_erl_tracer, "erl_tracer")
 LOCAL_ATOM(atom_trace, "trace")
 LOCAL_ATOM(atom_trace_ts, "trace_ts")
 
@@ -107,14 +109,19 @@ bool is_ending(const Process& p) {
     return (p.state.load(std::memory_order_acquire) & process_state::kExiting) != 0;
 }
 
-bool is_alive(Term pid) {
-    if (is_recorder(pid)) {
+// tracee: whom it traces, or the atom undefined.
+bool is_alive(const Tracer& tracer, Term tracee) {
+    if (is_recorder(tracer)) {
         return true;
     }
-    if (is_local_port(pid)) {
-        return tracer_exists(pid);
+    if (tracer.is_module()) {
+        return nif::tracer::is_active(tracer, tracee);
     }
-    const Process* p = process_table::lookup(pid);
+    if (is_local_port(tracer.term())) {
+        return tracer_exists(tracer.term());
+    }
+    const thread_progress::DelaySection section;
+    const Process* p = process_table::lookup(tracer.term());
     return p != nullptr && !is_ending(*p);
 }
 
@@ -139,9 +146,7 @@ uint32_t flag_of(Term name) {
         }
         all |= f.flag;
     }
-    return text == "all"
-               ? all & ~(kSilent | kSchedulerId | kMonotonicTimestamp | kStrictMonotonicTimestamp)
-               : 0;
+    return text == "all" ? all : 0;
 }
 
 Term flag_list(Heap& h, uint32_t flags) {
@@ -154,27 +159,58 @@ Term flag_list(Heap& h, uint32_t flags) {
     return list;
 }
 
-bool parse_tracer(Term t, Term tag, Term* tracer) {
+bool parse_module_tracer(Term module, Term state, Tracer* tracer) {
+    if (is_recorder(module)) {
+        *tracer = Tracer(module);
+        return true;
+    }
+    if (module == atom_erl_tracer() && (is_local_pid(state) || is_local_port(state))) {
+        *tracer = Tracer(state);
+        return true;
+    }
+    // That of OTP takes any state, and is found to be nobody later.
+    if (!is_atom(module) || (module != atom_erl_tracer() && !nif::tracer::is_tracer(module))) {
+        return false;
+    }
+    *tracer = Tracer::of_module(module, state);
+    return true;
+}
+
+bool can_trace(const Tracer& tracer, Term tracee) {
+    return is_recorder(tracer) || (tracer.is_module() ? nif::tracer::is_active(tracer, tracee)
+                                                      : tracing::tracer_exists(tracer.term()));
+}
+
+bool parse_tracer(Term t, Term tag, Tracer* tracer) {
     if (is_tuple_of(t, 3) && tuple_element(t, 0) == tag) {
-        *tracer = tuple_element(t, 1);
-        return is_recorder(*tracer);
+        return parse_module_tracer(tuple_element(t, 1), tuple_element(t, 2), tracer);
     }
-    if (is_tuple_of(t, 2) && tuple_element(t, 0) == tag) {
-        *tracer = tuple_element(t, 1);
-        return is_local_pid(*tracer) || is_local_port(*tracer);
+    if (!is_tuple_of(t, 2) || tuple_element(t, 0) != tag) {
+        return false;
     }
-    return false;
+    const Term pid = tuple_element(t, 1);
+    if (!is_local_pid(pid) && !is_local_port(pid)) {
+        return false;
+    }
+    *tracer = Tracer(pid);
+    return true;
 }
 
-bool can_trace(Term tracer) {
-    return is_recorder(tracer) || tracing::tracer_exists(tracer);
-}
-
-Term tracer_term(Heap& h, Term tracer) {
+// What it is, whether it is there or not.
+static Term shown(Heap& h, const Tracer& tracer) {
     if (is_recorder(tracer)) {
-        return make_tuple(h, tracer, kNil);
+        return make_tuple(h, tracer.term(), kNil);
     }
-    return tracing::tracer_exists(tracer) ? tracer : kNil;
+    const bool is_default = tracer.is_module() && tracer.module() == atom_erl_tracer();
+    return copy_term(is_default ? tracer.state() : tracer.term(), h, false);
+}
+
+Term tracer_term(Heap& h, const Tracer& tracer, Term tracee) {
+    return can_trace(tracer, tracee) ? shown(h, tracer) : kNil;
+}
+
+Term meta_tracer_term(Heap& h, const Tracer& tracer) {
+    return tracer.is_removed() ? kNil : shown(h, tracer);
 }
 
 // ---- flags --------------------------------------------------------------------------------------
@@ -182,39 +218,59 @@ Term tracer_term(Heap& h, Term tracer) {
 // A session that ends takes its flags away when nobody finds it any more, by the lock: whoever
 // holds it and finds the session comes before that.
 
-Set set_flags(Process& p, uint32_t session, bool on, uint32_t flags, Term tracer) {
-    const std::lock_guard lock(g_lock);
-    if (is_ending(p) || !is_live(session)) {
-        return Set::dead;
+Set set_flags(Process& p, uint32_t session, bool on, uint32_t flags, const Tracer* tracer) {
+    Tracer gone;  // another one that was found to be no more: a module is not asked under the lock
+    for (;;) {
+        Tracer other;
+        {
+            const std::lock_guard lock(g_lock);
+            if (is_ending(p) || !is_live(session)) {
+                return Set::dead;
+            }
+            const State* old = state_of(p, session);
+            if (old == nullptr || tracer == nullptr || old->tracer == *tracer ||
+                old->tracer.is_copy_of(gone)) {
+                State now = old != nullptr ? *old : State{0, Tracer(), session};
+                now.flags = on ? now.flags | flags : now.flags & ~flags;
+                now.tracer = tracer != nullptr ? *tracer : now.tracer;
+                replace_locked(p, now);
+                return Set::done;
+            }
+            other = old->tracer;
+        }
+        if (is_alive(other, p.id)) {
+            return Set::taken;
+        }
+        gone = std::move(other);
     }
-    const State* old = state_of(p, session);
-    uint32_t now = old != nullptr ? old->flags : 0;
-    if (old != nullptr && on && old->tracer != tracer && is_alive(old->tracer)) {
-        return Set::taken;
-    }
-    now = on ? now | flags : now & ~flags;
-    replace_locked(p, {now, on || old == nullptr ? tracer : old->tracer, session});
-    return Set::done;
 }
 
-void change_flags(Process& p, uint32_t session, uint32_t off, uint32_t on, Term tracer) {
+void change_flags(Process& p, uint32_t session, uint32_t off, uint32_t on, const Tracer* tracer) {
     const std::lock_guard lock(g_lock);
     if (is_ending(p) || !is_live(session)) {
         return;
     }
     const State* old = state_of(p, session);
     const uint32_t now = ((old != nullptr ? old->flags : 0) & ~off) | on;
-    if (is_value(tracer) && tracer == p.id) {
+    if (tracer != nullptr && tracer->is(p.id)) {
         return;  // nobody traces himself
     }
-    const Term by = is_value(tracer) ? tracer : old != nullptr ? old->tracer : kNil;
-    replace_locked(p, {is_tracer(by) ? now : 0, by, session});
+    const Tracer by = tracer != nullptr ? *tracer : old != nullptr ? old->tracer : Tracer();
+    replace_locked(p, {is_tracer(by.term()) ? now : 0, by, session});
 }
 
 void clear_flags(Process& p, uint32_t session) {
     const std::lock_guard lock(g_lock);
     if (state_of(p, session) != nullptr) {
-        replace_locked(p, {0, kNil, session});
+        replace_locked(p, {0, Tracer(), session});
+    }
+}
+
+void clear_flags(Process& p, const State& s) {
+    const std::lock_guard lock(g_lock);
+    const State* now = state_of(p, s.session);
+    if (now != nullptr && now->tracer.is_copy_of(s.tracer)) {
+        replace_locked(p, {0, Tracer(), s.session});
     }
 }
 
@@ -224,69 +280,141 @@ void clear_all_flags(Process& p) {
     free_later(p.trace.exchange(nullptr, std::memory_order_acq_rel));
 }
 
-void set_new_flags(uint32_t session, bool on, uint32_t flags, Term tracer) {
-    const std::lock_guard lock(g_lock);
-    State now{0, kNil, session};
-    std::vector<State> others;
-    for (const State& s : g_new) {
+// Null: the session has none.
+static State* find_new_locked(uint32_t session) {
+    for (State& s : g_new) {
         if (s.session == session) {
-            now.flags = s.flags;
-            now.tracer = s.tracer;
-        } else {
-            others.push_back(s);
+            return &s;
         }
     }
-    now.flags = on ? now.flags | flags : now.flags & ~flags;
-    now.tracer = on ? tracer : now.tracer;
-    if (now.flags != 0 && is_live(session)) {
-        others.push_back(now);
+    return nullptr;
+}
+
+void set_new_flags(uint32_t session, bool on, uint32_t flags, const Tracer* tracer) {
+    {
+        const std::lock_guard lock(g_lock);
+        State now{0, Tracer(), session};
+        if (State* const old = find_new_locked(session)) {
+            now = *old;
+            g_new.erase(g_new.begin() + (old - g_new.data()));
+        }
+        now.flags = on ? now.flags | flags : now.flags & ~flags;
+        now.tracer = tracer != nullptr ? *tracer : now.tracer;
+        if (now.flags != 0 && is_live(session)) {
+            g_new.push_back(now);
+        }
+        // relaxed: a process begun beside this may come before it.
+        g_trace_new.store(!g_new.empty(), std::memory_order_relaxed);
     }
-    g_new = std::move(others);
-    // relaxed: a process begun beside this may come before it.
-    g_trace_new.store(!g_new.empty(), std::memory_order_relaxed);
+    all_new_flags();
 }
 
 State new_flags(uint32_t session) {
-    const std::lock_guard lock(g_lock);
-    for (const State& s : g_new) {
+    for (const State& s : all_new_flags()) {
         if (s.session == session) {
             return s;
         }
     }
-    return {0, kNil, session};
+    return {0, Tracer(), session};
 }
 
 std::vector<State> all_new_flags() {
-    const std::lock_guard lock(g_lock);
-    return g_new;
+    std::vector<State> all;
+    {
+        const std::lock_guard lock(g_lock);
+        all = g_new;
+    }
+    // Modules are not asked under the lock.
+    std::erase_if(all, [](const State& s) {
+        if (!s.tracer.is_module() || nif::tracer::is_active(s.tracer, atoms::undefined)) {
+            return false;
+        }
+        const std::lock_guard lock(g_lock);
+        State* const now = find_new_locked(s.session);
+        if (now != nullptr && now->tracer.is_copy_of(s.tracer)) {
+            g_new.erase(g_new.begin() + (now - g_new.data()));
+            // relaxed: as in set_new_flags().
+            g_trace_new.store(!g_new.empty(), std::memory_order_relaxed);
+        }
+        return true;
+    });
+    return all;
 }
 
 // ---- messages -----------------------------------------------------------------------------------
 
-bool send_event(const Process& p, const State& s, Term tag, std::initializer_list<Term> terms) {
-    if (s.tracer == p.id) {
+// Whether functions of a module may know in which process they are called, and end what is traced:
+// where that process runs, and is not being told something by others.
+static bool is_own(EventKind kind) {
+    return kind == EventKind::call || kind == EventKind::send || kind == EventKind::running_procs ||
+           kind == EventKind::garbage_collection;
+}
+
+bool wants(Process& p, const State& s, EventKind kind, Term tag) {
+    if (!s.tracer.is_module()) {
         return true;
     }
+    const nif::tracer::Answer answer = nif::tracer::ask(s.tracer, kind, tag, p.id);
+    if (answer == nif::tracer::Answer::remove && is_own(kind)) {
+        clear_flags(p, s);
+    }
+    return answer == nif::tracer::Answer::trace;
+}
+
+void clear_inactive(Process& p) {
+    for (const State* s = state_of(p); s != nullptr; s = s->next) {
+        if (!can_trace(s->tracer, p.id)) {
+            clear_flags(p, *s);
+        }
+    }
+}
+
+bool wants_call(Process& p, const State& s) {
+    if (!s.tracer.is_module()) {
+        return true;
+    }
+    if (!nif::tracer::is_active(s.tracer, p.id)) {
+        clear_flags(p, s);
+        return false;
+    }
+    return wants(p, s, EventKind::call, atom_call());
+}
+
+bool send_event(Process& p, const State& s, const Event& event) {
+    if (s.tracer.is(p.id)) {
+        return true;
+    }
+    if (s.tracer.is_module()) {
+        nif::tracer::tell(s.tracer, event, is_own(event.kind) ? &p : nullptr, p.id, s.flags);
+        return true;
+    }
+    Term parts[3] = {event.what};
+    size_t count = 1;
+    for (const Term part : {event.extra, event.result}) {
+        if (is_value(part)) {
+            parts[count++] = part;
+        }
+    }
     if (is_recorder(s.tracer)) {
-        to_recorder::event(s.session, tag, terms);
+        to_recorder::event(s.session, event.tag, {parts, count});
         return true;
     }
     thread_progress::DelaySection section;
-    if (!tracing::tracer_exists(s.tracer)) {
+    if (!tracing::tracer_exists(s.tracer.term())) {
         return false;
     }
     const bool timed = (s.flags & kAllTimestamps) != 0;
     const bool numbered = (s.flags & kSchedulerId) != 0;
-    const size_t n = 3 + terms.size() + (numbered ? 1 : 0) + (timed ? 1 : 0);
+    const size_t n = 3 + count + (numbered ? 1 : 0) + (timed ? 1 : 0);
     Heap h;
     Term* t = h.alloc(1 + n);
     t[0] = Term{make_header(Kind::tuple, n)};
     t[1] = timed ? atom_trace_ts() : atom_trace();
     t[2] = p.id;
-    t[3] = tag;
+    t[3] = event.tag;
     size_t i = 4;
-    for (const Term part : terms) {
-        t[i++] = part;
+    for (size_t part = 0; part < count; ++part) {
+        t[i++] = parts[part];
     }
     if (numbered) {
         const Scheduler* on = this_scheduler();
@@ -295,24 +423,25 @@ bool send_event(const Process& p, const State& s, Term tag, std::initializer_lis
     if (timed) {
         t[i] = time_of(h, s.flags);
     }
-    const bool sent = tracing::tell_tracer(s.tracer, make_boxed(t));
+    const bool sent = tracing::tell_tracer(s.tracer.term(), make_boxed(t));
     h.clear();
     return sent;
 }
 
-void send_or_clear(Process& p, const State& s, Term tag, std::initializer_list<Term> terms) {
-    if (!send_event(p, s, tag, terms)) {
-        clear_flags(p, s.session);
+void send_or_clear(Process& p, const State& s, const Event& event) {
+    if (wants(p, s, event.kind, event.tag) && !send_event(p, s, event)) {
+        clear_flags(p, s);
     }
 }
 
-void send_own_event(Process& p, uint32_t flag, Term tag, std::initializer_list<Term> terms) {
+void send_own_event(Process& p, uint32_t flag, const Event& event) {
     if (!is_traced(p, flag)) {
         return;
     }
+    const thread_progress::DelaySection section;
     for (const State* s = state_of(p); s != nullptr; s = s->next) {
         if ((s->flags & flag) != 0) {
-            send_or_clear(p, *s, tag, terms);
+            send_or_clear(p, *s, event);
         }
     }
 }

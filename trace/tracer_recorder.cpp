@@ -114,13 +114,13 @@ void frames_full(Term process, uint64_t record_id, uint32_t frames) {
     MINIVM_EVENT(frames_full, records::subject(process), record_id, frames);
 }
 
-void event(uint32_t session, Term tag, std::initializer_list<Term> terms) {
+void event(uint32_t session, Term tag, std::span<const Term> terms) {
     if (!is_on()) {
         return;
     }
     static const Term return_to = atom_table::intern("return_to");
-    if (tag == return_to && terms.size() == 1 && is_tuple_of(*terms.begin(), 3)) {
-        const Term f = *terms.begin();
+    if (tag == return_to && terms.size() == 1 && is_tuple_of(terms[0], 3)) {
+        const Term f = terms[0];
         const uint64_t function =
             records::function(tuple_element(f, 0), tuple_element(f, 1),
                               static_cast<uint32_t>(small_value(tuple_element(f, 2))));

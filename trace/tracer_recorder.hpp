@@ -5,7 +5,7 @@
 
 #include "trace/breakpoint.hpp"
 
-#include <initializer_list>
+#include <span>
 
 namespace minivm::trace::to_recorder {
 
@@ -20,6 +20,6 @@ void exception_from(uint32_t session, Term module, Term function, uint32_t arity
 void unwound(uint32_t session, Term module, Term function, uint32_t arity);
 void frames_full(Term process, uint64_t record_id, uint32_t frames);
 // Anything else.
-void event(uint32_t session, Term tag, std::initializer_list<Term> terms);
+void event(uint32_t session, Term tag, std::span<const Term> terms);
 
 }  // namespace minivm::trace::to_recorder

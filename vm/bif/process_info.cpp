@@ -820,11 +820,8 @@ Term erlang_system_flag_2(Process& p, const Term* a) {
         return atoms::true_;
     }
     if (flag == atom_sequential_tracer()) {
-        if (value != atoms::false_ && !tracing::tracer_exists(value)) {
-            return badarg(p);
-        }
-        const Term old = seq_trace::set_system_tracer(value == atoms::false_ ? kNonValue : value);
-        return is_value(old) ? old : atoms::false_;
+        Term old = atoms::false_;
+        return seq_trace::set_system_tracer(value, p.heap, &old) ? old : badarg(p);
     }
     if (flag == atoms::time_offset) {
         return value == atom_finalize() ? atom_final() : badarg(p);

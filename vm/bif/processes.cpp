@@ -719,7 +719,7 @@ Term erlang_send_3(Process& p, const Term* a) {
 static void trace_name(Term pid, Term tag, Term name) {
     Process* named = is_local_pid(pid) ? process_table::lookup(pid) : nullptr;
     if (named != nullptr && tracing::is_traced(*named, tracing::kProcs)) {
-        tracing::g_hooks->event(*named, tracing::kProcs, tag, name);
+        tracing::g_hooks->procs(*named, tag, name);
     }
 }
 

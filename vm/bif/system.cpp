@@ -58,8 +58,8 @@ std::string otp_release() {
 
 Term system_info_atom(Process& p, Term item) {
     if (item == atom_table::intern("sequential_tracer")) {
-        const Term tracer = seq_trace::system_tracer();
-        return make_tuple(p.heap, item, is_value(tracer) ? tracer : atoms::false_);
+        const Term tracer = seq_trace::system_tracer(p.heap);
+        return make_tuple(p.heap, item, tracer);
     }
     if (item == atom_table::intern("trace_control_word")) {
         // relaxed: a setting.

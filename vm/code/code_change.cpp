@@ -229,7 +229,8 @@ void complete_purge(Operation* op) {
             end_purge();
             // No process has been in the code for a while. Who asked may expect a library of native
             // functions to be unloaded, which may take its time.
-            if (dead->library != nullptr) {
+            // relaxed: whoever loaded it is no more.
+            if (dead->library.load(std::memory_order_relaxed) != nullptr) {
                 dirty::run(
                     [](void* p) {
                         const std::unique_ptr<Purged> purged(static_cast<Purged*>(p));

@@ -7,6 +7,7 @@
 // code modification permission, in the staging generation.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -32,7 +33,7 @@ struct ModuleInstance {
     // Leads to the on_load function, if there is one; in no table.
     std::unique_ptr<Export> on_load_entry;
     uint64_t committed_ms = 0;            // when it became current, Unix time
-    nif::Library* library = nullptr;      // its native library; under nif::load_lock()
+    std::atomic<nif::Library*> library{nullptr};  // its native one; changes under nif::load_lock()
     bool is_removed = false;              // out of all tables, soon freed; under the code permission
     Term name() const { return lowered.name; }
     bool has_on_load() const { return lowered.on_load != kNoLabel; }

@@ -115,7 +115,7 @@ int enif_send(Env* env, const Pid* to, Env* message_env, Word message) {
     Signal* const s = message_env != nullptr && message_env->process == nullptr
                           ? message_from(*message_env, Term{message})
                           : new_message(Term{message});
-    if (env != nullptr && env->process != nullptr) {
+    if (env != nullptr && env->function != nullptr) {  // else it is no work of the process
         consume(*env->process, 1);
     }
     if (!push_message(*receiver, s)) {

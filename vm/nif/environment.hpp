@@ -2,7 +2,8 @@
 //
 //   of a call         terms go to the heap of the process that made it; allocation there never
 //                     collects, so nothing moves before the library has returned
-//   of a callback     no process; terms live until it returns
+//   of a callback     no process; terms live until it returns. That of a tracer may know the
+//                     process that it is called in, but does not use its heap
 //   enif_alloc_env()  no process; terms live until it is cleared, freed or sent
 //
 // Threads: one at a time; that of a call only the thread that runs it.

@@ -57,11 +57,14 @@ void take_entry(Library& l, const Entry& e) {
     const auto n = static_cast<size_t>(e.function_count > 0 ? e.function_count : 0);
     if (at_least(e, 2, 7)) {
         l.functions.assign(e.functions, e.functions + n);
-        return;
+    } else {
+        const auto* old = reinterpret_cast<const OldLibraryFunction*>(e.functions);
+        for (size_t i = 0; i < n; ++i) {
+            l.functions.push_back({old[i].name, old[i].arity, old[i].code, 0});
+        }
     }
-    const auto* old = reinterpret_cast<const OldLibraryFunction*>(e.functions);
-    for (size_t i = 0; i < n; ++i) {
-        l.functions.push_back({old[i].name, old[i].arity, old[i].code, 0});
+    for (const LibraryFunction& f : l.functions) {
+        l.tracer.take(f);
     }
 }
 
@@ -162,8 +165,11 @@ std::string introduce(Process& p, Library& l, ModuleInstance* previous, Term inf
     int refused = 0;
     std::string why;
     Env env(p, &l);
-    if (previous != nullptr && previous->library != nullptr) {
-        Library& old = *previous->library;
+    // relaxed: it changes only under the lock.
+    Library* const former =
+        previous != nullptr ? previous->library.load(std::memory_order_relaxed) : nullptr;
+    if (former != nullptr) {
+        Library& old = *former;
         *reason = "upgrade";
         if (l.entry.upgrade == nullptr) {
             why = "Upgrade not supported by this NIF library.";
@@ -229,6 +235,21 @@ Function::Function(Term m, Term f, uint32_t n)
 
 // ---- libraries ----------------------------------------------------------------------------------
 
+void TracerFunctions::take(const LibraryFunction& f) {
+    // By tracer::Kind.
+    static constexpr std::array<const char*, kKinds> kSuffixes = {
+        "", "_call", "_garbage_collection", "_procs", "_receive", "_running_procs", "_send"};
+    constexpr uint32_t kEnabledArity = 3;
+    constexpr uint32_t kTraceArity = 5;
+    for (size_t kind = 0; kind < kKinds; ++kind) {
+        if (f.arity == kEnabledArity && f.name == std::string("enabled") + kSuffixes[kind]) {
+            enabled_by_kind[kind] = f.code;
+        } else if (f.arity == kTraceArity && f.name == std::string("trace") + kSuffixes[kind]) {
+            trace_by_kind[kind] = f.code;
+        }
+    }
+}
+
 void Library::retain() {
     // relaxed: who retains holds a reference already.
     refs.fetch_add(1, std::memory_order_relaxed);
@@ -273,7 +294,8 @@ Term load(Process& p, ModuleInstance& instance, const std::string& library_name,
     if (is_served_by_vm(instance)) {
         return atoms::ok;
     }
-    if (instance.library != nullptr) {
+    // relaxed: it changes only under the lock.
+    if (instance.library.load(std::memory_order_relaxed) != nullptr) {
         return failure(p, "reload", "NIF library already loaded (reload disallowed since OTP 20).");
     }
     api_is_linked();
@@ -317,8 +339,9 @@ Term load(Process& p, ModuleInstance& instance, const std::string& library_name,
         return failure(p, reason, why);
     }
     commit_opened_types(*library);
-    instance.library = library.release();
-    replace_functions(*instance.library, functions);
+    replace_functions(*library, functions);
+    // release: who finds the library finds it complete (tracer.cpp).
+    instance.library.store(library.release(), std::memory_order_release);
     return atoms::ok;
 }
 
@@ -335,8 +358,8 @@ void unload(ModuleInstance& instance) {
     Library* library = nullptr;
     {
         const std::lock_guard lock(load_lock());
-        library = instance.library;
-        instance.library = nullptr;
+        // relaxed: it changes only under the lock, and nobody else finds the instance any more.
+        library = instance.library.exchange(nullptr, std::memory_order_relaxed);
         if (library != nullptr) {
             close_types_of(*library);
         }

@@ -9,17 +9,38 @@
 #pragma once
 
 #include "vm/nif/environment.hpp"
+#include "vm/nif/tracer.hpp"
 
+#include <array>
 #include <atomic>
 #include <mutex>
 
 namespace minivm::nif {
+
+// The functions of a library that may be a tracer (tracer.hpp); null where it has none.
+struct TracerFunctions {
+    static constexpr size_t kKinds = 7;  // of tracer::Kind
+    std::array<Callable, kKinds> enabled_by_kind{};
+    std::array<Callable, kKinds> trace_by_kind{};
+
+    void take(const LibraryFunction& f);
+    bool is_tracer() const { return enabled_by_kind[0] != nullptr && trace_by_kind[0] != nullptr; }
+    Callable enabled(tracer::Kind kind) const { return one_of(enabled_by_kind, kind); }
+    Callable trace(tracer::Kind kind) const { return one_of(trace_by_kind, kind); }
+
+private:
+    static Callable one_of(const std::array<Callable, kKinds>& by_kind, tracer::Kind kind) {
+        const Callable own = by_kind[static_cast<size_t>(kind)];
+        return own != nullptr ? own : by_kind[0];
+    }
+};
 
 struct Library {
     void* handle = nullptr;
     Term module = kNonValue;
     Entry entry{};
     std::vector<LibraryFunction> functions;
+    TracerFunctions tracer;
     void* priv_data = nullptr;
     bool loading = false;         // load or upgrade is being called
     std::atomic<size_t> refs{1};  // any thread: the module's code, and each type with callbacks

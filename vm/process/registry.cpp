@@ -119,13 +119,18 @@ bool unregister_name(Term name) {
 }
 
 void forget(Process& p) {
-    std::lock_guard lock(g_mutex);
-    if (is_value(p.registered_name)) {
-        if (tracing::is_traced(p, tracing::kProcs)) {
-            tracing::g_hooks->event(p, tracing::kProcs, atoms::unregister, p.registered_name);
+    Term name = kNonValue;
+    {
+        std::lock_guard lock(g_mutex);
+        name = p.registered_name;
+        if (is_value(name)) {
+            remove_locked(name);
+            p.registered_name = kNonValue;
         }
-        remove_locked(p.registered_name);
-        p.registered_name = kNonValue;
+    }
+    // Not under the lock: a tracer that is a module may ask who has a name.
+    if (is_value(name) && tracing::is_traced(p, tracing::kProcs)) {
+        tracing::g_hooks->procs(p, atoms::unregister, name);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "vm/bif/clock.hpp"
 #include "vm/bif/local_atoms.hpp"
 #include "vm/code/export.hpp"
+#include "vm/nif/tracer.hpp"
 #include "vm/process/extra.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
@@ -11,6 +12,7 @@
 #include "vm/process/tracing.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
+#include "vm/sched/thread_progress.hpp"
 #include "vm/term/compare.hpp"
 
 namespace minivm::seq_trace {
@@ -28,7 +30,8 @@ LOCAL_ATOM(atom_spawn_init, "spawn_init")
 LOCAL_ATOM(atom_spawn_request, "spawn_request")
 
 std::atomic<uint32_t> g_generation{1};
-std::atomic<uint64_t> g_tracer{kNonValue.raw};
+// Null: nobody is told. Replaced as a whole, the former one is freed after thread progress.
+std::atomic<const tracing::Tracer*> g_tracer{nullptr};
 
 uint32_t flag_of(Term name) {
     const std::string_view text = atom_table::text(name);
@@ -103,17 +106,46 @@ Token& own_token(Process& p) {
     return *c.token;
 }
 
-bool tells(const Process* p) {
-    const Term tracer = system_tracer();
-    return is_value(tracer) && (p == nullptr || tracer != p->id);
+void free_later(const tracing::Tracer* t) {
+    if (t != nullptr) {
+        thread_progress::later([](void* d) { delete static_cast<tracing::Tracer*>(d); },
+                               const_cast<tracing::Tracer*>(t));
+    }
+}
+
+// Null: there is none, or it has gone. In a delay section, which it is good for.
+const tracing::Tracer* living_tracer() {
+    // acquire: it is complete. Pairs with set_system_tracer().
+    const tracing::Tracer* t = g_tracer.load(std::memory_order_acquire);
+    if (t == nullptr || !t->is_module()) {
+        return t != nullptr && tracing::tracer_exists(t->term()) ? t : nullptr;
+    }
+    if (nif::tracer::is_active(*t, atoms::undefined)) {
+        return t;
+    }
+    // relaxed: nothing is read through what was there, unless it is ours to free.
+    if (g_tracer.compare_exchange_strong(t, nullptr, std::memory_order_relaxed)) {
+        free_later(t);
+    }
+    return nullptr;
+}
+
+// Whether it is to be told of what p does. In a delay section.
+bool wants(const tracing::Tracer& t, const Process& p) {
+    return t.is_module() ? nif::tracer::ask(t, nif::tracer::Kind::general, atom_seq_trace(),
+                                            p.id) == nif::tracer::Answer::trace
+                         : !t.is(p.id);
 }
 
 // True: something is to be told. p sends something that has a token.
 bool count_up(Process& p) {
-    // relaxed: as in set_system_tracer().
-    const Term tracer{g_tracer.load(std::memory_order_relaxed)};
-    if (is_value(tracer) && !tells(&p)) {
-        return false;  // the tracer itself, or it has gone: nothing is counted
+    const thread_progress::DelaySection section;
+    // relaxed: whether there is one.
+    if (g_tracer.load(std::memory_order_relaxed) != nullptr) {
+        const tracing::Tracer* const tracer = living_tracer();
+        if (tracer == nullptr || !wants(*tracer, p)) {
+            return false;  // the tracer itself, or it has gone: nothing is counted
+        }
     }
     Token& t = own_token(p);
     SeqCounters& c = counters_of(p);
@@ -123,16 +155,33 @@ bool count_up(Process& p) {
     return true;
 }
 
+// The time stamps that a token asks for, as flags of a trace.
+uint32_t trace_flags(uint32_t token_flags) {
+    return ((token_flags & kTimestamp) != 0 ? uint32_t{tracing::kTimestamp} : 0) |
+           ((token_flags & kStrictMonotonicTimestamp) != 0
+                ? uint32_t{tracing::kStrictMonotonicTimestamp}
+                : 0) |
+           ((token_flags & kMonotonicTimestamp) != 0 ? uint32_t{tracing::kMonotonicTimestamp} : 0);
+}
+
 void tell(const Token& t, Flag type, Term to, Term message, const Process& p) {
-    if ((t.flags & type) == 0 || records::is_sensitive(p) || !tells(&p)) {
+    if ((t.flags & type) == 0 || records::is_sensitive(p)) {
+        return;
+    }
+    const thread_progress::DelaySection section;
+    const tracing::Tracer* const tracer = living_tracer();
+    if (tracer == nullptr || !wants(*tracer, p)) {
         return;
     }
     const Term tag = type == kSend ? atom_send() : type == kReceive ? atom_receive() : atom_print();
     Heap h;
     const Term counts = make_tuple(h, make_small(t.lastcnt), make_small(t.serial));
     const Term what = make_tuple(h, tag, counts, t.from, to, message);
-    if ((t.flags & (kTimestamp | kStrictMonotonicTimestamp | kMonotonicTimestamp)) == 0) {
-        tracing::tell_tracer(system_tracer(), make_tuple(h, atom_seq_trace(), t.label, what));
+    if (tracer->is_module()) {
+        const nif::tracer::Event event{.tag = atom_seq_trace(), .what = what};
+        nif::tracer::tell(*tracer, event, nullptr, t.label, trace_flags(t.flags));
+    } else if ((t.flags & (kTimestamp | kStrictMonotonicTimestamp | kMonotonicTimestamp)) == 0) {
+        tracing::tell_tracer(tracer->term(), make_tuple(h, atom_seq_trace(), t.label, what));
     } else {
         Term time;
         if ((t.flags & kTimestamp) != 0) {
@@ -143,7 +192,7 @@ void tell(const Token& t, Flag type, Term to, Term message, const Process& p) {
                 time = make_tuple(h, time, clock::unique_integer(h, true, false));
             }
         }
-        tracing::tell_tracer(system_tracer(), make_tuple(h, atom_seq_trace(), t.label, what, time));
+        tracing::tell_tracer(tracer->term(), make_tuple(h, atom_seq_trace(), t.label, what, time));
     }
     h.clear();
 }
@@ -355,17 +404,34 @@ void spawning(Process& parent, Process& child, const Export& entry, Term args,
     h.clear();
 }
 
-Term system_tracer() {
-    // relaxed: an identifier; who is told beside a change may be either.
-    const Term t{g_tracer.load(std::memory_order_relaxed)};
-    return is_value(t) && tracing::tracer_exists(t) ? t : kNonValue;
+Term system_tracer(Heap& h) {
+    const thread_progress::DelaySection section;
+    const tracing::Tracer* const t = living_tracer();
+    return t != nullptr ? copy_term(t->term(), h, false) : atoms::false_;
 }
 
-Term set_system_tracer(Term tracer) {
-    const Term old = system_tracer();
-    // relaxed: as above.
-    g_tracer.store(tracer.raw, std::memory_order_relaxed);
-    return old;
+bool set_system_tracer(Term tracer, Heap& h, Term* old) {
+    std::unique_ptr<tracing::Tracer> t;
+    if (tracer != atoms::false_) {
+        const bool is_module = is_tuple_of(tracer, 2) && is_atom(tuple_element(tracer, 0));
+        if (!is_module && !tracing::tracer_exists(tracer)) {
+            return false;
+        }
+        t = std::make_unique<tracing::Tracer>(tracer);
+        if (is_module && !(nif::tracer::is_tracer(t->module()) &&
+                           nif::tracer::is_active(*t, atoms::undefined))) {
+            return false;
+        }
+    }
+    {
+        const thread_progress::DelaySection section;
+        // acquire: as in living_tracer().
+        const tracing::Tracer* const former = g_tracer.load(std::memory_order_acquire);
+        *old = former != nullptr ? copy_term(former->term(), h, false) : atoms::false_;
+    }
+    // release: it is complete. Pairs with living_tracer(). acquire: the former one is ours to free.
+    free_later(g_tracer.exchange(t.release(), std::memory_order_acq_rel));
+    return true;
 }
 
 void reset_all() {

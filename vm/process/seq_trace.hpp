@@ -65,9 +65,10 @@ void received(Process& p, const Signal& s);
 void spawning(Process& parent, Process& child, const Export& entry, Term args,
               const SpawnOptions& o);
 
-// The process or port that is told, or the non-value. set: the former one.
-Term system_tracer();
-Term set_system_tracer(Term tracer);
+// Who is told: a process, a port or {Module, State}; `false` is nobody.
+Term system_tracer(Heap& h);
+// False: it cannot be one.
+bool set_system_tracer(Term tracer, Heap& h, Term* old);
 void reset_all();
 
 }  // namespace seq_trace

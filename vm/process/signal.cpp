@@ -36,7 +36,7 @@ constexpr uint32_t kLongQueue = 4096;  // recorded, and at each doubling
 
 void trace_procs(Process& p, Term tag, Term what) {
     if (tracing::is_traced(p, tracing::kProcs)) {
-        tracing::g_hooks->event(p, tracing::kProcs, tag, what);
+        tracing::g_hooks->procs(p, tag, what);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/sched/thread_progress.hpp"
+#include "vm/term/compare.hpp"
 
 namespace minivm::tracing {
 
@@ -15,6 +16,49 @@ std::atomic<int> g_active_half{0};
 std::atomic<uint32_t> g_max_frames{10000};
 std::atomic<bool> g_trace_new{false};
 std::atomic<uint32_t> g_control_word{0};
+
+// ---- tracers ------------------------------------------------------------------------------------
+
+struct Tracer::Kept {
+    Heap heap;
+    std::atomic<bool> removed{false};
+    ~Kept() { heap.clear(); }
+};
+
+Tracer::Tracer(Term t) : term_(t) {
+    if (!is_immediate(t)) {
+        kept_ = std::make_shared<Kept>();
+        term_ = copy_term(t, kept_->heap, false);
+    }
+}
+
+Tracer Tracer::of_module(Term module, Term state) {
+    Tracer tracer;
+    tracer.kept_ = std::make_shared<Kept>();
+    Heap& h = tracer.kept_->heap;
+    tracer.term_ = make_tuple(h, module, copy_term(state, h, false));
+    return tracer;
+}
+
+bool Tracer::operator==(const Tracer& other) const {
+    return exact_equal(term_, other.term_);
+}
+
+void Tracer::make_removable() {
+    if (kept_ == nullptr) {
+        kept_ = std::make_shared<Kept>();
+    }
+}
+bool Tracer::is_removed() const {
+    // relaxed: one who is asked again beside this says so again.
+    return kept_ != nullptr && kept_->removed.load(std::memory_order_relaxed);
+}
+void Tracer::remove() const {
+    if (kept_ != nullptr) {
+        // relaxed: as above.
+        kept_->removed.store(true, std::memory_order_relaxed);
+    }
+}
 
 bool tracer_exists(Term tracer) {
     thread_progress::DelaySection section;

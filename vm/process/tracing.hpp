@@ -9,6 +9,8 @@
 #include "vm/process/process.hpp"
 #include "vm/process/state.hpp"
 
+#include <memory>
+
 namespace minivm {
 
 struct ModuleInstance;
@@ -41,10 +43,49 @@ enum Flag : uint32_t {
     kAllTimestamps = kTimestamp | kMonotonicTimestamp | kStrictMonotonicTimestamp,
 };
 
+// Who is told: a local pid or port, the atom flight_recorder, {Module, State} for a module whose native
+// functions are called (vm/nif/tracer.hpp), or [] for nobody.
+//
+// That tuple is in no process: copies of a Tracer share it, and the last one frees it. So it is good on
+// any thread for as long as what has the Tracer is.
+class Tracer {
+public:
+    Tracer() = default;
+    // A tuple is copied, literals as well: the code that they are of may be purged.
+    explicit Tracer(Term t);
+    static Tracer of_module(Term module, Term state);
+    // Of a term that lives longer than this.
+    static Tracer borrowed(Term t) {
+        Tracer tracer;
+        tracer.term_ = t;
+        return tracer;
+    }
+    Term term() const { return term_; }
+    bool is_module() const { return is_boxed(term_); }
+    Term module() const { return tuple_element(term_, 0); }
+    Term state() const { return tuple_element(term_, 1); }
+    bool is(Term pid) const { return term_ == pid; }
+    // One is a copy of the other, or both are the same identifier.
+    bool is_copy_of(const Tracer& other) const { return term_ == other.term_; }
+    // The same by what it says.
+    bool operator==(const Tracer& other) const;
+    // A meta tracer that was found to be no more, or whose module has removed it: nobody asks it again.
+    // Known to all copies of what was made removable before it was copied.
+    void make_removable();
+    bool is_removed() const;
+    void remove() const;
+
+private:
+    struct Kept;
+    Term term_ = kNil;
+    // Null if the term is borrowed from who has its Kept, or immediate and not removable.
+    std::shared_ptr<Kept> kept_;
+};
+
 // What one session traces of a process; those of a process are a list.
 struct State {
     uint32_t flags = 0;
-    Term tracer = kNil;  // a pid, a port, or the atom flight_recorder
+    Tracer tracer;
     uint32_t session = 0;
     uint32_t all = flags;         // of this session and those that follow
     const State* next = nullptr;  // by session
@@ -52,8 +93,8 @@ struct State {
 
 // Where the processor goes on when a function returns whose call left a frame on the stack:
 //   this address, module, function, arity | flags << 8, whose it is
-// (a meta trace's tracer, [] for the tracer of the process, and for session N of trace/ N and, for its
-// meta traces, -N)
+// (a meta trace's tracer as a term of the process, [] for the tracer of the process, and for session N of
+// trace/ N and, for its meta traces, -N)
 // It belongs to the engine that runs, as every return address. Set by the engines at start-up.
 struct ReturnWords {
     Word bytecode = 0;
@@ -196,15 +237,15 @@ struct Hooks {
                           bool linked) = 0;
     virtual void exited(Process& p, Term reason) = 0;
     virtual void forget(Process& p) = 0;
-    // {trace, Pid, Tag, What} to whom the flag asks for it
-    virtual void event(Process& p, uint32_t flag, Term tag, Term what) = 0;
+    // {trace, Pid, Tag, What} to whom the flag `procs` asks for it; on any thread.
+    virtual void procs(Process& p, Term tag, Term what) = 0;
     // Whatever it is traced for when it comes in: who has no tracer any more is not.
     virtual void scheduled(Process& p, bool in) = 0;
     virtual void collecting(Process& p, bool major, bool start) = 0;
     // The stack goes away as a whole: hibernation.
     virtual void dropped_stack(Process& p) = 0;
 };
-// A tracer is a process or a port.
+// A process or a port.
 bool tracer_exists(Term tracer);
 // False: there is none any more. The message is copied.
 bool tell_tracer(Term tracer, Term message);

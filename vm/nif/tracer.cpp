@@ -1,0 +1,120 @@
+#include "vm/nif/tracer.hpp"
+
+#include "vm/bif/local_atoms.hpp"
+#include "vm/code/code_index.hpp"
+#include "vm/code/module_table.hpp"
+#include "vm/nif/environment.hpp"
+#include "vm/nif/library.hpp"
+#include "vm/sched/scheduler.hpp"
+#include "vm/sched/thread_progress.hpp"
+#include "vm/term/map.hpp"
+
+#include <iterator>
+
+namespace minivm::nif::tracer {
+namespace {
+
+using tracing::Tracer;
+
+LOCAL_ATOM(atom_discard, "discard")
+LOCAL_ATOM(atom_extra, "extra")
+LOCAL_ATOM(atom_match_spec_result, "match_spec_result")
+LOCAL_ATOM(atom_monotonic, "monotonic")
+LOCAL_ATOM(atom_remove, "remove")
+LOCAL_ATOM(atom_scheduler_id, "scheduler_id")
+LOCAL_ATOM(atom_strict_monotonic, "strict_monotonic")
+LOCAL_ATOM(atom_timestamp, "timestamp")
+LOCAL_ATOM(atom_trace, "trace")
+LOCAL_ATOM(atom_trace_status, "trace_status")
+
+// Null: the module has no library. In a delay section: the library stays for so long.
+const Library* library_of(Term module) {
+    const ModuleInstance* const m = module_table::current(module, code_index::active());
+    // acquire: the library is complete. Pairs with load().
+    const Library* const l = m != nullptr ? m->library.load(std::memory_order_acquire) : nullptr;
+    return l != nullptr && l->tracer.is_tracer() ? l : nullptr;
+}
+
+// The result, or the non-value if it has raised.
+Word call(const Library& library, Callable code, Process* self, const Term* args, size_t count) {
+    Env env(const_cast<Library*>(&library));
+    env.process = self;
+    const Word result = code(&env, static_cast<int>(count), reinterpret_cast<const Word*>(args));
+    return env.exception ? kNonValue.raw : result;
+}
+
+// The term that enabled/3 or what stands for it answers; false: there is no such function.
+bool ask_module(const Tracer& tracer, Kind kind, Term tag, Term tracee, Word* answer) {
+    const thread_progress::DelaySection section;
+    const Library* const library = library_of(tracer.module());
+    if (library == nullptr) {
+        return false;
+    }
+    const Term args[] = {tag, tracer.state(), tracee};
+    *answer = call(*library, library->tracer.enabled(kind), nullptr, args, std::size(args));
+    return true;
+}
+
+Term options(Heap& h, const Event& event, uint32_t flags) {
+    Term keys[4];
+    Term values[4];
+    size_t n = 0;
+    const auto add = [&](Term key, Term value) {
+        keys[n] = key;
+        values[n++] = value;
+    };
+    if (is_value(event.extra)) {
+        add(atom_extra(), event.extra);
+    }
+    if (is_value(event.result)) {
+        add(atom_match_spec_result(), event.result);
+    }
+    if ((flags & tracing::kSchedulerId) != 0) {
+        const Scheduler* const on = this_scheduler();
+        add(atom_scheduler_id(), make_small(on != nullptr ? on->number : 0));
+    }
+    if ((flags & tracing::kAllTimestamps) != 0) {
+        add(atom_timestamp(), (flags & tracing::kTimestamp) != 0 ? atom_timestamp()
+                              : (flags & tracing::kStrictMonotonicTimestamp) != 0
+                                  ? atom_strict_monotonic()
+                                  : atom_monotonic());
+    }
+    return map::from_pairs(h, keys, values, n);
+}
+
+}  // namespace
+
+bool is_tracer(Term module) {
+    const thread_progress::DelaySection section;
+    return library_of(module) != nullptr;
+}
+
+Answer ask(const Tracer& tracer, Kind kind, Term tag, Term tracee) {
+    Word answer = 0;
+    if (!ask_module(tracer, kind, tag, tracee, &answer)) {
+        return Answer::discard;
+    }
+    return answer == atom_trace().raw     ? Answer::trace
+           : answer == atom_discard().raw ? Answer::discard
+                                          : Answer::remove;
+}
+
+bool is_active(const Tracer& tracer, Term tracee) {
+    Word answer = 0;
+    return ask_module(tracer, Kind::general, atom_trace_status(), tracee, &answer) &&
+           answer != atom_remove().raw;
+}
+
+void tell(const Tracer& tracer, const Event& event, Process* self, Term tracee, uint32_t flags) {
+    const thread_progress::DelaySection section;
+    const Library* const library = library_of(tracer.module());
+    if (library == nullptr) {
+        return;
+    }
+    Heap h;
+    const Term args[] = {event.tag, tracer.state(), tracee, event.what, options(h, event, flags)};
+    call(*library, library->tracer.trace(event.kind), self, args, std::size(args));
+    h.clear();
+}
+
+}  // namespace minivm::nif::tracer
