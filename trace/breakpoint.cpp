@@ -604,6 +604,12 @@ void arm_staged(Export& e, const Action& action, const SessionActions& sessions)
     b.armed = true;
 }
 
+static bool exports(const ModuleInstance& m, Term function, uint32_t arity) {
+    return std::any_of(
+        m.lowered.exports.begin(), m.lowered.exports.end(),
+        [&](const LoweredExport& x) { return x.function == function && x.arity == arity; });
+}
+
 void publish_staged() {
     {
         const std::lock_guard lock(g_lock);
@@ -611,6 +617,37 @@ void publish_staged() {
     }
     publish_code(false);
     publish_code(true);
+}
+
+bool disarm_withdrawn(const ModuleInstance& m) {
+    if (!any_entries()) {
+        return false;
+    }
+    const int ix = code_index::staging();
+    const ModuleInstance* const versions[] = {module_table::current(m.name(), ix),
+                                              module_table::on_load(m.name(), ix)};
+    bool any = false;
+    for (const LoweredExport& x : m.lowered.exports) {
+        Export* const e = export_table::find(m.name(), x.function, x.arity);
+        Breakpoint* const b = e != nullptr ? find_own(e) : nullptr;
+        const bool stays = std::any_of(
+            std::begin(versions), std::end(versions), [&](const ModuleInstance* version) {
+                return version != nullptr && exports(*version, x.function, x.arity);
+            });
+        if (b == nullptr || !b->armed || stays) {
+            continue;
+        }
+        staging::trace_export(e, false);
+        b->armed = false;
+        note_everywhere(*b, false);
+        any = true;
+    }
+    return any;
+}
+
+void forget_disarmed() {
+    const std::lock_guard lock(g_lock);
+    remove_locked([](const Breakpoint* b) { return !b->armed; });
 }
 
 void forget_instance(const ModuleInstance& m) {

@@ -187,6 +187,11 @@ void arm_staged(ModuleInstance& m, uint32_t function, const Action& action,
                 const SessionActions& sessions);
 void arm_staged(Export& e, const Action& action, const SessionActions& sessions);
 void publish_staged();
+// Entries of functions that this version exported, and that lead nowhere with what has been staged:
+// their breakpoints are disarmed with it. True: there were any. Holder of the permission.
+bool disarm_withdrawn(const ModuleInstance& m);
+// When everybody has passed since the commit of that: they are freed. Holder of the permission.
+void forget_disarmed();
 // Nobody can run its code any more.
 void forget_instance(const ModuleInstance& m);
 

@@ -342,6 +342,8 @@ struct TraceHooks final : Hooks {
     Term test_spec(Process& p, const Term* a) override { return trace::test_spec(p, a); }
 
     void staged(ModuleInstance& instance) override { stage_instance(instance); }
+    bool withdrawn(const ModuleInstance& instance) override { return disarm_withdrawn(instance); }
+    void forget_entries() override { forget_disarmed(); }
     void released(ModuleInstance& instance) override { forget_instance(instance); }
 
     // ---- processes ----

@@ -29,13 +29,35 @@ void finished(Operation* op) {
     op->release();
 }
 
+// A breakpoint of an entry that leads nowhere any more is there for who still goes by the former index.
+bool g_entries_withdrawn = false;  // the holder of the permission's
+
+void stop_tracing_withdrawn(const ModuleInstance* former) {
+    if (former != nullptr && tracing::g_hooks != nullptr) {
+        g_entries_withdrawn |= tracing::g_hooks->withdrawn(*former);
+    }
+}
+void release_permission() {
+    if (!g_entries_withdrawn) {
+        code_permission::release();
+        return;
+    }
+    g_entries_withdrawn = false;
+    thread_progress::later(
+        [](void*) {
+            tracing::g_hooks->forget_entries();
+            code_permission::release();
+        },
+        nullptr);
+}
+
 void commit(Operation* op) {
     code_index::commit_staging();
     for (Term module : op->committed) {
         MINIVM_EVENT(code_commit, records::atom(module),
                      static_cast<uint64_t>(code_index::active()));
     }
-    code_permission::release();
+    release_permission();
     finished(op);
 }
 
@@ -131,6 +153,8 @@ void finish(std::vector<std::unique_ptr<ModuleInstance>> modules, Operation* op)
     for (auto& m : modules) {
         m->committed_ms = static_cast<uint64_t>(now);
         ModuleInstance* instance = m.release();
+        const ModuleInstance* const former =
+            module_table::current(instance->name(), code_index::active());
         if (instance->has_on_load()) {
             staging::add_pending(instance);
         } else {
@@ -139,6 +163,7 @@ void finish(std::vector<std::unique_ptr<ModuleInstance>> modules, Operation* op)
         if (tracing::g_hooks != nullptr) {
             tracing::g_hooks->staged(*instance);
         }
+        stop_tracing_withdrawn(former);
         MINIVM_EVENT(code_stage, records::atom(instance->name()), generation);
         op->committed.push_back(instance->name());
     }
@@ -148,12 +173,14 @@ void finish(std::vector<std::unique_ptr<ModuleInstance>> modules, Operation* op)
 void accept(Term module, Operation* op) {
     staging::begin();
     staging::accept_pending(module);
+    stop_tracing_withdrawn(module_table::current(module, code_index::active()));
     commit_when_passed(op);
 }
 
 void delete_module(Term module, Operation* op) {
     staging::begin();
     staging::delete_module(module);
+    stop_tracing_withdrawn(module_table::current(module, code_index::active()));
     MINIVM_EVENT(code_delete, records::atom(module));
     commit_when_passed(op);
 }
@@ -220,12 +247,13 @@ void complete_purge(Operation* op) {
     MINIVM_EVENT(code_purge, records::atom(instance->name()), uint64_t{process_table::count()});
     staging::begin();
     staging::remove_module(instance);
+    stop_tracing_withdrawn(instance);  // one whose on_load function failed was never current
     thread_progress::later(
         [](void* data) {
             ModuleInstance* dead = purged_instance();
             code_index::commit_staging();
             dead->is_removed = true;
-            code_permission::release();
+            release_permission();
             end_purge();
             // No process has been in the code for a while. Who asked may expect a library of native
             // functions to be unloaded, which may take its time.

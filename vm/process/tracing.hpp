@@ -226,6 +226,11 @@ struct Hooks {
     virtual Term test_spec(Process& p, const Term* a) = 0;
     // A new version of a module has been staged.
     virtual void staged(ModuleInstance& instance) = 0;
+    // What has been staged takes functions of this version from their export entries: those that lead
+    // nowhere then are not traced any more. True: there were any, and forget_entries() is to be called
+    // when everybody has passed since the commit. All by the holder of the permission.
+    virtual bool withdrawn(const ModuleInstance& instance) = 0;
+    virtual void forget_entries() = 0;
     // The memory of one goes: nobody can run it any more.
     virtual void released(ModuleInstance& instance) = 0;
 
