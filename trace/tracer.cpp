@@ -32,31 +32,32 @@ using namespace tracing;
 CountedMutex g_lock{LockKind::tracers};
 std::vector<State> g_new;  // none without flags
 
+// From the last to the first that trace_info/2 shows, in OTP's order.
 constexpr struct {
     const char* name;
     uint32_t flag;
 } kFlags[] = {
-    {"arity", kArity},
-    {"call", kCall},
-    {"exiting", kExiting},
-    {"garbage_collection", kGarbageCollection},
+    {"timestamp", kTimestamp},
+    {"strict_monotonic_timestamp", kStrictMonotonicTimestamp},
     {"monotonic_timestamp", kMonotonicTimestamp},
-    {"ports", kPorts},
-    {"procs", kProcs},
-    {"receive", kReceive},
-    {"return_to", kReturnTo},
-    {"running", kRunning},
-    {"running_ports", kRunningPorts},
-    {"running_procs", kRunningProcs},
-    {"scheduler_id", kSchedulerId},
     {"send", kSend},
-    {"set_on_first_link", kSetOnFirstLink},
+    {"receive", kReceive},
+    {"set_on_spawn", kSetOnSpawn},
+    {"call", kCall},
+    {"procs", kProcs},
     {"set_on_first_spawn", kSetOnFirstSpawn},
     {"set_on_link", kSetOnLink},
-    {"set_on_spawn", kSetOnSpawn},
+    {"set_on_first_link", kSetOnFirstLink},
+    {"running", kRunning},
+    {"exiting", kExiting},
+    {"garbage_collection", kGarbageCollection},
+    {"arity", kArity},
+    {"return_to", kReturnTo},
     {"silent", kSilent},
-    {"strict_monotonic_timestamp", kStrictMonotonicTimestamp},
-    {"timestamp", kTimestamp},
+    {"scheduler_id", kSchedulerId},
+    {"ports", kPorts},
+    {"running_ports", kRunningPorts},
+    {"running_procs", kRunningProcs},
 };
 
 void free_later(const State* s) {
