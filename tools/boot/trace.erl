@@ -15,9 +15,17 @@
 %% The session lasts until it is destroyed or nobody has what this returns any more.
 -spec session_create(Name :: atom(), tracer(), Options :: []) -> session().
 session_create(Name, Tracer, Options) ->
+    load_tracer(Tracer),
     try erts_internal:trace_session_create(Name, Tracer, Options)
     catch error:R:Stack -> fail(R, [Name, Tracer, Options], Stack)
     end.
+
+%% Only a module that is loaded can be a tracer.
+load_tracer({Module, State}) when is_atom(Module) ->
+    erlang:module_loaded(Module) orelse (catch Module:enabled(trace_status, self(), State)),
+    ok;
+load_tracer(_) ->
+    ok.
 
 -spec session_destroy(session()) -> boolean().
 session_destroy(Session) ->
@@ -120,7 +128,7 @@ format_error(_, _) ->
     #{}.
 
 wrong(session_create, 3, _) ->
-    #{general => <<"needs a name (an atom), a tracer (a pid, a port or {flight_recorder, []}) and []">>};
+    #{general => <<"needs a name (an atom), a tracer (a pid, a port or {Module, State}) and []">>};
 wrong(session_destroy, 1, _) -> no_session();
 wrong(_, _, session) -> no_session();
 wrong(session_info, 1, _) ->
