@@ -8,6 +8,7 @@
 #include "vm/process/registry.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
+#include "vm/process/tracing.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "vm/term/binary.hpp"
@@ -111,6 +112,11 @@ int enif_send(Env* env, const Pid* to, Env* message_env, Word message) {
     Process* const receiver = living(pid);
     if (receiver == nullptr) {
         return 0;
+    }
+    // What a function of a process sends; what others do, such as a tracer's, is no event.
+    if (env != nullptr && env->function != nullptr &&
+        tracing::is_traced(*env->process, tracing::kSend)) {
+        tracing::g_hooks->sent(*env->process, pid, Term{message}, true);
     }
     Signal* const s = message_env != nullptr && message_env->process == nullptr
                           ? message_from(*message_env, Term{message})
