@@ -1095,7 +1095,7 @@ private:
         // get/1 is no guard, but the compiler knows that it neither fails nor builds anything.
         const bool allowed =
             def != nullptr &&
-            ((def->flags & kBifGuard) != 0 ||
+            (def->has_any(kBifGuard) ||
              (import.function == names().get && arity == 1 && import.module == names().erlang));
         if (!allowed) {
             const std::string_view m = atom_table::text(import.module);

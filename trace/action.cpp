@@ -338,7 +338,8 @@ bool send_call(const Breakpoint& b, Process& p, const State& s, const Term* x,
     return sent;
 }
 
-// Whether a meta tracer is there and wants to be told of a call. One that is no more is not asked again.
+// Whether a meta tracer is there and wants to be told of a call. One that is no more is not asked
+// again.
 bool wants_meta_call(const Process& p, const Tracer& tracer) {
     if (tracer.is_removed()) {
         return false;

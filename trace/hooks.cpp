@@ -353,8 +353,9 @@ struct TraceHooks final : Hooks {
         Event event{.kind = EventKind::send, .tag = tag, .what = message, .extra = to};
         for (const State* of = state_of(p); of != nullptr; of = of->next) {
             event.result = kNonValue;
-            const State* s =
-                (of->flags & kSend) != 0 ? for_message(p, of, true, terms, 2, &event.result) : nullptr;
+            const State* s = (of->flags & kSend) != 0
+                                 ? for_message(p, of, true, terms, 2, &event.result)
+                                 : nullptr;
             if (s != nullptr) {
                 send_or_clear(p, *s, event);
             }

@@ -149,7 +149,7 @@ bool is_apply(const Export* e) {
 void apply_to_bif(Export* e, void* context) {
     static const Term own = atom_table::intern("minivm");
     auto& a = *static_cast<Applying*>(context);
-    if (e->bif == nullptr || (e->bif->flags & kBifHidden) != 0 || e->module == own || is_apply(e) ||
+    if (e->bif == nullptr || e->bif->has_any(kBifHidden) || e->module == own || is_apply(e) ||
         !a.r.which.matches(e->module, e->function, e->arity)) {
         return;
     }

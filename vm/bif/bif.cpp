@@ -57,7 +57,7 @@ void init() {
 
 const BifDef* find(Term module, Term function, uint32_t arity) {
     const Export* e = export_table::find(module, function, arity);
-    return e != nullptr && e->bif != nullptr && !(e->bif->flags & kBifHidden) ? e->bif : nullptr;
+    return e != nullptr && e->bif != nullptr && !e->bif->has_any(kBifHidden) ? e->bif : nullptr;
 }
 
 // Of a module that OTP does not have.
@@ -74,7 +74,7 @@ Term all(Heap& h) {
     Term list = kNil;
     for (const std::vector<BifDef>* t : g_tables) {
         for (const BifDef& d : *t) {
-            if (!(d.flags & kBifHidden) && !is_own(d.module)) {
+            if (!d.has_any(kBifHidden) && !is_own(d.module)) {
                 list = cons(h,
                             make_tuple(h, atom_table::intern(d.module),
                                        atom_table::intern(d.function), make_small(d.arity)),

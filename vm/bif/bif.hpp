@@ -41,6 +41,10 @@ struct BifDef {
     BifFn fn;
     uint8_t flags;
     Export* exp;       // filled in at start-up by bif_registry
+
+    // relaxed: kBifTraced comes and goes (trace/breakpoint.cpp), and a call beside that may or may not be
+    // traced; the others stay.
+    bool has_any(unsigned of) const { return (__atomic_load_n(&flags, __ATOMIC_RELAXED) & of) != 0; }
 };
 
 // Each area file ends with one table:  MINIVM_BIF_TABLE(lists) = { {"lists", "reverse", 2, fn}, ... };

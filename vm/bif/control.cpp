@@ -380,7 +380,7 @@ Term erlang_function_exported_3(Process& p, const Term* a) {
     const Export* e =
         export_table::find(a[0], a[1], static_cast<uint32_t>(small_value(a[2])));
     return make_bool(e != nullptr && export_table::is_loaded(e, code_index::active()) &&
-                     (e->bif == nullptr || !(e->bif->flags & kBifHidden)));
+                     (e->bif == nullptr || !e->bif->has_any(kBifHidden)));
 }
 Term erlang_is_builtin_3(Process& p, const Term* a) {
     if (!is_atom(a[0]) || !is_atom(a[1]) || !is_small(a[2])) {

@@ -313,7 +313,7 @@ bool runs_in(const Process& p, const ModuleInstance& instance) {
         return true;
     }
     // In one of its native functions, which a tail call has led to?
-    if (p.dirty_bif != nullptr && (p.dirty_bif->flags & kBifNative) != 0) {
+    if (p.dirty_bif != nullptr && p.dirty_bif->has_any(kBifNative)) {
         for (const LoweredFunction& f : instance.lowered.functions) {
             if (f.nif == p.dirty_bif) {
                 return true;

@@ -247,7 +247,7 @@ int enif_thread_type() {
         return kThreadNormal;
     }
     const BifDef* const bif = s->process != nullptr ? s->process->dirty_bif : nullptr;
-    return bif != nullptr && (bif->flags & kBifDirtyIo) != 0 ? kThreadDirtyIo : kThreadDirtyCpu;
+    return bif != nullptr && bif->has_any(kBifDirtyIo) ? kThreadDirtyIo : kThreadDirtyCpu;
 }
 
 // ---- the system ---------------------------------------------------------------------------------

@@ -137,7 +137,7 @@ Term build_raw_trace(Process& p, const void* fault, int code_ix) {
     FunctionInfo faulting{};
     if (fault != nullptr && module_table::lookup(fault, code_ix, false, &faulting)) {
         // A library's function has one entry, with its arguments, and none for the body it replaces.
-        const bool is_nif = e.bif != nullptr && (e.bif->flags & kBifNative) != 0 &&
+        const bool is_nif = e.bif != nullptr && e.bif->has_any(kBifNative) &&
                             e.bif->exp->module == faulting.module &&
                             e.bif->exp->function == faulting.function &&
                             e.bif->exp->arity == faulting.arity;
@@ -408,20 +408,19 @@ Term current_stacktrace(Process& p, Heap& h, const void* pc, int code_ix, size_t
 
 Term call_bif_slow(Process& p, const BifDef& bif, Term* x) {
     p.x = x;
-    // relaxed: see call_bif_function().
-    if ((__atomic_load_n(&bif.flags, __ATOMIC_RELAXED) & kBifTraced) != 0) {
+    if (bif.has_any(kBifTraced)) {
         return tracing::g_hooks->bif_call(p, bif, x);
     }
     return call_bif_untraced(p, bif, x);
 }
 
 Term call_bif_untraced(Process& p, const BifDef& bif, Term* x) {
-    if ((bif.flags & kBifNative) != 0) {
+    if (bif.has_any(kBifNative)) {
         // acquire: native code has seen it without; its flags below were written before it.
         static_cast<const nif::Function&>(bif).code.load(std::memory_order_acquire);
     }
-    if ((bif.flags & (kBifDirtyCpu | kBifDirtyIo)) == 0) {
-        const Term r = (bif.flags & kBifNative) != 0
+    if (!bif.has_any(kBifDirtyCpu | kBifDirtyIo)) {
+        const Term r = bif.has_any(kBifNative)
                            ? nif::call(p, static_cast<const nif::Function&>(bif), x)
                            : bif.fn(p, x);
         if (!is_value(r) && p.outcome == BifOutcome::exception) {

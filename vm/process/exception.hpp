@@ -45,9 +45,7 @@ Term stacktrace_list(Process& p, Term raw_trace);
 Term call_bif_slow(Process& p, const BifDef& bif, Term* x);
 Term call_bif_untraced(Process& p, const BifDef& bif, Term* x);
 inline Term call_bif_function(Process& p, const BifDef& bif, Term* x) {
-    // relaxed: a call beside the setting of a breakpoint may or may not be traced.
-    if (MINIVM_UNLIKELY(__atomic_load_n(&bif.flags, __ATOMIC_RELAXED) &
-                        (kBifDirtyCpu | kBifDirtyIo | kBifNative | kBifTraced))) {
+    if (MINIVM_UNLIKELY(bif.has_any(kBifDirtyCpu | kBifDirtyIo | kBifNative | kBifTraced))) {
         return call_bif_slow(p, bif, x);
     }
     p.x = x;

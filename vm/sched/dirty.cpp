@@ -355,7 +355,7 @@ bool stop() {
 }
 
 void enqueue(Process& p) {
-    Pool& pool = (p.dirty_bif->flags & kBifDirtyIo) != 0 ? g_io : g_cpu;
+    Pool& pool = p.dirty_bif->has_any(kBifDirtyIo) ? g_io : g_cpu;
     // acquire: pairs with stop_pool(), whose caller has seen all schedulers end.
     if (pool.stopping.load(std::memory_order_acquire)) {
         return;
