@@ -186,7 +186,7 @@ Term minivm_set_code_path_1(Process& p, const Term* a) {
 }
 
 Term erlang_display_1(Process&, const Term* a) {
-    const std::string text = format_term(a[0]) + "\r\n";
+    const std::string text = display_term(a[0]) + "\r\n";
     write_all(STDERR_FILENO, reinterpret_cast<const uint8_t*>(text.data()), text.size());
     return atoms::true_;
 }

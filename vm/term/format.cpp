@@ -95,7 +95,8 @@ char escape_letter(uint32_t c) {
 
 class TermWriter {
 public:
-    TermWriter(std::string* out, size_t limit) : out_(*out), limit_(limit) {}
+    TermWriter(std::string* out, size_t limit, bool displayed)
+        : out_(*out), limit_(limit), displayed_(displayed) {}
 
     void write(Term t, int depth) {
         if (full_) {
@@ -113,7 +114,11 @@ public:
         } else if (is_integer(t)) {
             out_ += bignum::to_string(t, 10);
         } else if (is_float(t)) {
-            out_ += ShortFloat(float_value(t)).text();
+            if (displayed_) {
+                out_ += float_scientific(float_value(t), 6);
+            } else {
+                out_ += ShortFloat(float_value(t)).text();
+            }
         } else if (is_atom(t)) {
             append_atom(&out_, t, true);
         } else if (is_pid(t)) {
@@ -130,7 +135,42 @@ public:
     }
 
 private:
+    // Characters of Latin-1 only, none of them a control character that is no blank.
+    static bool is_text(Term t) {
+        for (; is_cons(t); t = tail(t)) {
+            const Term c = head(t);
+            if (!is_small(c) || small_value(c) < 0 || small_value(c) > 255) {
+                return false;
+            }
+            const int64_t code = small_value(c);
+            if ((code < ' ' && (code < '\t' || code > '\r')) || code == 0x7F) {
+                return false;
+            }
+        }
+        return is_nil(t);
+    }
+    void write_text(Term t) {
+        out_ += '"';
+        for (; is_cons(t) && out_.size() <= limit_; t = tail(t)) {
+            const auto c = static_cast<uint8_t>(small_value(head(t)));
+            if (c == '\n') {
+                out_ += "\\n";
+            } else if (c >= 0x80) {
+                out_ += static_cast<char>(0xC0 | c >> 6);
+                out_ += static_cast<char>(0x80 | (c & 0x3F));
+            } else {
+                out_ += c == '"' ? "\\" : "";
+                out_ += static_cast<char>(c);
+            }
+        }
+        out_ += '"';
+    }
+
     void write_list(Term t, int depth) {
+        if (displayed_ && is_text(t)) {
+            write_text(t);
+            return;
+        }
         out_ += '[';
         for (;;) {
             write(head(t), depth + 1);
@@ -165,7 +205,7 @@ private:
                 for (Term key, value; !full_ && it.next(&key, &value); comma = ",") {
                     out_ += comma;
                     write(key, depth + 1);
-                    out_ += " => ";
+                    out_ += displayed_ ? "=>" : " => ";
                     write(value, depth + 1);
                 }
                 out_ += '}';
@@ -204,9 +244,31 @@ private:
         }
     }
 
+    // ASCII that can be printed, and at least some.
+    static bool is_text(const BitView& v) {
+        bool text = v.size > 0 && v.size % 8 == 0;
+        for (uint64_t i = 0; text && i < v.size / 8; ++i) {
+            uint8_t byte = 0;
+            copy_bits(v.bytes, v.offset + i * 8, &byte, 0, 8);
+            text = byte >= ' ' && byte < 0x7F;
+        }
+        return text;
+    }
+
     void write_bits(const BitView& v) {
         out_ += "<<";
         const uint64_t bytes = (v.size + 7) / 8;
+        if (displayed_ && is_text(v)) {
+            out_ += '"';
+            for (uint64_t i = 0; i < bytes && out_.size() <= limit_; ++i) {
+                uint8_t byte = 0;
+                copy_bits(v.bytes, v.offset + i * 8, &byte, 0, 8);
+                out_ += byte == '"' ? "\\" : "";
+                out_ += static_cast<char>(byte);
+            }
+            out_ += "\">>";
+            return;
+        }
         for (uint64_t i = 0; i < bytes; ++i) {
             if (out_.size() > limit_) {
                 out_ += "...";
@@ -227,6 +289,7 @@ private:
 
     std::string& out_;
     size_t limit_;
+    bool displayed_;
     bool full_ = false;
 };
 
@@ -266,7 +329,13 @@ void remove_trailing_zeros(std::string* text) {
 
 std::string format_term(Term t, size_t limit) {
     std::string out;
-    TermWriter(&out, limit).write(t, 0);
+    TermWriter(&out, limit, false).write(t, 0);
+    return out;
+}
+
+std::string display_term(Term t) {
+    std::string out;
+    TermWriter(&out, 65536, true).write(t, 0);
     return out;
 }
 

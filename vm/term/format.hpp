@@ -12,6 +12,9 @@ namespace minivm {
 // As ~w prints it (atoms quoted where needed). For reports and logs; not recursive without bound:
 // deeper than 64 levels or longer than `limit` bytes ends in "...".
 std::string format_term(Term t, size_t limit = 65536);
+// As erlang:display/1 and the runtime system's own messages show it: lists and binaries that are
+// text as text, floats with six digits.
+std::string display_term(Term t);
 void append_atom(std::string* out, Term atom, bool quote);
 // float_to_list/1 of OTP 25 and later without options is scientific with 20 digits; [short] is the
 // shortest text that reads back: 17 digits at most, and what is written out is no longer than that.
