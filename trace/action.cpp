@@ -35,10 +35,11 @@ struct Context {
     const void* (*caller_of)(const Process&) = nullptr;
     const Tracer* tracer = nullptr;  // of whom it is run for
     uint32_t session = 0;
-    bool acts = true;         // false: a test, nothing is changed
+    bool acts = true;         // false: a test, which changes neither tokens nor the control word
     bool no_message = false;  // {message, false}
     Term extra = kNonValue;   // {message, Term}
     int64_t frames = 0;
+    bool return_trace = false;  // by that name
 };
 thread_local Context* t_context = nullptr;
 
@@ -55,6 +56,7 @@ Term act_message(Process&, const Term* a) {
 }
 Term act_return_trace(Process&, const Term*) {
     t_context->frames |= kFrameReturn;
+    t_context->return_trace = true;
     return atoms::true_;
 }
 Term act_exception_trace(Process&, const Term*) {
@@ -95,7 +97,7 @@ Term act_process_dump(Process& p, const Term*) {
     return make_binary(p.heap, text.data(), text.size());
 }
 Term act_display(Process&, const Term* a) {
-    const std::string text = format_term(a[0]) + "\n";
+    const std::string text = display_term(a[0]) + "\n";
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
     return atoms::true_;
@@ -135,7 +137,9 @@ Term act_get_tcw(Process& p, const Term*) {
 }
 Term act_set_tcw(Process& p, const Term* a) {
     if (!t_context->acts) {
-        return act_get_tcw(p, a);
+        const bool is_word =
+            is_small(a[0]) && small_value(a[0]) >= 0 && small_value(a[0]) <= int64_t{UINT32_MAX};
+        return is_word ? act_get_tcw(p, a) : badarg(p);
     }
     return system_bif(p, "system_flag", 2, a[0]);
 }
@@ -143,7 +147,6 @@ Term act_set_tcw(Process& p, const Term* a) {
 // Flags and perhaps a tracer, as in erlang:trace/3; false: there is something else among them.
 bool parse_flags(Term list, uint32_t* flags, std::optional<Tracer>* tracer) {
     static const Term tag = atom_table::intern("tracer");
-    static const Term cpu_timestamp = atom_table::intern("cpu_timestamp");
     *flags = 0;
     for (; is_cons(list); list = tail(list)) {
         const Term t = head(list);
@@ -152,11 +155,10 @@ bool parse_flags(Term list, uint32_t* flags, std::optional<Tracer>* tracer) {
             *tracer = std::move(named);
             continue;
         }
-        if (is_atom(t) && flag_of(t) != 0) {
-            *flags |= flag_of(t);
-        } else if (t != cpu_timestamp) {
+        if (!is_atom(t) || flag_of(t) == 0) {
             return false;
         }
+        *flags |= flag_of(t);
     }
     return is_nil(list);
 }
@@ -178,9 +180,6 @@ const Tracer* default_tracer(const Process& p) {
 Term change(Process& p, Process* target, uint32_t off, uint32_t on, const Tracer* tracer) {
     if (target == nullptr) {
         return badarg(p);
-    }
-    if (!t_context->acts) {
-        return atoms::true_;
     }
     if (tracer == nullptr) {
         off = ~uint32_t{0};
@@ -243,9 +242,12 @@ struct Function {
     bool in_guard;
     Use use;
     bool means_something(match_spec::Dialect dialect) const {
-        return dialect == match_spec::Dialect::call || use == Use::always ||
+        return dialect == match_spec::Dialect::call ||
+               (use == Use::always && dialect != match_spec::Dialect::table) ||
                (use == Use::own && dialect == match_spec::Dialect::sent);
     }
+    // No special form, for which problems have texts of their own.
+    bool is_plain() const { return bif.fn == act_get_tcw || bif.fn == act_set_tcw; }
 };
 const Function kFunctions[] = {
     {{"", "message", 1, act_message, 0, nullptr}, false, Use::always},
@@ -272,19 +274,39 @@ const Function kFunctions[] = {
 };
 
 struct Functions final : match_spec::TraceFunctions {
-    const BifDef* find(Term name, size_t arity, match_spec::Dialect dialect, bool in_guard,
-                       bool* known) const override {
-        const std::string_view text = atom_table::text(name);
+    Found find(Term form, match_spec::Dialect dialect, bool in_guard) const override {
+        const std::string_view name = atom_table::text(tuple_element(form, 0));
+        const size_t arity = tuple_arity(form) - 1;
+        const Function* known = nullptr;
         for (const Function& f : kFunctions) {
-            if (text == f.bif.function) {
-                *known = true;
-                if (f.bif.arity == arity && (f.in_guard || !in_guard) &&
-                    f.means_something(dialect)) {
-                    return &f.bif;
-                }
+            if (name != f.bif.function || (f.is_plain() && arity != f.bif.arity)) {
+                continue;
+            }
+            known = &f;
+            if (arity == f.bif.arity && (f.in_guard || !in_guard) && f.means_something(dialect)) {
+                return {&f.bif, {}};
             }
         }
-        return nullptr;
+        return {nullptr, known != nullptr ? problem(*known, form, dialect, in_guard) : ""};
+    }
+
+private:
+    static std::string problem(const Function& f, Term form, match_spec::Dialect dialect,
+                               bool in_guard) {
+        const std::string name = f.bif.function;
+        if (f.is_plain()) {
+            return "Function " + name + "/" + std::to_string(f.bif.arity) +
+                   " cannot be called in this context.";
+        }
+        if (!f.means_something(dialect)) {
+            return "Special form '" + name + "' not allow for this trace event.";
+        }
+        if (in_guard && !f.in_guard) {
+            return "Special form '" + name + "' called in guard context.";
+        }
+        return "Special form '" + name + "' called with " +
+               (f.bif.arity == 0 ? "arguments" : "wrong number of arguments") + " in " +
+               display_term(form) + ".";
     }
 };
 
@@ -538,17 +560,16 @@ bool event_matches(Process& p, uint32_t session, const SpecPtr& spec, const Term
 }
 
 Term test_spec(Process& p, const Term* a) {
+    if (!is_list(a[0])) {
+        return badarg(p);
+    }
     std::vector<std::string> problems;
     const std::unique_ptr<Program> program =
         Program::compile(a[1], &problems, match_spec::Dialect::call);
     if (program == nullptr) {
         return match_spec::problems_term(p.heap, problems);
     }
-    const int64_t count = list_length(a[0]);
-    if (count < 0) {
-        return badarg(p);
-    }
-    std::vector<Term> args;
+    std::vector<Term> args;  // of an improper list too
     for (Term l = a[0]; is_cons(l); l = tail(l)) {
         args.push_back(head(l));
     }
@@ -560,11 +581,11 @@ Term test_spec(Process& p, const Term* a) {
         Runner(p, *program, true).run(args.data(), static_cast<uint32_t>(args.size()));
     t_context = outer;
     Term flags = kNil;
-    if ((context.frames & kFrameReturn) != 0) {
-        flags = cons(p.heap, atom_return_trace(), flags);
-    }
     if ((context.frames & kFrameException) != 0) {
-        flags = cons(p.heap, atom_exception_trace(), kNil);
+        flags = cons(p.heap, atom_exception_trace(), flags);
+    }
+    if (context.return_trace) {
+        flags = cons(p.heap, atom_return_trace(), flags);
     }
     const Term result = !is_value(value) || context.no_message ? atoms::false_
                         : is_value(context.extra)              ? context.extra

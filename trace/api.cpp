@@ -25,6 +25,7 @@ LOCAL_ATOM(atom_badopt, "badopt")
 LOCAL_ATOM(atom_call_count, "call_count")
 LOCAL_ATOM(atom_call_memory, "call_memory")
 LOCAL_ATOM(atom_call_time, "call_time")
+LOCAL_ATOM(atom_cpu_timestamp, "cpu_timestamp")
 LOCAL_ATOM(atom_discard, "discard")
 LOCAL_ATOM(atom_flags, "flags")
 LOCAL_ATOM(atom_global, "global")
@@ -88,19 +89,22 @@ void set_one(Process& p, void* context) {
 // a: who, how, flags.
 Term set_trace(Process& p, const Session& session, const Term* a) {
     uint32_t flags = 0;
+    bool cpu_time = false;
     Tracer tracer;
-    bool named = false;
+    bool named = false;  // where flags are cleared it may be, and if so has to be right
     Term list = a[2];
     for (; is_cons(list); list = tail(list)) {
         const Term f = head(list);
-        if (session.number == 0 && parse_tracer(f, atom_tracer(), &tracer)) {
+        if (session.number == 0 && is_tuple(f) && parse_tracer(f, atom_tracer(), &tracer)) {
             // Of a process it is found out by the first event that it has ended.
             if (is_local_port(tracer.term()) && !tracing::tracer_exists(tracer.term())) {
-                return badarg(p);
+                return badarg_cause(p, atom_badopt());
             }
             named = true;
         } else if (is_atom(f) && flag_of(f) != 0) {
             flags |= flag_of(f);
+        } else if (f == atom_cpu_timestamp()) {
+            cpu_time = true;
         } else {
             return badarg_cause(p, atom_badopt());
         }
@@ -108,7 +112,8 @@ Term set_trace(Process& p, const Session& session, const Term* a) {
     if (!is_nil(list)) {
         return badarg_cause(p, atom_badopt());
     }
-    if (!is_bool(a[1])) {
+    // That one is for all or nobody; no time stamp is of the processor here.
+    if (!is_bool(a[1]) || (cpu_time && a[0] != atom_all())) {
         return badarg(p);
     }
     const bool on = a[1] == atoms::true_;
@@ -155,6 +160,10 @@ Term erts_internal_trace_4(Process& p, const Term* a) {
 
 // ---- trace_pattern/3 ----------------------------------------------------------------------------
 
+bool is_arity(Term t) {
+    return is_small(t) && small_value(t) >= 0 && small_value(t) <= 255;
+}
+constexpr int64_t kNoArity = UINT32_MAX;
 bool parse_functions(Term t, Functions* which) {
     if (!is_tuple_of(t, 3) || !is_atom(tuple_element(t, 0)) || !is_atom(tuple_element(t, 1))) {
         return false;
@@ -164,8 +173,9 @@ bool parse_functions(Term t, Functions* which) {
     const Term arity = tuple_element(t, 2);
     if (arity == atoms::underscore) {
         which->arity = -1;
-    } else if (is_small(arity) && small_value(arity) >= 0) {
-        which->arity = small_value(arity);
+    } else if (is_small(arity)) {
+        // No function has so many, or fewer than none.
+        which->arity = is_arity(arity) ? small_value(arity) : kNoArity;
     } else {
         return false;
     }
@@ -243,14 +253,26 @@ bool make_spec_for(const Session& session, Term t, SpecPtr* out, match_spec::Dia
     return (session.number == 0 || !names_tracer_in_body(t)) && make_spec(t, out, dialect);
 }
 
+bool is_counter_state(Term t) {
+    return t == atom_restart() || t == atom_pause();
+}
+
 Term set_event_pattern(Process& p, Session& session, const Term* a) {
     EventPatterns e = event_patterns(session);
     const bool off = a[1] == atoms::false_;
     const auto dialect =
         a[0] == atom_send() ? match_spec::Dialect::sent : match_spec::Dialect::received;
     SpecPtr spec;
-    if (!is_nil(a[2]) || (!off && !make_spec_for(session, a[1], &spec, dialect))) {
-        return badarg(p);
+    if (!off && !is_counter_state(a[1]) && !make_spec_for(session, a[1], &spec, dialect)) {
+        return badarg_cause(p, atom_match_spec());
+    }
+    Request r;
+    if (!parse_flags(p, session, a[2], &r)) {
+        return badarg_cause(p, atom_badopt());
+    }
+    // Nothing but a specification or whether there is one.
+    if (!is_nil(a[2]) || is_counter_state(a[1])) {
+        return badarg_cause(p, atoms::none);
     }
     if (a[0] == atom_send()) {
         e.no_send = off;
@@ -269,19 +291,20 @@ Term set_pattern(Process& p, const SessionPtr& session, Term handle, const Term*
         return set_event_pattern(p, *session, a);
     }
     Request r;
-    if (!parse_flags(p, *session, a[2], &r)) {
-        return badarg_cause(p, atom_badopt());
-    }
     if (a[1] == atoms::false_) {
         r.on = false;
-    } else if (a[1] == atom_restart() || a[1] == atom_pause()) {
+    } else if (is_counter_state(a[1])) {
         // For all but counters that is `true`.
         r.restart = a[1] == atom_restart();
         r.pause = !r.restart;
     } else if (!make_spec_for(*session, a[1], &r.spec, match_spec::Dialect::call)) {
         return badarg_cause(p, atom_match_spec());
-    } else if (r.counters() && r.spec != nullptr && !r.local && !r.meta) {
-        return badarg(p);  // counters know no patterns
+    }
+    if (!parse_flags(p, *session, a[2], &r)) {
+        return badarg_cause(p, atom_badopt());
+    }
+    if (r.counters() && r.spec != nullptr && !r.local && !r.meta) {
+        return badarg_cause(p, atom_call_count());  // counters know no patterns
     }
     if (a[0] != atom_on_load() && !parse_functions(a[0], &r.which)) {
         return badarg_cause(p, atoms::none);
@@ -307,7 +330,7 @@ Term set_pattern(Process& p, const SessionPtr& session, Term handle, const Term*
         return badarg_cause(p, atom_session());
     }
     if (a[0] == atom_on_load()) {
-        apply_on_load(session->patterns, r);
+        session->patterns.on_load.change(r);
         code_permission::release();
         return make_small(0);
     }
@@ -396,14 +419,14 @@ Term memory_rows(Heap& h, const CallTable& table) {
 
 Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
     const Term arity = tuple_element(mfa, 2);
-    if (!is_atom(tuple_element(mfa, 0)) || !is_atom(tuple_element(mfa, 1)) || !is_small(arity) ||
-        small_value(arity) < 0) {
+    if (!is_atom(tuple_element(mfa, 0)) || !is_atom(tuple_element(mfa, 1)) || !is_small(arity)) {
         return badarg(p);
     }
     const Action* local = nullptr;
     const Action* global = nullptr;
-    const bool known = actions_of(session.number, tuple_element(mfa, 0), tuple_element(mfa, 1),
-                                  static_cast<uint32_t>(small_value(arity)), &local, &global);
+    const bool known =
+        is_arity(arity) && actions_of(session.number, tuple_element(mfa, 0), tuple_element(mfa, 1),
+                                      static_cast<uint32_t>(small_value(arity)), &local, &global);
     const Action none;
     const Action& a = local != nullptr ? *local : none;
     const bool calls_global = (global != nullptr && global->call) || (a.call && a.global);
@@ -420,7 +443,9 @@ Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
                                                        : atoms::false_;
         }
         if (i == atom_meta()) {
-            return a.meta ? meta_tracer_term(h, a.meta_tracer) : atoms::false_;
+            return a.meta                ? meta_tracer_term(h, a.meta_tracer)
+                   : item == atom_all() ? atoms::false_
+                                        : kNil;
         }
         if (i == atom_meta_match_spec()) {
             return a.meta ? copy_spec(p, a.meta_spec) : atoms::false_;
@@ -436,13 +461,14 @@ Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
         }
         return kNonValue;
     };
+    // Whatever the item is, as in OTP.
+    if (!known) {
+        return make_tuple(h, item, atoms::undefined);
+    }
+    if (!calls_local && !calls_global && a.none()) {
+        return make_tuple(h, item, atoms::false_);
+    }
     if (item == atom_all()) {
-        if (!known) {
-            return make_tuple(h, item, atoms::undefined);
-        }
-        if (!calls_local && !calls_global && a.none()) {
-            return make_tuple(h, item, atoms::false_);
-        }
         Term list = kNil;
         for (const Term i :
              {atom_call_count(), atom_call_time(), atom_call_memory(), atom_meta_match_spec(),
@@ -456,54 +482,44 @@ Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
         }
         return make_tuple(h, item, list);
     }
-    if (!is_atom(item)) {
-        return badarg(p);
-    }
-    if (known && !calls_local && !calls_global && a.none()) {
-        return make_tuple(h, item, atoms::false_);  // whatever the item is, as in OTP
-    }
-    const Term value = known ? value_of(item) : atoms::undefined;
-    if (!is_value(value)) {
-        return badarg(p);
-    }
-    return make_tuple(h, item, value);
+    const Term value = value_of(item);
+    return is_value(value) ? make_tuple(h, item, value) : badarg(p);
 }
 
 // What functions of modules to come will have. The caller has the code modification permission.
 Term info_of_on_load(Process& p, const Session& session, Term item) {
-    const Action& a = session.patterns.on_load;
-    Heap& h = p.heap;
-    if (a.none()) {
-        return make_tuple(h, item, atoms::false_);  // whatever the item is, as in OTP
-    }
+    const OnLoad& o = session.patterns.on_load;
     const auto value_of = [&](Term i) -> Term {
         if (i == atom_traced()) {
-            return !a.call ? atoms::false_ : a.global ? atom_global() : atom_local();
+            return o.is_global() ? atom_global() : o.local ? atom_local() : atoms::false_;
         }
         if (i == atom_match_spec()) {
-            return a.call ? copy_spec(p, a.call_spec) : atoms::false_;
+            return o.is_global() || o.local ? copy_spec(p, o.spec) : atoms::false_;
         }
         if (i == atom_meta()) {
-            return a.meta ? meta_tracer_term(h, a.meta_tracer) : atoms::false_;
+            return o.meta && !is_nil(o.meta_tracer.term())
+                       ? tracer_term(p.heap, o.meta_tracer, atoms::undefined)
+                       : atoms::false_;
         }
         if (i == atom_meta_match_spec()) {
-            return a.meta ? copy_spec(p, a.meta_spec) : atoms::false_;
+            return o.meta ? copy_spec(p, o.meta_spec) : atoms::false_;
         }
-        return i == atom_call_count()    ? make_bool(a.count)
-               : i == atom_call_time()   ? make_bool(a.time)
-               : i == atom_call_memory() ? make_bool(a.memory)
+        return i == atom_call_count()    ? make_bool(o.count)
+               : i == atom_call_time()   ? make_bool(o.time)
+               : i == atom_call_memory() ? make_bool(o.memory)
                                          : kNonValue;
     };
-    if (item == atom_all()) {
-        Term list = kNil;
+    Term value = atoms::false_;
+    if (o.on && item == atom_all()) {
+        value = kNil;
         for (const Term i : {atom_call_count(), atom_meta_match_spec(), atom_meta(),
                              atom_match_spec(), atom_traced()}) {
-            list = cons(h, make_tuple(h, i, value_of(i)), list);
+            value = cons(p.heap, make_tuple(p.heap, i, value_of(i)), value);
         }
-        return make_tuple(h, item, list);
+    } else if (o.on) {
+        value = value_of(item);
     }
-    const Term value = value_of(item);
-    return is_value(value) ? make_tuple(h, item, value) : badarg(p);
+    return is_value(value) ? make_tuple(p.heap, item, value) : badarg(p);
 }
 
 Term info_of_event(Process& p, const Session& session, Term event, Term item) {
@@ -526,7 +542,13 @@ Term info_of(Process& p, const Session& session, Term of, Term item) {
     if (is_tuple_of(of, 3)) {
         return info_of_function(p, session, of, item);
     }
+    if (is_tuple(of)) {
+        return badarg(p);
+    }
     if (is_local_pid(of)) {
+        if (item != atom_flags() && item != atom_tracer()) {
+            return badarg(p);
+        }
         Process* target = process_table::lookup(of);
         if (target == nullptr) {
             return atoms::undefined;
@@ -547,7 +569,7 @@ Term info_of(Process& p, const Session& session, Term of, Term item) {
         const Term tracer = tracer_term(p.heap, s.tracer, atoms::undefined);
         return info_of_flags(p, item, is_nil(tracer) ? 0 : s.flags, tracer);
     }
-    return badarg(p);
+    return badarg_cause(p, atom_badopt());
 }
 
 // module, args: of the function that is called, for on_load is looked up by the holder of the

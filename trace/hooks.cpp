@@ -101,6 +101,7 @@ const State* tells(const Process& p, const FrameView& f, int64_t flag, MetaState
     if ((f.flags() & flag) == 0 || records::is_sensitive(p)) {
         return nullptr;
     }
+    // A silent call has left no frame; silence that came later does not count.
     const State* s = state_of_frame(p, f, meta);
     return s == nullptr || (!meta->has_value() && (s->flags & kCall) == 0) ? nullptr : s;
 }
@@ -306,13 +307,20 @@ struct TraceHooks final : Hooks {
 
     void unwound(Process& p, const Term* from, const Term* to, const void* caught_by, Term cls,
                  Term reason) override {
-        std::vector<uint32_t> return_to;  // sessions
+        // As in OTP, one that dies of it is only told of while somebody traces it.
+        const bool told = caught_by != nullptr || state_of(p) != nullptr;
+        // Sessions: whose frames have come since the last call's, and those right under that. A
+        // return is told if the function that catches has called the traced one itself.
+        std::vector<uint32_t> above;
+        std::vector<uint32_t> return_to;
         const auto passes = [&](const FrameView& f) {
-            report_exception(p, f, cls, reason, caught_by != nullptr);
+            if (told) {
+                report_exception(p, f, cls, reason, caught_by != nullptr);
+            }
             const uint32_t session = f.session();
             if ((f.flags() & kFrameReturnTo) != 0 &&
-                std::find(return_to.begin(), return_to.end(), session) == return_to.end()) {
-                return_to.push_back(session);
+                std::find(above.begin(), above.end(), session) == above.end()) {
+                above.push_back(session);
             }
             return session;
         };
@@ -321,6 +329,8 @@ struct TraceHooks final : Hooks {
             for (const FrameWords& words : take_unfinished(p).frames) {
                 passes(FrameView{words.data()});
             }
+            return_to = std::move(above);
+            above.clear();
         }
         uint32_t count = 0;
         for (const Term* w = from; w < to; ++w) {
@@ -331,6 +341,10 @@ struct TraceHooks final : Hooks {
                     clock_left(p, session);
                 }
                 ++count;
+                w += kFrameWords - 1;
+            } else if (is_return_of_call(*w)) {
+                return_to = std::move(above);
+                above.clear();
             }
         }
         remove_frames(p, count);
@@ -381,13 +395,12 @@ struct TraceHooks final : Hooks {
         const Term call = make_tuple(h, e->module, e->function, args);
         tell_procs(parent, atom_spawn(), child.id, call);
         // Also of one that is sensitive, as in OTP.
+        std::vector<State> given = all_new_flags();
         for (const State* s = state_of(parent); s != nullptr; s = s->next) {
-            inherit(parent, child, *s, linked);
+            inherit(parent, *s, linked, given);
         }
-        for (const State& fresh : all_new_flags()) {
-            if (state_of(child, fresh.session) == nullptr && !fresh.tracer.is(child.id)) {
-                change_flags(child, fresh.session, 0, fresh.flags, &fresh.tracer);
-            }
+        for (const State& s : given) {
+            change_flags(child, s.session, 0, s.flags, &s.tracer);
         }
         tell_procs(child, atom_spawned(), parent.id, call);
         if (linked) {
@@ -459,11 +472,12 @@ private:
         }
         const size_t sessions = frames.of_sessions ? session_frames().size() : 0;
         make_room(p, x, b.arity, 2 * (1 + sessions), *frames.meta_tracer);
+        // What is told last returns first.
+        leave_frame(b, p, address, 0, frames.call, frames.time, frames.memory);
         if (frames.meta != 0) {
             push_frame(p, address, frame_words(b, frames.meta, frames.meta_tracer->term()),
                        b.record_id);
         }
-        leave_frame(b, p, address, 0, frames.call, frames.time, frames.memory);
         for (size_t i = 0; i < sessions; ++i) {
             const SessionFrames& f = session_frames()[i];
             leave_frame(b, p, address, f.session, f.call, f.time, f.memory);
@@ -541,6 +555,13 @@ private:
         const auto* at = reinterpret_cast<const char*>(p.pc);
         return p.pc_is_native ? at + 1 - kTagHeader : at + sizeof(Word);
     }
+    // A return address of code; not of a trace frame, nor where the engines meet.
+    static bool is_return_of_call(Term w) {
+        FunctionInfo where{};
+        return is_header(w.raw) &&
+               module_table::lookup(reinterpret_cast<const void*>(w.raw - kTagHeader),
+                                    code_index::active(), true, &where);
+    }
     // For so many frames, one of them with this tracer, and what C++ asks of a stack.
     static void make_room(Process& p, Term* x, uint32_t live, size_t frames, const Tracer& meta) {
         const size_t need =
@@ -606,21 +627,33 @@ private:
                p.outcome == BifOutcome::wait || p.outcome == BifOutcome::trap_fun;
     }
 
-    // What a child gets of what its parent has.
-    static void inherit(Process& parent, Process& child, const State& s, bool linked) {
-        const bool first = (s.flags & kSetOnFirstSpawn) != 0;
-        const bool by_link = linked && (s.flags & (kSetOnLink | kSetOnFirstLink)) != 0;
-        if ((s.flags & kSetOnSpawn) == 0 && !first && !by_link) {
+    // What a child gets of what its parent has, beside what new processes get.
+    static void inherit(Process& parent, const State& s, bool linked, std::vector<State>& given) {
+        constexpr uint32_t kSpawn = kSetOnSpawn | kSetOnFirstSpawn;
+        constexpr uint32_t kLink = kSetOnLink | kSetOnFirstLink;
+        uint32_t flags = 0;
+        uint32_t gone = 0;  // from both
+        if ((s.flags & kSpawn) != 0) {
+            flags = s.flags;
+            gone = (s.flags & kSetOnFirstSpawn) != 0 ? kSpawn : 0;
+        }
+        if (linked && (s.flags & kLink) != 0) {
+            flags = s.flags;
+            gone |= (s.flags & kSetOnFirstLink) != 0 ? kLink : 0;
+        }
+        if (flags == 0) {
             return;
         }
-        uint32_t gone = first ? uint32_t{kSetOnFirstSpawn} : 0;
-        if (linked && (s.flags & kSetOnFirstLink) != 0) {
-            gone |= kSetOnFirstLink;
+        const auto same = [&s](const State& g) { return g.session == s.session; };
+        auto place = std::find_if(given.begin(), given.end(), same);
+        if (place == given.end()) {
+            place = given.insert(given.end(), State{0, Tracer(), s.session});
         }
+        place->tracer = s.tracer;
+        place->flags = (place->flags | flags) & ~gone;
         if (gone != 0) {
             change_flags(parent, s.session, gone, 0, nullptr);
         }
-        change_flags(child, s.session, 0, s.flags & ~gone, &s.tracer);
     }
 
     // By which State a message is to be told, by the session's pattern for messages. Null: it is

@@ -10,10 +10,15 @@
 namespace minivm::trace {
 namespace {
 
-// True: what has been counted is no more.
-bool change_counter(const Request& r, bool& on, bool& paused) {
-    if (r.pause || (r.restart && !on)) {
-        paused = on;
+// True: what has been counted is no more. traced: the function has a breakpoint.
+bool change_counter(const Request& r, bool traced, bool& on, bool& paused) {
+    if (!on && (r.pause || r.restart)) {
+        on = traced;  // as in OTP: begins one beside what is there, and none alone
+        paused = false;
+        return on;
+    }
+    if (r.pause) {
+        paused = true;
         return false;
     }
     on = r.on;
@@ -36,15 +41,14 @@ void change_action(Action& a, const Request& r) {
         a.meta_spec = r.on ? r.spec : nullptr;
         a.meta_tracer = r.on ? r.meta_tracer : tracing::Tracer();
     }
-    const bool starts = (r.on && !r.pause) || r.restart;
-    if (r.count && change_counter(r, a.count, a.count_paused)) {
-        a.counted = starts ? std::make_shared<CallCount>() : nullptr;
+    if (r.count && change_counter(r, !a.none(), a.count, a.count_paused)) {
+        a.counted = a.count ? std::make_shared<CallCount>() : nullptr;
     }
-    if (r.time && change_counter(r, a.time, a.time_paused)) {
-        a.times = starts ? CallTable::make() : nullptr;
+    if (r.time && change_counter(r, !a.none(), a.time, a.time_paused)) {
+        a.times = a.time ? CallTable::make() : nullptr;
     }
-    if (r.memory && change_counter(r, a.memory, a.memory_paused)) {
-        a.words = starts ? CallTable::make() : nullptr;
+    if (r.memory && change_counter(r, !a.none(), a.memory, a.memory_paused)) {
+        a.words = a.memory ? CallTable::make() : nullptr;
     }
 }
 
@@ -200,6 +204,63 @@ void keep(Patterns& all, const Request& r) {
 
 }  // namespace
 
+// Breakpoints add up, global calls and breakpoints take each other's place, and clearing one of the
+// two leaves the other.
+void OnLoad::change(const Request& r) {
+    if (r.local || r.global) {
+        spec = r.spec;
+    }
+    if (r.meta) {
+        meta_spec = r.spec;
+        meta_tracer = r.meta_tracer;
+    } else if (r.global) {
+        meta_spec = nullptr;
+        meta_tracer = tracing::Tracer();
+    }
+    if (is_global() && r.global) {
+        on = r.on;
+    } else if (is_global() != r.global && r.on) {
+        local = r.local;
+        meta = r.meta;
+        const bool counted = !r.restart && !r.pause;
+        count = r.count && counted;
+        time = r.time && counted;
+        memory = r.memory && counted;
+        on = r.global || !is_global();
+    } else if (!is_global() && !r.global) {
+        const auto set = [&r](bool& what, bool named) { what = named ? r.on : what; };
+        set(local, r.local);
+        set(meta, r.meta);
+        if (!r.restart && !r.pause) {
+            set(count, r.count);
+            set(time, r.time);
+            set(memory, r.memory);
+        }
+        on = !is_global();
+    }
+}
+
+void OnLoad::apply_to(Action& a) const {
+    if (!on) {
+        return;
+    }
+    Request calls;
+    calls.global = is_global();
+    calls.local = local;
+    calls.count = count;
+    calls.time = time;
+    calls.memory = memory;
+    calls.spec = spec;
+    change_action(a, calls);
+    if (meta) {
+        Request traces;
+        traces.meta = true;
+        traces.meta_tracer = meta_tracer;
+        traces.spec = meta_spec;
+        change_action(a, traces);
+    }
+}
+
 bool Functions::matches(Term m, Term f, uint32_t a) const {
     return matches_module(m) && (function == atoms::underscore || function == f) &&
            (arity < 0 || arity == a);
@@ -232,19 +293,6 @@ int64_t apply_request(Session& s, const Request& r, Change* change) {
     return a.count;
 }
 
-void apply_on_load(Patterns& all, const Request& r) {
-    change_action(all.on_load, lasting_part(r));
-}
-
-// Each function has counters of its own.
-static Action on_load_action(const Patterns& all) {
-    Action action = all.on_load;
-    action.counted = action.count ? std::make_shared<CallCount>() : nullptr;
-    action.times = action.time ? CallTable::make() : nullptr;
-    action.words = action.memory ? CallTable::make() : nullptr;
-    return action;
-}
-
 // What a function of a version that is being staged begins with.
 static Action action_for(const Patterns& all, Term module, const LoweredFunction& f,
                          uint64_t came_after) {
@@ -254,7 +302,10 @@ static Action action_for(const Patterns& all, Term module, const LoweredFunction
             change_action(action, r);
         }
     }
-    return action.none() ? on_load_action(all) : action;
+    if (action.none()) {
+        all.on_load.apply_to(action);
+    }
+    return action;
 }
 
 // Takes the trace of global calls, if it is one, out of the action.
@@ -285,7 +336,7 @@ void stage_instance(ModuleInstance& m) {
     std::vector<Asking> asking;
     for (const SessionPtr& s : all_sessions()) {
         Patterns& all = s->patterns;
-        if (all.requests.empty() && all.on_load.none()) {
+        if (all.requests.empty() && !all.on_load.on) {
             continue;
         }
         if (is_new) {

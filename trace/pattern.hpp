@@ -30,11 +30,23 @@ struct Request {
     uint64_t number = 0;  // in the order they came
 };
 
+// What trace_pattern(on_load, ...) has asked for: what functions get that no request was for.
+struct OnLoad {
+    // Nothing of these, but on: global calls.
+    bool on = false, local = false, meta = false, count = false, time = false, memory = false;
+    SpecPtr spec, meta_spec;
+    tracing::Tracer meta_tracer;
+
+    bool is_global() const { return !local && !meta && !count && !time && !memory; }
+    void change(const Request& r);
+    void apply_to(Action& a) const;
+};
+
 // What a session has asked for so far.
 struct Patterns {
     std::vector<Request> requests;  // in order
     uint64_t last_request = 0;      // number of the last one
-    Action on_load;                 // trace_pattern(on_load, ...)
+    OnLoad on_load;
     // The last request when a module came that was not there: those up to it were not for it. By
     // atom index.
     std::map<uint32_t, uint64_t> came_after;
@@ -44,9 +56,6 @@ struct Session;
 // Applies it to all functions there are and keeps it for those to come. The number of functions;
 // the change, which is the session's, is to be applied.
 int64_t apply_request(Session& s, const Request& r, Change* change);
-
-// For functions to come that no request is for.
-void apply_on_load(Patterns& all, const Request& r);
 
 // A staged module gets what the requests of all sessions so far ask for.
 void stage_instance(ModuleInstance& m);

@@ -147,7 +147,7 @@ uint32_t flag_of(Term name) {
         }
         all |= f.flag;
     }
-    return text == "all" ? all : 0;
+    return text == "all" ? all : 0;  // `silent` is one of them, as in OTP
 }
 
 Term flag_list(Heap& h, uint32_t flags) {
@@ -300,8 +300,9 @@ void set_new_flags(uint32_t session, bool on, uint32_t flags, const Tracer* trac
             g_new.erase(g_new.begin() + (old - g_new.data()));
         }
         now.flags = on ? now.flags | flags : now.flags & ~flags;
-        now.tracer = tracer != nullptr ? *tracer : now.tracer;
-        if (now.flags != 0 && is_live(session)) {
+        // Without a tracer there are none: so clearing some without naming it clears all, as in OTP.
+        now.tracer = tracer != nullptr ? *tracer : Tracer();
+        if (is_tracer(now.tracer.term()) && now.flags != 0 && is_live(session)) {
             g_new.push_back(now);
         }
         // relaxed: a process begun beside this may come before it.

@@ -16,6 +16,11 @@ namespace {
 LOCAL_ATOM(whole_object, "$_")
 LOCAL_ATOM(all_bound, "$$")
 LOCAL_ATOM(constant, "const")
+LOCAL_ATOM(and_then, "andthen")
+LOCAL_ATOM(self, "self")
+
+// Of what is wrong somebody is told so many characters.
+constexpr size_t kLongestProblem = 99;
 
 // Constants of up to this many words are compared as a whole; larger ones are opened, so that
 // looking for variables in them costs no more than their size.
@@ -49,10 +54,9 @@ constexpr GuardFunction kGuardFunctions[] = {
 
 // Forms that only mean something in a trace.
 constexpr const char* kTraceForms[] = {
-    "caller",       "caller_line",     "current_stacktrace", "disable_trace", "display",
-    "enable_trace", "exception_trace", "get_seq_token",      "get_tcw",       "is_seq_trace",
-    "message",      "process_dump",    "return_trace",       "set_seq_token", "set_tcw",
-    "silent",       "trace",
+    "caller",  "caller_line",  "current_stacktrace", "disable_trace", "display",
+    "message", "enable_trace", "exception_trace",    "get_seq_token", "is_seq_trace",
+    "silent",  "process_dump", "return_trace",       "set_seq_token", "trace",
 };
 
 const BifDef* guard_function(Term name, size_t arity) {
@@ -63,6 +67,11 @@ const BifDef* guard_function(Term name, size_t arity) {
         }
     }
     return nullptr;
+}
+
+// An older name means the same.
+bool is_and_also(Term name) {
+    return name == atoms::andalso || name == and_then();
 }
 
 bool is_trace_form(Term name) {
@@ -116,7 +125,7 @@ std::string name_text(Term name) {
                c == '_' || c == '@';
     });
     return !text.empty() && text[0] >= 'a' && text[0] <= 'z' && plain ? std::string(text)
-                                                                      : format_term(name);
+                                                                      : display_term(name);
 }
 
 }  // namespace
@@ -188,16 +197,23 @@ public:
         if (!is_cons(spec)) {
             return refuse("Match programs are not in a list.");
         }
-        for (; is_cons(spec); spec = tail(spec)) {
-            if (!is_tuple_of(head(spec), 3)) {
+        if (list_length(spec) < 0) {
+            return refuse("Match programs are not in a proper list.");
+        }
+        for (Term rest = spec; is_cons(rest); rest = tail(rest)) {
+            if (!is_tuple_of(head(rest), 3)) {
                 return refuse("Match program part is not a tuple of arity 3.");
             }
+            const Term pattern = tuple_element(head(rest), 0);
+            if (is_for_traces(dialect_) && is_cons(pattern) && list_length(pattern) < 0) {
+                return refuse("Match expression part " + display_term(pattern) +
+                              " is not a proper list.");
+            }
+        }
+        for (; is_cons(spec); spec = tail(spec)) {
             if (!compile_clause(tuple_elements(head(spec)))) {
                 return false;
             }
-        }
-        if (!is_nil(spec)) {
-            return refuse("Match programs are not in a proper list.");
         }
         return !failed_;
     }
@@ -213,11 +229,24 @@ private:
         note(std::move(text));
         return false;
     }
+    // Of an expression: whoever asks for problems gets all of a clause.
+    bool refuse_part(std::string text) {
+        note(std::move(text));
+        constant_term(kNil);
+        return problems_ != nullptr;
+    }
     void note(std::string text) {
         failed_ = true;
         if (problems_ != nullptr) {
+            text.resize(std::min(text.size(), kLongestProblem));
             problems_->push_back(std::move(text));
         }
+    }
+
+    // In a list of expressions.
+    bool refuse_list(std::string text) {
+        note(std::move(text));
+        return problems_ != nullptr;
     }
 
     Instr& add(Op op) {
@@ -244,17 +273,20 @@ private:
         clause.guards = program_.code_.size();
         in_guard_ = true;
         Term guards = parts[1];
-        if (!is_list(guards)) {
-            return refuse("Match expression is not a list.");
+        if (!is_list(guards) && !refuse_list("Match expression is not a list.")) {
+            return false;
         }
-        for (; is_cons(guards); guards = tail(guards)) {
+        for (bool listed = is_list(guards); listed && !is_nil(guards); guards = tail(guards)) {
+            if (!is_cons(guards)) {
+                if (!refuse_list("Match expression is not a proper list.")) {
+                    return false;
+                }
+                break;
+            }
             if (!compile_expression(head(guards))) {
                 return false;
             }
             add(Op::require);
-        }
-        if (!is_nil(guards)) {
-            return refuse("Match expression is not a proper list.");
         }
         add(Op::done);
 
@@ -264,7 +296,8 @@ private:
         if (is_nil(body) && is_for_traces(dialect_)) {
             constant_term(atoms::true_);
         } else if (!is_cons(body)) {
-            return refuse("Body clause does not return anything.");
+            return refuse(is_for_traces(dialect_) ? "Match expression is not a list."
+                                                  : "Body clause does not return anything.");
         }
         for (; is_cons(body); body = tail(body)) {
             if (!compile_expression(head(body))) {
@@ -279,7 +312,7 @@ private:
         }
         add(Op::done);
         program_.clauses_.push_back(std::move(clause));
-        return true;
+        return !failed_;
     }
 
     // ---- patterns -------------------------------------------------------------------------------
@@ -305,20 +338,22 @@ private:
     bool compile_pattern(Term root) {
         next_slot_ = 1;  // slot 0: the object itself
         std::vector<Place> todo;
-        const int64_t count = is_for_traces(dialect_) ? list_length(root) : -1;
-        if (count >= 0) {
-            // A list of arguments, matched where they are.
+        const bool of_trace = is_for_traces(dialect_);
+        if (of_trace && (is_list(root) || is_tuple(root))) {
+            // Arguments, matched where they are. A tuple of their patterns means what a list does.
             const uint32_t slot = new_slot();
             Instr& open = add(Op::arguments);
             open.to = slot;
-            open.count = static_cast<uint32_t>(count);
-            for (uint32_t n = 0; is_cons(root); root = tail(root)) {
-                todo.push_back({head(root), slot, n++});
+            open.count =
+                static_cast<uint32_t>(is_tuple(root) ? tuple_arity(root) : list_length(root));
+            for (uint32_t n = 0; n < open.count; n++) {
+                todo.push_back({is_tuple(root) ? tuple_element(root, n) : head(root), slot, n});
+                root = is_tuple(root) ? root : tail(root);
             }
             std::reverse(todo.begin(), todo.end());
         } else if (root != atoms::underscore) {
-            if (is_for_traces(dialect_) && !is_cons(root) && variable_number(root) < 0) {
-                return refuse("Match head is invalid in trace.");
+            if (of_trace && variable_number(root) < 0 && !is_map(root)) {
+                return refuse("Match head is invalid in this context.");
             }
             add(Op::whole);
             todo.push_back({root, 0, 0});
@@ -330,7 +365,8 @@ private:
                 return false;
             }
         }
-        return true;
+        // What is wrong with its keys is said first.
+        return !of_trace || !is_map(root) || refuse("Match head is invalid in this context.");
     }
 
     bool compile_place(const Place& at, std::vector<Place>& todo) {
@@ -381,8 +417,10 @@ private:
         look(Op::map, at).to = slot;
         map::Iterator it(pattern);
         for (Term key, value; it.next(&key, &value);) {
-            if (find_wildcard(key, INT64_MAX, false) != 0) {
-                return refuse("Variable found in map key.");
+            // A key that has them inside is a key like any other.
+            if (is_wildcard(key)) {
+                return refuse(key == atoms::underscore ? "Underscore found in map key."
+                                                       : "Variable found in map key.");
             }
             const uint32_t place = new_slot();
             Instr& get = add(Op::map_value);
@@ -476,10 +514,9 @@ private:
 
     bool compile_part(Term t) {
         if (is_cons(t)) {
-            // The tail is pushed first, then the heads from the last to the first.
             emit_later(Op::make_cons);
-            later(head(t));
             later(tail(t));
+            later(head(t));
             return true;
         }
         if (is_tuple(t)) {
@@ -507,9 +544,7 @@ private:
         }
         const auto it = numbers_.find(number);
         if (it == numbers_.end()) {
-            note("Variable $" + std::to_string(number) + " is unbound.");
-            constant_term(t);
-            return true;
+            return refuse_part("Variable $" + std::to_string(number) + " is unbound.");
         }
         Instr i(Op::push_variable);
         i.to = it->second;
@@ -518,15 +553,16 @@ private:
     }
 
     bool compile_map_expression(Term t) {
+        // The values come first.
         emit_later(Op::make_map, map_size(t));
-        std::vector<Term> parts;
+        std::vector<Term> values;
         map::Iterator it(t);
         for (Term key, value; it.next(&key, &value);) {
-            parts.push_back(key);
-            parts.push_back(value);
+            later(key);
+            values.push_back(value);
         }
-        for (size_t i = parts.size(); i-- > 0;) {
-            later(parts[i]);
+        for (const Term value : values) {
+            later(value);
         }
         return true;
     }
@@ -537,63 +573,75 @@ private:
         if (arity == 1 && is_tuple(parts[0])) {
             const Term tuple = parts[0];
             emit_later(Op::make_tuple, tuple_arity(tuple));
-            for (size_t i = tuple_arity(tuple); i-- > 0;) {
+            for (size_t i = 0; i < tuple_arity(tuple); i++) {
                 later(tuple_element(tuple, i));
             }
             return true;
         }
-        if (arity == 0 || !is_atom(parts[0])) {
-            return refuse(
-                format_term(t) +
+        if (arity == 0 || !is_atom(parts[0]) || variable_number(parts[0]) >= 0) {
+            return refuse_part(
+                display_term(t) +
                 " is neither a function call, nor a tuple (tuples are written {{ ... }}).");
         }
         const Term name = parts[0];
         if (name == constant()) {
             if (arity != 2) {
-                return refuse("Special form 'const' called with more than one argument in " +
-                              format_term(t) + ".");
+                return refuse_part("Special form 'const' called with more than one argument in " +
+                                   display_term(t) + ".");
             }
             constant_term(parts[1]);
             return true;
         }
         const bool strict = name == atoms::and_ || name == atoms::or_;
-        const bool lazy = name == atoms::andalso || name == atoms::orelse;
+        const bool lazy = is_and_also(name) || name == atoms::orelse;
         if (strict || lazy) {
             return compile_boolean(t, strict);
         }
         const BifDef* bif = guard_function(name, arity - 1);
-        bool known = false;
-        if (bif == nullptr && is_for_traces(dialect_) && g_trace_functions != nullptr) {
-            bif = g_trace_functions->find(name, arity - 1, dialect_, in_guard_, &known);
-            if (bif == nullptr && known) {
-                return refuse("Special form '" + std::string(atom_table::text(name)) +
-                              (in_guard_ ? "' called in guard context."
-                                         : "' called with wrong number of arguments in " +
-                                               format_term(t) + "."));
-            }
-        }
         if (bif == nullptr) {
-            if (is_trace_form(name)) {
-                return refuse("Special form '" + std::string(atom_table::text(name)) +
-                              "' used in wrong dialect.");
+            std::string problem;
+            bif = trace_function(t, &problem);
+            if (bif == nullptr) {
+                return refuse_part(std::move(problem));
             }
-            return refuse("Function " + name_text(name) + "/" + std::to_string(arity - 1) +
-                          " does_not_exist.");
         }
         emit_later(Op::call, arity - 1, bif);
-        // Calls take their arguments from the stack in order.
-        for (size_t i = arity; i-- > 1;) {
+        for (size_t i = 1; i < arity; i++) {
             later(parts[i]);
         }
         return true;
+    }
+
+    // What is no function of guards; null: no function that may be called here.
+    const BifDef* trace_function(Term form, std::string* problem) const {
+        const Term name = tuple_element(form, 0);
+        const size_t arity = tuple_arity(form) - 1;
+        const std::string text = name_text(name);
+        if (name == self()) {
+            *problem = "Special form 'self' called with arguments in " + display_term(form) + ".";
+            return nullptr;
+        }
+        if (!is_for_traces(dialect_) && is_trace_form(name)) {
+            *problem = "Special form '" + text + "' used in wrong dialect.";
+            return nullptr;
+        }
+        if (g_trace_functions != nullptr) {
+            const TraceFunctions::Found found = g_trace_functions->find(form, dialect_, in_guard_);
+            if (found.bif != nullptr || !found.problem.empty()) {
+                *problem = found.problem;
+                return found.bif;
+            }
+        }
+        *problem = "Function " + text + "/" + std::to_string(arity) + " does_not_exist.";
+        return nullptr;
     }
 
     bool compile_boolean(Term t, bool strict) {
         const size_t arity = tuple_arity(t);
         const Term* parts = tuple_elements(t);
         if (arity == 1) {
-            return refuse("Special form '" + std::string(atom_table::text(parts[0])) +
-                          "' called without arguments in {" + name_text(parts[0]) + "}.");
+            return refuse_part("Special form '" + std::string(atom_table::text(parts[0])) +
+                               "' called without arguments in {" + name_text(parts[0]) + "}.");
         }
         if (strict) {
             emit_later(parts[0] == atoms::and_ ? Op::and_ : Op::or_, arity - 1);
@@ -601,9 +649,12 @@ private:
             jumps_.push_back(kNoJump);
             tasks_.push_back(Task{Task::jump_target, kNonValue, Instr(Op::done)});
         }
-        for (size_t i = arity; i-- > 1;) {
-            if (!strict && i + 1 < arity) {
-                emit_later(parts[0] == atoms::andalso ? Op::and_also : Op::or_else);
+        for (size_t i = 1; strict && i < arity; i++) {
+            later(parts[i]);
+        }
+        for (size_t i = arity; !strict && i-- > 1;) {
+            if (i + 1 < arity) {
+                emit_later(is_and_also(parts[0]) ? Op::and_also : Op::or_else);
             }
             later(parts[i]);
         }

@@ -36,10 +36,11 @@ enum class Op : uint8_t {
     push_variable,
     push_object,  // '$_'
     push_bound,   // '$$'
-    call,         // `bif` with `count` arguments
-    make_tuple,   // of `count` terms
-    make_cons,    // tail below head
-    make_map,     // of `count` pairs
+    // What these take was pushed last to first, so that the first is on top.
+    call,        // `bif` with `count` arguments
+    make_tuple,  // of `count` terms
+    make_cons,   // but head below tail
+    make_map,    // of `count` keys, with as many values below them
     and_,         // of `count` booleans
     or_,
     and_also,  // false: goes to `to`; true: drops it
@@ -79,10 +80,12 @@ constexpr bool is_for_traces(Dialect d) {
     return d != Dialect::table;
 }
 struct TraceFunctions {
-    // Null: there is no such function, or not of that arity (*known is set), or not in a guard, or not
-    // in this dialect.
-    virtual const BifDef* find(Term name, size_t arity, Dialect dialect, bool in_guard,
-                               bool* known) const = 0;
+    struct Found {
+        const BifDef* bif = nullptr;
+        std::string problem;  // why there is none, if the name is known
+    };
+    // form: {Name, Argument, ...}
+    virtual Found find(Term form, Dialect dialect, bool in_guard) const = 0;
     virtual ~TraceFunctions() = default;
 };
 extern const TraceFunctions* g_trace_functions;

@@ -4,6 +4,7 @@
 #include "vm/term/compare.hpp"
 #include "vm/term/map.hpp"
 
+#include <algorithm>
 #include <typeinfo>
 
 namespace minivm::match_spec {
@@ -72,10 +73,12 @@ Term Runner::run_clauses() {
             const Fragment* const fragments = h.fragments;
             const size_t fragment_words = h.fragment_words;
             Term* const off_heap = h.off_heap;
+            const Term object = object_;
             const Term verdict = evaluate(clause, code + clause.guards, true);
             if (h.fragments == fragments && h.fragment_words == fragment_words &&
                 h.off_heap == off_heap) {
                 h.top = top;
+                object_ = object;  // a list of arguments that the guards have built is gone, too
             }
             if (!is_value(verdict)) {
                 continue;
@@ -94,11 +97,7 @@ bool Runner::test(const Instr* i) {
                 slots_[0] = slot_terms_;
                 break;
             case Op::arguments:
-                if (is_value(object_) ? list_length(object_) != i->count
-                                      : argument_count_ != i->count) {
-                    return false;
-                }
-                if (arguments_ == nullptr) {
+                if (argument_count_ != i->count) {
                     return false;
                 }
                 slots_[i->to] = arguments_;
@@ -194,6 +193,7 @@ Term Runner::evaluate(const Clause& clause, const Instr* i, bool in_guard) {
             }
             case Op::call: {
                 sp -= i->count;
+                std::reverse(sp, sp + i->count);
                 const Term result = i->bif->fn(p_, sp);
                 if (!is_value(result)) {
                     p_.exception = Exception{};
@@ -210,24 +210,21 @@ Term Runner::evaluate(const Clause& clause, const Instr* i, bool in_guard) {
                 Term* t = p_.heap.alloc(1 + i->count);
                 t[0] = Term{make_header(Kind::tuple, i->count)};
                 for (uint32_t n = 0; n < i->count; n++) {
-                    t[n + 1] = sp[n];
+                    t[n + 1] = sp[i->count - 1 - n];
                 }
                 *sp++ = make_boxed(t);
                 break;
             }
             case Op::make_cons:
                 sp--;
-                sp[-1] = cons(p_.heap, sp[0], sp[-1]);
+                sp[-1] = cons(p_.heap, sp[-1], sp[0]);
                 break;
             case Op::make_map: {
                 sp -= 2 * static_cast<size_t>(i->count);
-                // from_pairs() wants keys and values apart; later pairs win.
-                std::unique_ptr<Term[]> scratch(new Term[2 * static_cast<size_t>(i->count) + 1]);
-                for (uint32_t n = 0; n < i->count; n++) {
-                    scratch[n] = sp[2 * n];
-                    scratch[i->count + n] = sp[2 * n + 1];
-                }
-                *sp++ = map::from_pairs(p_.heap, scratch.get(), scratch.get() + i->count, i->count);
+                // Later pairs win.
+                std::reverse(sp, sp + 2 * static_cast<size_t>(i->count));
+                *sp = map::from_pairs(p_.heap, sp, sp + i->count, i->count);
+                sp++;
                 break;
             }
             case Op::and_:
@@ -235,7 +232,7 @@ Term Runner::evaluate(const Clause& clause, const Instr* i, bool in_guard) {
                 sp -= i->count;
                 const Term decisive = make_bool(i->op == Op::or_);
                 Term result = make_bool(i->op == Op::and_);
-                for (uint32_t n = 0; n < i->count; n++) {
+                for (uint32_t n = i->count; n-- > 0;) {
                     if (!is_bool(sp[n])) {
                         result = exit_value();
                         break;

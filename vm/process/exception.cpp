@@ -73,7 +73,7 @@ struct Frames {
 void collect_frames(const Term* from, const Term* base, const void* previous, int code_ix,
                     int limit, Frames* out) {
     for (const Term* w = from; w < base && out->count < limit; ++w) {
-        if (!is_header(w->raw)) {
+        if (!is_header(w->raw) || tracing::is_return_word(*w)) {
             continue;
         }
         const void* address = reinterpret_cast<const void*>(w->raw - kTagHeader);
