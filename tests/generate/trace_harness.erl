@@ -30,6 +30,8 @@ compile(Module, Folder) ->
     {ok, Module} = compile:file(filename:join(Folder, Module), [{outdir, Folder}]).
 
 run(Programs, Names) ->
+    %% What a program calls is there before patterns wait for modules to come.
+    [code:ensure_loaded(M) || M <- [error_handler, lists, maps, erl_erts_errors, erl_stdlib_errors]],
     register(trace_settler, spawn_link(fun settler/0)),
     [run_one(Program) || {Name, _, _} = Program <- Programs,
                          Names =:= [] orelse lists:member(atom_to_list(Name), Names)].
