@@ -328,7 +328,7 @@ std::vector<State> all_new_flags() {
     }
     // Modules are not asked under the lock.
     std::erase_if(all, [](const State& s) {
-        if (!s.tracer.is_module() || nif::tracer::is_active(s.tracer, atoms::undefined)) {
+        if (is_alive(s.tracer, atoms::undefined)) {
             return false;
         }
         const std::lock_guard lock(g_lock);

@@ -244,8 +244,12 @@ first_ones(List) -> lists:reverse(lists:foldl(fun(X, Seen) ->
                                               end, [], List)).
 
 %% When a process runs and when it collects is not the same in two runs; those events only have to
-%% come in pairs. Of a time stamp its kind is left.
-comparable(Events) -> [without_time(E) || E <- Events, family(element(3, E)) =:= none].
+%% come in pairs. Nor is it when a message comes to a receive, so these stand behind the others. Of a time
+%% stamp its kind is left.
+comparable(Events) ->
+    {Received, Others} = lists:partition(fun(E) -> element(3, E) =:= 'receive' end,
+                                         [without_time(E) || E <- Events, family(element(3, E)) =:= none]),
+    Others ++ Received.
 
 without_time(Event) when element(1, Event) =:= trace_ts ->
     setelement(tuple_size(Event), Event,

@@ -36,7 +36,13 @@ main(_) ->
     %% Frames with the same return address in a row are kept once.
     io:format("~p~n",
               [length([F || {_, F, _, _} <- element(2, catch_depth(100)), F =:= sum_down])]),
+    %% Also where the engines meet between them.
+    io:format("~p~n", [[F || {lists, F, _, _} <- element(2, catch_through_map(10))]]),
     try error(x) catch _:_:S -> io:format("~p~n", [is_list(S)]) end.
+
+catch_through_map(N) -> try through_map(N) catch _:R:Stack -> {R, Stack} end.
+through_map(0) -> error(bottom);
+through_map(N) -> lists:map(fun(_) -> through_map(N - 1) end, [1]).
 
 show(Name, F) ->
     try F() of

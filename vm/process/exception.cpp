@@ -80,8 +80,9 @@ void collect_frames(const Term* from, const Term* base, const void* previous, in
         if (address == previous) {
             continue;
         }
-        previous = address;
+        // Not where the engines meet: that is between two frames.
         if (module_table::lookup(address, code_ix, true, &out->info[out->count])) {
+            previous = address;
             ++out->count;
         }
     }
