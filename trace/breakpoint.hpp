@@ -38,20 +38,19 @@ using SpecPtr = std::shared_ptr<const Spec>;
 
 // What a breakpoint does.
 struct Action {
+    // Small things side by side: a change goes through thousands of these.
     bool call = false;
     bool global = false;  // of the call: only through the export entry
-    SpecPtr call_spec;
     bool meta = false;
+    bool count = false, count_paused = false;
+    bool time = false, time_paused = false;
+    bool memory = false, memory_paused = false;
+    uint8_t does = 0;  // of Does
+    SpecPtr call_spec;
     SpecPtr meta_spec;
     tracing::Tracer meta_tracer;
-    bool count = false;
-    bool count_paused = false;
     std::shared_ptr<CallCount> counted;
-    bool time = false;
-    bool time_paused = false;
     CallTablePtr times;
-    bool memory = false;
-    bool memory_paused = false;
     CallTablePtr words;
     bool none() const { return !call && !meta && !count && !time && !memory; }
     // What a hit looks at: summed up by seal() when the rest is as it is to be.
@@ -68,7 +67,6 @@ struct Action {
     // In processes whose calls are traced.
     static constexpr uint8_t kForTraced = kCalls | kClocks | kSessionsTraced;
     static constexpr uint8_t kForAll = kMeta | kCounts | kSessionsAll;
-    uint8_t does = 0;
     void seal() {
         const bool clocks = (time && !time_paused) || (memory && !memory_paused);
         does =
@@ -89,23 +87,23 @@ using SessionActions = std::vector<SessionAction>;  // by session
 struct Breakpoint : tracing::ArmedPlace {
     enum class Kind : uint8_t { code, entry, bif };
     Kind kind = Kind::code;
-    Term module, function;
-    uint32_t arity = 0;
-    ModuleInstance* instance = nullptr;  // code
-    uint32_t index = 0;                  // code: of the function
-    Engine::Armed at{};                  // code; the key of the others is the entry or the BIF
-    Export* entry = nullptr;
-    BifDef* bif = nullptr;
+    bool native = false;  // code: of native code
     // The next four: holder of the permission.
     bool armed = false;
-    bool native = false;      // code: of native code
     bool touched = false;     // by the change under way
     bool published = false;   // in the table that hits look at
     bool everywhere = false;  // counted in g_everywhere
-    void* block = nullptr;    // that its memory is of
-    uint64_t record_id = 0;   // how records name the function
-    uint64_t serial = 0;      // no other one has it, or had
-    Action half[2];           // of session 0
+    uint32_t arity = 0;
+    uint32_t index = 0;  // code: of the function
+    Term module, function;
+    ModuleInstance* instance = nullptr;  // code
+    Engine::Armed at{};                  // code; the key of the others is the entry or the BIF
+    Export* entry = nullptr;
+    BifDef* bif = nullptr;
+    void* block = nullptr;   // that its memory is of
+    uint64_t record_id = 0;  // how records name the function
+    uint64_t serial = 0;     // no other one has it, or had
+    Action half[2];          // of session 0
     SessionActions sessions[2];
     const void* key() const;
     bool does_nothing(int which) const { return half[which].none() && sessions[which].empty(); }
