@@ -443,7 +443,7 @@ Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
                                                        : atoms::false_;
         }
         if (i == atom_meta()) {
-            return a.meta                ? meta_tracer_term(h, a.meta_tracer)
+            return a.meta               ? meta_tracer_term(h, a.meta_tracer)
                    : item == atom_all() ? atoms::false_
                                         : kNil;
         }

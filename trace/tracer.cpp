@@ -300,7 +300,8 @@ void set_new_flags(uint32_t session, bool on, uint32_t flags, const Tracer* trac
             g_new.erase(g_new.begin() + (old - g_new.data()));
         }
         now.flags = on ? now.flags | flags : now.flags & ~flags;
-        // Without a tracer there are none: so clearing some without naming it clears all, as in OTP.
+        // Without a tracer there are none: so clearing some without naming it clears all, as in
+        // OTP.
         now.tracer = tracer != nullptr ? *tracer : Tracer();
         if (is_tracer(now.tracer.term()) && now.flags != 0 && is_live(session)) {
             g_new.push_back(now);
