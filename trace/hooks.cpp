@@ -101,7 +101,6 @@ const State* tells(const Process& p, const FrameView& f, int64_t flag, MetaState
     if ((f.flags() & flag) == 0 || records::is_sensitive(p)) {
         return nullptr;
     }
-    // A silent call has left no frame; silence that came later does not count.
     const State* s = state_of_frame(p, f, meta);
     return s == nullptr || (!meta->has_value() && (s->flags & kCall) == 0) ? nullptr : s;
 }

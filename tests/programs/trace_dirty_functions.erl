@@ -18,27 +18,34 @@ run(Spec, Name) ->
     receive {'DOWN', Ref, process, Pid, normal} -> ok end,
     erlang:trace_pattern({'_', '_', '_'}, false, [local]),
     io:format("~w~n", [Spec]),
-    told(Pid, erlang:trace_delivered(all), false).
+    told(Pid, erlang:trace_delivered(all), {none, []}).
 
-%% Where it waits and yields is not the question: what comes in is shown behind a native function only.
-told(Pid, Delivered, Dirty) ->
+%% Where it waits and yields is not the question: of what goes out and comes in is shown what does behind the call
+%% of a native function, once. In: its name and what has been shown.
+told(Pid, Delivered, In) ->
     receive
         {trace_delivered, all, Delivered} -> ok;
-        {trace, Pid, Event, {erts_internal, dirty_nif_finalizer, 1}} when Event =:= in; Event =:= out ->
-            told(Pid, Delivered, Dirty);
-        {trace, Pid, Event, {prim_file, F, _}} when Event =:= in; Event =:= out ->
-            lists:suffix("_nif", atom_to_list(F)) andalso Event =/= Dirty
-                andalso io:format("    ~w ~w~n", [Event, F]),
-            told(Pid, Delivered, Event);
+        {trace, Pid, Event, {prim_file, F, _}} when (Event =:= in orelse Event =:= out), F =:= element(1, In) ->
+            Shown = element(2, In),
+            lists:member(Event, Shown) orelse io:format("    ~w ~w~n", [Event, F]),
+            told(Pid, Delivered, {F, [Event | Shown]});
         {trace, Pid, Event, _} when Event =:= in; Event =:= out ->
-            told(Pid, Delivered, Dirty);
+            told(Pid, Delivered, In);
         {trace, Pid, return_from, Mfa, _} ->
             io:format("    returns ~w~n", [Mfa]),
-            told(Pid, Delivered, false);
+            told(Pid, Delivered, {none, []});
         Event when element(2, Event) =:= Pid ->
             io:format("    ~w~n", [tl(tl(tuple_to_list(Event)))]),
-            told(Pid, Delivered, false)
+            told(Pid, Delivered, called(Event))
     end.
+
+called(Event) when element(3, Event) =:= call ->
+    {prim_file, F, _} = setelement(1, element(4, Event), prim_file),
+    case lists:suffix("_nif", atom_to_list(F)) of
+        true -> {F, []};
+        false -> {none, []}
+    end;
+called(_) -> {none, []}.
 
 writes(Name) ->
     {ok, File} = prim_file:open(Name, [write]),

@@ -89,13 +89,13 @@ part(running) ->
     P = tracee(),
     Events = traced(P, [running, scheduler_id], trace_module_full, [in, out],
                     fun() -> receive nothing -> ok after 2 -> ok end end),
-    lists:usort([{F, Tag, Who, Opts, Self} || {F, Tag, Who, _, Opts, Self} <- Events]);
+    lists:usort([{F, Tag, Who, Opts, Self} || {F, Tag, tracee = Who, _, Opts, Self} <- Events]);
 part(collections) ->
     P = tracee(),
     Events = traced(P, [garbage_collection], trace_module_full, [gc_major_start, gc_major_end],
                     fun() -> garbage_collect() end),
     lists:usort([{F, Tag, Who, [K || {K, _} <- Info, K =:= heap_size], Opts, Self} ||
-                    {F, Tag, Who, Info, Opts, Self} <- Events]);
+                    {F, Tag, tracee = Who, Info, Opts, Self} <- Events]);
 part(asked) ->
     %% How often is not said.
     P = tracee(),
@@ -336,8 +336,10 @@ traced(P, Flags, Module, Tags, Do) ->
     call(P, Do),
     delivered(P),
     Events = told(P, flush()),
-    %% It may have ended.
+    %% It may have ended. What it has been told of meanwhile is not of the next part.
     catch erlang:trace(P, false, [all]),
+    delivered(P),
+    flush(),
     Events.
 
 call(P, F) ->
