@@ -44,13 +44,19 @@ struct Atomics {
 #if defined(__x86_64__) && !MINIVM_RECORDER_TSAN
         asm volatile("incq %0" : "+m"(word) : : "memory", "cc");
 #else
-        // relaxed: a counter with one writer.
-        word.fetch_add(1, std::memory_order_relaxed);
+        // release: who sees the record counted sees its reservation. Pairs with the look at the
+        // counters in Snapshot::scan_ring().
+        word.fetch_add(1, std::memory_order_release);
 #endif
     }
     static uint64_t add_shared(Word& word, uint64_t n) {
         // relaxed: a ticket; the compare-and-swap on the cell decides who writes.
         return word.fetch_add(n, std::memory_order_relaxed);
+    }
+    static void count_shared(Word& word) {
+        // release: who sees the record counted sees its reservation and its busy mark. Pairs with
+        // the look at the counters in Snapshot::scan_ring().
+        word.fetch_add(1, std::memory_order_release);
     }
     static bool exchange_if(Word& word, uint64_t& expected, uint64_t desired) {
         // acquire: our payload stores stay behind the previous owner's commit. Relaxed on failure:

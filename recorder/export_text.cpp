@@ -142,15 +142,18 @@ ExportResult export_lines(const Snapshot& snapshot, const Filter& filter, size_t
         end.next[ring.index] = from;
         if (!ring.records.empty()) {
             const Record& last = ring.records.back();
-            end.next[ring.index] = std::max(from, last.position() + last.slots());
-            const uint64_t first = ring.records.front().position();
+            // What is being written comes next time.
+            end.next[ring.index] =
+                std::max(from, std::min(last.position() + last.slots(), ring.complete_until));
+            const uint64_t first = std::min(ring.records.front().position(), ring.complete_until);
             end.missed_slots += !is_first && first > from ? first - from : 0;
         }
     }
     std::deque<std::pair<uint64_t, MergedRecord>> chosen;
     for (MergedRecord merged = merger.next(); merged.record != nullptr; merged = merger.next()) {
-        if ((is_first || merged.record->position() >= cursor->next[merged.ring->index]) &&
-            selection.accepts(*merged.record)) {
+        const uint64_t position = merged.record->position();
+        if ((is_first || position >= cursor->next[merged.ring->index]) &&
+            position < merged.ring->complete_until && selection.accepts(*merged.record)) {
             chosen.emplace_back(merger.index() - 1, merged);
             if (chosen.size() > most) {
                 chosen.pop_front();

@@ -14,7 +14,7 @@
 // code on a model of weak memory, with a signal or a death between any two accesses. A policy has
 //   Word; load, store (word, [value,] order); store_payload, load_payload; add (word, n), which
 //   returns the old value, and count (word), which adds one: a signal on the same thread cannot
-//   split them; fence; signal_fence; add_shared and exchange_if for the shared ring.
+//   split them; fence; signal_fence; add_shared, count_shared and exchange_if for the shared ring.
 #pragma once
 
 #include "recorder/record.hpp"
@@ -192,10 +192,10 @@ WriteResult write_shared_record(const RingView<A>& ring, unsigned flags, Fill&& 
     const bool free_cell = !word0_is_busy(seen);
     const bool older = seen == 0 || word0_position(seen) < (position & kPositionMask);
     if (!free_cell || !older || !A::exchange_if(word[0], seen, busy)) {
-        A::add_shared(control.dropped_busy, 1);
+        A::count_shared(control.dropped_busy);
         return WriteResult::dropped_busy;
     }
-    A::add_shared(control.records, 1);
+    A::count_shared(control.records);
     // release: as in write_record(); pairs with the acquire fence in read_record().
     A::fence(std::memory_order_release);
     fill([word](unsigned index, uint64_t value) { A::store_payload(word[index], value); },

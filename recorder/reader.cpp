@@ -395,7 +395,56 @@ bool is_plausible_start(const Ring& ring, uint64_t position, uint64_t end) {
 
 }  // namespace
 
-void Snapshot::read_ring(unsigned index, const Ring& ring, uint64_t from) {
+// A writer that has taken slots and not marked them yet, for a page fault stood in its way or it
+// was taken off the processor just there, is in progress as well: a follower that went past its
+// record would never see it. Slots that hold nothing are given up only when it is known that they
+// stay so:
+//   - a ring of one thread: the thread has committed a record behind them that is not a handler's
+//     inside another one, so no write of before is open. We saw that commit (acquire), and whatever
+//     came before it is seen by the next scan, which decides;
+//   - the shared ring: as many records are counted, written or dropped, as have been reserved. The
+//     counters are looked at first, so all of that had happened before this scan.
+void Snapshot::read_live_ring(unsigned index, const Ring& ring, uint64_t from) {
+    const bool is_shared = index == shared_ring_index(header_);
+    uint64_t settled = 0;  // what holds nothing in front of it never will
+    for (;;) {
+        RingContents contents = scan_ring(index, ring, from);
+        Ledger& ledger = contents.ledger;
+        const auto unmarked =
+            std::find_if(contents.lost.begin(), contents.lost.end(),
+                         [&](const LostRegion& region) { return region.from >= settled; });
+        if (unmarked == contents.lost.end()) {
+            rings_.push_back(std::move(contents));
+            return;
+        }
+        uint64_t finished = 0;
+        if (is_shared) {
+            const uint64_t counted = ledger.begun_records + ledger.dropped_busy;
+            finished = counted * kSharedSlots == ledger.reserved_slots ? ledger.reserved_slots : 0;
+        } else {
+            const auto outermost =
+                std::find_if(contents.records.rbegin(), contents.records.rend(),
+                             [](const Record& record) { return !record.is_nested(); });
+            finished = outermost == contents.records.rend() ? 0 : outermost->position();
+        }
+        if (finished > unmarked->from) {
+            settled = finished;
+            continue;
+        }
+        contents.complete_until = std::min(contents.complete_until, unmarked->from);
+        for (auto region = unmarked; region != contents.lost.end(); ++region) {
+            const uint64_t slots = region->to - region->from;
+            ledger.lost_slots -= slots;
+            ledger.in_progress_slots += slots;
+            ledger.in_progress_records += is_shared ? slots / kSharedSlots : 1;
+        }
+        contents.lost.erase(unmarked, contents.lost.end());
+        rings_.push_back(std::move(contents));
+        return;
+    }
+}
+
+RingContents Snapshot::scan_ring(unsigned index, const Ring& ring, uint64_t from) {
     RingContents contents;
     contents.index = index;
     contents.group = header_.rings[index].group;
@@ -403,10 +452,12 @@ void Snapshot::read_ring(unsigned index, const Ring& ring, uint64_t from) {
     contents.size_slots = ring.size_slots;
     Ledger& ledger = contents.ledger;
     const Control& control = *ring.control;
-    ledger.begun_records = get(control.records);
+    // acquire: the window holds, or has held, each record that is counted. Pairs with count() and
+    // count_shared().
+    ledger.begun_records = control.records.load(std::memory_order_acquire);
     ledger.dropped_nesting = get(control.dropped_nesting);
     ledger.dropped_lap = get(control.dropped_lap);
-    ledger.dropped_busy = get(control.dropped_busy);
+    ledger.dropped_busy = control.dropped_busy.load(std::memory_order_acquire);  // as above
     ledger.abandoned_records = get(control.abandoned_records);
     ledger.abandoned_slots = get(control.abandoned_slots);
     ledger.open_depth = (get(control.open) != 0 ? 1 : 0) + get(control.depth);
@@ -485,7 +536,7 @@ void Snapshot::read_ring(unsigned index, const Ring& ring, uint64_t from) {
         position += outcome.slots;
     }
     drop_records_with_lost_tails(contents);
-    rings_.push_back(std::move(contents));
+    return contents;
 }
 
 // Whether a record lies in the part of a cut-off file that is there.
@@ -639,7 +690,7 @@ bool Snapshot::read_bytes(std::span<const unsigned char> bytes, std::string& err
         const bool repaired = end != get(ring.control->reserve);
         // relaxed: private memory.
         ring.control->reserve.store(end, std::memory_order_relaxed);
-        read_ring(i, ring);
+        rings_.push_back(scan_ring(i, ring, 0));
         rings_.back().control_was_bad = repaired;
     }
     return true;
@@ -669,7 +720,7 @@ bool Snapshot::read_own_behind(RingClass ring_class, std::span<const uint64_t> f
     for (unsigned i = 0; i < ready_rings(groups); i++) {
         if (static_cast<RingClass>(header_.rings[i].ring_class) == ring_class ||
             i == shared_ring_index(header_)) {
-            read_ring(i, mapping->ring(header_, i), i < from.size() ? from[i] : 0);
+            read_live_ring(i, mapping->ring(header_, i), i < from.size() ? from[i] : 0);
             any |= !rings_.back().records.empty();
         }
     }
@@ -694,7 +745,7 @@ bool Snapshot::read_own(std::string& error) {
                      dictionary_used_);
     const unsigned groups = ready_groups(*mapping->live(header_));
     for (unsigned i = 0; i < ready_rings(groups); i++) {
-        read_ring(i, mapping->ring(header_, i));
+        read_live_ring(i, mapping->ring(header_, i), 0);
     }
     return true;
 }
@@ -775,7 +826,11 @@ bool Snapshot::read_file(const std::string& path, std::string& error) {
             dictionary_used_);
         words_.resize(header_.ring_count);
         for (unsigned i = 0; i < ready_rings(groups); i++) {
-            read_ring(i, mapping.ring(header_, i));
+            if (is_locked) {
+                read_live_ring(i, mapping.ring(header_, i), 0);
+            } else {
+                rings_.push_back(scan_ring(i, mapping.ring(header_, i), 0));
+            }
         }
         return true;
     }

@@ -32,6 +32,7 @@ struct Record {
     uint64_t position() const { return word0_position(words[0]); }
     unsigned slots() const { return word0_slots(words[0]); }
     unsigned flags() const { return word0_flags(words[0]); }
+    bool is_nested() const { return (flags() & kFlagNested) != 0; }
     uint16_t event() const { return word2_event(words[2]); }
     uint32_t subject() const { return word2_subject(words[2]); }
     unsigned place() const { return word2_place(words[2]); }
@@ -86,7 +87,9 @@ struct RingContents {
     Ledger ledger;
     std::vector<LostRegion> lost;
     std::vector<Record> records;  // in the order of their positions
-    uint64_t complete_until = 0;  // position of the first record that is being written, or the end
+    // Position of the first record that is being written, or the end. Who follows the recording takes
+    // what lies in front of it, and the rest next time.
+    uint64_t complete_until = 0;
 };
 
 struct Owner {
@@ -214,7 +217,8 @@ private:
     void read_live(const LiveState& live);
     void read_crash_report(const LiveState& live, const unsigned char* text);
     bool begin_own(const Mapping*& mapping, std::string& error);
-    void read_ring(unsigned index, const Ring& ring, uint64_t from = 0);
+    void read_live_ring(unsigned index, const Ring& ring, uint64_t from);
+    RingContents scan_ring(unsigned index, const Ring& ring, uint64_t from);
     bool is_in_file(unsigned index, uint64_t position, unsigned slots) const;
     static void drop_records_with_lost_tails(RingContents& contents);
 

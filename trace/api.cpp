@@ -163,7 +163,7 @@ Term erts_internal_trace_4(Process& p, const Term* a) {
 bool is_arity(Term t) {
     return is_small(t) && small_value(t) >= 0 && small_value(t) <= 255;
 }
-constexpr int64_t kNoArity = UINT32_MAX;
+constexpr int64_t kNoArity = UINT32_MAX;  // of no function
 bool parse_functions(Term t, Functions* which) {
     if (!is_tuple_of(t, 3) || !is_atom(tuple_element(t, 0)) || !is_atom(tuple_element(t, 1))) {
         return false;
@@ -174,7 +174,6 @@ bool parse_functions(Term t, Functions* which) {
     if (arity == atoms::underscore) {
         which->arity = -1;
     } else if (is_small(arity)) {
-        // No function has so many, or fewer than none.
         which->arity = is_arity(arity) ? small_value(arity) : kNoArity;
     } else {
         return false;
@@ -443,9 +442,7 @@ Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
                                                        : atoms::false_;
         }
         if (i == atom_meta()) {
-            return a.meta               ? meta_tracer_term(h, a.meta_tracer)
-                   : item == atom_all() ? atoms::false_
-                                        : kNil;
+            return a.meta ? meta_tracer_term(h, a.meta_tracer) : kNil;
         }
         if (i == atom_meta_match_spec()) {
             return a.meta ? copy_spec(p, a.meta_spec) : atoms::false_;
@@ -719,16 +716,32 @@ Term erts_internal_trace_session_destroy_1(Process& p, const Term* a) {
 
 // ---- trace_delivered/1 --------------------------------------------------------------------------
 
-// What a process did before this was pushed on its tracer's queue when it was done; a process that
-// runs now may be about to push one more, which does not count.
+struct Delivered {
+    Term asker;
+    Term tracee;  // a local pid, or `all`
+    RefId ref;
+};
+
+void tell_delivered(void* data) {
+    const std::unique_ptr<Delivered> d(static_cast<Delivered*>(data));
+    Heap h;
+    Term* words = h.alloc(kRefWords);
+    const Term ref = put_ref(words, d->ref);
+    send_message_to_pid(d->asker, make_tuple(h, atom_trace_delivered(), d->tracee, ref));
+    h.clear();
+}
+
+// An event is pushed on its tracer's queue where it happens, by a thread that makes no progress
+// from its look at who traces until that is done (or that delays progress, where it takes no part).
+// So after thread progress all that happened before has been pushed, and also what the flags of
+// before the last change still told.
 Term erlang_trace_delivered_1(Process& p, const Term* a) {
     if (a[0] != atom_all() && !is_local_pid(a[0])) {
         return badarg(p);
     }
-    Term* words = p.heap.alloc(kRefWords);
-    const Term ref = put_ref(words, new_ref_id(p));
-    send_message_to_pid(p.id, make_tuple(p.heap, atom_trace_delivered(), a[0], ref));
-    return ref;
+    const RefId ref = new_ref_id(p);
+    thread_progress::later(tell_delivered, new Delivered{p.id, a[0], ref});
+    return put_ref(p.heap.alloc(kRefWords), ref);
 }
 
 // minivm:trace_frames(N): the most trace frames on one stack from now on; the former number.

@@ -5,6 +5,7 @@
 #include "recorder/export.hpp"
 #include "recorder/mapping.hpp"
 #include "recorder/merge.hpp"
+#include "recorder/recording.hpp"
 #include "recorder/site.hpp"
 #include "tests/recorder/pattern.hpp"
 
@@ -606,4 +607,190 @@ TEST_CASE("nested writes beyond the cap and beyond the open record are dropped a
         CHECK(write_record<Atomics>(ring, 8, 0, plain) == WriteResult::written);
         CHECK(read_record<Atomics>(ring, 0, words).result == ReadResult::overwritten);
     }
+}
+
+namespace {
+
+// A recording of one thread, which is the calling one, and a reader that follows its ring of calls.
+struct Followed {
+    Followed() {
+        Options options;
+        options.spare_threads = 0;
+        options.large_threads = 1;
+        options.small_threads = 0;
+        REQUIRE(init(options).ok);
+        REQUIRE(attach_thread("writer", RingSize::large));
+        own = &detail::thread_state().rings[static_cast<unsigned>(RingClass::calls)];
+        look();
+    }
+    ~Followed() { shutdown(); }
+
+    static void call(uint64_t n) { record(EventId::trace_call_words, n, 0, 0, 0); }
+
+    // The serials of what has come since the last look, in the ring of that thread or the shared
+    // one.
+    std::vector<uint64_t> look(bool shared = false) {
+        std::string error;
+        REQUIRE(snapshot.read_own_behind(RingClass::calls, next, error));
+        std::vector<uint64_t> found;
+        for (const RingContents& ring : snapshot.rings()) {
+            next.resize(std::max<size_t>(next.size(), ring.index + 1));
+            if ((ring.group == kSharedGroup) == shared) {
+                contents = &ring;
+            }
+            for (const Record& record : ring.records) {
+                if (record.position() < ring.complete_until &&
+                    static_cast<EventId>(record.event()) == EventId::trace_call_words) {
+                    found.push_back(record.argument(0));
+                }
+            }
+            next[ring.index] = ring.complete_until;
+        }
+        return found;
+    }
+
+    const Ring* own;
+    Snapshot snapshot;
+    const RingContents* contents = nullptr;  // of the last look
+    std::vector<uint64_t> next;
+};
+
+using Serials = std::vector<uint64_t>;
+
+}  // namespace
+
+// A writer has taken its slots and not marked them yet (the moment is as long as a page fault, or
+// as the thread is off the processor): a look in between went past them.
+TEST_CASE("a follower waits for slots that are taken and not marked yet") {
+    Followed f;
+    Control& control = *f.own->control;
+    Followed::call(1);
+    REQUIRE(f.look() == Serials{1});
+    const uint64_t slots = f.snapshot.rings().front().records.front().slots();
+
+    SECTION("with nothing behind them") {
+        control.reserve += slots;
+        REQUIRE(f.look().empty());
+        REQUIRE(f.contents->lost.empty());
+        REQUIRE(f.contents->ledger.in_progress_records == 1);
+        control.reserve -= slots;
+        Followed::call(2);
+        REQUIRE(f.look() == Serials{2});
+    }
+    SECTION("with a handler's record behind them") {
+        const uint64_t at = control.reserve;
+        control.open = at + 1;
+        control.reserve += slots;
+        Followed::call(3);
+        control.open = 0;
+        REQUIRE(f.look().empty());
+        REQUIRE(f.contents->complete_until == at);
+        REQUIRE(f.contents->lost.empty());
+        const uint64_t end = control.reserve;
+        control.reserve = at;
+        Followed::call(2);
+        control.reserve = end;
+        REQUIRE(f.look() == Serials{2, 3});
+    }
+    SECTION("and not when the thread has gone on") {
+        control.reserve += slots;
+        Followed::call(2);
+        REQUIRE(f.look() == Serials{2});
+        REQUIRE(f.contents->ledger.lost_slots == slots);
+        REQUIRE(f.contents->ledger.in_progress_records == 0);
+    }
+    SECTION("in the lines of a recording") {
+        Cursor cursor;
+        std::string error;
+        StringSink before;
+        REQUIRE(f.snapshot.read_own(error));
+        export_lines(f.snapshot, {}, 100, &cursor, before);
+        const uint64_t at = control.reserve;
+        control.open = at + 1;
+        control.reserve += slots;
+        Followed::call(3);
+        control.open = 0;
+        StringSink none;
+        REQUIRE(f.snapshot.read_own(error));
+        export_lines(f.snapshot, {}, 100, &cursor, none);
+        REQUIRE(none.text.empty());
+        const uint64_t end = control.reserve;
+        control.reserve = at;
+        Followed::call(2);
+        control.reserve = end;
+        StringSink both;
+        REQUIRE(f.snapshot.read_own(error));
+        REQUIRE(export_lines(f.snapshot, {}, 100, &cursor, both).records == 2);
+        REQUIRE(cursor.missed_slots == 0);
+    }
+}
+
+TEST_CASE("a follower waits for cells of the shared ring that are taken and not marked yet") {
+    Followed f;
+    const auto without_rings = [](uint64_t n) { std::thread([n] { Followed::call(n); }).join(); };
+    without_rings(1);
+    REQUIRE(f.look(true) == Serials{1});
+    const Ring* shared = detail::g_shared_ring.load();
+    Control& control = *shared->control;
+    const uint64_t at = control.reserve;
+    control.reserve += kSharedSlots;
+    without_rings(3);
+    REQUIRE(f.look(true).empty());
+    REQUIRE(f.contents->complete_until == at);
+    REQUIRE(f.contents->lost.empty());
+
+    SECTION("and sees what comes") {
+        const uint64_t end = control.reserve;
+        control.reserve = at;
+        without_rings(2);
+        control.reserve = end;
+        REQUIRE(f.look(true) == Serials{2, 3});
+    }
+    SECTION("and not for those of records that are dropped") {
+        control.dropped_busy += 1;
+        REQUIRE(f.look(true) == Serials{3});
+        REQUIRE(f.contents->ledger.lost_slots == kSharedSlots);
+    }
+}
+
+TEST_CASE("who follows a thread that writes into new pages sees each record once") {
+    Options options;
+    options.spare_threads = 0;
+    options.large_threads = 1;
+    options.small_threads = 0;
+    options.size_bytes = 64 << 20;
+    REQUIRE(init(options).ok);
+    constexpr uint64_t kRecords = 200'000;
+    std::atomic<bool> done{false};
+    std::thread writer([&] {
+        attach_thread("writer", RingSize::large);
+        for (uint64_t i = 0; i < kRecords; i++) {
+            Followed::call(i);
+        }
+        done = true;
+    });
+    std::vector<uint64_t> next;
+    uint64_t expected = 0;
+    bool in_order = true;
+    bool last = false;
+    do {
+        last = done;
+        Snapshot snapshot;
+        std::string error;
+        REQUIRE(snapshot.read_own_behind(RingClass::calls, next, error));
+        for (const RingContents& ring : snapshot.rings()) {
+            next.resize(std::max<size_t>(next.size(), ring.index + 1));
+            for (const Record& record : ring.records) {
+                if (record.position() < ring.complete_until &&
+                    static_cast<EventId>(record.event()) == EventId::trace_call_words) {
+                    in_order &= record.argument(0) == expected++;
+                }
+            }
+            next[ring.index] = ring.complete_until;
+        }
+    } while (!last);
+    writer.join();
+    shutdown();
+    REQUIRE(expected == kRecords);
+    REQUIRE(in_order);
 }
