@@ -35,7 +35,7 @@ struct Context {
     const void* (*caller_of)(const Process&) = nullptr;
     const Tracer* tracer = nullptr;  // of whom it is run for
     uint32_t session = 0;
-    bool acts = true;         // false: a test, which changes neither tokens nor the control word
+    bool acts = true;         // false: a test; of what is not its own it changes flags only
     bool no_message = false;  // {message, false}
     Term extra = kNonValue;   // {message, Term}
     int64_t frames = 0;
@@ -220,6 +220,7 @@ Term trace_of(Process& p, Process* target, Term off_list, Term on_list) {
         return badarg(p);
     }
     const Tracer* who = tracer ? &*tracer : default_tracer(p);
+    // A test asks no module.
     if (who != nullptr && target != nullptr && (t_context->acts || !who->is_module()) &&
         !can_trace(*who, target->id)) {
         return badarg(p);

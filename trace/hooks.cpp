@@ -228,6 +228,7 @@ Term gc_info(Heap& h, const Process& p) {
     return list;
 }
 
+// That of the BIF whose breakpoint is being hit, for caller_of_bif().
 thread_local const Breakpoint* t_bif_called = nullptr;
 
 struct TraceHooks final : Hooks {
@@ -363,30 +364,14 @@ struct TraceHooks final : Hooks {
     void sent(Process& p, Term to, Term message, bool to_existing) override {
         const Term tag = to_existing ? atom_send() : atom_send_to_non_existing_process();
         const Term terms[] = {to, message};
-        Event event{.kind = EventKind::send, .tag = tag, .what = message, .extra = to};
-        for (const State* of = state_of(p); of != nullptr; of = of->next) {
-            event.result = kNonValue;
-            const State* s = (of->flags & kSend) != 0
-                                 ? for_message(p, of, true, terms, 2, &event.result)
-                                 : nullptr;
-            if (s != nullptr) {
-                send_or_clear(p, *s, event);
-            }
-        }
+        tell_message(p, kSend, terms, 2,
+                     {.kind = EventKind::send, .tag = tag, .what = message, .extra = to});
     }
     void received(Process& p, Term from, Term message) override {
         const Term terms[] = {is_value(from) ? atoms::nonode_at_nohost : atom_clock_service(),
                               is_local_pid(from) ? from : atoms::undefined, message};
-        Event event{.kind = EventKind::receive, .tag = atom_receive(), .what = message};
-        for (const State* of = state_of(p); of != nullptr; of = of->next) {
-            event.result = kNonValue;
-            const State* s = (of->flags & kReceive) != 0
-                                 ? for_message(p, of, false, terms, 3, &event.result)
-                                 : nullptr;
-            if (s != nullptr) {
-                send_or_clear(p, *s, event);
-            }
-        }
+        tell_message(p, kReceive, terms, 3,
+                     {.kind = EventKind::receive, .tag = atom_receive(), .what = message});
     }
     void spawning(Process& parent, Process& child, const Export* e, Term args,
                   bool linked) override {
@@ -655,6 +640,20 @@ private:
         }
     }
 
+    // To the tracers that the flag asks for, if their sessions' patterns for messages match the
+    // terms.
+    static void tell_message(Process& p, Flag flag, const Term* terms, uint32_t count,
+                             Event event) {
+        for (const State* of = state_of(p); of != nullptr; of = of->next) {
+            event.result = kNonValue;
+            const State* s = (of->flags & flag) != 0
+                                 ? for_message(p, of, flag == kSend, terms, count, &event.result)
+                                 : nullptr;
+            if (s != nullptr) {
+                send_or_clear(p, *s, event);
+            }
+        }
+    }
     // By which State a message is to be told, by the session's pattern for messages. Null: it is
     // not. A specification may change the State, and one that asks for silence has it at once.
     static const State* for_message(Process& p, const State* s, bool send, const Term* terms,

@@ -10,13 +10,13 @@ Left out, because minivm is meant to differ (docs/differences_with_beam.md, docs
 - `X + 1` of what is no number, calls of what is no fun: other frames in stack traces;
 - tokens of sequential tracing together with spawns: other serial numbers;
 - loading a module again that is traced, deleting one with global patterns;
-- zeros with a sign; call_memory and current_stacktrace, which OTP 25 does not have; sessions; tracers that are modules; ports.
+- zeros with a sign; call_memory and current_stacktrace, which OTP 25 does not have; sessions; tracers that
+  are modules; ports;
 - several messages that wait when a process receives: `'receive'` is told of all of them at once, in OTP
   mostly of each when it is looked at;
 - what a process asks another one with `process_info/2`, `group_leader/2` and their like: which of the answers
   are messages that `'receive'` tells of;
-- a process that traces itself, which OTP takes for traced; what trace_info/2 says of a meta tracer that has
-  ended: the pid there, until the next call.
+- a process that traces itself, which OTP takes for traced.
 Left out, because nothing says what has to come out: when processes run and collect (only that those
 events come in pairs), times, counts of patterns for all modules, the number of a scheduler.
 """
@@ -384,7 +384,8 @@ bits(T) -> T.
         if self.tokens and self.chance(0.4):
             return self.pick("{get_seq_token}", "{is_seq_trace}")
         return self.pick(
-            "{caller}", "{caller}", "{caller_line}", "{process_dump}", "{enable_trace, %s}" % self.enabled(), "{disable_trace, %s}" % self.enabled(),
+            "{caller}", "{caller}", "{caller_line}", "{process_dump}",
+            "{enable_trace, %s}" % self.enabled(), "{disable_trace, %s}" % self.enabled(),
             "{enable_trace, %s, %s}" % (self.target(), self.enabled()),
             "{disable_trace, %s, %s}" % (self.target(), self.enabled()),
             "{trace, %s, %s}" % (self.flag_list(), self.flag_list()),
@@ -450,7 +451,7 @@ bits(T) -> T.
             return "{pattern, %s, %s, %s}" % (which, how, "[]" if self.chance(0.95) else "[local]")
         which, arity = self.functions_and_arity()
         options = self.pick("[local]", "[local]", "[local]", "[local]", "[]", "[global]", "[meta]", "[meta]",
-                            "[meta]" if self.kills else "[{meta, %s}]" % self.some_tracer(),
+                            "[{meta, %s}]" % self.some_tracer(),
                             "[call_count]", "[call_time]",
                             "[call_count, local]", "[local, meta]", "[call_count, call_time]",
                             "[local, global]", "[nonsense]", "local") \

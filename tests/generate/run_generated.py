@@ -400,25 +400,31 @@ class Runner:
         return generate.generate(seed, "gen_%d" % seed, self.options.functions)
 
 
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_common_options(parser, unit, timeout):
+    """Those of run_trace.py as well; a `unit` is what has a seed."""
     parser.add_argument("--minivm", required=True, type=os.path.abspath)
     parser.add_argument("--engines", default="interp", type=lambda text: text.split(","))
     parser.add_argument("--qemu", default="", help="command before minivm")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0, help="number of the first module")
-    parser.add_argument("--modules", type=int)
+    parser.add_argument("--first", type=int, default=0, help="number of the first %s" % unit)
+    parser.add_argument("--%ss" % unit, type=int)
+    parser.add_argument("--seconds", type=float, help="begin no batch after so long")
+    parser.add_argument("--timeout", type=float, default=timeout,
+                        help="processor seconds for one batch on one engine")
+    parser.add_argument("--minimise-seconds", type=float, default=60, help="for each difference")
+    parser.add_argument("--failures", type=pathlib.Path, default=pathlib.Path("build/generated"),
+                        help="folder for reproducers")
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_common_options(parser, "module", timeout=120)
     parser.add_argument("--kind", choices=("erlang", "asm", "both"), default="both")
     parser.add_argument("--functions", type=int, default=40, help="functions in a module")
     parser.add_argument("--functions-wanted", type=int, help="stop when so many were compared")
-    parser.add_argument("--seconds", type=float, help="begin no batch after so long")
-    parser.add_argument("--timeout", type=float, default=120, help="processor seconds for one batch on one engine")
-    parser.add_argument("--minimise-seconds", type=float, default=60, help="for each difference")
     parser.add_argument("--report", type=int, default=3, help="differences shown of each module")
     parser.add_argument("--keep", type=pathlib.Path)
-    parser.add_argument("--failures", type=pathlib.Path, default=pathlib.Path("build/generated"),
-                        help="folder for reproducers")
     parser.add_argument("--instructions", action="store_true",
                         help="count the lowered instructions of all modules at the end")
     parser.add_argument("--verbose", action="store_true")

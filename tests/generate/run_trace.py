@@ -30,7 +30,7 @@ sys.dont_write_bytecode = True
 FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
 import generate_trace  # noqa: E402  (needs the path above)
-from run_generated import SEED_STEP, STRESS, run  # noqa: E402
+from run_generated import SEED_STEP, STRESS, add_common_options, run  # noqa: E402
 
 BATCH = 25  # programs that share one start of each machine
 CANDIDATES = 16  # smaller programs that are tried at once
@@ -203,18 +203,8 @@ class Runner:
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minivm", required=True, type=os.path.abspath)
-    parser.add_argument("--engines", default="interp", type=lambda text: text.split(","))
-    parser.add_argument("--qemu", default="", help="command before minivm")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0, help="number of the first program")
-    parser.add_argument("--programs", type=int)
-    parser.add_argument("--seconds", type=float, help="begin no batch after so long")
+    add_common_options(parser, "program", timeout=200)
     parser.add_argument("--batch", type=int, default=BATCH)
-    parser.add_argument("--timeout", type=float, default=200, help="processor seconds for a batch")
-    parser.add_argument("--minimise-seconds", type=float, default=60, help="for each difference")
-    parser.add_argument("--failures", type=pathlib.Path, default=pathlib.Path("build/generated"),
-                        help="folder for reproducers")
     options = parser.parse_args()
     if options.programs is None and not options.seconds:
         options.programs = BATCH

@@ -163,7 +163,8 @@ bool has_control_signals(const Process& p) {
 
 // Its signals first: it may be long before it is back, and who asks for an answer waits. From kDirty on
 // it may be looked at from outside instead (dirty_hold.hpp). They push a request, then look at the state;
-// we set the state, then look at the queue: so we see the request, or they see kDirty. False: a signal
+// we set the state, then look at the queue: so we see the request, or they see kDirty. One that is
+// suspended waits here until it is resumed: run_process() comes back by Process::goes_dirty. False: a signal
 // ends it.
 bool go_dirty(SchedulerThread& s, Process& p) {
     for (;;) {
