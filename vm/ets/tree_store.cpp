@@ -100,6 +100,49 @@ Object* TreeStore::nth(size_t n) const {
     return o;
 }
 
+Object* TreeStore::neighbour(Term key, int side) const {
+    // acquire: the walk is as the one who had it before left it; pairs with the release below.
+    // relaxed at first: only spares others the cache line.
+    if (!walk_.is_taken.load(std::memory_order_relaxed) &&
+        !walk_.is_taken.exchange(true, std::memory_order_acquire)) {
+        Object* const found = step(walk_, key, side);
+        walk_.is_taken.store(false, std::memory_order_release);  // release: as above
+        return found;
+    }
+    return side == 1 ? first_where([&](Term k) { return compare_keys(k, key) > 0; })
+                     : last_where([&](Term k) { return compare_keys(k, key) < 0; });
+}
+
+Object* TreeStore::step(Walk& walk, Term key, int side) const {
+    Object** const at = walk.at;
+    if (walk.depth == 0 || compare_keys(at[walk.depth - 1]->key(keypos_), key) != 0) {
+        int found = 0;
+        int depth = 0;
+        for (Object* o = root_; o != nullptr;) {
+            MINIVM_CHECK(depth < kMaxDepth);
+            at[depth++] = o;
+            const int c = compare_keys(o->key(keypos_), key);
+            const bool beyond = side == 1 ? c > 0 : c < 0;
+            found = beyond ? depth : found;
+            o = o->link[beyond ? 1 - side : side];
+        }
+        walk.depth = found;
+    } else if (Object* o = at[walk.depth - 1]->link[side]) {
+        // The nearest of the subtree on that side.
+        for (; o != nullptr; o = o->link[1 - side]) {
+            MINIVM_CHECK(walk.depth < kMaxDepth);
+            at[walk.depth++] = o;
+        }
+    } else {
+        // The nearest above that has it on its other side.
+        const Object* below = at[--walk.depth];
+        while (walk.depth > 0 && at[walk.depth - 1]->link[side] == below) {
+            below = at[--walk.depth];
+        }
+    }
+    return walk.depth > 0 ? at[walk.depth - 1] : nullptr;
+}
+
 Object** TreeStore::descend(Term key, Path* path) {
     Object** at = &root_;
     while (*at != nullptr) {
@@ -121,6 +164,7 @@ void TreeStore::rebalance(const Path& path) {
 }
 
 void TreeStore::insert(Object* o) {
+    walk_.depth = 0;
     Path path;
     Object** at = descend(o->key(keypos_), &path);
     Object* old = *at;
@@ -149,6 +193,7 @@ void TreeStore::replace(Object* old, Object* fresh) {
 }
 
 size_t TreeStore::erase_key(Term key) {
+    walk_.depth = 0;
     Path path;
     Object** at = descend(key, &path);
     Object* gone = *at;
@@ -184,6 +229,7 @@ size_t TreeStore::erase_key(Term key) {
 }
 
 bool TreeStore::free_some(size_t n) {
+    walk_.depth = 0;
     // Left children are turned up until there is none, so that it needs no stack.
     while (root_ != nullptr) {
         if (n-- == 0) {

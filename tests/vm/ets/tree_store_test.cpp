@@ -2,8 +2,11 @@
 
 #include <catch2/catch.hpp>
 
+#include <atomic>
 #include <map>
 #include <random>
+#include <thread>
+#include <vector>
 
 using namespace minivm;
 using namespace minivm::ets;
@@ -83,6 +86,70 @@ TEST_CASE("a tree beside a map: balance, order, neighbours", "[ets]") {
         CHECK(s.next(make_small(-5)) == s.first());
         CHECK(s.previous(make_small(100000)) == s.last());
     }
+}
+
+TEST_CASE("steps in order go on from where the last one ended, whatever happens in between",
+          "[ets]") {
+    for (uint64_t seed : {1, 2, 3}) {
+        TreeStore s(1);
+        std::map<int64_t, int64_t> model;
+        std::mt19937_64 random(seed);
+        int64_t at = 0;
+        for (int round = 0; round < 60000; round++) {
+            const uint64_t choice = random() % 100;
+            const auto key = static_cast<int64_t>(random() % 500);
+            if (choice < 3) {
+                s.insert(object(make_small(key), round));
+                model[key] = round;
+            } else if (choice < 5) {
+                REQUIRE(s.erase_key(make_small(key)) == model.erase(key));
+            } else if (choice < 6) {
+                at = key;
+            } else {
+                // Mostly in one direction for a while.
+                const bool forwards = (round / 50 % 2 == 0) == (choice < 90);
+                const Object* o = forwards ? s.next(make_small(at)) : s.previous(make_small(at));
+                auto it = forwards ? model.upper_bound(at) : model.lower_bound(at);
+                const bool none = forwards ? it == model.end() : it == model.begin();
+                REQUIRE((o == nullptr) == none);
+                if (none) {
+                    at = key;
+                    continue;
+                }
+                it = forwards ? it : std::prev(it);
+                REQUIRE(o->data[1] == make_small(it->first));
+                REQUIRE(o->data[2] == make_small(it->second));
+                at = it->first;
+            }
+        }
+    }
+}
+
+TEST_CASE("several readers at once step through a tree", "[ets]") {
+    TreeStore s(1);
+    for (int64_t i = 0; i < 2000; i++) {
+        s.insert(object(make_small(i), i));
+    }
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> readers;
+    for (int r = 0; r < 3; r++) {
+        readers.emplace_back([&, r] {
+            for (int round = 0; round < 10; round++) {
+                int64_t key = r == 0 ? -1 : 2000;
+                const Object* o;
+                while ((o = r == 0 ? s.next(make_small(key)) : s.previous(make_small(key))) !=
+                       nullptr) {
+                    key += r == 0 ? 1 : -1;
+                    wrong += o->data[1] != make_small(key);
+                }
+                wrong += key != (r == 0 ? 1999 : 0);
+            }
+        });
+    }
+    for (std::thread& t : readers) {
+        t.join();
+    }
+    CHECK(wrong == 0);
 }
 
 TEST_CASE("ascending and descending keys make no deep tree", "[ets]") {
