@@ -270,7 +270,8 @@ uint64_t ticks() {
 }
 
 uint64_t young_words(const Process& p) {
-    return static_cast<uint64_t>(p.heap.top - p.heap_start) + p.heap.fragment_words;
+    return static_cast<uint64_t>(p.heap.top - p.heap_start) + p.heap.fragment_words +
+           p.heap.received_words;
 }
 uint64_t words_made(const Process& p, const Clock& l) {
     return l.words_gone + young_words(p);

@@ -210,7 +210,8 @@ Term gc_info(Heap& h, const Process& p) {
         {"old_heap_block_size", words(p.old_start, p.old_end)},
         {"stack_size", words(p.heap.end, p.stack_base)},
         {"recent_size", words(p.high_water, p.heap.top)},
-        {"mbuf_size", make_small(static_cast<int64_t>(p.heap.fragment_words))},
+        {"mbuf_size",
+         make_small(static_cast<int64_t>(p.heap.fragment_words + p.heap.received_words))},
         {"bin_vheap_size", make_small(static_cast<int64_t>(p.heap.off_heap_bytes / sizeof(Word)))},
         {"bin_vheap_block_size",
          make_small(static_cast<int64_t>(

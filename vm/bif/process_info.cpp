@@ -219,7 +219,7 @@ Term garbage_collection_info(const Process& p, Heap& h) {
     } entries[] = {
         {atoms::old_heap_block_size, old_block},
         {atoms::heap_block_size, block_words(p)},
-        {atoms::mbuf_size, p.heap.fragment_words},
+        {atoms::mbuf_size, p.heap.fragment_words + p.heap.received_words},
         {atoms::recent_size, static_cast<size_t>(p.high_water - p.heap_start)},
         {atoms::stack_size, stack_words(p)},
         {atoms::old_heap_size, static_cast<size_t>(p.old_top - p.old_start)},

@@ -297,7 +297,7 @@ size_t old_used_words(const Process& p) {
 }
 size_t used_words(const Process& p) {
     return static_cast<size_t>(p.heap.top - p.heap_start) + p.heap.fragment_words +
-           old_used_words(p);
+           p.heap.received_words + old_used_words(p);
 }
 
 // The stack is moved: each frame pointer goes the same way.
@@ -494,8 +494,10 @@ size_t next_heap_size(size_t words) {
 
 size_t heap_capacity_words(const Process& p) {
     size_t words = block_words(p) + static_cast<size_t>(p.old_end - p.old_start);
-    for (const Fragment* f = p.heap.fragments; f != nullptr; f = f->next) {
-        words += f->size_words;
+    for (const Fragment* chain : {p.heap.fragments, p.heap.received}) {
+        for (const Fragment* f = chain; f != nullptr; f = f->next) {
+            words += f->size_words;
+        }
     }
     return words;
 }
@@ -538,6 +540,7 @@ static void check_max_heap(Process& p, size_t before_words) {
 }
 
 GcResult collect_gc(Process& p, size_t need_words, Term* x, size_t live, bool major) {
+    merge_received(p.heap);
     const bool limited = p.extra != nullptr && p.extra->max_heap_words != 0;
     const size_t limited_before = limited ? limited_words(p) : 0;
     attach_examined_message(p);
@@ -674,9 +677,11 @@ private:
     }
 
     bool in_fragment(Term t) const {
-        for (Fragment* f = p_.heap.fragments; f != nullptr; f = f->next) {
-            if (Range(f->words(), f->words() + f->used_words).has(t)) {
-                return true;
+        for (Fragment* chain : {p_.heap.fragments, p_.heap.received}) {
+            for (Fragment* f = chain; f != nullptr; f = f->next) {
+                if (Range(f->words(), f->words() + f->used_words).has(t)) {
+                    return true;
+                }
             }
         }
         return false;
@@ -718,7 +723,8 @@ void verify_off_heap_list(const Process& p, Term* list, const Range& where) {
     for (Term* object = list; object != nullptr; object = *off_heap_next(object)) {
         const Kind kind = header_kind(object->raw);
         MINIVM_CHECK(is_header(object->raw) && (kind == Kind::bin_ref || kind == Kind::magic_ref));
-        MINIVM_CHECK(p.heap.fragments != nullptr || where.has(make_boxed(object)));
+        MINIVM_CHECK(p.heap.fragments != nullptr || p.heap.received != nullptr ||
+                     where.has(make_boxed(object)));
     }
 }
 

@@ -89,6 +89,7 @@ void Heap::trim(Term* p, size_t words, size_t used_words) {
 }
 
 void Heap::clear() {
+    merge_received(*this);
     release_off_heap(off_heap);
     fragment_free_chain(fragments);
     fragments = nullptr;
@@ -119,6 +120,28 @@ void attach_fragments(Heap& h, Fragment* chain, Term* off_heap, size_t off_heap_
         h.off_heap = off_heap;
         h.off_heap_bytes += off_heap_bytes;
     }
+}
+
+void attach_received(Heap& h, Fragment* chain, Term* off_heap, size_t off_heap_bytes) {
+    Fragment* last = nullptr;
+    for (Fragment* f = chain; f != nullptr; f = f->next) {
+        h.received_words += f->used_words;
+        last = f;
+    }
+    if (last != nullptr) {
+        last->next = h.received;
+        h.received = chain;
+    }
+    attach_fragments(h, nullptr, off_heap, off_heap_bytes);
+    if (h.received_words > static_cast<size_t>(h.end - h.top)) {
+        merge_received(h);
+    }
+}
+
+void merge_received(Heap& h) {
+    attach_fragments(h, h.received, nullptr, 0);
+    h.received = nullptr;
+    h.received_words = 0;
 }
 
 // ---- off-heap objects -----------------------------------------------------------------------------

@@ -68,6 +68,8 @@ struct Heap {
     size_t fragment_words = 0;       // sum of used words of the fragments
     Term* off_heap = nullptr;        // first bin_ref or magic_ref object
     size_t off_heap_bytes = 0;       // bytes of the RefBinaries linked, the virtual binary heap
+    Fragment* received = nullptr;    // of messages: as `fragments`, but no reason to collect
+    size_t received_words = 0;
 
     Heap() = default;
     Heap(const Heap&) = delete;
@@ -106,6 +108,12 @@ void release_off_heap(Term* first);  // of each object of the list
 
 // Makes fragments (of a message, say) and the off-heap objects in them part of the heap h.
 void attach_fragments(Heap& h, Fragment* chain, Term* off_heap, size_t off_heap_bytes);
+// The same of a message that has been received. It stays outside the block until the next collection,
+// and is a reason for one only if there is more of them than what is free in the block: who receives
+// one large message after the other does not collect for each.
+void attach_received(Heap& h, Fragment* chain, Term* off_heap, size_t off_heap_bytes);
+// They are fragments like all others from here on.
+void merge_received(Heap& h);
 // Moves what lies in a single fragment into h's block if there is room without a collection: *root and
 // the off-heap list are adjusted, the fragment is freed. False if not; nothing has changed then. The
 // fragment must point nowhere but into itself and into literals.

@@ -149,7 +149,8 @@ void for_each_plain_root(Process& p, F f) {
 
 bool refers_to_released_literals(Process& p) {
     if (any_released(p.heap_start, p.heap.top) || any_released(p.old_start, p.old_top) ||
-        any_released(p.heap.fragments) || any_released(p.heap.end, p.stack_base)) {
+        any_released(p.heap.fragments) || any_released(p.heap.received) ||
+        any_released(p.heap.end, p.stack_base)) {
         return true;
     }
     bool any = false;

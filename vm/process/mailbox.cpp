@@ -11,6 +11,7 @@
 #include "vm/process/system_monitor.hpp"
 #include "vm/record/record.hpp"
 
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -22,8 +23,21 @@ namespace {
 // fragment is free at once, and no collection is needed to take it in.
 constexpr size_t kAbsorbedWords = 256;
 
+// But each one that stays is a root of every collection, and so only the first few are: who examines
+// half a million messages, time and again, pays for these.
+constexpr uint32_t kMostAbsorbed = 64;
+
+// Whether all messages in front of the one under examination, if any, are on the heap already.
+bool follows_absorbed(const Mailbox& box) {
+    return box.save == &box.first ||
+           reinterpret_cast<const Signal*>(reinterpret_cast<const char*>(box.save) -
+                                           offsetof(Signal, next))
+               ->on_heap;
+}
+
 void absorb_message(Process& p, Signal& m) {
-    if (m.fragments->next != nullptr || m.fragments->used_words > kAbsorbedWords ||
+    if (p.mailbox.on_heap_count >= kMostAbsorbed || !follows_absorbed(p.mailbox) ||
+        m.fragments->next != nullptr || m.fragments->used_words > kAbsorbedWords ||
         !absorb_fragment(p.heap, m.fragments, m.off_heap, m.off_heap_bytes, &m.term)) {
         return;
     }
@@ -98,7 +112,7 @@ void mailbox_remove(Process& p) {
         seq_trace::received(p, *m);
     }
     if (m->fragments != nullptr || m->off_heap != nullptr) {
-        attach_fragments(p.heap, m->fragments, m->off_heap, m->off_heap_bytes);
+        attach_received(p.heap, m->fragments, m->off_heap, m->off_heap_bytes);
         m->fragments = nullptr;
         m->off_heap = nullptr;
     }

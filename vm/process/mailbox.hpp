@@ -19,7 +19,8 @@ enum class SignalKind : uint8_t {
 };
 
 // One signal; a message is the common case. The terms live in `fragments` (owned) until the message
-// is received or a collection moves them into the receiver's heap (then fragments is null).
+// is received; those of small messages at the front of the queue are moved into the receiver's heap
+// when they are examined (then fragments is null).
 struct Signal {
     Signal* next = nullptr;
     SignalKind kind = SignalKind::message;

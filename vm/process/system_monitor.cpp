@@ -49,7 +49,7 @@ Term sizes_of(Heap& h, const Process& p) {
     Term list = put_number(h, "heap_size", words(p.heap_start, p.heap.top), kNil);
     list = put_number(h, "old_heap_size", words(p.old_start, p.old_top), list);
     list = put_number(h, "stack_size", words(p.heap.end, p.stack_base), list);
-    list = put_number(h, "mbuf_size", p.heap.fragment_words, list);
+    list = put_number(h, "mbuf_size", p.heap.fragment_words + p.heap.received_words, list);
     list = put_number(h, "heap_block_size", words(p.heap_start, p.stack_base), list);
     return put_number(h, "old_heap_block_size", words(p.old_start, p.old_end), list);
 }

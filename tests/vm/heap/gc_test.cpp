@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/support/shadow_term.hpp"
+#include "vm/process/mailbox.hpp"
 
 using namespace minivm;
 using test_support::CountedMagic;
@@ -155,6 +156,7 @@ class Mutator {
         collect_gc(p_, words, x_, kRegisters, full);
         REQUIRE(p_.free_words() >= words + kReserveWords);
         REQUIRE(p_.heap.fragments == nullptr);
+        REQUIRE(p_.heap.received == nullptr);
         verify_heap(p_);
         collections_++;
     }
@@ -188,7 +190,8 @@ class Mutator {
         if (m->on_heap) {
             p_.mailbox.on_heap_count--;
         }
-        attach_fragments(p_.heap, m->fragments, m->off_heap, m->off_heap_bytes);
+        const auto attach = random_() % 2 == 0 ? attach_fragments : attach_received;
+        attach(p_.heap, m->fragments, m->off_heap, m->off_heap_bytes);
         p_.mailbox.first = m->next;
         if (m->next == nullptr) {
             p_.mailbox.last = &p_.mailbox.first;
@@ -289,6 +292,74 @@ TEST_CASE("garbage is collected and reported") {
     CHECK_FALSE(p.needs_gc());
     x[0] = kNil;
     CHECK(collect_gc(p, 0, x, 1, true).after_words == 0);
+}
+
+namespace {
+
+// A message [1, ..., n] in a fragment, at the end of the queue.
+void queue_list(Process& p, int64_t n) {
+    Heap h;
+    auto* m = new Signal;
+    Heap source;
+    m->term = copy_term(list_of(source, n), h, true);
+    source.clear();
+    m->fragments = h.fragments;
+    *p.mailbox.last = m;
+    p.mailbox.last = &m->next;
+    p.mailbox.length++;
+}
+
+}  // namespace
+
+// Each message that was not moved into the block was the reason for a collection of its own, which has
+// the whole stack for roots: large ones, and those behind a long queue.
+TEST_CASE("who receives large messages collects when they are more than what is free in the block") {
+    TestProcess p(30000);
+    int64_t received = 0;
+    Term x[1] = {kNil};
+    size_t words = 0;
+    while (!p.needs_gc()) {
+        queue_list(p, 1000 + received);
+        REQUIRE(mailbox_peek(p) != kNonValue);
+        x[0] = cons(p.heap, mailbox_peek(p), x[0]);
+        mailbox_remove(p);
+        verify_heap(p);
+        words += 2 * static_cast<size_t>(1000 + received++);
+    }
+    CHECK(received > 10);
+    CHECK(words > p.free_words());
+    collect_gc(p, 0, x, 1, false);
+    CHECK_FALSE(p.needs_gc());
+    for (int64_t i = received; i-- > 0;) {
+        CHECK(is_list_of(head(x[0]), 1000 + i));
+        x[0] = tail(x[0]);
+    }
+}
+
+// Half a million messages in the heap were as many roots of each collection.
+TEST_CASE("who examines a long queue leaves it outside the heap but for the first few") {
+    TestProcess p(30000);
+    for (int i = 0; i < 1000; i++) {
+        queue_list(p, 3);
+    }
+    queue_list(p, 7);
+    for (int round = 0; round < 3; round++) {
+        while (is_value(mailbox_peek(p)) && !is_list_of(mailbox_peek(p), 7)) {
+            mailbox_next(p);
+        }
+        CHECK(p.mailbox.on_heap_count < 100);
+        Signal* m = p.mailbox.first;
+        for (uint32_t i = 0; i < p.mailbox.on_heap_count; i++, m = m->next) {
+            CHECK(m->on_heap);
+        }
+        p.mailbox.save = &p.mailbox.first;
+    }
+    while (p.mailbox.first != nullptr) {
+        CHECK(is_list_of(mailbox_peek(p), p.mailbox.length == 1 ? 7 : 3));
+        mailbox_remove(p);
+        ensure_gc(p, 0, nullptr, 0);
+    }
+    CHECK(p.mailbox.on_heap_count == 0);
 }
 
 TEST_CASE("what is shared stays shared") {
