@@ -1,12 +1,20 @@
 // persistent_term: terms that everybody reads without copying.
 //
-// The table is immutable: a change makes a new one and publishes it by one store; readers that hold the
-// old one are waited for by thread progress before it is freed. Values are literals, so processes share
-// them. The area of a value that was replaced or erased stays, because heaps may refer to it
-// (docs/differences_with_beam.md).
+// Readers take no lock. Changes, one at a time, are made in the table in place; one that grows is replaced
+// by a copy, and freed after thread progress. Values are literals, so processes share them; what was
+// replaced or erased is given back when nobody refers to it any more (vm/process/literal_release.hpp).
+//
+// An entry belongs to one key as long as its table lives: an erased one is not used for another. So a
+// reader that has found its key reads a value of that key, the present one or one that was there when the
+// reader began, and neither key nor value goes away before the reader has made progress.
+//     reader: table (acquire), key (acquire), value (acquire)
+//     insert: value, then key (release): who sees the key sees the value
+//     update: key, an equal one, then value (release, both): any mixture is right
+//     erase:  key (release); the value stays for readers that have seen the key
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "vm/bif/bif.hpp"
 #include "vm/process/literal_release.hpp"
@@ -20,26 +28,47 @@
 namespace minivm {
 namespace {
 
+constexpr Term kErased{kImmCatch};  // no term of a program
+
 struct Entry {
-    Term key = kNonValue;
-    Term value = kNonValue;
-    LiteralArea* area = nullptr;
+    std::atomic<Term> key{kNonValue};  // the non-value: free
+    std::atomic<Term> value{kNonValue};
+    LiteralArea* area = nullptr;  // of writers
 };
 
 struct Table {
     explicit Table(size_t slots) : mask(slots - 1), entries(new Entry[slots]) {}
-    size_t mask;
-    size_t count = 0;
-    std::unique_ptr<Entry[]> entries;
+    const size_t mask;
+    size_t used = 0;   // entries that are not free; of writers
+    size_t count = 0;  // of these, those that are not erased
+    const std::unique_ptr<Entry[]> entries;
 
-    // The slot of key, or the free slot where it would go.
-    Entry& slot(Term key) const {
+    // The entry of the key; null if there is none.
+    Entry* find(Term key) const {
         for (size_t i = internal_hash(key, 0) & mask;; i = (i + 1) & mask) {
-            Entry& e = entries[i];
-            if (!is_value(e.key) || exact_equal(e.key, key)) {
-                return e;
+            // acquire: pairs with the release of the key in insert(), and of those it is replaced by.
+            const Term k = entries[i].key.load(std::memory_order_acquire);
+            if (!is_value(k)) {
+                return nullptr;
+            }
+            if (exact_equal(k, key)) {
+                return &entries[i];
             }
         }
+    }
+    // Of a key that is not there, in a table that is not full.
+    void insert(Term key, Term value, LiteralArea* area) {
+        size_t i = internal_hash(key, 0) & mask;
+        // relaxed: only writers change it.
+        while (is_value(entries[i].key.load(std::memory_order_relaxed))) {
+            i = (i + 1) & mask;
+        }
+        entries[i].area = area;
+        // relaxed: the key's release publishes it.
+        entries[i].value.store(value, std::memory_order_relaxed);
+        entries[i].key.store(key, std::memory_order_release);  // release: with find()
+        ++used;
+        ++count;
     }
 };
 
@@ -52,17 +81,16 @@ const Table* table() {
     return g_table.load(std::memory_order_acquire);
 }
 
-// A copy of `from` without `without` (may be the non-value), with room for one more.
-std::unique_ptr<Table> copy_table(const Table* from, Term without) {
+// A copy with room for as many again.
+std::unique_ptr<Table> copy_table(const Table* from) {
     const size_t count = from != nullptr ? from->count : 0;
-    auto t = std::make_unique<Table>(std::bit_ceil(2 * (count + 2)));
-    if (from != nullptr) {
-        for (size_t i = 0; i <= from->mask; ++i) {
-            const Entry& e = from->entries[i];
-            if (is_value(e.key) && !(is_value(without) && exact_equal(e.key, without))) {
-                t->slot(e.key) = e;
-                ++t->count;
-            }
+    auto t = std::make_unique<Table>(std::bit_ceil(4 * (count + 1)));
+    for (size_t i = 0; from != nullptr && i <= from->mask; ++i) {
+        const Entry& e = from->entries[i];
+        // relaxed, both: only writers change it.
+        const Term key = e.key.load(std::memory_order_relaxed);
+        if (is_value(key) && key != kErased) {
+            t->insert(key, e.value.load(std::memory_order_relaxed), e.area);
         }
     }
     return t;
@@ -78,36 +106,42 @@ void publish(std::unique_ptr<Table> t) {
 
 Term find(Term key) {
     const Table* t = table();
-    return t != nullptr ? t->slot(key).value : kNonValue;
+    const Entry* e = t != nullptr ? t->find(key) : nullptr;
+    // acquire: pairs with the release of put().
+    return e != nullptr ? e->value.load(std::memory_order_acquire) : kNonValue;
 }
 
-// The entry is in no table any more that somebody could begin to read.
+// Nobody finds it any more who begins to look.
 void give_up(LiteralArea* area) {
     g_words -= area->words;
     literal_release::take(std::unique_ptr<LiteralArea>(area));
 }
 
-Term persistent_term_put_2(Process&, const Term* a) {
+Term persistent_term_put_2(Process& p, const Term* a) {
     std::lock_guard lock(g_change);
-    const Table* now = table();
-    LiteralArea* before = nullptr;
-    if (now != nullptr) {
-        const Entry& e = now->slot(a[0]);
-        if (is_value(e.key) && exact_equal(e.value, a[1])) {
-            return atoms::ok;
-        }
-        before = e.area;
+    // relaxed: only writers change it.
+    Table* now = g_table.load(std::memory_order_relaxed);
+    Entry* const e = now != nullptr ? now->find(a[0]) : nullptr;
+    // relaxed: as above.
+    if (e != nullptr && exact_equal(e->value.load(std::memory_order_relaxed), a[1])) {
+        return atoms::ok;
     }
     Term roots[2] = {a[0], a[1]};
-    std::unique_ptr<LiteralArea> area = LiteralArea::create(roots, 2);
-    std::unique_ptr<Table> t = copy_table(now, a[0]);
+    const HeapRange ranges[] = {{p.heap_start, p.heap.top}, {p.old_start, p.old_top}};
+    std::unique_ptr<LiteralArea> area = LiteralArea::create_shared(roots, 2, ranges);
     g_words += area->words;
-    t->slot(roots[0]) = {roots[0], roots[1], area.release()};
-    ++t->count;
-    publish(std::move(t));
-    if (before != nullptr) {
-        give_up(before);
+    if (e != nullptr) {
+        e->key.store(roots[0], std::memory_order_release);    // release: with Table::find()
+        e->value.store(roots[1], std::memory_order_release);  // release: with find()
+        give_up(std::exchange(e->area, area.release()));
+        return atoms::ok;
     }
+    if (now == nullptr || 2 * (now->used + 1) > now->mask + 1) {
+        std::unique_ptr<Table> larger = copy_table(now);
+        now = larger.get();
+        publish(std::move(larger));
+    }
+    now->insert(roots[0], roots[1], area.release());
     return atoms::ok;
 }
 Term persistent_term_get_1(Process& p, const Term* a) {
@@ -121,25 +155,27 @@ Term persistent_term_get_2(Process&, const Term* a) {
 Term persistent_term_get_0(Process& p, const Term*) {
     const Table* t = table();
     Term list = kNil;
-    if (t != nullptr) {
-        for (size_t i = 0; i <= t->mask; ++i) {
-            const Entry& e = t->entries[i];
-            if (is_value(e.key)) {
-                list = cons(p.heap, make_tuple(p.heap, e.key, e.value), list);
-            }
+    for (size_t i = 0; t != nullptr && i <= t->mask; ++i) {
+        // acquire, both: as in find().
+        const Term key = t->entries[i].key.load(std::memory_order_acquire);
+        if (is_value(key) && key != kErased) {
+            const Term value = t->entries[i].value.load(std::memory_order_acquire);
+            list = cons(p.heap, make_tuple(p.heap, key, value), list);
         }
     }
     return list;
 }
 Term persistent_term_erase_1(Process&, const Term* a) {
     std::lock_guard lock(g_change);
-    const Table* now = table();
-    if (now == nullptr || !is_value(now->slot(a[0]).key)) {
+    // relaxed: only writers change it.
+    Table* const now = g_table.load(std::memory_order_relaxed);
+    Entry* const e = now != nullptr ? now->find(a[0]) : nullptr;
+    if (e == nullptr) {
         return atoms::false_;
     }
-    LiteralArea* before = now->slot(a[0]).area;
-    publish(copy_table(now, a[0]));
-    give_up(before);
+    e->key.store(kErased, std::memory_order_release);  // release: as in put()
+    --now->count;
+    give_up(std::exchange(e->area, nullptr));
     return atoms::true_;
 }
 Term persistent_term_info_0(Process& p, const Term*) {

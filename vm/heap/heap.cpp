@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <vector>
 
 #include "vm/heap/block_pool.hpp"
 #include "vm/heap/term_stack.hpp"
@@ -347,8 +348,92 @@ bool stays(Term pointer) {
     return false;
 }
 
-template <Stays kStays>
-size_t size_to_copy(Term t) {
+// Where the copies of objects are that have been met; a flat copy makes one for each reference.
+struct NoMemo {
+    static bool has(Term) { return false; }
+    static bool add(Term, Term) { return true; }
+    static Term find(Term) { return kNonValue; }
+};
+class Memo {
+  public:
+    Memo() : entries_(64) {}
+    bool has(Term t) const { return place(t).key != 0; }
+    // False: it is there already.
+    bool add(Term t, Term copy) {
+        if (place(t).key != 0) {
+            return false;
+        }
+        if (++count_ * 2 > entries_.size()) {
+            std::vector<Entry> former(entries_.size() * 2);
+            former.swap(entries_);
+            for (const Entry& e : former) {
+                if (e.key != 0) {
+                    place(Term{e.key}) = e;
+                }
+            }
+        }
+        place(t) = {t.raw, copy};
+        return true;
+    }
+    Term find(Term t) const { return place(t).copy; }
+
+  private:
+    struct Entry {
+        Word key = 0;
+        Term copy = kNonValue;
+    };
+    // The entry of t, or the empty one where it belongs.
+    Entry& place(Term t) const {
+        const size_t mask = entries_.size() - 1;
+        size_t i = (t.raw * 0x9E3779B97F4A7C15u) >> 32 & mask;
+        while (entries_[i].key != 0 && entries_[i].key != t.raw) {
+            i = (i + 1) & mask;
+        }
+        return entries_[i];
+    }
+    mutable std::vector<Entry> entries_;  // a power of two
+    size_t count_ = 0;
+};
+
+// Which objects have been met: a bit for each word where they mostly lie, a table for others.
+class Met {
+  public:
+    explicit Met(std::span<const HeapRange> ranges) {
+        for (const HeapRange& r : ranges) {
+            const auto words = static_cast<size_t>(r.end - r.begin);
+            marks_.push_back({reinterpret_cast<Word>(r.begin), words,
+                              std::vector<uint64_t>(words / 64 + 1)});
+        }
+    }
+    bool add(Term t, Term) {
+        for (Marks& m : marks_) {
+            const size_t word = (t.raw - m.begin) / sizeof(Term);
+            if (t.raw >= m.begin && word < m.words) {
+                const uint64_t bit = uint64_t{1} << (word % 64);
+                const bool is_new = (m.bits[word / 64] & bit) == 0;
+                m.bits[word / 64] |= bit;
+                any_twice = any_twice || !is_new;
+                return is_new;
+            }
+        }
+        const bool is_new = others_.add(t, kNil);
+        any_twice = any_twice || !is_new;
+        return is_new;
+    }
+    bool any_twice = false;
+
+  private:
+    struct Marks {
+        Word begin;
+        size_t words;
+        std::vector<uint64_t> bits;
+    };
+    std::vector<Marks> marks_;
+    Memo others_;
+};
+
+template <Stays kStays, typename Seen = NoMemo>
+size_t size_to_copy(Term t, Seen&& met = Seen()) {
     if (is_immediate(t)) {
         return 0;
     }
@@ -361,7 +446,7 @@ size_t size_to_copy(Term t) {
     };
     for (;;) {
         // t is a pointer.
-        if (stays<kStays>(t)) {
+        if (stays<kStays>(t) || !met.add(t, kNonValue)) {
         } else if (is_cons(t)) {
             words += kConsWords;
             later(head(t));
@@ -409,10 +494,11 @@ size_t size_to_copy(Term t) {
 
 // Copies one object and the rest of its list, then the words it has copied, in the order they lie:
 // what is copied is its own work list. Words that point into [begin, free) have been dealt with.
-template <Stays kStays>
+template <Stays kStays, typename Made = NoMemo>
 class Copier {
   public:
-    Copier(Heap& to, Term* begin) : to_(to), begin_(begin), free_(begin) {}
+    Copier(Heap& to, Term* begin, Made made = Made())
+        : to_(to), begin_(begin), free_(begin), made_(made) {}
 
     Term copy(Term root) {
         const Term result = copy_object(root);
@@ -431,21 +517,26 @@ class Copier {
         if (stays<kStays>(t)) {
             return t;
         }
+        if (const Term made = made_.find(t); is_value(made)) {
+            return made;
+        }
         if (is_cons(t)) {
             Term* first = free_;
             Term* cell;
             do {
                 cell = free_;
                 free_ += kConsWords;
+                made_.add(t, make_cons(cell));
                 cell[0] = head(t);
                 t = tail(t);
                 cell[1] = make_cons(free_);
-            } while (is_cons(t) && !stays<kStays>(t));
+            } while (is_cons(t) && !stays<kStays>(t) && !made_.has(t));
             cell[1] = t;
             return make_cons(first);
         }
         const Term* from = boxed_ptr(t);
         Term* p = free_;
+        made_.add(t, make_boxed(p));
         const Kind kind = header_kind(from->raw);
         if (kind == Kind::sub_bits) {
             return copy_sub_bits(from);
@@ -519,6 +610,7 @@ class Copier {
     Heap& to_;
     Term* begin_;
     Term* free_;
+    [[no_unique_address]] Made made_;
 };
 
 template <Stays kStays>
@@ -546,6 +638,27 @@ MINIVM_NOINLINE Term copy_while_released(Term t, Heap& to) {
 
 size_t size_of_term(Term t, bool share_literals) {
     return share_literals ? size_to_copy<Stays::all>(t) : size_to_copy<Stays::none>(t);
+}
+
+SharedSize size_of_shared_terms(const Term* roots, size_t count,
+                                std::span<const HeapRange> ranges) {
+    Met met(ranges);
+    SharedSize size;
+    for (size_t i = 0; i < count; i++) {
+        size.words += size_to_copy<Stays::none, Met&>(roots[i], met);
+    }
+    size.any_shared = met.any_twice;
+    return size;
+}
+
+void copy_shared_terms(Term* roots, size_t count, size_t words, Heap& to) {
+    Term* const block = to.alloc(words);
+    Memo made;
+    Copier<Stays::none, Memo&> copier(to, block, made);
+    for (size_t i = 0; i < count; i++) {
+        roots[i] = is_pointer(roots[i]) ? copier.copy(roots[i]) : roots[i];
+    }
+    MINIVM_ASSERT(copier.free() == block + words);
 }
 
 Term copy_term(Term t, Heap& to, bool share_literals) {

@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <span>
 
 #include "vm/term/term.hpp"
 
@@ -159,6 +160,19 @@ size_t size_of_term(Term t, bool share_literals);
 // Sharing inside t is not kept (as OTP). Not recursive on the C++ stack. Literals that are being given
 // back (below) are copied even if literals are shared.
 Term copy_term(Term t, Heap& to, bool share_literals);
+// The same for terms that are kept for long: each object is counted, and copied, once, whoever refers to
+// it. Literals are copied too. The roots become the copies. ranges: where most of the objects lie, for
+// speed.
+struct HeapRange {
+    const Term* begin;
+    const Term* end;
+};
+struct SharedSize {
+    size_t words = 0;
+    bool any_shared = false;  // if not, it is a flat copy's
+};
+SharedSize size_of_shared_terms(const Term* roots, size_t count, std::span<const HeapRange> ranges);
+void copy_shared_terms(Term* roots, size_t count, size_t words, Heap& to);
 
 // ---- literals ------------------------------------------------------------------------------------
 
@@ -175,8 +189,11 @@ struct LiteralArea {
     Term* start = nullptr;
     size_t words = 0;
     Term* off_heap = nullptr;
-    // Moves the terms of `roots` (built in `from`) into a new area and updates the roots.
+    // Copies the terms of `roots` into a new area and updates the roots. create() makes flat copies; in
+    // create_shared() what they share stays shared (ranges: as for size_of_shared_terms()).
     static std::unique_ptr<LiteralArea> create(Term* roots, size_t count);
+    static std::unique_ptr<LiteralArea> create_shared(Term* roots, size_t count,
+                                                      std::span<const HeapRange> ranges);
     ~LiteralArea();
 };
 

@@ -155,12 +155,9 @@ bool is_released_literal(Term t) {
     return (bits[granule / 8].load(std::memory_order_relaxed) >> (granule % 8) & 1) != 0;
 }
 
-std::unique_ptr<LiteralArea> LiteralArea::create(Term* roots, size_t count) {
+static std::unique_ptr<LiteralArea> create_area(size_t words, Term* roots, size_t count,
+                                                bool keep_sharing) {
     auto area = std::make_unique<LiteralArea>();
-    size_t words = 0;
-    for (size_t i = 0; i < count; i++) {
-        words += size_of_term(roots[i], false);
-    }
     area->words = words;
     if (words == 0) {
         return area;
@@ -169,13 +166,31 @@ std::unique_ptr<LiteralArea> LiteralArea::create(Term* roots, size_t count) {
     Heap heap;
     heap.top = area->start;
     heap.end = area->start + words + kReserveWords;  // the copies fill exactly [start, start + words)
-    for (size_t i = 0; i < count; i++) {
-        roots[i] = copy_term(roots[i], heap, false);
+    if (keep_sharing) {
+        copy_shared_terms(roots, count, words, heap);
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            roots[i] = copy_term(roots[i], heap, false);
+        }
     }
     MINIVM_ASSERT(heap.fragments == nullptr && heap.top == area->start + words);
     area->off_heap = heap.off_heap;
     heap.off_heap = nullptr;
     return area;
+}
+
+std::unique_ptr<LiteralArea> LiteralArea::create(Term* roots, size_t count) {
+    size_t words = 0;
+    for (size_t i = 0; i < count; i++) {
+        words += size_of_term(roots[i], false);
+    }
+    return create_area(words, roots, count, false);
+}
+
+std::unique_ptr<LiteralArea> LiteralArea::create_shared(Term* roots, size_t count,
+                                                        std::span<const HeapRange> ranges) {
+    const SharedSize size = size_of_shared_terms(roots, count, ranges);
+    return create_area(size.words, roots, count, size.any_shared);
 }
 
 LiteralArea::~LiteralArea() {
