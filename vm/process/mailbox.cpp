@@ -27,6 +27,9 @@ constexpr size_t kAbsorbedWords = 256;
 // half a million messages, time and again, pays for these.
 constexpr uint32_t kMostAbsorbed = 64;
 
+// A process that allocates nothing is scheduled out when so much waits for a collection.
+constexpr size_t kMostReceivedWords = size_t{1} << 16;
+
 // Whether all messages in front of the one under examination, if any, are on the heap already.
 bool follows_absorbed(const Mailbox& box) {
     return box.save == &box.first ||
@@ -113,6 +116,9 @@ void mailbox_remove(Process& p) {
     }
     if (m->fragments != nullptr || m->off_heap != nullptr) {
         attach_received(p.heap, m->fragments, m->off_heap, m->off_heap_bytes);
+        if (MINIVM_UNLIKELY(p.heap.fragment_words > kMostReceivedWords)) {
+            p.reductions = 0;  // to collect when the next slice begins
+        }
         m->fragments = nullptr;
         m->off_heap = nullptr;
     }

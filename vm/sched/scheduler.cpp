@@ -24,6 +24,7 @@
 #include "vm/engine.hpp"
 #include "vm/ets/table.hpp"
 #include "vm/fault/fault.hpp"
+#include "vm/heap/gc.hpp"
 #include "vm/port/port.hpp"
 #include "vm/nif/nif.hpp"
 #include "vm/process/literal_release.hpp"
@@ -336,6 +337,10 @@ void run_process(SchedulerThread& s, Process& p) {
     constexpr uint32_t kTraceRunning = tracing::kRunning | tracing::kRunningProcs;
     if (MINIVM_UNLIKELY(tracing::state_of(p) != nullptr) || tracing::is_clocked(p)) {
         tracing::g_hooks->scheduled(p, true);
+    }
+    if (MINIVM_UNLIKELY(p.needs_gc())) {
+        // What it received and dropped, in a loop that allocates nothing.
+        collect_gc(p, 0, p.saved_x, p.live_x, false);
     }
     const bool watched = system_monitor::wants(system_monitor::kLongSchedule);
     const uint64_t began_ns = watched ? system_monitor::now_ns() : 0;
