@@ -34,6 +34,8 @@ start() ->
     show({?M:version(), ?M:read(A), ?M:read(B)}),
     drop(A),
     erlang:garbage_collect(),
+    %% OTP calls destructors some time later.
+    wait_for_log(1000),
     log("collected", ok),
     %% A version without a library, then one that begins anew.
     log("none", load("none", 0)),
@@ -42,14 +44,20 @@ start() ->
     drop(B),
     show(code:purge(?M)),
     erlang:garbage_collect(),
-    wait(10),
+    wait(40),
     log("purged", ok),
     show(?M:version()),
     show({code:delete(?M), code:purge(?M)}),
-    wait(10),
+    wait(40),
     log("deleted", ok).
 
 drop(_) -> ok.
+wait_for_log(0) -> ok;
+wait_for_log(N) ->
+    case filelib:file_size(os:getenv("NIF_LOG")) of
+        0 -> receive after 5 -> wait_for_log(N - 1) end;
+        _ -> ok
+    end.
 wait(0) -> ok;
 wait(N) -> receive after 5 -> wait(N - 1) end.
 
