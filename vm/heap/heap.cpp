@@ -405,6 +405,7 @@ class Met {
                               std::vector<uint64_t>(words / 64 + 1)});
         }
     }
+    // As Memo::add(); there are no copies yet.
     bool add(Term t, Term) {
         for (Marks& m : marks_) {
             const size_t word = (t.raw - m.begin) / sizeof(Term);

@@ -70,7 +70,7 @@ struct Heap {
     Term* off_heap = nullptr;        // first bin_ref or magic_ref object
     size_t off_heap_bytes = 0;       // bytes of the RefBinaries linked, the virtual binary heap
     Fragment* received = nullptr;    // of messages: as `fragments`, but no reason to collect
-    size_t received_words = 0;
+    size_t received_words = 0;       // sum of their used words
 
     Heap() = default;
     Heap(const Heap&) = delete;

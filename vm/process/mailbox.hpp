@@ -20,7 +20,7 @@ enum class SignalKind : uint8_t {
 
 // One signal; a message is the common case. The terms live in `fragments` (owned) until the message
 // is received; those of small messages at the front of the queue are moved into the receiver's heap
-// when they are examined (then fragments is null).
+// when they are examined, and those of any when a collection comes just then (fragments is null then).
 struct Signal {
     Signal* next = nullptr;
     SignalKind kind = SignalKind::message;

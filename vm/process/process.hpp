@@ -138,7 +138,8 @@ struct Process {
     Term registered_name = kNonValue; // guarded by the registry's lock
     TimerNode receive_timer;          // the timeout of the receive that waits
 
-    // A process whose last BIF left fragments (or much off-heap memory) must collect before it goes on.
+    // A process whose last BIF left fragments (or much off-heap memory), or which has received more than
+    // there is room for, must collect before it goes on.
     bool needs_gc() const {
         return heap.fragments != nullptr || force_gc || heap.off_heap_bytes > virtual_heap_bytes;
     }
