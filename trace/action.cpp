@@ -378,18 +378,19 @@ bool wants_meta_call(const Process& p, const Tracer& tracer) {
 // The answer: FrameFlags. A tracer that is no more ends it, before the specification is run.
 int64_t hit_meta(const Breakpoint& b, const Action& action, uint32_t session, Process& p,
                  const Term* x, const void* (*caller)(const Process&)) {
-    if (!is_recorder(action.meta_tracer) && !wants_meta_call(p, action.meta_tracer)) {
+    const Tracer& whose = action.others().meta_tracer;
+    if (!is_recorder(whose) && !wants_meta_call(p, whose)) {
         return 0;
     }
     Context context;
     context.caller_of = caller;
-    context.tracer = &action.meta_tracer;
+    context.tracer = &whose;
     context.session = session;
-    if (!run_spec(action.meta_spec.get(), p, x, b.arity, context)) {
+    if (!run_spec(action.others().meta_spec.get(), p, x, b.arity, context)) {
         return 0;
     }
     if (!context.no_message) {
-        const Tracer tracer = Tracer::borrowed(action.meta_tracer.term());
+        const Tracer tracer = Tracer::borrowed(whose.term());
         send_call(b, p, State{kTimestamp, tracer, session}, x, context);
     }
     return context.frames;
@@ -438,14 +439,14 @@ int64_t hit_call(const Breakpoint& b, const Action& action, Process& p, const St
                                            uint32_t session, Process& p, const Term* x,
                                            const void* (*caller)(const Process&), Asked* asked) {
     if ((does & Action::kCounts) != 0) {
-        action.counted->add(p.scheduler != nullptr ? p.scheduler->number : 0);
+        action.others().counted->add(p.scheduler != nullptr ? p.scheduler->number : 0);
     }
     if ((does & (Action::kCalls | Action::kClocks)) != 0) {
         const State* s = state_of(p, session);
         if (s != nullptr && (s->flags & kCall) != 0) {
             if ((does & Action::kClocks) != 0) {
-                asked->time = action.time_paused ? nullptr : action.times.get();
-                asked->memory = action.memory_paused ? nullptr : action.words.get();
+                asked->time = action.time_paused ? nullptr : action.others().times.get();
+                asked->memory = action.memory_paused ? nullptr : action.others().words.get();
             }
             if ((does & Action::kCalls) != 0 && !records::is_sensitive(p)) {
                 asked->call = hit_call(b, action, p, s, x, caller);
@@ -453,7 +454,8 @@ int64_t hit_call(const Breakpoint& b, const Action& action, Process& p, const St
         }
     }
     // The meta tracer is told behind the process's own, as in OTP.
-    if ((does & Action::kMeta) != 0 && !action.meta_tracer.is(p.id) && !records::is_sensitive(p)) {
+    if ((does & Action::kMeta) != 0 && !action.others().meta_tracer.is(p.id) &&
+        !records::is_sensitive(p)) {
         asked->meta = hit_meta(b, action, session, p, x, caller);
     }
 }
@@ -499,7 +501,7 @@ Frames hit(const Breakpoint& b, Process& p, const Term* x, const void* (*caller)
         x = shown_arguments(p, x, b.arity, shown);
     }
     perform(b, action, action.does, 0, p, x, caller, &frames);
-    frames.meta_tracer = &action.meta_tracer;
+    frames.meta_tracer = &action.others().meta_tracer;
     if (MINIVM_UNLIKELY((action.does & Action::kSessions) != 0)) {
         hit_sessions(b, p, x, caller, &frames);
     }
@@ -510,17 +512,10 @@ const std::vector<SessionFrames>& session_frames() {
     return t_session_frames;
 }
 
-// [{'_', [], [{return_trace}]}] and its like, the most common one by far.
-static int64_t frames_always(Term spec) {
-    if (!is_cons(spec) || !is_nil(tail(spec)) || !is_tuple_of(head(spec), 3)) {
-        return -1;
-    }
-    const Term* clause = tuple_elements(head(spec));
-    if (clause[0] != atoms::underscore || !is_nil(clause[1])) {
-        return -1;
-    }
+// FrameFlags that the body of a clause asks for. Negative: it does something else.
+static int8_t frames_of_body(Term body) {
     int64_t frames = 0;
-    for (Term body = clause[2]; is_cons(body); body = tail(body)) {
+    for (; is_cons(body); body = tail(body)) {
         const Term what = is_tuple_of(head(body), 1) ? tuple_element(head(body), 0) : kNonValue;
         if (what == atom_return_trace()) {
             frames |= kFrameReturn;
@@ -530,7 +525,20 @@ static int64_t frames_always(Term spec) {
             return -1;
         }
     }
-    return frames;
+    return static_cast<int8_t>(frames);
+}
+// Of one for calls.
+static void note_frames(Spec* spec) {
+    for (const match_spec::Clause& c : spec->program->clauses()) {
+        spec->frames.push_back(frames_of_body(c.body));
+    }
+    const Term* first = tuple_elements(head(spec->term));
+    if (first[0] == atoms::underscore && is_nil(first[1])) {
+        spec->frames_always = spec->frames.front();
+    }
+    if (std::count(spec->frames.begin(), spec->frames.end(), -1) != 0) {
+        spec->frames.clear();
+    }
 }
 
 bool make_spec(Term t, SpecPtr* out, match_spec::Dialect dialect) {
@@ -544,7 +552,9 @@ bool make_spec(Term t, SpecPtr* out, match_spec::Dialect dialect) {
         return false;
     }
     spec->term = copy_term(t, spec->heap, false);
-    spec->frames_always = dialect == match_spec::Dialect::call ? frames_always(t) : -1;
+    if (dialect == match_spec::Dialect::call) {
+        note_frames(spec.get());
+    }
     *out = std::move(spec);
     return true;
 }

@@ -442,19 +442,19 @@ Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
                                                        : atoms::false_;
         }
         if (i == atom_meta()) {
-            return a.meta ? meta_tracer_term(h, a.meta_tracer) : kNil;
+            return a.meta ? meta_tracer_term(h, a.others().meta_tracer) : kNil;
         }
         if (i == atom_meta_match_spec()) {
-            return a.meta ? copy_spec(p, a.meta_spec) : atoms::false_;
+            return a.meta ? copy_spec(p, a.others().meta_spec) : atoms::false_;
         }
         if (i == atom_call_count()) {
-            return a.count ? make_unsigned(h, a.counted->sum()) : atoms::false_;
+            return a.count ? make_unsigned(h, a.others().counted->sum()) : atoms::false_;
         }
         if (i == atom_call_time()) {
-            return a.time ? time_rows(h, *a.times) : atoms::false_;
+            return a.time ? time_rows(h, *a.others().times) : atoms::false_;
         }
         if (i == atom_call_memory()) {
-            return a.memory ? memory_rows(h, *a.words) : atoms::false_;
+            return a.memory ? memory_rows(h, *a.others().words) : atoms::false_;
         }
         return kNonValue;
     };

@@ -40,7 +40,7 @@ struct Table : ArmedTable {
     }
     Table(Table&&) = default;
     Table& operator=(Table&&) = default;
-    bool is_full() const { return 2 * (count + 1) > size; }
+    bool has_room(size_t more) const { return 2 * (count + more) <= size; }
     void add(Breakpoint* b) {
         const void* key = b->key();
         size_t i = hash(key);
@@ -162,11 +162,15 @@ void publish_locked() {
     }
 }
 
+// With room for so many in all.
+void enlarge_locked(size_t wanted) {
+    Table larger(wanted);
+    g_all.for_each([&](Breakpoint* b) { larger.add(b); });
+    g_all = std::move(larger);
+}
 void add_locked(Breakpoint* b) {
-    if (g_all.is_full()) {
-        Table larger(2 * g_all.count + 2);
-        g_all.for_each([&](Breakpoint* other) { larger.add(other); });
-        g_all = std::move(larger);
+    if (!g_all.has_room(1)) {
+        enlarge_locked(2 * g_all.count + 2);
     }
     g_all.add(b);
 }
@@ -310,6 +314,8 @@ Breakpoint& breakpoint_of(BifDef& bif) {
 
 // ---- breakpoints --------------------------------------------------------------------------------
 
+const Action::Others Action::kNoOthers;
+
 const void* Breakpoint::key() const {
     switch (kind) {
         case Kind::code:
@@ -336,14 +342,16 @@ void Breakpoint::seal(int which) {
             own.does |= Action::kSessionsAll;
         }
     }
+    acts[which] = !own.none() || !all.empty();
     const Action& only = own.none() && all.size() == 1 ? all.front().action : own;
-    cells[which] = only.does == Action::kCounts ? only.counted->cells() : nullptr;
+    cells[which] = only.does == Action::kCounts ? only.others().counted->cells() : nullptr;
 }
 
 void Breakpoint::make_alike(int which) {
     half[which] = half[1 - which];
     sessions[which] = sessions[1 - which];
     cells[which] = cells[1 - which];
+    acts[which] = acts[1 - which];
 }
 
 const Action* active_of(const Breakpoint& b, uint32_t session) {
@@ -368,9 +376,12 @@ Breakpoint* find_own(const void* key) {
     return static_cast<Breakpoint*>(g_all.find(key));
 }
 
-Bulk::Bulk() {
+Bulk::Bulk(size_t to_come) {
     g_lock.lock();
     t_has_lock = true;
+    if (!g_all.has_room(to_come)) {
+        enlarge_locked(g_all.count + to_come);
+    }
 }
 Bulk::~Bulk() {
     t_has_lock = false;
@@ -438,7 +449,13 @@ Action& Change::of_bif(BifDef& bif) {
 struct Change::Running {
     std::vector<Breakpoint*> touched;
     code_change::Operation* op;
+    const bool any_entries;  // among those touched
     bool staged_entries = false;
+
+    // To be armed for the half to come, or disarmed as the half of now has no use for it.
+    static bool is_to_be(bool armed, const Breakpoint& b) {
+        return b.armed != armed && b.acts[armed ? other_half() : 1 - other_half()] == armed;
+    }
 
     // The step after thread progress.
     template <void (*kStep)(Running&)>
@@ -453,10 +470,9 @@ struct Change::Running {
     // Entries that get a stub, or lose it.
     bool stage_entries(bool on) {
         const auto wanted = [&](const Breakpoint* b) {
-            return b->kind == Breakpoint::Kind::entry && b->armed != on &&
-                   b->does_nothing(on ? other_half() : 1 - other_half()) != on;
+            return b->kind == Breakpoint::Kind::entry && is_to_be(on, *b);
         };
-        if (std::none_of(touched.begin(), touched.end(), wanted)) {
+        if (!any_entries || std::none_of(touched.begin(), touched.end(), wanted)) {
             return false;
         }
         staging::begin();
@@ -472,9 +488,7 @@ struct Change::Running {
     bool arm_rest(bool on) {
         std::vector<Breakpoint*> list;
         for (Breakpoint* b : touched) {
-            const int half = on ? other_half() : 1 - other_half();
-            if (b->kind != Breakpoint::Kind::entry && b->armed != on &&
-                b->does_nothing(half) != on) {
+            if (b->kind != Breakpoint::Kind::entry && is_to_be(on, *b)) {
                 list.push_back(b);
             }
         }
@@ -555,15 +569,17 @@ struct Change::Running {
 
 void Change::apply(code_change::Operation* op) {
     bool any_new = false;
+    bool any_entries = false;
     for (Breakpoint* b : touched_) {
         any_new |= !b->published;
+        any_entries |= b->kind == Breakpoint::Kind::entry;
         b->published = true;
         b->seal(other_half());
         if (b->half[other_half()].everywhere()) {
             note_everywhere(*b, true);
         }
     }
-    auto* r = new Running{std::move(touched_), op};
+    auto* r = new Running{std::move(touched_), op, any_entries};
     if (any_new) {
         const std::lock_guard lock(g_lock);
         publish_locked();

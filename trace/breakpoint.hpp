@@ -29,9 +29,11 @@ struct Spec {
     std::unique_ptr<match_spec::Program> program;
     Heap heap;
     Term term = kNil;
-    // FrameFlags that it asks for at each call, whatever the arguments are. Negative: it has to be
-    // run.
-    int64_t frames_always = -1;
+    // For calls: the FrameFlags that each clause's body asks for. Empty: some body does more.
+    std::vector<int8_t> frames;
+    // What all calls get: the first clause matches, and its body asks for these. Negative: it has
+    // to be run.
+    int8_t frames_always = -1;
     ~Spec() { heap.clear(); }
 };
 using SpecPtr = std::shared_ptr<const Spec>;
@@ -45,13 +47,25 @@ struct Action {
     bool count = false, count_paused = false;
     bool time = false, time_paused = false;
     bool memory = false, memory_paused = false;
-    uint8_t does = 0;  // of Does
+    uint8_t does = 0;           // of Does
+    int8_t always_frames = -1;  // as that of call_spec
     SpecPtr call_spec;
-    SpecPtr meta_spec;
-    tracing::Tracer meta_tracer;
-    std::shared_ptr<CallCount> counted;
-    CallTablePtr times;
-    CallTablePtr words;
+    // What meta traces and counters have beside that. It never changes: both halves share it.
+    struct Others {
+        SpecPtr meta_spec;
+        tracing::Tracer meta_tracer;
+        std::shared_ptr<CallCount> counted;
+        CallTablePtr times;
+        CallTablePtr words;
+    };
+    const Others& others() const { return others_ != nullptr ? *others_ : kNoOthers; }
+    // Others are put in their place: a copy that `change` changes, with the flags that go with it.
+    template <typename F>
+    void change_others(F change) {
+        auto copy = std::make_shared<Others>(others());
+        change(*copy);
+        others_ = meta || count || time || memory ? std::move(copy) : nullptr;
+    }
     bool none() const { return !call && !meta && !count && !time && !memory; }
     // What a hit looks at: summed up by seal() when the rest is as it is to be.
     // kSessions...: what sessions do that are not session 0, in the latter's Action.
@@ -68,12 +82,17 @@ struct Action {
     static constexpr uint8_t kForTraced = kCalls | kClocks | kSessionsTraced;
     static constexpr uint8_t kForAll = kMeta | kCounts | kSessionsAll;
     void seal() {
+        always_frames = call_spec == nullptr ? int8_t{0} : call_spec->frames_always;
         const bool clocks = (time && !time_paused) || (memory && !memory_paused);
         does =
             static_cast<uint8_t>((call ? kCalls : 0) | (meta ? kMeta : 0) |
                                  (count && !count_paused ? kCounts : 0) | (clocks ? kClocks : 0));
     }
     bool everywhere() const { return (does & kForAll) != 0; }
+
+private:
+    static const Others kNoOthers;
+    std::shared_ptr<const Others> others_;
 };
 
 // What it does for a session other than 0.
@@ -93,6 +112,7 @@ struct Breakpoint : tracing::ArmedPlace {
     bool touched = false;     // by the change under way
     bool published = false;   // in the table that hits look at
     bool everywhere = false;  // counted in g_everywhere
+    bool acts[2] = {};        // of either half: it does something; known since seal()
     uint32_t arity = 0;
     uint32_t index = 0;  // code: of the function
     Term module, function;
@@ -106,7 +126,6 @@ struct Breakpoint : tracing::ArmedPlace {
     Action half[2];          // of session 0
     SessionActions sessions[2];
     const void* key() const;
-    bool does_nothing(int which) const { return half[which].none() && sessions[which].empty(); }
     // The half is as the active one.
     void make_alike(int which);
     // Sums up what the half does, and drops what does nothing.
@@ -139,7 +158,8 @@ Breakpoint* find_own(const void* key);
 // the two above and below instead of for each. Not across thread progress.
 class Bulk {
 public:
-    Bulk();
+    // to_come: how many breakpoints there will be more.
+    explicit Bulk(size_t to_come);
     Bulk(const Bulk&) = delete;
     Bulk& operator=(const Bulk&) = delete;
     ~Bulk();

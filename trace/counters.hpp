@@ -78,7 +78,7 @@ void clock_collecting(Process& p, bool start);
 void clock_dropped(Process& p);
 
 // What is told when a call returns: a frame on the stack, without its address. Module, function,
-// flags << 8 | arity, and whose it is (hooks.cpp).
+// flags << 8 | arity, and whose it is (trace/frame.hpp).
 using FrameWords = std::array<Term, 4>;
 // Of a function of the VM that has not returned yet.
 struct UnfinishedCall {

@@ -12,7 +12,9 @@
 #include "vm/sched/thread_progress.hpp"
 #include "trace/action.hpp"
 #include "trace/breakpoint.hpp"
+#include "trace/frame.hpp"
 #include "trace/pattern.hpp"
+#include "trace/plain_call.hpp"
 #include "trace/session.hpp"
 #include "trace/trace.hpp"
 #include "trace/tracer.hpp"
@@ -46,31 +48,6 @@ LOCAL_ATOM(atom_spawned, "spawned")
 
 // What is inherited: all but what says how it is inherited, unless it is passed on as well.
 constexpr uint32_t kFirstOnly = kSetOnFirstSpawn | kSetOnFirstLink;
-
-struct FrameView {
-    const Term* words;  // behind the address
-    Term module() const { return words[0]; }
-    Term function() const { return words[1]; }
-    Term arity() const { return make_small(arity_number()); }
-    uint32_t arity_number() const { return static_cast<uint32_t>(small_value(words[2]) & 0xFF); }
-    int64_t flags() const { return small_value(words[2]) >> 8; }
-    // Of a meta trace of session 0.
-    bool has_tracer() const { return is_tracer(words[3]); }
-    Term tracer() const { return words[3]; }
-    bool is_meta() const {
-        return has_tracer() || (is_small(words[3]) && small_value(words[3]) < 0);
-    }
-    uint32_t session() const {
-        const int64_t n = is_small(words[3]) ? small_value(words[3]) : 0;
-        return static_cast<uint32_t>(n < 0 ? -n : n);
-    }
-    Term term(Heap& h) const { return make_tuple(h, module(), function(), arity()); }
-};
-
-// Whose a frame is, for its last word.
-Term mark_of(uint32_t session, bool meta) {
-    return make_small(meta ? -int64_t{session} : int64_t{session});
-}
 
 // That of a meta tracer, where a frame is of one.
 using MetaState = std::optional<State>;
@@ -167,10 +144,6 @@ void send_return_to(Process& p, uint32_t session, const void* address, bool is_r
                 .tag = atom_return_to(),
                 .what = is_value(f) ? f : atoms::undefined});
     h.clear();
-}
-
-FrameWords frame_words(const Breakpoint& b, int64_t flags, Term tracer) {
-    return {b.module, b.function, make_small(flags << 8 | b.arity), tracer};
 }
 
 // False: there are too many.
@@ -292,6 +265,9 @@ struct TraceHooks final : Hooks {
     void bif_returned(Process& p, Term r) override { after_bif(p, take_unfinished(p), r); }
 
     void returned(Process& p, Term* x) override {
+        if (plain_return(p, x[0])) {
+            return;
+        }
         const FrameView f{p.heap.end};
         const int64_t flags = f.flags();
         const uint32_t session = f.session();
@@ -441,6 +417,9 @@ private:
 
     // A function of Erlang code is called; `address`: of its engine's return_trace.
     static void called(const Breakpoint& b, Process& p, Term* x, Word address) {
+        if (plain_call(b, p, x, address)) {
+            return;
+        }
         const uint8_t does = active(b).does;
         if ((does & Action::kForAll) == 0) {
             const State* s = state_of(p);
@@ -467,7 +446,7 @@ private:
             const SessionFrames& f = session_frames()[i];
             leave_frame(b, p, address, f.session, f.call, f.time, f.memory);
             if (f.meta != 0) {
-                push_frame(p, address, frame_words(b, f.meta, mark_of(f.session, true)),
+                push_frame(p, address, frame_words(b, f.meta, meta_mark_of(f.session)),
                            b.record_id);
             }
         }
@@ -488,10 +467,9 @@ private:
         if (clocked) {
             (own_clock ? flags : below) |= own_clock ? kFrameClock : kFrameClockBelow;
         }
-        const Term tracer = session == 0 ? kNil : mark_of(session, false);
         const bool pushed =
             flags != 0 &&
-            push_frame(p, address, frame_words(b, flags | below, tracer), b.record_id);
+            push_frame(p, address, frame_words(b, flags | below, mark_of(session)), b.record_id);
         if (clocked) {
             clock_called(p, session, time, memory, own_clock && pushed);
         }
@@ -576,8 +554,8 @@ private:
             const std::vector<SessionFrames>& others = session_frames();
             for (auto f = others.rbegin(); f != others.rend(); ++f) {
                 counts(f->session, f->time, f->memory);
-                tells(f->meta, mark_of(f->session, true));
-                tells(f->call, mark_of(f->session, false));
+                tells(f->meta, meta_mark_of(f->session));
+                tells(f->call, mark_of(f->session));
             }
         }
         counts(0, frames.time, frames.memory);
@@ -585,7 +563,7 @@ private:
             call.meta_tracer = *frames.meta_tracer;
         }
         tells(frames.meta, frames.meta_tracer->term());
-        tells(frames.call, kNil);
+        tells(frames.call, mark_of(0));
         if (call.frames.empty()) {
             return call;
         }

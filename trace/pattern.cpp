@@ -36,20 +36,25 @@ void change_action(Action& a, const Request& r) {
         a.global = r.global;
         a.call_spec = r.on ? r.spec : nullptr;
     }
-    if (r.meta) {
-        a.meta = r.on;
-        a.meta_spec = r.on ? r.spec : nullptr;
-        a.meta_tracer = r.on ? r.meta_tracer : tracing::Tracer();
+    if (!r.meta && !r.count && !r.time && !r.memory) {
+        return;
     }
-    if (r.count && change_counter(r, !a.none(), a.count, a.count_paused)) {
-        a.counted = a.count ? std::make_shared<CallCount>() : nullptr;
-    }
-    if (r.time && change_counter(r, !a.none(), a.time, a.time_paused)) {
-        a.times = a.time ? CallTable::make() : nullptr;
-    }
-    if (r.memory && change_counter(r, !a.none(), a.memory, a.memory_paused)) {
-        a.words = a.memory ? CallTable::make() : nullptr;
-    }
+    a.change_others([&](Action::Others& o) {
+        if (r.meta) {
+            a.meta = r.on;
+            o.meta_spec = r.on ? r.spec : nullptr;
+            o.meta_tracer = r.on ? r.meta_tracer : tracing::Tracer();
+        }
+        if (r.count && change_counter(r, !a.none(), a.count, a.count_paused)) {
+            o.counted = a.count ? std::make_shared<CallCount>() : nullptr;
+        }
+        if (r.time && change_counter(r, !a.none(), a.time, a.time_paused)) {
+            o.times = a.time ? CallTable::make() : nullptr;
+        }
+        if (r.memory && change_counter(r, !a.none(), a.memory, a.memory_paused)) {
+            o.words = a.memory ? CallTable::make() : nullptr;
+        }
+    });
 }
 
 bool is_native_bif(const ModuleInstance& m, const LoweredFunction& f) {
@@ -108,7 +113,8 @@ void apply_to_version(Applying& a, ModuleInstance* instance, Version version) {
         apply_to_entries(a, m, version);
     }
     const bool has_bifs = bif_registry::has_any(m.name);
-    Bulk bulk;
+    const bool makes_new = r.on && !r.global && version != Version::old;
+    Bulk bulk(makes_new && r.which.function == atoms::underscore ? m.functions.size() : 0);
     for (uint32_t i = 0; i < m.functions.size(); ++i) {
         bulk.step();
         const LoweredFunction& f = m.functions[i];
@@ -116,7 +122,6 @@ void apply_to_version(Applying& a, ModuleInstance* instance, Version version) {
             (has_bifs && is_native_bif(*instance, f))) {
             continue;
         }
-        const bool makes_new = r.on && !r.global && version != Version::old;
         Breakpoint* there =
             makes_new ? nullptr
                       : own_breakpoint(a, instance->engine->place_of_breakpoint(*instance, i).key);

@@ -11,7 +11,8 @@ using recorder::ValueWriter;
 
 // Words of a record: the function, where the arguments lie and where the extra does, then these.
 constexpr unsigned kHead = 3;
-constexpr unsigned kArgumentWords = 18;
+constexpr unsigned kArgumentWords =
+    kMostArguments + 2;  // their tuple, and the mark that more follows
 constexpr unsigned kExtraWords = 8;
 constexpr unsigned kValueWords = 20;
 static_assert(kHead + kArgumentWords + kExtraWords <= recorder::kMaxPayloadWords);

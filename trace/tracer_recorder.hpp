@@ -9,6 +9,9 @@
 
 namespace minivm::trace::to_recorder {
 
+// Of a call's arguments, if each takes one word; of more, or larger ones, the rest is left out.
+inline constexpr unsigned kMostArguments = 16;
+
 // Whose function words carry the number of the session that traces (records::in_session()).
 // extra: what a match specification adds, or the non-value. framed: its return will be recorded.
 void call(const Breakpoint& b, uint32_t session, const Term* x, bool arity_only, Term extra,

@@ -18,7 +18,7 @@ import tool_tests  # noqa: E402  (beside this file; leaves no compiled copy ther
 
 MINIVM = ""
 PROGRAM = """-module(tr).
--export([main/1, fact/1, boom/1, loop/1, lost/1]).
+-export([main/1, fact/1, boom/1, loop/1, lost/1, same/1, none/0, three/3, most/16, more/17, bytes/1]).
 fact(0) -> 1;
 fact(N) -> N * fact(N - 1).
 boom(X) -> error({oops, X}).
@@ -27,17 +27,25 @@ down(0) -> 0;
 down(N) -> 1 + down(N - 1).
 loop(0) -> ok;
 loop(N) -> loop(N - 1).
+same(X) -> X.
+none() -> 0.
+three(A, _, _) -> A.
+most(A, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _) -> A.
+more(A, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _) -> A.
+bytes(<<>>) -> [];
+bytes(<<B, Rest/binary>>) -> [B | bytes(Rest)].
 
-traced(Flags, Spec, F) ->
+traced(Flags, {_, _} = Pattern, F) -> traced(Flags, [Pattern], F);
+traced(Flags, Patterns, F) ->
     S = self(),
     P = spawn(fun() -> receive go -> ok end, F(), S ! done, receive stop -> ok end end),
     1 = erlang:trace(P, true, [{tracer, flight_recorder, []} | Flags]),
     {tracer, {flight_recorder, []}} = erlang:trace_info(P, tracer),
-    1 = erlang:trace_pattern(element(1, Spec), element(2, Spec), [local]),
+    [1 = erlang:trace_pattern(Function, Spec, [local]) || {Function, Spec} <- Patterns],
     P ! go,
     receive done -> ok end,
     erlang:trace_pattern({tr, '_', '_'}, false, [local]),
-    io:format("~w ~p~n", [element(2, element(1, Spec)), P]),
+    io:format("~p~n", [P]),
     P.
 
 main(["calls"]) ->
@@ -48,6 +56,30 @@ main(["calls"]) ->
     traced([call], {{tr, lost, 1}, [{'_', [], [{return_trace}]}]}, fun() -> catch lost(1) end),
     traced([call, return_to], {{tr, fact, 1}, true}, fun() -> fact(0) end),
     ok;
+main(["shapes"]) ->
+    Returns = [{'_', [], [{return_trace}]}],
+    traced([call], [{{tr, F, A}, Returns} || {F, A} <- [{none, 0}, {three, 3}, {most, 16}, {more, 17}, {same, 1},
+                                                       {bytes, 1}]],
+           fun() ->
+                   none(), three(1, -2, 3), three(a, 2, "x"), apply(tr, most, lists:seq(1, 16)),
+                   apply(tr, more, lists:seq(1, 17)), [same(X) || X <- [(1 bsl 59) - 1, 1 bsl 59, 1 bsl 70, -1, [], x]],
+                   bytes(<<1, 2>>)
+           end),
+    ok;
+main(["guards"]) ->
+    Spec = [{['$1'], [{'>', '$1', 5}, {'<', '$1', 10}], [{return_trace}]},
+            {['$1'], [{'=:=', {hd, '$1'}, 7}], []},
+            {[{'$1', '$1'}], [], [{exception_trace}]}],
+    traced([call], {{tr, same, 1}, Spec},
+           fun() -> [same(X) || X <- [5, 6, x, [6], [7], {1, 2}, {2, 2}, 10]] end),
+    traced([call], {{tr, boom, 1}, Spec}, fun() -> [catch boom(X) || X <- [5, 6, [7], {3, 3}]] end),
+    S = trace:session_create(shapes, {flight_recorder, []}, []),
+    P = spawn(fun() -> receive go -> ok end, same(8), same(3), boom({4, 4}) end),
+    1 = trace:process(S, P, true, [call]),
+    [1 = trace:function(S, {tr, F, 1}, Spec, [local]) || F <- [same, boom]],
+    M = monitor(process, P),
+    P ! go,
+    receive {'DOWN', M, process, P, _} -> ok end;
 main(["sensitive"]) ->
     traced([call], {{tr, fact, 1}, true}, fun() -> process_flag(sensitive, true), fact(1) end),
     ok;
@@ -110,6 +142,31 @@ class Recorder(unittest.TestCase):
                           "call tr:lost(1)", "tr:lost/1 is left by an exception",
                           "call tr:fact(0)", rest[-1]])
         self.assertRegex(rest[-1], r"^returning to tr:")
+
+    def test_calls_and_values_of_any_shape(self):
+        self.run_program("shapes")
+        most = ",".join(str(n) for n in range(1, 17))
+        wanted = []
+        for function, arity, arguments, value in (
+                ("none", 0, "", "0"), ("three", 3, "1,-2,3", "1"), ("three", 3, 'a,2,"x"', "a"),
+                ("most", 16, most, "1"), ("more", 17, most + ",...", "1"),
+                *(("same", 1, v, v) for v in (str(2 ** 59 - 1), str(2 ** 59), str(2 ** 70), "-1", "[]", "x"))):
+            wanted += [f"call tr:{function}({arguments})", f"returned from tr:{function}/{arity} -> {value}"]
+        self.assertEqual(self.messages()[:len(wanted)], wanted)
+        self.assertEqual([m.strip() for m in self.messages()[len(wanted):]],
+                         ["call tr:bytes(<<1,2>>)", "call tr:bytes(<<2>>)", "call tr:bytes(<<>>)",
+                          "returned from tr:bytes/1 -> []", 'returned from tr:bytes/1 -> [2]',
+                          'returned from tr:bytes/1 -> [1,2]'])
+
+    def test_specifications_that_match_or_do_not(self):
+        self.run_program("guards")
+        self.assertEqual([re.sub(r" *\(session \d+\)|^ *", "", m) for m in self.messages()],
+                         ["call tr:same(6)", "returned from tr:same/1 -> 6", "call tr:same([7])",
+                          "call tr:same({2,2})", "returned from tr:same/1 -> {2,2}",
+                          "call tr:boom(6)", "tr:boom/1 is left by an exception", "call tr:boom([7])",
+                          "call tr:boom({3,3})", "exception from tr:boom/1: error:{oops,{3,3}}",
+                          "call tr:same(8)", "returned from tr:same/1 -> 8",
+                          "call tr:boom({4,4})", "exception from tr:boom/1: error:{oops,{4,4}}"])
 
     def test_other_formats(self):
         self.run_program("calls")

@@ -140,9 +140,12 @@ public:
     Term run(Term object);
     // The same for a trace: the object is a list of these terms, and is only built if need be.
     Term run(const Term* arguments, uint32_t count);
+    // Which clause that is, or null; its body has not been run.
+    const Clause* find(const Term* arguments, uint32_t count);
 
 private:
-    Term run_clauses();
+    const Clause* find_clause();
+    Term run_body(const Clause& clause);
     Term object();
     bool test(const Instr* code);
     Term evaluate(const Clause& clause, const Instr* code, bool in_guard);

@@ -40,14 +40,20 @@ Runner::Runner(Process& p, const Program& program, bool copy)
 
 Term Runner::run(Term object) {
     object_ = object;
-    return run_clauses();
+    const Clause* clause = find_clause();
+    return clause != nullptr ? run_body(*clause) : kNonValue;
 }
 
 Term Runner::run(const Term* arguments, uint32_t count) {
+    const Clause* clause = find(arguments, count);
+    return clause != nullptr ? run_body(*clause) : kNonValue;
+}
+
+const Clause* Runner::find(const Term* arguments, uint32_t count) {
     object_ = kNonValue;
     arguments_ = arguments;
     argument_count_ = count;
-    return run_clauses();
+    return find_clause();
 }
 
 Term Runner::object() {
@@ -60,7 +66,11 @@ Term Runner::object() {
     return object_;
 }
 
-Term Runner::run_clauses() {
+Term Runner::run_body(const Clause& clause) {
+    return evaluate(clause, program_.code_.data() + clause.action, false);
+}
+
+const Clause* Runner::find_clause() {
     const Instr* code = program_.code_.data();
     for (const Clause& clause : program_.clauses_) {
         if (!test(code + clause.test)) {
@@ -84,9 +94,9 @@ Term Runner::run_clauses() {
                 continue;
             }
         }
-        return evaluate(clause, code + clause.action, false);
+        return &clause;
     }
-    return kNonValue;
+    return nullptr;
 }
 
 bool Runner::test(const Instr* i) {

@@ -1,0 +1,44 @@
+// What is told when a call returns: a frame on the stack, vm/process/tracing.hpp has its words.
+#pragma once
+
+#include "trace/breakpoint.hpp"
+#include "trace/tracer.hpp"
+
+#include <array>
+
+namespace minivm::trace {
+
+// Whose a frame is, for its last word: of a session's own trace, or of its meta trace. Session 0
+// has the tracer's term for the latter.
+inline Term mark_of(uint32_t session) {
+    return session == 0 ? kNil : make_small(int64_t{session});
+}
+inline Term meta_mark_of(uint32_t session) {
+    return make_small(-int64_t{session});
+}
+
+inline FrameWords frame_words(const Breakpoint& b, int64_t flags, Term whose) {
+    return {b.module, b.function, make_small(flags << 8 | b.arity), whose};
+}
+
+struct FrameView {
+    const Term* words;  // behind the address
+    Term module() const { return words[0]; }
+    Term function() const { return words[1]; }
+    Term arity() const { return make_small(arity_number()); }
+    uint32_t arity_number() const { return static_cast<uint32_t>(small_value(words[2]) & 0xFF); }
+    int64_t flags() const { return small_value(words[2]) >> 8; }
+    bool is_meta() const {
+        return !is_nil(words[3]) && (!is_small(words[3]) || small_value(words[3]) < 0);
+    }
+    // Of a meta trace of session 0.
+    bool has_tracer() const { return is_tracer(words[3]); }
+    Term tracer() const { return words[3]; }
+    uint32_t session() const {
+        const int64_t n = is_small(words[3]) ? small_value(words[3]) : 0;
+        return static_cast<uint32_t>(n < 0 ? -n : n);
+    }
+    Term term(Heap& h) const { return make_tuple(h, module(), function(), arity()); }
+};
+
+}  // namespace minivm::trace
