@@ -21,6 +21,7 @@
 #include "vm/record/record.hpp"
 #include "vm/sched/background.hpp"
 #include "vm/sched/scheduler.hpp"
+#include "vm/sched/thread_progress.hpp"
 #include "vm/term/map.hpp"
 
 namespace minivm {
@@ -54,6 +55,18 @@ ForProcess* new_code_operation(Process& p) {
     auto* op = new ForProcess(p.id);
     op->retain();
     return op;
+}
+
+Term await_thread_progress(Process& p, Term result) {
+    ForProcess* op = new_code_operation(p);
+    thread_progress::later(
+        [](void* made) {
+            auto* const progress = static_cast<ForProcess*>(made);
+            progress->done();
+            progress->release();
+        },
+        op);
+    return await_code_change(p, op, result);
 }
 
 namespace {

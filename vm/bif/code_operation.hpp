@@ -14,5 +14,7 @@ Term function_name(Process& p, Term module, const char* function);  // {Module, 
 code_change::ForProcess* new_code_operation(Process& p);
 // Returns `result` when the operation is done. Takes over the caller's reference.
 Term await_code_change(Process& p, code_change::ForProcess* op, Term result);
+// The same when every scheduler has made progress from here on.
+Term await_thread_progress(Process& p, Term result);
 
 }  // namespace minivm

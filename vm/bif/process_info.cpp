@@ -12,6 +12,7 @@
 #include "vm/process/seq_trace.hpp"
 #include "vm/bif/backtrace.hpp"
 #include "vm/bif/bif.hpp"
+#include "vm/bif/code_operation.hpp"
 #include "vm/bif/local_atoms.hpp"
 #include "vm/code/code_change.hpp"
 #include "vm/code/export.hpp"
@@ -26,6 +27,7 @@
 #include "vm/process/state.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/sched/dirty_hold.hpp"
+#include "vm/sched/online.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/term/format.hpp"
 #include "vm/term/map.hpp"
@@ -40,9 +42,10 @@ LOCAL_ATOM(atom_bin_old_vheap_block_size, "bin_old_vheap_block_size")
 LOCAL_ATOM(atom_bin_old_vheap_size, "bin_old_vheap_size")
 LOCAL_ATOM(atom_bin_vheap_block_size, "bin_vheap_block_size")
 LOCAL_ATOM(atom_bin_vheap_size, "bin_vheap_size")
+LOCAL_ATOM(atom_block, "block")
+LOCAL_ATOM(atom_block_normal, "block_normal")
 LOCAL_ATOM(atom_clock_service, "clock_service")
 LOCAL_ATOM(atom_dirty_cpu_schedulers_online, "dirty_cpu_schedulers_online")
-LOCAL_ATOM(atom_enabled, "enabled")
 LOCAL_ATOM(atom_error_logger, "error_logger")
 LOCAL_ATOM(atom_final, "final")
 LOCAL_ATOM(atom_finalize, "finalize")
@@ -52,6 +55,8 @@ LOCAL_ATOM(atom_multi_scheduling, "multi_scheduling")
 LOCAL_ATOM(atom_reset_seq_trace, "reset_seq_trace")
 LOCAL_ATOM(atom_sequential_tracer, "sequential_tracer")
 LOCAL_ATOM(atom_trace_control_word, "trace_control_word")
+LOCAL_ATOM(atom_unblock, "unblock")
+LOCAL_ATOM(atom_unblock_normal, "unblock_normal")
 
 enum class Item : uint8_t {
     registered_name, current_function, initial_call, status, message_queue_len, messages, links,
@@ -781,17 +786,12 @@ Term erlang_system_flag_2(Process& p, const Term* a) {
         return old;
     }
     if (flag == atoms::schedulers_online) {
-        // All schedulers are always online.
-        return small_in(value, 1, vm::scheduler_count(), &n) &&
-                       n == static_cast<uint32_t>(vm::scheduler_count())
-                   ? make_small(n)
-                   : badarg(p);
+        const int old = small_in(value, 1, INT32_MAX, &n) ? online::set_schedulers(static_cast<int>(n)) : 0;
+        return old != 0 ? await_thread_progress(p, make_small(old)) : badarg(p);
     }
     if (flag == atom_dirty_cpu_schedulers_online()) {
-        return small_in(value, 1, vm::dirty_cpu_count(), &n) &&
-                       n == static_cast<uint32_t>(vm::dirty_cpu_count())
-                   ? make_small(n)
-                   : badarg(p);
+        const int old = small_in(value, 1, INT32_MAX, &n) ? online::set_dirty_cpu(static_cast<int>(n)) : 0;
+        return old != 0 ? make_small(old) : badarg(p);
     }
     if (flag == atom_table::intern("outstanding_system_requests_limit")) {
         return small_in(value, 1, code_change::kMaxSystemRequests, &n)
@@ -799,11 +799,14 @@ Term erlang_system_flag_2(Process& p, const Term* a) {
                    : badarg(p);
     }
     if (flag == atom_multi_scheduling()) {
-        // Nothing here stops schedulers: who asks for that is told that it has not happened.
-        for (const char* known : {"block", "unblock", "block_normal", "unblock_normal"}) {
-            if (value == atom_table::intern(known)) {
-                return vm::scheduler_count() == 1 ? atom_table::intern("disabled") : atom_enabled();
-            }
+        const bool normal = value == atom_block_normal() || value == atom_unblock_normal();
+        if (value == atom_block() || value == atom_block_normal()) {
+            online::block(p, normal);
+            return await_thread_progress(p, atom_table::intern(online::state()));
+        }
+        if (value == atom_unblock() || value == atom_unblock_normal()) {
+            online::unblock(p, normal);
+            return atom_table::intern(online::state());
         }
         return badarg(p);
     }

@@ -28,6 +28,7 @@
 #include "vm/process/process_table.hpp"
 #include "vm/process/report.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/sched/online.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
@@ -67,11 +68,28 @@ Term system_info_atom(Process& p, Term item) {
     }
     Heap& h = p.heap;
     const auto is = [&](const char* name) { return item == atom(name); };
-    if (item == atoms::schedulers || item == atoms::schedulers_online) {
+    if (item == atoms::schedulers) {
         return make_small(vm::scheduler_count());
     }
-    if (item == atoms::dirty_cpu_schedulers || is("dirty_cpu_schedulers_online")) {
+    if (item == atoms::schedulers_online) {
+        return make_small(online::schedulers());
+    }
+    if (is("schedulers_state")) {
+        return make_tuple(h, make_small(vm::scheduler_count()), make_small(online::schedulers()),
+                          make_small(online::active()));
+    }
+    if (item == atoms::dirty_cpu_schedulers) {
         return make_small(vm::dirty_cpu_count());
+    }
+    if (is("dirty_cpu_schedulers_online")) {
+        return make_small(online::dirty_cpu());
+    }
+    if (is("multi_scheduling_blockers") || is("normal_multi_scheduling_blockers")) {
+        Term list = kNil;
+        for (const Term pid : online::blockers(is("normal_multi_scheduling_blockers"))) {
+            list = cons(h, pid, list);
+        }
+        return list;
     }
     if (item == atoms::dirty_io_schedulers) {
         return make_small(vm::dirty_io_count());
@@ -156,7 +174,7 @@ Term system_info_atom(Process& p, Term item) {
         return is("dynamic_trace") ? atoms::none : is("check_io") || is("dist_ctrl") ? kNil : atoms::false_;
     }
     if (is("multi_scheduling")) {
-        return vm::scheduler_count() > 1 ? atom("enabled") : atom("disabled");
+        return atom(online::state());
     }
     if (is("scheduler_id")) {
         return make_small(p.scheduler != nullptr ? p.scheduler->number : 1);

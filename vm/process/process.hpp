@@ -134,6 +134,7 @@ struct Process {
     bool system_process = false;      // set before it starts
     uint32_t run_queue = 0;           // scheduler that ran it last
     uint32_t bound_to = 0;            // the only scheduler that may run it; 0: any
+    bool blocks_schedulers = false;   // or has: vm/sched/online.hpp
     uint32_t suspended = 0;           // how often it has been suspended and not resumed
     Term registered_name = kNonValue; // guarded by the registry's lock
     TimerNode receive_timer;          // the timeout of the receive that waits

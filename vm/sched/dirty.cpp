@@ -66,6 +66,8 @@ struct Pool {
     std::deque<Job*> jobs;                         // after the processes
     std::vector<std::thread> threads;
     int limit = 0;
+    int online = INT_MAX;                          // processes that may run at once
+    int busy = 0;                                  // that do
     int running = 0;                               // threads that have not ended
     const char* name = "";
 };
@@ -123,7 +125,7 @@ void take_new(std::atomic<T*>& stack, std::deque<T*>& queue, T* T::*next) {
 bool has_work_locked(Pool& pool) {
     take_new(pool.new_processes, pool.queue, &Process::next_in_queue);
     take_new(pool.new_jobs, pool.jobs, &Job::next);
-    return !pool.queue.empty() || !pool.jobs.empty();
+    return (!pool.queue.empty() && pool.busy < pool.online) || !pool.jobs.empty();
 }
 
 // Once nobody looks at p. Takes p over from a scheduler, or hands it back.
@@ -227,15 +229,19 @@ void dirty_main(Pool* pool, unsigned number) {
     pthread_setname_np(pthread_self(), pool->name);
     fault::prepare_thread();
     prepare_malloc_of_thread();
+    bool ran_process = false;
     for (bool has_worked = false;; has_worked = true) {
         Process* p = nullptr;
         Job* job = nullptr;
         {
             std::unique_lock lock(pool->mutex);
+            pool->busy -= ran_process ? 1 : 0;
             if (!wait_for_work(*pool, bit, has_worked, lock)) {
                 break;
             }
-            if (!pool->queue.empty()) {
+            ran_process = !pool->queue.empty() && pool->busy < pool->online;
+            if (ran_process) {
+                ++pool->busy;
                 p = pool->queue.front();
                 pool->queue.pop_front();
                 // relaxed: a number to show.
@@ -341,6 +347,7 @@ void start(int cpu, int io) {
     for (Pool* pool : {&g_cpu, &g_io}) {
         std::lock_guard lock(pool->mutex);
         pool->limit = pool == &g_cpu ? cpu : io;
+        pool->online = INT_MAX;
         pool->name = pool == &g_cpu ? "dirty cpu" : "dirty io";
         // relaxed: the schedulers start later.
         pool->stopping.store(false, std::memory_order_relaxed);
@@ -377,6 +384,16 @@ void run(void (*job)(void*), void* data) {
     }
     push(g_cpu.new_jobs, new Job{job, data, nullptr}, &Job::next);
     wake(g_cpu);
+}
+
+void set_online_cpu(int n) {
+    {
+        const std::lock_guard lock(g_cpu.mutex);
+        g_cpu.online = n;
+    }
+    for (int i = 0; i < n; ++i) {
+        wake(g_cpu);
+    }
 }
 
 uint64_t queued(bool io) {

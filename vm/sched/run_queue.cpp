@@ -150,6 +150,19 @@ Process* RunQueue::pop() {
     return p;
 }
 
+Process* RunQueue::pop_unbound() {
+    std::lock_guard lock(mutex_);
+    take_posted_locked();
+    // relaxed: under the lock.
+    const uint32_t n = length_.load(std::memory_order_relaxed);
+    if (n == bound_.load(std::memory_order_relaxed)) {
+        return nullptr;
+    }
+    // relaxed: under the lock; nobody waits for it to fall.
+    length_.store(n - 1, std::memory_order_relaxed);
+    return pop_unbound_locked();
+}
+
 Process* RunQueue::pop_random(uint64_t random) {
     std::lock_guard lock(mutex_);
     take_posted_locked();

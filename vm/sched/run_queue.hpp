@@ -25,6 +25,8 @@ class RunQueue {
     // Any thread, which then wakes the scheduler.
     void post(Process* p);
     Process* pop();
+    // One that is not bound to the scheduler. By its own scheduler, which gives it away.
+    Process* pop_unbound();
     // If p waits here among the less urgent, it comes among those of `to`, marked Process::raised.
     // Looks at no more than kRaiseLooks processes of a priority.
     static constexpr int kRaiseLooks = 4096;

@@ -36,6 +36,7 @@
 #include "vm/process/timers.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/busy_time.hpp"
+#include "vm/sched/online.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/process/system_monitor.hpp"
 #include "vm/process/tracing.hpp"
@@ -66,6 +67,7 @@ std::vector<std::unique_ptr<SchedulerThread>> g_schedulers;
 std::vector<std::thread> g_threads;
 Engine* g_engine = nullptr;
 
+std::atomic<int> g_active{1};     // the others are offline, see set_active_schedulers()
 std::atomic<int> g_asleep{0};     // schedulers whose `sleeping` is 1
 std::atomic<int> g_searching{0};  // schedulers awake and looking for work
 
@@ -78,6 +80,12 @@ std::vector<void (*)()> g_halt_hooks;
 
 thread_local Scheduler* t_scheduler = nullptr;
 thread_local SchedulerThread* t_scheduler_thread = nullptr;
+
+int active_schedulers() {
+    // relaxed: who comes too late posts to one that is offline by then, and gives it away.
+    return g_active.load(std::memory_order_relaxed);
+}
+bool is_offline(const SchedulerThread& s) { return MINIVM_UNLIKELY(s.number > active_schedulers()); }
 
 // False: the word was not what is expected.
 bool futex_wait(std::atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ms) {
@@ -101,6 +109,9 @@ void wake_one() {
         return;
     }
     for (auto& s : g_schedulers) {
+        if (is_offline(*s)) {
+            return;
+        }
         // relaxed: a look; wake_scheduler() takes it properly.
         if (s->sleeping.load(std::memory_order_relaxed) == 1) {
             wake_scheduler(*s);
@@ -414,6 +425,11 @@ bool work_anywhere(SchedulerThread& s) {
     if (s.queue.length() != 0) {
         return true;
     }
+    // seq_cst: who is to be online again is woken behind the change; this look comes behind
+    // `sleeping`, which the waker looks at.
+    if (s.number > g_active.load(std::memory_order_seq_cst)) {
+        return false;
+    }
     for (auto& other : g_schedulers) {
         if (other.get() != &s && other->queue.movable() >= kStealAtLeast) {
             return true;
@@ -497,7 +513,7 @@ Process* find_work(SchedulerThread& s) {
     // seq_cst: wakers rely on one who searches; who stops searching looks again before it sleeps.
     g_searching.fetch_add(1, std::memory_order_seq_cst);
     Process* p = nullptr;
-    for (int i = 0; i < kSpins && p == nullptr; ++i) {
+    for (int i = 0; i < kSpins && p == nullptr && !is_offline(s); ++i) {
         p = s.queue.pop();
         if (p == nullptr) {
             p = steal(s, kStealAtLeast);
@@ -525,6 +541,25 @@ Process* find_work(SchedulerThread& s) {
     return p;
 }
 
+// Runs what is bound to it, and gives the rest away.
+void run_offline(SchedulerThread& s) {
+    s.found_at_once = false;
+    s.ran_before = false;
+    while (Process* p = s.queue.pop_unbound()) {
+        const int n = active_schedulers();
+        SchedulerThread& target =
+            *g_schedulers[imm_data(p->id) % static_cast<size_t>(n)];
+        MINIVM_EVENT(sched_migrate, records::subject(p->id), s.number, target.number);
+        target.queue.post(p);
+        wake_scheduler(target);
+    }
+    if (Process* p = s.queue.pop()) {
+        run_process(s, *p);
+    } else {
+        sleep_until_work(s);
+    }
+}
+
 void scheduler_main(SchedulerThread* scheduler) {
     SchedulerThread& s = *scheduler;
     t_scheduler = &s;
@@ -546,6 +581,10 @@ void scheduler_main(SchedulerThread* scheduler) {
         s.code_ix = code_index::reread(code_index::Reread::schedule_in, s.code_ix);
         if (s.until_timers <= 0) {
             check_timers(s);
+        }
+        if (is_offline(s)) {
+            run_offline(s);
+            continue;
         }
         if (Process* p = find_work(s)) {
             s.ran_before = false;
@@ -590,6 +629,14 @@ void wake_scheduler(SchedulerThread& s) {
     }
 }
 
+void set_active_schedulers(int n) {
+    // seq_cst: before the look at who sleeps in wake_scheduler(); see work_anywhere().
+    g_active.store(n, std::memory_order_seq_cst);
+    for (auto& s : g_schedulers) {
+        wake_scheduler(*s);
+    }
+}
+
 void enqueue_process(Process& p) {
     SchedulerThread* self = t_scheduler_thread;
     if (MINIVM_UNLIKELY(p.bound_to != 0)) {
@@ -606,7 +653,7 @@ void enqueue_process(Process& p) {
         self->queue.push(&p);  // others are told when this scheduler picks its next one
         return;
     }
-    const size_t n = g_schedulers.size();
+    const auto n = static_cast<size_t>(active_schedulers());
     const size_t home = p.run_queue == 0 ? imm_data(p.id) % n : (p.run_queue - 1) % n;
     SchedulerThread& target = *g_schedulers[home];
     target.queue.post(&p);
@@ -723,6 +770,7 @@ bool start(const Options& options, Engine* engine) {
         g_schedulers.push_back(std::move(s));
     }
     dirty::start(g_options.dirty_cpu_schedulers, g_options.dirty_io_schedulers);
+    online::start(g_options.schedulers, g_options.dirty_cpu_schedulers);
     for (auto& s : g_schedulers) {
         g_threads.emplace_back(scheduler_main, s.get());
     }

@@ -39,6 +39,8 @@ SchedulerThread* this_scheduler_thread();
 // 1..scheduler_count().
 SchedulerThread& scheduler_at(int number);
 void wake_scheduler(SchedulerThread& s);
+// Schedulers 1 to n run processes, the others only what is bound to them (vm/sched/online.hpp).
+void set_active_schedulers(int n);
 uint64_t next_random(uint64_t& state);
 
 // ---- dirty.cpp --------------------------------------------------------------------------------------
@@ -52,6 +54,8 @@ void enqueue(Process& p);
 // The same, but it was not enqueued: the caller has it again. Waits for who looks at it (Hold).
 void take_back(Process& p);
 uint64_t queued(bool io);
+// So many processes at once on CPU schedulers.
+void set_online_cpu(int n);
 }  // namespace dirty
 
 }  // namespace minivm
