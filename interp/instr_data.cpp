@@ -161,38 +161,49 @@ static MINIVM_NOINLINE Term do_put_map(Process& p, Term m, const Word* list, Wor
 
 HANDLER(put_map_assoc) { PUT_MAP(false); }
 HANDLER(put_map_exact) { PUT_MAP(true); }
-// Value of key in map m: immediates in a flat map are found by word.
-static inline Term map_fetch(Term m, Term key) {
-    if (is_immediate(key) && is_flat_map(m)) {
-        const Term* p = boxed_ptr(m);
+// Values of keys in a map. Immediates in a flat map are found by word, and the next one mostly lies
+// behind the last (loader/lower.cpp).
+struct NextKeys {
+    Term map;
+    Word at = 0;  // in a flat map
+    Term fetch(Term key) {
+        if (!is_immediate(key) || !is_flat_map(map)) {
+            return map::get(map, key);
+        }
+        const Term* p = boxed_ptr(map);
         const Word n = header_arity(p->raw) - 1;
         const Term* keys = tuple_elements(p[1]);
-        for (Word i = 0; i < n; ++i) {
-            if (keys[i] == key) {
-                return p[2 + i];
+        const Word first = at;
+        while (at < n) {
+            if (keys[at++] == key) {
+                return p[1 + at];
+            }
+        }
+        for (at = 0; at < first;) {
+            if (keys[at++] == key) {
+                return p[1 + at];
             }
         }
         return kNonValue;
     }
-    return map::get(m, key);
-}
+};
 HANDLER(has_map_fields) {
-    const Term m = SRC(1);
+    NextKeys map{SRC(1)};
     const Word n = LIST_COUNT();
     const Word* list = LIST();
     for (Word i = 0; i < n; ++i) {
-        if (!is_value(map_fetch(m, list_value(list[i], E, s)))) {
+        if (!is_value(map.fetch(list_value(list[i], E, s)))) {
             JUMP();
         }
     }
     NEXT_OP();
 }
 HANDLER(get_map_elements) {
-    const Term m = SRC(1);
+    NextKeys map{SRC(1)};
     const Word n = LIST_COUNT();
     const Word* list = LIST();
     for (Word i = 0; i < n; i += 2) {
-        const Term v = map_fetch(m, list_value(list[i], E, s));
+        const Term v = map.fetch(list_value(list[i], E, s));
         if (!is_value(v)) {
             JUMP();
         }

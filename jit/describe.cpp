@@ -36,6 +36,7 @@ auto named(const Fragments& f) {
         Fragment{"put_map", f.put_map},
         Fragment{"map_get", f.map_get},
         Fragment{"map_get_immediate", f.map_get_immediate},
+        Fragment{"map_get_constant", f.map_get_constant},
         Fragment{"remove_message", f.remove_message},
         Fragment{"return", f.return_},
         Fragment{"call_fun", f.call_fun},

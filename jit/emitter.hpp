@@ -155,6 +155,9 @@ private:
     void float_to(FReg d, const Operand& from);
     // t0 := the value of `key` in the map in `map`, or the non-value. t1 to t3 are lost.
     void map_value(const Operand& map, const Operand& key);
+    bool are_ascending_keys(uint32_t step) const;
+    void fetch_keys(uint32_t step);
+    void fetch_ascending_keys(uint32_t step);
     void call_guard_bif(uint32_t arity);
 
     // BEAM's float registers are in memory, and some in a machine register as well: those whose bit

@@ -232,17 +232,26 @@ private:
     void map_get() {
         constexpr auto boxed = static_cast<int32_t>(kTagBoxed);
         const Label other = a_.new_label();
+        const Label hashed = a_.new_label();
+        const Label flat = a_.new_label();
         const Label next = a_.new_label();
         const Label found = a_.new_label();
         const Label none = a_.new_label();
+        const auto flat_or = [&](Label not_flat) {
+            a_.compare_u8_imm({Reg::t1, -boxed},
+                              static_cast<uint8_t>(make_header(Kind::flat_map, 0)));
+            a_.branch(Cond::not_equal, not_flat);
+        };
         begin(&Fragments::map_get);
         static_assert(kTagCons == 1 && kTagBoxed == 2);
         a_.lea(Reg::t0, {Reg::t3, -static_cast<int32_t>(kTagCons)});
         a_.test_imm(Reg::t0, 6);
         a_.branch(Cond::equal, other);
-        begin_here(&Fragments::map_get_immediate);
-        a_.compare_u8_imm({Reg::t1, -boxed}, static_cast<uint8_t>(make_header(Kind::flat_map, 0)));
-        a_.branch(Cond::not_equal, other);
+        flat_or(other);
+        a_.jump(flat);
+        begin(&Fragments::map_get_immediate);
+        flat_or(hashed);
+        a_.bind(flat);
         // t0 goes through the keys, t2 counts those left.
         a_.load(Reg::t0, {Reg::t1, 8 - boxed});
         a_.load(Reg::t2, {Reg::t0, -boxed});
@@ -265,11 +274,19 @@ private:
         a_.sub(Reg::t0, Reg::t2);
         a_.load_indexed(Reg::t0, Reg::t1, Reg::t0, 8);
         a_.leaf_return();
+        begin(&Fragments::map_get_constant);
+        flat_or(hashed);
         a_.bind(other);
         a_.fragment_entry();
         a_.move(Reg::t0, Reg::t1);
         a_.move(Reg::t1, Reg::t3);
         a_.call_leaf(reinterpret_cast<const void*>(leaf_map_get), Caller::on_top);
+        a_.ret();
+        a_.bind(hashed);
+        a_.fragment_entry();
+        a_.move(Reg::t0, Reg::t1);
+        a_.move(Reg::t1, Reg::t3);
+        a_.call_leaf(reinterpret_cast<const void*>(leaf_map_get_hashed), Caller::on_top);
         a_.ret();
     }
     void leaf(const void* Fragments::*address, Leaf fn) {

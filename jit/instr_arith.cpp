@@ -181,9 +181,15 @@ bool Emitter::arithmetic() {
             if (by_constant) {
                 a_.shift_right_signed(Reg::t0, n > 60 ? 63u : static_cast<unsigned>(n));
             } else {
-                a_.compare_imm(r, 60 << 3);
-                a_.branch(Cond::above, slow);
+                // All of the bits go by 60 as by more.
+                const Label few = a_.new_label();
                 a_.move(Reg::t2, r);
+                a_.compare_imm(r, 60 << 3);
+                a_.branch_near(Cond::below_equal, few);
+                a_.compare_imm(r, 0);
+                a_.branch(Cond::less, slow);
+                a_.move_imm(Reg::t2, 60 << 3);
+                a_.bind(few);
                 a_.shift_right(Reg::t2, 3);
                 a_.shift_right_signed_by(Reg::t0, Reg::t2);
             }

@@ -1,6 +1,8 @@
 // Maps, and guard functions.
 #include "vm/bif/bif.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/term/compare.hpp"
+#include "vm/term/map.hpp"
 #include "jit/emitter.hpp"
 #include "jit/layout.hpp"
 
@@ -29,8 +31,87 @@ bool is_guard_bif(const BifDef& bif, std::string_view name) {
 void Emitter::map_value(const Operand& map, const Operand& key) {
     value_to(Reg::t1, map);
     value_to(Reg::t3, key);
-    const bool immediate = key.kind == Operand::Kind::constant && is_immediate(key.term);
-    a_.call_leaf_fragment(immediate ? fragments_.map_get_immediate : fragments_.map_get);
+    if (key.kind != Operand::Kind::constant) {
+        a_.call_leaf_fragment(fragments_.map_get);
+        return;
+    }
+    a_.move_imm(Reg::t2, map::key_hash(key.term));
+    a_.call_leaf_fragment(is_immediate(key.term) ? fragments_.map_get_immediate
+                                                 : fragments_.map_get_constant);
+}
+
+// Keys of which a flat map has one behind the other, as its loader puts them if it may
+// (loader/lower.cpp), and which are found by their words.
+bool Emitter::are_ascending_keys(uint32_t step) const {
+    const Operand* o = operands();
+    const uint32_t count = i_->operand_count;
+    if (count < 2 + 2 * step) {
+        return false;
+    }
+    for (uint32_t k = 2; k < count; k += step) {
+        if (o[k].kind != Operand::Kind::constant || !is_immediate(o[k].term) ||
+            (k > 2 && compare_terms_exact(o[k - step].term, o[k].term) >= 0) ||
+            (step == 2 && same_register(o[1], o[k + 1]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Each key's value, or, where only the keys matter (a step of one), nothing.
+void Emitter::fetch_keys(uint32_t step) {
+    const Operand* o = operands();
+    for (uint32_t k = 2; k < i_->operand_count; k += step) {
+        map_value(o[1], o[k]);
+        a_.compare_imm(Reg::t0, static_cast<int64_t>(kNonValue.raw));
+        a_.branch(Cond::equal, label_of(o[0].index));
+        if (step == 2) {
+            store_result(o[k + 1], Reg::t0);
+        }
+    }
+}
+
+// One way through the keys of a flat map.
+void Emitter::fetch_ascending_keys(uint32_t step) {
+    constexpr auto boxed = static_cast<int32_t>(kTagBoxed);
+    const Operand* o = operands();
+    const Label none = label_of(o[0].index);
+    const Label other = a_.new_label();
+    const Label back = a_.new_label();
+    value_to(Reg::t1, o[1]);
+    a_.compare_u8_imm({Reg::t1, -boxed}, static_cast<uint8_t>(make_header(Kind::flat_map, 0)));
+    a_.branch(Cond::not_equal, other);
+    // t0: the next key; t2: behind the last; t1: the map.
+    a_.load(Reg::t0, {Reg::t1, 8 - boxed});
+    a_.load(Reg::t2, {Reg::t0, -boxed});
+    a_.shift_right(Reg::t2, 8);
+    a_.shift_left(Reg::t2, 3);
+    a_.lea(Reg::t0, {Reg::t0, 8 - boxed});
+    a_.add(Reg::t2, Reg::t0);
+    for (uint32_t k = 2; k < i_->operand_count; k += step) {
+        const Label next = a_.new_label();
+        a_.move_imm(Reg::t3, o[k].term.raw);
+        a_.bind(next);
+        a_.compare(Reg::t0, Reg::t2);
+        a_.branch(Cond::equal, none);
+        a_.lea(Reg::t0, {Reg::t0, 8});
+        a_.compare_mem(Reg::t3, {Reg::t0, -8});
+        a_.branch_near(Cond::not_equal, next);
+        if (step == 2) {
+            // Values lie from the third word of the map on as keys do from the second of their tuple.
+            a_.load(Reg::t3, {Reg::t1, 8 - boxed});
+            a_.negate_reg(Reg::t3);
+            a_.add(Reg::t3, Reg::t0);
+            a_.load_indexed(Reg::t3, Reg::t1, Reg::t3, 0);
+            store_result(o[k + 1], Reg::t3);
+        }
+    }
+    a_.bind(back);
+    cold([this, other, back, step] {
+        a_.bind(other);
+        fetch_keys(step);
+        a_.jump(back);
+    });
 }
 
 bool Emitter::maps() {
@@ -47,13 +128,10 @@ bool Emitter::maps() {
                     }
                 }
             }
-            for (uint32_t k = 2; k < count; k += step) {
-                map_value(o[1], o[k]);
-                a_.compare_imm(Reg::t0, static_cast<int64_t>(kNonValue.raw));
-                a_.branch(Cond::equal, label_of(o[0].index));
-                if (step == 2) {
-                    store_result(o[k + 1], Reg::t0);
-                }
+            if (are_ascending_keys(step)) {
+                fetch_ascending_keys(step);
+            } else {
+                fetch_keys(step);
             }
             return true;
         }

@@ -118,7 +118,9 @@ struct Fragments {
     const void* put_map = nullptr;
     // Leaf fragments. t1: a map, t3: key; t0: its value, or the non-value. t0 to t3 are lost.
     const void* map_get = nullptr;
-    const void* map_get_immediate = nullptr;  // the key is known to be an immediate
+    // The key is a constant, an immediate or none, and its hash in t2.
+    const void* map_get_immediate = nullptr;
+    const void* map_get_constant = nullptr;
     const void* remove_message = nullptr;  // likewise
     const void* return_ = nullptr;            // returns from the function that runs
     const void* call_fun = nullptr;        // t0: fun, t1: arity; called as the function itself

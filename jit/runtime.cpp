@@ -325,6 +325,9 @@ Word runtime_put_map(Scheduler* s, Word map, Word update, Word) {
 Word leaf_map_get(Word map, Word key) {
     return map::get(Term{map}, Term{key}).raw;
 }
+Word leaf_map_get_hashed(Word map, Word key, Word hash) {
+    return map::get_hashed(Term{map}, Term{key}, static_cast<uint32_t>(hash)).raw;
+}
 Word leaf_remove_message(Word process, Word) {
     mailbox_remove(*reinterpret_cast<Process*>(process));
     return 0;

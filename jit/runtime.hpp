@@ -30,6 +30,7 @@ Word runtime_return_to_bytecode(Scheduler* s, Word, Word, Word);
 
 // The value of a key in a map, or the non-value.
 Word leaf_map_get(Word map, Word key);
+Word leaf_map_get_hashed(Word map, Word key, Word hash);
 Word leaf_exact_equal(Word a, Word b);
 Word leaf_remove_message(Word process, Word);
 

@@ -9,6 +9,7 @@
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
+#include "vm/term/compare.hpp"
 #include "vm/term/map.hpp"
 #include "loader/byte_reader.hpp"
 #include "loader/compact_term.hpp"
@@ -1445,10 +1446,41 @@ private:
         return true;
     }
 
+    // Keys that are found by their words come in the order of a flat map, if no register is written
+    // twice or read behind: so they are found in one way through it. step: items a key.
+    void sort_map_keys(size_t step) {
+        std::vector<size_t> order;
+        for (size_t i = 0; i < items_.size(); i += step) {
+            if (items_[i].kind != Kind::constant || !is_immediate(items_[i].term)) {
+                return;
+            }
+            order.push_back(i);
+            const auto is_target = [&](const Operand& o) {
+                return o.kind == items_[i + 1].kind && o.index == items_[i + 1].index;
+            };
+            if (step == 2 && (is_target(args_[1]) ||
+                              std::any_of(order.begin(), order.end() - 1, [&](size_t other) {
+                                  return is_target(items_[other + 1]);
+                              }))) {
+                return;
+            }
+        }
+        std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+            return compare_terms_exact(items_[a].term, items_[b].term) < 0;
+        });
+        auto sorted = decltype(items_)();
+        for (const size_t i : order) {
+            sorted.insert(sorted.end(), items_.begin() + static_cast<std::ptrdiff_t>(i),
+                          items_.begin() + static_cast<std::ptrdiff_t>(i + step));
+        }
+        items_ = std::move(sorted);
+    }
+
     bool lower_has_map_fields() {
         if (!items_are_sources()) {
             return false;
         }
+        sort_map_keys(1);
         emit(Op::has_map_fields, args_[0], args_[1]);
         add_items(items_);
         return true;
@@ -1464,6 +1496,7 @@ private:
                 return bad(Code::bad_operand, "list item %zu is no (key, register) pair", i);
             }
         }
+        sort_map_keys(2);
         emit(Op::get_map_elements, args_[0], args_[1]);
         add_items(items_);
         return true;

@@ -398,6 +398,7 @@ public:
         push_record(caller);
         a().mov(a64::x0, gp(Reg::t0));
         a().mov(a64::x1, gp(Reg::t1));
+        a().mov(a64::x2, gp(Reg::t2));
         call_absolute(fn);
         a().mov(gp(Reg::t0), a64::x0);
         drop_record(caller);

@@ -281,6 +281,7 @@ public:
         to_scheduler_stack(process_to_register(), caller);
         a_.mov(x86::rdi, x86::rax);
         a_.mov(x86::rsi, x86::rdx);
+        a_.mov(x86::rdx, gp(Reg::t2));
         call_keeping_x(fn);
         from_scheduler_stack(process_to_register(), caller);
     }

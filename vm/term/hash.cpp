@@ -559,23 +559,7 @@ uint32_t phash(Term t) {
 
 namespace {
 
-uint64_t fold(uint64_t a, uint64_t b) {
-    const auto product = static_cast<unsigned __int128>(a) * b;
-    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-}
-
-constexpr uint64_t kSecret1 = 0xA0761D6478BD642F;
-constexpr uint64_t kSecret2 = 0xE7037ED1A0B428DB;
-constexpr uint64_t kSecret3 = 0x8EBC6AF09C88C6E3;
-
-void stir(uint64_t& hash, uint64_t word) {
-    hash = fold(hash ^ kSecret1, word ^ kSecret2);
-}
-
-uint32_t finish(uint64_t hash) {
-    hash = fold(hash ^ kSecret3, kSecret1);
-    return static_cast<uint32_t>(hash ^ (hash >> 32));
-}
+using namespace hashing;
 
 void stir_bytes(uint64_t& hash, const uint8_t* bytes, size_t size) {
     for (; size >= 8; size -= 8, bytes += 8) {
@@ -597,14 +581,9 @@ uint64_t type_word(Kind kind, uint64_t size) {
 
 }  // namespace
 
-uint32_t internal_hash(Term term, uint32_t salt) {
-    // stir() multiplies by hash ^ kSecret1: never start from kSecret1.
-    const uint64_t start = (uint64_t{salt} + 1) * kSecret3;
+uint32_t internal_hash_of_pointer(Term term, uint32_t salt) {
+    const uint64_t start = start_of(salt);
     uint64_t hash = start;
-    if (MINIVM_LIKELY(is_immediate(term))) {
-        stir(hash, term.raw);
-        return finish(hash);
-    }
     TermStack todo;
     uint64_t pairs = 0;  // sum of the hashes of the pairs of the innermost map
     // 64-bit state among terms takes two smalls.

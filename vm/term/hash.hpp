@@ -14,7 +14,39 @@ uint32_t phash(Term t);
 // left of them.
 bool phash2_within(Term t, int64_t* steps, uint32_t* hash);
 bool phash_within(Term t, int64_t* steps, uint32_t* hash);
-// For hash maps and tables inside this VM only: fast, equal for =:= terms. `salt` gives a further hash.
-uint32_t internal_hash(Term t, uint32_t salt);
+
+// ---- for hash maps and tables inside this VM only: fast, equal for =:= terms ---------------------
+
+// Multiplications to 128 bits folded, as wyhash does.
+namespace hashing {
+
+constexpr uint64_t kSecret1 = 0xA0761D6478BD642F;
+constexpr uint64_t kSecret2 = 0xE7037ED1A0B428DB;
+constexpr uint64_t kSecret3 = 0x8EBC6AF09C88C6E3;
+
+inline uint64_t fold(uint64_t a, uint64_t b) {
+    const auto product = static_cast<unsigned __int128>(a) * b;
+    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+// stir() multiplies by hash ^ kSecret1: this is never kSecret1.
+inline uint64_t start_of(uint32_t salt) { return (uint64_t{salt} + 1) * kSecret3; }
+inline void stir(uint64_t& hash, uint64_t word) { hash = fold(hash ^ kSecret1, word ^ kSecret2); }
+inline uint32_t finish(uint64_t hash) {
+    hash = fold(hash ^ kSecret3, kSecret1);
+    return static_cast<uint32_t>(hash ^ (hash >> 32));
+}
+
+}  // namespace hashing
+
+uint32_t internal_hash_of_pointer(Term t, uint32_t salt);
+// `salt` gives a further hash.
+inline uint32_t internal_hash(Term t, uint32_t salt) {
+    if (MINIVM_UNLIKELY(!is_immediate(t))) {
+        return internal_hash_of_pointer(t, salt);
+    }
+    uint64_t hash = hashing::start_of(salt);
+    hashing::stir(hash, t.raw);
+    return hashing::finish(hash);
+}
 
 }  // namespace minivm

@@ -189,7 +189,21 @@ Term make_hash_map(Heap& h, size_t count, Term root) {
 }
 
 // Where the machine's own instruction may not be assumed, std::popcount is a call of a table search.
+#if defined(__x86_64__)
+bool can_count_bits() {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("popcnt") != 0;
+}
+const bool g_counts_bits = can_count_bits();  // false until then, which is as good
+#endif
 constexpr uint32_t bits_in(uint32_t v) {
+#if defined(__x86_64__)
+    if (!std::is_constant_evaluated() && MINIVM_LIKELY(g_counts_bits)) {
+        uint32_t n;
+        asm("popcntl %1, %0" : "=r"(n) : "r"(v) : "cc");
+        return n;
+    }
+#endif
     v -= v >> 1 & 0x55555555;
     v = (v & 0x33333333) + (v >> 2 & 0x33333333);
     return ((v + (v >> 4)) & 0x0F0F0F0F) * 0x01010101 >> 24;
@@ -594,23 +608,29 @@ Term child_for(Term hash_map, unsigned part) {
 
 uint32_t key_hash(Term key) { return salted_hash(key, 0); }
 
+// As Way goes, without its account of the level.
 Term get_hashed(Term map, Term key, uint32_t hash) {
     Term child = root_of(map);
-    for (Way way(key, hash);; way = way.next()) {
-        const Term* node = boxed_ptr(child);
-        if (MINIVM_UNLIKELY(way.level() == kMaxLevels)) {
+    for (int salt = 0;;) {
+        for (int level = 0; level < kLevelsPerHash; ++level) {
+            const Term* node = boxed_ptr(child);
+            const uint32_t bit = 1u << (hash >> kTopShift);
+            const uint32_t bitmap = bitmap_of(node);
+            if ((bitmap & bit) == 0) {
+                return kNonValue;
+            }
+            child = node[slot_of(bitmap, bit)];
+            if (is_cons(child)) {
+                return exact_equal(head(child), key) ? tail(child) : kNonValue;
+            }
+            hash <<= kLevelBits;
+        }
+        if (++salt == kMaxLevels / kLevelsPerHash) {
+            const Term* node = boxed_ptr(child);
             const size_t at = find_colliding(node, key);
             return at != collision_pairs(node) ? node[2 + 2 * at] : kNonValue;
         }
-        const uint32_t bit = 1u << way.index();
-        const uint32_t bitmap = bitmap_of(node);
-        if ((bitmap & bit) == 0) {
-            return kNonValue;
-        }
-        child = node[slot_of(bitmap, bit)];
-        if (is_cons(child)) {
-            return exact_equal(head(child), key) ? tail(child) : kNonValue;
-        }
+        hash = salted_hash(key, salt);
     }
 }
 
