@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -469,13 +470,51 @@ int compare_any(Term a, Term b, bool exact) {
     }
 }
 
+template <typename Word>
+bool equal_at(const uint8_t* a, const uint8_t* b) {
+    Word x;
+    Word y;
+    std::memcpy(&x, a, sizeof x);
+    std::memcpy(&y, b, sizeof y);
+    return x == y;
+}
+// Keys are short: words of them, of which the last two may overlap.
+bool equal_bytes(const uint8_t* a, const uint8_t* b, size_t n) {
+    constexpr size_t kShort = 64;
+    if (n > kShort) {
+        return std::memcmp(a, b, n) == 0;
+    }
+    if (n >= 8) {
+        for (size_t i = 0; i + 8 < n; i += 8) {
+            if (!equal_at<uint64_t>(a + i, b + i)) {
+                return false;
+            }
+        }
+        return equal_at<uint64_t>(a + n - 8, b + n - 8);
+    }
+    if (n >= 4) {
+        return equal_at<uint32_t>(a, b) && equal_at<uint32_t>(a + n - 4, b + n - 4);
+    }
+    return n == 0 || (a[0] == b[0] && a[n / 2] == b[n / 2] && a[n - 1] == b[n - 1]);
+}
 bool equal_bits(Term a, Term b) {
-    return bitstring_bits(a) == bitstring_bits(b) && compare_bits(bit_view(a), bit_view(b)) == 0;
+    const BitView x = bit_view(a);
+    const BitView y = bit_view(b);
+    if (x.size != y.size) {
+        return false;
+    }
+    if (MINIVM_LIKELY(((x.offset | y.offset | x.size) & 7) == 0)) {
+        return equal_bytes(x.first_byte(), y.first_byte(), x.size / 8);
+    }
+    return compare_bits(x, y) == 0;
 }
 
 }  // namespace
 
 bool exact_equal_slow(Term a, Term b) {
+    if (is_boxed(a) && is_bitstring(a)) {
+        return is_boxed(b) && is_bitstring(b) && equal_bits(a, b);
+    }
     WorkList work;
     for (;;) {
         while (a != b) {
