@@ -210,18 +210,29 @@ bool Emitter::messages() {
     const Operand* o = operands();
     switch (i_->op) {
         case Op::loop_rec: {
-            // A message that lies in the heap; else it has to be fetched or moved there first.
+            // A message that lies in the heap, or is examined where it lies; else it has to be fetched,
+            // or perhaps moved there first.
             const Label slow = a_.new_label();
             const Label back = a_.new_label();
+            const Label outside = a_.new_label();
+            const Label found = a_.new_label();
             a_.load(Reg::t1, {Reg::proc, kMailboxSave});
             a_.load(Reg::t1, {Reg::t1, 0});
             a_.compare_imm(Reg::t1, 0);
             a_.branch(Cond::equal, slow);
             a_.compare_mem_imm({Reg::t1, kSignalFragments}, 0);
-            a_.branch(Cond::not_equal, slow);
+            a_.branch(Cond::not_equal, outside);
             a_.store_u8_imm({Reg::proc, kInReceiveExamine}, 0);
+            a_.bind(found);
             load_to(o[1], {Reg::t1, kSignalTerm});
             a_.bind(back);
+            cold([this, outside, found, slow] {
+                a_.bind(outside);
+                a_.compare_u32_imm({Reg::proc, kMailboxOnHeap}, Mailbox::kMostAbsorbed);
+                a_.branch(Cond::below, slow);
+                a_.store_u8_imm({Reg::proc, kInReceiveExamine}, 1);
+                a_.jump(found);
+            });
             slow_path(slow, back);
             return true;
         }

@@ -19,6 +19,8 @@ constexpr int32_t kFramePointer = offsetof(Process, frame_pointer);
 constexpr int32_t kProcessId = offsetof(Process, id);
 constexpr int32_t kInReceiveExamine = offsetof(Process, in_receive_examine);
 constexpr int32_t kMailboxSave = offsetof(Process, mailbox) + offsetof(Mailbox, save);
+constexpr int32_t kMailboxOnHeap =
+    offsetof(Process, mailbox) + offsetof(Mailbox, on_heap_count);
 constexpr int32_t kSignalTerm = offsetof(Signal, term);
 constexpr int32_t kSignalFragments = offsetof(Signal, fragments);
 constexpr int32_t kSchedProcess = offsetof(Scheduler, process);

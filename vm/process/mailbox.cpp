@@ -23,9 +23,8 @@ namespace {
 // fragment is free at once, and no collection is needed to take it in.
 constexpr size_t kAbsorbedWords = 256;
 
-// But each one that stays is a root of every collection, and so only the first few are: who examines
-// half a million messages, time and again, pays for these.
-constexpr uint32_t kMostAbsorbed = 64;
+// But each one that stays is a root of every collection, and so only the first few are
+// (Mailbox::kMostAbsorbed): who examines half a million messages, time and again, pays for these.
 
 // A process that allocates nothing is scheduled out when so much waits for a collection.
 constexpr size_t kMostReceivedWords = size_t{1} << 16;
@@ -39,7 +38,7 @@ bool follows_absorbed(const Mailbox& box) {
 }
 
 void absorb_message(Process& p, Signal& m) {
-    if (p.mailbox.on_heap_count >= kMostAbsorbed || !follows_absorbed(p.mailbox) ||
+    if (p.mailbox.on_heap_count >= Mailbox::kMostAbsorbed || !follows_absorbed(p.mailbox) ||
         m.fragments->next != nullptr || m.fragments->used_words > kAbsorbedWords ||
         !absorb_fragment(p.heap, m.fragments, m.off_heap, m.off_heap_bytes, &m.term)) {
         return;

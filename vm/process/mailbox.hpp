@@ -43,6 +43,7 @@ struct Mailbox {
     Signal** save = &first;        // link to the message under examination
     uint32_t length = 0;           // messages in the inner queue
     uint32_t on_heap_count = 0;    // of these, those whose terms lie in the heap (GC roots)
+    static constexpr uint32_t kMostAbsorbed = 64;  // then messages are examined where they lie
 };
 
 // The receive instructions. They run on the process's own scheduler.
