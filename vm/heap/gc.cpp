@@ -404,7 +404,9 @@ void collect_major(Process& p, Term* x, size_t live) {
 }
 
 void collect_minor(Process& p, Term* x, size_t live) {
-    const size_t bound = stack_words(p) + static_cast<size_t>(p.heap.top - p.high_water) +
+    // What is mature leaves the block, but there was as much since the last time: as in OTP, who builds
+    // much outside of the block gets a larger one.
+    const size_t bound = stack_words(p) + static_cast<size_t>(p.heap.top - p.heap_start) +
                          p.heap.fragment_words + kReserveWords;
     size_t words = block_words(p);
     if (p.grow_heap) {
