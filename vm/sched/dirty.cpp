@@ -31,6 +31,7 @@
 #include "vm/sched/busy_time.hpp"
 #include "vm/sched/dirty_hold.hpp"
 #include "vm/sched/scheduler_thread.hpp"
+#include "vm/util/pause_cpu.hpp"
 
 namespace minivm {
 
@@ -50,12 +51,18 @@ struct Job {
 // Schedulers hand work over without a lock and without starting threads: they put it on a stack that the
 // pool's threads empty, and wake one of those that are idle. There is one, unless the limit is reached: a
 // thread that takes work and leaves none idle behind starts another one first.
+//
+// A process that reads or writes a file goes back and forth: to wake a thread for each of its calls takes
+// several times what the call does. So one thread that has just worked looks for more for some microseconds
+// before it is idle, and nobody is woken meanwhile: it takes all the work there is, and wakes others for
+// what it does not do itself.
 struct Pool {
     // -- any thread
     std::atomic<Process*> new_processes{nullptr};  // by next_in_queue, the newest first
     std::atomic<Job*> new_jobs{nullptr};           // likewise
     std::atomic<uint32_t> wakes{0};                // the futex of idle threads; grows with each piece of work
     std::atomic<uint32_t> idle{0};                 // threads that wait for it, or are about to
+    std::atomic<bool> searching{false};            // a thread looks for work all the time
     std::atomic<uint32_t> last_worker{FUTEX_BITSET_MATCH_ANY};  // the bit of the thread that worked last
     std::atomic<uint32_t> waiting{0};              // processes in new_processes and queue
     std::atomic<bool> stopping{true};              // or not started
@@ -94,7 +101,11 @@ long wake_idle(Pool& pool, uint32_t bits) {
 void wake(Pool& pool) {
     // seq_cst: first the work, then this, then the look for idle threads. A thread first says that it is
     // idle, then looks for work, then waits for a change: one of the two sees the other.
+    // The same holds for one that searches: first it says that it does not any more, then it looks.
     pool.wakes.fetch_add(1, std::memory_order_seq_cst);
+    if (pool.searching.load(std::memory_order_seq_cst)) {
+        return;
+    }
     if (pool.idle.load(std::memory_order_seq_cst) != 0) {
         // The one that worked last has its memory warm: malloc gives each thread an arena of its own. If
         // it does not wait, any other.
@@ -186,15 +197,44 @@ void run_job(Job* job) {
     delete job;
 }
 
+// Looks for new work for a while, if no other thread does.
+void search(Pool& pool, std::unique_lock<std::mutex>& lock) {
+    constexpr int kLooks = 2000;  // 25 to 100 us, as long as a pause takes
+    // relaxed: under the mutex.
+    if (pool.searching.load(std::memory_order_relaxed)) {
+        return;
+    }
+    // seq_cst: see wake().
+    pool.searching.store(true, std::memory_order_seq_cst);
+    lock.unlock();
+    for (int i = 0; i < kLooks; ++i) {
+        // relaxed: it is taken under the mutex.
+        if (pool.new_processes.load(std::memory_order_relaxed) != nullptr ||
+            pool.new_jobs.load(std::memory_order_relaxed) != nullptr ||
+            // relaxed: as above.
+            pool.stopping.load(std::memory_order_relaxed)) {
+            break;
+        }
+        pause_cpu();
+    }
+    lock.lock();
+    // seq_cst: see wake().
+    pool.searching.store(false, std::memory_order_seq_cst);
+}
+
 // Returns with work in a queue; false: the pool stops. `bit`: the thread's own, for wake().
 bool wait_for_work(Pool& pool, uint32_t bit, bool has_worked, std::unique_lock<std::mutex>& lock) {
-    for (;;) {
+    for (bool may_search = has_worked;; may_search = false) {
         // acquire: pairs with stop_pool().
         if (pool.stopping.load(std::memory_order_acquire)) {
             return false;
         }
         if (has_work_locked(pool)) {
             return true;
+        }
+        if (may_search) {
+            search(pool, lock);
+            continue;
         }
         // seq_cst: see wake().
         const uint32_t wakes = pool.wakes.load(std::memory_order_seq_cst);
@@ -253,6 +293,8 @@ void dirty_main(Pool* pool, unsigned number) {
             // seq_cst: as in wake(): one that is idle now sees work that comes later.
             if (pool->idle.load(std::memory_order_seq_cst) == 0 && pool->running < pool->limit) {
                 start_thread_locked(*pool);
+            } else if (has_work_locked(*pool)) {
+                wake_idle(*pool, FUTEX_BITSET_MATCH_ANY);
             }
         }
         if (p != nullptr) {

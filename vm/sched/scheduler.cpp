@@ -53,6 +53,7 @@ namespace {
 using namespace process_state;
 
 constexpr int kSpins = 200;           // looks at the queues before sleeping
+constexpr int kSpinsForDirty = 1000;  // if a dirty scheduler has work of ours, which is likely soon done
 // After so many looks a queue that has only one process, and always the same, may be robbed of it.
 constexpr int kPatience = 40;
 constexpr uint32_t kStealAtLeast = 2;
@@ -205,6 +206,7 @@ bool go_dirty(SchedulerThread& s, Process& p) {
                                               std::memory_order_seq_cst)) {
         }
         if (MINIVM_LIKELY(!has_control_signals(p))) {
+            s.gave_to_dirty = true;
             dirty::enqueue(p);
             return true;
         }
@@ -513,7 +515,9 @@ Process* find_work(SchedulerThread& s) {
     // seq_cst: wakers rely on one who searches; who stops searching looks again before it sleeps.
     g_searching.fetch_add(1, std::memory_order_seq_cst);
     Process* p = nullptr;
-    for (int i = 0; i < kSpins && p == nullptr && !is_offline(s); ++i) {
+    const int spins = s.gave_to_dirty ? kSpinsForDirty : kSpins;
+    s.gave_to_dirty = false;
+    for (int i = 0; i < spins && p == nullptr && !is_offline(s); ++i) {
         p = s.queue.pop();
         if (p == nullptr) {
             p = steal(s, kStealAtLeast);

@@ -29,6 +29,7 @@ struct SchedulerThread : Scheduler {
     thread_progress::Participant* progress = nullptr;
     bool ran_before = false;        // it has just recorded the end of a slice
     bool found_at_once = false;     // and the next process was in its queue
+    bool gave_to_dirty = false;     // a process, since it last looked for work in vain
     uint64_t long_slice_ticks = ~uint64_t{0};  // of the recorder's clock
     uint64_t random = 0;            // state of the stress generator
     int64_t until_timers = 0;       // reductions before the clock is looked at again
