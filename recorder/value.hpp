@@ -11,6 +11,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace minivm::recorder {
@@ -123,9 +124,12 @@ private:
         }
         add(pack_value(tag, uint64_t{n} | (info << 8)));
         for (unsigned i = 0; i < n; i += 8) {
+            static_assert(std::endian::native == std::endian::little);  // the first byte is the lowest
             uint64_t word = 0;
-            for (unsigned b = 0; b < 8 && i + b < n; b++) {
-                word |= uint64_t{from[i + b]} << (8 * b);
+            if (n - i >= sizeof word) [[likely]] {
+                std::memcpy(&word, from + i, sizeof word);
+            } else {
+                std::memcpy(&word, from + i, n - i);
             }
             add(word);
         }
