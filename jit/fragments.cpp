@@ -39,8 +39,8 @@ public:
         runtime(&Fragments::default_op, runtime_default_op, 1);
         runtime(&Fragments::collect, runtime_collect, 0);
         runtime(&Fragments::yield, runtime_yield, 0);
-        runtime(&Fragments::call_bif, runtime_call_bif, 0);
-        runtime(&Fragments::send, runtime_send, 0);
+        call(&Fragments::call_bif, runtime_call_bif);
+        call(&Fragments::send, runtime_send);
         runtime(&Fragments::guard_bif, runtime_guard_bif, 1);
         runtime(&Fragments::put_map, runtime_put_map, 1);
         map_get();
@@ -160,6 +160,17 @@ private:
         a_.compare_imm(Reg::t0, last_value);
         a_.branch(Cond::above, special_);
         reload();
+        a_.ret();
+    }
+    // The same for what is a call for the program: nothing but x0 is of use behind it.
+    void call(const void* Fragments::*address, Runtime fn) {
+        begin(address);
+        a_.fragment_entry();
+        spill();
+        a_.call_runtime(reinterpret_cast<const void*>(fn), Caller::on_top);
+        a_.compare_imm(Reg::t0, 0);
+        a_.branch(Cond::not_equal, special_);
+        a_.load(Reg::x0, {Reg::sched, 0});
         a_.ret();
     }
     // A fragment that is entered as a function is, and goes on where its answer says.
