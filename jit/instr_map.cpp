@@ -98,7 +98,8 @@ void Emitter::fetch_ascending_keys(uint32_t step) {
         a_.compare_mem(Reg::t3, {Reg::t0, -8});
         a_.branch_near(Cond::not_equal, next);
         if (step == 2) {
-            // Values lie from the third word of the map on as keys do from the second of their tuple.
+            // Values lie from the third word of the map on as keys do from the second of their
+            // tuple.
             a_.load(Reg::t3, {Reg::t1, 8 - boxed});
             a_.negate_reg(Reg::t3);
             a_.add(Reg::t3, Reg::t0);

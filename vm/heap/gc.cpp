@@ -404,8 +404,8 @@ void collect_major(Process& p, Term* x, size_t live) {
 }
 
 void collect_minor(Process& p, Term* x, size_t live) {
-    // What is mature leaves the block, but there was as much since the last time: as in OTP, who builds
-    // much outside of the block gets a larger one.
+    // What is mature leaves the block, but there was as much since the last time: as in OTP, who
+    // builds much outside of the block gets a larger one.
     const size_t bound = stack_words(p) + static_cast<size_t>(p.heap.top - p.heap_start) +
                          p.heap.fragment_words + kReserveWords;
     size_t words = block_words(p);

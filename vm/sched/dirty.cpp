@@ -101,11 +101,12 @@ long wake_idle(Pool& pool, uint32_t bits) {
 void wake(Pool& pool) {
     // seq_cst: first the work, then this, then the look for idle threads. A thread first says that it is
     // idle, then looks for work, then waits for a change: one of the two sees the other.
-    // The same holds for one that searches: first it says that it does not any more, then it looks.
     pool.wakes.fetch_add(1, std::memory_order_seq_cst);
+    // seq_cst: the same. One that searches first says that it does not any more, then it looks.
     if (pool.searching.load(std::memory_order_seq_cst)) {
         return;
     }
+    // seq_cst: as above.
     if (pool.idle.load(std::memory_order_seq_cst) != 0) {
         // The one that worked last has its memory warm: malloc gives each thread an arena of its own. If
         // it does not wait, any other.

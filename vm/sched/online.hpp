@@ -1,8 +1,9 @@
 // How many schedulers run processes: erlang:system_flag/2 with schedulers_online,
 // dirty_cpu_schedulers_online and multi_scheduling.
 //
-// Those beyond the number run what is bound to them and nothing else, and otherwise sleep. One that runs
-// a process ends its slice first, so a change holds everywhere after thread progress. Threads: any.
+// Those beyond the number run what is bound to them and nothing else, and otherwise sleep. One that
+// runs a process ends its slice first, so a change holds everywhere after thread progress. Threads:
+// any.
 #pragma once
 
 #include "vm/process/process.hpp"
