@@ -6,6 +6,11 @@
 main(_) ->
     N = erlang:system_info(schedulers),
     show(start, [erlang:system_info(schedulers_online) =:= N, erlang:system_info(multi_scheduling)]),
+    show(info, [[erlang:system_info(I) =:= N || I <- [schedulers_active, schedulers_total, run_queues]],
+                lists:usort(tuple_to_list(erlang:system_info(scheduler_bindings))),
+                erlang:system_info(scheduler_bind_type), erlang:system_info({cpu_topology, defined}),
+                hd(erlang:system_info(all_schedulers_state)) =:= {normal, N, N, N},
+                [element(1, K) || K <- erlang:system_info(all_schedulers_state)]]),
     bad(N),
     one(N),
     toggle(N),

@@ -3,6 +3,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -77,6 +78,39 @@ Term system_info_atom(Process& p, Term item) {
     if (is("schedulers_state")) {
         return make_tuple(h, make_small(vm::scheduler_count()), make_small(online::schedulers()),
                           make_small(online::active()));
+    }
+    if (is("schedulers_active")) {
+        return make_small(online::active());
+    }
+    if (is("schedulers_total") || is("run_queues")) {
+        return make_small(vm::scheduler_count());
+    }
+    if (is("all_schedulers_state")) {
+        const auto state = [&](const char* kind, int all, int on, int active) {
+            return make_tuple(h, atom(kind), make_small(all), make_small(on), make_small(active));
+        };
+        const int io = vm::dirty_io_count();
+        const int cpu = online::dirty_cpu();
+        const Term dirty = cons(h, state("dirty_cpu", vm::dirty_cpu_count(), cpu, cpu),
+                                cons(h, state("dirty_io", io, io, io), kNil));
+        return cons(h, state("normal", vm::scheduler_count(), online::schedulers(), online::active()),
+                    dirty);
+    }
+    if (is("scheduler_bindings")) {
+        const auto n = static_cast<size_t>(vm::scheduler_count());
+        Term* t = h.alloc(1 + n);
+        t[0] = Term{make_header(Kind::tuple, n)};
+        std::fill_n(t + 1, n, atom("unbound"));
+        return make_boxed(t);
+    }
+    if (is("scheduler_bind_type")) {
+        return atom("unbound");
+    }
+    if (is("cpu_topology")) {
+        return atoms::undefined;  // it is not looked for
+    }
+    if (is("cpu_quota")) {
+        return atom("unknown");
     }
     if (item == atoms::dirty_cpu_schedulers) {
         return make_small(vm::dirty_cpu_count());
@@ -340,6 +374,11 @@ Term erlang_system_info_1(Process& p, const Term* a) {
                (tuple_element(a[0], 1) == atom("internal") ||
                 tuple_element(a[0], 1) == atoms::external)) {
         r = make_small(8);
+    }
+    if (is_tuple_of(a[0], 2) && tuple_element(a[0], 0) == atom("cpu_topology") &&
+        (tuple_element(a[0], 1) == atom("defined") || tuple_element(a[0], 1) == atom("detected") ||
+         tuple_element(a[0], 1) == atom("used"))) {
+        r = atoms::undefined;
     }
     if (is_tuple(a[0]) && tuple_arity(a[0]) == 2 &&
         (tuple_element(a[0], 0) == atom("allocator") ||
