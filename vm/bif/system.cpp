@@ -46,7 +46,7 @@ Term text_term(Process& p, std::string_view s) {
 // ---- system_info ----------------------------------------------------------------------------------------
 
 // "25" out of the installed OTP's releases folder: what its libraries expect to hear.
-std::string otp_release() {
+std::string find_otp_release() {
     const std::string root = g_module_source != nullptr ? g_module_source->otp_root() : "";
     std::string newest = "25";
     for (int release = 25; release <= 29; ++release) {
@@ -58,19 +58,28 @@ std::string otp_release() {
     return newest;
 }
 
+const std::string& otp_release() {
+    static const std::string release = find_otp_release();
+    return release;
+}
+
 Term system_info_atom(Process& p, Term item) {
-    if (item == atom_table::intern("sequential_tracer")) {
-        const Term tracer = seq_trace::system_tracer(p.heap);
-        return make_tuple(p.heap, item, tracer);
-    }
-    if (item == atom_table::intern("trace_control_word")) {
-        // relaxed: a setting.
-        return make_small(tracing::g_control_word.load(std::memory_order_relaxed));
-    }
     Heap& h = p.heap;
-    const auto is = [&](const char* name) { return item == atom(name); };
+    const std::string_view text = atom_table::text(item);
+    const auto is = [text](std::string_view name) { return text == name; };
+    if (is("scheduler_id")) {  // asked for often
+        return make_small(p.scheduler != nullptr ? p.scheduler->number : 1);
+    }
     if (item == atoms::schedulers) {
         return make_small(vm::scheduler_count());
+    }
+    if (is("sequential_tracer")) {
+        const Term tracer = seq_trace::system_tracer(h);
+        return make_tuple(h, item, tracer);
+    }
+    if (is("trace_control_word")) {
+        // relaxed: a setting.
+        return make_small(tracing::g_control_word.load(std::memory_order_relaxed));
     }
     if (item == atoms::schedulers_online) {
         return make_small(online::schedulers());
@@ -209,9 +218,6 @@ Term system_info_atom(Process& p, Term item) {
     }
     if (is("multi_scheduling")) {
         return atom(online::state());
-    }
-    if (is("scheduler_id")) {
-        return make_small(p.scheduler != nullptr ? p.scheduler->number : 1);
     }
     if (is("backtrace_depth")) {
         return make_small(g_backtrace_depth);
