@@ -1,6 +1,7 @@
 // Bit strings: matching and construction.
 #include "interp/handlers.hpp"
 #include "vm/bif/bif.hpp"
+#include "vm/process/exception.hpp"
 #include "vm/semantics/binary.hpp"
 
 namespace minivm::interp {
@@ -32,7 +33,27 @@ namespace minivm::interp {
 #define FLAGS(i) (static_cast<uint32_t>(small_value(Term{WORD(i)})))
 #define UNIT(i) (static_cast<uint32_t>(WORD(i)))
 
-HANDLER(bs_start_match) { MATCH_VALUE(2, semantics::bs_start_match(p, SRC(1))); }
+// Without a label the compiler knows that there is something to match; a file that lies gets badmatch.
+HANDLER(bs_start_match) {
+    Process& p = *s->process;
+    ENTER_RUNTIME(p);
+    Term r = semantics::bs_start_match(p, SRC(1));
+    if (MINIVM_UNLIKELY(!is_value(r))) {
+        LEAVE_RUNTIME(p);
+        if (label_at(pc) != 0) {
+            JUMP();
+        }
+        raise_tagged(p, atoms::badmatch, SRC(1));
+        LEAVE_RUNTIME(p);
+        TAIL(slow_raise);
+    }
+    if (MINIVM_UNLIKELY(p.needs_gc())) {
+        r = collect_result_gc(s, LIVE(), r);
+    }
+    LEAVE_RUNTIME(p);
+    DST(2) = r;
+    NEXT_OP();
+}
 HANDLER(bs_get_integer) {
     MATCH_VALUE(5, semantics::bs_get_integer(p, SRC(1), SRC(2), UNIT(3), FLAGS(4)));
 }

@@ -294,10 +294,12 @@ void h_breakpoint(ARGS) {
 void h_stub_trace(ARGS) {
     Process& p = *s->process;
     const Export* e = export_of_stub(pc, kStubTrace);
-    ENTER_RUNTIME(p);
-    p.x = s->x;
-    tracing::g_hooks->export_call(p, e, s->x);
-    LEAVE_RUNTIME(p);
+    if (tracing::state_of(p) != nullptr) {
+        ENTER_RUNTIME(p);
+        p.x = s->x;
+        tracing::g_hooks->export_call(p, e, s->x, false);
+        LEAVE_RUNTIME(p);
+    }
     const Word* target = e->original->bytecode[s->code_ix];
     if (target == &e->stub[kStubNative]) {
         CROSS_TO_NATIVE(e->original->native[s->code_ix]);

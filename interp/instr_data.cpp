@@ -3,8 +3,32 @@
 #include "vm/bif/bif.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/term/map.hpp"
+#include "vm/util/scratch.hpp"
 
 namespace minivm::interp {
+
+template <Op kOp>
+static void raise_unexpected(ARGS) {
+    Process& p = *s->process;
+    ENTER_RUNTIME(p);
+    raise_tagged(p, atoms::badmatch, SRC(0));
+    LEAVE_RUNTIME(p);
+    TAIL(slow_raise);
+}
+#define EXPECT(name, condition)                             \
+    template <K S>                                          \
+    void name##_kind(ARGS) {                                \
+        constexpr Op kOp = Op::name;                        \
+        const Term t = src_at<kOp, 0, S>(pc, E, s);         \
+        if (MINIVM_LIKELY(condition)) {                     \
+            NEXT_OP_KINDS(S);                               \
+        }                                                   \
+        TAIL(raise_unexpected<kOp>);                        \
+    }                                                       \
+    void h_##name(ARGS) { TAIL(name##_kind<K::S>); }
+EXPECT(expect_cons, is_cons(t))
+EXPECT(expect_tuple, is_tuple(t) && tuple_arity(t) >= WORD(1))
+EXPECT(expect_float, is_float(t))
 
 template <K S, K H, K T>
 void get_list_kinds(ARGS) {
@@ -78,7 +102,8 @@ HANDLER(update_record) {
     }
     const Term* from = boxed_ptr(SRC(2));
     Term* p = htop;
-    for (Word i = 0; i <= arity; ++i) {
+    p[0] = Term{make_header(Kind::tuple, arity)};  // Src may have more
+    for (Word i = 1; i <= arity; ++i) {
         p[i] = from[i];
     }
     for (Word i = 0; i < n; i += 2) {
@@ -128,7 +153,8 @@ HANDLER(new_flat_map) {
 // escapes, or its last call would not become a jump.
 static MINIVM_NOINLINE Term do_put_map(Process& p, Term m, const Word* list, Word n, bool exact,
                                        Scheduler* s) {
-    Term* pairs = static_cast<Term*>(__builtin_alloca(n * sizeof(Term)));
+    Scratch<Term, 64> scratch(n);
+    Term* const pairs = scratch.data();
     for (Word i = 0; i < n; ++i) {
         pairs[i] = list_value(list[i], p.heap.end, s);
     }
@@ -215,6 +241,14 @@ HANDLER(get_map_elements) {
 Handler select_data(Op op, const K* k) {
     const auto i = [&](int n) { return static_cast<int>(k[n]); };
     switch (op) {
+#define PICK_EXPECT(name)                                  \
+    case Op::name:                                         \
+        return k[0] == K::X   ? name##_kind<K::X>          \
+               : k[0] == K::Y ? name##_kind<K::Y>          \
+                              : nullptr;
+            PICK_EXPECT(expect_cons)
+            PICK_EXPECT(expect_tuple)
+            PICK_EXPECT(expect_float)
         case Op::get_list: {
             if (k[0] == K::C) {
                 return nullptr;

@@ -62,12 +62,12 @@ struct Interpreter final : Engine {
         __atomic_store_n(static_cast<uint32_t*>(const_cast<void*>(entry)), handler,
                          __ATOMIC_RELAXED);
     }
-    void arm(const ModuleInstance&, const Armed* places, size_t count) override {
+    void arm(const Armed* places, size_t count) override {
         for (size_t i = 0; i < count; ++i) {
             write_handler(places[i].key, address_of(h_breakpoint));
         }
     }
-    void disarm(const ModuleInstance&, const Armed* places, size_t count) override {
+    void disarm(const Armed* places, size_t count) override {
         for (size_t i = 0; i < count; ++i) {
             write_handler(places[i].key, static_cast<uint32_t>(places[i].saved));
         }

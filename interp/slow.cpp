@@ -147,6 +147,7 @@ void slow_bif_failed(ARGS) {
         case BifOutcome::yield:
         case BifOutcome::wait:
         case BifOutcome::trap_fun:
+        case BifOutcome::hibernate_here:
             break;
     }
     PREPARE_TRAP_RETURN();
@@ -167,8 +168,13 @@ void slow_bif_failed(ARGS) {
         }
         ENTER_EXPORT(e);
     }
+    if (p.outcome == BifOutcome::hibernate_here) {
+        ENTER_RUNTIME(p);
+        shrink_gc(p, s->x, e->arity);
+        LEAVE_RUNTIME(p);
+    }
     interp_state(s).live = e->arity;
-    interp_state(s).stop = p.outcome == BifOutcome::wait ? Stop::waiting : Stop::yielded;
+    interp_state(s).stop = p.outcome == BifOutcome::yield ? Stop::yielded : Stop::waiting;
     pc = &e->stub[kStubCall];
     TAIL(slow_stop);
 }

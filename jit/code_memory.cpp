@@ -88,14 +88,18 @@ Result<std::unique_ptr<CodeMemory>, std::string> CodeMemory::create(const Option
 std::string CodeMemory::reserve(const Options& options) {
     page_bytes_ = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     const size_t bytes = page_up(options.range_bytes != 0 ? options.range_bytes : kRangeBytes);
+    std::string no_file;
     if (!options.nameless) {
         fd_ = make_file();
         if (fd_ < 0) {
             return std::string("memfd_create: ") + std::strerror(errno);
         }
-        // Sparse: a page of it costs nothing before it is written or executed.
+        // Sparse: a page of it costs nothing before it is written or executed. Where no file may be that large
+        // (ulimit -f) it does without one, if the kernel can.
         if (ftruncate(fd_, static_cast<off_t>(bytes)) != 0) {
-            return refused("ftruncate", bytes);
+            no_file = refused("ftruncate", bytes);
+            ::close(fd_);
+            fd_ = -1;
         }
     }
     const auto map_at = [&](uintptr_t address, int fixed) {
@@ -126,9 +130,12 @@ std::string CodeMemory::reserve(const Options& options) {
     }
     base_ = static_cast<std::byte*>(view);
     range_bytes_ = bytes;
-    if (options.nameless && !duplicates()) {
+    if (nameless() && !duplicates()) {
         munmap(base_, bytes);
         base_ = nullptr;
+        if (!options.nameless) {
+            return no_file;
+        }
         Options with_file = options;
         with_file.nameless = false;
         return reserve(with_file);

@@ -131,7 +131,7 @@ public:
     };
 
     Writer open(CodeBlock block) { return open(block.address, block.bytes); }
-    // Part of a block.
+    // Part of a block, or of several with what is between.
     Writer open(const std::byte* address, size_t bytes);
 
     // One aligned atomic write, with a view of its own: see Writer::patch_word. For more than a

@@ -14,6 +14,7 @@
 #include "vm/semantics/binary.hpp"
 #include "vm/semantics/map.hpp"
 #include "vm/term/compare.hpp"
+#include "vm/util/scratch.hpp"
 
 #include <cmath>
 
@@ -272,6 +273,18 @@ OPERATION(is_function2) {
 
 // ---- tuples, lists, funs ------------------------------------------------------------------------
 
+#define EXPECT(name, condition)                     \
+    OPERATION(name) {                               \
+        const Term t = a(0);                        \
+        if (condition) {                            \
+            return Next::go_on;                     \
+        }                                           \
+        raise_tagged(a.p, atoms::badmatch, t);      \
+        return Next::raise;                         \
+    }
+EXPECT(expect_cons, is_cons(t))
+EXPECT(expect_tuple, is_tuple(t) && tuple_arity(t) >= a.word(1))
+EXPECT(expect_float, is_float(t))
 OPERATION(get_list) {
     const Term t = a(0);
     const Term tl = tail(t);
@@ -313,7 +326,8 @@ OPERATION(update_record) {
     }
     const Term* from = boxed_ptr(a(2));
     Term* t = a.p.heap.top;
-    for (Word i = 0; i <= arity; ++i) {
+    t[0] = Term{make_header(Kind::tuple, arity)};  // Src may have more
+    for (Word i = 1; i <= arity; ++i) {
         t[i] = from[i];
     }
     for (Word i = 0; i < a.list_count(); i += 2) {
@@ -341,7 +355,8 @@ OPERATION(new_flat_map) {
 }
 Next put_map(const Args& a, bool exact) {
     const Word n = a.list_count();
-    Term* pairs = static_cast<Term*>(__builtin_alloca(n * sizeof(Term)));
+    Scratch<Term, 64> scratch(n);
+    Term* const pairs = scratch.data();
     for (Word i = 0; i < n; ++i) {
         pairs[i] = a.value_of(a.list()[i]);
     }
@@ -539,7 +554,12 @@ const uint8_t* string_at(Word w) {
 }
 
 OPERATION(bs_start_match) {
-    return matched(a, 2, semantics::bs_start_match(a.p, a(1)));
+    const Term r = semantics::bs_start_match(a.p, a(1));
+    if (MINIVM_UNLIKELY(!is_value(r) && !a.has_label())) {
+        raise_tagged(a.p, atoms::badmatch, a(1));
+        return Next::raise;
+    }
+    return matched(a, 2, r);
 }
 OPERATION(bs_get_integer) {
     return matched(a, 5, semantics::bs_get_integer(a.p, a(1), a(2), a.number(3), a.flags(4)));

@@ -42,6 +42,8 @@ auto named(const Fragments& f) {
         Fragment{"call_fun", f.call_fun},
         Fragment{"check_fun", f.check_fun},
         Fragment{"enter_bytecode", f.enter_bytecode},
+        Fragment{"enter_traced", f.enter_traced},
+        Fragment{"enter_traced_bytecode", f.enter_traced_bytecode},
         Fragment{"enter_fun_bytecode", f.enter_fun_bytecode},
         Fragment{"return_to_bytecode", f.return_to_bytecode},
         Fragment{"check_state", f.check_state},

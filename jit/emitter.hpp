@@ -152,7 +152,7 @@ private:
     void collect_bits(const Operand* s, const Operand* end, uint64_t total, Label slow);
     bool create_small();
 
-    void float_to(FReg d, const Operand& from);
+    void float_to(FReg d, const Operand& from, Label other);
     // t0 := the value of `key` in the map in `map`, or the non-value. t1 to t3 are lost.
     void map_value(const Operand& map, const Operand& key);
     bool are_ascending_keys(uint32_t step) const;

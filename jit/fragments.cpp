@@ -53,6 +53,7 @@ public:
         a_.ret();
         function(&Fragments::enter_bytecode, runtime_enter_bytecode);
         function(&Fragments::enter_fun_bytecode, runtime_enter_fun_bytecode);
+        enter_traced();
 
         begin(&Fragments::wait);
         a_.call_runtime(reinterpret_cast<const void*>(runtime_wait));
@@ -180,6 +181,19 @@ private:
         spill();
         a_.call_runtime(reinterpret_cast<const void*>(fn), Caller::on_top);
         a_.jump(special_);
+    }
+    // An export entry that is traced leads here: on to the function in a process that is not.
+    void enter_traced() {
+        const Label traced = a_.new_label();
+        begin(&Fragments::enter_traced);
+        a_.compare_mem_imm({Reg::proc, kProcessTrace}, 0);
+        a_.branch(Cond::not_equal, traced);
+        a_.load_u32(Reg::t2, {Reg::sched, kCodeIx});
+        a_.load(Reg::t3, {Reg::t0, kExportOriginal});
+        a_.load_scaled(Reg::t3, Reg::t3, Reg::t2, kTargetNative);
+        a_.jump_reg(Reg::t3);
+        a_.bind(traced);
+        function(&Fragments::enter_traced_bytecode, runtime_enter_traced);
     }
     // Called from a function's prologue: its arguments are in x registers. Nothing is to be done if the
     // process is not traced and no breakpoint acts on all processes, and where calls are only counted

@@ -6,8 +6,8 @@
 
 namespace minivm::jit {
 
-// Two terms known to be floats: the compiler leaves these where a float register does not pay, as
-// in guards.
+// Two terms that the compiler knows to be floats: it leaves these where a float register does not pay,
+// as in guards. What it says is a hint, so all else takes the slow path.
 bool Emitter::float_operator() {
     const Operand* o = operands();
     void (MacroAssembler::*op)(FReg, FReg);
@@ -29,8 +29,8 @@ bool Emitter::float_operator() {
     }
     const Label slow = a_.new_label();
     const Label back = a_.new_label();
-    float_to(FReg::f0, o[1]);
-    float_to(FReg::f1, o[2]);
+    float_to(FReg::f0, o[1], slow);
+    float_to(FReg::f1, o[2], slow);
     (a_.*op)(FReg::f0, FReg::f1);
     a_.branch_unless_finite(FReg::f0, FReg::f1, slow);
     a_.move_from_float(Reg::t0, FReg::f0);
@@ -113,7 +113,12 @@ bool Emitter::arithmetic() {
     value_to(Reg::t0, *left);
     // The right operand stays where it is, or goes to t3.
     const Reg r = by_constant ? Reg::t3 : value(*right, Reg::t3);
-    check_small(*left, Reg::t0, *right, r, slow);
+    // A hint is not enough: what is added to a pointer would be one, too.
+    const auto without_hint = [](Operand x) {
+        x.type_index = 0;
+        return x;
+    };
+    check_small(without_hint(*left), Reg::t0, without_hint(*right), r, slow);
     switch (i_->op) {
         case Op::add:
             by_constant ? a_.add_imm(Reg::t0, tagged) : a_.add(Reg::t0, r);
@@ -223,8 +228,8 @@ bool Emitter::arithmetic() {
     return true;
 }
 
-// d := the float in `from`, which is one.
-void Emitter::float_to(FReg d, const Operand& from) {
+// d := the float in `from`, which is one; or else, if it may be none, to `other`.
+void Emitter::float_to(FReg d, const Operand& from, Label other) {
     if (from.kind == Operand::Kind::constant) {
         a_.move_imm(Reg::t0, std::bit_cast<uint64_t>(float_value(from.term)));
         a_.move_to_float(d, Reg::t0);
@@ -235,6 +240,10 @@ void Emitter::float_to(FReg d, const Operand& from) {
     value_to(Reg::t0, from);
     a_.test_table_bit(kFloatTagBits, Reg::t0, Reg::t1);
     a_.branch_near(Cond::not_equal, immediate);
+    if (other.is_valid()) {
+        unbox(Reg::t0, other);
+        check_kinds({Kind::float64}, other);
+    }
     a_.load_float(d, {Reg::t0, 8 - static_cast<int32_t>(kTagBoxed)});
     a_.jump_near(done);
     a_.bind(immediate);
@@ -291,6 +300,9 @@ bool Emitter::keeps_floats(Op op) {
         case Op::init_yregs:
         case Op::move:
         case Op::swap:
+        case Op::expect_cons:
+        case Op::expect_tuple:
+        case Op::expect_float:
         case Op::get_list:
         case Op::get_hd:
         case Op::get_tl:
@@ -318,9 +330,21 @@ bool Emitter::keeps_floats(Op op) {
 bool Emitter::floats() {
     const Operand* o = operands();
     switch (i_->op) {
+        case Op::expect_float: {
+            if (!o[0].is_register()) {
+                return false;
+            }
+            const Label slow = a_.new_label();
+            const Label back = a_.new_label();
+            a_.test_table_bit(kFloatTagBits, value(o[0], Reg::t0), Reg::t1);
+            a_.branch(Cond::equal, slow);  // a boxed one, too
+            a_.bind(back);
+            slow_path(slow, back);
+            return true;
+        }
         case Op::fmove_to: {
             const FReg d = float_target(o[1]);
-            float_to(d, o[0]);
+            float_to(d, o[0], Label());
             float_computed(o[1], d);
             return true;
         }

@@ -773,12 +773,20 @@ bool Emitter::binaries() {
             if (!o[0].is_register()) {
                 return false;
             }
+            const Label slow = a_.new_label();
+            const Label back = a_.new_label();
             const Reg context = value(o[0], Reg::t2);
             value_to(Reg::t0, o[1]);
+            a_.test_imm(Reg::t0, kTagMask);
+            a_.branch(Cond::not_equal, slow);
             a_.shift_right(Reg::t0, 3);
             a_.load(Reg::t1, {context, kFirst});
             a_.add(Reg::t0, Reg::t1);
+            a_.compare_mem(Reg::t0, {context, kEnd});
+            a_.branch(Cond::above, slow);
             a_.store({context, kPosition}, Reg::t0);
+            a_.bind(back);
+            slow_path(slow, back);
             return true;
         }
         case Op::bs_match:

@@ -56,6 +56,31 @@ bool Emitter::data() {
                 set_constant(o[k], kNil);
             }
             return true;
+        case Op::expect_cons:
+        case Op::expect_tuple: {
+            if (!o[0].is_register()) {
+                return false;
+            }
+            const Label slow = a_.new_label();
+            const Label back = a_.new_label();
+            const Reg r = value(o[0], Reg::t0);
+            if (i_->op == Op::expect_cons) {
+                a_.lea(Reg::t1, {r, kConsHead});
+                a_.test_imm(Reg::t1, kTagMask);
+                a_.branch(Cond::not_equal, slow);
+            } else {
+                unbox(r, slow);
+                check_kinds({Kind::tuple}, slow);
+                if (o[1].value != 0) {
+                    a_.compare_mem_imm({Reg::t1, 0}, static_cast<int64_t>(
+                                                         make_header(Kind::tuple, o[1].value)));
+                    a_.branch(Cond::below, slow);
+                }
+            }
+            a_.bind(back);
+            slow_path(slow, back);
+            return true;
+        }
         case Op::get_hd:
             load_to(o[1], {value(o[0], Reg::t0), kConsHead});
             return true;

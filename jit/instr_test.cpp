@@ -125,10 +125,14 @@ bool Emitter::compare_floats_op() {
     if (!a || !b || (!float_known(o[1]) && !float_known(o[2]))) {
         return false;
     }
-    float_to(FReg::f0, *a);
-    float_to(FReg::f1, *b);
+    const Label slow = a_.new_label();
+    const Label back = a_.new_label();
+    float_to(FReg::f0, *a, slow);
+    float_to(FReg::f1, *b, slow);
     a_.float_compare(FReg::f0, FReg::f1);
     a_.branch(fails, label_of(o[0].index));
+    a_.bind(back);
+    slow_path(slow, back);
     return true;
 }
 

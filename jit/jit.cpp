@@ -58,6 +58,8 @@ struct Jit final : Engine {
         g_transitions.native_entry_skip = g_entry_skip;
         NativeStubs stubs;
         stubs.enter_bytecode = g_fragments.enter_bytecode;
+        stubs.enter_traced = g_fragments.enter_traced;
+        stubs.enter_traced_bytecode = g_fragments.enter_traced_bytecode;
         stubs.enter_fun_bytecode = g_fragments.enter_fun_bytecode;
         set_native_stubs(stubs);
         if (g_perf != nullptr) {
@@ -152,13 +154,13 @@ struct Jit final : Engine {
         const Word entry = entry_of(m, function);
         return {reinterpret_cast<const void*>(entry + patch_of(entry).return_offset), entry};
     }
-    void arm(const ModuleInstance&, const Armed* places, size_t count) override {
+    void arm(const Armed* places, size_t count) override {
         write_patches(places, count, true);
     }
-    void disarm(const ModuleInstance&, const Armed* places, size_t count) override {
+    void disarm(const Armed* places, size_t count) override {
         write_patches(places, count, false);
     }
-    // One view for all, or none for a few: they are of one module, whose code is one block.
+    // A view for those that lie close together, or none for a few.
     void write_patches(const Armed* places, size_t count, bool arm) const {
         constexpr size_t kFew = 4;
         if (count <= kFew && patch_of(0).bytes == 1) {
@@ -170,19 +172,29 @@ struct Jit final : Engine {
             }
             return;
         }
-        if (count == 0) {
-            return;
+        for (size_t i = 0; i < count;) {
+            i += write_some_patches(places + i, count - i, arm);
         }
+    }
+    // Of those that one view has, the first at least. How many these are.
+    size_t write_some_patches(const Armed* places, size_t count, bool arm) const {
+        // Between functions: what is skipped costs nothing but addresses, and on aarch64 the cleaning of caches.
+        constexpr Word kClose = 64 * 1024;
         Word first = places[0].saved;
         Word last = first;
-        for (size_t i = 1; i < count; ++i) {
-            first = std::min(first, places[i].saved);
-            last = std::max(last, places[i].saved);
+        size_t n = 1;
+        for (; n < count; ++n) {
+            const Word at = places[n].saved;
+            if (at + kClose < first || at > last + kClose) {
+                break;
+            }
+            first = std::min(first, at);
+            last = std::max(last, at);
         }
         CodeMemory::Writer writer =
             code_memory().open(reinterpret_cast<const std::byte*>(first),
                                last - first + MacroAssembler::kBreakpointBytes);
-        for (size_t i = 0; i < count; ++i) {
+        for (size_t i = 0; i < n; ++i) {
             const MacroAssembler::BreakpointPatch patch = patch_of(places[i].saved);
             const auto* at = reinterpret_cast<const std::byte*>(places[i].saved) + patch.offset;
             const uint32_t value = arm ? patch.armed : patch.plain;
@@ -192,6 +204,7 @@ struct Jit final : Engine {
                 writer.patch_half(at, value);
             }
         }
+        return n;
     }
     void publish() override {
         // Every core executes an instruction barrier before it goes on. Where the kernel refuses, each

@@ -29,6 +29,8 @@ constexpr int32_t kCodeIx = offsetof(Scheduler, code_ix);
 constexpr int32_t kSchedNumber = offsetof(Scheduler, number);
 constexpr int32_t kCStack = offsetof(Scheduler, c_stack);
 constexpr int32_t kExportNative = offsetof(Export, native);
+constexpr int32_t kExportOriginal = offsetof(Export, original);
+constexpr int32_t kTargetNative = offsetof(ExportTarget, native);
 constexpr int32_t kFunNative = offsetof(FunEntry, native);
 constexpr int32_t kFunArity = offsetof(FunEntry, arity);
 // A word behind the x registers, for results that are no term.

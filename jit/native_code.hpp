@@ -127,6 +127,8 @@ struct Fragments {
     const void* check_fun = nullptr;       // the same, but comes back: t3: what to call, t0 for it
     const void* enter_bytecode = nullptr;  // t0: Export; called as the function itself
     const void* enter_fun_bytecode = nullptr;  // t0: fun; likewise
+    const void* enter_traced = nullptr;           // t0: Export that is traced; likewise
+    const void* enter_traced_bytecode = nullptr;  // the same for what is no native code
     const void* return_to_bytecode = nullptr;
     // Bit strings (jit/binary_leaves.hpp): their answer is in t0, the non-value if there is none.
     // All x registers are kept.

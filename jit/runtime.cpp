@@ -74,14 +74,28 @@ Word raise(Scheduler* s) {
 Word enter_export(Scheduler* s, const Export* e) {
     Process& p = *s->process;
     const int ix = s->code_ix;
-    if (e->bytecode[ix] == &e->stub[kStubNative]) {
-        return address(e->native[ix]) + g_entry_skip;
+    const Word* bytecode = e->bytecode[ix];
+    const void* native = e->native[ix];
+    const bool traced = bytecode == &e->stub[kStubTrace];
+    if (traced) {
+        bytecode = e->original->bytecode[ix];
+        native = e->original->native[ix];
     }
-    if (--p.reductions <= 0) {
+    const bool is_native = bytecode == &e->stub[kStubNative];
+    // Native code counts its own call. Who is scheduled out here is traced when it is back.
+    if (!is_native && --p.reductions <= 0) {
         cross_to_bytecode(p, &e->stub[kStubCall]);
         return stop(s, Stop::yielded, e->arity);
     }
-    cross_to_bytecode(p, e->bytecode[ix]);
+    if (traced && tracing::state_of(p) != nullptr) {
+        p.pc = &e->stub[kStubTrace];
+        p.x = s->x;
+        tracing::g_hooks->export_call(p, e, s->x, true);
+    }
+    if (is_native) {
+        return address(native) + g_entry_skip;
+    }
+    cross_to_bytecode(p, bytecode);
     return stop(s, Stop::crossed, 0);
 }
 
@@ -108,10 +122,11 @@ Word enter_fun(Scheduler* s, Term fun, uint32_t arity) {
         return stop(s, Stop::crossed, 0);
     }
     if (is_export_fun(fun) && export_fun_entry(fun)->arity == arity) {
+        const Export* e = export_fun_entry(fun);  // the collection moves or frees the fun
         if (p.needs_gc()) {
             collect_gc(p, 0, s->x, arity, false);
         }
-        return enter_export(s, export_fun_entry(fun));
+        return enter_export(s, e);
     }
     raise_bad_fun(p, fun, arity, s->x);
     return raise(s);
@@ -143,6 +158,7 @@ Word bif_failed(Scheduler* s, Word ra, Word tail) {
         case BifOutcome::yield:
         case BifOutcome::wait:
         case BifOutcome::trap_fun:
+        case BifOutcome::hibernate_here:
             break;
     }
     // In tail position the trap's target returns to our caller, so that loops through apply/3 and
@@ -166,8 +182,11 @@ Word bif_failed(Scheduler* s, Word ra, Word tail) {
         }
         return enter_export(s, e);
     }
+    if (p.outcome == BifOutcome::hibernate_here) {
+        shrink_gc(p, s->x, e->arity);
+    }
     cross_to_bytecode(p, &e->stub[kStubCall]);
-    return stop(s, p.outcome == BifOutcome::wait ? Stop::waiting : Stop::yielded, e->arity);
+    return stop(s, p.outcome == BifOutcome::yield ? Stop::yielded : Stop::waiting, e->arity);
 }
 
 }  // namespace
@@ -390,6 +409,10 @@ Word runtime_check_fun(Scheduler* s, Word fun, Word arity, Word) {
 Word runtime_enter_bytecode(Scheduler* s, Word entry, Word, Word) {
     const auto* e = reinterpret_cast<const Export*>(entry);
     return is_bif_stub(s, e) ? call_stub_bif(s, e) : enter_export(s, e);
+}
+
+Word runtime_enter_traced(Scheduler* s, Word entry, Word, Word) {
+    return enter_export(s, reinterpret_cast<const Export*>(entry));
 }
 
 Word runtime_enter_fun_bytecode(Scheduler* s, Word fun, Word, Word) {

@@ -23,6 +23,7 @@ Word runtime_call_fun(Scheduler* s, Word fun, Word arity, Word);
 Word runtime_check_fun(Scheduler* s, Word fun, Word arity, Word);
 Word runtime_enter_bytecode(Scheduler* s, Word entry, Word, Word);
 Word runtime_enter_fun_bytecode(Scheduler* s, Word fun, Word, Word);
+Word runtime_enter_traced(Scheduler* s, Word entry, Word, Word);
 // live: of x registers, | kCheckEntry where a function begins.
 constexpr Word kCheckEntry = Word{1} << 32;
 Word runtime_check_state(Scheduler* s, Word live, Word frame_words, Word);

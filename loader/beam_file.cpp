@@ -184,10 +184,6 @@ bool read_atoms(const Chunks& chunks, BeamFile* out, ErrorSink& error) {
         } else {
             atom = atom_table::intern_latin1(view);
         }
-        if (!is_value(atom)) {
-            return error.fail(Code::no_memory, name, at, "the atom table is full (%zu atoms)",
-                              kMaxAtoms);
-        }
         out->atoms.push_back(atom);
     }
     return true;

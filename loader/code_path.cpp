@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "vm/code/code_change.hpp"
 #include "vm/code/permission.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/util/otp_release.hpp"
 
 namespace minivm::loader {
 namespace {
@@ -27,10 +29,25 @@ bool is_directory(const std::string& path) {
     return stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-// A directory of an archive: what comes before it in the path is a file.
+// A zip file, whatever stands before it: its end has a record of the directory, and a comment of at most 64 KiB.
+bool is_archive(const std::string& path) {
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    constexpr off_t kMost = 65535 + 22;
+    std::string end(kMost, 0);
+    const off_t size = lseek(fd, 0, SEEK_END);
+    const ssize_t n = pread(fd, end.data(), end.size(), std::max<off_t>(size - kMost, 0));
+    close(fd);
+    end.resize(n > 0 ? static_cast<size_t>(n) : 0);
+    return end.rfind("PK\5\6") != std::string::npos;
+}
+
+// An archive, or a directory of one: what comes before it in the path is a file.
 bool is_in_archive(const std::string& path) {
     struct stat st;
-    return stat(path.c_str(), &st) != 0 && errno == ENOTDIR;
+    return stat(path.c_str(), &st) != 0 ? errno == ENOTDIR : S_ISREG(st.st_mode) && is_archive(path);
 }
 
 // The root of the OTP whose `erl` would run: $ROOTDIR, or from `erl` in PATH, or the usual places.
@@ -137,6 +154,7 @@ bool CodePath::add_otp(std::string* error) {
                  "places): install Debian's package erlang-base, or set ROOTDIR";
         return false;
     }
+    set_otp_release(read_otp_release(otp_root_));
     std::vector<std::string> first;
     std::vector<std::string> rest;
     if (DIR* dir = opendir((otp_root_ + "/lib").c_str())) {

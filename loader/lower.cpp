@@ -7,6 +7,7 @@
 #include "vm/code/export.hpp"
 #include "vm/nif/nif.hpp"
 #include "vm/sched/scheduler.hpp"
+#include "vm/semantics/binary.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/compare.hpp"
@@ -155,6 +156,11 @@ bool is_control_bif(const BeamFile::Import& i) {
         }
     }
     return false;
+}
+
+bool is_apply(const BeamFile::Import& i) {
+    static const Term apply = atom_table::intern("apply");
+    return i.function == apply && i.module == atoms::erlang && (i.arity == 2 || i.arity == 3);
 }
 
 // Items of a list behind which a constant is too far for bytecode.
@@ -699,10 +705,11 @@ private:
                        bad(Code::bad_operand, "the string ends outside the string table");
             case GenericOp::op_bs_get_integer2:
             case GenericOp::op_bs_get_float2:
-            case GenericOp::op_bs_get_binary2:
                 return at_most(4, kMaxUnit, "unit");
+            case GenericOp::op_bs_get_binary2:
+                return at_most(4, kMaxUnit, "unit") && mark_whole_rest(3);
             case GenericOp::op_bs_skip_bits2:
-                return at_most(3, kMaxUnit, "unit");
+                return at_most(3, kMaxUnit, "unit") && mark_whole_rest(2);
             case GenericOp::op_bs_put_integer:
             case GenericOp::op_bs_put_float:
             case GenericOp::op_bs_put_binary:
@@ -999,7 +1006,10 @@ private:
     Operand export_of(const BeamFile::Import& import) {
         Operand o;
         o.kind = Kind::export_;
-        o.exp = export_table::get(import.module, import.function, import.arity);
+        // OTP has instructions for apply/2,3, so these calls are not traced: the entry is another one.
+        o.exp = is_apply(import) ? const_cast<Export*>(bif_export(
+                                      "erlang", "apply", static_cast<uint8_t>(import.arity)))
+                                 : export_table::get(import.module, import.function, import.arity);
         return o;
     }
 
@@ -1026,8 +1036,8 @@ private:
         }
         const Operand entry = export_of(import);
         // apply/3 decides by its target whether a frame stays; see keeps_caller().
-        const bool applies = op_ != GenericOp::op_call_ext && import.module == atoms::erlang &&
-                             import.function == atom_table::intern("apply") && import.arity == 3;
+        const bool applies =
+            op_ != GenericOp::op_call_ext && is_apply(import) && import.arity == 3;
         const BifDef* def = is_control_bif(import) && !applies
                                 ? nullptr
                                 : bif_registry::find(import.module, import.function, import.arity);
@@ -1228,6 +1238,14 @@ private:
         return true;
     }
 
+    // A size that is the atom `all` in the file, and not at run time, means all that is left.
+    bool mark_whole_rest(size_t size) {
+        if (args_[size].kind == Kind::constant && args_[size].term == atoms::all) {
+            args_[size + 1].value |= semantics::kBsWholeRest;
+        }
+        return true;
+    }
+
     bool lower_bs_init(uint64_t unit) {
         heap_words_ = static_cast<uint32_t>(std::min<uint64_t>(args_[2].value, kMaxHeapWords));
         emit(Op::bs_init, args_[0], args_[1], Operand::unsigned_of(unit), args_[4], args_[5]);
@@ -1314,10 +1332,17 @@ private:
         // What follows each command's name: u number, V live, g flags, d register, - ignored.
         static constexpr const char* kShapes[] = {"uu", "u", "Vguud", "Vguud", "Vud", "-uv", "u"};
         std::vector<Operand> out;
+        const auto is_context = [this](const Operand& o) {
+            return o.is_register() && o.kind == args_[1].kind && o.index == args_[1].index;
+        };
         bool can_fail = false;
+        uint64_t ensured = 0;  // bits that are known to follow
         size_t i = 0;
         while (i < items_.size()) {
             const size_t first = i;
+            if (!out.empty() && is_context(out.back())) {
+                return bad(Code::bad_operand, "list item %zu follows the end of the context", first);
+            }
             const unsigned command =
                 items_[i].kind == Kind::constant
                     ? Names::code_of(names().match_commands, items_[i].term, no_command)
@@ -1379,8 +1404,6 @@ private:
                 }
                 out.push_back(o);
             }
-            can_fail |=
-                command == ensure_at_least || command == ensure_exactly || command == equals;
             const bool sized = command == get_integer || command == get_binary;
             if (sized && out[at + 3].value != 0) {
                 out[at + 2].value =
@@ -1393,6 +1416,13 @@ private:
                 (command == equals && out[at + 1].value > 64)) {
                 return wrong();
             }
+            const uint64_t bits = sized               ? out[at + 2].value * out[at + 3].value
+                                  : command == equals ? out[at + 1].value
+                                  : command == skip   ? out[at].value
+                                                      : 0;
+            const bool ensures = command == ensure_at_least || command == ensure_exactly;
+            can_fail |= ensures || command == equals || bits > ensured;
+            ensured = ensures ? out[at].value : ensured - std::min(ensured, bits);
         }
         if (can_fail && args_[0].index == kNoLabel) {
             return bad(Code::bad_operand, "a command can fail but there is no label");

@@ -12,6 +12,17 @@
 // missing before such an instruction: `move [] to x`, `init_yregs`, `test_heap`. Where a collection
 // was to be expected, the same is an error of the file.
 //
+// Types. An instruction may take its operand for a cons cell, a tuple of so many elements, a float or a
+// map because the compiler knows that it is one. Tests, and what an instruction makes, prove it here
+// too; the hints of the file prove nothing, nor does what a function gets or returns. Where nothing
+// proves it, a test is put before the instruction that raises {badmatch, Value} (expect_cons and the
+// like), or goes where the instruction itself would fail to. Behind a test that cannot hold, no process
+// goes on: what is there is not looked at.
+//
+// Match contexts are no terms, and change as they are used. Only local functions are given them: which
+// arguments may be contexts is found for the whole module, a function being verified again when a call
+// shows one more. Whatever may be a context must not become part of a term or reach anyone else.
+//
 // The compiler also knows guard functions that cannot fail, from types that the file does not tell,
 // and reads their result on the way of their failure as well. A register that is read so gets
 // `move [] to x` before each such function (registers_of_failures_).
@@ -83,7 +94,7 @@ constexpr uint32_t kUndefined = 0, kTerm = 1, kMark = 2;
 // What is known of a register's value: the kinds it can be of, as TypeInfo has them (bs_matchable
 // being a match context), and of a tuple how many elements it has at least.
 struct Type {
-    uint16_t bits = TypeInfo::any;
+    uint16_t bits = TypeInfo::any & ~TypeInfo::bs_matchable;  // any term
     uint32_t arity = 0;  // only if bits is tuple
     friend bool operator==(const Type&, const Type&) = default;
 };
@@ -110,13 +121,14 @@ struct State {
     // Registers with the same number hold the same value; 0 tells nothing. The compiler tests one
     // of them and then takes apart another.
     std::vector<uint32_t> x_values, y_values;
+    uint32_t fresh_tuple = 0;  // the value that setelement/3 has made, nothing having been built since
     bool message = false;   // loop_rec has a message under examination
     bool building = false;  // a bit string is begun, for bs_put_*
 
     // Nothing is known, and there is no frame.
     void begin(size_t x_count, size_t float_count) {
         frame = kNoFrame;
-        reserved = lapsed = 0;
+        reserved = lapsed = fresh_tuple = 0;
         message = building = false;
         x.resize(x_count);
         x_waiting.resize(x_count);
@@ -131,16 +143,25 @@ struct State {
 
 // What has to be put before an instruction.
 struct Repair {
-    uint32_t at;
+    uint32_t at = 0;
     std::vector<uint32_t> x, y;
     uint32_t test_heap_words = 0;
     uint16_t live = 0;
+    // A test of what the instruction expects: its name and operands.
+    bool tests = false;
+    Op test = Op::is_tuple;
+    std::vector<Operand> tested;
 };
 
 class Verifier {
 public:
     Verifier(Draft& draft, ErrorSink& error)
-        : draft_(draft), m_(*draft.module), error_(error), state_at_(m_.code.size(), kNoState) {}
+        : draft_(draft),
+          m_(*draft.module),
+          error_(error),
+          state_at_(m_.code.size(), kNoState),
+          contexts_of_(m_.functions.size()),
+          again_(m_.functions.size(), false) {}
 
     bool run() {
         for (const LoweredFunction& f : m_.functions) {
@@ -148,6 +169,18 @@ public:
                 return false;
             }
         }
+        // Each time a function has one more argument that may be a context, which ends.
+        for (auto next = std::find(again_.begin(), again_.end(), true); next != again_.end();
+             next = std::find(again_.begin(), again_.end(), true)) {
+            const LoweredFunction& f = m_.functions[static_cast<size_t>(next - again_.begin())];
+            *next = false;
+            std::erase_if(repairs_, [&f](const Repair& r) { return r.at >= f.info && r.at < f.end; });
+            if (!verify_function(f)) {
+                return false;
+            }
+        }
+        std::sort(repairs_.begin(), repairs_.end(),
+                  [](const Repair& a, const Repair& b) { return a.at < b.at; });
         return true;
     }
     const std::vector<Repair>& repairs() const { return repairs_; }
@@ -157,9 +190,6 @@ private:
     static constexpr uint32_t kNoRegister = 0xFFFFFFFF;
 
     [[gnu::format(printf, 2, 3)]] bool bad(const char* format, ...) {
-        if (suspends_judgement_) {
-            return false;
-        }
         char text[256];
         va_list arguments;
         va_start(arguments, format);
@@ -218,6 +248,9 @@ private:
         for (uint32_t r = 0; r < f.arity; ++r) {
             s_.x.add(r);
             s_.x_waiting.add(r);
+        }
+        for (const uint32_t r : contexts_of_[static_cast<size_t>(&f - m_.functions.data())]) {
+            s_.x_types[r].bits |= kContext;
         }
         function_ = &f;
         m_.code[f.entry].block_start = true;
@@ -311,6 +344,10 @@ private:
                 changed = true;
             }
         }
+        if (old.fresh_tuple != s.fresh_tuple && old.fresh_tuple != 0) {
+            old.fresh_tuple = 0;
+            changed = true;
+        }
         changed |= lower(old.reserved, s.reserved);
         changed |= lower(old.lapsed, s.lapsed);
         if (changed) {
@@ -363,7 +400,7 @@ private:
             if (!step()) {
                 return false;
             }
-            if ((instr_info(m_.code[at].op).effects & ENDS) != 0 || never_holds(m_.code[at])) {
+            if ((instr_info(m_.code[at].op).effects & ENDS) != 0 || never_holds_) {
                 return true;
             }
         }
@@ -502,7 +539,7 @@ private:
     }
     void set_type(const Operand& o, Type t) {
         if (t.bits == 0) {
-            t = Type{};  // nothing can be of no kind: this point is not reached
+            return;  // nothing can be of no kind: this point is not reached
         }
         if (o.kind == Kind::x) {
             s_.x_types[o.index] = t;
@@ -535,7 +572,11 @@ private:
         if (known.bits == TypeInfo::tuple && t.bits == TypeInfo::tuple) {
             t.arity = std::max(t.arity, known.arity);
         }
-        believe(o, (known.bits & t.bits) != 0 ? t : Type{});
+        if ((known.bits & t.bits) == 0) {
+            never_holds_ = true;
+        } else {
+            believe(o, t);
+        }
     }
     uint32_t* value_of(const Operand& o) {
         return o.kind == Kind::x ? &s_.x_values[o.index] : &s_.y_values[o.index];
@@ -552,13 +593,8 @@ private:
         }
         return *value;
     }
-    // Only an instruction makes a match context: if tests and hints leave nothing else, no process
-    // gets here, and nothing is known of the value.
     static Type narrowed(Type t, uint16_t bits) {
         const uint16_t both = t.bits & bits;
-        if (both == kContext && t.bits != kContext) {
-            return Type{};
-        }
         return type(both, both == TypeInfo::tuple && t.bits == TypeInfo::tuple ? t.arity : 0);
     }
     void define_x(uint32_t r) {
@@ -576,7 +612,7 @@ private:
         define_x(0);
         s_.building = false;
         s_.floats.clear();
-        s_.reserved = s_.lapsed = 0;
+        s_.reserved = s_.lapsed = s_.fresh_tuple = 0;
     }
     static bool has_marks(const State& s) {
         return std::any_of(s.y.begin(), s.y.end(), [](uint32_t v) { return v >= kMark; });
@@ -681,7 +717,8 @@ private:
     }
     Repair& repair() {
         if (repairs_.empty() || repairs_.back().at != at_) {
-            repairs_.push_back({at_, {}, {}, 0, 0});
+            repairs_.emplace_back();
+            repairs_.back().at = at_;
         }
         return repairs_.back();
     }
@@ -881,7 +918,7 @@ private:
         State h = s;
         forget_x(h);
         h.floats.clear();
-        h.reserved = h.lapsed = 0;
+        h.reserved = h.lapsed = h.fresh_tuple = 0;
         h.message = h.building = false;
         return flow_to(*mark - kMark, h);
     }
@@ -893,6 +930,7 @@ private:
         const Operand* o = m_.operands_of(i);
         const InstrInfo& info = instr_info(i.op);
         const InstrNote& note = draft_.notes[at_];
+        never_holds_ = false;
         m_.code[at_].frame = static_cast<int16_t>(std::max(s_.frame, kNoFrame));
         if (!for_each_operand(
                 i,
@@ -904,16 +942,9 @@ private:
                 [](const Operand&) { return true; })) {
             return false;
         }
-        believe_hints(o, i.operand_count);
-        // Ways not seen yet can only add kinds, so this is judged when all are known.
-        if (recording_) {
-            if (!demand_types(i, o)) {
-                return false;
-            }
-        } else if (!needs_last_pass_) {
-            suspends_judgement_ = true;
-            needs_last_pass_ = !demand_types(i, o);
-            suspends_judgement_ = false;
+        // Ways not seen yet can only add kinds: what is bad now stays so.
+        if (!demand_terms(i, o) || !demand_types(i, o)) {
+            return false;
         }
         if (may_raise(i, o) || (info.effects & CALLS) != 0) {
             // What leaves the function has dropped its frame; else handlers and collections see it.
@@ -955,6 +986,9 @@ private:
         const bool moves = i.op == Op::move || i.op == Op::swap;
         const uint32_t moved = moves && o[0].is_register() ? numbered_value(o[0]) : 0;
         const uint32_t other = i.op == Op::swap ? *value_of(o[1]) : 0;
+        if (!keeps_tuple_fresh(i.op)) {
+            s_.fresh_tuple = 0;
+        }
         return branch(i, o) &&
                for_each_operand(
                    i, [](const Operand&) { return true; },
@@ -965,19 +999,57 @@ private:
 
     // ---- types ----------------------------------------------------------------------------------
 
-    // The compiler's word for an operand counts as a proof. From OTP 27 on it calls a match context
-    // a bit string.
-    void believe_hints(const Operand* o, uint32_t count) {
-        for (uint32_t n = 0; n < count; ++n) {
-            if (!o[n].is_register() || o[n].type_index == 0) {
-                continue;
+    // Makes sure that o is what the instruction takes it for.
+    bool expect(const Operand& o, Type wanted, Op test, const std::vector<Operand>& tested) {
+        const Type known = type_of(o);
+        if ((known.bits & ~wanted.bits) == 0 &&
+            (wanted.bits != TypeInfo::tuple || known.arity >= wanted.arity)) {
+            return true;
+        }
+        if (writes_repairs()) {
+            Repair& r = repair();
+            r.tests = true;
+            r.test = test;
+            r.tested = tested;
+        }
+        if ((instr_info(test).effects & BRANCHES) != 0) {
+            if (!flow_to(tested[0].index, s_)) {
+                return false;
             }
-            const Type known = type_of(o[n]);
-            const uint16_t bits = m_.types[o[n].type_index - 1].bits;
-            if (known.bits != kContext || (bits & TypeInfo::bitstring) == 0) {
-                set_type(o[n], narrowed(known, bits));
+        } else {
+            repair_y();
+            if (!flow_to_handler(s_)) {
+                return false;
             }
         }
+        believe(o, wanted);
+        return true;
+    }
+    bool expect_cons(const Operand& o) {
+        return expect(o, type(TypeInfo::cons), Op::expect_cons, {o});
+    }
+    bool expect_tuple(const Operand& o, uint64_t arity) {
+        return expect(o, type(TypeInfo::tuple, arity), Op::expect_tuple,
+                      {o, Operand::unsigned_of(arity)});
+    }
+    // One test for the elements that are taken from here on.
+    uint64_t elements_taken(const Instr& i) const {
+        const Operand* o = m_.operands_of(i);
+        uint64_t arity = 0;
+        for (const Instr* next = &i; next->op == Op::get_tuple_element; ++next) {
+            const Operand* taken = m_.operands_of(*next);
+            if ((next != &i && next->block_start) || !is_same(taken[0], o[0])) {
+                break;
+            }
+            arity = std::max(arity, taken[1].value + 1);
+            if (is_same(taken[2], o[0])) {
+                break;
+            }
+        }
+        return arity;
+    }
+    static bool is_same(const Operand& a, const Operand& b) {
+        return a.is_register() && a.kind == b.kind && a.index == b.index;
     }
 
     // Instructions that trust their operand to be of a kind.
@@ -986,20 +1058,24 @@ private:
             case Op::get_list:
             case Op::get_hd:
             case Op::get_tl:
-                return demand(o[0], TypeInfo::cons, "cons cell");
+                return expect_cons(o[0]);
             case Op::get_tuple_element:
-                return demand_element(o[0], o[1].value + 1);
+                return expect_tuple(o[0], elements_taken(i));
             case Op::set_tuple_element:
-                return demand_element(o[1], o[2].value + 1);
+                if (!o[1].is_register() || s_.fresh_tuple == 0 ||
+                    *value_of(o[1]) != s_.fresh_tuple) {
+                    return bad("the tuple has not just been made by setelement/3");
+                }
+                return expect_tuple(o[1], o[2].value + 1);
             case Op::test_arity:
-                return demand(o[1], TypeInfo::tuple, "tuple");
+                return expect(o[1], type(TypeInfo::tuple), Op::is_tuple, {o[0], o[1]});
             case Op::update_record:
-                return demand_element(o[2], o[1].value);
+                return expect_tuple(o[2], o[1].value);
             case Op::has_map_fields:
             case Op::get_map_elements:
-                return demand(o[1], TypeInfo::map, "map");
+                return expect(o[1], type(TypeInfo::map), Op::is_map, {o[0], o[1]});
             case Op::fmove_to:
-                return demand(o[0], TypeInfo::float_, "float");
+                return expect(o[0], type(TypeInfo::float_), Op::expect_float, {o[0]});
             case Op::bs_get_integer:
             case Op::bs_get_float:
             case Op::bs_get_binary:
@@ -1019,10 +1095,22 @@ private:
             case Op::bs_get_position:
             case Op::bs_set_position:
                 return demand_context(o[0]);
+            default:
+                return true;
+        }
+    }
+
+    // Nobody but local functions may get a match context, and no term may hold one.
+    bool demand_terms(const Instr& i, const Operand* o) {
+        switch (i.op) {
             case Op::return_:
+            case Op::build_stacktrace:
+            case Op::bs_init_writable:
                 return demand_terms_below(1);
             case Op::send:
                 return demand_terms_below(2);
+            case Op::raw_raise:
+                return demand_terms_below(3);
             case Op::call_bif:
                 return demand_terms_below(o[1].bif->arity);
             case Op::call_ext:
@@ -1031,55 +1119,106 @@ private:
                 return demand_terms_below(o[0].exp->arity);
             case Op::call_fun:
             case Op::i_apply_fun_last:
-                return demand_terms_below(static_cast<uint32_t>(o[0].value));
+                return demand_term(o[1]) && demand_terms_below(static_cast<uint32_t>(o[0].value));
             case Op::apply:
             case Op::apply_last:
                 return demand_terms_below(static_cast<uint32_t>(o[0].value) + 2);
-            case Op::bif1:
-                if (asks_for_bits_left(*o[1].bif)) {
-                    return true;
-                }
-                [[fallthrough]];
-            case Op::put_list:
-            case Op::put_tuple2:
-            case Op::make_fun:
-            case Op::new_flat_map:
-            case Op::put_map_assoc:
-            case Op::put_map_exact:
-            case Op::bif2:
-            case Op::bif3:
+            case Op::swap:
+                return true;
+            default: {
+                const Operand* allowed = context_operand(i, o);
                 return for_each_operand(
                     i,
-                    [this](const Operand& a) {
-                        return type_of(a).bits != kContext ||
-                               bad("a match context must not become part of a term");
+                    [this, allowed](const Operand& a) {
+                        return (allowed != nullptr && is_same(a, *allowed)) || demand_term(a);
                     },
                     [](const Operand&) { return true; });
-            default:
-                return true;
+            }
+        }
+    }
+    // The operand of an instruction that may be a context: it uses it as one, tests for some kind of term or
+    // moves it. Null: none.
+    static const Operand* context_operand(const Instr& i, const Operand* o) {
+        const char* letters = instr_info(i.op).operands;
+        switch (i.op) {
+            case Op::move:
+            case Op::get_list:
+            case Op::get_hd:
+            case Op::get_tl:
+            case Op::get_tuple_element:
+            case Op::fmove_to:
+            case Op::bs_get_tail:
+            case Op::bs_get_position:
+            case Op::bs_set_position:
+            case Op::select_tuple_arity:
+                return &o[0];
+            case Op::bs_get_integer:
+            case Op::bs_get_float:
+            case Op::bs_get_binary:
+            case Op::bs_skip_bits:
+            case Op::bs_test_tail:
+            case Op::bs_test_unit:
+            case Op::bs_match_string:
+            case Op::bs_get_utf8:
+            case Op::bs_skip_utf8:
+            case Op::bs_get_utf16:
+            case Op::bs_skip_utf16:
+            case Op::bs_get_utf32:
+            case Op::bs_skip_utf32:
+            case Op::bs_match:
+            case Op::bs_start_match:
+            case Op::has_map_fields:
+            case Op::get_map_elements:
+                return &o[1];
+            case Op::bif1:
+                return asks_for_bits_left(*o[1].bif) ? &o[2] : nullptr;
+            case Op::is_eq_exact:
+            case Op::is_ne_exact:
+                // Compared as words.
+                return o[2].kind == Kind::constant && is_immediate(o[2].term) ? &o[1] : nullptr;
+            case Op::select_val:
+                for (uint32_t n = 2; n < i.operand_count; n += 2) {
+                    if (!is_immediate(o[n].term)) {
+                        return nullptr;
+                    }
+                }
+                return &o[0];
+            default: {
+                const bool is_test = letters[0] == 'f' && letters[1] == 's' && letters[2] != 's' &&
+                                     (instr_info(i.op).effects & BRANCHES) != 0;
+                return is_test ? &o[1] : nullptr;
+            }
+        }
+    }
+    bool may_be_context(const Operand& o) const {
+        return o.is_register() && (type_of(o).bits & kContext) != 0;
+    }
+    bool demand_term(const Operand& o) {
+        return !may_be_context(o) || bad("a match context must not be used as a term");
+    }
+    // A local call: its function may get contexts.
+    void give_contexts(const Operand& callee, uint64_t arity) {
+        const uint32_t function = m_.code[callee.index].function;
+        std::vector<uint32_t>& known = contexts_of_[function];
+        for (uint32_t r = 0; r < arity; ++r) {
+            if (s_.x.has(r) && (s_.x_types[r].bits & kContext) != 0 &&
+                std::find(known.begin(), known.end(), r) == known.end()) {
+                known.push_back(r);
+                again_[function] = true;
+            }
         }
     }
     static bool asks_for_bits_left(const BifDef& bif) {
         const std::string_view name = bif.function;
         return name == "byte_size" || name == "bit_size";
     }
-    // A match context changes as it is used: nobody but local functions may get it.
     bool demand_terms_below(uint32_t count) {
         for (uint32_t r = 0; r < count; ++r) {
-            if (s_.x.has(r) && s_.x_types[r].bits == kContext) {
-                return bad("x%u is a match context, not a term", r);
+            if (s_.x.has(r) && (s_.x_types[r].bits & kContext) != 0) {
+                return bad("x%u may be a match context, not a term", r);
             }
         }
         return true;
-    }
-    bool demand(const Operand& o, uint16_t bits, const char* what) {
-        return (type_of(o).bits & bits) != 0 || bad("its operand cannot be a %s", what);
-    }
-    bool demand_element(const Operand& o, uint64_t arity) {
-        const Type t = type_of(o);
-        return demand(o, TypeInfo::tuple, "tuple") &&
-               (t.bits != TypeInfo::tuple || t.arity == 0 || t.arity >= arity ||
-                bad("the tuple has no element %llu", static_cast<unsigned long long>(arity)));
     }
     bool demand_context(const Operand& o) {
         return type_of(o).bits == kContext || bad("its operand is no match context");
@@ -1183,19 +1322,10 @@ private:
         }
     }
 
-    // A test of a constant that is of another kind, which the compiler leaves when it has passed a
-    // constant on but not followed its type. What comes after it is not reached, and may take the
-    // constant for what it is not.
-    bool never_holds(const Instr& i) const {
-        const Operand* o = m_.operands_of(i);
-        if (i.operand_count < 2 || o[1].kind != Kind::constant) {
-            return false;
-        }
-        const Type t = type_of_constant(o[1].term);
-        if (i.op == Op::test_arity || i.op == Op::is_tagged_tuple) {
-            return t.bits != TypeInfo::tuple || t.arity != o[2].value;
-        }
-        return (t.bits & test_of(i.op).holds) == 0;
+    // What building leaves as it is: the heap, and with it the age of what is on it.
+    static bool keeps_tuple_fresh(Op op) {
+        return op == Op::move || op == Op::swap || op == Op::set_tuple_element ||
+               op == Op::get_tuple_element || op == Op::init_yregs;
     }
 
     // The success side of a test, after its failure side has gone its way.
@@ -1233,18 +1363,28 @@ private:
         if (is_test && test.exact) {
             set_type(o[1], narrowed(before, static_cast<uint16_t>(~test.holds)));
         }
+        if (i.op == Op::bs_start_match && o[0].index != kNoLabel) {
+            return after_no_match(o);
+        }
+        if (i.op == Op::get_map_elements) {
+            return after_missing_key(i, o);
+        }
         for (uint32_t n = 0; letters[n] != 0 && letters[n] != 'L'; ++n) {
             if (letters[n] == 'f' && o[n].index != kNoLabel && !flow_to(o[n].index, s_)) {
                 return false;
             }
         }
         if (is_test) {
+            set_type(o[1], before);
             believe(o[1], narrowed(before, test.holds));
+            never_holds_ = (before.bits & test.holds) == 0;
         }
         if (i.op == Op::select_val || i.op == Op::select_tuple_arity) {
-            const Type subject = type_of(o[0]);
+            const std::vector<Type> x_types = s_.x_types;
+            const std::vector<Type> y_types = s_.y_types;
             for (uint32_t n = 2; n < i.operand_count; n += 2) {
-                set_type(o[0], subject);
+                s_.x_types = x_types;
+                s_.y_types = y_types;
                 believe_also(o[0], i.op == Op::select_val ? type_of_constant(o[n].term)
                                                           : type(TypeInfo::tuple, o[n].value));
                 if (!flow_to(o[n + 1].index, s_)) {
@@ -1254,6 +1394,30 @@ private:
         }
         believe_success(i, o);
         return true;
+    }
+
+    // What bs_start_match has found to be nothing to match is neither a context nor a bit string.
+    bool after_no_match(const Operand* o) {
+        const State now = s_;
+        believe(o[1], narrowed(type_of(o[1]),
+                               static_cast<uint16_t>(~(kContext | TypeInfo::bitstring))));
+        const bool ok = flow_to(o[0].index, s_);
+        s_ = now;
+        return ok;
+    }
+    // Values of the keys before the one that is missing have been written.
+    bool after_missing_key(const Instr& i, const Operand* o) {
+        const State now = s_;
+        for (uint32_t n = 3; n < i.operand_count; n += 2) {
+            const uint16_t before = type_of(o[n]).bits & kContext;
+            if (o[n].kind == Kind::x || o[n].index < s_.y.size()) {
+                set_type(o[n], type(Type{}.bits | before));
+                *value_of(o[n]) = 0;
+            }
+        }
+        const bool ok = flow_to(o[0].index, s_);
+        s_ = now;
+        return ok;
     }
 
     bool demand_frame(uint64_t words) {
@@ -1289,14 +1453,17 @@ private:
                 set_live(function_->arity);
                 return true;
             case Op::call:
+                give_contexts(o[0], o[1].value);
                 if (!demand_any_frame() || !use_x_below(static_cast<uint32_t>(o[1].value))) {
                     return false;
                 }
                 only_x0();
                 return true;
             case Op::call_only:
+                give_contexts(o[0], o[1].value);
                 return demand_no_frame() && use_x_below(static_cast<uint32_t>(o[1].value));
             case Op::call_last:
+                give_contexts(o[0], o[1].value);
                 return demand_frame(o[2].value) && use_x_below(static_cast<uint32_t>(o[1].value));
             case Op::call_ext:
                 if (!demand_any_frame() || !use_x_below(o[0].exp->arity)) {
@@ -1492,6 +1659,11 @@ private:
         if (i.op == Op::swap) {
             set_type(o[0], swapped);
         }
+        if (i.op == Op::call_bif && makes_tuple(*o[1].bif)) {
+            const Operand x0 = Operand::of(Kind::x, 0);
+            set_type(x0, type(TypeInfo::tuple));
+            s_.fresh_tuple = numbered_value(x0);
+        }
         s_.message |= i.op == Op::loop_rec;
         s_.building |=
             i.op == Op::bs_init || i.op == Op::bs_append || i.op == Op::bs_private_append;
@@ -1501,6 +1673,10 @@ private:
         return true;
     }
 
+    static bool makes_tuple(const BifDef& bif) {
+        return bif.arity == 3 && std::string_view(bif.function) == "setelement" &&
+               std::string_view(bif.module) == "erlang";
+    }
     bool after_move(const Instr& i, const Operand* o, uint32_t moved, uint32_t other) {
         *value_of(o[1]) = moved;
         if (i.op == Op::swap) {
@@ -1520,10 +1696,12 @@ private:
     State s_;                                      // at the instruction being looked at
     uint32_t at_ = 0;                              // which is this one
     std::vector<uint32_t> registers_of_failures_;  // of the function
+    std::vector<std::vector<uint32_t>> contexts_of_;  // by function: arguments that may be contexts
+    std::vector<bool> again_;  // by function: verified before that was known
+    bool never_holds_ = false;  // nothing goes on behind the instruction being looked at
     bool begin_again_ = false;                     // with one more of them
     bool recording_ = false;                       // the fixpoint is reached: write repairs down
-    bool needs_last_pass_ = false;     // something has to be written down or judged then
-    bool suspends_judgement_ = false;  // what is bad() is not said yet
+    bool needs_last_pass_ = false;     // something has to be written down then
     std::vector<Repair> repairs_;      // in the order of instructions
 };
 
@@ -1537,14 +1715,14 @@ void apply_repairs(const std::vector<Repair>& repairs, Draft& draft) {
     std::vector<Instr> code;
     std::vector<InstrNote> notes;
     size_t next = 0;
-    const auto insert = [&](const Instr& before, Op op, std::initializer_list<Operand> operands) {
+    const auto insert = [&](const Instr& before, Op op, const std::vector<Operand>& operands) {
         Instr i = before;
         i.op = op;
         i.first_operand = static_cast<uint32_t>(m.operands.size());
         i.operand_count = static_cast<uint32_t>(operands.size());
         i.live = 0;
         i.block_start = false;
-        m.operands.insert(m.operands.end(), operands);
+        m.operands.insert(m.operands.end(), operands.begin(), operands.end());
         code.push_back(i);
         notes.push_back(draft.notes[&before - m.code.data()]);
     };
@@ -1562,6 +1740,9 @@ void apply_repairs(const std::vector<Repair>& repairs, Draft& draft) {
                     m.operands.push_back(Operand::of(Kind::y, y));
                 }
                 code.back().operand_count = static_cast<uint32_t>(r.y.size());
+            }
+            if (r.tests) {
+                insert(i, r.test, r.tested);
             }
             if (r.test_heap_words != 0) {
                 insert(i, Op::test_heap, {Operand::unsigned_of(r.test_heap_words)});

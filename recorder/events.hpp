@@ -32,10 +32,13 @@ constexpr uint32_t category_bit(Category category) {
     return uint32_t{1} << static_cast<unsigned>(category);
 }
 
-// Each thread has one ring of each class, so that frequent events evict only their like.
-enum class RingClass : uint8_t { calls, scheduling, rare };
-inline constexpr unsigned kRingClassCount = 3;  // a record has two bits for it
-inline constexpr const char* kRingClassNames[kRingClassCount] = {"calls", "scheduling", "rare"};
+// Frequent events evict only their like. Each thread has a ring of each class but the last: what is
+// rare is so for the whole program, and its rings are taken by who has something for them.
+enum class RingClass : uint8_t { calls, scheduling, lifecycle, rare };
+inline constexpr unsigned kRingClassCount = 4;  // a record has two bits for it
+inline constexpr unsigned kThreadRings = 3;     // of one thread
+inline constexpr const char* kRingClassNames[kRingClassCount] = {"calls", "scheduling", "lifecycle",
+                                                                 "rare"};
 
 enum class EventId : uint16_t {
 #define EVENT(name, category, ring, kinds, names, format) name,

@@ -15,13 +15,15 @@ namespace minivm::recorder {
 // Which records an exporter shows; the default is all of them.
 struct Filter {
     uint64_t last_ns = 0;  // only this long before the newest record; 0: no limit
-    bool by_subject = false;
-    uint32_t subject = 0;  // records about it, or that name it in an argument
+    // Records about one of these, or that name one in an argument; none: all.
+    std::vector<uint32_t> subjects;
     uint32_t categories = kAllCategories;
     std::string match;  // only records whose message contains it
     std::vector<uint32_t> without;  // no records about these
     // Lines of text and terms also say where the program recorded them. The other forms always do.
     bool places = false;
+    // export_lines(): the local time of day instead of seconds since the beginning.
+    bool time_of_day = false;
 };
 
 // Takes the output piece by piece.
@@ -67,6 +69,9 @@ ExportResult export_terms(const Snapshot& snapshot, const Filter& filter, Sink& 
 // A directory, which is created: `metadata` and one stream a ring.
 ExportResult export_ctf(const Snapshot& snapshot, const Filter& filter,
                         const std::string& directory);
+
+// As the table of losses calls it: thread/class, or what all threads share.
+std::string ring_name(const Snapshot& snapshot, const RingContents& ring);
 
 // What went wrong, for people: the report of the fault handler, what was running at the end, and each
 // process that failed with its stack and its last records (`records` of each).

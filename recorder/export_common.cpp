@@ -67,6 +67,25 @@ void pad_to(Text& out, size_t column) {
 
 }  // namespace
 
+// "13:50:07.123456", here and now. The hour is looked up again only when the minute changes.
+void LinePrinter::append_time_of_day(Text& out, uint64_t ns) {
+    const uint64_t seconds = ns / 1'000'000'000;
+    if (seconds / 60 != minute_ || minute_text_.empty()) {
+        minute_ = seconds / 60;
+        const auto at = static_cast<time_t>(seconds);
+        tm parts{};
+        char text[16];
+        localtime_r(&at, &parts);
+        std::snprintf(text, sizeof text, "%02d:%02d:", parts.tm_hour % 100, parts.tm_min % 100);
+        minute_text_ = text;
+    }
+    char rest[16];
+    std::snprintf(rest, sizeof rest, "%02u.%06u", static_cast<unsigned>(seconds % 60),
+                  static_cast<unsigned>(ns / 1000 % 1'000'000));
+    out += minute_text_;
+    out += rest;
+}
+
 // What happens between a traced call and its return stands two columns to the right of it.
 void LinePrinter::append_depth(Text& out, const Record& record) {
     const auto event = static_cast<EventId>(record.event());
@@ -92,17 +111,21 @@ void LinePrinter::append_depth(Text& out, const Record& record) {
 
 void LinePrinter::append(Text& out, uint64_t index, const MergedRecord& merged) {
     const Record& record = *merged.record;
-    const Owner* owner = snapshot_.owner_of(*merged.ring, record.position());
+    const Owner* owner = snapshot_.owner_of(*merged.ring, record);
     if (owner != owner_ || (owner == nullptr && merged.ring != ring_)) {
         thread_.clear();
-        append_printable(thread_, thread_name(snapshot_, *merged.ring, record.position()));
+        append_printable(thread_, thread_name(snapshot_, merged));
         ring_ = merged.ring;
         owner_ = owner;
     }
     const size_t line = out.size();
     append_unsigned(out, index);
     pad_to(out, line + 8);
-    append_seconds(out, snapshot_.since_start_ns(record.ticks));
+    if (time_of_day_) {
+        append_time_of_day(out, snapshot_.wall_ns(record.ticks));
+    } else {
+        append_seconds(out, snapshot_.since_start_ns(record.ticks));
+    }
     out += (record.flags() & kFlagCoarse) != 0 ? "~ " : "  ";
     out += thread_.view();
     pad_to(out, line + 36);
@@ -147,7 +170,7 @@ Selection::Selection(const Snapshot& snapshot, const Filter& filter, Formatter& 
         const double ticks = seconds * static_cast<double>(snapshot.header().ticks_per_second);
         first_ticks_ = ticks >= static_cast<double>(last) ? 0 : last - static_cast<uint64_t>(ticks);
     }
-    everything_ = first_ticks_ == 0 && !filter.by_subject && filter.categories == kAllCategories &&
+    everything_ = first_ticks_ == 0 && filter.subjects.empty() && filter.categories == kAllCategories &&
                   filter.match.empty() && filter.without.empty();
 }
 
@@ -164,11 +187,15 @@ bool Selection::accepts(const Record& record) {
     if (schema != nullptr && (filter_.categories & category_bit(schema->category)) == 0) {
         return false;
     }
-    if (filter_.by_subject && record.subject() != filter_.subject) {
+    const auto is_wanted = [this](uint64_t subject) {
+        return std::find(filter_.subjects.begin(), filter_.subjects.end(), subject) !=
+               filter_.subjects.end();
+    };
+    if (!filter_.subjects.empty() && !is_wanted(record.subject())) {
         bool named = false;
         const unsigned count = schema == nullptr ? 0 : Formatter::usable_arguments(record, *schema);
         for (unsigned i = 0; i < count; i++) {
-            named = named || (schema->kinds[i] == 'p' && record.argument(i) == filter_.subject);
+            named = named || (schema->kinds[i] == 'p' && is_wanted(record.argument(i)));
         }
         if (!named) {
             return false;
@@ -196,20 +223,41 @@ const char* crash_state_name(const Snapshot& snapshot) {
     return "unknown";
 }
 
-std::string thread_name(const Snapshot& snapshot, const RingContents& ring, uint64_t position) {
-    if (ring.group == kSharedGroup) {
+std::string thread_name(const Snapshot& snapshot, const MergedRecord& merged) {
+    const Owner* owner = snapshot.owner_of(*merged.ring, *merged.record);
+    if (owner != nullptr) {
+        return owner->name;
+    }
+    if (is_common_group(merged.ring->group)) {
         return "shared";
     }
-    const Owner* owner = snapshot.owner_of(ring, position);
-    return owner == nullptr ? "thread ring " + std::to_string(ring.group) : owner->name;
+    return "thread ring " + std::to_string(merged.ring->group);
+}
+
+unsigned thread_lane(const MergedRecord& merged) {
+    constexpr unsigned kNoThread = 9999;
+    const unsigned group =
+        merged.ring->group == kRareGroup ? merged.record->writer_group : merged.ring->group;
+    return group < kMaxGroups ? group + 1 : kNoThread;
 }
 
 std::string ring_name(const Snapshot& snapshot, const RingContents& ring) {
-    std::string name = thread_name(snapshot, ring, ring.ledger.reserved_slots);
-    if (ring.group != kSharedGroup) {
-        name += std::string("/") + kRingClassNames[static_cast<unsigned>(ring.ring_class)];
+    if (ring.group == kSharedGroup) {
+        return "shared";
     }
-    return name;
+    if (ring.group == kRareGroup) {
+        const unsigned i = ring.index - rare_ring_index(snapshot.header(), 0);
+        const auto numbered = [i](const char* name, RareRings rings) {
+            return name + std::to_string(i - rings.first + 1);
+        };
+        return i < kFailures.first   ? "failures/first"
+               : i < kRare.first     ? numbered("failures/", kFailures)
+               : i < kRareMany.first ? numbered("rare/", kRare)
+                                     : numbered("rare/many/", kRareMany);
+    }
+    const Owner* owner = snapshot.owner_of(ring, ring.ledger.reserved_slots);
+    return (owner == nullptr ? "thread ring " + std::to_string(ring.group) : owner->name) + "/" +
+           kRingClassNames[static_cast<unsigned>(ring.ring_class)];
 }
 
 }  // namespace minivm::recorder

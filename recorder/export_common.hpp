@@ -73,16 +73,24 @@ private:
 // Records as lines of text: index, seconds, thread, subject, event, message, place if asked for.
 class LinePrinter {
 public:
-    LinePrinter(const Snapshot& snapshot, Formatter& formatter, bool places = false)
-        : snapshot_(snapshot), formatter_(formatter), places_(places) {}
+    LinePrinter(const Snapshot& snapshot, Formatter& formatter, bool places = false,
+                bool time_of_day = false)
+        : snapshot_(snapshot),
+          formatter_(formatter),
+          places_(places),
+          time_of_day_(time_of_day) {}
     void append(Text& out, uint64_t index, const MergedRecord& merged);
 
 private:
     void append_depth(Text& out, const Record& record);
+    void append_time_of_day(Text& out, uint64_t ns);
 
     const Snapshot& snapshot_;
     Formatter& formatter_;
     const bool places_;
+    const bool time_of_day_;
+    uint64_t minute_ = 0;  // since 1970
+    std::string minute_text_;
     Text thread_;  // of the line before: looked up again only when it changes
     const Owner* owner_ = nullptr;
     const RingContents* ring_ = nullptr;
@@ -98,8 +106,9 @@ bool time_window(const Snapshot& snapshot, uint64_t& first_ticks, uint64_t& last
 const char* crash_state_name(const Snapshot& snapshot);
 // What is wrong with the dictionary, an entry each; empty if nothing is.
 std::vector<std::string> dictionary_problems(const Snapshot& snapshot);
-std::string ring_name(const Snapshot& snapshot, const RingContents& ring);
-std::string thread_name(const Snapshot& snapshot, const RingContents& ring, uint64_t position);
+// Of the thread that wrote the record, and a number for it.
+std::string thread_name(const Snapshot& snapshot, const MergedRecord& merged);
+unsigned thread_lane(const MergedRecord& merged);
 inline constexpr const char* kCannotWrite = "the output could not be written";
 
 }  // namespace minivm::recorder

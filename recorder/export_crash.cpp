@@ -59,6 +59,7 @@ private:
         out_ += '\n';
     }
     void head();
+    void how_it_ended();
     void running();
     void failure(const Failure& f);
     void last_records(uint32_t subject, size_t end);
@@ -71,6 +72,8 @@ private:
     Text& out_;
     std::vector<MergedRecord> merged_;
     std::vector<uint32_t> running_;
+    bool was_cut_off_ = false;  // by itself, without the time to close the recording
+    bool went_wrong_ = false;   // the program's process was killed, or the status is not 0
 };
 
 void CrashPrinter::head() {
@@ -86,6 +89,7 @@ void CrashPrinter::head() {
         state += ", " + wall_time(snapshot_.wall_ns(snapshot_.crash_ticks()));
     }
     line(state);
+    how_it_ended();
     out_ += '\n';
     if (!snapshot_.crash_report().empty()) {
         std::string_view rest = snapshot_.crash_report();
@@ -95,10 +99,29 @@ void CrashPrinter::head() {
             rest.remove_prefix(std::min(end + 1, rest.size()));
         }
         out_ += '\n';
-    } else if (snapshot_.crash_state() == CrashState::running && !snapshot_.writer_is_alive()) {
+    } else if (snapshot_.crash_state() == CrashState::running && !snapshot_.writer_is_alive() &&
+               !was_cut_off_) {
         line("There is no report of a fault: the program was killed from outside (SIGKILL, out of");
         line("memory), or its machine stopped. What it did until then is below.");
         out_ += '\n';
+    }
+}
+
+// What the program itself has said about its end.
+void CrashPrinter::how_it_ended() {
+    for (size_t i = 0; i < merged_.size(); i++) {
+        const std::string_view name = event(i);
+        if (!name.starts_with("program_")) {
+            continue;
+        }
+        const Record& record = *merged_[i].record;
+        was_cut_off_ = was_cut_off_ || name == "program_cut_off";
+        went_wrong_ = went_wrong_ || name != "program_halt" ||
+                      (record.arguments() > 0 && record.argument(0) != 0);
+        Text text(wall_time(snapshot_.wall_ns(record.ticks)));
+        text += ": ";
+        formatter_.append_message(text, record);
+        line(text);
     }
 }
 
@@ -116,7 +139,7 @@ void CrashPrinter::running() {
         if (!begins && name != "sched_out" && name != "sched_stop" && name != "dirty_end") {
             continue;
         }
-        const std::string thread = thread_name(snapshot_, *merged_[i].ring, record.position());
+        const std::string thread = thread_name(snapshot_, merged_[i]);
         if (begins && record.arguments() > 0) {
             slices[thread] = {i, static_cast<uint32_t>(record.argument(0))};
         } else {
@@ -257,7 +280,8 @@ uint64_t CrashPrinter::print() {
     if (!ended_well) {
         last_of_all();
     } else if (failures.empty()) {
-        line("The program ended in good order, and no process of it failed.");
+        line(went_wrong_ ? "No process of it failed with an exception."
+                         : "The program ended in good order, and no process of it failed.");
     }
     return failures.size();
 }

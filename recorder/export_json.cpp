@@ -97,6 +97,7 @@ void append_recording(Text& out, const Snapshot& snapshot, const PlaceTable& pla
         out += ",\"window_ns\":null";
     }
     append_field(out, "dictionary_refused", snapshot.dictionary_refused());
+    append_field(out, "over_rate", snapshot.over_rate());
     append_field(out, "dictionary_damaged_bytes", snapshot.dictionary().damaged_bytes());
     out += ",\"dictionary_problems\":[";
     bool first_problem = true;
@@ -167,12 +168,12 @@ ExportResult export_json(const Snapshot& snapshot, const Filter& filter, Sink& s
         if (!selection.accepts(record)) {
             continue;
         }
-        const Owner* owner = snapshot.owner_of(*merged.ring, record.position());
+        const Owner* owner = snapshot.owner_of(*merged.ring, record);
         if (owner != thread_owner || (owner == nullptr && merged.ring != thread_ring)) {
             thread_ring = merged.ring;
             thread_owner = owner;
             thread.clear();
-            append_json_string(thread, thread_name(snapshot, *merged.ring, record.position()));
+            append_json_string(thread, thread_name(snapshot, merged));
         }
         out += "{\"type\":\"record\",\"index\":";
         append_unsigned(out, merger.index() - 1);

@@ -48,6 +48,7 @@ private:
     Text& out_;
     OpenBoxes open_;
     std::unordered_set<uint64_t> named_;
+    std::unordered_map<uint64_t, int64_t> sent_ns_;  // by flow: not received yet
     Text scratch_;
     int64_t last_ns_ = 0;
 };
@@ -141,9 +142,8 @@ void Timeline::add(const MergedRecord& merged) {
     const EventSchema* schema = formatter_.schema(record);
     const int64_t ns = snapshot_.since_start_ns(record.order_ticks);
     last_ns_ = ns > last_ns_ ? ns : last_ns_;
-    const Lane thread{kThreads,
-                      merged.ring->group == kSharedGroup ? 9999u : merged.ring->group + 1};
-    name_lane(kThreads, thread.id, thread_name(snapshot_, *merged.ring, record.position()));
+    const Lane thread{kThreads, thread_lane(merged)};
+    name_lane(kThreads, thread.id, thread_name(snapshot_, merged));
 
     const std::string_view event = schema == nullptr ? std::string_view() : schema->name;
     const unsigned count = schema == nullptr ? 0 : Formatter::usable_arguments(record, *schema);
@@ -152,7 +152,7 @@ void Timeline::add(const MergedRecord& merged) {
     const bool about_first =
         first_is_subject &&
         (event.starts_with("sched_") || event.starts_with("gc_") || event.starts_with("dirty_") ||
-         event == "exit" || event == "exit_reason");
+         event == "exit" || event == "exit_reason" || event == "exit_failed");
     const uint64_t subject = about_first ? record.argument(0) : record.subject();
     const Lane lane = subject == 0 ? thread : Lane{kSubjects, subject};
     if (lane.process == kSubjects) {
@@ -207,13 +207,22 @@ void Timeline::add(const MergedRecord& merged) {
     unsigned flow = 0;
     const FlowRole role = schema == nullptr ? FlowRole::none : flow_role(*schema, flow);
     if (role != FlowRole::none && flow < count) {
-        begin_event("X", lane, ns);
+        // Both may have the time of the slice they are in: an arrow leads forward all the same.
+        const uint64_t id = record.argument(flow);
+        int64_t at = ns;
+        if (role == FlowRole::send) {
+            sent_ns_[id] = ns;
+        } else if (const auto sent = sent_ns_.find(id); sent != sent_ns_.end()) {
+            at = std::max(at, sent->second + 1);
+            sent_ns_.erase(sent);
+        }
+        begin_event("X", lane, at);
         out_ += ",\"dur\":0.001,\"name\":";
         append_json_string(out_, event);
         arguments(record, schema);
-        begin_event(role == FlowRole::send ? "s" : "f", lane, ns);
+        begin_event(role == FlowRole::send ? "s" : "f", lane, at);
         out_ += ",\"cat\":\"message\",\"name\":\"message\",\"bp\":\"e\",\"id\":\"0x";
-        append_hex(out_, record.argument(flow));
+        append_hex(out_, id);
         out_ += "\"}";
         return;
     }

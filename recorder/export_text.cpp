@@ -82,6 +82,12 @@ void append_preamble(Text& out, const Snapshot& snapshot, const char* comment) {
     for (const std::string& problem : dictionary_problems(snapshot)) {
         line("damaged: " + problem);
     }
+    if (snapshot.over_rate() != 0) {
+        line(
+            "rare events beyond their rate, which stand in rare/many or among frequent ones, failures "
+            "in rings of their own: " +
+            std::to_string(snapshot.over_rate()));
+    }
     if (snapshot.dictionary_refused() != 0) {
         line("the dictionary was full: " + std::to_string(snapshot.dictionary_refused()) +
              " names are missing and shown as numbers");
@@ -162,7 +168,7 @@ ExportResult export_lines(const Snapshot& snapshot, const Filter& filter, size_t
     }
     *cursor = std::move(end);
     Output output(sink);
-    LinePrinter lines(snapshot, formatter, filter.places);
+    LinePrinter lines(snapshot, formatter, filter.places, filter.time_of_day);
     for (const auto& [index, merged] : chosen) {
         lines.append(output.text, index, merged);
         result.records++;
@@ -228,7 +234,7 @@ ExportResult export_terms(const Snapshot& snapshot, const Filter& filter, Sink& 
         out += ',';
         append_signed(out, snapshot.since_start_ns(record.ticks));
         out += ',';
-        append_erlang_binary(out, thread_name(snapshot, *merged.ring, record.position()));
+        append_erlang_binary(out, thread_name(snapshot, merged));
         out += ',';
         append_unsigned(out, record.subject());
         out += ',';

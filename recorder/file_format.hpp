@@ -1,13 +1,13 @@
 // The layout of a recorder file, which is also the layout of the recorder's memory.
 //
-//     0                    header, first copy      what never changes: sizes, clock, ring directory
-//     kHeaderBytes         header, second copy     one bad page cannot take both
+//     0                    header, first copy      what never changes: sizes, clock, where the
+//     rings are kHeaderBytes         header, second copy     one bad page cannot take both
 //     live_offset          live state              clock anchors, crash state, owners of rings
 //     crash_offset         crash report            text that a fault handler leaves
 //     controls_offset      ring controls           one RingControl a ring
 //     blocks_offset        side tables             first record of each 4 KiB of each ring
 //     dictionary_offset    dictionary              append-only
-//     ring[i].offset       the rings
+//     rings_offset         the rings: ring_entry() says where each is
 //
 // All numbers are in the byte order of the writer, which the header names; a reader of the other
 // order refuses the file. Everything a writer changes while others read is a 64-bit word.
@@ -28,23 +28,52 @@ using Control = RingControl<Atomics>;
 using Ring = RingView<Atomics>;
 
 inline constexpr uint64_t kMagic = 0x5246'4d56'494e'494d;  // "MINIVMFR" in little-endian order
-inline constexpr uint32_t kFormatVersion = 2;
+inline constexpr uint32_t kFormatVersion = 4;
 inline constexpr uint32_t kByteOrderMark = 0x0102'0304;
 inline constexpr uint64_t kHeaderBytes = 16 * 1024;
-inline constexpr unsigned kMaxRings = 512;
-inline constexpr unsigned kOwnerEntries = 512;
+inline constexpr unsigned kMaxGroups = 1360;  // threads with rings of their own at a time
+// Rings for rare records, which all threads take in turn. Several of a kind, so that a thread which
+// loses its processor with one in its hands keeps nobody from recording. Failures have rings in which
+// nothing else stands, so that no other event evicts any of them, however many events there are.
+struct RareRings {
+    unsigned first;
+    unsigned count;
+};
+inline constexpr RareRings kFirstFailures{0, 1};  // those a storm of them begins with
+inline constexpr RareRings kFailures{1, 4};       // all others
+inline constexpr RareRings kRare{5, 2};           // other events, within their rate
+inline constexpr RareRings kRareMany{7, 3};       // other events beyond it
+inline constexpr unsigned kRareRings = kRareMany.first + kRareMany.count;
+// Of no thread: the ring of all that have none, then those for rare records.
+inline constexpr unsigned kCommonRings = 1 + kRareRings;
+inline constexpr unsigned kMaxRings = kMaxGroups * kThreadRings + kCommonRings;
+inline constexpr uint32_t kLeastOwnerEntries = 512;
+inline constexpr uint32_t kMaxOwnerEntries = 8192;
 inline constexpr uint64_t kMaxFileBytes = uint64_t{64} << 30;  // a ring's slots fit 32 bits
 inline constexpr uint64_t kCrashReportBytes = 16 * 1024;
 inline constexpr uint16_t kSharedGroup = 0xffff;
+inline constexpr uint16_t kRareGroup = 0xfffe;
+constexpr bool is_common_group(unsigned group) {
+    return group >= kRareGroup;
+}
+static_assert(kMaxGroups < kRareGroup);
+
+// Slots of the rings, each a power of two and a multiple of a page.
+struct RingSizes {
+    uint32_t large[kThreadRings];  // of a busy thread, by class
+    uint32_t small;                // each of another thread's
+    uint32_t spare;                // of one that comes when the pool grows
+    uint32_t shared;
+    uint32_t rare;
+};
 
 struct RingEntry {
     uint64_t offset;
     uint64_t blocks_offset;
     uint32_t size_slots;
-    uint16_t group;  // the three rings of a thread form a group
-    uint16_t ring_class;
+    uint16_t group;  // the rings of a thread form a group
+    RingClass ring_class;
 };
-static_assert(sizeof(RingEntry) == 24);
 
 struct FileHeader {
     uint64_t magic;
@@ -62,35 +91,86 @@ struct FileHeader {
     uint64_t blocks_offset;
     uint64_t dictionary_offset;
     uint64_t dictionary_bytes;
+    uint64_t rings_offset;
     uint32_t process_id;
     uint32_t ring_count;
     uint32_t group_count;
     uint32_t machine;       // 1 x86-64, 2 aarch64
+    uint32_t large_groups;  // of these, the first, those of busy threads
     uint32_t first_groups;  // there from the start; LiveState::groups_ready says how many are now
-    uint32_t unused;
+    uint32_t owner_entries;
+    RingSizes sizes;
     char build_id[48];  // of the program that wrote, hexadecimal; empty if it has none
     char program[64];
     char subject_format[24];  // how a subject without a name is shown; one or two %u
-    RingEntry rings[kMaxRings];
 };
-static_assert(sizeof(FileHeader) <= kHeaderBytes);
+static_assert(sizeof(FileHeader) <= kHeaderBytes && sizeof(FileHeader) % 8 == 0);
 
-// Rings lie in the file as they stand in the directory: those of the first groups, the shared one, those of
-// the groups that come when the pool grows.
+// Rings lie one behind the other in this order: those of the first groups, the common ones, those
+// of the groups that come when the pool grows.
 constexpr unsigned shared_ring_index(const FileHeader& header) {
-    return header.first_groups * kRingClassCount;
+    return header.first_groups * kThreadRings;
+}
+constexpr unsigned rare_ring_index(const FileHeader& header, unsigned i) {
+    return shared_ring_index(header) + 1 + i;
 }
 constexpr unsigned ring_index(const FileHeader& header, unsigned group, unsigned ring_class) {
-    return group * kRingClassCount + ring_class + (group < header.first_groups ? 0 : 1);
+    return group * kThreadRings + ring_class + (group < header.first_groups ? 0 : kCommonRings);
 }
-// Rings of the first so many groups, and the shared one; at least the groups of the start.
+// Rings of the first so many groups, and the common ones; at least the groups of the start.
 constexpr unsigned ready_rings(unsigned groups) {
-    return groups * kRingClassCount + 1;
+    return groups * kThreadRings + kCommonRings;
 }
-// Where their part of the file ends.
+// The ring of that index, which is below ring_count; that of ring_count has the end as its offset.
+constexpr RingEntry ring_entry(const FileHeader& header, unsigned index) {
+    const RingSizes& sizes = header.sizes;
+    const unsigned large_rings = header.large_groups * kThreadRings;
+    const unsigned first_rings = header.first_groups * kThreadRings;
+    const unsigned shared = first_rings;
+    const uint64_t large_slots = uint64_t{sizes.large[0]} + sizes.large[1] + sizes.large[2];
+    RingEntry entry{};
+    uint64_t slots = 0;  // in front of it
+    if (index < first_rings) {
+        entry.group = static_cast<uint16_t>(index / kThreadRings);
+        entry.ring_class = static_cast<RingClass>(index % kThreadRings);
+        if (index < large_rings) {
+            slots = entry.group * large_slots;
+            for (unsigned c = 0; c < index % kThreadRings; c++) {
+                slots += sizes.large[c];
+            }
+            entry.size_slots = sizes.large[index % kThreadRings];
+        } else {
+            slots = header.large_groups * large_slots + uint64_t{index - large_rings} * sizes.small;
+            entry.size_slots = sizes.small;
+        }
+    } else {
+        slots =
+            header.large_groups * large_slots + uint64_t{first_rings - large_rings} * sizes.small;
+        if (index == shared) {
+            entry.group = kSharedGroup;
+            entry.ring_class = RingClass::lifecycle;
+            entry.size_slots = sizes.shared;
+        } else if (index < shared + kCommonRings) {
+            entry.group = kRareGroup;
+            entry.ring_class = RingClass::rare;
+            entry.size_slots = sizes.rare;
+            slots += sizes.shared + uint64_t{index - shared - 1} * sizes.rare;
+        } else {
+            const unsigned place = index - kCommonRings;
+            entry.group = static_cast<uint16_t>(place / kThreadRings);
+            entry.ring_class = static_cast<RingClass>(place % kThreadRings);
+            entry.size_slots = sizes.spare;
+            slots += sizes.shared + uint64_t{kRareRings} * sizes.rare +
+                     uint64_t{place - first_rings} * sizes.spare;
+        }
+    }
+    entry.offset = header.rings_offset + slots * kSlotBytes;
+    entry.blocks_offset = header.blocks_offset + slots / kSlotsPerBlock * sizeof(uint64_t);
+    return entry;
+}
+// Where the part of the file ends that the rings of so many groups have.
 constexpr uint64_t ready_bytes(const FileHeader& header, unsigned groups) {
-    const RingEntry& last = header.rings[ready_rings(groups) - 1];
-    return last.offset + uint64_t{last.size_slots} * kSlotBytes;
+    return ring_entry(header, ready_rings(groups)).offset;
 }
 
 enum class CrashState : uint64_t { running = 0, closed = 1, crashing = 2, crashed = 3 };
@@ -101,7 +181,7 @@ struct OwnerEntry {
     Atomics::Word sequence;
     Atomics::Word
         group_and_thread;  // group in the low 16 bits, thread id of the system from bit 32
-    Atomics::Word start_position[kRingClassCount];
+    Atomics::Word start_position[kThreadRings];
     Atomics::Word start_ticks;
     Atomics::Word name[4];  // 32 bytes, zero-filled
 };
@@ -120,15 +200,23 @@ struct alignas(128) LiveState {
     Atomics::Word
         dictionary_used;  // bytes reserved; may exceed dictionary_bytes when entries were refused
     Atomics::Word dictionary_refused;  // entries that found no room
-    Atomics::Word owner_count;         // attaches so far; entry i is owners[i % kOwnerEntries]
+    Atomics::Word owner_count;         // attaches so far; entry i is owners()[i % owner_entries]
     // State of each group: 0 free, else the system's id of the thread that owns it.
-    Atomics::Word group_owner[kMaxRings];
+    Atomics::Word group_owner[kMaxGroups];
     // Order in which groups were freed; the lowest is taken first.
-    Atomics::Word group_freed[kMaxRings];
+    Atomics::Word group_freed[kMaxGroups];
     Atomics::Word freed_counter;
     Atomics::Word groups_ready;  // groups that threads may take: the pool grows
-    OwnerEntry owners[kOwnerEntries];
+    // Records of the rare class that came faster than their rate, and stand elsewhere.
+    Atomics::Word over_rate;
+
+    // FileHeader::owner_entries of them follow.
+    OwnerEntry* owners() { return reinterpret_cast<OwnerEntry*>(this + 1); }
+    const OwnerEntry* owners() const { return reinterpret_cast<const OwnerEntry*>(this + 1); }
 };
+constexpr uint64_t live_bytes(uint64_t owner_entries) {
+    return sizeof(LiveState) + owner_entries * sizeof(OwnerEntry);
+}
 
 // Dictionary entries follow each other on 8-byte boundaries:
 //     word 0   0 until complete; then bytes of text (16) | kind (8) | 1 (8) | checksum (32)

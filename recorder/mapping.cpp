@@ -7,18 +7,10 @@
 
 namespace minivm::recorder {
 
-uint64_t first_ring_offset(const FileHeader& header) {
-    uint64_t first = header.file_bytes;
-    for (unsigned i = 0; i < header.ring_count; i++) {
-        first = header.rings[i].offset < first ? header.rings[i].offset : first;
-    }
-    return first;
-}
-
 std::string Mapping::map(int fd, const FileHeader& header, unsigned groups, bool writable,
                          bool touch) {
     page_bytes_ = header.page_bytes;
-    rings_begin_ = first_ring_offset(header);
+    rings_begin_ = header.rings_offset;
     bytes_ = header.file_bytes + uint64_t{header.ring_count} * page_bytes_;
     const auto failed = [](const char* what) {
         return std::string(what) + ": " + std::strerror(errno);
@@ -64,7 +56,7 @@ bool Mapping::place(int fd, uint64_t to, uint64_t bytes, uint64_t offset, bool w
 
 bool Mapping::map_ring(int fd, const FileHeader& header, unsigned index, bool writable,
                        bool touch) {
-    const RingEntry& entry = header.rings[index];
+    const RingEntry entry = ring_entry(header, index);
     const uint64_t bytes = uint64_t{entry.size_slots} * kSlotBytes;
     const uint64_t to = entry.offset + uint64_t{index} * page_bytes_;
     return place(fd, to, bytes, entry.offset, writable, touch) &&
@@ -79,7 +71,7 @@ void Mapping::release() {
 }
 
 Ring Mapping::ring(const FileHeader& header, unsigned index) const {
-    const RingEntry& entry = header.rings[index];
+    const RingEntry entry = ring_entry(header, index);
     Ring ring;
     ring.words =
         reinterpret_cast<Atomics::Word*>(base_ + entry.offset + uint64_t{index} * page_bytes_);

@@ -48,7 +48,4 @@ private:
     uint32_t page_bytes_ = 0;
 };
 
-// Offset of the first ring; rings follow each other without holes up to the end of the file.
-uint64_t first_ring_offset(const FileHeader& header);
-
 }  // namespace minivm::recorder

@@ -37,18 +37,20 @@ uint64_t hash_flow(uint64_t flow) {
 uint64_t place_of(uint64_t hash) {
     return hash >> 20;
 }
-// An entry of the table: 22 bits of the hash, one of them always set; 10 of stream; 32 of index.
+// An entry of the table: 20 bits of the hash, one of them always set; 12 of stream; 32 of index.
+constexpr unsigned kStreamBits = 12;
+constexpr unsigned kTagShift = 32 + kStreamBits;
 uint64_t tag_of(uint64_t hash) {
-    return ((hash << 42) | (uint64_t{1} << 42));
+    return ((hash << kTagShift) | (uint64_t{1} << kTagShift));
 }
-constexpr uint64_t kTagMask = ~((uint64_t{1} << 42) - 1);
+constexpr uint64_t kTagMask = ~((uint64_t{1} << kTagShift) - 1);
 uint32_t entry_stream(uint64_t entry) {
-    return static_cast<uint32_t>(entry >> 32) & 0x3ff;
+    return static_cast<uint32_t>(entry >> 32) & ((1u << kStreamBits) - 1);
 }
 uint32_t entry_index(uint64_t entry) {
     return static_cast<uint32_t>(entry);
 }
-static_assert(kMaxRings <= 0x400);
+static_assert(kMaxRings <= (1u << kStreamBits));
 
 }  // namespace
 

@@ -180,6 +180,18 @@ const EventSchema* Dictionary::event(uint16_t id) const {
 
 // ---- Header
 
+namespace {
+
+std::string other_version(uint32_t version) {
+    const bool is_older = version < kFormatVersion;
+    return "a recording of format version " + std::to_string(version) + ", written by " +
+           (is_older ? "an older" : "a newer") + " program; this one reads version " +
+           std::to_string(kFormatVersion) + " alone: read it with a program as " +
+           (is_older ? "old" : "new");
+}
+
+}  // namespace
+
 bool Snapshot::take_header(std::span<const unsigned char> first,
                            std::span<const unsigned char> second, uint64_t file_bytes,
                            std::string& error) {
@@ -204,8 +216,7 @@ bool Snapshot::take_header(std::span<const unsigned char> first,
             std::memcpy(&order, first.data() + 12, 4);
         }
         if (magic == kMagic && version != kFormatVersion) {
-            error = "format version " + std::to_string(version) + ", this program reads version " +
-                    std::to_string(kFormatVersion);
+            error = other_version(version);
         } else if (magic == kMagic) {
             error = "both copies of the header are damaged";
         } else if (magic == __builtin_bswap64(kMagic)) {
@@ -221,8 +232,7 @@ bool Snapshot::take_header(std::span<const unsigned char> first,
     }
     // The checksum holds, yet nothing below may depend on the writer's good will.
     if (candidate.version != kFormatVersion) {
-        error = "format version " + std::to_string(candidate.version) +
-                ", this program reads version " + std::to_string(kFormatVersion);
+        error = other_version(candidate.version);
         return false;
     }
     if (candidate.byte_order != kByteOrderMark) {
@@ -236,36 +246,39 @@ bool Snapshot::take_header(std::span<const unsigned char> first,
     };
     // The fixed parts lie in front of the rings, which a reader maps elsewhere.
     const auto in_front = [&](uint64_t offset, uint64_t bytes) {
-        return inside(offset, bytes) && offset + bytes <= first_ring_offset(candidate);
+        return inside(offset, bytes) && offset + bytes <= candidate.rings_offset;
     };
+    const auto ring_size_is_good = [page](uint64_t slots) {
+        return slots >= kSlotsPerBlock && std::has_single_bit(slots) &&
+               slots * kSlotBytes % page == 0;
+    };
+    const RingSizes& sizes = candidate.sizes;
     bool good = total <= (uint64_t{1} << 40) && page >= 4096 && page <= (1u << 20) &&
-                std::has_single_bit(page) && candidate.ring_count >= 1 &&
-                candidate.ring_count <= kMaxRings && candidate.group_count <= kMaxRings &&
+                std::has_single_bit(page) && candidate.group_count <= kMaxGroups &&
+                candidate.large_groups <= candidate.first_groups &&
                 candidate.first_groups <= candidate.group_count &&
+                std::all_of(std::begin(sizes.large), std::end(sizes.large), ring_size_is_good) &&
+                ring_size_is_good(sizes.small) && ring_size_is_good(sizes.spare) &&
+                ring_size_is_good(sizes.shared) && ring_size_is_good(sizes.rare) &&
+                candidate.owner_entries >= 1 && candidate.owner_entries <= kMaxOwnerEntries &&
                 candidate.ring_count == ready_rings(candidate.group_count) &&
                 candidate.clock_kind <= static_cast<uint32_t>(ClockKind::cntvct) &&
                 candidate.ticks_per_second != 0 && candidate.live_offset % 128 == 0 &&
                 candidate.controls_offset % 128 == 0 &&
                 in_front(candidate.crash_offset, kCrashReportBytes) &&
-                in_front(candidate.live_offset, sizeof(LiveState)) &&
+                in_front(candidate.live_offset, live_bytes(candidate.owner_entries)) &&
                 in_front(candidate.controls_offset, candidate.ring_count * sizeof(Control)) &&
                 in_front(candidate.dictionary_offset, candidate.dictionary_bytes);
-    uint64_t rings_at = good ? first_ring_offset(candidate) : 0;
-    for (unsigned i = 0; good && i < candidate.ring_count; i++) {
-        const RingEntry& ring = candidate.rings[i];
-        const uint64_t bytes = uint64_t{ring.size_slots} * kSlotBytes;
-        good = ring.size_slots >= kSlotsPerBlock && std::has_single_bit(ring.size_slots) &&
-               ring.offset == rings_at && ring.offset % page == 0 && bytes % page == 0 &&
-               inside(ring.offset, bytes) && ring.ring_class < kRingClassCount &&
-               in_front(ring.blocks_offset, ring.size_slots / kSlotsPerBlock * sizeof(uint64_t)) &&
-               (ring.group == kSharedGroup || ring.group < candidate.group_count);
-        rings_at += bytes;
-    }
+    // The rings have their whole part of the file, and their side tables lie in front of it.
+    good = good && candidate.rings_offset % page == 0 &&
+           ring_entry(candidate, candidate.ring_count).offset == total &&
+           in_front(candidate.blocks_offset, (total - candidate.rings_offset) /
+                                                 (kSlotsPerBlock * kSlotBytes) * sizeof(uint64_t));
     if (!good) {
         error = "the header contradicts itself";
         return false;
     }
-    if (file_bytes < first_ring_offset(candidate)) {
+    if (file_bytes < candidate.rings_offset) {
         error = "cut off after " + std::to_string(file_bytes) + " of " + std::to_string(total) +
                 " bytes, before its first ring";
         return false;
@@ -285,6 +298,15 @@ unsigned Snapshot::ready_groups(const LiveState& live) const {
     const uint64_t groups = live.groups_ready.load(std::memory_order_acquire);
     return static_cast<unsigned>(
         std::clamp<uint64_t>(groups, header_.first_groups, header_.group_count));
+}
+
+// Two anchors far apart give the frequency to a part in a million or better.
+void Snapshot::measure_ticks(const ClockAnchor& anchor) {
+    const uint64_t ns = anchor.monotonic_ns - header_.start.monotonic_ns;
+    const uint64_t ticks = anchor.ticks - header_.start.ticks;
+    if (ns >= 10'000'000 && ticks != 0) {
+        ns_per_tick_ = static_cast<double>(ns) / static_cast<double>(ticks);
+    }
 }
 
 void Snapshot::read_live(const LiveState& live) {
@@ -313,18 +335,16 @@ void Snapshot::read_live(const LiveState& live) {
             break;
         }
     }
-    // Two anchors far apart give the frequency to a part in a million or better.
-    const uint64_t ns = last_anchor_.monotonic_ns - header_.start.monotonic_ns;
-    const uint64_t ticks = last_anchor_.ticks - header_.start.ticks;
     ns_per_tick_ = 1e9 / static_cast<double>(header_.ticks_per_second);
-    if (ns >= 10'000'000 && ticks != 0) {
-        ns_per_tick_ = static_cast<double>(ns) / static_cast<double>(ticks);
-    }
+    measure_ticks(last_anchor_);
 
     const uint64_t count = get(live.owner_count);
-    const uint64_t first = count > kOwnerEntries ? count - kOwnerEntries : 0;
-    for (uint64_t i = first; i < count && i - first < kOwnerEntries; i++) {
-        const OwnerEntry& entry = live.owners[i % kOwnerEntries];
+    over_rate_ = get(live.over_rate);
+    owners_of_group_.resize(header_.group_count);
+    const uint64_t most = header_.owner_entries;
+    const uint64_t first = count > most ? count - most : 0;
+    for (uint64_t i = first; i < count && i - first < most; i++) {
+        const OwnerEntry& entry = live.owners()[i % most];
         // acquire: the entry's words. Pairs with note_owner().
         if (entry.sequence.load(std::memory_order_acquire) != i + 1) {
             continue;
@@ -333,7 +353,7 @@ void Snapshot::read_live(const LiveState& live) {
         const uint64_t group_and_thread = Atomics::load_payload(entry.group_and_thread);
         owner.group = static_cast<unsigned>(group_and_thread & 0xffff);
         owner.thread_id = static_cast<uint32_t>(group_and_thread >> 32);
-        for (unsigned c = 0; c < kRingClassCount; c++) {
+        for (unsigned c = 0; c < kThreadRings; c++) {
             owner.start_position[c] = Atomics::load_payload(entry.start_position[c]);
         }
         owner.start_ticks = Atomics::load_payload(entry.start_ticks);
@@ -345,6 +365,7 @@ void Snapshot::read_live(const LiveState& live) {
         owner.name = name;
         Atomics::fence(std::memory_order_acquire);  // acquire: pairs with the fence in note_owner()
         if (get(entry.sequence) == i + 1 && owner.group < header_.group_count) {
+            owners_of_group_[owner.group].push_back(static_cast<uint32_t>(owners_.size()));
             owners_.push_back(std::move(owner));
         }
     }
@@ -447,8 +468,9 @@ void Snapshot::read_live_ring(unsigned index, const Ring& ring, uint64_t from) {
 RingContents Snapshot::scan_ring(unsigned index, const Ring& ring, uint64_t from) {
     RingContents contents;
     contents.index = index;
-    contents.group = header_.rings[index].group;
-    contents.ring_class = static_cast<RingClass>(header_.rings[index].ring_class);
+    const RingEntry entry = ring_entry(header_, index);
+    contents.group = entry.group;
+    contents.ring_class = entry.ring_class;
     contents.size_slots = ring.size_slots;
     Ledger& ledger = contents.ledger;
     const Control& control = *ring.control;
@@ -490,6 +512,8 @@ RingContents Snapshot::scan_ring(unsigned index, const Ring& ring, uint64_t from
         }
     };
     uint64_t newest = 0;
+    constexpr uint64_t kNobody = pack_writer(kSharedGroup, 0);
+    uint64_t writer = kNobody;
     uint64_t buffer[kMaxRecordWords];
     while (position < end) {
         const ReadOutcome outcome = read_record<Atomics>(ring, position, buffer);
@@ -513,6 +537,7 @@ RingContents Snapshot::scan_ring(unsigned index, const Ring& ring, uint64_t from
                 ledger.overwritten_slots++;
             } else {
                 lose(1);
+                writer = kNobody;
                 in_step = false;
                 partial_until = 0;
             }
@@ -530,7 +555,12 @@ RingContents Snapshot::scan_ring(unsigned index, const Ring& ring, uint64_t from
         const size_t at = words.size();
         words.insert(words.end(), buffer, buffer + outcome.slots * kWordsPerSlot);
         newest = std::max(newest, buffer[1]);
-        contents.records.push_back({buffer[1], newest, words.data() + at, word2_event(buffer[2])});
+        if ((word0_flags(buffer[0]) & kFlagWriter) != 0) {
+            writer = buffer[outcome.slots * kWordsPerSlot - 1];
+        }
+        contents.records.push_back({buffer[1], newest, words.data() + at, word2_event(buffer[2]),
+                                    static_cast<uint16_t>(writer_group(writer)),
+                                    writer_thread(writer)});
         ledger.decoded_slots += outcome.slots;
         ledger.decoded_records++;
         position += outcome.slots;
@@ -541,7 +571,7 @@ RingContents Snapshot::scan_ring(unsigned index, const Ring& ring, uint64_t from
 
 // Whether a record lies in the part of a cut-off file that is there.
 bool Snapshot::is_in_file(unsigned index, uint64_t position, unsigned slots) const {
-    const RingEntry& ring = header_.rings[index];
+    const RingEntry ring = ring_entry(header_, index);
     const uint64_t slot = position & (ring.size_slots - 1);
     const uint64_t last = std::min<uint64_t>(slot + slots, ring.size_slots);
     return !is_truncated_ || ring.offset + last * kSlotBytes <= available_bytes_;
@@ -583,7 +613,7 @@ class MemoryImage {
 public:
     MemoryImage(std::span<const unsigned char> bytes, const FileHeader& header) : header_(header) {
         const uint64_t page = header.page_bytes;
-        fixed_bytes_ = first_ring_offset(header);
+        fixed_bytes_ = header.rings_offset;
         words_.resize((header.file_bytes + header.ring_count * page) / 8 + 16);
         // LiveState and Control want 128-byte alignment.
         auto address = reinterpret_cast<uintptr_t>(words_.data());
@@ -596,9 +626,10 @@ public:
         };
         copy(0, 0, fixed_bytes_);
         for (unsigned i = 0; i < header.ring_count; i++) {
-            const uint64_t size = uint64_t{header.rings[i].size_slots} * kSlotBytes;
-            const uint64_t to = header.rings[i].offset + i * page;
-            copy(to, header.rings[i].offset, size);
+            const RingEntry entry = ring_entry(header, i);
+            const uint64_t size = uint64_t{entry.size_slots} * kSlotBytes;
+            const uint64_t to = entry.offset + i * page;
+            copy(to, entry.offset, size);
             std::memcpy(base_ + to + size, base_ + to, page);
         }
     }
@@ -610,12 +641,13 @@ public:
         return reinterpret_cast<const Atomics::Word*>(base_ + header_.dictionary_offset);
     }
     Ring ring(unsigned i) const {
+        const RingEntry entry = ring_entry(header_, i);
         Ring ring;
-        ring.words = reinterpret_cast<Atomics::Word*>(base_ + header_.rings[i].offset +
+        ring.words = reinterpret_cast<Atomics::Word*>(base_ + entry.offset +
                                                       uint64_t{i} * header_.page_bytes);
-        ring.blocks = reinterpret_cast<Atomics::Word*>(base_ + header_.rings[i].blocks_offset);
+        ring.blocks = reinterpret_cast<Atomics::Word*>(base_ + entry.blocks_offset);
         ring.control = reinterpret_cast<Control*>(base_ + header_.controls_offset) + i;
-        ring.size_slots = header_.rings[i].size_slots;
+        ring.size_slots = entry.size_slots;
         return ring;
     }
 
@@ -718,14 +750,14 @@ bool Snapshot::read_own_behind(RingClass ring_class, std::span<const uint64_t> f
     const unsigned groups = ready_groups(*mapping->live(header_));
     bool any = false;
     for (unsigned i = 0; i < ready_rings(groups); i++) {
-        if (static_cast<RingClass>(header_.rings[i].ring_class) == ring_class ||
-            i == shared_ring_index(header_)) {
+        if (ring_entry(header_, i).ring_class == ring_class || i == shared_ring_index(header_)) {
             read_live_ring(i, mapping->ring(header_, i), i < from.size() ? from[i] : 0);
             any |= !rings_.back().records.empty();
         }
     }
     // Behind the records, whose names are defined before they are written.
     read_live(*mapping->live(header_));
+    measure_ticks(read_anchor(best_clock()));  // so that times agree with the monotonic clock's
     if (any) {
         dictionary_.read(
             reinterpret_cast<const Atomics::Word*>(mapping->at(header_.dictionary_offset)),
@@ -740,6 +772,7 @@ bool Snapshot::read_own(std::string& error) {
         return false;
     }
     read_live(*mapping->live(header_));
+    measure_ticks(read_anchor(best_clock()));
     read_crash_report(*mapping->live(header_), mapping->at(header_.crash_offset));
     dictionary_.read(reinterpret_cast<const Atomics::Word*>(mapping->at(header_.dictionary_offset)),
                      dictionary_used_);
@@ -845,14 +878,46 @@ bool Snapshot::read_file(const std::string& path, std::string& error) {
 }
 
 const Owner* Snapshot::owner_of(const RingContents& ring, uint64_t position) const {
+    if (is_common_group(ring.group) || ring.group >= owners_of_group_.size()) {
+        return nullptr;
+    }
     const auto c = static_cast<unsigned>(ring.ring_class);
     const Owner* last = nullptr;
-    for (const Owner& owner : owners_) {
-        if (owner.group == ring.group && owner.start_position[c] <= position) {
-            last = &owner;
+    for (const uint32_t i : owners_of_group_[ring.group]) {
+        if (owners_[i].start_position[c] <= position) {
+            last = &owners_[i];
         }
     }
     return last;
+}
+
+const Owner* Snapshot::owner_of(const RingContents& ring, const Record& record) const {
+    if (ring.group != kRareGroup) {
+        return owner_of(ring, record.position());
+    }
+    const unsigned group = record.writer_group;
+    if (group >= owners_of_group_.size()) {
+        return nullptr;
+    }
+    const Owner* last = nullptr;
+    for (const uint32_t i : owners_of_group_[group]) {
+        // By the thread as well: a group may have changed hands with clocks that differ.
+        if (owners_[i].thread_id == record.writer_thread &&
+            (last == nullptr || owners_[i].start_ticks <= record.ticks)) {
+            last = &owners_[i];
+        }
+    }
+    return last;
+}
+
+std::vector<uint32_t> Dictionary::subjects_named(std::string_view name) const {
+    std::vector<uint32_t> ids;
+    for (const auto& [id, text] : subjects_) {
+        if (text.substr(0, text.rfind('<')) == name) {
+            ids.push_back(static_cast<uint32_t>(id));
+        }
+    }
+    return ids;
 }
 
 int64_t Snapshot::since_start_ns(uint64_t ticks) const {

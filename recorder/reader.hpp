@@ -28,6 +28,9 @@ struct Record {
     uint64_t order_ticks = 0;
     const uint64_t* words = nullptr;
     uint16_t event_id = 0;  // as event(); here so that a merge need not touch the words
+    // In a ring that threads take in turn; kSharedGroup and 0 where it is not known.
+    uint16_t writer_group = kSharedGroup;
+    uint32_t writer_thread = 0;
 
     uint64_t position() const { return word0_position(words[0]); }
     unsigned slots() const { return word0_slots(words[0]); }
@@ -80,8 +83,8 @@ struct LostRegion {
 
 struct RingContents {
     unsigned index = 0;
-    unsigned group = 0;  // kSharedGroup: the ring of threads without one
-    RingClass ring_class = RingClass::rare;
+    unsigned group = 0;  // kSharedGroup: the ring of threads without one; kRareGroup
+    RingClass ring_class = RingClass::calls;
     uint64_t size_slots = 0;
     bool control_was_bad = false;  // the counters are damaged, the end was found by the records
     Ledger ledger;
@@ -95,7 +98,7 @@ struct RingContents {
 struct Owner {
     unsigned group = 0;
     uint32_t thread_id = 0;
-    uint64_t start_position[kRingClassCount] = {};
+    uint64_t start_position[kThreadRings] = {};
     uint64_t start_ticks = 0;
     std::string name;
 };
@@ -133,6 +136,8 @@ public:
     const std::string* atom(uint64_t id) const { return find(atoms_, id); }
     const std::string* function(uint64_t id) const { return find(functions_, function_of(id)); }
     const std::string* subject(uint64_t id) const { return find(subjects_, id); }
+    // All that have had the name, in no order; entries are NAME or NAME<...>.
+    std::vector<uint32_t> subjects_named(std::string_view name) const;
     const std::string* string(uint64_t id) const { return find(strings_, id); }
     const std::map<uint16_t, EventSchema>& events() const { return events_; }
     uint64_t entries() const { return entries_; }
@@ -192,6 +197,8 @@ public:
     const std::vector<Owner>& owners() const { return owners_; }
     // The thread that wrote at that position of the ring; null if it is not known any more.
     const Owner* owner_of(const RingContents& ring, uint64_t position) const;
+    // The same of a record, also of one in a ring that threads take in turn.
+    const Owner* owner_of(const RingContents& ring, const Record& record) const;
 
     CrashState crash_state() const { return crash_state_; }
     uint64_t crash_signal() const { return crash_signal_; }
@@ -200,6 +207,8 @@ public:
     // What the fault handler left; empty if there was no fault.
     const std::string& crash_report() const { return crash_report_; }
     uint64_t dictionary_refused() const { return dictionary_refused_; }
+    // Records of the rare class that came faster than their rate and stand where others evict them.
+    uint64_t over_rate() const { return over_rate_; }
     bool first_header_was_bad() const { return first_header_was_bad_; }
     bool is_truncated() const { return is_truncated_; }
     // The file's writer holds it open: what is missing of the end may still come.
@@ -214,6 +223,7 @@ private:
     bool take_header(std::span<const unsigned char> first, std::span<const unsigned char> second,
                      uint64_t file_bytes, std::string& error);
     unsigned ready_groups(const LiveState& live) const;
+    void measure_ticks(const ClockAnchor& anchor);
     void read_live(const LiveState& live);
     void read_crash_report(const LiveState& live, const unsigned char* text);
     bool begin_own(const Mapping*& mapping, std::string& error);
@@ -227,6 +237,8 @@ private:
     std::vector<RingContents> rings_;
     std::vector<std::vector<uint64_t>> words_;  // of each ring's records
     std::vector<Owner> owners_;
+    std::vector<std::vector<uint32_t>> owners_of_group_;  // in the order of attaching
+    uint64_t over_rate_ = 0;
     ClockAnchor last_anchor_{};
     uint64_t available_bytes_ = 0;
     uint64_t dictionary_used_ = 0;

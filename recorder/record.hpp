@@ -43,6 +43,7 @@ enum RecordFlag : unsigned {
     kFlagNested = 1,     // written by a signal handler while another record of the ring was open
     kFlagCoarse = 2,     // the time stamp is that of an earlier record of the thread
     kFlagTruncated = 4,  // a text argument was cut
+    kFlagWriter = 8,     // the last word of its slots says who wrote it and those that follow
 };
 
 constexpr uint64_t pack_word0(uint64_t position, unsigned slots, unsigned flags, uint64_t state) {
@@ -99,6 +100,18 @@ constexpr unsigned text_offset(uint64_t word) {
 }
 constexpr unsigned text_length(uint64_t word) {
     return static_cast<unsigned>((word >> 16) & 0xffff);
+}
+
+// In rings that threads take in turn: the writer's group of rings (all bits: it has none) and its
+// id.
+constexpr uint64_t pack_writer(uint32_t group, uint32_t thread) {
+    return uint64_t{group & 0xffff} | (uint64_t{thread} << 32);
+}
+constexpr unsigned writer_group(uint64_t word) {
+    return static_cast<unsigned>(word & 0xffff);
+}
+constexpr uint32_t writer_thread(uint64_t word) {
+    return static_cast<uint32_t>(word >> 32);
 }
 
 constexpr unsigned slots_for_words(unsigned words) {

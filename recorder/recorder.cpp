@@ -5,6 +5,7 @@
 #include "recorder/record.hpp"
 #include "recorder/recording.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace minivm::recorder {
@@ -106,6 +107,181 @@ template <class Clock, bool kCoarse>
     };
 }
 
+constexpr uint64_t in_class(uint64_t event, RingClass ring_class) {
+    return (event & ~(uint64_t{3} << 16)) | (uint64_t{static_cast<unsigned>(ring_class)} << 16);
+}
+
+// How an event's records come: within its rate, or so fast that they may not stand beside what is
+// rarer, or without end.
+enum class Pace : uint8_t { rare, frequent, flood };
+
+// Each slot is earned in a time, and may be written that much ahead of it. One word says it all, so
+// that nothing can be torn; of two threads that meet one pays for both, which is good enough.
+Pace pace_of(CommonRings& common, uint16_t event, unsigned slots) {
+    // Times as much ahead: one event alone fills the rings for many, but for what keeps others out.
+    constexpr uint64_t kFlood = 6;
+    std::atomic<uint64_t>& word = common.earned_at[event % CommonRings::kRates];
+    const uint64_t time = now();
+    const uint64_t seen = word.load(std::memory_order_relaxed);  // relaxed: only its value counts
+    const uint64_t to = (seen > time ? seen : time) + slots * common.ticks_per_slot;
+    const uint64_t ahead = to - time;
+    if (ahead > common.most_ahead) {
+        common.over_rate->fetch_add(1, std::memory_order_relaxed);  // relaxed: a counter
+    }
+    if (ahead > kFlood * common.most_ahead) {
+        return Pace::flood;
+    }
+    word.store(to, std::memory_order_relaxed);  // relaxed: as above
+    return ahead > common.most_ahead ? Pace::frequent : Pace::rare;
+}
+
+// What has rings of its own: the ends of processes and of the program, faults.
+bool is_failure(uint16_t event) {
+    // relaxed: set before the first record of the event is written.
+    const auto category =
+        static_cast<Category>(g_event_category[event].load(std::memory_order_relaxed));
+    return category == Category::process || category == Category::fault;
+}
+
+// So many records of a thread stand in one ring before it goes on to the next, so that all fill
+// evenly.
+constexpr uint32_t kRareTurn = 64;
+
+bool take(CommonRings::Rare& rare) {
+    uint32_t expected = 0;
+    // acquire: what the owners before us wrote is behind us, the ring's position above all. Pairs
+    // with give_back(). Relaxed on failure: nothing is written then.
+    return rare.taken.compare_exchange_strong(expected, 1, std::memory_order_acquire,
+                                              std::memory_order_relaxed);  // relaxed: as above
+}
+void give_back(CommonRings::Rare& rare) {
+    // release: the next owner sees all that we wrote. Pairs with take().
+    rare.taken.store(0, std::memory_order_release);
+}
+
+// One that nobody has; null if all are in the hands of threads that have lost their processors, or
+// of the writes that this one interrupts. What one of them cannot take, all others take in turn:
+// if the next one took it, it would keep only half as long what stands in it.
+CommonRings::Rare* take_one_of(CommonRings& common, RareRings rings) {
+    const unsigned turn = t_state.rare_turn;
+    unsigned at = turn / kRareTurn;
+    for (unsigned i = 0; i < rings.count; i++) {
+        CommonRings::Rare& rare = common.rare[rings.first + at % rings.count];
+        if (take(rare)) {
+            return &rare;
+        }
+        at = turn / kRareTurn + 1 + (turn + i) % std::max(rings.count - 1, 1u);
+    }
+    return nullptr;
+}
+
+// A ring for a failure. Those that come first fill a ring that then stays as it is for as long as
+// others follow fast, for the first of a storm say most about it. It is filled again when all that
+// it has is older than what the others keep in any case, so that the newest failures, which may
+// stand here or there, are all there. Who meets another one here waits for as long as that one's
+// Batch may take, and no longer: it may have lost its processor, or be what this one interrupts.
+CommonRings::Rare* take_for_failure(CommonRings& common, Pace pace) {
+    constexpr uint64_t kRoom = 256;  // slots: a Batch of the deepest stack
+    constexpr unsigned kTries = 4096;
+    CommonRings::Rare& first = common.rare[kFirstFailures.first];
+    for (unsigned i = 0; i < kTries; i++) {
+        // relaxed: take() decides.
+        if (first.taken.load(std::memory_order_relaxed) == 0) {
+            break;
+        }
+    }
+    if (take(first)) {
+        uint64_t others = 0;
+        for (unsigned i = 0; i < kFailures.count; i++) {
+            // relaxed: how much was written, more or less.
+            others += Atomics::load(common.rare[kFailures.first + i].ring.control->reserve,
+                                    std::memory_order_relaxed);
+        }
+        // relaxed: ours while we have the ring.
+        const uint64_t at = Atomics::load(first.ring.control->reserve, std::memory_order_relaxed);
+        const uint64_t kept = uint64_t{first.ring.size_slots} * (kFailures.count - 1);
+        if (pace == Pace::rare && at + kRoom > first.full_at && others - first.others_then > kept) {
+            first.full_at = at + first.ring.size_slots;
+        }
+        if (at + kRoom <= first.full_at) {
+            first.others_then = others;
+            return &first;
+        }
+        give_back(first);
+    }
+    return take_one_of(common, kFailures);
+}
+
+// A ring for rare records that nobody has, until give_back(); null: the record goes elsewhere.
+CommonRings::Rare* take_rare_ring(CommonRings& common, uint16_t event, Pace pace) {
+    CommonRings::Rare* rare = nullptr;
+    if (is_failure(event)) {
+        rare = take_for_failure(common, pace);
+        return rare != nullptr ? rare : take_one_of(common, kRareMany);
+    }
+    if (pace == Pace::flood) {
+        return nullptr;
+    }
+    rare = take_one_of(common, pace == Pace::rare ? kRare : kRareMany);
+    return rare != nullptr ? rare : take_one_of(common, pace == Pace::rare ? kRareMany : kRare);
+}
+
+// A record that says who wrote it, in its last word.
+void write_with_writer(const Ring& ring, uint32_t group, uint64_t event, unsigned flags,
+                       const Word* words, unsigned count) {
+    if (count == kMaxPayloadWords) {
+        count--;
+        flags |= kFlagTruncated;
+    }
+    const uint64_t head = event | t_state.subject_bits;
+    const unsigned slots = slots_for_words(kHeadWords + count + 1);
+    const uint64_t writer = pack_writer(group, t_state.thread_id);
+    write_record<Atomics>(ring, slots, flags | kFlagWriter, [=](auto put, uint64_t position) {
+        fill_words<AnyClock, false>(head, slots, words, count)(put, position);
+        put(slots * kWordsPerSlot - 1, writer);
+    });
+}
+
+// `rings`: the thread's own; null: it has none.
+void write_rare(CommonRings& common, const ThreadRings* rings, CommonRings::Rare* batch,
+                uint64_t event, unsigned flags, const Word* words, unsigned count) {
+    const uint32_t group = rings != nullptr ? rings->group : kNoGroup;
+    const unsigned slots = slots_for_words(kHeadWords + count);
+    if (batch != nullptr) {
+        // The first of them says who wrote them.
+        if (!batch->writer_is_known) {
+            batch->writer_is_known = true;
+            write_with_writer(batch->ring, group, event, flags, words, count);
+        } else {
+            write_record<Atomics>(
+                batch->ring, slots, flags,
+                fill_words<AnyClock, false>(event | t_state.subject_bits, slots, words, count));
+        }
+        return;
+    }
+    const Pace pace = pace_of(common, word2_event(event), slots);
+    CommonRings::Rare* const rare = take_rare_ring(common, word2_event(event), pace);
+    t_state.rare_turn++;
+    if (rare != nullptr) {
+        write_with_writer(rare->ring, group, event, flags, words, count);
+        give_back(*rare);
+        return;
+    }
+    // What happens without end is not rare.
+    event = in_class(event, RingClass::lifecycle);
+    if (rings != nullptr && rings->rings[word2_ring(event)].words != nullptr) {
+        write_record<Atomics>(
+            rings->rings[word2_ring(event)], slots, flags,
+            fill_words<AnyClock, false>(event | t_state.subject_bits, slots, words, count));
+        return;
+    }
+    write_to_shared(common.shared, event, flags, words, count);
+}
+
+constexpr bool is_rare(uint64_t event) {
+    return word2_ring(event) == static_cast<unsigned>(RingClass::rare);
+}
+
 // To each of the other recordings that takes the category.
 template <bool kCoarse>
 void put_into_more(uint64_t event, unsigned flags, const Word* words, unsigned count,
@@ -121,13 +297,15 @@ void put_into_more(uint64_t event, unsigned flags, const Word* words, unsigned c
         // relaxed: again, for the recording may have begun since.
         if (number != 0 && (more.categories.load(std::memory_order_relaxed) & category) != 0) {
             const ThreadRings* mine = rings_in(i, number);
-            if (mine != nullptr) {
+            if (is_rare(event)) {
+                write_rare(*more.common, mine, nullptr, event, flags, words, count);
+            } else if (mine != nullptr) {
                 const unsigned slots = slots_for_words(kHeadWords + count);
                 write_record<Atomics>(mine->rings[word2_ring(event)], slots, flags,
                                       fill_words<AnyClock, kCoarse>(event | t_state.subject_bits,
                                                                     slots, words, count));
             } else {
-                write_to_shared(more.shared_ring, event, flags, words, count);
+                write_to_shared(more.common->shared, event, flags, words, count);
             }
         }
         more.users.fetch_sub(1, std::memory_order_release);  // release: see More
@@ -139,7 +317,7 @@ void put_into_more(uint64_t event, unsigned flags, const Word* words, unsigned c
 template <bool kCoarse>
 [[gnu::noinline, gnu::cold]] void put_rarely(uint64_t event, unsigned flags, const Word* words,
                                              unsigned count) {
-    flags |= kStampFlags<kCoarse>;
+    flags |= is_rare(event) ? 0 : kStampFlags<kCoarse>;
     if ((mode() & kMoreRecordings) != 0) {
         // relaxed: set before the first record of the event is written.
         const uint32_t category =
@@ -158,10 +336,15 @@ template <bool kCoarse>
             fill_words<AnyClock, kCoarse>(event | t_state.subject_bits, slots, words, count));
         return;
     }
-    // acquire: the ring's description is complete. Pairs with the store in init().
-    const Ring* shared = g_shared_ring.load(std::memory_order_acquire);
-    if (shared != nullptr) {  // else recording has just ended
-        write_to_shared(*shared, event, flags, words, count);
+    // acquire: the rings' description is complete. Pairs with the store in init().
+    CommonRings* const common = g_common.load(std::memory_order_acquire);
+    if (common == nullptr) {
+        return;  // recording has just ended
+    }
+    if (is_rare(event)) {
+        write_rare(*common, &t_state, t_state.batch, event, flags, words, count);
+    } else {
+        write_to_shared(common->shared, event, flags, words, count);
     }
 }
 
@@ -250,8 +433,10 @@ void write_text(uint64_t event, Word* words, unsigned count, const TextArgument*
     Word payload[kMaxPayloadWords + 1];
     unsigned flags = 0;
     const bool has_rings = ring_of(event).words != nullptr;
-    const unsigned limit =
-        (has_rings ? kMaxPayloadWords : kSharedSlots * kWordsPerSlot - kHeadWords) * 8;
+    const unsigned room = has_rings        ? kMaxPayloadWords
+                          : is_rare(event) ? kMaxPayloadWords - 1  // the last says who wrote it
+                                           : kSharedSlots * kWordsPerSlot - kHeadWords;
+    const unsigned limit = room * 8;
     unsigned used = count * 8;
     for (unsigned i = 0; i < text_count; i++) {
         // Each text may use what the arguments leave, and leaves the ones behind it their share.
@@ -274,8 +459,45 @@ void write_text(uint64_t event, Word* words, unsigned count, const TextArgument*
 
 }  // namespace detail
 
+Batch::Batch(EventId event, unsigned slots) {
+    // acquire: as in put_rarely().
+    detail::CommonRings* const common = detail::g_common.load(std::memory_order_acquire);
+    detail::ThreadState& state = detail::thread_state();
+    if (common == nullptr || state.batch != nullptr) {
+        return;
+    }
+    const auto id = static_cast<uint16_t>(event);
+    detail::CommonRings::Rare* const rare =
+        detail::take_rare_ring(*common, id, detail::pace_of(*common, id, slots));
+    if (rare != nullptr) {
+        rare->writer_is_known = false;
+    }
+    Atomics::signal_fence();
+    state.batch = rare;
+    taken_ = rare;
+}
+
+Batch::~Batch() {
+    detail::ThreadState& state = detail::thread_state();
+    state.rare_turn += detail::kRareTurn;
+    if (taken_ != nullptr) {
+        detail::CommonRings::Rare& rare = *state.batch;
+        state.batch = nullptr;
+        Atomics::signal_fence();
+        detail::give_back(rare);
+    }
+}
+
 void set_subject(uint32_t subject) {
     detail::thread_state().subject_bits = uint64_t{subject} << 32;
+}
+uint32_t new_flow() {
+    uint32_t& next = detail::thread_state().next_flow;
+    if (next % detail::kFlowRun == 0) [[unlikely]] {
+        // relaxed: a ticket. The first number of a run is given to nobody: 0 is one of them.
+        next = detail::g_flow_runs.fetch_add(1, std::memory_order_relaxed) * detail::kFlowRun + 1;
+    }
+    return next++;
 }
 void renew_stamp() {
     detail::thread_state().coarse_ticks = detail::now();

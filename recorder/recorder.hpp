@@ -7,6 +7,7 @@
 //
 // A record goes to a ring that only the calling thread and its signal handlers write: no lock, no
 // bus lock, no system call, no allocation, and nobody ever waits. Old records give way to new ones.
+// Rare ones go to a few rings of the whole program, of which a writer takes one that is free.
 // A call whose category is off costs a load and a branch. record() may be called in a signal
 // handler, before init(), after shutdown() and on threads that never attached (they share one ring,
 // at a higher price).
@@ -64,7 +65,7 @@ struct Options {
     // through a link, and stays when the process dies.
     std::string path;
     // All in all: header, dictionary and rings.
-    uint64_t size_bytes = uint64_t{6} << 20;
+    uint64_t size_bytes = uint64_t{13} << 19;
     // Rings for this many busy threads, and for this many others.
     unsigned large_threads = 2;
     unsigned small_threads = 12;
@@ -135,6 +136,10 @@ void detach_thread();
 // nobody.
 void set_subject(uint32_t subject);
 uint32_t subject();
+
+// A number for what is handed from one thread to another, so that a reader can tie the record of
+// its taking to that of its giving. No other has it until 2^32 have been taken; never 0.
+uint32_t new_flow();
 
 // The time stamp of the thread's last full record, in ticks; 0 before the first. Two of them tell
 // how long something between two records took without reading the clock again.
@@ -325,6 +330,20 @@ template <class... Args>
 bool begin_crash(int signal);
 void append_crash_report(std::string_view text);
 void end_crash();
+
+// Keeps the rare records of this thread that follow next to each other, in one ring, until it ends;
+// all of them count as one of `slots` slots against the rate of the first one's event. Short: it
+// keeps other threads out of that ring. One at a time on a thread, not in signal handlers.
+class Batch {
+public:
+    Batch(EventId event, unsigned slots);
+    ~Batch();
+    Batch(const Batch&) = delete;
+    Batch& operator=(const Batch&) = delete;
+
+private:
+    void* taken_ = nullptr;
+};
 
 // Names for the reader, appended to the dictionary of the file. Call each when the thing comes to
 // be, before the first record that mentions it; never on a hot path. A full dictionary is counted,

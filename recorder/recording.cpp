@@ -52,12 +52,10 @@ uint64_t checksum64(const void* bytes, size_t count) {
 struct detail::Recording {
     FileHeader header{};
     Mapping mapping;
-    Ring shared_ring;
+    CommonRings common;
     std::string path;
     int fd = -1;
     uint32_t number = 0;
-    unsigned large_threads = 0;
-    unsigned first_groups = 0;  // those that are there from the start
     uint64_t last_tick = 0;
     std::atomic<uint32_t> next_event{kFirstSiteEvent};
     // The worker that makes the pool of rings larger: at most one at a time.
@@ -146,78 +144,75 @@ int copy_build_id(dl_phdr_info* info, size_t, void* data) {
 bool lay_out(FileHeader& header, const Options& options, uint64_t& least_bytes) {
     const uint64_t page = header.page_bytes;
     const unsigned first_groups = options.large_threads + options.small_threads;
-    const unsigned first_rings = first_groups * kRingClassCount + 1;
+    const unsigned first_rings = ready_rings(first_groups);
     // The pool may grow by so many threads later, beyond the size asked for.
-    const unsigned spare =
-        std::min(options.spare_threads, (kMaxRings - first_rings) / kRingClassCount);
+    const unsigned spare = std::min(options.spare_threads, kMaxGroups - first_groups);
+    header.large_groups = options.large_threads;
     header.first_groups = first_groups;
     header.group_count = first_groups + spare;
-    header.ring_count = header.group_count * kRingClassCount + 1;
+    header.ring_count = ready_rings(header.group_count);
+    header.owner_entries =
+        std::max(kLeastOwnerEntries, std::bit_ceil(header.group_count + header.group_count / 2));
     header.live_offset = round_up(2 * kHeaderBytes, page);
-    header.crash_offset = round_up(header.live_offset + sizeof(LiveState), page);
+    header.crash_offset = round_up(header.live_offset + live_bytes(header.owner_entries), page);
     header.controls_offset = round_up(header.crash_offset + kCrashReportBytes, page);
     header.blocks_offset =
         round_up(header.controls_offset + header.ring_count * sizeof(Control), page);
     const uint64_t block_bytes = kSlotsPerBlock * kSlotBytes;
-    const uint64_t spare_blocks = uint64_t{spare} * kRingClassCount * (page / block_bytes + 1);
+    const uint64_t least_ring = page < block_bytes ? block_bytes : page;
+    const uint64_t spare_bytes = uint64_t{spare} * kThreadRings * least_ring;
     const uint64_t blocks = round_up(
-        (options.size_bytes / block_bytes + first_rings + spare_blocks) * sizeof(uint64_t), page);
+        (options.size_bytes + spare_bytes) / block_bytes * sizeof(uint64_t) + sizeof(uint64_t),
+        page);
     header.dictionary_offset = header.blocks_offset + blocks;
     header.dictionary_bytes = round_up(options.size_bytes / 12, page);
-    const uint64_t rings_begin = header.dictionary_offset + header.dictionary_bytes;
+    header.rings_offset = header.dictionary_offset + header.dictionary_bytes;
 
-    const uint64_t least_ring = page < block_bytes ? block_bytes : page;
-    least_bytes = rings_begin + first_rings * least_ring;
+    least_bytes = header.rings_offset + first_rings * least_ring;
     if (options.size_bytes < least_bytes) {
         // A larger size makes the dictionary grow with it.
         least_bytes = round_up(least_bytes * 12 / 11 + page, page);
         return false;
     }
-    const auto at_least = [&](uint64_t bytes) { return bytes < least_ring ? least_ring : bytes; };
-    uint64_t room = options.size_bytes - rings_begin;
-    const uint64_t shared = at_least(floor_power_of_two(room / 64));
-    uint64_t small = least_ring;
-    if (options.small_threads != 0) {
-        const uint64_t part = options.large_threads == 0 ? room - shared : room / 5;
-        small = at_least(floor_power_of_two(part / (options.small_threads * kRingClassCount)));
+    // The largest ring of which there is room for so many, or the least.
+    const auto share = [least_ring](uint64_t room, uint64_t rings) {
+        return std::max(least_ring, floor_power_of_two(room / std::max<uint64_t>(rings, 1)));
+    };
+    const uint64_t large = options.large_threads;
+    uint64_t room = options.size_bytes - header.rings_offset;
+    const uint64_t shared = share(room / 64, 1);
+    // They are for all threads together: what they keep does not depend on how many there are.
+    // 256 KiB each at the default size.
+    constexpr uint64_t kEnoughForRare = uint64_t{kRareRings} << 18;
+    const uint64_t rare =
+        share(std::min(room / 2, std::max(kEnoughForRare, room * 2 / (large + 3))), kRareRings);
+    const uint64_t small =
+        large == 0 ? share(room - std::min(room, shared + rare * kRareRings),
+                           uint64_t{options.small_threads} * kThreadRings)
+                   : std::min(share(room / 6, uint64_t{options.small_threads} * kThreadRings),
+                              share(room, uint64_t{first_groups} * kThreadRings));
+    const uint64_t used = shared + rare * kRareRings + small * options.small_threads * kThreadRings;
+    room -= std::min(room, used);
+    const uint64_t each = large == 0 ? 0 : room / large;
+    const uint64_t frequent = share(each * 2, 5);
+    const uint64_t lifecycle = share(each - std::min(each, 2 * frequent), 1);
+
+    const auto slots = [](uint64_t bytes) { return static_cast<uint32_t>(bytes / kSlotBytes); };
+    header.sizes.large[static_cast<unsigned>(RingClass::calls)] = slots(frequent);
+    header.sizes.large[static_cast<unsigned>(RingClass::scheduling)] = slots(frequent);
+    header.sizes.large[static_cast<unsigned>(RingClass::lifecycle)] = slots(lifecycle);
+    header.sizes.small = slots(small);
+    header.sizes.spare = slots(least_ring);
+    header.sizes.shared = slots(shared);
+    header.sizes.rare = slots(rare);
+    // Where there is hardly more than the least of each, the sum of such shares may be too much.
+    while (ready_bytes(header, first_groups) > options.size_bytes) {
+        RingSizes& s = header.sizes;
+        *std::max({&s.large[0], &s.large[1], &s.large[2], &s.small, &s.shared, &s.rare},
+                  [](const uint32_t* a, const uint32_t* b) { return *a < *b; }) /= 2;
     }
-    room -= shared + small * options.small_threads * kRingClassCount;
-    // Rare records are few, so their ring is what makes them last: half of what a busy thread has.
-    uint64_t frequent = least_ring;
-    uint64_t rare = least_ring;
-    if (options.large_threads != 0) {
-        const uint64_t each = room / options.large_threads;
-        rare = at_least(floor_power_of_two(each / 2));
-        frequent = at_least(floor_power_of_two((each - rare) / 2));
-    }
-    uint64_t at = rings_begin;
-    uint64_t first_bytes = 0;
-    uint64_t blocks_at = header.blocks_offset;
-    for (unsigned i = 0; i < header.ring_count; i++) {
-        const bool is_shared = i == shared_ring_index(header);
-        const unsigned place = i - (i > shared_ring_index(header) ? 1 : 0);
-        const unsigned group = place / kRingClassCount;
-        const unsigned ring_class = place % kRingClassCount;
-        const bool is_rare = ring_class == static_cast<unsigned>(RingClass::rare);
-        uint64_t bytes = group < options.large_threads ? (is_rare ? rare : frequent) : small;
-        bytes = group < first_groups ? bytes : least_ring;
-        bytes = is_shared ? shared : bytes;
-        if (group == first_groups && ring_class == 0 && !is_shared) {
-            first_bytes = at;
-        }
-        RingEntry& entry = header.rings[i];
-        entry.offset = at;
-        entry.blocks_offset = blocks_at;
-        entry.size_slots = static_cast<uint32_t>(bytes / kSlotBytes);
-        entry.group = is_shared ? kSharedGroup : static_cast<uint16_t>(group);
-        entry.ring_class =
-            is_shared ? static_cast<uint16_t>(RingClass::rare) : static_cast<uint16_t>(ring_class);
-        at += bytes;
-        blocks_at += bytes / block_bytes * sizeof(uint64_t);
-    }
-    header.file_bytes = at;
-    first_bytes = spare == 0 ? at : first_bytes;
-    return first_bytes <= options.size_bytes || first_bytes == least_bytes;
+    header.file_bytes = ring_entry(header, header.ring_count).offset;
+    return true;
 }
 
 // Moves PATH out of the way. Only a regular file of ours is touched.
@@ -319,12 +314,13 @@ void forget_in_child() {
     // relaxed: a child has one thread.
     detail::g_main_categories.store(0, std::memory_order_relaxed);
     // relaxed: a child has one thread.
-    detail::g_shared_ring.store(nullptr, std::memory_order_relaxed);
+    detail::g_common.store(nullptr, std::memory_order_relaxed);
     detail::ThreadState& state = detail::thread_state();
     for (Ring& ring : state.rings) {
         ring.words = nullptr;
     }
     state.group = detail::kNoGroup;
+    state.batch = nullptr;
     new (&g_control) std::mutex;  // another thread of the parent may have held it
     for (unsigned i = 0; i < kMostMore; i++) {
         // relaxed, all of them: a child has one thread.
@@ -390,13 +386,13 @@ void note_owner(Recording& recording, uint32_t group, uint32_t thread, std::stri
     LiveState& live = recording.live();
     // relaxed: a ticket.
     const uint64_t index = live.owner_count.fetch_add(1, std::memory_order_relaxed);
-    OwnerEntry& entry = live.owners[index % kOwnerEntries];
+    OwnerEntry& entry = live.owners()[index % recording.header.owner_entries];
     // relaxed: ordered before the rest by the fence.
     entry.sequence.store(0, std::memory_order_relaxed);
     Atomics::fence(
         std::memory_order_release);  // release: pairs with the fence in the reader's copy
     Atomics::store_payload(entry.group_and_thread, group | (uint64_t{thread} << 32));
-    for (unsigned c = 0; c < kRingClassCount; c++) {
+    for (unsigned c = 0; c < kThreadRings; c++) {
         // relaxed: the ring is ours.
         const uint64_t start = rings[c].control->reserve.load(std::memory_order_relaxed);
         Atomics::store_payload(entry.start_position[c], start);
@@ -500,7 +496,7 @@ void copy_dictionary(const Recording& from, Recording& to, More& more) {
 void grow(Recording& recording) {
     const FileHeader& header = recording.header;
     const unsigned ready = recording.ready_groups();
-    const unsigned now = ready - recording.large_threads;
+    const unsigned now = ready - recording.header.large_groups;
     const unsigned wanted = std::min(header.group_count, ready + std::max(now, 4u));
     const uint64_t begin = ready_bytes(header, ready);
     const uint64_t end = ready_bytes(header, wanted);
@@ -526,7 +522,7 @@ void grow_if_low(Recording& recording) {
         return;
     }
     unsigned free = 0;
-    for (unsigned g = recording.large_threads; g < ready; g++) {
+    for (unsigned g = recording.header.large_groups; g < ready; g++) {
         // relaxed: a guess.
         free += recording.live().group_owner[g].load(std::memory_order_relaxed) == 0 ? 1 : 0;
     }
@@ -549,7 +545,7 @@ void grow_if_low(Recording& recording) {
 // Rings for the calling thread, or none. Safe in signal handlers, unless one interrupts another.
 void take_rings(Recording& recording, ThreadRings& to, uint32_t thread, std::string_view name,
                 bool wants_large) {
-    const unsigned large = recording.large_threads;
+    const unsigned large = recording.header.large_groups;
     const unsigned all = recording.ready_groups();
     uint32_t group = wants_large ? take_group(recording, 0, large, thread)
                                  : take_group(recording, large, all, thread);
@@ -561,8 +557,8 @@ void take_rings(Recording& recording, ThreadRings& to, uint32_t thread, std::str
     if (group == detail::kNoGroup) {
         return;
     }
-    Ring rings[kRingClassCount];
-    for (unsigned c = 0; c < kRingClassCount; c++) {
+    Ring rings[kThreadRings];
+    for (unsigned c = 0; c < kThreadRings; c++) {
         rings[c] = recording.ring(group, c);
         // relaxed: ours alone since take_group(). A former owner may have died inside a record.
         rings[c].control->open.store(0, std::memory_order_relaxed);
@@ -570,7 +566,7 @@ void take_rings(Recording& recording, ThreadRings& to, uint32_t thread, std::str
         rings[c].control->depth.store(0, std::memory_order_relaxed);
     }
     note_owner(recording, group, thread, name, rings);
-    for (unsigned c = 0; c < kRingClassCount; c++) {
+    for (unsigned c = 0; c < kThreadRings; c++) {
         // `words` last: it is what write() looks at, perhaps in a handler between these lines.
         const auto words = rings[c].words;
         rings[c].words = nullptr;
@@ -617,6 +613,25 @@ bool append_dictionary(DictionaryKind kind, uint64_t key, std::string_view text)
 
 namespace {
 
+// An event may use up a quarter of the two rings for what comes within the rate, and earns that again
+// in ten minutes; a storm of failures has ended when they keep to that.
+constexpr uint64_t kRateShare = 4;
+constexpr uint64_t kRateSeconds = 600;
+
+void open_common_rings(Recording& recording) {
+    const FileHeader& header = recording.header;
+    detail::CommonRings& common = recording.common;
+    common.shared = recording.mapping.ring(header, shared_ring_index(header));
+    for (unsigned i = 0; i < kRareRings; i++) {
+        common.rare[i].ring = recording.mapping.ring(header, rare_ring_index(header, i));
+    }
+    common.rare[kFirstFailures.first].full_at = header.sizes.rare;
+    const uint64_t slots = uint64_t{header.sizes.rare} * kRare.count / kRateShare;
+    common.ticks_per_slot = std::max<uint64_t>(1, kRateSeconds * header.ticks_per_second / slots);
+    common.most_ahead = common.ticks_per_slot * slots;
+    common.over_rate = &recording.live().over_rate;
+}
+
 // A recording that nobody writes to yet; null and what, where and why if it cannot be had.
 std::unique_ptr<Recording> create(const Options& options, std::string& error) {
     const auto refuse = [&error](std::string why) {
@@ -624,9 +639,9 @@ std::unique_ptr<Recording> create(const Options& options, std::string& error) {
         return nullptr;
     };
     if (options.large_threads + options.small_threads == 0 ||
-        (options.large_threads + options.small_threads) * kRingClassCount + 1 > kMaxRings) {
-        return refuse("the recorder has rings for 1 to " +
-                      std::to_string((kMaxRings - 1) / kRingClassCount) + " threads, not " +
+        options.large_threads + options.small_threads > kMaxGroups) {
+        return refuse("the recorder has rings for 1 to " + std::to_string(kMaxGroups) +
+                      " threads, not " +
                       std::to_string(options.large_threads + options.small_threads));
     }
     if (!(format_fits(options.subject_format, "u") || format_fits(options.subject_format, "uu")) ||
@@ -679,10 +694,9 @@ std::unique_ptr<Recording> create(const Options& options, std::string& error) {
     dl_iterate_phdr(copy_build_id, header.build_id);
     std::string_view(program_invocation_short_name).copy(header.program, sizeof header.program - 1);
     options.subject_format.copy(header.subject_format, sizeof header.subject_format - 1);
-    recording->large_threads = options.large_threads;
     recording->number = ++g_recordings;
     recording->last_tick = header.start.ticks;
-    recording->shared_ring = recording->mapping.ring(header, shared_ring_index(header));
+    open_common_rings(*recording);
     // relaxed: nobody reads it yet.
     recording->live().groups_ready.store(header.first_groups, std::memory_order_relaxed);
     store_anchor(recording->live(), header.start);
@@ -799,8 +813,8 @@ InitResult init(const Options& options) {
     detail::g_mode.store(is_monotonic ? detail::kMonotonicClock : 0u, std::memory_order_relaxed);
     // relaxed: likewise.
     detail::g_main_categories.store(options.categories & kAllCategories, std::memory_order_relaxed);
-    // release: the ring is described completely. Pairs with put_rarely().
-    detail::g_shared_ring.store(&g_recording->shared_ring, std::memory_order_release);
+    // release: the rings are described completely. Pairs with put_rarely().
+    detail::g_common.store(&g_recording->common, std::memory_order_release);
     // release: a thread that sees a category on sees the recording set up. Threads that attach
     // later get there by other means; this is for those that only record. Pairs with the acquire in
     // put_rarely().
@@ -834,7 +848,7 @@ StartResult start_recording(const Options& options) {
     }
     // Rings for as many threads as there are now, and the same names for subjects.
     Options own = options;
-    own.large_threads = g_recording->large_threads;
+    own.large_threads = g_recording->header.large_groups;
     own.small_threads = g_recording->ready_groups() - own.large_threads;
     own.subject_format = g_recording->header.subject_format;
     std::string error;
@@ -844,7 +858,7 @@ StartResult start_recording(const Options& options) {
     }
     More& more = detail::g_more[free];
     more.recording = recording.release();
-    more.shared_ring = more.recording->shared_ring;
+    more.common = &more.recording->common;
     const uint32_t number = more.recording->number;
     more.number.store(number, std::memory_order_seq_cst);  // seq_cst: see More
     copy_dictionary(*g_recording, *more.recording, more);
@@ -934,7 +948,7 @@ void shutdown() {
     // relaxed: likewise.
     detail::g_main_categories.store(0, std::memory_order_relaxed);
     // relaxed: likewise.
-    detail::g_shared_ring.store(nullptr, std::memory_order_relaxed);
+    detail::g_common.store(nullptr, std::memory_order_relaxed);
     close_in_order(*g_recording);
     bool in_use = false;
     for (unsigned g = 0; g < g_recording->header.group_count; g++) {
@@ -969,6 +983,7 @@ bool attach_thread(std::string_view name, RingSize size) {
         return false;
     }
     const uint32_t thread = system_thread_id();
+    state.thread_id = thread;
     if (state.group != detail::kNoGroup && state.recording == g_recording->number) {
         note_owner(*g_recording, state.group, thread, name, state.rings);
         MINIVM_EVENT(thread_start, thread, name);
@@ -978,6 +993,7 @@ bool attach_thread(std::string_view name, RingSize size) {
         more.recording = more.group == detail::kNoGroup ? 0 : more.recording;
     }
     take_rings(*g_recording, state, thread, name, state.wants_large);
+    state.rare_turn = state.group * 64;  // so that threads begin with different rings
     state.recording = g_recording->number;
     t_end.armed = true;
     MINIVM_EVENT(thread_start, thread, name);

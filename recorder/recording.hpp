@@ -18,7 +18,7 @@ inline constexpr uint32_t kNoGroup = UINT32_MAX;
 
 // The rings that a thread has in one recording.
 struct ThreadRings {
-    Ring rings[kRingClassCount];
+    Ring rings[kRingClassCount];  // that of the rare stays empty, so that those go their own way
     uint32_t group = kNoGroup;
     uint32_t recording = 0;  // the number of the recording they belong to
 };
@@ -26,14 +26,52 @@ struct ThreadRings {
 // Recordings beside the one of init(); see start_recording().
 inline constexpr unsigned kMostMore = 3;
 
+// The rings of a recording that belong to no thread.
+//
+// A writer of rare records takes a ring that is free, writes by the protocol as its only owner, and
+// puts it back:
+//     taken: 0 -> 1 (acquire); write; taken = 0 (release)
+// Each owner comes behind all that the ones before it wrote, so that the ring has one history, as
+// if one thread had written it, and readers need to know nothing of this. Who finds all taken, a
+// signal handler in the middle of such a write for one, goes elsewhere and does not wait.
+struct CommonRings {
+    struct alignas(64) Rare {
+        std::atomic<uint32_t> taken{0};
+        bool writer_is_known = false;  // in a Batch: its first record has been written
+        // Of the ring for the first failures: where it is full, and how much had been written to the
+        // rings of all others when it was last written to; see take_for_failure().
+        uint64_t full_at = 0;
+        uint64_t others_then = 0;
+        Ring ring;
+    };
+    // By events, so that what happens too often does not use up the rate of others.
+    static constexpr unsigned kRates = 256;
+
+    Ring shared;
+    Rare rare[kRareRings];
+    // When the slots that were used up to now will have been earned; see pace_of().
+    std::atomic<uint64_t> earned_at[kRates] = {};
+    uint64_t ticks_per_slot = 0;
+    uint64_t most_ahead = 0;  // ticks
+    Atomics::Word* over_rate = nullptr;
+};
+
 struct ThreadState : ThreadRings {
     uint64_t subject_bits = 0;  // the subject where word 2 has it
     uint64_t coarse_ticks = 0;  // of the last record with a fresh time stamp
     ThreadRings more[kMostMore];
+    CommonRings::Rare* batch = nullptr;  // of the recording of init(): see Batch
+    uint32_t rare_turn = 0;              // which of the rare rings is tried first
+    uint32_t thread_id = 0;              // of the system
+    uint32_t next_flow = 0;              // a multiple of kFlowRun: none are left
     bool attaching = false;  // to one of those: a handler that comes meanwhile leaves them alone
     bool wants_large = false;
     char name[32] = {};
 };
+
+// Numbers for flows are given out in runs, so that threads do not meet at each.
+inline constexpr uint32_t kFlowRun = 4096;
+inline constinit std::atomic<uint32_t> g_flow_runs{0};
 
 // Of the calling thread.
 ThreadState& thread_state();
@@ -41,8 +79,8 @@ ThreadState& thread_state();
 // What keeps a record from being written the quick way; 0 nearly always.
 enum Mode : uint32_t { kMonotonicClock = 1, kMoreRecordings = 2 };
 inline constinit std::atomic<uint32_t> g_mode{0};
-// The ring of threads without rings; null while nothing is recorded.
-inline constinit std::atomic<const Ring*> g_shared_ring{nullptr};
+// Null while nothing is recorded.
+inline constinit std::atomic<CommonRings*> g_common{nullptr};
 // What the recording of init() takes; the sites' mask is the union of this and those below.
 inline constinit std::atomic<uint32_t> g_main_categories{0};
 // Of each event, as sites declare them.
@@ -62,7 +100,7 @@ struct alignas(64) More {
     std::atomic<uint32_t> number{0};  // 0: none
     std::atomic<uint64_t> users{0};
     Recording* recording = nullptr;
-    Ring shared_ring;
+    CommonRings* common = nullptr;
 };
 inline constinit More g_more[kMostMore];
 

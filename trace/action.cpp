@@ -400,6 +400,9 @@ int64_t hit_meta(const Breakpoint& b, const Action& action, uint32_t session, Pr
 // leave.
 int64_t hit_call(const Breakpoint& b, const Action& action, Process& p, const State* s,
                  const Term* x, const void* (*caller)(const Process&)) {
+    if (s->tracer.is(p.id)) {
+        return 0;  // nobody is told of himself
+    }
     if (MINIVM_UNLIKELY(s->tracer.is_module())) {
         if (!wants_call(p, *s)) {
             return 0;

@@ -3,14 +3,19 @@
 // Those of sessions (erts_internal:trace/4 and so on, which OTP 27's module `trace` calls) do for a
 // session what erlang:trace/3 and its like do for session 0.
 #include "vm/bif/bif.hpp"
+#include "vm/bif/clock.hpp"
 #include "vm/bif/code_operation.hpp"
 #include "vm/bif/local_atoms.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/permission.hpp"
+#include "vm/port/port.hpp"
 #include "vm/process/process_table.hpp"
+#include "vm/process/report.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
+#include "vm/term/map.hpp"
+#include "vm/util/otp_release.hpp"
 #include "trace/pattern.hpp"
 #include "trace/session.hpp"
 #include "trace/trace.hpp"
@@ -27,10 +32,12 @@ LOCAL_ATOM(atom_call_memory, "call_memory")
 LOCAL_ATOM(atom_call_time, "call_time")
 LOCAL_ATOM(atom_cpu_timestamp, "cpu_timestamp")
 LOCAL_ATOM(atom_discard, "discard")
+LOCAL_ATOM(atom_extra, "extra")
 LOCAL_ATOM(atom_flags, "flags")
 LOCAL_ATOM(atom_global, "global")
 LOCAL_ATOM(atom_local, "local")
 LOCAL_ATOM(atom_match_spec, "match_spec")
+LOCAL_ATOM(atom_match_spec_result, "match_spec_result")
 LOCAL_ATOM(atom_meta, "meta")
 LOCAL_ATOM(atom_meta_match_spec, "meta_match_spec")
 LOCAL_ATOM(atom_on_load, "on_load")
@@ -38,11 +45,15 @@ LOCAL_ATOM(atom_pause, "pause")
 LOCAL_ATOM(atom_receive, "receive")
 LOCAL_ATOM(atom_remove, "remove")
 LOCAL_ATOM(atom_restart, "restart")
+LOCAL_ATOM(atom_scheduler_id, "scheduler_id")
 LOCAL_ATOM(atom_send, "send")
+LOCAL_ATOM(atom_seq_trace, "seq_trace")
 LOCAL_ATOM(atom_session, "session")
+LOCAL_ATOM(atom_timestamp, "timestamp")
 LOCAL_ATOM(atom_trace, "trace")
 LOCAL_ATOM(atom_trace_status, "trace_status")
 LOCAL_ATOM(atom_trace_delivered, "trace_delivered")
+LOCAL_ATOM(atom_trace_ts, "trace_ts")
 LOCAL_ATOM(atom_traced, "traced")
 LOCAL_ATOM(atom_tracer, "tracer")
 
@@ -50,7 +61,7 @@ LOCAL_ATOM(atom_tracer, "tracer")
 
 struct Who {
     bool existing = false, fresh = false;
-    bool processes = false;
+    bool processes = false, ports = false;
 };
 bool parse_who(Term t, Who* who) {
     if (!is_atom(t)) {
@@ -59,15 +70,23 @@ bool parse_who(Term t, Who* who) {
     const std::string_view text = atom_table::text(t);
     const auto is = [&](const char* s) { return text == s; };
     if (is("all") || is("processes") || is("ports")) {
-        *who = {true, true, !is("ports")};
+        *who = {true, true, !is("ports"), !is("processes")};
     } else if (is("existing") || is("existing_processes") || is("existing_ports")) {
-        *who = {true, false, !is("existing_ports")};
+        *who = {true, false, !is("existing_ports"), !is("existing_processes")};
     } else if (is("new") || is("new_processes") || is("new_ports")) {
-        *who = {false, true, !is("new_ports")};
+        *who = {false, true, !is("new_ports"), !is("new_processes")};
     } else {
         return false;
     }
     return true;
+}
+
+void for_each_port(void (*f)(tracing::TracedPort&, void*), void* context) {
+    for (const Term id : port::all()) {
+        if (const std::shared_ptr<tracing::TracedPort> port = port::traced(id)) {
+            f(*port, context);
+        }
+    }
 }
 
 struct SettingAll {
@@ -77,11 +96,10 @@ struct SettingAll {
     const Tracer* tracer;  // null: whoever there is
     int64_t count = 0;
 };
-void set_one(Process& p, void* context) {
+template <typename T>
+void set_one(T& p, void* context) {
     auto& a = *static_cast<SettingAll*>(context);
-    // A tracer counts, but is not told of itself.
-    if ((a.on && a.tracer->is(p.id) && a.session == 0) ||
-        set_flags(p, a.session, a.on, a.flags, a.tracer) == Set::done) {
+    if (set_flags(p, a.session, a.on, a.flags, a.tracer) == Set::done) {
         a.count++;
     }
 }
@@ -121,31 +139,35 @@ Term set_trace(Process& p, const Session& session, const Term* a) {
         tracer = session.number == 0 ? Tracer(p.id) : session.tracer;
     }
     const Tracer* const by = on || named ? &tracer : nullptr;
-    if (is_local_pid(a[0])) {
-        Process* target = process_table::lookup(a[0]);
-        // A tracer is not told of itself.
-        const bool own = on && tracer.is(a[0]) && session.number == 0;
-        if (target == nullptr ||
-            (!own && set_flags(*target, session.number, on, flags, by) != Set::done)) {
-            return badarg(p);
+    const auto set = [&](auto* target) {
+        const Set done = target != nullptr ? set_flags(*target, session.number, on, flags, by) : Set::dead;
+        if (done == Set::taken) {
+            report_text(p, ReportLevel::error, "** can only have one tracer per process\n");
         }
-        return make_small(1);
+        return done == Set::done ? make_small(1) : badarg(p);
+    };
+    if (is_local_pid(a[0])) {
+        return set(process_table::lookup(a[0]));
+    }
+    if (is_local_port(a[0])) {
+        return set(port::traced(a[0]).get());
     }
     Who who;
-    if (is_local_port(a[0])) {
-        return make_small(1);
-    }
     if (!parse_who(a[0], &who)) {
         return badarg(p);
     }
     SettingAll setting{session.number, on, flags, by};
-    if (who.processes) {
-        if (who.existing) {
-            process_table::for_each(set_one, &setting);
-        }
-        if (who.fresh) {
-            set_new_flags(session.number, on, flags, by);
-        }
+    if (who.existing && who.processes) {
+        process_table::for_each(set_one<Process>, &setting);
+    }
+    if (who.existing && who.ports) {
+        for_each_port(set_one<tracing::TracedPort>, &setting);
+    }
+    if (who.fresh && who.processes) {
+        set_new_flags(New::processes, session.number, on, flags, by);
+    }
+    if (who.fresh && who.ports) {
+        set_new_flags(New::ports, session.number, on, flags, by);
     }
     return make_small(setting.count);
 }
@@ -284,26 +306,47 @@ Term set_event_pattern(Process& p, Session& session, const Term* a) {
     return make_small(1);
 }
 
-// a: which, specification, flags. handle: of a session; the non-value for session 0.
-Term set_pattern(Process& p, const SessionPtr& session, Term handle, const Term* a) {
-    if (a[0] == atom_send() || a[0] == atom_receive()) {
-        return set_event_pattern(p, *session, a);
-    }
-    Request r;
+// A change of patterns, complete but for its functions. False: the process has the exception.
+bool parse_request(Process& p, const Session& session, const Term* a, Request* out) {
+    Request& r = *out;
     if (a[1] == atoms::false_) {
         r.on = false;
     } else if (is_counter_state(a[1])) {
         // For all but counters that is `true`.
         r.restart = a[1] == atom_restart();
         r.pause = !r.restart;
-    } else if (!make_spec_for(*session, a[1], &r.spec, match_spec::Dialect::call)) {
-        return badarg_cause(p, atom_match_spec());
+    } else if (!make_spec_for(session, a[1], &r.spec, match_spec::Dialect::call)) {
+        badarg_cause(p, atom_match_spec());
+        return false;
     }
-    if (!parse_flags(p, *session, a[2], &r)) {
-        return badarg_cause(p, atom_badopt());
+    if (!parse_flags(p, session, a[2], &r)) {
+        badarg_cause(p, atom_badopt());
+        return false;
     }
     if (r.counters() && r.spec != nullptr && !r.local && !r.meta) {
-        return badarg_cause(p, atom_call_count());  // counters know no patterns
+        badarg_cause(p, atom_call_count());  // counters know no patterns
+        return false;
+    }
+    return true;
+}
+
+// By the holder of the permission, which it gives back.
+Term apply_and_await(Process& p, Session& session, const Request& r) {
+    Change change(session.number, session.tracer);
+    const int64_t count = apply_request(session, r, &change);
+    code_change::ForProcess* op = new_code_operation(p);
+    change.apply(op);
+    return await_code_change(p, op, make_small(count));
+}
+
+// a: which, specification, flags. handle: of a session; the non-value for session 0.
+Term set_pattern(Process& p, const SessionPtr& session, Term handle, const Term* a) {
+    if (a[0] == atom_send() || a[0] == atom_receive()) {
+        return set_event_pattern(p, *session, a);
+    }
+    Request r;
+    if (!parse_request(p, *session, a, &r)) {
+        return kNonValue;
     }
     if (a[0] != atom_on_load() && !parse_functions(a[0], &r.which)) {
         return badarg_cause(p, atoms::none);
@@ -333,11 +376,38 @@ Term set_pattern(Process& p, const SessionPtr& session, Term handle, const Term*
         code_permission::release();
         return make_small(0);
     }
-    Change change(session->number, session->tracer);
-    const int64_t count = apply_request(*session, r, &change);
-    code_change::ForProcess* op = new_code_operation(p);
-    change.apply(op);
-    return await_code_change(p, op, make_small(count));
+    return apply_and_await(p, *session, r);
+}
+
+// minivm:trace_matching(Session, {Module, Function, Arity | '_'}, Specification, Flags): as trace:function/4, but
+// that the names may have * and ?, and that modules which come later are traced as well.
+Term minivm_trace_matching_4(Process& p, const Term* a) {
+    const SessionPtr session = session_of_handle(a[0]);
+    if (session == nullptr) {
+        return badarg_cause(p, atom_session());
+    }
+    Request r;
+    if (!parse_request(p, *session, a + 1, &r)) {
+        return kNonValue;
+    }
+    if (!is_tuple_of(a[1], 3) || !is_atom(tuple_element(a[1], 0)) ||
+        !is_atom(tuple_element(a[1], 1)) ||
+        (!is_arity(tuple_element(a[1], 2)) && tuple_element(a[1], 2) != atoms::underscore)) {
+        return badarg_cause(p, atoms::none);
+    }
+    const Term arity = tuple_element(a[1], 2);
+    r.which = {tuple_element(a[1], 0), tuple_element(a[1], 1),
+               is_small(arity) ? small_value(arity) : -1, true};
+    Term wait = kNonValue;
+    const Term name = function_name(p, atom_table::intern("minivm"), "trace_matching");
+    if (!has_code_permission(p, name, {a[0], a[1], a[2], a[3]}, &wait)) {
+        return wait;
+    }
+    if (session_of(session->number) == nullptr) {  // it has ended meanwhile
+        code_permission::release();
+        return badarg_cause(p, atom_session());
+    }
+    return apply_and_await(p, *session, r);
 }
 
 Term erts_internal_trace_pattern_3(Process& p, const Term* a) {
@@ -471,7 +541,7 @@ Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
              {atom_call_count(), atom_call_time(), atom_call_memory(), atom_meta_match_spec(),
               atom_meta(), atom_match_spec(), atom_traced()}) {
             // OTP 25 does not show it among all.
-            if (i != atom_call_memory() || session.number != 0) {
+            if (i != atom_call_memory() || session.number != 0 || by_release::at_least(26)) {
                 const Term value = value_of(i);
                 const bool gone = i == atom_meta() && is_nil(value);
                 list = cons(h, make_tuple(h, i, gone ? atoms::false_ : value), list);
@@ -532,6 +602,17 @@ Term info_of_event(Process& p, const Session& session, Term event, Term item) {
                                         : copy_spec(p, spec));
 }
 
+// Of a process or a port.
+template <typename T>
+Term info_of_target(Process& p, const Session& session, T& target, Term item) {
+    const State* s = tracing::state_of(target, session.number);
+    const Term tracer = s != nullptr ? tracer_term(p.heap, s->tracer, target.id) : kNil;
+    if (s != nullptr && is_nil(tracer)) {
+        clear_flags(target, *s);
+    }
+    return info_of_flags(p, item, is_nil(tracer) ? 0 : s->flags, tracer);
+}
+
 Term info_of(Process& p, const Session& session, Term of, Term item) {
     if (of == atom_send() || of == atom_receive()) {
         return info_of_event(p, session, of, item);
@@ -547,22 +628,15 @@ Term info_of(Process& p, const Session& session, Term of, Term item) {
             return badarg(p);
         }
         Process* target = process_table::lookup(of);
-        if (target == nullptr) {
-            return atoms::undefined;
-        }
-        const State* s = tracing::state_of(*target, session.number);
-        const Term tracer = s != nullptr ? tracer_term(p.heap, s->tracer, of) : kNil;
-        if (s != nullptr && is_nil(tracer)) {
-            clear_flags(*target, *s);
-        }
-        return info_of_flags(p, item, is_nil(tracer) ? 0 : s->flags, tracer);
+        return target != nullptr ? info_of_target(p, session, *target, item) : atoms::undefined;
     }
     if (is_local_port(of)) {
-        return info_of_flags(p, item, 0, kNil);
+        const std::shared_ptr<tracing::TracedPort> port = port::traced(of);
+        return port != nullptr ? info_of_target(p, session, *port, item) : atoms::undefined;
     }
     Who who;
     if (parse_who(of, &who) && who.fresh && !who.existing) {
-        const State s = who.processes ? new_flags(session.number) : State{};
+        const State s = new_flags(who.processes ? New::processes : New::ports, session.number);
         const Term tracer = tracer_term(p.heap, s.tracer, atoms::undefined);
         return info_of_flags(p, item, is_nil(tracer) ? 0 : s.flags, tracer);
     }
@@ -616,8 +690,15 @@ bool is_about(const Session& s, Term what, bool* known) {
         *known = target != nullptr;
         return target != nullptr && tracing::state_of(*target, s.number) != nullptr;
     }
+    if (is_local_port(what)) {
+        const std::shared_ptr<tracing::TracedPort> port = port::traced(what);
+        *known = port != nullptr;
+        return port != nullptr && tracing::state_of(*port, s.number) != nullptr;
+    }
     Who who;
-    return parse_who(what, &who) && who.processes && new_flags(s.number).flags != 0;
+    return parse_who(what, &who) &&
+           ((who.processes && new_flags(New::processes, s.number).flags != 0) ||
+            (who.ports && new_flags(New::ports, s.number).flags != 0));
 }
 bool may_be_asked(Term what) {
     if (is_tuple_of(what, 3)) {
@@ -644,7 +725,7 @@ Term sessions_of(Process& p, Term what) {
             list = cons(p.heap, weak_handle(p.heap, **s), list);
         }
     }
-    if (!known && is_local_pid(what)) {
+    if (!known && (is_local_pid(what) || is_local_port(what))) {
         return atoms::undefined;
     }
     return make_tuple(p.heap, atom_session(), known ? list : atoms::undefined);
@@ -676,7 +757,8 @@ Term erts_internal_trace_session_create_3(Process& p, const Term* a) {
     return make_handle(p, *create_session(a[0], tracer));
 }
 
-void forget_flags(Process& p, void* session) {
+template <typename T>
+void forget_flags(T& p, void* session) {
     clear_flags(p, *static_cast<const uint32_t*>(session));
 }
 
@@ -703,8 +785,10 @@ Term erts_internal_trace_session_destroy_1(Process& p, const Term* a) {
     uint32_t number = session->number;
     {
         const thread_progress::DelaySection section;
-        set_new_flags(number, false, ~uint32_t{0}, nullptr);
-        process_table::for_each(forget_flags, &number);
+        set_new_flags(New::processes, number, false, ~uint32_t{0}, nullptr);
+        set_new_flags(New::ports, number, false, ~uint32_t{0}, nullptr);
+        process_table::for_each(forget_flags<Process>, &number);
+        for_each_port(forget_flags<tracing::TracedPort>, &number);
     }
     session->patterns = Patterns{};
     Change change(number, session->tracer);
@@ -760,6 +844,19 @@ Term flight_recorder_enabled_3(Process&, const Term*) {
     return atom_trace();
 }
 
+// As the option `timestamp` of a tracer's module says it; the non-value: it says nothing known.
+Term time_of(Heap& h, Term kind) {
+    const std::string_view name = atom_table::text(kind);
+    if (name == "timestamp" || name == "cpu_timestamp") {
+        return clock::now(h);
+    }
+    if (name != "monotonic" && name != "strict_monotonic") {
+        return kNonValue;
+    }
+    const Term now = make_integer(h, clock::monotonic_ns());
+    return name == "monotonic" ? now : make_tuple(h, now, clock::unique_integer(h, true, false));
+}
+
 // What stands for a process or port that is a tracer.
 Term erl_tracer_enabled_3(Process&, const Term* a) {
     if (!tracing::tracer_exists(a[1])) {
@@ -768,8 +865,43 @@ Term erl_tracer_enabled_3(Process&, const Term* a) {
     return a[1] == a[2] ? atom_discard() : atom_trace();
 }
 
+// erl_tracer:trace(Tag, Tracer, Tracee, Term, Options): what the tracer gets, for modules that pass events on to a
+// process. A tracer that is a port gets it as the driver that it belongs to wants it, which none has here.
+Term erl_tracer_trace_5(Process& p, const Term* a) {
+    if (!is_local_pid(a[1])) {
+        return atoms::ok;
+    }
+    const Term options = is_map(a[4]) ? a[4] : map::empty(p.heap);
+    const auto option = [&](Term name) { return map::get(options, name); };
+    std::vector<Term> event{atom_trace(), a[2], a[0], a[3]};
+    if (const Term extra = option(atom_extra()); is_value(extra)) {
+        event.push_back(extra);
+    } else if (a[0] == atom_seq_trace()) {
+        event = {a[0], a[2], a[3]};
+    }
+    for (const Term name : {atom_match_spec_result(), atom_scheduler_id()}) {
+        if (const Term value = option(name); is_value(value)) {
+            event.push_back(value);
+        }
+    }
+    if (const Term kind = option(atom_timestamp()); is_value(kind)) {
+        const Term now = time_of(p.heap, kind);
+        if (!is_value(now)) {
+            return atoms::ok;
+        }
+        event.push_back(now);
+        event[0] = event[0] == atom_trace() ? atom_trace_ts() : event[0];
+    }
+    Term* const t = p.heap.alloc(1 + event.size());
+    t[0] = Term{make_header(Kind::tuple, event.size())};
+    std::copy(event.begin(), event.end(), t + 1);
+    send_message_to_pid(a[1], make_boxed(t));
+    return atoms::ok;
+}
+
 std::vector<BifDef> g_bifs = {
     {"erl_tracer", "enabled", 3, erl_tracer_enabled_3, kBifPlain, nullptr},
+    {"erl_tracer", "trace", 5, erl_tracer_trace_5, kBifPlain, nullptr},
     {"flight_recorder", "enabled", 3, flight_recorder_enabled_3, kBifPlain, nullptr},
     {"erts_internal", "trace", 3, erts_internal_trace_3, kBifPlain, nullptr},
     {"erts_internal", "trace_pattern", 3, erts_internal_trace_pattern_3, kBifPlain, nullptr},
@@ -779,6 +911,7 @@ std::vector<BifDef> g_bifs = {
     {"erts_internal", "trace_pattern", 4, erts_internal_trace_pattern_4, kBifPlain, nullptr},
     {"minivm", "trace_pattern", 4, erts_internal_trace_pattern_4, kBifDirtyCpu | kBifHidden,
      nullptr},
+    {"minivm", "trace_matching", 4, minivm_trace_matching_4, kBifDirtyCpu, nullptr},
     {"erts_internal", "trace_info", 3, erts_internal_trace_info_3, kBifPlain, nullptr},
     {"erts_internal", "trace_session_create", 3, erts_internal_trace_session_create_3, kBifPlain,
      nullptr},

@@ -213,27 +213,47 @@ void flag_bif(BifDef& bif, bool on) {
 }
 
 // Code and BIFs; those that are in the wanted state already may be among them. An engine is asked
-// once for the functions of a module that stand together.
+// once, for the functions of a module side by side and modules in the order of their addresses: what
+// lies close together it can write together.
 void arm_all(const std::vector<Breakpoint*>& list, bool on) {
-    std::vector<Engine::Armed> places;
+    struct OfModule {
+        const void* where;
+        size_t first, end;
+    };
+    std::vector<OfModule> modules[2];  // of bytecode, of native code
     for (size_t i = 0; i < list.size();) {
         Breakpoint& first = *list[i];
+        const size_t begin = i;
         if (first.kind == Breakpoint::Kind::bif) {
             flag_bif(*first.bif, on);
             first.armed = on;
             ++i;
             continue;
         }
-        places.clear();
-        for (; i < list.size() && list[i]->instance == first.instance; ++i) {
-            list[i]->armed = on;
-            places.push_back(list[i]->at);
+        while (i < list.size() && list[i]->instance == first.instance) {
+            list[i++]->armed = on;
         }
-        Engine& engine = *first.instance->engine;
+        modules[first.native ? 1 : 0].push_back({first.at.key, begin, i});
+    }
+    std::vector<Engine::Armed> places;
+    for (const bool native : {false, true}) {
+        std::vector<OfModule>& of_engine = modules[native ? 1 : 0];
+        std::sort(of_engine.begin(), of_engine.end(),
+                  [](const OfModule& a, const OfModule& b) { return a.where < b.where; });
+        places.clear();
+        for (const OfModule& m : of_engine) {
+            for (size_t i = m.first; i < m.end; ++i) {
+                places.push_back(list[i]->at);
+            }
+        }
+        if (places.empty()) {
+            continue;
+        }
+        Engine& engine = *list[of_engine.front().first]->instance->engine;
         if (on) {
-            engine.arm(*first.instance, places.data(), places.size());
+            engine.arm(places.data(), places.size());
         } else {
-            engine.disarm(*first.instance, places.data(), places.size());
+            engine.disarm(places.data(), places.size());
         }
     }
 }
@@ -343,6 +363,8 @@ void Breakpoint::seal(int which) {
         }
     }
     acts[which] = !own.none() || !all.empty();
+    // Engines look at an entry's only in processes that are traced.
+    MINIVM_ASSERT(kind != Kind::entry || !own.everywhere());
     const Action& only = own.none() && all.size() == 1 ? all.front().action : own;
     cells[which] = only.does == Action::kCounts ? only.others().counted->cells() : nullptr;
 }

@@ -37,6 +37,7 @@ LOCAL_ATOM(atom_gc_major_start, "gc_major_start")
 LOCAL_ATOM(atom_gc_minor_end, "gc_minor_end")
 LOCAL_ATOM(atom_gc_minor_start, "gc_minor_start")
 LOCAL_ATOM(atom_in, "in")
+LOCAL_ATOM(atom_open, "open")
 LOCAL_ATOM(atom_out, "out")
 LOCAL_ATOM(atom_receive, "receive")
 LOCAL_ATOM(atom_return_from, "return_from")
@@ -215,17 +216,16 @@ struct TraceHooks final : Hooks {
         called(b, p, x, b.native ? g_return_words.native : g_return_words.bytecode);
     }
 
-    void export_call(Process& p, const Export* e, Term* x) override {
-        Breakpoint* b = find(e);
-        if (b == nullptr) {
-            return;
+    // It only traces calls: who is not traced is never asked.
+    void export_call(Process& p, const Export* e, Term* x, bool native) override {
+        if (const Breakpoint* b = find(e)) {
+            called(*b, p, x, native ? g_return_words.native : g_return_words.bytecode);
         }
-        called(*b, p, x, g_return_words.bytecode);  // only bytecode comes by an entry's stub
     }
 
     Term bif_call(Process& p, const BifDef& bif, Term* x) override {
         Breakpoint* b = find(&bif);
-        if (b == nullptr) {
+        if (b == nullptr || (is_apply(bif) && !called_as_function(p, *b))) {
             return call_bif_untraced(p, bif, x);
         }
         UnfinishedCall call;
@@ -356,7 +356,7 @@ struct TraceHooks final : Hooks {
         const Term call = make_tuple(h, e->module, e->function, args);
         tell_procs(parent, atom_spawn(), child.id, call);
         // Also of one that is sensitive, as in OTP.
-        std::vector<State> given = all_new_flags();
+        std::vector<State> given = all_new_flags(New::processes);
         for (const State* s = state_of(parent); s != nullptr; s = s->next) {
             inherit(parent, *s, linked, given);
         }
@@ -375,6 +375,21 @@ struct TraceHooks final : Hooks {
         clear_all_flags(p);
         forget_local(p);
     }
+    void port_opened(TracedPort& port, Term owner, Term name) override {
+        for (const State& s : all_new_flags(New::ports)) {
+            set_flags(port, s.session, true, s.flags, &s.tracer);
+        }
+        port_event(port, kPorts, atom_open(), owner, name);
+        port_event(port, kPorts, atoms::getting_linked, owner, kNonValue);
+    }
+    void port_event(TracedPort& port, Flag flag, Term tag, Term what, Term extra) override {
+        const EventKind kind = flag == kSend           ? EventKind::send
+                               : flag == kReceive      ? EventKind::receive
+                               : flag == kRunningPorts ? EventKind::running_ports
+                                                       : EventKind::ports;
+        send_own_event(port, flag, {.kind = kind, .tag = tag, .what = what, .extra = extra});
+    }
+    void forget(TracedPort& port) override { clear_all_flags(port); }
     void dropped_stack(Process& p) override { clock_dropped(p); }
     void procs(Process& p, Term tag, Term what) override { tell_procs(p, tag, what); }
     void scheduled(Process& p, bool in) override {
@@ -510,6 +525,11 @@ private:
                !module_table::lookup(p.pc, code_index::active(), false, &where) ||
                (where.module == b.module && where.function == b.function && where.arity == b.arity);
     }
+    // erlang:apply/2,3, which the compiler's instructions stand for in OTP: only a process that begins with
+    // one, and a fun of it, calls a function.
+    static bool is_apply(const BifDef& bif) {
+        return bif.exp->module == atoms::erlang && bif.exp->function == atoms::apply;
+    }
     // Of the BIF whose breakpoint is hit: the address behind the call, as it would be on the stack.
     static const void* caller_of_bif(const Process& p) {
         if (called_as_function(p, *t_bif_called)) {
@@ -587,7 +607,8 @@ private:
     }
     static bool traps(const Process& p) {
         return p.outcome == BifOutcome::trap || p.outcome == BifOutcome::yield ||
-               p.outcome == BifOutcome::wait || p.outcome == BifOutcome::trap_fun;
+               p.outcome == BifOutcome::wait || p.outcome == BifOutcome::trap_fun ||
+               p.outcome == BifOutcome::hibernate_here;
     }
 
     // What a child gets of what its parent has, beside what new processes get.
@@ -625,7 +646,7 @@ private:
                              Event event) {
         for (const State* of = state_of(p); of != nullptr; of = of->next) {
             event.result = kNonValue;
-            const State* s = (of->flags & flag) != 0
+            const State* s = (of->flags & flag) != 0 && !of->tracer.is(p.id)
                                  ? for_message(p, of, flag == kSend, terms, count, &event.result)
                                  : nullptr;
             if (s != nullptr) {

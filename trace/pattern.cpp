@@ -150,15 +150,10 @@ void apply_to_module(ModuleInstance* current, ModuleInstance* old, void* context
     }
 }
 
-// Ways to call, and no functions of their own.
-bool is_apply(const Export* e) {
-    return e->module == atoms::erlang && e->function == atoms::apply;
-}
-
 void apply_to_bif(Export* e, void* context) {
     static const Term own = atom_table::intern("minivm");
     auto& a = *static_cast<Applying*>(context);
-    if (e->bif == nullptr || e->bif->has_any(kBifHidden) || e->module == own || is_apply(e) ||
+    if (e->bif == nullptr || e->module == own ||
         !a.r.which.matches(e->module, e->function, e->arity)) {
         return;
     }
@@ -179,7 +174,8 @@ Request lasting_part(const Request& r) {
 
 bool same_target(const Request& a, const Request& b) {
     return a.which.module == b.which.module && a.which.function == b.which.function &&
-           a.which.arity == b.which.arity && (a.local || a.global) == (b.local || b.global) &&
+           a.which.arity == b.which.arity && a.which.is_glob == b.which.is_glob &&
+           (a.local || a.global) == (b.local || b.global) &&
            a.meta == b.meta && a.count == b.count && a.time == b.time && a.memory == b.memory;
 }
 
@@ -189,7 +185,7 @@ void keep(Patterns& all, const Request& r) {
     for (Request& old : all.requests) {
         const bool covered =
             same_target(old, r) ||
-            (r.which.module == atoms::underscore && !r.on &&
+            (r.which.module == atoms::underscore && !r.which.is_glob && !r.on &&
              (old.local || old.global) == (r.local || r.global) && old.meta == r.meta &&
              old.count == r.count && old.time == r.time && old.memory == r.memory);
         if (!covered) {
@@ -266,17 +262,48 @@ void OnLoad::apply_to(Action& a) const {
     }
 }
 
+// Whether the text fits a pattern with * and ?. One `*` is remembered: an earlier one never has to take more.
+static bool fits_glob(std::string_view pattern, std::string_view text) {
+    size_t p = 0;
+    size_t t = 0;
+    size_t star = pattern.npos;
+    size_t taken = 0;
+    while (t < text.size()) {
+        if (p < pattern.size() && pattern[p] == '*') {
+            star = p++;
+            taken = t;
+        } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+            ++p;
+            ++t;
+        } else if (star != pattern.npos) {
+            p = star + 1;
+            t = ++taken;
+        } else {
+            return false;
+        }
+    }
+    return pattern.find_first_not_of('*', p) == pattern.npos;
+}
+
+static bool fits(Term pattern, Term name, bool is_glob) {
+    return pattern == atoms::underscore || pattern == name ||
+           (is_glob && fits_glob(atom_table::text(pattern), atom_table::text(name)));
+}
+
+bool Functions::matches_module(Term m) const {
+    return fits(module, m, is_glob);
+}
+
 bool Functions::matches(Term m, Term f, uint32_t a) const {
-    return matches_module(m) && (function == atoms::underscore || function == f) &&
-           (arity < 0 || arity == a);
+    return (arity < 0 || arity == a) && matches_module(m) && fits(function, f, is_glob);
 }
 
 int64_t apply_request(Session& s, const Request& r, Change* change) {
     Applying a{s.number, r, *change};
-    const bool one = r.which.module != atoms::underscore && r.which.function != atoms::underscore &&
-                     r.which.arity >= 0;
+    const bool in_many = r.which.module == atoms::underscore || r.which.is_glob;
+    const bool one = !in_many && r.which.function != atoms::underscore && r.which.arity >= 0;
     const int ix = code_index::active();
-    if (r.which.module == atoms::underscore) {
+    if (in_many) {
         module_table::for_each_loaded(ix, apply_to_module, &a);
     } else {
         apply_to_version(a, module_table::current(r.which.module, ix), Version::current);
@@ -288,8 +315,8 @@ int64_t apply_request(Session& s, const Request& r, Change* change) {
                                            static_cast<uint32_t>(r.which.arity))) {
             apply_to_bif(e, &a);
         }
-    } else if (r.which.module == atoms::underscore || bif_registry::has_any(r.which.module)) {
-        export_table::for_each(apply_to_bif, &a);
+    } else if (in_many || bif_registry::has_any(r.which.module)) {
+        bif_registry::for_each(apply_to_bif, &a);
     }
     const Request lasting = lasting_part(r);
     if (lasting.local || lasting.global || lasting.meta || lasting.counters()) {
@@ -303,7 +330,8 @@ static Action action_for(const Patterns& all, Term module, const LoweredFunction
                          uint64_t came_after) {
     Action action;
     for (const Request& r : all.requests) {
-        if (r.number > came_after && r.which.matches(module, f.name, f.arity)) {
+        if ((r.number > came_after || r.which.is_glob) &&
+            r.which.matches(module, f.name, f.arity)) {
             change_action(action, r);
         }
     }

@@ -14,7 +14,9 @@ namespace minivm::trace {
 struct Functions {
     Term module, function;
     int64_t arity;  // -1: all
-    bool matches_module(Term m) const { return module == atoms::underscore || module == m; }
+    // The names are patterns as a shell's, with * and ?. So it is also for modules that come later.
+    bool is_glob = false;
+    bool matches_module(Term m) const;
     bool matches(Term m, Term f, uint32_t a) const;
 };
 

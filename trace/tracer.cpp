@@ -6,6 +6,7 @@
 #include "vm/code/code_index.hpp"
 #include "vm/code/export.hpp"
 #include "vm/code/module_table.hpp"
+#include "vm/port/port.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
@@ -28,9 +29,12 @@ namespace {
 
 using namespace tracing;
 
-// Guards who replaces a State, and the flags of new processes.
+// Guards who replaces a State, and the flags of new processes and ports.
 CountedMutex g_lock{LockKind::tracers};
-std::vector<State> g_new;  // none without flags
+std::vector<State> g_new[2];  // by New; none without flags
+std::vector<State>& new_of(New which) {
+    return g_new[static_cast<size_t>(which)];
+}
 
 // From the last to the first that trace_info/2 shows, in OTP's order.
 constexpr struct {
@@ -76,7 +80,8 @@ void free_later(const State* s) {
 
 // Puts this in the place of the session's State; flags 0: takes it out. Its next counts for
 // nothing.
-void replace_locked(Process& p, const State& wanted) {
+template <typename T>
+void replace_locked(T& p, const State& wanted) {
     std::vector<State> all;
     bool placed = false;
     for (const State* s = state_of(p); s != nullptr; s = s->next) {
@@ -108,6 +113,30 @@ void replace_locked(Process& p, const State& wanted) {
 bool is_ending(const Process& p) {
     // acquire: a process sets kExiting, and then clear_flags() takes the lock that we hold.
     return (p.state.load(std::memory_order_acquire) & process_state::kExiting) != 0;
+}
+bool is_ending(const TracedPort& port) {
+    return port.ended;
+}
+
+// Events of a port go by ports from tracer to tracer, each with its lock: they must not come back.
+bool leads_to_locked(Term tracer, Term port) {
+    if (!is_local_port(tracer)) {
+        return false;
+    }
+    const std::shared_ptr<TracedPort> by = port::traced(tracer);
+    for (const State* s = by != nullptr ? state_of(*by) : nullptr; s != nullptr; s = s->next) {
+        const Term next = s->tracer.term();
+        if (next != tracer && (next == port || leads_to_locked(next, port))) {
+            return true;
+        }
+    }
+    return false;
+}
+bool is_circle_locked(const Process&, const Tracer*) {
+    return false;
+}
+bool is_circle_locked(const TracedPort& port, const Tracer* tracer) {
+    return tracer != nullptr && !tracer->is(port.id) && leads_to_locked(tracer->term(), port.id);
 }
 
 // tracee: whom it traces, or the atom undefined.
@@ -219,7 +248,8 @@ Term meta_tracer_term(Heap& h, const Tracer& tracer) {
 // A session that ends takes its flags away when nobody finds it any more, by the lock: whoever
 // holds it and finds the session comes before that.
 
-Set set_flags(Process& p, uint32_t session, bool on, uint32_t flags, const Tracer* tracer) {
+template <typename T>
+static Set set_flags_of(T& p, uint32_t session, bool on, uint32_t flags, const Tracer* tracer) {
     Tracer gone;  // another one that was found to be no more: a module is not asked under the lock
     for (;;) {
         Tracer other;
@@ -227,6 +257,9 @@ Set set_flags(Process& p, uint32_t session, bool on, uint32_t flags, const Trace
             const std::lock_guard lock(g_lock);
             if (is_ending(p) || !is_live(session)) {
                 return Set::dead;
+            }
+            if (on && is_circle_locked(p, tracer)) {
+                return Set::taken;
             }
             const State* old = state_of(p, session);
             if (old == nullptr || tracer == nullptr || old->tracer == *tracer ||
@@ -246,6 +279,13 @@ Set set_flags(Process& p, uint32_t session, bool on, uint32_t flags, const Trace
     }
 }
 
+Set set_flags(Process& p, uint32_t session, bool on, uint32_t flags, const Tracer* tracer) {
+    return set_flags_of(p, session, on, flags, tracer);
+}
+Set set_flags(TracedPort& port, uint32_t session, bool on, uint32_t flags, const Tracer* tracer) {
+    return set_flags_of(port, session, on, flags, tracer);
+}
+
 void change_flags(Process& p, uint32_t session, uint32_t off, uint32_t on, const Tracer* tracer) {
     const std::lock_guard lock(g_lock);
     if (is_ending(p) || !is_live(session)) {
@@ -253,26 +293,29 @@ void change_flags(Process& p, uint32_t session, uint32_t off, uint32_t on, const
     }
     const State* old = state_of(p, session);
     const uint32_t now = ((old != nullptr ? old->flags : 0) & ~off) | on;
-    if (tracer != nullptr && tracer->is(p.id)) {
-        return;  // nobody traces himself
-    }
     const Tracer by = tracer != nullptr ? *tracer : old != nullptr ? old->tracer : Tracer();
     replace_locked(p, {is_tracer(by.term()) ? now : 0, by, session});
 }
 
-void clear_flags(Process& p, uint32_t session) {
+template <typename T>
+static void clear_flags_of(T& p, uint32_t session, const Tracer* by) {
     const std::lock_guard lock(g_lock);
-    if (state_of(p, session) != nullptr) {
+    const State* now = state_of(p, session);
+    if (now != nullptr && (by == nullptr || now->tracer.is_copy_of(*by))) {
         replace_locked(p, {0, Tracer(), session});
     }
 }
-
+void clear_flags(Process& p, uint32_t session) {
+    clear_flags_of(p, session, nullptr);
+}
 void clear_flags(Process& p, const State& s) {
-    const std::lock_guard lock(g_lock);
-    const State* now = state_of(p, s.session);
-    if (now != nullptr && now->tracer.is_copy_of(s.tracer)) {
-        replace_locked(p, {0, Tracer(), s.session});
-    }
+    clear_flags_of(p, s.session, &s.tracer);
+}
+void clear_flags(TracedPort& port, uint32_t session) {
+    clear_flags_of(port, session, nullptr);
+}
+void clear_flags(TracedPort& port, const State& s) {
+    clear_flags_of(port, s.session, &s.tracer);
 }
 
 void clear_all_flags(Process& p) {
@@ -281,9 +324,25 @@ void clear_all_flags(Process& p) {
     free_later(p.trace.exchange(nullptr, std::memory_order_acq_rel));
 }
 
+void clear_all_flags(TracedPort& port) {
+    const std::lock_guard lock(g_lock);
+    port.ended = true;
+    // release: as in replace_locked().
+    free_later(port.trace.exchange(nullptr, std::memory_order_acq_rel));
+}
+
+// relaxed: a process begun beside this may come before it.
+static void note_new_locked() {
+    g_trace_new.store(!new_of(New::processes).empty(), std::memory_order_relaxed);
+}
+static void erase_new_locked(New which, const State* s) {
+    std::vector<State>& all = new_of(which);
+    all.erase(all.begin() + (s - all.data()));
+}
+
 // Null: the session has none.
-static State* find_new_locked(uint32_t session) {
-    for (State& s : g_new) {
+static State* find_new_locked(New which, uint32_t session) {
+    for (State& s : new_of(which)) {
         if (s.session == session) {
             return &s;
         }
@@ -291,29 +350,28 @@ static State* find_new_locked(uint32_t session) {
     return nullptr;
 }
 
-void set_new_flags(uint32_t session, bool on, uint32_t flags, const Tracer* tracer) {
+void set_new_flags(New which, uint32_t session, bool on, uint32_t flags, const Tracer* tracer) {
     {
         const std::lock_guard lock(g_lock);
         State now{0, Tracer(), session};
-        if (State* const old = find_new_locked(session)) {
+        if (State* const old = find_new_locked(which, session)) {
             now = *old;
-            g_new.erase(g_new.begin() + (old - g_new.data()));
+            erase_new_locked(which, old);
         }
         now.flags = on ? now.flags | flags : now.flags & ~flags;
         // Without a tracer there are none: so clearing some without naming it clears all, as in
         // OTP.
         now.tracer = tracer != nullptr ? *tracer : Tracer();
         if (is_tracer(now.tracer.term()) && now.flags != 0 && is_live(session)) {
-            g_new.push_back(now);
+            new_of(which).push_back(now);
         }
-        // relaxed: a process begun beside this may come before it.
-        g_trace_new.store(!g_new.empty(), std::memory_order_relaxed);
+        note_new_locked();
     }
-    all_new_flags();
+    all_new_flags(which);
 }
 
-State new_flags(uint32_t session) {
-    for (const State& s : all_new_flags()) {
+State new_flags(New which, uint32_t session) {
+    for (const State& s : all_new_flags(which)) {
         if (s.session == session) {
             return s;
         }
@@ -321,23 +379,22 @@ State new_flags(uint32_t session) {
     return {0, Tracer(), session};
 }
 
-std::vector<State> all_new_flags() {
+std::vector<State> all_new_flags(New which) {
     std::vector<State> all;
     {
         const std::lock_guard lock(g_lock);
-        all = g_new;
+        all = new_of(which);
     }
     // Modules are not asked under the lock.
-    std::erase_if(all, [](const State& s) {
+    std::erase_if(all, [which](const State& s) {
         if (is_alive(s.tracer, atoms::undefined)) {
             return false;
         }
         const std::lock_guard lock(g_lock);
-        State* const now = find_new_locked(s.session);
+        State* const now = find_new_locked(which, s.session);
         if (now != nullptr && now->tracer.is_copy_of(s.tracer)) {
-            g_new.erase(g_new.begin() + (now - g_new.data()));
-            // relaxed: as in set_new_flags().
-            g_trace_new.store(!g_new.empty(), std::memory_order_relaxed);
+            erase_new_locked(which, now);
+            note_new_locked();
         }
         return true;
     });
@@ -353,7 +410,16 @@ static bool is_own(EventKind kind) {
            kind == EventKind::garbage_collection;
 }
 
-bool wants(Process& p, const State& s, EventKind kind, Term tag) {
+// The process that functions of a module may know to be called in.
+static Process* self_of(Process& p, EventKind kind) {
+    return is_own(kind) ? &p : nullptr;
+}
+static Process* self_of(TracedPort&, EventKind) {
+    return nullptr;
+}
+
+template <typename T>
+static bool wants_of(T& p, const State& s, EventKind kind, Term tag) {
     if (!s.tracer.is_module()) {
         return true;
     }
@@ -362,6 +428,9 @@ bool wants(Process& p, const State& s, EventKind kind, Term tag) {
         clear_flags(p, s);
     }
     return answer == nif::tracer::Answer::trace;
+}
+bool wants(Process& p, const State& s, EventKind kind, Term tag) {
+    return wants_of(p, s, kind, tag);
 }
 
 void clear_inactive(Process& p) {
@@ -383,15 +452,28 @@ bool wants_call(Process& p, const State& s) {
     return wants(p, s, EventKind::call, atom_call());
 }
 
-bool send_event(Process& p, const State& s, const Event& event) {
+// The recorder shows on whose turn something happens, which is none of a port's.
+static size_t recorded_subject(const Process&, Term*) {
+    return 0;
+}
+static size_t recorded_subject(const TracedPort& port, Term* parts) {
+    parts[0] = port.id;
+    return 1;
+}
+
+template <typename T>
+static bool send_event_of(T& p, const State& s, const Event& event) {
     if (s.tracer.is(p.id)) {
         return true;
     }
     if (s.tracer.is_module()) {
-        nif::tracer::tell(s.tracer, event, is_own(event.kind) ? &p : nullptr, p.id, s.flags);
+        nif::tracer::tell(s.tracer, event, self_of(p, event.kind), p.id, s.flags);
         return true;
     }
-    Term parts[3] = {event.what};
+    Term with_subject[4];
+    const size_t subject = recorded_subject(p, with_subject);
+    Term* const parts = with_subject + subject;
+    parts[0] = event.what;
     size_t count = 1;
     for (const Term part : {event.extra, event.result}) {
         if (is_value(part)) {
@@ -399,7 +481,7 @@ bool send_event(Process& p, const State& s, const Event& event) {
         }
     }
     if (is_recorder(s.tracer)) {
-        to_recorder::event(s.session, event.tag, {parts, count});
+        to_recorder::event(s.session, event.tag, {with_subject, subject + count});
         return true;
     }
     thread_progress::DelaySection section;
@@ -431,22 +513,37 @@ bool send_event(Process& p, const State& s, const Event& event) {
     return sent;
 }
 
-void send_or_clear(Process& p, const State& s, const Event& event) {
-    if (wants(p, s, event.kind, event.tag) && !send_event(p, s, event)) {
+bool send_event(Process& p, const State& s, const Event& event) {
+    return send_event_of(p, s, event);
+}
+
+template <typename T>
+static void send_or_clear_of(T& p, const State& s, const Event& event) {
+    if (wants_of(p, s, event.kind, event.tag) && !send_event_of(p, s, event)) {
         clear_flags(p, s);
     }
 }
+void send_or_clear(Process& p, const State& s, const Event& event) {
+    send_or_clear_of(p, s, event);
+}
 
-void send_own_event(Process& p, uint32_t flag, const Event& event) {
+template <typename T>
+static void send_own_event_of(T& p, uint32_t flag, const Event& event) {
     if (!is_traced(p, flag)) {
         return;
     }
     const thread_progress::DelaySection section;
     for (const State* s = state_of(p); s != nullptr; s = s->next) {
         if ((s->flags & flag) != 0) {
-            send_or_clear(p, *s, event);
+            send_or_clear_of(p, *s, event);
         }
     }
+}
+void send_own_event(Process& p, uint32_t flag, const Event& event) {
+    send_own_event_of(p, flag, event);
+}
+void send_own_event(TracedPort& port, uint32_t flag, const Event& event) {
+    send_own_event_of(port, flag, event);
 }
 
 // ---- places -------------------------------------------------------------------------------------

@@ -45,20 +45,27 @@ Term meta_tracer_term(Heap& h, const Tracer& tracer);
 enum class Set : uint8_t { done, dead, taken };  // taken: another tracer traces it
 // A session's flags on or off. tracer: it becomes this one unless there is another; null: it stays.
 Set set_flags(Process& p, uint32_t session, bool on, uint32_t flags, const Tracer* tracer);
+// A port that is traced by another one, and that one by it, would wait for each other's lock: `taken`.
+Set set_flags(tracing::TracedPort& port, uint32_t session, bool on, uint32_t flags,
+              const Tracer* tracer);
 // As a match specification asks for it: no check of who traces it.
 void change_flags(Process& p, uint32_t session, uint32_t off, uint32_t on, const Tracer* tracer);
 // What this says is traced no more, unless somebody has put other flags in its place.
 void clear_flags(Process& p, const State& s);
 // Nor whatever the session traces.
 void clear_flags(Process& p, uint32_t session);
-// The process ends.
+void clear_flags(tracing::TracedPort& port, const State& s);
+void clear_flags(tracing::TracedPort& port, uint32_t session);
+// It ends.
 void clear_all_flags(Process& p);
+void clear_all_flags(tracing::TracedPort& port);
 
-// What processes to come begin with; no flags if nothing. A tracer that its module removes is
+// What processes, or ports, to come begin with; no flags if nothing. A tracer that its module removes is
 // dropped.
-void set_new_flags(uint32_t session, bool on, uint32_t flags, const Tracer* tracer);
-State new_flags(uint32_t session);
-std::vector<State> all_new_flags();
+enum class New : uint8_t { processes, ports };
+void set_new_flags(New which, uint32_t session, bool on, uint32_t flags, const Tracer* tracer);
+State new_flags(New which, uint32_t session);
+std::vector<State> all_new_flags(New which);
 
 // Whether the tracer wants to be told of an event. For a module that is its function's answer,
 // which may end what s traces, where p runs here (OTP has it so: `receive` and `procs` do not); for
@@ -76,6 +83,7 @@ bool send_event(Process& p, const State& s, const Event& event);
 void send_or_clear(Process& p, const State& s, const Event& event);
 // To the tracers of p that the flag asks for.
 void send_own_event(Process& p, uint32_t flag, const Event& event);
+void send_own_event(tracing::TracedPort& port, uint32_t flag, const Event& event);
 
 // The function that an address on p's stack belongs to: {M, F, A}, or the non-value.
 Term function_at(Heap& h, const void* address, bool is_return_address);

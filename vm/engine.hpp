@@ -80,11 +80,11 @@ struct Engine {
         Word saved;
     };
     virtual Armed place_of_breakpoint(const ModuleInstance& m, uint32_t function) = 0;
-    // Makes every call of these functions of one module go by their breakpoints: one aligned write
-    // each, harmless alone. By the holder of the code modification permission, who has what the hook
+    // Makes every call of these functions go by their breakpoints: one aligned write each, harmless
+    // alone. They come best in the order of their addresses. By the holder of the code modification permission, who has what the hook
     // needs ready before.
-    virtual void arm(const ModuleInstance& m, const Armed* places, size_t count) = 0;
-    virtual void disarm(const ModuleInstance& m, const Armed* places, size_t count) = 0;
+    virtual void arm(const Armed* places, size_t count) = 0;
+    virtual void disarm(const Armed* places, size_t count) = 0;
     // After any number of these: what has been written is what other threads run, at the latest from
     // their next progress on.
     virtual void publish() {}

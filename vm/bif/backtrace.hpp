@@ -3,10 +3,14 @@
 
 #include "vm/process/process.hpp"
 
+#include <span>
 #include <string>
 
 namespace minivm {
 
 std::string process_backtrace(Process& p);
+
+// What process_info/2 may be asked for.
+std::span<const Term> process_info_items();
 
 }  // namespace minivm

@@ -24,6 +24,8 @@ static std::vector<std::vector<BifDef>*> g_tables = {
 };
 
 static std::vector<Word> g_modules;  // atoms, ascending
+// Never destroyed: like all entries these stay until the program has ended.
+static std::vector<const Export*>& g_hidden = *new std::vector<const Export*>;
 
 bool has_any(Term module) {
     return std::binary_search(g_modules.begin(), g_modules.end(), module.raw);
@@ -32,9 +34,13 @@ bool has_any(Term module) {
 static void register_all() {
     for (std::vector<BifDef>* t : g_tables) {
         for (BifDef& d : *t) {
-            Export* e = export_table::get(atom_table::intern(d.module),
-                                          atom_table::intern(d.function), d.arity);
+            const bool is_hidden = d.has_any(kBifHidden);
+            const auto entry_of = is_hidden ? export_table::make_hidden : export_table::get;
+            Export* e = entry_of(atom_table::intern(d.module), atom_table::intern(d.function), d.arity);
             MINIVM_CHECK(e->bif == nullptr);  // two tables define one function
+            if (is_hidden) {
+                g_hidden.push_back(e);
+            }
             e->bif = &d;
             for (auto& b : e->bytecode) {
                 b = &e->stub[kStubBif];
@@ -57,7 +63,17 @@ void init() {
 
 const BifDef* find(Term module, Term function, uint32_t arity) {
     const Export* e = export_table::find(module, function, arity);
-    return e != nullptr && e->bif != nullptr && !e->bif->has_any(kBifHidden) ? e->bif : nullptr;
+    return e != nullptr ? e->bif : nullptr;
+}
+
+void for_each(void (*f)(Export*, void*), void* context) {
+    for (const std::vector<BifDef>* t : g_tables) {
+        for (const BifDef& d : *t) {
+            if (!d.has_any(kBifHidden)) {
+                f(d.exp, context);
+            }
+        }
+    }
 }
 
 // Of a module that OTP does not have.
@@ -170,7 +186,14 @@ Term trap_fun(Process& p, uint32_t arity) {
 }
 
 const Export* bif_export(const char* module, const char* function, uint8_t arity) {
-    return export_table::get(atom_table::intern(module), atom_table::intern(function), arity);
+    const Term m = atom_table::intern(module);
+    const Term f = atom_table::intern(function);
+    for (const Export* e : bif_registry::g_hidden) {
+        if (e->function == f && e->module == m && e->arity == arity) {
+            return e;
+        }
+    }
+    return export_table::get(m, f, arity);
 }
 
 int64_t list_length(Term list) {

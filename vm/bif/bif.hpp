@@ -29,7 +29,7 @@ enum BifFlag : uint8_t {
     kBifGuard = 1,     // allowed in guards: no side effects, never traps
     kBifDirtyCpu = 2,  // runs on a dirty CPU scheduler
     kBifDirtyIo = 4,   // runs on a dirty I/O scheduler
-    kBifHidden = 8,    // continuation of a yielding BIF: not an exported function of its module
+    kBifHidden = 8,    // for the VM alone, such as the continuation of a yielding BIF: its entry is in no table
     kBifNative = 16,   // no BIF but a library's function: nif::Function (vm/nif/nif.hpp)
     kBifTraced = 32    // calls of it go by tracing::Hooks; set and taken back while it is called
 };
@@ -62,6 +62,8 @@ void init();
 const BifDef* find(Term module, Term function, uint32_t arity);
 // Whether a module has any of these.
 bool has_any(Term module);
+// Calls f(entry) for each that is not hidden.
+void for_each(void (*f)(Export*, void*), void* context);
 // [{Module, Function, Arity}] of all that Erlang code may call by name, the VM's own module apart.
 Term all(Heap& h);
 }  // namespace bif_registry

@@ -194,6 +194,8 @@ enum class Into : uint8_t { binary, size, iovec };
 struct FlattenState : MagicObject {
     explicit FlattenState(Into i) : into(i) {}
 
+    static constexpr uint64_t kLargePartBytes = 256;  // of an iovec
+
     enum class Status : uint8_t { done, more, bad };
 
     // Walks until *budget is used up. Terms in `stack` and `current` move: see save().
@@ -239,17 +241,34 @@ struct FlattenState : MagicObject {
     }
 
     void binary(Heap& h, Term t, int64_t* budget) {
-        constexpr uint64_t kMaxCopiedBytes = 256;  // of an iovec's part
         const BitView v = bit_view(t);
         const uint64_t n = v.size >> 3;
         if (into == Into::size) {
             size += n;
-        } else if (into == Into::iovec && n > kMaxCopiedBytes && v.byte_aligned()) {
-            flush(h);
-            parts = cons(h, t, parts);
+        } else if (into == Into::iovec && n >= kLargePartBytes && v.byte_aligned()) {
+            large_part(h, t, n);
         } else if (n != 0) {
             *budget -= static_cast<int64_t>(n / kBytesPerElement);
             copy_bits(v.bytes, v.offset, sink.room(n), 0, v.size);
+        }
+    }
+
+    // Is a part of its own, as it is. Where the part before it is small, that one is filled up with its first
+    // bytes, and if then no large part is left of it with all of them: the parts are those of OTP.
+    void large_part(Heap& h, Term t, uint64_t n) {
+        const uint64_t collected = sink.size() - flushed;
+        uint64_t copied = 0;
+        if (collected != 0 && collected < kLargePartBytes) {
+            copied = kLargePartBytes - collected;
+            if (n - copied < kLargePartBytes) {
+                copied = n;
+            }
+            const BitView v = bit_view(t);
+            copy_bits(v.bytes, v.offset, sink.room(copied), 0, copied * 8);
+        }
+        if (copied != n) {
+            flush(h);
+            parts = cons(h, copied == 0 ? t : sub_bitstring(h, t, copied * 8, (n - copied) * 8), parts);
         }
     }
 

@@ -7,6 +7,7 @@
 #include "vm/bif/local_atoms.hpp"
 #include "vm/bif/stdlib_error.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/util/otp_release.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -283,6 +284,23 @@ Term split_parts(Process& p, const SearchState& s, Term subject) {
     return list;
 }
 
+Term search_result(Process& p, const SearchState& s, Term subject) {
+    switch (s.wanted) {
+        case Wanted::match:
+            return s.matches.empty() ? nomatch() : match_tuple(p, s.matches[0]);
+        case Wanted::matches: {
+            Term list = kNil;
+            for (size_t i = s.matches.size(); i != 0; i--) {
+                list = cons(p.heap, match_tuple(p, s.matches[i - 1]), list);
+            }
+            return list;
+        }
+        case Wanted::split:
+            return split_parts(p, s, subject);
+    }
+    return kNonValue;
+}
+
 Term search_slice(Process& p, SearchState& s, std::unique_ptr<SearchState> fresh, Term held,
                   Term subject) {
     const int64_t given = slice_budget(p, kBytesPerReduction);
@@ -306,20 +324,7 @@ Term search_slice(Process& p, SearchState& s, std::unique_ptr<SearchState> fresh
         }
         return yield(p, to, {held, subject});
     }
-    switch (s.wanted) {
-        case Wanted::match:
-            return s.matches.empty() ? nomatch() : match_tuple(p, s.matches[0]);
-        case Wanted::matches: {
-            Term list = kNil;
-            for (size_t i = s.matches.size(); i != 0; i--) {
-                list = cons(p.heap, match_tuple(p, s.matches[i - 1]), list);
-            }
-            return list;
-        }
-        case Wanted::split:
-            return split_parts(p, s, subject);
-    }
-    return kNonValue;
+    return search_result(p, s, subject);
 }
 Term binary_search_continue_2(Process& p, const Term* a) {
     return search_slice(p, *held_state<SearchState>(a[0]), nullptr, a[0], a[1]);
@@ -362,6 +367,10 @@ Term search(Process& p, Wanted wanted, Term subject, Term what, Term options) {
         return stdlib_badarg(p);
     }
     s->end = s->bytes.size();
+    if (!is_list(options)) {
+        return stdlib_badarg(p);
+    }
+    // What ends the list is not looked at, as in OTP.
     for (; is_cons(options); options = tail(options)) {
         const Term option = head(options);
         if (!scope_option(option, s.get()) &&
@@ -369,8 +378,9 @@ Term search(Process& p, Wanted wanted, Term subject, Term what, Term options) {
             return stdlib_badarg(p);
         }
     }
-    if (!is_nil(options)) {
-        return stdlib_badarg(p);
+    const bool is_nothing = s->end == 0;
+    if (is_nothing && !by_release::at_least(27)) {
+        return search_result(p, *s, subject);  // the pattern may be anything, as in OTP up to 26
     }
     if (Pattern* compiled = compiled_pattern(what)) {
         compiled->retain();
@@ -380,6 +390,9 @@ Term search(Process& p, Wanted wanted, Term subject, Term what, Term options) {
         if (s->pattern == nullptr) {
             return stdlib_badarg(p);
         }
+    }
+    if (is_nothing) {
+        return search_result(p, *s, subject);
     }
     SearchState& state = *s;
     return search_slice(p, state, std::move(s), kNonValue, subject);

@@ -11,6 +11,7 @@
 #include "vm/bif/continuation.hpp"
 #include "vm/bif/posix.hpp"
 #include "vm/code/loading.hpp"
+#include "vm/sched/halt.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/format.hpp"
@@ -20,6 +21,7 @@ namespace {
 
 // Writes all of it, waiting as long as it takes. 0 or errno.
 int write_all(int fd, const uint8_t* data, size_t n) {
+    const vm::OutputWait wait;
     while (n > 0) {
         const ssize_t written = write(fd, data, n);
         if (written < 0) {
@@ -88,17 +90,12 @@ Term minivm_read_stdin_0(Process& p, const Term*) {
     return n == 0 ? atoms::eof : make_binary(p.heap, buffer, static_cast<size_t>(n));
 }
 
-// Text of a string or binary argument as UTF-8. False: it is neither.
+// A string as UTF-8. False: it is none.
 bool get_text(Term t, std::string* out) {
-    if (is_binary(t)) {
-        Bytes bytes;
-        get_bytes(t, &bytes);
-        out->assign(reinterpret_cast<const char*>(bytes.data), bytes.size);
-        return true;
-    }
     out->clear();
     for (; is_cons(t); t = tail(t)) {
-        if (!is_small(head(t)) || small_value(head(t)) < 0 || small_value(head(t)) > 0x10FFFF) {
+        if (!is_small(head(t)) || small_value(head(t)) < 0 || small_value(head(t)) > 0x10FFFF ||
+            small_value(head(t)) >> 11 == 0xD800 >> 11) {
             return false;
         }
         const uint32_t c = static_cast<uint32_t>(small_value(head(t)));
@@ -185,18 +182,66 @@ Term minivm_set_code_path_1(Process& p, const Term* a) {
                : make_tuple(p.heap, atoms::error, atom_table::intern("bad_directory"));
 }
 
+// ---- display ------------------------------------------------------------------------------------------
+// Past the I/O servers, and each line feed with a carriage return, as the runtime system of OTP prints.
+
+void display_text(int fd, std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        out += c == '\n' ? "\r" : "";
+        out += c;
+    }
+    write_all(fd, reinterpret_cast<const uint8_t*>(out.data()), out.size());
+}
+
 Term erlang_display_1(Process&, const Term* a) {
-    const std::string text = display_term(a[0]) + "\r\n";
-    write_all(STDERR_FILENO, reinterpret_cast<const uint8_t*>(text.data()), text.size());
+    display_term(a[0], [](const std::string& text) { display_text(STDOUT_FILENO, text); });
+    display_text(STDOUT_FILENO, "\n");
     return atoms::true_;
 }
+// Standard error up to OTP 25.
 Term erlang_display_string_1(Process& p, const Term* a) {
     std::string text;
     if (!get_text(a[0], &text)) {
         return badarg(p);
     }
-    write_all(STDERR_FILENO, reinterpret_cast<const uint8_t*>(text.data()), text.size());
+    display_text(STDERR_FILENO, text);
     return atoms::true_;
+}
+// From OTP 26 on, where nothing is put before a line feed.
+Term erlang_display_string_2(Process& p, const Term* a) {
+    std::string text;
+    const bool is_stdout = a[0] == atom_table::intern("stdout");
+    if ((!is_stdout && a[0] != atom_table::intern("stderr")) || !get_text(a[1], &text)) {
+        return badarg(p);
+    }
+    write_all(is_stdout ? STDOUT_FILENO : STDERR_FILENO,
+              reinterpret_cast<const uint8_t*>(text.data()), text.size());
+    return atoms::true_;
+}
+// At most so many characters of it, if that is a number.
+Term erts_internal_term_to_string_2(Process& p, const Term* a) {
+    std::string text = display_term(a[0], SIZE_MAX);
+    if (is_small(a[1]) && small_value(a[1]) > 1) {
+        const auto limit = static_cast<size_t>(small_value(a[1]));
+        if (text.size() > limit) {
+            text = text.substr(0, limit) + "...";
+        }
+    } else if (a[1] != atoms::undefined) {
+        return badarg(p);
+    }
+    return make_string(p.heap, text.data(), text.size());
+}
+Term erlang_display_nl_0(Process&, const Term*) {
+    display_text(STDERR_FILENO, "\n");
+    return atoms::true_;
+}
+// Displays its argument and answers the text, as bytes.
+Term erts_debug_display_1(Process& p, const Term* a) {
+    constexpr size_t kMaxBytes = size_t{1} << 24;  // the answer takes 16 times that
+    const std::string text = display_term(a[0], kMaxBytes) + "\n";
+    display_text(STDOUT_FILENO, text);
+    return make_string(p.heap, text.data(), text.size());
 }
 
 }  // namespace
@@ -212,7 +257,11 @@ MINIVM_BIF_TABLE(boot) = {
     {"minivm", "set_code_path", 1, minivm_set_code_path_1, kBifDirtyIo, nullptr},
     {"minivm", "otp_root", 0, minivm_otp_root_0, kBifPlain, nullptr},
     {"erlang", "display", 1, erlang_display_1, kBifDirtyIo, nullptr},
+    {"erlang", "display_string", 2, erlang_display_string_2, kBifDirtyIo, nullptr},
+    {"erts_internal", "term_to_string", 2, erts_internal_term_to_string_2, kBifPlain, nullptr},
     {"erlang", "display_string", 1, erlang_display_string_1, kBifDirtyIo, nullptr},
+    {"erlang", "display_nl", 0, erlang_display_nl_0, kBifDirtyIo, nullptr},
+    {"erts_debug", "display", 1, erts_debug_display_1, kBifDirtyIo, nullptr},
 };
 
 }  // namespace minivm

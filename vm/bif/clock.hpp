@@ -4,6 +4,12 @@
 
 #include "vm/heap/heap.hpp"
 
+namespace minivm {
+struct Process;
+// erlang:system_flag(microstate_accounting, to): what it was.
+Term set_microstate_accounting(Process& p, Term to);
+}  // namespace minivm
+
 namespace minivm::clock {
 
 int64_t monotonic_ns();  // erlang:monotonic_time/0

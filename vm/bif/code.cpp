@@ -18,10 +18,12 @@
 #include "vm/process/exception.hpp"
 #include "vm/process/literal_release.hpp"
 #include "vm/process/registry.hpp"
+#include "vm/process/report.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/background.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
+#include "vm/term/format.hpp"
 #include "vm/term/map.hpp"
 
 namespace minivm {
@@ -104,7 +106,7 @@ Term minivm_await_code_permission_2(Process& p, const Term* a) {
 
 Term minivm_await_code_change_2(Process& p, const Term* a) {
     static const Export* self = bif_export("minivm", "await_code_change", 2);
-    if (static_cast<ForProcess*>(magic_object(a[0]))->is_done()) {
+    if (held_state<ForProcess>(a[0])->is_done()) {
         return a[1];
     }
     return trap_wait(p, self, {a[0], a[1]});
@@ -146,13 +148,9 @@ Term prepare_loading(Process& p, const Term* a) {
         why = "holds module " + std::string(atom_table::text(instance->name())) + ", not " +
               std::string(atom_table::text(a[0]));
         instance = nullptr;
-    } else if (instance == nullptr) {
-        why.insert(0, std::string(atom_table::text(a[0])) + ": ");
     }
     if (instance == nullptr) {
-        if (g_report_load_failure != nullptr) {
-            g_report_load_failure(why);
-        }
+        report_load_failure(p, a[0], why);
         return make_tuple(p.heap, atoms::error, atoms::badfile);
     }
     return make_magic_ref(p.heap, new_ref_id(p), new PreparedCode(std::move(instance)));
@@ -403,6 +401,8 @@ Term erlang_delete_module_1(Process& p, const Term* a) {
     }
     if (module_table::old(a[0], code_index::active()) != nullptr) {
         code_permission::release();
+        report_text(p, ReportLevel::error,
+                    "Module " + format_term(a[0]) + " must be purged before deleting\n");
         return badarg(p);
     }
     ForProcess* op = new_code_operation(p);
@@ -601,6 +601,16 @@ Term erts_internal_beamfile_chunk_2(Process& p, const Term* a) {
     return atoms::undefined;
 }
 
+// ---- native coverage: there is none, as in a VM of OTP without a JIT ---------------------------------------
+
+Term code_coverage_support_0(Process&, const Term*) { return atoms::false_; }
+Term code_no_coverage(Process& p, const Term*) { return badarg(p); }
+// What the compiler wrote for a debugger is taken in by erl +D only, which minivm is not given.
+Term code_get_debug_info_1(Process& p, const Term* a) {
+    return is_atom(a[0]) && module_table::current(a[0], code_index::active()) != nullptr ? atoms::none
+                                                                                         : badarg(p);
+}
+
 }  // namespace
 
 MINIVM_BIF_TABLE(code) = {
@@ -618,6 +628,13 @@ MINIVM_BIF_TABLE(code) = {
     {"erts_internal", "check_process_code", 1, erts_internal_check_process_code_1, kBifPlain, nullptr},
     {"erts_internal", "beamfile_chunk", 2, erts_internal_beamfile_chunk_2, kBifPlain, nullptr},
     {"erlang", "loaded", 0, erlang_loaded_0, kBifPlain, nullptr},
+    {"code", "coverage_support", 0, code_coverage_support_0, kBifPlain, nullptr},
+    {"code", "get_coverage", 2, code_no_coverage, kBifPlain, nullptr},
+    {"code", "get_coverage_mode", 0, code_no_coverage, kBifPlain, nullptr},
+    {"code", "get_coverage_mode", 1, code_no_coverage, kBifPlain, nullptr},
+    {"code", "reset_coverage", 1, code_no_coverage, kBifPlain, nullptr},
+    {"code", "set_coverage_mode", 1, code_no_coverage, kBifPlain, nullptr},
+    {"code", "get_debug_info", 1, code_get_debug_info_1, kBifPlain, nullptr},
     {"minivm", "await_code_permission", 2, minivm_await_code_permission_2, kBifHidden, nullptr},
     {"minivm", "await_code_change", 2, minivm_await_code_change_2, kBifHidden, nullptr},
     {"minivm", "apply_unloaded_fun", 3, minivm_apply_unloaded_fun_3, kBifHidden, nullptr},

@@ -35,9 +35,16 @@ template <typename State>
 Term hold_state(Process& p, std::unique_ptr<State> state) {
     return make_magic_ref(p.heap, new_ref_id(p), state.release());
 }
+// The object of this type that a term refers to; null if it refers to none or to another's.
+template <typename Object>
+Object* object_of(Term t) {
+    return is_magic_ref(t) ? dynamic_cast<Object*>(magic_object(t)) : nullptr;
+}
 template <typename State>
 State* held_state(Term ref) {
-    return static_cast<State*>(magic_object(ref));
+    State* const state = object_of<State>(ref);
+    MINIVM_CHECK(state != nullptr);  // nobody but the VM calls a continuation
+    return state;
 }
 
 // What the BIF `as` raises when a continuation of it finds an error: its name and its own arguments

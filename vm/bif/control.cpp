@@ -3,6 +3,7 @@
 #include "vm/code/loading.hpp"
 #include "vm/nif/nif.hpp"
 #include "vm/process/exception.hpp"
+#include "vm/process/report.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
@@ -129,8 +130,8 @@ Term minivm_load_and_apply_3(Process& p, const Term* a) {
     if (loaded == ModuleSource::Loaded::wants_on_load) {
         return via_code_server(p, "load_and_apply", a[0], a[1], a[2]);
     }
-    if (loaded == ModuleSource::Loaded::failed && g_report_load_failure != nullptr) {
-        g_report_load_failure(why);
+    if (loaded == ModuleSource::Loaded::failed) {
+        report_load_failure(p, a[0], why);
     }
     if (!is_function_loaded(a[0], a[1], a[2])) {
         load_module(atoms::error_handler, &why);  // see minivm_apply_loaded_3()
@@ -145,9 +146,7 @@ Term minivm_load_and_apply_fun_3(Process& p, const Term* a) {
         case ModuleSource::Loaded::wants_on_load:
             return via_code_server(p, "load_and_apply_fun", a[0], a[1], a[2]);
         case ModuleSource::Loaded::failed:
-            if (g_report_load_failure != nullptr) {
-                g_report_load_failure(why);
-            }
+            report_load_failure(p, a[0], why);
             return via_code_server(p, "undefined_fun", a[1], a[2], kNonValue);
         case ModuleSource::Loaded::not_found:
             return via_code_server(p, "undefined_fun", a[1], a[2], kNonValue);
@@ -219,11 +218,8 @@ Term erlang_error_3(Process& p, const Term* a) {
     if (!is_nil(l)) {
         info = kNonValue;
     }
-    if (a[1] != atoms::none && list_length(a[1]) < 0) {
-        return badarg(p);
-    }
     error(p, a[0]);
-    if (a[1] != atoms::none) {
+    if (is_list(a[1])) {  // as in error/2
         p.exception.args = a[1];
     }
     p.exception.error_info = info;
@@ -316,7 +312,8 @@ Term fun_info_item(Process& p, Term fun, Term item) {
             return kNil;
         }
         return item == atoms::pid || item == atoms::index || item == atoms::new_index ||
-                       item == atoms::uniq || item == atoms::new_uniq
+                       item == atoms::uniq || item == atoms::new_uniq ||
+                       atom_table::text(item) == "refc"
                    ? atoms::undefined
                    : kNonValue;
     }
@@ -379,8 +376,7 @@ Term erlang_function_exported_3(Process& p, const Term* a) {
     }
     const Export* e =
         export_table::find(a[0], a[1], static_cast<uint32_t>(small_value(a[2])));
-    return make_bool(e != nullptr && export_table::is_loaded(e, code_index::active()) &&
-                     (e->bif == nullptr || !e->bif->has_any(kBifHidden)));
+    return make_bool(e != nullptr && export_table::is_loaded(e, code_index::active()));
 }
 Term erlang_is_builtin_3(Process& p, const Term* a) {
     if (!is_atom(a[0]) || !is_atom(a[1]) || !is_small(a[2])) {
@@ -397,9 +393,26 @@ Term erlang_module_loaded_1(Process& p, const Term* a) {
 }
 // ---- module_info ------------------------------------------------------------------------------------------
 
+// What OTP has in libraries of its own, and the VM here. The functions of other modules are not libraries' there
+// either.
+bool is_native_in_otp(Term module, const LoweredFunction& f) {
+    const std::string_view name = atom_table::text(module);
+    if (f.native == nullptr) {
+        return false;
+    }
+    return name == "erl_tracer" || name == "prim_buffer" ||
+           ((name == "prim_file" || name == "zlib") && atom_table::text(f.name).ends_with("_nif"));
+}
+
 // The functions that a library has replaced.
 Term native_list(Process& p, const ModuleInstance& m) {
     Term list = kNil;
+    for (size_t i = m.lowered.functions.size(); i > 0; --i) {
+        const LoweredFunction& f = m.lowered.functions[i - 1];
+        if (is_native_in_otp(m.name(), f)) {
+            list = cons(p.heap, make_tuple(p.heap, f.name, make_small(f.arity)), list);
+        }
+    }
     for (size_t i = m.lowered.nifs.size(); i > 0; --i) {
         const nif::Function* f = m.lowered.nifs[i - 1].get();
         // relaxed: only whether it is there.
@@ -444,8 +457,12 @@ Term module_info_item(Process& p, const ModuleInstance& m, Term item) {
     if (item == atoms::nifs) {
         return native_list(p, m);
     }
-    if (item == atoms::native || item == atoms::native_code) {
+    // Of the compiler to native code that OTP had once.
+    if (item == atoms::native) {
         return atoms::false_;
+    }
+    if (atom_table::text(item) == "native_addresses") {
+        return kNil;
     }
     return kNonValue;
 }
@@ -475,6 +492,9 @@ Term erlang_get_module_info_1(Process& p, const Term* a) {
 MINIVM_BIF_TABLE(control) = {
     {"erlang", "apply", 2, erlang_apply_2, kBifPlain, nullptr},
     {"erlang", "apply", 3, erlang_apply_3, kBifPlain, nullptr},
+    // Of direct calls, which are not traced.
+    {"erlang", "apply", 2, erlang_apply_2, kBifHidden, nullptr},
+    {"erlang", "apply", 3, erlang_apply_3, kBifHidden, nullptr},
     {"minivm", "load_and_apply", 3, minivm_load_and_apply_3, kBifDirtyIo | kBifHidden, nullptr},
     {"minivm", "load_and_apply_fun", 3, minivm_load_and_apply_fun_3, kBifDirtyIo | kBifHidden, nullptr},
     {"minivm", "apply_loaded", 3, minivm_apply_loaded_3, kBifPlain, nullptr},

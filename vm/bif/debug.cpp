@@ -6,6 +6,7 @@
 #include "vm/bif/local_atoms.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/sched/scheduler.hpp"
+#include "vm/term/atom_table.hpp"
 
 namespace minivm {
 
@@ -18,6 +19,7 @@ LOCAL_ATOM(atom_dirty_io, "dirty_io")
 LOCAL_ATOM(atom_ready_wait6_done, "ready_wait6_done")
 LOCAL_ATOM(atom_alive_waitexiting, "alive_waitexiting")
 LOCAL_ATOM(atom_ready, "ready")
+LOCAL_ATOM(atom_reschedule, "reschedule")
 LOCAL_ATOM(atom_done, "done")
 LOCAL_ATOM(atom_alive, "alive")
 
@@ -29,13 +31,30 @@ void tell(Term pid, Term message) {
     send_message_to_pid(pid, message);
 }
 
-// erts_debug:dirty_cpu(What, Argument) and the like.
-Term dirty(Process& p, Term kind, Term what, Term argument) {
+// The reasons that the functions of the VM have; with any other it is badarg.
+Term fail_as_asked(Process& p, Term reason) {
+    for (const char* known : {"undef", "badarith", "system_limit", "noproc"}) {
+        if (reason == atom_table::intern(known)) {
+            return error(p, reason);
+        }
+    }
+    return badarg(p);
+}
+
+// erts_debug:dirty_cpu(What, Argument) and the like. What reschedules comes here again with `again`.
+Term dirty(Process& p, Term kind, Term what, Term argument, const Export* again) {
     if (what == atom_scheduler()) {
         return kind;
     }
     if (what == atoms::error) {
-        return badarg(p);
+        return fail_as_asked(p, argument);
+    }
+    if (what == atom_reschedule()) {
+        int64_t times = 0;
+        if (!get_int64(argument, &times)) {
+            return badarg(p);
+        }
+        return times <= 0 ? atoms::ok : yield(p, again, {what, make_integer(p.heap, times - 1)});
     }
     if (what == atoms::copy) {
         constexpr int kCopies = 1000;
@@ -71,23 +90,33 @@ Term dirty(Process& p, Term kind, Term what, Term argument) {
 }
 
 Term erts_debug_dirty_cpu_2(Process& p, const Term* a) {
-    return dirty(p, atom_dirty_cpu(), a[0], a[1]);
+    static const Export* again = bif_export("erts_debug", "dirty_cpu", 2);
+    return dirty(p, atom_dirty_cpu(), a[0], a[1], again);
 }
 Term erts_debug_dirty_io_2(Process& p, const Term* a) {
-    return dirty(p, atom_dirty_io(), a[0], a[1]);
+    static const Export* again = bif_export("erts_debug", "dirty_io", 2);
+    return dirty(p, atom_dirty_io(), a[0], a[1], again);
+}
+
+Term on_this_scheduler(Process& p, const Term* a) {
+    static const Export* again = bif_export("minivm", "dirty_normal", 2);
+    return dirty(p, atoms::normal, a[0], a[1], again);
 }
 
 // erts_debug:dirty(Where, What, Argument): Where is dirty_cpu, dirty_io or normal.
 Term erts_debug_dirty_3(Process& p, const Term* a) {
     static const Export* cpu = bif_export("erts_debug", "dirty_cpu", 2);
     static const Export* io = bif_export("erts_debug", "dirty_io", 2);
+    if (a[1] == atoms::error && (a[0] == atom_dirty_cpu() || a[0] == atom_dirty_io())) {
+        return fail_as_asked(p, a[2]);  // as the function that was called
+    }
     if (a[0] == atom_dirty_cpu()) {
         return trap(p, cpu, {a[1], a[2]});
     }
     if (a[0] == atom_dirty_io()) {
         return trap(p, io, {a[1], a[2]});
     }
-    return a[0] == atoms::normal ? dirty(p, atoms::normal, a[1], a[2]) : badarg(p);
+    return a[0] == atoms::normal ? on_this_scheduler(p, a + 1) : badarg(p);
 }
 
 }  // namespace
@@ -96,6 +125,7 @@ MINIVM_BIF_TABLE(debug) = {
     {"erts_debug", "dirty_cpu", 2, erts_debug_dirty_cpu_2, kBifDirtyCpu, nullptr},
     {"erts_debug", "dirty_io", 2, erts_debug_dirty_io_2, kBifDirtyIo, nullptr},
     {"erts_debug", "dirty", 3, erts_debug_dirty_3, kBifPlain, nullptr},
+    {"minivm", "dirty_normal", 2, on_this_scheduler, kBifHidden, nullptr},
 };
 
 }  // namespace minivm

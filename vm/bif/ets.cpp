@@ -7,6 +7,7 @@
 #include "vm/process/state.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/compare.hpp"
+#include "vm/util/otp_release.hpp"
 
 #include <algorithm>
 #include <ctime>
@@ -29,7 +30,7 @@ LOCAL_ATOM(protection_atom, "protection")
 LOCAL_ATOM(id_atom, "id")
 
 // Objects handled for each reduction when they are freed or linked.
-constexpr int64_t kFreedPerReduction = 16;
+constexpr int64_t kFreedPerReduction = 8;
 
 Term type_atom(Type t) {
     switch (t) {
@@ -61,6 +62,9 @@ bool get_protection(Term t, Protection* out) {
 
 // ---- creation and destruction -------------------------------------------------------------------
 
+// {heir, Pid}: it is not told.
+bool is_silent_heir(Term value) { return by_release::at_least(28) && is_local_pid(value); }
+
 bool get_option(Term t, Options* o) {
     if (t == set_atom()) {
         o->type = Type::set;
@@ -85,6 +89,9 @@ bool get_option(Term t, Options* o) {
             o->keypos = static_cast<size_t>(small_value(value));
         } else if (name == atoms::heir && value == atoms::none) {
             o->heir = kNonValue;
+        } else if (name == atoms::heir && is_silent_heir(value)) {
+            o->heir = value;
+            o->heir_data = kNonValue;
         } else if (name == atoms::write_concurrency && (is_bool(value) || value == atoms::auto_)) {
             o->write_concurrency = value;
         } else if (name == atoms::write_concurrency && is_tuple_of(value, 2) &&
@@ -244,7 +251,7 @@ Term ets_setopts_2(Process& p, const Term* a) {
     for (bool more = !is_nil(list); more;) {
         const Term option = is_cons(list) ? head(list) : list;
         const bool heir = (is_tuple_of(option, 2) && tuple_element(option, 0) == atoms::heir &&
-                           tuple_element(option, 1) == atoms::none) ||
+                           (tuple_element(option, 1) == atoms::none || is_silent_heir(tuple_element(option, 1)))) ||
                           (is_tuple_of(option, 3) && tuple_element(option, 0) == atoms::heir &&
                            is_local_pid(tuple_element(option, 1)));
         if (heir && !is_value(heir_option)) {
@@ -267,8 +274,10 @@ Term ets_setopts_2(Process& p, const Term* a) {
     }
     t->protection = protection;
     if (is_value(heir_option)) {
-        if (tuple_arity(heir_option) == 2) {
+        if (tuple_element(heir_option, 1) == atoms::none) {
             set_heir(*t, kNonValue, kNonValue);
+        } else if (tuple_arity(heir_option) == 2) {
+            set_heir(*t, tuple_element(heir_option, 1), kNonValue);
         } else {
             set_heir(*t, tuple_element(heir_option, 1), tuple_element(heir_option, 2));
         }
@@ -730,7 +739,8 @@ Term ets_update_counter_4(Process& p, const Term* a) {
     return update_counter(p, a, a[3]);
 }
 
-Term ets_update_element_3(Process& p, const Term* a) {
+// With `otherwise` (a tuple) a new object is made of it where there is none.
+Term update_element(Process& p, const Term* a, Term otherwise) {
     Locked t(p, a[0], Access::write, true);
     if (!t) {
         return bad_table(p, t.failure());
@@ -738,8 +748,11 @@ Term ets_update_element_3(Process& p, const Term* a) {
     if (!has_single_keys(*t)) {
         return stdlib_badarg(p);
     }
+    if (is_value(otherwise) && !is_tuple(otherwise)) {
+        return badarg_because(p, atom_table::intern("default"));
+    }
     Object* old = find(*t, a[1]);
-    if (old == nullptr) {
+    if (old == nullptr && !is_value(otherwise)) {
         return atoms::false_;
     }
     const Term changes = is_tuple(a[2]) ? cons(p.heap, a[2], kNil) : a[2];
@@ -753,7 +766,13 @@ Term ets_update_element_3(Process& p, const Term* a) {
     if (!is_nil(list)) {
         return stdlib_badarg(p);
     }
-    Draft draft(old->tuple());
+    Draft draft(old != nullptr ? old->tuple() : otherwise);
+    if (old == nullptr) {
+        if (draft.arity() < t->keypos) {
+            return badarg_because(p, position_cause());
+        }
+        draft.element(t->keypos) = a[1];
+    }
     for (list = changes; is_cons(list); list = tail(list)) {
         const Term where = tuple_element(head(list), 0);
         if (!is_small(where) || small_value(where) < 1 ||
@@ -769,11 +788,28 @@ Term ets_update_element_3(Process& p, const Term* a) {
     store(*t, old, draft);
     return atoms::true_;
 }
+Term ets_update_element_3(Process& p, const Term* a) {
+    return update_element(p, a, kNonValue);
+}
+Term ets_update_element_4(Process& p, const Term* a) {
+    return update_element(p, a, a[3]);
+}
 
 // ---- iterating ----------------------------------------------------------------------------------
 
-Term key_or_end(Process& p, const Table& t, const Object* o) {
-    return o == nullptr ? end_of_table() : copy_out(p, o->key(t.keypos));
+// What is told of the object that was found: its key, or {Key, Objects} (ets:first_lookup/1 and so on).
+enum class Tell : uint8_t { key, objects };
+Term key_or_end(Process& p, const Table& t, const Object* o, Tell tell) {
+    if (o == nullptr) {
+        return end_of_table();
+    }
+    const Term key = copy_out(p, o->key(t.keypos));
+    if (tell == Tell::key) {
+        return key;
+    }
+    const Term objects =
+        list_of_key(p, t, o->key(t.keypos), [&](const Object* x) { return copy_out(p, x->tuple()); });
+    return make_tuple(p.heap, key, objects);
 }
 
 // The first object that is not marked in chain i or a later one.
@@ -788,31 +824,40 @@ const Object* first_from(const HashStore& hash, size_t i) {
     return nullptr;
 }
 
-Term end_key(Process& p, const Term* a, bool last) {
+Term end_key(Process& p, const Term* a, bool last, Tell tell) {
     Locked t(p, a[0], Access::read, false);
     if (!t) {
         return bad_table(p, t.failure());
     }
     if (t->stores.hash) {
-        return key_or_end(p, *t, first_from(*t->stores.hash, 0));
+        return key_or_end(p, *t, first_from(*t->stores.hash, 0), tell);
     }
-    return key_or_end(p, *t, last ? t->stores.tree->last() : t->stores.tree->first());
+    return key_or_end(p, *t, last ? t->stores.tree->last() : t->stores.tree->first(), tell);
 }
 Term ets_first_1(Process& p, const Term* a) {
-    return end_key(p, a, false);
+    return end_key(p, a, false, Tell::key);
 }
 Term ets_last_1(Process& p, const Term* a) {
-    return end_key(p, a, true);
+    return end_key(p, a, true, Tell::key);
+}
+Term ets_first_lookup_1(Process& p, const Term* a) {
+    return end_key(p, a, false, Tell::objects);
+}
+Term ets_last_lookup_1(Process& p, const Term* a) {
+    return end_key(p, a, true, Tell::objects);
 }
 
-Term neighbour_key(Process& p, const Term* a, bool back) {
+Term neighbour_key(Process& p, const Term* a, bool back, Tell tell) {
     Locked t(p, a[0], Access::read, false);
     if (!t) {
         return bad_table(p, t.failure());
     }
     if (t->stores.tree) {
+        if (a[1] == end_of_table()) {
+            return stdlib_badarg(p);  // what came behind the last key: no key to OTP, even if there is such a one
+        }
         const TreeStore& tree = *t->stores.tree;
-        return key_or_end(p, *t, back ? tree.previous(a[1]) : tree.next(a[1]));
+        return key_or_end(p, *t, back ? tree.previous(a[1]) : tree.next(a[1]), tell);
     }
     const HashStore& hash = *t->stores.hash;
     const Object* o = hash.find_any(a[1]);
@@ -824,13 +869,19 @@ Term neighbour_key(Process& p, const Term* a, bool back) {
            ((o->hash == value && exact_equal(o->key(t->keypos), a[1])) || o->deleted)) {
         o = o->link[0];
     }
-    return key_or_end(p, *t, o != nullptr ? o : first_from(hash, hash.chain_of(value) + 1));
+    return key_or_end(p, *t, o != nullptr ? o : first_from(hash, hash.chain_of(value) + 1), tell);
 }
 Term ets_next_2(Process& p, const Term* a) {
-    return neighbour_key(p, a, false);
+    return neighbour_key(p, a, false, Tell::key);
 }
 Term ets_prev_2(Process& p, const Term* a) {
-    return neighbour_key(p, a, true);
+    return neighbour_key(p, a, true, Tell::key);
+}
+Term ets_next_lookup_2(Process& p, const Term* a) {
+    return neighbour_key(p, a, false, Tell::objects);
+}
+Term ets_prev_lookup_2(Process& p, const Term* a) {
+    return neighbour_key(p, a, true, Tell::objects);
 }
 
 Term ets_slot_2(Process& p, const Term* a) {
@@ -1073,6 +1124,11 @@ MINIVM_BIF_TABLE(ets) = {
     {"ets", "update_counter", 3, ets_update_counter_3, kBifPlain, nullptr},
     {"ets", "update_counter", 4, ets_update_counter_4, kBifPlain, nullptr},
     {"ets", "update_element", 3, ets_update_element_3, kBifPlain, nullptr},
+    {"ets", "update_element", 4, ets_update_element_4, kBifPlain, nullptr},
+    {"ets", "first_lookup", 1, ets_first_lookup_1, kBifPlain, nullptr},
+    {"ets", "last_lookup", 1, ets_last_lookup_1, kBifPlain, nullptr},
+    {"ets", "next_lookup", 2, ets_next_lookup_2, kBifPlain, nullptr},
+    {"ets", "prev_lookup", 2, ets_prev_lookup_2, kBifPlain, nullptr},
     {"ets", "first", 1, ets_first_1, kBifPlain, nullptr},
     {"ets", "last", 1, ets_last_1, kBifPlain, nullptr},
     {"ets", "next", 2, ets_next_2, kBifPlain, nullptr},

@@ -7,6 +7,7 @@
 #include "vm/bif/continuation.hpp"
 #include "vm/bif/ets_support.hpp"
 #include "vm/bif/local_atoms.hpp"
+#include "vm/heap/term_stack.hpp"
 #include "vm/match_spec/match_spec.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/process/tracing.hpp"
@@ -359,7 +360,8 @@ Term hash_chunk(Process& p, const Walk& w, const State& s, bool at_end) {
     const int64_t place = at_end    ? -1
                           : w.keyed ? -2 - static_cast<int64_t>(w.at)
                                     : static_cast<int64_t>(w.at);
-    const Term continuation = make_tuple(p.heap, s.tab, make_small(place), make_small(w.limit),
+    // Not by its name, which may be another table's when the walk goes on; ordered sets go by it, as on OTP.
+    const Term continuation = make_tuple(p.heap, reference(p.heap, *w.table), make_small(place), make_small(w.limit),
                                          program_ref(p, w.program), chunks, make_small(n));
     return make_tuple(p.heap, list, continuation);
 }
@@ -438,6 +440,48 @@ struct Request {
     bool reverse = false;
 };
 
+// Does the body `made` give what the pattern `key` has matched, whatever that is? No recursion: a
+// specification may be as deep as there is memory for.
+bool makes_same(Term made, Term key) {
+    TermStack rest;
+    rest.push(made);
+    rest.push(key);
+    while (!rest.empty()) {
+        key = rest.pop();
+        made = rest.pop();
+        if (match_spec::variable_number(key) >= 0) {
+            if (made != key) {
+                return false;
+            }
+        } else if (is_tuple_of(made, 2) && tuple_element(made, 0) == constant()) {
+            if (!match_spec::is_exact(key) || !exact_equal(tuple_element(made, 1), key)) {
+                return false;
+            }
+        } else if (is_tuple_of(made, 1) && is_tuple(tuple_element(made, 0))) {
+            const Term parts = tuple_element(made, 0);
+            if (!is_tuple(key) || tuple_arity(key) != tuple_arity(parts)) {
+                return false;
+            }
+            for (size_t i = 0; i < tuple_arity(key); i++) {
+                rest.push(tuple_element(parts, i));
+                rest.push(tuple_element(key, i));
+            }
+        } else if (is_cons(made)) {
+            if (!is_cons(key)) {
+                return false;
+            }
+            rest.push(tail(made));
+            rest.push(tail(key));
+            rest.push(head(made));
+            rest.push(head(key));
+        } else if (is_tuple(made) || is_map(made) || is_map(key) || key == atoms::underscore ||
+                   made == whole_object() || made == all_bound() || !exact_equal(made, key)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // Does the body of a clause of select_replace/2 keep the key?
 bool keeps_key(const match_spec::Clause& c, size_t keypos) {
     if (!is_cons(c.body) || !is_nil(tail(c.body))) {
@@ -461,15 +505,8 @@ bool keeps_key(const match_spec::Clause& c, size_t keypos) {
         return false;
     }
     const Term made = tuple_element(tuple_element(body, 0), keypos - 1);
-    if (match_spec::variable_number(key) >= 0) {
-        if (made == key) {
-            return true;
-        }
-    } else if (is_immediate(key) && key != atoms::underscore && made == key) {
+    if (makes_same(made, key)) {
         return true;
-    }
-    if (is_tuple_of(made, 2) && tuple_element(made, 0) == constant()) {
-        return match_spec::is_exact(key) && exact_equal(tuple_element(made, 1), key);
     }
     return is_tuple_of(made, 3) && tuple_element(made, 0) == atoms::element &&
            tuple_element(made, 1) == make_small(static_cast<int64_t>(keypos)) &&

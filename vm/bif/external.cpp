@@ -113,6 +113,13 @@ Term erlang_external_size_1(Process& p, const Term* a) {
 }
 Term erlang_external_size_2(Process& p, const Term* a) {
     external::EncodeOptions options;
+    if (by_release::size_takes_all_options()) {
+        if (!encode_options(a[1], &options)) {
+            return badarg(p);
+        }
+        options.compressed = false;
+        return encode(p, a[0], options, Result::size);
+    }
     Term list = a[1];
     for (; is_cons(list); list = tail(list)) {
         const Term option = head(list);

@@ -5,6 +5,7 @@
 #include "vm/code/export.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/term/binary.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/format.hpp"
 
@@ -130,10 +131,31 @@ Term erts_internal_term_type_1(Process&, const Term* a) {
 }
 Term erts_debug_same_2(Process&, const Term* a) { return make_bool(a[0] == a[1]); }
 Term erts_debug_flat_size_1(Process&, const Term* a) {
-    return make_small(static_cast<int64_t>(size_of_term(a[0], false)));
+    return make_small(static_cast<int64_t>(flat_size_of_term(a[0])));
 }
 Term erts_debug_size_shared_1(Process&, const Term* a) {
     return make_small(static_cast<int64_t>(size_with_sharing(a[0])));
+}
+
+// erts_debug:copy_shared(Term, CopyLiterals): what is shared in the copy is what was in the term. Literals are
+// copied in either case.
+Term erts_debug_copy_shared_2(Process& p, const Term* a) {
+    if (!is_bool(a[1])) {
+        return badarg(p);
+    }
+    if (is_immediate(a[0])) {
+        return a[0];
+    }
+    const HeapRange ranges[] = {{p.heap_start, p.heap.top}, {p.old_start, p.old_top}};
+    const SharedSize size = size_of_shared_terms(a, 1, ranges);
+    constexpr size_t kWordsPerReduction = 128;
+    consume(p, static_cast<int64_t>(size.words / kWordsPerReduction));
+    if (!size.any_shared) {
+        return copy_term(a[0], p.heap, false);
+    }
+    Term root = a[0];
+    copy_shared_terms(&root, 1, size.words, p.heap);
+    return root;
 }
 
 Term io_printable_range_0(Process&, const Term*) { return atoms::latin1; }
@@ -158,6 +180,30 @@ Term erlang_seq_trace_print_2(Process& p, const Term* a) {
     return make_bool(seq_trace::print(p, a[0], a[1]));
 }
 
+// The same bits at a bit offset of 1..7 in their storage. Small parts are copied to a byte boundary where
+// that shows to nobody, so the storage is made large enough.
+Term erts_debug_unaligned_bitstring_2(Process& p, const Term* a) {
+    if (!is_bitstring(a[0]) || !is_small(a[1]) || small_value(a[1]) < 1 || small_value(a[1]) > 7) {
+        return badarg(p);
+    }
+    const auto offset = static_cast<uint64_t>(small_value(a[1]));
+    const BitView from = bit_view(a[0]);
+    uint8_t* to = nullptr;
+    const Term storage = new_bits(p.heap, offset + from.size, &to);
+    for (uint64_t bit = 0; bit < from.size; ++bit) {
+        const uint64_t at = offset + bit;
+        const auto mask = static_cast<uint8_t>(0x80u >> (at & 7));
+        const uint64_t source = from.offset + bit;
+        const bool set = (from.bytes[source >> 3] & 0x80u >> (source & 7)) != 0;
+        to[at >> 3] = static_cast<uint8_t>(set ? to[at >> 3] | mask : to[at >> 3] & ~mask);
+    }
+    consume(p, static_cast<int64_t>(from.size / 1024));
+    return sub_bitstring(p.heap, storage, offset, from.size);
+}
+
+// Breakpoints of lines do not exist.
+Term erl_debugger_supported_0(Process&, const Term*) { return atoms::false_; }
+
 }  // namespace
 
 MINIVM_BIF_TABLE(inspect) = {
@@ -171,8 +217,11 @@ MINIVM_BIF_TABLE(inspect) = {
     {"erts_internal", "cmp_term", 2, erts_internal_cmp_term_2, kBifPlain, nullptr},
     {"erts_internal", "term_type", 1, erts_internal_term_type_1, kBifPlain, nullptr},
     {"erts_debug", "same", 2, erts_debug_same_2, kBifPlain, nullptr},
+    {"erts_debug", "unaligned_bitstring", 2, erts_debug_unaligned_bitstring_2, kBifPlain, nullptr},
+    {"erl_debugger", "supported", 0, erl_debugger_supported_0, kBifPlain, nullptr},
     {"erts_debug", "flat_size", 1, erts_debug_flat_size_1, kBifPlain, nullptr},
     {"erts_debug", "size_shared", 1, erts_debug_size_shared_1, kBifPlain, nullptr},
+    {"erts_debug", "copy_shared", 2, erts_debug_copy_shared_2, kBifPlain, nullptr},
     {"io", "printable_range", 0, io_printable_range_0, kBifPlain, nullptr},
     {"file", "native_name_encoding", 0, file_native_name_encoding_0, kBifPlain, nullptr},
     {"error_logger", "warning_map", 0, error_logger_warning_map_0, kBifPlain, nullptr},

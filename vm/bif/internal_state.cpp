@@ -1,16 +1,27 @@
 // erts_debug:set_internal_state/2 and get_internal_state/1: switches for tests of the VM itself.
 // Both are undefined functions until set_internal_state(available_internal_state, true).
+#include <pthread.h>
+
 #include <chrono>
 #include <thread>
 
 #include "vm/process/system_monitor.hpp"
+#include "vm/bif/backtrace.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/bif/continuation.hpp"
 #include "vm/code/code_index.hpp"
+#include "vm/port/port.hpp"
+#include "vm/process/extra.hpp"
+#include "vm/process/report.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/process/process_table.hpp"
 #include "vm/process/state.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/term/binary.hpp"
+#include "vm/term/hash.hpp"
+#include "vm/term/format.hpp"
 #include "vm/term/map.hpp"
 
 namespace minivm {
@@ -91,6 +102,12 @@ Term erts_debug_sleep_1(Process&, const Term* a) {
 
 Term erts_debug_set_internal_state_2(Process& p, const Term* a) {
     if (is(a[0], "available_internal_state") && (a[1] == atoms::true_ || a[1] == atoms::false_)) {
+        if (a[1] == atoms::true_) {
+            report_text(p, ReportLevel::warning,
+                        "Process " + format_pid(p.id) + " enabled access to the emulator internal state.\n" +
+                            "NOTE: This is an erts internal test feature and should *only* be used by OTP "
+                            "test-suites.\n");
+        }
         // relaxed: see available().
         return make_bool(g_available.exchange(a[1] == atoms::true_, std::memory_order_relaxed));
     }
@@ -126,11 +143,177 @@ Term erts_debug_set_internal_state_2(Process& p, const Term* a) {
         system_monitor::g_gc_sleep_ms.store(static_cast<uint32_t>(small_value(a[1])),
                                             std::memory_order_relaxed);
         return atoms::true_;
+    } else if (is(a[0], "make") && is(a[1], "magic_ref")) {
+        auto object = std::make_unique<MagicObject>();
+        const auto address = reinterpret_cast<uint64_t>(object.get());
+        const Term ref = hold_state(p, std::move(object));
+        return make_tuple(p.heap, ref, make_unsigned(p.heap, address));
+    } else if (is(a[0], "next_pid")) {
+        uint64_t number = 0;
+        if (get_uint64(a[1], &number)) {
+            process_table::set_next_number(number);
+            return a[1];
+        }
     } else if (is(a[0], "force_gc") && is_local_pid(a[1])) {
         static const Export* collect = bif_export("erlang", "garbage_collect", 1);
         return trap(p, collect, {a[1]});
     }
     return badarg(p);
+}
+
+// running, waiting and so on as it is now; `undefined`: there is no such process.
+Term process_status(Term pid) {
+    const thread_progress::DelaySection section;
+    const Process* const q = process_table::lookup(pid);
+    if (q == nullptr) {
+        return atoms::undefined;
+    }
+    // relaxed: a state to show.
+    const uint32_t state = q->state.load(std::memory_order_relaxed);
+    return (state & process_state::kExiting) != 0   ? atom_table::intern("exiting")
+           : (state & process_state::kRunning) != 0 ? atoms::running
+           : (state & process_state::kWaiting) != 0 ? atoms::waiting
+                                                    : atoms::runnable;
+}
+
+// heap_binary, or {refc_binary, Size, {binary, Allocated}, Flags}: there are no flags here.
+Term binary_info(Process& p, Term t) {
+    if (!is_bitstring(t)) {
+        return kNonValue;
+    }
+    if (kind_of(t) == Kind::heap_bits) {
+        return atom_table::intern("heap_binary");
+    }
+    const Term* const ref = boxed_ptr(boxed_ptr(t)[1]);
+    if (header_kind(ref->raw) != Kind::bin_ref) {
+        return kNonValue;
+    }
+    const auto* const b = reinterpret_cast<const RefBinary*>(ref[1].raw);
+    const Term size = make_unsigned(p.heap, (bitstring_bits(t) + 7) / 8);
+    const Term allocated =
+        make_tuple(p.heap, atom_table::intern("binary"), make_unsigned(p.heap, b->size_bytes));
+    return make_tuple(p.heap, atom_table::intern("refc_binary"), size, allocated, make_small(0));
+}
+
+// Of the C++ stack of the calling thread: what native code may still use of it.
+uint64_t free_stack_bytes() {
+    pthread_attr_t attributes;
+    void* lowest = nullptr;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
+        return 0;
+    }
+    pthread_attr_getstack(&attributes, &lowest, &size);
+    pthread_attr_destroy(&attributes);
+    const char here = 0;
+    return static_cast<uint64_t>(&here - static_cast<const char*>(lowest));
+}
+
+// ---- links and monitors -------------------------------------------------------------------------
+
+bool is_pid_or_port(Term t) { return is_local_pid(t) || is_local_port(t); }
+
+// {erl_link, process or port, With, linked or unlinking, Id}
+Term link_term(Heap& h, Term with, bool unlinking, uint64_t id) {
+    const Term t[] = {atom_table::intern("erl_link"), is_local_port(with) ? atoms::port : atoms::process, with,
+                      atom_table::intern(unlinking ? "unlinking" : "linked"), make_unsigned(h, id)};
+    return make_tuple(h, t[0], t[1], t[2], t[3], t[4]);
+}
+
+Term links_of(Process& p, Heap& h) {
+    Term list = kNil;
+    if (p.extra != nullptr) {
+        for (const auto& [with, link] : p.extra->links) {
+            list = cons(h, link_term(h, Term{with}, link.unlinking != 0, reinterpret_cast<uint64_t>(&link)), list);
+        }
+    }
+    return list;
+}
+
+// {erl_monitor, Type, origin or target, Ref, Other, Name or []}
+Term monitor_term(Heap& h, Term type, const char* direction, RefId ref, Term other, Term name) {
+    Term* const t = h.alloc(7);
+    t[0] = Term{make_header(Kind::tuple, 6)};
+    t[1] = atom_table::intern("erl_monitor");
+    t[2] = type;
+    t[3] = atom_table::intern(direction);
+    t[5] = is_value(other) ? other : kNil;
+    t[6] = is_value(name) ? name : kNil;
+    t[4] = put_ref(h.alloc(kRefWords), ref);
+    return make_boxed(t);
+}
+
+Term monitors_of(Process& p, Heap& h) {
+    Term list = kNil;
+    if (p.extra == nullptr) {
+        return list;
+    }
+    for (const auto& [ref, m] : p.extra->monitors) {
+        const Term type = m.time_offset ? atoms::time_offset : m.port ? atoms::port : atoms::process;
+        list = cons(h, monitor_term(h, type, "origin", ref, m.target, m.name), list);
+    }
+    for (const auto& [ref, m] : p.extra->monitored_by) {
+        list = cons(h, monitor_term(h, is_local_port(m.watcher) ? atoms::port : atoms::process, "target", ref,
+                                    m.watcher, m.name),
+                    list);
+    }
+    return list;
+}
+
+// The process tells of itself.
+template <Term (*list_of)(Process&, Heap&)>
+Term ask_for_list(Process& p, Term pid) {
+    if (pid == p.id) {
+        return list_of(p, p.heap);
+    }
+    if (process_table::lookup(pid) == nullptr) {
+        return atoms::undefined;
+    }
+    ControlSignal* s = new_signal(SignalKind::rpc, p.id);
+    const RefId ref = new_ref_id(p);
+    s->ref = ref;
+    s->run = [](Process& target, ControlSignal& request) {
+        Heap h;
+        reply(request, list_of(target, h));
+        h.clear();
+    };
+    s->gone = [](ControlSignal& request) { reply(request, atoms::undefined); };
+    send_signal(pid, s);
+    static const Export* const await_result = bif_export("erts_internal", "await_result", 1);
+    return trap(p, await_result, {put_ref(p.heap.alloc(kRefWords), ref)});
+}
+
+Term links_of_port(Process& p, Term port) {
+    port::Info info;
+    if (!port::info(port, &info)) {
+        return atoms::undefined;
+    }
+    Term list = kNil;
+    for (const Term with : info.links) {
+        list = cons(p.heap, link_term(p.heap, with, false, 0), list);
+    }
+    return list;
+}
+
+// What get_internal_state({What, Of}) tells; the non-value: nothing.
+Term state_of(Process& p, Term what, Term of) {
+    if (is(what, "process_status") && is_local_pid(of)) {
+        return process_status(of);
+    }
+    if (is(what, "internal_hash")) {
+        return make_small(internal_hash(of, 0));
+    }
+    if (is(what, "binary_info")) {
+        return binary_info(p, of);
+    }
+    if (is(what, "magic_ref") && is_magic_ref(of)) {
+        const MagicObject* const object = magic_object(of);
+        // relaxed: a number to show.
+        return make_tuple(p.heap, make_unsigned(p.heap, reinterpret_cast<uint64_t>(object)),
+                          make_unsigned(p.heap, object->refs.load(std::memory_order_relaxed)),
+                          atoms::true_);
+    }
+    return kNonValue;
 }
 
 Term erts_debug_get_internal_state_1(Process& p, const Term* a) {
@@ -145,6 +328,50 @@ Term erts_debug_get_internal_state_1(Process& p, const Term* a) {
     }
     if (is(a[0], "force_heap_frags")) {
         return atoms::false_;
+    }
+    if (is(a[0], "processes") || is(a[0], "memory")) {
+        return trap(p, bif_export("erlang", is(a[0], "memory") ? "memory" : "processes", 0), {});
+    }
+    if (is(a[0], "process_info_args")) {
+        const std::span<const Term> items = process_info_items();
+        Term list = kNil;
+        for (size_t i = items.size(); i > 0; --i) {
+            list = cons(p.heap, items[i - 1], list);
+        }
+        return list;
+    }
+    if (is(a[0], "flxctr_memory_usage")) {
+        return atom_table::intern("notsup");  // tables have no such counters
+    }
+    if (is(a[0], "next_pid")) {
+        return make_unsigned(p.heap, process_table::next_number());
+    }
+    if (is(a[0], "stack_check")) {
+        return make_unsigned(p.heap, free_stack_bytes());
+    }
+    if (is(a[0], "nbalance")) {
+        // Load is seen to whenever a scheduler has nothing to do. A round is what makes OTP look at it.
+        constexpr uint64_t kReductionsOfRound = 2000 * 2000;
+        return make_unsigned(p.heap, vm::statistics().reductions /
+                                         (kReductionsOfRound * static_cast<uint64_t>(vm::scheduler_count())));
+    }
+    if (is(a[0], "node_and_dist_references")) {
+        // Nobody counts who refers to a node: there is this one, which is never given back.
+        return make_tuple(p.heap, make_tuple(p.heap, atom_table::intern("node_references"), kNil),
+                          make_tuple(p.heap, atom_table::intern("dist_references"), kNil));
+    }
+    if (is_tuple_of(a[0], 2)) {
+        const Term of = tuple_element(a[0], 1);
+        if (is(tuple_element(a[0], 0), "link_list") && is_pid_or_port(of)) {
+            return is_local_port(of) ? links_of_port(p, of) : ask_for_list<links_of>(p, of);
+        }
+        if (is(tuple_element(a[0], 0), "monitor_list") && is_local_pid(of)) {
+            return ask_for_list<monitors_of>(p, of);
+        }
+        const Term value = state_of(p, tuple_element(a[0], 0), tuple_element(a[0], 1));
+        if (is_value(value)) {
+            return value;
+        }
     }
     if (is(a[0], "persistent_term")) {
         // The part of the table in what persistent_term:info/0 gives as memory: it is not in it.

@@ -289,7 +289,9 @@ Term key_search(Process& p, const Term* a, const Export* self, Term* found, Equa
 }
 Term key_search(Process& p, const Term* a, const Export* self, Term* found) {
     *found = kNonValue;
-    if (!is_small(a[1]) || small_value(a[1]) < 1) {
+    // Bignums are refused, and those of OTP begin earlier.
+    constexpr int64_t kOtpMaxSmall = (int64_t{1} << 59) - 1;
+    if (!is_small(a[1]) || small_value(a[1]) < 1 || small_value(a[1]) > kOtpMaxSmall) {
         return badarg(p);
     }
     const Term key = a[0];

@@ -5,6 +5,7 @@
 #include "vm/bif/bif.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/map.hpp"
+#include "vm/util/otp_release.hpp"
 
 namespace minivm {
 
@@ -123,6 +124,31 @@ Term maps_take_2(Process& p, const Term* a) {
     return make_tuple(p.heap, value, map::remove(p.heap, a[1], a[0]));
 }
 
+// ---- positions in a map ---------------------------------------------------------------------------------
+
+Term position_term(Heap& h, map::Iterator::Position position) {
+    if (position.high == 0) {
+        return make_unsigned(h, position.low);
+    }
+    Term* q = h.alloc(3);
+    q[0] = Term{make_header(Kind::pos_big, 2)};
+    q[1] = Term{position.low};
+    q[2] = Term{position.high};
+    return make_boxed(q);
+}
+
+bool get_position(Term t, map::Iterator::Position* out) {
+    if (is_small(t) && small_value(t) >= 0) {
+        *out = {static_cast<Word>(small_value(t)), 0};
+        return true;
+    }
+    if (!is_kind(t, Kind::pos_big) || big_limbs(t) > 2) {
+        return false;
+    }
+    *out = {big_digits(t)[0], big_limbs(t) == 2 ? big_digits(t)[1] : 0};
+    return true;
+}
+
 // ---- whole maps -----------------------------------------------------------------------------------------
 
 // The list of what `pick` gives for each pair, in the map's order.
@@ -143,18 +169,48 @@ Term list_of_pairs(Process& p, Term map, Pick pick) {
     return make_cons(first);
 }
 
-Term maps_keys_1(Process& p, const Term* a) {
-    if (!is_map(a[0])) {
-        return fail_badmap(p, a[0]);
+// Keys or values of a hash map, a piece at a time: [Map, Position, those so far, whether values are wanted].
+// In the order of maps:to_list/1, which is that of an iterator backwards, as on OTP.
+Term maps_list_continue_4(Process& p, const Term* a) {
+    map::Iterator it(a[0]);
+    map::Iterator::Position position{};
+    get_position(a[1], &position);
+    const bool found = it.seek(position);
+    MINIVM_CHECK(found);
+    const bool values = a[3] == atoms::true_;
+    Term list = a[2];
+    size_t n = 0;
+    for (Term key, value; n < kPieceSize && it.next(&key, &value); n++) {
+        list = cons(p.heap, values ? value : key, list);
     }
-    return list_of_pairs(p, a[0], [](Term key, Term) { return key; });
+    consume(p, walking_cost(n));
+    if (!it.position(&position)) {
+        return list;
+    }
+    const Term next = position_term(p.heap, position);
+    const Export* const self = bif_export("erts_internal", "maps_list_continue", 4);
+    return out_of_reductions(p) ? yield(p, self, {a[0], next, list, a[3]})
+                                : trap(p, self, {a[0], next, list, a[3]});
+}
+
+template <typename Pick>
+Term keys_or_values(Process& p, Term map, bool values, Pick pick) {
+    if (!is_map(map)) {
+        return fail_badmap(p, map);
+    }
+    if (is_flat_map(map)) {
+        return list_of_pairs(p, map, pick);
+    }
+    const Term start[4] = {map, make_small(0), kNil, make_bool(values)};
+    return maps_list_continue_4(p, start);
+}
+
+Term maps_keys_1(Process& p, const Term* a) {
+    return keys_or_values(p, a[0], false, [](Term key, Term) { return key; });
 }
 
 Term maps_values_1(Process& p, const Term* a) {
-    if (!is_map(a[0])) {
-        return fail_badmap(p, a[0]);
-    }
-    return list_of_pairs(p, a[0], [](Term, Term value) { return value; });
+    return keys_or_values(p, a[0], true, [](Term, Term value) { return value; });
 }
 
 // Takes up to kPieceSize elements of the list, which has been checked: tuples {Key, Value}, or with a
@@ -267,29 +323,6 @@ Term maps_merge_2(Process& p, const Term* a) {
 
 // ---- iterators --------------------------------------------------------------------------------------------
 
-Term position_term(Heap& h, map::Iterator::Position position) {
-    if (position.high == 0) {
-        return make_unsigned(h, position.low);
-    }
-    Term* q = h.alloc(3);
-    q[0] = Term{make_header(Kind::pos_big, 2)};
-    q[1] = Term{position.low};
-    q[2] = Term{position.high};
-    return make_boxed(q);
-}
-
-bool get_position(Term t, map::Iterator::Position* out) {
-    if (is_small(t) && small_value(t) >= 0) {
-        *out = {static_cast<Word>(small_value(t)), 0};
-        return true;
-    }
-    if (!is_kind(t, Kind::pos_big) || big_limbs(t) > 2) {
-        return false;
-    }
-    *out = {big_digits(t)[0], big_limbs(t) == 2 ? big_digits(t)[1] : 0};
-    return true;
-}
-
 // {K1, V1, {K2, V2, ... Rest}}, from pairs that lie key, value.
 Term iterator_chain(Heap& h, const Term* pairs, size_t n, Term rest) {
     for (size_t i = n; i-- > 0;) {
@@ -309,6 +342,9 @@ Term next_in_order(Process& p, Term keys, Term map) {
             return fail(p, atoms::badarg, atoms::erl_erts_errors);
         }
     }
+    if (!is_list(keys)) {
+        return fail(p, atoms::badarg, atoms::erl_erts_errors);
+    }
     const Term rest = is_nil(keys) ? atoms::none : cons(p.heap, keys, map);
     return iterator_chain(p.heap, pairs, n, rest);
 }
@@ -322,7 +358,8 @@ Term erts_internal_map_next_3(Process& p, const Term* a) {
     if (!is_map(map) || (!wants_iterator && !is_list(a[2]))) {
         return fail(p, atoms::badarg, atoms::erl_erts_errors);
     }
-    if (is_cons(a[0]) && wants_iterator) {
+    // From OTP 26 on an iterator in an order of its own may have nothing in it.
+    if ((is_cons(a[0]) || (is_nil(a[0]) && by_release::at_least(26))) && wants_iterator) {
         return next_in_order(p, a[0], map);
     }
     if (!get_position(a[0], &position)) {
@@ -381,27 +418,34 @@ Term erts_internal_map_to_tuple_keys_1(Process& p, const Term* a) {
     return boxed_ptr(a[0])[1];
 }
 
-// The children of a hash map's root or of an inner node: nodes, which are no terms but for this, or
-// [Key | Value].
+// An inner node, which is no term, as a tuple of as many words: of the bit map and the children, or of keys
+// and values in turn. A child that is a pair is [Key | Value] anyway. Nodes lie at most map.cpp's levels deep.
+Term tuple_of_node(Heap& h, Term node) {
+    if (!is_boxed(node)) {
+        return node;
+    }
+    const size_t n = header_arity(header_of(node));
+    const bool is_inner = kind_of(node) == Kind::map_node;
+    Term* tuple = h.alloc(1 + n);
+    tuple[0] = Term{make_header(Kind::tuple, n)};
+    for (size_t i = 1; i <= n; i++) {
+        const Term word = boxed_ptr(node)[i];
+        tuple[i] = !is_inner ? word
+                   : i == 1  ? make_small(static_cast<int64_t>(word.raw))
+                             : tuple_of_node(h, word);
+    }
+    return make_boxed(tuple);
+}
+
+// The root node. erts_debug:size/1 adds up what is in it.
 Term erts_internal_map_hashmap_children_1(Process& p, const Term* a) {
-    Term node = a[0];
-    if (is_hash_map(node)) {
-        node = boxed_ptr(node)[2];
+    if (!is_map(a[0])) {
+        return fail_badmap_erts(p, a[0]);
     }
-    Term children = kNil;
-    if (is_kind(node, Kind::map_node)) {
-        for (size_t i = header_arity(header_of(node)); i >= 2; i--) {
-            children = cons(p.heap, boxed_ptr(node)[i], children);
-        }
-        return children;
+    if (is_flat_map(a[0])) {
+        return fail(p, atoms::badarg, atoms::erl_erts_errors);
     }
-    if (is_kind(node, Kind::map_collision)) {
-        for (size_t i = header_arity(header_of(node)); i >= 2; i -= 2) {
-            children = cons(p.heap, cons(p.heap, boxed_ptr(node)[i - 1], boxed_ptr(node)[i]), children);
-        }
-        return children;
-    }
-    return is_map(node) ? fail(p, atoms::badarg, atoms::erl_erts_errors) : fail_badmap_erts(p, node);
+    return cons(p.heap, tuple_of_node(p.heap, boxed_ptr(a[0])[2]), kNil);
 }
 
 }  // namespace
@@ -424,8 +468,9 @@ MINIVM_BIF_TABLE(maps) = {
     {"maps", "merge", 2, maps_merge_2, kBifPlain, nullptr},
     {"erts_internal", "map_next", 3, erts_internal_map_next_3, kBifPlain, nullptr},
     {"erts_internal", "map_to_tuple_keys", 1, erts_internal_map_to_tuple_keys_1, kBifPlain, nullptr},
-    {"erts_internal", "map_hashmap_children", 1, erts_internal_map_hashmap_children_1, kBifPlain,
+    {"erts_internal", "map_hashmap_children", 1, erts_internal_map_hashmap_children_1, kBifDirtyCpu,
      nullptr},
+    {"erts_internal", "maps_list_continue", 4, maps_list_continue_4, kBifHidden, nullptr},
     {"erts_internal", "maps_from_list_continue", 2, maps_from_list_continue_2, kBifHidden, nullptr},
     {"erts_internal", "maps_from_keys_continue", 3, maps_from_keys_continue_3, kBifHidden, nullptr},
     {"erts_internal", "maps_merge_continue", 4, maps_merge_continue_4, kBifHidden, nullptr},

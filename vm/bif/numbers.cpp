@@ -12,6 +12,7 @@
 #include "vm/term/hash.hpp"
 #include "vm/util/md5.hpp"
 
+#include <algorithm>
 #include <zlib.h>
 
 #include <cmath>
@@ -176,6 +177,9 @@ Term erlang_is_function_2(Process& p, const Term* a) {
     return make_bool(is_export_fun(a[0]) && export_fun_entry(a[0])->arity == small_value(a[1]));
 }
 
+// A native record, that is; there are none.
+Term erlang_is_record_1(Process&, const Term*) { return atoms::false_; }
+
 Term erlang_is_record_2(Process& p, const Term* a) {
     if (!is_atom(a[1])) {
         return badarg(p);
@@ -184,7 +188,10 @@ Term erlang_is_record_2(Process& p, const Term* a) {
 }
 
 Term erlang_is_record_3(Process& p, const Term* a) {
-    if (!is_atom(a[1]) || !is_small(a[2])) {
+    // Bignums are refused, and those of OTP begin earlier.
+    constexpr int64_t kOtpSmallBound = int64_t{1} << 59;
+    if (!is_atom(a[1]) || !is_small(a[2]) || small_value(a[2]) >= kOtpSmallBound ||
+        small_value(a[2]) < -kOtpSmallBound) {
         return badarg(p);
     }
     return make_bool(is_tuple(a[0]) && tuple_arity(a[0]) > 0 &&
@@ -298,21 +305,21 @@ bool byte_list(Term list, std::string* out) {
     return is_nil(list);
 }
 
+// 0..35; 36: it is no digit.
+int digit_value(char c) {
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'A' && c <= 'Z' ? c - 'A' + 10
+           : c >= 'a' && c <= 'z' ? c - 'a' + 10
+                                  : 36;
+}
+
 // Digits with an optional sign, and nothing else.
 bool is_integer_text(std::string_view text, int base) {
     if (!text.empty() && (text[0] == '+' || text[0] == '-')) {
         text.remove_prefix(1);
     }
-    for (const char c : text) {
-        const int digit = c >= '0' && c <= '9'   ? c - '0'
-                          : c >= 'A' && c <= 'Z' ? c - 'A' + 10
-                          : c >= 'a' && c <= 'z' ? c - 'a' + 10
-                                                 : 36;
-        if (digit >= base) {
-            return false;
-        }
-    }
-    return !text.empty();
+    return !text.empty() && std::all_of(text.begin(), text.end(),
+                                        [base](char c) { return digit_value(c) < base; });
 }
 
 // The text is an integer's; what parse() still refuses is too large.
@@ -385,9 +392,9 @@ public:
         take(out);
         return true;
     }
-    bool digits(std::string* out) {
+    bool digits(std::string* out, int base = 10) {
         const size_t before = out->size();
-        while (peek() >= '0' && peek() <= '9') {
+        while (digit_value(peek()) < base) {
             take(out);
         }
         return out->size() > before;
@@ -407,6 +414,42 @@ Term string_list_to_integer_dirty_2(Process& p, const Term* a) {
     const Term args[] = {a[0], kDecimal};
     const Term integer = erlang_text_to_integer_dirty_2(p, args);
     return is_value(integer) ? make_tuple(p.heap, integer, a[1]) : kNonValue;
+}
+
+// What erlang's and string's functions of these names are made of from OTP 26 on: an integer, or an atom
+// that says why not.
+Term erts_internal_binary_to_integer_2(Process& p, const Term* a) {
+    Bytes text;
+    if (base_of(a[1]) == 0) {
+        return badarg(p);
+    }
+    if (!get_bytes(a[0], &text) ||
+        !is_integer_text({reinterpret_cast<const char*>(text.data), text.size}, base_of(a[1]))) {
+        return atoms::badarg;
+    }
+    return text_to_integer(p, {reinterpret_cast<const char*>(text.data), text.size}, a[1]);
+}
+
+// {Integer, Rest}; big: of so many digits that the caller has to go another way.
+Term erts_internal_list_to_integer_2(Process& p, const Term* a) {
+    const int base = base_of(a[1]);
+    if (base == 0) {
+        return badarg(p);
+    }
+    if (!is_list(a[0])) {
+        return atom_table::intern("not_a_list");
+    }
+    CharReader reader(a[0]);
+    std::string text;
+    reader.sign(&text);
+    if (!reader.digits(&text, base)) {
+        return atom_table::intern("no_integer");
+    }
+    if (text.size() > kDirtyDigits) {
+        return atom_table::intern("big");
+    }
+    const Term integer = parsed(p, text, base);
+    return is_value(integer) ? make_tuple(p.heap, integer, reader.rest()) : kNonValue;
 }
 
 Term string_list_to_integer_1(Process& p, const Term* a) {
@@ -885,6 +928,12 @@ Term erlang_adler32_1(Process& p, const Term* a) {
     return checksum<adler32_of>(p, args);
 }
 
+// OTP's answer for no bytes is the first sum as it is, where zlib's takes 1 away and adds the second's, which
+// differs if the second is no sum of nothing.
+uLong adler32_combined(uLong first, uLong second, z_off_t second_size) {
+    return second_size == 0 ? first : adler32_combine(first, second, second_size);
+}
+
 template <uLong (*Combine)(uLong, uLong, z_off_t)>
 Term checksum_combine(Process& p, const Term* a) {
     uint32_t first;
@@ -1000,6 +1049,7 @@ MINIVM_BIF_TABLE(numbers) = {
     {"erlang", "is_number", 1, erlang_is_number_1, kBifGuard, nullptr},
     {"erlang", "is_pid", 1, erlang_is_pid_1, kBifGuard, nullptr},
     {"erlang", "is_port", 1, erlang_is_port_1, kBifGuard, nullptr},
+    {"erlang", "is_record", 1, erlang_is_record_1, kBifGuard, nullptr},
     {"erlang", "is_record", 2, erlang_is_record_2, kBifGuard, nullptr},
     {"erlang", "is_record", 3, erlang_is_record_3, kBifGuard, nullptr},
     {"erlang", "is_reference", 1, erlang_is_reference_1, kBifGuard, nullptr},
@@ -1046,13 +1096,15 @@ MINIVM_BIF_TABLE(numbers) = {
     {"erlang", "adler32", 1, erlang_adler32_1, kBifPlain, nullptr},
     {"erlang", "adler32", 2, checksum<adler32_of>, kBifPlain, nullptr},
     {"erlang", "adler32_dirty", 2, checksum_dirty<adler32_of>, kHiddenDirty, nullptr},
-    {"erlang", "adler32_combine", 3, checksum_combine<adler32_combine>, kBifPlain, nullptr},
+    {"erlang", "adler32_combine", 3, checksum_combine<adler32_combined>, kBifPlain, nullptr},
     {"erlang", "md5", 1, erlang_md5_1, kBifPlain, nullptr},
     {"erlang", "md5_dirty", 1, erlang_md5_dirty_1, kHiddenDirty, nullptr},
     {"erlang", "md5_init", 0, erlang_md5_init_0, kBifPlain, nullptr},
     {"erlang", "md5_update", 2, erlang_md5_update_2, kBifPlain, nullptr},
     {"erlang", "md5_update_dirty", 2, erlang_md5_update_dirty_2, kHiddenDirty, nullptr},
     {"erlang", "md5_final", 1, erlang_md5_final_1, kBifPlain, nullptr},
+    {"erts_internal", "binary_to_integer", 2, erts_internal_binary_to_integer_2, kBifPlain, nullptr},
+    {"erts_internal", "list_to_integer", 2, erts_internal_list_to_integer_2, kBifPlain, nullptr},
     {"string", "list_to_integer", 1, string_list_to_integer_1, kBifPlain, nullptr},
     {"string", "list_to_integer_dirty", 2, string_list_to_integer_dirty_2, kHiddenDirty, nullptr},
     {"string", "list_to_float", 1, string_list_to_float_1, kBifPlain, nullptr},

@@ -117,7 +117,8 @@ void give_up(LiteralArea* area) {
     literal_release::take(std::unique_ptr<LiteralArea>(area));
 }
 
-Term persistent_term_put_2(Process& p, const Term* a) {
+// `only_new`: a key that has another value is an error.
+Term put(Process& p, const Term* a, bool only_new) {
     std::lock_guard lock(g_change);
     // relaxed: only writers change it.
     Table* now = g_table.load(std::memory_order_relaxed);
@@ -125,6 +126,9 @@ Term persistent_term_put_2(Process& p, const Term* a) {
     // relaxed: as above.
     if (e != nullptr && exact_equal(e->value.load(std::memory_order_relaxed), a[1])) {
         return atoms::ok;
+    }
+    if (e != nullptr && only_new) {
+        return badarg(p);
     }
     Term roots[2] = {a[0], a[1]};
     const HeapRange ranges[] = {{p.heap_start, p.heap.top}, {p.old_start, p.old_top}};
@@ -144,6 +148,8 @@ Term persistent_term_put_2(Process& p, const Term* a) {
     now->insert(roots[0], roots[1], area.release());
     return atoms::ok;
 }
+Term persistent_term_put_2(Process& p, const Term* a) { return put(p, a, false); }
+Term persistent_term_put_new_2(Process& p, const Term* a) { return put(p, a, true); }
 Term persistent_term_get_1(Process& p, const Term* a) {
     const Term value = find(a[0]);
     return is_value(value) ? value : badarg(p);
@@ -191,6 +197,7 @@ Term persistent_term_info_0(Process& p, const Term*) {
 
 MINIVM_BIF_TABLE(persistent_term) = {
     {"persistent_term", "put", 2, persistent_term_put_2, kBifPlain, nullptr},
+    {"persistent_term", "put_new", 2, persistent_term_put_new_2, kBifPlain, nullptr},
     {"persistent_term", "get", 0, persistent_term_get_0, kBifPlain, nullptr},
     {"persistent_term", "get", 1, persistent_term_get_1, kBifPlain, nullptr},
     {"persistent_term", "get", 2, persistent_term_get_2, kBifPlain, nullptr},

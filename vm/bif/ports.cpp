@@ -387,7 +387,7 @@ Term erts_internal_port_command_3(Process& p, const Term* a) {
         return atoms::badarg;
     }
     consume(p, static_cast<int64_t>(bytes.size() / 1024));
-    switch (port::command(port, &bytes, false, nosuspend ? kNonValue : p.id)) {
+    switch (port::command(port, &bytes, false, nosuspend ? kNonValue : p.id, p.id)) {
         case port::Sent::done:
             return atoms::true_;
         case port::Sent::no_port:
@@ -402,15 +402,15 @@ Term erts_internal_port_command_3(Process& p, const Term* a) {
     return port::wait(p, port, again, {a[0], a[1], a[2]});
 }
 
-Term erts_internal_port_close_1(Process&, const Term* a) {
+Term erts_internal_port_close_1(Process& p, const Term* a) {
     const Term port = port_of(a[0]);
-    return is_value(port) && port::close(port) ? atoms::true_ : atoms::badarg;
+    return is_value(port) && port::close(port, p.id) ? atoms::true_ : atoms::badarg;
 }
 
-Term erts_internal_port_connect_2(Process&, const Term* a) {
+Term erts_internal_port_connect_2(Process& p, const Term* a) {
     const Term port = port_of(a[0]);
     return is_value(port) && is_local_pid(a[1]) && process_table::lookup(a[1]) != nullptr &&
-                   port::connect(port, a[1])
+                   port::connect(port, a[1], p.id, port::Asked::by_function)
                ? atoms::true_
                : atoms::badarg;
 }
@@ -418,6 +418,10 @@ Term erts_internal_port_connect_2(Process&, const Term* a) {
 // These ask a driver; no port of ours has one that would answer but that of trace files.
 Term erts_internal_port_control_3(Process& p, const Term* a) {
     const Term port = port_of(a[0]);
+    std::string bytes;
+    if (is_value(port) && is_small(a[1]) && iolist_to_bytes(a[2], &bytes)) {
+        port::asked(port, p.id, make_tuple(p.heap, a[1], make_binary(p.heap, bytes.data(), bytes.size())));
+    }
     if (a[1] != make_small('f') || !is_value(port) || !port::flush_traces(port)) {
         return atoms::badarg;
     }

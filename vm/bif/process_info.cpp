@@ -12,12 +12,15 @@
 #include "vm/process/seq_trace.hpp"
 #include "vm/bif/backtrace.hpp"
 #include "vm/bif/bif.hpp"
+#include "vm/bif/clock.hpp"
 #include "vm/bif/code_operation.hpp"
 #include "vm/bif/local_atoms.hpp"
+#include "vm/bif/max_heap.hpp"
 #include "vm/code/code_change.hpp"
 #include "vm/code/export.hpp"
 #include "vm/heap/gc.hpp"
 #include "vm/nif/nif.hpp"
+#include "vm/process/literal_release.hpp"
 #include "vm/process/report.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/process_life.hpp"
@@ -29,8 +32,10 @@
 #include "vm/sched/dirty_hold.hpp"
 #include "vm/sched/online.hpp"
 #include "vm/sched/scheduler_thread.hpp"
+#include "vm/term/compare.hpp"
 #include "vm/term/format.hpp"
 #include "vm/term/map.hpp"
+#include "vm/util/otp_release.hpp"
 
 namespace minivm {
 
@@ -90,7 +95,16 @@ constexpr Item kDefaultItems[] = {
     Item::total_heap_size, Item::heap_size, Item::stack_size, Item::reductions,
     Item::garbage_collection, Item::suspending};
 
+// {dictionary, Key}: what one key holds.
+bool asks_for_key(Term name) {
+    return by_release::at_least(26) && is_tuple_of(name, 2) && tuple_element(name, 0) == atoms::dictionary;
+}
+
 bool find_item(Term name, Item* out) {
+    if (asks_for_key(name)) {
+        *out = Item::dictionary;
+        return true;
+    }
     const Term* names = item_names();
     for (int i = 0; i < kItems; ++i) {
         if (names[i] == name) {
@@ -171,6 +185,12 @@ size_t heap_words(const Process& p, const Outside* outside) {
     return outside == nullptr ? heap_capacity_words(p)
                               : block_words(p) + static_cast<size_t>(p.old_end - p.old_start);
 }
+// A block that hibernation has cut to what lives in it has the reserve beside that, for terms there is none in it.
+size_t hidden_words(const Process& p) {
+    const bool is_cut = p.outcome == BifOutcome::hibernate && !p.in_engine &&
+                        block_words(p) < p.min_heap_words && block_words(p) >= kReserveWords;
+    return is_cut ? kReserveWords : 0;
+}
 size_t stack_words(const Process& p) { return static_cast<size_t>(p.stack_base - p.heap.end); }
 
 size_t memory_bytes(const Process& p, const Outside* outside) {
@@ -197,11 +217,9 @@ size_t memory_bytes(const Process& p, const Outside* outside) {
 
 Term max_heap_of(Heap& h, const Process& p) {
     const ProcessExtra* e = p.extra;
-    Term keys[3] = {atom_error_logger(), atoms::kill, atoms::size};
-    Term values[3] = {make_bool(e == nullptr || e->max_heap_log),
-                      make_bool(e == nullptr || e->max_heap_kill),
-                      make_unsigned(h, e == nullptr ? 0 : e->max_heap_words)};
-    return map::from_pairs(h, keys, values, 3);
+    return e == nullptr ? max_heap_term(h, 0, true, true, false)
+                        : max_heap_term(h, e->max_heap_words, e->max_heap_kill, e->max_heap_log,
+                                        e->max_heap_shared);
 }
 
 uint32_t vheap_words(const Process& p) {
@@ -416,9 +434,9 @@ Term item_value(Process& p, Item item, Heap& h, const Outside* outside) {
         case Item::group_leader:
             return share(p, h, p.group_leader);
         case Item::total_heap_size:
-            return make_unsigned(h, heap_words(p, outside));
+            return make_unsigned(h, heap_words(p, outside) - hidden_words(p));
         case Item::heap_size:
-            return make_unsigned(h, block_words(p));
+            return make_unsigned(h, block_words(p) - hidden_words(p));
         case Item::stack_size:
             return make_unsigned(h, stack_words(p));
         case Item::reductions: {
@@ -516,6 +534,18 @@ Term item_tuple(Process& p, Item item, Heap& h, const Outside* outside) {
     return make_tuple(h, item_names()[static_cast<int>(item)], value);
 }
 
+Term key_tuple(Process& p, Term name, Heap& h) {
+    Term value = atoms::undefined;
+    if (p.extra != nullptr && !p.extra->sensitive) {
+        for (const Dictionary::Pair& pair : p.extra->dictionary.pairs()) {
+            if (exact_equal(pair.key, tuple_element(name, 1))) {
+                value = share(p, h, pair.value);
+            }
+        }
+    }
+    return make_tuple(h, &h == &p.heap ? name : copy_term(name, h, true), value);
+}
+
 // The result for `what`: one item, a list of items, or the non-value for those of process_info/1. The
 // items have been checked.
 Term info_of(Process& p, Term what, Heap& h, const Outside* outside = nullptr) {
@@ -528,6 +558,9 @@ Term info_of(Process& p, Term what, Heap& h, const Outside* outside = nullptr) {
                                               : list;
     }
     Item item = Item::count;
+    if (asks_for_key(what)) {
+        return key_tuple(p, what, h);
+    }
     if (is_atom(what)) {
         find_item(what, &item);
         if (item == Item::registered_name && !is_value(registry::name_of(p))) {
@@ -535,21 +568,25 @@ Term info_of(Process& p, Term what, Heap& h, const Outside* outside = nullptr) {
         }
         return item_tuple(p, item, h, outside);
     }
-    std::vector<Item> items;
+    std::vector<Term> items;
     for (; is_cons(what); what = tail(what)) {
-        find_item(head(what), &item);
-        items.push_back(item);
+        items.push_back(head(what));
     }
     Term list = kNil;
     for (size_t i = items.size(); i > 0; --i) {
-        list = cons(h, item_tuple(p, items[i - 1], h, outside), list);
+        if (asks_for_key(items[i - 1])) {
+            list = cons(h, key_tuple(p, items[i - 1], h), list);
+        } else {
+            find_item(items[i - 1], &item);
+            list = cons(h, item_tuple(p, item, h, outside), list);
+        }
     }
     return list;
 }
 
 bool items_are_known(Term what) {
     Item item = Item::count;
-    if (is_atom(what)) {
+    if (is_atom(what) || asks_for_key(what)) {
         return find_item(what, &item);
     }
     for (; is_cons(what); what = tail(what)) {
@@ -585,7 +622,7 @@ bool are_seen_from_outside(Term what, const Outside& outside) {
                            [&outside](Item item) { return is_seen_from_outside(item, outside); });
     }
     Item item = Item::count;
-    if (is_atom(what)) {
+    if (is_atom(what) || asks_for_key(what)) {
         return find_item(what, &item) && is_seen_from_outside(item, outside);
     }
     for (; is_cons(what); what = tail(what)) {
@@ -603,7 +640,7 @@ void answer_info(Process& target, ControlSignal& request) {
 }
 
 bool changes_nothing(const ControlSignal& request) {
-    return request.run == nullptr || request.run == answer_info;
+    return request.run == nullptr || request.run == answer_info || literal_release::is_request(request);
 }
 
 // One in a dirty function may be there for as long as it likes: a file that is a pipe nobody writes to. It is
@@ -764,11 +801,8 @@ Term erlang_system_flag_2(Process& p, const Term* a) {
         if (!is_value(size) || !get_uint64(size, &words) || (words != 0 && words < 233)) {
             return badarg(p);
         }
-        Term keys[3] = {atom_error_logger(), atoms::kill, atoms::size};
-        Term values[3] = {make_bool(d.max_heap_log.load(kRelaxed)),
-                          make_bool(d.max_heap_kill.load(kRelaxed)),
-                          make_unsigned(p.heap, d.max_heap_words.load(kRelaxed))};
-        const Term old = map::from_pairs(p.heap, keys, values, 3);
+        const Term old = max_heap_term(p.heap, d.max_heap_words.load(kRelaxed), d.max_heap_kill.load(kRelaxed),
+                                       d.max_heap_log.load(kRelaxed), false);
         if (is_map(value)) {
             const Term kill = map::get(value, atoms::kill);
             const Term log = map::get(value, atom_error_logger());
@@ -836,12 +870,17 @@ Term erlang_system_flag_2(Process& p, const Term* a) {
         return value == atoms::true_ || value == atoms::false_ ? trap(p, counted, {value})
                                                                : badarg(p);
     }
+    if (flag == atom_table::intern("microstate_accounting")) {
+        return set_microstate_accounting(p, value);
+    }
     return badarg_cause(p, atom_badopt());
 }
 
 }  // namespace
 
 std::string process_backtrace(Process& p) { return backtrace_text(p, nullptr); }
+
+std::span<const Term> process_info_items() { return {item_names(), kItems}; }
 
 MINIVM_BIF_TABLE(process_info) = {
     {"erlang", "process_info", 1, erlang_process_info_1, kBifPlain, nullptr},

@@ -12,6 +12,7 @@
 #include "vm/process/seq_trace.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/bif/local_atoms.hpp"
+#include "vm/bif/max_heap.hpp"
 #include "vm/code/code_change.hpp"
 #include "vm/code/export.hpp"
 #include "vm/heap/gc.hpp"
@@ -21,6 +22,7 @@
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
+#include "vm/process/report.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/process/tracing.hpp"
@@ -29,6 +31,7 @@
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/map.hpp"
+#include "vm/util/otp_release.hpp"
 
 namespace minivm {
 
@@ -57,6 +60,7 @@ LOCAL_ATOM(atom_minor, "minor")
 LOCAL_ATOM(atom_notalive, "notalive")
 LOCAL_ATOM(atom_inherit, "inherit")
 LOCAL_ATOM(atom_copy_literals, "copy_literals")
+LOCAL_ATOM(atom_system_task_test, "system_task_test")
 LOCAL_ATOM(atom_check_process_code, "check_process_code")
 
 Term make_ref_term(Heap& h, RefId id) { return put_ref(h.alloc(kRefWords), id); }
@@ -156,11 +160,15 @@ bool parse_max_heap(Term t, MaxHeap* out) {
            flag(atom_include_shared(), &out->shared);
 }
 
-Term max_heap_term(Heap& h, uint64_t words, bool kill, bool log) {
-    Term keys[3] = {atom_error_logger(), atoms::kill, atoms::size};
-    Term values[3] = {make_bool(log), make_bool(kill), make_unsigned(h, words)};
-    return map::from_pairs(h, keys, values, 3);
+}  // namespace
+
+Term max_heap_term(Heap& h, uint64_t words, bool kill, bool log, bool shared) {
+    Term keys[4] = {atom_error_logger(), atoms::kill, atoms::size, atom_include_shared()};
+    Term values[4] = {make_bool(log), make_bool(kill), make_unsigned(h, words), make_bool(shared)};
+    return map::from_pairs(h, keys, values, by_release::at_least(26) ? 4 : 3);
 }
+
+namespace {
 
 bool parse_alias_kind(Term t, uint8_t* out) {
     if (t == atoms::explicit_unalias) {
@@ -179,6 +187,9 @@ bool parse_alias_kind(Term t, uint8_t* out) {
 bool parse_monitor_options(Term list, uint8_t* alias, Term* tag) {
     for (; is_cons(list); list = tail(list)) {
         const Term o = head(list);
+        if (o == atoms::priority && by_release::at_least(28)) {
+            continue;  // there are no priority messages: it comes in the order of all others
+        }
         if (!is_tuple_of(o, 2)) {
             return false;
         }
@@ -320,16 +331,21 @@ Term spawn_mfa(Process& p, const Term* a, SpawnOptions& o) {
         return spawn(&p, export_table::get(a[0], a[1], static_cast<uint32_t>(arity)), a[2], o);
     }
     // No function has so many: the process fails as apply/3 does.
-    static const Export* apply = bif_export("erlang", "apply", 3);
+    static const Export* apply = export_table::get(atoms::erlang, atoms::apply, 3);
     Term cells[6];
     const Term args =
         put_cons(cells, a[0], put_cons(cells + 2, a[1], put_cons(cells + 4, a[2], kNil)));
     return spawn(&p, apply, args, o);
 }
 
+Term too_many_processes(Process& p) {
+    report_text(p, ReportLevel::error, "Too many processes\n");
+    return system_limit(p);
+}
+
 Term do_spawn(Process& p, const Term* a, SpawnOptions& o) {
     const Term pid = spawn_mfa(p, a, o);
-    return is_value(pid) ? pid : system_limit(p);
+    return is_value(pid) ? pid : too_many_processes(p);
 }
 
 Term erlang_spawn_3(Process& p, const Term* a) {
@@ -402,6 +418,7 @@ Term erts_internal_spawn_request_4(Process& p, const Term* a) {
     };
     const Term pid = spawn_mfa(p, a, o);
     if (!is_value(pid)) {
+        report_text(p, ReportLevel::error, "Too many processes\n");
         reply_to_request(p, request, ref, atoms::system_limit);
     }
     return make_ref_term(p.heap, ref);
@@ -717,6 +734,9 @@ Term erlang_send_3(Process& p, const Term* a) {
 
 // A process gets or loses its name.
 static void trace_name(Term pid, Term tag, Term name) {
+    if (is_local_port(pid)) {
+        port::trace_name(pid, tag, name);
+    }
     Process* named = is_local_pid(pid) ? process_table::lookup(pid) : nullptr;
     if (named != nullptr && tracing::is_traced(*named, tracing::kProcs)) {
         tracing::g_hooks->procs(*named, tag, name);
@@ -966,6 +986,15 @@ Term erlang_processes_0(Process& p, const Term*) {
     return list;
 }
 
+// {Position, Pids} of those that exist now, then `none`. The position goes into the next call.
+Term erts_internal_processes_next_1(Process& p, const Term* a) {
+    if (a[0] == make_small(1)) {
+        return atoms::none;
+    }
+    return a[0] == make_small(0) ? make_tuple(p.heap, make_small(1), erlang_processes_0(p, nullptr))
+                                 : badarg(p);
+}
+
 // ---- flags ----------------------------------------------------------------------------------------------------
 
 bool small_in(Term t, int64_t low, int64_t high, uint32_t* out) {
@@ -1052,7 +1081,7 @@ Term erlang_process_flag_2(Process& p, const Term* a) {
         }
         ProcessExtra& extra = extra_of(p);
         const Term old = max_heap_term(p.heap, extra.max_heap_words, extra.max_heap_kill,
-                                       extra.max_heap_log);
+                                       extra.max_heap_log, extra.max_heap_shared);
         extra.max_heap_words = max.words;
         extra.max_heap_kill = max.kill;
         extra.max_heap_log = max.log;
@@ -1295,7 +1324,7 @@ Term request_system_task(Process& p, Term requester, Term target, Term priority,
     }
     const Term what = tuple_element(request, 0);
     if (what != atoms::garbage_collect && what != atom_check_process_code() &&
-        what != atom_copy_literals()) {
+        what != atom_copy_literals() && what != atom_system_task_test()) {
         return badarg(p);
     }
     if (what == atom_check_process_code() &&
@@ -1354,53 +1383,6 @@ Term erlang_yield_0(Process& p, const Term*) {
     return yield(p, back, {atoms::true_});
 }
 
-Term minivm_halted_0(Process& p, const Term*) {
-    static const Export* again = bif_export("minivm", "halted", 0);
-    return trap_wait(p, again, {});
-}
-
-Term erlang_halt_2(Process& p, const Term* a) {
-    bool flush = true;
-    Term list = a[1];
-    for (; is_cons(list); list = tail(list)) {
-        const Term o = head(list);
-        if (!is_tuple_of(o, 2) || tuple_element(o, 0) != atoms::flush ||
-            !is_bool(tuple_element(o, 1))) {
-            return badarg(p);
-        }
-        flush = tuple_element(o, 1) == atoms::true_;
-    }
-    if (!is_nil(list)) {
-        return badarg(p);
-    }
-    int status = 0;
-    if (is_small(a[0]) && small_value(a[0]) >= 0) {
-        // What the parent process can see.
-        status = static_cast<int>(small_value(a[0]) & 0x7FFFFFFF);
-    } else if (a[0] == atoms::abort) {
-        std::abort();
-    } else if (is_list(a[0])) {
-        std::string slogan;
-        if (list_length(a[0]) < 0) {
-            return badarg(p);
-        }
-        for (Term rest = a[0]; is_cons(rest); rest = tail(rest)) {
-            uint32_t c;
-            if (!small_in(head(rest), 0, 255, &c)) {
-                return badarg(p);
-            }
-            slogan.push_back(static_cast<char>(c));
-        }
-        fprintf(stderr, "%s\n", slogan.c_str());
-        status = 1;
-        flush = false;
-    } else {
-        return badarg(p);
-    }
-    vm::halt(status, flush);
-    return minivm_halted_0(p, a);
-}
-
 Term erlang_hibernate_3(Process& p, const Term* a) {
     if (!check_mfa(a)) {
         return badarg(p);
@@ -1421,6 +1403,24 @@ Term erlang_hibernate_3(Process& p, const Term* a) {
         tracing::g_hooks->dropped_stack(p);
     }
     p.outcome = BifOutcome::hibernate;
+    return kNonValue;
+}
+
+// It waits for a message, and the stack stays.
+Term erlang_hibernate_0(Process& p, const Term*) {
+    static const Export* back = bif_export("minivm", "return", 1);
+    if (has_signals(p)) {
+        handle_signals(p);
+        if (p.exit_signal != nullptr) {
+            p.outcome = BifOutcome::exited;
+            return kNonValue;
+        }
+    }
+    if (p.mailbox.first != nullptr) {
+        return atoms::ok;
+    }
+    trap_wait(p, back, {atoms::ok});
+    p.outcome = BifOutcome::hibernate_here;
     return kNonValue;
 }
 
@@ -1545,6 +1545,7 @@ MINIVM_BIF_TABLE(processes) = {
     {"erts_internal", "spawn_system_process", 3, erts_internal_spawn_system_process_3, kBifPlain, nullptr},
     {"erts_internal", "is_system_process", 1, erts_internal_is_system_process_1, kBifPlain, nullptr},
     {"erlang", "exit", 2, erlang_exit_2, kBifPlain, nullptr},
+    {"erts_internal", "processes_next", 1, erts_internal_processes_next_1, kBifPlain, nullptr},
     {"erlang", "exit_signal", 2, erlang_exit_2, kBifPlain, nullptr},
     {"erlang", "link", 1, erlang_link_1, kBifPlain, nullptr},
     {"erlang", "unlink", 1, erlang_unlink_1, kBifPlain, nullptr},
@@ -1585,8 +1586,7 @@ MINIVM_BIF_TABLE(processes) = {
     {"erlang", "bump_reductions", 1, erlang_bump_reductions_1, kBifPlain, nullptr},
     {"minivm", "return", 1, minivm_return_1, kBifHidden, nullptr},
     {"erlang", "yield", 0, erlang_yield_0, kBifPlain, nullptr},
-    {"minivm", "halted", 0, minivm_halted_0, kBifHidden, nullptr},
-    {"erlang", "halt", 2, erlang_halt_2, kBifPlain, nullptr},
+    {"erlang", "hibernate", 0, erlang_hibernate_0, kBifPlain, nullptr},
     {"erlang", "hibernate", 3, erlang_hibernate_3, kBifPlain, nullptr},
     {"erlang", "node", 0, erlang_node_0, kBifGuard, nullptr},
     {"erlang", "node", 1, erlang_node_1, kBifGuard, nullptr},

@@ -17,6 +17,7 @@
 #include "vm/bif/local_atoms.hpp"
 #include "vm/bif/stdlib_error.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/util/otp_release.hpp"
 
 namespace minivm {
 namespace {
@@ -32,6 +33,8 @@ LOCAL_ATOM(am_match_limit_recursion, "match_limit_recursion")
 LOCAL_ATOM(am_namelist, "namelist")
 LOCAL_ATOM(am_nomatch, "nomatch")
 LOCAL_ATOM(am_offset, "offset")
+LOCAL_ATOM(am_export, "export")
+LOCAL_ATOM(am_re_exported_pattern, "re_exported_pattern")
 LOCAL_ATOM(am_re_pattern, "re_pattern")
 LOCAL_ATOM(am_list, "list")
 LOCAL_ATOM(am_binary, "binary")
@@ -474,6 +477,7 @@ struct Options {
     bool run_only = false;
     bool global = false;
     bool report_errors = false;
+    bool exported = false;
     uint64_t offset = 0;
     uint32_t match_limit = kDefaultLimit;
     uint32_t depth_limit = 0;  // 0: PCRE2's own
@@ -521,6 +525,11 @@ bool parse_atom_option(std::string_view name, Options* o) {
     }
     if (name == "bsr_anycrlf" || name == "bsr_unicode") {
         o->bsr = name == "bsr_unicode" ? PCRE2_BSR_UNICODE : PCRE2_BSR_ANYCRLF;
+        return true;
+    }
+    if (name == "export" && by_release::re_is_pcre2()) {
+        o->compile_only = true;
+        o->exported = true;
         return true;
     }
     o->global |= name == "global";
@@ -595,6 +604,10 @@ bool parse_options(Term list, Options* o) {
 }
 
 PatternKey make_key(const Options& o, std::string source) {
+    if (!by_release::re_is_pcre2()) {
+        // PCRE 8 got no length: a zero byte ends the pattern.
+        source.resize(std::min(source.size(), source.find('\0')));
+    }
     PatternKey key;
     key.options = o.compile;
     key.newline = o.newline != 0 ? o.newline : key.newline;
@@ -628,6 +641,28 @@ Term pattern_term(Process& p, const PatternKey& key, const Pattern& pattern) {
                       make_binary(p.heap, text.data(), text.size()));
 }
 
+constexpr std::string_view kExportTitle = "re-PCRE2";
+
+// {re_exported_pattern, Header, Source, Options, Encoded}, as in OTP. What import/1 reads, here and (as
+// Encoded is none of its own) in OTP, is the source and the options.
+Term exported_term(Process& p, const PatternKey& key, Term option_list) {
+    std::string header(kExportTitle);
+    header += {'\0', key.options & PCRE2_UTF ? '\1' : '\0', '\0', '\0', '\0', '\0'};
+    Term options = kNil;
+    for (Term list = option_list; is_cons(list); list = tail(list)) {
+        if (head(list) != am_export()) {
+            options = cons(p.heap, head(list), options);
+        }
+    }
+    const Term elements[] = {am_re_exported_pattern(), make_binary(p.heap, header.data(), header.size()),
+                             make_binary(p.heap, key.source.data(), key.source.size()), options,
+                             make_binary(p.heap, "", 0)};
+    Term* tuple = p.heap.alloc(1 + std::size(elements));
+    tuple[0] = Term{make_header(Kind::tuple, std::size(elements))};
+    std::copy(std::begin(elements), std::end(elements), tuple + 1);
+    return make_boxed(tuple);
+}
+
 // ---- compile ---------------------------------------------------------------------------------------------
 
 Term compile(Process& p, Term source, Term option_list) {
@@ -650,10 +685,26 @@ Term compile(Process& p, Term source, Term option_list) {
     if (pattern == nullptr) {
         return compile_error(p, why);
     }
-    return make_tuple(p.heap, atoms::ok, pattern_term(p, key, *pattern));
+    return make_tuple(p.heap, atoms::ok,
+                      o.exported ? exported_term(p, key, option_list) : pattern_term(p, key, *pattern));
 }
 Term re_compile_1(Process& p, const Term* a) { return compile(p, a[0], kNil); }
 Term re_compile_2(Process& p, const Term* a) { return compile(p, a[0], a[1]); }
+
+Term re_import_1(Process& p, const Term* a) {
+    Bytes header;
+    if (!is_tuple_of(a[0], 5) || tuple_element(a[0], 0) != am_re_exported_pattern() ||
+        !get_bytes(tuple_element(a[0], 1), &header) || header.size < kExportTitle.size() ||
+        std::memcmp(header.data, kExportTitle.data(), kExportTitle.size()) != 0 ||
+        !is_binary(tuple_element(a[0], 2))) {
+        return stdlib_badarg(p);
+    }
+    const Term compiled = compile(p, tuple_element(a[0], 2), tuple_element(a[0], 3));
+    if (!is_value(compiled)) {
+        return kNonValue;
+    }
+    return tuple_element(compiled, 0) == atoms::ok ? tuple_element(compiled, 1) : stdlib_badarg(p);
+}
 
 // The key in a {re_pattern, ...} of ours.
 bool get_compiled(Term t, PatternKey* key) {
@@ -986,6 +1037,7 @@ MINIVM_BIF_TABLE(regex) = {
     {"re", "version", 0, re_version_0, kBifPlain, nullptr},
     {"re", "compile", 1, re_compile_1, kBifPlain, nullptr},
     {"re", "compile", 2, re_compile_2, kBifPlain, nullptr},
+    {"re", "import", 1, re_import_1, kBifPlain, nullptr},
     {"re", "run", 2, re_run_2, kBifPlain, nullptr},
     {"re", "run", 3, re_run_3, kBifPlain, nullptr},
     {"re", "internal_run", 4, re_internal_run_4, kBifPlain, nullptr},

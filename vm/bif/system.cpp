@@ -1,4 +1,5 @@
 // The surroundings: system_info, memory, the environment, dates, system flags.
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -15,7 +16,10 @@
 #include "vm/bif/bif.hpp"
 #include "vm/bif/clock.hpp"
 #include "vm/bif/local_atoms.hpp"
+#include "vm/bif/max_heap.hpp"
 #include "vm/bif/posix.hpp"
+#include "vm/bif/system_areas.hpp"
+#include "vm/bif/system_constants.hpp"
 #include "vm/code/code_change.hpp"
 #include "vm/code/loading.hpp"
 #include "vm/engine.hpp"
@@ -28,12 +32,14 @@
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/report.hpp"
+#include "vm/process/signal.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/sched/online.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/map.hpp"
+#include "vm/util/otp_release.hpp"
 
 namespace minivm {
 namespace {
@@ -45,22 +51,49 @@ Term text_term(Process& p, std::string_view s) {
 
 // ---- system_info ----------------------------------------------------------------------------------------
 
-// "25" out of the installed OTP's releases folder: what its libraries expect to hear.
-std::string find_otp_release() {
-    const std::string root = g_module_source != nullptr ? g_module_source->otp_root() : "";
-    std::string newest = "25";
-    for (int release = 25; release <= 29; ++release) {
-        const std::string file = root + "/releases/" + std::to_string(release) + "/OTP_VERSION";
-        if (access(file.c_str(), R_OK) == 0) {
-            newest = std::to_string(release);
-        }
+// Those that the first thread may run on: what programs like taskset change.
+int available_processors() {
+    cpu_set_t set;
+    return sched_getaffinity(getpid(), sizeof set, &set) == 0 ? CPU_COUNT(&set)
+                                                              : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+}
+// As it was found to be when it was looked at last.
+std::atomic<int> g_processors{available_processors()};
+
+Term time_source(Heap& h, clockid_t id, const char* name, bool is_monotonic) {
+    timespec now{};
+    timespec step{};
+    clock_gettime(id, &now);
+    clock_getres(id, &step);
+    constexpr int64_t kSecond = 1000000000;
+    const int64_t step_ns = step.tv_sec * kSecond + step.tv_nsec;
+    Term list = cons(h, make_tuple(h, atom("time"), make_integer(h, now.tv_sec * kSecond + now.tv_nsec)), kNil);
+    list = cons(h, make_tuple(h, atom("parallel"), atom("yes")), list);
+    if (is_monotonic) {
+        list = cons(h, make_tuple(h, atom("extended"), atom("no")), list);
     }
-    return newest;
+    list = cons(h, make_tuple(h, atom("resolution"), make_integer(h, kSecond / std::max<int64_t>(step_ns, 1))), list);
+    list = cons(h, make_tuple(h, atom("clock_id"), atom(name)), list);
+    return cons(h, make_tuple(h, atoms::function, atom("clock_gettime")), list);
 }
 
-const std::string& otp_release() {
-    static const std::string release = find_otp_release();
-    return release;
+// What the program was started with.
+Term emu_args(Heap& h) {
+    std::vector<std::string> words;
+    if (FILE* f = std::fopen("/proc/self/cmdline", "re")) {
+        char* word = nullptr;
+        size_t room = 0;
+        for (ssize_t n = 0; (n = getdelim(&word, &room, 0, f)) > 0;) {
+            words.emplace_back(word, static_cast<size_t>(n) - (word[n - 1] == 0 ? 1 : 0));
+        }
+        std::free(word);
+        std::fclose(f);
+    }
+    Term list = kNil;
+    for (size_t i = words.size(); i > 0; --i) {
+        list = cons(h, make_string_utf8(h, words[i - 1].data(), words[i - 1].size()), list);
+    }
+    return list;
 }
 
 Term system_info_atom(Process& p, Term item) {
@@ -137,28 +170,29 @@ Term system_info_atom(Process& p, Term item) {
     if (item == atoms::dirty_io_schedulers) {
         return make_small(vm::dirty_io_count());
     }
-    if (item == atoms::logical_processors || item == atoms::logical_processors_available ||
-        item == atoms::logical_processors_online) {
+    if (item == atoms::logical_processors) {
+        return make_small(sysconf(_SC_NPROCESSORS_CONF));
+    }
+    if (item == atoms::logical_processors_online) {
         return make_small(sysconf(_SC_NPROCESSORS_ONLN));
     }
-    if (item == atoms::wordsize) {
-        return make_small(8);
+    if (item == atoms::logical_processors_available) {
+        // relaxed: a number to show.
+        return make_small(g_processors.load(std::memory_order_relaxed));
     }
-    if (item == atoms::otp_release) {
-        return text_term(p, otp_release());
-    }
-    if (item == atoms::version) {
-        return text_term(p, "13.1.5");
-    }
-    if (is("system_version")) {
-        return text_term(p, "Erlang/OTP " + otp_release() + " [minivm] [64-bit] [smp:" +
-                                std::to_string(vm::scheduler_count()) + "]\n");
+    if (is("update_cpu_info")) {
+        const int now = available_processors();
+        // relaxed: as above.
+        return atom(g_processors.exchange(now, std::memory_order_relaxed) == now ? "unchanged" : "changed");
     }
     if (item == atoms::emu_flavor) {
         return vm::default_engine() == g_engines.bytecode ? atoms::emu : atoms::jit;
     }
     if (item == atoms::emu_type || is("build_type")) {
         return atoms::opt;
+    }
+    if (is("compat_rel")) {
+        return make_small(otp_release().number);
     }
     if (is("taints")) {
         return nif::tainted_modules(p.heap);
@@ -176,23 +210,14 @@ Term system_info_atom(Process& p, Term item) {
     if (item == atoms::process_count) {
         return make_small(static_cast<int64_t>(process_table::count()));
     }
-    if (item == atoms::process_limit) {
-        return make_small(1048576);
-    }
     if (item == atoms::atom_count) {
         return make_small(atom_table::count());
     }
     if (item == atoms::atom_limit) {
-        return make_small(kMaxAtoms);
+        return make_small(atom_table::limit());
     }
     if (item == atoms::port_count) {
         return make_small(port::count());
-    }
-    if (item == atoms::port_limit) {
-        return make_small(65536);
-    }
-    if (is("ets_limit")) {
-        return make_small(8192);
     }
     if (item == atoms::os_type) {
         return make_tuple(h, atoms::unix_, atoms::linux_);
@@ -205,16 +230,11 @@ Term system_info_atom(Process& p, Term item) {
         }
         return make_tuple(h, make_small(v[0]), make_small(v[1]), make_small(v[2]));
     }
-    if (item == atoms::threads || is("smp_support") || is("threads_enabled")) {
-        return atoms::true_;
+    if (is("check_io") || is("dist_ctrl")) {
+        return kNil;
     }
-    if (is("thread_pool_size")) {
-        return make_small(1);
-    }
-    if (is("kernel_poll") || is("dynamic_trace") || is("debug_compiled") || is("lock_checking") ||
-        is("lock_counting") || is("check_io") || is("elib_malloc") || is("dist_ctrl") ||
-        is("eager_check_io")) {
-        return is("dynamic_trace") ? atoms::none : is("check_io") || is("dist_ctrl") ? kNil : atoms::false_;
+    if (is("elib_malloc")) {
+        return atoms::false_;
     }
     if (is("multi_scheduling")) {
         return atom(online::state());
@@ -230,9 +250,6 @@ Term system_info_atom(Process& p, Term item) {
     }
     if (is("start_time")) {
         return make_integer(h, clock::start_ns());
-    }
-    if (is("tolerant_timeofday")) {
-        return atom("enabled");
     }
     if (is("dist")) {
         constexpr std::string_view kText = "=node:'nonode@nohost'\n=no_distribution\n";
@@ -253,15 +270,14 @@ Term system_info_atom(Process& p, Term item) {
         }
         return list;
     }
-    if (is("time_correction")) {
-        return atoms::true_;
+    if (is("os_monotonic_time_source")) {
+        return time_source(h, CLOCK_MONOTONIC, "CLOCK_MONOTONIC", true);
     }
-    if (is("time_warp_mode")) {
-        return atom("no_time_warp");
+    if (is("os_system_time_source")) {
+        return time_source(h, CLOCK_REALTIME, "CLOCK_REALTIME", false);
     }
-    if (is("os_monotonic_time_source") || is("os_system_time_source") || is("allocator") ||
-        is("alloc_util_allocators") || is("loaded") || is("info") || is("procs")) {
-        return kNil;
+    if (is("emu_args")) {
+        return emu_args(h);
     }
     if (item == atoms::min_heap_size) {
         return make_tuple(h, item, make_small(g_spawn_defaults.min_heap_words.load()));
@@ -275,11 +291,9 @@ Term system_info_atom(Process& p, Term item) {
     if (item == atoms::max_heap_size) {
         // relaxed: settings.
         constexpr auto kRelaxed = std::memory_order_relaxed;
-        Term keys[3] = {atom("size"), atoms::kill, atom("error_logger")};
-        Term values[3] = {make_unsigned(h, g_spawn_defaults.max_heap_words.load(kRelaxed)),
-                          make_bool(g_spawn_defaults.max_heap_kill.load(kRelaxed)),
-                          make_bool(g_spawn_defaults.max_heap_log.load(kRelaxed))};
-        return map::from_pairs(h, keys, values, 3);
+        return max_heap_term(h, g_spawn_defaults.max_heap_words.load(kRelaxed),
+                             g_spawn_defaults.max_heap_kill.load(kRelaxed),
+                             g_spawn_defaults.max_heap_log.load(kRelaxed), false);
     }
     if (is("heap_sizes")) {
         std::vector<size_t> sizes;
@@ -311,20 +325,8 @@ Term system_info_atom(Process& p, Term item) {
     if (is("ets_count")) {
         return make_small(static_cast<int64_t>(ets::count()));
     }
-    if (is("ets_always_compress")) {
-        return atoms::false_;
-    }
     if (is("system_logger")) {
         return system_logger();
-    }
-    if (is("endian")) {
-        return atoms::little;
-    }
-    if (is("heap_type")) {
-        return atom("private");
-    }
-    if (is("modified_timing_level")) {
-        return atoms::undefined;
     }
     if (is("context_reductions")) {
         return make_small(kSliceReductions);
@@ -336,7 +338,8 @@ Term system_info_atom(Process& p, Term item) {
         // relaxed: a setting, which the code purger reads.
         return make_small(code_change::g_system_requests_limit.load(std::memory_order_relaxed));
     }
-    return kNonValue;
+    const Term areas = system_areas(p, text);
+    return is_value(areas) ? areas : system_constant(h, text);
 }
 
 // OTP's allocators do not exist here, which is what `false` says of one. The non-value: no allocator.
@@ -371,7 +374,27 @@ Term allocator_info(Process& p, Term which) {
     return list;
 }
 
+// {memory_internal, Ref, [Allocator]}: a message {Ref, Thread, [{Allocator, false}]} from each thread with allocators
+// of its own. Those of OTP exist nowhere here.
+Term memory_internal(Process& p, Term ref, Term allocators) {
+    if (!is_reference(ref) || list_length(allocators) < 0) {
+        return kNonValue;
+    }
+    const Term none = allocator_info(p, allocators);
+    if (!is_value(none)) {
+        return kNonValue;
+    }
+    for (int n = 1; n <= vm::scheduler_count(); ++n) {
+        send_message_to_pid(p.id, make_tuple(p.heap, ref, make_small(n), none));
+    }
+    return atoms::true_;
+}
+
 Term erlang_system_info_1(Process& p, const Term* a) {
+    if (a[0] == atom("procs")) {  // each tells of itself
+        static const Export* const procs = export_table::get(atom("minivm_processes"), atom("text"), 0);
+        return trap(p, procs, {});
+    }
     Term r = kNonValue;
     if (is_atom(a[0])) {
         r = system_info_atom(p, a[0]);
@@ -386,64 +409,15 @@ Term erlang_system_info_1(Process& p, const Term* a) {
          tuple_element(a[0], 1) == atom("used"))) {
         r = atoms::undefined;
     }
+    if (is_tuple_of(a[0], 3) && tuple_element(a[0], 0) == atom("memory_internal")) {
+        r = memory_internal(p, tuple_element(a[0], 1), tuple_element(a[0], 2));
+    }
     if (is_tuple(a[0]) && tuple_arity(a[0]) == 2 &&
         (tuple_element(a[0], 0) == atom("allocator") ||
          tuple_element(a[0], 0) == atom("allocator_sizes"))) {
         r = allocator_info(p, tuple_element(a[0], 1));
     }
     return is_value(r) ? r : badarg(p);
-}
-
-// ---- memory ---------------------------------------------------------------------------------------------
-
-int64_t resident_bytes() {
-    long pages = 0;
-    long resident = 0;
-    if (FILE* f = std::fopen("/proc/self/statm", "re")) {
-        if (std::fscanf(f, "%ld %ld", &pages, &resident) != 2) {
-            resident = 0;
-        }
-        std::fclose(f);
-    }
-    return int64_t{resident} * sysconf(_SC_PAGESIZE);
-}
-// The sum is measured, and what tables take; the others are not told apart.
-Term erlang_memory_1(Process& p, const Term* a) {
-    const Term total = make_integer(p.heap, resident_bytes());
-    const auto value = [&](Term name) {
-        return name == atom("ets") ? make_unsigned(p.heap, ets::memory_words(p) * sizeof(Term)) : total;
-    };
-    const auto known = [&](Term t) {
-        for (const char* n : {"total", "processes", "processes_used", "system", "atom", "atom_used",
-                              "binary", "code", "ets"}) {
-            if (t == atom(n)) {
-                return true;
-            }
-        }
-        return false;
-    };
-    if (is_atom(a[0])) {
-        return known(a[0]) ? value(a[0]) : badarg(p);
-    }
-    if (list_length(a[0]) < 0) {
-        return badarg(p);
-    }
-    Term list = kNil;
-    for (Term l = a[0]; is_cons(l); l = tail(l)) {
-        if (!known(head(l))) {
-            return badarg(p);
-        }
-        list = cons(p.heap, make_tuple(p.heap, head(l), value(head(l))), list);
-    }
-    return list;
-}
-Term erlang_memory_0(Process& p, const Term*) {
-    Term names = kNil;
-    for (const char* n : {"ets", "code", "binary", "atom_used", "atom", "system", "processes_used",
-                          "processes", "total"}) {
-        names = cons(p.heap, atom(n), names);
-    }
-    return erlang_memory_1(p, &names);
 }
 
 // ---- environment --------------------------------------------------------------------------------------------
@@ -683,8 +657,6 @@ Term erlang_is_alive_0(Process&, const Term*) { return atoms::false_; }
 
 MINIVM_BIF_TABLE(system) = {
     {"erlang", "system_info", 1, erlang_system_info_1, kBifPlain, nullptr},
-    {"erlang", "memory", 0, erlang_memory_0, kBifPlain, nullptr},
-    {"erlang", "memory", 1, erlang_memory_1, kBifPlain, nullptr},
     {"os", "get_env_var", 1, os_get_env_var_1, kBifPlain, nullptr},
     {"os", "set_env_var", 2, os_set_env_var_2, kBifPlain, nullptr},
     {"os", "unset_env_var", 1, os_unset_env_var_1, kBifPlain, nullptr},

@@ -8,9 +8,10 @@
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
-#include "vm/sched/busy_time.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/term/bignum.hpp"
+#include "vm/term/map.hpp"
+#include "vm/util/activity.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -349,13 +350,13 @@ uint64_t total_queued() {
     return n;
 }
 
-Term queue_lengths(Process& p, bool with_running, bool with_dirty) {
+Term queue_lengths(Process& p, bool with_running, bool with_dirty_io) {
     // Dirty work has one queue for computing and one for waiting.
     Term list = kNil;
-    if (with_dirty) {
+    if (with_dirty_io) {
         list = cons(p.heap, make_unsigned(p.heap, dirty::queued(true)), list);
-        list = cons(p.heap, make_unsigned(p.heap, dirty::queued(false)), list);
     }
+    list = cons(p.heap, make_unsigned(p.heap, dirty::queued(false)), list);
     for (int i = vm::scheduler_count(); i >= 1; --i) {
         // relaxed: a number to show.
         const uint64_t running =
@@ -373,22 +374,59 @@ uint64_t sum_of(Term list) {
     return n;
 }
 
-// ---- scheduler_wall_time ------------------------------------------------------------------------
-
-// What is measured counts from when it was turned on.
-struct WallTime {
-    std::mutex mutex;
-    bool on = false;
-    int64_t since_ns = 0;
-    std::vector<int64_t> busy_ns;  // of all schedulers, then
-};
-WallTime g_wall_time;
+// ---- scheduler_wall_time and microstate_accounting ------------------------------------------------------
 
 int64_t clock_ns() {
     timespec t{};
     clock_gettime(CLOCK_MONOTONIC, &t);
     return int64_t{t.tv_sec} * kNanosecond + t.tv_nsec;
 }
+
+// What is measured counts from when it was turned on.
+struct WallTime {
+    std::mutex mutex;
+    bool on = false;
+    int64_t since_ns = 0;
+    std::vector<activity::Times> before;
+};
+WallTime g_wall_time;
+
+// What has been counted while it was on, since the last reset.
+struct Microstates {
+    std::mutex mutex;
+    bool on = false;
+    std::vector<activity::Times> begin;  // when it was turned on
+    std::vector<activity::Times> sums;   // until it was turned off
+
+    // to + (a - b)
+    static void add_difference(std::vector<activity::Times>& to, const std::vector<activity::Times>& a,
+                               const std::vector<activity::Times>& b) {
+        for (size_t i = 0; i < to.size(); ++i) {
+            for (int k = 0; k < activity::kActivities; ++k) {
+                to[i].ns[k] += a[i].ns[k] - b[i].ns[k];
+            }
+        }
+    }
+    void forget_locked() {
+        begin = activity::times();
+        sums = begin;
+        for (activity::Times& t : sums) {
+            std::fill(std::begin(t.ns), std::end(t.ns), 0);
+        }
+    }
+    std::vector<activity::Times> all_locked() {
+        if (sums.size() != activity::times().size()) {  // not yet, or of a machine before
+            on = false;
+            forget_locked();
+        }
+        std::vector<activity::Times> all = sums;
+        if (on) {
+            add_difference(all, activity::times(), begin);
+        }
+        return all;
+    }
+};
+Microstates g_microstates;
 
 // erts_internal:scheduler_wall_time(Bool) -> what it was
 Term erts_internal_scheduler_wall_time_1(Process& p, const Term* a) {
@@ -399,8 +437,11 @@ Term erts_internal_scheduler_wall_time_1(Process& p, const Term* a) {
     const bool old = g_wall_time.on;
     g_wall_time.on = a[0] == atoms::true_;
     if (g_wall_time.on && !old) {
+        activity::start();
         g_wall_time.since_ns = clock_ns();
-        g_wall_time.busy_ns = vm::busy_times_ns(true, true);
+        g_wall_time.before = activity::times();
+    } else if (old && !g_wall_time.on) {
+        activity::stop();
     }
     return make_bool(old);
 }
@@ -411,16 +452,50 @@ Term scheduler_wall_time(Process& p, bool all) {
     if (!g_wall_time.on) {
         return atoms::undefined;
     }
-    const std::vector<int64_t> busy_ns = vm::busy_times_ns(true, all);
+    const std::vector<activity::Times> now = activity::times();
+    if (now.size() != g_wall_time.before.size()) {  // of a machine before
+        return atoms::undefined;
+    }
     const int64_t total = clock_ns() - g_wall_time.since_ns;
     Term list = kNil;
-    for (size_t i = busy_ns.size(); i > 0; --i) {
-        const int64_t active = busy_ns[i - 1] - g_wall_time.busy_ns[i - 1];
+    for (size_t i = now.size(); i > 0; --i) {
+        const activity::ThreadKind kind = now[i - 1].kind;
+        if (kind == activity::ThreadKind::poll ||
+            (kind == activity::ThreadKind::dirty_io_scheduler && !all)) {
+            continue;
+        }
+        const int64_t active = now[i - 1].busy_ns() - g_wall_time.before[i - 1].busy_ns();
         list = cons(p.heap,
                     make_tuple(p.heap, make_small(static_cast<int64_t>(i)),
                                make_integer(p.heap, active < total ? active : total),
                                make_integer(p.heap, total)),
                     list);
+    }
+    return list;
+}
+
+// [#{type, id, counters}] in units of os:perf_counter/0.
+Term microstates(Process& p) {
+    static constexpr const char* kKinds[] = {"scheduler", "dirty_cpu_scheduler", "dirty_io_scheduler", "poll"};
+    static constexpr const char* kNames[] = {"aux", "check_io", "emulator", "gc", "other", "port", "sleep"};
+    static_assert(std::size(kNames) == activity::kActivities);
+    std::lock_guard lock(g_microstates.mutex);
+    Term list = kNil;
+    std::vector<activity::Times> all = g_microstates.all_locked();
+    std::reverse(all.begin(), all.end());
+    for (const activity::Times& t : all) {
+        Term names[activity::kActivities];
+        Term values[activity::kActivities];
+        for (int k = 0; k < activity::kActivities; ++k) {
+            names[k] = atom_table::intern(kNames[k]);
+            values[k] = make_integer(p.heap, std::max<int64_t>(t.ns[k], 0));
+        }
+        const Term counters = map::from_pairs(p.heap, names, values, activity::kActivities);
+        const bool is_poll = t.kind == activity::ThreadKind::poll;
+        Term keys[3] = {atom_table::intern("counters"), atom_table::intern("id"), atoms::type};
+        Term of[3] = {counters, make_small(is_poll ? 0 : t.number),
+                      atom_table::intern(kKinds[static_cast<int>(t.kind)])};
+        list = cons(p.heap, map::from_pairs(p.heap, keys, of, 3), list);
     }
     return list;
 }
@@ -469,7 +544,7 @@ Term erlang_statistics_1(Process& p, const Term* a) {
         return queue_lengths(p, false, false);
     }
     if (item == atom_run_queues()) {
-        Term list = queue_lengths(p, false, false);
+        Term list = queue_lengths(p, false, true);
         std::vector<Term> all;
         for (; is_cons(list); list = tail(list)) {
             all.push_back(head(list));
@@ -507,12 +582,33 @@ Term erlang_statistics_1(Process& p, const Term* a) {
         return scheduler_wall_time(p, true);
     }
     if (item == atom_microstate_accounting()) {
-        return atoms::undefined;  // as when it has not been turned on
+        return microstates(p);
     }
     return badarg(p);
 }
 
 }  // namespace
+
+Term set_microstate_accounting(Process& p, Term to) {
+    if (to != atoms::true_ && to != atoms::false_ && to != atom_table::intern("reset")) {
+        return badarg(p);
+    }
+    std::lock_guard lock(g_microstates.mutex);
+    const bool old = g_microstates.on;
+    if (to == atoms::true_ && !old) {
+        g_microstates.all_locked();  // makes the sums
+        activity::start();
+        g_microstates.begin = activity::times();
+        g_microstates.on = true;
+    } else if (to == atoms::false_ && old) {
+        g_microstates.sums = g_microstates.all_locked();
+        g_microstates.on = false;
+        activity::stop();
+    } else if (!is_bool(to)) {
+        g_microstates.forget_locked();
+    }
+    return make_bool(old);
+}
 
 int64_t clock::monotonic_ns() { return erlang_monotonic(); }
 int64_t clock::start_ns() { return kMonotonicBegin; }

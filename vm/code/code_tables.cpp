@@ -20,7 +20,7 @@ StubWords g_stubs{};
 NativeStubs g_native_stubs{};
 
 constexpr size_t kExportBuckets = 1 << 14;
-constexpr size_t kFunBuckets = 1 << 12;
+constexpr size_t kFunBuckets = 1 << 13;
 constexpr size_t kModuleBuckets = 1 << 11;
 
 // Buckets of chains that only ever grow at the front: readers need no lock.
@@ -28,6 +28,7 @@ std::atomic<Export*> g_exports[kExportBuckets];
 std::atomic<FunEntry*> g_funs[kFunBuckets];
 CountedMutex g_export_lock{LockKind::exports};  // writers
 CountedMutex g_fun_lock{LockKind::funs};
+uint32_t g_funs_from_outside = 0;  // entries that say so; under g_fun_lock
 
 size_t export_bucket(Term m, Term f, uint32_t arity) {
     const uint64_t h = (m.raw * 0x9E3779B97F4A7C15u) ^ (f.raw * 0xC2B2AE3D27D4EB4Fu) ^ arity * 0x165667B1u;
@@ -186,13 +187,20 @@ void init_stubs(Export* e) {
         e->stub[i] = g_stubs.words[i];
     }
 }
+// enter_bytecode would come by the trace once more.
+const void* original_native(const void* native) {
+    return native == g_native_stubs.enter_bytecode ? g_native_stubs.enter_traced_bytecode : native;
+}
+const void* untraced_native(const void* native) {
+    return native == g_native_stubs.enter_traced_bytecode ? g_native_stubs.enter_bytecode : native;
+}
 void point_export(Export* e, int ix, const Word* bytecode, const void* native) {
     if (e->original != nullptr) {
         e->original->bytecode[ix] = bytecode;
-        e->original->native[ix] = native;
+        e->original->native[ix] = original_native(native);
     }
     e->bytecode[ix] = e->traced ? &e->stub[kStubTrace] : bytecode;
-    e->native[ix] = e->traced ? g_native_stubs.enter_bytecode : native;
+    e->native[ix] = e->traced ? g_native_stubs.enter_traced : native;
 }
 void set_export(Export* e, int ix, const ModuleInstance& instance, uint32_t instr) {
     if (instance.code->is_native()) {
@@ -246,6 +254,19 @@ void set_native_stubs(const NativeStubs& stubs) { g_native_stubs = stubs; }
 
 // ---- exports ----------------------------------------------------------------------------------------
 
+// Of a function that is not loaded.
+static Export* new_export(Term module, Term function, uint32_t arity) {
+    Export* e = new Export{};
+    e->module = module;
+    e->function = function;
+    e->arity = arity;
+    init_stubs(e);
+    for (int i = 0; i < kCodeIndexes; ++i) {
+        clear_export(e, i);
+    }
+    return e;
+}
+
 namespace export_table {
 
 Export* find(Term module, Term function, uint32_t arity) {
@@ -265,19 +286,15 @@ Export* get(Term module, Term function, uint32_t arity) {
     if (Export* e = find_in(first, module, function, arity)) {
         return e;
     }
-    Export* e = new Export{};
-    e->module = module;
-    e->function = function;
-    e->arity = arity;
-    e->bif = nullptr;
-    init_stubs(e);
-    for (int i = 0; i < kCodeIndexes; ++i) {
-        clear_export(e, i);
-    }
+    Export* e = new_export(module, function, arity);
     e->next_in_bucket = first;
     // release: publishes the fields above. Pairs with find().
     bucket.store(e, std::memory_order_release);
     return e;
+}
+
+Export* make_hidden(Term module, Term function, uint32_t arity) {
+    return new_export(module, function, arity);
 }
 
 bool is_loaded(const Export* e, int ix) {
@@ -301,18 +318,31 @@ void for_each(void (*f)(Export*, void*), void* context) {
 
 namespace fun_table {
 
-FunEntry* get(Term module, uint32_t index, uint32_t old_uniq, const uint8_t uniq[16], uint32_t arity,
-              uint32_t num_free) {
+static FunEntry* get_or_make(Term module, uint32_t index, uint32_t old_uniq, const uint8_t uniq[16],
+                             uint32_t arity, uint32_t num_free, bool from_outside) {
+    uint64_t digest[2];  // of the module: those who make up funs may keep all else the same
+    std::memcpy(digest, uniq, sizeof digest);
+    const uint64_t h = (atom_index(module) * 31 + index * 7 + old_uniq + digest[0]) * 0x9E3779B97F4A7C15u ^
+                       digest[1] * 0xC2B2AE3D27D4EB4Fu;
     std::lock_guard lock(g_fun_lock);
-    auto& bucket = g_funs[(atom_index(module) * 31 + index * 7 + old_uniq) % kFunBuckets];
+    auto& bucket = g_funs[(h >> 32 ^ h >> 52) % kFunBuckets];
     // relaxed: only holders of g_fun_lock read or write the buckets.
     for (FunEntry* e = bucket.load(std::memory_order_relaxed); e != nullptr; e = e->next_in_bucket) {
         if (e->module == module && e->index == index && e->old_uniq == old_uniq &&
-            e->arity == arity && std::memcmp(e->uniq, uniq, 16) == 0) {
+            e->arity == arity && e->num_free == num_free && std::memcmp(e->uniq, uniq, 16) == 0) {
+            if (e->from_outside && !from_outside) {
+                e->from_outside = false;
+                g_funs_from_outside--;
+            }
             return e;
         }
     }
+    if (from_outside && g_funs_from_outside == kMostFromOutside) {
+        return nullptr;
+    }
     FunEntry* e = new FunEntry{};
+    e->from_outside = from_outside;
+    g_funs_from_outside += from_outside ? 1 : 0;
     e->module = module;
     e->index = index;
     e->old_uniq = old_uniq;
@@ -330,6 +360,16 @@ FunEntry* get(Term module, uint32_t index, uint32_t old_uniq, const uint8_t uniq
     e->next_in_bucket = bucket.load(std::memory_order_relaxed);
     bucket.store(e, std::memory_order_relaxed);  // relaxed: the lock orders it
     return e;
+}
+
+FunEntry* get(Term module, uint32_t index, uint32_t old_uniq, const uint8_t uniq[16], uint32_t arity,
+              uint32_t num_free) {
+    return get_or_make(module, index, old_uniq, uniq, arity, num_free, false);
+}
+
+FunEntry* get_from_outside(Term module, uint32_t index, uint32_t old_uniq, const uint8_t uniq[16],
+                           uint32_t arity, uint32_t num_free) {
+    return get_or_make(module, index, old_uniq, uniq, arity, num_free, true);
 }
 
 bool is_loaded(const FunEntry* e, int ix) { return e->bytecode[ix] != &e->stub[kFunStubUnloaded]; }
@@ -649,12 +689,12 @@ void trace_export(Export* e, bool on) {
         auto* original = new ExportTarget;
         for (int i = 0; i < kCodeIndexes; ++i) {
             original->bytecode[i] = e->bytecode[i];
-            original->native[i] = e->native[i];
+            original->native[i] = original_native(e->native[i]);
         }
         e->original = original;  // kept for good: readers may come by at any time
     }
     e->traced = on;
-    point_export(e, ix, e->original->bytecode[ix], e->original->native[ix]);
+    point_export(e, ix, e->original->bytecode[ix], untraced_native(e->original->native[ix]));
     g_generations.changes().exports.push_back(e);
 }
 

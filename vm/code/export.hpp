@@ -33,7 +33,7 @@ enum FunStubIndex : int {
     kFunStubNative = 1     // body[active] is to be entered from bytecode
 };
 
-// Where an entry that is traced leads to.
+// Where an entry that is traced leads to behind that.
 struct ExportTarget {
     const Word* bytecode[kCodeIndexes];
     const void* native[kCodeIndexes];
@@ -68,6 +68,7 @@ struct FunEntry {
     Word stub[2];        // FunStubIndex
     const void* body[kCodeIndexes];  // native: the function itself, free variables in x registers
     FunEntry* next_in_bucket;
+    bool from_outside;  // made for a decoded fun, and no module has asked for it since; g_fun_lock's
 };
 
 // The interpreter's words for the stubs; set once at start-up, before any entry is made.
@@ -83,6 +84,9 @@ const StubWords& bytecode_stubs();
 // bytecode[]. Set once at start-up, before any entry is made; null without a JIT.
 struct NativeStubs {
     const void* enter_bytecode = nullptr;
+    // Of an entry that is traced, and of its original.
+    const void* enter_traced = nullptr;
+    const void* enter_traced_bytecode = nullptr;
     const void* enter_fun_bytecode = nullptr;
 };
 void set_native_stubs(const NativeStubs& stubs);
@@ -92,6 +96,9 @@ namespace export_table {
 Export* get(Term module, Term function, uint32_t arity);
 // The entry if there is one, else null. Any thread.
 Export* find(Term module, Term function, uint32_t arity);
+// An entry that is in no table: nothing that names a function (a call, a fun, an import, a trace pattern,
+// the external format) leads to it, only who has the pointer. Any thread; the caller keeps it.
+Export* make_hidden(Term module, Term function, uint32_t arity);
 // True if it can be called under code index ix without loading anything (a BIF counts).
 bool is_loaded(const Export* e, int ix);
 // Calls f(Export*) for every entry there is. Any thread.
@@ -99,8 +106,15 @@ void for_each(void (*f)(Export*, void*), void* context);
 }  // namespace export_table
 
 namespace fun_table {
+// All of them tell one entry from another. So a fun from outside that claims another number of free
+// variables than its function takes has an entry that no module fills in.
 FunEntry* get(Term module, uint32_t index, uint32_t old_uniq, const uint8_t uniq[16], uint32_t arity,
               uint32_t num_free);
+// The same for a fun from outside. Entries live as long as the VM, and anybody can make such funs up: null once
+// there are kMostFromOutside that no module has asked for.
+constexpr uint32_t kMostFromOutside = 1 << 18;
+FunEntry* get_from_outside(Term module, uint32_t index, uint32_t old_uniq, const uint8_t uniq[16],
+                           uint32_t arity, uint32_t num_free);
 // True if it leads to code under code index ix.
 bool is_loaded(const FunEntry* e, int ix);
 }  // namespace fun_table

@@ -71,8 +71,5 @@ struct ModuleSource {
     virtual bool set_directories(std::vector<std::string> directories) = 0;
 };
 extern ModuleSource* g_module_source;
-// Tells the user that a module was found but could not be loaded: the log is the program's, which
-// sets this beside g_module_source.
-extern void (*g_report_load_failure)(const std::string& why);
 
 }  // namespace minivm

@@ -22,7 +22,7 @@ namespace {
 
 LOCAL_ATOM(ets_transfer, "ETS-TRANSFER")
 
-constexpr size_t kNamesBytes = kMaxAtoms * sizeof(std::atomic<Table*>);
+size_t names_bytes() { return atom_table::limit() * sizeof(std::atomic<Table*>); }
 // Objects freed at a time when a process has ended.
 constexpr size_t kFreeSlice = 10000;
 
@@ -104,7 +104,9 @@ void owner_has_ended(Process& p, Table* t) {
         return;
     }
     if (is_value(t->heir) && t->heir != p.id && give_away(*t, t->heir)) {
-        send_transfer(*t, p.id, tuple_element(t->heir_data->tuple(), 0));
+        if (t->heir_data != nullptr) {
+            send_transfer(*t, p.id, tuple_element(t->heir_data->tuple(), 0));
+        }
         return;
     }
     Stores stores = destroy(*t);
@@ -256,7 +258,7 @@ void Locked::release() {
 }
 
 void init() {
-    void* memory = mmap(nullptr, kNamesBytes, PROT_READ | PROT_WRITE,
+    void* memory = mmap(nullptr, names_bytes(), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     MINIVM_CHECK(memory != MAP_FAILED);
     g_names = static_cast<std::atomic<Table*>*>(memory);
@@ -286,7 +288,7 @@ void destroy_all() {
         t->release();
     }
     g_tables.clear();
-    munmap(static_cast<void*>(g_names), kNamesBytes);
+    munmap(static_cast<void*>(g_names), names_bytes());
     g_names = nullptr;
 }
 
@@ -383,8 +385,11 @@ void set_heir(Table& t, Term heir, Term data) {
         object_free(t.heir_data);
         t.heir_data = nullptr;
     }
+    if (is_value(heir) && process_table::lookup(heir) == nullptr) {
+        heir = kNonValue;  // it has ended
+    }
     t.heir = heir;
-    if (is_value(heir)) {
+    if (is_value(heir) && is_value(data)) {
         Term tuple[2];
         t.heir_data = object_new(put_tuple(tuple, data));
     }

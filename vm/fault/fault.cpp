@@ -48,6 +48,7 @@ struct sigaction g_previous[NSIG];
 std::atomic<pid_t> g_owner{0};
 // Where to go on if writing the report faults; the owner's alone.
 sigjmp_buf g_next_part;
+const char* volatile g_why = nullptr;  // of end_vm()
 volatile sig_atomic_t g_in_part = 0;
 
 // The thread's own stack, to tell an overflow.
@@ -223,8 +224,12 @@ void write_what(const Fault& f) {
     const auto address = reinterpret_cast<uint64_t>(f.info->si_addr);
     {
         Line line;
-        (line << "minivm has failed: signal ").number(static_cast<uint64_t>(f.signal))
-            << " (" << signal_name(f.signal) << ")";
+        if (g_why != nullptr) {
+            line << "minivm has failed: " << g_why;
+        } else {
+            (line << "minivm has failed: signal ").number(static_cast<uint64_t>(f.signal))
+                << " (" << signal_name(f.signal) << ")";
+        }
         if (f.info->si_code <= 0 && f.signal != SIGABRT) {
             (line << ", sent by process ").number(static_cast<uint64_t>(f.info->si_pid));
         } else if (has_address(f.signal)) {
@@ -416,6 +421,9 @@ void write_end(const Fault& f) {
 // ---- the handler --------------------------------------------------------------------------------
 
 void give_up(int signal, const siginfo_t* info) {
+    if (g_why != nullptr) {
+        _exit(1);
+    }
     sigaction(signal, &g_previous[signal], nullptr);
     // An instruction that faulted does so again when we return, in its own place, which is what a
     // core file should show; a signal that was sent has to be sent again.
@@ -552,6 +560,15 @@ MINIVM_NOINLINE uint64_t overflow_stack(uint64_t n) {
 }
 
 }  // namespace
+
+void end_vm(const char* why) {
+    std::fprintf(stderr, "%s\n", why);
+    if (!is_installed()) {
+        _exit(1);
+    }
+    g_why = why;
+    std::abort();
+}
 
 bool provoke(const char* how) {
     const std::string_view what(how);

@@ -45,6 +45,10 @@ struct ErlangState {
     const Term* stack = nullptr;  // its top
 };
 
+// Ends the VM with status 1 for something that it has run out of: `why` on standard error, and a report as
+// of a fault. On any thread; locks may be held, what they guard is not looked at.
+[[noreturn]] void end_vm(const char* why);
+
 // For tests and for those who ask for trouble (the option --debug-bifs): fails as told, "segv",
 // "abort", "fpe", "ill", "bus" or "stack". False: no such word.
 bool provoke(const char* how);

@@ -10,8 +10,10 @@
 #include <malloc.h>
 #endif
 
+#include "vm/fault/fault.hpp"
 #include "vm/util/assert.hpp"
 #include "vm/util/lock.hpp"
+#include "vm/util/memory_count.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MINIVM_POOLS 0
@@ -21,10 +23,13 @@
 
 namespace minivm {
 
-[[noreturn]] void out_of_memory(size_t bytes) {
+[[noreturn]] void out_of_memory(WantedFor what, size_t bytes) {
     MINIVM_EVENT(out_of_memory, bytes);
-    std::fprintf(stderr, "minivm: out of memory: %zu bytes\n", bytes);
-    std::abort();
+    const char* const type = what == WantedFor::binary ? "binary" : what == WantedFor::heap ? "heap" : "heap_frag";
+    char why[120];
+    std::snprintf(why, sizeof why, "%s: Cannot allocate %zu bytes of memory (of type \"%s\").",
+                  what == WantedFor::binary ? "binary_alloc" : "eheap_alloc", bytes, type);
+    fault::end_vm(why);
 }
 
 namespace {
@@ -32,7 +37,7 @@ namespace {
 void* allocate(size_t bytes) {
     void* memory = std::malloc(bytes);
     if (MINIVM_UNLIKELY(memory == nullptr)) {
-        out_of_memory(bytes);
+        out_of_memory(WantedFor::heap, bytes);
     }
     return memory;
 }
@@ -169,6 +174,7 @@ void pool_free([[maybe_unused]] PoolClass c, void* memory) {
 }
 
 void* heap_block_alloc(size_t words) {
+    count_memory(MemoryArea::processes, static_cast<int64_t>(words * sizeof(uint64_t)));
     if (words == kPooledHeapWords) {
         return pool_alloc(PoolClass::heap_block, words * sizeof(uint64_t));
     }
@@ -176,6 +182,9 @@ void* heap_block_alloc(size_t words) {
 }
 
 void heap_block_free(void* block, size_t words) {
+    if (block != nullptr) {
+        count_memory(MemoryArea::processes, -static_cast<int64_t>(words * sizeof(uint64_t)));
+    }
     if (block != nullptr && words == kPooledHeapWords) {
         pool_free(PoolClass::heap_block, block);
     } else {

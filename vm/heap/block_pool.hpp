@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace minivm {
 
@@ -25,11 +26,13 @@ void prepare_malloc();
 // of its own, which would grow by a system call for every few pages.
 void prepare_malloc_of_thread();
 
-// A heap block of so many words; aborts when memory is out.
+// A heap block of so many words; ends the VM when memory is out.
 void* heap_block_alloc(size_t words);
 void heap_block_free(void* block, size_t words);  // null is nothing
 
-// What is left to do when so many bytes are not to be had: says so, in the recording as well, and aborts.
-[[noreturn]] void out_of_memory(size_t bytes);
+// What is left to do when so many bytes are not to be had for a process or a binary: the VM ends as OTP's does,
+// with OTP's words, and the recording has them, too.
+enum class WantedFor : uint8_t { heap, fragment, binary };
+[[noreturn]] void out_of_memory(WantedFor what, size_t bytes);
 
 }  // namespace minivm

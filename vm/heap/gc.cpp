@@ -16,6 +16,7 @@
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/util/activity.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -542,6 +543,7 @@ static void check_max_heap(Process& p, size_t before_words) {
 }
 
 GcResult collect_gc(Process& p, size_t need_words, Term* x, size_t live, bool major) {
+    const activity::While collects(activity::Activity::gc);
     merge_received(p.heap);
     const bool limited = p.extra != nullptr && p.extra->max_heap_words != 0;
     const size_t limited_before = limited ? limited_words(p) : 0;

@@ -64,6 +64,9 @@ void visit_extra_roots(Process& p, void (*visit)(Term* root, void* context), voi
 // Words of a term, each part of it counted once; literals are not counted.
 size_t size_with_sharing(Term root);
 
+// In words, all that is shared counted each time; the empty tuple takes none, as on OTP.
+size_t flat_size_of_term(Term t);
+
 // Aborts unless every term that the process's own roots reach lies in its block, fragments or old
 // generation or is a literal, with a well-formed header, and the invariant above holds.
 void verify_heap(const Process& p);

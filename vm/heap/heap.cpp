@@ -10,6 +10,7 @@
 #include "vm/heap/term_stack.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/util/memory_count.hpp"
 
 namespace minivm {
 
@@ -46,14 +47,16 @@ bool copied_as_heap_bits(const Term* sub_bits) {
 Fragment* fragment_new(size_t words) {
     void* memory = std::malloc(sizeof(Fragment) + words * sizeof(Term));
     if (memory == nullptr) {
-        out_of_memory(sizeof(Fragment) + words * sizeof(Term));
+        out_of_memory(WantedFor::fragment, sizeof(Fragment) + words * sizeof(Term));
     }
+    count_taken(MemoryArea::processes, memory);
     return new (memory) Fragment{nullptr, words, 0};
 }
 
 void fragment_free_chain(Fragment* f) {
     while (f != nullptr) {
         Fragment* next = f->next;
+        count_given_back(MemoryArea::processes, f);
         std::free(f);
         f = next;
     }
@@ -150,8 +153,9 @@ void merge_received(Heap& h) {
 RefBinary* RefBinary::create(size_t bytes) {
     void* memory = std::malloc(sizeof(RefBinary) + bytes);
     if (memory == nullptr) {
-        out_of_memory(sizeof(RefBinary) + bytes);
+        out_of_memory(WantedFor::binary, sizeof(RefBinary) + bytes);
     }
+    count_taken(MemoryArea::binaries, memory);
     auto* const b = static_cast<RefBinary*>(memory);
     return new (memory)
         RefBinary{1, bytes, RefBinary::kNotAppendable, reinterpret_cast<uint8_t*>(b + 1)};
@@ -170,10 +174,12 @@ RefBinary* RefBinary::reallocate(RefBinary* b, size_t bytes) {
     // relaxed: the caller is the sole owner.
     MINIVM_ASSERT(b->refs.load(std::memory_order_relaxed) == 1);
     MINIVM_ASSERT(b->bytes == reinterpret_cast<uint8_t*>(b + 1));
+    count_given_back(MemoryArea::binaries, b);
     void* memory = std::realloc(static_cast<void*>(b), sizeof(RefBinary) + bytes);
     if (memory == nullptr) {
-        out_of_memory(sizeof(RefBinary) + bytes);
+        out_of_memory(WantedFor::binary, sizeof(RefBinary) + bytes);
     }
+    count_taken(MemoryArea::binaries, memory);
     RefBinary* moved = static_cast<RefBinary*>(memory);
     moved->size_bytes = bytes;
     moved->bytes = reinterpret_cast<uint8_t*>(moved + 1);
@@ -195,6 +201,7 @@ void RefBinary::release() {
             std::memcpy(&owner, behind, sizeof owner);
             owner->release();
         }
+        count_given_back(MemoryArea::binaries, this);
         std::free(static_cast<void*>(this));
     }
 }
@@ -641,6 +648,13 @@ size_t size_of_term(Term t, bool share_literals) {
     return share_literals ? size_to_copy<Stays::all>(t) : size_to_copy<Stays::none>(t);
 }
 
+size_t flat_size_of_term(Term t) {
+    struct ButEmptyTuples {
+        bool add(Term part, Term) { return !is_tuple(part) || tuple_arity(part) != 0; }
+    };
+    return size_to_copy<Stays::none, ButEmptyTuples>(t);
+}
+
 SharedSize size_of_shared_terms(const Term* roots, size_t count,
                                 std::span<const HeapRange> ranges) {
     Met met(ranges);
@@ -718,6 +732,7 @@ bool absorb_fragment(Heap& h, Fragment* f, Term* off_heap, size_t off_heap_bytes
     if (is_pointer(*root) && root->raw - from < size) {
         root->raw += delta;
     }
+    count_given_back(MemoryArea::processes, f);
     std::free(f);
     return true;
 }

@@ -11,6 +11,7 @@
 
 #include "vm/heap/heap.hpp"
 #include "vm/util/lock.hpp"
+#include "vm/util/memory_count.hpp"
 
 namespace minivm {
 
@@ -36,6 +37,7 @@ class LiteralAllocator {
   public:
     void* allocate(size_t bytes) {
         const size_t size = round_up(bytes, kGranuleBytes);
+        count_memory(MemoryArea::literals, static_cast<int64_t>(size));
         const std::lock_guard lock(mutex_);
         for (auto piece = free_.begin(); piece != free_.end(); ++piece) {
             if (piece->second >= size) {
@@ -64,6 +66,7 @@ class LiteralAllocator {
     void free(void* p, size_t bytes) {
         size_t offset = reinterpret_cast<Word>(p) - g_literal_base;
         size_t size = round_up(bytes, kGranuleBytes);
+        count_memory(MemoryArea::literals, -static_cast<int64_t>(size));
         // While it is nobody else's, so that no allocation waits for the kernel. A page that is only partly
         // free stays.
         const size_t first_page = round_up(offset, kPageBytes);

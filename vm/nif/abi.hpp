@@ -1,5 +1,6 @@
 // What a native library and the VM agree on in memory: the structures of OTP 25's erl_nif.h,
-// version 2.16 of the interface.
+// version 2.16 of the interface. Up to 2.18 of OTP 29 there came functions and no changes of these;
+// which version the VM has goes by release.
 //
 // A library is compiled against OTP's own header, so sizes, offsets and values here must be that
 // header's; tests/vm/nif/abi_test.cpp compares them. A term is one opaque word to a library: ours.

@@ -151,7 +151,7 @@ int enif_whereis_port(Env*, Word name, Port* port) {
 int enif_is_port_alive(Env*, Port* port) {
     return port::exists(Term{port->id});
 }
-int enif_port_command(Env*, const Port* to, Env* message_env, Word message) {
+int enif_port_command(Env* env, const Port* to, Env* message_env, Word message) {
     std::string bytes;
     if (!port::exists(Term{to->id})) {
         return 0;
@@ -160,7 +160,8 @@ int enif_port_command(Env*, const Port* to, Env* message_env, Word message) {
         port::report_bad_value(Term{to->id});
         return 0;
     }
-    const bool sent = port::command(Term{to->id}, &bytes, true, kNonValue) == port::Sent::done;
+    const Term from = env != nullptr && env->process != nullptr ? env->process->id : kNonValue;
+    const bool sent = port::command(Term{to->id}, &bytes, true, kNonValue, from) == port::Sent::done;
     if (sent && message_env != nullptr && message_env->process == nullptr) {
         message_env->clear();
     }

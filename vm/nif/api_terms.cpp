@@ -1,8 +1,10 @@
 // Terms: testing, taking apart, making.
 #include "vm/bif/bif.hpp"
+#include "vm/heap/gc.hpp"
 #include "vm/nif/api.hpp"
 #include "vm/nif/library.hpp"
 #include "vm/sched/scheduler.hpp"
+#include "vm/semantics/binary.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/hash.hpp"
 #include "vm/term/map.hpp"
@@ -53,6 +55,34 @@ std::string utf8_of_latin1(std::string_view latin1) {
 bool atom_text(const char* name, size_t n, int encoding, std::string* out) {
     *out = encoding == kUtf8 ? std::string(name, n) : utf8_of_latin1({name, n});
     return (encoding == kLatin1 || encoding == kUtf8) && atom_table::is_valid(*out);
+}
+
+// False: no proper list of characters.
+bool utf8_of_list(Term list, std::string* out) {
+    for (; is_cons(list); list = tail(list)) {
+        const Term c = head(list);
+        if (!is_small(c) || small_value(c) < 0 || !is_unicode(static_cast<uint64_t>(small_value(c)))) {
+            return false;
+        }
+        uint8_t bytes[4];
+        const unsigned n = utf8_encode(static_cast<uint32_t>(small_value(c)), bytes);
+        out->append(bytes, bytes + n);
+    }
+    return is_nil(list);
+}
+
+// `atom_of` makes it or looks for it; 0: it has no text of an atom, or there is none.
+int get_atom(Term (*atom_of)(std::string_view), const char* name, size_t n, Word* out, int encoding) {
+    std::string text;
+    if (!atom_text(name, n, encoding, &text)) {
+        return 0;
+    }
+    const Term atom = atom_of(text);
+    if (!is_value(atom)) {
+        return 0;
+    }
+    *out = atom.raw;
+    return 1;
 }
 
 template <typename T>
@@ -237,16 +267,7 @@ Word enif_make_atom(Env* env, const char* name) {
     return enif_make_atom_len(env, name, std::strlen(name));
 }
 int enif_make_existing_atom_len(Env*, const char* name, size_t n, Word* out, int encoding) {
-    std::string text;
-    if (!atom_text(name, n, encoding, &text)) {
-        return 0;
-    }
-    const Term atom = atom_table::find(text);
-    if (!is_value(atom)) {
-        return 0;
-    }
-    *out = atom.raw;
-    return 1;
+    return get_atom(atom_table::find, name, n, out, encoding);
 }
 int enif_make_existing_atom(Env* env, const char* name, Word* out, int encoding) {
     return enif_make_existing_atom_len(env, name, std::strlen(name), out, encoding);
@@ -337,6 +358,16 @@ int enif_make_reverse_list(Env* env, Word t, Word* out) {
     return 1;
 }
 
+// In bytes, as a copy of it would take.
+size_t enif_term_size(Word t) { return flat_size_of_term(Term{t}) * sizeof(Term); }
+
+int enif_make_new_atom_len(Env*, const char* name, size_t n, Word* out, int encoding) {
+    return get_atom(atom_table::intern, name, n, out, encoding);
+}
+int enif_make_new_atom(Env* env, const char* name, Word* out, int encoding) {
+    return enif_make_new_atom_len(env, name, std::strlen(name), out, encoding);
+}
+
 // ---- strings ------------------------------------------------------------------------------------
 
 Word enif_make_string_len(Env* env, const char* text, size_t n, int encoding) {
@@ -348,8 +379,47 @@ Word enif_make_string_len(Env* env, const char* text, size_t n, int encoding) {
 Word enif_make_string(Env* env, const char* text, int encoding) {
     return enif_make_string_len(env, text, std::strlen(text), encoding);
 }
+int enif_get_string_length(Env*, Word t, unsigned* length, int encoding) {
+    if (encoding == kUtf8) {
+        std::string text;
+        if (!utf8_of_list(Term{t}, &text)) {
+            return 0;
+        }
+        *length = static_cast<unsigned>(text.size());
+        return 1;
+    }
+    unsigned n = 0;
+    Term list{t};
+    for (; is_cons(list); list = tail(list)) {
+        const Term c = head(list);
+        if (encoding != kLatin1 || !is_small(c) || small_value(c) < 0 || small_value(c) > 255) {
+            return 0;
+        }
+        n++;
+    }
+    if (!is_nil(list)) {
+        return 0;
+    }
+    *length = n;
+    return 1;
+}
 // Bytes written, the zero included; if they are too many for the buffer, minus what is in it.
 int enif_get_string(Env*, Word t, char* buffer, unsigned size, int encoding) {
+    if (size >= 1 && encoding == kUtf8) {
+        std::string text;
+        if (!utf8_of_list(Term{t}, &text)) {
+            buffer[0] = '\0';
+            return 0;
+        }
+        const bool fits = text.size() < size;
+        size_t n = fits ? text.size() : size - 1;
+        while (!fits && n > 0 && (static_cast<uint8_t>(text[n]) & 0xC0) == 0x80) {
+            --n;  // no part of a character
+        }
+        std::memcpy(buffer, text.data(), n);
+        buffer[n] = '\0';
+        return fits ? static_cast<int>(n) + 1 : -static_cast<int>(n + 1);
+    }
     if (size < 1 || encoding != kLatin1) {
         return 0;
     }

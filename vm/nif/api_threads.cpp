@@ -1,6 +1,8 @@
 // Memory, mutexes, threads, shared libraries, the environment: what OTP wraps of the system.
 #include "vm/nif/api.hpp"
+#include "vm/nif/library.hpp"
 #include "vm/sched/scheduler.hpp"
+#include "vm/util/otp_release.hpp"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -10,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <string>
 
 namespace minivm::nif {
 
@@ -287,20 +290,27 @@ int enif_getenv(const char* key, char* value, size_t* size) {
     return 0;
 }
 
+// Callbacks for the end of the VM and of its threads, and a halt that waits for native functions: there is
+// none of these, and a library is told so.
+int enif_set_option(Env* env, int option, ...) {
+    constexpr int kOptions = 3;
+    const bool loading = env != nullptr && env->library != nullptr && env->library->loading;
+    return loading && option >= 1 && option <= kOptions ? ENOTSUP : EINVAL;
+}
+
 void enif_system_info(SystemInfo* out, size_t size) {
-    static char erts_version[] = "13.1.5";
-    static char otp_release[] = "25";
+    static const std::string release = std::to_string(otp_release().number);
     SystemInfo info{};
     info.driver_major_version = 3;
     info.driver_minor_version = 3;
-    info.erts_version = erts_version;
-    info.otp_release = otp_release;
+    info.erts_version = const_cast<char*>(otp_release().erts_version.c_str());
+    info.otp_release = const_cast<char*>(release.c_str());
     info.thread_support = 1;
     info.smp_support = 1;
     info.async_threads = 1;
     info.scheduler_threads = vm::scheduler_count();
     info.nif_major_version = kMajorVersion;
-    info.nif_minor_version = kMinorVersion;
+    info.nif_minor_version = by_release::nif_minor_version();
     info.dirty_scheduler_support = 1;
     std::memcpy(static_cast<void*>(out), &info, size < sizeof info ? size : sizeof info);
 }

@@ -1,4 +1,5 @@
 // Calling native functions, at once or as enif_schedule_nif() asks.
+#include "vm/bif/continuation.hpp"
 #include "vm/code/export.hpp"
 #include "vm/nif/environment.hpp"
 #include "vm/nif/library.hpp"
@@ -83,7 +84,7 @@ Scheduled::~Scheduled() {
 }
 
 Term call_scheduled(Process& p, Term ref, Term args, Term origin_args) {
-    const Function& f = static_cast<const Scheduled*>(magic_object(ref))->function;
+    const Function& f = held_state<const Scheduled>(ref)->function;
     const auto n = static_cast<uint32_t>(tuple_arity(args));
     const std::vector<Term> copy(tuple_elements(args), tuple_elements(args) + n);
     const Term r = run(p, f, copy.data(), n, origin_args);

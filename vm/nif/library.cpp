@@ -5,6 +5,7 @@
 #include "vm/code/module_table.hpp"
 #include "vm/nif/api.hpp"
 #include "vm/sched/thread_progress.hpp"
+#include "vm/util/otp_release.hpp"
 
 #include <dlfcn.h>
 
@@ -71,7 +72,8 @@ void take_entry(Library& l, const Entry& e) {
 // What is wrong with the library itself; empty: nothing.
 std::string check_entry(const Entry& e, Term module) {
     const std::string name = text_of_term(module);
-    if (e.major > kMajorVersion || (e.major == kMajorVersion && e.minor > kMinorVersion)) {
+    const int minor = by_release::nif_minor_version();
+    if (e.major > kMajorVersion || (e.major == kMajorVersion && e.minor > minor)) {
         return text_of(
             "That '%s' NIF library needs %s or newer. Either try to recompile the NIF lib or use a "
             "newer erts runtime.",
@@ -81,7 +83,7 @@ std::string check_entry(const Entry& e, Term module) {
         return text_of(
             "That old NIF library (%d.%d) is not compatible with this erts runtime (%d.%d). Try "
             "recompile the NIF lib.",
-            e.major, e.minor, kMajorVersion, kMinorVersion);
+            e.major, e.minor, kMajorVersion, minor);
     }
     if (at_least(e, 2, 1) && std::strcmp(e.vm_variant, kVmVariant) != 0) {
         return text_of("Library (%s) not compiled for this vm variant (%s).", e.vm_variant,
@@ -238,7 +240,8 @@ Function::Function(Term m, Term f, uint32_t n)
 void TracerFunctions::take(const LibraryFunction& f) {
     // By tracer::Kind.
     static constexpr std::array<const char*, kKinds> kSuffixes = {
-        "", "_call", "_garbage_collection", "_procs", "_receive", "_running_procs", "_send"};
+        "",       "_call",    "_garbage_collection", "_ports", "_procs",
+        "_receive", "_running_ports", "_running_procs",      "_send"};
     constexpr uint32_t kEnabledArity = 3;
     constexpr uint32_t kTraceArity = 5;
     for (size_t kind = 0; kind < kKinds; ++kind) {

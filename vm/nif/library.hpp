@@ -19,7 +19,7 @@ namespace minivm::nif {
 
 // The functions of a library that may be a tracer (tracer.hpp); null where it has none.
 struct TracerFunctions {
-    static constexpr size_t kKinds = 7;  // of tracer::Kind
+    static constexpr size_t kKinds = 9;  // of tracer::Kind
     std::array<Callable, kKinds> enabled_by_kind{};
     std::array<Callable, kKinds> trace_by_kind{};
 

@@ -22,8 +22,10 @@ enum class Kind : uint8_t {
     general,
     call,
     garbage_collection,
+    ports,
     procs,
     receive,
+    running_ports,
     running_procs,
     send
 };

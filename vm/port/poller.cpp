@@ -3,6 +3,7 @@
 #include "recorder/recorder.hpp"
 #include "vm/port/port.hpp"
 #include "vm/util/assert.hpp"
+#include "vm/util/activity.hpp"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -121,9 +122,13 @@ void look_at_set() {
 void run() {
     pthread_setname_np(pthread_self(), "ports");
     recorder::attach_thread("ports");
+    activity::attach(activity::ThreadKind::poll, 1);
     epoll_event events[64];
     for (;;) {
-        const int n = epoll_wait(g.epoll, events, 64, wait_ms());
+        const int wait = wait_ms();
+        activity::set(activity::Activity::sleep);
+        const int n = epoll_wait(g.epoll, events, 64, wait);
+        activity::set(activity::Activity::check_io);
         for (int i = 0; i < n; ++i) {
             const uint64_t what = events[i].data.u64;
             if (what == kEventMark) {

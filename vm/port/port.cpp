@@ -16,6 +16,7 @@
 #include "vm/term/binary.hpp"
 #include "vm/term/external_term.hpp"
 #include "vm/term/map.hpp"
+#include "vm/util/activity.hpp"
 
 #include <climits>
 
@@ -42,6 +43,12 @@ LOCAL_ATOM(atom_noeol, "noeol")
 LOCAL_ATOM(atom_command, "command")
 LOCAL_ATOM(atom_connect, "connect")
 LOCAL_ATOM(atom_connected, "connected")
+LOCAL_ATOM(atom_control, "control")
+LOCAL_ATOM(atom_getting_unlinked, "getting_unlinked")
+LOCAL_ATOM(atom_in, "in")
+LOCAL_ATOM(atom_out, "out")
+LOCAL_ATOM(atom_receive, "receive")
+LOCAL_ATOM(atom_send, "send")
 LOCAL_ATOM(atom_close, "close")
 LOCAL_ATOM(atom_exit_status, "exit_status")
 LOCAL_ATOM(atom_log, "log")
@@ -63,7 +70,8 @@ struct Port {
         ended
     };
 
-    explicit Port(uint32_t port_number) : number(port_number), id(make_local_port(port_number)) {}
+    explicit Port(uint32_t port_number)
+        : number(port_number), id(make_local_port(port_number)), traced(id) {}
     ~Port() { data.clear(); }
 
     const uint32_t number;
@@ -71,6 +79,8 @@ struct Port {
     OpenOptions options;  // fixed, but for the files and the framing's state
 
     std::mutex mutex;
+    tracing::TracedPort traced;  // told of under the mutex
+
     // -- guarded by the mutex
     State state = State::open;
     Term owner = kNonValue;
@@ -115,6 +125,47 @@ PortPtr find_number(uint32_t number) {
     return it != g_ports.end() ? it->second : nullptr;
 }
 
+// ---- tracing: all locked ------------------------------------------------------------------------
+
+void trace_event(Port& p, tracing::Flag flag, Term tag, Term what, Term extra = kNonValue) {
+    if (tracing::is_traced(p.traced, flag)) {
+        tracing::g_hooks->port_event(p.traced, flag, tag, what, extra);
+    }
+}
+// {From, close}, or with an argument {From, {Tag, Argument}}.
+void trace_received(Port& p, Term from, Term tag, Term argument = kNonValue) {
+    if (tracing::is_traced(p.traced, tracing::kReceive)) {
+        Heap h;
+        const Term what = is_value(argument) ? make_tuple(h, tag, argument) : tag;
+        trace_event(p, tracing::kReceive, atom_receive(), make_tuple(h, from, what));
+        h.clear();
+    }
+}
+void trace_command(Port& p, Term from, const std::string& bytes) {
+    if (is_value(from) && tracing::is_traced(p.traced, tracing::kReceive)) {
+        Heap h;
+        trace_received(p, from, atom_command(), make_binary(h, bytes.data(), bytes.size()));
+        h.clear();
+    }
+}
+// What the port does for somebody, or (0) because a file is ready: it has no turns of its own.
+class TracedTurn {
+public:
+    TracedTurn(Port& p, Term what) : p_(p), what_(what) { tell(atom_in()); }
+    TracedTurn(const TracedTurn&) = delete;
+    TracedTurn& operator=(const TracedTurn&) = delete;
+    ~TracedTurn() {
+        if (p_.state != Port::State::ended) {
+            tell(atom_out());
+        }
+    }
+
+private:
+    void tell(Term tag) { trace_event(p_, tracing::kRunningPorts, tag, what_); }
+    Port& p_;
+    const Term what_;
+};
+
 // ---- messages to the owner ----------------------------------------------------------------------
 
 // {Port, Content} to the owner.
@@ -124,8 +175,15 @@ void tell(const Port& p, Term to, Heap& h, Term content) {
     }
     h.clear();
 }
+// The same, locked.
+void tell_traced(Port& p, Heap& h, Term content) {
+    if (tracing::is_traced(p.traced, tracing::kSend)) {
+        trace_event(p, tracing::kSend, atom_send(), make_tuple(h, p.id, content), p.owner);
+    }
+    tell(p, p.owner, h, content);
+}
 
-void tell_data(const Port& p, const Framing::Piece& piece) {
+void tell_data(Port& p, const Framing::Piece& piece) {
     Heap h;
     Term bytes = p.options.binary
                      ? make_binary(h, piece.data, piece.size)
@@ -133,11 +191,11 @@ void tell_data(const Port& p, const Framing::Piece& piece) {
     if (p.options.framing.mode() == Framing::Mode::line) {
         bytes = make_tuple(h, piece.eol ? atom_eol() : atom_noeol(), bytes);
     }
-    tell(p, p.owner, h, make_tuple(h, atoms::data, bytes));
+    tell_traced(p, h, make_tuple(h, atoms::data, bytes));
 }
 
 // {Port, {data, [Byte... | Data]}}
-void tell_answer(const Port& p, const RamFile::Answer& answer) {
+void tell_answer(Port& p, const RamFile::Answer& answer) {
     Heap h;
     const auto* data = reinterpret_cast<const uint8_t*>(answer.data.data());
     Term bytes = !answer.has_data   ? kNil
@@ -146,7 +204,7 @@ void tell_answer(const Port& p, const RamFile::Answer& answer) {
     for (auto c = answer.head.rbegin(); c != answer.head.rend(); ++c) {
         bytes = cons(h, make_small(static_cast<uint8_t>(*c)), bytes);
     }
-    tell(p, p.owner, h, make_tuple(h, atoms::data, bytes));
+    tell_traced(p, h, make_tuple(h, atoms::data, bytes));
 }
 
 // ---- ending -------------------------------------------------------------------------------------
@@ -202,6 +260,7 @@ void end(const PortPtr& port, Term reason, Term closed_to = kNonValue) {
         if (p.state == Port::State::ended) {
             return;
         }
+        trace_event(p, tracing::kPorts, atoms::closed, reason);
         p.state = Port::State::ended;
         close_files(p);
         links.swap(p.links);
@@ -211,7 +270,19 @@ void end(const PortPtr& port, Term reason, Term closed_to = kNonValue) {
     // A reason that is no atom may be what a sensitive owner ended with.
     MINIVM_EVENT(port_close, p.number, records::subject_or_none(p.owner),
                  records::TermCopy<20>(reason, !is_atom(reason)).get());
-    registry::forget_port(p.id);
+    const Term name = registry::forget_port(p.id);
+    {
+        std::lock_guard lock(p.mutex);
+        if (is_value(name)) {
+            trace_event(p, tracing::kPorts, atoms::unregister, name);
+        }
+        if (is_value(closed_to)) {
+            trace_event(p, tracing::kSend, atom_send(), atoms::closed, closed_to);
+        }
+        if (tracing::g_hooks != nullptr) {
+            tracing::g_hooks->forget(p.traced);
+        }
+    }
     {
         std::lock_guard lock(g_mutex);
         g_ports.erase(p.number);
@@ -378,11 +449,11 @@ Term input_finished(Port& p) {
         const int status = WIFSIGNALED(p.child_status) ? 128 + WTERMSIG(p.child_status)
                                                        : WEXITSTATUS(p.child_status);
         Heap h;
-        tell(p, p.owner, h, make_tuple(h, atom_exit_status(), make_small(status)));
+        tell_traced(p, h, make_tuple(h, atom_exit_status(), make_small(status)));
     }
     if (p.options.eof) {
         Heap h;
-        tell(p, p.owner, h, atoms::eof);
+        tell_traced(p, h, atoms::eof);
         return kNonValue;
     }
     return atoms::normal;
@@ -429,6 +500,11 @@ Term read_input(Port& p) {
 
 // ---- opening ------------------------------------------------------------------------------------
 
+static Term name_atom(const std::string& name) {
+    const bool is_one = name.size() <= kMaxAtomChars && atom_table::is_valid(name);
+    return atom_table::intern(is_one ? std::string_view(name) : std::string_view());
+}
+
 Term open(Process& owner, OpenOptions options) {
     PortPtr port;
     {
@@ -464,6 +540,10 @@ Term open(Process& owner, OpenOptions options) {
         if (p.options.start_error != 0) {
             p.child_has_ended = true;
             p.child_status = p.options.start_error << 8;
+        }
+        if (tracing::g_hooks != nullptr) {
+            const std::string& name = p.options.name;
+            tracing::g_hooks->port_opened(p.traced, owner.id, name_atom(name));
         }
         if (p.options.from >= 0) {
             p.watching_input = poller::watch(p.options.from, p.number, Ready::input);
@@ -511,12 +591,9 @@ uint32_t count() {
 
 // ---- what processes do --------------------------------------------------------------------------
 
-Sent command(Term id, std::string* bytes, bool even_if_busy, Term wake) {
-    const PortPtr port = find(id);
-    if (port == nullptr) {
-        return Sent::no_port;
-    }
-    Term reason = kNonValue;
+// Sent::done: what has to be done without the lock, if *reason is a value.
+static Sent command_locked(const PortPtr& port, std::string* bytes, bool even_if_busy, Term wake,
+                           Term from, Term* reason) {
     {
         std::lock_guard lock(port->mutex);
         if (port->state != Port::State::open) {
@@ -528,12 +605,24 @@ Sent command(Term id, std::string* bytes, bool even_if_busy, Term wake) {
             }
             return Sent::busy;
         }
-        reason = output(*port, bytes);
+        const TracedTurn turn(*port, atom_command());
+        trace_command(*port, from, *bytes);
+        *reason = output(*port, bytes);
     }
+    return Sent::done;
+}
+
+Sent command(Term id, std::string* bytes, bool even_if_busy, Term wake, Term from) {
+    const PortPtr port = find(id);
+    if (port == nullptr) {
+        return Sent::no_port;
+    }
+    Term reason = kNonValue;
+    const Sent sent = command_locked(port, bytes, even_if_busy, wake, from, &reason);
     if (is_value(reason)) {
         end(port, reason);
     }
-    return Sent::done;
+    return sent;
 }
 
 void report_bad_value(Term id) {
@@ -575,7 +664,45 @@ void wait_until_free(Term id, Term wake) {
 bool trace(Term id, Term message) {
     std::string bytes;
     external::encode(message, external::EncodeOptions{}, &bytes);
-    return command(id, &bytes, true, kNonValue) == Sent::done;
+    const PortPtr port = find(id);
+    Term reason = kNonValue;
+    if (port == nullptr ||
+        command_locked(port, &bytes, true, kNonValue, kNonValue, &reason) != Sent::done) {
+        return false;
+    }
+    if (is_value(reason)) {
+        // Not here: the lock of a port that is traced may be held.
+        struct Ending {
+            PortPtr port;
+            Term reason;
+        };
+        thread_progress::later(
+            [](void* d) {
+                const std::unique_ptr<Ending> ending(static_cast<Ending*>(d));
+                end(ending->port, ending->reason);
+            },
+            new Ending{port, reason});
+    }
+    return true;
+}
+
+std::shared_ptr<tracing::TracedPort> traced(Term id) {
+    const PortPtr port = find(id);
+    return port != nullptr ? std::shared_ptr<tracing::TracedPort>(port, &port->traced) : nullptr;
+}
+
+void trace_name(Term id, Term tag, Term name) {
+    if (const PortPtr port = find(id)) {
+        std::lock_guard lock(port->mutex);
+        trace_event(*port, tracing::kPorts, tag, name);
+    }
+}
+
+void asked(Term id, Term from, Term what) {
+    if (const PortPtr port = find(id)) {
+        std::lock_guard lock(port->mutex);
+        trace_received(*port, from, atom_control(), what);
+    }
 }
 
 bool flush_traces(Term id) {
@@ -595,27 +722,49 @@ Term wait(Process& p, Term id, const Export* again, std::initializer_list<Term> 
     return trap_wait(p, again, args);
 }
 
-bool close(Term id) {
+// Somebody asks it to end, or what is as if he did.
+static void trace_close(Port& p, Term from) {
+    const std::lock_guard lock(p.mutex);
+    if (p.state == Port::State::open) {
+        trace_event(p, tracing::kRunningPorts, atom_in(), atom_close());
+        trace_received(p, from, atom_close());
+    }
+}
+
+bool close(Term id, Term from) {
     const PortPtr port = find(id);
     if (port == nullptr) {
         return false;
     }
+    trace_close(*port, from);
     end_when_written(port, atoms::normal, kNonValue);
     return true;
 }
 
-bool connect(Term id, Term owner) {
+bool connect(Term id, Term owner, Term from, Asked how) {
     const PortPtr port = find(id);
     if (port == nullptr) {
         return false;
     }
     {
         std::lock_guard lock(port->mutex);
-        if (port->state != Port::State::open) {
+        Port& p = *port;
+        if (p.state != Port::State::open) {
             return false;
         }
-        port->owner = owner;
-        if (!port->links.insert(owner.raw).second) {
+        const TracedTurn turn(p, atom_connect());
+        p.owner = owner;
+        const bool is_new = p.links.insert(owner.raw).second;
+        if (is_new && how == Asked::by_function) {  // as in OTP
+            trace_event(p, tracing::kPorts, atoms::getting_linked, owner);
+        }
+        trace_received(p, from, atom_connect(), owner);
+        if (tracing::is_traced(p.traced, tracing::kSend)) {
+            Heap h;
+            trace_event(p, tracing::kSend, atom_send(), make_tuple(h, id, atom_connected()), from);
+            h.clear();
+        }
+        if (!is_new) {
             return true;
         }
     }
@@ -648,6 +797,7 @@ bool resume_input(Term id) {
 }
 
 Sent message(Process* sender, Term id, Term message, bool even_if_busy) {
+    const activity::While writes(activity::Activity::port);
     const Term from = sender != nullptr ? sender->id : kNonValue;
     const PortPtr port = find(id);
     if (port == nullptr) {
@@ -662,6 +812,7 @@ Sent message(Process* sender, Term id, Term message, bool even_if_busy) {
                           ? tuple_element(message, 1)
                           : kNonValue;
     if (is_value(what) && what == atom_close()) {
+        trace_close(*port, is_value(from) ? from : owner);
         end_when_written(port, atoms::normal, owner);
         return Sent::done;
     }
@@ -670,11 +821,12 @@ Sent message(Process* sender, Term id, Term message, bool even_if_busy) {
         if (tuple_element(what, 0) == atom_command()) {
             std::string bytes;
             if (iolist_to_bytes(argument, &bytes)) {
-                return command(id, &bytes, sender == nullptr || even_if_busy, from);
+                return command(id, &bytes, sender == nullptr || even_if_busy, from,
+                               is_value(from) ? from : owner);
             }
             report_bad_value(id);
         } else if (tuple_element(what, 0) == atom_connect() && is_local_pid(argument) &&
-                   connect(id, argument)) {
+                   connect(id, argument, is_value(from) ? from : owner, Asked::by_message)) {
             Heap h;
             tell(*port, owner, h, atom_connected());
             return Sent::done;
@@ -759,6 +911,7 @@ void signal(Term id, Signal* signal) {
         case SignalKind::exit: {
             const Term reason = tuple_element(s->term, 2);
             if (exit_counts(p, *s, reason)) {
+                trace_close(p, s->from);
                 end_when_written(port, reason == atoms::kill ? atoms::killed : reason, kNonValue);
             }
             break;
@@ -772,7 +925,9 @@ void signal(Term id, Signal* signal) {
                 return;
             }
             if (s->kind == SignalKind::link) {
-                p.links.insert(s->from.raw);
+                if (p.links.insert(s->from.raw).second) {
+                    trace_event(p, tracing::kPorts, atoms::getting_linked, s->from);
+                }
             } else {
                 p.monitored_by[s->ref] = MonitoredBy{s->from, s->name};
             }
@@ -781,7 +936,9 @@ void signal(Term id, Signal* signal) {
         case SignalKind::unlink: {
             {
                 std::lock_guard lock(p.mutex);
-                p.links.erase(s->from.raw);
+                if (p.links.erase(s->from.raw) != 0) {
+                    trace_event(p, tracing::kPorts, atom_getting_unlinked(), s->from);
+                }
             }
             ControlSignal* ack = new_signal(SignalKind::unlink_ack, id);
             ack->number = s->number;
@@ -841,6 +998,7 @@ void ready(uint32_t number, Ready what) {
         if (p.state == Port::State::ended) {
             return;
         }
+        const TracedTurn turn(p, make_small(0));
         if (what == Ready::input) {
             reason = p.watching_input ? read_input(p) : kNonValue;
         } else if (p.watching_output) {

@@ -19,6 +19,7 @@
 #include "vm/port/poller.hpp"
 #include "vm/process/extra.hpp"
 #include "vm/process/process.hpp"
+#include "vm/process/tracing.hpp"
 
 #include <cstdint>
 #include <initializer_list>
@@ -73,8 +74,9 @@ uint32_t count();
 // ---- what processes do; the result of each is said as OTP's erts_internal functions say it ------
 
 enum class Sent : uint8_t { done, busy, no_port };
-// Takes the bytes over. busy: nothing was taken; the process has been noted and will be woken.
-Sent command(Term id, std::string* bytes, bool even_if_busy, Term wake);
+// Takes the bytes over. busy: nothing was taken; the process has been noted and will be woken. from: whose
+// command it is, to be traced; the non-value: it is not.
+Sent command(Term id, std::string* bytes, bool even_if_busy, Term wake, Term from);
 // A message that was sent to the port; busy as above. sender null: nobody would wait.
 Sent message(Process* sender, Term id, Term message, bool even_if_busy = false);
 // A trace for a port that is a tracer, in the external format. False: there is no such port.
@@ -94,8 +96,11 @@ inline void waited(Process& p) {
         p.extra->waits_for_port = false;
     }
 }
-bool close(Term id);
-bool connect(Term id, Term owner);
+bool close(Term id, Term from);
+enum class Asked : uint8_t { by_function, by_message };
+bool connect(Term id, Term owner, Term from, Asked how);
+// What `from` asks the port's driver, to be traced.
+void asked(Term id, Term from, Term what);
 // For ports that read once (OpenOptions::one_read).
 bool resume_input(Term id);
 bool set_data(Term id, Term data);
@@ -118,6 +123,11 @@ bool info(Term id, Info* out);
 
 // Links, monitors, exits. Takes the signal over.
 void signal(Term id, Signal* s);
+
+// What is traced of it; null: no port.
+std::shared_ptr<tracing::TracedPort> traced(Term id);
+// It got the name, or lost it.
+void trace_name(Term id, Term tag, Term name);
 
 // ---- registered names: called by the registry, under its lock -----------------------------------
 

@@ -18,7 +18,6 @@ namespace minivm {
 
 int g_backtrace_depth = 8;
 ModuleSource* g_module_source = nullptr;
-void (*g_report_load_failure)(const std::string& why) = nullptr;
 
 namespace {
 
@@ -322,7 +321,7 @@ Term explaining_module(std::string_view module) {
             return atoms::erl_stdlib_errors;
         }
     }
-    return module == "os" ? atom_table::intern("erl_kernel_errors") : kNonValue;
+    return module == "os" || module == "code" ? atom_table::intern("erl_kernel_errors") : kNonValue;
 }
 
 // Whoever raised the error may have named the module of the functions of erlang, or none.

@@ -115,6 +115,8 @@ void begin_round(void*) {
 
 }  // namespace
 
+bool is_request(const ControlSignal& s) { return s.run == move_here; }
+
 void take(std::unique_ptr<LiteralArea> area) {
     if (area == nullptr) {
         return;

@@ -19,10 +19,15 @@
 
 #include "vm/heap/heap.hpp"
 
+namespace minivm {
+struct ControlSignal;
+}
 namespace minivm::literal_release {
 
 // Takes over an area that no code refers to any more, only terms in processes. Null does nothing.
 void take(std::unique_ptr<LiteralArea> area);
+// Whether it is step 3's, which changes nothing that anybody sees of the process.
+bool is_request(const ControlSignal& s);
 // Areas taken over so far, and those freed of them.
 struct Counts {
     uint64_t taken;

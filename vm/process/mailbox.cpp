@@ -107,7 +107,7 @@ void mailbox_next(Process& p) {
 void mailbox_remove(Process& p) {
     Mailbox& box = p.mailbox;
     Signal* m = *box.save;
-    MINIVM_EVENT_COARSE(receive, records::subject_or_none(m->from), reinterpret_cast<uint64_t>(m),
+    MINIVM_EVENT_COARSE(receive, records::subject_or_none(m->from), records::flow(*m),
                         box.length - 1);
     unlink_message(p, box.save);
     if (MINIVM_UNLIKELY(m->has_token || p.seq_traced)) {
@@ -231,6 +231,10 @@ void recv_marker_use(Process& p, Term reference) {
 // ---- registers of a process that is scheduled out -----------------------------------------------
 
 void save_x_registers(Process& p, const Term* x, uint32_t live) {
+    // No function that is loaded takes more. A fun that was decoded may claim more together with its free
+    // variables: the call of it fails with the arguments, which come first.
+    constexpr uint32_t kMostKept = 255;
+    live = live < kMostKept ? live : kMostKept;
     // The word before saved_x is its capacity.
     if (live != 0 && (p.saved_x == nullptr || p.saved_x[-1].raw < live)) {
         const size_t capacity = live < 4 ? 4 : live;
@@ -244,7 +248,6 @@ void save_x_registers(Process& p, const Term* x, uint32_t live) {
     if (live != 0) {
         std::memcpy(p.saved_x, x, live * sizeof(Term));
     }
-    MINIVM_CHECK(live <= 255);
     p.live_x = static_cast<uint8_t>(live);
 }
 

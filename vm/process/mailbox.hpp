@@ -27,6 +27,7 @@ struct Signal {
     bool on_heap = false;           // term already lies in the receiver's own heap: a GC root
     bool from_process = false;      // what a process sent: without a token it clears the receiver's
     bool has_token = false;         // a ControlSignal with a token of sequential tracing
+    uint32_t flow = 0;              // its number in the recording: recorder::new_flow(); 0: none
     Term term = kNonValue;          // the message
     Term from = kNonValue;          // sender's pid (immediate), for signals that need it
     Fragment* fragments = nullptr;

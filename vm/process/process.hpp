@@ -56,7 +56,8 @@ enum class BifOutcome : uint8_t {
     exited,     // the process has been told to end (exit signal to itself): schedule out
     dirty,      // Process::dirty_bif must run on a dirty scheduler
     trap_fun,   // call the fun in x[trap_arity] with the arguments before it
-    hibernate   // as trap, but the stack is given up, and the process waits for a message first
+    hibernate,  // as trap, but the stack is given up, and the process waits for a message first
+    hibernate_here  // as wait, after the heap has been made as small as it can be
 };
 
 struct Process {

@@ -18,9 +18,11 @@
 #include "vm/process/state.hpp"
 #include "vm/process/timers.hpp"
 #include "vm/record/record.hpp"
+#include "vm/sched/halt.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/process/seq_trace.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/util/memory_count.hpp"
 
 namespace minivm {
 
@@ -33,12 +35,14 @@ constexpr size_t kFirstFrameWords = 32;  // heap words for the first calls besid
 std::vector<void (*)(Process&)> g_exit_hooks;
 
 Process* allocate_process() {
+    count_memory(MemoryArea::processes, sizeof(Process));
     return new (pool_alloc(PoolClass::process, sizeof(Process))) Process;
 }
 
 void free_process(Process* p) {
     p->~Process();
     pool_free(PoolClass::process, p);
+    count_memory(MemoryArea::processes, -static_cast<int64_t>(sizeof(Process)));
 }
 
 // After thread progress: nobody holds a pointer to the process.
@@ -195,6 +199,13 @@ Term uncaught_exit_reason(Process& p) {
     return make_tuple(p.heap, reason, is_value(e.trace) ? stacktrace_list(p, e.trace) : kNil);
 }
 
+// What supervisors take for no failure.
+static bool is_planned_end(Term reason) {
+    static const Term shutdown = atom_table::intern("shutdown");
+    return reason == atoms::normal || reason == shutdown ||
+           (is_tuple_of(reason, 2) && tuple_element(reason, 0) == shutdown);
+}
+
 static void record_exit(const Process& p, Term reason) {
     if (!recorder::enabled(recorder::Category::process)) {
         return;
@@ -205,7 +216,12 @@ static void record_exit(const Process& p, Term reason) {
                      : p.exception.cls == ExceptionClass::throw_     ? atoms::throw_
                                                                      : atoms::exit;
     const records::TermCopy<20> copy(reason, records::is_sensitive(p));
-    MINIVM_EVENT(exit_reason, records::subject(p.id), records::atom(cls), copy.get());
+    // An uncaught exception is among the rare records already.
+    if (cls == atoms::error || cls == atoms::throw_ || is_planned_end(reason)) {
+        MINIVM_EVENT(exit_reason, records::subject(p.id), records::atom(cls), copy.get());
+    } else {
+        MINIVM_EVENT(exit_failed, records::subject(p.id), records::atom(cls), copy.get());
+    }
 }
 
 void at_process_exit(void (*f)(Process& p)) { g_exit_hooks.push_back(f); }
@@ -226,6 +242,11 @@ void end_process(Process& p) {
         reason = uncaught_exit_reason(p);
     }
     record_exit(p, reason);
+    // relaxed: see vm::set_main_process().
+    if (MINIVM_UNLIKELY(p.system_process ||
+                        p.id.raw == vm::g_main_process.load(std::memory_order_relaxed))) {
+        vm::note_end_slow(p, reason);
+    }
     if (MINIVM_UNLIKELY(tracing::state_of(p) != nullptr)) {
         tracing::g_hooks->exited(p, reason);
     }

@@ -19,6 +19,15 @@ constexpr size_t kTableBytes = sizeof(std::atomic<Process*>) * kMaxProcesses;
 std::atomic<Process*>* g_places = nullptr;
 alignas(64) std::atomic<uint64_t> g_next{0};
 alignas(64) std::atomic<uint32_t> g_count{0};
+// The places below may have been used although g_next has been set back.
+std::atomic<uint64_t> g_used{0};
+
+// How many places there is something to look for in. relaxed: processes spawned meanwhile may be missed.
+uint64_t used_places() {
+    const uint64_t next = std::max(g_next.load(std::memory_order_relaxed),
+                                   g_used.load(std::memory_order_relaxed));  // relaxed: see above
+    return std::min<uint64_t>(next, kMaxProcesses);
+}
 
 }  // namespace
 
@@ -29,6 +38,7 @@ void init() {
     g_places = static_cast<std::atomic<Process*>*>(memory);
     // relaxed: no other thread yet.
     g_next.store(0, std::memory_order_relaxed);
+    g_used.store(0, std::memory_order_relaxed);  // relaxed: as above
     g_count.store(0, std::memory_order_relaxed);
 }
 
@@ -80,14 +90,27 @@ Process* at_place(uint32_t place) {
     return g_places[place & kMask].load(std::memory_order_acquire);
 }
 
+uint64_t next_number() {
+    return g_next.load(std::memory_order_relaxed);  // relaxed: a number to show
+}
+
+void set_next_number(uint64_t number) {
+    // relaxed (all): processes that are spawned meanwhile get numbers from before or from behind. The places used
+    // so far are known before the numbers begin anew.
+    uint64_t used = g_used.load(std::memory_order_relaxed);
+    const uint64_t next = g_next.load(std::memory_order_relaxed);
+    while (used < next && !g_used.compare_exchange_weak(used, next, std::memory_order_relaxed)) {
+    }
+    g_next.store(number, std::memory_order_release);  // release: after g_used
+}
+
 uint32_t count() {
     // relaxed: a number to show.
     return g_count.load(std::memory_order_relaxed);
 }
 
 Process* next_at(uint32_t* place) {
-    // relaxed: processes spawned meanwhile may be missed.
-    const uint64_t end = std::min<uint64_t>(g_next.load(std::memory_order_relaxed), kMaxProcesses);
+    const uint64_t end = used_places();
     while (*place < end) {
         // acquire: pairs with insert().
         Process* p = g_places[(*place)++].load(std::memory_order_acquire);
@@ -100,8 +123,7 @@ Process* next_at(uint32_t* place) {
 }
 
 void for_each(void (*f)(Process&, void*), void* context) {
-    // relaxed: processes spawned meanwhile may be missed.
-    const uint64_t end = std::min<uint64_t>(g_next.load(std::memory_order_relaxed), kMaxProcesses);
+    const uint64_t end = used_places();
     for (uint64_t i = 0; i < end; ++i) {
         // acquire: pairs with insert().
         Process* p = g_places[i].load(std::memory_order_acquire);

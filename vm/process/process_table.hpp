@@ -31,6 +31,9 @@ Process* lookup(Term pid);
 // Whoever lies in this place (the low bits of a pid's number) now, or null.
 Process* at_place(uint32_t place);
 uint32_t count();
+// What the next pid is made of, if nobody has it. Setting it back is for tests: pids come again then.
+uint64_t next_number();
+void set_next_number(uint64_t number);
 // The process in the first place from *place on that has one; *place is then the place behind it. Null:
 // there is none, and *place is kMaxProcesses. Those that come meanwhile may be missed.
 Process* next_at(uint32_t* place);

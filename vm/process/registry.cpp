@@ -19,7 +19,7 @@ namespace minivm::registry {
 
 namespace {
 
-constexpr size_t kTableBytes = kMaxAtoms * sizeof(std::atomic<Word>);
+size_t table_bytes() { return atom_table::limit() * sizeof(std::atomic<Word>); }
 
 // By atom index: the raw word of the pid, 0: nobody. Mapped: what is never used costs nothing.
 std::atomic<Word>* g_pids = nullptr;
@@ -31,14 +31,14 @@ std::atomic<Word>& place(Term name) { return g_pids[atom_index(name)]; }
 }  // namespace
 
 void init() {
-    void* memory = mmap(nullptr, kTableBytes, PROT_READ | PROT_WRITE,
+    void* memory = mmap(nullptr, table_bytes(), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     MINIVM_CHECK(memory != MAP_FAILED);
     g_pids = static_cast<std::atomic<Word>*>(memory);
 }
 
 void destroy() {
-    munmap(static_cast<void*>(g_pids), kTableBytes);
+    munmap(static_cast<void*>(g_pids), table_bytes());
     g_pids = nullptr;
     g_names.clear();
 }
@@ -134,13 +134,14 @@ void forget(Process& p) {
     }
 }
 
-void forget_port(Term port) {
+Term forget_port(Term port) {
     std::lock_guard lock(g_mutex);
     const Term name = port::registered_name(port);
     if (is_value(name)) {
         remove_locked(name);
         port::clear_registered_name(port);
     }
+    return name;
 }
 
 Term name_of_port(Term port) {

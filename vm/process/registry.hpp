@@ -26,7 +26,7 @@ Registered register_name(Term name, Term pid);
 bool unregister_name(Term name);
 // The name of a process that ends, of a port that ends.
 void forget(Process& p);
-void forget_port(Term port);
+Term forget_port(Term port);
 // The non-value: none.
 Term name_of(Process& p);
 Term name_of_port(Term port);

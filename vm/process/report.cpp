@@ -2,15 +2,19 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <initializer_list>
+#include <string>
 #include <string_view>
 
 #include "vm/bif/local_atoms.hpp"
 #include "vm/process/extra.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
+#include "vm/process/registry.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/record/record.hpp"
+#include "vm/term/atom_table.hpp"
 #include "vm/term/map.hpp"
 
 namespace minivm {
@@ -83,6 +87,24 @@ void report_uncaught(Process& p) {
                       p.exception.reason, p.exception.trace);
     log_error(h, p, "Error in process ~p with exit value:~n~p~n", {p.id, uncaught_exit_reason(p)});
     h.clear();
+}
+
+void report_text(Process& p, ReportLevel level, std::string_view text) {
+    Heap h;
+    log_event(h, p, level == ReportLevel::error ? atoms::error : atom_table::intern("warning"), "~ts~n",
+              {make_string_utf8(h, text.data(), text.size())});
+    h.clear();
+}
+
+void report_load_failure(Process& p, Term module, std::string_view why) {
+    const std::string text =
+        "Error loading module " + std::string(atom_table::text(module)) + ":\n  " + std::string(why) + "\n";
+    const Term to = system_logger();
+    if (is_atom(to) && to != atoms::undefined && !is_value(registry::whereis(to))) {
+        fprintf(stderr, "minivm: %s", text.c_str());
+        return;
+    }
+    report_text(p, ReportLevel::error, text);
 }
 
 void report_trace_frames(Process& p, Term module, Term function, uint32_t arity, uint32_t frames) {

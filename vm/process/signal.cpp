@@ -66,12 +66,13 @@ void record_send(const Process& to, Signal& s) {
     }
     const uint64_t words = s.fragments != nullptr ? s.fragments->used_words : 0;
     const uint32_t pid = records::subject(to.id);
-    const auto flow = reinterpret_cast<uint64_t>(&s);
     const Scheduler* scheduler = this_scheduler();
     const Process* from = scheduler != nullptr ? scheduler->process : nullptr;
     if (from != nullptr) {
         s.from = from->id;  // for the record of the receive
     }
+    s.flow = recorder::new_flow();
+    const uint64_t flow = records::flow(s);
     if (!records::terms_are_on()) {
         MINIVM_EVENT(send, pid, flow, words);
         return;
@@ -92,16 +93,24 @@ void record_send(const Process& to, Signal& s) {
     record[1] = flow;
     record[2] = words;
     record[3] = recorder::pack_text(kFixed * 8, message.count() * 8);
-    // The time is that of the slice, nearly: the clock is most of what a record costs.
     MINIVM_EVENT_PLACE(here, send_message);
-    recorder::detail::write_coarse_words(recorder::detail::event_word(here), 0, record,
-                                         kFixed + message.count());
+    constexpr uint64_t kEvent = recorder::detail::event_word(here);
+    if (MINIVM_LIKELY(scheduler != nullptr && scheduler->number != 0)) {
+        // The time is that of the slice, nearly: the clock is most of what a record costs.
+        recorder::detail::write_coarse_words(kEvent, 0, record, kFixed + message.count());
+    } else {
+        // Other threads have no slices: their last record may be of long ago.
+        recorder::detail::write_words(kEvent, 0, record, kFixed + message.count());
+    }
 }
 
 // One that may become a message, so that its receive has something to come from.
-void record_signal(Term to, records::Word kind, const Signal& s) {
-    MINIVM_EVENT(signal_to, records::subject(to), static_cast<uint64_t>(kind),
-                 reinterpret_cast<uint64_t>(&s));
+void record_signal(Term to, records::Word kind, Signal& s) {
+    if (recorder::enabled(recorder::Category::message)) {
+        s.flow = recorder::new_flow();
+        MINIVM_EVENT(signal_to, records::subject(to), static_cast<uint64_t>(kind),
+                     records::flow(s));
+    }
 }
 
 }  // namespace
@@ -569,12 +578,19 @@ bool handle_signal(Process& p, Signal* signal) {
             handle_down(p, s);
             return true;
         case SignalKind::link:
-            extra_of(p).links[s->from.raw].unlinking = 0;
-            trace_procs(p, atoms::getting_linked, s->from);
+            // Sent before the other side has heard of an unlink that is under way: that one counts, as there.
+            if (extra_of(p).links.try_emplace(s->from.raw).second) {
+                trace_procs(p, atoms::getting_linked, s->from);
+            }
             break;
         case SignalKind::unlink: {
-            if (p.extra != nullptr && p.extra->links.erase(s->from.raw) != 0) {
-                trace_procs(p, atoms::getting_unlinked, s->from);
+            if (p.extra != nullptr) {
+                // One that is being unlinked from here as well waits for its own acknowledgement.
+                const auto link = p.extra->links.find(s->from.raw);
+                if (link != p.extra->links.end() && link->second.unlinking == 0) {
+                    p.extra->links.erase(link);
+                    trace_procs(p, atoms::getting_unlinked, s->from);
+                }
             }
             ControlSignal* ack = new_signal(SignalKind::unlink_ack, p.id);
             ack->number = s->number;

@@ -91,6 +91,14 @@ struct State {
     const State* next = nullptr;  // by session
 };
 
+// A port as what is traced; the port has it, and nobody looks at it behind forget().
+struct TracedPort {
+    explicit TracedPort(Term port) : id(port) {}
+    const Term id;
+    std::atomic<const State*> trace{nullptr};
+    bool ended = false;  // trace/'s, under its lock
+};
+
 // Where the processor goes on when a function returns whose call left a frame on the stack:
 //   this address, module, function, arity | flags << 8, whose it is
 // (a meta trace's tracer as a term of the process, [] for the tracer of the process, and for session N of
@@ -206,8 +214,9 @@ struct Hooks {
     // A breakpoint has been hit, x are the arguments, and the stack is as the function finds it.
     // Collects if it needs room.
     virtual void breakpoint(Process& p, const ArmedPlace& b, Term* x) = 0;
-    // A call through an export entry that is traced.
-    virtual void export_call(Process& p, const Export* e, Term* x) = 0;
+    // A traced process calls through an export entry that is traced; native: to an address of native
+    // code it will return.
+    virtual void export_call(Process& p, const Export* e, Term* x, bool native) = 0;
     // The call of a BIF that is traced: calls it.
     virtual Term bif_call(Process& p, const BifDef& bif, Term* x) = 0;
     // Where Local::unfinished is set. The BIF traps to a function of `live` arguments x, and the stack is
@@ -244,6 +253,13 @@ struct Hooks {
     virtual void forget(Process& p) = 0;
     // {trace, Pid, Tag, What} to whom the flag `procs` asks for it; on any thread.
     virtual void procs(Process& p, Term tag, Term what) = 0;
+    // Of ports. Who calls these for one does so one after the other, holding its lock, so that events are told
+    // in their order.
+    // It is new: gets the flags of ports to come.
+    virtual void port_opened(TracedPort& port, Term owner, Term name) = 0;
+    // To whom the flag asks for it; extra: the non-value if there is no more.
+    virtual void port_event(TracedPort& port, Flag flag, Term tag, Term what, Term extra) = 0;
+    virtual void forget(TracedPort& port) = 0;
     // Whatever it is traced for when it comes in: who has no tracer any more is not.
     virtual void scheduled(Process& p, bool in) = 0;
     virtual void collecting(Process& p, bool major, bool start) = 0;
@@ -265,11 +281,14 @@ extern std::atomic<int32_t> g_everywhere;
 // New processes are to be traced: spawn asks.
 extern std::atomic<bool> g_trace_new;
 
-inline const State* state_of(const Process& p) {
+// Of a Process or a TracedPort.
+template <typename T>
+const State* state_of(const T& p) {
     // acquire: the state was written before it was put there. Pairs with trace/tracer.cpp.
     return p.trace.load(std::memory_order_acquire);
 }
-inline const State* state_of(const Process& p, uint32_t session) {
+template <typename T>
+const State* state_of(const T& p, uint32_t session) {
     const State* s = state_of(p);
     while (s != nullptr && s->session != session) {
         s = s->next;
@@ -288,6 +307,11 @@ inline bool is_traced(const Process& p, uint32_t flags) {
     // relaxed: who becomes sensitive (process_flag(), on its own scheduler) hides what comes after.
     return MINIVM_UNLIKELY(s != nullptr) && (s->all & flags) != 0 &&
            (p.state.load(std::memory_order_relaxed) & process_state::kSensitive) == 0;
+}
+
+inline bool is_traced(const TracedPort& port, uint32_t flags) {
+    const State* s = state_of(port);
+    return MINIVM_UNLIKELY(s != nullptr) && (s->all & flags) != 0;
 }
 
 }  // namespace tracing

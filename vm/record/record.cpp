@@ -24,8 +24,10 @@ constexpr unsigned kMaxDepth = 6;
 constexpr unsigned kMaxString = 120;  // characters of a string or bytes of a binary
 constexpr unsigned kMaxElements = 64;
 
-// One bit an atom: its text is in the dictionary. Zero pages until they are used.
-std::atomic<uint64_t> g_atoms[kMaxAtoms / 64];
+// One bit an atom: its text is in the dictionary. Zero pages until they are used. Atoms behind these, of
+// which there are none unless +t asks for more, are numbers in a recording.
+constexpr size_t kNamedAtoms = atom_table::kDefaultLimit;
+std::atomic<uint64_t> g_atoms[kNamedAtoms / 64];
 
 // The other ids that are in the dictionary: open addressing, full after a while at worst; ids that
 // find no place are defined again each time, which the dictionary's end stops.
@@ -262,7 +264,7 @@ void start(bool terms) {
         for (auto& word : g_known) {
             word.store(0, std::memory_order_relaxed);  // relaxed: as in learn()
         }
-        for (size_t i = 0; i <= atom_table::count() / 64 && i < kMaxAtoms / 64; ++i) {
+        for (size_t i = 0; i <= atom_table::count() / 64 && i < kNamedAtoms / 64; ++i) {
             g_atoms[i].store(0, std::memory_order_relaxed);  // relaxed: as in atom()
         }
     }
@@ -276,6 +278,9 @@ void start(bool terms) {
 
 uint64_t atom(Term t) {
     const uint32_t index = atom_index(t);
+    if (MINIVM_UNLIKELY(index >= kNamedAtoms)) {
+        return index;
+    }
     std::atomic<uint64_t>& word = g_atoms[index / 64];
     const uint64_t bit = uint64_t{1} << (index % 64);
     // relaxed: see learn().
@@ -348,6 +353,8 @@ void uncaught(Process& p, Term cls, Term reason, Term trace) {
     }
     const uint32_t process = subject(p.id);
     const TermCopy<22> copy(reason, is_sensitive(p));
+    constexpr unsigned kUsualSlots = 20;  // with a few frames
+    const recorder::Batch batch(recorder::EventId::uncaught, kUsualSlots);
     MINIVM_EVENT(uncaught, process, atom(is_atom(cls) ? cls : atoms::error), copy.get());
     uint32_t level = 0;
     if (is_tuple(trace) && tuple_arity(trace) >= 2) {  // raw, see exception.hpp

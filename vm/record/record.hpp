@@ -30,6 +30,10 @@ inline uint32_t subject(Term pid) {
 }
 // 0 for what is no local pid.
 inline uint64_t subject_or_none(Term t) { return is_local_pid(t) ? subject(t) : 0; }
+// The flow id of a signal on its way: who sent it, and its number.
+inline uint64_t flow(const Signal& s) {
+    return s.flow == 0 ? 0 : subject_or_none(s.from) << 32 | s.flow;
+}
 uint64_t atom(Term atom);
 uint64_t function(Term module, Term function, uint32_t arity);
 uint64_t function(const Export& e);

@@ -28,12 +28,15 @@
 #include "vm/process/state.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/background.hpp"
-#include "vm/sched/busy_time.hpp"
 #include "vm/sched/dirty_hold.hpp"
 #include "vm/sched/scheduler_thread.hpp"
+#include "vm/sched/run_queue.hpp"
+#include "vm/util/activity.hpp"
 #include "vm/util/pause_cpu.hpp"
 
 namespace minivm {
+
+using activity::Activity;
 
 void set_this_scheduler(Scheduler* s);
 
@@ -46,6 +49,47 @@ struct Job {
     void (*run)(void*);
     void* data;
     Job* next;
+};
+
+// Processes that wait for a thread, in the order of a scheduler's run queue: max before high before normal and
+// low, of which low ones get their turn once in a while.
+class Waiting {
+  public:
+    bool empty() const { return size_ == 0; }
+    void push_back(Process* p) {
+        queues_[static_cast<size_t>(p->priority)].push_back(p);
+        ++size_;
+    }
+    // Not empty.
+    Process* pop() {
+        std::deque<Process*>* from = &queue(Priority::max);
+        if (from->empty()) {
+            from = &queue(Priority::high);
+        }
+        if (from->empty()) {
+            std::deque<Process*>& normal = queue(Priority::normal);
+            std::deque<Process*>& low = queue(Priority::low);
+            const bool is_turn_of_low = !low.empty() && (normal.empty() || ++skipped_ >= RunQueue::kLowSkip);
+            skipped_ = is_turn_of_low ? 0 : skipped_;
+            from = is_turn_of_low ? &low : &normal;
+        }
+        Process* const p = from->front();
+        from->pop_front();
+        --size_;
+        return p;
+    }
+    void clear() {
+        for (auto& q : queues_) {
+            q.clear();
+        }
+        size_ = 0;
+    }
+
+  private:
+    std::deque<Process*>& queue(Priority of) { return queues_[static_cast<size_t>(of)]; }
+    std::deque<Process*> queues_[4];
+    size_t size_ = 0;
+    int skipped_ = 0;
 };
 
 // Schedulers hand work over without a lock and without starting threads: they put it on a stack that the
@@ -69,7 +113,7 @@ struct Pool {
     // -- the pool's threads and who stops them, under the mutex
     std::mutex mutex;
     std::condition_variable ended;
-    std::deque<Process*> queue;
+    Waiting queue;
     std::deque<Job*> jobs;                         // after the processes
     std::vector<std::thread> threads;
     int limit = 0;
@@ -118,8 +162,8 @@ void wake(Pool& pool) {
 }
 
 // To the end of the queue, the oldest first.
-template <typename T>
-void take_new(std::atomic<T*>& stack, std::deque<T*>& queue, T* T::*next) {
+template <typename T, typename Queue>
+void take_new(std::atomic<T*>& stack, Queue& queue, T* T::*next) {
     // seq_cst: see wake().
     T* work = stack.exchange(nullptr, std::memory_order_seq_cst);
     T* oldest = nullptr;
@@ -246,8 +290,10 @@ bool wait_for_work(Pool& pool, uint32_t bit, bool has_worked, std::unique_lock<s
                 pool.last_worker.store(bit, std::memory_order_relaxed);  // relaxed: a hint
             }
             lock.unlock();
+            activity::set(Activity::sleep);
             syscall(SYS_futex, reinterpret_cast<uint32_t*>(&pool.wakes), FUTEX_WAIT_BITSET_PRIVATE, wakes,
                     nullptr, nullptr, bit);
+            activity::set(Activity::other);
             lock.lock();
         }
         // seq_cst: as above.
@@ -268,6 +314,10 @@ void dirty_main(Pool* pool, unsigned number) {
     set_this_scheduler(scheduler.get());
     recorder::attach_thread(pool->name);
     pthread_setname_np(pthread_self(), pool->name);
+    activity::attach(pool == &g_io ? activity::ThreadKind::dirty_io_scheduler
+                                   : activity::ThreadKind::dirty_cpu_scheduler,
+                     static_cast<int>(number) + 1);
+    activity::set(Activity::other);
     fault::prepare_thread();
     prepare_malloc_of_thread();
     bool ran_process = false;
@@ -283,8 +333,7 @@ void dirty_main(Pool* pool, unsigned number) {
             ran_process = !pool->queue.empty() && pool->busy < pool->online;
             if (ran_process) {
                 ++pool->busy;
-                p = pool->queue.front();
-                pool->queue.pop_front();
+                p = pool->queue.pop();
                 // relaxed: a number to show.
                 pool->waiting.fetch_sub(1, std::memory_order_relaxed);
             } else {
@@ -298,11 +347,13 @@ void dirty_main(Pool* pool, unsigned number) {
                 wake_idle(*pool, FUTEX_BITSET_MATCH_ANY);
             }
         }
+        activity::set(p != nullptr ? Activity::emulator : Activity::aux);
         if (p != nullptr) {
             run_one(*scheduler, *p, pool == &g_io);
         } else {
             run_job(job);
         }
+        activity::set(Activity::other);
     }
     recorder::detach_thread();
     set_this_scheduler(nullptr);
@@ -445,26 +496,5 @@ uint64_t queued(bool io) {
 }
 
 }  // namespace dirty
-
-namespace busy {
-
-int64_t of_thread(pthread_t thread) {
-    clockid_t clock;
-    timespec t{};
-    if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &t) != 0) {
-        return 0;
-    }
-    return int64_t{t.tv_sec} * 1000000000 + t.tv_nsec;
-}
-
-void add_dirty(bool io, std::vector<int64_t>& all) {
-    Pool& pool = io ? g_io : g_cpu;
-    std::lock_guard lock(pool.mutex);
-    for (size_t i = 0; i < static_cast<size_t>(pool.limit); ++i) {
-        all.push_back(i < pool.threads.size() ? of_thread(pool.threads[i].native_handle()) : 0);
-    }
-}
-
-}  // namespace busy
 
 }  // namespace minivm

@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <condition_variable>
 #include <ctime>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -35,14 +37,17 @@
 #include "vm/process/state.hpp"
 #include "vm/process/timers.hpp"
 #include "vm/record/record.hpp"
-#include "vm/sched/busy_time.hpp"
+#include "vm/sched/halt.hpp"
 #include "vm/sched/online.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/process/system_monitor.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/util/activity.hpp"
 #include "vm/util/pause_cpu.hpp"
 
 namespace minivm {
+
+using activity::Activity;
 
 namespace vm {
 Options g_options;
@@ -72,12 +77,13 @@ std::atomic<int> g_active{1};     // the others are offline, see set_active_sche
 std::atomic<int> g_asleep{0};     // schedulers whose `sleeping` is 1
 std::atomic<int> g_searching{0};  // schedulers awake and looking for work
 
-std::mutex g_halt_mutex;
-std::condition_variable g_halt_condition;
-std::atomic<bool> g_halting{false};
-int g_halt_status = 0;      // under g_halt_mutex
-bool g_halt_flush = false;  // likewise
 std::vector<void (*)()> g_halt_hooks;
+// Schedulers that have not stopped, and who waits for them.
+std::mutex g_stop_mutex;
+std::condition_variable g_stopped;
+int g_unstopped = 0;
+// How long they may take: one that runs a function of the VM or a native one stops behind it.
+constexpr auto kStopTime = std::chrono::seconds(5);
 
 thread_local Scheduler* t_scheduler = nullptr;
 thread_local SchedulerThread* t_scheduler_thread = nullptr;
@@ -275,6 +281,7 @@ void run_process(SchedulerThread& s, Process& p) {
     while (!p.state.compare_exchange_weak(old, (old & ~(kQueued | kActive | kWoken)) | kRunning,
                                           std::memory_order_seq_cst)) {
     }
+    activity::set(Activity::emulator);
     p.scheduler = &s;
     p.x = s.x;
     p.run_queue = static_cast<uint32_t>(s.number);
@@ -455,7 +462,7 @@ void sleep_until_work(SchedulerThread& s) {
     s.sleeping.store(1, std::memory_order_seq_cst);
     g_asleep.fetch_add(1, std::memory_order_seq_cst);
     // seq_cst: see halt().
-    if (!work_anywhere(s) && !g_halting.load(std::memory_order_seq_cst)) {
+    if (!work_anywhere(s) && !vm::g_halting.load(std::memory_order_seq_cst)) {
         const uint64_t due = s.wheel.next_due_ms();
         uint64_t timeout = ~uint64_t{0};
         if (due != ~uint64_t{0}) {
@@ -467,9 +474,11 @@ void sleep_until_work(SchedulerThread& s) {
             MINIVM_EVENT(sched_sleep, s.number, timeout == ~uint64_t{0} ? 0 : timeout);
             // Before the kernel counts it, so that there are never fewer.
             add(s.sleeps, 1);
+            activity::set(Activity::sleep);
             if (!futex_wait(s.sleeping, 1, timeout)) {
                 add(s.sleeps, ~uint64_t{0});
             }
+            activity::set(Activity::other);
             MINIVM_EVENT(sched_wake, s.number, 0);
         }
     }
@@ -511,6 +520,7 @@ Process* find_work(SchedulerThread& s) {
     if (g_schedulers.size() == 1) {
         return nullptr;
     }
+    activity::set(Activity::other);
     uint64_t pops = total_pops();
     // seq_cst: wakers rely on one who searches; who stops searching looks again before it sleeps.
     g_searching.fetch_add(1, std::memory_order_seq_cst);
@@ -577,10 +587,12 @@ void scheduler_main(SchedulerThread* scheduler) {
     snprintf(name, sizeof name, "%d_scheduler", s.number);  // for ps, perf and gdb
     pthread_setname_np(pthread_self(), name);
     fault::prepare_thread();
+    activity::attach(activity::ThreadKind::scheduler, s.number);
+    activity::set(Activity::other);
     s.long_slice_ticks = static_cast<uint64_t>(kLongSlice_s * recorder::ticks_per_second());
     thread_progress::wake(s.progress);
     // acquire: pairs with halt(); what was written before it is seen.
-    while (!g_halting.load(std::memory_order_acquire)) {
+    while (!vm::g_halting.load(std::memory_order_acquire)) {
         thread_progress::quiescent(s.progress);
         s.code_ix = code_index::reread(code_index::Reread::schedule_in, s.code_ix);
         if (s.until_timers <= 0) {
@@ -605,6 +617,9 @@ void scheduler_main(SchedulerThread* scheduler) {
     recorder::detach_thread();
     t_scheduler = nullptr;
     t_scheduler_thread = nullptr;
+    std::lock_guard lock(g_stop_mutex);
+    --g_unstopped;
+    g_stopped.notify_all();
 }
 
 }  // namespace
@@ -633,12 +648,16 @@ void wake_scheduler(SchedulerThread& s) {
     }
 }
 
-void set_active_schedulers(int n) {
-    // seq_cst: before the look at who sleeps in wake_scheduler(); see work_anywhere().
-    g_active.store(n, std::memory_order_seq_cst);
+void wake_all_schedulers() {
     for (auto& s : g_schedulers) {
         wake_scheduler(*s);
     }
+}
+
+void set_active_schedulers(int n) {
+    // seq_cst: before the look at who sleeps in wake_scheduler(); see work_anywhere().
+    g_active.store(n, std::memory_order_seq_cst);
+    wake_all_schedulers();
 }
 
 void enqueue_process(Process& p) {
@@ -741,9 +760,7 @@ bool start(const Options& options, Engine* engine) {
     if (g_options.schedulers <= 0) {
         g_options.schedulers = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     }
-    if (g_options.schedulers > 1000) {
-        g_options.schedulers = 1000;
-    }
+    g_options.schedulers = std::min(g_options.schedulers, thread_progress::kMaxSchedulers);
     if (g_options.dirty_cpu_schedulers <= 0) {
         g_options.dirty_cpu_schedulers = g_options.schedulers;
     }
@@ -751,10 +768,7 @@ bool start(const Options& options, Engine* engine) {
         g_options.dirty_io_schedulers = 4;
     }
     g_engine = engine;
-    g_halt_status = 0;
-    g_halt_flush = false;
-    // relaxed: no other thread yet.
-    g_halting.store(false, std::memory_order_relaxed);
+    forget_halt();
     process_table::init();
     registry::init();
     timers::init();
@@ -773,62 +787,61 @@ bool start(const Options& options, Engine* engine) {
         }
         g_schedulers.push_back(std::move(s));
     }
+    activity::init(g_options.schedulers, g_options.dirty_cpu_schedulers, g_options.dirty_io_schedulers);
     dirty::start(g_options.dirty_cpu_schedulers, g_options.dirty_io_schedulers);
     online::start(g_options.schedulers, g_options.dirty_cpu_schedulers);
+    g_unstopped = g_options.schedulers;
     for (auto& s : g_schedulers) {
         g_threads.emplace_back(scheduler_main, s.get());
     }
+    allow_halt();
     return true;
 }
 
-void halt(int status, bool flush) {
-    {
-        std::lock_guard lock(g_halt_mutex);
-        // relaxed: the first one decides, under the lock.
-        if (g_halting.load(std::memory_order_relaxed)) {
-            return;
-        }
-        g_halt_status = status;
-        g_halt_flush = flush;
-        // seq_cst: before the look for sleepers; pairs with sleep_until_work().
-        g_halting.store(true, std::memory_order_seq_cst);
-    }
-    for (auto& s : g_schedulers) {
-        wake_scheduler(*s);
-    }
-    g_halt_condition.notify_all();
-}
-
-// acquire: pairs with halt().
-bool is_halting() { return g_halting.load(std::memory_order_acquire); }
 void at_halt(void (*f)()) { g_halt_hooks.push_back(f); }
 Engine* default_engine() { return g_engine; }
 int scheduler_count() { return g_options.schedulers; }
 int dirty_cpu_count() { return g_options.dirty_cpu_schedulers; }
 int dirty_io_count() { return g_options.dirty_io_schedulers; }
 
-int run_until_halt(bool* clean) {
-    {
-        std::unique_lock lock(g_halt_mutex);
-        // acquire: under the lock anyway.
-        g_halt_condition.wait(lock, [] { return g_halting.load(std::memory_order_acquire); });
-    }
+// False: not all of them have stopped in time; those go on.
+static bool join_schedulers() {
+    std::unique_lock lock(g_stop_mutex);
+    const bool all = g_stopped.wait_for(lock, kStopTime, [] { return g_unstopped == 0; });
+    lock.unlock();
     for (std::thread& t : g_threads) {
-        t.join();
+        if (all) {
+            t.join();
+        } else {
+            t.detach();
+        }
     }
     g_threads.clear();
-    if (g_halt_flush) {
+    return all;
+}
+
+int run_until_halt(bool* clean) {
+    const HaltPlan plan = wait_for_halt();
+    if (!join_schedulers()) {
+        print_slogan(plan.slogan);
+        if (clean != nullptr) {
+            *clean = false;
+        }
+        return plan.status;
+    }
+    if (plan.flush) {
         port::flush_all();
         for (auto* f : g_halt_hooks) {
             f();
         }
     }
+    print_slogan(plan.slogan);
     const bool all_stopped = dirty::stop();
     if (clean != nullptr) {
         *clean = all_stopped;
     }
     if (!all_stopped) {
-        return g_halt_status;  // what is left may still be in use
+        return plan.status;  // what is left may still be in use
     }
     port::destroy();
     timers::destroy();  // first: the timers of receive are parts of the processes
@@ -848,7 +861,7 @@ int run_until_halt(bool* clean) {
     registry::destroy();
     process_table::destroy();
     g_halt_hooks.clear();
-    return g_halt_status;
+    return plan.status;
 }
 
 Statistics statistics() {
@@ -865,20 +878,6 @@ Statistics statistics() {
 }
 
 uint32_t run_queue_length(int scheduler) { return scheduler_at(scheduler).queue.length(); }
-
-std::vector<int64_t> busy_times_ns(bool dirty_cpu, bool dirty_io) {
-    std::vector<int64_t> all;
-    for (std::thread& t : g_threads) {
-        all.push_back(busy::of_thread(t.native_handle()));
-    }
-    if (dirty_cpu) {
-        busy::add_dirty(false, all);
-    }
-    if (dirty_io) {
-        busy::add_dirty(true, all);
-    }
-    return all;
-}
 
 }  // namespace vm
 }  // namespace minivm

@@ -46,10 +46,11 @@ extern Options g_options;
 // started.
 bool start(const Options& options, Engine* default_engine);
 // Blocks until halt() is called, stops all schedulers and frees all processes. The exit status.
-// A dirty scheduler that is blocked in a system call is left behind: *clean is false then, and the
-// program should end without running destructors.
+// A scheduler that does not come back from what it does (a system call, a native function) is left behind:
+// *clean is false then, and the program should end without running destructors.
 int run_until_halt(bool* clean = nullptr);
-// Asks the machine to stop. flush: run the hooks of at_halt first. Any thread; returns at once.
+// Asks the machine to stop now: as plan_halt() said (vm/sched/halt.hpp), or else with this status. flush: ports
+// write what they have first, then the hooks of at_halt run. Any thread; returns at once.
 void halt(int status, bool flush);
 bool is_halting();
 // Called on the thread of run_until_halt() when all schedulers have stopped, if halt() asked to flush.

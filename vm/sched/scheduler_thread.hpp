@@ -40,6 +40,7 @@ SchedulerThread* this_scheduler_thread();
 // 1..scheduler_count().
 SchedulerThread& scheduler_at(int number);
 void wake_scheduler(SchedulerThread& s);
+void wake_all_schedulers();
 // Schedulers 1 to n run processes, the others only what is bound to them (vm/sched/online.hpp).
 void set_active_schedulers(int n);
 uint64_t next_random(uint64_t& state);

@@ -26,7 +26,10 @@
 
 namespace minivm::thread_progress {
 
-constexpr int kMaxThreads = 1024;
+// Schedulers, as many dirty ones, and other threads that enter a DelaySection: those of dirty io, of
+// clients, of native functions.
+constexpr int kMaxSchedulers = 1024;
+constexpr int kMaxThreads = 2 * kMaxSchedulers + 256;
 
 // A thread that takes part; the owner is one thread.
 struct Participant;

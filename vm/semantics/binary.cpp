@@ -4,11 +4,11 @@
 #include "vm/term/bignum.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/map.hpp"
+#include "vm/util/scratch.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <memory>
 
 namespace minivm {
 
@@ -106,20 +106,7 @@ uint64_t swap_bytes(uint64_t v, unsigned n) {
     return __builtin_bswap64(v) >> (64 - 8 * n);
 }
 
-// Scratch bytes: on the stack unless there are many.
-class Scratch {
-public:
-    explicit Scratch(size_t n) {
-        if (n > sizeof(inline_)) {
-            heap_.reset(new uint8_t[n]);
-        }
-    }
-    uint8_t* data() { return heap_ != nullptr ? heap_.get() : inline_; }
-
-private:
-    uint8_t inline_[256];
-    std::unique_ptr<uint8_t[]> heap_;
-};
+using ScratchBytes = Scratch<uint8_t, 256>;
 
 // The bits are the magnitude's two's complement: negates it in place.
 void negate(uint8_t* little, size_t n) {
@@ -164,7 +151,7 @@ Term bs_read_integer(Process& p, const uint8_t* bytes, uint64_t position, uint64
         return make_integer(p.heap, static_cast<int64_t>(v << unused) >> unused);
     }
     const size_t size = whole + (rest != 0);
-    Scratch scratch(size);
+    ScratchBytes scratch(size);
     uint8_t* digits = scratch.data();
     if (little) {
         copy_bits(bytes, position, digits, 0, 8 * whole);
@@ -518,7 +505,7 @@ struct BitWriter {
         const size_t whole = bits >> 3;
         const unsigned rest = bits & 7;
         const size_t size = whole + 1;
-        Scratch scratch(size);
+        ScratchBytes scratch(size);
         uint8_t* digits = scratch.data();
         const bool negative = is_small(t) ? small_value(t) < 0 : big_is_negative(t);
         if (is_small(t)) {
@@ -618,7 +605,7 @@ bool check_value(Process& p, const BinSegment& s, uint64_t bits) {
         case BinSegment::Type::private_append:
             if (!is_bitstring(s.src)) {
                 bs_fail(p, atoms::badarg, &s, "type", s.src);
-            } else if (s.size == atoms::all && s.unit > 1 && bitstring_bits(s.src) % s.unit != 0) {
+            } else if (s.whole && s.unit > 1 && bitstring_bits(s.src) % s.unit != 0) {
                 bs_fail(p, atoms::badarg, &s, "unit", s.src);
             } else if (bitstring_bits(s.src) < bits) {
                 bs_fail(p, atoms::badarg, &s, "short", s.src);
@@ -655,6 +642,11 @@ Type type_of(const Word* segment) {
     return static_cast<Type>(segment[0]);
 }
 
+// Its size is the atom `all` in the file: of a register that is no size.
+bool is_whole(const Word* segment) {
+    return segment[5] == atoms::all.raw;
+}
+
 // The bits of a segment that bs_create_common can write; kNotCommon: it cannot.
 constexpr uint64_t kNotCommon = ~uint64_t{0};
 inline uint64_t common_bits(const Word* w, const ListRegisters& registers) {
@@ -677,7 +669,7 @@ inline uint64_t common_bits(const Word* w, const ListRegisters& registers) {
             }
             const Term size = registers.value(w[5]);
             const uint64_t there = bitstring_bits(src);
-            if (size == atoms::all) {
+            if (is_whole(w)) {
                 return w[2] <= 1 || bs_divisible(there, static_cast<uint32_t>(w[2])) ? there
                                                                                      : kNotCommon;
             }
@@ -715,7 +707,7 @@ Term bs_create_common(Process& p, const Word* list, size_t n, const ListRegister
     uint64_t total = 0;
     for (const Word* w = rest; w < end; w += kBsSegmentWords) {
         const uint64_t bits = common_bits(w, registers);
-        // A sum of fewer than 2^16 terms below 2^40: it cannot wrap around.
+        // A sum of fewer than 2^22 terms up to 2^40, see the loader: it cannot wrap around.
         if (bits > kMaxBits) {
             return kNonValue;
         }
@@ -756,10 +748,10 @@ Term bs_create_common(Process& p, const Word* list, size_t n, const ListRegister
             case Type::binary: {
                 // The append may have moved its storage.
                 const BitView from = bit_view(registers.value(w[4]));
-                const Term size = registers.value(w[5]);
-                out.put_view(from, size == atoms::all
-                                       ? from.size
-                                       : static_cast<uint64_t>(small_value(size)) * w[2]);
+                out.put_view(from, is_whole(w) ? from.size
+                                               : static_cast<uint64_t>(small_value(
+                                                     registers.value(w[5]))) *
+                                                     w[2]);
                 break;
             }
             default:
@@ -790,7 +782,8 @@ Term bs_create_bin(Process& p, const Word* list, size_t n, const ListRegisters& 
         return common;
     }
     const size_t count = n / kBsSegmentWords;
-    auto* segments = static_cast<BinSegment*>(__builtin_alloca(count * sizeof(BinSegment)));
+    Scratch<BinSegment, 32> scratch(count);
+    BinSegment* const segments = scratch.data();
     for (size_t i = 0; i < count; ++i) {
         const Word* w = list + kBsSegmentWords * i;
         BinSegment& seg = segments[i];
@@ -806,19 +799,14 @@ Term bs_create_bin(Process& p, const Word* list, size_t n, const ListRegisters& 
             seg.src = registers.value(w[4]);
         }
         seg.size = registers.value(w[5]);
+        seg.whole = is_whole(w);
     }
     return bs_create_bin(p, segments, count);
 }
 
 Term bs_create_bin(Process& p, const BinSegment* segments, size_t n) {
-    constexpr size_t kInline = 32;
-    uint64_t inline_bits[kInline];
-    std::unique_ptr<uint64_t[]> many;
-    uint64_t* bits = inline_bits;
-    if (n > kInline) {
-        many.reset(new uint64_t[n]);
-        bits = many.get();
-    }
+    Scratch<uint64_t, 32> scratch(n);
+    uint64_t* const bits = scratch.data();
     // Sizes first, then values, as OTP raises; it looks at UTF-32 characters among the sizes.
     uint64_t total = 0;
     for (size_t i = 0; i < n; i++) {
@@ -829,7 +817,7 @@ Term bs_create_bin(Process& p, const BinSegment* segments, size_t n) {
                 bits[i] = 0;  // its own bits are there already
                 break;
             case Type::binary:
-                if (s.size == atoms::all) {
+                if (s.whole) {
                     // Its unit is looked at among the values.
                     if (!is_bitstring(s.src)) {
                         return bs_fail(p, atoms::badarg, &s, "type", s.src);
@@ -931,7 +919,29 @@ Term bs_init_writable(Process& p, Term size) {
 
 namespace {
 // The bit string that this scheduler's process is filling in. Its bytes are outside the heap.
-thread_local BitWriter t_writer;
+struct Begun {
+    BitWriter out;
+    uint64_t end;  // no bit from here on is its own
+    bool has_room(uint64_t bits) const { return bits <= end - out.position; }
+};
+thread_local Begun t_begun;
+
+Term begin_behind(Process& p, Term bits, uint64_t extra) {
+    const Term result = append_bits(p.heap, bits, extra, &t_begun.out.bytes, &t_begun.out.position);
+    t_begun.end = t_begun.out.position + extra;
+    // Nothing proves that all of it is filled in, and what was in this memory before is not for Erlang code.
+    if (extra != 0) {
+        uint8_t* const first = t_begun.out.bytes + (t_begun.out.position >> 3);
+        const unsigned kept = t_begun.out.position & 7;
+        *first = static_cast<uint8_t>(*first & (0xFF00u >> kept));
+        std::memset(first + 1, 0, ((t_begun.end + 7) >> 3) - (t_begun.out.position >> 3) - 1);
+    }
+    return result;
+}
+bool put_failed(Process& p) {
+    bs_fail(p, atoms::badarg, nullptr, nullptr, kNonValue);
+    return false;
+}
 }  // namespace
 
 Term bs_init(Process& p, Term size, uint32_t unit) {
@@ -939,8 +949,7 @@ Term bs_init(Process& p, Term size, uint32_t unit) {
     if (!construction_bits(p, nullptr, size, unit, &bits)) {
         return kNonValue;
     }
-    const Term empty = new_appendable(p.heap, (bits + 7) >> 3);
-    return append_bits(p.heap, empty, bits, &t_writer.bytes, &t_writer.position);
+    return begin_behind(p, new_appendable(p.heap, (bits + 7) >> 3), bits);
 }
 
 Term bs_append(Process& p, Term size, uint32_t size_unit, Term bin, uint32_t unit) {
@@ -951,25 +960,18 @@ Term bs_append(Process& p, Term size, uint32_t size_unit, Term bin, uint32_t uni
     if (!is_bitstring(bin) || (unit > 1 && bitstring_bits(bin) % unit != 0)) {
         return bs_fail(p, atoms::badarg, nullptr, nullptr, kNonValue);
     }
-    return append_bits(p.heap, bin, bits, &t_writer.bytes, &t_writer.position);
+    return begin_behind(p, bin, bits);
 }
-
-namespace {
-bool put_failed(Process& p) {
-    bs_fail(p, atoms::badarg, nullptr, nullptr, kNonValue);
-    return false;
-}
-}  // namespace
 
 bool bs_put_integer(Process& p, Term size, uint32_t unit, uint32_t flags, Term src) {
     uint64_t bits;
     if (!construction_bits(p, nullptr, size, unit, &bits)) {
         return false;
     }
-    if (!is_integer(src)) {
+    if (!is_integer(src) || !t_begun.has_room(bits)) {
         return put_failed(p);
     }
-    t_writer.put_integer(src, bits, flags);
+    t_begun.out.put_integer(src, bits, flags);
     return true;
 }
 
@@ -979,10 +981,10 @@ bool bs_put_float(Process& p, Term size, uint32_t unit, uint32_t flags, Term src
         return false;
     }
     double d;
-    if ((bits != 16 && bits != 32 && bits != 64) || !to_double(src, &d)) {
+    if ((bits != 16 && bits != 32 && bits != 64) || !to_double(src, &d) || !t_begun.has_room(bits)) {
         return put_failed(p);
     }
-    t_writer.put_float(d, static_cast<unsigned>(bits), flags);
+    t_begun.out.put_float(d, static_cast<unsigned>(bits), flags);
     return true;
 }
 
@@ -1001,33 +1003,38 @@ bool bs_put_binary(Process& p, Term size, uint32_t unit, Term src) {
     } else if (bits > v.size) {
         return put_failed(p);
     }
-    t_writer.put_view(v, bits);
+    if (!t_begun.has_room(bits)) {
+        return put_failed(p);
+    }
+    t_begun.out.put_view(v, bits);
     return true;
 }
 
 void bs_put_string(const uint8_t* bytes, size_t n) {
-    t_writer.put_bytes(bytes, n);
+    if (t_begun.has_room(8 * uint64_t{n})) {
+        t_begun.out.put_bytes(bytes, n);
+    }
 }
 
 bool bs_put_utf8(Process& p, Term src) {
-    if (!is_character(src)) {
+    if (!is_character(src) || !t_begun.has_room(utf8_bits(src))) {
         return put_failed(p);
     }
-    t_writer.put_utf8(static_cast<uint32_t>(small_value(src)));
+    t_begun.out.put_utf8(static_cast<uint32_t>(small_value(src)));
     return true;
 }
 bool bs_put_utf16(Process& p, uint32_t flags, Term src) {
-    if (!is_character(src)) {
+    if (!is_character(src) || !t_begun.has_room(utf16_bits(src))) {
         return put_failed(p);
     }
-    t_writer.put_utf16(static_cast<uint32_t>(small_value(src)), flags);
+    t_begun.out.put_utf16(static_cast<uint32_t>(small_value(src)), flags);
     return true;
 }
 bool bs_put_utf32(Process& p, uint32_t flags, Term src) {
-    if (!is_character(src)) {
+    if (!is_character(src) || !t_begun.has_room(32)) {
         return put_failed(p);
     }
-    t_writer.put_utf32(static_cast<uint32_t>(small_value(src)), flags);
+    t_begun.out.put_utf32(static_cast<uint32_t>(small_value(src)), flags);
     return true;
 }
 

@@ -11,6 +11,7 @@
 #include "vm/process/process.hpp"
 #include "vm/term/binary.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace minivm {
@@ -74,7 +75,8 @@ struct BinSegment {
     uint32_t number;        // its place in the source, for error reports
     const uint8_t* string;  // string only
     Term src;               // all others
-    Term size;              // small or big integer; the atom all; string: bytes; utf*: unused
+    Term size;              // an integer, or no size; string: bytes; utf*: unused
+    bool whole = false;     // binary: all of src, whatever the size
 };
 
 namespace semantics {
@@ -205,11 +207,12 @@ inline Term bs_get_rest(Process& p, Term ctx, uint32_t unit) {
     const uint64_t left = match_context(ctx)->left();
     return bs_divisible(left, unit) ? bs_get_binary_bits(p, ctx, left) : kNonValue;
 }
-// Size is an integer or the atom all.
+// Size `all` of the file is in the unit: a size that is the atom at run time is no size.
+constexpr uint32_t kBsWholeRest = 1 << 15;
 inline Term bs_get_binary(Process& p, Term ctx, Term size, uint32_t unit) {
     uint64_t bits;
-    if (size == atoms::all) {
-        return bs_get_rest(p, ctx, unit);
+    if ((unit & kBsWholeRest) != 0) {
+        return bs_get_rest(p, ctx, unit & ~kBsWholeRest);
     }
     return bs_field_bits(size, unit, &bits) ? bs_get_binary_bits(p, ctx, bits) : kNonValue;
 }
@@ -222,12 +225,11 @@ inline bool bs_skip(Term ctx, uint64_t bits) {
     m->position += bits;
     return true;
 }
-// Size is an integer or the atom all.
 inline bool bs_skip_bits(Term ctx, Term size, uint32_t unit) {
     uint64_t bits;
-    if (size == atoms::all) {
+    if ((unit & kBsWholeRest) != 0) {
         bits = match_context(ctx)->left();
-        return bs_divisible(bits, unit) && bs_skip(ctx, bits);
+        return bs_divisible(bits, unit & ~kBsWholeRest) && bs_skip(ctx, bits);
     }
     return bs_field_bits(size, unit, &bits) && bs_skip(ctx, bits);
 }
@@ -250,9 +252,11 @@ inline Term bs_get_position(Term ctx) {
     const MatchContext* m = match_context(ctx);
     return make_small(static_cast<int64_t>(m->position - m->first));
 }
+// A position that this context cannot have, which no compiler asks for, is its end.
 inline void bs_set_position(Term ctx, Term position) {
     MatchContext* m = match_context(ctx);
-    m->position = m->first + static_cast<uint64_t>(small_value(position));
+    const uint64_t bits = is_small(position) ? static_cast<uint64_t>(small_value(position)) : UINT64_MAX;
+    m->position = m->first + std::min(bits, m->end - m->first);
 }
 // What a context was started on, as a bit string; anything else stays as it is.
 Term bs_context_to_binary(Process& p, Term t);
@@ -315,7 +319,7 @@ Term bs_init_writable(Process& p, Term size);
 
 // What compilers before OTP 25 wrote: a bit string is begun, then filled in by the bs_put functions
 // that follow it. Nothing else runs in between, and the storage of one that has been begun does not
-// move.
+// move. What there is no room for is not written: badarg, or nothing at all for bs_put_string.
 Term bs_init(Process& p, Term size, uint32_t unit);
 Term bs_append(Process& p, Term size, uint32_t size_unit, Term bin, uint32_t unit);
 bool bs_put_integer(Process& p, Term size, uint32_t unit, uint32_t flags, Term src);

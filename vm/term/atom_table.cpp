@@ -1,18 +1,21 @@
 // See atom_table.hpp.
 //
-// Entries live in chunks that never move; chunk 0 and everything in atoms.def is laid out by the
-// compiler, so start-up only enters those indices into the hash table. The hash table is open
+// Entries live in chunks that never move; the first one, with everything in atoms.def, is laid out by
+// the compiler, so start-up only enters those indices into the hash table. The hash table is open
 // addressing over indices: a lookup probes the current table without a lock, and only a miss takes
 // the lock, probes again and inserts. A table that has grown too full is replaced by one of twice
 // the size; the old one is never freed, since a reader may still be probing it (all old ones
 // together are smaller than the current one).
 #include "vm/term/atom_table.hpp"
 
+#include "vm/fault/fault.hpp"
 #include "vm/record/record.hpp"
 #include "vm/util/lock.hpp"
+#include "vm/util/memory_count.hpp"
 
 #include <array>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -39,7 +42,7 @@ constexpr uint64_t first_bytes(const char* text, size_t size) {
 
 constexpr uint32_t kChunkBits = 12;
 constexpr uint32_t kChunkEntries = 1u << kChunkBits;
-constexpr uint32_t kChunks = kMaxAtoms >> kChunkBits;
+constexpr uint32_t kChunks = (kMostLimit >> kChunkBits) + 1;
 static_assert(atoms::kPredefinedCount <= kChunkEntries);
 
 // OTP's atom hash: P. J. Weinberger's over characters. Two-byte UTF-8 sequences of the Latin-1
@@ -76,8 +79,10 @@ constinit Chunk first_chunk = {{
 }};
 
 // Written under the lock, read by anyone. acquire on reading pairs with release on writing; whoever
-// holds an atom has, by how he got it, seen its entry as well.
-constinit std::array<std::atomic<Chunk*>, kChunks> chunks{&first_chunk};
+// holds an atom has, by how he got it, seen its entry as well. The first is not among them: so these are
+// pages of zeros, of which those are touched that are used.
+constinit std::array<std::atomic<Chunk*>, kChunks> chunks{};
+constinit uint32_t g_limit = kDefaultLimit;
 constinit std::atomic<uint32_t> used{atoms::kPredefinedCount};
 
 struct HashTable {
@@ -93,6 +98,9 @@ constinit size_t text_left = 0;
 constexpr size_t kTextBlockBytes = 64 * 1024;
 
 const Entry& entry_at(uint32_t index) {
+    if (index < kChunkEntries) {
+        return first_chunk.entries[index];
+    }
     // acquire: pairs with the release store in add_locked().
     return chunks[index >> kChunkBits]
         .load(std::memory_order_acquire)
@@ -107,6 +115,8 @@ HashTable* new_table(uint32_t slots, const HashTable* previous) {
     t->slots =
         static_cast<std::atomic<uint32_t>*>(std::calloc(slots, sizeof(std::atomic<uint32_t>)));
     MINIVM_CHECK(t->slots != nullptr);
+    count_taken(MemoryArea::atoms, t->slots);
+    count_taken(MemoryArea::atoms_used, t->slots);
     return t;
 }
 
@@ -164,12 +174,14 @@ const char* store_text_locked(std::string_view text) {
     if (text_left < text.size()) {
         text_free = static_cast<char*>(std::malloc(kTextBlockBytes));
         MINIVM_CHECK(text_free != nullptr);
+        count_taken(MemoryArea::atoms, text_free);
         text_left = kTextBlockBytes;
     }
     char* p = text_free;
     std::memcpy(p, text.data(), text.size());
     text_free += text.size();
     text_left -= text.size();
+    count_memory(MemoryArea::atoms_used, static_cast<int64_t>(text.size() + sizeof(Entry)));
     return p;
 }
 
@@ -188,15 +200,18 @@ HashTable& grow_locked(const HashTable& old) {
 Term add_locked(HashTable& t, std::string_view text, uint32_t hash) {
     // relaxed: only the holder of the lock writes it.
     const uint32_t index = used.load(std::memory_order_relaxed);
-    if (index >= kMaxAtoms) {
+    if (index >= g_limit) {
         return kNonValue;
     }
-    records::note_use_rarely(records::Word::atoms, index, kMaxAtoms);
+    records::note_use_rarely(records::Word::atoms, index, g_limit);
     // relaxed: chunks too are made under the lock.
-    Chunk* chunk = chunks[index >> kChunkBits].load(std::memory_order_relaxed);
+    Chunk* chunk = index < kChunkEntries
+                       ? &first_chunk
+                       : chunks[index >> kChunkBits].load(std::memory_order_relaxed);
     if (chunk == nullptr) {
         chunk = static_cast<Chunk*>(std::malloc(sizeof(Chunk)));
         MINIVM_CHECK(chunk != nullptr);
+        count_taken(MemoryArea::atoms, chunk);
         // release: pairs with entry_at().
         chunks[index >> kChunkBits].store(chunk, std::memory_order_release);
     }
@@ -225,13 +240,22 @@ Term intern(std::string_view utf8) {
     if (const Term known = lookup(table(), utf8, hash); is_value(known)) {
         return known;
     }
-    const std::lock_guard lock(mutex);
-    // relaxed: replaced only under the lock.
-    HashTable& t = *current.load(std::memory_order_relaxed);
-    if (const Term known = lookup(t, utf8, hash); is_value(known)) {
-        return known;
+    Term atom;
+    {
+        const std::lock_guard lock(mutex);
+        // relaxed: replaced only under the lock.
+        HashTable& t = *current.load(std::memory_order_relaxed);
+        atom = lookup(t, utf8, hash);
+        if (!is_value(atom)) {
+            atom = add_locked(t, utf8, hash);
+        }
     }
-    return add_locked(t, utf8, hash);
+    if (MINIVM_UNLIKELY(!is_value(atom))) {
+        char why[80];
+        std::snprintf(why, sizeof why, "no more index entries in atom_tab (max=%u)", g_limit);
+        fault::end_vm(why);
+    }
+    return atom;
 }
 
 Term intern_latin1(std::string_view latin1) {
@@ -262,6 +286,9 @@ std::string_view text(Term atom) {
     const Entry& e = entry_at(atom_index(atom));
     return {e.text, e.size};
 }
+
+uint32_t limit() { return g_limit; }
+void set_limit(uint32_t atoms) { g_limit = atoms; }
 
 uint32_t count() {
     // acquire: pairs with add_locked().

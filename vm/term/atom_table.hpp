@@ -2,7 +2,7 @@
 //
 // Guarantees: an index, once given out, is valid for ever; text() of it never changes. Indices of the
 // atoms in atoms.def are constants (atoms::ok, ...).
-// Threads: intern() and find() from any thread; text() is wait-free.
+// Threads: intern() and find() from any thread; text() is wait-free. set_limit() before others start.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,6 @@
 namespace minivm {
 
 constexpr size_t kMaxAtomChars = 255;     // characters (code points), as OTP
-constexpr size_t kMaxAtoms = 1048576;     // as OTP's default +t
 
 namespace atoms {
 enum Index : uint32_t {
@@ -28,7 +27,7 @@ enum Index : uint32_t {
 
 namespace atom_table {
 // The atom of this UTF-8 text; the caller has checked that it is valid UTF-8 and at most
-// kMaxAtomChars characters. Returns the non-value if the table is full (kMaxAtoms).
+// kMaxAtomChars characters. A table that is full ends the VM, as it does OTP's.
 Term intern(std::string_view utf8);
 // As intern for Latin-1 bytes (an atom chunk or external term in the old encoding).
 Term intern_latin1(std::string_view latin1);
@@ -36,6 +35,10 @@ Term intern_latin1(std::string_view latin1);
 Term find(std::string_view utf8);
 std::string_view text(Term atom);
 uint32_t count();
+// How many there can be.
+constexpr uint32_t kDefaultLimit = 1048576, kLeastLimit = 8192, kMostLimit = 2147483647;
+uint32_t limit();
+void set_limit(uint32_t atoms);
 // True if `utf8` is well-formed UTF-8 (no surrogates, no overlong forms) of at most kMaxAtomChars
 // characters.
 bool is_valid(std::string_view utf8);

@@ -12,13 +12,15 @@
 #include <memory>
 #include <vector>
 
+#include "vm/util/otp_release.hpp"
+
 namespace minivm::bignum {
 namespace {
 
 static_assert(sizeof(mp_limb_t) == sizeof(Word) && GMP_NUMB_BITS == 64);
 
-// OTP 25's limit: results of more limbs are a system_limit.
-constexpr size_t kMaxLimbs = (size_t{1} << 19) - 1;
+// Results of more limbs are a system_limit.
+size_t max_limbs() { return by_release::max_big_limbs(); }
 
 struct Operand {
     const mp_limb_t* limbs;
@@ -65,7 +67,7 @@ public:
             heap_.trim(object_, capacity_ + 1, 0);
             return make_small(static_cast<int64_t>(negative ? -v : v));
         }
-        if (n > kMaxLimbs) {
+        if (n > max_limbs()) {
             heap_.trim(object_, capacity_ + 1, 0);
             return kNonValue;
         }
@@ -218,7 +220,7 @@ Term mul(Heap& h, Term a, Term b) {
     if (x.n == 0 || y.n == 0) {
         return make_small(0);
     }
-    if (x.n + y.n - 1 > kMaxLimbs) {
+    if (x.n + y.n - 1 > max_limbs()) {
         return kNonValue;  // the product has at least so many limbs
     }
     const Operand& longer = x.n >= y.n ? x : y;
@@ -290,7 +292,7 @@ Term shift_left(Heap& h, Term a, int64_t n) {
         size_t below = 0;
         const unsigned top = bit_length(x, &below);
         const size_t needed_extra = top + bits > 64 ? 1 : 0;
-        if (limbs > kMaxLimbs || limbs + x.n + needed_extra > kMaxLimbs) {
+        if (limbs > max_limbs() || limbs + x.n + needed_extra > max_limbs()) {
             return kNonValue;
         }
         const size_t size = limbs + x.n + 1;
@@ -446,7 +448,7 @@ Term from_magnitude(Heap& h, bool negative, const uint8_t* little_endian, size_t
         --n;
     }
     const size_t limbs = (n + 7) / 8;
-    if (limbs > kMaxLimbs) {
+    if (limbs > max_limbs()) {
         return kNonValue;
     }
     Result r(h, limbs);
@@ -540,7 +542,7 @@ Term parse(Heap& h, std::string_view digits, int base) {
         }
         return make_small(negative ? -v : v);
     }
-    if (bits > (static_cast<double>(kMaxLimbs) + 2) * 64) {
+    if (bits > (static_cast<double>(max_limbs()) + 2) * 64) {
         return kNonValue;
     }
     std::string values(digits.size(), '\0');

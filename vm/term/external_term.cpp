@@ -27,6 +27,7 @@ constexpr uint64_t kMaxLocalPort = 0xFFFFFFF;
 constexpr uint32_t kMaxRefWord0 = (1u << 18) - 1;
 constexpr size_t kMaxLocalRefWords = 3;
 constexpr size_t kMaxRefWords = 5;
+constexpr uint32_t kMaxFreeVariables = 255;
 constexpr uint32_t kMaxOldCreation = 3;
 // deflate cannot do better; what claims to is refused before memory is taken for it.
 constexpr uint64_t kMaxInflation = 1032;
@@ -184,6 +185,7 @@ Decoder::Status Decoder::run(int64_t* budget) {
         }
         Term* slot = f.next;
         f.left--;
+        expected_--;
         switch (f.kind) {
             case Frame::Kind::slots:
                 f.next++;
@@ -238,6 +240,16 @@ bool Decoder::finish(Frame& f) {
         keys[j] = key;
         values[j] = value;
     }
+    return true;
+}
+
+// For n values there is a byte each behind what is to come anyway. Whoever asks takes memory for them: so all
+// that is taken is in proportion to the bytes there are, whatever objects claim that lie in each other.
+bool Decoder::expect(uint64_t n) {
+    if (left() < expected_ || n > left() - expected_) {
+        return false;
+    }
+    expected_ += n;
     return true;
 }
 
@@ -306,7 +318,7 @@ bool Decoder::value(Term* slot, int64_t* budget) {
                 }
                 n = width == 1 ? *p_ : read32(p_);
                 p_ += width;
-                if (n > left()) {
+                if (!expect(n)) {
                     return false;
                 }
                 Term* t = heap_.alloc(1 + n);
@@ -329,13 +341,16 @@ bool Decoder::value(Term* slot, int64_t* budget) {
                 return true;
             }
             case kListExt: {
-                if (left() < 4 || left() - 4 < read32(p_)) {
+                if (left() < 4) {
                     return false;
                 }
                 n = read32(p_);
                 p_ += 4;
                 if (n == 0) {
                     continue;  // nothing but the tail
+                }
+                if (!expect(n + 1)) {
+                    return false;
                 }
                 Term* cells = heap_.alloc(n * kConsWords);
                 for (uint64_t i = 0; i + 1 < n; i++) {
@@ -509,7 +524,7 @@ bool Decoder::map(Term* slot) {
     }
     const uint64_t n = read32(p_);
     p_ += 4;
-    if (n > left() / 2) {
+    if (!expect(2 * n)) {
         return false;
     }
     if (n == 0) {
@@ -670,13 +685,17 @@ bool Decoder::fun(Term* slot) {
         return false;
     }
     const uint8_t tag = *p_++;
-    if (!pid(tag, &creator) || num_free > left()) {
+    if (!pid(tag, &creator) || num_free > kMaxFreeVariables || !expect(num_free)) {
+        return false;
+    }
+    FunEntry* const entry = fun_table::get_from_outside(
+        module, index, static_cast<uint32_t>(old_uniq), uniq, arity, num_free);
+    if (entry == nullptr) {
         return false;
     }
     Term* object = heap_.alloc(kFunFixedWords + num_free);
     object[0] = Term{make_header(Kind::fun, 2 + num_free)};
-    object[1] = Term{reinterpret_cast<Word>(
-        fun_table::get(module, index, static_cast<uint32_t>(old_uniq), uniq, arity, num_free))};
+    object[1] = Term{reinterpret_cast<Word>(entry)};
     object[2] = creator;
     *slot = make_boxed(object);
     push_slots(object + kFunFixedWords, num_free);

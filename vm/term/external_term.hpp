@@ -1,8 +1,9 @@
-// The external term format, byte for byte as OTP 25 reads and writes it.
+// The external term format, byte for byte as the release in use reads and writes it.
 // Threads: any.
 #pragma once
 
 #include "vm/heap/heap.hpp"
+#include "vm/util/otp_release.hpp"
 
 #include <memory>
 #include <string>
@@ -15,7 +16,7 @@ namespace minivm::external {
 struct EncodeOptions {
     bool compressed = false;
     int level = 6;               // zlib level when compressed
-    int minor_version = 1;       // OTP 25's default; 0: old floats, 2: atoms as UTF-8
+    int minor_version = by_release::external_minor_version();  // 0: old floats, 2: atoms as UTF-8
     bool deterministic = false;  // large maps in term order of their keys
 };
 // The bytes of term_to_binary(t), version byte included. Not recursive on the C++ stack.
@@ -116,6 +117,7 @@ private:
     bool inflate_rest();
     bool value(Term* slot, int64_t* budget);
     bool finish(Frame& f);
+    bool expect(uint64_t n);
     void push_slots(Term* first, uint64_t n);
     bool big(uint8_t tag, Term* slot);
     bool atom(uint8_t tag, Term* slot);
@@ -137,6 +139,7 @@ private:
     bool safe_;
     Term root_ = kNonValue;
     std::vector<Frame> frames_;
+    uint64_t expected_ = 1;  // values still to come, each a byte at least; never more than left()
     std::unique_ptr<uint8_t[]> inflated_;
     size_t used_ = 0;
 };

@@ -12,11 +12,12 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 namespace minivm {
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr size_t kMaxDepth = 64;
 
 // Decodes the code point at text[*i] of well-formed UTF-8 and moves *i behind it.
 uint32_t next_code_point(std::string_view text, size_t* i) {
@@ -93,22 +94,97 @@ char escape_letter(uint32_t c) {
     }
 }
 
+void append_octal(std::string* out, uint32_t c) {
+    *out += '\\';
+    for (const unsigned shift : {6u, 3u, 0u}) {
+        *out += static_cast<char>('0' + ((c >> shift) & 7));
+    }
+}
+
+// As OTP's runtime system itself prints an atom: reserved words are not quoted, `@` is, and of control
+// characters fewer have a letter than in ~p.
+void append_atom_displayed(std::string* out, Term atom) {
+    const std::string_view text = atom_table::text(atom);
+    size_t i = 0;
+    bool plain = !text.empty() && is_lower_letter(next_code_point(text, &i));
+    while (plain && i < text.size()) {
+        const uint32_t c = next_code_point(text, &i);
+        plain = is_name_char(c) && c != '@';
+    }
+    if (plain) {
+        *out += text;
+        return;
+    }
+    *out += '\'';
+    for (i = 0; i < text.size();) {
+        const size_t start = i;
+        const uint32_t c = next_code_point(text, &i);
+        if (const char letter = escape_letter(c); letter != 0 && letter != 'e' && letter != 'd') {
+            *out += '\\';
+            *out += letter;
+        } else if (c < 0x20 || (c >= 0x80 && c < 0xA0)) {
+            append_octal(out, c);
+        } else {
+            *out += text.substr(start, i - start);
+        }
+    }
+    *out += '\'';
+}
+
+// Writes terms without recursion: what is still to be written of the terms around the place is in frames_.
 class TermWriter {
 public:
-    TermWriter(std::string* out, size_t limit, bool displayed)
-        : out_(*out), limit_(limit), displayed_(displayed) {}
+    // Beyond `limit` bytes or `max_depth` levels "..." stands for the rest. displayed: as display_term().
+    // With `flush` the text goes there by and by, and limit is about what has not gone yet.
+    TermWriter(std::string* out, size_t limit, size_t max_depth, bool displayed,
+               void (*flush)(const std::string&) = nullptr)
+        : out_(*out), limit_(limit), max_depth_(max_depth), displayed_(displayed), flush_(flush) {}
 
-    void write(Term t, int depth) {
-        if (full_) {
+    void write(Term root) {
+        begin(root);
+        while (!frames_.empty() && !full_) {
+            go_on();
+            if (flush_ != nullptr && out_.size() >= kFlushBytes) {
+                flush_(out_);
+                out_.clear();
+            }
+        }
+    }
+
+private:
+    static constexpr size_t kFlushBytes = 65536;
+
+    struct Frame {
+        enum class Kind : uint8_t { list, tuple, map };
+        Kind kind;
+        Term rest;         // list: what follows the element that was begun last; tuple: itself
+        size_t index = 0;  // elements or pairs begun so far
+    };
+
+    bool is_full() {
+        if (!full_ && flush_ == nullptr && out_.size() > limit_) {
+            out_ += "...";
+            full_ = true;
+        }
+        return full_;
+    }
+
+    // Writes what has no parts, or the beginning of what has and leaves a frame.
+    void begin(Term t) {
+        if (is_full()) {
             return;
         }
-        if (depth > kMaxDepth || out_.size() > limit_) {
+        if (frames_.size() > max_depth_) {
             out_ += "...";
-            full_ = out_.size() > limit_;
             return;
         }
         if (is_cons(t)) {
-            write_list(t, depth);
+            if (displayed_ && is_text(t)) {
+                write_text(t);
+            } else {
+                out_ += '[';
+                frames_.push_back({Frame::Kind::list, t});
+            }
         } else if (is_nil(t)) {
             out_ += "[]";
         } else if (is_integer(t)) {
@@ -120,7 +196,7 @@ public:
                 out_ += ShortFloat(float_value(t)).text();
             }
         } else if (is_atom(t)) {
-            append_atom(&out_, t, true);
+            write_atom(t);
         } else if (is_pid(t)) {
             out_ += format_pid(t);
         } else if (is_reference(t)) {
@@ -128,14 +204,75 @@ public:
         } else if (is_local_port(t)) {
             out_ += "#Port<0." + std::to_string(imm_data(t)) + ">";
         } else if (is_boxed(t)) {
-            write_boxed(t, depth);
+            begin_boxed(t);
         } else {
             out_ += is_catch(t) ? "#Catch" : "#NonValue";
         }
     }
 
-private:
-    // Characters of Latin-1 only, none of them a control character that is no blank.
+    // The next part of the innermost term, or its end.
+    void go_on() {
+        const size_t top = frames_.size() - 1;  // begin() may move the frames
+        Frame& frame = frames_[top];
+        const size_t index = frame.index++;
+        switch (frame.kind) {
+            case Frame::Kind::list: {
+                const Term t = frame.rest;
+                if (is_cons(t)) {
+                    frame.rest = tail(t);
+                    out_ += index > 0 ? "," : "";
+                    begin(head(t));
+                } else if (!is_nil(t)) {
+                    frame.rest = kNil;
+                    out_ += '|';
+                    begin(t);
+                } else {
+                    end("]");
+                }
+                break;
+            }
+            case Frame::Kind::tuple:
+                if (index < tuple_arity(frame.rest)) {
+                    out_ += index > 0 ? "," : "";
+                    begin(tuple_element(frame.rest, index));
+                } else {
+                    end("}");
+                }
+                break;
+            case Frame::Kind::map: {
+                // A key is followed by its value; that is in `rest` in between.
+                if (index % 2 == 1) {
+                    out_ += displayed_ ? "=>" : " => ";
+                    begin(frame.rest);
+                    break;
+                }
+                Term key;
+                if (maps_.back().next(&key, &frame.rest)) {
+                    out_ += index > 0 ? "," : "";
+                    begin(key);
+                } else {
+                    maps_.pop_back();
+                    end("}");
+                }
+                break;
+            }
+        }
+    }
+
+    void end(const char* bracket) {
+        frames_.pop_back();
+        out_ += bracket;
+    }
+
+    void write_atom(Term atom) {
+        if (displayed_) {
+            append_atom_displayed(&out_, atom);
+        } else {
+            append_atom(&out_, atom, true);
+        }
+    }
+
+    // What OTP prints of Latin-1, and tab, line feed and carriage return.
     static bool is_text(Term t) {
         for (; is_cons(t); t = tail(t)) {
             const Term c = head(t);
@@ -143,7 +280,7 @@ private:
                 return false;
             }
             const int64_t code = small_value(c);
-            if ((code < ' ' && (code < '\t' || code > '\r')) || code == 0x7F) {
+            if (code < ' ' ? code != '\t' && code != '\n' && code != '\r' : code >= 0x7F && code < 0xA0) {
                 return false;
             }
         }
@@ -151,66 +288,30 @@ private:
     }
     void write_text(Term t) {
         out_ += '"';
-        for (; is_cons(t) && out_.size() <= limit_; t = tail(t)) {
-            const auto c = static_cast<uint8_t>(small_value(head(t)));
+        for (; is_cons(t) && !is_full(); t = tail(t)) {
+            const auto c = static_cast<char>(small_value(head(t)));
             if (c == '\n') {
                 out_ += "\\n";
-            } else if (c >= 0x80) {
-                out_ += static_cast<char>(0xC0 | c >> 6);
-                out_ += static_cast<char>(0x80 | (c & 0x3F));
             } else {
                 out_ += c == '"' ? "\\" : "";
-                out_ += static_cast<char>(c);
+                out_ += c;  // one byte, whatever the locale: so does OTP
             }
         }
         out_ += '"';
     }
 
-    void write_list(Term t, int depth) {
-        if (displayed_ && is_text(t)) {
-            write_text(t);
-            return;
-        }
-        out_ += '[';
-        for (;;) {
-            write(head(t), depth + 1);
-            t = tail(t);
-            if (!is_cons(t) || full_) {
-                break;
-            }
-            out_ += ',';
-        }
-        if (!is_nil(t) && !full_) {
-            out_ += '|';
-            write(t, depth + 1);
-        }
-        out_ += ']';
-    }
-
-    void write_boxed(Term t, int depth) {
+    void begin_boxed(Term t) {
         switch (kind_of(t)) {
             case Kind::tuple:
                 out_ += '{';
-                for (size_t i = 0; i < tuple_arity(t) && !full_; ++i) {
-                    out_ += i > 0 ? "," : "";
-                    write(tuple_element(t, i), depth + 1);
-                }
-                out_ += '}';
+                frames_.push_back({Frame::Kind::tuple, t});
                 break;
             case Kind::flat_map:
-            case Kind::hash_map: {
+            case Kind::hash_map:
                 out_ += "#{";
-                map::Iterator it(t);
-                const char* comma = "";
-                for (Term key, value; !full_ && it.next(&key, &value); comma = ",") {
-                    out_ += comma;
-                    write(key, depth + 1);
-                    out_ += displayed_ ? "=>" : " => ";
-                    write(value, depth + 1);
-                }
-                out_ += '}';
+                maps_.emplace_back(t);
+                frames_.push_back({Frame::Kind::map, kNil});
                 break;
-            }
             case Kind::heap_bits:
             case Kind::sub_bits:
                 write_bits(bit_view(t));
@@ -218,16 +319,16 @@ private:
             case Kind::fun: {
                 const FunEntry* e = fun_entry(t);
                 out_ += "#Fun<";
-                append_atom(&out_, e->module, true);
+                write_atom(e->module);
                 out_ += "." + std::to_string(e->index) + "." + std::to_string(e->old_uniq) + ">";
                 break;
             }
             case Kind::export_fun: {
                 const Export* e = export_fun_entry(t);
                 out_ += "fun ";
-                append_atom(&out_, e->module, true);
+                write_atom(e->module);
                 out_ += ':';
-                append_atom(&out_, e->function, true);
+                write_atom(e->function);
                 out_ += "/" + std::to_string(e->arity);
                 break;
             }
@@ -260,7 +361,7 @@ private:
         const uint64_t bytes = (v.size + 7) / 8;
         if (displayed_ && is_text(v)) {
             out_ += '"';
-            for (uint64_t i = 0; i < bytes && out_.size() <= limit_; ++i) {
+            for (uint64_t i = 0; i < bytes && !is_full(); ++i) {
                 uint8_t byte = 0;
                 copy_bits(v.bytes, v.offset + i * 8, &byte, 0, 8);
                 out_ += byte == '"' ? "\\" : "";
@@ -269,12 +370,7 @@ private:
             out_ += "\">>";
             return;
         }
-        for (uint64_t i = 0; i < bytes; ++i) {
-            if (out_.size() > limit_) {
-                out_ += "...";
-                full_ = true;
-                break;
-            }
+        for (uint64_t i = 0; i < bytes && !is_full(); ++i) {
             const uint64_t n = v.size - i * 8 < 8 ? v.size - i * 8 : 8;
             uint8_t byte = 0;
             copy_bits(v.bytes, v.offset + i * 8, &byte, 8 - n, n);
@@ -289,8 +385,12 @@ private:
 
     std::string& out_;
     size_t limit_;
+    size_t max_depth_;
     bool displayed_;
+    void (*flush_)(const std::string&);
     bool full_ = false;
+    std::vector<Frame> frames_;
+    std::vector<map::Iterator> maps_;  // of the frames that are maps
 };
 
 // Digits and decimal exponent of the shortest text that reads back: 0.d1d2d3... * 10^exponent.
@@ -329,14 +429,20 @@ void remove_trailing_zeros(std::string* text) {
 
 std::string format_term(Term t, size_t limit) {
     std::string out;
-    TermWriter(&out, limit, false).write(t, 0);
+    TermWriter(&out, limit, kMaxDepth, false).write(t);
     return out;
 }
 
-std::string display_term(Term t) {
+std::string display_term(Term t, size_t limit) {
     std::string out;
-    TermWriter(&out, 65536, true).write(t, 0);
+    TermWriter(&out, limit, SIZE_MAX, true).write(t);
     return out;
+}
+
+void display_term(Term t, void (*flush)(const std::string& text)) {
+    std::string out;
+    TermWriter(&out, SIZE_MAX, SIZE_MAX, true, flush).write(t);
+    flush(out);
 }
 
 void append_atom(std::string* out, Term atom, bool quote) {
@@ -353,12 +459,7 @@ void append_atom(std::string* out, Term atom, bool quote) {
             *out += '\\';
             *out += letter;
         } else if (c < 0x20 || (c >= 0x80 && c < 0xA0)) {
-            for (const unsigned shift : {6u, 3u, 0u}) {
-                if (shift == 6) {
-                    *out += '\\';
-                }
-                *out += static_cast<char>('0' + ((c >> shift) & 7));
-            }
+            append_octal(out, c);
         } else {
             *out += text.substr(start, i - start);
         }

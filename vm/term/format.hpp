@@ -13,8 +13,10 @@ namespace minivm {
 // deeper than 64 levels or longer than `limit` bytes ends in "...".
 std::string format_term(Term t, size_t limit = 65536);
 // As erlang:display/1 and the runtime system's own messages show it: lists and binaries that are
-// text as text, floats with six digits.
-std::string display_term(Term t);
+// text as text (in Latin-1, whatever the locale), floats with six digits. Longer than `limit` bytes ends in
+// "..."; the second one has no limit and hands the text over in parts.
+std::string display_term(Term t, size_t limit = 65536);
+void display_term(Term t, void (*flush)(const std::string& text));
 void append_atom(std::string* out, Term atom, bool quote);
 // float_to_list/1 of OTP 25 and later without options is scientific with 20 digits; [short] is the
 // shortest text that reads back: 17 digits at most, and what is written out is no longer than that.

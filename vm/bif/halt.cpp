@@ -1,0 +1,139 @@
+// The end of the machine as Erlang code asks for it.
+#include <climits>
+#include <cstdlib>
+#include <utility>
+
+#include "vm/bif/bif.hpp"
+#include "vm/bif/local_atoms.hpp"
+#include "vm/sched/halt.hpp"
+#include "vm/term/atom_table.hpp"
+#include "vm/term/bignum.hpp"
+
+namespace minivm {
+
+namespace {
+
+LOCAL_ATOM(atom_badopt, "badopt")
+LOCAL_ATOM(atom_halt, "halt")
+
+constexpr size_t kMaxSloganChars = 1023;  // as OTP; less than a pipe's PIPE_BUF in UTF-8 and with the line's end
+static_assert(4 * kMaxSloganChars + 2 <= PIPE_BUF);
+
+void append_utf8(std::string* out, uint32_t c) {
+    if (c < 0x80) {
+        out->push_back(static_cast<char>(c));
+        return;
+    }
+    int bytes = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;  // after the first
+    out->push_back(static_cast<char>((0xF0 << (3 - bytes) & 0xFF) | c >> 6 * bytes));
+    while (bytes-- > 0) {
+        out->push_back(static_cast<char>(0x80 | (c >> 6 * bytes & 0x3F)));
+    }
+}
+
+// False: it is no list of characters.
+bool get_slogan(Term list, std::string* out) {
+    size_t chars = 0;
+    for (; is_cons(list); list = tail(list)) {
+        const int64_t c = is_small(head(list)) ? small_value(head(list)) : -1;
+        if (c < 0 || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) {
+            return false;
+        }
+        if (chars++ < kMaxSloganChars) {
+            append_utf8(out, static_cast<uint32_t>(c));
+        }
+    }
+    return is_nil(list);
+}
+
+// Of a status what the parent process can see, or a slogan. False: it is neither.
+bool get_end(Term t, vm::HaltPlan* plan) {
+    if (is_list(t)) {
+        plan->status = 1;
+        plan->flush = false;
+        plan->slogan.emplace();
+        return get_slogan(t, &*plan->slogan);
+    }
+    if (!is_integer(t) || (is_big(t) ? big_is_negative(t) : small_value(t) < 0)) {
+        return false;
+    }
+    const Word low = is_big(t) ? big_digits(t)[0] : static_cast<Word>(small_value(t));
+    plan->status = static_cast<int>(low & 0x7FFFFFFF);
+    return true;
+}
+
+// Waits until the machine has stopped.
+Term minivm_halted_0(Process& p, const Term*) {
+    static const Export* again = bif_export("minivm", "halted", 0);
+    return trap_wait(p, again, {});
+}
+
+Term erlang_halt_2(Process& p, const Term* a) {
+    bool flush = true;
+    Term list = a[1];
+    for (; is_cons(list); list = tail(list)) {
+        const Term o = head(list);
+        if (!is_tuple_of(o, 2) || tuple_element(o, 0) != atoms::flush || !is_bool(tuple_element(o, 1))) {
+            break;
+        }
+        flush = tuple_element(o, 1) == atoms::true_;
+    }
+    if (!is_nil(list)) {
+        return badarg_cause(p, atom_badopt());
+    }
+    if (a[0] == atoms::abort) {
+        std::abort();
+    }
+    vm::HaltPlan plan;
+    if (!get_end(a[0], &plan)) {
+        return badarg(p);
+    }
+    plan.flush = plan.flush && flush;
+    plan.is_patient = plan.flush;
+    const bool at_once = !flush && !plan.slogan;
+    vm::plan_halt(std::move(plan), atom_halt(), p.id);
+    if (at_once) {
+        vm::halt(0, false);  // as planned
+    }
+    return minivm_halted_0(p, a);
+}
+
+// minivm:plan_halt(Status | Slogan, How) -> whether nobody has asked for the end before. Returns; otherwise as
+// halt/1. How, an atom: for the recorder.
+Term minivm_plan_halt_2(Process& p, const Term* a) {
+    vm::HaltPlan plan;
+    if (!is_atom(a[1]) || !get_end(a[0], &plan)) {
+        return badarg(p);
+    }
+    plan.is_patient = plan.flush;
+    return make_bool(vm::plan_halt(std::move(plan), a[1], p.id) == vm::Planned::first);
+}
+
+Term minivm_is_halt_planned_0(Process&, const Term*) { return make_bool(vm::is_halt_planned()); }
+
+// minivm:halt(): the last words are written.
+Term minivm_halt_0(Process& p, const Term* a) {
+    vm::halt(0, false);
+    return minivm_halted_0(p, a);
+}
+
+Term minivm_main_process_1(Process& p, const Term* a) {
+    if (!is_local_pid(a[0])) {
+        return badarg(p);
+    }
+    vm::set_main_process(a[0]);
+    return atoms::true_;
+}
+
+}  // namespace
+
+MINIVM_BIF_TABLE(halt) = {
+    {"erlang", "halt", 2, erlang_halt_2, kBifPlain, nullptr},
+    {"minivm", "halted", 0, minivm_halted_0, kBifHidden, nullptr},
+    {"minivm", "plan_halt", 2, minivm_plan_halt_2, kBifPlain, nullptr},
+    {"minivm", "is_halt_planned", 0, minivm_is_halt_planned_0, kBifPlain, nullptr},
+    {"minivm", "halt", 0, minivm_halt_0, kBifPlain, nullptr},
+    {"minivm", "main_process", 1, minivm_main_process_1, kBifPlain, nullptr},
+};
+
+}  // namespace minivm

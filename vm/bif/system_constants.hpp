@@ -1,0 +1,14 @@
+// What system_info/1 says that does not change while the VM runs.
+#pragma once
+
+#include <string_view>
+
+#include "vm/heap/heap.hpp"
+
+namespace minivm {
+
+// The value of an item that is a constant of the VM or of the release in use; the non-value: the item
+// is none of these. Any thread.
+Term system_constant(Heap& h, std::string_view item);
+
+}  // namespace minivm

@@ -1,0 +1,202 @@
+#include "vm/sched/halt.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "recorder/recorder.hpp"
+#include "vm/process/process_life.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/record/record.hpp"
+#include "vm/sched/scheduler_thread.hpp"
+#include "vm/term/format.hpp"
+
+namespace minivm::vm {
+
+std::atomic<bool> g_halting{false};
+std::atomic<Word> g_main_process{0};
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How much longer at a time, for who is patient; and how long a slogan waits for its reader.
+constexpr auto kMoreTime = std::chrono::milliseconds(200);
+constexpr int kSloganPatience_ms = 1000;
+
+std::mutex g_mutex;
+std::condition_variable g_condition;
+// -- under the mutex
+bool g_is_running = false;
+std::optional<HaltPlan> g_plan;
+Clock::time_point g_deadline;
+// -- any thread
+const Export* g_last_words = nullptr;   // set before there are others
+std::atomic<Word> g_last_words_pid{0};  // raw
+std::atomic<int> g_output_waits{0};
+
+}  // namespace
+
+Planned plan_halt(HaltPlan plan, Term how, Term by) {
+    const int status = plan.status;
+    {
+        std::lock_guard lock(g_mutex);
+        if (!g_is_running) {
+            return Planned::not_running;
+        }
+        // relaxed: halt() sets it under the lock.
+        if (g_plan || g_halting.load(std::memory_order_relaxed)) {
+            return Planned::later;
+        }
+        g_deadline = Clock::now() + std::chrono::milliseconds(plan.words_ms);
+        g_plan = std::move(plan);
+    }
+    MINIVM_EVENT(program_halt, static_cast<uint64_t>(status), records::atom(how), records::subject_or_none(by));
+    g_condition.notify_all();
+    Term pid = kNonValue;
+    if (g_last_words != nullptr) {
+        SpawnOptions options;
+        options.priority = Priority::max;
+        options.system_process = true;
+        pid = spawn(nullptr, g_last_words, kNil, options);
+    }
+    if (is_value(pid)) {
+        // relaxed: the process's end has to see it, and if it does not the deadline comes.
+        g_last_words_pid.store(pid.raw, std::memory_order_relaxed);
+    } else {
+        halt(0, false);
+    }
+    return Planned::first;
+}
+
+bool is_halt_planned() {
+    std::lock_guard lock(g_mutex);
+    return g_plan.has_value();
+}
+
+void halt(int status, bool flush) {
+    {
+        std::lock_guard lock(g_mutex);
+        // relaxed: the first one decides, under the lock.
+        if (g_halting.load(std::memory_order_relaxed)) {
+            return;
+        }
+        if (!g_plan) {
+            g_plan = HaltPlan{};
+            g_plan->status = status;
+            g_plan->flush = flush;
+        }
+        // seq_cst: before the look for sleepers; pairs with sleep_until_work().
+        g_halting.store(true, std::memory_order_seq_cst);
+    }
+    wake_all_schedulers();
+    g_condition.notify_all();
+}
+
+// acquire: pairs with halt().
+bool is_halting() { return g_halting.load(std::memory_order_acquire); }
+
+bool call_while_running(void (*f)(void*), void* context) {
+    std::lock_guard lock(g_mutex);
+    // relaxed: halt() sets it under the lock.
+    if (!g_is_running || g_halting.load(std::memory_order_relaxed)) {
+        return false;
+    }
+    f(context);
+    return true;
+}
+
+void set_last_words(const Export* entry) { g_last_words = entry; }
+
+void set_main_process(Term pid) {
+    // relaxed: a number to compare with; set before that process can end.
+    g_main_process.store(pid.raw, std::memory_order_relaxed);
+}
+
+void note_end_slow(Process& p, Term reason) {
+    // relaxed: see set_main_process().
+    if (p.id.raw == g_main_process.load(std::memory_order_relaxed)) {
+        const records::TermCopy<20> copy(reason, records::is_sensitive(p));
+        if (const Signal* s = p.exit_signal) {
+            const bool linked = static_cast<const ControlSignal*>(s)->linked;
+            MINIVM_EVENT(program_killed, records::subject(p.id),
+                         records::string(linked ? "an exit signal over a link" : "an exit signal"),
+                         records::subject_or_none(s->from), copy.get());
+        } else {
+            MINIVM_EVENT(program_exit, records::subject(p.id), copy.get());
+        }
+    }
+    if (!p.system_process) {
+        return;
+    }
+    // relaxed: see plan_halt().
+    if (p.id.raw == g_last_words_pid.load(std::memory_order_relaxed)) {
+        halt(0, false);  // there will be no more of them
+        return;
+    }
+    HaltPlan plan;
+    plan.status = 1;
+    plan.flush = false;
+    plan.slogan = "System process " + display_term(p.id) + " terminated: " + display_term(reason);
+    static const Term how = atom_table::intern("system_process_terminated");
+    plan_halt(std::move(plan), how, p.id);
+}
+
+// relaxed: whether somebody waits is looked at from time to time; nothing else is read because of it.
+OutputWait::OutputWait() { g_output_waits.fetch_add(1, std::memory_order_relaxed); }
+OutputWait::~OutputWait() { g_output_waits.fetch_sub(1, std::memory_order_relaxed); }
+
+void allow_halt() {
+    std::lock_guard lock(g_mutex);
+    g_is_running = true;
+}
+
+HaltPlan wait_for_halt() {
+    std::unique_lock lock(g_mutex);
+    // relaxed: under the lock.
+    while (!g_halting.load(std::memory_order_relaxed)) {
+        if (!g_plan) {
+            g_condition.wait(lock);
+        } else if (g_condition.wait_until(lock, g_deadline) == std::cv_status::timeout) {
+            // relaxed: a look; see OutputWait.
+            if (g_plan->is_patient && g_output_waits.load(std::memory_order_relaxed) > 0) {
+                g_deadline = Clock::now() + kMoreTime;
+                continue;
+            }
+            lock.unlock();
+            halt(0, false);
+            lock.lock();
+        }
+    }
+    g_is_running = false;
+    return *g_plan;
+}
+
+void forget_halt() {
+    std::lock_guard lock(g_mutex);
+    g_plan.reset();
+    // relaxed: no other thread yet.
+    g_last_words_pid.store(0, std::memory_order_relaxed);
+    g_main_process.store(0, std::memory_order_relaxed);
+    // relaxed: as above.
+    g_halting.store(false, std::memory_order_relaxed);
+}
+
+// At most PIPE_BUF bytes: what polls writable takes them without blocking.
+void print_slogan(const std::optional<std::string>& slogan) {
+    if (!slogan) {
+        return;
+    }
+    const std::string text = *slogan + "\r\n";
+    pollfd ready{STDERR_FILENO, POLLOUT, 0};
+    if (poll(&ready, 1, kSloganPatience_ms) == 1) {
+        [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, text.data(), text.size());
+    }
+}
+
+}  // namespace minivm::vm

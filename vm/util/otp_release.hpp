@@ -1,0 +1,45 @@
+// Which release of OTP the library tree in use belongs to, and all that the VM does by release.
+//
+// The libraries and the VM are made for each other: what a release's libraries expect of the VM, it
+// does when that release's tree is in use. Whoever has to know asks here and nowhere else.
+// Threads: set_otp_release() before the VM starts; what is asked for, from any.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace minivm {
+
+struct OtpRelease {
+    int number = 25;                     // erlang:system_info(otp_release)
+    std::string erts_version = "13.1.5"; // erlang:system_info(version)
+    bool operator==(const OtpRelease&) const = default;
+};
+
+// The release of a library tree, from its own files: releases/*/OTP_VERSION and the names of its
+// applications. Of what cannot be told, the default.
+OtpRelease read_otp_release(const std::string& root);
+void set_otp_release(OtpRelease release);
+const OtpRelease& otp_release();
+
+namespace by_release {
+
+inline bool at_least(int number) { return otp_release().number >= number; }
+
+// The external term format: term_to_binary writes atoms as UTF-8 (minor version 2).
+inline int external_minor_version() { return at_least(26) ? 2 : 1; }
+// external_size/2 takes what term_to_binary/2 takes, and not only {minor_version, 0 | 1}.
+inline bool size_takes_all_options() { return at_least(26); }
+// What a program without a shell writes has the encoding of the locale (25: Latin-1).
+inline bool prints_by_locale() { return at_least(26); }
+// Module re is PCRE2 with its own error texts and positions (up to 27: those of PCRE 8), knows the
+// option `export`, and takes a zero byte as a character.
+inline bool re_is_pcre2() { return at_least(28); }
+// The largest integer has so many words; what would be larger is a system_limit.
+inline size_t max_big_limbs() { return (size_t{1} << (at_least(27) ? 16 : 19)) - 1; }
+// The interface of native functions that system_info(nif_version) and enif_system_info() name.
+int nif_minor_version();
+
+}  // namespace by_release
+}  // namespace minivm
