@@ -91,6 +91,7 @@ bool Client::greet(int fd, const Manner& manner, std::string* error) {
     hello += getcwd(directory, sizeof directory) != nullptr ? directory : "/";
     // A VM that refuses us says so before it hangs up, so what it says counts, not that we could
     // not send.
+    is_terminal_ = manner.is_terminal;
     red_errors_ = manner.has_colours && isatty(STDERR_FILENO) != 0;
     send('H', hello);
     for (;;) {
@@ -313,6 +314,11 @@ Client::Answer Client::wait(Lines* input) {
             case 'R': {
                 std::string line;
                 const std::string prompt = line_;
+                if (is_terminal_ && !prompt.empty()) {
+                    // Whoever reads the line shows it once more.
+                    std::fputs("\r\033[K", stdout);
+                    std::fflush(stdout);
+                }
                 const bool is_line = input != nullptr && input->next(prompt, &line);
                 line_.clear();
                 send('A', (is_line ? "\1" : std::string(1, '\0')) + line);

@@ -96,6 +96,7 @@ private:
     int interrupted_ = -1;  // an eventfd: readable after an interrupt that no command took
     bool output_gone_ = false;
     std::string greeting_;
+    bool is_terminal_ = false;
     bool red_errors_ = false;
     std::string prompt_;
     std::string line_;  // what the command has written since the last newline

@@ -7,15 +7,23 @@
 
 namespace minivm::tools {
 
-bool make_filter(const DumpOptions& options, recorder::Filter* filter, std::string* error) {
+bool make_filter(const DumpOptions& options, const recorder::Snapshot& snapshot,
+                 recorder::Filter* filter, std::string* error) {
     if (!options.last.empty() && !parse_duration(options.last, &filter->last_ns)) {
         *error = "--last " + options.last + ": give a time such as 5s, 250ms or 2m";
         return false;
     }
     if (!options.pid.empty()) {
-        filter->by_subject = true;
-        if (!parse_pid(options.pid, &filter->subject)) {
-            *error = "--pid " + options.pid + ": give a process as <0.80.0> or 80";
+        uint32_t subject = 0;
+        if (parse_pid(options.pid, &subject)) {
+            filter->subjects = {subject};
+        } else {
+            // A name: of all processes that have had it.
+            filter->subjects = snapshot.dictionary().subjects_named(options.pid);
+        }
+        if (filter->subjects.empty()) {
+            *error = "--pid " + options.pid +
+                     ": no process of that name is in the recording; give <0.80.0>, 80 or a name";
             return false;
         }
     }
@@ -39,7 +47,7 @@ bool make_filter(const DumpOptions& options, recorder::Filter* filter, std::stri
 bool write_dump(const DumpOptions& options, const recorder::Snapshot& snapshot,
                 recorder::Sink& sink, std::string* error) {
     recorder::Filter filter;
-    if (!make_filter(options, &filter, error)) {
+    if (!make_filter(options, snapshot, &filter, error)) {
         return false;
     }
     recorder::ExportResult result;
@@ -63,12 +71,7 @@ int dump_command(const DumpOptions& options, std::FILE* out, std::FILE* err) {
         std::fprintf(err, "minivm: dump: %s\n", what.c_str());
         return 1;
     };
-    recorder::Filter filter;
     std::string error;
-    if (!make_filter(options, &filter, &error)) {
-        std::fprintf(err, "minivm: dump: %s\n", error.c_str());
-        return 2;
-    }
     const bool is_ctf = options.format == "ctf" && !options.crash;
     if (is_ctf && options.output.empty()) {
         std::fprintf(err, "minivm: dump: --format ctf makes a directory: name it with -o\n");
@@ -77,6 +80,11 @@ int dump_command(const DumpOptions& options, std::FILE* out, std::FILE* err) {
     recorder::Snapshot snapshot;
     if (!snapshot.read_file(options.file, error)) {
         return fail(error);
+    }
+    recorder::Filter filter;
+    if (!make_filter(options, snapshot, &filter, &error)) {
+        std::fprintf(err, "minivm: dump: %s\n", error.c_str());
+        return 2;
     }
     if (is_ctf) {
         const recorder::ExportResult result = export_ctf(snapshot, filter, options.output);

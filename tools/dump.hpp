@@ -26,8 +26,10 @@ struct DumpOptions {
     unsigned records = 20;  // with crash: of each process
 };
 
-// The filter that the options describe. False: *error says which option is wrong.
-bool make_filter(const DumpOptions& options, recorder::Filter* filter, std::string* error);
+// The filter that the options describe, with processes of the snapshot. False: *error says which option is
+// wrong.
+bool make_filter(const DumpOptions& options, const recorder::Snapshot& snapshot,
+                 recorder::Filter* filter, std::string* error);
 // Writes the snapshot as the options say, to their output or to `out`. False: *error.
 bool write_dump(const DumpOptions& options, const recorder::Snapshot& snapshot,
                 recorder::Sink& sink, std::string* error);

@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -55,15 +58,37 @@ void add_flags(std::string_view line, RunOptions* options) {
     options->path.insert(options->path.end(), directories.begin(), directories.end());
 }
 
+// As escript treats whatever it is given: a file that nothing else claims. A name without a directory is one
+// only if no module in the directories of the command line has it.
+bool is_script(const RunOptions& options, std::string_view text) {
+    if (text.starts_with("#!") || text.starts_with("PK\x03\x04")) {
+        return true;
+    }
+    namespace fs = std::filesystem;
+    std::error_code ignored;
+    const fs::path file = options.program;
+    const std::string end = file.extension();
+    constexpr std::array kOtherFiles = {".beam", ".erl", ".ex", ".exs"};
+    if (!fs::is_regular_file(file, ignored) || text.starts_with("FOR1") || text.starts_with("\x1f\x8b") ||
+        std::find(kOtherFiles.begin(), kOtherFiles.end(), end) != kOtherFiles.end()) {
+        return false;
+    }
+    const auto has_module = [&](const fs::path& dir) {
+        return fs::exists(dir / (options.program + ".beam"), ignored);
+    };
+    return options.program.find('/') != std::string::npos ||
+           (!has_module(".") && std::none_of(options.path.begin(), options.path.end(), has_module));
+}
+
 }  // namespace
 
 void run_as_script(RunOptions* options) {
     const std::string text = header(options->program);
-    if (!text.starts_with("#!") && !text.starts_with("PK\x03\x04")) {
+    if (!is_script(*options, text)) {
         return;
     }
     std::string_view rest(text);
-    for (int line = 0; line < 3 && text.front() == '#'; ++line) {
+    for (int line = 0; line < 3 && text.starts_with('#'); ++line) {
         const std::string_view one = rest.substr(0, rest.find('\n'));
         if (line > 0 && one.starts_with("%%!")) {
             add_flags(one.substr(3), options);
@@ -73,7 +98,7 @@ void run_as_script(RunOptions* options) {
     }
     options->arguments.insert(options->arguments.begin(), std::move(options->program));
     options->program.clear();
-    options->calls.push_back({"escript", "start"});
+    options->steps.push_back({.is_call = true, .words = {"escript", "start"}});
 }
 
 }  // namespace minivm::tools

@@ -1,5 +1,5 @@
 // Scripts for `escript`: a line "#!...", then perhaps "%%! FLAGS", then source, a .beam file or a zip
-// archive; or an archive alone. What they hold is run by OTP's module escript.
+// archive; or an archive, or a text, alone. What they hold is run by OTP's module escript.
 #pragma once
 
 #include <string>

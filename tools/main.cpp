@@ -3,6 +3,7 @@
 #include "tools/attach.hpp"
 #include "tools/disasm.hpp"
 #include "tools/dump.hpp"
+#include "tools/erl_words.hpp"
 #include "tools/escript.hpp"
 #include "tools/outside.hpp"
 #include "tools/prompt_bifs.hpp"
@@ -12,6 +13,7 @@
 #include "tools/text_values.hpp"
 #include "jit/jit.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/term/atom_table.hpp"
 
 #include <CLI/CLI.hpp>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -22,6 +24,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <initializer_list>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -46,25 +56,64 @@ void open_closed_streams() {
 }
 
 // What stands where FILE.beam or MODULE belongs and looks like an option is one that is not known.
-bool is_unknown_option(const std::vector<std::string>& rest) {
-    return !rest.empty() && rest.front().size() > 1 && rest.front()[0] == '-';
+bool is_option(const std::string& word) {
+    return word.size() > 1 && (word[0] == '-' || word[0] == '+');
+}
+bool is_unknown_option(const std::vector<std::string>& rest) { return !rest.empty() && is_option(rest.front()); }
+
+// `command` says more of it, if it is one.
+void report_unknown_option(const std::string& option, const std::string& command) {
+    const std::string why = minivm::tools::why_unknown(option);
+    std::fprintf(stderr, "minivm: %s%sunknown option %s%s%s (see minivm %s%s--help)\n", command.c_str(),
+                 command.empty() ? "" : ": ", option.c_str(), why.empty() ? "" : ": ", why.c_str(), command.c_str(),
+                 command.empty() ? "" : " ");
 }
 
+bool ends_with_one_of(const std::string& name, std::initializer_list<const char*> ends) {
+    return std::any_of(ends.begin(), ends.end(), [&](const char* end) { return name.ends_with(end); });
+}
+
+// A word that CLI11 has seen.
+std::string as_written(const std::string& word, int argc, char** argv) {
+    char** const written = std::find_if(argv + 1, argv + argc, [&](const char* one) {
+        return minivm::tools::as_cli_word(one) == word;
+    });
+    return written != argv + argc ? *written : word;
+}
+
+// Where a command is expected.
+void report_no_command(int argc, char** argv) {
+    if (argc <= 1) {
+        std::fputs("minivm: which command? minivm --help lists them\n", stderr);
+        return;
+    }
+    const std::string word = argv[1];
+    std::error_code ignored;
+    if (is_option(word)) {
+        report_unknown_option(word, "");
+        std::fputs("minivm: options of a command stand behind it: minivm run --engine interp FILE\n", stderr);
+    } else if (ends_with_one_of(word, {".beam", ".erl", ".ex", ".exs"}) ||
+               std::filesystem::is_regular_file(word, ignored)) {
+        std::fprintf(stderr, "minivm: there is no command %s; to run it: minivm run %s\n", word.c_str(), word.c_str());
+    } else {
+        std::fprintf(stderr, "minivm: there is no command %s; minivm --help lists them\n", word.c_str());
+    }
+}
+
+using minivm::tools::kAtomsOption;
+using minivm::tools::kErlSchedulersOption;
+
 // The command line up to the first "--" or "-extra", and that with what follows it. CLI11 does not get to see the rest:
-// it looks for options of the program above a subcommand there. erl spells long options with one
-// dash.
+// it looks for options of the program above a subcommand there.
 std::vector<std::string> split_arguments(int argc, char** argv, std::vector<std::string>* rest) {
     std::vector<std::string> args;
     for (int i = 1; i < argc; ++i) {
-        std::string a = argv[i];
+        const std::string a = argv[i];
         if (a == "--" || a == "-extra") {
             rest->assign(argv + i, argv + argc);
             break;
         }
-        if (a == "-pa" || a == "-eval") {
-            a.insert(0, "-");
-        }
-        args.push_back(std::move(a));
+        args.push_back(minivm::tools::as_cli_word(a));
     }
     return args;
 }
@@ -77,6 +126,8 @@ void add_vm_options(CLI::App* command, minivm::tools::RunOptions* options,
     command->add_option("-S,--schedulers", options->schedulers,
                     "Scheduler threads (default: one a core)")
         ->check(CLI::Range(1, 1024));
+    command->add_option(kErlSchedulersOption, options->erl_schedulers,
+                        "As erl's +S N:M: N schedulers, M of them online (also +S N:M)");
     command->add_option("--pa", options->path,
                     "Directory to look for modules in, before OTP's (also -pa)")
         ->allow_extra_args(false)
@@ -86,7 +137,7 @@ void add_vm_options(CLI::App* command, minivm::tools::RunOptions* options,
     command->add_option("--record", options->record_file,
                     "File of the flight recorder; it survives kill -9 (default: one of the last "
                     "few in the user's runtime directory)");
-    command->add_option("--record-size", options->record_size, "Its size, such as 64M (default: 6M)");
+    command->add_option("--record-size", options->record_size, "Its size, such as 64M (default: 6.5M, more with many schedulers)");
     command->add_option("--record-off", options->record_off,
                     "Categories that are not recorded, or all: " + minivm::tools::category_names())
         ->allow_extra_args(false);
@@ -108,6 +159,9 @@ void add_vm_options(CLI::App* command, minivm::tools::RunOptions* options,
                     "KiB for native code (default: what the machine's branches reach); modules that "
                     "find no room run as bytecode")
         ->check(CLI::Range(minivm::jit::kLeastCodeMemoryBytes / 1024, size_t{1} << 19));
+    command->add_option(kAtomsOption, options->atoms,
+                        "How many atoms there can be (default: 1048576; also +t N)")
+        ->check(CLI::Range(minivm::atom_table::kLeastLimit, minivm::atom_table::kMostLimit));
     command->add_option("--trace-frames", options->trace_frames,
                     "Traced calls on one stack whose return is told (default: 10000); of more only the "
                     "calls are")
@@ -152,25 +206,31 @@ int main(int argc, char** argv) {
         app.add_subcommand("run", "Run a program: main/1 with the arguments, else start/0");
     run->prefix_command();
     run->footer(
-        "After the options: FILE.beam, MODULE or a script for escript, then the program's arguments.\n"
+        "After the options: FILE.beam, FILE.erl (compiled first), MODULE or a script for escript, then the program's arguments.\n"
         "-- ends the options. -extra does too, and all behind it are arguments of what -s or -eval\n"
         "call. Exit status: 0, N after halt(N), 127 after an uncaught exception.");
-    run->add_option("--eval", run_options.evals, "Erlang expressions to evaluate (also -eval)")
-        ->allow_extra_args(false);
-    std::vector<std::string> call;
-    run->add_option("-s", call,
-                    "Call M:F() or M:F(Args): module, function, arguments; start by default")
-        ->expected(1, -1);
+    std::vector<std::string> evals;
+    const CLI::Option* const eval_option =
+        run->add_option("--eval", evals, "Erlang expressions to evaluate (also -eval)")->allow_extra_args(false);
+    std::vector<std::string> call_values;
+    const CLI::Option* const call_option =
+        run->add_option("-s", call_values,
+                        "Call M:F() or M:F(Args): module, function, arguments; start by default. All -s and -eval run in "
+                        "their order")
+            ->expected(1, -1);
     run->add_option("--trace", run_options.traces,
                     "Show calls, from the first on: M:F/A, M:F, M or M:F(ARGUMENTS), and what :trace at "
                     "the prompt takes (docs/prompt.md)")
+        ->allow_extra_args(false);
+    run->add_option("--load", run_options.loads,
+                    "File (.beam, .erl) with one more module of the program, loaded before anything runs")
         ->allow_extra_args(false);
     run->add_flag("--no-halt", run_options.wait,
                   "Go on when the program has returned, until halt()");
     std::string record_terms = "yes";
     add_vm_options(run, &run_options, &record_terms);
     CLI::App* repl = app.add_subcommand("repl", "A VM with a prompt");
-    repl->add_option("FILE", run_options.repl_files, "Modules (.beam) to load first");
+    repl->add_option("FILE", run_options.repl_files, "Modules (.beam, .erl) to load first");
     repl->footer("Expressions and commands come from the terminal or a pipe; :help lists them.\n"
                  "Exit status: 0, 1 if a command from a pipe failed, N after halt(N).");
     add_vm_options(repl, &run_options, &record_terms);
@@ -230,7 +290,7 @@ int main(int argc, char** argv) {
     minivm::tools::LoadOptions load_options;
     CLI::App* load = app.add_subcommand("load", "Load modules into a VM that runs with --listen");
     load->add_option("SOCKET", load_options.socket, "What its --listen says");
-    load->add_option("FILE", load_options.files, "Modules (.beam); several change in one step");
+    load->add_option("FILE", load_options.files, "Modules (.beam, .erl); several change in one step");
     load->add_flag("--purge", load_options.purge,
                    "End processes that still run the code before the present one");
 
@@ -240,11 +300,18 @@ int main(int argc, char** argv) {
     try {
         app.parse(args);
     } catch (const CLI::RequiredError&) {
-        if (argc > 1) {
-            std::fprintf(stderr, "minivm: there is no command %s; minivm --help lists them\n",
-                         argv[1]);
+        report_no_command(argc, argv);
+        return 2;
+    } catch (const CLI::ExtrasError&) {
+        const std::vector<std::string> extras = app.remaining(true);
+        const std::vector<CLI::App*> commands = app.get_subcommands();
+        const std::string command = commands.empty() ? "" : commands.front()->get_name();
+        const std::string extra = extras.empty() ? "" : as_written(extras.front(), argc, argv);
+        if (is_option(extra)) {
+            report_unknown_option(extra, command);
         } else {
-            std::fputs("minivm: which command? minivm --help lists them\n", stderr);
+            std::fprintf(stderr, "minivm: %s: unexpected argument %s (see minivm %s --help)\n", command.c_str(),
+                         extra.c_str(), command.c_str());
         }
         return 2;
     } catch (const CLI::ParseError& e) {
@@ -254,7 +321,7 @@ int main(int argc, char** argv) {
     if (disasm->parsed()) {
         const std::vector<std::string> rest = disasm->remaining();
         if (is_unknown_option(rest)) {
-            spdlog::error("disasm: unknown option {} (see minivm disasm --help)", rest.front());
+            report_unknown_option(rest.front(), "disasm");
             return 2;
         }
         if (rest.empty() || rest.size() > 2) {
@@ -300,12 +367,28 @@ int main(int argc, char** argv) {
         return minivm::tools::load_command(load_options);
     }
     run_options.record_terms = record_terms == "yes";
+    if (!run_options.erl_schedulers.empty()) {
+        const int processors = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
+        const auto numbers = minivm::tools::scheduler_numbers(run_options.erl_schedulers, processors);
+        if (!numbers.error.empty()) {
+            spdlog::error("+S {}: {}", run_options.erl_schedulers, numbers.error);
+            return 2;
+        }
+        run_options.schedulers = numbers.schedulers;
+        run_options.schedulers_online = numbers.online;
+    }
     if (repl->parsed()) {
+        for (const std::string& file : run_options.repl_files) {
+            if (is_option(file)) {
+                report_unknown_option(file, "repl");
+                return 2;
+            }
+        }
         return minivm::tools::repl_command(run_options);
     }
     std::vector<std::string> rest = run->remaining();
     if (is_unknown_option(rest)) {
-        spdlog::error("run: unknown option {} (see minivm run --help)", rest.front());
+        report_unknown_option(as_written(rest.front(), argc, argv), "run");
         return 2;
     }
     // The program's own arguments as they were written.
@@ -318,16 +401,36 @@ int main(int argc, char** argv) {
     }
     const bool ends_options = rest.empty() && !after_options.empty();
     rest.insert(rest.end(), after_options.begin() + (ends_options ? 1 : 0), after_options.end());
-    if (!call.empty()) {
-        run_options.calls.push_back(call);
+    std::vector<std::vector<std::string>> calls = minivm::tools::split_calls(call_values);
+    if (std::any_of(calls.begin(), calls.end(), [](const auto& call) { return call.empty(); })) {
+        spdlog::error("run: -s: which module? Give -s MODULE [FUNCTION [ARGUMENT...]]");
+        return 2;
     }
-    if (rest.empty() && call.empty() && run_options.evals.empty()) {
+    // One entry of the order for each value.
+    size_t next_value = 0;
+    size_t next_call = 0;
+    size_t next_eval = 0;
+    for (const CLI::Option* option : run->parse_order()) {
+        if (option == eval_option) {
+            run_options.steps.push_back({.is_call = false, .words = {evals[next_eval++]}});
+        } else if (option == call_option && minivm::tools::begins_call(call_values[next_value++])) {
+            run_options.steps.push_back({.is_call = true, .words = std::move(calls[next_call++])});
+        }
+    }
+    if (rest.empty() && run_options.steps.empty()) {
         spdlog::error(
-            "run: which program? Give FILE.beam, MODULE, -s or -eval (see minivm run --help)");
+            "run: which program? Give FILE.beam, FILE.erl, MODULE, -s or -eval (see minivm run --help)");
         return 2;
     }
     if (!rest.empty()) {
         run_options.program = rest.front();
+        if (ends_with_one_of(run_options.program, {".ex", ".exs"})) {
+            spdlog::error(
+                "run: {} is source of Elixir, which minivm does not compile: elixirc does, or elixir itself when it runs "
+                "on minivm (docs/your_project.md)",
+                run_options.program);
+            return 2;
+        }
         run_options.arguments.assign(rest.begin() + 1, rest.end());
         minivm::tools::run_as_script(&run_options);
     }

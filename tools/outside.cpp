@@ -5,6 +5,7 @@
 #include "vm/bif/posix.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/signal.hpp"
+#include "vm/sched/halt.hpp"
 #include "vm/term/atom_table.hpp"
 #include "tools/control_socket.hpp"
 
@@ -162,7 +163,8 @@ bool add_client(int fd) {
     }
     // Nobody has that name before the boot has come so far: it looks at what waits by itself then.
     if (tell) {
-        deliver_message(atom_process(), atom_table::intern("client"));
+        vm::call_while_running([](void*) { deliver_message(atom_process(), atom_table::intern("client")); },
+                               nullptr);
     }
     return true;
 }

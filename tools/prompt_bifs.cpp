@@ -72,6 +72,10 @@ bool get_options(Term list, DumpOptions* options, std::vector<uint32_t>* without
         } else if (name == "match") {
             options->match = value;
         } else if (name == "format") {
+            if (value != "text" && value != "json" && value != "ctf" && value != "perfetto" &&
+                value != "terms") {
+                return false;
+            }
             options->format = value;
         } else if (name == "output") {
             options->output = value;
@@ -102,7 +106,7 @@ Term minivm_recorder_lines_3(Process& p, const Term* a) {
     }
     std::string error;
     recorder::Snapshot snapshot;
-    if (!make_filter(options, &filter, &error) || !snapshot.read_own(error)) {
+    if (!snapshot.read_own(error) || !make_filter(options, snapshot, &filter, &error)) {
         return failed(p, error);
     }
     recorder::Cursor cursor;
@@ -111,6 +115,7 @@ Term minivm_recorder_lines_3(Process& p, const Term* a) {
     if (!cursor.next.empty() && cursor.next.size() < snapshot.rings().size()) {
         return badarg(p);
     }
+    filter.time_of_day = true;  // as what :trace shows
     recorder::StringSink sink;
     export_lines(snapshot, filter, most, &cursor, sink);
     const Term end = make_binary(p.heap, reinterpret_cast<const uint8_t*>(cursor.next.data()),
@@ -127,14 +132,31 @@ struct CallsCursor {
     uint64_t lost = 0;    // since then: told as lost
 };
 
-// What the prompt shows of a record that the session of tracing told, or the non-value: {What, Process, {M, F, A}, Text, Nanoseconds}.
+// Numbers of sessions as records have them: [Handle] as trace:session_create/3 returns it.
+bool get_sessions(Term list, std::vector<uint64_t>* sessions) {
+    for (; is_cons(list); list = tail(list)) {
+        const trace::SessionPtr session = trace::session_of_handle(head(list));
+        if (session == nullptr) {
+            return false;
+        }
+        sessions->push_back(session->number & records::kSessionMask);
+    }
+    return is_nil(list);
+}
+
+// What the prompt shows of a record that one of the sessions of tracing told, or the non-value:
+// {What, Process, {M, F, A}, Text, Nanoseconds, Which of them, from 1}.
 Term traced_event(Process& p, const recorder::Snapshot& snapshot, recorder::Formatter& formatter,
-                  const recorder::Record& record, uint64_t session) {
+                  const recorder::Record& record, const std::vector<uint64_t>& sessions) {
     using recorder::EventId;
     const char* what = nullptr;
     recorder::Text text;
-    if (record.arguments() == 0 ||
-        record.argument(0) >> recorder::kFunctionBits != session) {
+    if (record.arguments() == 0) {
+        return kNonValue;
+    }
+    const uint64_t session = record.argument(0) >> recorder::kFunctionBits;
+    const auto teller = std::find(sessions.begin(), sessions.end(), session);
+    if (teller == sessions.end()) {
         return kNonValue;
     }
     switch (static_cast<EventId>(record.event())) {
@@ -179,14 +201,39 @@ Term traced_event(Process& p, const recorder::Snapshot& snapshot, recorder::Form
     return make_tuple(p.heap, atom_table::intern(what),
                       text_binary(p, std::string(subject.view())), mfa,
                       text_binary(p, std::string(text.view())),
-                      make_unsigned(p.heap, snapshot.wall_ns(record.ticks)));
+                      make_unsigned(p.heap, snapshot.wall_ns(record.ticks)),
+                      make_small(teller - sessions.begin() + 1));
 }
 
-// minivm:recorder_calls(Cursor, Most, Session) -> {ok, Events, Cursor, Lost, Waiting} | {error, Text}:
-// the next events of calls that the session of tracing (as trace:session_create/3 returns it) told
-// behind the cursor (<<>>: none, but a cursor of now; the session means nothing then), in order, at most so many; how
+// Nanoseconds from Erlang monotonic time to the wall clock that records are shown with.
+Term clock_offset(Process& p, const recorder::Snapshot& snapshot) {
+    static const BifDef* const monotonic_time =
+        bif_registry::find(atoms::erlang, atom_table::intern("monotonic_time"), 0);
+    // Both count the same nanoseconds from different beginnings. The closest of a few looks: this thread may be
+    // preempted in between.
+    uint64_t least = UINT64_MAX;
+    int64_t offset = 0;
+    for (int i = 0; i < 4; i++) {
+        const uint64_t before = recorder::monotonic_ns();
+        int64_t erlang_ns = 0;
+        get_int64(monotonic_time->fn(p, nullptr), &erlang_ns);
+        const uint64_t after = recorder::monotonic_ns();
+        if (after - before < least) {
+            least = after - before;
+            offset = static_cast<int64_t>(before + (after - before) / 2) - erlang_ns;
+        }
+    }
+    const recorder::ClockAnchor& start = snapshot.header().start;
+    return make_integer(p.heap, offset + static_cast<int64_t>(start.wall_ns - start.monotonic_ns));
+}
+
+// minivm:recorder_calls(Cursor, Most, Sessions) ->
+//     {ok, Events, Cursor, Lost, Waiting, Until, Offset} | {error, Text}:
+// the next events of calls that these sessions of tracing (as trace:session_create/3 returns them) told
+// behind the cursor (<<>>: none, but a cursor of now), in order, at most so many; how
 // many records of these rings were overwritten or dropped before they were seen, and how many are
-// there behind the new cursor. Each event comes once. Those of a process come in order over all calls:
+// there behind the new cursor. Until: nanoseconds of the wall clock; no later event is among them. Offset:
+// of that clock to Erlang monotonic time, in nanoseconds. Each event comes once. Those of a process come in order over all calls:
 // a record later than the beginning of this one waits for the next, for in another ring there may be
 // an earlier one that has not been written yet.
 Term minivm_recorder_calls_3(Process& p, const Term* a) {
@@ -197,11 +244,10 @@ Term minivm_recorder_calls_3(Process& p, const Term* a) {
         return badarg(p);
     }
     const bool is_new = bytes.empty();
-    const trace::SessionPtr teller = trace::session_of_handle(a[2]);
-    if (teller == nullptr && !is_new) {
+    std::vector<uint64_t> sessions;
+    if (!get_sessions(a[2], &sessions)) {
         return badarg(p);
     }
-    const uint64_t session = is_new ? 0 : teller->number & records::kSessionMask;
     if (!recorder::enabled(recorder::Category::trace) || !records::terms_are_on()) {
         return failed(p, "the recorder does not record what is traced");
     }
@@ -233,7 +279,7 @@ Term minivm_recorder_calls_3(Process& p, const Term* a) {
             continue;
         }
         ++taken[index];
-        const Term event = traced_event(p, snapshot, formatter, *next.record, session);
+        const Term event = traced_event(p, snapshot, formatter, *next.record, sessions);
         if (is_value(event)) {
             events.push_back(event);
             --left;
@@ -278,7 +324,8 @@ Term minivm_recorder_calls_3(Process& p, const Term* a) {
     return make_tuple(p.heap, atoms::ok, list,
                       make_binary(p.heap, reinterpret_cast<const uint8_t*>(cursor.data()),
                                   cursor.size() * sizeof(CallsCursor)),
-                      make_unsigned(p.heap, lost), make_unsigned(p.heap, waiting));
+                      make_unsigned(p.heap, lost), make_unsigned(p.heap, waiting),
+                      make_unsigned(p.heap, snapshot.wall_ns(now)), clock_offset(p, snapshot));
 }
 
 // minivm:recorder_dump(Options) -> {ok, Text} | ok | {error, Text}: as `minivm dump`. ok: it is in
@@ -292,7 +339,7 @@ Term minivm_recorder_dump_1(Process& p, const Term* a) {
     std::string error;
     recorder::Snapshot snapshot;
     recorder::Filter filter;
-    if (!make_filter(options, &filter, &error) || !snapshot.read_own(error)) {
+    if (!snapshot.read_own(error) || !make_filter(options, snapshot, &filter, &error)) {
         return failed(p, error);
     }
     if (options.format == "ctf") {

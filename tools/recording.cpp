@@ -111,6 +111,14 @@ void remove_old_recordings(const std::string& directory, unsigned keep) {
     }
 }
 
+// Small rings would keep nothing: each of the first schedulers adds half a megabyte. So many as a
+// large machine has would take long to start and much memory that way; the others add less.
+static uint64_t default_size_bytes(unsigned schedulers) {
+    constexpr unsigned kFirst = 32;
+    return ((uint64_t{std::min(schedulers, kFirst)} + 2) << 19) +
+           (uint64_t{schedulers - std::min(schedulers, kFirst)} << 16);
+}
+
 // False: an option makes no sense; *error says which.
 static bool open_recording(const RunOptions& options, unsigned schedulers, std::string* error) {
     recorder::Options recording;
@@ -122,8 +130,7 @@ static bool open_recording(const RunOptions& options, unsigned schedulers, std::
         return false;
     }
     if (options.record_size.empty()) {
-        // Small rings would keep nothing: each scheduler has at least half a megabyte.
-        recording.size_bytes = std::max(recording.size_bytes, (uint64_t{schedulers} + 2) << 19);
+        recording.size_bytes = std::max(recording.size_bytes, default_size_bytes(schedulers));
     }
     for (const std::string& names : options.record_off) {
         uint32_t mask = 0;

@@ -167,7 +167,7 @@ private:
 };
 
 unsigned Report::lane_of(const MergedRecord& m) {
-    const recorder::Owner* owner = snapshot_.owner_of(*m.ring, m.record->position());
+    const recorder::Owner* owner = snapshot_.owner_of(*m.ring, *m.record);
     const std::string name = owner == nullptr
                                  ? "ring " + std::to_string(m.ring->group)
                                  : owner->name + " (" + std::to_string(owner->thread_id) + ")";
@@ -217,13 +217,17 @@ void Report::take(size_t i) {
             sums_[record.subject()].sent++;
         }
         sent_[record.argument(1)] = {lane_of(merged_[i]), ns};
+    } else if (event == "signal_to") {  // of an end, which may come as a message
+        sent_[record.argument(2)] = {lane_of(merged_[i]), ns};
     } else if (event == "receive") {
         if (record.subject() != 0) {
             sums_[record.subject()].received++;
         }
         const auto at = sent_.find(record.argument(1));
         if (at != sent_.end()) {
-            arrows_.push_back({at->second.lane, at->second.ns, lane_of(merged_[i]), ns});
+            // Both may have the time of the slice they are in: a line leads forward all the same.
+            arrows_.push_back(
+                {at->second.lane, at->second.ns, lane_of(merged_[i]), std::max(ns, at->second.ns)});
             sent_.erase(at);
         }
     } else if (event == "gc_minor_end" || event == "gc_major_end") {
@@ -235,7 +239,7 @@ void Report::take(size_t i) {
     } else if (event == "spawn") {
         sums_[first].began_in = argument(record, 2);
         functions_[sums_[first].began_in].spawned++;
-    } else if (event == "exit_reason" || event == "exit") {
+    } else if (event == "exit_reason" || event == "exit" || event == "exit_failed") {
         sums_[first].ended = argument(record, 1) + " " + argument(record, 2);
     } else if (event == "trace_call" || event == "trace_call_words") {
         functions_[argument(record, 0)].calls++;
@@ -294,12 +298,8 @@ void Report::losses(std::string& out) {
         if (l.reserved_slots == 0 && l.dropped_records() == 0) {
             continue;
         }
-        const recorder::Owner* owner = snapshot_.owner_of(ring, l.reserved_slots);
         out += "<tr><td>";
-        append_html(out, ring.group == recorder::kSharedGroup ? "shared"
-                         : owner != nullptr                   ? owner->name
-                                            : "ring " + std::to_string(ring.group));
-        out += std::string("/") + recorder::kRingClassNames[static_cast<unsigned>(ring.ring_class)];
+        append_html(out, recorder::ring_name(snapshot_, ring));
         for (const uint64_t n :
              {l.begun_records + l.dropped_records(), l.decoded_records, l.missing_records(),
               l.dropped_records(), l.in_progress_records, l.lost_slots}) {
@@ -308,6 +308,10 @@ void Report::losses(std::string& out) {
         out += "</tr>";
     }
     out += "</table>";
+    if (snapshot_.over_rate() != 0) {
+        out += "<p>" + std::to_string(snapshot_.over_rate()) +
+               " rare events came beyond their rate.</p>";
+    }
 }
 
 void Report::timeline(std::string& out) {

@@ -20,6 +20,7 @@
 #include "tools/embedded.hpp"
 #include "tools/outside.hpp"
 #include "tools/recording.hpp"
+#include "tools/signals.hpp"
 #include "trace/trace.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/code/code_index.hpp"
@@ -27,12 +28,13 @@
 #include "vm/fault/fault.hpp"
 #include "vm/process/os_signals.hpp"
 #include "vm/process/process_life.hpp"
-#include "vm/process/registry.hpp"
-#include "vm/process/signal.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/record/record.hpp"
+#include "vm/sched/halt.hpp"
+#include "vm/sched/online.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/util/otp_release.hpp"
 
 namespace minivm {
 namespace tools {
@@ -75,6 +77,14 @@ bool choose_engine(const std::string& name) {
 
 Term string_term(Heap& h, const std::string& s) { return make_string_utf8(h, s.data(), s.size()); }
 
+Term string_list(Heap& h, const std::vector<std::string>& all) {
+    Term list = kNil;
+    for (size_t i = all.size(); i > 0; --i) {
+        list = cons(h, string_term(h, all[i - 1]), list);
+    }
+    return list;
+}
+
 Term pair(Heap& h, Term key, Term value) { return make_tuple(h, key, value); }
 
 bool locale_is_utf8() {
@@ -88,137 +98,68 @@ bool locale_is_utf8() {
     return false;
 }
 
-bool is_file(const std::string& program) {
-    return program.find('/') != std::string::npos || program.ends_with(".beam");
+// `erl -noshell` of OTP 25 and `escript` write Latin-1 whatever the locale is. Elixir, when it starts,
+// goes by the locale, and so does a prompt.
+bool writes_utf8(const RunOptions& o) {
+    const bool is_elixir = o.program.substr(o.program.rfind('/') + 1).starts_with("Elixir.");
+    return locale_is_utf8() && (o.is_repl || is_elixir || by_release::prints_by_locale());
+}
+
+// What `program` is to minivm_boot: a module by its name unless it can only be a file.
+const char* kind_of(const std::string& program) {
+    if (program.ends_with(".erl")) {
+        return "source";
+    }
+    return program.find('/') != std::string::npos || program.ends_with(".beam") ? "file" : "module";
 }
 
 // The argument of minivm_boot:start/1.
 Term boot_options(Heap& h, const RunOptions& o) {
     std::vector<Term> list;
-    for (const auto& call : o.calls) {
+    if (!o.loads.empty()) {
+        list.push_back(pair(h, atom_table::intern("load"), string_list(h, o.loads)));
+    }
+    for (const RunOptions::Step& step : o.steps) {
+        if (!step.is_call) {
+            list.push_back(pair(h, atom_table::intern("eval"), string_term(h, step.words.front())));
+            continue;
+        }
         Term l = kNil;
-        for (size_t i = call.size(); i > 0; --i) {
-            l = cons(h, atom_table::intern(call[i - 1]), l);  // as erl -s: atoms throughout
+        for (size_t i = step.words.size(); i > 0; --i) {
+            l = cons(h, atom_table::intern(step.words[i - 1]), l);  // as erl -s: atoms throughout
         }
         list.push_back(pair(h, atom_table::intern("call"), l));
     }
-    for (const std::string& e : o.evals) {
-        list.push_back(pair(h, atom_table::intern("eval"), string_term(h, e)));
-    }
-    Term args = kNil;
-    for (size_t i = o.arguments.size(); i > 0; --i) {
-        args = cons(h, string_term(h, o.arguments[i - 1]), args);
-    }
-    list.push_back(pair(h, atoms::args, args));
+    list.push_back(pair(h, atoms::args, string_list(h, o.arguments)));
     for (const auto& [flag, values] : o.flags) {
-        Term strings = kNil;
-        for (size_t i = values.size(); i > 0; --i) {
-            strings = cons(h, string_term(h, values[i - 1]), strings);
-        }
         list.push_back(pair(h, atom_table::intern("flag"),
-                            pair(h, atom_table::intern(flag), strings)));
+                            pair(h, atom_table::intern(flag), string_list(h, values))));
     }
     list.push_back(pair(h, atom_table::intern("encoding"),
-                        locale_is_utf8() ? atoms::unicode : atoms::latin1));
+                        writes_utf8(o) ? atoms::unicode : atoms::latin1));
     if (!o.listen.empty()) {
         list.push_back(atom_table::intern("listen"));
     }
     if (!o.traces.empty()) {
-        Term traces = kNil;
-        for (size_t i = o.traces.size(); i > 0; --i) {
-            traces = cons(h, string_term(h, o.traces[i - 1]), traces);
-        }
-        list.push_back(pair(h, atom_table::intern("trace"), traces));
+        list.push_back(pair(h, atom_table::intern("trace"), string_list(h, o.traces)));
     }
     if (o.is_repl) {
-        Term files = kNil;
-        for (size_t i = o.repl_files.size(); i > 0; --i) {
-            files = cons(h, string_term(h, o.repl_files[i - 1]), files);
-        }
-        list.push_back(pair(h, atom_table::intern("repl"), files));
+        list.push_back(pair(h, atom_table::intern("repl"), string_list(h, o.repl_files)));
     }
     if (o.wait) {
         list.push_back(atoms::wait);
     }
     if (!o.program.empty()) {
-        list.push_back(is_file(o.program)
-                           ? pair(h, atoms::file, string_term(h, o.program))
-                           : pair(h, atoms::module, atom_table::intern(o.program)));
+        const char* const kind = kind_of(o.program);
+        const Term name = std::string_view(kind) == "module" ? atom_table::intern(o.program)
+                                                             : string_term(h, o.program);
+        list.push_back(pair(h, atom_table::intern(kind), name));
     }
     Term options = kNil;
     for (size_t i = list.size(); i > 0; --i) {
         options = cons(h, list[i - 1], options);
     }
     return cons(h, options, kNil);
-}
-
-// What to do with a signal of which no program has said what it wants. SIGINT and SIGTERM ask the first
-// process to end in order, or OTP's kernel where it is up; the second time the program ends at once. SIGUSR1
-// asks for a report.
-void act_on(int signal, bool is_repl, bool* asked) {
-    switch (signal) {
-        case SIGUSR1:
-            write_report_now();
-            return;
-        case SIGINT:
-            if (is_repl) {
-                return;  // the prompt has it too, and knows what it is to interrupt
-            }
-            break;
-        case SIGTERM:
-            if (os_signals::notify(signal)) {
-                return;
-            }
-            break;
-        case SIGQUIT:
-            if (!os_signals::notify(signal)) {
-                os_signals::act_by_default(signal);
-            }
-            return;
-        case SIGCHLD:
-            return;
-        default:
-            os_signals::act_by_default(signal);
-            return;
-    }
-    // The boot may not have come far enough to end in order.
-    if (*asked || !is_value(registry::whereis(atoms::init))) {
-        _exit(128 + signal);
-    }
-    *asked = true;
-    deliver_message(atoms::init,
-                    atom_table::intern(signal == SIGINT ? "stop_sigint" : "stop_sigterm"));
-}
-
-// One thread waits for the signals that all block.
-void watch_signals(sigset_t set, bool is_repl) {
-    std::thread([set, is_repl] {
-        pthread_setname_np(pthread_self(), "signals");
-        fault::prepare_thread();
-        bool asked = false;
-        for (;;) {
-            int signal = 0;
-            if (sigwait(&set, &signal) != 0) {
-                continue;
-            }
-            switch (os_signals::action_of(signal)) {
-                case os_signals::Action::own:
-                    act_on(signal, is_repl, &asked);
-                    break;
-                case os_signals::Action::by_default:
-                    os_signals::act_by_default(signal);
-                    break;
-                case os_signals::Action::ignore:
-                    break;
-                case os_signals::Action::handle:
-                    // What waits for the kernel's server to handle SIGTERM is left to the VM.
-                    if (!os_signals::notify(signal) && signal == SIGTERM) {
-                        act_on(signal, is_repl, &asked);
-                    }
-                    break;
-            }
-        }
-    }).detach();
 }
 
 // As erl's +JPperf: a map brings frame pointers, unless no_fp comes after it.
@@ -282,6 +223,11 @@ int run_command(const RunOptions& options) {
     const sigset_t signals = os_signals::blocked_set();
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
+    // A file that may not grow (ulimit -f) is an error of the write, and no reason to end: without a recording
+    // if need be.
+    std::signal(SIGXFSZ, SIG_IGN);
+    fault::install(options.dump_on != "never");
+    watch_signals(signals, options.is_repl);
 
     vm::Options vm_options;
     vm_options.schedulers = options.schedulers;
@@ -292,6 +238,7 @@ int run_command(const RunOptions& options) {
         return 2;
     }
     vm::g_options = vm_options;
+    atom_table::set_limit(options.atoms);
     fault::g_may_provoke = options.debug_bifs;
     // relaxed: no thread of the VM is there yet.
     tracing::g_max_frames.store(options.trace_frames, std::memory_order_relaxed);
@@ -303,7 +250,6 @@ int run_command(const RunOptions& options) {
         spdlog::error("run: --listen {}", error);
         return 2;
     }
-    fault::install(options.dump_on != "never");
 
     jit::Options native;
     native.code_memory_bytes = options.code_memory_kib * 1024;
@@ -352,15 +298,19 @@ int run_command(const RunOptions& options) {
     }
     records::start(options.record_terms);
     g_module_source = &path;
-    g_report_load_failure = [](const std::string& why) { spdlog::error("cannot load: {}", why); };
     trace::start();
+    vm::set_last_words(export_table::get(atom_table::intern("minivm_boot"), atom_table::intern("last_words"), 0));
     if (!vm::start(vm_options, g_engines.standard)) {
         spdlog::error("a scheduler thread could not be started: {}", std::strerror(errno));
         return 1;
     }
+    if (options.schedulers_online > 0) {
+        online::set_schedulers(options.schedulers_online);
+    }
     Heap heap;
     const Term args = boot_options(heap, options);
     SpawnOptions spawn_options;
+    spawn_options.system_process = true;  // without it the VM ends
     const Export* boot = export_table::get(atom_table::intern("minivm_boot"), atoms::start, 1);
     if (!is_value(spawn(nullptr, boot, args, spawn_options))) {
         spdlog::error("the first process could not be made");
@@ -371,9 +321,7 @@ int run_command(const RunOptions& options) {
         spdlog::error("run: --listen {}", error);
         return 1;
     }
-    watch_signals(signals, options.is_repl);
-    bool clean = true;
-    const int status = vm::run_until_halt(&clean);
+    const int status = vm::run_until_halt();
     outside::stop();
     recording.finish();
     end_recording(options, status);

@@ -5,14 +5,22 @@
 #include <utility>
 #include <vector>
 
+#include "vm/term/atom_table.hpp"
+
 namespace minivm::tools {
 
 struct RunOptions {
     std::string engine;  // empty: jit, or interp where there is none
     int schedulers = 0;                         // 0: one a core
+    std::string erl_schedulers;                 // +S N:M, which gives both numbers, or empty
+    int schedulers_online = 0;                  // 0: all of them
     std::vector<std::string> path;              // -pa
-    std::vector<std::vector<std::string>> calls;  // -s M [F [A...]]
-    std::vector<std::string> evals;             // -eval
+    std::vector<std::string> loads;             // --load: modules (.beam, .erl) to load before anything runs
+    struct Step {
+        bool is_call = false;                   // -s M [F [A...]], or -eval TEXT
+        std::vector<std::string> words;
+    };
+    std::vector<Step> steps;                    // in the order of the command line
     std::string program;                        // file or module; may be empty with -s or -eval
     std::vector<std::string> arguments;
     std::vector<std::pair<std::string, std::vector<std::string>>> flags;  // init:get_argument/1
@@ -22,6 +30,7 @@ struct RunOptions {
     bool record_terms = true;                   // false: messages and reasons are not copied
     std::string dump_on = "fault";              // exit | fault | never
     std::string perf;                           // for Linux perf: true, map, dump, fp, no_fp, with commas
+    uint32_t atoms = atom_table::kDefaultLimit;
     size_t code_memory_kib = 0;                 // 0: what the machine's branches reach
     uint32_t trace_frames = 10000;              // on one stack; see trace/
     std::string jit_only;                       // file: which functions get native code, or empty

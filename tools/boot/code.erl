@@ -4,12 +4,18 @@
 -export([ensure_loaded/1, ensure_modules_loaded/1, load_file/1, load_abs/1, load_abs/2, load_binary/3,
          atomic_load/1, prepare_loading/1, finish_loading/1, delete/1, purge/1, soft_purge/1,
          is_loaded/1, all_loaded/0, all_available/0, which/1, where_is_file/1, where_is_file/2,
-         get_object_code/1, get_chunk/2, module_md5/1, get_doc/1, root_dir/0, lib_dir/0, lib_dir/1,
+         get_object_code/1, get_chunk/2, module_md5/1, get_doc/1, get_doc/2, root_dir/0, lib_dir/0, lib_dir/1,
          lib_dir/2, priv_dir/1, compiler_dir/0, get_path/0, set_path/1, add_path/1, add_patha/1,
          add_pathz/1, add_paths/1, add_pathsa/1, add_pathsz/1, del_path/1, replace_path/2, rehash/0,
          stick_dir/1, unstick_dir/1, stick_mod/1, unstick_mod/1, is_sticky/1, get_mode/0,
          is_module_native/1, objfile_extension/0, module_status/0, module_status/1,
          modified_modules/0, clash/0, start_link/0, set_primary_archive/4]).
+%% From OTP 26 on.
+-export([set_path/2, add_path/2, add_patha/2, add_pathz/2, add_paths/2, add_pathsa/2, add_pathsz/2,
+         del_paths/1, replace_path/3, clear_cache/0]).
+%% From OTP 27 and 28 on.
+-export([coverage_support/0, get_coverage/2, get_coverage_mode/0, get_coverage_mode/1,
+         reset_coverage/1, set_coverage_mode/1, get_debug_info/1]).
 
 -define(PREPARED, '$prepared$').
 
@@ -205,7 +211,40 @@ module_md5(Binary) when is_binary(Binary) ->
     end;
 module_md5(Other) -> error(badarg, [Other]).
 
-get_doc(_) -> {error, missing}.
+%% Documentation that a module holds, or that lies in doc/chunks above it.
+get_doc(M) when is_atom(M) -> get_doc(M, #{sources => [eep48]}).
+get_doc(M, #{sources := Sources}) ->
+    case which(M) of
+        _ when Sources =:= [] -> {error, missing};
+        preloaded -> doc_of(M, filename:join([lib_dir(erts), "ebin", atom_to_list(M) ++ ".beam"]));
+        Reason when is_atom(Reason) -> {error, Reason};
+        File -> doc_of(M, File)
+    end.
+
+doc_of(M, File) ->
+    case beam_lib:chunks(File, ["Docs"]) of
+        {ok, {M, [{"Docs", Docs}]}} -> {ok, binary_to_term(Docs)};
+        {error, beam_lib, _} -> doc_above(filename:dirname(File), atom_to_list(M) ++ ".chunk")
+    end.
+
+doc_above(Dir, Name) ->
+    case {file:read_file(filename:join([Dir, "doc", "chunks", Name])), filename:dirname(Dir)} of
+        {{ok, Docs}, _} -> {ok, binary_to_term(Docs)};
+        {{error, enoent}, Dir} -> {error, missing};
+        {{error, enoent}, Above} -> doc_above(Above, Name);
+        {{error, _} = Error, _} -> Error
+    end.
+
+%% Lines and calls are not counted, as on an emulator of OTP that has no JIT.
+coverage_support() -> false.
+get_coverage_mode() -> none.
+get_coverage_mode(M) -> error(badarg, [M]).
+set_coverage_mode(Mode) -> error(badarg, [Mode]).
+get_coverage(Level, M) -> error(badarg, [Level, M]).
+reset_coverage(M) -> error(badarg, [M]).
+get_debug_info(M) ->
+    is_atom(M) andalso erlang:module_loaded(M) orelse error(badarg, [M]),
+    none.
 
 get_mode() -> interactive.
 objfile_extension() -> ".beam".
@@ -317,6 +356,20 @@ replace_path(Name, Dir) when (is_atom(Name) orelse is_list(Name)), (is_atom(Dir)
     change_path({replace_path, Name, Dir}, [Dir]).
 rehash() -> ok.
 
+%% Directories are looked at each time: there is no cache to fill or to clear.
+-define(is_cache(Cache), (Cache =:= cache orelse Cache =:= nocache)).
+set_path(Path, Cache) when ?is_cache(Cache) -> set_path(Path).
+add_path(Dir, Cache) when ?is_cache(Cache) -> add_path(Dir).
+add_pathz(Dir, Cache) when ?is_cache(Cache) -> add_pathz(Dir).
+add_patha(Dir, Cache) when ?is_cache(Cache) -> add_patha(Dir).
+add_paths(Dirs, Cache) when ?is_cache(Cache) -> add_paths(Dirs).
+add_pathsz(Dirs, Cache) when ?is_cache(Cache) -> add_pathsz(Dirs).
+add_pathsa(Dirs, Cache) when ?is_cache(Cache) -> add_pathsa(Dirs).
+replace_path(Name, Dir, Cache) when ?is_cache(Cache) -> replace_path(Name, Dir).
+clear_cache() -> ok.
+del_paths(Names) when is_list(Names) ->
+    lists:foreach(fun(Name) -> call({del_path, Name}) end, Names).
+
 %% What reads archives runs from here on. The server could not start it: the kernel that starts with it
 %% asks the server for modules.
 change_path(Request, Dirs) ->
@@ -324,7 +377,9 @@ change_path(Request, Dirs) ->
     call(Request).
 
 may_be_in_archive(Dir) ->
-    try prim_file:read_file_info(Dir) =:= {error, enotdir}
+    try prim_file:read_file_info(Dir) of
+        {ok, Info} -> element(3, Info) =:= regular;
+        Result -> Result =:= {error, enotdir}
     catch _:_ -> false
     end.
 

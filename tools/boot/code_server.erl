@@ -80,22 +80,23 @@ start() ->
 %% they are asked for: see is_sticky/2.
 sticky_modules() -> [code, code_server, logger, minivm_boot, minivm_io].
 
-loop(S0) ->
+%% Anybody may send anything: what makes no sense is refused, and the server goes on.
+loop(S) ->
     receive
-        {code_call, From, Request} ->
-            loop(case handle(Request, From, S0) of
-                     {reply, Reply, S} ->
-                         From ! {code_server, Reply},
-                         S;
-                     {noreply, S} -> S
-                 end);
+        {code_call, From, Request} when is_pid(From) ->
+            case try handle(Request, From, S) catch _:_ -> {reply, {error, badarg}, S} end of
+                {reply, Reply, S1} ->
+                    From ! {code_server, Reply},
+                    loop(S1);
+                {noreply, S1} -> loop(S1)
+            end;
         {purge_moved, Moved, Delay} ->
-            purge_moved(Moved, Delay),
-            loop(S0);
+            catch purge_moved(Moved, Delay),
+            loop(S);
         {'DOWN', Ref, process, Pid, Result} ->
-            loop(on_load_done({Pid, Ref}, Result, S0));
+            loop(try on_load_done({Pid, Ref}, Result, S) catch _:_ -> S end);
         _ ->
-            loop(S0)
+            loop(S)
     end.
 
 %% ---- requests -------------------------------------------------------------------------------------------
@@ -456,7 +457,15 @@ normal_name(Dir) ->
 
 is_dir(Dir) ->
     case read_file_info(Dir) of
+        {ok, Info} when element(3, Info) =:= regular -> is_archive(Dir);
         {ok, Info} -> element(3, Info) =:= directory;
+        _ -> false
+    end.
+
+%% Its top is a directory, too: where Elixir's escripts have their modules.
+is_archive(File) ->
+    case erl_prim_loader:list_dir(File) of
+        {ok, _} -> true;
         _ -> false
     end.
 

@@ -13,6 +13,7 @@
          unset_module_level/0, unset_module_level/1, get_module_level/0, get_module_level/1,
          set_process_metadata/1, update_process_metadata/1, get_process_metadata/0,
          unset_process_metadata/0, compare_levels/2, timestamp/0, format_report/1,
+         format_otp_report/1,
          own_levels/0, '$handle_undefined_function'/2]).
 
 emergency(X) -> log(emergency, X).
@@ -100,8 +101,12 @@ send(Level, Message, Meta0) ->
           end,
     Default = #{time => timestamp(), pid => self(), gl => group_leader()},
     Meta = maps:merge(maps:merge(Default, Own), Meta0),
-    catch whereis(?MODULE) ! {event, #{level => Level, msg => Message, meta => Meta}},
+    is_shown(Meta) andalso (catch whereis(?MODULE) ! {event, #{level => Level, msg => Message, meta => Meta}}),
     ok.
+
+%% What the filters of OTP's default handler let through.
+is_shown(#{domain := Domain}) -> Domain =:= [] orelse Domain =:= [otp] orelse Domain =:= [otp, sasl];
+is_shown(_) -> true.
 
 timestamp() -> os:system_time(microsecond).
 
@@ -187,6 +192,9 @@ format_report(Report) when is_list(Report) ->
         [] -> {"~tp", [[]]}
     end;
 format_report(Report) -> {"~tp", [Report]}.
+
+format_otp_report(#{label := _, report := Report}) -> format_report(Report);
+format_otp_report(Report) -> format_report(Report).
 
 format_items(Items) ->
     Parts = [case I of

@@ -17,6 +17,7 @@ line(Line, Memory, Context) ->
     end.
 
 %% ":comm" | ":command wo" | an expression
+choices(":untrace " ++ Arguments, _, Context) -> {Arguments, traces(Context)};
 choices(":" ++ Rest, Memory, Context) ->
     case string:split(Rest, " ") of
         [Name] -> {":" ++ Name, [":" ++ N ++ " " || {N, _, _} <- minivm_prompt:commands()]};
@@ -32,7 +33,20 @@ arguments("modules", Word, _, _) -> {Word, loaded()};
 arguments("help", Word, _, _) -> {Word, [N || {N, _, _} <- minivm_prompt:commands()]};
 arguments("engine", Word, _, _) -> {Word, [M ++ " " || M <- loaded()] ++ ["jit", "interp"]};
 arguments("info", Word, _, _) -> {Word, [atom_to_list(N) || N <- registered()]};
+arguments("trace", Word, Memory, _) ->
+    case expression(Word, Memory) of
+        {Last, Choices} when Last =:= Word ->
+            case string:split(Word, ":") of
+                [Module, _] -> {Word, [Module ++ ":" ++ F || F <- with_arities(Module)]};
+                _ ->
+                    {Word, ["send ", "receive " | [N ++ " " || {N, _, _} <- minivm_trace_words:options()]] ++ Choices}
+            end;
+        Inside -> Inside
+    end;
 arguments(_, Word, Memory, _) -> expression(Word, Memory).
+
+traces(#{tracer := Tracer}) when is_pid(Tracer) -> [T || #{text := T} <- minivm_trace:list(Tracer)];
+traces(_) -> [].
 
 files(Word, Dir) ->
     {Base, Folder} = case filename:dirname(Word ++ "x") of
@@ -62,6 +76,16 @@ expression(Line, Memory) ->
                         error:_ -> []
                     end,
             {Word, [Module ++ ":" ++ F ++ "(" || F <- Known]}
+    end.
+
+%% All functions of a module, those that it does not export as well.
+with_arities(Module) ->
+    try
+        M = list_to_existing_atom(Module),
+        _ = code:ensure_loaded(M),
+        [io_lib:write_atom(F) ++ "/" ++ integer_to_list(A) || {F, A} <- erlang:get_module_info(M, functions)]
+    catch
+        error:_ -> []
     end.
 
 functions(M) ->

@@ -7,7 +7,7 @@
 -module(minivm_io).
 -export([start/0, start_session/3, init/3, reader/1]).
 
--record(s, {device = stdout,     % where output goes: stdout | stderr | {client, Port, Columns}
+-record(s, {device = stdout,     % where output goes: stdout | stderr | {client, Port, Columns} | gone
             input = <<>>,        % bytes read and not consumed
             eof = false,
             reader,              % the process that blocks in read(2)
@@ -16,11 +16,9 @@
             binary = false,      % input is given as binaries
             echo = true}).
 
-%% Starts both; the pid of `user`.
+%% Starts both; their pids.
 start() ->
-    User = start(user, stdout),
-    start(standard_error, stderr),
-    User.
+    {start(user, stdout), start(standard_error, stderr)}.
 
 start(Name, Device) ->
     Pid = spawn(?MODULE, init, [self(), Name, Device]),
@@ -54,18 +52,40 @@ reader(Server) ->
             reader(Server)
     end.
 
-loop(S) ->
+%% How often the server of a client that has gone looks whether somebody still needs it.
+-define(LOOK_MS, 60000).
+
+loop(#s{device = gone} = S) ->
     receive
         {io_request, From, ReplyAs, Request} when is_pid(From) ->
             loop(serve(From, ReplyAs, Request, S));
-        {input, _, Data} ->
+        _ ->
+            loop(S)
+    after ?LOOK_MS ->
+        is_needed() andalso loop(S)
+    end;
+loop(S) ->
+    receive
+        client_gone ->
+            is_needed() andalso loop(gone(S));
+        {io_request, From, ReplyAs, Request} when is_pid(From) ->
+            loop(serve(From, ReplyAs, Request, S));
+        {input, Reader, Data} when Reader =:= S#s.reader ->  % from nobody else
             loop(add_input(Data, S));
-        {sync, From, Ref} ->                     % all that was asked for before has been written
+        {sync, From, Ref} when is_pid(From) ->                     % all that was asked for before has been written
             From ! {Ref, ok},
             loop(S);
         _ ->
             loop(S)
     end.
+
+%% What a client has left running goes on, and does not fail because nobody reads it.
+gone(S) -> S#s{device = gone, reading = false, eof = true}.
+
+is_needed() ->
+    process_flag(priority, low),
+    Self = self(),
+    lists:any(fun(P) -> P =/= Self andalso process_info(P, group_leader) =:= {group_leader, Self} end, processes()).
 
 serve(From, ReplyAs, Request, S) ->
     {Reply, S1} = request(Request, S),
@@ -87,16 +107,18 @@ more_input(S0) ->
             false -> S0#s.reader ! read, S0#s{reading = true}
         end,
     receive
-        {input, _, Data} when is_binary(Data) ->
+        {input, Reader, Data} when is_binary(Data), Reader =:= S#s.reader ->
             {more, add_input(Data, S)};
-        {input, _, Data} ->
+        {input, Reader, Data} when Reader =:= S#s.reader ->
             {eof, add_input(Data, S)};
         {io_request, From, ReplyAs, Request}
           when is_pid(From), element(1, Request) =:= put_chars;
                is_pid(From), element(1, Request) =:= get_geometry;
                is_pid(From), Request =:= getopts ->
             more_input(serve(From, ReplyAs, Request, S));
-        {sync, From, Ref} ->                     % a program that waits for input can be ended too
+        client_gone ->
+            {eof, gone(S)};
+        {sync, From, Ref} when is_pid(From) ->   % a program that waits for input can be ended too
             From ! {Ref, ok},
             more_input(S)
     end.
@@ -135,6 +157,8 @@ request({get_password, _}, S) ->
     {{error, enotsup}, S};
 request({setopts, Options}, S) when is_list(Options) ->
     setopts(Options, S);
+request(getopts, #s{device = stderr} = S) ->
+    {[{encoding, S#s.encoding}], S};
 request(getopts, S) ->
     {[{binary, S#s.binary}, {encoding, S#s.encoding}], S};
 request({get_geometry, columns}, #s{device = {client, _, Columns}} = S) ->
@@ -176,6 +200,7 @@ put_chars(Encoding, Chars, S) ->
         Bytes when is_binary(Bytes) ->
             case write(S#s.device, Bytes) of
                 ok -> {ok, S};
+                {error, client_gone} -> {ok, gone(S)};
                 {error, Reason} -> {{error, Reason}, S}
             end;
         _ ->
@@ -186,6 +211,7 @@ put_chars(Encoding, Chars, S) ->
 
 write(stdout, Bytes) -> minivm:write_stdout(Bytes);
 write(stderr, Bytes) -> minivm:write_stderr(Bytes);
+write(gone, _) -> ok;
 %% Waits while the client does not read.
 write({client, Port, _}, Bytes) -> client(Port, Bytes).
 
@@ -201,7 +227,7 @@ frame(Port, Bytes) ->
     try port_command(Port, [$O, Bytes]) of
         true -> ok
     catch
-        error:_ -> {error, terminated}
+        error:_ -> {error, client_gone}
     end.
 
 %% A latin1 device shows what it cannot as \x{...}, as OTP's user does.

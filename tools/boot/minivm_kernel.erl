@@ -7,7 +7,7 @@
 %% waits, and from there on everything is OTP's own. Input, output and the loading of code stay with
 %% the bare boot: OTP's supervisor gets a process that only stands for them.
 -module(minivm_kernel).
--export([whereis/1, ets/2, start/0, boot/0, stop/1, stand_in/0, stand_in/1]).
+-export([whereis/1, ets/2, start/0, boot/0, stop/1, flush_logger/0, stand_in/0, stand_in/1]).
 
 %% The process of that name once the kernel is up, or undefined.
 whereis(Name) ->
@@ -31,6 +31,17 @@ stop(Kernel) ->
     Kernel ! stop,
     receive {'DOWN', Ref, process, _, _} -> ok end.
 
+%% All that was logged before is written. What the VM tells comes by logger_proxy; handlers may have processes
+%% of their own, which write it.
+flush_logger() ->
+    try
+        logger_olp:info(logger_proxy),
+        [try Module:filesync(Id) catch _:_ -> ok end || #{id := Id, module := Module} <- logger:get_handler_config(),
+                                                        erlang:function_exported(Module, filesync, 1)]
+    catch
+        _:_ -> ok
+    end.
+
 %% The process that `init` starts this with.
 boot() ->
     process_flag(trap_exit, true),
@@ -52,7 +63,7 @@ boot() ->
     end,
     Level =:= notice orelse logger:set_primary_config(level, Level),
     [logger:set_module_level(M, L) || {M, L} <- Modules],
-    exit(Old, kill),
+    Old ! retire,
     minivm:kernel(up),
     serve(#{controller => erlang:whereis(application_controller), logger => Logger, loader => Loader}).
 
@@ -89,14 +100,20 @@ serve(#{controller := Controller} = S) ->
         stop ->
             exit(Controller, shutdown),
             receive {'EXIT', Controller, _} -> ok end;
-        {'EXIT', Controller, Reason} ->
-            minivm:write_stderr(unicode:characters_to_binary(
-                                  io_lib:format("Kernel pid terminated (application_controller) (~tp)~n",
-                                                [Reason]))),
-            erlang:halt(1);
+        {'EXIT', Pid, Reason} when Pid =:= Controller ->
+            terminated(application_controller, Reason, S);
+        {'EXIT', Pid, Reason} when Pid =:= map_get(logger, S) ->
+            terminated(logger, Reason, S);
+        {'EXIT', Pid, Reason} when Pid =:= map_get(loader, S) ->
+            terminated(erl_prim_loader, Reason, S);
         _ ->
             serve(S)
     end.
+
+%% Without any of these the VM ends.
+terminated(Name, Reason, S) ->
+    init ! {kernel_terminated, Name, Reason},
+    serve(S).
 
 %% A child for OTP's supervisor where the bare boot has a process of its own.
 stand_in() ->

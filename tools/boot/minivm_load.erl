@@ -1,17 +1,21 @@
-%% Loads modules that a client brings: all of them become current in one step, or none does.
+%% Loads modules that a client brings, from .beam files or (what is compiled here) .erl files: all of them become
+%% current in one step, or none does.
 -module(minivm_load).
--export([files/2, quietly/1, line/1, in_old_code/1]).
+-export([files/2, quietly/2, line/1, in_old_code/1]).
 
-%% The same before there is anybody to tell.
-quietly(Files) ->
-    Prepared = [prepare(File, Bytes) || {File, Bytes} <- Files],
-    case [Text || {error, Text} <- Prepared] of
+%% Files that are there when a program or a prompt begins: nobody is told but of warnings. Modules in the order of
+%% their files: {ok, [Module]} | {error, Text}, where Mark stands in front of what is no word of the compiler.
+quietly([], _) ->
+    {ok, []};
+quietly(Names, Mark) ->
+    Read = [{Name, filename:absname(Name), minivm:read_file(Name)} || Name <- Names],
+    case [{reason, io_lib:format("~ts: ~ts", [Name, file:format_error(Why)])} || {Name, _, {error, Why}} <- Read] of
         [] ->
-            case commit(Prepared, false) of
-                {loaded, _} -> ok;
-                Error -> Error
+            case load([{File, Bytes} || {_, File, {ok, Bytes}} <- Read], false, standard_error) of
+                {loaded, Modules} -> {ok, Modules};
+                {error, Why} -> {error, text(Mark, Why)}
             end;
-        Errors -> nothing(Errors)
+        Bad -> {error, text(Mark, Bad)}
     end.
 
 %% [{File, Bytes}] -> ok | {error, Text}. Purge: processes that run old code are ended; else they are a
@@ -19,22 +23,43 @@ quietly(Files) ->
 files([], _) ->
     {error, "which files? Give FILE.beam...\n"};
 files(Files, Purge) ->
+    case load(Files, Purge, group_leader()) of
+        {loaded, Modules} ->
+            [io:put_chars(line(M)) || M <- Modules],
+            ok;
+        {error, Why} -> {error, [text("** ", Why), "nothing has been loaded\n"]}
+    end.
+
+text(Mark, Why) ->
+    [case One of
+         {reason, Text} -> [Mark, Text, $\n];
+         {compiler, Text} -> Text
+     end || One <- Why].
+
+%% {loaded, [Module]} | {error, [{reason | compiler, Text}]}. Warnings of the compiler go to the device Told.
+load(Files, Purge, Told) ->
     Prepared = [prepare(File, Bytes) || {File, Bytes} <- Files],
-    case [Text || {error, Text} <- Prepared] of
+    case [Why || {error, Why} <- Prepared] of
         [] ->
-            case commit(Prepared, Purge) of
-                {loaded, Modules} ->
-                    [io:put_chars(line(M)) || M <- Modules],
-                    ok;
-                Error -> Error
-            end;
-        Errors -> nothing(Errors)
+            io:put_chars(Told, [Warnings || {_, Warnings} <- Prepared]),
+            commit([P || {P, _} <- Prepared], Purge);
+        Errors -> {error, Errors}
     end.
 
 prepare(File, Bytes) ->
+    case minivm_compile:is_source(File) of
+        false -> prepare(File, Bytes, []);
+        true ->
+            case minivm_compile:file(File) of
+                {ok, _, Code, Warnings} -> prepare(File, Code, Warnings);
+                {error, Text} -> {error, {compiler, Text}}
+            end
+    end.
+
+prepare(File, Bytes, Warnings) ->
     case minivm:prepare_bytes(Bytes, File) of
-        {error, Why} -> {error, io_lib:format("~ts: ~ts", [File, Why])};
-        {Module, Code} -> {Module, Code, File, Bytes}
+        {error, Why} -> {error, {reason, io_lib:format("~ts: ~ts", [File, Why])}};
+        {Module, Code} -> {{Module, Code, File, Bytes}, Warnings}
     end.
 
 commit(Prepared, Purge) ->
@@ -72,8 +97,7 @@ reason(not_purged) -> "somebody else has loaded it at the same time; try again";
 reason(on_load_failure) -> "its on_load function failed";
 reason(Why) -> io_lib:format("~tp", [Why]).
 
-nothing(Reasons) ->
-    {error, [[["** ", R, $\n] || R <- Reasons], "nothing has been loaded\n"]}.
+nothing(Reasons) -> {error, [{reason, R} || R <- Reasons]}.
 
 pids([]) -> "nobody now";
 pids(Pids) -> lists:join(", ", [pid_to_list(P) || P <- lists:sublist(Pids, 5)] ++

@@ -14,16 +14,9 @@ start() ->
 
 %% `minivm repl` with these modules: its prompt is the first client, and the VM ends with it.
 repl(Files) ->
-    Read = [{File, minivm:read_file(File)} || Name <- Files, File <- [filename:absname(Name)]],
-    Bad = [io_lib:format("** ~ts: ~ts~n", [File, file:format_error(Why)]) || {File, {error, Why}} <- Read],
-    case {Files, Bad} of
-        {[], _} -> prompt();
-        {_, []} ->
-            case minivm_load:quietly([{File, Bytes} || {File, {ok, Bytes}} <- Read]) of
-                ok -> prompt();
-                {error, Text} -> fail(Text)
-            end;
-        _ -> fail([Bad, "nothing has been loaded\n"])
+    case minivm_load:quietly(Files, "** ") of
+        {ok, _} -> prompt();
+        {error, Text} -> fail([Text, "nothing has been loaded\n"])
     end.
 
 fail(Text) ->
@@ -35,7 +28,7 @@ prompt() ->
     process_flag(priority, high),
     %% Whoever is first has the prompt: the others come when it has been fetched.
     Outside = self(),
-    Prompt = spawn(fun() -> minivm_session:start(fun() -> Outside ! {fetched, self()} end) end),
+    Prompt = spawn(minivm_session, start, [fun() -> Outside ! {fetched, self()} end]),
     receive {fetched, Prompt} -> ok end,
     [session() || _ <- lists:seq(1, minivm:outside_waiting())],
     loop(monitor(process, Prompt)).

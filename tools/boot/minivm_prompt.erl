@@ -1,6 +1,6 @@
 %% The commands of the prompt: what begins with a colon.
 -module(minivm_prompt).
--export([command/2, help/1, commands/0, version/1, record/2]).
+-export([command/2, help/1, commands/0, version/1, record/2, glob/1, numbers/2]).
 
 %% {Name, Arguments, What it does}
 commands() ->
@@ -15,9 +15,9 @@ commands() ->
      {"dump", "[FILE] [FILTER...] [--format F] [--crash]", "what the recorder holds, as minivm dump"},
      {"record", "[on|off|filter CATEGORY...] | start FILE [SIZE] [CATEGORY...] | stop FILE",
       "what the recorder records from now on; start: one more recording"},
-     {"trace", "PATTERN [when GUARD] [return] [exception] [count|time|memory] [global] [pid P|new|all] "
-      "[limit N|N/s]", "show calls; M:F/A, M:F, M or M:F(ARGUMENTS)"},
-     {"untrace", "[PATTERN]", "no more of it, or of anything"},
+     {"trace", "PATTERN, ... [when GUARD] [OPTION...]",
+      "show calls: M:F/A, M:F, M or M:F(ARGUMENTS), or messages: send or receive; :help trace has the options"},
+     {"untrace", "[PATTERN or NUMBER, ...]", "no more of it, or of anything"},
      {"traces", "", "what is traced, and what has been counted"},
      {"help", "[COMMAND]", "this"},
      {"quit", "", "leave the prompt; the VM goes on"}].
@@ -26,13 +26,16 @@ commands() ->
 command(Text, Context) ->
     {Name, Rest} = string:take(Text, " \t", true),
     Words = words(Rest),
-    case [N || {N, _, _} <- commands(), N =:= Name] of
-        [_] -> run(Name, Words, string:trim(Rest), Context);
-        [] ->
-            case [N || {N, _, _} <- commands(), Name =/= "", lists:prefix(Name, N)] of
-                [Full] -> run(Full, Words, string:trim(Rest), Context);
-                _ -> error_text(":~ts: no such command; :help lists them", [Name])
-            end
+    case named(Name) of
+        {Full, _, _} -> run(Full, Words, string:trim(Rest), Context);
+        false -> error_text(":~ts: no such command; :help lists them", [Name])
+    end.
+
+%% A name may be cut short where it is still clear.
+named(Name) ->
+    case [C || {N, _, _} = C <- commands(), Name =/= "", lists:prefix(Name, N)] of
+        [Command] -> Command;
+        _ -> lists:keyfind(Name, 1, commands())
     end.
 
 error_text(Format, Args) -> {error, io_lib:format(Format ++ "~n", Args)}.
@@ -56,8 +59,14 @@ run("help", Args, _, _) -> help(Args);
 run("quit", [], _, _) -> quit;
 run("modules", [], _, Context) -> modules("*", Context);
 run("modules", [Pattern], _, Context) -> modules(Pattern, Context);
-run("load", ["--purge" | Files], _, Context) -> load(Files, true, Context);
-run("load", Files, _, Context) -> load(Files, false, Context);
+run("load", Words, _, Context) ->
+    {Options, Files} = lists:partition(fun(W) -> lists:prefix("--", W) end, Words),
+    case Options -- ["--purge"] of
+        [] -> load(Files, Options =/= [], Context);
+        ["--purge" | _] -> error_text(":load: --purge is there twice", []);
+        [Unknown | _] -> error_text(":load: ~ts: no such option; there is --purge (a file of that name: ./~ts)",
+                                    [Unknown, Unknown])
+    end;
 run("ps", [], _, Context) -> ps(infinity, Context);
 run("ps", [N], _, Context) -> with_number(N, fun(Most) -> ps(Most, Context) end);
 run("info", [Pid], _, Context) -> with_pid(Pid, fun(P) -> info(P, Context) end);
@@ -79,14 +88,27 @@ run(Name, _, _, _) -> usage(Name).
 help([]) ->
     io:put_chars(["Erlang expressions end with a dot. Commands:\n",
                   [help_line([N, " ", A], H) || {N, A, H} <- commands()],
-                  "f() forgets all variables, f(X) one; b() shows them; v(N) is an earlier result.\n"]);
+                  "f() forgets all variables, f(X) one; b() shows them; v(N) is an earlier result, e(N) the expression, h() all.\n"
+                  "rr(M or File) reads records, rd(Name, {Field, ...}) defines one; rl() shows them, rf() forgets them.\n"]);
 help([":" ++ Name]) -> help([Name]);
 help([Name]) ->
-    case lists:keyfind(Name, 1, commands()) of
-        {N, A, H} -> io:format(":~ts ~ts~n    ~ts~n", [N, A, H]);
+    case named(Name) of
+        {N, A, H} ->
+            io:format(":~ts ~ts~n    ~ts~n", [N, A, H]),
+            N =:= "trace" andalso io:put_chars(trace_help()),
+            ok;
         false -> error_text("~ts: no such command; :help lists them", [Name])
     end;
 help(_) -> usage("help").
+
+trace_help() ->
+    ["PATTERN: * and ? stand for parts of names (kv:p*, *:handle_call/3), also in modules that are loaded later;\n"
+     "    send {put, _, _} and receive {'DOWN', _, _, _, _} are messages, all of them without a pattern\n"
+     "GUARD: kv:put(_, V) when V > 10, kv:put/2 when [_, V] -> V > 10; variables of the prompt may be used\n"
+     "OPTION:\n",
+     [io_lib:format("    ~-18ts ~ts~n", [[Name, $\s, Argument], Help])
+      || {Name, Argument, Help} <- minivm_trace_words:options()],
+     "What may wait or be shown is limited: 1000 events a second and pattern, 10000 that wait.\n"].
 
 help_line(Use, Help) ->
     case string:length(Use) of
@@ -305,9 +327,18 @@ tracer(#{session := Session}) ->
 trace(Text, #{memory := Memory} = Context) ->
     case minivm_trace:set(tracer(Context), Text, minivm_eval:bindings(Memory), [self()]) of
         {error, Why} -> error_text(":trace: ~ts", [Why]);
-        {ok, Functions} ->
-            io:format("~b function~ts~n", [Functions, case Functions of 1 -> ""; _ -> "s" end])
+        {ok, Set} ->
+            case lists:usort([What || {What, _, _} <- Set, is_atom(What)]) of
+                [] -> io:put_chars(functions(lists:sum([N || {_, N, _} <- Set])));
+                Messages -> io:format("messages: ~ts~n", [lists:join(", ", [atom_to_list(M) || M <- Messages])])
+            end,
+            [io:format("in place of ~ts~n", [Old]) || {_, _, Old} <- Set, Old =/= none],
+            ok
     end.
+
+functions(0) -> "no function yet; those of modules that are loaded from now on\n";
+functions(1) -> "1 function\n";
+functions(N) -> io_lib:format("~b functions~n", [N]).
 
 untrace(Text, Context) ->
     case minivm_trace:unset(tracer(Context), Text) of
@@ -320,18 +351,49 @@ traces(Context) ->
         {error, Why} -> error_text(":traces: ~ts", [Why]);
         [] -> io:put_chars("nothing is traced\n");
         Traces ->
-            table([{left, "trace"}, {right, "functions"}, {right, "events"}, {left, ""}],
-                  [[Text, integer_to_list(Functions), integer_to_list(Events),
-                    case Flooded of true -> "a flood: only counted"; false -> "" end]
-                   || {Text, Functions, Events, _, Flooded} <- Traces],
+            table([{left, "trace"}, {right, "functions"}, {right, "events"}, {right, "at most"}, {right, "number"},
+                   {left, ""}],
+                  [[Text, case Kind of message -> "-"; _ -> integer_to_list(Functions) end,
+                    case Kind of
+                        _ when Kind =:= call; Kind =:= message -> integer_to_list(Events);
+                        _ -> "-"
+                    end,
+                    case Limit of
+                        _ when Kind =/= call, Kind =/= message -> "-";
+                        {N, total} -> integer_to_list(N);
+                        {N, second} -> [integer_to_list(N), "/s"]
+                    end,
+                    integer_to_list(Id),
+                    case State of
+                        flooded -> "a flood: only counted";
+                        ended -> "its process has ended";
+                        on -> ""
+                    end]
+                   || #{text := Text, functions := Functions, events := Events, limit := Limit, kind := Kind,
+                        state := State, id := Id} <- Traces],
                   Context),
-            [io:format("~tw:~tw/~b  ~ts~n", [M, F, A, counted(N)])
-             || {_, _, _, Numbers, _} <- Traces, {{M, F, A}, N} <- Numbers],
-            ok
+            io:put_chars(numbers(Traces, Context))
     end.
 
-counted(N) when is_integer(N) -> io_lib:format("~b calls", [N]);
-counted(PerProcess) -> io_lib:format("~tp", [PerProcess]).
+%% What minivm_trace:list/1 says has been counted: by function, the one with the most first.
+numbers(Traces, Context) -> [numbers(Kind, Numbers, Context) || #{kind := Kind, numbers := [_ | _] = Numbers} <- Traces].
+
+numbers(call_time, Numbers, Context) ->
+    Rows = [{Seconds * 1000000 + Us, Mfa, Pid, Calls} || {Mfa, All} <- Numbers, {Pid, Calls, Seconds, Us} <- All],
+    lines([{left, "function"}, {left, "process"}, {right, "calls"}, {right, "us"}, {right, "us/call"}],
+          [[mfa(Mfa), pid_to_list(Pid), integer_to_list(Calls), integer_to_list(Us), each(Us, Calls)]
+           || {Us, Mfa, Pid, Calls} <- lists:reverse(lists:sort(Rows))], Context);
+numbers(call_memory, Numbers, Context) ->
+    Rows = [{Words, Mfa, Pid, Calls} || {Mfa, All} <- Numbers, {Pid, Calls, Words} <- All],
+    lines([{left, "function"}, {left, "process"}, {right, "calls"}, {right, "words"}, {right, "words/call"}],
+          [[mfa(Mfa), pid_to_list(Pid), integer_to_list(Calls), integer_to_list(Words), each(Words, Calls)]
+           || {Words, Mfa, Pid, Calls} <- lists:reverse(lists:sort(Rows))], Context);
+numbers(_, Numbers, _) ->
+    [io_lib:format("~ts  ~b calls~n", [mfa(Mfa), N])
+     || {N, Mfa} <- lists:reverse(lists:sort([{N, Mfa} || {Mfa, N} <- Numbers]))].
+
+each(_, 0) -> "-";
+each(Sum, Calls) -> io_lib:format("~.2f", [Sum / Calls]).
 
 %% ---- the recorder ----------------------------------------------------------------------------------------
 
@@ -377,8 +439,18 @@ text(Chars) -> unicode:characters_to_binary(Chars).
 %% --last 5s, --pid P, --category C, --match TEXT, --places -> {Filters, Other words} | {error, Text}
 filters(Words) -> filters(Words, [], []).
 filters([], Filters, Others) -> {lists:reverse(Filters), lists:reverse(Others)};
+filters(["--format", Value | _], _, _)
+  when Value =/= "text", Value =/= "json", Value =/= "ctf", Value =/= "perfetto", Value =/= "terms" ->
+    error_text("--format ~ts: there are text, json, ctf, perfetto, terms", [Value]);
+%% Who has the name now; a name that nobody has any more may be in the recording.
+filters(["--pid", Value | Rest], Filters, Others) ->
+    Pid = case pid(Value) of
+              {ok, P} -> pid_to_list(P);
+              {error, _} -> Value
+          end,
+    filters(Rest, [{pid, text(Pid)} | Filters], Others);
 filters([[$-, $- | Name], Value | Rest], Filters, Others)
-  when Name =:= "last"; Name =:= "pid"; Name =:= "category"; Name =:= "match"; Name =:= "format" ->
+  when Name =:= "last"; Name =:= "category"; Name =:= "match"; Name =:= "format" ->
     filters(Rest, [{list_to_atom(Name), text(Value)} | Filters], Others);
 filters(["--crash" | Rest], Filters, Others) -> filters(Rest, [{crash, <<>>} | Filters], Others);
 filters(["--places" | Rest], Filters, Others) -> filters(Rest, [{places, <<>>} | Filters], Others);
@@ -481,7 +553,9 @@ file_of(M) ->
 %% ---- tables ----------------------------------------------------------------------------------------------
 
 %% Columns: {left | right, Title}; rows of iodata. Columns are as wide as they need to be.
-table(Columns, Rows0, Context) ->
+table(Columns, Rows, Context) -> io:put_chars(lines(Columns, Rows, Context)).
+
+lines(Columns, Rows0, Context) ->
     Rows = [[lists:flatten(Cell) || Cell <- Row] || Row <- Rows0],
     Titles = [Title || {_, Title} <- Columns],
     Widths = [lists:max([string:length(C) || C <- Column]) || Column <- transpose([Titles | Rows])],
@@ -489,7 +563,7 @@ table(Columns, Rows0, Context) ->
                                                    || {{Side, _}, W, C} <- lists:zip3(Columns, Widths, Row)]),
                                  trailing)
                      || Row <- [Titles | Rows]],
-    io:put_chars([[Line, $\n] || Line <- [minivm_colours:paint(title, Top, Context) | Lines]]).
+    [[Line, $\n] || Line <- [minivm_colours:paint(title, Top, Context) | Lines]].
 
 transpose([[] | _]) -> [];
 transpose(Rows) -> [[hd(R) || R <- Rows] | transpose([tl(R) || R <- Rows])].

@@ -26,6 +26,7 @@ start() -> start(fun() -> ok end).
 start(Fetched) ->
     process_flag(trap_exit, true),
     process_flag(priority, high),
+    minivm_trace:untraced(),
     Next = minivm:outside_next(),
     Fetched(),
     case Next of
@@ -39,6 +40,7 @@ greet(Port) ->
         {Port, {data, <<"H", ?VERSION:32, Columns:32, Flags, Dir/binary>>}} ->
             Terminal = Flags band 1 =:= 1,
             Io = minivm_io:start_session(Port, self(), Columns),
+            minivm_trace:untraced(Io),
             put_frame(Port, [<<"H", ?VERSION:32>>, greeting()]),
             S = #s{port = Port, io = Io, memory = minivm_eval:memory(),
                    context = #{dir => unicode:characters_to_list(Dir), columns => max(Columns, 40),
@@ -81,7 +83,8 @@ loop(#s{port = Port, work = Work, evaluator = Evaluator, completer = Completer} 
             loop(S#s{completer = none});
         {'EXIT', Port, _} ->
             %% What the session runs may trap exits.
-            [exit(Pid, kill) || Pid <- [S#s.io, Evaluator, Completer | [P || {P, _} <- [Work]]], is_pid(Pid)],
+            [end_of(Pid) || Pid <- lists:usort([Evaluator, Completer | [P || {P, _} <- [Work]]]), is_pid(Pid)],
+            S#s.io ! client_gone,
             exit(normal);
         {'EXIT', Pid, Reason} when Work =/= none, Pid =:= element(1, Work) ->
             loop(worker_died(Reason, S));
@@ -97,6 +100,14 @@ loop(#s{port = Port, work = Work, evaluator = Evaluator, completer = Completer} 
             S1 = tracer(S),
             From ! {tracer, S1#s.tracer},
             loop(S1);
+        {own_processes, Ref, From} ->   % those that do not do what the client asks for
+            Collectors = case S#s.tracer of
+                             none -> [];
+                             Tracer -> case process_info(Tracer, links) of {_, Ps} -> Ps; undefined -> [] end
+                         end,
+            From ! {Ref, [P || P <- [self(), S#s.io, S#s.tracer, S#s.completer | [W || {W, command} <- [S#s.work]]]
+                               ++ Collectors, is_pid(P)]},
+            loop(S);
         {'EXIT', Tracer, _} when Tracer =:= S#s.tracer ->
             loop(S#s{tracer = none});
         {put_again, Frame} ->
@@ -105,6 +116,10 @@ loop(#s{port = Port, work = Work, evaluator = Evaluator, completer = Completer} 
         _ ->
             loop(S)
     end.
+
+end_of(Pid) ->
+    exit(Pid, kill),
+    receive {'EXIT', Pid, _} -> ok end.
 
 %% ---- frames ----------------------------------------------------------------------------------------------
 
@@ -117,7 +132,8 @@ frame(<<"T", Text/binary>>, #s{completer = none} = S) ->
     Memory = S#s.memory,
     Line = unicode:characters_to_list(Text),
     S#s{completer = spawn_link(fun() ->
-                                       {Common, Choices} = minivm_complete:line(Line, Memory, S#s.context),
+                                       minivm_trace:untraced(),
+                                       {Common, Choices} = minivm_complete:line(Line, Memory, (S#s.context)#{tracer => S#s.tracer}),
                                        Session ! {completions, self(), Common, Choices}
                                end)};
 frame(<<"C", Whole, Text/binary>>, #s{work = none} = S) ->
@@ -221,6 +237,8 @@ worker(Fun, S) ->
 finished(ok, S) -> done(0, S);
 finished({error, Text}, S) -> failed(Text, S);
 finished({ok, Memory}, S) -> done(0, S#s{memory = Memory});
+%% Said before anything was evaluated, or caught.
+finished({refused, Text, Memory}, S) -> failed(Text, S#s{memory = Memory});
 %% Its process ends as it would have elsewhere; that is no news any more.
 finished({failed, Text, Memory}, #s{evaluator = Pid} = S) ->
     unlink(Pid),

@@ -1,245 +1,109 @@
-%% `:trace` at the prompt and `minivm run --trace`: patterns become trace patterns with match specifications,
-%% and a process shows what comes, somewhat as OTP's dbg does.
+%% `:trace` at the prompt and `minivm run --trace`: what was asked for (minivm_trace_words) is traced, and a process
+%% shows what comes, somewhat as OTP's dbg does.
 %%
-%% Events go into the flight recorder, whose rings the tracer looks into every few milliseconds; where it does
-%% not record what is traced (--record off), they are messages to the tracer.
+%% Each pattern is a session of tracing (trace:session_create/3) of its own, with its own processes, so no two of
+%% them know of each other, at one prompt or at two. Events of calls go into the flight recorder, whose rings the tracer
+%% looks into every few milliseconds. Messages, callers and results that are compared have to be whole: of these traces,
+%% and where the recorder does not record what is traced (--record-off trace), events are messages to a collector, a
+%% process of the trace's own. Both kinds are put into one order by their times.
 %%
-%% A tracer belongs to one prompt and goes with it, and so does all that it has set: it traces in a session
-%% (trace:session_create/3) of its own. It never waits for whoever reads: what cannot be shown is counted. A flood (more events than it can take, or more a second
-%% than are allowed) turns the trace into one that only counts calls.
+%% A tracer belongs to one prompt and goes with it, and so does all that it has set. It never waits for whoever reads:
+%% what cannot be shown is counted. A flood (more events than it can take, or more a second than are allowed) turns the
+%% trace into one that only counts calls.
 -module(minivm_trace).
--export([start/2, shown/1, set/4, unset/2, list/1, untraced/0, run/1, again/0, flush/0, parse/2]).
+-export([start/2, shown/1, set/4, unset/2, list/1, untraced/0, untraced/1, run/1, again/0, flush/0]).
 
 -define(SESSION, minivm_prompt).        % the name of all of them
 -define(QUEUE, 10000).                  % events that may wait before it is a flood
--define(LOOK_MS, 30).                   % so often are those of the recorder fetched,
+-define(LOOK_MS, 30).                   % so often are events fetched,
 -define(BATCH, 2000).                   % so many at once
--define(PER_SECOND, 1000).              % shown in a second, unless the user says more
 -define(WRITES, 64).                    % output that may wait for the reader
 -define(DEPTH, 10000).                  % calls without a return yet that are kept for one process
+-define(STACKS, 1000).                  % processes with such calls before those that have ended are looked for
 
-%% What one command has set.
--record(trace, {text,                   % as it was typed
-                mfa,                    % {M, F | '_', A | '_'}
-                spec,                   % match specification
-                kind = call,            % call | call_count | call_time | call_memory
-                returns = false, exceptions = false,
-                scope = local,          % local | global
-                who = all,              % pid | new | all
-                limit = {?PER_SECOND, second},  % {N, second | total}
-                functions = 0,
-                events = 0,
-                flooded = false}).
-
--record(event, {what,                   % call | return_from | exception_from | unwound
+-record(event, {trace,                  % its number
+                what,                   % call | return_from | exception_from | unwound | send | 'receive'
                 who,                    % <<"<0.80.0>">>
                 mfa,
-                text,                   % what stands behind the name, or a fun that gives it
+                text = "",              % what stands behind the name, or a fun that gives it
+                value,                  % of a message, what returned; {Class, Reason} of an exception
+                extra = none,           % {Term}: what the match specification adds
                 at}).                   % nanoseconds of the wall clock
 
+%% A trace is a map as minivm_trace_words:parse/2 makes it and
+%%   id, session     its number, the session of tracing
+%%   source          recorder | the pid of the collector | none, if there are no events
+%%   functions       how many;  events: so far
+%%   shown, hidden   in this second: {Second, N}; and how many were not shown
+%%   flooded         only counted by now
 -record(s, {io, context,
-            source = none,              % recorder | messages, as long as something is traced,
-            session = none,             % and the session of tracing
-            cursor = <<>>,              % recorder: what has been seen of it
+            traces = [],                % newest first
+            next = 1,                   % number of the next one
+            cursor = none,              % recorder: what has been seen of it, while somebody wants that
+            offset = none,              % from Erlang monotonic time to the wall clock, in nanoseconds
+            held = [],                  % events of collectors that are later than what has been seen of the recorder
             looks = false,              % a `look` is under way
             refused = false,            % that it records nothing has been said
             batch = none,               % {Lines, Text} that are to be written as one
-            traces = [],
-            stacks = #{},               % pid -> [{MFA, microseconds}]
-            second = 0, shown = 0, hidden = 0,
+            stacks = #{},               % who -> {Depth, [{Trace, MFA, Time, none | Call that is not shown yet}]}
+            hidden = 0,                 % lines that found no reader
             writes = 0}).
-
-%% ---- the words after :trace ------------------------------------------------------------------------------
-
-%% PATTERN [when GUARD] [return] [exception] [count | time | memory] [global] [pid P | new | all]
-%% [limit N | N/s] -> {ok, Trace} | {error, Text}
-parse(Text, Bindings) ->
-    case erl_scan:string(Text, {1, 1}) of
-        {error, {_, Module, Why}, _} -> {error, Module:format_error(Why)};
-        {ok, [], _} -> {error, "what is to be traced? M:F/A, M:F, M or M:F(ARGUMENTS)"};
-        {ok, Tokens, _} ->
-            {Pattern, Options} = lists:split(pattern_length(Tokens), Tokens),
-            try
-                options(Options, pattern(Pattern, #trace{text = string:trim(Text)}, Bindings))
-            of
-                Trace -> {ok, body(Trace)}
-            catch
-                throw:Why -> {error, Why}
-            end
-    end.
-
-%% Options begin at the first of their words that stands outside of all brackets, behind something complete.
-pattern_length(Tokens) -> pattern_length(Tokens, none, 0, 0).
-pattern_length([], _, _, N) -> N;
-pattern_length([{atom, _, Word} | Rest], Before, 0, N) ->
-    case lists:member(Word, [return, exception, count, time, memory, global, pid, new, all, limit])
-        andalso is_complete(Before) of
-        true -> N;
-        false -> pattern_length(Rest, atom, 0, N + 1)
-    end;
-pattern_length([T | Rest], _, Depth, N) ->
-    Kind = element(1, T),
-    Change = case Kind of
-                 _ when Kind =:= '('; Kind =:= '['; Kind =:= '{'; Kind =:= '<<' -> 1;
-                 _ when Kind =:= ')'; Kind =:= ']'; Kind =:= '}'; Kind =:= '>>' -> -1;
-                 _ -> 0
-             end,
-    pattern_length(Rest, Kind, Depth + Change, N + 1).
-
-is_complete(Kind) -> lists:member(Kind, [atom, var, integer, float, string, char, ')', ']', '}', '>>']).
-
-pattern(Tokens, Trace, Bindings) ->
-    {Head, Guard} = lists:splitwith(fun(T) -> element(1, T) =/= 'when' end, Tokens),
-    {M, F, A, Args} = mfa(Head),
-    {Clause, Arity} = clause(Args, A, Guard),
-    Trace#trace{mfa = {M, F, Arity}, spec = spec(Clause, Bindings)}.
-
-mfa([{atom, _, M}]) -> {M, '_', '_', none};
-mfa([{atom, _, M}, {':', _}, {var, _, '_'}]) -> {M, '_', '_', none};
-mfa([{atom, _, M}, {':', _}, {var, _, '_'}, {'/', _}, {var, _, '_'}]) -> {M, '_', '_', none};
-mfa([{atom, _, M}, {':', _}, {atom, _, F}]) -> {M, F, '_', none};
-mfa([{atom, _, M}, {':', _}, {atom, _, F}, {'/', _}, {integer, _, A}]) -> {M, F, A, none};
-mfa([{atom, _, M}, {':', _}, {atom, _, F}, {'/', _}, {var, _, '_'}]) -> {M, F, '_', none};
-mfa([{atom, _, M}, {':', _}, {atom, _, F}, {'(', _} = Open | Rest]) ->
-    case lists:reverse(Rest) of
-        [{')', _} | Reversed] -> {M, F, '_', [setelement(1, Open, '[') | lists:reverse(Reversed)] ++ [{']', 1}]};
-        _ -> throw("the arguments do not end with )")
-    end;
-mfa([{atom, _, _}, {':', _}, {atom, _, _}, {'/', _}, {integer, _, _}, Token | _]) -> not_understood(Token);
-mfa([{atom, _, _}, {':', _}, {atom, _, _}, {atom, _, _} = Token | _]) -> not_understood(Token);
-mfa([{atom, _, _}, {atom, _, _} = Token | _]) -> not_understood(Token);
-mfa(_) -> throw("the pattern must be M:F/A, M:F, M or M:F(ARGUMENTS), with M and F atoms").
-
-%% {Clause of a fun of the argument list | none, Arity}. The guard is `when G`, or `when [Args] -> G`.
-clause(Args, A, Guard) ->
-    {Given, Condition} =
-        case {Args, Guard} of
-            {_, []} -> {Args, []};
-            {none, [_When | Tokens]} ->
-                case lists:splitwith(fun(T) -> element(1, T) =/= '->' end, Tokens) of
-                    {Names, [_Arrow | G]} -> {Names, G};
-                    {_, []} -> throw("give the arguments names: M:F(A, B) when GUARD, or M:F/2 when [A, B] -> GUARD")
-                end;
-            {_, [_When | Tokens]} -> {Args, Tokens}
-        end,
-    case Given of
-        none -> {none, A};
-        _ ->
-            List = expression(Given, "the arguments"),
-            Arity = case {length_of(List), A} of
-                        {'_', _} -> A;
-                        {N, '_'} -> N;
-                        {N, N} -> N;
-                        {N, _} -> throw(io_lib:format("the guard has ~b arguments, the function ~b", [N, A]))
-                    end,
-            {{clause, erl_anno:new(1), [List], guards(Guard, Condition), [{atom, erl_anno:new(1), true}]}, Arity}
-    end.
-
-length_of({nil, _}) -> 0;
-length_of({cons, _, _, Tail}) ->
-    case length_of(Tail) of
-        '_' -> '_';
-        N -> N + 1
-    end;
-length_of(_) -> '_'.
-
-guards([], []) -> [];
-guards(_, []) -> throw("a guard is expected behind `when`");
-guards(_, Tokens) ->
-    Fun = [{'fun', 1}, {'(', 1}, {')', 1}, {'when', 1}] ++ Tokens ++ [{'->', 1}, {atom, 1, true}, {'end', 1}],
-    case parsed(Fun, "the guard") of
-        [{'fun', _, {clauses, [{clause, _, [], Guards, _}]}}] -> Guards;
-        _ -> throw("the guard ends too soon")
-    end.
-
-expression(Tokens, What) ->
-    case parsed(Tokens, What) of
-        [Expr] -> Expr;
-        _ -> throw([What, ": one expression is expected"])
-    end.
-
-parsed(Tokens, What) ->
-    case erl_parse:parse_exprs(Tokens ++ [{dot, 1}]) of
-        {ok, Exprs} -> Exprs;
-        {error, {_, Module, Why}} -> throw([What, ": ", Module:format_error(Why)])
-    end.
-
-spec(none, _) -> [{'_', [], []}];
-spec(Clause, Bindings) ->
-    case ms_transform:transform_from_shell(dbg, [Clause], Bindings) of
-        {error, [{_, [{_, Module, Why} | _]} | _], _} -> throw(["the guard: ", Module:format_error(Why)]);
-        Alternatives -> Alternatives    % one for each guard between semicolons
-    end.
-
-options([], Trace) -> Trace;
-options([{atom, _, return} | Rest], T) -> options(Rest, T#trace{returns = true});
-options([{atom, _, exception} | Rest], T) -> options(Rest, T#trace{exceptions = true});
-options([{atom, _, count} | Rest], T) -> options(Rest, T#trace{kind = call_count});
-options([{atom, _, time} | Rest], T) -> options(Rest, T#trace{kind = call_time});
-options([{atom, _, memory} | Rest], T) -> options(Rest, T#trace{kind = call_memory});
-options([{atom, _, global} | Rest], T) -> options(Rest, T#trace{scope = global});
-options([{atom, _, pid}, {atom, _, Who} | Rest], T) when Who =:= new; Who =:= all -> options(Rest, T#trace{who = Who});
-options([{atom, _, Who} | Rest], T) when Who =:= new; Who =:= all -> options(Rest, T#trace{who = Who});
-options([{atom, _, pid}, {'<', _}, {float, _, _}, {'.', _}, {integer, _, _}, {'>', _} | _] = [_ | Pid], T) ->
-    {Tokens, Rest} = lists:split(5, Pid),
-    options(Rest, T#trace{who = pid(lists:flatten([text(Token) || Token <- Tokens]))});
-options([{atom, _, pid}, {integer, _, N} | Rest], T) ->
-    options(Rest, T#trace{who = pid("<0." ++ integer_to_list(N) ++ ".0>")});
-options([{atom, _, pid}, {atom, _, Name} | Rest], T) ->
-    case whereis(Name) of
-        Pid when is_pid(Pid) -> options(Rest, T#trace{who = Pid});
-        _ -> throw(io_lib:format("~tw: no process has this name", [Name]))
-    end;
-options([{atom, _, pid} | _], _) -> throw("pid: a process is expected: <0.80.0>, 80 or a registered name");
-options([{atom, _, limit}, {integer, _, N}, {'/', _}, {atom, _, s} | Rest], T) ->
-    options(Rest, T#trace{limit = {N, second}});
-options([{atom, _, limit}, {integer, _, N} | Rest], T) -> options(Rest, T#trace{limit = {N, total}});
-options([{atom, _, limit} | _], _) -> throw("limit: a number is expected, or one a second: limit 100/s");
-options([Token | _], _) -> not_understood(Token).
-
-not_understood(Token) -> throw(["not understood: ", text(Token)]).
-
-text({Kind, _}) -> atom_to_list(Kind);
-text({float, _, F}) -> float_to_list(F, [short]);
-text({_, _, Value}) -> io_lib:format("~tp", [Value]).
-
-pid(Text) ->
-    Pid = try list_to_pid(Text) catch error:_ -> throw([Text, ": no process"]) end,
-    is_process_alive(Pid) orelse throw([Text, ": there is no such process (any more)"]),
-    Pid.
-
-%% What the match specification does beside letting the call through.
-body(#trace{spec = Spec, returns = R, exceptions = E} = T) ->
-    Body = [{exception_trace} || E] ++ [{return_trace} || R, not E],
-    T#trace{spec = [{Head, Guards, Body} || {Head, Guards, _} <- Spec]}.
 
 %% ---- asked by commands -----------------------------------------------------------------------------------
 
 %% The tracer of a session, linked to the caller; shows what it gets at Io.
 start(Io, Context) ->
+    Owner = self(),
     spawn_link(fun() ->
                        process_flag(trap_exit, true),
                        process_flag(priority, high),
-                       put(owner, hd(element(2, process_info(self(), links)))),
+                       untraced(),
+                       put(owner, Owner),
                        loop(#s{io = Io, context = Context})
                end).
 
+%% {ok, [{What, Functions, What it takes the place of | none}]} | {error, Text}. Spared: processes whose doings are no news.
 set(Tracer, Text, Bindings, Spared) ->
-    case parse(Text, Bindings) of
-        {ok, #trace{mfa = {M, _, _}} = Trace} ->
-            case erlang:module_loaded(M) orelse code:ensure_loaded(M) of
-                true -> call(Tracer, {set, Trace, Spared});
-                {module, M} -> call(Tracer, {set, Trace, Spared});
-                {error, _} -> {error, io_lib:format("~tw: no such module is loaded or in the code path", [M])}
+    case minivm_trace_words:parse(Text, Bindings) of
+        {ok, Traces} ->
+            case [M || #{what := {M, _, _}, glob := false} <- Traces, not is_there(M)] of
+                [] -> call(Tracer, {set, Traces, Spared ++ own_processes()});
+                [M | _] -> {error, io_lib:format("~tw: no such module is loaded or in the code path", [M])}
             end;
         Error -> Error
+    end.
+
+is_there('_') -> true;
+is_there(M) -> erlang:module_loaded(M) orelse element(1, code:ensure_loaded(M)) =:= module.
+
+%% Those of all prompts that do not do what somebody typed.
+own_processes() ->
+    Sessions = [P || P <- processes(), {initial_call, {minivm_session, start, _}} <- [process_info(P, initial_call)]],
+    %% Of `minivm run --trace` and those who collect for it.
+    Runs = [[Tracer | element(2, process_info(Tracer, links))] || Tracer <- [whereis(minivm_tracer)], is_pid(Tracer)],
+    lists:append(Runs ++ [own_processes(Session) || Session <- Sessions]).
+
+own_processes(Session) ->
+    Ref = monitor(process, Session),
+    Session ! {own_processes, Ref, self()},
+    receive
+        {Ref, Pids} ->
+            demonitor(Ref, [flush]),
+            Pids;
+        {'DOWN', Ref, process, _, _} -> []
+    after 1000 ->                       % it has had no hello yet
+        demonitor(Ref, [flush]),
+        [Session]
     end.
 
 %% Returns when all that happened before the call is on its way to the output. none: there is no tracer.
 shown(none) -> ok;
 shown(Tracer) -> call(Tracer, shown).
 
+%% The text names all or, as it was typed, with its number or by its pattern, a trace, or several with commas between.
 unset(Tracer, Text) -> call(Tracer, {unset, string:trim(Text)}).
+
+%% [#{id, text, functions, events, limit, state, numbers}], oldest first.
 list(Tracer) -> call(Tracer, list).
 
 call(Tracer, Request) ->
@@ -264,16 +128,15 @@ untraced(Pid) ->
 
 loop(S) ->
     receive
-        {trace_ts, _, _, _, _} = Event -> loop(event(message(Event), waiting(S)));
-        {trace_ts, _, _, _, _, _} = Event -> loop(event(message(Event), waiting(S)));
         look ->
-            {Waiting, S1} = follow(S),
-            loop(look(case Waiting of 0 -> ?LOOK_MS; _ -> 0 end, S1#s{looks = false}));
-        {io_reply, _, _} -> loop(S#s{writes = S#s.writes - 1});
+            {Waiting, S1} = follow(S#s{looks = false}),
+            loop(look(case Waiting of 0 -> ?LOOK_MS; _ -> 0 end, S1));
+        {io_reply, _, _} -> loop(notice_unread(S#s{writes = S#s.writes - 1}));
         {'EXIT', Pid, _} ->
             case get(owner) of
                 Pid ->
-                    release(S);
+                    [release(T) || T <- S#s.traces],
+                    ok;
                 _ -> loop(S)
             end;
         {Ref, From, {flush}} ->
@@ -285,7 +148,11 @@ loop(S) ->
             {Answer, S1} = request(Request, catch_up(S)),
             From ! {Ref, Answer},
             loop(S1);
-        second -> loop(notice_hidden(S));
+        {second, Id} ->
+            loop(case trace_of(Id, S) of
+                     false -> S;
+                     T -> notice_rate(T, S)
+                 end);
         _ -> loop(S)
     end.
 
@@ -293,138 +160,299 @@ flush_writes(0) -> ok;
 flush_writes(N) -> receive {io_reply, _, _} -> flush_writes(N - 1) after 5000 -> ok end.
 
 request(shown, S) -> {ok, S};
-request({set, Trace, Spared}, S0) ->
-    S = source(S0),
-    try trace_pattern(Trace, S#s.session) of
-        0 -> {{error, io_lib:format("no function matches ~ts", [name(Trace)])}, unused(S)};
-        N ->
-            flags(Trace, S, [self(), S#s.io, get(owner) | Spared]),
-            {{ok, N}, look(?LOOK_MS, S#s{traces = [Trace#trace{functions = N} | without(Trace, S#s.traces)]})}
+request({set, Wanted, Spared}, S0) ->
+    Before = S0#s.traces,
+    try lists:foldl(fun(T, S) -> begin_trace(T, [self(), S#s.io, get(owner) | Spared], S) end, S0, Wanted) of
+        S1 ->
+            New = lists:sublist(S1#s.traces, length(Wanted)),
+            Gone = [{New1, Old} || New1 <- New, Old <- Before, is_same(New1, Old)],
+            [release(Old) || {_, Old} <- Gone],
+            Set = [{maps:get(what, T), maps:get(functions, T),
+                    case [Text || {#{id := Id}, #{text := Text}} <- Gone, Id =:= maps:get(id, T)] of
+                        [] -> none;
+                        [Text | _] -> Text
+                    end} || T <- lists:reverse(New)],
+            {{ok, Set}, look(?LOOK_MS, S1#s{traces = S1#s.traces -- [Old || {_, Old} <- Gone]})}
     catch
-        error:_ ->
-            {{error, case Trace#trace.kind of
-                         call -> "the match specification is refused";
-                         Kind -> io_lib:format("this VM cannot do ~tw", [Kind])
-                     end}, unused(S)}
+        throw:{Why, Begun} ->
+            [release(T) || T <- Begun, not lists:member(T, Before)],
+            {{error, Why}, S0}
     end;
 request({unset, ""}, S) ->
-    {{ok, length(S#s.traces)}, release(S#s{traces = []})};
+    [release(T) || T <- S#s.traces],
+    {{ok, length(S#s.traces)}, S#s{traces = []}};
 request({unset, Text}, S) ->
-    case [T || T <- S#s.traces, T#trace.text =:= Text orelse lists:flatten(name(T)) =:= Text] of
-        [] -> {{error, io_lib:format("~ts: no such trace; :traces lists them", [Text])}, S};
-        Gone ->
-            [clear(T, S#s.session) || T <- Gone],
-            {{ok, length(Gone)}, unused(S#s{traces = S#s.traces -- Gone})}
+    Names = case named(Text, S#s.traces) of
+                [] -> minivm_trace_words:split(Text);
+                _ -> [Text]
+            end,
+    case [Name || Name <- Names, named(Name, S#s.traces) =:= []] of
+        [] ->
+            Gone = lists:usort(lists:append([named(Name, S#s.traces) || Name <- Names])),
+            [release(T) || T <- Gone],
+            {{ok, length(Gone)}, S#s{traces = S#s.traces -- Gone}};
+        [Unknown | _] -> {{error, io_lib:format("~ts: no such trace; :traces lists them", [Unknown])}, S}
     end;
 request(list, S) ->
-    {[{T#trace.text, T#trace.functions, T#trace.events, numbers(T, S#s.session), T#trace.flooded} || T <- lists:reverse(S#s.traces)], S}.
+    {[#{id => maps:get(id, T), text => maps:get(text, T), functions => maps:get(functions, T),
+        events => maps:get(events, T), limit => maps:get(limit, T), kind => maps:get(kind, T), state => state(T),
+        numbers => numbers(T)} || T <- lists:reverse(S#s.traces)], S}.
 
-without(#trace{mfa = Mfa, kind = Kind}, Traces) ->
-    [T || T <- Traces, {T#trace.mfa, T#trace.kind} =/= {Mfa, Kind}].
+%% Of the same calls or messages of the same processes: a new one takes the place of the old one.
+is_same(New, Old) ->
+    Of = fun(T) ->
+                 {maps:with([what, glob, kind, who, party, scope], T),
+                  [{Head, Guards} || {Head, Guards, _} <- maps:get(spec, T)]}
+         end,
+    Of(New) =:= Of(Old).
 
-trace_pattern(#trace{mfa = Mfa, kind = call, spec = Spec, scope = Scope}, Session) ->
-    trace:function(Session, Mfa, Spec, [Scope]);
-trace_pattern(#trace{mfa = Mfa, kind = Kind}, Session) ->
-    trace:function(Session, Mfa, true, [Kind]).
-
-clear(#trace{mfa = Mfa, kind = call, scope = Scope, flooded = Flooded}, Session) ->
-    Flooded andalso trace:function(Session, Mfa, false, [call_count]),
-    trace:function(Session, Mfa, false, [Scope]);
-clear(#trace{mfa = Mfa, kind = Kind}, Session) ->
-    trace:function(Session, Mfa, false, [Kind]).
-
-flags(#trace{kind = call_count}, _, _) -> ok;
-flags(#trace{who = Who}, #s{source = Source, session = Session}, Spared) ->
-    try trace:process(Session, Who, true, [call | [monotonic_timestamp || Source =:= messages]])
-    catch error:badarg -> ok            % a process that has ended meanwhile
-    end,
-    [catch trace:process(Session, Pid, false, [all]) || Pid <- Spared],
-    ok.
-
-%% Where events come from, and the session that tells them, once something is traced.
-source(#s{source = none} = S) ->
-    case minivm:recorder_calls(<<>>, 0, none) of
-        {ok, _, Cursor, _, _} ->
-            S#s{source = recorder, cursor = Cursor, session = trace:session_create(?SESSION, {flight_recorder, []}, [])};
-        {error, _} -> S#s{source = messages, session = trace:session_create(?SESSION, self(), [])}
-    end;
-source(S) -> S.
-
-unused(#s{traces = []} = S) -> release(S);
-unused(S) -> S.
-
-%% Nothing is traced any more.
-release(#s{session = none} = S) -> S;
-release(#s{session = Session} = S) ->
-    trace:session_destroy(Session),
-    S#s{source = none, session = none, stacks = #{}}.
-
-%% The next look at the recorder, if there is anything to look for.
-look(After, #s{source = recorder, looks = false} = S) ->
-    case counts_events(S) of
-        true ->
-            erlang:send_after(After, self(), look),
-            S#s{looks = true};
-        false -> S
-    end;
-look(_, S) -> S.
-
-waiting(S) ->
-    case process_info(self(), message_queue_len) of
-        {_, N} when N > ?QUEUE -> flood(S, N);
-        _ -> S
+named(Name, Traces) ->
+    case [T || #{text := Text} = T <- Traces, Text =:= Name] of
+        [] ->
+            [T || #{id := Id, head := Head, name := Short} = T <- Traces,
+                  Name =:= integer_to_list(Id) orelse Name =:= Head orelse Name =:= Short];
+        As -> As
     end.
 
-%% [{MFA, What was counted}]
-numbers(#trace{kind = call, flooded = false}, _) -> [];
-numbers(#trace{mfa = {M, F, A}} = T, Session) ->
-    Kind = case T#trace.kind of call -> call_count; K -> K end,
-    [{Mfa, Value} || {Name, Arity} <- functions(M), F =:= '_' orelse F =:= Name, A =:= '_' orelse A =:= Arity,
-                     Mfa <- [{M, Name, Arity}],
-                     {_, Value} <- [trace:info(Session, Mfa, Kind)], Value =/= false, Value =/= undefined,
-                     Value =/= 0, Value =/= []].
+state(#{flooded := true}) -> flooded;
+state(#{who := [_ | _] = Pids}) ->
+    case lists:any(fun is_process_alive/1, Pids) of
+        true -> on;
+        false -> ended
+    end;
+state(_) -> on.
 
-functions(M) -> try M:module_info(functions) catch error:_ -> [] end.
+trace_of(Id, #s{traces = Traces}) -> find(Id, Traces).
 
-name(#trace{mfa = {M, '_', _}}) -> io_lib:format("~tw", [M]);
-name(#trace{mfa = {M, F, '_'}}) -> io_lib:format("~tw:~tw", [M, F]);
-name(#trace{mfa = {M, F, A}}) -> io_lib:format("~tw:~tw/~b", [M, F, A]).
+find(Id, [#{id := Id} = T | _]) -> T;
+find(Id, [_ | Traces]) -> find(Id, Traces);
+find(_, []) -> false.
+
+keep(#{id := Id} = T, S) ->
+    S#s{traces = [case Old of #{id := Id} -> T; _ -> Old end || Old <- S#s.traces]}.
+
+%% ---- one trace -------------------------------------------------------------------------------------------
+
+begin_trace(#{kind := Kind} = Wanted, Spared, S0) ->
+    {Source, S} = source(Wanted, S0),
+    Session = trace:session_create(?SESSION, case Source of
+                                                 Pid when is_pid(Pid) -> Pid;
+                                                 _ -> {flight_recorder, []}
+                                             end, []),
+    Own = [P || #{source := P} <- S#s.traces, is_pid(P)] ++ [Source || is_pid(Source)] ++ Spared,
+    T = Wanted#{id => S#s.next, session => Session, source => Source, functions => 0, events => 0,
+                shown => {0, 0}, hidden => 0, flooded => false},
+    S1 = S#s{traces = [T | S#s.traces], next = S#s.next + 1},
+    Failed = fun(Why) -> throw({Why, S1#s.traces}) end,
+    Kind =:= message andalso events(T, false),
+    Kind =:= call_count orelse flags(T, Own, Failed),
+    try
+        case Kind of
+            message -> events(T#{spec := elsewhere(Wanted, Own)}, true);
+            call -> functions(T, maps:get(spec, T), [maps:get(scope, T)]);
+            _ -> functions(T, true, [Kind])
+        end
+    of
+        0 when map_get(glob, T) -> S1;  % of modules that are loaded later
+        0 -> Failed(io_lib:format("no function matches ~ts", [maps:get(name, T)]));
+        N -> keep(T#{functions := N}, S1)
+    catch
+        error:_ ->
+            Failed(case Kind of
+                       _ when Kind =:= call; Kind =:= message -> "the match specification is refused";
+                       _ -> io_lib:format("this VM cannot do ~tw", [Kind])
+                   end)
+    end.
+
+functions(#{session := Session, what := What, glob := true}, How, Flags) ->
+    minivm:trace_matching(Session, What, How, Flags);
+functions(#{session := Session, what := What}, How, Flags) ->
+    trace:function(Session, What, How, Flags).
+
+events(#{session := Session, what := What, spec := Spec}, On) ->
+    {Here, Elsewhere} = {On andalso Spec, false},
+    case What of
+        send ->
+            trace:send(Session, Here, []),
+            trace:recv(Session, Elsewhere, []);
+        'receive' ->
+            trace:send(Session, Elsewhere, []),
+            trace:recv(Session, Here, [])
+    end.
+
+%% The messages between those who are asked for, and not to and from what shows them.
+elsewhere(#{what := What, spec := Spec, party := Party}, Spared) ->
+    Wanted = [list_to_tuple(['orelse', false | [{'=:=', '$100', P} || P <- Party]]) || Party =/= any],
+    Others = [{'=/=', '$100', P} || P <- lists:usort(Spared), is_pid(P)],
+    Body = [{message, '$100'} || What =:= 'receive'],
+    [{Head, Guards ++ Wanted ++ Others, Body} || {Head, Guards, _} <- Spec].
+
+flags(#{who := Who, session := Session, source := Source, kind := Kind, what := What}, Spared, Failed) ->
+    Flags = [case Kind of message -> What; _ -> call end | [monotonic_timestamp || is_pid(Source)]],
+    Of = case Who of
+             _ when is_atom(Who) -> [Who];
+             _ -> Who
+         end,
+    [try trace:process(Session, One, true, Flags)
+     catch error:badarg -> Failed(io_lib:format("~tp has ended", [One]))
+     end || One <- Of],
+    [catch trace:process(Session, Pid, false, [all]) || is_atom(Who), Pid <- Spared],
+    ok.
+
+%% Where its events come from.
+source(#{kind := call, returns := none, stack := none}, #s{refused = false} = S) ->
+    case S#s.cursor of
+        none ->
+            case minivm:recorder_calls(<<>>, 0, []) of
+                {ok, _, Cursor, _, _, _, Offset} -> {recorder, S#s{cursor = Cursor, offset = Offset}};
+                {error, _} -> {collector(), with_offset(S)}
+            end;
+        _ -> {recorder, S}
+    end;
+source(#{kind := Kind}, S) when Kind =:= call; Kind =:= message -> {collector(), with_offset(S)};
+source(_, S) -> {none, S}.
+
+with_offset(#s{offset = none} = S) ->
+    S#s{offset = case minivm:recorder_calls(<<>>, 0, []) of
+                     {ok, _, _, _, _, _, Offset} -> Offset;
+                     {error, _} -> erlang:time_offset(nanosecond)
+                 end};
+with_offset(S) -> S.
+
+%% Ends it: nothing that it would have told comes any more.
+release(#{session := Session, source := Source}) ->
+    trace:session_destroy(Session),
+    is_pid(Source) andalso begin unlink(Source), exit(Source, kill) end,
+    ok.
+
+%% What is typed, from its module's functions: [{MFA, What was counted}]
+numbers(#{kind := Kind, flooded := Flooded} = T) when Kind =:= call_count; Kind =:= call_time; Kind =:= call_memory;
+                                                      Flooded ->
+    #{what := {M, F, A}, session := Session} = T,
+    Item = case Kind of call -> call_count; _ -> Kind end,
+    {IsModule, IsFunction} = {fits(M, T), fits(F, T)},
+    [{Mfa, Value} || Module <- case maps:get(glob, T) orelse M =:= '_' of
+                                   true -> [L || L <- erlang:loaded(), IsModule(L)];
+                                   false -> [M]
+                               end,
+                     {Name, Arity} <- functions_of(Module), A =:= '_' orelse A =:= Arity, IsFunction(Name),
+                     Mfa <- [{Module, Name, Arity}],
+                     {_, Value} <- [trace:info(Session, Mfa, Item)], Value =/= false, Value =/= undefined,
+                     Value =/= 0, Value =/= []];
+numbers(_) -> [].
+
+%% Without a call that might be counted.
+functions_of(M) -> try erlang:get_module_info(M, functions) catch error:_ -> [] end.
+
+fits('_', _) -> fun(_) -> true end;
+fits(Name, #{glob := false}) -> fun(N) -> N =:= Name end;
+fits(Name, _) ->
+    {ok, Glob} = re:compile(minivm_prompt:glob(atom_to_list(Name)), [unicode]),
+    fun(N) -> re:run(atom_to_list(N), Glob, [{capture, none}]) =:= match end.
+
+%% ---- what keeps messages until they are wanted -----------------------------------------------------------
+
+collector() ->
+    spawn_link(fun() ->
+                       process_flag(priority, high),
+                       untraced(),
+                       collect()
+               end).
+
+collect() ->
+    receive
+        {take, Ref, Tracer} ->
+            Tracer ! {Ref, collected()},
+            collect()
+    end.
+
+collected() ->
+    receive
+        Event when element(1, Event) =:= trace_ts -> [Event | collected()]
+    after 0 -> []
+    end.
+
+take(Collector) ->
+    Ref = monitor(process, Collector),
+    Collector ! {take, Ref, self()},
+    receive
+        {Ref, Events} ->
+            demonitor(Ref, [flush]),
+            Events;
+        {'DOWN', Ref, process, _, _} -> []
+    end.
 
 %% ---- events ----------------------------------------------------------------------------------------------
 
-%% Of the recorder: what has come since the last look, in order.
-follow(#s{source = recorder, session = Session} = S) ->
-    case minivm:recorder_calls(S#s.cursor, ?BATCH, Session) of
-        {ok, Events, Cursor, Lost, Waiting} ->
-            S1 = S#s{cursor = Cursor, refused = false},
-            Backlog = Lost + Waiting + length(Events),
-            case counts_events(S1) of
-                false -> {Waiting, S1};
-                true when Backlog > ?QUEUE -> {0, flood(S1, Backlog)};
-                true ->
-                    S2 = lists:foldl(fun(E, Acc) -> event(recorded(E), Acc) end, S1#s{batch = {0, []}}, Events),
-                    {Waiting, write_batch(notice_lost(Lost, S2))}
-            end;
-        {error, _} when S#s.refused -> {0, S};
-        {error, Text} -> {0, write(["nothing is shown: ", Text, " (:record on trace)\n"], S#s{refused = true})}
+%% The next look, if there is anything to look for.
+look(After, #s{looks = false} = S) ->
+    case [T || T <- S#s.traces, has_events(T)] of
+        [] -> S;
+        _ ->
+            erlang:send_after(After, self(), look),
+            S#s{looks = true}
     end;
-follow(S) -> {0, S}.
+look(_, S) -> S.
+
+has_events(#{source := Source, flooded := Flooded}) -> Source =/= none andalso not Flooded.
+
+%% What has come since the last look, in order. {How many wait behind it, S}
+follow(S0) ->
+    {Recorded, Until, Waiting, S1} = follow_recorder(S0),
+    S2 = lists:foldl(fun follow_collector/2, S1, [T || #{source := P} = T <- S1#s.traces, is_pid(P), has_events(T)]),
+    {Now, Later} = lists:splitwith(fun(#event{at = At}) -> At =< Until end, S2#s.held),
+    S3 = lists:foldl(fun event/2, S2#s{held = Later, batch = {0, []}}, merged(Recorded, Now)),
+    {Waiting, tidy_stacks(write_batch(S3))}.
+
+merged(A, B) -> lists:merge(fun(#event{at = X}, #event{at = Y}) -> X =< Y end, A, B).
+
+%% {Events, no later one is among them, how many wait, S}
+follow_recorder(S) ->
+    case [{Id, Session} || #{source := recorder, session := Session, id := Id} = T <- S#s.traces, has_events(T)] of
+        [] ->
+            {[], infinity, 0, case [T || #{source := P} = T <- S#s.traces, is_pid(P)] of
+                                  [] -> S#s{cursor = none};
+                                  _ -> with_offset(S#s{cursor = none, offset = none})
+                              end};
+        Told ->
+            {Ids, Sessions} = lists:unzip(Told),
+            case minivm:recorder_calls(S#s.cursor, ?BATCH, Sessions) of
+                {ok, Events, Cursor, Lost, Waiting, Until, Offset} ->
+                    S1 = S#s{cursor = Cursor, offset = Offset, refused = false},
+                    case Lost + Waiting + length(Events) of
+                        Backlog when Backlog > ?QUEUE -> {[], infinity, 0, flood(recorder, Backlog, S1)};
+                        _ ->
+                            Own = [recorded(E, list_to_tuple(Ids)) || E <- Events],
+                            {Own, case Own of
+                                      [_ | _] when length(Own) =:= ?BATCH -> (lists:last(Own))#event.at;
+                                      _ -> Until
+                                  end, Waiting, notice_lost(Lost, S1)}
+                    end;
+                {error, _} when S#s.refused -> {[], infinity, 0, S};
+                {error, Text} ->
+                    {[], infinity, 0,
+                     write(["nothing is shown: ", Text, " (:record on trace)\n"], S#s{refused = true})}
+            end
+    end.
+
+follow_collector(#{source := Collector, id := Id}, S) ->
+    case process_info(Collector, message_queue_len) of
+        {_, N} when N > ?QUEUE -> flood(Collector, N, S);
+        undefined -> S;
+        _ ->
+            New = [E || M <- take(Collector), E <- [message(M, Id, S#s.offset)], E =/= none],
+            S#s{held = merged(S#s.held, New)}
+    end.
 
 %% Until all that happened before is shown. A flood ends it, as it waits no more.
 catch_up(S) ->
     case follow(S) of
-        {0, S1} -> S1;
+        {0, #s{held = []} = S1} -> S1;
         {_, S1} -> catch_up(S1)
     end.
 
-counts_events(#s{traces = Traces}) ->
-    lists:any(fun(#trace{kind = Kind, flooded = Flooded}) -> Kind =:= call andalso not Flooded end, Traces).
-
-notice_lost(0, S) -> S;
-notice_lost(N, S) -> write(io_lib:format("... ~b events lost: the recorder had overwritten them before they could be shown~n", [N]), S).
-
-recorded({What, Who, Mfa, Text, Ns}) ->
-    #event{what = What, who = Who, mfa = Mfa, at = Ns,
+recorded({What, Who, Mfa, Text, Ns, Which}, Ids) ->
+    #event{trace = element(Which, Ids), what = What, who = Who, mfa = Mfa, at = Ns,
            text = case {What, Text} of
                       {call, <<>>} -> [$/, integer_to_list(element(3, Mfa))];
                       {return_from, _} -> [" -> ", Text];
@@ -432,129 +460,205 @@ recorded({What, Who, Mfa, Text, Ns}) ->
                       _ -> Text
                   end}.
 
-%% Without a recorder: a message.
-message({_, Pid, call, {M, F, Args}, At}) when is_list(Args) ->
-    sent(call, Pid, {M, F, length(Args)}, fun() -> [$(, lists:join(",", [term(A) || A <- Args]), $)] end, At);
-message({_, Pid, call, {M, F, A}, At}) -> sent(call, Pid, {M, F, A}, [$/, integer_to_list(A)], At);
-message({_, Pid, return_from, Mfa, Value, At}) -> sent(return_from, Pid, Mfa, fun() -> [" -> ", term(Value)] end, At);
-message({_, Pid, exception_from, Mfa, {Class, Value}, At}) ->
-    sent(exception_from, Pid, Mfa, fun() -> io_lib:format(" -> ~tw:~ts", [Class, term(Value)]) end, At);
-message(_) -> none.
-
-sent(What, Pid, Mfa, Text, At) ->
-    #event{what = What, who = list_to_binary(pid_to_list(Pid)), mfa = Mfa, text = Text,
-           at = erlang:convert_time_unit(At + erlang:time_offset(), native, nanosecond)}.
-
-event(none, S) -> S;
-event(Event, S) ->
-    case of_event(Event, S) of
-        false -> S;                     % of a trace that has been taken back meanwhile, or somebody else's
-        #trace{flooded = true} -> S;
-        #trace{returns = false} when Event#event.what =:= return_from -> show_nothing(Event, S);
-        _ when Event#event.what =:= unwound -> show_nothing(Event, S);
-        Trace -> limited(Event, Trace#trace{events = Trace#trace.events + 1}, S)
+message(Event, Id, Offset) ->
+    At = element(tuple_size(Event), Event) + Offset,
+    Who = list_to_binary(pid_to_list(element(2, Event))),
+    case Event of
+        {_, _, call, Call, _} -> called(Call, #event{trace = Id, what = call, who = Who, at = At});
+        {_, _, call, Call, Extra, _} ->
+            called(Call, #event{trace = Id, what = call, who = Who, at = At, extra = {Extra}});
+        {_, _, return_from, Mfa, Value, _} ->
+            #event{trace = Id, what = return_from, who = Who, mfa = Mfa, value = Value, at = At,
+                   text = fun() -> [" -> ", term(Value)] end};
+        {_, _, exception_from, Mfa, {Class, Value}, _} ->
+            #event{trace = Id, what = exception_from, who = Who, mfa = Mfa, at = At,
+                   text = fun() -> io_lib:format(" -> ~tw:~ts", [Class, term(Value)]) end};
+        {_, _, 'receive', Message, From, _} ->
+            #event{trace = Id, what = 'receive', who = Who, value = Message, at = At, extra = {From}};
+        {_, _, Send, Message, To, _} when Send =:= send; Send =:= send_to_non_existing_process ->
+            #event{trace = Id, what = Send, who = Who, value = Message, at = At, extra = {To}};
+        _ -> none
     end.
 
-of_event(#event{mfa = {M, F, A}}, #s{traces = Traces}) ->
-    case [T || #trace{mfa = {TM, TF, TA}, kind = call} = T <- Traces, TM =:= M, TF =:= F orelse TF =:= '_',
-               TA =:= A orelse TA =:= '_'] of
-        [T | _] -> T;
-        [] -> false
+called({M, F, Args}, Event) when is_list(Args) ->
+    Event#event{mfa = {M, F, length(Args)},
+                text = fun() -> [$(, lists:join(",", [term(A) || A <- Args]), $)] end};
+called({_, _, A} = Mfa, Event) -> Event#event{mfa = Mfa, text = [$/, integer_to_list(A)]}.
+
+event(#event{trace = Id, what = What} = Event, S) ->
+    case trace_of(Id, S) of
+        false -> S;                     % it has been taken back meanwhile
+        #{flooded := true} -> S;
+        T when What =:= call -> call_event(Event, T, S);
+        #{kind := message} = T -> counted([{Event, 0, ""}], T, S);
+        T -> return_event(Event, T, S)
     end.
 
-limited(Event, #trace{limit = {Most, total}, events = N} = T, S) when N >= Most ->
-    S1 = show(Event, S),
-    clear(T, S#s.session),
-    write(io_lib:format("~ts: ~b events, as many as were asked for; the trace is off~n", [name(T), N]),
-          S1#s{traces = lists:delete(lists:keyfind(T#trace.mfa, #trace.mfa, S#s.traces), S#s.traces)});
-limited(Event, #trace{limit = Limit} = T, S0) ->
-    S = keep(T, S0),
+%% A call whose return is of interest is kept, and not shown yet where that decides.
+call_event(#event{who = Who, mfa = Mfa, at = At} = Event, #{id := Id} = T, #s{stacks = Stacks} = S) ->
+    {Depth, Calls} = maps:get(Who, Stacks, {0, []}),
+    Held = is_held(T),
+    case returns(T) of
+        false -> counted([{Event, Depth, ""}], T, S);
+        true when Depth >= ?DEPTH, Held -> S;
+        true when Depth >= ?DEPTH -> counted([{Event, Depth, ""}], T, S);
+        true when Held -> S#s{stacks = Stacks#{Who => {Depth, [{Id, Mfa, At, Event} | Calls]}}};
+        true ->
+            counted([{Event, Depth, ""}], T, S#s{stacks = Stacks#{Who => {Depth + 1, [{Id, Mfa, At, none} | Calls]}}})
+    end.
+
+return_event(#event{who = Who, mfa = Mfa, at = At} = Event, #{id := Id} = T, #s{stacks = Stacks} = S) ->
+    {Depth, Calls} = maps:get(Who, Stacks, {0, []}),
+    case lists:splitwith(fun({I, Called, _, _}) -> {I, Called} =/= {Id, Mfa} end, Calls) of
+        {Passed, [{_, _, Began, Call} | Rest]} ->
+            Now = Depth - length([x || {_, _, _, none} <- Passed]) - case Call of none -> 1; _ -> 0 end,
+            S1 = S#s{stacks = case Rest of [] -> maps:remove(Who, Stacks); _ -> Stacks#{Who => {Now, Rest}} end},
+            Took = At - Began,
+            Elapsed = io_lib:format("  (~b us)", [Took div 1000]),
+            case is_wanted(Event, Took, T) of
+                false -> S1;
+                true when Call =:= none -> counted([{Event, Now, Elapsed}], T, S1);
+                true -> counted([{Call, Now, ""}, {Event, Now, Elapsed}], T, S1)
+            end;
+        {_, []} ->                      % it was called before the trace
+            case not is_held(T) andalso is_wanted(Event, 0, T) of
+                true -> counted([{Event, Depth, ""}], T, S);
+                false -> S
+            end
+    end.
+
+is_held(#{fails := Fails, returns := Returns, slower := Slower}) -> Fails orelse Returns =/= none orelse Slower =/= none.
+returns(#{return := Return, exception := Exception} = T) -> Return orelse Exception orelse is_held(T).
+
+is_wanted(#event{what = unwound}, _, _) -> false;
+is_wanted(_, Took, #{slower := Least}) when is_integer(Least), Took < Least -> false;
+is_wanted(#event{what = return_from, value = Value}, _, #{returns := Matches}) when Matches =/= none -> Matches(Value);
+is_wanted(#event{what = return_from}, _, #{fails := true}) -> false;
+is_wanted(#event{what = return_from}, _, #{slower := Least}) when is_integer(Least) -> true;
+is_wanted(#event{what = return_from}, _, #{return := Return}) -> Return;
+is_wanted(#event{what = exception_from}, _, #{exception := Exception, fails := Fails, slower := Slower,
+                                              returns := Returns}) ->
+    Exception orelse Fails orelse (Slower =/= none andalso Returns =:= none).
+
+%% The stacks of processes that ended in the middle of calls.
+tidy_stacks(#s{stacks = Stacks} = S) when map_size(Stacks) =< ?STACKS -> S;
+tidy_stacks(#s{stacks = Stacks} = S) ->
+    S#s{stacks = maps:filter(fun(Who, _) -> is_process_alive(list_to_pid(binary_to_list(Who))) end, Stacks)}.
+
+%% Lines that are one event: shown, if that is not too many.
+counted(Lines, #{events := Before, limit := Limit, shown := {Second0, Shown0}} = T0, S0) ->
     Second = erlang:monotonic_time(second),
-    Most = case Limit of {N, second} -> N; _ -> ?PER_SECOND end,
-    case S of
-        #s{second = Second, shown = Shown} when Shown >= Most ->
-            show_nothing(Event, S#s{hidden = S#s.hidden + 1});
-        #s{second = Second, shown = Shown} -> show(Event, S#s{shown = Shown + 1});
-        _ ->
-            erlang:send_after(1000, self(), second),
-            show(Event, (notice_hidden(S))#s{second = Second, shown = 1})
+    {S, T1} = case Second0 of
+                  Second -> {S0, T0};
+                  _ ->
+                      Shown0 > 0 orelse erlang:send_after(1000, self(), {second, maps:get(id, T0)}),
+                      {notice_rate(T0, S0), T0#{hidden := 0}}
+              end,
+    Shown = case Second0 of Second -> Shown0; _ -> 0 end,
+    T = T1#{events := Before + 1, shown := {Second, Shown + 1}},
+    Most = case Limit of {N, second} -> N; _ -> 1000 end,
+    case Limit of
+        {Last, total} when Before + 1 >= Last ->
+            release(T),
+            write(io_lib:format("~ts: ~b events, as many as were asked for; the trace is off~n", [maps:get(head, T), Last]),
+                  show_all(Lines, S#s{traces = S#s.traces -- [trace_of(maps:get(id, T), S)]}));
+        _ when Shown >= Most ->
+            Hidden = maps:get(hidden, T),
+            Hidden > 0 orelse erlang:send_after(1000, self(), {second, maps:get(id, T)}),
+            keep(T#{hidden := Hidden + 1, shown := {Second, Shown}}, S);
+        _ -> show_all(Lines, keep(T, S))
     end.
 
-keep(#trace{mfa = Mfa, kind = Kind} = T, S) ->
-    S#s{traces = [case Old of #trace{mfa = Mfa, kind = Kind} -> T; _ -> Old end || Old <- S#s.traces]}.
+notice_rate(#{hidden := 0}, S) -> S;
+notice_rate(#{hidden := N, head := Head, limit := Limit} = T, S) ->
+    Rate = case Limit of {Most, second} -> Most; _ -> 1000 end,
+    keep(T#{hidden := 0}, write(io_lib:format("... ~b more events of ~ts that are not shown (limit ~b/s)~n",
+                                              [N, Head, Rate]), S)).
 
-notice_hidden(#s{hidden = 0} = S) -> S;
-notice_hidden(#s{hidden = N} = S) -> write(io_lib:format("... ~b more events that are not shown~n", [N]), S#s{hidden = 0}).
+notice_lost(0, S) -> S;
+notice_lost(N, S) ->
+    write(io_lib:format("... ~b events lost: the recorder had overwritten them before they could be shown~n", [N]), S).
 
-%% From here on calls are only counted.
-flood(S, N) ->
-    Traces = [case T of
-                  #trace{kind = call, flooded = false} ->
-                      clear(T, S#s.session),
-                      trace:function(S#s.session, T#trace.mfa, true, [call_count]),
-                      T#trace{flooded = true};
-                  _ -> T
-              end || T <- S#s.traces],
-    drop(),
-    S1 = S#s{traces = Traces, stacks = #{}, hidden = 0},
-    case Traces of
-        _ when Traces =:= S#s.traces -> S1;  % what was on its way when the last one was told
-        _ ->
-            write(io_lib:format("a flood: ~b events wait; from now on calls are only counted (:traces shows how "
-                                "many, :untrace ends it)~n", [N]), from_now(S1))
-    end.
+notice_hidden(S) -> notice_unread(lists:foldl(fun notice_rate/2, S, S#s.traces)).
 
-%% What is in the recorder so far is not shown.
-from_now(#s{source = recorder} = S) ->
-    case minivm:recorder_calls(<<>>, 0, none) of
-        {ok, _, Cursor, _, _} -> S#s{cursor = Cursor};
-        {error, _} -> S
-    end;
-from_now(S) -> S.
+%% What found no reader, once there is one again.
+notice_unread(#s{hidden = 0} = S) -> S;
+notice_unread(#s{hidden = N, writes = Writes} = S) when Writes < ?WRITES ->
+    write(io_lib:format("... ~b more events that are not shown~n", [N]), S#s{hidden = 0});
+notice_unread(S) -> S.
 
-drop() ->
-    receive
-        {trace_ts, _, _, _, _} -> drop();
-        {trace_ts, _, _, _, _, _} -> drop()
-    after 0 -> ok
-    end.
+%% From here on calls are only counted; messages are not even that.
+flood(Source, N, S) ->
+    {Traces, Heads} =
+        lists:foldr(fun(#{source := From, flooded := false} = T, {All, Gone}) when From =:= Source ->
+                            {[only_counted(T) | All], [maps:get(head, T) | Gone]};
+                       (T, {All, Gone}) -> {[T | All], Gone}
+                    end, {[], []}, S#s.traces),
+    IsCounted = [] =/= [T || #{kind := call, flooded := true, source := From} = T <- Traces,
+                             From =:= none, lists:member(maps:get(head, T), Heads)],
+    What = case IsCounted of
+               true -> "from now on calls are only counted (:traces shows how many, :untrace ends it)";
+               false -> "the trace is off"
+           end,
+    write(io_lib:format("a flood: ~b events of ~ts wait; ~ts~n", [N, lists:join(", ", Heads), What]),
+          S#s{traces = [T || T <- Traces, T =/= off], stacks = without_flooded(Traces, S#s.stacks), cursor = none}).
+
+without_flooded(Traces, Stacks) ->
+    Live = [Id || #{id := Id, flooded := false} <- Traces],
+    maps:map(fun(_, {_, Calls}) ->
+                     Left = [Call || Call <- Calls, lists:member(element(1, Call), Live)],
+                     {length([x || {_, _, _, none} <- Left]), Left}
+             end, Stacks).
+
+only_counted(#{kind := message} = T) ->
+    release(T),
+    off;
+only_counted(#{scope := Scope, source := Source} = T) ->
+    functions(T, false, [Scope]),
+    functions(T, true, [call_count]),
+    is_pid(Source) andalso begin unlink(Source), exit(Source, kill) end,
+    T#{flooded := true, source := none, hidden := 0}.
 
 %% ---- showing ---------------------------------------------------------------------------------------------
 
-%% The calls that have not returned are kept in any case.
-show_nothing(Event, S) -> element(1, depth(Event, S)).
+show_all(Lines, S) -> lists:foldl(fun show/2, S, Lines).
 
-show(#event{what = What, who = Who, mfa = {M, F, A}, at = At} = Event, S0) ->
-    {S, Depth, Elapsed} = depth(Event, S0),
+show({#event{what = What, who = Who, at = At} = Event, Depth, Elapsed}, S) ->
     Context = S#s.context,
-    Name = case What of
-               call -> ["call ", minivm_colours:paint(call, io_lib:format("~tw:~tw", [M, F]), Context)];
-               return_from ->
-                   [minivm_colours:paint(return, "returned", Context), io_lib:format(" from ~tw:~tw/~b", [M, F, A])];
-               exception_from ->
-                   [minivm_colours:paint(exception, "exception", Context), io_lib:format(" from ~tw:~tw/~b", [M, F, A])]
-           end,
-    Text = case Event#event.text of Fun when is_function(Fun) -> Fun(); Chars -> Chars end,
     write([minivm_colours:paint(aside, [time(At div 1000), $\s, Who], Context), $\s,
-           lists:duplicate(2 * min(Depth, 40), $\s), Name, Text, Elapsed, $\n], S).
+           lists:duplicate(2 * min(Depth, 40), $\s), said(What, Event, Context), Elapsed, $\n,
+           callers(Event)], S).
 
-%% {State, Depth, How long it took}
-depth(#event{what = call, who = Who, mfa = Mfa, at = At} = Event, #s{stacks = Stacks} = S) ->
-    Stack = maps:get(Who, Stacks, []),
-    case of_event(Event, S) of
-        #trace{returns = R, exceptions = E} when R; E ->
-            case length(Stack) of
-                Depth when Depth < ?DEPTH -> {S#s{stacks = Stacks#{Who => [{Mfa, At} | Stack]}}, Depth, ""};
-                Depth -> {S, Depth, ""}
-            end;
-        _ -> {S, length(Stack), ""}
-    end;
-depth(#event{who = Who, mfa = Mfa, at = At}, #s{stacks = Stacks} = S) ->
-    case lists:dropwhile(fun({Called, _}) -> Called =/= Mfa end, maps:get(Who, Stacks, [])) of
-        [{_, Began} | Rest] ->
-            {S#s{stacks = case Rest of [] -> maps:remove(Who, Stacks); _ -> Stacks#{Who => Rest} end}, length(Rest),
-             io_lib:format("  (~b us)", [(At - Began) div 1000])};
-        [] -> {S, 0, ""}
+said(call, #event{mfa = {M, F, _}, text = Text}, Context) ->
+    ["call ", minivm_colours:paint(call, io_lib:format("~tw:~tw", [M, F]), Context), chars(Text)];
+said(return_from, #event{mfa = {M, F, A}, text = Text}, Context) ->
+    [minivm_colours:paint(return, "returned", Context), io_lib:format(" from ~tw:~tw/~b", [M, F, A]), chars(Text)];
+said(exception_from, #event{mfa = {M, F, A}, text = Text}, Context) ->
+    [minivm_colours:paint(exception, "exception", Context), io_lib:format(" from ~tw:~tw/~b", [M, F, A]), chars(Text)];
+said('receive', #event{value = timeout, extra = {undefined}}, _) -> "receive timed out";
+said('receive', #event{value = Message, extra = {From}}, Context) ->
+    [minivm_colours:paint(return, "received", Context), $\s, term(Message), case From of
+                                                                                 undefined -> "";
+                                                                                 _ -> [" from ", term(From)]
+                                                                             end];
+said(send, #event{value = Message, extra = {To}}, Context) ->
+    [minivm_colours:paint(call, "send", Context), $\s, term(Message), " to ", term(To)];
+said(_, #event{value = Message, extra = {To}}, Context) ->
+    [minivm_colours:paint(call, "send", Context), $\s, term(Message), " to ", term(To), ", which is not there"].
+
+chars(Text) when is_function(Text) -> Text();
+chars(Text) -> Text.
+
+%% Innermost first.
+callers(#event{what = call, extra = {Stack}}) when is_list(Stack) ->
+    [io_lib:format("    from ~tw:~tw/~w~ts~n", [M, F, case A of _ when is_list(A) -> length(A); _ -> A end, place(Where)])
+     || {M, F, A, Where} <- Stack, M =/= minivm_eval, M =/= minivm_boot];
+callers(_) -> "".
+
+place(Where) ->
+    case {proplists:get_value(file, Where), proplists:get_value(line, Where)} of
+        {undefined, _} -> "";
+        {File, Line} -> io_lib:format(" (~ts, line ~b)", [File, Line])
     end.
 
 term(T) -> io_lib:format("~0tp", [T], [{chars_limit, 400}]).
@@ -605,14 +709,15 @@ pending(Otherwise) ->
     end.
 
 one(Text, Spared, Otherwise) ->
-    case parse(Text, []) of
+    case minivm_trace_words:parse(Text, []) of
         {error, Why} -> throw([Text, ": ", Why]);
-        {ok, #trace{mfa = {M, _, _}}} ->
-            case erlang:module_loaded(M) orelse code:which(M) =/= non_existing of
-                false ->
+        {ok, Traces} ->
+            case [M || #{what := {M, _, _}, glob := false} <- Traces, M =/= '_', not erlang:module_loaded(M),
+                       code:which(M) =:= non_existing] of
+                [M | _] ->
                     Otherwise(Text, io_lib:format("there is no module ~tw", [M])),
                     [Text];
-                true ->
+                [] ->
                     case set(whereis(minivm_tracer), Text, [], Spared) of
                         {error, Why} -> throw([Text, ": ", Why]);
                         _ -> []
@@ -628,10 +733,8 @@ flush() ->
             Ref = erlang:trace_delivered(all),
             receive {trace_delivered, all, Ref} -> ok after 5000 -> ok end,
             call(Tracer, {flush}),
-            case [{T, Numbers} || {T, _, _, Numbers, _} <- list(Tracer), Numbers =/= []] of
+            case [T || #{numbers := [_ | _]} = T <- list(Tracer)] of
                 [] -> ok;
-                Counted ->
-                    [io:format(standard_error, "~ts~n  ~tp~n", [T, Numbers]) || {T, Numbers} <- Counted],
-                    ok
+                Counted -> io:put_chars(standard_error, minivm_prompt:numbers(Counted, #{}))
             end
     end.

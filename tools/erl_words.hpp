@@ -1,0 +1,33 @@
+// The command line as erl spells it: long options with one dash, +S and +t, -s as often as one likes.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace minivm::tools {
+
+// What +S N:M and +t N, which are no options to CLI11, are to it.
+constexpr const char* kAtomsOption = "--atoms";
+constexpr const char* kErlSchedulersOption = "--erl-schedulers";
+
+// A word of the command line as CLI11 should see it, always one for one.
+std::string as_cli_word(const std::string& word);
+
+// The values of all -s together, as CLI11 gives them: those of each.
+std::vector<std::vector<std::string>> split_calls(const std::vector<std::string>& values);
+// Whether it is the first value of one -s.
+bool begins_call(std::string_view value);
+
+// Why minivm does not have an option, which erl may have: empty if nothing is known of it.
+std::string why_unknown(std::string_view option);
+
+struct SchedulerNumbers {
+    int schedulers = 0;
+    int online = 0;
+    std::string error;  // what is wrong, or empty
+};
+// The value of +S on a machine with that many processors, with the meaning it has for erl.
+SchedulerNumbers scheduler_numbers(std::string_view value, int processors);
+
+}  // namespace minivm::tools
