@@ -15,6 +15,7 @@ import tempfile
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 FUNCTIONS = 10000
+MODULES = 200  # that have as many functions together
 # Name, what it is, and the bar: a fraction of erl's, or nanoseconds.
 ROWS = [
     ("set_untraced", "breakpoint set, process not traced", ("ns", 2)),
@@ -27,15 +28,31 @@ ROWS = [
     ("session_call", "traced call, in a session", None),
     ("session_return", "call with return_trace, in a session", None),
     ("gone", "the breakpoint is gone again", None),
+    ("global_untraced", "global: set, process not traced", ("ns", 2)),
+    ("global_call", "global: traced call", ("of", 1 / 15)),
+    ("global_spec_fails", "global: specification that fails", ("of", 1 / 8)),
+    ("global_return_trace", "global: call with return_trace", ("of", 1 / 15)),
     ("set_clear_one", "set and clear one pattern", ("ns", 15e3)),
     ("set_many", f"set on {FUNCTIONS} functions", ("ns", 1e6)),
     ("clear_many", f"clear on {FUNCTIONS} functions", ("ns", 1e6)),
+    ("set_all_local", f"set on {FUNCTIONS} of {MODULES} modules", ("ns", 1e6)),
+    ("clear_all_local", f"clear on {FUNCTIONS} of {MODULES} modules", ("ns", 1e6)),
+    ("set_all_global", f"global: set on {FUNCTIONS} of {MODULES} modules", ("ns", 1e6)),
+    ("clear_all_global", f"global: clear on {FUNCTIONS} of {MODULES} modules", ("ns", 1e6)),
 ]
 
 
 def results(command):
     output = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
     return {name: float(value) for name, value in (line.split() for line in output.splitlines())}
+
+
+# Its source; two of its functions are module_info/0 and module_info/1.
+def module_of(folder, name, functions):
+    source = pathlib.Path(folder) / f"{name}.erl"
+    source.write_text(f"-module({name}).\n-compile(export_all).\n" +
+                      "".join(f"f{i}(X) -> [X].\n" for i in range(functions - 2)))
+    return source
 
 
 def show(ns):
@@ -61,17 +78,17 @@ def main():
     options = parser.parse_args()
     engines = options.engine or ["interp", "jit"]
     with tempfile.TemporaryDirectory() as folder:
-        many = pathlib.Path(folder) / "trace_cost_many.erl"
-        many.write_text("-module(trace_cost_many).\n-compile(nowarn_unused_function).\n-compile(export_all).\n" +
-                        "".join(f"f{i}(X) -> [X].\n" for i in range(FUNCTIONS - 2)))
-        subprocess.run(["erlc", "-W0", "-o", folder, many, FOLDER / "trace_cost.erl"], check=True)
+        sources = [module_of(folder, "trace_cost_many", FUNCTIONS)]
+        sources += [module_of(folder, f"trace_cost_all{i + 1}", FUNCTIONS // MODULES)
+                    for i in range(MODULES)]
+        subprocess.run(["erlc", "-W0", "-o", folder, *sources, FOLDER / "trace_cost.erl"], check=True)
         theirs = results(["erl", "+S", "2", "-noshell", "-pa", folder, "-s", "trace_cost"])
         ours = {e: results([options.minivm, "run", "-S", "2", "--engine", e, "-pa", folder,
                             f"{folder}/trace_cost.beam", "recorder"]) for e in engines}
     bar = "|" if options.markdown else " "
-    print(bar.join(["", *(f"{c:>36}" for c in ["", "erl", *engines]), ""]))
+    print(bar.join(["", " " * 44, *(f"{c:>36}" for c in ["erl", *engines]), ""]))
     for name, text, limit in ROWS:
-        cells = [f"{text:>36}", f"{show(theirs[name]) if name in theirs else '':>36}"]
+        cells = [f"{text:>44}", f"{show(theirs[name]) if name in theirs else '':>36}"]
         for engine in engines:
             value = ours[engine][name]
             cell = f"{show(value)} (bar {verdict(limit, value, theirs.get(name, 0))})" if limit else show(value)

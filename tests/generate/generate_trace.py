@@ -15,8 +15,7 @@ Left out, because minivm is meant to differ (docs/differences_with_beam.md, docs
 - several messages that wait when a process receives: `'receive'` is told of all of them at once, in OTP
   mostly of each when it is looked at;
 - what a process asks another one with `process_info/2`, `group_leader/2` and their like: which of the answers
-  are messages that `'receive'` tells of;
-- a process that traces itself, which OTP takes for traced.
+  are messages that `'receive'` tells of.
 Left out, because nothing says what has to come out: when processes run and collect (only that those
 events come in pairs), times, counts of patterns for all modules, the number of a scheduler.
 """
@@ -141,7 +140,7 @@ class Program:
 
     def call(self):
         callee = self.callee()
-        kind = self.pick("local", "local", "local", "remote", "apply", "fun", "variable", "external")
+        kind = self.pick("local", "local", "local", "remote", "remote", "apply", "fun", "variable", "external")
         arguments = ", ".join(self.arguments(callee))
         if kind == "local" or not callee.exported:
             if kind == "fun":
@@ -450,12 +449,12 @@ bits(T) -> T.
             how = self.pick("false", "true", "true", self.spec(arity), self.spec(arity))
             return "{pattern, %s, %s, %s}" % (which, how, "[]" if self.chance(0.95) else "[local]")
         which, arity = self.functions_and_arity()
-        options = self.pick("[local]", "[local]", "[local]", "[local]", "[]", "[global]", "[meta]", "[meta]",
+        options = self.pick("[local]", "[local]", "[local]", "[]", "[global]", "[global]", "[meta]", "[meta]",
                             "[{meta, %s}]" % self.some_tracer(),
                             "[call_count]", "[call_time]",
                             "[call_count, local]", "[local, meta]", "[call_count, call_time]",
                             "[local, global]", "[nonsense]", "local") \
-            if self.chance(0.6) else "[local]"
+            if self.chance(0.5) else self.pick("[local]", "[global]")
         kind = self.random.random()
         if "call_" in options:
             if which.startswith(("{erlang", "{lists", "{maps")):  # everybody's calls count

@@ -253,8 +253,8 @@ TEST_CASE("update_record, bif3, debug_line: the instructions after OTP 25", "[lo
     });
     INFO(l.error.text());
     REQUIRE(l.ok);
-    CHECK(ops(l) == std::vector<Op>{Op::test_heap, Op::update_record, Op::move, Op::return_});
-    CHECK(operands(l, 1)[1].value == 3);
+    CHECK(ops(l) == std::vector<Op>{Op::test_heap, Op::expect_tuple, Op::update_record, Op::move, Op::return_});
+    CHECK(operands(l, 2)[1].value == 3);
     const Loaded outside = load_function(1, [](BeamBuilder& b) {
         b.op(181, {b.atom("copy"), u(3), x(0), x(1), list({u(4), x(0)})}).op(19);
     });

@@ -16,7 +16,7 @@ main(_) ->
     show(order, catch order(#{}, fun(X) -> io:format("~p ", [X]), X end)),
     show(replaced, [replaced(M) || M <- [#{a => #{a => x}}, maps:put(a, #{a => y}, large())]]),
     show(many, many(small(), 100, [])),
-    show(nots, [catch negated(X) || X <- [true, false, maybe, 1]]),
+    show(nots, [catch negated(X) || X <- [true, false, 'maybe', 1]]),
     show(updated_in_guard, [updated(M) || M <- Maps]).
 
 show(constants, X) -> io:format("constants ~p~n", [plain(X)]);

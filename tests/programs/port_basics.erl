@@ -139,9 +139,10 @@ settled_queue(P, Before) ->
 output() ->
     P1 = open_port({spawn, "cat"}, [{packet, 1}]),
     p(too_long, {port_command(P1, lists:duplicate(300, $a)), flush(P1)}),
-    P2 = open_port({spawn, "sh -c 'exec <&-; echo; sleep 5'"}, []),
+    %% The process of erl that forks holds the other end of the pipe for a moment longer than the program.
+    P2 = open_port({spawn, "sh -c 'exec <&-; sleep 0.5; echo; sleep 20'"}, []),
     receive {P2, {data, "\n"}} -> ok end,
-    p(nobody_reads, {port_command(P2, "aaaa"), flush(P2)}),
+    p(nobody_reads, {port_command(P2, "aaaa"), receive M -> norm(P2, M) end}),
     P3 = open_port({spawn, "sleep 3"}, [binary]),
     Big = binary:copy(<<"0123456789">>, 20000),
     p(big, port_command(P3, [Big])),

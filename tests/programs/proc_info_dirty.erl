@@ -12,6 +12,10 @@ main(_) ->
     register(the_reader, P),
     receive {P, begins} -> ok end,
     until_in_open(P),
+    %% The VM asks all processes whether they refer to literals that are to be freed: that question waits.
+    persistent_term:put(?MODULE, [self()]),
+    persistent_term:erase(?MODULE),
+    [begin {message_queue_len, 0} = process_info(P, message_queue_len), erlang:yield() end || _ <- lists:seq(1, 2000)],
     [P ! {message, N} || N <- [1, 2, 3]],
     [p(Item, process_info(P, Item)) || Item <- [registered_name, message_queue_len, messages, trap_exit, initial_call, priority, dictionary, catchlevel]],
     p(links, process_info(P, links) =:= {links, [Parent]}),

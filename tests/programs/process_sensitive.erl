@@ -23,5 +23,5 @@ main(_) ->
     io:format("~p ~p~n", [process_info(self(), messages),
                           lists:member({secret, value},
                                        element(2, process_info(self(), dictionary)))]),
-    {'EXIT', {badarg, _}} = (catch process_flag(sensitive, maybe)),
+    {'EXIT', {badarg, _}} = (catch process_flag(sensitive, 'maybe')),
     ok.

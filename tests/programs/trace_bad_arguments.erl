@@ -15,8 +15,8 @@ main(_) ->
     io:format("trace/3~n"),
     [show(Names, erlang, trace, [Who, How, Flags])
      || {Names, Who, How, Flags} <-
-            [{flag_and_process, Gone, true, [nonsense]}, {flag_and_how, Tracee, maybe, [nonsense]},
-             {process_and_how, Gone, maybe, [call]}, {gone, Gone, true, [call]},
+            [{flag_and_process, Gone, true, [nonsense]}, {flag_and_how, Tracee, 'maybe', [nonsense]},
+             {process_and_how, Gone, 'maybe', [call]}, {gone, Gone, true, [call]},
              {tracer, Tracee, true, [{tracer, 1}]}, {tracer_1, Tracee, true, [{tracer}]},
              {empty_tuple, Tracee, true, [{}]}, {improper, Tracee, true, [call | send]},
              {cpu_timestamp, Tracee, true, [cpu_timestamp]}, {cpu_timestamp, new, true, [cpu_timestamp]},

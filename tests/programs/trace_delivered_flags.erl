@@ -7,7 +7,7 @@ main(_) ->
     Busy = [spawn_link(fun() -> busy(fun erlang:yield/0) end),
             spawn_link(fun() -> busy(fun() -> self() ! x, receive x -> ok end end) end),
             spawn_link(fun() -> busy(fun() -> garbage_collect() end) end)],
-    [io:format("~p ~p~n", [Flags, lists:usort([late(P, Flags) || _ <- lists:seq(1, 300), P <- Busy])]) ||
+    [io:format("~p ~p~n", [Flags, lists:usort([late(P, Flags) || _ <- lists:seq(1, 60), P <- Busy])]) ||
         Flags <- [[running], [send, 'receive'], [garbage_collection]]],
     [begin unlink(P), exit(P, kill) end || P <- Busy].
 

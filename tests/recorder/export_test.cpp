@@ -321,10 +321,9 @@ TEST_CASE("filters by time, subject, category and text") {
     filter.match = "<0.81.0>";
     CHECK(shown(filter) == 4);
     filter = {};
-    filter.by_subject = true;
-    filter.subject = 90;
+    filter.subjects = {90};
     CHECK(shown(filter) == 1);
-    filter.subject = 81;
+    filter.subjects = {81};
     CHECK(shown(filter) == 10);  // eight of its own, its spawn and the send to it
     filter = {};
     filter.last_ns = 1;

@@ -188,7 +188,7 @@ TEST_CASE("the file of a live process is read while it is written") {
     }
     std::string wrong;
     uint64_t last = 0;
-    for (int i = 0; i < 30 && wrong.empty(); i++) {
+    for (int i = 0; (i < 30 || last <= 1000) && wrong.empty(); i++) {
         const uint64_t recorded =
             shared->recorded.load(std::memory_order_acquire);  // acquire: as above
         Snapshot snapshot;
@@ -286,7 +286,7 @@ TEST_CASE("files that cannot be had or read give errors that say why") {
     other += std::string("\x63\0\0\0\4\3\2\1", 8);
     other.resize(100'000);
     contains(read_error(write_file("version", other)),
-             "format version 99, this program reads version 2");
+             "format version 99, written by a newer program; this one reads version 4");
     const std::string swapped = "RFMVINIM" + std::string(100'000, '\1');
     contains(read_error(write_file("order", swapped)), "other byte order");
 }

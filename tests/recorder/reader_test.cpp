@@ -176,7 +176,7 @@ TEST_CASE("a bad page costs its own records and one more") {
         for (uint64_t page = 0; page < pages; page += 3) {
             Bytes bad = good;
             for (size_t i = 0; i < 4096; i++) {
-                bad[header.rings[r].offset + page * 4096 + i] =
+                bad[ring_entry(header, r).offset + page * 4096 + i] =
                     static_cast<unsigned char>(random());
             }
             Snapshot snapshot;
@@ -325,7 +325,7 @@ TEST_CASE("random damage gives no crash and no invented record") {
         } else if (kind == 3) {  // a header that holds its checksum and lies
             FileHeader lying = header;
             auto* raw = reinterpret_cast<unsigned char*>(&lying);
-            const size_t where = 24 + random() % (offsetof(FileHeader, rings) + 200);
+            const size_t where = 24 + random() % (sizeof(FileHeader) - 24);
             raw[where] = static_cast<unsigned char>(random());
             set_header(bytes, lying);
         } else {  // words of the controls and the live state
@@ -408,8 +408,9 @@ TEST_CASE("a receive stands behind its send whatever the clocks say") {
             if (event == EventId::receive || event == EventId::signal_handled) {
                 const uint64_t slot = record.position() & (ring.size_slots - 1);
                 const uint64_t earlier = record.ticks - shift;
-                std::memcpy(bytes.data() + header.rings[ring.index].offset + slot * kSlotBytes + 8,
-                            &earlier, 8);
+                std::memcpy(
+                    bytes.data() + ring_entry(header, ring.index).offset + slot * kSlotBytes + 8,
+                    &earlier, 8);
             }
         }
     }
@@ -501,8 +502,9 @@ TEST_CASE("flow ids that come back are told apart by time") {
             if (static_cast<EventId>(record.event()) == EventId::receive) {
                 const uint64_t slot = record.position() & (ring.size_slots - 1);
                 const uint64_t earlier = sent_at[record.argument(2)] - kSkewTicks;
-                std::memcpy(bytes.data() + header.rings[ring.index].offset + slot * kSlotBytes + 8,
-                            &earlier, 8);
+                std::memcpy(
+                    bytes.data() + ring_entry(header, ring.index).offset + slot * kSlotBytes + 8,
+                    &earlier, 8);
             }
         }
     }
@@ -730,7 +732,7 @@ TEST_CASE("a follower waits for cells of the shared ring that are taken and not 
     const auto without_rings = [](uint64_t n) { std::thread([n] { Followed::call(n); }).join(); };
     without_rings(1);
     REQUIRE(f.look(true) == Serials{1});
-    const Ring* shared = detail::g_shared_ring.load();
+    const Ring* shared = &detail::g_common.load()->shared;
     Control& control = *shared->control;
     const uint64_t at = control.reserve;
     control.reserve += kSharedSlots;

@@ -1,12 +1,15 @@
 // Recordings beside the first, which start and stop while others write; the pool of rings that
 // grows.
 #include "recorder/export.hpp"
+#include "recorder/mapping.hpp"
+#include "recorder/recording.hpp"
 #include "recorder/site.hpp"
 #include "tests/recorder/pattern.hpp"
 #include "tests/recorder/thread_timer.hpp"
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -160,8 +163,9 @@ TEST_CASE("recordings start and stop in the middle of writers and their signal h
     uint64_t in_handlers = 0;
     unsigned rounds = 0;
     const auto begin = std::chrono::steady_clock::now();
-    while (rounds < 20 ||
-           std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(700)) {
+    const auto elapsed = [&] { return std::chrono::steady_clock::now() - begin; };
+    while (rounds < 20 || elapsed() < std::chrono::milliseconds(700) ||
+           (in_handlers == 0 && elapsed() < std::chrono::minutes(3))) {
         const StartResult first = start_recording(small_options(folder.file("a"), kAllCategories));
         const StartResult second =
             start_recording(small_options(folder.file("b"), category_bit(Category::trace)));
@@ -218,6 +222,11 @@ TEST_CASE("the pool of rings grows when few are left, and readers see it") {
     std::atomic<bool> stop{false};
     std::vector<std::thread> threads;
     unsigned without = 0;
+    const Mapping* mapping = nullptr;
+    const FileHeader* header = nullptr;
+    REQUIRE(detail::own_recording(mapping, header));
+    const LiveState& live = *mapping->live(*header);
+    const uint64_t most = header->group_count;
     for (unsigned i = 0; i < 20; i++) {
         std::atomic<int> attached{-1};
         threads.emplace_back([&, i] {
@@ -231,12 +240,14 @@ TEST_CASE("the pool of rings grows when few are left, and readers see it") {
             std::this_thread::yield();
         }
         without += attached == 0 ? 1 : 0;
-        std::this_thread::sleep_for(std::chrono::milliseconds(i % 4 == 3 ? 20 : 1));
+        // Growing takes a moment; a thread that comes in it would have to share.
+        while (live.groups_ready < std::min<uint64_t>(i + 1 + 3, most)) {
+            std::this_thread::yield();
+        }
     }
-    // Growing takes a moment; a thread that comes in it may have to share.
-    CHECK(without < 5);
+    CHECK(without == 0);
     // Beside the writer, by another mapping of the file.
-    const std::string live = [&] {
+    const std::string beside = [&] {
         Snapshot snapshot;
         std::string error;
         REQUIRE(snapshot.read_file(folder.file("pool"), error));
@@ -255,6 +266,6 @@ TEST_CASE("the pool of rings grows when few are left, and readers see it") {
         const std::string link =
             "link: #" + std::to_string(i) + " with #" + std::to_string(100 + i);
         CHECK(has(text, link.c_str()));
-        CHECK(has(live, link.c_str()));
+        CHECK(has(beside, link.c_str()));
     }
 }

@@ -14,11 +14,17 @@ Libraries and programs of a suite's data folder (native functions, drivers, port
 its Makefile.src; a suite whose folder cannot be built runs all the same.
 
 A testcase that takes the whole machine with it is a failure, and the suite goes on behind it. What
-`erl` gives is kept in the output folder. A testcase counts when it passes on `erl` (twice, with
---again); then it must pass on minivm.
+`erl` gives is measured once and kept in the output folder, which has a place for each release. A
+testcase counts when it passes on `erl`; then it must pass on minivm.
+
+    run_suites.py --root OTP --minivm BIN --minutes 25      # one step: the next that are due
+
+A step takes the suites whose row in the file of results (--results) is oldest, and when its time is
+over, it keeps what the suite in hand has given so far: the next step goes on behind that testcase.
 """
 
 import argparse
+import datetime
 import functools
 import json
 import os
@@ -124,12 +130,15 @@ def copy_data(name, folder, out):
     return copy
 
 
+def ask_erl(expression):
+    return subprocess.run(["erl", "-noshell", "-eval", "io:put_chars(%s), halt()." % expression],
+                          stdout=subprocess.PIPE, check=True).stdout.decode()
+
+
 @functools.lru_cache(maxsize=None)
 def erl_include():
     """The folder of erl_nif.h and erl_driver.h of the installed release."""
-    root = subprocess.run(["erl", "-noshell", "-eval", "io:put_chars(code:root_dir()), halt()."],
-                          stdout=subprocess.PIPE, check=True).stdout.decode()
-    return root + "/usr/include"
+    return ask_erl("code:root_dir()") + "/usr/include"
 
 
 def build_data(copy, folder, out):
@@ -158,9 +167,10 @@ def application_options(folder, out, application):
 
 
 def helpers(folder, out, application=None):
-    """Modules that suites of the folder use."""
+    """Modules that suites of the folder use, those apart that are in SUPPORT."""
     options = []
-    sources = [s for s in sorted(folder.glob("*.erl")) if not s.stem.endswith("_SUITE")]
+    sources = [s for s in sorted(folder.glob("*.erl"))
+               if not s.stem.endswith("_SUITE") and not (SUPPORT / s.name).exists()]
     if application is not None:
         root = folder.parent.parent.parent
         options = application_options(folder, out, application)
@@ -170,7 +180,11 @@ def helpers(folder, out, application=None):
         compile_erl(source, out / "ebin", options)
 
 
-def run_once(machine, suite, out, done, cap_s):
+class OutOfTime(Exception):
+    """The step is over; what there is has been kept."""
+
+
+def run_once(machine, suite, out, done, cap_s, deadline):
     """One start of the machine. (results {number: (name, result, text)}, finished, last output)"""
     priv = out / "priv" / machine.name / suite
     shutil.rmtree(priv, ignore_errors=True)
@@ -226,6 +240,9 @@ def run_once(machine, suite, out, done, cap_s):
                 break
             if finished and child.poll() is not None:
                 break
+            if time.monotonic() > deadline:
+                running = None  # it is begun again
+                break
     finally:
         try:
             os.killpg(child.pid, signal.SIGKILL)
@@ -239,28 +256,78 @@ def run_once(machine, suite, out, done, cap_s):
     return results, finished, tail
 
 
-def run_suite(machine, suite, out, cap_s):
+def read_results(path):
+    loaded = json.loads(path.read_text(encoding="utf-8"))
+    return {int(k): tuple(v) for k, v in loaded.items()}
+
+
+def run_suite(machine, suite, out, cap_s, deadline):
+    """{number: (name, result, text)} of the whole suite, with what a step before has kept of it."""
+    kept = out / machine.name / (suite + ".part.json")
+    kept.parent.mkdir(parents=True, exist_ok=True)
     results = {}
+    if kept.exists() and kept.stat().st_mtime > (out / "ebin" / (suite + ".beam")).stat().st_mtime:
+        results = read_results(kept)
     while True:
-        got, finished, tail = run_once(machine, suite, out, [n for n in results if n], cap_s)
+        got, finished, tail = run_once(machine, suite, out, [n for n in results if n], cap_s, deadline)
         results.update(got)
-        if finished:
-            return results
-        if not [n for n in got if n]:
+        late = time.monotonic() > deadline
+        if not finished and not late and not [n for n in got if n]:
             results[0] = ("(suite)", "died", " | ".join(tail)[-1500:])
+            finished = True
+        if finished:
+            kept.unlink(missing_ok=True)
+            (out / machine.name / (suite + ".json")).write_text(json.dumps(results), encoding="utf-8")
             return results
+        if late:
+            kept.write_text(json.dumps(results), encoding="utf-8")
+            raise OutOfTime
 
 
-def oracle(erl, suite, out, cap_s):
+def oracle(erl, suite, out, cap_s, deadline):
     kept = out / "erl" / (suite + ".json")
     beam = out / "ebin" / (suite + ".beam")
     if kept.exists() and kept.stat().st_mtime > beam.stat().st_mtime:
-        loaded = json.loads(kept.read_text(encoding="utf-8"))
-        return {int(k): tuple(v) for k, v in loaded.items()}
-    results = run_suite(erl, suite, out, cap_s)
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    kept.write_text(json.dumps(results), encoding="utf-8")
-    return results
+        return read_results(kept)
+    return run_suite(erl, suite, out, cap_s, deadline)
+
+
+def git(*arguments):
+    return subprocess.run(["git", *arguments], cwd=REPOSITORY, stdout=subprocess.PIPE,
+                          check=True).stdout.decode().strip()
+
+
+RESULT_COLUMNS = ("release", "suite", "commit", "date", "erl", "minivm", "fail")
+
+
+class ResultFile:
+    """One line a suite and release: commit, date, how many testcases pass on each, which do not here."""
+
+    def __init__(self, path, release):
+        self.path = path
+        self.release = release
+        self.rows = {}
+        if path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines()[1:]:
+                row = dict(zip(RESULT_COLUMNS, line.split("\t")))
+                self.rows[row["release"], row["suite"]] = row
+
+    def date(self, suite):
+        row = self.rows.get((self.release, suite))
+        return row["date"] if row else ""
+
+    def put(self, suite, on_erl, here, failing):
+        commit = git("rev-parse", "--short", "HEAD")
+        if git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs"):
+            commit += "-changed"
+        now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%MZ")
+        values = (self.release, suite, commit, now, str(on_erl), str(here), " ".join(failing))
+        self.rows[self.release, suite] = dict(zip(RESULT_COLUMNS, values))
+        lines = ["\t".join(RESULT_COLUMNS)]
+        lines += ["\t".join(self.rows[key][c] for c in RESULT_COLUMNS) for key in sorted(self.rows)]
+        new = self.path.with_suffix(".new")
+        new.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        new.replace(self.path)
 
 
 def fetch(folder):
@@ -269,9 +336,11 @@ def fetch(folder):
         return
     version = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "erlang-base"],
                              stdout=subprocess.PIPE, check=True).stdout.decode()
-    folder.mkdir(parents=True, exist_ok=True)
+    # A state of apt of its own: the machine's need not know where sources are.
+    state = folder.resolve() / "apt"
+    subprocess.run([REPOSITORY / "tools" / "lib" / "apt_sources.sh", state], check=True)
     subprocess.run(["apt-get", "source", "--download-only", "erlang=" + version], cwd=folder,
-                   check=True)
+                   check=True, env=dict(os.environ, APT_CONFIG=str(state / "apt.conf")))
     description = next(folder.glob("erlang_*.dsc"))
     subprocess.run(["dpkg-source", "--no-check", "-x", description.name, "otp"], cwd=folder,
                    check=True)
@@ -287,14 +356,25 @@ def main():
                              "(or MINIVM_OTP_SUITES)")
     parser.add_argument("--fetch", type=pathlib.Path, metavar="DIR",
                         help="get OTP's sources into DIR first; DIR/otp has them")
+    parser.add_argument("--otp", type=pathlib.Path, metavar="DIR",
+                        help="another OTP than the installed one, with its sources in DIR/src: what "
+                             "tools/newest_otp makes")
     parser.add_argument("--minivm", type=pathlib.Path)
     parser.add_argument("--engine")
     parser.add_argument("--option", action="append", default=[], help="more for `minivm run`")
     parser.add_argument("--cap", type=float, default=60, help="seconds a testcase, on minivm")
-    parser.add_argument("--out", type=pathlib.Path, default=REPOSITORY / "build" / "suites")
+    parser.add_argument("--out", type=pathlib.Path, help="default: build/suites/RELEASE")
+    parser.add_argument("--results", type=pathlib.Path, help="keep a line for each suite here")
+    parser.add_argument("--minutes", type=float,
+                        help="stop after so many minutes, and go on there the next time; of the "
+                             "suites (default: all of suites.list) those that were run longest ago")
     parser.add_argument("--table", type=pathlib.Path, help="write the table here, as Markdown")
     parser.add_argument("-v", "--verbose", action="store_true", help="also what fails on both")
     options = parser.parse_args()
+    if options.otp:
+        os.environ["PATH"] = "%s:%s" % (options.otp.resolve() / "otp" / "bin", os.environ["PATH"])
+        os.environ.pop("ROOTDIR", None)
+        options.root = options.root or options.otp.resolve() / "src"
     if options.fetch:
         fetch(options.fetch)
         options.root = options.root or options.fetch / "otp"
@@ -310,11 +390,21 @@ def main():
             suites += [s for s in listed if s.startswith(name + "/")]
         else:
             suites.append(name)
-    suites = suites or [s for s in listed if s and "/" not in s]
+    suites = suites or [s for s in listed if s and (options.minutes or "/" not in s)]
     suites = [s if s.endswith("_SUITE") else s + "_SUITE" for s in suites]
     if options.root is None and any("/" in s for s in suites):
         parser.error("suites of applications need --root")
-    out = options.out.resolve()
+    release = ask_erl("erlang:system_info(otp_release)")
+    out = (options.out or REPOSITORY / "build" / "suites" / release).resolve()
+    deadline = float("inf")
+    results = None
+    if options.minutes:
+        deadline = time.monotonic() + 60 * options.minutes
+        options.results = options.results or REPOSITORY / "docs" / "otp_suites_results.tsv"
+    if options.results:
+        results = ResultFile(options.results.resolve(), release)
+    if options.minutes:
+        suites.sort(key=results.date)
     for source in sorted(SUPPORT.glob("*.erl")):
         why = compile_erl(source, out / "support")
         if why:
@@ -350,11 +440,18 @@ def main():
         if why:
             print("%s: cannot be compiled: %s" % (full_name, why))
             continue
-        expected = oracle(erl, suite, out, 60)
+        try:
+            expected = oracle(erl, suite, out, 60, deadline)
+            got = run_suite(minivm, suite, out, options.cap, deadline) if minivm else {}
+        except OutOfTime:
+            print("%s: to be continued" % full_name)
+            break
         passed_erl = [n for n, (_, result, _) in expected.items() if result == "ok"]
-        got = run_suite(minivm, suite, out, options.cap) if minivm else {}
         passed = [n for n in passed_erl if got.get(n, ("", "missing", ""))[1] == "ok"]
         rows.append((full_name, len(passed_erl), len(passed)))
+        if results and minivm:
+            results.put(full_name, len(passed_erl), len(passed),
+                        [expected[n][0] for n in passed_erl if n not in passed])
         print("%-34s erl %3d   minivm %3d%s" % (full_name, len(passed_erl), len(passed),
               "" if len(passed) == len(passed_erl) else "   <--"), flush=True)
         for n in sorted(set(expected) | set(got)):
@@ -375,7 +472,8 @@ def main():
             f.write("| sum | %d | %d |\n" % (sum(r[1] for r in rows), sum(r[2] for r in rows)))
     print("%d suites: %d testcases pass on erl, %d of them on minivm" %
           (len(rows), sum(r[1] for r in rows), sum(r[2] for r in rows)))
-    return 1 if worse else 0
+    print("%d inputs ran" % sum(r[1] for r in rows))
+    return 1 if worse and not options.minutes else 0
 
 
 if __name__ == "__main__":

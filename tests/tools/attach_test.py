@@ -55,6 +55,9 @@ main(["pair"]) ->
     register(program, Self),
     io:format("ready~n"),
     gather(0);
+main(["kv"]) ->
+    io:format("ready~n"),
+    kv:loop([]);
 main([]) ->
     register(kv, spawn(fun() -> kv:loop([]) end)),
     io:format("ready~n"),
@@ -403,6 +406,21 @@ class Load(unittest.TestCase):
             self.assertEqual(vm.load("--purge", folder / "v3" / "kv.beam")[0], 0)
             self.assertEqual(vm.value("{kv:version(), whereis(kv)}"), "{3,undefined}")
 
+    def test_that_ends_the_program_leaves_a_record_of_it(self):
+        with tempfile.TemporaryDirectory() as place:
+            recording = pathlib.Path(place) / "box.rec"
+            with Vm("kv", options=["--record", recording]) as vm:
+                vm.load(folder / "v2" / "kv.beam")
+                vm.load("--purge", folder / "v3" / "kv.beam")
+                self.assertEqual(vm.process.wait(ANSWER_S), 1)
+                self.assertIn(b"init terminating in do_boot (killed)", vm.process.stderr.read())
+            status, crash, _ = run("dump", "--crash", recording)
+            self.assertEqual(status, 0)
+            self.assertRegex(crash, r"the program's process <0\.\d+\.0> is ended by an exit signal "
+                                    r"from erts_code_purger<0\.\d+\.0>: killed\n")
+            self.assertRegex(crash, r"the end: status 1, crash, ")
+            self.assertNotIn("in good order", crash)
+
     def test_of_a_bad_file_loads_nothing(self):
         damaged = folder / "damaged.beam"
         damaged.write_bytes((folder / "v2" / "kv.beam").read_bytes()[:-40])
@@ -499,6 +517,24 @@ class Clients(unittest.TestCase):
             client.stdout.close()
             self.assertEqual(vm.value("(fun W() -> case whereis(spinner) of undefined -> ok; "
                                       "_ -> timer:sleep(10), W() end end)()"), "ok")
+
+    def test_that_dies_is_no_failure_of_what_it_had_running(self):
+        with Vm() as vm:
+            for command, first in (
+                    ("[io:format(\"~p~n\", [lists:seq(1, 1000)]) || _ <- lists:seq(1, 1000)].", b"[1,2"),
+                    ("lists:seq(1, 200000).", b"[1,2"), (":disasm lists", b"module"), (":disasm lists native", b"module"),
+                    ("spawn(fun() -> io:format(\"begins~n\"), "
+                     "[io:format(\"~p~n\", [lists:seq(1, 1000)]) || _ <- lists:seq(1, 1000)], "
+                     "eof = io:get_line(\"\"), register(went_on, self()), receive stop -> ok end end), "
+                     "receive stop -> ok end.", b"begins")):
+                with subprocess.Popen([minivm, "attach", str(vm.socket), "-c", command],
+                                      stdout=subprocess.PIPE) as client:
+                    self.assertIn(first, client.stdout.read(200))
+                    client.kill()
+            self.assertEqual(vm.value("(fun W() -> case whereis(went_on) of undefined -> timer:sleep(10), W(); "
+                                      "_ -> ok end end)()"), "ok")
+            vm.process.send_signal(signal.SIGTERM)
+            self.assertEqual(vm.process.stderr.read(), b"")
 
     def test_that_stops_reading_holds_up_nobody(self):
         with Vm(options=["-S", "1"]) as vm:

@@ -9,10 +9,13 @@ has no counterpart there.
 
 import os
 import pathlib
+import re
+import resource
 import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -24,7 +27,8 @@ AT_ONCE_S = 8   # the boot gives up on a stuck I/O server after 10 s; a busy mac
 
 SOURCE = r"""
 -module(command_line).
--export([main/1]).
+-export([main/1, atoms_of/1]).
+atoms_of(Atoms) -> io:format("~p~n", [Atoms]).
 main(["echo"]) ->
     io:format("ready~n"),
     io:format("got ~tp~n", [io:get_line("")]);
@@ -37,6 +41,19 @@ main(["asks"]) ->
     receive after infinity -> ok end;
 main(["lines", N]) ->
     lists:foreach(fun(I) -> io:format("line ~p~n", [I]) end, lists:seq(1, list_to_integer(N)));
+main(["atoms", "limit"]) ->
+    io:format("~p~n", [erlang:system_info(atom_limit)]);
+main(["atoms", "list"]) ->
+    atoms(fun(N) -> list_to_atom(integer_to_list(N)) end, 0);
+main(["atoms", "term"]) ->
+    atoms(fun(N) ->
+              Text = integer_to_binary(N),
+              binary_to_term(<<131, 119, (byte_size(Text)), Text/binary>>)
+          end, 0);
+main(["memory", "heap"]) ->
+    grow([a]);
+main(["memory", "binary"]) ->
+    grow(<<1:64>>);
 main(["wait"]) ->
     io:format("ready~nno line end"),
     receive after infinity -> ok end;
@@ -47,9 +64,19 @@ main(["kernel"]) ->
     true = is_pid(whereis(erl_signal_server)),
     io:format("ready~n"),
     receive after infinity -> ok end;
+main(["letters"]) ->
+    io:format("~ts ~tp ~p ~w~n", [[8364, 228], [8364], [228], [8364]]),
+    io:put_chars([228, 8364, $\n]),
+    io:put_chars(standard_error, [228, 8364, $\n]),
+    io:format("~p ~p~n", [lists:sort(io:getopts()), io:getopts(standard_error)]),
+    [begin ok = io:setopts([{encoding, E}]), io:put_chars([228, 8364, $\n]) end || E <- [unicode, latin1]];
 main(["arguments" | Rest]) ->
     io:format("~p~n", [Rest]).
+grow(L) when is_list(L) -> grow(L ++ L);
+grow(B) -> grow(<<B/binary, B/binary>>).
+
 spin(N) -> spin(N + 1).
+atoms(F, N) -> F(N), atoms(F, N + 1).
 """
 
 minivm = None   # set by tool_tests.main
@@ -141,6 +168,11 @@ class Options(unittest.TestCase):
         status, _, err = run("frobnicate")
         self.assertEqual(status, 2)
         self.assertIn("no command frobnicate", err)
+        for name in "foo.beam", "foo.erl", "foo.exs":
+            self.assertEqual(run(name), (2, "", f"minivm: there is no command {name}; to run it: minivm run {name}\n"))
+        status, _, err = run("--engine", "interp", "foo.beam")
+        self.assertEqual(status, 2)
+        self.assertIn("minivm run --engine interp FILE", err)
         status, _, err = run()
         self.assertEqual(status, 2)
         self.assertIn("which command?", err)
@@ -150,6 +182,47 @@ class Options(unittest.TestCase):
             status, _, err = run(command, "--frobnicate", folder / "command_line.beam")
             self.assertEqual(status, 2)
             self.assertIn("unknown option --frobnicate", err)
+
+    def test_options_are_not_taken_apart(self):
+        # -sname was -s name.
+        for option, why in (("-sname", "no distribution"), ("-setcookie", "no distribution"), ("-name", "no distribution"),
+                            ("-sx", ""), ("-noshell", "has no shell"), ("-boot", ""), ("+K", "there are +S and +t"), ("+sbwt", "")):
+            for more in ([], ["a"], ["-eval", "1"], ["-s", "init"]):
+                status, out, err = run("run", option, *more)
+                self.assertEqual((status, out), (2, ""), (option, more))
+                self.assertTrue(err.startswith(f"minivm: run: unknown option {option}"), err)
+                self.assertIn(why, err)
+            status, out, err = run("repl", option)
+            self.assertEqual((status, out), (2, ""))
+            self.assertIn(f"minivm: repl: unknown option {option}", err)
+        self.assertEqual(run("run", folder / "command_line.beam", "arguments", "-sname", "+S", "-s")[1], '["-sname","+S","-s"]\n')
+
+    def test_all_calls_run_in_their_order(self):
+        calls = ["-s", "command_line", "main", "arguments", "1", "-eval", 'io:format("two~n")', "-s", "command_line", "main",
+                 "arguments", "3", "-s", "command_line", "main", "arguments", "-eval", 'io:format("five~n")']
+        # Atoms, as erl's -s: so it is the same in both that they are no strings.
+        done = subprocess.run(["erl", "-noshell", "-pa", str(folder), *[c.replace("main", "atoms_of") for c in calls],
+                               "-s", "init", "stop"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=ANSWER_S,
+                              check=False)
+        self.assertEqual(run("run", "-pa", folder, *[c.replace("main", "atoms_of") for c in calls]),
+                         (0, done.stdout.decode(), ""))
+        self.assertEqual(done.stdout, b"[arguments,'1']\ntwo\n[arguments,'3']\n[arguments]\nfive\n")
+        for wrong in (["-s"], ["-s", "-eval", "1"], ["-s", "init", "-s"]):
+            status, _, err = run("run", *wrong)
+            self.assertEqual((status, "-s: which module?" in err), (2, True), err)
+
+    def test_schedulers_as_erl_counts_them(self):
+        shows = 'io:format("~p ~p~n", [erlang:system_info(I) || I <- [schedulers, schedulers_online]])'
+        for value in ("1", "2:1", "2:2", "3:2", "1:1", "1025", "2:3", "x"):
+            done = subprocess.run(["erl", "+S", value, "-noshell", "-eval", shows + ", halt()."], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=ANSWER_S, check=False)
+            first = done.stdout.decode().splitlines()[0]
+            for words in ["+S", value], ["+S" + value]:
+                if words == ["+Sx"]:
+                    continue
+                status, out, err = run("run", *words, "-eval", shows)
+                self.assertEqual((status, out + err), (0, first + "\n") if done.returncode == 0 else
+                                 (2, f"minivm: +S {value}: {first}\n"))
 
     def test_two_dashes_end_options(self):
         beam = folder / "command_line.beam"
@@ -191,6 +264,18 @@ class Ending(unittest.TestCase):
             finally:
                 child.kill()
             return status, out, time.monotonic() - start
+
+    def test_sigterm_again_while_it_halts(self):
+        # The second one may come when the tables of names are gone: it was a SIGSEGV in one of five.
+        for _ in range(40):
+            process = subprocess.Popen([minivm, "run", "-eval", 'io:format("ready~n"), receive x -> ok end'],
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertEqual(process.stdout.readline(), b"ready\n")
+            while process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                time.sleep(0.0005)
+            _, err = process.communicate()
+            self.assertEqual((process.returncode, err), (143, b""))
 
     def test_signals_end_in_order(self):
         for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
@@ -234,6 +319,24 @@ class Ending(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, expected, b""), script)
 
 
+class Letters(unittest.TestCase):
+    """What is written of characters above 127, in each locale, as `erl -noshell` writes it."""
+
+    def test_without_a_shell(self):
+        for locale in ("C", "C.UTF-8", "en_US.ISO-8859-1", ""):
+            with self.subTest(locale=locale):
+                environment = dict(os.environ, LC_ALL=locale)
+                written = []
+                for command in (["erl", "-noshell", "-pa", str(folder), "-eval",
+                                 'command_line:main(["letters"]), halt().'],
+                                [minivm, "run", str(folder / "command_line.beam"), "letters"]):
+                    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                          stderr=subprocess.PIPE, timeout=ANSWER_S, check=False,
+                                          env=environment)
+                    written.append((done.returncode, done.stdout, done.stderr))
+                self.assertEqual(written[1], written[0])
+
+
 class Scripts(unittest.TestCase):
     """Scripts for escript; the same ones run by it are the oracle."""
 
@@ -264,15 +367,123 @@ class Scripts(unittest.TestCase):
         self.assertEqual(self.compared(script)[0], 127)
 
     def test_archive(self):
+        self.check_archive("app/ebin/command_line.beam")
+
+    def test_archive_with_modules_at_its_top(self):
+        """As `mix escript.build` makes them."""
+        self.check_archive("command_line.beam")
+
+    def check_archive(self, name):
         script = folder / "archive_script"
         make = ('{ok, Beam} = file:read_file("%s"), ok = escript:create("%s", [shebang, '
                 '{emu_args, "-escript main command_line"}, '
-                '{archive, [{"app/ebin/command_line.beam", Beam}], []}]).'
-                % (folder / "command_line.beam", script))
+                '{archive, [{"%s", Beam}], []}]).'
+                % (folder / "command_line.beam", script, name))
         status, _, err = run("run", "--eval", make)
         self.assertEqual(status, 0, err)
         status, out = self.compared(script, "arguments", "x", "--y")
         self.assertEqual((status, out), (0, '["x","--y"]\n'))
+
+
+def said_by(command, directory):
+    """(status, what it prints) there."""
+    done = subprocess.run(command, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=ANSWER_S, check=False)
+    return done.returncode, done.stdout.decode()
+
+
+class Source(unittest.TestCase):
+    """Programs that are given as source; erlc is the oracle of what is said of them, escript that of texts that do not
+    say what they are."""
+
+    FILES = {
+        "good.erl": "-module(good).\n-export([main/1]).\n-include(\"good.hrl\").\n"
+                    "main(Args) -> io:format(\"~p ~p ~s~n\", [Args, ?BESIDE, code:which(?MODULE)]).\n",
+        "good.hrl": "-define(BESIDE, yes).\n",
+        "warned.erl": "-module(warned).\n-export([start/0]).\nstart() -> X = 1, io:format(\"~p~n\", [started]).\n",
+        "unparsed.erl": "-module(unparsed).\n-export([main/1]).\nmain(A) -> foo(.\nf() -> Y.\n",
+        "unbound.erl": "-module(unbound).\n-export([main/1, g/0]).\nmain(A) -> X = B, foo().\n",
+        "no_header.erl": "-module(no_header).\n-include(\"nowhere.hrl\").\n",
+        "empty.erl": "",
+        "no_text.erl": "\udcff\udcfe",
+        "other.erl": "-module(another).\n-export([main/1]).\nmain(A) -> X = 1.\n",
+        "no_main.erl": "-module(no_main).\n-export([f/0]).\nf() -> ok.\n",
+        "on_load.erl": "-module(on_load).\n-export([main/1]).\n-on_load(f/0).\nf() -> put(a, b), ok.\n"
+                       "main(A) -> io:format(\"~p~n\", [A]).\n",
+        "tells.erl": "-module(tells).\n-export([name/0]).\nname() -> \"tells\".\n",
+        "asks.erl": "-module(asks).\n-export([main/1]).\nmain(_) -> io:format(\"~s~n\", [tells:name()]).\n",
+        "src/app.erl": "-module(app).\n-export([main/1]).\n-include(\"app.hrl\").\nmain(_) -> io:format(\"~p~n\", [?ABOVE]).\n",
+        "include/app.hrl": "-define(ABOVE, above).\n",
+    }
+
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = folder / "source"
+        for name, text in cls.FILES.items():
+            (cls.dir / name).parent.mkdir(parents=True, exist_ok=True)
+            (cls.dir / name).write_bytes(text.encode(errors="surrogateescape"))
+        cls.before = cls.files()
+
+    @classmethod
+    def files(cls):
+        return sorted(cls.dir.rglob("*"))
+
+    def run_there(self, *arguments):
+        done = run("run", *arguments, cwd=self.dir)
+        self.assertEqual(self.files(), self.before, "something was left on disk")
+        return done
+
+    def test_is_compiled_and_run(self):
+        for name in ("good.erl", "./good.erl", self.dir / "good.erl"):
+            self.assertEqual(self.run_there(name, "a", "--", "-b"),
+                             (0, f'["a","--","-b"] yes {self.dir / "good.erl"}\n', ""))
+        self.assertEqual(self.run_there("src/app.erl"), (0, "above\n", ""))
+        self.assertEqual(self.run_there("on_load.erl", "a"), (0, '["a"]\n', ""))
+
+    def test_what_the_compiler_says_is_what_erlc_says(self):
+        out = folder / "erlc_output"
+        out.mkdir(exist_ok=True)
+        for name in ("warned", "unparsed", "unbound", "no_header", "empty", "no_text"):
+            for directory, file in (self.dir, name + ".erl"), (folder, f"source/{name}.erl"):
+                status, said = said_by(["erlc", "-o", str(out), file], directory)
+                self.assertEqual(run("run", file, cwd=directory), (status, "started\n" if status == 0 else "", said))
+        self.assertEqual(self.files(), self.before)
+
+    def test_whose_module_has_another_name_than_the_file(self):
+        status, out, err = self.run_there("other.erl")
+        self.assertEqual((status, out), (1, ""))
+        self.assertIn("other.erl: Module name 'another' does not match file name 'other'\n", err)
+        self.assertIn("other.erl:3:12: Warning: variable 'X' is unused\n", err)
+
+    def test_that_cannot_be_run(self):
+        self.assertEqual(self.run_there("no_main.erl"),
+                         (1, "", "minivm: module no_main exports neither main/1 nor start/0\n"))
+        self.assertEqual(self.run_there("nowhere.erl"), (1, "", "minivm: nowhere.erl: no such file or directory\n"))
+        self.assertEqual(self.run_there("good"), (1, "", "minivm: module good: no file good.beam in the code path; "
+                                                         "there is good.erl: minivm run good.erl\n"))
+        status, out, err = self.run_there("hello.exs")
+        self.assertEqual((status, out), (2, ""))
+        self.assertIn("hello.exs is source of Elixir", err)
+
+    def test_with_more_modules(self):
+        self.assertEqual(self.run_there("--load", "tells.erl", "asks.erl"), (0, "tells\n", ""))
+        status, _, err = self.run_there("asks.erl")
+        self.assertEqual(status, 127)
+        self.assertIn("undefined function tells:name/0", err)
+        self.assertEqual(self.run_there("--load", "nowhere.erl", "asks.erl"),
+                         (1, "", "minivm: nowhere.erl: no such file or directory\n"))
+
+    def test_a_text_that_does_not_say_what_it_is_is_for_escript(self):
+        for text in ("% a comment\nmain(Args) -> io:format(\"~p~n\", [Args]).\n", "% a comment\nmain(\n", "", "one line\n",
+                     "\n\nmain(_) -> halt(3).\n"):
+            with tempfile.TemporaryDirectory(dir=folder) as place:
+                (pathlib.Path(place) / "text").write_text(text)
+                for name in ("text", "./text"):
+                    done = subprocess.run(["escript", name, "a", "b"], cwd=place, stdin=subprocess.DEVNULL,
+                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=ANSWER_S, check=False)
+                    status, out, err = run("run", name, "a", "b", cwd=place)
+                    self.assertEqual((status, out), (done.returncode, done.stdout.decode()), err)
+                    self.assertIn(done.stderr.decode(), err)
 
 
 class Threads(unittest.TestCase):
@@ -300,6 +511,58 @@ class CodeMemory(unittest.TestCase):
             self.assertRegex(line, "^minivm: module [a-z_]+ runs as bytecode, for want of code "
                                    "memory: no [0-9]+ bytes in a row are free")
         self.assertEqual(run("run", "--code-memory", "1", beam, "lines", "3")[0], 2)
+
+
+class Limits(unittest.TestCase):
+    """What the system does not give is said, and done without where that is possible."""
+
+    def limited(self, limit, amount, *arguments):
+        return run("run", *arguments, folder / "command_line.beam", "arguments", "a",
+                   preexec_fn=lambda: resource.setrlimit(limit, (amount, amount)))
+
+    def test_files_that_may_not_grow(self):
+        for engine in ("interp", "jit"):
+            for amount in (0, 512):
+                status, out, said = self.limited(resource.RLIMIT_FSIZE, amount, "--engine", engine)
+                self.assertEqual((0, '["a"]\n'), (status, out), said)
+                self.assertIn("the flight recorder is off", said)
+
+    def test_few_open_files(self):
+        for amount in range(4, 17):
+            status, out, said = self.limited(resource.RLIMIT_NOFILE, amount)
+            if status == 0:
+                self.assertEqual('["a"]\n', out)
+            else:
+                self.assertIn("Too many open files", said)
+                self.assertNotIn("undef", said)
+
+
+    def test_memory_that_runs_out_ends_the_vm_with_a_report(self):
+        for what, words in (("heap", 'eheap_alloc: Cannot allocate N bytes of memory (of type "heap").'),
+                            ("binary", 'binary_alloc: Cannot allocate N bytes of memory (of type "binary").')):
+            status, _, said = run("run", folder / "command_line.beam", "memory", what,
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30)))
+            self.assertEqual(1, status, said)
+            self.assertEqual(words, re.sub(r"\d+", "N", said.splitlines()[0]))
+            self.assertIn("command_line:grow/1", said)
+            self.assertIn("minivm dump --crash", said)
+
+
+class Atoms(unittest.TestCase):
+    def test_how_many_there_can_be(self):
+        for options, limit in (((), "1048576\n"), (("+t", "20000"), "20000\n"), (("+t20000",), "20000\n"),
+                               (("+t", "2147483647"), "2147483647\n")):
+            self.assertEqual((0, limit), run("run", *options, folder / "command_line.beam", "atoms", "limit")[:2])
+        for bad in ("8191", "2147483648", "many"):
+            self.assertEqual(2, run("run", "+t", bad, folder / "command_line.beam", "atoms", "limit")[0])
+
+    def test_a_full_table_ends_the_vm_with_a_report(self):
+        for how in ("list", "term"):
+            status, _, said = run("run", "+t", "20000", folder / "command_line.beam", "atoms", how)
+            self.assertEqual(1, status)
+            self.assertTrue(said.startswith("no more index entries in atom_tab (max=20000)\n"), said)
+            self.assertIn("command_line:atoms/2", said)
+            self.assertIn("minivm dump --crash", said)
 
 
 if __name__ == "__main__":

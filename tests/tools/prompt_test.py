@@ -46,6 +46,12 @@ def repl(text, *arguments):
     return run("repl", *arguments, stdin=text.encode())
 
 
+def events(out):
+    """Of what a prompt printed the events, without what differs from run to run."""
+    return [re.sub(r"<0\.\d+\.0>", "PID", re.sub(r"  \(\d+ us\)$", "", line.split(" ", 2)[2]))
+            for line in out.splitlines() if re.match(r"\d\d:\d\d:\d\d\.\d{6} <", line)]
+
+
 class Repl(unittest.TestCase):
     def test_expressions_and_modules_from_a_pipe(self):
         self.assertEqual(repl("X = traced:fac(4).\nX + 1.\n", folder / "traced.beam"), (0, "24\n25\n", ""))
@@ -64,6 +70,26 @@ class Repl(unittest.TestCase):
         status, _, err = repl("1.\n", folder / "bad.beam")
         self.assertEqual(status, 1)
         self.assertIn(f"** {folder}/bad.beam: ", err)
+
+    def test_source_is_compiled(self):
+        (folder / "typed.erl").write_text("-module(typed).\n-export([f/0]).\nf() -> X = 1, 17.\n")
+        (folder / "wrong.erl").write_text("-module(wrong).\n-export([f/0]).\nf() -> X.\n")
+        before = sorted(folder.iterdir())
+        warning = f"{folder}/typed.erl:3:8: Warning: variable 'X' is unused\n"
+        status, out, err = repl("typed:f().\n", folder / "traced.beam", folder / "typed.erl")
+        self.assertEqual((status, out), (0, "17\n"))
+        self.assertTrue(err.startswith(warning), err)
+        for command in (lambda: repl("1.\n", folder / "wrong.erl", folder / "typed.erl"),
+                        lambda: repl(f":load {folder}/wrong.erl {folder}/typed.erl\n")):
+            status, out, err = command()
+            self.assertEqual((status, out), (1, ""))
+            self.assertIn(f"{folder}/wrong.erl:3:8: variable 'X' is unbound\n", err)
+            self.assertIn("\nnothing has been loaded\n", err)
+        status, out, err = repl(f":load {folder}/typed.erl\ntyped:f().\n")
+        self.assertEqual((status, err), (0, ""))
+        self.assertTrue(out.startswith(warning), out)
+        self.assertRegex(out, r"\ntyped: version [0-9a-f]+, [a-z]+, [0-9]+ bytes\n17\n$")
+        self.assertEqual(sorted(folder.iterdir()), before)
 
     def test_output_of_more_than_a_frame_holds(self):
         for size in (65536, 65537, 300000):
@@ -97,12 +123,12 @@ class Shell(unittest.TestCase):
 
     def test_results_and_commands_of_before(self):
         self.assertEqual(repl("5.\nv(1) + v(-1).\ne(1).\nv(9).\n")[1:],
-                         ("5\n10\n5\n", "** exception exit: {no_result,{integer,{1,3},9}}\n"))
+                         ("5\n10\n5\n", "* 9: command not found\n"))
 
     def test_variables(self):
         self.assertEqual(repl("{A, B} = {1, 2}.\nb().\nf(A).\nA = 3.\nf().\nB = 7.\nA.\n")[1:],
                          ("{1,2}\nA = 1\nB = 2\nok\nok\n3\nok\n7\n",
-                          "** exception error: variable 'A' is unbound\n"))
+                          "* 1:1: variable 'A' is unbound\n"))
 
     def test_an_exception_takes_linked_processes_along(self):
         _, out, _ = repl("P = spawn_link(fun() -> receive after infinity -> ok end end), is_process_alive(P).\n"
@@ -120,6 +146,91 @@ class Shell(unittest.TestCase):
         self.assertEqual(err, "** exception throw: x\n** exception exit: why\n")
 
 
+class AsOtpsShell(unittest.TestCase):
+    """The same lines in `erl` and here: the same texts, in the same order."""
+
+    RECORDS = ("-record(person, {name = \"\" :: string(), age = 0}).\n"
+               "-record(pet, {owner = #person{} :: #person{}, kind}).\n-ifdef(T).\n-record(more, {a}).\n-endif.\n")
+    USES = ("-module(uses).\n-export([f/0]).\n-include(\"records.hrl\").\n-record(own, {a, b = {1, 2}}).\n"
+            "f() -> {#own{}, #pet{}}.\n")
+
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = folder / "shell"
+        cls.dir.mkdir()
+        (cls.dir / "records.hrl").write_text(cls.RECORDS)
+        (cls.dir / "uses.erl").write_text(cls.USES)
+        (cls.dir / "stripped").mkdir()
+        for options in ["+debug_info"], ["+no_debug_info", "-o", "stripped"]:
+            subprocess.run(["erlc", *options, "uses.erl"], cwd=cls.dir, check=True)
+
+    def compared(self, *lines):
+        text = "".join(line + "\n" for line in lines).encode()
+        said = []
+        for command in (["erl"], [minivm, "repl"]):
+            done = subprocess.run(command, cwd=self.dir, input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  timeout=ANSWER_S, check=False, env=dict(os.environ, LC_ALL="C.UTF-8", HOME=str(folder)))
+            said.append(done.stdout.decode())
+        # erl shows prompts, and how it begins and ends.
+        shell = re.sub(r"(?m)^(?:\d+> |Eshell V.*\n|\*\*\* Terminating .*\n)+", "", said[0])
+        self.assertEqual(said[1], shell)
+        return said[1]
+
+    def test_commands_and_results_of_before(self):
+        said = self.compared("1+1.", "v(9).", "e(9).", "X = 3.", "v(1) + v(-1).", "[e(1), e(-1)].", "case v(1) of 2 -> two end.",
+                             "h().", "history(2).", "a.", "h().", "e(1).", "history(20).",
+                             "results(1).", "{big, term}.", "v(-1).", "other.", "v(-3).", "results(0).", "b.", "v(-1).",
+                             "results(a).", "history(-1).", "history(x).")
+        self.assertIn("2: X = 3\n-> 3\n", said)
+
+    def test_variables(self):
+        self.compared("X.", "X = 3.", "Y = X + 1, Z = Y.", "b().", "f(X), X = 4.", "begin f(X), X = 5 end.", "f(1).", "f().", "b().",
+                      "F = fun(A) -> A + 1 end.", "G = fun G(0) -> done; G(N) -> G(N - 1) end.", "b().", "f(nothing), 1.")
+
+    def test_what_is_wrong_before_anything_runs(self):
+        self.compared("put(k, v).", "P = self(), ok.", "foo bar.", "X + Y.", "1 = 2, Z.", "P =:= self().", "get(k).", "nofun(1).",
+                      "lists:nofun(1).", "P =:= self().", "$a.", "1 +", "2.", "'atom'.", "<0.0.0>.", "\"text", "goes on\".")
+
+    def test_records(self):
+        said = self.compared(
+            "rd(point, {x, y = 0}).", "#point{x = 1}.", "P = #point{x = [a]}.", "P#point.x.", "P#point.z.", "#nope{}.", "rl().",
+            "rl(point).", "rl([point, nothing]).", "rp(P).", "rp(lists:seq(1, 40)).", "is_record(P, point).",
+            "is_record(P, point, 3).", "F = fun(#point{x = A}) -> A end.", "F(P).", "F(#point{}).", "[Q] = [P#point{y = 2}].",
+            "#point.y.", "b().", "case P of #point{y = Y} -> Y end.", "[X || #point{x = X} <- [P, a]].", "{P, [P]}.", "error(P).",
+            "rd(line, {from = #point{x = 7}, to}).", "#line{}.", "(#line{})#line.from#point.x.", "rf(point).", "P.", "#point{}.",
+            "rd(bad, 17).", "rd(1, 2).", "rf().", "rl().", "rd(a, {b :: #c{}}).", "rf(['no', such]).", "rf('_').")
+        self.assertIn("\n#point{x = 1,y = 0}\n", said)
+        self.assertIn("\n{#point{x = [a],y = 0},[#point{x = [a],y = 0}]}\n", said)
+
+    def test_records_that_are_read(self):
+        said = self.compared(
+            'rr("records.hrl").', 'rr("records.hrl", person).', "rr(\"records.hrl\", [pet, more], [{d, 'T'}]).",
+            "rr(\"records.hrl\", '_', {d, 'T', 1}).", "rf().", "rr(nosuchmodule).", 'rr("no_such_file.hrl").', "rr(uses).",
+            "#own{}.", "uses:f().", "rl(pet).", 'rf(), rr("uses.beam").', 'rf(), rr("stripped/uses.beam").', 'rr("*.hrl").',
+            "rr(lists).", "rr(uses, own).", "rr(17).")
+        self.assertIn("\n#own{a = undefined,b = {1,2}}\n", said)
+
+    def test_exceptions_that_are_caught(self):
+        self.compared("catch_exception(true).", "put(k, v).", "P = self(), ok.", "1/0.", "throw(x).", "is_tuple(v(-1)).", "exit(y).", "get(k).",
+                      "P =:= self().", "catch_exception(false).", "1/0.", "get(k).", "P =:= self().", "catch_exception(maybe).")
+
+    def test_what_a_newcomer_types(self):
+        self.compared(
+            "c(nosuch).", "ls(\"nosuchdir\").", "cd(\"nosuchdir\").", "l(nosuch).", "m(nosuch).", "x:y:z.",
+            "X = [1,2", ",3].", "\"abc\" ++ .", "?FOO.", "-module(foo).", "foo() -> ok.", "fun() -> 1 end.",
+            "receive after 10 -> ok end.", "spawn(fun() -> ok end), ok.", "lists:map(fun(A) -> A/0 end, [1]).",
+            "erlang:error(foo, [a]).", "error({a,b}).", "exit(normal).", "1.", "self() ! hi, flush().",
+            "flush().", "put(a,1), get().", "#{a => 1}.", "maps:get(b, #{}).", "regs_nosuch().",
+            "case 1 of 2 -> ok end.", "if false -> 1 end.", "try throw(a) catch throw:B -> B end.",
+            "fun lists:foo/3.", "apply(lists, foo, []).", "1 / a.", "X + foo.", "lists:seq(1, 1.5).", "u(1).",
+            "uptime_no().")
+
+    def test_of_modules_that_are_compiled_in_memory(self):
+        out = repl("rr(uses).\nuses:f().\n", self.dir / "uses.erl")
+        self.assertEqual(out, (0, "[own,person,pet]\n{#own{a = undefined,b = {1,2}},\n #pet{owner = #person{name = [],age = 0},kind = undefined}}\n",
+                               ""))
+
+
 class Trace(unittest.TestCase):
     def test_from_the_first_call_of_a_program(self):
         status, out, err = run("run", "--trace", "traced:fac/1 return", "--trace", "traced:divide exception",
@@ -135,7 +246,7 @@ class Trace(unittest.TestCase):
 
     def test_of_a_program_counts_as_well(self):
         _, _, err = run("run", "--trace", "traced:fac/1 count", folder / "traced.beam")
-        self.assertIn("{{traced,fac,1},4}", err)
+        self.assertEqual(err, "traced:fac/1  4 calls\n")
 
     def test_bad_patterns(self):
         for pattern, why in (
@@ -148,7 +259,7 @@ class Trace(unittest.TestCase):
                 ("traced:fac sometimes", "not understood: sometimes"),
                 ("traced:fac(N) when N > 1 sometimes", "the guard: syntax error before: sometimes"),
                 ("traced:fac(N) when", "a guard is expected behind `when`"),
-                ("traced:fac(N) when N >", "the guard: syntax error before: "),
+                ("traced:fac(N) when N >", "column 22: the guard ends too soon"),
                 ("traced:fac/1 limit few", "limit: a number is expected"),
                 ("traced:fac/1 pid nobody", "nobody: no process has this name"),
                 ("traced:fac/", "the pattern must be"),
@@ -193,7 +304,7 @@ class Trace(unittest.TestCase):
         _, out, err = repl(":trace traced:loop/1\nF = spawn(fun traced:flood/0).\ntimer:sleep(3000).\n"
                            "exit(F, kill).\n:traces\n:untrace\ntrace:session_info({traced,loop,1}).\n",
                            folder / "traced.beam")
-        self.assertRegex(out, r"a flood: \d+ events wait; from now on calls are only counted")
+        self.assertRegex(out, r"a flood: \d+ events of traced:loop/1 wait; from now on calls are only counted")
         self.assertRegex(out, r"traced:loop/1  \d+ calls\n")
         self.assertTrue(out.endswith("1 trace off\n[]\n"), out[-200:])
         self.assertEqual(err, "")
@@ -201,13 +312,14 @@ class Trace(unittest.TestCase):
     def test_goes_through_the_recorder(self):
         status, out, err = repl(":trace traced:fac/1 pid new\n:trace traced:divide/1\n"
                                 "P = spawn(fun() -> receive after infinity -> ok end end).\n"
-                                "S = hd(trace:session_info(P)).\ntrace:info(S, P, tracer).\n"
-                                "trace:info(S, new, tracer).\n:untrace traced:fac/1\ntrace:info(S, P, tracer).\n"
+                                "[A, B] = trace:session_info(P), C = A, ok.\n"
+                                "[trace:info(S, Q, tracer) || S <- [A, B], Q <- [P, new]].\n"
+                                ":untrace traced:fac/1\nlength(trace:session_info(P)).\n"
                                 ":untrace\ntrace:session_info(P).\ntrace:session_info(new).\n",
                                 folder / "traced.beam")
-        recorder = "{tracer,{flight_recorder,[]}}\n"
         self.assertEqual((status, err), (0, ""))
-        self.assertRegex(out, re.escape(recorder + recorder + "1 trace off\n" + recorder + "1 trace off\n[]\n[]\n"))
+        self.assertEqual(out.count("{tracer,{flight_recorder,[]}}"), 4, out)
+        self.assertTrue(out.endswith("1 trace off\n1\n1 trace off\n[]\n[]\n"), out)
 
     def test_without_a_recorder_events_are_messages(self):
         _, out, _ = repl(":trace traced:fac/1 return\n"
@@ -305,6 +417,205 @@ class Trace(unittest.TestCase):
             end = time.time() + ANSWER_S
             while vm.value("trace:session_info({kv, version, 0})") != "[]":
                 self.assertLess(time.time(), end)
+
+
+class TraceOptions(unittest.TestCase):
+    """What may stand behind :trace, and that each trace is what was asked for."""
+
+    TWO = ("W = fun W() -> receive {F, N} -> catch traced:F(N), W() end end.\n"
+           "register(one, spawn(W)), register(two, spawn(W)).\n")
+
+    def trace(self, text, *arguments):
+        status, out, err = repl(text, folder / "traced.beam", *arguments)
+        self.assertEqual((status, err), (0, ""), out[-3000:])
+        return out
+
+    def test_traces_of_two_processes_do_not_leak_into_each_other(self):
+        out = self.trace(self.TWO + ":trace traced:fac/1 pid one\n:trace traced:divide/1 pid two\n"
+                         "one ! {divide, 3}, two ! {fac, 2}, one ! {fac, 0}, two ! {divide, 1}, timer:sleep(100).\n")
+        self.assertEqual(sorted(events(out)), ["call traced:divide(1)", "call traced:fac(0)"])
+
+    def test_the_same_function_in_two_processes_is_two_traces(self):
+        out = self.trace(self.TWO + ":trace traced:fac/1 pid one\n:trace traced:fac/1 pid two return\n:traces\n"
+                         ":untrace traced:fac/1 pid one\none ! {fac, 0}, two ! {fac, 0}, timer:sleep(100).\n:traces\n")
+        self.assertEqual(events(out), ["call traced:fac(0)", "returned from traced:fac/1 -> 1"])
+        self.assertEqual(len(re.findall(r"^traced:fac/1 pid", out, re.M)), 3)
+
+    def test_a_process_whose_number_ends_in_zero_is_that_process(self):
+        out = self.trace("P = [spawn(fun W() -> receive N -> traced:fac(N), W() end end) || _ <- lists:seq(1, 20)].\n"
+                         "[Q] = [X || X <- P, lists:suffix(\"0.0>\", pid_to_list(X)), "
+                         "not lists:suffix(\"<0.0.0>\", pid_to_list(X))] -- "
+                         "[X || X <- lists:nthtail(10, P)].\nq.\n")
+        pid = re.findall(r"<0\.\d+0\.0>", out)[-1]
+        out = self.trace("P = [spawn(fun W() -> receive N -> traced:fac(N), W() end end) || _ <- lists:seq(1, 20)].\n"
+                         f":trace traced:fac/1 pid {pid}\n[X ! 0 || X <- P], timer:sleep(100).\n")
+        self.assertEqual(re.findall(r"(<\S+>) call", out), [pid])
+
+    def test_untrace_ends_what_is_named_and_nothing_else(self):
+        out = self.trace(":trace traced:fac/1\n:trace traced\n:untrace traced\n:traces\n"
+                         "traced:fac(0), traced:divide(1).\n")
+        self.assertEqual(events(out), ["call traced:fac(0)"])
+        status, out, err = repl(":trace traced:fac/1\n:trace traced:divide/1\n:untrace traced\n:untrace 7\n"
+                                ":untrace traced:fac/1, traced:nothing/1\n:traces\n:untrace 1, traced:divide/1\n:traces\n",
+                                folder / "traced.beam")
+        self.assertEqual(err, "".join(f":untrace: {what}: no such trace; :traces lists them\n"
+                                      for what in ("traced", "7", "traced:nothing/1")))
+        self.assertEqual(len(re.findall(r"^traced:", out, re.M)), 2)
+        self.assertTrue(out.endswith("2 traces off\nnothing is traced\n"))
+
+    def test_a_trace_of_the_same_takes_the_place_of_the_former(self):
+        out = self.trace(":trace traced:fac/1\n:trace traced:fac/1 return\ntraced:fac(0).\n:traces\n")
+        self.assertEqual(events(out), ["call traced:fac(0)", "returned from traced:fac/1 -> 1"])
+        self.assertIn("in place of traced:fac/1\n", out)
+
+    def test_wildcards(self):
+        out = self.trace(":trace tra*:f?c/*\n:trace traced:d*(N) when N > 1\ntraced:fac(0), traced:divide(1), traced:divide(2).\n")
+        self.assertEqual(events(out), ["call traced:fac(0)", "call traced:divide(2)"])
+        out = self.trace(":trace *:fac/1\n:trace nothing_yet*:x/1\ntraced:fac(0).\n")
+        self.assertEqual(events(out), ["call traced:fac(0)"])
+        self.assertIn("no function yet; those of modules that are loaded from now on\n", out)
+
+    def test_wildcards_are_for_modules_that_are_loaded_later(self):
+        status, out, err = run("repl", "-pa", folder,
+                               stdin=b":trace trac*:f*/1\ntraced:fac(0), traced:divide(1).\n:untrace\n"
+                                     b"c:l(traced), traced:fac(1).\n")
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(events(out), ["call traced:fac(0)"])
+        status, out, err = run("run", "--trace", "*d:f*/1", folder / "traced.beam")
+        self.assertEqual(events(err), [f"call traced:fac({n})" for n in (3, 2, 1, 0)])
+
+    def test_several_patterns_are_set_or_none_is(self):
+        out = self.trace(":trace traced:fac/1, traced:divide(N) return\ntraced:fac(0), traced:divide(1).\n:traces\n")
+        self.assertIn("2 functions\n", out)
+        self.assertEqual(events(out), ["call traced:fac(0)", "returned from traced:fac/1 -> 1",
+                                       "call traced:divide(1)", "returned from traced:divide/1 -> 1.0"])
+        status, out, err = repl(":trace traced:fac/1, traced:nothing/1\n:traces\ntrace:session_info(all).\n",
+                                folder / "traced.beam")
+        self.assertIn("no function matches traced:nothing/1", err)
+        self.assertEqual(out, "nothing is traced\n[{legacy,default}]\n")
+
+    def test_results_that_match(self):
+        out = self.trace("Two = 2.\n:trace traced:fac/1 returns Two\ntraced:fac(3).\n:untrace\n"
+                         ":trace traced:fac/1 returns N when N > Two\ntraced:fac(3).\n")
+        self.assertEqual(events(out), ["call traced:fac(2)", "returned from traced:fac/1 -> 2",
+                                       "call traced:fac(3)", "returned from traced:fac/1 -> 6"])
+
+    def test_only_calls_that_fail(self):
+        out = self.trace(":trace traced:* fails\ntraced:fac(3), catch traced:divide(0), traced:divide(1).\n")
+        self.assertEqual(events(out), ["call traced:divide(0)", "exception from traced:divide/1 -> error:badarith"])
+
+    def test_slower_than(self):
+        out = self.trace(":trace timer:sleep/1 slower 50ms\ntimer:sleep(1), timer:sleep(60).\n")
+        self.assertEqual(events(out), ["call timer:sleep(60)", "returned from timer:sleep/1 -> ok"])
+
+    def test_who_called(self):
+        out = self.trace(":trace traced:fac(0) stack 2\ntraced:fac(1).\n")
+        self.assertRegex(out, r"call traced:fac\(0\)\n    from traced:fac/1 \(\S+, line \d+\)\n    from erl_eval:")
+        _, _, err = run("run", "--trace", "traced:fac(0) stack 4", folder / "traced.beam")
+        self.assertEqual(re.findall(r"    from (\S+)", err), ["traced:fac/1", "traced:main/1"])  # as OTP: repeated ones once
+
+    def test_messages(self):
+        out = self.trace(self.TWO + ":trace send {fac, _} to one\n:trace receive {fac, N} when N > 0 pid one\n"
+                         "one ! {fac, 0}, one ! {fac, 1}, two ! {fac, 2}, one ! {divide, 1}, timer:sleep(100).\n")
+        self.assertEqual(sorted(events(out)), ["received {fac,1} from PID", "send {fac,0} to one", "send {fac,1} to one"])
+        out = self.trace(self.TWO + ":trace send\n:trace receive\none ! {fac, 1}, io:format(\"x~n\"), timer:sleep(100).\n:traces\n")
+        # What the prompt itself sends and gets is left out.
+        self.assertEqual(sorted(events(out)), ["receive timed out", "received {fac,1} from PID", "send {fac,1} to one"])
+
+    def test_times_and_memory_are_a_table(self):
+        out = self.trace(":trace traced:fac/1 time\n:trace traced:loop/1 memory\ntraced:fac(3), traced:loop(5).\n:traces\n")
+        self.assertRegex(out, r"function +process +calls +us +us/call\ntraced:fac/1 +<0\.\d+\.0> +4 +\d+ +[\d.]+\n")
+        self.assertRegex(out, r"function +process +calls +words +words/call\ntraced:loop/1 +<0\.\d+\.0> +6 +0 +0.00\n")
+
+    def test_limits_are_told(self):
+        out = self.trace(":trace traced:fac/1 limit 7\n:trace traced:loop/1 limit 5/s\n:traces\ntraced:loop(50).\n"
+                         "timer:sleep(1200).\n")
+        self.assertRegex(out, r"traced:fac/1 limit 7 .* 7 +1\n")
+        self.assertRegex(out, r"traced:loop/1 limit 5/s .* 5/s +2\n")
+        self.assertRegex(out, r"\.\.\. \d+ more events of traced:loop/1 that are not shown \(limit 5/s\)\n")
+
+    def test_what_cannot_be_meant(self):
+        for words, why in (
+                ("limit 0", "column 20: limit: a number above 0"),
+                ("limit 3 limit 4", "column 22: limit is there twice"),
+                ("count time", "column 20: count and time contradict each other"),
+                ("count return", "column 20: return: count shows a sum and no events"),
+                ("time limit 3", "column 19: limit: time shows a sum and no events"),
+                ("count pid init", "column 20: pid: count counts in all processes"),
+                ("pid init new", "column 23: pid and new contradict each other"),
+                ("to init", "column 14: to: it is for messages"),
+                ("slower", "slower: a time is expected: 5ms, 200us or 1s"),
+                ("slower 5min", "column 22: min: no unit of time; there are s, ms and us"),
+                ("stack 0", "column 20: stack: from 1 to 100"),
+                ("returns", "returns: a pattern is expected"),
+                ("returns X when Y", "returns: variable 'Y' is unbound"),
+                ("retrun", "column 14: not understood: retrun; there are return, exception, "),
+                (", ", "one more pattern is expected behind the comma"),
+                ("return, traced:divide/1", "column 20: not understood: a comma; guard and options stand behind all")):
+            status, out, err = repl(f":trace traced:fac/1 {words}\n:traces\n", folder / "traced.beam")
+            self.assertEqual((status, out), (1, "nothing is traced\n"), words)
+            self.assertIn(why, err)
+        for pattern, why in (("traced:fac(3) count", "count looks at no arguments"),
+                             ("Traced:fac/1", "stands in quotes, 'Traced'"),
+                             ("send {a} return", "return: send shows messages"),
+                             ("send {a} from init", "send knows `to`, receive knows `from`"),
+                             ("send {a", "the message ends too soon"),
+                             ("traced:fac/256", "an arity from 0 to 255")):
+            status, out, err = repl(f":trace {pattern}\n", folder / "traced.beam")
+            self.assertEqual((status, out), (1, ""), pattern)
+            self.assertIn(why, err)
+
+    def test_one_clock_for_traces_and_events(self):
+        out = self.trace(":trace traced:fac/1\n:trace traced:fac(0) returns _\n:trace send {clock, _}\n"
+                         "self() ! {clock, 1}, traced:fac(0), self() ! {clock, 2}.\n"
+                         ":events 1000 --match traced:fac\n")
+        lines = [line for line in out.splitlines() if re.search(r"(call|send) ", line)]
+        # Of the recorder and of collectors, in one order.
+        self.assertEqual([re.search(r"send {clock,\d}|call traced:fac", line).group(0) for line in lines[:4]],
+                         ["send {clock,1}", "call traced:fac", "call traced:fac", "send {clock,2}"], out[-2000:])
+        clock = [line.split()[0] for line in lines[:4]]
+        self.assertEqual(clock, sorted(clock))
+        event = re.search(r"^\d+ +(\d\d:\d\d:\d\d\.\d{6}) .* call +call traced:fac\(0\)$", out, re.M)
+        self.assertIn(event.group(1), clock)
+
+    def test_names_of_processes_where_pids_are_taken(self):
+        out = self.trace(":events 5 --pid init\n")
+        self.assertEqual(len(out.splitlines()), 5)
+        self.assertEqual(len(re.findall("(?m)^.*init<0.0.0>", out)), 5, out)
+        recording = folder / "names.rec"
+        self.assertEqual(run("run", "--record", recording, "--dump-on", "exit", folder / "traced.beam")[0], 0)
+        status, out, err = run("dump", "--pid", "init", recording)
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn("register: init<0.0.0> as init", out)
+        status, out, err = run("dump", "--pid", "nobody_at_all", recording)
+        self.assertEqual((status, out), (2, ""))
+        self.assertIn("--pid nobody_at_all: no process of that name is in the recording", err)
+
+    def test_what_the_prompts_do_themselves_is_not_traced(self):
+        with Vm() as vm, Terminal("attach", vm.socket) as first, Terminal("attach", vm.socket) as second:
+            for terminal in (first, second):
+                terminal.expect("1> ")
+                terminal.type(":trace lists:*/*\n")
+                terminal.expect(r"\d+ functions\n")
+            first.type(":traces\n:ps\n:modules\nself(), lists:duplicate(2, \"last one\").\n")
+            seen = second.expect(r'call lists:duplicate\(2,"last one"\)\n')
+            self.assertEqual(len(set(re.findall(r"<0\.\d+\.0> call", seen))), 1, seen[-2000:])
+
+    def test_wrong_words_of_other_commands(self):
+        for command, why in ((":dump --format bogus", "--format bogus: there are text, json, ctf, perfetto, terms\n"),
+                             (":load --bogus", ":load: --bogus: no such option; there is --purge"),
+                             (":load --purge --purge x", ":load: --purge is there twice"),
+                             (":events --pid nobody_there", "--pid nobody_there: no process of that name"),
+                             (":untrace nothing", ":untrace: nothing: no such trace")):
+            status, out, err = repl(command + "\n")
+            self.assertEqual((status, out), (1, ""), command)
+            self.assertIn(why, err)
+
+    def test_help_has_every_word(self):
+        out = repl(":help trace\n")[1]
+        for word in ("return", "exception", "fails", "returns PATTERN", "slower TIME", "stack [N]", "count", "time",
+                     "memory", "global", "pid P", "new", "all", "to P", "from P", "limit N | N/s"):
+            self.assertRegex(out, "(?m)^    " + re.escape(word) + " ")
 
 
 class Recorder(unittest.TestCase):
@@ -454,7 +765,37 @@ def plain(text):
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r", "", text)
 
 
+def screen(text):
+    """The lines that are seen in the end, where nothing moves the cursor up."""
+    lines, column = [""], 0
+    for part in re.findall(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|.", text, re.S):
+        if part == "\n":
+            lines.append("")
+            column = 0
+        elif part == "\r":
+            column = 0
+        elif part == "\b":
+            column = max(column - 1, 0)
+        elif part in ("\x1b[K", "\x1b[0K"):
+            lines[-1] = lines[-1][:column]
+        elif not part.startswith("\x1b"):
+            lines[-1] = lines[-1][:column].ljust(column) + part + lines[-1][column + 1:]
+            column += 1
+    return lines
+
+
 class AtATerminal(unittest.TestCase):
+    def test_a_program_that_asks_shows_its_question_once(self):
+        # The editor of lines showed what stood in front of the cursor already.
+        for kind in "xterm", "dumb":
+            with Terminal("repl", settings={"TERM": kind}) as terminal:
+                terminal.expect("1> ")
+                terminal.type("io:put_chars(\"your \"), io:get_line(\"name> \").\n")
+                terminal.expect("\n(your name> )+")
+                terminal.type("ann\n")
+                terminal.expect(r'"ann\\n"\n')
+                self.assertIn("your name> ann", screen(terminal.all))
+
     def test_edits_completes_and_remembers(self):
         with Terminal("repl", folder / "traced.beam") as terminal:
             terminal.expect(":help lists the commands")
@@ -504,7 +845,7 @@ class AtATerminal(unittest.TestCase):
                 terminal.expect("return +1 +[0-9]+")
                 return re.findall(r"\033\[([0-9]+)m([^\033]*)\033\[0m", terminal.all)
         seen = colours({"NO_COLOR": ""})
-        for what in (("1", "traced:fac"), ("32", "returned"), ("1", "trace                functions  events")):
+        for what in (("1", "traced:fac"), ("32", "returned"), ("1", "trace                functions  events  at most  number")):
             self.assertIn(what, seen)
         self.assertTrue(any(code == "31" and text.startswith("** exception error") for code, text in seen), seen)
         self.assertTrue(any(code == "2" and re.search(r" <0\.\d+\.0>$", text) for code, text in seen), seen)
@@ -534,6 +875,16 @@ class AtATerminal(unittest.TestCase):
             vm.value("kv:version()")                     # by somebody else
             terminal.expect(r"<0\.\d+\.0> call kv:version\(\)\n")
             terminal.expect("1> half a li")              # it is there again
+
+    def test_completes_the_words_of_a_trace(self):
+        with Terminal("repl", folder / "traced.beam") as terminal:
+            terminal.expect("1> ")
+            terminal.type(":trace traced:fa\t retu\t\t")
+            terminal.expect("return +returns")
+            terminal.type(" slo\t9s\n")
+            terminal.expect("\n1 function\n")
+            terminal.type(":untr\ttraced:fac/1 ret\t\n")
+            terminal.expect("\n1 trace off\n")
 
     def test_the_session_of_the_page(self):
         page = (ROOT / "docs" / "prompt.md").read_text(encoding="utf-8")
@@ -595,6 +946,8 @@ def normal(line):
     line = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "DATE", line)
     line = re.sub(r"<0\.\d+\.0>(, <0\.\d+\.0>)*", "PID", line)
     line = re.sub(r"\(\d+ us\)", "(US)", line)
+    line = re.sub(r"#Ref<[0-9.]+>", "REF", line)
+    line = re.sub(r"\(\S*till.erl, line \d+\)", "(LINE)", line)
     line = re.sub(r"\b[0-9a-f]{8}\b", "MD5", line)
     line = re.sub(r"\b(jit|interp)\b,? +\d+", "ENGINE", line)
     return re.sub(r" +", " ", line)

@@ -190,6 +190,58 @@ class Recording(unittest.TestCase):
         self.assertIn("killed from outside", crash)
         self.assertIn("last_order", crash)
 
+    def test_failures_outlive_ordinary_work(self):
+        program = """
+main(_) ->
+    logger:set_primary_config(level, none),
+    code:ensure_loaded(lists),
+    One = fun(F) -> {_, R} = spawn_monitor(F), receive {'DOWN', R, _, _, _} -> ok end end,
+    [One(fun() -> error({gone, I}) end) || I <- lists:seq(1, 1000)],
+    One(fun() -> exit(given_up) end),
+    [One(fun() -> lists:seq(1, 3000), ok end) || _ <- lists:seq(1, 40000)].
+"""
+        for schedulers in ("1", "2", "8", "200"):
+            done = self.erlang(program, "-S", schedulers)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            text = self.dump()
+            spawned = re.findall(r" process spawn ", text)
+            self.assertLess(len(spawned), 40000)  # most of the ordinary work is overwritten
+            gone = re.findall(r" process uncaught +uncaught in \S+: error \{gone,(\d+)\}", text)
+            self.assertEqual(sorted(map(int, gone)), list(range(1, 1001)), schedulers)
+            self.assertRegex(text, r" process exit_failed +exit: \S+, exit given_up")
+            # How many came too fast is said by the page as well.
+            over = re.search(r"^# rare events beyond their rate, .*: (\d+)$", text, re.M)
+            page = self.folder / "rate.html"
+            self.assertEqual(run("report", self.file, "-o", page).returncode, 0)
+            self.assertIn(f"<p>{over[1]} rare events came beyond their rate.</p>", page.read_text(encoding="utf-8"))
+
+    def test_each_scheduler_records_however_many_there_are(self):
+        for schedulers in (158, 159, 160, 200, 1024):
+            done = self.erlang("main(_) -> ok.\n", "-S", str(schedulers))
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            started = set(re.findall(r"thread \d+ starts: scheduler (\d+)$", self.dump(), re.M))
+            self.assertEqual(len(started), schedulers)
+            self.assertLess(self.file.stat().st_size, 100 << 20)
+
+    def test_no_two_messages_have_one_flow(self):
+        done = self.erlang("""
+main(_) ->
+    P = spawn(fun F() -> receive {From, N} -> From ! N, F() end end),
+    [begin P ! {self(), N}, receive N -> ok end end || N <- lists:seq(1, 500)].
+""")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = self.dump()
+        for event in ("send_message", "receive"):
+            flows = re.findall(r" message %s .*?flow (0x[0-9a-f]+)" % event, text)
+            self.assertGreater(len(flows), 1000)
+            self.assertEqual(len(set(flows)), len(flows))
+        trace = json.loads(self.dump("--format", "perfetto"))["traceEvents"]
+        sent = {e["id"]: e["ts"] for e in trace if e["ph"] == "s"}
+        ends = [e for e in trace if e["ph"] == "f"]
+        self.assertGreater(len(ends), 1000)
+        for end in ends:
+            self.assertGreater(end["ts"], sent[end["id"]])
+
     # ---- a VM that runs
 
     def test_a_running_vm_can_be_looked_at(self):
@@ -309,7 +361,7 @@ class Recording(unittest.TestCase):
     def test_wrong_filters_are_named(self):
         self.blackbox("error")
         for options, what in ((("--last", "soon"), "--last soon: give a time such as 5s"),
-                              (("--pid", "<1.2.3>"), "--pid <1.2.3>: give a process"),
+                              (("--pid", "<1.2.3>"), "--pid <1.2.3>: no process of that name"),
                               (("--category", "gc,news"), "--category news: there are sched, message"),
                               (("--format", "ctf"), "name it with -o")):
             self.assertIn(what, self.dump(*options, status=2))
@@ -339,7 +391,10 @@ main(_) ->
         self.assertGreater(len(boxes) // 4, 20)
         self.assertEqual(len(boxes) % 4, 0)
         arrows = json.loads("[" + re.search(r"const arrows=\[(.*?),?\];", scripts[0])[1] + "]")
-        self.assertGreater(len(arrows) // 4, 10)
+        # One for each message that was received.
+        received = [r for _, _, r in records(self.dump()) if re.search(r" message receive +receive from", r)]
+        self.assertGreater(len(received), 4)
+        self.assertEqual(len(arrows), 4 * len(received))
         if shutil.which("node"):
             script = self.folder / "page.js"
             script.write_text(scripts[0], encoding="utf-8")
@@ -517,6 +572,46 @@ main(_) ->
         self.assertIn("no recording file, the flight recorder keeps to memory", done.stderr)
         self.assertIn(what, done.stderr)
 
+    def test_the_end_of_the_program_is_a_record_of_its_own(self):
+        process, killer = r"the program's process <0\.\d+\.0>", r"killer<0\.\d+\.0>"
+        end = "Main = self(), spawn(fun() -> register(killer, self()), %s end), receive never -> ok end."
+        for text, status, records_, is_good in (
+                (end % "exit(Main, kill)", 1, (process + " is ended by an exit signal from " + killer + ": killed",
+                                               "the end: status 1, crash, asked for by "), False),
+                (end % "link(Main), exit(boo)", 1, (process + " is ended by an exit signal over a link from " + killer +
+                                                    ": boo", "the end: status 1, crash, "), False),
+                (end % "exit(whereis(init), kill)", 1, ("the end: status 1, system_process_terminated, asked for by ",),
+                 False),
+                (end % "halt(3)", 3, ("the end: status 3, halt, asked for by " + killer,), False),
+                (end % 'halt("text")', 1, ("the end: status 1, halt, asked for by " + killer,), False),
+                (end % "init:stop(4)", 4, ("the end: status 4, stop, ",), False),
+                (end % "init:stop()", 0, ("the end: status 0, stop, ",), True),
+                ("error(boo).", 127, ("the end: status 127, uncaught, asked for by ",), False),
+                ("ok.", 0, ("the end: status 0, returned, asked for by ",), True)):
+            with self.subTest(text=text):
+                self.assertEqual(self.erlang("main(_) -> " + text).returncode, status)
+                crash = self.dump("--crash")
+                for line in records_:
+                    self.assertRegex(crash, "(?m)^[^\n]*: " + line)
+                self.assertEqual("ended in good order" in crash, is_good, crash)
+
+    def test_the_second_signal_is_a_record(self):
+        vm = subprocess.Popen([MINIVM, "run", "--record", str(self.file), "--eval",
+                               'erlang:suspend_process(whereis(user)), minivm:write_stdout(<<"r">>), '
+                               'receive never -> ok end.'], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(lambda: (vm.kill(), vm.communicate()))
+        vm.stdout.read(1)
+        vm.send_signal(signal.SIGTERM)
+        try:
+            vm.wait(1)
+        except subprocess.TimeoutExpired:
+            vm.send_signal(signal.SIGTERM)
+        self.assertEqual(vm.wait(WAIT_S), 143)
+        crash = self.dump("--crash")
+        self.assertIn("the end: status 143, sigterm, asked for by nobody", crash)
+        self.assertIn("the end at once: signal 15, the second that asks for it", crash)
+        self.assertNotIn("killed from outside", crash)
+
     def test_a_file_that_cannot_be_made(self):
         self.assert_runs_without(self.folder / "no" / "box.rec", "No such file or directory")
         self.assert_runs_without("/dev/null", "is not a regular file; it is left alone")
@@ -581,7 +676,7 @@ main(_) ->
         version = bytearray(good)
         for at in (0, 16384):
             version[at + 8:at + 12] = (99).to_bytes(4, "little")
-        self.assertIn("format version 99, this program reads version 2", message(bytes(version)))
+        self.assertIn("format version 99, written by a newer program; this one reads version 4", message(bytes(version)))
         swapped = bytearray(good)
         for at in (0, 16384):
             swapped[at:at + 8] = good[at:at + 8][::-1]

@@ -1,6 +1,7 @@
 %% Runs Module:main(Arguments) on OTP's `erl` as escript would, so that its output and exit
 %% status are what `minivm run FILE.beam ARGUMENTS` has to give:
 %%     erl -noshell -pa DIR -run program_launcher start -extra MODULE ARGUMENTS
+%% and what it says on standard error, too.
 -module(program_launcher).
 -export([start/0]).
 
@@ -10,25 +11,36 @@ start() ->
     [Name | Arguments] = init:get_plain_arguments(),
     Module = list_to_atom(Name),
     {module, Module} = code:ensure_loaded(Module),
-    %% Before OTP 26 a shell-less `erl` writes Latin-1 whatever the locale says.
-    ok = io:setopts(standard_io, [{encoding, unicode}]),
-    %% A process of its own: the one that boots is linked to init and traps exits.
-    {Main, Monitor} = spawn_monitor(fun() -> exit({status, run(Module, Arguments)}) end),
+    %% A process of its own: the one that boots traps exits. Linked to init as that is, where escript runs main/1.
+    {Main, Monitor} = spawn_monitor(fun() ->
+        link(whereis(init)),
+        exit({status, run(Module, Arguments)})
+    end),
     receive
         {'DOWN', Monitor, process, Main, {status, Status}} ->
+            flush_logger(),
             halt(Status);
         {'DOWN', Monitor, process, Main, Reason} ->
             io:format(standard_error, "main was killed: ~tp~n", [Reason]),
             halt(?UNCAUGHT)
     end.
 
+%% What was reported before is written, whichever process did: the VM's own come by the process logger_proxy.
+flush_logger() ->
+    catch logger_olp:info(logger_proxy),
+    [catch Module:filesync(Id) || #{id := Id, module := Module} <- logger:get_handler_config(),
+                                  erlang:function_exported(Module, filesync, 1)].
+
 run(Module, Arguments) ->
     try call(Module, Arguments) of
         _ -> 0
     catch
         Class:Reason:Stack ->
-            Text = erl_error:format_exception(Class, Reason, Stack),
-            io:put_chars(standard_error, [Text, $\n]),
+            %% Not where this module calls it.
+            Own = fun(M, _, _) -> M =:= ?MODULE end,
+            Format = fun(Term, Indent) -> io_lib:format("~." ++ integer_to_list(Indent) ++ "tP", [Term, 50]) end,
+            Text = erl_error:format_exception(1, Class, Reason, Stack, Own, Format, unicode),
+            io:put_chars(standard_error, ["minivm: ", Text, $\n]),
             ?UNCAUGHT
     end.
 

@@ -183,9 +183,9 @@ wait(Pid, Ref, Deadline, Status) ->
             wait(Pid, Ref, deadline(Time), Status);
         {Pid, status, New} ->
             wait(Pid, Ref, Deadline, New);
-        {Pid, result, Result} ->
+        {Pid, result, Result, Linked} ->
             erlang:demonitor(Ref, [flush]),
-            exit(Pid, kill),
+            kill(Pid, Linked),
             Result;
         {'DOWN', Ref, process, Pid, Why} ->
             {fail, {exited, Why}}
@@ -195,6 +195,22 @@ wait(Pid, Ref, Deadline, Status) ->
             receive {'DOWN', Ref, process, Pid, _} -> ok after 10000 -> ok end,
             {timeout, Trace}
     end.
+
+%% With what was linked to it and ends with it, so that the next testcase finds no name taken.
+kill(Pid, Linked) ->
+    Monitors = [erlang:monitor(process, P) || P <- Linked],
+    exit(Pid, kill),
+    Timer = erlang:start_timer(1000, self(), linked),
+    await_ends(Monitors, Timer).
+
+await_ends([M | Rest], Timer) ->
+    receive
+        {'DOWN', M, process, _, _} -> await_ends(Rest, Timer);
+        {timeout, Timer, linked} -> [erlang:demonitor(R, [flush]) || R <- [M | Rest]], ok
+    end;
+await_ends([], Timer) ->
+    erlang:cancel_timer(Timer),
+    receive {timeout, Timer, linked} -> ok after 0 -> ok end.
 
 in_case(Parent, Suite, Case, Config0) ->
     put(suite_harness, Parent),
@@ -213,6 +229,8 @@ in_case(Parent, Suite, Case, Config0) ->
                          {skip, Why} -> {skipped, Why};
                          {fail, Why} -> {failed, Why}
                      end,
+            %% Before the suite takes leave of them.
+            Linked = linked(),
             EndResult =
                 case erlang:function_exported(Suite, end_per_testcase, 2) of
                     true ->
@@ -228,11 +246,15 @@ in_case(Parent, Suite, Case, Config0) ->
                         {{ok, _}, {fail, E}} -> {fail, E};
                         _ -> Result
                     end,
-            Parent ! {self(), result, Final};
+            Parent ! {self(), result, Final, Linked};
         Other ->
-            Parent ! {self(), result, Other}
+            Parent ! {self(), result, Other, linked()}
     end,
     receive after infinity -> ok end.
+
+linked() ->
+    {links, Links} = process_info(self(), links),
+    [P || P <- Links, is_pid(P)].
 
 init(Suite, Case, Config) ->
     case erlang:function_exported(Suite, init_per_testcase, 2) of

@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <vector>
@@ -224,6 +225,11 @@ TEST_CASE("keys, values and lists of a map have one order") {
             REQUIRE(small_value(tuple_element(next, 1)) == 2 * small_value(tuple_element(next, 0)));
             from_iterator.push_back(small_value(tuple_element(next, 0)));
             next = tuple_element(next, 2);
+        }
+        // As on OTP, keys/1 and to_list/1 have an iterator's order backwards.
+        // Those of a flat map have its own.
+        if (is_hash_map(kept)) {
+            std::reverse(from_iterator.begin(), from_iterator.end());
         }
         CHECK(from_iterator == from_keys);
         h.clear();

@@ -81,7 +81,7 @@ BinSegment integer(Term v, Term size, uint8_t flags = 0, uint16_t unit = 1) {
     return {Type::integer, flags, unit, 0, nullptr, v, size};
 }
 BinSegment all_of(Type type, Term v, uint16_t unit) {
-    return {type, 0, unit, 0, nullptr, v, atoms::all};
+    return {type, 0, unit, 0, nullptr, v, atoms::all, true};
 }
 BinSegment character(Type type, Term c, uint8_t flags = 0) {
     return {type, flags, 0, 0, nullptr, c, kNonValue};
@@ -302,8 +302,10 @@ TEST_CASE("fields that are not there do not match and leave the position") {
         CHECK(!bs_skip_bits(ctx, size, 1));
         CHECK(bs_get_position(ctx) == small(5));
     }
-    CHECK(!is_value(bs_get_binary(p, ctx, atoms::all, 8)));
-    CHECK(!bs_skip_bits(ctx, atoms::all, 8));
+    CHECK(!is_value(bs_get_binary(p, ctx, atoms::all, 1)));  // no size, when it comes at run time
+    CHECK(!bs_skip_bits(ctx, atoms::all, 1));
+    CHECK(!is_value(bs_get_binary(p, ctx, atoms::all, kBsWholeRest | 8)));
+    CHECK(!bs_skip_bits(ctx, atoms::all, kBsWholeRest | 8));
     CHECK(!bs_test_unit(ctx, 8));
     CHECK(bs_test_unit(ctx, 19));
     CHECK(bs_test_tail(ctx, 19));
@@ -314,7 +316,7 @@ TEST_CASE("fields that are not there do not match and leave the position") {
     CHECK(!bs_ensure_at_least(ctx, 20, 1));
     CHECK(bs_ensure_exactly(ctx, 19));
     CHECK(show(bs_get_tail(p, ctx)) == "19:2c4c60");
-    CHECK(show(bs_get_binary(p, ctx, atoms::all, 1)) == "19:2c4c60");
+    CHECK(show(bs_get_binary(p, ctx, atoms::all, kBsWholeRest | 1)) == "19:2c4c60");
     CHECK(bs_get_position(ctx) == small(24));
     bs_set_position(ctx, small(8));
     CHECK(show(bs_get_binary(p, ctx, small(1), 8)) == "8:62");

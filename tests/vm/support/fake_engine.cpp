@@ -20,8 +20,8 @@ struct FakeEngine : Engine {
     std::unique_ptr<EngineCode> compile(const LoweredModule&) override { return nullptr; }
     void install(ModuleInstance&) override {}
     Armed place_of_breakpoint(const ModuleInstance&, uint32_t) override { return {}; }
-    void arm(const ModuleInstance&, const Armed*, size_t) override {}
-    void disarm(const ModuleInstance&, const Armed*, size_t) override {}
+    void arm(const Armed*, size_t) override {}
+    void disarm(const Armed*, size_t) override {}
     Stop run(Scheduler& s, Process& p) override {
         const Term self = s.x[0];
         p.reductions -= 1;

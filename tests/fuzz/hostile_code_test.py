@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+"""Code that no compiler writes: it is refused with a reason, or raises, and never breaks the VM.
+
+    tests/fuzz/hostile_code_test.py build/release/tools/minivm
+
+Each test is a module of its own, from instructions, run with both engines. What one of them breaks was
+broken once, or could be. With a build under ASan it finds more.
+"""
+
+import pathlib
+import signal
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
+import beam_code  # noqa: E402
+import tool_tests  # noqa: E402
+
+minivm = None   # set by tool_tests.main
+folder = None
+
+LIMIT_S = 60  # longer means that it hangs
+REPORTS = (b"AddressSanitizer", b"runtime error:", b"assertion", b"crash report")
+MODULE = "hostile"
+
+
+def x(n):
+    return ("x", n)
+
+
+def y(n):
+    return ("y", n)
+
+
+def u(n):
+    return ("u", n)
+
+
+def f(n):
+    return ("f", n)
+
+
+def i(n):
+    return ("i", n)
+
+
+def atom(text):
+    return ("atom", text)
+
+
+def items(*operands):
+    return ("list", list(operands))
+
+
+NIL = ("a", 0)
+NO_LABEL = f(0)
+RETURN = ("return",)
+
+
+def written(body, start_with=(), more=(), **options):
+    """A file whose start/0 calls f/1 with x0 as the instructions `start_with` leave it; `more` functions."""
+    start = [("allocate", u(0), u(0)), *(start_with or [("move", NIL, x(0))]),
+             ("call", u(1), f("f/1")), ("deallocate", u(0)), RETURN]
+    return beam_code.Builder(MODULE, [("start", 0, start), ("f", 1, body), *more], **options).data()
+
+
+class HostileCode(unittest.TestCase):
+    def run_it(self, data, engine):
+        """(status, stderr)"""
+        path = folder / (MODULE + ".beam")
+        path.write_bytes(data)
+        done = subprocess.run([minivm, "run", "--engine", engine, "-S", "1", str(path)],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, timeout=LIMIT_S, cwd=folder, check=False)
+        said = done.stderr
+        self.assertGreaterEqual(done.returncode, 0, "%s: signal %s\n%s" % (
+            engine, done.returncode, said.decode("utf-8", "replace")[-3000:]))
+        for report in REPORTS:
+            self.assertNotIn(report, said)
+        return done.returncode, said.decode("utf-8", "replace")
+
+    def refused(self, data, *words):
+        for engine in ("interp", "jit"):
+            status, said = self.run_it(data, engine)
+            self.assertEqual(1, status)
+            for word in ("Code chunk", *words):
+                self.assertIn(word, said)
+
+    def runs(self, data):
+        """It may end as it likes, if that is an end."""
+        for engine in ("interp", "jit"):
+            self.run_it(data, engine)
+
+    def raises(self, data, word):
+        for engine in ("interp", "jit"):
+            _, said = self.run_it(data, engine)
+            self.assertIn(word, said, engine)
+
+    def ends_well(self, data):
+        for engine in ("interp", "jit"):
+            status, said = self.run_it(data, engine)
+            self.assertEqual(0, status, engine + ": " + said)
+
+    # ---- selects ---------------------------------------------------------------------------------
+
+    def test_a_select_has_a_label_for_what_it_does_not_list(self):
+        for name, item in (("select_val", i(1)), ("select_tuple_arity", u(2))):
+            self.refused(written([(name, x(0), NO_LABEL, items(item, f("entry"))), RETURN]),
+                         name, "label")
+
+    def test_a_select_of_nothing(self):
+        self.runs(written([("select_val", x(0), f(1), items()), ("label", u(1)), RETURN]))
+        self.runs(written([("select_tuple_arity", x(0), f(1), items()), ("label", u(1)), RETURN]))
+
+    def test_a_select_with_the_same_value_twice(self):
+        self.runs(written([("move", i(3), x(0)),
+                           ("select_val", x(0), f(1), items(i(3), f(1), i(3), f(1), i(-3), f(1))),
+                           ("label", u(1)), RETURN]))
+
+    # ---- matching --------------------------------------------------------------------------------
+
+    def matching(self, *instructions, bits=b"\x83m\0\0\0\x08abcdefgh", **options):
+        """x0 is a context over `bits`, a binary in the external format."""
+        return written([("bs_start_match4", atom("no_fail"), u(1), x(0), x(0)), *instructions],
+                       start_with=[("move", ("literal", 0), x(0))], literals=[bits], **options)
+
+    def test_bs_match_without_a_label_must_not_be_able_to_fail(self):
+        live, flags = u(1), NIL
+        for commands in ([atom("integer"), live, flags, u(128), u(1), x(0)],
+                         [atom("skip"), u(128)],
+                         [atom("binary"), live, flags, u(16), u(8), x(0)],
+                         [atom("ensure_exactly"), u(128)],
+                         [atom("=:="), NIL, u(64), u(7)]):
+            self.refused(self.matching(("bs_match", NO_LABEL, x(0), items(*commands)), RETURN),
+                         "bs_match", "label")
+
+    def test_bs_match_does_not_go_on_behind_its_context(self):
+        byte = [atom("integer"), u(1), NIL, u(8), u(1), x(0)]
+        match = ("bs_match", f(1), x(0), items(atom("ensure_at_least"), u(16), u(1), *byte, *byte))
+        self.refused(self.matching(match, ("label", u(1)), ("move", NIL, x(0)), RETURN), "bs_match")
+        last = ("bs_match", f(1), x(0), items(atom("ensure_at_least"), u(16), u(1), *byte))
+        self.ends_well(self.matching(last, ("label", u(1)), ("move", NIL, x(0)), RETURN))
+
+    def test_a_match_that_cannot_fail_and_does(self):
+        for word in ("no_fail", "resume"):
+            self.raises(written([("bs_start_match4", atom(word), u(1), x(0), x(0)),
+                                 ("bs_get_tail", x(0), x(0), u(1)), RETURN]), "no match of right hand side")
+        self.raises(written([("bs_start_match4", NO_LABEL, u(1), x(0), x(0)),
+                             ("bs_get_tail", x(0), x(0), u(1)), RETURN]), "no match of right hand side")
+
+    def test_positions_of_any_value(self):
+        for position in (i(1 << 40), i(-1), i(-(1 << 58)), i((1 << 59) - 1), atom("a"), NIL, i(65)):
+            body = [("bs_set_position", x(0), x(1)),
+                    ("bs_get_integer2", f(1), x(0), u(1), i(8), u(1), u(0), x(1)),
+                    ("label", u(1)), ("bs_get_tail", x(0), x(0), u(1)), RETURN]
+            self.ends_well(self.matching(("move", position, x(1)), *body))
+            self.ends_well(self.matching(*[(o[0], o[1], position) if o[0] == "bs_set_position" else o
+                                           for o in body]))
+
+    def test_the_position_of_another_context(self):
+        long = b"\x83m\0\0\x01\0" + 256 * b"z"
+        body = [("bs_start_match4", atom("no_fail"), u(1), x(0), x(0)),
+                ("move", ("literal", 1), x(1)),
+                ("bs_start_match4", atom("no_fail"), u(2), x(1), x(1)),
+                ("bs_skip_bits2", f(1), x(1), i(2000), u(1), u(0)),
+                ("bs_get_position", x(1), x(2), u(2)), ("bs_set_position", x(0), x(2)),
+                ("bs_get_tail", x(0), x(0), u(1)), ("label", u(1)), ("move", NIL, x(0)), RETURN]
+        self.ends_well(written(body, start_with=[("move", ("literal", 0), x(0))],
+                               literals=[b"\x83m\0\0\0\x01a", long]))
+
+    # ---- lists without end -------------------------------------------------------------------------
+
+    def test_hundreds_of_thousands_of_map_pairs(self):
+        pairs = [o for n in range(400000) for o in (i(n), x(1))]
+        for name in ("put_map_assoc", "put_map_exact"):
+            self.runs(written([("move", NIL, x(1)), (name, NO_LABEL, x(0), x(0), u(2), items(*pairs)),
+                               ("move", NIL, x(0)), RETURN],
+                              start_with=[("move", ("literal", 0), x(0))],
+                              literals=[b"\x83t\0\0\0\0"]))
+
+    def test_hundreds_of_thousands_of_segments(self):
+        one = [atom("utf16"), u(1), u(0), NIL, x(0), atom("undefined")]
+        self.ends_well(written([("bs_create_bin", NO_LABEL, u(0), u(1), u(8), x(0), items(*(one * 300000))),
+                                RETURN], start_with=[("move", i(65), x(0))]))
+
+    # ---- what is taken for granted -----------------------------------------------------------------
+
+    BAD = "no match of right hand side"
+    SOMETHING = (i(7), atom("a"), NIL, i(-1), ("literal", 0), ("literal", 1), ("literal", 2), ("literal", 3))
+    # 1.0e300, a map, a list and a tuple of one element
+    LITERALS = [b"\x83F\x7e\x37\xe4\x3c\x88\x00\x75\x9c", b"\x83t\0\0\0\1a\1a\2", b"\x83l\0\0\0\1a\1j",
+                b"\x83h\1a\1"]
+    TYPES = b"\0\0\0\1\0\0\0\3" + b"".join(
+        bits.to_bytes(2, "big") + bytes(8) + (9).to_bytes(8, "big") for bits in (4096, 64, 16))
+
+    def with_anything(self, *body):
+        for something in self.SOMETHING:
+            self.runs(written([*body, ("move", NIL, x(0)), RETURN], types=self.TYPES,
+                              start_with=[("move", something, x(0))], literals=self.LITERALS))
+
+    def test_elements_of_what_may_be_anything(self):
+        for body in ([("get_list", x(0), x(1), x(2))], [("get_hd", x(0), x(1))],
+                     [("get_tl", x(0), x(0))], [("get_tuple_element", x(0), u(5), x(0))],
+                     [("get_tuple_element", x(0), u(0), x(1)), ("get_tuple_element", x(0), u(70000), x(0))],
+                     [("fmove", x(0), ("fr", 0)), ("fmove", ("fr", 0), x(0))],
+                     [("test_arity", f(1), x(0), u(1)), ("label", u(1))],
+                     [("has_map_fields", f(1), x(0), items(i(1))), ("label", u(1))],
+                     [("get_map_elements", f(1), x(0), items(i(1), x(1))), ("label", u(1))],
+                     [("update_record", atom("copy"), u(3), x(0), x(0), items(u(1), NIL))],
+                     [("update_record", atom("reuse"), u(300), x(0), x(0), items(u(1), NIL))]):
+            self.with_anything(*body)
+
+    def test_a_hint_proves_nothing(self):
+        tuple_, integer, float_ = (("typed", x(0), n) for n in range(3))
+        self.raises(written([("get_tuple_element", tuple_, u(1), x(0)), RETURN], types=self.TYPES), self.BAD)
+        for body in ([("gc_bif2", NO_LABEL, u(1), ("import", "erlang", "+", 2), integer, i(1), x(0))],
+                     [("gc_bif2", NO_LABEL, u(1), ("import", "erlang", "*", 2), integer, integer, x(0))],
+                     [("gc_bif2", NO_LABEL, u(1), ("import", "erlang", "bsl", 2), integer, i(3), x(0))],
+                     [("gc_bif2", NO_LABEL, u(1), ("import", "erlang", "-", 2), float_, float_, x(0))],
+                     [("is_lt", f(1), float_, float_), ("label", u(1))],
+                     [("is_lt", f(1), integer, float_), ("label", u(1))],
+                     [("fmove", float_, ("fr", 0)), ("fmove", ("fr", 0), x(0))]):
+            self.with_anything(*body, ("allocate", u(0), u(1)),
+                               ("call_ext", u(1), ("import", "erlang", "phash2", 1)), ("deallocate", u(0)))
+
+    def test_code_behind_a_test_that_cannot_hold(self):
+        self.ends_well(written([("is_nonempty_list", f(1), x(0)), ("move", x(0), x(1)),
+                                ("is_tuple", f(1), x(1)), ("test_arity", f(1), x(1), u(2)),
+                                ("get_tuple_element", x(0), u(1), x(0)), ("get_hd", x(1), x(0)), RETURN,
+                                ("label", u(1)), ("move", NIL, x(0)), RETURN]))
+
+    def test_the_values_before_a_key_that_is_missing(self):
+        self.raises(written([("move", ("literal", 3), x(1)), ("is_map", f(1), x(0)),
+                             ("get_map_elements", f(1), x(0), items(i(1), x(1), i(9), x(2))),
+                             ("label", u(1)), ("get_tuple_element", x(1), u(0), x(0)), RETURN],
+                            start_with=[("move", ("literal", 1), x(0))], literals=self.LITERALS), self.BAD)
+
+    def test_a_tuple_is_changed_only_where_it_has_been_made(self):
+        change = ("set_tuple_element", NIL, x(0), u(0))
+        made = ("call_ext", u(3), ("import", "erlang", "setelement", 3))
+        for body in ([change], [("move", ("literal", 3), x(0)), change]):
+            self.refused(written([*body, RETURN], literals=self.LITERALS), "setelement")
+        self.refused(written([("test_heap", u(2), u(1)), change, RETURN]), "setelement")
+        make = [("allocate", u(0), u(1)), ("move", ("literal", 3), x(1)), ("move", i(1), x(0)),
+                ("move", atom("b"), x(2)), made]
+        self.refused(written([*make, ("test_heap", u(2), u(1)), ("put_list", NIL, NIL, x(1)),
+                              ("set_tuple_element", x(1), x(0), u(0)), ("deallocate", u(0)), RETURN],
+                             literals=self.LITERALS), "setelement")
+        self.ends_well(written([*make, change, ("deallocate", u(0)), RETURN], literals=self.LITERALS))
+        self.raises(written([*make, ("set_tuple_element", NIL, x(0), u(1)), ("deallocate", u(0)), RETURN],
+                            literals=self.LITERALS), self.BAD)
+
+    # ---- match contexts are no terms -------------------------------------------------------------------
+
+    def test_a_match_context_does_not_become_a_term(self):
+        gives = [("allocate", u(0), u(1)), ("call", u(1), f("g/1")), ("deallocate", u(0)), RETURN]
+        for body in ([("test_heap", u(2), u(1)), ("put_list", x(0), NIL, x(0)), RETURN],
+                     [("bif1", NO_LABEL, ("import", "erlang", "hd", 1), x(0), x(0)), RETURN],
+                     [("is_eq", f(1), x(0), x(0)), ("label", u(1)), RETURN],
+                     [("badmatch", x(0))], [("case_end", x(0))], [RETURN],
+                     [("select_val", x(0), f(1), items(("literal", 0), f(1))), ("label", u(1)),
+                      ("move", NIL, x(0)), RETURN],
+                     [("call_ext_only", u(1), ("import", "erlang", "display", 1))]):
+            self.refused(self.matching(*body), "context")
+            # Through an argument of another function, and of one that is verified before.
+            self.refused(self.matching(*gives, more=[("g", 1, body)]), "context")
+            self.refused(self.matching(*gives, more=[("g", 1, [("call_only", u(1), f("h/1"))]), ("h", 1, body)]),
+                         "context")
+
+    def test_a_match_context_goes_on_in_another_function(self):
+        goes_on = [("bs_start_match4", f(1), u(1), x(0), x(0)),
+                   ("bs_get_tail", x(0), x(0), u(1)), RETURN,
+                   ("label", u(1)), ("is_nil", f(2), x(0)), ("test_heap", u(2), u(1)),
+                   ("put_list", x(0), NIL, x(0)), RETURN, ("label", u(2)), ("case_end", x(0))]
+        self.ends_well(self.matching(("call_only", u(1), f("g/1")), more=[("g", 1, goes_on)]))
+        self.raises(self.matching(("call_only", u(1), f("g/1")),
+                                  more=[("g", 1, [("jump", f("info"))])]), "no function clause")
+
+    # ---- bit strings that are begun, then filled -----------------------------------------------------
+
+    def filling(self, *puts, size=1):
+        return written([("bs_init2", NO_LABEL, u(size), u(0), u(1), u(0), x(1)), *puts,
+                        ("move", x(1), x(0)), RETURN], start_with=[("move", ("literal", 0), x(0))],
+                       literals=[b"\x83m\0\0\x20\0" + 8192 * b"q"])
+
+    def test_a_bit_string_is_not_filled_beyond_its_end(self):
+        text = ("string", 4096 * b"x")
+        for put in (("bs_put_integer", NO_LABEL, i(80000), u(8), u(0), i(1)),
+                    ("bs_put_binary", NO_LABEL, atom("all"), u(8), u(0), x(0)),
+                    ("bs_put_float", NO_LABEL, i(64), u(1), u(0), i(1)),
+                    ("bs_put_utf8", NO_LABEL, u(0), i(0x10FFFF)),
+                    ("bs_put_utf16", NO_LABEL, u(0), i(0x10FFFF)),
+                    ("bs_put_utf32", NO_LABEL, u(0), i(0x10FFFF))):
+            self.raises(self.filling(*(4096 * [put])), "bad argument")
+        self.runs(self.filling(*(64 * [("bs_put_string", u(4096), text)])))
+
+    def test_a_bit_string_may_be_filled(self):
+        self.ends_well(self.filling(("bs_put_integer", NO_LABEL, i(8), u(1), u(0), i(1)),
+                                    ("bs_put_string", u(2), ("string", b"ab")), size=3))
+
+    def test_a_bit_string_that_is_not_filled_tells_nothing_of_old_memory(self):
+        # A binary of other bytes is made and let go of before, of a size that malloc gives out again.
+        kept = [("bs_init2", NO_LABEL, u(8192), u(0), u(1), u(0), x(1)),
+                ("bs_put_binary", NO_LABEL, atom("all"), u(8), u(0), x(0)),
+                ("move", NIL, x(1)), ("move", NIL, x(0)), ("test_heap", u(1 << 16), u(0))]
+        for begin, at_front in ((("bs_init2", NO_LABEL, u(8192), u(0), u(0), u(0), x(1)), b""),
+                                (("bs_append", NO_LABEL, i(8192 * 8), u(0), u(0), u(8), ("literal", 1), u(0), x(1)), b"a")):
+            zeros = at_front + bytes(8192)
+            data = [b"\x83m\0\0\x20\0" + 8192 * b"q", b"\x83m\0\0\0\x01a",
+                    b"\x83m" + len(zeros).to_bytes(4, "big") + zeros]
+            self.ends_well(written([*kept, begin, ("move", NIL, x(0)),
+                                    ("is_eq_exact", f("info"), x(1), ("literal", 2)), RETURN],
+                                   start_with=[("move", ("literal", 0), x(0))], literals=data))
+
+
+if __name__ == "__main__":
+    signal.alarm(1800)
+    sys.exit(tool_tests.main(sys.modules[__name__]))

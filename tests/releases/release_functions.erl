@@ -1,0 +1,109 @@
+%% Functions that only later releases have: what they do is what that release's do. Nothing for a release
+%% that does not have them.
+-module(release_functions).
+-export([main/1, callback/0]).
+
+main(_) ->
+    Release = list_to_integer(erlang:system_info(otp_release)),
+    Release >= 27 andalso coverage(),
+    Release >= 27 andalso one_key(),
+    io:format("~p~n", [os:cmd("echo from the shell")]),
+    Release >= 28 andalso monitors(),
+    Release >= 28 andalso heirs(),
+    Release >= 28 andalso hibernate(),
+    Release >= 28 andalso show(fun() -> [apply(code, get_debug_info, [M]) || M <- [lists, ?MODULE]] end),
+    Release >= 28 andalso [show(fun() -> apply(code, get_debug_info, [M]) end) || M <- [no_such_module, 1, {}]].
+
+%% Pids and what stands beside the names of functions differ.
+show(F) -> io:format("~p~n", [try F() catch C:R:S -> {C, R, setelement(3, hd(S), arguments)} end]).
+
+%% Whether there is any differs; what cannot be, no release says otherwise.
+coverage() ->
+    io:format("~p~n", [is_boolean(apply(code, coverage_support, []))]),
+    [show(fun() -> apply(code, F, As) end)
+     || {F, As} <- [{get_coverage, [line, no_such_module]}, {get_coverage, [function, 1]},
+                    {get_coverage_mode, [no_such_module]}, {get_coverage_mode, [1]},
+                    {reset_coverage, [no_such_module]}, {set_coverage_mode, [no_such_mode]}]].
+
+%% What a process has under one key of its dictionary.
+one_key() ->
+    Key = {a, "key"},
+    {P, M} = spawn_monitor(fun() -> put(Key, "value"), put(1, one), receive stop -> ok end end),
+    wait(P),
+    put(Key, mine),
+    [show(fun() -> process_info(Pid, What) end)
+     || Pid <- [P, self()], What <- [{dictionary, Key}, {dictionary, 1.0}, [{dictionary, 1}, priority, {dictionary, Key}],
+                                     {dictionary, a, b}, {links, 1}, [{dictionary}]]],
+    P ! stop,
+    down(M),
+    show(fun() -> process_info(P, {dictionary, Key}) end).
+
+monitors() ->
+    {P, M} = spawn_monitor(fun() -> receive stop -> ok end end),
+    Ref = erlang:monitor(process, P, [priority]),
+    Tagged = erlang:monitor(process, P, [{tag, t}, priority]),
+    P ! stop,
+    down(M),
+    down(Ref),
+    receive {t, Tagged, _, _, Reason} -> io:format("~p~n", [Reason]) end,
+    show(fun() -> erlang:monitor(process, self(), [priority, other]) end).
+
+%% An heir that is not told.
+heirs() ->
+    Self = self(),
+    Make = fun(T) ->
+                   {_, M} = spawn_monitor(fun() -> ets:insert(T(), {a, 1}) end),
+                   down(M)
+           end,
+    Make(fun() -> ets:new(h1, [named_table, {heir, Self}]) end),
+    Make(fun() -> ets:new(h2, [named_table, {heir, none}, {heir, Self, data}, {heir, Self}]) end),
+    Make(fun() -> T = ets:new(h3, [named_table, {heir, Self, data}]), ets:setopts(T, {heir, Self}), T end),
+    Make(fun() -> T = ets:new(h4, [named_table, {heir, Self}]), ets:setopts(T, {heir, none}), T end),
+    Make(fun() -> T = ets:new(h5, [named_table, {heir, Self}]), ets:setopts(T, [{heir, Self, told}]), T end),
+    [io:format("~p~n", [{T, ets:info(T, owner) =:= Self, ets:info(T, heir) =:= Self,
+                         ets:info(T) =/= undefined andalso ets:tab2list(T)}]) || T <- [h1, h2, h3, h4, h5]],
+    io:format("~p~n", [receive {'ETS-TRANSFER', T, _, D} -> {T, D} end]),
+    io:format("~p~n", [receive Other -> Other after 0 -> none end]).
+
+%% hibernate/0 goes on where it was called, with a message and not with any other signal.
+hibernate() ->
+    {P, M} = spawn_monitor(fun() -> asleep(lists:seq(1, 1000)) end),
+    wait(P),
+    {_, [{?MODULE, asleep, 1, _} | _]} = process_info(P, current_stacktrace),
+    io:format("~p~n", [process_info(P, [status, current_function])]),
+    link(P), unlink(P), erlang:garbage_collect(P),
+    wait(P),
+    io:format("~p~n", [process_info(P, [status, current_function])]),
+    P ! hello,
+    down(M),
+    {P2, M2} = spawn_monitor(fun() ->
+                                     self() ! here_already,
+                                     io:format("~p~n", [apply(erlang, hibernate, [])]),
+                                     exit(callback())
+                             end),
+    down(M2),
+    io:format("~p~n", [process_info(P2)]),
+    {P3, M3} = spawn_monitor(fun() -> try erlang:hibernate() after io:format("never~n") end end),
+    wait(P3),
+    exit(P3, bad),
+    down(M3).
+
+asleep(List) ->
+    Result = apply_hibernate(),
+    receive X -> io:format("~p ~p ~p~n", [Result, X, lists:sum(List)]) end,
+    self() ! again,
+    %% The stack is there still, and what is on it.
+    io:format("~p ~p~n", [erlang:hibernate(), length(List)]).
+
+-compile({inline, [apply_hibernate/0]}).
+apply_hibernate() -> erlang:hibernate().
+
+callback() -> erlang:hibernate().
+
+down(M) -> receive {'DOWN', M, _, _, Reason} -> io:format("~p~n", [Reason]) end.
+
+wait(P) ->
+    case process_info(P, status) of
+        {status, waiting} -> ok;
+        _ -> erlang:yield(), wait(P)
+    end.

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""With the libraries of another release of OTP, minivm is what that release's programs expect.
+
+    releases_test.py MINIVM [TEST...]
+
+Which release a library tree belongs to is told by files of its own: that is tested with trees made of
+the installed libraries. Everything else needs another OTP: what tools/newest_otp has built at
+build/otp-newest and build/otp-N, or the folders that MINIVM_OTP names (colon-separated); without one, those
+tests are skipped.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+REPOSITORY = HERE.parent.parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(HERE.parent / "tools"))
+import tool_tests  # noqa: E402  (leaves no compiled copy there)
+
+minivm, folder = None, None  # the program under test; a folder with the compiled sources
+# The library applications whose functions may be the VM's.
+VM_LIBRARIES = ("erts", "kernel", "stdlib")
+
+
+def other_otps():
+    """Folders with bin/erl in them."""
+    if "MINIVM_OTP" in os.environ:
+        named = [pathlib.Path(f) for f in os.environ["MINIVM_OTP"].split(":") if f]
+    else:
+        named = sorted((REPOSITORY / "build").glob("otp-*"))
+    places = [f / "otp" if (f / "otp" / "bin" / "erl").exists() else f for f in named]
+    return [f.resolve() for f in places if (f / "bin" / "erl").exists()]
+
+
+def installed_libraries():
+    erl = subprocess.run(["erl", "-noshell", "-eval", "io:put_chars(code:lib_dir()), halt()."],
+                         stdout=subprocess.PIPE, check=True)
+    return pathlib.Path(erl.stdout.decode())
+
+
+def with_otp(otp):
+    """The environment in which erl, erlc and minivm are those of one OTP."""
+    env = dict(os.environ, LC_ALL="C.UTF-8")
+    env.pop("ROOTDIR", None)
+    if otp is not None:
+        env["PATH"] = "%s:%s" % (otp / "bin", env["PATH"])
+    return env
+
+
+def output(command, env, timeout=300):
+    done = subprocess.run(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, env=env, cwd=folder, timeout=timeout, check=False)
+    return done.stdout.decode("utf-8", "backslashreplace")
+
+
+def on_minivm(env, *arguments, engine="jit"):
+    return output([minivm, "run", "--engine", engine, *arguments], env)
+
+
+class Tree(unittest.TestCase):
+    """Trees of the installed libraries that say they are another release's."""
+
+    def tree(self, name, files=(), erts=None):
+        root = folder / name
+        (root / "lib").mkdir(parents=True)
+        for application in installed_libraries().iterdir():
+            new = application.name
+            if new.startswith("erts-") and erts:
+                new = "erts-" + erts
+            (root / "lib" / new).symlink_to(application)
+        for file, text in files:
+            (root / file).parent.mkdir(parents=True, exist_ok=True)
+            (root / file).write_text(text, encoding="utf-8")
+        return dict(os.environ, ROOTDIR=str(root))
+
+    def constants(self, env):
+        return on_minivm(env, folder / "tree_constants.beam").split("\n")
+
+    def test_the_release_is_the_one_of_the_installed_tree(self):
+        env = self.tree("of_26", [("releases/26/OTP_VERSION", "26.2.5\n")], "14.2.5")
+        self.assertEqual(self.constants(env)[:3], ["26", "14.2.5", "2.17"])
+
+    def test_the_newest_of_several_in_one_tree_counts(self):
+        env = self.tree("of_two", [("releases/%d/OTP_VERSION" % n, "%d.1" % n)
+                                   for n in (27, 9, 28)], "16.0.3")
+        self.assertEqual(self.constants(env)[:2], ["28", "16.0.3"])
+
+    def test_a_tree_without_releases_is_known_by_its_erts(self):
+        self.assertEqual(self.constants(self.tree("of_erts", (), "17.0"))[:3],
+                         ["29", "17.0", "2.18"])
+
+    def test_a_tree_of_sources_is_known_by_its_version_file(self):
+        env = self.tree("of_sources", [("OTP_VERSION", "27.0-rc2\n")], "15.0")
+        self.assertEqual(self.constants(env)[0], "27")
+
+    def test_files_that_make_no_sense_are_passed_over(self):
+        env = self.tree("of_nothing", [("releases/27/OTP_VERSION", "what?"),
+                                       ("releases/x/OTP_VERSION", "28"),
+                                       ("OTP_VERSION", "-3")], "14.0")
+        self.assertEqual(self.constants(env)[0], "26")
+
+    def test_atoms_are_written_as_utf_8_from_otp_26_on(self):
+        old = self.constants(self.tree("atoms_25", [("releases/25/OTP_VERSION", "25.0")], "13.0"))
+        new = self.constants(self.tree("atoms_26", [("releases/26/OTP_VERSION", "26.0")], "14.0"))
+        self.assertEqual(old[3:5], ["131,100,0,1,97", "5"])
+        self.assertEqual(new[3:5], ["131,119,1,97", "4"])
+
+    def test_the_largest_integer_is_the_release_s(self):
+        old = self.constants(self.tree("large_25", [("releases/25/OTP_VERSION", "25.0")], "13.0"))
+        new = self.constants(self.tree("large_27", [("releases/27/OTP_VERSION", "27.0")], "15.0"))
+        self.assertEqual((old[5], new[5]), ("ok", "system_limit"))
+
+
+TREE_CONSTANTS = r"""
+-module(tree_constants).
+-export([main/1]).
+main(_) ->
+    [io:put_chars([erlang:system_info(Item), $\n]) || Item <- [otp_release, version, nif_version]],
+    io:put_chars(lists:join($,, [integer_to_list(B) || <<B>> <= term_to_binary(a)])),
+    io:format("~n~p~n", [erlang:external_size(a)]),
+    io:format("~p~n", [try 1 bsl list_to_integer(os:getenv("NO_SUCH_NAME", "4194304")) of _ -> ok catch error:Reason -> Reason end]).
+"""
+
+
+class OtherReleases(unittest.TestCase):
+    maxDiff = None
+
+    def each(self, check):
+        otps = other_otps()
+        if not otps:
+            self.skipTest("no other OTP: tools/newest_otp builds one")
+        for otp in otps:
+            with self.subTest(otp=otp.parent.name if otp.name == "otp" else otp.name):
+                check(otp, with_otp(otp))
+
+    def compiled(self, env, name, out):
+        out = folder / out
+        out.mkdir(exist_ok=True)
+        self.assertEqual(output(["erlc", "-W0", "+debug_info", "-o", out, HERE / (name + ".erl")], env), "")
+        return out / (name + ".beam")
+
+    def same_as_erl(self, name):
+        def check(otp, env):
+            beam = self.compiled(env, name, otp.parent.name)
+            expected = output(["erl", "-noshell", "-pa", beam.parent, "-eval", name + ":main([]), halt()."],
+                              env)
+            for engine in ("interp", "jit"):
+                self.assertEqual(on_minivm(env, beam, engine=engine), expected)
+        self.each(check)
+
+    def test_constants_and_the_external_format_are_the_release_s(self):
+        self.same_as_erl("release_constants")
+
+    def test_functions_of_later_releases_do_what_they_do_there(self):
+        self.same_as_erl("release_functions")
+
+
+class Functions(unittest.TestCase):
+    """The functions that the libraries leave to the VM."""
+
+    def test_those_that_are_not_there_are_listed_with_the_reason(self):
+        listed = {}
+        for line in (HERE / "not_there.tsv").read_text(encoding="utf-8").splitlines():
+            if line and not line.startswith("#"):
+                name, _, reason = line.partition("\t")
+                self.assertTrue(reason, name)
+                listed[name] = reason
+        seen = set()
+        for otp in (None, *other_otps()):
+            env = with_otp(otp)
+            lib = otp / "lib" / "erlang" / "lib" if otp else installed_libraries()
+            folders = [f for app in VM_LIBRARIES for f in sorted(lib.glob(app + "-*/ebin"))]
+            lines = on_minivm(env, folder / "vm_functions.beam", *folders).splitlines()
+            self.assertGreater(len(lines), 500, lines[-5:])
+            missing = [line.split()[0] for line in lines if line.endswith(" missing")]
+            seen.update(missing)
+            with self.subTest(otp=str(otp)):
+                self.assertEqual([m for m in missing if self.reason(listed, m) is None], [])
+            print("\n%s: %d functions are left to the VM, %d of them are not there:" % (
+                otp or "the installed OTP", len(lines), len(missing)))
+            for m in missing:
+                print("  %-44s %s" % (m, self.reason(listed, m)))
+        if other_otps():
+            stale = [name for name in listed
+                     if not any(m == name or name.endswith(":*") and m.startswith(name[:-1])
+                                for m in seen)]
+            self.assertEqual(stale, [])
+
+    @staticmethod
+    def reason(listed, function):
+        return listed.get(function) or listed.get(function.partition(":")[0] + ":*")
+
+
+if __name__ == "__main__":
+    sys.exit(tool_tests.main(
+        sys.modules[__name__],
+        {"tree_constants.erl": TREE_CONSTANTS,
+         "vm_functions.erl": (HERE / "vm_functions.erl").read_text(encoding="utf-8")}))
