@@ -55,6 +55,8 @@ HELD = {
     "Loading and tracing": "tests/bench/code_loading.py",
     "`system_flag(multi_scheduling, block)`, schedulers that are offline": "tests/programs/schedulers_online.erl",
     "Modules as tracers": "tests/trace/tracer_modules_test.py",
+    "Descriptors by number (`prim_file:file_desc_to_ref/2`, `open_port({fd, In, Out}, _)`)":
+        "tests/tools/command_line_test.py",
     "Trace flag `'receive'`": "tests/generate/run_trace.py",
     "Trace flag `cpu_timestamp`": "tests/generate/run_trace.py",
     "`process_dump` in match specifications": "tests/generate/generate_trace.py",

@@ -61,7 +61,6 @@ LEFT_OUT = [
     ("minivm", "read_stdin", 0),
     ("os", "cmd", "_"),  # runs programs
     ("file", "set_cwd", 1), ("prim_file", "set_cwd_nif", 1), ("prim_file", "set_cwd", 1),
-    ("prim_file", "file_desc_to_ref", 2), ("prim_file", "file_desc_to_ref_nif", 1),  # closes any descriptor, the log too
     ("erts_code_purger", "start", 0), ("erts_code_purger", "main", 0),
     ("erts_literal_area_collector", "start", 0), ("erts_dirty_process_signal_handler", "start", 0),
     ("minivm_boot", "_", "_"),  # runs programs and ends the VM

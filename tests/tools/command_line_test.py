@@ -100,6 +100,45 @@ def chunks(beam):
     return found
 
 
+class Descriptors(unittest.TestCase):
+    PROGRAM = r"""-module(descriptors).
+-export([main/1]).
+main([Ours]) ->
+    Taken = fun(N) -> element(1, prim_file:file_desc_to_ref(N, [binary])) =:= ok end,
+    Port = fun(N) -> try open_port({fd, N, N}, [in]) of P -> port_close(P), true catch error:einval -> false end end,
+    {ok, Own} = file:open("own", [raw, write]),
+    Inherited = list_to_integer(Ours),
+    %% First as ports, for a descriptor that has become a file is that file's.
+    io:format("ports ~w~n", [[N || N <- lists:seq(3, 200), Port(N)] =:= [Inherited]]),
+    io:format("files ~w~n", [[N || N <- lists:seq(3, 200), Taken(N)] =:= [Inherited]]),
+    io:format("again ~w~n", [Taken(Inherited)]),
+    io:format("none ~w~n", [[catch prim_file:file_desc_to_ref(N, []) || N <- [-1, 100000, 1 bsl 31, 1 bsl 40, a]]]),
+    ok = file:write(Own, "text"), ok = file:close(Own),
+    {ok, Out} = prim_file:file_desc_to_ref(1, [write]),
+    ok = prim_file:write(Out, "by number\n"), ok = prim_file:close(Out),
+    erlang:garbage_collect(),
+    {ok, Next} = file:open("next", [raw, write]),
+    io:format("still there~n"),
+    ok = file:close(Next),
+    io:format("~p ~p~n", [file:read_file("own"), file:read_file("next")]).
+"""
+
+    def test_the_vms_own_descriptors_cannot_be_taken(self):
+        (folder / "descriptors.erl").write_text(self.PROGRAM)
+        for engine in ("interp", "jit"):
+            ours, other_end = os.pipe()
+            try:
+                status, out, err = run("run", "--engine", engine, "--record", folder / "descriptors.mvr",
+                                       "descriptors.erl", ours, pass_fds=[ours], cwd=folder)
+            finally:
+                os.close(ours)
+                os.close(other_end)
+            self.assertEqual((0, ""), (status, err))
+            self.assertEqual(["ports true", "files true", "again false",
+                              "none [{error,badarg},{error,ebadf},{error,badarg},{error,badarg},{error,badarg}]",
+                              "by number", "still there", '{ok,<<"text">>} {ok,<<>>}'], out.splitlines())
+
+
 class BadInput(unittest.TestCase):
     def damaged(self, change):
         beam = bytearray((folder / "command_line.beam").read_bytes())

@@ -189,16 +189,25 @@ Term prim_file_open_nif_2(Process& p, const Term* a) {
     return ok_with(p, hold_state(p, std::move(file)));
 }
 
+// prim_file:file_desc_to_ref_nif(Descriptor) -> {ok, File} | {error, ebadf | emfile}
 Term prim_file_file_desc_to_ref_nif_1(Process& p, const Term* a) {
     if (!is_small(a[0]) || small_value(a[0]) < 0 || small_value(a[0]) > INT_MAX) {
         return badarg(p);
     }
-    const int fd = static_cast<int>(small_value(a[0]));
-    const int flags = fcntl(fd, F_GETFL);
-    if (flags < 0) {
-        return posix_error(p, errno);
+    int fd = static_cast<int>(small_value(a[0]));
+    if (!is_descriptor_of_program(fd)) {
+        return posix_error(p, EBADF);
     }
-    const int access = flags & O_ACCMODE;
+    const int access = fcntl(fd, F_GETFL) & O_ACCMODE;
+    if (fd <= STDERR_FILENO) {
+        // The VM writes there too: whatever took the number after a close would get that.
+        fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        if (fd < 0) {
+            return posix_error(p, errno);
+        }
+    } else {
+        fcntl(fd, F_SETFD, FD_CLOEXEC);  // it is this file's from now on, and nobody's else
+    }
     auto file = std::make_unique<File>(fd, access != O_WRONLY, access != O_RDONLY);
     return ok_with(p, hold_state(p, std::move(file)));
 }

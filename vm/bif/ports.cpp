@@ -319,8 +319,8 @@ Term erts_internal_open_port_2(Process& p, const Term* a) {
         if (!is_small(from) || !is_small(to) || s.has_arguments || s.port.exit_status) {
             return atoms::badarg;
         }
-        if ((s.in && fcntl(static_cast<int>(small_value(from)), F_GETFD) < 0) ||
-            (s.out && fcntl(static_cast<int>(small_value(to)), F_GETFD) < 0)) {
+        if ((s.in && !is_descriptor_of_program(small_value(from))) ||
+            (s.out && !is_descriptor_of_program(small_value(to)))) {
             return atoms::einval;
         }
         s.port.name = std::to_string(small_value(from)) + "/" + std::to_string(small_value(to));

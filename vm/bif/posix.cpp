@@ -1,6 +1,9 @@
 #include "vm/bif/posix.hpp"
 
+#include <fcntl.h>
+
 #include <cerrno>
+#include <climits>
 #include <vector>
 
 #include "vm/term/atom_table.hpp"
@@ -107,6 +110,14 @@ Term posix_error_atom(int error_number) {
         }
     }
     return atom_table::intern("unknown");
+}
+
+bool is_descriptor_of_program(int64_t descriptor) {
+    if (descriptor < 0 || descriptor > INT_MAX) {
+        return false;
+    }
+    const int flags = fcntl(static_cast<int>(descriptor), F_GETFD);
+    return flags >= 0 && (flags & FD_CLOEXEC) == 0;
 }
 
 Term posix_error(Process& p, int error_number) {

@@ -13,6 +13,11 @@ Term posix_error_atom(int error_number);
 // {error, enoent}
 Term posix_error(Process& p, int error_number);
 
+// Whether the program may be given this descriptor: one that it was started with, or that a native library
+// opened to be passed on. Those that the VM opened for itself, all of them close-on-exec, are its own: whoever
+// could read, write or close them could end it. False for what is no open descriptor.
+bool is_descriptor_of_program(int64_t descriptor);
+
 // The bytes of a file name: a binary as it is, a character list, which may be deep, in UTF-8. False: no
 // file name, or it holds a zero.
 bool get_file_name(Term name, std::string* out);
