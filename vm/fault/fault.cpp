@@ -24,9 +24,12 @@
 #include <cerrno>
 #include <csetjmp>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <exception>
+#include <new>
 #include <string_view>
 
 namespace minivm::fault {
@@ -483,6 +486,21 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 
 }  // namespace
 
+// Nobody catches what the library throws when memory is out: that is an end as any other lack of it is, not a
+// failure of the VM. There is no unwinding before, so the report shows who wanted it.
+[[noreturn]] static void on_terminate() {
+    try {
+        if (std::current_exception() != nullptr) {
+            throw;
+        }
+    } catch (const std::bad_alloc&) {
+        end_vm("sys_alloc: Cannot allocate memory (std::bad_alloc).");
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "uncaught C++ exception: %s\n", e.what());
+    }
+    std::abort();
+}
+
 void install(bool print) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     (void)print;  // the sanitizer's own report says more
@@ -490,6 +508,7 @@ void install(bool print) {
 #else
     g_print = print;
     g_installed = true;
+    std::set_terminate(on_terminate);
     prepare_thread();
     for (const int signal : kSignals) {
         struct sigaction action {};

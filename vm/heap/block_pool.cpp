@@ -25,10 +25,15 @@ namespace minivm {
 
 [[noreturn]] void out_of_memory(WantedFor what, size_t bytes) {
     MINIVM_EVENT(out_of_memory, bytes);
-    const char* const type = what == WantedFor::binary ? "binary" : what == WantedFor::heap ? "heap" : "heap_frag";
+    struct Words {
+        const char* allocator;
+        const char* type;
+    };
+    static constexpr Words kWords[] = {
+        {"eheap_alloc", "heap"}, {"eheap_alloc", "heap_frag"}, {"binary_alloc", "binary"}, {"literal_alloc", "literal"}};
+    const auto& [allocator, type] = kWords[static_cast<unsigned>(what)];
     char why[120];
-    std::snprintf(why, sizeof why, "%s: Cannot allocate %zu bytes of memory (of type \"%s\").",
-                  what == WantedFor::binary ? "binary_alloc" : "eheap_alloc", bytes, type);
+    std::snprintf(why, sizeof why, "%s: Cannot allocate %zu bytes of memory (of type \"%s\").", allocator, bytes, type);
     fault::end_vm(why);
 }
 

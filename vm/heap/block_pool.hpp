@@ -32,7 +32,7 @@ void heap_block_free(void* block, size_t words);  // null is nothing
 
 // What is left to do when so many bytes are not to be had for a process or a binary: the VM ends as OTP's does,
 // with OTP's words, and the recording has them, too.
-enum class WantedFor : uint8_t { heap, fragment, binary };
+enum class WantedFor : uint8_t { heap, fragment, binary, literal };
 [[noreturn]] void out_of_memory(WantedFor what, size_t bytes);
 
 }  // namespace minivm

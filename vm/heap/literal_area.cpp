@@ -4,11 +4,11 @@
 // large enough. The pages of a large free piece go back to the system.
 #include <sys/mman.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <mutex>
 
+#include "vm/heap/block_pool.hpp"
 #include "vm/heap/heap.hpp"
 #include "vm/util/lock.hpp"
 #include "vm/util/memory_count.hpp"
@@ -49,14 +49,15 @@ class LiteralAllocator {
                 return address(offset);
             }
         }
-        MINIVM_CHECK(size <= kLiteralRangeBytes - frontier_);
+        if (size > kLiteralRangeBytes - frontier_) {
+            out_of_memory(WantedFor::literal, size);
+        }
         const size_t offset = frontier_;
         frontier_ += size;
         if (frontier_ > committed_) {
             const size_t commit = round_up(frontier_, kCommitBytes) - committed_;
             if (mprotect(address(committed_), commit, PROT_READ | PROT_WRITE) != 0) {
-                std::perror("minivm: no memory for literals");
-                std::abort();
+                out_of_memory(WantedFor::literal, commit);
             }
             committed_ += commit;
         }

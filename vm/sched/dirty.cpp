@@ -14,6 +14,8 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -305,7 +307,16 @@ void dirty_main(Pool* pool, unsigned number);
 
 void start_thread_locked(Pool& pool) {
     ++pool.running;
-    pool.threads.emplace_back(dirty_main, &pool, static_cast<unsigned>(pool.threads.size()));
+    try {
+        pool.threads.emplace_back(dirty_main, &pool, static_cast<unsigned>(pool.threads.size()));
+    } catch (const std::system_error& error) {
+        // The system gives no more threads: those that there are do the work. One there has to be.
+        if (--pool.running == 0) {
+            fault::end_vm((std::string("Failed to create dirty ") + (&pool == &g_io ? "io" : "cpu") +
+                           " scheduler thread 1: " + error.what())
+                              .c_str());
+        }
+    }
 }
 
 void dirty_main(Pool* pool, unsigned number) {
