@@ -60,22 +60,17 @@ bool ended_well(int fd) {
 
 }  // namespace
 
-bool recording_directory(std::string* path, std::string* error) {
+// The directories for recordings nobody named, the best first.
+static std::vector<std::string> recording_directories() {
+    std::vector<std::string> directories;
     const char* runtime = std::getenv("XDG_RUNTIME_DIR");
     if (runtime != nullptr && runtime[0] == '/') {
-        *path = std::string(runtime) + "/minivm";
-        if (own_directory(*path, error)) {
-            return true;
-        }
+        directories.push_back(std::string(runtime) + "/minivm");
     }
     const std::string name = "/minivm-" + std::to_string(geteuid());
-    for (const char* root : {"/dev/shm", "/tmp"}) {
-        *path = root + name;
-        if (own_directory(*path, error)) {
-            return true;
-        }
-    }
-    return false;
+    directories.push_back("/dev/shm" + name);
+    directories.push_back("/tmp" + name);
+    return directories;
 }
 
 void remove_old_recordings(const std::string& directory, unsigned keep) {
@@ -143,18 +138,24 @@ static bool open_recording(const RunOptions& options, unsigned schedulers, std::
     }
     const bool is_named = !recording.path.empty();
     std::string why;
-    if (!is_named) {
-        std::string directory;
-        if (recording_directory(&directory, &why)) {
-            recording.path = directory + "/" + new_file_name();
-        }
-    }
-    if (!recording.path.empty()) {
-        const recorder::InitResult started = recorder::init(recording);
-        if (started.ok) {
+    const auto start_in_file = [&] {
+        recorder::InitResult started = recorder::init(recording);
+        why = std::move(started.error);
+        return started.ok;
+    };
+    if (is_named) {
+        if (start_in_file()) {
             return true;
         }
-        why = started.error;
+    } else {
+        // A directory may be there and have no room: /dev/shm of a container has 64 MiB as a rule.
+        const std::string name = new_file_name();
+        for (const std::string& directory : recording_directories()) {
+            recording.path = directory + "/" + name;
+            if (own_directory(directory, &why) && start_in_file()) {
+                return true;
+            }
+        }
     }
     recording.path.clear();
     const recorder::InitResult started = recorder::init(recording);

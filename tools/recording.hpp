@@ -39,9 +39,6 @@ void end_recording(const RunOptions& options, int status);
 // if that has none. On a thread that is no scheduler.
 void write_report_now();
 
-// The directory for recordings nobody named: minivm below XDG_RUNTIME_DIR, else minivm-UID in
-// /dev/shm or /tmp. Made 0700; refused if it is a link, another user's, or open to others.
-bool recording_directory(std::string* path, std::string* error);
 // Removes the oldest recordings of VMs that run no more: beyond `keep` of those that ended in good
 // order, and beyond `keep` of the others.
 void remove_old_recordings(const std::string& directory, unsigned keep);

@@ -545,6 +545,21 @@ main(_) ->
             self.assertEqual(stat.S_IMODE(f.stat().st_mode), 0o600)
         self.assertIn("spawn: init<0.0.0>", self.dump(file=files[-1]))
 
+    def test_a_directory_that_takes_no_recording_is_followed_by_the_next(self):
+        # It can be made, and a file's name in it is too long: as good as a full file system, and to be had anywhere.
+        long = str(self.folder)
+        while len(long) < 4075:
+            long += "/" + "d" * min(200, 4076 - len(long))
+        os.makedirs(long)
+        source = self.folder / "fails.erl"
+        source.write_text("-module(fails).\n-export([main/1]).\nmain(_) -> error(fails).\n")
+        done = run("run", source, env=dict(os.environ, XDG_RUNTIME_DIR=long))
+        self.assertEqual(127, done.returncode)
+        self.assertEqual([], list(pathlib.Path(long, "minivm").iterdir()))
+        named = re.search(r"minivm dump --crash (\S+)", done.stderr)
+        self.assertTrue(named, done.stderr)
+        self.assertIn("error fails", self.dump("--crash", file=named[1]))
+
     def test_unnamed_recordings_never_follow_a_link(self):
         target = self.folder / "elsewhere"
         target.mkdir()
