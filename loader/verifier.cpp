@@ -1052,6 +1052,29 @@ private:
         return a.is_register() && a.kind == b.kind && a.index == b.index;
     }
 
+    // Takes or tests a part of what the context in its second operand has left.
+    static bool matches_in_context(Op op) {
+        switch (op) {
+            case Op::bs_get_integer:
+            case Op::bs_get_float:
+            case Op::bs_get_binary:
+            case Op::bs_skip_bits:
+            case Op::bs_test_tail:
+            case Op::bs_test_unit:
+            case Op::bs_match_string:
+            case Op::bs_get_utf8:
+            case Op::bs_skip_utf8:
+            case Op::bs_get_utf16:
+            case Op::bs_skip_utf16:
+            case Op::bs_get_utf32:
+            case Op::bs_skip_utf32:
+            case Op::bs_match:
+                return true;
+            default:
+                return false;
+        }
+    }
+
     // Instructions that trust their operand to be of a kind.
     bool demand_types(const Instr& i, const Operand* o) {
         switch (i.op) {
@@ -1076,27 +1099,12 @@ private:
                 return expect(o[1], type(TypeInfo::map), Op::is_map, {o[0], o[1]});
             case Op::fmove_to:
                 return expect(o[0], type(TypeInfo::float_), Op::expect_float, {o[0]});
-            case Op::bs_get_integer:
-            case Op::bs_get_float:
-            case Op::bs_get_binary:
-            case Op::bs_skip_bits:
-            case Op::bs_test_tail:
-            case Op::bs_test_unit:
-            case Op::bs_match_string:
-            case Op::bs_get_utf8:
-            case Op::bs_skip_utf8:
-            case Op::bs_get_utf16:
-            case Op::bs_skip_utf16:
-            case Op::bs_get_utf32:
-            case Op::bs_skip_utf32:
-            case Op::bs_match:
-                return demand_context(o[1]);
             case Op::bs_get_tail:
             case Op::bs_get_position:
             case Op::bs_set_position:
                 return demand_context(o[0]);
             default:
-                return true;
+                return !matches_in_context(i.op) || demand_context(o[1]);
         }
     }
 
@@ -1152,20 +1160,6 @@ private:
             case Op::bs_set_position:
             case Op::select_tuple_arity:
                 return &o[0];
-            case Op::bs_get_integer:
-            case Op::bs_get_float:
-            case Op::bs_get_binary:
-            case Op::bs_skip_bits:
-            case Op::bs_test_tail:
-            case Op::bs_test_unit:
-            case Op::bs_match_string:
-            case Op::bs_get_utf8:
-            case Op::bs_skip_utf8:
-            case Op::bs_get_utf16:
-            case Op::bs_skip_utf16:
-            case Op::bs_get_utf32:
-            case Op::bs_skip_utf32:
-            case Op::bs_match:
             case Op::bs_start_match:
             case Op::has_map_fields:
             case Op::get_map_elements:
@@ -1184,6 +1178,9 @@ private:
                 }
                 return &o[0];
             default: {
+                if (matches_in_context(i.op)) {
+                    return &o[1];
+                }
                 const bool is_test = letters[0] == 'f' && letters[1] == 's' && letters[2] != 's' &&
                                      (instr_info(i.op).effects & BRANCHES) != 0;
                 return is_test ? &o[1] : nullptr;

@@ -7,6 +7,8 @@
 set -euo pipefail
 # shellcheck source=tools/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
+# shellcheck source=tools/lib/apt_state.sh
+source "$root/tools/lib/apt_state.sh"
 
 # Static libraries and headers only: programs are linked statically, so no shared library is needed
 # to run them. libc, libstdc++ and libgcc come with the cross compiler.
@@ -24,21 +26,9 @@ command -v apt-get >/dev/null || die "apt-get is needed to fetch arm64 packages"
 
 state=$root/build/aarch64-apt
 rm -rf "$sysroot" "$state"
-mkdir -p "$sysroot" "$state"/{lists,archives}/partial
-: >"$state/status"
-cat >"$state/apt.conf" <<EOF
-APT::Architecture "arm64";
-APT::Architectures { "arm64"; };
-APT::Sandbox::User "$(id -un)";
-APT::Get::List-Cleanup "false";
-Acquire::Languages "none";
-Dir::State "$state";
-Dir::State::lists "$state/lists";
-Dir::State::status "$state/status";
-Dir::Cache "$state";
-Dir::Cache::archives "$state/archives";
-EOF
-export APT_CONFIG=$state/apt.conf
+mkdir -p "$sysroot"
+make_apt_state "$state" 'APT::Architecture "arm64";
+APT::Architectures { "arm64"; };'
 
 apt-get update -q
 (cd "$state/archives" && apt-get download -q "${packages[@]}")

@@ -582,15 +582,16 @@ class Limits(unittest.TestCase):
 
 
     def test_memory_that_runs_out_ends_the_vm_with_a_report(self):
-        for what, words in (("heap", 'eheap_alloc: Cannot allocate N bytes of memory (of type "heap").'),
-                            ("binary", 'binary_alloc: Cannot allocate N bytes of memory (of type "binary").'),
-                            ("literal", 'literal_alloc: Cannot allocate N bytes of memory (of type "literal").'),
-                            ("sys", "sys_alloc: Cannot allocate memory (std::bad_alloc).")):
+        for what, frame, words in (
+                ("heap", "grow/1", 'eheap_alloc: Cannot allocate N bytes of memory (of type "heap").'),
+                ("binary", "grow/1", 'binary_alloc: Cannot allocate N bytes of memory (of type "binary").'),
+                ("literal", "keep/2", 'literal_alloc: Cannot allocate N bytes of memory (of type "literal").'),
+                ("sys", "main/1", "sys_alloc: Cannot allocate memory (std::bad_alloc).")):
             status, _, said = run("run", folder / "command_line.beam", "memory", what,
                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30)))
             self.assertEqual(1, status, said)
             self.assertEqual(words, re.sub(r"\d+", "N", said.splitlines()[0]))
-            self.assertIn("command_line:", said)
+            self.assertIn("command_line:" + frame, said)
             self.assertIn("minivm dump --crash", said)
 
 

@@ -6,30 +6,15 @@
 #
 #     tools/lib/apt_sources.sh FOLDER [SUITE...]
 set -euo pipefail
+# shellcheck source=tools/lib/apt_state.sh
+source "$(dirname "$0")/apt_state.sh"
 [ $# -gt 0 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 mkdir -p "$1"
 state=$(cd "$1" && pwd)
 shift
-mkdir -p "$state"/{lists,archives}/partial
-: >"$state/status"
-
-write_configuration() {  # [MORE LINES]
-    cat >"$state/apt.conf" <<END
-APT::Sandbox::User "$(id -un)";
-APT::Get::List-Cleanup "false";
-Acquire::Languages "none";
-Dir::State "$state";
-Dir::State::lists "$state/lists";
-Dir::State::status "$state/status";
-Dir::Cache "$state";
-Dir::Cache::archives "$state/archives";
-${1:-}
-END
-}
 
 # apt itself says which archives the machine's configuration names, in whichever form.
-write_configuration
-export APT_CONFIG=$state/apt.conf
+make_apt_state "$state"
 apt-get update -q
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 signed=
@@ -45,7 +30,7 @@ done < <(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' \
 [ ${#lines[@]} -gt 0 ] || { printf 'apt names no archive of Debian\n' >&2; exit 1; }
 
 printf '%s\n' "${lines[@]}" >"$state/sources.list"
-write_configuration "Dir::Etc::sourcelist \"$state/sources.list\";
+make_apt_state "$state" "Dir::Etc::sourcelist \"$state/sources.list\";
 Dir::Etc::sourceparts \"/dev/null\";"
 apt-get update -q
 # A suite that this archive does not have is left out.

@@ -195,6 +195,9 @@ Term prim_file_file_desc_to_ref_nif_1(Process& p, const Term* a) {
         return badarg(p);
     }
     int fd = static_cast<int>(small_value(a[0]));
+    // Of two that take it at the same time one gets it: the other would close what has its number by then.
+    static std::mutex taking;
+    const std::lock_guard lock(taking);
     if (!is_descriptor_of_program(fd)) {
         return posix_error(p, EBADF);
     }

@@ -502,13 +502,13 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 }
 
 void install(bool print) {
+    std::set_terminate(on_terminate);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     (void)print;  // the sanitizer's own report says more
     (void)on_fault;
 #else
     g_print = print;
     g_installed = true;
-    std::set_terminate(on_terminate);
     prepare_thread();
     for (const int signal : kSignals) {
         struct sigaction action {};

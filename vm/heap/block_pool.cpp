@@ -29,7 +29,7 @@ namespace minivm {
         const char* allocator;
         const char* type;
     };
-    static constexpr Words kWords[] = {
+    static constexpr Words kWords[] = {  // in the order of WantedFor
         {"eheap_alloc", "heap"}, {"eheap_alloc", "heap_frag"}, {"binary_alloc", "binary"}, {"literal_alloc", "literal"}};
     const auto& [allocator, type] = kWords[static_cast<unsigned>(what)];
     char why[120];
