@@ -2,6 +2,7 @@
 #include "interp/handlers.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/process/exception.hpp"
+#include "vm/semantics/native_record.hpp"
 #include "vm/term/map.hpp"
 #include "vm/util/scratch.hpp"
 
@@ -169,11 +170,12 @@ static MINIVM_NOINLINE Term do_put_map(Process& p, Term m, const Word* list, Wor
     return is_value(r) ? r : badkey(p, missing);
 }
 
-#define PUT_MAP(exact)                                                       \
+// To operand 2: the result of a meaning that may have left fragments.
+#define PUT_RESULT(meaning)                                                  \
     do {                                                                     \
         Process& p = *s->process;                                            \
         ENTER_RUNTIME(p);                                                    \
-        Term r = do_put_map(p, SRC(1), LIST(), LIST_COUNT(), exact, s);      \
+        Term r = (meaning);                                                  \
         if (is_value(r) && p.needs_gc()) {                                   \
             r = collect_result_gc(s, LIVE(), r);                             \
         }                                                                    \
@@ -185,8 +187,12 @@ static MINIVM_NOINLINE Term do_put_map(Process& p, Term m, const Word* list, Wor
         NEXT_OP();                                                           \
     } while (0)
 
-HANDLER(put_map_assoc) { PUT_MAP(false); }
-HANDLER(put_map_exact) { PUT_MAP(true); }
+HANDLER(put_map_assoc) {
+    PUT_RESULT(do_put_map(p, SRC(1), LIST(), LIST_COUNT(), false, s));
+}
+HANDLER(put_map_exact) {
+    PUT_RESULT(do_put_map(p, SRC(1), LIST(), LIST_COUNT(), true, s));
+}
 // Values of keys in a map. Immediates in a flat map are found by word, and the next one mostly lies
 // behind the last (loader/lower.cpp).
 struct NextKeys {
@@ -236,6 +242,68 @@ HANDLER(get_map_elements) {
         *list_reg(list[i + 1], E, s) = v;
     }
     NEXT_OP();
+}
+
+// ---- native records ----------------------------------------------------------------------------------
+
+HANDLER(is_native_record) {
+    if (!is_native_record(SRC(1))) {
+        JUMP();
+    }
+    NEXT_OP();
+}
+HANDLER(is_native_record_of) {
+    if (!semantics::is_native_record_of(SRC(1), Term{WORD(2)}, Term{WORD(3)})) {
+        JUMP();
+    }
+    NEXT_OP();
+}
+HANDLER(is_record_accessible) {
+    if (!semantics::is_record_accessible(SRC(1), Term{WORD(2)})) {
+        JUMP();
+    }
+    NEXT_OP();
+}
+HANDLER(get_record_elements) {
+    const Term record = SRC(1);
+    const Word n = LIST_COUNT();
+    const Word* list = LIST();
+    for (Word i = 0; i < n; i += 2) {
+        const Term v = semantics::record_element(record, list_value(list[i], E, s));
+        if (!is_value(v)) {
+            JUMP();
+        }
+        *list_reg(list[i + 1], E, s) = v;
+    }
+    NEXT_OP();
+}
+// Not inlined for the array, as do_put_map.
+static MINIVM_NOINLINE Term do_put_record(Process& p, bool is_new, Term from, const Word* list, Word n,
+                                          Scheduler* s) {
+    Scratch<Term, 64> scratch(n);
+    Term* const pairs = scratch.data();
+    for (Word i = 0; i < n; ++i) {
+        pairs[i] = list_value(list[i], p.heap.end, s);
+    }
+    return is_new ? semantics::new_native_record(p, from, pairs, n / 2, s->code_ix)
+                  : semantics::update_native_record(p, from, pairs, n / 2);
+}
+HANDLER(get_record_field) {
+    Process& p = *s->process;
+    ENTER_RUNTIME(p);
+    const Term r = semantics::get_record_field(p, SRC(1), Term{WORD(2)}, Term{WORD(3)});
+    LEAVE_RUNTIME(p);
+    if (MINIVM_UNLIKELY(!is_value(r))) {
+        FAIL_OR_RAISE(p);
+    }
+    DST(4) = r;
+    NEXT_OP();
+}
+HANDLER(new_native_record) {
+    PUT_RESULT(do_put_record(p, true, Term{WORD(1)}, LIST(), LIST_COUNT(), s));
+}
+HANDLER(update_native_record) {
+    PUT_RESULT(do_put_record(p, false, SRC(1), LIST(), LIST_COUNT(), s));
 }
 
 Handler select_data(Op op, const K* k) {

@@ -13,6 +13,7 @@
 #include "vm/semantics/arith.hpp"
 #include "vm/semantics/binary.hpp"
 #include "vm/semantics/map.hpp"
+#include "vm/semantics/native_record.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/util/scratch.hpp"
 
@@ -389,6 +390,51 @@ OPERATION(get_map_elements) {
         *a.reg(a.list()[i + 1]) = v;
     }
     return Next::go_on;
+}
+
+// ---- native records -----------------------------------------------------------------------------
+
+OPERATION(is_native_record) {
+    return a.test(is_native_record(a(1)));
+}
+OPERATION(is_native_record_of) {
+    return a.test(semantics::is_native_record_of(a(1), Term{a.word(2)}, Term{a.word(3)}));
+}
+OPERATION(is_record_accessible) {
+    return a.test(semantics::is_record_accessible(a(1), Term{a.word(2)}));
+}
+OPERATION(get_record_elements) {
+    const Term record = a(1);
+    for (Word i = 0; i < a.list_count(); i += 2) {
+        const Term v = semantics::record_element(record, a.value_of(a.list()[i]));
+        if (!is_value(v)) {
+            return Next::branch;
+        }
+        *a.reg(a.list()[i + 1]) = v;
+    }
+    return Next::go_on;
+}
+OPERATION(get_record_field) {
+    const Term r = semantics::get_record_field(a.p, a(1), Term{a.word(2)}, Term{a.word(3)});
+    return is_value(r) ? a.set(4, r) : a.fail();
+}
+Next put_record(const Args& a, bool is_new) {
+    const Word n = a.list_count();
+    Scratch<Term, 64> scratch(n);
+    Term* const pairs = scratch.data();
+    for (Word i = 0; i < n; ++i) {
+        pairs[i] = a.value_of(a.list()[i]);
+    }
+    const Term r =
+        is_new ? semantics::new_native_record(a.p, Term{a.word(1)}, pairs, n / 2, a.s->code_ix)
+               : semantics::update_native_record(a.p, a(1), pairs, n / 2);
+    return is_value(r) ? a.result(2, r) : a.fail();
+}
+OPERATION(new_native_record) {
+    return put_record(a, true);
+}
+OPERATION(update_native_record) {
+    return put_record(a, false);
 }
 
 // ---- floats -------------------------------------------------------------------------------------

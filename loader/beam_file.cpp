@@ -2,12 +2,14 @@
 
 #include "vm/term/atom_table.hpp"
 #include "vm/term/external_term.hpp"
+#include "vm/term/native_record.hpp"
 #include "vm/util/md5.hpp"
 #include "loader/byte_reader.hpp"
 #include "loader/compact_term.hpp"
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace minivm::loader {
@@ -24,7 +26,7 @@ constexpr uint32_t kCodeFormat = 0;  // "version" in the Code chunk, unchanged s
 
 struct Chunks {
     Span atoms_utf8, atoms_latin1, code, strings, imports, exports, lambdas, literals, lines, types,
-        attributes, compile_info, meta;
+        attributes, compile_info, meta, records;
 };
 
 Span* chunk_slot(Chunks& c, const uint8_t* id) {
@@ -35,7 +37,7 @@ Span* chunk_slot(Chunks& c, const uint8_t* id) {
                  {"StrT", &c.strings},    {"ImpT", &c.imports},      {"ExpT", &c.exports},
                  {"FunT", &c.lambdas},    {"LitT", &c.literals},     {"Line", &c.lines},
                  {"Type", &c.types},      {"Attr", &c.attributes},   {"CInf", &c.compile_info},
-                 {"Meta", &c.meta}};
+                 {"Meta", &c.meta},       {"Recs", &c.records}};
     for (const auto& k : known) {
         if (std::memcmp(k.id, id, 4) == 0) {
             return k.slot;
@@ -561,6 +563,121 @@ bool read_code_header(const Span& chunk, BeamFile* out, ErrorSink& error) {
     return true;
 }
 
+// Recs: version 0, the number of records, of fields, and then each as an instruction would be written:
+// the opcode of call_last, name, whether it is exported, and a list of fields and defaults, where a plain
+// number stands for no default.
+class RecordReader {
+public:
+    RecordReader(const Span& chunk, BeamFile& file, ErrorSink& error)
+        : in_(chunk.data, chunk.size), file_(file), error_(error) {}
+
+    bool read() {
+        uint32_t version = 0, count = 0, fields = 0;
+        if (!in_.u32(&version) || version != 0 || !in_.u32(&count) || !in_.u32(&fields)) {
+            return bad("no valid header");
+        }
+        std::vector<Term> records;
+        for (uint32_t i = 0; i < count; ++i) {
+            Term record = kNonValue;
+            if (!read_record(&record)) {
+                return false;
+            }
+            records.push_back(record);
+        }
+        for (size_t i = records.size(); i-- > 0;) {
+            file_.records = cons(file_.heap, records[i], file_.records);
+        }
+        return true;
+    }
+
+private:
+    static constexpr uint8_t kCallLast = 5;
+
+    bool bad(const char* what) {
+        return error_.fail(Code::bad_chunk, "Recs", in_.offset(), "%s", what);
+    }
+    bool read_record(Term* out) {
+        uint8_t opcode = 0;
+        CompactNumber list, size;
+        Term name = kNonValue;
+        Term exported = kNonValue;
+        if (!in_.u8(&opcode) || opcode != kCallLast || !read_atom(&name) || !read_atom(&exported) ||
+            !is_bool(exported)) {
+            return bad("expected a record: its name and whether it is exported");
+        }
+        if (read_compact(in_, &list) != CompactResult::ok || list.tag != CompactTag::z ||
+            list.value != 1 || read_compact(in_, &size) != CompactResult::ok ||
+            size.tag != CompactTag::u || size.value % 2 != 0 ||
+            static_cast<uint64_t>(size.value) > in_.left()) {
+            return bad("expected a list of fields and defaults");
+        }
+        const auto n = static_cast<size_t>(size.value / 2);
+        std::vector<Term> fields(n, kNil);
+        std::vector<Term> defaults(n, kNil);
+        for (size_t i = 0; i < n; ++i) {
+            if (!read_atom(&fields[i]) || !read_default(&defaults[i])) {
+                return bad("expected a field and its default");
+            }
+        }
+        if (native_record::any_twice(fields.data(), n)) {
+            return bad("a field comes twice in a record");
+        }
+        const Term definition = native_record::make_definition(
+            file_.heap, file_.module(), name, exported == atoms::true_, fields.data(), n);
+        Term* t = file_.heap.alloc(1 + n);
+        t[0] = Term{make_header(Kind::tuple, n)};
+        std::copy(defaults.begin(), defaults.end(), t + 1);
+        *out = cons(file_.heap, definition, make_boxed(t));
+        return true;
+    }
+    bool read_atom(Term* out) {
+        CompactNumber n;
+        if (read_compact(in_, &n) != CompactResult::ok || n.tag != CompactTag::a || n.value == 0 ||
+            static_cast<size_t>(n.value) >= file_.atoms.size()) {
+            return false;
+        }
+        *out = file_.atoms[static_cast<size_t>(n.value)];
+        return true;
+    }
+    // [] or [Value]
+    bool read_default(Term* out) {
+        CompactNumber n;
+        if (read_compact(in_, &n) != CompactResult::ok) {
+            return false;
+        }
+        Term value = kNonValue;
+        if (n.tag == CompactTag::u) {
+            *out = kNil;
+            return true;
+        }
+        if (n.tag == CompactTag::a && static_cast<size_t>(n.value) < file_.atoms.size()) {
+            value = file_.atoms[static_cast<size_t>(n.value)];
+        } else if (n.tag == CompactTag::i) {
+            value = integer_term(file_.heap, n);
+        } else if (n.tag == CompactTag::z && n.value == 4) {
+            CompactNumber literal;
+            if (read_compact(in_, &literal) != CompactResult::ok ||
+                literal.tag != CompactTag::u ||
+                static_cast<uint64_t>(literal.value) >= file_.literals.size()) {
+                return false;
+            }
+            value = file_.literals[static_cast<size_t>(literal.value)];
+        } else {
+            return false;
+        }
+        *out = cons(file_.heap, value, kNil);
+        return is_value(value);
+    }
+
+    ByteReader in_;
+    BeamFile& file_;
+    ErrorSink& error_;
+};
+
+bool read_records(const Span& chunk, BeamFile* out, ErrorSink& error) {
+    return !chunk.present || chunk.size == 0 || RecordReader(chunk, *out, error).read();
+}
+
 // As code:module_md5/1 and beam_lib:md5/1: over what decides how the module behaves. The old
 // uniques of funs count as 0, because they are made from this very checksum.
 void digest_essentials(const Chunks& c, uint8_t digest[16]) {
@@ -580,6 +697,7 @@ void digest_essentials(const Chunks& c, uint8_t digest[16]) {
     }
     add(c.literals);
     add(c.meta);
+    add(c.records);
     md5.final(digest);
 }
 
@@ -616,7 +734,8 @@ bool read_beam_file(const uint8_t* bytes, size_t size, BeamFile* out, ErrorSink&
         (chunks.literals.present && !read_literals(chunks.literals, out, error)) ||
         !read_lines(chunks.lines, out, error) || !read_types(chunks.types, out, error) ||
         !read_term_chunk(chunks.attributes, "Attr", out, &out->attributes, error) ||
-        !read_term_chunk(chunks.compile_info, "CInf", out, &out->compile_info, error)) {
+        !read_term_chunk(chunks.compile_info, "CInf", out, &out->compile_info, error) ||
+        !read_records(chunks.records, out, error)) {
         return false;
     }
     if (chunks.strings.size != 0) {

@@ -2,7 +2,7 @@
 //
 // A .beam file is an IFF form "BEAM" of chunks (four letters, a size, contents padded to four
 // bytes); it may be gzipped as a whole. Read here: AtU8, Code (its header), StrT, ImpT, ExpT, FunT,
-// LitT, Line, Type, Attr, CInf; Meta counts for the checksum; LocT and all others are for tools.
+// LitT, Line, Type, Attr, CInf, Recs; Meta counts for the checksum; LocT and all others are for tools.
 // Threads: plain data, one owner.
 #pragma once
 
@@ -13,8 +13,7 @@
 
 namespace minivm::loader {
 
-// The last opcode of OTP 29 (those of native records, 186 and above, are known but refused by
-// name).
+// The last opcode of OTP 29.
 constexpr uint32_t kMaxOpcode = 191;
 constexpr uint32_t kMaxArity = 255;
 
@@ -61,6 +60,9 @@ struct BeamFile {
     bool has_types = false;
     Term attributes = kNil;  // in `heap`
     Term compile_info = kNil;
+    // The native records that it defines, in `heap`: a list of [Definition | Defaults], see
+    // vm/term/native_record.hpp; Defaults is a tuple with [] or [Value] for each field.
+    Term records = kNil;
     uint8_t md5[16] = {};
     ScratchHeap heap;
 

@@ -1,5 +1,10 @@
 #include "loader/compact_term.hpp"
 
+#include "vm/term/bignum.hpp"
+
+#include <algorithm>
+#include <vector>
+
 namespace minivm::loader {
 
 namespace {
@@ -96,6 +101,24 @@ CompactResult read_compact(ByteReader& in, CompactNumber* out) {
     }
     out->value = static_cast<int64_t>(v);
     return out->value < 0 ? CompactResult::too_large : CompactResult::ok;
+}
+
+Term integer_term(Heap& heap, const CompactNumber& n) {
+    if (!n.is_big && fits_small(n.value)) {
+        return make_small(n.value);
+    }
+    std::vector<uint8_t> magnitude(n.bytes, n.bytes + n.byte_count);
+    std::reverse(magnitude.begin(), magnitude.end());
+    const bool negative = (magnitude.back() & 0x80) != 0;
+    if (negative) {
+        unsigned carry = 1;
+        for (uint8_t& byte : magnitude) {
+            carry += static_cast<uint8_t>(~byte);
+            byte = static_cast<uint8_t>(carry);
+            carry >>= 8;
+        }
+    }
+    return bignum::from_magnitude(heap, negative, magnitude.data(), magnitude.size());
 }
 
 }  // namespace minivm::loader

@@ -7,6 +7,7 @@
 //   11111ttt u(n) bytes (n + 9)  likewise, the count as a tagged number of its own
 #pragma once
 
+#include "vm/heap/heap.hpp"
 #include "loader/byte_reader.hpp"
 
 namespace minivm::loader {
@@ -24,5 +25,7 @@ struct CompactNumber {
 enum class CompactResult : uint8_t { ok, truncated, too_large };
 
 CompactResult read_compact(ByteReader& in, CompactNumber* out);
+// The integer that a number with the tag i stands for; the non-value if it is too large.
+Term integer_term(Heap& heap, const CompactNumber& n);
 
 }  // namespace minivm::loader

@@ -19,11 +19,10 @@ namespace outcome {
 constexpr Outcome special = {Lowering::special, Op::kCount};
 constexpr Outcome dropped = {Lowering::dropped, Op::kCount};
 constexpr Outcome obsolete = {Lowering::obsolete, Op::kCount};
-constexpr Outcome unsupported = {Lowering::unsupported, Op::kCount};
 }  // namespace outcome
 
 constexpr GenericInfo kGenericOps[] = {
-    {nullptr, "", "", Lowering::unsupported, Op::kCount},
+    {nullptr, "", "", Lowering::obsolete, Op::kCount},
 #define GENERIC(opcode, name, arguments, lowered, order) \
     {#name, arguments, order, outcome::lowered.lowering, outcome::lowered.op},
 #include "loader/generic_ops.def"

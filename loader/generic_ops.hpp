@@ -13,7 +13,7 @@ enum class GenericOp : uint8_t {
 #undef GENERIC
 };
 
-enum class Lowering : uint8_t { table, special, dropped, obsolete, unsupported };
+enum class Lowering : uint8_t { table, special, dropped, obsolete };
 
 struct GenericInfo {
     const char* name;

@@ -17,9 +17,11 @@ void move_literals(Draft& draft, BeamFile& file) {
     const size_t attributes = draft.roots.size();
     draft.roots.push_back(file.attributes);
     draft.roots.push_back(file.compile_info);
+    draft.roots.push_back(file.records);
     m.literals = LiteralArea::create(draft.roots.data(), draft.roots.size());
     m.attributes = draft.roots[attributes];
     m.compile_info = draft.roots[attributes + 1];
+    m.records = draft.roots[attributes + 2];
     for (Operand& o : m.operands) {
         if (o.kind == Operand::Kind::constant && o.index != 0) {
             o.term = draft.roots[o.index - 1];

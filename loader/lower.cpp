@@ -9,9 +9,9 @@
 #include "vm/sched/scheduler.hpp"
 #include "vm/semantics/binary.hpp"
 #include "vm/term/atom_table.hpp"
-#include "vm/term/bignum.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/map.hpp"
+#include "vm/term/native_record.hpp"
 #include "loader/byte_reader.hpp"
 #include "loader/compact_term.hpp"
 #include "loader/draft.hpp"
@@ -240,9 +240,6 @@ private:
                        "no release from OTP 25 on writes it: compile the module "
                        "again");
         }
-        if (info_->lowering == Lowering::unsupported) {
-            return bad(Code::unsupported, "native records are not supported");
-        }
         items_.clear();
         live_ = kLiveUnknown;
         heap_words_ = 0;
@@ -334,22 +331,7 @@ private:
     }
 
     Operand integer_constant(const CompactNumber& n) {
-        if (!n.is_big && fits_small(n.value)) {
-            return Operand::constant_of(make_small(n.value));
-        }
-        std::vector<uint8_t> magnitude(n.bytes, n.bytes + n.byte_count);
-        std::reverse(magnitude.begin(), magnitude.end());
-        const bool negative = (magnitude.back() & 0x80) != 0;
-        if (negative) {
-            unsigned carry = 1;
-            for (uint8_t& byte : magnitude) {
-                carry += static_cast<uint8_t>(~byte);
-                byte = static_cast<uint8_t>(carry);
-                carry >>= 8;
-            }
-        }
-        return boxed_constant(
-            bignum::from_magnitude(file_.heap, negative, magnitude.data(), magnitude.size()));
+        return boxed_constant(integer_term(file_.heap, n));
     }
 
     // One argument of any kind but a list.
@@ -782,12 +764,14 @@ private:
                     m_.declares_nifs = true;
                 }
                 return true;
-            case GenericOp::op_is_any_native_record:
-            case GenericOp::op_is_native_record:
+            case GenericOp::op_get_record_elements:
+                return lower_get_elements(Op::get_record_elements);
+            case GenericOp::op_put_record:
+                return lower_put_record();
             case GenericOp::op_is_record_accessible:
-                // There are none: a test that no term passes.
-                emit(Op::is_port, args_[0], Operand::constant_of(kNil));
-                return true;
+                return lower_is_record_accessible();
+            case GenericOp::op_get_record_field:
+                return lower_get_record_field();
             case GenericOp::op_call_ext:
             case GenericOp::op_call_ext_only:
             case GenericOp::op_call_ext_last:
@@ -841,7 +825,7 @@ private:
             case GenericOp::op_has_map_fields:
                 return lower_has_map_fields();
             case GenericOp::op_get_map_elements:
-                return lower_get_map_elements();
+                return lower_get_elements(Op::get_map_elements);
             case GenericOp::op_put_tuple2:
                 return lower_put_tuple2();
             case GenericOp::op_init_yregs:
@@ -1516,7 +1500,7 @@ private:
         return true;
     }
 
-    bool lower_get_map_elements() {
+    bool lower_get_elements(Op op) {
         if (items_.size() % 2 != 0) {
             return bad(Code::bad_operand, "%zu items in the list, expected pairs", items_.size());
         }
@@ -1526,9 +1510,77 @@ private:
                 return bad(Code::bad_operand, "list item %zu is no (key, register) pair", i);
             }
         }
-        sort_map_keys(2);
-        emit(Op::get_map_elements, args_[0], args_[1]);
+        if (op == Op::get_map_elements) {
+            sort_map_keys(2);
+        }
+        emit(op, args_[0], args_[1]);
         add_items(items_);
+        return true;
+    }
+
+    static bool is_atom_constant(const Operand& o) {
+        return o.kind == Kind::constant && is_atom(o.term);
+    }
+    // {Module, Name}
+    static bool is_record_id(const Operand& o) {
+        return o.kind == Kind::constant && is_tuple_of(o.term, 2) &&
+               is_atom(tuple_element(o.term, 0)) && is_atom(tuple_element(o.term, 1));
+    }
+
+    // put_record Fail Id Src Dst Live Updates: a new record where Src is nil.
+    bool lower_put_record() {
+        if (items_.size() % 2 != 0) {
+            return bad(Code::bad_operand, "%zu items in the list, expected pairs", items_.size());
+        }
+        if (!items_are_sources()) {
+            return false;
+        }
+        if (args_[2].is_register()) {
+            emit(Op::update_native_record, args_[0], args_[2], args_[3]);
+            add_items(items_);
+            return true;
+        }
+        if (args_[2].kind != Kind::constant || !is_nil(args_[2].term)) {
+            return bad(Code::bad_operand, "what is updated is no register");
+        }
+        Operand what = args_[1];
+        if (is_atom_constant(what)) {
+            const Term found = own_record(what.term);
+            if (!is_value(found)) {
+                return bad(Code::bad_operand, "the module does not define this record");
+            }
+            what = boxed_constant(found);
+        } else if (!is_record_id(what)) {
+            return bad(Code::bad_operand, "no name of a record");
+        }
+        emit(Op::new_native_record, args_[0], what, args_[3]);
+        add_items(items_);
+        return true;
+    }
+
+    // [Definition | Defaults] of a record that this module defines, or the non-value.
+    Term own_record(Term name) const {
+        for (Term rest = file_.records; is_cons(rest); rest = tail(rest)) {
+            if (tuple_element(head(head(rest)), native_record::kName) == name) {
+                return head(rest);
+            }
+        }
+        return kNonValue;
+    }
+
+    // The scope `external` asks for an exported record, others for one that is exported or our own.
+    bool lower_is_record_accessible() {
+        const bool external = args_[2].term == atoms::external;
+        emit(Op::is_record_accessible, args_[0], args_[1],
+             Operand::constant_of(external ? Term{kNil} : m_.name));
+        return true;
+    }
+
+    bool lower_get_record_field() {
+        if (!is_atom_constant(args_[2]) && !is_record_id(args_[2])) {
+            return bad(Code::bad_operand, "no name of a record");
+        }
+        emit(Op::get_record_field, args_[0], args_[1], args_[2], args_[3], args_[4]);
         return true;
     }
 

@@ -665,7 +665,8 @@ private:
                     }
                 }
                 return true;
-            case Op::get_map_elements: {
+            case Op::get_map_elements:
+            case Op::get_record_elements: {
                 for (uint32_t k = n; k < i.operand_count; k += 2) {
                     if (!use(o[k])) {
                         return false;
@@ -1363,7 +1364,7 @@ private:
         if (i.op == Op::bs_start_match && o[0].index != kNoLabel) {
             return after_no_match(o);
         }
-        if (i.op == Op::get_map_elements) {
+        if (i.op == Op::get_map_elements || i.op == Op::get_record_elements) {
             return after_missing_key(i, o);
         }
         for (uint32_t n = 0; letters[n] != 0 && letters[n] != 'L'; ++n) {

@@ -60,7 +60,6 @@ HELD = {
     "Trace flag `'receive'`": "tests/generate/run_trace.py",
     "Trace flag `cpu_timestamp`": "tests/generate/run_trace.py",
     "`process_dump` in match specifications": "tests/generate/generate_trace.py",
-    "Native records (opcodes 186 to 191)": "tests/loader/lower_test.cpp",
     "The end": "tests/tools/ends_test.py",
     "The end of the program's process by `exit(self(), normal)`": "tests/tools/ends_test.py",
     "`erl_crash.dump`": "tests/tools/recording_test.py",

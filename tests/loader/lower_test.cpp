@@ -261,19 +261,44 @@ TEST_CASE("update_record, bif3, debug_line: the instructions after OTP 25", "[lo
     CHECK(outside.error.code == Code::bad_operand);
 }
 
-TEST_CASE("no term is a native record, and who makes one is refused by name", "[loader]") {
-    const Loaded test = load_function(1, [](BeamBuilder& b) {
-        b.max_opcode = 191;
-        b.op(186, {label(1), x(0)}).op(19);
+TEST_CASE("native records: the instructions of OTP 29", "[loader]") {
+    const auto put = [](const std::function<void(BeamBuilder&)>& more) {
+        return load_function(1, [&](BeamBuilder& b) {
+            b.max_opcode = 191;
+            more(b);
+            b.op(19);
+        });
+    };
+    const Loaded l = put([](BeamBuilder& b) {
+        b.op(186, {label(1), x(0)})
+            .op(187, {label(1), x(0), b.atom("m"), b.atom("r")})
+            .op(190, {label(1), x(0), b.atom("external")})
+            .op(190, {label(1), x(0), b.atom("auto_local")})
+            .op(188, {label(1), x(0), list({b.atom("f"), x(1)})})
+            .op(189, {label(0), b.atom("_"), x(0), x(1), u(1), list({b.atom("f"), x(0)})})
+            .op(191, {label(0), x(0), b.atom("r"), b.atom("f"), x(0)});
     });
-    INFO(test.error.text());
-    CHECK(test.ok);
-    const Loaded l = load_function(1, [](BeamBuilder& b) {
-        b.max_opcode = 191;
-        b.op(189, {label(0), b.atom("a"), nil(), x(0), u(1), list({b.atom("f"), x(0)})}).op(19);
+    INFO(l.error.text());
+    REQUIRE(l.ok);
+    CHECK(ops(l) == std::vector<Op>{Op::is_native_record, Op::is_native_record_of, Op::is_record_accessible,
+                                    Op::is_record_accessible, Op::get_record_elements,
+                                    Op::update_native_record, Op::get_record_field, Op::return_});
+    CHECK(operands(l, 2)[2].term == kNil);
+    CHECK(operands(l, 3)[2].term == l.module.name);
+
+    const Loaded unknown = put([](BeamBuilder& b) {
+        b.op(189, {label(0), b.atom("none"), nil(), x(0), u(1), list({b.atom("f"), x(0)})});
     });
-    CHECK(l.error.code == Code::unsupported);
-    CHECK_THAT(l.error.text(), Contains("put_record"));
+    CHECK(unknown.error.code == Code::bad_operand);
+    CHECK_THAT(unknown.error.text(), Contains("does not define this record"));
+    const Loaded odd = put([](BeamBuilder& b) {
+        b.op(189, {label(0), b.atom("_"), x(0), x(0), u(1), list({b.atom("f")})});
+    });
+    CHECK_THAT(odd.error.text(), Contains("expected pairs"));
+    const Loaded nameless = put([](BeamBuilder& b) {
+        b.op(191, {label(0), x(0), integer(1), b.atom("f"), x(0)});
+    });
+    CHECK_THAT(nameless.error.text(), Contains("no name of a record"));
 }
 
 TEST_CASE("instructions that OTP 25 has given up are refused by name", "[loader]") {

@@ -9,6 +9,7 @@ build/otp-newest and build/otp-N, or the folders that MINIVM_OTP names (colon-se
 tests are skipped.
 """
 
+import base64
 import os
 import pathlib
 import subprocess
@@ -34,6 +35,12 @@ def other_otps():
         named = sorted((REPOSITORY / "build").glob("otp-*"))
     places = [f / "otp" if (f / "otp" / "bin" / "erl").exists() else f for f in named]
     return [f.resolve() for f in places if (f / "bin" / "erl").exists()]
+
+
+def release_of(otp):
+    text = output(["erl", "-noshell", "-eval", "io:put_chars(erlang:system_info(otp_release)), halt()."],
+                  with_otp(otp))
+    return int(text) if text.isdigit() else 0
 
 
 def installed_libraries():
@@ -114,6 +121,21 @@ class Tree(unittest.TestCase):
         new = self.constants(self.tree("large_27", [("releases/27/OTP_VERSION", "27.0")], "15.0"))
         self.assertEqual((old[5], new[5]), ("ok", "system_limit"))
 
+    def test_native_records_of_a_file_that_otp_29_compiled(self):
+        env = self.tree("records_29", [("releases/29/OTP_VERSION", "29.0")], "17.0")
+        beam = folder / "records_29" / "native_records.beam"
+        beam.write_bytes(base64.b64decode((HERE / "native_records.beam.txt").read_bytes()))
+        expected = (HERE / "native_records.txt").read_text(encoding="utf-8")
+        for options in (["--engine", "interp"], ["--engine", "jit"], ["--engine", "jit-default"],
+                        ["--engine", "jit", "--stress-gc"]):
+            with self.subTest(options=options):
+                here = output([minivm, "run", *options, beam], env)
+                self.assertEqual(here.replace("\r\n", "\n"), expected)
+
+    def test_before_otp_29_nothing_makes_a_native_record(self):
+        env = self.tree("records_28", [("releases/28/OTP_VERSION", "28.0")], "16.0")
+        self.assertEqual(self.constants(env)[6], "badarg")
+
 
 TREE_CONSTANTS = r"""
 -module(tree_constants).
@@ -122,15 +144,16 @@ main(_) ->
     [io:put_chars([erlang:system_info(Item), $\n]) || Item <- [otp_release, version, nif_version]],
     io:put_chars(lists:join($,, [integer_to_list(B) || <<B>> <= term_to_binary(a)])),
     io:format("~n~p~n", [erlang:external_size(a)]),
-    io:format("~p~n", [try 1 bsl list_to_integer(os:getenv("NO_SUCH_NAME", "4194304")) of _ -> ok catch error:Reason -> Reason end]).
+    io:format("~p~n", [try 1 bsl list_to_integer(os:getenv("NO_SUCH_NAME", "4194304")) of _ -> ok catch error:Reason -> Reason end]),
+    io:format("~p~n", [try binary_to_term(<<131,67,0:32,1,119,1,"m",119,1,"r">>) of _ -> ok catch error:Reason2 -> Reason2 end]).
 """
 
 
 class OtherReleases(unittest.TestCase):
     maxDiff = None
 
-    def each(self, check):
-        otps = other_otps()
+    def each(self, check, least=0):
+        otps = [o for o in other_otps() if release_of(o) >= least]
         if not otps:
             self.skipTest("no other OTP: tools/newest_otp builds one")
         for otp in otps:
@@ -143,20 +166,23 @@ class OtherReleases(unittest.TestCase):
         self.assertEqual(output(["erlc", "-W0", "+debug_info", "-o", out, HERE / (name + ".erl")], env), "")
         return out / (name + ".beam")
 
-    def same_as_erl(self, name):
+    def same_as_erl(self, name, least=0):
         def check(otp, env):
             beam = self.compiled(env, name, otp.parent.name)
             expected = output(["erl", "-noshell", "-pa", beam.parent, "-eval", name + ":main([]), halt()."],
                               env)
             for engine in ("interp", "jit"):
                 self.assertEqual(on_minivm(env, beam, engine=engine), expected)
-        self.each(check)
+        self.each(check, least)
 
     def test_constants_and_the_external_format_are_the_release_s(self):
         self.same_as_erl("release_constants")
 
     def test_functions_of_later_releases_do_what_they_do_there(self):
         self.same_as_erl("release_functions")
+
+    def test_native_records_are_the_release_s(self):
+        self.same_as_erl("native_records", least=29)
 
 
 class Functions(unittest.TestCase):

@@ -6,11 +6,13 @@
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
 #include "vm/semantics/arith.hpp"
+#include "vm/semantics/native_record.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/format.hpp"
 #include "vm/term/hash.hpp"
 #include "vm/util/md5.hpp"
+#include "vm/util/otp_release.hpp"
 
 #include <algorithm>
 #include <zlib.h>
@@ -177,12 +179,15 @@ Term erlang_is_function_2(Process& p, const Term* a) {
     return make_bool(is_export_fun(a[0]) && export_fun_entry(a[0])->arity == small_value(a[1]));
 }
 
-// A native record, that is; there are none.
-Term erlang_is_record_1(Process&, const Term*) { return atoms::false_; }
+// A native record, that is.
+Term erlang_is_record_1(Process&, const Term* a) { return make_bool(is_native_record(a[0])); }
 
 Term erlang_is_record_2(Process& p, const Term* a) {
     if (!is_atom(a[1])) {
         return badarg(p);
+    }
+    if (is_native_record(a[0])) {
+        return make_bool(native_record::name(a[0]) == a[1]);
     }
     return make_bool(is_tuple(a[0]) && tuple_arity(a[0]) > 0 && tuple_element(a[0], 0) == a[1]);
 }
@@ -190,6 +195,9 @@ Term erlang_is_record_2(Process& p, const Term* a) {
 Term erlang_is_record_3(Process& p, const Term* a) {
     // Bignums are refused, and those of OTP begin earlier.
     constexpr int64_t kOtpSmallBound = int64_t{1} << 59;
+    if (is_atom(a[1]) && is_atom(a[2]) && by_release::has_native_records()) {
+        return make_bool(semantics::is_native_record_of(a[0], a[1], a[2]));
+    }
     if (!is_atom(a[1]) || !is_small(a[2]) || small_value(a[2]) >= kOtpSmallBound ||
         small_value(a[2]) < -kOtpSmallBound) {
         return badarg(p);

@@ -181,6 +181,7 @@ private:
                         case Kind::tuple:
                         case Kind::flat_map:
                         case Kind::map_collision:
+                        case Kind::record:
                             scan++;
                             break;
                         case Kind::fun:

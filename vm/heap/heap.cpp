@@ -473,6 +473,7 @@ size_t size_to_copy(Term t, Seen&& met = Seen()) {
             case Kind::tuple:
             case Kind::flat_map:
             case Kind::map_collision:
+            case Kind::record:
                 words += 1 + arity;
                 for (size_t i = 1; i <= arity; i++) {
                     later(p[i]);
@@ -598,6 +599,7 @@ class Copier {
                 case Kind::tuple:
                 case Kind::flat_map:
                 case Kind::map_collision:
+                case Kind::record:
                     s++;
                     break;
                 case Kind::fun:
@@ -710,7 +712,8 @@ bool absorb_fragment(Heap& h, Fragment* f, Term* off_heap, size_t off_heap_bytes
             s++;
         } else if (is_header(t.raw)) {
             const Kind kind = header_kind(t.raw);
-            if (kind == Kind::tuple || kind == Kind::flat_map || kind == Kind::map_collision) {
+            if (kind == Kind::tuple || kind == Kind::flat_map || kind == Kind::map_collision ||
+                kind == Kind::record) {
                 s++;
             } else if (kind == Kind::fun || kind == Kind::hash_map || kind == Kind::map_node) {
                 s += 2;

@@ -76,6 +76,7 @@ class Mover {
             case Kind::tuple:
             case Kind::flat_map:
             case Kind::map_collision:
+            case Kind::record:
                 break;
             case Kind::fun:
             case Kind::hash_map:

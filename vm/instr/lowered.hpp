@@ -151,6 +151,7 @@ struct LoweredModule {
     std::unique_ptr<LiteralArea> literals;  // owns the constants that are not immediate
     Term attributes = kNil;                 // in the literal area
     Term compile_info = kNil;               // in the literal area
+    Term records = kNil;                    // native records: BeamFile::records, in the literal area
     uint8_t md5[16] = {};
     uint32_t on_load = kNoLabel;            // instruction index of the on_load function's entry
     uint32_t catch_count = 0;               // catch_ and try_ instructions

@@ -12,6 +12,7 @@
 #include "vm/term/bignum.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/map.hpp"
+#include "vm/term/native_record.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -110,6 +111,7 @@ enum Rank : int {
     kRankPort,
     kRankPid,
     kRankTuple,
+    kRankRecord,
     kRankMap,
     kRankNil,
     kRankList,
@@ -149,6 +151,8 @@ Rank rank_of(Term t) {
             case Kind::map_node:
             case Kind::map_collision:
                 return kRankMap;
+            case Kind::record:
+                return kRankRecord;
         }
     }
     if (is_small(t) || is_imm_float(t)) {
@@ -440,6 +444,13 @@ int compare_any(Term a, Term b, bool exact) {
                         }
                     }
                     break;
+                case kRankRecord:
+                    c = native_record::compare_definitions(a, b);
+                    if (c == 0) {
+                        work.push(native_record::values(a), native_record::values(b),
+                                  native_record::field_count(a), exact);
+                    }
+                    break;
                 case kRankMap:
                     c = three_way(map_size(a), map_size(b));
                     if (c == 0) {
@@ -600,6 +611,12 @@ bool exact_equal_slow(Term a, Term b) {
                     }
                     work.push(fun_free_variables(a), fun_free_variables(b), fun_free_count(a),
                               true);
+                    break;
+                case Kind::record:
+                    if (header_of(b) != header) {
+                        return false;
+                    }
+                    work.push(boxed_ptr(a) + 1, boxed_ptr(b) + 1, header_arity(header), true);
                     break;
                 case Kind::flat_map:
                     if (header_of(b) != header) {

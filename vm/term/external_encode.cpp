@@ -7,6 +7,7 @@
 #include "vm/term/external_tags.hpp"
 #include "vm/term/external_term.hpp"
 #include "vm/term/map.hpp"
+#include "vm/term/native_record.hpp"
 
 #include <zlib.h>
 
@@ -148,6 +149,14 @@ bool Encoder::run(int64_t* budget) {
                 t = i % 2 == 0 ? tuple_element(object[1], i / 2) : object[2 + i / 2];
                 break;
             }
+            case Frame::Kind::record: {
+                const uint64_t i = f.index++;
+                if (f.index == native_record::field_count(t)) {
+                    frames_.pop_back();
+                }
+                t = native_record::values(t)[i];
+                break;
+            }
             case Frame::Kind::fun: {
                 const uint64_t i = f.index++;
                 if (f.index == fun_free_count(t)) {
@@ -230,6 +239,9 @@ void Encoder::boxed(Term t, int64_t* budget) {
         }
         case Kind::hash_map:
             large_map(t, budget);
+            return;
+        case Kind::record:
+            record(t, budget);
             return;
         case Kind::fun:
             fun(t);
@@ -416,6 +428,24 @@ void Encoder::bits(Term t, int64_t* budget) {
         uint8_t* p = room(n);
         p[n - 1] = 0;
         copy_bits(v.bytes, v.offset, p, 0, v.size);
+    }
+}
+
+// The number of fields, whether it is exported, module, name and the fields; then the values.
+void Encoder::record(Term t, int64_t* budget) {
+    const size_t n = native_record::field_count(t);
+    uint8_t* p = room(6);
+    p[0] = kRecordExt;
+    write32(p + 1, static_cast<uint32_t>(n));
+    p[5] = native_record::is_exported(t) ? 1 : 0;
+    atom(native_record::module(t));
+    atom(native_record::name(t));
+    for (size_t i = 0; i < n; ++i) {
+        atom(native_record::fields(t)[i]);
+    }
+    *budget -= static_cast<int64_t>(n);
+    if (n != 0) {
+        frames_.push_back({t, 0, Frame::Kind::record});
     }
 }
 

@@ -10,6 +10,7 @@ constexpr uint8_t kVersion = 131;
 constexpr size_t kOldFloatBytes = 31;  // "%.20e" and NULs
 
 enum Tag : uint8_t {
+    kRecordExt = 67,  // from OTP 29 on
     kNewFloatExt = 70,
     kBitBinaryExt = 77,
     kCompressedExt = 80,

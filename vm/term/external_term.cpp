@@ -7,6 +7,8 @@
 #include "vm/term/compare.hpp"
 #include "vm/term/external_tags.hpp"
 #include "vm/term/map.hpp"
+#include "vm/term/native_record.hpp"
+#include "vm/util/otp_release.hpp"
 
 #include <zlib.h>
 
@@ -374,6 +376,8 @@ bool Decoder::value(Term* slot, int64_t* budget) {
                 return bit_binary(slot, budget);
             case kMapExt:
                 return map(slot);
+            case kRecordExt:
+                return record(slot);
             case kPidExt:
             case kNewPidExt:
                 return pid(tag, slot);
@@ -544,6 +548,39 @@ bool Decoder::map(Term* slot) {
         frames_.push_back(
             Frame{Frame::Kind::large_map, keys, keys + n, 2 * n, slot, n, std::move(scratch)});
     }
+    return true;
+}
+
+bool Decoder::record(Term* slot) {
+    if (!by_release::has_native_records() || left() < 5) {
+        return false;
+    }
+    const uint64_t n = read32(p_);
+    const uint8_t flags = p_[4];
+    p_ += 5;
+    Term module = kNonValue;
+    Term name = kNonValue;
+    if (flags > 1 || !tagged_atom(&module) || !tagged_atom(&name) || !expect(2 * n)) {
+        return false;
+    }
+    std::unique_ptr<Term[]> fields(new Term[n]);
+    for (uint64_t i = 0; i < n; i++) {
+        expected_--;
+        if (!tagged_atom(&fields[i])) {
+            return false;
+        }
+    }
+    if (native_record::any_twice(fields.get(), n)) {
+        return false;
+    }
+    // Records of one type come together: they share what says the same.
+    if (!is_value(definition_) ||
+        !native_record::is_definition(definition_, module, name, flags == 1, fields.get(), n)) {
+        definition_ =
+            native_record::make_definition(heap_, module, name, flags == 1, fields.get(), n);
+    }
+    *slot = native_record::make(heap_, definition_, n);
+    push_slots(native_record::values(*slot), n);
     return true;
 }
 

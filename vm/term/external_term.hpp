@@ -50,7 +50,7 @@ public:
 
 private:
     struct Frame {
-        enum class Kind : uint8_t { value, tuple, list, flat_map, fun, fun_end };
+        enum class Kind : uint8_t { value, tuple, list, flat_map, record, fun, fun_end };
         Term object;
         uint64_t index;  // of the next element; fun_end: where its size is written
         Kind kind;
@@ -68,6 +68,7 @@ private:
     void list(Term t, int64_t* budget);
     void bits(Term t, int64_t* budget);
     void large_map(Term t, int64_t* budget);
+    void record(Term t, int64_t* budget);
     void pid(Term t);
     void port(Term node, uint64_t number, uint32_t creation);
     void fun(Term t);
@@ -125,6 +126,7 @@ private:
     bool tagged_small(int64_t* v);
     bool bit_binary(Term* slot, int64_t* budget);
     bool map(Term* slot);
+    bool record(Term* slot);
     bool creation(bool is_old, uint32_t* out);
     bool pid(uint8_t tag, Term* slot);
     bool port(uint8_t tag, Term* slot);
@@ -138,6 +140,7 @@ private:
     const uint8_t* end_ = nullptr;
     bool safe_;
     Term root_ = kNonValue;
+    Term definition_ = kNonValue;  // of the native record that was decoded last
     std::vector<Frame> frames_;
     uint64_t expected_ = 1;  // values still to come, each a byte at least; never more than left()
     std::unique_ptr<uint8_t[]> inflated_;

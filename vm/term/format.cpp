@@ -6,6 +6,7 @@
 #include "vm/term/bignum.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/map.hpp"
+#include "vm/term/native_record.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -155,9 +156,9 @@ private:
     static constexpr size_t kFlushBytes = 65536;
 
     struct Frame {
-        enum class Kind : uint8_t { list, tuple, map };
+        enum class Kind : uint8_t { list, tuple, map, record };
         Kind kind;
-        Term rest;         // list: what follows the element that was begun last; tuple: itself
+        Term rest;         // list: what follows the element that was begun last; tuple, record: itself
         size_t index = 0;  // elements or pairs begun so far
     };
 
@@ -239,6 +240,21 @@ private:
                     end("}");
                 }
                 break;
+            case Frame::Kind::record: {
+                // As in a map, field = value.
+                if (index >= 2 * native_record::field_count(frame.rest)) {
+                    end("}");
+                } else if (index % 2 == 0) {
+                    const Term field = native_record::fields(frame.rest)[index / 2];
+                    out_ += index > 0 ? "," : "";
+                    begin(field);
+                } else {
+                    const Term value = native_record::values(frame.rest)[index / 2];
+                    out_ += displayed_ ? "=" : " = ";
+                    begin(value);
+                }
+                break;
+            }
             case Frame::Kind::map: {
                 // A key is followed by its value; that is in `rest` in between.
                 if (index % 2 == 1) {
@@ -305,6 +321,14 @@ private:
             case Kind::tuple:
                 out_ += '{';
                 frames_.push_back({Frame::Kind::tuple, t});
+                break;
+            case Kind::record:
+                out_ += '#';
+                write_atom(native_record::module(t));
+                out_ += ':';
+                write_atom(native_record::name(t));
+                out_ += '{';
+                frames_.push_back({Frame::Kind::record, t});
                 break;
             case Kind::flat_map:
             case Kind::hash_map:

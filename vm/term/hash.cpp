@@ -11,6 +11,7 @@
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/map.hpp"
+#include "vm/term/native_record.hpp"
 
 #include <cstring>
 #include <memory>
@@ -24,6 +25,7 @@ constexpr Term kMarkMap = make_catch(1);      // a map is complete; below it its
 constexpr Term kMarkTuple = make_catch(2);    // phash: a tuple is complete; below it its arity
 constexpr Term kMarkCdr = make_catch(3);      // phash: the tail of a list follows
 constexpr Term kMarkListEnd = make_catch(4);  // phash: a list is complete
+constexpr Term kMarkRecord = make_catch(5);   // phash: a native record, as a tuple
 
 // State kept among terms: any 61-bit value as a small.
 Term saved(uint64_t v) {
@@ -206,6 +208,18 @@ bool phash2_within(Term term, int64_t* steps, uint32_t* out) {
                     }
                     break;
                 }
+                case Kind::record: {
+                    const size_t n = native_record::field_count(term);
+                    if (!spend(steps, n / 4)) {
+                        return false;
+                    }
+                    mix_in(hash, static_cast<uint32_t>(n), native_record::definition_hash(term),
+                           golden(23));
+                    for (size_t i = n; i-- > 0;) {
+                        todo.push(native_record::values(term)[i]);
+                    }
+                    break;
+                }
                 case Kind::flat_map:
                 case Kind::hash_map: {
                     const size_t n = map_size(term);
@@ -369,6 +383,7 @@ constexpr uint32_t kPrime11 = 268440577;
 constexpr uint32_t kPrime12 = 268440581;
 constexpr uint32_t kPrime13 = 268440593;
 constexpr uint32_t kPrime14 = 268440611;
+constexpr uint32_t kPrime15 = 268440629;
 
 uint32_t step_bytes(uint32_t hash, uint64_t value, int bytes, uint32_t prime) {
     for (; bytes > 0; --bytes, value >>= 8) {
@@ -427,6 +442,19 @@ bool phash_within(Term term, int64_t* steps, uint32_t* out) {
                     todo.push(kMarkTuple);
                     for (size_t i = n; i-- > 0;) {
                         todo.push(tuple_element(term, i));
+                    }
+                    break;
+                }
+                case Kind::record: {
+                    // The definition is one of the parts, as OTP has it.
+                    const size_t n = header_arity(header_of(term));
+                    if (!spend(steps, n / 4)) {
+                        return false;
+                    }
+                    todo.push(saved(n));
+                    todo.push(kMarkRecord);
+                    for (size_t i = n; i-- > 0;) {
+                        todo.push(boxed_ptr(term)[1 + i]);
                     }
                     break;
                 }
@@ -535,6 +563,8 @@ bool phash_within(Term term, int64_t* steps, uint32_t* out) {
                 hash *= kPrime8;
             } else if (term == kMarkTuple) {
                 hash = hash * kPrime9 + static_cast<uint32_t>(small_value(todo.pop()));
+            } else if (term == kMarkRecord) {
+                hash = hash * kPrime15 + static_cast<uint32_t>(small_value(todo.pop()));
             } else if (term == kMarkCdr) {
                 term = todo.pop();
                 if (!is_cons(term)) {
@@ -609,9 +639,10 @@ uint32_t internal_hash_of_pointer(Term term, uint32_t salt) {
             const Kind kind = kind_of(term);
             switch (kind) {
                 case Kind::tuple:
+                case Kind::record:
                     stir(hash, p[0].raw);
-                    for (size_t i = tuple_arity(term); i-- > 0;) {
-                        todo.push(tuple_element(term, i));
+                    for (size_t i = header_arity(p[0].raw); i > 0; i--) {
+                        todo.push(p[i]);
                     }
                     break;
                 case Kind::flat_map:

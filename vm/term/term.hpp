@@ -141,7 +141,8 @@ enum class Kind : uint8_t {
     flat_map = 15,     // [keys tuple | values ...]: keys in term order, at most kMaxFlatMap
     hash_map = 16,     // [count of pairs (raw) | root node]: more than kMaxFlatMap pairs
     map_node = 17,     // [bitmap (raw) | children ...]: inner node of a hash map, never a term itself
-    map_collision = 18 // [key | value]... : pairs whose hashes are equal in all bits
+    map_collision = 18, // [key | value]... : pairs whose hashes are equal in all bits
+    record = 19        // [definition tuple | values ...]: a native record, term/native_record.hpp
 };
 
 constexpr Word make_header(Kind k, size_t arity) {
@@ -235,6 +236,7 @@ inline bool is_reference(Term t) { return is_local_ref(t) || is_kind(t, Kind::ex
 inline bool is_flat_map(Term t) { return is_kind(t, Kind::flat_map); }
 inline bool is_hash_map(Term t) { return is_kind(t, Kind::hash_map); }
 inline bool is_map(Term t) { return is_flat_map(t) || is_hash_map(t); }
+inline bool is_native_record(Term t) { return is_kind(t, Kind::record); }
 
 constexpr size_t kMaxFlatMap = 32;
 inline size_t map_size(Term t) {

@@ -36,6 +36,8 @@ inline bool prints_by_locale() { return at_least(26); }
 // Module re is PCRE2 with its own error texts and positions (up to 27: those of PCRE 8), knows the
 // option `export`, and takes a zero byte as a character.
 inline bool re_is_pcre2() { return at_least(28); }
+// Native records are terms: binary_to_term makes them, is_record/3 takes two names.
+inline bool has_native_records() { return at_least(29); }
 // The largest integer has so many words; what would be larger is a system_limit.
 inline size_t max_big_limbs() { return (size_t{1} << (at_least(27) ? 16 : 19)) - 1; }
 // The interface of native functions that system_info(nif_version) and enif_system_info() name.
