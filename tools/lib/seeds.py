@@ -35,7 +35,8 @@ LIMIT_S = 1200  # that one run may take: for hangs, not for slow machines
 SHOWN_LINES = 30
 
 # kind | preset | command; {seed} is counted up, {vm} is the preset's minivm, {tests} the folder of its tests. The
-# most telling first. Programs of tests/programs come in parts, a different one for each seed.
+# most telling first. Programs of tests/programs come in parts, a different one for each seed. Of the unit tests, those
+# that take most of the time and draw nothing are left out.
 KINDS = """
 calls          | release | python3 tests/fuzz/call_fuzz.py --minivm {vm} --seed {seed} --seconds 2
 calls_gc       | release | python3 tests/fuzz/call_fuzz.py --minivm {vm} --engines interp/gc,jit/gc --seed {seed} --seconds 2 --slower 5
@@ -48,13 +49,13 @@ programs       | release | python3 tests/programs/run_diff.py --minivm {vm} --en
 trace_stress   | release | python3 tests/trace/trace_stress.py --minivm {vm} --seed {seed} --seconds 1
 tracers        | release | env MINIVM_SEED={seed} python3 tests/trace/tracer_modules_test.py {vm} TracerModules.test_tracers_change_and_their_modules_are_purged_under_load
 ends           | release | env MINIVM_SEED={seed} python3 tests/tools/ends_test.py {vm} Endings.test_the_kernel_that_was_stopped_first_does_not_end_the_vm
-unit           | release | {tests}/minivm_tests --order rand --rng-seed {seed}
+unit           | release | {tests}/minivm_tests --order rand --rng-seed {seed} '~[.]~"perf *"~"gdb *"~"model: *"~"SIGKILL *"'
 atomicity      | release | python3 tests/programs/atomicity.py --minivm {vm} --commits 200 --engine mixed:{seed}
 beam           | dev     | {tests}/beam_fuzz --seed {seed} --count 200 --suffix .beam build/programs build/dev
 external_term  | dev     | {tests}/external_term_fuzz --seed {seed} --count 20000
 recorder       | dev     | {tests}/recorder_fuzz --seed {seed} --count 400
 mutants        | dev     | python3 tests/fuzz/run_mutants.py --minivm {vm} --seed {seed} --count 8 --limit 5
-unit_dev       | dev     | {tests}/minivm_tests --order rand --rng-seed {seed}
+unit_dev       | dev     | {tests}/minivm_tests --order rand --rng-seed {seed} '~[.]~"perf *"~"gdb *"~"model: *"~"SIGKILL *"'
 """
 Kind = collections.namedtuple("Kind", "name preset command")
 
