@@ -62,6 +62,8 @@ LEFT_OUT = [
     ("os", "cmd", "_"),  # runs programs
     ("file", "set_cwd", 1), ("prim_file", "set_cwd_nif", 1), ("prim_file", "set_cwd", 1),
     ("erts_code_purger", "start", 0), ("erts_code_purger", "main", 0),
+    # The purger asks for it, which is a system process: of a module that waits for no on_load it dies, and erl with it.
+    ("erts_code_purger", "finish_after_on_load", 2),
     ("erts_literal_area_collector", "start", 0), ("erts_dirty_process_signal_handler", "start", 0),
     ("minivm_boot", "_", "_"),  # runs programs and ends the VM
     ("minivm_outside", "repl", 1),  # ends the VM with its input

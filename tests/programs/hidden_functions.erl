@@ -14,8 +14,8 @@ names() ->
      {minivm, trace_session_destroy, 1}, {ets, free_continue, 1}, {ets, insert_continue, 4},
      {ets, select_continue, 5}, {re, run_dirty, 4}, {erts_debug, wait_progress, 1}, {erts_debug, sleep, 1},
      {erts_internal, maps_from_list_continue, 2}, {erts_internal, maps_from_keys_continue, 3},
-     {erts_internal, maps_merge_continue, 4}, {erlang, phash2_dirty, 2}, {erlang, md5_dirty, 1},
-     {erlang, md5_update_dirty, 2}, {erlang, crc32_dirty, 2}, {erlang, adler32_dirty, 2}, {erlang, phash_dirty, 2},
+     {erts_internal, maps_merge_continue, 4}, {erlang, phash2_dirty, 3}, {erlang, md5_dirty, 1},
+     {erlang, md5_update_dirty, 2}, {erlang, crc32_dirty, 2}, {erlang, adler32_dirty, 2}, {erlang, phash_dirty, 3},
      {erlang, integer_to_list_dirty, 2}, {erlang, text_to_integer_dirty, 2}, {string, list_to_integer_dirty, 2}].
 
 start() ->

@@ -373,6 +373,13 @@ def reports(data):
     return sorted(piece.rstrip("\n") + "\n" for piece in pieces if piece.strip("\n"))
 
 
+def part(text):
+    number, _, parts = text.partition("/")
+    if not (number.isdigit() and parts.isdigit() and int(parts) > 0):
+        raise argparse.ArgumentTypeError("%r is not K/N, such as 2/5" % text)
+    return int(number), int(parts)
+
+
 def stress_switches(text):
     switches = []
     for part in text.split(","):
@@ -509,6 +516,8 @@ def main():
                         help="sanitizers or an emulator: timeouts times %d" % SLOW_FACTOR)
     parser.add_argument("--only", action="append", default=[], metavar="GLOB")
     parser.add_argument("--sample", action="store_true", help="the programs of sample.list alone")
+    parser.add_argument("--part", default="0/1", type=part, metavar="K/N",
+                        help="each N-th program alone, from the one with number K modulo N")
     parser.add_argument("--stderr", action="store_true", help="what is on standard error must agree as well")
     parser.add_argument("--erl-only", action="store_true", help="run on erl alone, uncached")
     parser.add_argument("--otp", type=pathlib.Path, metavar="DIR",
@@ -548,6 +557,8 @@ def main():
     if options.sample:
         only += sorted(read_list(options.folder / "sample.list"))
     programs = find_programs(options.folder.resolve(), out, only)
+    number, parts = options.part
+    programs = [p for at, p in enumerate(programs) if at % parts == number % parts]
     on_erl = {p.name: p for p in programs}
     if options.arguments:
         programs = [dataclasses.replace(p, arguments=tuple(options.arguments.split())) for p in programs]

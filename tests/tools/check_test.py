@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
 """Tests of what tools/check believes: a total that is misread would make a failing tree look sound."""
 
+import contextlib
+import io
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 sys.dont_write_bytecode = True
 import tool_tests  # noqa: E402  (beside this file; leaves no compiled copy there)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools" / "lib"))
-from count_tests import count  # noqa: E402  (needs the path above)
+import seeds  # noqa: E402  (needs the path above)
+from count_tests import count  # noqa: E402
 
 
 class Count(unittest.TestCase):
@@ -61,6 +65,52 @@ class Repeat(unittest.TestCase):
         self.assertEqual(repeat(2, 'echo "4 passed, 0 failed"; exit $(($1 == 8))'),
                          (1, "8 passed, 1 failed"))
         self.assertEqual(repeat(2, "kill -9 $$"), (1, "0 passed, 2 failed"))
+
+
+class Seeds(unittest.TestCase):
+    """tools/lib/seeds.py with tests of our own."""
+
+    def run_seeds(self, script, *options, seed="7"):
+        """Status, output, rows."""
+        with tempfile.TemporaryDirectory() as folder:
+            return self.run_in(pathlib.Path(folder), script, *options, "--seed", seed)
+
+    def run_in(self, folder, script, *options):
+        program = folder / "program"
+        program.write_text("#!/bin/sh\n" + script, encoding="utf-8")
+        program.chmod(0o755)
+        soak = folder / "soak.md"
+        soak.write_text("", encoding="utf-8")
+        said = io.StringIO()
+        with mock.patch.multiple(seeds, KINDS="kind | dev | %s {seed}" % program, LOGS=folder / "logs", SOAK=soak,
+                                 STATE=folder / "state", commit=lambda: "c0ffee", LIMIT_S=2), \
+                mock.patch.object(sys, "argv", ["seeds.py", "--preset", "dev", *options]), \
+                contextlib.redirect_stdout(said):
+            status = seeds.main()
+        return status, said.getvalue(), soak.read_text(encoding="utf-8")
+
+    def test_each_seed_runs_once(self):
+        status, said, rows = self.run_seeds('echo "1 passed, 0 failed"', "--count", "3")
+        self.assertEqual((status, said.splitlines()[-1]), (0, "3 passed, 0 failed"))
+        self.assertRegex(rows, r"^\| [-\d]+ \| 3 seeds: `.* N` \| 7 \| c0ffee \| 3 passed, 0 failed \| .* \| passed \|\n$")
+
+    def test_a_failure_is_told_with_its_seed(self):
+        for failing in ('echo "1 passed, $(($1 == 8)) failed"', 'echo "1 passed, 0 failed"; exit $(($1 == 8))',
+                        '[ $1 = 8 ] || echo "1 passed, 0 failed"', '[ $1 != 8 ] || sleep 60; echo "1 passed, 0 failed"'):
+            status, said, rows = self.run_seeds(failing, "--count", "3")
+            self.assertEqual((status, said.splitlines()[-1]), (1, "2 passed, 1 failed"), failing)
+            self.assertRegex(said, r"FAILED kind, seed 8, .* 8\n")
+            self.assertIn("| failed: seed 8 |", rows)
+
+    def test_a_run_that_was_ended_goes_on(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = 'echo "seed $1" >>%s/ran; echo "1 passed, 0 failed"' % folder
+            self.run_in(pathlib.Path(folder), script, "--count", "2", "--seed", "7", "--minutes", "0")
+            self.run_in(pathlib.Path(folder), script, "--count", "2")
+            self.assertEqual((pathlib.Path(folder) / "ran").read_text(), "seed 7\nseed 8\n")
+            # That one is done: now there are others.
+            _, _, rows = self.run_in(pathlib.Path(folder), script, "--count", "1")
+            self.assertNotIn("| 7 |", rows)
 
 
 class Check(unittest.TestCase):

@@ -21,6 +21,11 @@ def total(result):
     return 1 if bad else 0
 
 
+def seed():
+    """What tests with fixed seeds begin from: the same in every check, another in each round of tools/soak."""
+    return int(os.environ.get("MINIVM_SEED", "0"))
+
+
 def main(module, sources=None, prepare=None):
     """Runs the module's tests on the program that the command line names, or those of them that it names
     behind it, with `module.minivm` set to the program's path and `module.folder` to a folder that is

@@ -43,9 +43,9 @@ class TracerModules(unittest.TestCase):
         self.each("sessions")
 
     def test_tracers_change_and_their_modules_are_purged_under_load(self):
-        for seed in ("1", "2"):
+        for seed in (tool_tests.seed() + 1, tool_tests.seed() + 2):
             with self.subTest(seed=seed):
-                self.each("stress", seed, "300")
+                self.each("stress", str(seed), "300")
 
 
 def compile_tracers():

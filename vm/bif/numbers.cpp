@@ -815,10 +815,14 @@ bool hash_range(Term t, uint64_t* out) {
 constexpr uint64_t kPhash2Range = uint64_t{1} << 27;  // of phash2/1
 constexpr int64_t kStepsPerReduction = 20;
 constexpr int64_t kStepsBeforeDirty = 40'000;
+// A term that is large because parts are shared may take for ever. After so many steps the process handles its signals,
+// one that kills it too, and begins again with more: of all the work a third at most is lost.
+constexpr int64_t kStepsOfFirstTry = 10'000'000;
+constexpr int64_t kMoreStepsEachTry = 4;
 
 using Hash = bool (*)(Term, int64_t*, uint32_t*);
 
-// Hashes a[0]; false: it takes more than `limit` steps. Small terms are hashed where they are; for
+// Hashes t; false: it takes more than `limit` steps. Small terms are hashed where they are; for
 // large ones that much work is lost, and all of it done by hash_dirty.
 template <Hash Function>
 bool hash_charged(Process& p, Term t, int64_t limit, uint32_t* hash) {
@@ -833,14 +837,25 @@ Term hash_result(uint32_t hash, uint64_t range) {
     return make_small(static_cast<int64_t>(hash % range) + (Function == phash_within ? 1 : 0));
 }
 
-// a[0] the term, a[1] the range, which is right.
+template <Hash Function>
+Term trap_to_hash_dirty(Process& p, Term t, Term range, int64_t limit) {
+    static const Export* dirty =
+        bif_export("erlang", Function == phash_within ? "phash_dirty" : "phash2_dirty", 3);
+    return trap(p, dirty, {t, range, make_small(limit)});
+}
+
+// a[0] the term, a[1] the range, which is right, a[2] the steps that it may take.
 template <Hash Function>
 Term hash_dirty(Process& p, const Term* a) {
     uint64_t range = 0;
     uint32_t hash = 0;
     MINIVM_CHECK(hash_range(a[1], &range));
-    MINIVM_CHECK(hash_charged<Function>(p, a[0], INT64_MAX, &hash));
-    return hash_result<Function>(hash, range);
+    const int64_t limit = small_value(a[2]);
+    if (hash_charged<Function>(p, a[0], limit, &hash)) {
+        return hash_result<Function>(hash, range);
+    }
+    return trap_to_hash_dirty<Function>(p, a[0], a[1],
+                                        std::min(limit, kSmallMax / kMoreStepsEachTry) * kMoreStepsEachTry);
 }
 
 template <Hash Function>
@@ -853,9 +868,7 @@ Term hash_term(Process& p, const Term* a) {
     if (hash_charged<Function>(p, a[0], kStepsBeforeDirty, &hash)) {
         return hash_result<Function>(hash, range);
     }
-    static const Export* dirty =
-        bif_export("erlang", Function == phash_within ? "phash_dirty" : "phash2_dirty", 2);
-    return trap(p, dirty, {a[0], a[1]});
+    return trap_to_hash_dirty<Function>(p, a[0], a[1], kStepsOfFirstTry);
 }
 
 Term erlang_phash2_1(Process& p, const Term* a) {
@@ -1094,9 +1107,9 @@ MINIVM_BIF_TABLE(numbers) = {
     {"erlang", "binary_to_existing_atom", 2, erlang_binary_to_existing_atom_2, kBifPlain, nullptr},
     {"erlang", "phash2", 1, erlang_phash2_1, kBifPlain, nullptr},
     {"erlang", "phash2", 2, hash_term<phash2_within>, kBifPlain, nullptr},
-    {"erlang", "phash2_dirty", 2, hash_dirty<phash2_within>, kHiddenDirty, nullptr},
+    {"erlang", "phash2_dirty", 3, hash_dirty<phash2_within>, kHiddenDirty, nullptr},
     {"erlang", "phash", 2, hash_term<phash_within>, kBifPlain, nullptr},
-    {"erlang", "phash_dirty", 2, hash_dirty<phash_within>, kHiddenDirty, nullptr},
+    {"erlang", "phash_dirty", 3, hash_dirty<phash_within>, kHiddenDirty, nullptr},
     {"erlang", "crc32", 1, erlang_crc32_1, kBifPlain, nullptr},
     {"erlang", "crc32", 2, checksum<crc32_of>, kBifPlain, nullptr},
     {"erlang", "crc32_dirty", 2, checksum_dirty<crc32_of>, kHiddenDirty, nullptr},

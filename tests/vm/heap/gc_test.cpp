@@ -40,7 +40,7 @@ struct TestProcess : Process {
 // what these terms must look like.
 class Mutator {
   public:
-    explicit Mutator(uint64_t seed) : random_(seed), maker_(p_.heap, random_) {
+    explicit Mutator(uint64_t seed) : random_(seed + Catch::rngSeed()), maker_(p_.heap, random_) {
         for (size_t i = 0; i < kRegisters; i++) {
             x_[i] = kNil;
             shadows_[i] = Shadow();

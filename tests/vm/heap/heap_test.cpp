@@ -216,7 +216,7 @@ TEST_CASE("a magic object lives as long as a reference to it") {
 }
 
 TEST_CASE("random terms are copied word for word") {
-    std::mt19937_64 random(20261121);
+    std::mt19937_64 random(20261121 + Catch::rngSeed());
     for (int round = 0; round < 300; round++) {
         Heap h;
         ShadowMaker maker(h, random);
@@ -285,7 +285,7 @@ TEST_CASE("literals lie in one range, are shared by messages and copied when tol
 }
 
 TEST_CASE("freed literal areas are used again") {
-    std::mt19937 random(5);
+    std::mt19937 random(5 + Catch::rngSeed());
     std::vector<std::unique_ptr<LiteralArea>> areas(50);
     std::vector<Term> roots(50);
     Word highest = 0;
@@ -310,7 +310,7 @@ TEST_CASE("freed literal areas are used again") {
 }
 
 TEST_CASE("a message's fragment moves into the block if there is room") {
-    std::mt19937_64 random(99);
+    std::mt19937_64 random(99 + Catch::rngSeed());
     for (int round = 0; round < 200; round++) {
         Heap from;
         ShadowMaker maker(from, random);

@@ -78,7 +78,7 @@ Stop exit_normally(Process& p) { return exit_with(p, atoms::normal); }
 Machine::Machine(int schedulers, uint64_t seed, bool one_reduction) {
     vm::Options o;
     o.schedulers = schedulers;
-    o.stress_sched_seed = seed;
+    o.stress_sched_seed = seed == 0 ? 0 : seed + Catch::rngSeed();
     o.stress_reductions = one_reduction;
     g_engines.bytecode = &g_engine;
     REQUIRE(vm::start(o, &g_engine));

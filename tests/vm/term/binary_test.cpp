@@ -23,7 +23,7 @@ bool bit_at(const uint8_t* bytes, uint64_t bit) {
 }
 
 std::vector<uint8_t> noise(size_t n, unsigned seed) {
-    std::mt19937 random(seed);
+    std::mt19937 random(seed + Catch::rngSeed());
     std::vector<uint8_t> bytes(n);
     for (uint8_t& b : bytes) {
         b = static_cast<uint8_t>(random());
