@@ -5,6 +5,7 @@
 #include "vm/term/compare.hpp"
 #include "vm/term/external_term.hpp"
 #include "vm/util/assert.hpp"
+#include "vm/util/otp_release.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -30,6 +31,8 @@ Term decode_all(Heap& h, const std::string& bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    // The release that knows all tags.
+    [[maybe_unused]] static const bool newest = (set_otp_release({29, "17.0"}), true);
     // Exactly as many bytes as there are, for the sanitizer.
     std::unique_ptr<uint8_t[]> input(new uint8_t[size]);
     std::copy(data, data + size, input.get());
