@@ -154,9 +154,10 @@ class Tally:
 
     def row(self, where):
         result = "passed" if not self.failing else "failed: seed " + ", ".join(map(str, self.failing))
-        return "| %s | %d seeds: `%s` | %d | %s | %d passed, %d failed | %d min %02d s | %s |\n" % (
-            time.strftime("%Y-%m-%d", time.gmtime()), self.runs, words(self.kind, "N"), self.first, where,
-            self.runs - len(self.failing), len(self.failing), self.seconds // 60, self.seconds % 60, result)
+        return "| %s | %d seed%s: `%s` | %d | %s | %d passed, %d failed | %d min %02d s | %s |\n" % (
+            time.strftime("%Y-%m-%d", time.gmtime()), self.runs, "s" * (self.runs > 1), words(self.kind, "N"),
+            self.first, where, self.runs - len(self.failing), len(self.failing), self.seconds // 60,
+            self.seconds % 60, result)
 
 
 def main():
