@@ -87,6 +87,8 @@ std::string metadata(const Snapshot& snapshot, const PlaceTable& places) {
                    ";\n";
         }
     }
+    // Rare events beyond their rate, which stand in other rings.
+    out += "\tover_rate = " + quoted(std::to_string(snapshot.over_rate())) + ";\n";
     unsigned problems = 0;
     for (const std::string& problem : dictionary_problems(snapshot)) {
         out += "\tdamaged_" + std::to_string(++problems) + " = " + quoted(problem) + ";\n";

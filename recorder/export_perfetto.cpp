@@ -270,6 +270,7 @@ ExportResult export_perfetto(const Snapshot& snapshot, const Filter& filter, Sin
     number("dropped", sum.dropped_records());
     number("in_progress", sum.in_progress_records);
     number("lost_slots", sum.lost_slots);
+    number("over_rate", snapshot.over_rate());
     uint64_t first = 0;
     uint64_t last = 0;
     if (time_window(snapshot, first, last)) {

@@ -145,6 +145,9 @@ private:
     void losses(std::string& out);
     void timeline(std::string& out);
     void processes(std::string& out);
+    using ProcessRow = std::pair<uint32_t, const ProcessSum*>;
+    void process_table(std::string& out, const char* id, const std::vector<ProcessRow>& rows);
+    bool is_systems_own(uint32_t subject, const ProcessSum& sum) const;
     void functions(std::string& out);
     void collections(std::string& out);
     void failures(std::string& out);
@@ -268,11 +271,14 @@ void Report::summary(std::string& out) {
             break;
     }
     append_html(out, state);
-    out += "; " + std::to_string(merged_.size()) + " records";
+    // Two numbers: the second counts what rings have overwritten since, too.
+    const recorder::Ledger all = snapshot_.totals();
+    out += "; " + std::to_string(merged_.size()) + " records retained of " +
+           std::to_string(all.begun_records + all.dropped_records()) + " ever written";
     if (!merged_.empty()) {
         const int64_t from = snapshot_.since_start_ns(merged_.front().record->order_ticks);
         const int64_t to = snapshot_.since_start_ns(merged_.back().record->order_ticks);
-        out += " of the " + duration(static_cast<uint64_t>(std::max<int64_t>(to - from, 0))) +
+        out += "; those are of the " + duration(static_cast<uint64_t>(std::max<int64_t>(to - from, 0))) +
                " before its end, " + std::to_string(sums_.size()) + " processes";
     }
     out += "</p>";
@@ -291,8 +297,9 @@ void Report::summary(std::string& out) {
 
 void Report::losses(std::string& out) {
     out +=
-        "<h2>What is here and what is not</h2><table><tr><th>ring<th>written<th>here"
-        "<th>overwritten<th>dropped<th>open<th>lost slots</tr>";
+        "<h2>What is here and what is not</h2><p class=hint>All other tables count "
+        "what is retained, and nothing that has been overwritten.</p><table id=rings><tr><th>ring"
+        "<th>retained<th>ever written<th>overwritten<th>dropped<th>open<th>lost slots</tr>";
     for (const auto& ring : snapshot_.rings()) {
         const auto& l = ring.ledger;
         if (l.reserved_slots == 0 && l.dropped_records() == 0) {
@@ -301,7 +308,7 @@ void Report::losses(std::string& out) {
         out += "<tr><td>";
         append_html(out, recorder::ring_name(snapshot_, ring));
         for (const uint64_t n :
-             {l.begun_records + l.dropped_records(), l.decoded_records, l.missing_records(),
+             {l.decoded_records, l.begun_records + l.dropped_records(), l.missing_records(),
               l.dropped_records(), l.in_progress_records, l.lost_slots}) {
             out += "<td class=n>" + std::to_string(n);
         }
@@ -431,29 +438,53 @@ void Report::timeline(std::string& out) {
     }
 }
 
-void Report::processes(std::string& out) {
-    std::vector<std::pair<uint32_t, const ProcessSum*>> rows;
-    for (const auto& [subject, sum] : sums_) {
-        rows.emplace_back(subject, &sum);
+// Of the prompt or of the machine around a program: it began in one of their modules. What a program
+// begins with and what a prompt evaluates in is the user's own work, although such a module starts it.
+bool Report::is_systems_own(uint32_t subject, const ProcessSum& sum) const {
+    if (subject_name(subject).starts_with("minivm_")) {
+        return true;  // by its registered name, where a prompt takes the program's place
     }
-    std::sort(rows.begin(), rows.end(),
+    const std::string_view began = sum.began_in;
+    return began.starts_with("minivm_") && began != "minivm_boot:run/1" &&
+           !began.starts_with("minivm_session:-evaluator/");
+}
+
+void Report::processes(std::string& out) {
+    std::vector<ProcessRow> users;
+    std::vector<ProcessRow> systems;
+    for (const auto& [subject, sum] : sums_) {
+        (is_systems_own(subject, sum) ? systems : users).emplace_back(subject, &sum);
+    }
+    out += "<h2>Busiest processes</h2>";
+    process_table(out, "processes", users);
+    if (!systems.empty()) {
+        out += "<h2>The prompt's and the system's own processes</h2>";
+        process_table(out, "system_processes", systems);
+    }
+}
+
+void Report::process_table(std::string& out, const char* id, const std::vector<ProcessRow>& rows) {
+    std::vector<ProcessRow> busiest = rows;
+    std::sort(busiest.begin(), busiest.end(),
               [](const auto& a, const auto& b) { return a.second->run_ns > b.second->run_ns; });
+    busiest.resize(std::min(busiest.size(), kRows));
+    out += "<table id=";
+    out += id;
     out +=
-        "<h2>Busiest processes</h2><table "
-        "id=processes><tr><th>process<th>ran<th>slices<th>reductions"
+        "><tr><th>process<th>ran<th>slices<th>reductions"
         "<th>sent<th>received<th>collections<th>began in<th>ended</tr>";
-    for (size_t i = 0; i < rows.size() && i < kRows; i++) {
-        const ProcessSum& s = *rows[i].second;
+    for (const auto& [subject, sum] : busiest) {
         out += "<tr><td>";
-        append_html(out, subject_name(rows[i].first));
-        out += "<td class=n>" + duration(s.run_ns);
-        for (const uint64_t n : {s.slices, s.reductions, s.sent, s.received, s.collections}) {
+        append_html(out, subject_name(subject));
+        out += "<td class=n>" + duration(sum->run_ns);
+        for (const uint64_t n :
+             {sum->slices, sum->reductions, sum->sent, sum->received, sum->collections}) {
             out += "<td class=n>" + std::to_string(n);
         }
         out += "<td>";
-        append_html(out, s.began_in);
+        append_html(out, sum->began_in);
         out += "<td>";
-        append_html(out, s.ended);
+        append_html(out, sum->ended);
         out += "</tr>";
     }
     out += "</table>";

@@ -366,6 +366,68 @@ main(_) ->
                               (("--format", "ctf"), "name it with -o")):
             self.assertIn(what, self.dump(*options, status=2))
 
+    def page(self):
+        page = self.folder / "page.html"
+        done = run("report", self.file, "-o", page)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return page.read_text(encoding="utf-8")
+
+    def test_a_report_shows_what_is_retained_apart_from_what_was_written(self):
+        done = self.erlang("""
+main(_) -> [recorder:event(x, "~p", [N]) || N <- lists:seq(1, 200000)], ok.
+""", "--record-size", "1M")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        page = self.page()
+        retained, written = map(int, re.search(r"; (\d+) records retained of (\d+) ever written",
+                                               page).groups())
+        self.assertEqual(retained, len(records(self.dump())))
+        self.assertGreater(written, 200000)
+        self.assertLess(retained, 100000)
+        table = re.search(r"<table id=rings>(.*?)</table>", page)[1]
+        self.assertIn("<th>retained<th>ever written<th>overwritten", table)
+        rows = [list(map(int, re.findall(r"<td class=n>(\d+)", r))) for r in table.split("<tr>")[2:]]
+        self.assertEqual((sum(r[0] for r in rows), sum(r[1] for r in rows)), (retained, written))
+        for here, ever, overwritten, dropped, in_progress, _ in rows:
+            self.assertEqual(ever, here + overwritten + dropped + in_progress)
+
+    def test_a_report_has_the_prompts_own_processes_apart(self):
+        done = run("repl", "--record", self.file,
+                   input="P = spawn(fun() -> lists:seq(1, 1000) end), is_pid(P).\n")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        page = self.page()
+        users = page.index("<table id=processes>")
+        systems = page.index("<table id=system_processes>")
+        self.assertLess(users, systems)
+        first, second = (page[at:page.index("</table>", at)] for at in (users, systems))
+        for own in ("minivm_session:start/1", "minivm_outside&lt;", "init&lt;", "user&lt;"):
+            self.assertNotIn(own, first)
+            self.assertIn(own, second)
+        for work in ("<td>erl_eval:", "<td>minivm_session:-evaluator/"):
+            self.assertIn(work, first)
+            self.assertNotIn(work, second)
+
+    def test_a_program_is_not_among_the_systems_own_processes(self):
+        self.assertEqual(self.erlang("main(_) -> ok.\n").returncode, 0)
+        page = self.page()
+        self.assertIn("<td>minivm_boot:run/1<", page[:page.index("<table id=system_processes>")])
+
+    def test_each_format_says_how_many_came_beyond_their_rate(self):
+        done = self.erlang("""
+main(_) ->
+    logger:set_primary_config(level, none),
+    [receive {'DOWN', R, _, _, _} -> ok end
+     || _ <- lists:seq(1, 5000), {_, R} <- [spawn_monitor(fun() -> exit(on_purpose) end)]].
+""")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        count = json.loads(self.dump("--format", "json").splitlines()[0])["over_rate"]
+        self.assertGreater(count, 0)
+        self.assertIn(f": {count}", re.search(r"# rare events beyond.*", self.dump())[0])
+        self.assertEqual(json.loads(self.dump("--format", "perfetto"))["otherData"]["over_rate"],
+                         str(count))
+        self.dump("--format", "ctf", "-o", self.folder / "ctf")
+        metadata = (self.folder / "ctf" / "metadata").read_text(encoding="utf-8")
+        self.assertIn(f'over_rate = "{count}";', metadata)
+
     def test_a_report_is_one_page_by_itself(self):
         done = self.erlang("""
 main(_) ->
