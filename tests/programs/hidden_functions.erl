@@ -4,17 +4,18 @@
 -export([start/0]).
 
 names() ->
-    [{minivm, decode_continue, 2}, {minivm, encode_continue, 2}, {minivm, flatten_continue, 4},
-     {minivm, binary_to_list_continue, 4}, {minivm, binary_copy_continue, 1}, {minivm, unicode_continue, 3},
-     {minivm, binary_search_continue, 2}, {minivm, await_code_change, 2}, {minivm, await_code_permission, 2},
+    [{erts_internal, binary_to_term_trap, 1}, {erts_internal, term_to_binary_trap, 1},
+     {erts_internal, list_to_binary_continue, 1}, {erts_internal, binary_to_list_continue, 1},
+     {erlang, binary_copy_trap, 2}, {erlang, binary_find_trap, 3}, {minivm, unicode_continue, 3},
+     {minivm, await_code_change, 2}, {minivm, await_code_permission, 2},
      {minivm, append_parts, 3}, {minivm, append_collected, 2}, {minivm, return, 1}, {minivm, halted, 0},
      {minivm, load_and_apply, 3}, {minivm, load_and_apply_fun, 3}, {minivm, apply_unloaded_fun, 3},
      {minivm, call_nif, 3}, {minivm, call_nif_dirty_cpu, 3}, {minivm, call_nif_dirty_io, 3},
      {minivm, write_stdout_dirty, 1}, {minivm, trace_pattern, 3}, {minivm, trace_pattern, 4},
-     {minivm, trace_session_destroy, 1}, {ets, free_continue, 1}, {ets, insert_continue, 4},
-     {ets, select_continue, 5}, {re, run_dirty, 4}, {erts_debug, wait_progress, 1}, {erts_debug, sleep, 1},
-     {erts_internal, maps_from_list_continue, 2}, {erts_internal, maps_from_keys_continue, 3},
-     {erts_internal, maps_merge_continue, 4}, {erlang, phash2_dirty, 3}, {erlang, md5_dirty, 1},
+     {minivm, trace_session_destroy, 1}, {ets, delete_trap, 1}, {ets, select_trap, 1}, {ets, count_trap, 1},
+     {ets, select_delete_trap, 1}, {ets, replace_trap, 1}, {erlang, re_run_trap, 3},
+     {erts_debug, wait_progress, 1}, {erts_debug, sleep, 1},
+     {maps, merge_trap, 1}, {erlang, phash2_dirty, 3}, {erlang, md5_dirty, 1},
      {erlang, md5_update_dirty, 2}, {erlang, crc32_dirty, 2}, {erlang, adler32_dirty, 2}, {erlang, phash_dirty, 3},
      {erlang, integer_to_list_dirty, 2}, {erlang, text_to_integer_dirty, 2}, {string, list_to_integer_dirty, 2}].
 
@@ -22,8 +23,8 @@ start() ->
     logger:remove_handler(default),
     process_flag(trap_exit, true),
     lists:foreach(fun one/1, names()),
-    Calls = [catch minivm:decode_continue(atomics:new(3, []), []), catch minivm:unicode_continue(make_ref(), [], []),
-             catch ets:free_continue(ets:new(t, [])), catch erts_debug:wait_progress(counters:new(1, []))],
+    Calls = [catch erts_internal:binary_to_term_trap({atomics:new(3, []), []}), catch minivm:unicode_continue(make_ref(), [], []),
+             catch ets:delete_trap(ets:new(t, [])), catch erts_debug:wait_progress(counters:new(1, []))],
     io:format("~p~n", [[Reason || {'EXIT', {Reason, _}} <- Calls]]).
 
 one({M, F, A} = MFA) ->

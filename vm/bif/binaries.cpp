@@ -148,14 +148,15 @@ Term list_slice(Process& p, Term bits, uint64_t first, uint64_t last, Term acc) 
     if (last == first) {
         return acc;
     }
-    static const Export* to = bif_export("minivm", "binary_to_list_continue", 4);
-    return yield(p, to,
-                 {bits, make_small(static_cast<int64_t>(first)),
-                  make_small(static_cast<int64_t>(last)), acc});
+    static const Export* to = bif_export("erts_internal", "binary_to_list_continue", 1);
+    const Term state = make_tuple(p.heap, bits, make_small(static_cast<int64_t>(first)),
+                                  make_small(static_cast<int64_t>(last)), acc);
+    return yield(p, to, {state});
 }
-Term binary_to_list_continue_4(Process& p, const Term* a) {
-    return list_slice(p, a[0], static_cast<uint64_t>(small_value(a[1])),
-                      static_cast<uint64_t>(small_value(a[2])), a[3]);
+Term binary_to_list_continue_1(Process& p, const Term* a) {
+    const Term* const t = tuple_elements(a[0]);
+    return list_slice(p, t[0], static_cast<uint64_t>(small_value(t[1])),
+                      static_cast<uint64_t>(small_value(t[2])), t[3]);
 }
 
 Term erlang_binary_to_list_1(Process& p, const Term* a) {
@@ -313,12 +314,14 @@ Term flatten_slice(Process& p, FlattenState& state, std::unique_ptr<FlattenState
     charge_slice(p, given, left, kElementsPerReduction);
     switch (status) {
         case FlattenState::Status::more: {
-            static const Export* to = bif_export("minivm", "flatten_continue", 4);
+            static const Export* to = bif_export("erts_internal", "list_to_binary_continue", 1);
             if (fresh != nullptr) {
                 held = hold_state(p, std::move(fresh));
                 args = cons(p.heap, args, kNil);
             }
-            return yield(p, to, {held, state.save(p.heap), as->function, args});
+            const Term saved = state.save(p.heap);
+            const Term all = make_tuple(p.heap, held, saved, as->function, args);
+            return yield(p, to, {all});
         }
         case FlattenState::Status::bad:
             if (fresh != nullptr) {
@@ -357,10 +360,11 @@ const Export* flattening_function(Term name) {
     return name == list_to_bin->function ? list_to_bin : export_table::get(atoms::erlang, name, 1);
 }
 
-Term flatten_continue_4(Process& p, const Term* a) {
-    FlattenState* state = held_state<FlattenState>(a[0]);
-    state->restore(a[1]);
-    return flatten_slice(p, *state, nullptr, a[0], flattening_function(a[2]), a[3]);
+Term list_to_binary_continue_1(Process& p, const Term* a) {
+    const Term* const t = tuple_elements(a[0]);
+    FlattenState* state = held_state<FlattenState>(t[0]);
+    state->restore(t[1]);
+    return flatten_slice(p, *state, nullptr, t[0], flattening_function(t[2]), t[3]);
 }
 
 Term flatten(Process& p, Term iodata, Into into, const Export* as) {
@@ -488,17 +492,17 @@ Term copy_slice(Process& p, CopyState& state, std::unique_ptr<CopyState> fresh, 
     }
     charge_slice(p, given, static_cast<int64_t>(left), kPerReduction);
     if (state.filled < size) {
-        static const Export* to_export = bif_export("minivm", "binary_copy_continue", 1);
+        static const Export* to_export = bif_export("erlang", "binary_copy_trap", 2);
         if (fresh != nullptr) {
             held = hold_state(p, std::move(fresh));
         }
-        return yield(p, to_export, {held});
+        return yield(p, to_export, {held, kNil});
     }
     RefBinary* done = state.target;
     state.target = nullptr;
     return wrap_ref_binary(p.heap, done, 8 * size);
 }
-Term binary_copy_continue_1(Process& p, const Term* a) {
+Term binary_copy_trap_2(Process& p, const Term* a) {
     return copy_slice(p, *held_state<CopyState>(a[0]), nullptr, a[0]);
 }
 
@@ -653,9 +657,10 @@ MINIVM_BIF_TABLE(binaries) = {
     {"binary", "longest_common_prefix", 1, binary_longest_common_prefix_1, kBifPlain, nullptr},
     {"binary", "longest_common_suffix", 1, binary_longest_common_suffix_1, kBifPlain, nullptr},
     {"binary", "referenced_byte_size", 1, binary_referenced_byte_size_1, kBifPlain, nullptr},
-    {"minivm", "binary_to_list_continue", 4, binary_to_list_continue_4, kBifHidden, nullptr},
-    {"minivm", "flatten_continue", 4, flatten_continue_4, kBifHidden, nullptr},
-    {"minivm", "binary_copy_continue", 1, binary_copy_continue_1, kBifHidden, nullptr},
+    // By the names that OTP's have: tracers and process_info/2 show them.
+    {"erts_internal", "binary_to_list_continue", 1, binary_to_list_continue_1, kBifHidden, nullptr},
+    {"erts_internal", "list_to_binary_continue", 1, list_to_binary_continue_1, kBifHidden, nullptr},
+    {"erlang", "binary_copy_trap", 2, binary_copy_trap_2, kBifHidden, nullptr},
 };
 
 }  // namespace minivm

@@ -318,15 +318,15 @@ Term search_slice(Process& p, SearchState& s, std::unique_ptr<SearchState> fresh
     }
     charge_slice(p, given, left, kBytesPerReduction);
     if (status == SearchState::Status::more) {
-        static const Export* to = bif_export("minivm", "binary_search_continue", 2);
+        static const Export* to = bif_export("erlang", "binary_find_trap", 3);
         if (fresh != nullptr) {
             held = hold_state(p, std::move(fresh));
         }
-        return yield(p, to, {held, subject});
+        return yield(p, to, {held, subject, kNil});
     }
     return search_result(p, s, subject);
 }
-Term binary_search_continue_2(Process& p, const Term* a) {
+Term binary_find_trap_3(Process& p, const Term* a) {
     return search_slice(p, *held_state<SearchState>(a[0]), nullptr, a[0], a[1]);
 }
 
@@ -427,7 +427,8 @@ MINIVM_BIF_TABLE(binary_search) = {
     {"binary", "matches", 3, binary_matches_3, kBifPlain, nullptr},
     {"binary", "split", 2, binary_split_2, kBifPlain, nullptr},
     {"binary", "split", 3, binary_split_3, kBifPlain, nullptr},
-    {"minivm", "binary_search_continue", 2, binary_search_continue_2, kBifHidden, nullptr},
+    // By the name that OTP's has: tracers and process_info/2 show it.
+    {"erlang", "binary_find_trap", 3, binary_find_trap_3, kBifHidden, nullptr},
 };
 
 }  // namespace minivm

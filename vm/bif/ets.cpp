@@ -10,6 +10,7 @@
 #include "vm/util/otp_release.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <ctime>
 
 namespace minivm {
@@ -28,6 +29,7 @@ LOCAL_ATOM(set_atom, "set")
 LOCAL_ATOM(compressed_atom, "compressed")
 LOCAL_ATOM(protection_atom, "protection")
 LOCAL_ATOM(id_atom, "id")
+LOCAL_ATOM(fixed_locks, "debug_hash_fixed_number_of_locks")
 
 // Objects handled for each reduction when they are freed or linked.
 constexpr int64_t kFreedPerReduction = 8;
@@ -65,6 +67,14 @@ bool get_protection(Term t, Protection* out) {
 // {heir, Pid}: it is not told.
 bool is_silent_heir(Term value) { return by_release::at_least(28) && is_local_pid(value); }
 
+// {debug_hash_fixed_number_of_locks, N}
+bool is_number_of_locks(Term value) {
+    constexpr int64_t kMostLocks = 32768;
+    return is_tuple_of(value, 2) && tuple_element(value, 0) == fixed_locks() &&
+           is_small(tuple_element(value, 1)) && small_value(tuple_element(value, 1)) > 0 &&
+           small_value(tuple_element(value, 1)) <= kMostLocks;
+}
+
 bool get_option(Term t, Options* o) {
     if (t == set_atom()) {
         o->type = Type::set;
@@ -94,11 +104,12 @@ bool get_option(Term t, Options* o) {
             o->heir_data = kNonValue;
         } else if (name == atoms::write_concurrency && (is_bool(value) || value == atoms::auto_)) {
             o->write_concurrency = value;
-        } else if (name == atoms::write_concurrency && is_tuple_of(value, 2) &&
-                   tuple_element(value, 0) ==
-                       atom_table::intern("debug_hash_fixed_number_of_locks") &&
-                   is_small(tuple_element(value, 1)) && small_value(tuple_element(value, 1)) > 0) {
-            o->write_concurrency = atoms::true_;  // a table has one lock here
+        } else if (name == atoms::write_concurrency && is_number_of_locks(value)) {
+            // What info/2 tells; a table has one lock here.
+            constexpr uint64_t kFewestLocks = 64;
+            const auto n = static_cast<uint64_t>(small_value(tuple_element(value, 1)));
+            o->write_concurrency =
+                make_small(static_cast<int64_t>(std::max(kFewestLocks, std::bit_floor(n))));
         } else if (name == atoms::read_concurrency && is_bool(value)) {
             o->read_concurrency = value == atoms::true_;
         } else if (name == atoms::decentralized_counters && is_bool(value)) {
@@ -134,11 +145,17 @@ Term ets_new_2(Process& p, const Term* a) {
     if (!is_nil(list)) {
         return stdlib_badarg(p);
     }
+    if (o.type == Type::ordered_set && is_small(o.write_concurrency)) {
+        return stdlib_badarg(p);
+    }
+    if (o.protection == Protection::private_ || vm::scheduler_count() == 1) {
+        o.write_concurrency = atoms::false_;  // there is nobody else
+    }
     if (o.write_concurrency == atoms::false_) {
         o.decentralized_counters = false;
     } else if (!counters_chosen) {
         o.decentralized_counters =
-            o.type == Type::ordered_set || o.write_concurrency == atoms::auto_;
+            o.type == Type::ordered_set || o.write_concurrency != atoms::true_;
     }
     Table* t = create(p, o, a[0]);
     if (t == nullptr) {
@@ -153,6 +170,8 @@ struct FreeJob final : MagicObject {
     Term result;  // an immediate
 };
 
+// What a function goes on with has the name that OTP's has: tracers and process_info/2 show it.
+
 Term free_stores(Process& p, FreeJob& job) {
     const int64_t budget = slice_budget(p, kFreedPerReduction);
     if (!job.stores.free_some(static_cast<size_t>(budget))) {
@@ -162,21 +181,26 @@ Term free_stores(Process& p, FreeJob& job) {
     consume(p, budget / kFreedPerReduction);
     return kNonValue;
 }
-Term ets_free_continue_1(Process& p, const Term* a) {
-    const Term result = free_stores(p, *held_state<FreeJob>(a[0]));
-    return is_value(result) ? result : yield(p, bif_export("ets", "free_continue", 1), {a[0]});
+Term go_on_freeing(Process& p, Term held) {
+    return yield(p, bif_export("ets", "delete_trap", 1), {held});
 }
-Term free_and_return(Process& p, Stores stores, Term result) {
+Term go_on_clearing(Process& p, Term held) {
+    return yield(p, bif_export("ets", "internal_delete_all", 2), {held, atoms::undefined});
+}
+// `go_on` with what remains after a slice.
+using GoOn = Term (*)(Process&, Term held);
+template <GoOn go_on>
+Term ets_free_continue(Process& p, const Term* a) {
+    const Term result = free_stores(p, *held_state<FreeJob>(a[0]));
+    return is_value(result) ? result : go_on(p, a[0]);
+}
+Term free_and_return(Process& p, Stores stores, Term result, GoOn go_on) {
     auto job = std::make_unique<FreeJob>();
     job->stores = std::move(stores);
     job->result = result;
     // Small tables go at once.
     const Term done = free_stores(p, *job);
-    if (is_value(done)) {
-        return done;
-    }
-    const Term ref = hold_state(p, std::move(job));
-    return yield(p, bif_export("ets", "free_continue", 1), {ref});
+    return is_value(done) ? done : go_on(p, hold_state(p, std::move(job)));
 }
 
 Term ets_delete_1(Process& p, const Term* a) {
@@ -186,7 +210,7 @@ Term ets_delete_1(Process& p, const Term* a) {
     }
     Stores stores = destroy(*t);
     t.release();
-    return free_and_return(p, std::move(stores), atoms::true_);
+    return free_and_return(p, std::move(stores), atoms::true_, go_on_freeing);
 }
 
 Term ets_internal_delete_all_2(Process& p, const Term* a) {
@@ -204,7 +228,7 @@ Term ets_internal_delete_all_2(Process& p, const Term* a) {
     Stores old = std::move(t->stores);
     t->stores = t->make_stores();
     t.release();
-    return free_and_return(p, std::move(old), result);
+    return free_and_return(p, std::move(old), result, go_on_clearing);
 }
 
 Term ets_rename_2(Process& p, const Term* a) {
@@ -361,10 +385,14 @@ struct InsertJob final : MagicObject {
     }
 };
 
-// (Job, rest of the list, arguments, is it insert_new)
-Term ets_insert_continue_4(Process& p, const Term* a) {
-    InsertJob& job = *held_state<InsertJob>(a[0]);
-    Term list = a[1];
+// The hidden ets:insert/2 or insert_new/2: ({Job, rest of the list, arguments}, is it insert_new)
+Term ets_insert_continue_2(Process& p, const Term* a) {
+    const Term held = tuple_element(a[0], 0);
+    Term list = tuple_element(a[0], 1);
+    const Term arguments = tuple_element(a[0], 2);
+    const bool only_new = a[1] == atoms::true_;
+    const char* const name = only_new ? "insert_new" : "insert";
+    InsertJob& job = *held_state<InsertJob>(held);
     const int64_t budget = slice_budget(p, 1);
     int64_t left = budget;
     for (; is_cons(list) && left > 0; list = tail(list)) {
@@ -374,14 +402,15 @@ Term ets_insert_continue_4(Process& p, const Term* a) {
     }
     consume(p, budget - left);
     if (is_cons(list)) {
-        return yield(p, bif_export("ets", "insert_continue", 4), {a[0], list, a[2], a[3]});
+        const Term state = make_tuple(p.heap, held, list, arguments);
+        return yield(p, bif_export("ets", name, 2), {state, a[1]});
     }
-    const bool only_new = a[3] == atoms::true_;
     Locked t(p, *job.table, Access::write, true);
     if (!t) {
         bad_table(p, t.failure());
-        p.exception.bif = bif_export("ets", only_new ? "insert_new" : "insert", 2)->bif;
-        p.exception.args = a[2];
+        p.exception.bif =
+            bif_registry::find(atom_table::intern("ets"), atom_table::intern(name), 2);
+        p.exception.args = arguments;
         return kNonValue;
     }
     if (only_new) {
@@ -439,8 +468,9 @@ Term insert_objects(Process& p, const Term* a, bool only_new) {
     // The arguments lie in registers that a yield overwrites.
     const Term arguments = cons(p.heap, a[0], cons(p.heap, a[1], kNil));
     const Term objects = a[1];
-    const Term state[4] = {hold_state(p, std::move(job)), objects, arguments, make_bool(only_new)};
-    return ets_insert_continue_4(p, state);
+    const Term held = hold_state(p, std::move(job));
+    const Term state[2] = {make_tuple(p.heap, held, objects, arguments), make_bool(only_new)};
+    return ets_insert_continue_2(p, state);
 }
 Term ets_insert_2(Process& p, const Term* a) {
     return insert_objects(p, a, false);
@@ -1011,7 +1041,8 @@ Term info_item(Process& p, Table& t, Term item) {
         return make_bool(t.read_concurrency);
     }
     if (item == atoms::write_concurrency) {
-        return t.write_concurrency;
+        return is_small(t.write_concurrency) ? make_tuple(p.heap, fixed_locks(), t.write_concurrency)
+                                             : t.write_concurrency;
     }
     if (item == compressed_atom()) {
         return make_bool(t.compressed);
@@ -1103,8 +1134,9 @@ Term ets_info_2(Process& p, const Term* a) {
 MINIVM_BIF_TABLE(ets) = {
     {"ets", "new", 2, ets_new_2, kBifPlain, nullptr},
     {"ets", "delete", 1, ets_delete_1, kBifPlain, nullptr},
-    {"ets", "free_continue", 1, ets_free_continue_1, kBifHidden, nullptr},
+    {"ets", "delete_trap", 1, ets_free_continue<go_on_freeing>, kBifHidden, nullptr},
     {"ets", "internal_delete_all", 2, ets_internal_delete_all_2, kBifPlain, nullptr},
+    {"ets", "internal_delete_all", 2, ets_free_continue<go_on_clearing>, kBifHidden, nullptr},
     {"ets", "rename", 2, ets_rename_2, kBifPlain, nullptr},
     {"ets", "give_away", 3, ets_give_away_3, kBifPlain, nullptr},
     {"ets", "setopts", 2, ets_setopts_2, kBifPlain, nullptr},
@@ -1113,7 +1145,8 @@ MINIVM_BIF_TABLE(ets) = {
     {"ets", "internal_request_all", 0, ets_internal_request_all_0, kBifPlain, nullptr},
     {"ets", "insert", 2, ets_insert_2, kBifPlain, nullptr},
     {"ets", "insert_new", 2, ets_insert_new_2, kBifPlain, nullptr},
-    {"ets", "insert_continue", 4, ets_insert_continue_4, kBifHidden, nullptr},
+    {"ets", "insert", 2, ets_insert_continue_2, kBifHidden, nullptr},
+    {"ets", "insert_new", 2, ets_insert_continue_2, kBifHidden, nullptr},
     {"ets", "lookup", 2, ets_lookup_2, kBifPlain, nullptr},
     {"ets", "member", 2, ets_member_2, kBifPlain, nullptr},
     {"ets", "lookup_element", 3, ets_lookup_element_3, kBifPlain, nullptr},

@@ -384,6 +384,21 @@ Term fail(Process& p, const BifDef* bif, Term args) {
     return kNonValue;
 }
 
+// As on OTP: tracers and process_info/2 show it.
+const char* continuation_name(Work work, bool ordered) {
+    switch (work) {
+        case Work::collect:
+            return ordered ? "select" : "select_trap";
+        case Work::count:
+            return "count_trap";
+        case Work::erase:
+            return "select_delete_trap";
+        case Work::replace:
+            break;
+    }
+    return "replace_trap";
+}
+
 Term go_on(Process& p, std::unique_ptr<Walk> fresh, Term held, State s) {
     Walk& w = fresh != nullptr ? *fresh : *held_state<Walk>(held);
     const bool writes = w.work == Work::erase || w.work == Work::replace;
@@ -404,8 +419,8 @@ Term go_on(Process& p, std::unique_ptr<Walk> fresh, Term held, State s) {
     }
     if (!complete) {
         const Term ref = fresh != nullptr ? hold_state(p, std::move(fresh)) : held;
-        return yield(p, bif_export("ets", "select_continue", 5),
-                     {ref, s.tab, s.found, s.key, s.args});
+        const Term state = make_tuple(p.heap, ref, s.tab, s.found, s.key, s.args);
+        return yield(p, bif_export("ets", continuation_name(w.work, ordered), 1), {state});
     }
     // Not when the state is collected: that may be much later.
     w.unfix();
@@ -421,8 +436,9 @@ Term go_on(Process& p, std::unique_ptr<Walk> fresh, Term held, State s) {
     return ordered ? tree_chunk(p, w, s) : hash_chunk(p, w, s, at_end);
 }
 
-Term ets_select_continue_5(Process& p, const Term* a) {
-    return go_on(p, nullptr, a[0], State{a[1], a[2], a[3], a[4]});
+Term ets_select_continue_1(Process& p, const Term* a) {
+    const Term* const t = tuple_elements(a[0]);
+    return go_on(p, nullptr, t[0], State{t[1], t[2], t[3], t[4]});
 }
 
 Term list_of(Process& p, const Term* a, int n) {
@@ -649,7 +665,7 @@ Term continue_walk(Process& p, const Term* a, const char* name) {
     }
     w->program = program;
     const_cast<Program*>(program)->retain();
-    w->bif = bif_export("ets", name, 1)->bif;
+    w->bif = bif_registry::find(atom_table::intern("ets"), atom_table::intern(name), 1);
     w->limit = small_value(limit);
     plan(*w, *w->table);
     if (hash) {
@@ -749,7 +765,11 @@ MINIVM_BIF_TABLE(ets_select) = {
     {"ets", "match_object", 1, ets_match_object_1, kBifPlain, nullptr},
     {"ets", "match_object", 2, ets_match_object_2, kBifPlain, nullptr},
     {"ets", "match_object", 3, ets_match_object_3, kBifPlain, nullptr},
-    {"ets", "select_continue", 5, ets_select_continue_5, kBifHidden, nullptr},
+    {"ets", "select", 1, ets_select_continue_1, kBifHidden, nullptr},
+    {"ets", "select_trap", 1, ets_select_continue_1, kBifHidden, nullptr},
+    {"ets", "count_trap", 1, ets_select_continue_1, kBifHidden, nullptr},
+    {"ets", "select_delete_trap", 1, ets_select_continue_1, kBifHidden, nullptr},
+    {"ets", "replace_trap", 1, ets_select_continue_1, kBifHidden, nullptr},
     {"ets", "match_spec_compile", 1, ets_match_spec_compile_1, kBifPlain, nullptr},
     {"ets", "is_compiled_ms", 1, ets_is_compiled_ms_1, kBifPlain, nullptr},
     {"ets", "match_spec_run_r", 3, ets_match_spec_run_r_3, kBifPlain, nullptr},

@@ -38,11 +38,13 @@ Term encode_slice(Process& p, EncodeState& state, std::unique_ptr<EncodeState> f
     const bool done = state.is_encoded && (state.result == Result::size || encoder.compress(&left));
     charge_slice(p, given, left, kTermsPerReduction);
     if (!done) {
-        static const Export* to = bif_export("minivm", "encode_continue", 2);
+        static const Export* to = bif_export("erts_internal", "term_to_binary_trap", 1);
         if (fresh != nullptr) {
             held = hold_state(p, std::move(fresh));
         }
-        return yield(p, to, {held, encoder.save(p.heap)});
+        const Term saved = encoder.save(p.heap);
+        const Term all = make_tuple(p.heap, held, saved);
+        return yield(p, to, {all});
     }
     switch (state.result) {
         case Result::binary:
@@ -62,10 +64,11 @@ Term encode(Process& p, Term t, const external::EncodeOptions& options, Result r
     return encode_slice(p, s, std::move(state), kNonValue);
 }
 
-Term encode_continue_2(Process& p, const Term* a) {
-    EncodeState* state = held_state<EncodeState>(a[0]);
-    state->encoder.restore(p.heap, a[1]);
-    return encode_slice(p, *state, nullptr, a[0]);
+Term term_to_binary_trap_1(Process& p, const Term* a) {
+    const Term held = tuple_element(a[0], 0);
+    EncodeState* state = held_state<EncodeState>(held);
+    state->encoder.restore(p.heap, tuple_element(a[0], 1));
+    return encode_slice(p, *state, nullptr, held);
 }
 
 bool encode_options(Term list, external::EncodeOptions* out) {
@@ -164,11 +167,12 @@ Term decode_slice(Process& p, DecodeState& state, std::unique_ptr<DecodeState> f
             state.heap.off_heap = nullptr;
             return decoded(p, state.decoder.result(), state.decoder.used(), state.want_used);
         case external::Decoder::Status::more: {
-            static const Export* to = bif_export("minivm", "decode_continue", 2);
+            static const Export* to = bif_export("erts_internal", "binary_to_term_trap", 1);
             if (fresh != nullptr) {
                 held = hold_state(p, std::move(fresh));
             }
-            return yield(p, to, {held, args});
+            const Term all = make_tuple(p.heap, held, args);
+            return yield(p, to, {all});
         }
         case external::Decoder::Status::malformed:
             break;
@@ -178,8 +182,9 @@ Term decode_slice(Process& p, DecodeState& state, std::unique_ptr<DecodeState> f
     return badarg_as(p, is_nil(tail(args)) ? one : two, args);
 }
 
-Term decode_continue_2(Process& p, const Term* a) {
-    return decode_slice(p, *held_state<DecodeState>(a[0]), nullptr, a[0], a[1]);
+Term binary_to_term_trap_1(Process& p, const Term* a) {
+    const Term held = tuple_element(a[0], 0);
+    return decode_slice(p, *held_state<DecodeState>(held), nullptr, held, tuple_element(a[0], 1));
 }
 
 Term decode(Process& p, const Term* a, size_t arity, const external::DecodeOptions& options,
@@ -238,8 +243,9 @@ MINIVM_BIF_TABLE(external) = {
     {"erlang", "external_size", 2, erlang_external_size_2, kBifPlain, nullptr},
     {"erlang", "binary_to_term", 1, erlang_binary_to_term_1, kBifPlain, nullptr},
     {"erlang", "binary_to_term", 2, erlang_binary_to_term_2, kBifPlain, nullptr},
-    {"minivm", "encode_continue", 2, encode_continue_2, kBifHidden, nullptr},
-    {"minivm", "decode_continue", 2, decode_continue_2, kBifHidden, nullptr},
+    // By the names that OTP's have: tracers and process_info/2 show them.
+    {"erts_internal", "term_to_binary_trap", 1, term_to_binary_trap_1, kBifHidden, nullptr},
+    {"erts_internal", "binary_to_term_trap", 1, binary_to_term_trap_1, kBifHidden, nullptr},
 };
 
 }  // namespace minivm

@@ -100,6 +100,16 @@ Term erts_debug_sleep_1(Process&, const Term* a) {
     return atoms::true_;
 }
 
+// A copy of the term that lies in heap fragments, as a message that has been received does.
+Term in_fragment(Process& p, Term t) {
+    Heap h;
+    const Term copy = copy_term(t, h, true);
+    attach_fragments(p.heap, h.fragments, h.off_heap, h.off_heap_bytes);
+    h.fragments = nullptr;
+    h.off_heap = nullptr;
+    return copy;
+}
+
 Term erts_debug_set_internal_state_2(Process& p, const Term* a) {
     if (is(a[0], "available_internal_state") && (a[1] == atoms::true_ || a[1] == atoms::false_)) {
         if (a[1] == atoms::true_) {
@@ -148,6 +158,8 @@ Term erts_debug_set_internal_state_2(Process& p, const Term* a) {
         const auto address = reinterpret_cast<uint64_t>(object.get());
         const Term ref = hold_state(p, std::move(object));
         return make_tuple(p.heap, ref, make_unsigned(p.heap, address));
+    } else if (is(a[0], "mbuf")) {
+        return in_fragment(p, a[1]);
     } else if (is(a[0], "next_pid")) {
         uint64_t number = 0;
         if (get_uint64(a[1], &number)) {

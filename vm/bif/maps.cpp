@@ -169,16 +169,19 @@ Term list_of_pairs(Process& p, Term map, Pick pick) {
     return make_cons(first);
 }
 
-// Keys or values of a hash map, a piece at a time: [Map, Position, those so far, whether values are wanted].
+// What these functions go on with when they yield has their own names, as on OTP: what a tracer and
+// process_info/2 show. Hence the one argument more than a name allows goes in a tuple.
+
+// Keys or values of a hash map, a piece at a time: {Map, Position, those so far}.
 // In the order of maps:to_list/1, which is that of an iterator backwards, as on OTP.
-Term maps_list_continue_4(Process& p, const Term* a) {
-    map::Iterator it(a[0]);
+Term list_slice(Process& p, Term state, bool values) {
+    const Term map = tuple_element(state, 0);
+    map::Iterator it(map);
     map::Iterator::Position position{};
-    get_position(a[1], &position);
+    get_position(tuple_element(state, 1), &position);
     const bool found = it.seek(position);
     MINIVM_CHECK(found);
-    const bool values = a[3] == atoms::true_;
-    Term list = a[2];
+    Term list = tuple_element(state, 2);
     size_t n = 0;
     for (Term key, value; n < kPieceSize && it.next(&key, &value); n++) {
         list = cons(p.heap, values ? value : key, list);
@@ -188,9 +191,15 @@ Term maps_list_continue_4(Process& p, const Term* a) {
         return list;
     }
     const Term next = position_term(p.heap, position);
-    const Export* const self = bif_export("erts_internal", "maps_list_continue", 4);
-    return out_of_reductions(p) ? yield(p, self, {a[0], next, list, a[3]})
-                                : trap(p, self, {a[0], next, list, a[3]});
+    const Term rest = make_tuple(p.heap, map, next, list);
+    const Export* const self = bif_export("maps", values ? "values" : "keys", 1);
+    return out_of_reductions(p) ? yield(p, self, {rest}) : trap(p, self, {rest});
+}
+Term maps_keys_continue_1(Process& p, const Term* a) {
+    return list_slice(p, a[0], false);
+}
+Term maps_values_continue_1(Process& p, const Term* a) {
+    return list_slice(p, a[0], true);
 }
 
 template <typename Pick>
@@ -201,8 +210,7 @@ Term keys_or_values(Process& p, Term map, bool values, Pick pick) {
     if (is_flat_map(map)) {
         return list_of_pairs(p, map, pick);
     }
-    const Term start[4] = {map, make_small(0), kNil, make_bool(values)};
-    return maps_list_continue_4(p, start);
+    return list_slice(p, make_tuple(p.heap, map, make_small(0), kNil), values);
 }
 
 Term maps_keys_1(Process& p, const Term* a) {
@@ -231,13 +239,15 @@ Term map_of_piece(Process& p, Term* list, Term value) {
     return map::from_pairs(p.heap, keys, values, n);
 }
 
-Term maps_from_list_continue_2(Process& p, const Term* a) {
-    Term rest = a[0];
-    Term map = a[1];
+// {rest of the list, map so far}
+Term maps_from_list_continue_1(Process& p, const Term* a) {
+    Term rest = tuple_element(a[0], 0);
+    Term map = tuple_element(a[0], 1);
     while (!is_nil(rest)) {
         map = map::merge(p.heap, map, map_of_piece(p, &rest, kNonValue));
         if (out_of_reductions(p) && !is_nil(rest)) {
-            return yield(p, bif_export("erts_internal", "maps_from_list_continue", 2), {rest, map});
+            const Term state = make_tuple(p.heap, rest, map);
+            return yield(p, bif_export("maps", "from_list", 1), {state});
         }
     }
     return map;
@@ -255,19 +265,20 @@ Term maps_from_list_1(Process& p, const Term* a) {
         return fail_badarg(p);
     }
     consume(p, walking_cost(n));
-    const Term start[2] = {a[0], map::empty(p.heap)};
-    return maps_from_list_continue_2(p, start);
+    const Term start = make_tuple(p.heap, a[0], map::empty(p.heap));
+    return maps_from_list_continue_1(p, &start);
 }
 
-Term maps_from_keys_continue_3(Process& p, const Term* a) {
-    Term rest = a[0];
+// ({rest of the keys, map so far}, Value)
+Term maps_from_keys_continue_2(Process& p, const Term* a) {
+    Term rest = tuple_element(a[0], 0);
+    Term map = tuple_element(a[0], 1);
     const Term value = a[1];
-    Term map = a[2];
     while (!is_nil(rest)) {
         map = map::merge(p.heap, map, map_of_piece(p, &rest, value));
         if (out_of_reductions(p) && !is_nil(rest)) {
-            return yield(p, bif_export("erts_internal", "maps_from_keys_continue", 3),
-                         {rest, value, map});
+            const Term state = make_tuple(p.heap, rest, map);
+            return yield(p, bif_export("maps", "from_keys", 2), {state, value});
         }
     }
     return map;
@@ -279,22 +290,23 @@ Term maps_from_keys_2(Process& p, const Term* a) {
         return fail_badarg(p);
     }
     consume(p, walking_cost(static_cast<size_t>(n)));
-    const Term start[3] = {a[0], a[1], map::empty(p.heap)};
-    return maps_from_keys_continue_3(p, start);
+    const Term start[2] = {make_tuple(p.heap, a[0], map::empty(p.heap)), a[1]};
+    return maps_from_keys_continue_2(p, start);
 }
 
-// Merges two hash maps part by part. Parts: those merged so far, newest first.
-Term maps_merge_continue_4(Process& p, const Term* a) {
-    const Term from = a[0];
-    const Term into = a[1];
-    size_t common = static_cast<size_t>(small_value(a[2]));
-    Term done = a[3];
+// Merges two hash maps part by part: {from, into, keys of both, parts merged so far, newest first}.
+Term maps_merge_trap_1(Process& p, const Term* a) {
+    const Term from = tuple_element(a[0], 0);
+    const Term into = tuple_element(a[0], 1);
+    size_t common = static_cast<size_t>(small_value(tuple_element(a[0], 2)));
+    Term done = tuple_element(a[0], 3);
     unsigned part = static_cast<unsigned>(list_length(done));
     const size_t part_size = (map_size(from) + map_size(into)) / map::kMergeParts;
     for (; part < map::kMergeParts; part++) {
         if (out_of_reductions(p)) {
-            return yield(p, bif_export("erts_internal", "maps_merge_continue", 4),
-                         {from, into, make_small(static_cast<int64_t>(common)), done});
+            const Term state =
+                make_tuple(p.heap, from, into, make_small(static_cast<int64_t>(common)), done);
+            return yield(p, bif_export("maps", "merge_trap", 1), {state});
         }
         // There may be no child; in a list of terms nil stands for that.
         const Term child = map::merge_part(p.heap, from, into, part, &common);
@@ -317,8 +329,8 @@ Term maps_merge_2(Process& p, const Term* a) {
         consume(p, building_cost(smaller));
         return map::merge(p.heap, a[0], a[1]);
     }
-    const Term start[4] = {a[0], a[1], make_small(0), kNil};
-    return maps_merge_continue_4(p, start);
+    const Term start = make_tuple(p.heap, a[0], a[1], make_small(0), kNil);
+    return maps_merge_trap_1(p, &start);
 }
 
 // ---- iterators --------------------------------------------------------------------------------------------
@@ -470,10 +482,11 @@ MINIVM_BIF_TABLE(maps) = {
     {"erts_internal", "map_to_tuple_keys", 1, erts_internal_map_to_tuple_keys_1, kBifPlain, nullptr},
     {"erts_internal", "map_hashmap_children", 1, erts_internal_map_hashmap_children_1, kBifDirtyCpu,
      nullptr},
-    {"erts_internal", "maps_list_continue", 4, maps_list_continue_4, kBifHidden, nullptr},
-    {"erts_internal", "maps_from_list_continue", 2, maps_from_list_continue_2, kBifHidden, nullptr},
-    {"erts_internal", "maps_from_keys_continue", 3, maps_from_keys_continue_3, kBifHidden, nullptr},
-    {"erts_internal", "maps_merge_continue", 4, maps_merge_continue_4, kBifHidden, nullptr},
+    {"maps", "keys", 1, maps_keys_continue_1, kBifHidden, nullptr},
+    {"maps", "values", 1, maps_values_continue_1, kBifHidden, nullptr},
+    {"maps", "from_list", 1, maps_from_list_continue_1, kBifHidden, nullptr},
+    {"maps", "from_keys", 2, maps_from_keys_continue_2, kBifHidden, nullptr},
+    {"maps", "merge_trap", 1, maps_merge_trap_1, kBifHidden, nullptr},
 };
 
 }  // namespace minivm

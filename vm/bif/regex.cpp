@@ -978,8 +978,10 @@ Term run(Process& p, Term subject, Term re, Term option_list, bool first, bool q
     bool need_more;
     const Term result = run_pattern(p, *pattern, subject, o, !first, quick, &need_more);
     if (need_more) {
-        static const Export* dirty = bif_export("re", "run_dirty", 4);
-        return trap(p, dirty, {subject, re, option_list, make_bool(first)});
+        // By the name under which a match that goes on is seen on OTP.
+        static const Export* dirty = bif_export("erlang", "re_run_trap", 3);
+        const Term options = cons(p.heap, make_bool(first), option_list);
+        return trap(p, dirty, {subject, re, options});
     }
     return result;
 }
@@ -992,12 +994,14 @@ Term re_internal_run_4(Process& p, const Term* a) {
     }
     return run(p, a[0], a[1], a[2], a[3] == atoms::true_, true);
 }
-Term re_run_dirty_4(Process& p, const Term* a) {
-    const Term result = run(p, a[0], a[1], a[2], a[3] == atoms::true_, false);
+// (Subject, Pattern, [FirstCall of internal_run/4 | Options])
+Term erlang_re_run_trap_3(Process& p, const Term* a) {
+    const Term options = tail(a[2]);
+    const Term result = run(p, a[0], a[1], options, head(a[2]) == atoms::true_, false);
     if (!is_value(result) && p.outcome == BifOutcome::exception) {
         static const Export* as = bif_export("re", "run", 3);
         p.exception.bif = as->bif;
-        p.exception.args = cons(p.heap, a[0], cons(p.heap, a[1], cons(p.heap, a[2], kNil)));
+        p.exception.args = cons(p.heap, a[0], cons(p.heap, a[1], cons(p.heap, options, kNil)));
     }
     return result;
 }
@@ -1041,7 +1045,7 @@ MINIVM_BIF_TABLE(regex) = {
     {"re", "run", 2, re_run_2, kBifPlain, nullptr},
     {"re", "run", 3, re_run_3, kBifPlain, nullptr},
     {"re", "internal_run", 4, re_internal_run_4, kBifPlain, nullptr},
-    {"re", "run_dirty", 4, re_run_dirty_4, kBifDirtyCpu | kBifHidden, nullptr},
+    {"erlang", "re_run_trap", 3, erlang_re_run_trap_3, kBifDirtyCpu | kBifHidden, nullptr},
     {"re", "inspect", 2, re_inspect_2, kBifPlain, nullptr},
 };
 

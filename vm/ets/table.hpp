@@ -34,7 +34,7 @@ struct Options {
     bool compressed = false;
     bool read_concurrency = false;
     bool decentralized_counters = false;
-    Term write_concurrency = kNonValue;  // true, false or auto
+    Term write_concurrency = kNonValue;  // true, false, auto, or a number of locks
     size_t keypos = 1;
     Term heir = kNonValue;  // a local pid, or the non-value: none
     Term heir_data = kNonValue;
