@@ -39,6 +39,7 @@ LOCAL_ATOM(atom_gc_minor_start, "gc_minor_start")
 LOCAL_ATOM(atom_in, "in")
 LOCAL_ATOM(atom_open, "open")
 LOCAL_ATOM(atom_out, "out")
+LOCAL_ATOM(atom_out_exited, "out_exited")
 LOCAL_ATOM(atom_receive, "receive")
 LOCAL_ATOM(atom_return_from, "return_from")
 LOCAL_ATOM(atom_return_to, "return_to")
@@ -393,6 +394,14 @@ struct TraceHooks final : Hooks {
     void dropped_stack(Process& p) override { clock_dropped(p); }
     void procs(Process& p, Term tag, Term what) override { tell_procs(p, tag, what); }
     void scheduled(Process& p, bool in) override {
+        // relaxed: its own thread set it.
+        if (!in && (p.state.load(std::memory_order_relaxed) & process_state::kExiting) != 0) {
+            // Its end is one step here, so it neither leaves it unfinished nor comes back to it.
+            send_own_event(
+                p, kExiting,
+                {.kind = EventKind::running_procs, .tag = atom_out_exited(), .what = make_small(0)});
+            return;
+        }
         if (is_clocked(p)) {
             clock_scheduled(p, in);
         }

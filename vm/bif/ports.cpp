@@ -128,7 +128,7 @@ bool parse_limits(Term t, size_t* low, size_t* high) {
     uint64_t numbers[2];
     if (!is_tuple_of(t, 2) || !get_uint64(tuple_element(t, 0), &numbers[0]) ||
         !get_uint64(tuple_element(t, 1), &numbers[1]) || numbers[0] == 0 || numbers[1] == 0 ||
-        numbers[0] > ~uint64_t{0} - 2 || numbers[1] > ~uint64_t{0} - 2) {
+        numbers[0] == ~uint64_t{0} || numbers[1] == ~uint64_t{0}) {
         return false;
     }
     *high = numbers[1];

@@ -533,6 +533,14 @@ Term down_at_once(Process& p, Term tag, RefId ref, Term type, Term object, Term 
     return make_ref_term(p.heap, ref);
 }
 
+// Of a port, or of a name with its node.
+bool is_of_other_node(Term item) {
+    if (is_kind(item, Kind::ext_port)) {
+        return boxed_ptr(item)[1] != atoms::nonode_at_nohost;
+    }
+    return is_tuple_of(item, 2) && tuple_element(item, 1) != atoms::nonode_at_nohost;
+}
+
 Term do_monitor(Process& p, Term type, Term item, uint8_t alias, Term tag) {
     const RefId ref = alias != 0 ? new_alias_id(p) : new_ref_id(p);
     const bool is_name = is_atom(item) || (is_tuple_of(item, 2) && is_atom(tuple_element(item, 0)) &&
@@ -542,8 +550,8 @@ Term do_monitor(Process& p, Term type, Term item, uint8_t alias, Term tag) {
             return badarg(p);
         }
     } else if (type == atoms::port) {
-        if (!is_port(item) && !is_name) {
-            return badarg(p);
+        if ((!is_port(item) && !is_name) || is_of_other_node(item)) {
+            return badarg(p);  // ports are watched on their own node alone
         }
     } else if (type == atoms::time_offset) {
         if (item != atom_clock_service()) {

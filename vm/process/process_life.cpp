@@ -255,6 +255,11 @@ void end_process(Process& p) {
         hook(p);
     }
     registry::forget(p);
+    if (MINIVM_UNLIKELY(tracing::is_traced(p, tracing::kExiting))) {
+        // The last event, told while the process can still be found: trace_delivered/1 of one that
+        // cannot waits for nothing.
+        tracing::g_hooks->scheduled(p, false);
+    }
     process_table::remove(p);
     close_mailbox(p);
     if (p.extra != nullptr) {

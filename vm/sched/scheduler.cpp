@@ -273,6 +273,17 @@ void add(std::atomic<uint64_t>& counter, uint64_t n) {
     counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
 }
 
+constexpr uint32_t kTraceRunning = tracing::kRunning | tracing::kRunningProcs;
+
+// Ends a process that has been told to, and whose tracer saw it go out last: it comes in once more.
+void end_scheduled_out(SchedulerThread& s, Process& p) {
+    p.scheduler = &s;
+    if (MINIVM_UNLIKELY(tracing::is_traced(p, kTraceRunning))) {
+        tracing::g_hooks->scheduled(p, true);
+    }
+    end_process(p);
+}
+
 void run_process(SchedulerThread& s, Process& p) {
     // relaxed: the compare-exchange decides.
     uint32_t old = p.state.load(std::memory_order_relaxed);
@@ -305,7 +316,7 @@ void run_process(SchedulerThread& s, Process& p) {
     }
     if (MINIVM_UNLIKELY(p.exit_signal != nullptr)) {
         s.process = nullptr;
-        end_process(p);
+        end_scheduled_out(s, p);
         return;
     }
     if (MINIVM_UNLIKELY(p.suspended != 0)) {
@@ -335,8 +346,7 @@ void run_process(SchedulerThread& s, Process& p) {
     if (MINIVM_UNLIKELY(p.goes_dirty)) {
         p.goes_dirty = false;
         if (!go_dirty(s, p)) {
-            p.scheduler = &s;
-            end_process(p);
+            end_scheduled_out(s, p);
         }
         return;
     }
@@ -354,7 +364,6 @@ void run_process(SchedulerThread& s, Process& p) {
     const uint64_t began = recorder::last_stamp();
     // relaxed: a hint for statistics.
     s.running.store(true, std::memory_order_relaxed);
-    constexpr uint32_t kTraceRunning = tracing::kRunning | tracing::kRunningProcs;
     if (MINIVM_UNLIKELY(tracing::state_of(p) != nullptr) || tracing::is_clocked(p)) {
         tracing::g_hooks->scheduled(p, true);
     }
@@ -394,8 +403,12 @@ void run_process(SchedulerThread& s, Process& p) {
     // What happens at its end is still about it.
     if (MINIVM_UNLIKELY(stop == Stop::exited || p.exit_signal != nullptr ||
                         (stop == Stop::dirty && !go_dirty(s, p)))) {
-        p.scheduler = &s;
-        end_process(p);
+        if (stop == Stop::exited) {
+            p.scheduler = &s;
+            end_process(p);
+        } else {
+            end_scheduled_out(s, p);
+        }
         recorder::set_subject(0);
         return;
     }
