@@ -12,7 +12,14 @@ main(_) ->
     own_module(),
     on_demand(),
     raw(),
-    several().
+    several(),
+    prints().
+
+%% Printing has to end within the function, not only when it has returned.
+prints() ->
+    M = code_on_load_prints,
+    set(M, fun() -> io:format("printed ~w~n", [by_on_load]) end),
+    p(prints, load(M, 1)).
 
 p(Name, Value) -> io:format("~w: ~0tp~n", [Name, Value]).
 err(F) -> try F() catch C:R -> {C, R} end.

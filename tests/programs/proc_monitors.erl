@@ -50,7 +50,25 @@ main(_) ->
     io:format("~p~n", [demonitor(R10, [info])]),
     Many = [spawn_monitor(fun() -> exit(N) end) || N <- lists:seq(1, 500)],
     io:format("~p~n",
-              [lists:sum([receive {'DOWN', R, process, Pid, N} -> N end || {Pid, R} <- Many])]).
+              [lists:sum([receive {'DOWN', R, process, Pid, N} -> N end || {Pid, R} <- Many])]),
+    in_order().
+
+%% Whoever sets several monitors is told in the order in which it set them, on whichever schedulers it was between them.
+in_order() ->
+    Online = erlang:system_info(schedulers_online),
+    Q = spawn(fun() -> receive stop -> ok end end),
+    Port = open_port({spawn, "cat"}, []),
+    Rs = [begin
+              process_flag(scheduler, I rem Online + 1),
+              [make_ref() || _ <- lists:seq(1, I * 7)],
+              {monitor(process, Q), monitor(port, Port)}
+          end || I <- lists:seq(1, 30)],
+    process_flag(scheduler, 0),
+    Q ! stop,
+    port_close(Port),
+    [{Told, process}, {ToldOfPort, port}] =
+        [{[receive {'DOWN', R, Type, _, _} -> R end || _ <- Rs], Type} || Type <- [process, port]],
+    io:format("~p ~p~n", [Told =:= [R || {R, _} <- Rs], ToldOfPort =:= [R || {_, R} <- Rs]]).
 
 wait_registered(Name) ->
     case whereis(Name) of undefined -> erlang:yield(), wait_registered(Name); _ -> ok end.

@@ -571,6 +571,11 @@ class Limits(unittest.TestCase):
                 self.assertEqual((0, '["a"]\n'), (status, out), said)
                 self.assertIn("the flight recorder is off", said)
 
+    def test_little_address_space(self):
+        for engine in ("interp", "jit"):
+            status, out, said = self.limited(resource.RLIMIT_AS, 3 << 30, "--engine", engine)
+            self.assertEqual((0, '["a"]\n'), (status, out), said)
+
     def test_few_open_files(self):
         for amount in range(4, 17):
             status, out, said = self.limited(resource.RLIMIT_NOFILE, amount)

@@ -308,8 +308,19 @@ purge_moved({M, Code} = Moved, Delay) ->
 %% ---- on_load --------------------------------------------------------------------------------------------
 
 run_on_load(M, From, S, Action) ->
-    PidRef = spawn_monitor(fun() -> exit(erlang:call_on_load_function(M)) end),
+    PidRef = spawn_monitor(fun() ->
+                                   print_as_user(),
+                                   exit(erlang:call_on_load_function(M))
+                           end),
     {noreply, S#state{on_load = [{PidRef, M, [{From, Action}]} | S#state.on_load]}}.
+
+%% The group leader of this process is init: it began before there was anything to print with, and answers no request
+%% to print.
+print_as_user() ->
+    case whereis(user) of
+        undefined -> ok;
+        User -> erts_internal:group_leader(User, self())
+    end.
 
 %% Action now, or when the on_load function of M has returned.
 after_on_load(M, From, S, Action) ->

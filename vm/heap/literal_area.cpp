@@ -3,7 +3,9 @@
 // Free pieces are kept by address, so that neighbours join; a piece is taken from the first that is
 // large enough. The pages of a large free piece go back to the system.
 #include <sys/mman.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -23,11 +25,39 @@ constexpr size_t kPageBytes = size_t{1} << 16;  // the largest page size of the 
 
 constexpr size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 
+// Of the range, what may be given out.
+size_t g_reserved_bytes = kLiteralRangeBytes;
+
+void* map_range(Word wanted, size_t bytes) {
+    return mmap(reinterpret_cast<void*>(wanted), bytes, PROT_NONE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (wanted != 0 ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+}
+
+// Where address space is limited (ulimit -v), a part of what there may be. Everything in the range counts as a
+// literal, so it lies where the kernel places nothing by itself.
+void* map_part_of_range() {
+    constexpr Word kFarFromAll = Word{1} << 45;
+    constexpr size_t kLargestPart = size_t{1} << 30;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+        return MAP_FAILED;
+    }
+    g_reserved_bytes = std::min(static_cast<size_t>(limit.rlim_cur / 8), kLargestPart) / kCommitBytes * kCommitBytes;
+    void* const base = map_range(kFarFromAll, g_reserved_bytes);
+    if (base != MAP_FAILED && reinterpret_cast<Word>(base) != kFarFromAll) {
+        munmap(base, g_reserved_bytes);  // kernels before 4.17 take the address as a hint only
+        return MAP_FAILED;
+    }
+    return base;
+}
+
 Word reserve_range() {
-    void* base = mmap(nullptr, kLiteralRangeBytes, PROT_NONE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* base = map_range(0, kLiteralRangeBytes);
     if (base == MAP_FAILED) {
-        std::perror("minivm: cannot reserve 16 GiB of address space for literals (see ulimit -v)");
+        base = map_part_of_range();
+    }
+    if (base == MAP_FAILED) {
+        std::perror("minivm: cannot reserve address space for literals (see ulimit -v)");
         std::exit(1);
     }
     return reinterpret_cast<Word>(base);
@@ -49,7 +79,7 @@ class LiteralAllocator {
                 return address(offset);
             }
         }
-        if (size > kLiteralRangeBytes - frontier_) {
+        if (size > g_reserved_bytes - frontier_) {
             out_of_memory(WantedFor::literal, size);
         }
         const size_t offset = frontier_;

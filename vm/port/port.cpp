@@ -85,7 +85,8 @@ struct Port {
     State state = State::open;
     Term owner = kNonValue;
     std::set<uint64_t> links;  // raw words of pids
-    std::map<RefId, MonitoredBy, RefLess> monitored_by;
+    MonitorsBy monitored_by;
+    uint64_t monitors_seen = 0;  // the number of the last MonitoredBy
     std::deque<std::string> queue;  // to be written
     size_t queue_offset = 0;        // written of the first
     size_t queued = 0;              // bytes
@@ -254,7 +255,7 @@ void wake_waiting(Port& p) {
 void end(const PortPtr& port, Term reason, Term closed_to = kNonValue) {
     Port& p = *port;
     std::set<uint64_t> links;
-    std::map<RefId, MonitoredBy, RefLess> monitored_by;
+    MonitorsBy monitored_by;
     {
         std::lock_guard lock(p.mutex);
         if (p.state == Port::State::ended) {
@@ -290,8 +291,9 @@ void end(const PortPtr& port, Term reason, Term closed_to = kNonValue) {
     for (const uint64_t pid : links) {
         send_exit(p.id, Term{pid}, reason, true);
     }
-    for (const auto& [ref, m] : monitored_by) {
-        send_down(p.id, m.watcher, ref, m.name, reason);
+    for (const auto* monitor : in_order_of_arrival(monitored_by)) {
+        const MonitoredBy& m = monitor->second;
+        send_down(p.id, m.watcher, monitor->first, m.name, reason);
     }
     if (is_value(closed_to)) {
         Heap h;
@@ -929,7 +931,7 @@ void signal(Term id, Signal* signal) {
                     trace_event(p, tracing::kPorts, atoms::getting_linked, s->from);
                 }
             } else {
-                p.monitored_by[s->ref] = MonitoredBy{s->from, s->name};
+                p.monitored_by[s->ref] = MonitoredBy{s->from, s->name, ++p.monitors_seen};
             }
             break;
         }

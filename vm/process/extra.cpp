@@ -1,5 +1,7 @@
 #include "vm/process/extra.hpp"
 
+#include <algorithm>
+
 #include "vm/heap/gc.hpp"
 
 namespace minivm {
@@ -17,6 +19,16 @@ void visit_extra_roots(Process& p, void (*visit)(Term* root, void* context), voi
             visit(&monitor.tag, context);
         }
     }
+}
+
+std::vector<const MonitorsBy::value_type*> in_order_of_arrival(const MonitorsBy& monitors) {
+    std::vector<const MonitorsBy::value_type*> all;
+    all.reserve(monitors.size());
+    for (const auto& monitor : monitors) {
+        all.push_back(&monitor);
+    }
+    std::sort(all.begin(), all.end(), [](const auto* a, const auto* b) { return a->second.number < b->second.number; });
+    return all;
 }
 
 }  // namespace minivm

@@ -41,7 +41,13 @@ struct Monitor {
 struct MonitoredBy {
     Term watcher;
     Term name;  // as in Monitor
+    // Which of those set on this process it is. References do not tell: who sets several may go to another
+    // scheduler between two of them, and each scheduler counts for itself.
+    uint64_t number = 0;
 };
+// In the order in which they came, which is that in which they are told of the end.
+using MonitorsBy = std::map<RefId, MonitoredBy, RefLess>;
+std::vector<const MonitorsBy::value_type*> in_order_of_arrival(const MonitorsBy& monitors);
 
 struct ReceiveMarker {
     int64_t id = 0;          // 0: vacant
@@ -64,7 +70,8 @@ struct SeqCounters {
 struct ProcessExtra {
     std::map<uint64_t, Link> links;  // by the raw word of the pid
     std::map<RefId, Monitor, RefLess> monitors;
-    std::map<RefId, MonitoredBy, RefLess> monitored_by;
+    MonitorsBy monitored_by;
+    uint64_t monitors_seen = 0;  // the number of the last MonitoredBy
     std::map<RefId, AliasKind, RefLess> aliases;
     std::map<uint64_t, uint32_t> suspending;  // pids this process has suspended, how often
 

@@ -105,7 +105,8 @@ void tie_to_parent(Process& p, Process& parent, SpawnOptions& o) {
         m.target = p.id;
         m.tag = o.monitor_tag;
         extra_of(parent).monitors.emplace(o.monitor_ref, m);
-        extra_of(p).monitored_by[o.monitor_ref] = MonitoredBy{parent.id, kNonValue};
+        extra_of(p).monitored_by[o.monitor_ref] =
+            MonitoredBy{parent.id, kNonValue, ++p.extra->monitors_seen};
     }
 }
 
@@ -276,8 +277,9 @@ void end_process(Process& p) {
                 send_signal(m.target, signal);
             }
         }
-        for (const auto& [ref, m] : p.extra->monitored_by) {
-            send_down(p.id, m.watcher, ref, m.name, reason);
+        for (const auto* monitor : in_order_of_arrival(p.extra->monitored_by)) {
+            const MonitoredBy& m = monitor->second;
+            send_down(p.id, m.watcher, monitor->first, m.name, reason);
         }
         for (const auto& [pid, times] : p.extra->suspending) {
             send_resume(p.id, Term{pid}, times);

@@ -606,7 +606,7 @@ bool handle_signal(Process& p, Signal* signal) {
             }
             break;
         case SignalKind::monitor:
-            extra_of(p).monitored_by[s->ref] = MonitoredBy{s->from, s->name};
+            extra_of(p).monitored_by[s->ref] = MonitoredBy{s->from, s->name, ++p.extra->monitors_seen};
             break;
         case SignalKind::demonitor:
             if (p.extra != nullptr) {
