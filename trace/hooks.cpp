@@ -394,14 +394,6 @@ struct TraceHooks final : Hooks {
     void dropped_stack(Process& p) override { clock_dropped(p); }
     void procs(Process& p, Term tag, Term what) override { tell_procs(p, tag, what); }
     void scheduled(Process& p, bool in) override {
-        // relaxed: its own thread set it.
-        if (!in && (p.state.load(std::memory_order_relaxed) & process_state::kExiting) != 0) {
-            // Its end is one step here, so it neither leaves it unfinished nor comes back to it.
-            send_own_event(
-                p, kExiting,
-                {.kind = EventKind::running_procs, .tag = atom_out_exited(), .what = make_small(0)});
-            return;
-        }
         if (is_clocked(p)) {
             clock_scheduled(p, in);
         }
@@ -417,6 +409,11 @@ struct TraceHooks final : Hooks {
                         .tag = in ? atom_in() : atom_out(),
                         .what = current_function(h, p)});
         h.clear();
+    }
+    void ended(Process& p) override {
+        send_own_event(
+            p, kExiting,
+            {.kind = EventKind::running_procs, .tag = atom_out_exited(), .what = make_small(0)});
     }
     void collecting(Process& p, bool major, bool start) override {
         if (is_clocked(p)) {

@@ -259,7 +259,7 @@ void end_process(Process& p) {
     if (MINIVM_UNLIKELY(tracing::is_traced(p, tracing::kExiting))) {
         // The last event, told while the process can still be found: trace_delivered/1 of one that
         // cannot waits for nothing.
-        tracing::g_hooks->scheduled(p, false);
+        tracing::g_hooks->ended(p);
     }
     process_table::remove(p);
     close_mailbox(p);

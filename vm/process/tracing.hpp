@@ -262,6 +262,9 @@ struct Hooks {
     virtual void forget(TracedPort& port) = 0;
     // Whatever it is traced for when it comes in: who has no tracer any more is not.
     virtual void scheduled(Process& p, bool in) = 0;
+    // The last event of a process with the flag `exiting`. An end is one step here, so a process neither leaves it
+    // unfinished nor comes back to it.
+    virtual void ended(Process& p) = 0;
     virtual void collecting(Process& p, bool major, bool start) = 0;
     // The stack goes away as a whole: hibernation.
     virtual void dropped_stack(Process& p) = 0;
