@@ -157,19 +157,23 @@ bool CodePath::add_otp(std::string* error) {
     set_otp_release(read_otp_release(otp_root_));
     std::vector<std::string> first;
     std::vector<std::string> rest;
-    if (DIR* dir = opendir((otp_root_ + "/lib").c_str())) {
-        while (const dirent* entry = readdir(dir)) {
-            const std::string_view name(entry->d_name);
-            if (name[0] == '.') {
-                continue;
-            }
-            std::string ebin = otp_root_ + "/lib/" + std::string(name) + "/ebin";
-            const bool common = name.starts_with("kernel-") || name.starts_with("stdlib-") ||
-                                name.starts_with("erts-");
-            (common ? first : rest).push_back(std::move(ebin));
-        }
-        closedir(dir);
+    const std::string lib = otp_root_ + "/lib";
+    DIR* const dir = opendir(lib.c_str());
+    if (dir == nullptr) {
+        *error = lib + ": " + std::strerror(errno);
+        return false;
     }
+    while (const dirent* entry = readdir(dir)) {
+        const std::string_view name(entry->d_name);
+        if (name[0] == '.') {
+            continue;
+        }
+        std::string ebin = lib + "/" + std::string(name) + "/ebin";
+        const bool common = name.starts_with("kernel-") || name.starts_with("stdlib-") ||
+                            name.starts_with("erts-");
+        (common ? first : rest).push_back(std::move(ebin));
+    }
+    closedir(dir);
     std::sort(first.begin(), first.end(), std::greater<>());  // stdlib, kernel, erts
     std::sort(rest.begin(), rest.end());
     for (auto* dirs : {&first, &rest}) {

@@ -400,12 +400,33 @@ logger() ->
     end.
 
 write(Event) ->
-    Text = try
-               logger_formatter:format(Event, #{legacy_header => true, single_line => false})
-           catch
-               _:_ -> io_lib:format("~tp~n", [Event])
+    try
+        io:put_chars(standard_error, formatted(Event))
+    catch
+        _:_ -> write_plain(Event)
+    end.
+
+formatted(Event) ->
+    try
+        logger_formatter:format(Event, #{legacy_header => true, single_line => false})
+    catch
+        _:_ -> io_lib:format("~tp~n", [Event])
+    end.
+
+%% Without a library: what is to be said may be why none can be loaded.
+write_plain(#{msg := {Format, Args}}) ->
+    Text = case Args of
+               [What] when Format =:= "~ts~n" -> [What, $\n];
+               _ -> Format
            end,
-    io:put_chars(standard_error, Text).
+    Ref = erlang:monitor(process, standard_error),
+    standard_error ! {io_request, self(), Ref, {put_chars, unicode, Text}},
+    receive
+        {io_reply, Ref, _} -> erlang:demonitor(Ref, [flush]);
+        {'DOWN', Ref, process, _, _} -> ok
+    end;
+write_plain(_) ->
+    ok.
 
 %% By the VM: what is to be said may be that no file can be opened, so not that of the module unicode.
 to_binary(Text) -> unicode:characters_to_binary(Text, unicode).
