@@ -112,6 +112,9 @@ Term erts_internal_term_type_1(Process&, const Term* a) {
     if (is_tuple(t)) {
         return atoms::tuple;
     }
+    if (is_native_record(t)) {
+        return atom("record");
+    }
     if (is_map(t)) {
         return is_flat_map(t) ? atom("flatmap") : atom("hashmap");
     }

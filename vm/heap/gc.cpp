@@ -705,7 +705,7 @@ private:
         MINIVM_CHECK(is_header(from->raw));
         const Kind kind = header_kind(from->raw);
         const size_t arity = header_arity(from->raw);
-        MINIVM_CHECK(kind <= Kind::map_collision);
+        MINIVM_CHECK(kind <= Kind::record);
         MINIVM_CHECK(arity == 0 || block_.has(make_boxed(from + arity)) ||
                      old_.has(make_boxed(from + arity)) || in_fragment(make_boxed(from + arity)));
         if (kind == Kind::sub_bits || kind == Kind::match_context) {
