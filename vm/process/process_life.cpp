@@ -105,8 +105,8 @@ void tie_to_parent(Process& p, Process& parent, SpawnOptions& o) {
         m.target = p.id;
         m.tag = o.monitor_tag;
         extra_of(parent).monitors.emplace(o.monitor_ref, m);
-        extra_of(p).monitored_by[o.monitor_ref] =
-            MonitoredBy{parent.id, kNonValue, ++p.extra->monitors_seen};
+        ProcessExtra& extra = extra_of(p);
+        extra.monitored_by[o.monitor_ref] = MonitoredBy{parent.id, kNonValue, ++extra.monitors_seen};
     }
 }
 

@@ -605,9 +605,11 @@ bool handle_signal(Process& p, Signal* signal) {
                 }
             }
             break;
-        case SignalKind::monitor:
-            extra_of(p).monitored_by[s->ref] = MonitoredBy{s->from, s->name, ++p.extra->monitors_seen};
+        case SignalKind::monitor: {
+            ProcessExtra& extra = extra_of(p);
+            extra.monitored_by[s->ref] = MonitoredBy{s->from, s->name, ++extra.monitors_seen};
             break;
+        }
         case SignalKind::demonitor:
             if (p.extra != nullptr) {
                 p.extra->monitored_by.erase(s->ref);
