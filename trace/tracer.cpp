@@ -139,22 +139,6 @@ bool is_circle_locked(const TracedPort& port, const Tracer* tracer) {
     return tracer != nullptr && !tracer->is(port.id) && leads_to_locked(tracer->term(), port.id);
 }
 
-// tracee: whom it traces, or the atom undefined.
-bool is_alive(const Tracer& tracer, Term tracee) {
-    if (is_recorder(tracer)) {
-        return true;
-    }
-    if (tracer.is_module()) {
-        return nif::tracer::is_active(tracer, tracee);
-    }
-    if (is_local_port(tracer.term())) {
-        return tracer_exists(tracer.term());
-    }
-    const thread_progress::DelaySection section;
-    const Process* p = process_table::lookup(tracer.term());
-    return p != nullptr && !is_ending(*p);
-}
-
 Term time_of(Heap& h, uint32_t flags) {
     if ((flags & kTimestamp) != 0) {
         return clock::now(h);  // never the same twice, as programs expect of it
@@ -272,7 +256,7 @@ static Set set_flags_of(T& p, uint32_t session, bool on, uint32_t flags, const T
             }
             other = old->tracer;
         }
-        if (is_alive(other, p.id)) {
+        if (can_trace(other, p.id)) {
             return Set::taken;
         }
         gone = std::move(other);
@@ -387,7 +371,7 @@ std::vector<State> all_new_flags(New which) {
     }
     // Modules are not asked under the lock.
     std::erase_if(all, [which](const State& s) {
-        if (is_alive(s.tracer, atoms::undefined)) {
+        if (can_trace(s.tracer, atoms::undefined)) {
             return false;
         }
         const std::lock_guard lock(g_lock);

@@ -61,9 +61,13 @@ void Tracer::remove() const {
 }
 
 bool tracer_exists(Term tracer) {
-    thread_progress::DelaySection section;
-    return is_local_port(tracer) ? port::exists(tracer)
-                                 : is_local_pid(tracer) && process_table::lookup(tracer) != nullptr;
+    if (is_local_port(tracer)) {
+        return port::exists(tracer);
+    }
+    const thread_progress::DelaySection section;
+    const Process* p = is_local_pid(tracer) ? process_table::lookup(tracer) : nullptr;
+    // acquire: whoever was told of its end ('DOWN') finds that it has begun, though it may still be in the table.
+    return p != nullptr && (p->state.load(std::memory_order_acquire) & process_state::kExiting) == 0;
 }
 
 bool tell_tracer(Term tracer, Term message) {

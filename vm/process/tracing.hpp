@@ -269,7 +269,7 @@ struct Hooks {
     // The stack goes away as a whole: hibernation.
     virtual void dropped_stack(Process& p) = 0;
 };
-// A process or a port.
+// A process whose end has not begun, or a port.
 bool tracer_exists(Term tracer);
 // False: there is none any more. The message is copied.
 bool tell_tracer(Term tracer, Term message);
