@@ -141,7 +141,22 @@ std::string CodeMemory::reserve(const Options& options) {
         return reserve(with_file);
     }
     free_.emplace(0, bytes);
+    if (options.keeps_view) {
+        keep_view();
+    }
     return {};
+}
+
+// Where addresses are few (ulimit -v) there is none, and each write maps what it needs.
+void CodeMemory::keep_view() {
+    void* const view = map_view(0, range_bytes_, 0);
+    if (view == MAP_FAILED) {
+        return;
+    }
+    view_ = static_cast<std::byte*>(view);
+    // Code is in core files by its executable addresses, and no child of a fork writes any.
+    static_cast<void>(madvise(view, range_bytes_, MADV_DONTDUMP));
+    static_cast<void>(madvise(view, range_bytes_, MADV_DONTFORK));
 }
 
 bool CodeMemory::duplicates() {
@@ -153,29 +168,36 @@ bool CodeMemory::duplicates() {
     return true;
 }
 
-std::byte* CodeMemory::map_writable(size_t begin, size_t end) {
+void* CodeMemory::map_view(size_t begin, size_t end, int populate) {
     const size_t bytes = end - begin;
-    void* view = MAP_FAILED;
     if (fd_ >= 0) {
-        // All of it is about to be written: mapping its pages now is cheaper than a fault for each.
-        view = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd_,
+        return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | populate, fd_,
                     static_cast<off_t>(begin));
-    } else {
-        // An old size of 0 duplicates a shared mapping, with its protection. It is executable or
-        // nothing at first, and then writable.
-        view = mremap(base_ + begin, 0, bytes, MREMAP_MAYMOVE);
-        if (view != MAP_FAILED && mprotect(view, bytes, PROT_READ | PROT_WRITE) != 0) {
-            view = MAP_FAILED;
-        }
     }
+    // An old size of 0 duplicates a shared mapping, with its protection. It is executable or
+    // nothing at first, and then writable.
+    void* const view = mremap(base_ + begin, 0, bytes, MREMAP_MAYMOVE);
+    if (view != MAP_FAILED && mprotect(view, bytes, PROT_READ | PROT_WRITE) != 0) {
+        munmap(view, bytes);
+        return MAP_FAILED;
+    }
+    return view;
+}
+
+std::byte* CodeMemory::begin_write(size_t begin, size_t end) {
+    if (view_ != nullptr) {
+        return view_ + begin;
+    }
+    // All of it is about to be written: mapping its pages now is cheaper than a fault for each.
+    void* const view = map_view(begin, end, MAP_POPULATE);
     if (view == MAP_FAILED) {
-        give_up(refused("a writable view", bytes));
+        give_up(refused("a writable view", end - begin));
     }
     return static_cast<std::byte*>(view);
 }
 
-void CodeMemory::unmap_writable(std::byte* view, size_t bytes) {
-    if (munmap(view, bytes) != 0) {
+void CodeMemory::end_write(std::byte* view, size_t bytes) {
+    if (view_ == nullptr && munmap(view, bytes) != 0) {
         give_up(refused("unmapping a writable view", bytes));
     }
 }
@@ -183,6 +205,9 @@ void CodeMemory::unmap_writable(std::byte* view, size_t bytes) {
 CodeMemory::~CodeMemory() {
     if (base_ != nullptr) {
         munmap(base_, range_bytes_);
+    }
+    if (view_ != nullptr) {
+        munmap(view_, range_bytes_);
     }
     if (fd_ >= 0) {
         ::close(fd_);
@@ -329,9 +354,9 @@ void CodeMemory::give_back(Span pages) {
                                     static_cast<off_t>(pages.begin), static_cast<off_t>(bytes)));
         return;
     }
-    std::byte* const view = map_writable(pages.begin, pages.end);
+    std::byte* const view = begin_write(pages.begin, pages.end);
     static_cast<void>(madvise(view, bytes, MADV_REMOVE));
-    unmap_writable(view, bytes);
+    end_write(view, bytes);
 }
 
 void CodeMemory::fill_with_traps(Span span) {
@@ -340,31 +365,26 @@ void CodeMemory::fill_with_traps(Span span) {
     }
     const size_t begin = page_down(span.begin);
     const size_t end = page_up(span.end);
-    std::byte* const view = map_writable(begin, end);
+    std::byte* const view = begin_write(begin, end);
     std::memset(view + (span.begin - begin), kTrapByte, span.end - span.begin);
-    unmap_writable(view, end - begin);
+    end_write(view, end - begin);
+}
+
+CodeMemory::Writer CodeMemory::open(CodeBlock block) {
+    Writer writer = open(block.address, block.bytes);
+    // All of it is about to be written: mapping many pages at once is cheaper than a fault for each. A kernel before
+    // 5.14 refuses that.
+    constexpr size_t kMany = 16;
+    if (view_ != nullptr && block.bytes >= kMany * page_bytes_) {
+        const size_t begin = page_down(static_cast<size_t>(writer.data() - view_));
+        static_cast<void>(madvise(view_ + begin, block.bytes, MADV_POPULATE_WRITE));
+    }
+    return writer;
 }
 
 CodeMemory::Writer CodeMemory::open(const std::byte* address, size_t bytes) {
     MINIVM_CHECK(contains(address) && bytes > 0 && bytes <= static_cast<size_t>(end() - address));
     return {*this, address, bytes};
-}
-
-void CodeMemory::patch_word(const void* address, uint64_t value) {
-    open(static_cast<const std::byte*>(address), sizeof(value)).patch_word(address, value);
-}
-
-void CodeMemory::patch_byte(const void* address, uint8_t value) {
-    const auto* const at = static_cast<const std::byte*>(address);
-    MINIVM_CHECK(contains(at));
-#if defined(__x86_64__)
-    // The file's pages are what is executed, so that is all; a view costs several times as much. Elsewhere
-    // instruction caches have to be told, by publish().
-    if (fd_ >= 0 && !remaps_after_write_ && pwrite(fd_, &value, 1, at - base_) == 1) {
-        return;
-    }
-#endif
-    open(at, 1).patch_byte(at, value);
 }
 
 // Has each page mapped, so that the first to run it need not wait for the kernel to do so. A kernel before
@@ -426,7 +446,7 @@ CodeMemory::Writer::Writer(CodeMemory& memory, const std::byte* address, size_t 
     const auto offset = static_cast<size_t>(address - memory.base_);
     const size_t begin = memory.page_down(offset);
     const size_t end = memory.page_up(offset + bytes);
-    data_ = memory.map_writable(begin, end) + (offset - begin);
+    data_ = memory.begin_write(begin, end) + (offset - begin);
 }
 
 CodeMemory::Writer::Writer(Writer&& other) noexcept
@@ -442,7 +462,7 @@ void CodeMemory::Writer::close() {
     const auto offset = static_cast<size_t>(address_ - memory_->base_);
     const size_t begin = memory_->page_down(offset);
     const size_t end = memory_->page_up(offset + bytes_);
-    memory_->unmap_writable(data_ - (offset - begin), end - begin);
+    memory_->end_write(data_ - (offset - begin), end - begin);
     memory_->publish(address_, bytes_);
     memory_ = nullptr;
     data_ = nullptr;

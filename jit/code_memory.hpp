@@ -2,13 +2,16 @@
 //
 // One range of addresses is reserved when the first code is made; it never grows or moves. Its
 // pages belong to a file that exists only in memory (memfd). The executable view of a page is there
-// while some block of code lies in it. A writable view of a block is mapped while a Writer is open,
-// at an address that the kernel chooses, and is gone afterwards:
+// while some block of code lies in it. A writable view of all of it lies where the kernel chooses, and is
+// written through Writers only:
 //
-//      kernel's choice                      the reserved range
-//      +---------------+   same pages   +----+-----------+-----------+------------+
-//      | Writer: rw-   | -------------> |free| module r-x| module r-x|  free ---  |
-//      +---------------+                +----+-----------+-----------+------------+
+//      kernel's choice                       the reserved range
+//      +----------------+   same pages   +----+-----------+-----------+------------+
+//      | the view: rw-  | -------------> |free| module r-x| module r-x|  free ---  |
+//      +----------------+                +----+-----------+-----------+------------+
+//
+// The view stays, because its pages cost most when they are touched first (docs/decisions/0004). Where
+// addresses are limited (ulimit -v) there is no room for it, and each Writer maps what it writes.
 //
 // Where the range lies: all of it, and all of the program (which is not position-independent), is
 // below 2 GiB. So on x86-64 a call, a jump or an address of 32 bits reaches from any code to any
@@ -19,8 +22,8 @@
 //
 // Invariants
 //   (1) No page of the process is ever writable and executable, in this mapping or another.
-//   (2) A writable view exists only between open() and close() of a Writer, and for a moment within
-//       allocate() and release(), which fill the rest of a page with traps.
+//   (2) Code is written only between open() and close() of a Writer, and within allocate() and release(),
+//       which fill the rest of a page with traps. The address of the view is nowhere else.
 //   (3) Memory in the range that belongs to no block is not executable, or holds instructions that
 //       trap when it shares a page with a block.
 //   (4) What a closed Writer or a patch has written is seen by instruction fetches of this thread.
@@ -62,11 +65,12 @@ public:
     struct Options {
         size_t range_bytes = 0;   // 0: what the machine's branches reach
         bool below_2_gib = true;  // false: where the kernel likes
-        // The pages are a file in memory (memfd), which each writable view maps. perf looks for
+        // The pages are a file in memory (memfd), which the writable view maps. perf looks for
         // names in its map only where memory has no file; for it the pages are shared anonymous
-        // memory, and a writable view is the executable one duplicated by mremap. Some emulators
+        // memory, and the writable view is the executable one duplicated by mremap. Some emulators
         // cannot do that, so it is not the rule, and the file is taken where it fails.
         bool nameless = false;
+        bool keeps_view = true;  // false: as where there is no room for it, for tests
     };
 
     // What is in use, for the report on code size and for tests.
@@ -93,8 +97,8 @@ public:
     // it is left (purge, then thread progress). Pages without a block go back to the kernel.
     void release(CodeBlock block);
 
-    // The view through which code is written. Closed by its destructor. Aborts when the kernel
-    // refuses the mapping: a patch that is half done cannot be taken back.
+    // Through which code is written. Closed by its destructor. Aborts when there is no view and the kernel
+    // refuses one: a patch that is half done cannot be taken back.
     class Writer {
     public:
         Writer(Writer&& other) noexcept;
@@ -115,7 +119,7 @@ public:
         void patch_half(const void* executable, uint32_t value) { patch(executable, value); }
         void patch_byte(const void* executable, uint8_t value) { patch(executable, value); }
 
-        // Unmaps the view and makes what was written visible to instruction fetches.
+        // Makes what was written visible to instruction fetches.
         void close();
 
     private:
@@ -130,15 +134,9 @@ public:
         std::byte* data_;
     };
 
-    Writer open(CodeBlock block) { return open(block.address, block.bytes); }
+    Writer open(CodeBlock block);
     // Part of a block, or of several with what is between.
     Writer open(const std::byte* address, size_t bytes);
-
-    // One aligned atomic write, with a view of its own: see Writer::patch_word. For more than a
-    // few, open the block once.
-    void patch_word(const void* address, uint64_t value);
-    // The same of one byte, which cannot tear: without a view where the file can be written.
-    void patch_byte(const void* address, uint8_t value);
 
     const std::byte* begin() const { return base_; }
     const std::byte* end() const { return base_ + range_bytes_; }
@@ -169,8 +167,12 @@ private:
     CodeMemory() = default;
     std::string reserve(const Options& options);
     bool duplicates();
-    std::byte* map_writable(size_t begin, size_t end);
-    void unmap_writable(std::byte* view, size_t bytes);
+    void keep_view();
+    // Writable, of pages; MAP_FAILED where the kernel refuses. populate: MAP_POPULATE or 0.
+    void* map_view(size_t begin, size_t end, int populate);
+    // Where to write what the pages hold; end_write() gets the answer.
+    std::byte* begin_write(size_t begin, size_t end);
+    void end_write(std::byte* view, size_t bytes);
     bool runs_stale_code();
     size_t page_down(size_t offset) const { return offset & ~(page_bytes_ - 1); }
     size_t page_up(size_t offset) const { return page_down(offset + page_bytes_ - 1); }
@@ -183,6 +185,7 @@ private:
 
     int fd_ = -1;  // -1: anonymous memory
     std::byte* base_ = nullptr;
+    std::byte* view_ = nullptr;  // writable; null where there is no room for it
     size_t range_bytes_ = 0;
     size_t page_bytes_ = 0;
     bool remaps_after_write_ = false;

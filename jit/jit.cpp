@@ -160,23 +160,12 @@ struct Jit final : Engine {
     void disarm(const Armed* places, size_t count) override {
         write_patches(places, count, false);
     }
-    // A view for those that lie close together, or none for a few.
     void write_patches(const Armed* places, size_t count, bool arm) const {
-        constexpr size_t kFew = 4;
-        if (count <= kFew && patch_of(0).bytes == 1) {
-            for (size_t i = 0; i < count; ++i) {
-                const MacroAssembler::BreakpointPatch patch = patch_of(places[i].saved);
-                code_memory().patch_byte(
-                    reinterpret_cast<const std::byte*>(places[i].saved) + patch.offset,
-                    static_cast<uint8_t>(arm ? patch.armed : patch.plain));
-            }
-            return;
-        }
         for (size_t i = 0; i < count;) {
             i += write_some_patches(places + i, count - i, arm);
         }
     }
-    // Of those that one view has, the first at least. How many these are.
+    // Of those that lie close together, the first at least. How many these are.
     size_t write_some_patches(const Armed* places, size_t count, bool arm) const {
         // Between functions: what is skipped costs nothing but addresses, and on aarch64 the cleaning of caches.
         constexpr Word kClose = 64 * 1024;

@@ -25,21 +25,17 @@ namespace {
 struct Table : ArmedTable {
     size_t size = 8;
     size_t count = 0;
-    std::unique_ptr<Slot[]> memory;
+    std::shared_ptr<Slot[]> memory;
 
     // Room for that many and some more.
     explicit Table(size_t wanted) {
         while (size < 2 * wanted) {
             size *= 2;
         }
-        make();
+        memory.reset(new Slot[size]);
+        slots = memory.get();
+        byte_mask = (size - 1) * sizeof(Slot);
     }
-    Table(const Table& other, int) : size(other.size), count(other.count) {
-        make();
-        std::copy_n(other.slots, size, slots);
-    }
-    Table(Table&&) = default;
-    Table& operator=(Table&&) = default;
     bool has_room(size_t more) const { return 2 * (count + more) <= size; }
     void add(Breakpoint* b) {
         const void* key = b->key();
@@ -58,16 +54,10 @@ struct Table : ArmedTable {
             }
         }
     }
-
-private:
-    void make() {
-        memory.reset(new Slot[size]);
-        slots = memory.get();
-        byte_mask = (size - 1) * sizeof(Slot);
-    }
 };
 
-// All there are, for those who change them; hits go by a copy that never changes (g_armed).
+// All there are, for those who change them. Hits go by what was published of it last (g_armed), whose slots never
+// change: the next change has slots of its own.
 CountedMutex g_lock{LockKind::breakpoints};
 thread_local bool t_has_lock = false;  // by a Bulk
 // Holds the lock, unless a Bulk of this thread does.
@@ -83,7 +73,8 @@ private:
     std::unique_lock<CountedMutex> lock_;
 };
 Table g_all{0};
-size_t g_entries = 0;  // of these, on export entries
+bool g_is_published = false;  // its slots are those that hits look at
+size_t g_entries = 0;         // of these, on export entries
 
 // Memory of breakpoints: those of a module come at once and go at once.
 struct Block {
@@ -130,10 +121,9 @@ void free_table(void* table) {
     delete static_cast<Table*>(table);
 }
 
-// kWork(data) after thread progress. About more breakpoints than an engine patches one by one it is
-// no work for a scheduler: code is written through a view, system calls about memory may wait for
-// those of other threads, and who frees another thread's memory waits for that thread (malloc's
-// locks).
+// kWork(data) after thread progress. About more than a few breakpoints it is no work for a scheduler: where there
+// is no room for a writable view of all code, system calls about memory may wait for those of other threads; and
+// who frees another thread's memory waits for that thread (malloc's locks).
 template <void (*kWork)(void*)>
 void after_progress(void* data, size_t breakpoints) {
     constexpr size_t kFew = 4;
@@ -153,7 +143,8 @@ void after_progress(void* data, size_t breakpoints) {
 }
 
 void publish_locked() {
-    auto* t = new Table(g_all, 0);
+    auto* t = new Table(g_all);
+    g_is_published = true;
     // release: what the slots point to is complete. Pairs with find().
     const ArmedTable* old = tracing::g_armed.exchange(t, std::memory_order_acq_rel);
     if (old != nullptr) {
@@ -162,45 +153,57 @@ void publish_locked() {
     }
 }
 
-// With room for so many in all.
+// With slots that may be changed, for so many in all.
 void enlarge_locked(size_t wanted) {
     Table larger(wanted);
     g_all.for_each([&](Breakpoint* b) { larger.add(b); });
     g_all = std::move(larger);
+    g_is_published = false;
 }
 void add_locked(Breakpoint* b) {
     if (!g_all.has_room(1)) {
         enlarge_locked(2 * g_all.count + 2);
+    } else if (g_is_published) {
+        enlarge_locked(g_all.count + 1);
     }
     g_all.add(b);
 }
 
-// What is_gone says of is taken out; the rest is published, and those are freed afterwards.
+// These are taken out, those of which stays() is false; the rest is published, and they are freed afterwards.
 template <typename F>
-void remove_locked(F is_gone) {
-    auto* gone = new std::vector<Breakpoint*>;
-    size_t left = 0;
-    g_all.for_each([&](Breakpoint* b) {
-        if (is_gone(b)) {
-            gone->push_back(b);
-            g_entries -= b->kind == Breakpoint::Kind::entry ? 1 : 0;
-        } else {
-            ++left;
-        }
-    });
+void remove_locked(std::unique_ptr<std::vector<Breakpoint*>> gone, F stays) {
     if (gone->empty()) {
-        delete gone;
         return;
     }
+    for (const Breakpoint* b : *gone) {
+        g_entries -= b->kind == Breakpoint::Kind::entry ? 1 : 0;
+    }
+    const size_t left = g_all.count - gone->size();
     Table rest(left + left / 2);
-    g_all.for_each([&](Breakpoint* b) {
-        if (!is_gone(b)) {
-            rest.add(b);
-        }
-    });
+    if (left != 0) {
+        g_all.for_each([&](Breakpoint* b) {
+            if (stays(*b)) {
+                rest.add(b);
+            }
+        });
+    }
     g_all = std::move(rest);
     publish_locked();
-    after_progress<free_breakpoints>(gone, gone->size());
+    const size_t count = gone->size();
+    after_progress<free_breakpoints>(gone.release(), count);
+}
+template <typename F>
+std::unique_ptr<std::vector<Breakpoint*>> find_all_locked(F is_wanted) {
+    auto found = std::make_unique<std::vector<Breakpoint*>>();
+    g_all.for_each([&](Breakpoint* b) {
+        if (is_wanted(*b)) {
+            found->push_back(b);
+        }
+    });
+    return found;
+}
+bool is_armed(const Breakpoint& b) {
+    return b.armed;
 }
 
 void flag_bif(BifDef& bif, bool on) {
@@ -389,8 +392,12 @@ const Action* active_of(const Breakpoint& b, uint32_t session) {
 }
 
 bool any_entries() {
-    const std::lock_guard lock(g_lock);
+    const Locked lock;
     return g_entries != 0;
+}
+bool any_code() {
+    const Locked lock;
+    return g_entries != g_all.count;
 }
 
 Breakpoint* find_own(const void* key) {
@@ -401,7 +408,7 @@ Breakpoint* find_own(const void* key) {
 Bulk::Bulk(size_t to_come) {
     g_lock.lock();
     t_has_lock = true;
-    if (!g_all.has_room(to_come)) {
+    if (to_come != 0 && (g_is_published || !g_all.has_room(to_come))) {
         enlarge_locked(g_all.count + to_come);
     }
 }
@@ -567,20 +574,20 @@ struct Change::Running {
         }
     }
     static void end(Running& r) {
-        bool any_gone = false;
+        auto gone = std::make_unique<std::vector<Breakpoint*>>();
         for (Breakpoint* b : r.touched) {
             b->touched = false;
             note_everywhere(*b, active(*b).everywhere());
             if (b->armed) {
                 b->make_alike(other_half());
             } else {
-                any_gone = true;
+                gone->push_back(b);
             }
         }
-        if (any_gone) {
+        if (!gone->empty()) {
             // Only what this change touched can be without use.
             const std::lock_guard lock(g_lock);
-            remove_locked([](const Breakpoint* b) { return !b->armed; });
+            remove_locked(std::move(gone), is_armed);
         }
         code_permission::release();
         r.op->done();
@@ -685,18 +692,19 @@ bool disarm_withdrawn(const ModuleInstance& m) {
 
 void forget_disarmed() {
     const std::lock_guard lock(g_lock);
-    remove_locked([](const Breakpoint* b) { return !b->armed; });
+    remove_locked(find_all_locked([](const Breakpoint& b) { return !b.armed; }), is_armed);
 }
 
 void forget_instance(const ModuleInstance& m) {
+    const auto is_its = [&m](const Breakpoint& b) {
+        return b.kind == Breakpoint::Kind::code && b.instance == &m;
+    };
     const std::lock_guard lock(g_lock);
-    remove_locked([&](Breakpoint* b) {
-        if (b->kind != Breakpoint::Kind::code || b->instance != &m) {
-            return false;
-        }
+    auto gone = find_all_locked(is_its);
+    for (Breakpoint* b : *gone) {
         note_everywhere(*b, false);
-        return true;
-    });
+    }
+    remove_locked(std::move(gone), [&](const Breakpoint& b) { return !is_its(b); });
 }
 
 }  // namespace minivm::trace

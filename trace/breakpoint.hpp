@@ -158,7 +158,7 @@ Breakpoint* find_own(const void* key);
 // the two above and below instead of for each. Not across thread progress.
 class Bulk {
 public:
-    // to_come: how many breakpoints there will be more.
+    // to_come: how many breakpoints there will be more, at most; 0: that has been said before.
     explicit Bulk(size_t to_come);
     Bulk(const Bulk&) = delete;
     Bulk& operator=(const Bulk&) = delete;
@@ -169,8 +169,9 @@ public:
 private:
     uint32_t steps_ = 0;
 };
-// Whether any export entry has one.
+// Whether any export entry has one; any code or BIF.
 bool any_entries();
+bool any_code();
 
 // Holder of the permission. The change is to be applied with apply(); until then only halves that
 // are not active are different.

@@ -83,9 +83,10 @@ void stop_calls(Action& a) {
 // whose on_load function still runs gets what it will have when it is current.
 enum class Version : uint8_t { current, old, pending };
 
-void apply_to_entries(Applying& a, const LoweredModule& m, Version version) {
+void apply_to_entries(Applying& a, const LoweredModule& m, Version version, Bulk& bulk) {
     const Request& r = a.r;
     for (const LoweredExport& x : m.exports) {
+        bulk.step();
         if (!r.which.matches(m.name, x.function, x.arity)) {
             continue;
         }
@@ -108,13 +109,16 @@ void apply_to_version(Applying& a, ModuleInstance* instance, Version version) {
         return;
     }
     const LoweredModule& m = instance->lowered;
+    Bulk bulk(0);
     // What is set one way is no longer set the other way; counters and meta traces are local.
     if ((r.global || (r.on && any_entries())) && version != Version::old) {
-        apply_to_entries(a, m, version);
+        apply_to_entries(a, m, version, bulk);
+    }
+    if (r.global && !(r.on && any_code())) {
+        return;
     }
     const bool has_bifs = bif_registry::has_any(m.name);
     const bool makes_new = r.on && !r.global && version != Version::old;
-    Bulk bulk(makes_new && r.which.function == atoms::underscore ? m.functions.size() : 0);
     for (uint32_t i = 0; i < m.functions.size(); ++i) {
         bulk.step();
         const LoweredFunction& f = m.functions[i];
@@ -298,11 +302,33 @@ bool Functions::matches(Term m, Term f, uint32_t a) const {
     return (arity < 0 || arity == a) && matches_module(m) && fits(function, f, is_glob);
 }
 
+// How many breakpoints a request makes in a module, at most.
+static size_t room_for(const Request& r, const ModuleInstance* m) {
+    const bool all = m != nullptr && r.on && r.which.function == atoms::underscore &&
+                     r.which.matches_module(m->name());
+    return !all ? 0 : r.global ? m->lowered.exports.size() : m->lowered.functions.size();
+}
+
+static void add_room(ModuleInstance* current, ModuleInstance*, void* context) {
+    auto& [request, room] = *static_cast<std::pair<const Request&, size_t>*>(context);
+    room += room_for(request, current);
+}
+
 int64_t apply_request(Session& s, const Request& r, Change* change) {
     Applying a{s.number, r, *change};
     const bool in_many = r.which.module == atoms::underscore || r.which.is_glob;
     const bool one = !in_many && r.which.function != atoms::underscore && r.which.arity >= 0;
     const int ix = code_index::active();
+    std::pair<const Request&, size_t> to_come{r, 0};
+    if (in_many) {
+        module_table::for_each_loaded(ix, add_room, &to_come);
+    } else {
+        add_room(module_table::current(r.which.module, ix), nullptr, &to_come);
+    }
+    // Nobody else changes what there is.
+    if (to_come.second != 0) {
+        const Bulk room(to_come.second);
+    }
     if (in_many) {
         module_table::for_each_loaded(ix, apply_to_module, &a);
     } else {

@@ -78,7 +78,7 @@ void patch(benchmark::State& state) {
     write_code(*memory, block);
     uint64_t value = 0;
     for (auto _ : state) {
-        memory->patch_word(block.address + 8, ++value);
+        memory->open(block).patch_word(block.address + 8, ++value);
     }
 }
 BENCHMARK(patch)->ArgNames({"nameless"})->Arg(0)->Arg(1)->Unit(benchmark::kMicrosecond);
