@@ -287,8 +287,11 @@ void h_breakpoint(ARGS) {
     }
     ENTER_RUNTIME(p);
     p.x = s->x;
-    tracing::g_hooks->breakpoint(p, place, s->x);
+    const bool goes_on = tracing::g_hooks->breakpoint(p, place, s->x);
     LEAVE_RUNTIME(p);
+    if (MINIVM_UNLIKELY(!goes_on)) {
+        TAIL(slow_bif_failed);
+    }
     return saved(PASS);
 }
 void h_stub_trace(ARGS) {

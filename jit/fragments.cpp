@@ -251,6 +251,8 @@ private:
         a_.bind(slow);
         spill();
         a_.call_runtime(reinterpret_cast<const void*>(runtime_breakpoint), Caller::on_top);
+        a_.compare_imm(Reg::t0, 0);
+        a_.branch(Cond::not_equal, special_);
         reload();
         a_.ret();
     }

@@ -496,12 +496,14 @@ Word runtime_check_state(Scheduler* s, Word live, Word frame_words, Word) {
     return 0;
 }
 
-// The breakpoint whose key is where its call returns to.
+// The breakpoint whose key is where its call returns to. 0: the function goes on.
 Word runtime_breakpoint(Scheduler* s, Word place, Word, Word) {
     Process& p = *s->process;
     const Word ra = pop_return_address(p);
     p.x = s->x;
-    tracing::g_hooks->breakpoint(p, *reinterpret_cast<const tracing::ArmedPlace*>(place), s->x);
+    if (!tracing::g_hooks->breakpoint(p, *reinterpret_cast<const tracing::ArmedPlace*>(place), s->x)) {
+        return bif_failed(s, 0, 1);
+    }
     push_return_address(p, ra);
     return 0;
 }

@@ -410,6 +410,22 @@ Term minivm_trace_matching_4(Process& p, const Term* a) {
     return apply_and_await(p, *session, r);
 }
 
+// Of OTP's debugger: calls go to breakpoint/3 of the error handler instead.
+Term erts_debug_breakpoint_2(Process& p, const Term* a) {
+    Request r;
+    r.debug = true;
+    r.on = a[1] == atoms::true_;
+    if ((!r.on && a[1] != atoms::false_) || !parse_functions(a[0], &r.which)) {
+        return badarg(p);
+    }
+    Term wait = kNonValue;
+    const Term name = function_name(p, atom_table::intern("erts_debug"), "breakpoint");
+    if (!has_code_permission(p, name, {a[0], a[1]}, &wait)) {
+        return wait;
+    }
+    return apply_and_await(p, *session_of(0), r);
+}
+
 Term erts_internal_trace_pattern_3(Process& p, const Term* a) {
     return set_pattern(p, session_of(0), kNonValue, a);
 }
@@ -911,6 +927,7 @@ std::vector<BifDef> g_bifs = {
     {"erts_internal", "trace_pattern", 4, erts_internal_trace_pattern_4, kBifPlain, nullptr},
     {"minivm", "trace_pattern", 4, erts_internal_trace_pattern_4, kBifDirtyCpu | kBifHidden,
      nullptr},
+    {"erts_debug", "breakpoint", 2, erts_debug_breakpoint_2, kBifDirtyCpu, nullptr},
     {"minivm", "trace_matching", 4, minivm_trace_matching_4, kBifDirtyCpu, nullptr},
     {"erts_internal", "trace_info", 3, erts_internal_trace_info_3, kBifPlain, nullptr},
     {"erts_internal", "trace_session_create", 3, erts_internal_trace_session_create_3, kBifPlain,

@@ -47,6 +47,7 @@ struct Action {
     bool count = false, count_paused = false;
     bool time = false, time_paused = false;
     bool memory = false, memory_paused = false;
+    bool debug = false;         // the error handler is called instead; session 0 only
     uint8_t does = 0;           // of Does
     int8_t always_frames = -1;  // as that of call_spec
     SpecPtr call_spec;
@@ -66,7 +67,7 @@ struct Action {
         change(*copy);
         others_ = meta || count || time || memory ? std::move(copy) : nullptr;
     }
-    bool none() const { return !call && !meta && !count && !time && !memory; }
+    bool none() const { return !call && !meta && !count && !time && !memory && !debug; }
     // What a hit looks at: summed up by seal() when the rest is as it is to be.
     // kSessions...: what sessions do that are not session 0, in the latter's Action.
     enum Does : uint8_t {
@@ -75,18 +76,20 @@ struct Action {
         kCounts = 4,
         kClocks = 8,
         kSessionsTraced = 16,
-        kSessionsAll = 32
+        kSessionsAll = 32,
+        kDebug = 64
     };
     static constexpr uint8_t kSessions = kSessionsTraced | kSessionsAll;
     // In processes whose calls are traced.
     static constexpr uint8_t kForTraced = kCalls | kClocks | kSessionsTraced;
-    static constexpr uint8_t kForAll = kMeta | kCounts | kSessionsAll;
+    static constexpr uint8_t kForAll = kMeta | kCounts | kSessionsAll | kDebug;
     void seal() {
         always_frames = call_spec == nullptr ? int8_t{0} : call_spec->frames_always;
         const bool clocks = (time && !time_paused) || (memory && !memory_paused);
         does =
             static_cast<uint8_t>((call ? kCalls : 0) | (meta ? kMeta : 0) |
-                                 (count && !count_paused ? kCounts : 0) | (clocks ? kClocks : 0));
+                                 (count && !count_paused ? kCounts : 0) | (clocks ? kClocks : 0) |
+                                 (debug ? kDebug : 0));
     }
     bool everywhere() const { return (does & kForAll) != 0; }
 

@@ -212,9 +212,14 @@ struct TraceHooks final : Hooks {
     // It is there: the table that has it was published, and everybody had passed, before the
     // function was armed, and it leaves the table only when everybody has passed since it was
     // disarmed.
-    void breakpoint(Process& p, const ArmedPlace& place, Term* x) override {
+    bool breakpoint(Process& p, const ArmedPlace& place, Term* x) override {
         const auto& b = static_cast<const Breakpoint&>(place);
         called(b, p, x, b.native ? g_return_words.native : g_return_words.bytecode);
+        if (MINIVM_LIKELY((active(b).does & Action::kDebug) == 0)) {
+            return true;
+        }
+        call_debugger(p, b.module, b.function, b.arity);
+        return false;
     }
 
     // It only traces calls: who is not traced is never asked.

@@ -27,6 +27,10 @@ bool change_counter(const Request& r, bool traced, bool& on, bool& paused) {
 }
 
 void change_action(Action& a, const Request& r) {
+    if (r.debug) {
+        a.debug = r.on;
+        return;
+    }
     if (r.on && (r.global || (a.call && a.global))) {
         a = Action{};  // one way instead of the other
     }
@@ -111,7 +115,7 @@ void apply_to_version(Applying& a, ModuleInstance* instance, Version version) {
     const LoweredModule& m = instance->lowered;
     Bulk bulk(0);
     // What is set one way is no longer set the other way; counters and meta traces are local.
-    if ((r.global || (r.on && any_entries())) && version != Version::old) {
+    if (!r.debug && (r.global || (r.on && any_entries())) && version != Version::old) {
         apply_to_entries(a, m, version, bulk);
     }
     if (r.global && !(r.on && any_code())) {
@@ -335,6 +339,9 @@ int64_t apply_request(Session& s, const Request& r, Change* change) {
         apply_to_version(a, module_table::current(r.which.module, ix), Version::current);
         apply_to_version(a, module_table::old(r.which.module, ix), Version::old);
         apply_to_version(a, module_table::on_load(r.which.module, ix), Version::pending);
+    }
+    if (r.debug) {
+        return a.count;  // of Erlang code, as it is now
     }
     if (one) {
         if (Export* e = export_table::find(r.which.module, r.which.function,

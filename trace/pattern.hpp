@@ -27,6 +27,7 @@ struct Request {
     bool local = false, global = false, meta = false, count = false, time = false, memory = false;
     bool counters() const { return count || time || memory; }
     bool restart = false, pause = false;  // of the counters
+    bool debug = false;                   // erts_debug:breakpoint/2, and nothing else
     SpecPtr spec;
     tracing::Tracer meta_tracer;
     uint64_t number = 0;  // in the order they came

@@ -482,6 +482,19 @@ void call_undefined(Process& p, const Export* e) {
     trap(p, loader, {e->module, e->function, args});
 }
 
+void call_debugger(Process& p, Term module, Term function, uint32_t arity) {
+    static const Term breakpoint = atom_table::intern("breakpoint");
+    const bool is_usual = p.extra == nullptr || !is_value(p.extra->error_handler) ||
+                          p.extra->error_handler == atoms::error_handler;
+    const Export* handler = is_usual ? export_table::get(atoms::error_handler, breakpoint, 3)
+                                     : own_error_handler(p, "breakpoint");
+    if (handler == nullptr) {
+        error(p, atoms::undef);
+        return;
+    }
+    trap(p, handler, {module, function, args_list(p, p.x, arity)});
+}
+
 void call_unloaded_fun(Process& p, const FunEntry* fe) {
     // Funs carry no module name of their own in x registers: the fun itself is behind its arguments
     // only while it is called, so it is rebuilt from the free variables.

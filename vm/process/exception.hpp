@@ -61,6 +61,9 @@ const Export* own_error_handler(const Process& p, const char* function);
 // The function of an export entry is not there: calls the process's own error handler, loads its module
 // on demand (both traps) or raises undef.
 void call_undefined(Process& p, const Export* e);
+// A function with a debugger's breakpoint is called, its arguments are p.x: breakpoint/3 of the process's error
+// handler is called instead, or raises undef where that has none.
+void call_debugger(Process& p, Term module, Term function, uint32_t arity);
 struct FunEntryRef;
 void call_unloaded_fun(Process& p, const FunEntry* fe);
 

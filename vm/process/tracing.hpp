@@ -212,8 +212,9 @@ inline bool only_counts(const ArmedPlace& b, int scheduler) {
 struct Hooks {
     virtual ~Hooks() = default;
     // A breakpoint has been hit, x are the arguments, and the stack is as the function finds it.
-    // Collects if it needs room.
-    virtual void breakpoint(Process& p, const ArmedPlace& b, Term* x) = 0;
+    // Collects if it needs room. False: what is called goes on elsewhere, by the process's outcome: a trap, or an
+    // exception.
+    virtual bool breakpoint(Process& p, const ArmedPlace& b, Term* x) = 0;
     // A traced process calls through an export entry that is traced; native: to an address of native
     // code it will return.
     virtual void export_call(Process& p, const Export* e, Term* x, bool native) = 0;
