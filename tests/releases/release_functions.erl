@@ -8,11 +8,22 @@ main(_) ->
     Release >= 27 andalso coverage(),
     Release >= 27 andalso one_key(),
     io:format("~p~n", [os:cmd("echo from the shell")]),
+    floats(),
     Release >= 28 andalso monitors(),
     Release >= 28 andalso heirs(),
     Release >= 28 andalso hibernate(),
     Release >= 28 andalso show(fun() -> [apply(code, get_debug_info, [M]) || M <- [lists, ?MODULE]] end),
     Release >= 28 andalso [show(fun() -> apply(code, get_debug_info, [M]) end) || M <- [no_such_module, 1, {}]].
+
+%% Which double stands for a large integer: the nearest one only from OTP 29 on.
+floats() ->
+    rand:seed(exsss, 29),
+    Large = [428654966685883400000, 38409289721754710000, 34784104853086640000, (1 bsl 1024) - (1 bsl 970),
+             (1 bsl 1024) - (1 bsl 970) - 1, (1 bsl 1024) - 1, (1 bsl 117) + (1 bsl 64), (1 bsl 117) + (1 bsl 64) + 1]
+        ++ [rand:uniform(1 bsl N) bsl M || N <- lists:seq(60, 300, 3), M <- [0, 1, 40, 64]],
+    [io:format("~p~n", [[try F(I) catch error:badarg -> badarg; error:badarith -> badarith end
+                         || F <- [fun(X) -> float(X) end, fun(X) -> -X * 1.0 end, fun(X) -> 3.0 / X end,
+                                  fun(X) -> <<X/float>> end]]]) || I <- Large].
 
 %% Pids and what stands beside the names of functions differ.
 show(F) -> io:format("~p~n", [try F() catch C:R:S -> {C, R, setelement(3, hd(S), arguments)} end]).

@@ -7,6 +7,7 @@
 #include <gmp.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -345,14 +346,38 @@ int compare(Term a, Term b) {
     return x.negative ? -c : c;
 }
 
+// Ties to even. Infinite: it does not fit.
+static double nearest_double(const Operand& x) {
+    // The topmost 64 bits; the last one stands for itself and for all below it. It is none that a rounding to 53 bits
+    // looks at alone, so the rounding is that of the whole.
+    const auto unused = static_cast<unsigned>(std::countl_zero(x.limbs[x.n - 1]));
+    uint64_t top = x.limbs[x.n - 1] << unused;
+    size_t below = x.n - 1;
+    if (unused != 0 && below != 0) {
+        --below;
+        top |= x.limbs[below] >> (64 - unused);
+        top |= x.limbs[below] << unused != 0 ? 1 : 0;
+    }
+    while (below-- > 0) {
+        top |= x.limbs[below] != 0 ? 1 : 0;
+    }
+    const size_t bits = 64 * x.n - unused;
+    return bits > 1024 ? HUGE_VAL : std::ldexp(static_cast<double>(top), static_cast<int>(bits) - 64);
+}
+
 bool to_double(Term a, double* out) {
     if (is_small(a)) {
         *out = static_cast<double>(small_value(a));
         return true;
     }
     const Operand x(a);
+    if (by_release::at_least(29)) {
+        const double d = nearest_double(x);
+        *out = x.negative ? -d : d;
+        return std::isfinite(d);
+    }
     double d = 0.0;
-    // Limb by limb from the top, as OTP 25 does: a limb of more than 53 bits is rounded before it
+    // Limb by limb from the top, as OTP up to 28 does: a limb of more than 53 bits is rounded before it
     // is added, so the last bit may differ from the nearest double.
     for (size_t i = x.n; i-- > 0;) {
         d = d * 0x1p64 + static_cast<double>(x.limbs[i]);
