@@ -161,14 +161,17 @@ Term persistent_term_get_2(Process&, const Term* a) {
 Term persistent_term_get_0(Process& p, const Term*) {
     const Table* t = table();
     Term list = kNil;
+    int64_t count = 0;
     for (size_t i = 0; t != nullptr && i <= t->mask; ++i) {
         // acquire, both: as in find().
         const Term key = t->entries[i].key.load(std::memory_order_acquire);
         if (is_value(key) && key != kErased) {
             const Term value = t->entries[i].value.load(std::memory_order_acquire);
             list = cons(p.heap, make_tuple(p.heap, key, value), list);
+            ++count;
         }
     }
+    consume(p, count + count / 3);  // as OTP does
     return list;
 }
 Term persistent_term_erase_1(Process&, const Term* a) {
