@@ -9,6 +9,7 @@ main(_) ->
     Release >= 27 andalso one_key(),
     io:format("~p~n", [os:cmd("echo from the shell")]),
     floats(),
+    prefixes(),
     Release >= 28 andalso monitors(),
     Release >= 28 andalso heirs(),
     Release >= 28 andalso hibernate(),
@@ -24,6 +25,17 @@ floats() ->
     [io:format("~p~n", [[try F(I) catch error:badarg -> badarg; error:badarith -> badarith end
                          || F <- [fun(X) -> float(X) end, fun(X) -> -X * 1.0 end, fun(X) -> 3.0 / X end,
                                   fun(X) -> <<X/float>> end]]]) || I <- Large].
+
+%% A head that is the beginning of a call's arguments: before OTP 29 no proper list.
+prefixes() ->
+    [io:format("~p~n", [erlang:match_spec_test(Args, [{Head, Guards, Body}], trace)])
+     || Head <- [['$1' | '_'], ['$1', '$2' | '_'], [a, '_' | '_'], ['$1', '$1' | '_'], ['$1' | '$2'], [{a, '$3'} | x], ['_' | '_']],
+        {Guards, Body} <- [{[], ['$_']}, {[{'>', '$1', 5}], ['$$']}],
+        Args <- [[], [a], [a, b], [10, 10, c], [{a, tuple}, 1]]],
+    show(fun() -> erlang:trace_pattern({?MODULE, callback, '_'}, [{['$1' | '_'], [], []}], [local]) end),
+    show(fun() -> erlang:trace_pattern({?MODULE, callback, '_'}, [{['$1' | x], [], []}], [local]) end),
+    show(fun() -> erlang:trace_pattern({?MODULE, callback, '_'}, false, [local]) end),
+    show(fun() -> is_reference(ets:match_spec_compile([{['$1' | '_'], [], ['$1']}])) end).
 
 %% Pids and what stands beside the names of functions differ.
 show(F) -> io:format("~p~n", [try F() catch C:R:S -> {C, R, setelement(3, hd(S), arguments)} end]).

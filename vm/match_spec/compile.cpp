@@ -4,6 +4,7 @@
 #include "vm/term/compare.hpp"
 #include "vm/term/format.hpp"
 #include "vm/term/map.hpp"
+#include "vm/util/otp_release.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -205,7 +206,8 @@ public:
                 return refuse("Match program part is not a tuple of arity 3.");
             }
             const Term pattern = tuple_element(head(rest), 0);
-            if (is_for_traces(dialect_) && is_cons(pattern) && list_length(pattern) < 0) {
+            if (is_for_traces(dialect_) && is_cons(pattern) && list_length(pattern) < 0 &&
+                !is_prefix(pattern)) {
                 return refuse("Match expression part " + display_term(pattern) +
                               " is not a proper list.");
             }
@@ -219,6 +221,14 @@ public:
     }
 
 private:
+    // [First, ... | '_']: calls with at least so many arguments.
+    static bool is_prefix(Term head) {
+        Term t = head;
+        while (is_cons(t)) {
+            t = tail(t);
+        }
+        return is_cons(head) && t == atoms::underscore && by_release::spec_heads_may_be_prefixes();
+    }
     struct Task {
         enum Kind : uint8_t { expression, emit, jump_target } kind;
         Term term;
@@ -342,14 +352,17 @@ private:
         if (of_trace && (is_list(root) || is_tuple(root))) {
             // Arguments, matched where they are. A tuple of their patterns means what a list does.
             const uint32_t slot = new_slot();
-            Instr& open = add(Op::arguments);
+            Instr& open = add(is_prefix(root) ? Op::first_arguments : Op::arguments);
             open.to = slot;
-            open.count =
-                static_cast<uint32_t>(is_tuple(root) ? tuple_arity(root) : list_length(root));
-            for (uint32_t n = 0; n < open.count; n++) {
-                todo.push_back({is_tuple(root) ? tuple_element(root, n) : head(root), slot, n});
-                root = is_tuple(root) ? root : tail(root);
+            if (is_tuple(root)) {
+                for (uint32_t n = 0; n < tuple_arity(root); n++) {
+                    todo.push_back({tuple_element(root, n), slot, n});
+                }
             }
+            for (uint32_t n = 0; is_cons(root); n++, root = tail(root)) {
+                todo.push_back({head(root), slot, n});
+            }
+            open.count = static_cast<uint32_t>(todo.size());
             std::reverse(todo.begin(), todo.end());
         } else if (root != atoms::underscore) {
             if (of_trace && variable_number(root) < 0 && !is_map(root)) {

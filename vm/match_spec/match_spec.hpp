@@ -22,6 +22,7 @@ enum class Op : uint8_t {
     // -- pattern: looks at slots[slot][index]
     whole,       // the object, as slot 0
     arguments,   // an object of `count` arguments, as slot `to`
+    first_arguments,  // as arguments, but there may be more
     tuple,       // opens a tuple of `count` elements as slot `to`
     list,        // opens a cell as slot `to`
     map,         // a map, to be looked into as slot `to`

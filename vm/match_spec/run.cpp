@@ -107,7 +107,8 @@ bool Runner::test(const Instr* i) {
                 slots_[0] = slot_terms_;
                 break;
             case Op::arguments:
-                if (argument_count_ != i->count) {
+            case Op::first_arguments:
+                if (argument_count_ < i->count || (argument_count_ > i->count && i->op == Op::arguments)) {
                     return false;
                 }
                 slots_[i->to] = arguments_;

@@ -38,6 +38,8 @@ inline bool prints_by_locale() { return at_least(26); }
 inline bool re_is_pcre2() { return at_least(28); }
 // Native records are terms: binary_to_term makes them, is_record/3 takes two names.
 inline bool has_native_records() { return at_least(29); }
+// The head of a match specification for traces may be [First, ... | '_'].
+inline bool spec_heads_may_be_prefixes() { return at_least(29); }
 // The largest integer has so many words; what would be larger is a system_limit.
 inline size_t max_big_limbs() { return (size_t{1} << (at_least(27) ? 16 : 19)) - 1; }
 // The interface of native functions that system_info(nif_version) and enif_system_info() name.
