@@ -55,6 +55,10 @@ main(_) ->
     Tracer = spawn(fun() -> tracer(Self) end),
     erlang:trace_pattern(MFA, [{'_', [], [{return_trace}]}], [local]),
     traced(Self, [call, {tracer, Tracer}]),
+    Delivered = erlang:trace_delivered(Self),
+    receive {trace_delivered, Self, Delivered} -> ok end,
+    Tracer ! {stop, Self},
+    receive stopped -> ok end,
     erlang:trace_pattern(MFA, true, [call_count]),
     show("counted"),
     io:format("~p ~p~n", [erlang:trace_info(MFA, call_count) =/= {call_count, 0}, erlang:trace_info(MFA, traced)]),
@@ -65,8 +69,6 @@ main(_) ->
     erlang:trace_pattern(MFA, false, [global]),
     erlang:trace_pattern({'_', '_', '_'}, false, [local]),
     show("global gone"),
-    Tracer ! {stop, Self},
-    receive stopped -> ok end,
     %% Others: a process that begins with it, and one whose handler has no such function.
     io:format("~p~n", [in_other(fun() -> process_flag(error_handler, ?MODULE), put(diverted, 0), exit(shown(1, 2)) end)]),
     io:format("~p~n", [in_other(fun() ->
