@@ -10,6 +10,7 @@ main(_) ->
     io:format("~p~n", [os:cmd("echo from the shell")]),
     floats(),
     prefixes(),
+    decoded(),
     Release >= 28 andalso monitors(),
     Release >= 28 andalso heirs(),
     Release >= 28 andalso hibernate(),
@@ -36,6 +37,13 @@ prefixes() ->
     show(fun() -> erlang:trace_pattern({?MODULE, callback, '_'}, [{['$1' | x], [], []}], [local]) end),
     show(fun() -> erlang:trace_pattern({?MODULE, callback, '_'}, false, [local]) end),
     show(fun() -> is_reference(ets:match_spec_compile([{['$1' | '_'], [], ['$1']}])) end).
+
+decoded() ->
+    [show(fun() -> erlang:decode_packet(http_bin, iolist_to_binary(["GET http", Uri, " HTTP/1.1\r\n\r\n"]), []) end)
+     || Uri <- ["://[FEDC::1]:80/x", "://[FEDC::1]/x", "://[FEDC::1", "://[FEDC::1]:/x", "://[]/x", "://[FEDC::1]x/x", "://a]:80/x",
+                "://a[b]:80/x", "://[a:b/c]:80/x", "s://[FEDC::1]", "s://[FEDC::1]:443", "://[a/b]/c", "://[a]:80:90/",
+                "://[a]:b/", "://[a]b:80/", "://[a]]:80/", "://[[a]]:80/"]],
+    show(fun() -> binary_to_term(<<131, 77, 0:32, 0>>) end).
 
 %% Pids and what stands beside the names of functions differ.
 show(F) -> io:format("~p~n", [try F() catch C:R:S -> {C, R, setelement(3, hd(S), arguments)} end]).

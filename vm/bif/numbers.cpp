@@ -597,7 +597,8 @@ Term erlang_float_to_binary_2(Process& p, const Term* a) {
 
 Term text_to_float(Process& p, std::string_view text) {
     double d;
-    return parse_float(text, &d) ? make_float(p.heap, d) : badarg(p);
+    // OTP has C read it, to the first zero byte.
+    return parse_float(text.substr(0, text.find('\0')), &d) ? make_float(p.heap, d) : badarg(p);
 }
 Term erlang_list_to_float_1(Process& p, const Term* a) {
     std::string text;

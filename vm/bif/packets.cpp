@@ -4,6 +4,7 @@
 #include "vm/bif/bif.hpp"
 #include "vm/bif/local_atoms.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/util/otp_release.hpp"
 
 #include <cctype>
 #include <cstring>
@@ -497,15 +498,17 @@ Term Http::absolute_uri(Term scheme, std::string_view s) {
         s = s.substr(0, slash);
     }
     Term port = atoms::undefined;
-    const size_t colon = s.find(':');
-    if (colon != s.npos) {
+    // The colons of an address in brackets are its own; what follows it but a port is passed over.
+    const size_t bracket = by_release::uri_hosts_have_brackets() && s.starts_with('[') ? s.find(']') : s.npos;
+    const size_t colon = bracket == s.npos ? s.find(':') : bracket + 1;
+    if (colon < s.size() && s[colon] == ':') {
         rest_ = s.substr(colon + 1);
         int64_t n = 0;
         if (number(&n) && rest_.empty() && n != 0) {
             port = make_small(n);
         }
-        s = s.substr(0, colon);
     }
+    s = s.substr(0, colon);
     const Term host = text(s);
     return make_tuple(h_, atom_absolute_uri(), scheme, host, port, text(path));
 }

@@ -507,7 +507,7 @@ bool Decoder::bit_binary(Term* slot, int64_t* budget) {
     const uint64_t n = read32(p_);
     const unsigned last_bits = p_[4];
     p_ += 5;
-    if (last_bits > 8 || (n == 0) != (last_bits == 0)) {
+    if (last_bits > 8 || (n == 0) != (last_bits == 0) || (n == 0 && by_release::refuses_no_bits())) {
         return false;
     }
     const uint64_t bits = n == 0 ? 0 : (n - 1) * 8 + last_bits;

@@ -40,6 +40,10 @@ inline bool re_is_pcre2() { return at_least(28); }
 inline bool has_native_records() { return at_least(29); }
 // The head of a match specification for traces may be [First, ... | '_'].
 inline bool spec_heads_may_be_prefixes() { return at_least(29); }
+// decode_packet: http://[FEDC::1]:80/ has the host [FEDC::1].
+inline bool uri_hosts_have_brackets() { return at_least(29); }
+// No bits at all are no bit string in the external format (they are an empty binary).
+inline bool refuses_no_bits() { return at_least(29); }
 // The largest integer has so many words; what would be larger is a system_limit.
 inline size_t max_big_limbs() { return (size_t{1} << (at_least(27) ? 16 : 19)) - 1; }
 // The interface of native functions that system_info(nif_version) and enif_system_info() name.
