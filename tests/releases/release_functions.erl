@@ -11,6 +11,7 @@ main(_) ->
     floats(),
     prefixes(),
     decoded(),
+    Release >= 29 andalso too_long(),
     Release >= 28 andalso monitors(),
     Release >= 28 andalso heirs(),
     Release >= 28 andalso hibernate(),
@@ -44,6 +45,12 @@ decoded() ->
                 "://a[b]:80/x", "://[a:b/c]:80/x", "s://[FEDC::1]", "s://[FEDC::1]:443", "://[a/b]/c", "://[a]:80:90/",
                 "://[a]:b/", "://[a]b:80/", "://[a]]:80/", "://[[a]]:80/"]],
     show(fun() -> binary_to_term(<<131, 77, 0:32, 0>>) end).
+
+too_long() ->
+    Digits = lists:duplicate(3000000, $9),
+    [show(F) || F <- [fun() -> list_to_integer(Digits) end, fun() -> list_to_integer(Digits, 16) end,
+                      fun() -> binary_to_integer(list_to_binary([$- | Digits])) end, fun() -> string:to_integer(Digits) end,
+                      fun() -> string:to_integer([$a | Digits]) end, fun() -> list_to_integer(lists:duplicate(3000000, $0)) end]].
 
 %% Pids and what stands beside the names of functions differ.
 show(F) -> io:format("~p~n", [try F() catch C:R:S -> {C, R, setelement(3, hd(S), arguments)} end]).

@@ -336,6 +336,13 @@ Term parsed(Process& p, std::string_view text, int base) {
     return is_value(result) ? result : system_limit(p);
 }
 
+// It has more digits than any integer: known without reading them.
+bool is_too_long(std::string_view text, int base) {
+    text.remove_prefix(std::min(text.find_first_not_of("+-0"), text.size()));
+    const double bits = std::log2(base) * (static_cast<double>(text.size()) - 1);
+    return bits > 64.0 * static_cast<double>(by_release::max_big_limbs());
+}
+
 // Continues text_to_integer: a[0] the text as a binary.
 Term erlang_text_to_integer_dirty_2(Process& p, const Term* a) {
     Bytes text;
@@ -349,6 +356,9 @@ Term text_to_integer(Process& p, std::string_view text, Term base) {
         return badarg(p);
     }
     consume(p, static_cast<int64_t>(text.size() / 16));
+    if (is_too_long(text, base_of(base))) {
+        return system_limit(p);
+    }
     if (text.size() > kDirtyDigits) {
         static const Export* dirty = bif_export("erlang", "text_to_integer_dirty", 2);
         return trap(p, dirty, {make_binary(p.heap, text.data(), text.size()), base});
@@ -471,6 +481,9 @@ Term string_list_to_integer_1(Process& p, const Term* a) {
         return string_error(p, "no_integer");
     }
     consume(p, static_cast<int64_t>(text.size() / 16));
+    if (is_too_long(text, 10)) {
+        return by_release::at_least(29) ? string_error(p, "system_limit") : system_limit(p);
+    }
     if (text.size() > kDirtyDigits) {
         static const Export* dirty = bif_export("string", "list_to_integer_dirty", 2);
         return trap(p, dirty, {binary_of(p, text), reader.rest()});
