@@ -107,7 +107,7 @@ Breakpoint* new_breakpoint_locked() {
     b->serial = ++g_last_serial;
     return b;
 }
-// Deferred work, which may run under g_lock.
+// Deferred work.
 void free_breakpoints(void* vector) {
     const std::unique_ptr<std::vector<Breakpoint*>> dead(
         static_cast<std::vector<Breakpoint*>*>(vector));
@@ -142,16 +142,59 @@ void after_progress(void* data, size_t breakpoints) {
         data);
 }
 
-void publish_locked() {
-    auto* t = new Table(g_all);
-    g_is_published = true;
-    // release: what the slots point to is complete. Pairs with find().
-    const ArmedTable* old = tracing::g_armed.exchange(t, std::memory_order_acq_rel);
-    if (old != nullptr) {
-        auto* const gone = const_cast<Table*>(static_cast<const Table*>(old));
-        after_progress<free_table>(gone, gone->count);
+// Holds the lock while the table is changed, and has what is no longer in use freed behind it: later() may run
+// the next step of another change, which takes the lock as well.
+class Changing {
+public:
+    Changing() = default;
+    Changing(const Changing&) = delete;
+    Changing& operator=(const Changing&) = delete;
+    ~Changing() {
+        lock_.unlock();
+        if (table_ != nullptr) {
+            after_progress<free_table>(table_, table_->count);
+        }
+        if (breakpoints_ != nullptr) {
+            const size_t count = breakpoints_->size();
+            after_progress<free_breakpoints>(breakpoints_.release(), count);
+        }
     }
-}
+    void publish() {
+        MINIVM_ASSERT(table_ == nullptr);
+        auto* t = new Table(g_all);
+        g_is_published = true;
+        // release: what the slots point to is complete. Pairs with find().
+        const ArmedTable* old = tracing::g_armed.exchange(t, std::memory_order_acq_rel);
+        table_ = const_cast<Table*>(static_cast<const Table*>(old));
+    }
+    // These are taken out, those of which stays() is false; the rest is published.
+    template <typename F>
+    void remove(std::unique_ptr<std::vector<Breakpoint*>> gone, F stays) {
+        if (gone->empty()) {
+            return;
+        }
+        for (const Breakpoint* b : *gone) {
+            g_entries -= b->kind == Breakpoint::Kind::entry ? 1 : 0;
+        }
+        const size_t left = g_all.count - gone->size();
+        Table rest(left + left / 2);
+        if (left != 0) {
+            g_all.for_each([&](Breakpoint* b) {
+                if (stays(*b)) {
+                    rest.add(b);
+                }
+            });
+        }
+        g_all = std::move(rest);
+        publish();
+        breakpoints_ = std::move(gone);
+    }
+
+private:
+    std::unique_lock<CountedMutex> lock_{g_lock};
+    Table* table_ = nullptr;
+    std::unique_ptr<std::vector<Breakpoint*>> breakpoints_;
+};
 
 // With slots that may be changed, for so many in all.
 void enlarge_locked(size_t wanted) {
@@ -169,29 +212,6 @@ void add_locked(Breakpoint* b) {
     g_all.add(b);
 }
 
-// These are taken out, those of which stays() is false; the rest is published, and they are freed afterwards.
-template <typename F>
-void remove_locked(std::unique_ptr<std::vector<Breakpoint*>> gone, F stays) {
-    if (gone->empty()) {
-        return;
-    }
-    for (const Breakpoint* b : *gone) {
-        g_entries -= b->kind == Breakpoint::Kind::entry ? 1 : 0;
-    }
-    const size_t left = g_all.count - gone->size();
-    Table rest(left + left / 2);
-    if (left != 0) {
-        g_all.for_each([&](Breakpoint* b) {
-            if (stays(*b)) {
-                rest.add(b);
-            }
-        });
-    }
-    g_all = std::move(rest);
-    publish_locked();
-    const size_t count = gone->size();
-    after_progress<free_breakpoints>(gone.release(), count);
-}
 template <typename F>
 std::unique_ptr<std::vector<Breakpoint*>> find_all_locked(F is_wanted) {
     auto found = std::make_unique<std::vector<Breakpoint*>>();
@@ -586,8 +606,7 @@ struct Change::Running {
         }
         if (!gone->empty()) {
             // Only what this change touched can be without use.
-            const std::lock_guard lock(g_lock);
-            remove_locked(std::move(gone), is_armed);
+            Changing().remove(std::move(gone), is_armed);
         }
         code_permission::release();
         r.op->done();
@@ -610,8 +629,7 @@ void Change::apply(code_change::Operation* op) {
     }
     auto* r = new Running{std::move(touched_), op, any_entries};
     if (any_new) {
-        const std::lock_guard lock(g_lock);
-        publish_locked();
+        Changing().publish();
     }
     r->next<Running::arm_new>();
 }
@@ -656,10 +674,7 @@ static bool exports(const ModuleInstance& m, Term function, uint32_t arity) {
 }
 
 void publish_staged() {
-    {
-        const std::lock_guard lock(g_lock);
-        publish_locked();
-    }
+    Changing().publish();
     publish_code(false);
     publish_code(true);
 }
@@ -691,20 +706,20 @@ bool disarm_withdrawn(const ModuleInstance& m) {
 }
 
 void forget_disarmed() {
-    const std::lock_guard lock(g_lock);
-    remove_locked(find_all_locked([](const Breakpoint& b) { return !b.armed; }), is_armed);
+    Changing changing;
+    changing.remove(find_all_locked([](const Breakpoint& b) { return !b.armed; }), is_armed);
 }
 
 void forget_instance(const ModuleInstance& m) {
     const auto is_its = [&m](const Breakpoint& b) {
         return b.kind == Breakpoint::Kind::code && b.instance == &m;
     };
-    const std::lock_guard lock(g_lock);
+    Changing changing;
     auto gone = find_all_locked(is_its);
     for (Breakpoint* b : *gone) {
         note_everywhere(*b, false);
     }
-    remove_locked(std::move(gone), [&](const Breakpoint& b) { return !is_its(b); });
+    changing.remove(std::move(gone), [&](const Breakpoint& b) { return !is_its(b); });
 }
 
 }  // namespace minivm::trace

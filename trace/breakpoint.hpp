@@ -150,7 +150,7 @@ const Action* active_of(const Breakpoint& b, uint32_t session);
 // The breakpoint of a key that a hit has, or null. Any thread that makes progress, or in a delay
 // section. A key that armed code came with is always found.
 inline Breakpoint* find(const void* key) {
-    // acquire: pairs with publish_locked().
+    // acquire: pairs with Changing::publish().
     const tracing::ArmedTable* t = tracing::g_armed.load(std::memory_order_acquire);
     return t != nullptr ? static_cast<Breakpoint*>(t->find(key)) : nullptr;
 }
