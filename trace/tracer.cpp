@@ -64,24 +64,45 @@ constexpr struct {
     {"running_procs", kRunningProcs},
 };
 
-void free_later(const State* s) {
-    if (s != nullptr) {
-        thread_progress::later(
-            [](void* d) {
-                for (const auto* s = static_cast<const State*>(d); s != nullptr;) {
-                    const State* next = s->next;
-                    delete s;
-                    s = next;
-                }
-            },
-            const_cast<State*>(s));
+void free_states(void* first) {
+    for (const auto* s = static_cast<const State*>(first); s != nullptr;) {
+        const State* next = s->next;
+        delete s;
+        s = next;
     }
 }
+
+// Holds the lock for one change. What it takes out is freed behind the lock: on a thread that is no
+// scheduler later() may run other work at once, and that may want the lock.
+class FlagChange {
+public:
+    FlagChange() : lock_(g_lock) {}
+    ~FlagChange() {
+        lock_.unlock();
+        if (gone_ != nullptr) {
+            thread_progress::later(free_states, const_cast<State*>(gone_));
+        }
+    }
+    FlagChange(const FlagChange&) = delete;
+    FlagChange& operator=(const FlagChange&) = delete;
+
+    // Readers may hold the former States of a process or port until they have passed.
+    template <typename T>
+    void put(T& p, const State* first) {
+        MINIVM_ASSERT(gone_ == nullptr);
+        // release: pairs with state_of().
+        gone_ = p.trace.exchange(first, std::memory_order_acq_rel);
+    }
+
+private:
+    std::unique_lock<CountedMutex> lock_;
+    const State* gone_ = nullptr;
+};
 
 // Puts this in the place of the session's State; flags 0: takes it out. Its next counts for
 // nothing.
 template <typename T>
-void replace_locked(T& p, const State& wanted) {
+void replace(FlagChange& change, T& p, const State& wanted) {
     std::vector<State> all;
     bool placed = false;
     for (const State* s = state_of(p); s != nullptr; s = s->next) {
@@ -106,8 +127,7 @@ void replace_locked(T& p, const State& wanted) {
             first = new State(s);
         }
     }
-    // release: pairs with state_of(). Readers may hold the former one until they have passed.
-    free_later(p.trace.exchange(first, std::memory_order_acq_rel));
+    change.put(p, first);
 }
 
 bool is_ending(const Process& p) {
@@ -238,7 +258,7 @@ static Set set_flags_of(T& p, uint32_t session, bool on, uint32_t flags, const T
     for (;;) {
         Tracer other;
         {
-            const std::lock_guard lock(g_lock);
+            FlagChange change;
             if (is_ending(p) || !is_live(session)) {
                 return Set::dead;
             }
@@ -251,7 +271,7 @@ static Set set_flags_of(T& p, uint32_t session, bool on, uint32_t flags, const T
                 State now = old != nullptr ? *old : State{0, Tracer(), session};
                 now.flags = on ? now.flags | flags : now.flags & ~flags;
                 now.tracer = tracer != nullptr ? *tracer : now.tracer;
-                replace_locked(p, now);
+                replace(change, p, now);
                 return Set::done;
             }
             other = old->tracer;
@@ -271,22 +291,22 @@ Set set_flags(TracedPort& port, uint32_t session, bool on, uint32_t flags, const
 }
 
 void change_flags(Process& p, uint32_t session, uint32_t off, uint32_t on, const Tracer* tracer) {
-    const std::lock_guard lock(g_lock);
+    FlagChange change;
     if (is_ending(p) || !is_live(session)) {
         return;
     }
     const State* old = state_of(p, session);
     const uint32_t now = ((old != nullptr ? old->flags : 0) & ~off) | on;
     const Tracer by = tracer != nullptr ? *tracer : old != nullptr ? old->tracer : Tracer();
-    replace_locked(p, {is_tracer(by.term()) ? now : 0, by, session});
+    replace(change, p, {is_tracer(by.term()) ? now : 0, by, session});
 }
 
 template <typename T>
 static void clear_flags_of(T& p, uint32_t session, const Tracer* by) {
-    const std::lock_guard lock(g_lock);
+    FlagChange change;
     const State* now = state_of(p, session);
     if (now != nullptr && (by == nullptr || now->tracer.is_copy_of(*by))) {
-        replace_locked(p, {0, Tracer(), session});
+        replace(change, p, {0, Tracer(), session});
     }
 }
 void clear_flags(Process& p, uint32_t session) {
@@ -303,16 +323,13 @@ void clear_flags(TracedPort& port, const State& s) {
 }
 
 void clear_all_flags(Process& p) {
-    const std::lock_guard lock(g_lock);
-    // release: as in replace_locked().
-    free_later(p.trace.exchange(nullptr, std::memory_order_acq_rel));
+    FlagChange().put(p, nullptr);
 }
 
 void clear_all_flags(TracedPort& port) {
-    const std::lock_guard lock(g_lock);
+    FlagChange change;
     port.ended = true;
-    // release: as in replace_locked().
-    free_later(port.trace.exchange(nullptr, std::memory_order_acq_rel));
+    change.put(port, nullptr);
 }
 
 // relaxed: a process begun beside this may come before it.
