@@ -13,6 +13,7 @@
 #include "vm/sched/thread_progress.hpp"
 #include "vm/semantics/binary.hpp"
 #include "vm/term/format.hpp"
+#include "trace/session.hpp"
 #include "trace/tracer_recorder.hpp"
 
 #include <algorithm>
@@ -86,11 +87,8 @@ Term act_current_stacktrace_0(Process& p, const Term*) {
                               static_cast<size_t>(g_backtrace_depth));
 }
 Term act_current_stacktrace_1(Process& p, const Term* a) {
-    if (!is_small(a[0]) || small_value(a[0]) < 0) {
-        return badarg(p);
-    }
     return current_stacktrace(p, p.heap, nullptr, code_index::active(),
-                              static_cast<size_t>(small_value(a[0])));
+                              static_cast<size_t>(std::min<int64_t>(small_value(a[0]), g_backtrace_depth)));
 }
 Term act_process_dump(Process& p, const Term*) {
     const std::string text = process_backtrace(p);
@@ -170,10 +168,11 @@ Process* process_of(Term pid) {
 }
 // Where none is named: the tracer of whoever runs the specification, or null.
 const Tracer* default_tracer(const Process& p) {
-    if (t_context->session != 0) {
+    const Session* session = find_session(t_context->session);
+    if (session == nullptr || session->has_tracer()) {
         return t_context->tracer;
     }
-    const State* own = state_of(p, 0);
+    const State* own = state_of(p, t_context->session);
     return own != nullptr ? &own->tracer : nullptr;
 }
 // Without a tracer the target is not traced any more. The answer: whether that was a change.
@@ -274,7 +273,7 @@ const Function kFunctions[] = {
     {{"", "trace", 3, act_trace_3, 0, nullptr}, false, Use::own},
 };
 
-struct Functions final : match_spec::TraceFunctions {
+struct TraceFunctions final : match_spec::TraceFunctions {
     Found find(Term form, match_spec::Dialect dialect, bool in_guard) const override {
         const std::string_view name = atom_table::text(tuple_element(form, 0));
         const size_t arity = tuple_arity(form) - 1;
@@ -285,13 +284,27 @@ struct Functions final : match_spec::TraceFunctions {
             }
             known = &f;
             if (arity == f.bif.arity && (f.in_guard || !in_guard) && f.means_something(dialect)) {
-                return {&f.bif, {}};
+                const std::string wrong = problem_of_argument(f, form);
+                return {wrong.empty() ? &f.bif : nullptr, wrong};
             }
         }
         return {nullptr, known != nullptr ? problem(*known, form, dialect, in_guard) : ""};
     }
 
 private:
+    // How deep a stack is shown is said by a number, and not by an expression.
+    static std::string problem_of_argument(const Function& f, Term form) {
+        if (f.bif.fn != act_current_stacktrace_1) {
+            return "";
+        }
+        const Term depth = tuple_element(form, 1);
+        const char* wrong = !is_small(depth)          ? "non small argument."
+                            : small_value(depth) < 0 ? "negative integer argument."
+                                                      : nullptr;
+        return wrong != nullptr
+                   ? std::string("Special form 'current_stacktrace' called with ") + wrong
+                   : "";
+    }
     static std::string problem(const Function& f, Term form, match_spec::Dialect dialect,
                                bool in_guard) {
         const std::string name = f.bif.function;
@@ -474,6 +487,9 @@ void hit_sessions(const Breakpoint& b, Process& p, const Term* x,
         f.session = of.session;
         const uint8_t mask = of.tracer.is(p.id) ? uint8_t{Action::kCounts} : uint8_t{0xff};
         perform(b, of.action, of.action.does & mask, of.session, p, x, caller, &f);
+        if (f.meta != 0 && !is_tracer(of.tracer.term())) {
+            f.meta_tracer = &of.action.others().meta_tracer;
+        }
         if (!f.none()) {
             t_session_frames.push_back(f);
         }
@@ -608,7 +624,7 @@ Term test_spec(Process& p, const Term* a) {
 }
 
 void init_actions() {
-    static const Functions functions;
+    static const TraceFunctions functions;
     match_spec::g_trace_functions = &functions;
 }
 

@@ -23,6 +23,7 @@ struct Frames : Asked {
 // By another one.
 struct SessionFrames : Asked {
     uint32_t session = 0;
+    const Tracer* meta_tracer = nullptr;  // the breakpoint's, if the session has no tracer
 };
 // The call of b with arguments x. caller_of: where it returns to, or null.
 Frames hit(const Breakpoint& b, Process& p, const Term* x,

@@ -113,7 +113,7 @@ Term set_trace(Process& p, const Session& session, const Term* a) {
     Term list = a[2];
     for (; is_cons(list); list = tail(list)) {
         const Term f = head(list);
-        if (session.number == 0 && is_tuple(f) && parse_tracer(f, atom_tracer(), &tracer)) {
+        if (!session.has_tracer() && is_tuple(f) && parse_tracer(f, atom_tracer(), &tracer)) {
             // Of a process it is found out by the first event that it has ended.
             if (is_local_port(tracer.term()) && !tracing::tracer_exists(tracer.term())) {
                 return badarg_cause(p, atom_badopt());
@@ -130,13 +130,13 @@ Term set_trace(Process& p, const Session& session, const Term* a) {
     if (!is_nil(list)) {
         return badarg_cause(p, atom_badopt());
     }
-    // That one is for all or nobody; no time stamp is of the processor here.
+    // That one is for all or nobody.
     if (!is_bool(a[1]) || (cpu_time && a[0] != atom_all())) {
         return badarg(p);
     }
     const bool on = a[1] == atoms::true_;
     if (!named) {
-        tracer = session.number == 0 ? Tracer(p.id) : session.tracer;
+        tracer = session.has_tracer() ? session.tracer : Tracer(p.id);
     }
     const Tracer* const by = on || named ? &tracer : nullptr;
     const auto set = [&](auto* target) {
@@ -155,6 +155,10 @@ Term set_trace(Process& p, const Session& session, const Term* a) {
     Who who;
     if (!parse_who(a[0], &who)) {
         return badarg(p);
+    }
+    if (cpu_time) {
+        // relaxed: an event beside the change has one or the other.
+        tracing::g_cpu_timestamps.store(on, std::memory_order_relaxed);
     }
     SettingAll setting{session.number, on, flags, by};
     if (who.existing && who.processes) {
@@ -215,8 +219,8 @@ bool parse_flags(Process& p, const Session& session, Term list, Request* r) {
             r->local = true;
         } else if (f == atom_meta()) {
             r->meta = true;
-            r->meta_tracer = session.number == 0 ? Tracer(p.id) : session.tracer;
-        } else if (session.number == 0 && parse_tracer(f, atom_meta(), &r->meta_tracer) &&
+            r->meta_tracer = session.has_tracer() ? session.tracer : Tracer(p.id);
+        } else if (!session.has_tracer() && parse_tracer(f, atom_meta(), &r->meta_tracer) &&
                    (!is_local_port(r->meta_tracer.term()) ||
                     tracing::tracer_exists(r->meta_tracer.term()))) {
             r->meta = true;
@@ -242,7 +246,7 @@ bool parse_flags(Process& p, const Session& session, Term list, Request* r) {
     return true;
 }
 
-// A session's events go to its own tracer: the action `trace` must not name another.
+// Except in session 0 the action `trace` must not name another.
 bool names_tracer(Term flags) {
     for (; is_cons(flags); flags = tail(flags)) {
         if (is_tuple(head(flags)) && tuple_arity(head(flags)) >= 2 &&
@@ -502,6 +506,12 @@ Term memory_rows(Heap& h, const CallTable& table) {
     return list;
 }
 
+bool is_function_item(Term t) {
+    return t == atom_traced() || t == atom_match_spec() || t == atom_meta() ||
+           t == atom_meta_match_spec() || t == atom_call_count() || t == atom_call_time() ||
+           t == atom_call_memory() || t == atom_all();
+}
+
 Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
     const Term arity = tuple_element(mfa, 2);
     if (!is_atom(tuple_element(mfa, 0)) || !is_atom(tuple_element(mfa, 1)) || !is_small(arity)) {
@@ -544,7 +554,10 @@ Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
         }
         return kNonValue;
     };
-    // Whatever the item is, as in OTP.
+    if (by_release::at_least(29) && !is_function_item(item)) {
+        return badarg(p);
+    }
+    // Up to OTP 28 whatever the item is.
     if (!known) {
         return make_tuple(h, item, atoms::undefined);
     }
@@ -767,7 +780,7 @@ Term erts_internal_trace_session_create_3(Process& p, const Term* a) {
         tracer = Tracer(a[1]);
         is_there = true;
     }
-    if (!is_atom(a[0]) || !is_there || !is_nil(a[2])) {
+    if (!is_atom(a[0]) || !(is_there || a[1] == atoms::undefined) || !is_nil(a[2])) {
         return badarg(p);
     }
     return make_handle(p, *create_session(a[0], tracer));

@@ -86,7 +86,7 @@ struct UnfinishedCall {
     std::vector<uint32_t> clocks;    // sessions that measure it
     const void* caller = nullptr;    // where it returns to
     uint64_t record_id = 0;          // the breakpoint's
-    tracing::Tracer meta_tracer;     // keeps that of a frame, if there is one
+    std::vector<tracing::Tracer> meta_tracers;  // keeps those of the frames
 };
 void set_unfinished(Process& p, UnfinishedCall call);
 UnfinishedCall take_unfinished(Process& p);

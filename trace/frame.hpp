@@ -8,8 +8,8 @@
 
 namespace minivm::trace {
 
-// Whose a frame is, for its last word: of a session's own trace, or of its meta trace. Session 0
-// has the tracer's term for the latter.
+// Whose a frame is, for its last word: of a session's own trace, or of its meta trace. A session
+// without a tracer of its own has that of the breakpoint for the latter, a term.
 inline Term mark_of(uint32_t session) {
     return session == 0 ? kNil : make_small(int64_t{session});
 }
@@ -31,7 +31,7 @@ struct FrameView {
     bool is_meta() const {
         return !is_nil(words[3]) && (!is_small(words[3]) || small_value(words[3]) < 0);
     }
-    // Of a meta trace of session 0.
+    // Of a meta trace of a session without a tracer of its own.
     bool has_tracer() const { return is_tracer(words[3]); }
     Term tracer() const { return words[3]; }
     uint32_t session() const {

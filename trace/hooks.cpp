@@ -261,7 +261,11 @@ struct TraceHooks final : Hooks {
 
     void bif_traps(Process& p, Term* x, uint32_t live, bool native) override {
         const UnfinishedCall call = take_unfinished(p);
-        make_room(p, x, live, call.frames.size(), call.meta_tracer);
+        size_t need = call.frames.size() * kFrameWords;
+        for (const Tracer& t : call.meta_tracers) {
+            need += words_of(t);
+        }
+        make_room(p, x, live, need);
         const Word address = native ? g_return_words.native : g_return_words.bytecode;
         for (auto words = call.frames.rbegin(); words != call.frames.rend(); ++words) {
             push_frame(p, address, *words, call.record_id);
@@ -461,7 +465,13 @@ private:
             return;
         }
         const size_t sessions = frames.of_sessions ? session_frames().size() : 0;
-        make_room(p, x, b.arity, 2 * (1 + sessions), *frames.meta_tracer);
+        size_t need = 2 * (1 + sessions) * kFrameWords;
+        need += frames.meta != 0 ? words_of(*frames.meta_tracer) : 0;
+        for (size_t i = 0; i < sessions; ++i) {
+            const Tracer* t = session_frames()[i].meta_tracer;
+            need += t != nullptr ? words_of(*t) : 0;
+        }
+        make_room(p, x, b.arity, need);
         // What is told last returns first.
         leave_frame(b, p, address, 0, frames.call, frames.time, frames.memory);
         if (frames.meta != 0) {
@@ -472,8 +482,7 @@ private:
             const SessionFrames& f = session_frames()[i];
             leave_frame(b, p, address, f.session, f.call, f.time, f.memory);
             if (f.meta != 0) {
-                push_frame(p, address, frame_words(b, f.meta, meta_mark_of(f.session)),
-                           b.record_id);
+                push_frame(p, address, frame_words(b, f.meta, meta_mark(f)), b.record_id);
             }
         }
     }
@@ -556,10 +565,15 @@ private:
                module_table::lookup(reinterpret_cast<const void*>(w.raw - kTagHeader),
                                     code_index::active(), true, &where);
     }
-    // For so many frames, one of them with this tracer, and what C++ asks of a stack.
-    static void make_room(Process& p, Term* x, uint32_t live, size_t frames, const Tracer& meta) {
-        const size_t need =
-            frames * kFrameWords + (meta.is_module() ? size_of_term(meta.term(), false) : 0);
+    static Term meta_mark(const SessionFrames& f) {
+        return f.meta_tracer != nullptr ? f.meta_tracer->term() : meta_mark_of(f.session);
+    }
+    // What a frame's tracer takes on the heap.
+    static size_t words_of(const Tracer& t) {
+        return t.is_module() ? size_of_term(t.term(), false) : 0;
+    }
+    // For so many words, and what C++ asks of a stack.
+    static void make_room(Process& p, Term* x, uint32_t live, size_t need) {
         if (p.needs_gc() || static_cast<size_t>(p.heap.end - p.heap.top) < need + kReserveWords) {
             collect_gc(p, need, x, live, false);
         }
@@ -585,13 +599,16 @@ private:
             const std::vector<SessionFrames>& others = session_frames();
             for (auto f = others.rbegin(); f != others.rend(); ++f) {
                 counts(f->session, f->time, f->memory);
-                tells(f->meta, meta_mark_of(f->session));
+                tells(f->meta, meta_mark(*f));
+                if (f->meta_tracer != nullptr) {
+                    call.meta_tracers.push_back(*f->meta_tracer);
+                }
                 tells(f->call, mark_of(f->session));
             }
         }
         counts(0, frames.time, frames.memory);
         if (frames.meta != 0) {
-            call.meta_tracer = *frames.meta_tracer;
+            call.meta_tracers.push_back(*frames.meta_tracer);
         }
         tells(frames.meta, frames.meta_tracer->term());
         tells(frames.call, mark_of(0));

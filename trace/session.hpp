@@ -2,7 +2,8 @@
 // others.
 //
 // Session 0 is the one of erlang:trace/3 and trace_pattern/3, where everybody names a tracer. The
-// others are made and ended by OTP 27's module `trace`. Numbers are never used again, so what is
+// others are made and ended by OTP 27's module `trace`; one made with `undefined` for a tracer, as
+// OTP's suites do, is like session 0. Numbers are never used again, so what is
 // left of an ended session (a frame on a stack, a handle) means nothing to anyone. Threads: any,
 // unless noted.
 #pragma once
@@ -25,6 +26,7 @@ struct Session {
     const uint32_t number;
     const Term name;
     const Tracer tracer;
+    bool has_tracer() const { return is_tracer(tracer.term()); }
     Patterns patterns;  // holder of the code modification permission
     // Patterns for messages, replaced as a whole; null: all messages.
     std::atomic<const EventPatterns*> events{nullptr};

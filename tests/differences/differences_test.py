@@ -58,7 +58,6 @@ HELD = {
     "Descriptors by number (`prim_file:file_desc_to_ref/2`, `open_port({fd, In, Out}, _)`)":
         "tests/tools/command_line_test.py",
     "Trace flag `'receive'`": "tests/generate/run_trace.py",
-    "Trace flag `cpu_timestamp`": "tests/generate/run_trace.py",
     "`process_dump` in match specifications": "tests/generate/generate_trace.py",
     "The end": "tests/tools/ends_test.py",
     "The end of the program's process by `exit(self(), normal)`": "tests/tools/ends_test.py",

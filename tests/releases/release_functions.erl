@@ -10,6 +10,8 @@ main(_) ->
     io:format("~p~n", [os:cmd("echo from the shell")]),
     floats(),
     prefixes(),
+    guards(),
+    Release >= 26 andalso stacks(),
     decoded(),
     Release >= 29 andalso too_long(),
     Release >= 28 andalso monitors(),
@@ -38,6 +40,25 @@ prefixes() ->
     show(fun() -> erlang:trace_pattern({?MODULE, callback, '_'}, [{['$1' | x], [], []}], [local]) end),
     show(fun() -> erlang:trace_pattern({?MODULE, callback, '_'}, false, [local]) end),
     show(fun() -> is_reference(ets:match_spec_compile([{['$1' | '_'], [], ['$1']}])) end).
+
+%% Which functions a specification may call; what there is to know of a function.
+guards() ->
+    [io:format("~p~n", [{F, A, Kind, erlang:match_spec_test(Data, [{{'$1'}, [list_to_tuple([F | lists:duplicate(A, '$1')])], []}], Kind)}])
+     || {F, A} <- lists:sort(erlang:module_info(functions)), A =< 3, {F, A} =/= {is_record, 2}, {F, A} =/= {is_record, 3},
+        erl_internal:guard_bif(F, A) orelse erl_internal:arith_op(F, A) orelse erl_internal:bool_op(F, A)
+            orelse erl_internal:comp_op(F, A),
+        {Data, Kind} <- [{{a}, table}, {[a], trace}]],
+    show(fun() -> erlang:trace_info({?MODULE, callback, 0}, no_such_item) end),
+    show(fun() -> erlang:trace_info({?MODULE, no_such_function, 0}, no_such_item) end).
+
+%% How deep a stack is shown is a number, and not more than backtraces have.
+stacks() ->
+    [io:format("~p~n", [erlang:match_spec_test([1], [{'_', [], [{message, {current_stacktrace, N}}]}], trace)])
+     || N <- [a, -1, 1 bsl 70, '$1', {'+', 1, 1}, {}]],
+    Depth = erlang:system_flag(backtrace_depth, 1),
+    {ok, Stack, [], []} = erlang:match_spec_test([1], [{'_', [], [{message, {current_stacktrace, 3}}]}], trace),
+    erlang:system_flag(backtrace_depth, Depth),
+    io:format("~p~n", [length(Stack)]).
 
 decoded() ->
     [show(fun() -> erlang:decode_packet(http_bin, iolist_to_binary(["GET http", Uri, " HTTP/1.1\r\n\r\n"]), []) end)

@@ -34,7 +34,8 @@ main(_) ->
                    {"bad arguments", fun bad/0},
                    {"what there is", fun infos/0},
                    {"destroyed", fun destroyed/0},
-                   {"handles", fun handles/0}]).
+                   {"handles", fun handles/0},
+                   {"without a tracer", fun no_tracer/0}]).
 
 %% ---- what is traced -----------------------------------------------------------------------------
 
@@ -585,3 +586,32 @@ raw_events(Session, Tracer, P) ->
     receive {trace_delivered, P, Ref} -> ok end,
     Tracer ! {fetch, self()},
     receive {got, Events} -> Events end.
+
+%% What OTP has for its own suites: a session in which everybody names a tracer, as in erlang:trace/3.
+no_tracer() ->
+    T1 = tracer(t1), T2 = tracer(t2), T3 = tracer(t3), P = traced(), Q = traced(),
+    A = trace:session_create(a, undefined, []), B = trace:session_create(b, T3, []),
+    1 = trace:process(A, P, true, [call, {tracer, T1}]),
+    1 = trace:process(A, Q, true, [call]),
+    1 = trace:process(B, P, true, [call]),
+    1 = trace:function(A, {?MODULE, f, 1}, ?RETURNS, [local]),
+    1 = trace:function(B, {?MODULE, g, 1}, ?RETURNS, [local]),
+    1 = trace:function(A, {?MODULE, g, 1}, ?RETURNS, [{meta, T2}]),
+    1 = trace:function(A, {erlang, list_to_tuple, 1}, ?RETURNS, [{meta, T2}]),
+    out(list_to_tuple([P, T1])),
+    out([call(P, f, [3]), call(Q, f, [4])]),
+    1 = trace:function(A, {erlang, list_to_tuple, 1}, false, [meta]),
+    out(events(A, T1, P)), out(events(A, T2, P)), out(events(B, T3, P)),
+    out(trace:info(A, P, tracer) =:= {tracer, T1}),
+    out(trace:info(A, Q, tracer) =:= {tracer, self()}),
+    out(trace:info(A, {?MODULE, g, 1}, meta) =:= {meta, T2}),
+    receive {trace, Q, call, {_, f, [4]}} -> out(told) after 5000 -> out(not_told) end,
+    %% In a session that has its own, and in a specification, a tracer's name is refused.
+    Reason = fun(F) -> try F() catch error:R -> R end end,
+    Other = [{'_', [], [{trace, [], [send, {tracer, T2}]}]}],
+    out([Reason(F) || F <- [fun() -> trace:process(B, P, true, [send, {tracer, T3}]) end,
+                            fun() -> trace:function(A, {?MODULE, f, 1}, Other, [local]) end]]),
+    1 = trace:function(A, {?MODULE, f, 1}, [{'_', [], [{trace, [], [send]}]}], [local]),
+    call(P, f, [5]),
+    out(flags(A, P)),
+    trace:session_destroy(A), trace:session_destroy(B).

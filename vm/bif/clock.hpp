@@ -17,6 +17,7 @@ int64_t start_ns();      // erlang:system_info(start_time)
 int64_t offset_ns();     // erlang:time_offset/0
 Term now(Heap& h);       // erlang:now/0
 Term timestamp(Heap& h); // erlang:timestamp/0
+Term cpu_time(Heap& h);  // of the operating system's process, as {MegaSeconds, Seconds, MicroSeconds}
 Term unique_integer(Heap& h, bool monotonic, bool positive);
 
 }  // namespace minivm::clock

@@ -615,6 +615,11 @@ int64_t clock::start_ns() { return kMonotonicBegin; }
 int64_t clock::offset_ns() { return the_clock().offset_ns; }
 Term clock::now(Heap& h) { return now_tuple(h); }
 Term clock::timestamp(Heap& h) { return mega_seconds(h, erlang_system() / 1000); }
+Term clock::cpu_time(Heap& h) {
+    timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return mega_seconds(h, int64_t{t.tv_sec} * 1000000 + t.tv_nsec / 1000);
+}
 Term clock::unique_integer(Heap& h, bool monotonic, bool positive) {
     return minivm::unique_integer(h, monotonic, positive);
 }

@@ -30,6 +30,7 @@ constexpr int kConstantWords = 64;
 struct GuardFunction {
     const char* name;
     uint8_t arity;
+    uint8_t since = 0;  // the release that took it into specifications
 };
 constexpr GuardFunction kGuardFunctions[] = {
     {"*", 2},          {"+", 1},           {"+", 2},
@@ -51,6 +52,10 @@ constexpr GuardFunction kGuardFunctions[] = {
     {"not", 1},        {"rem", 2},         {"round", 1},
     {"self", 0},       {"size", 1},        {"tl", 1},
     {"trunc", 1},      {"xor", 2},
+
+    {"ceil", 1, 26},        {"floor", 1, 26},      {"is_bitstring", 1, 26}, {"is_boolean", 1, 26},
+    {"is_function", 2, 26}, {"max", 2, 26},        {"min", 2, 26},          {"tuple_size", 1, 26},
+    {"is_integer", 3, 29},
 };
 
 // Forms that only mean something in a trace.
@@ -63,7 +68,7 @@ constexpr const char* kTraceForms[] = {
 const BifDef* guard_function(Term name, size_t arity) {
     const std::string_view text = atom_table::text(name);
     for (const GuardFunction& f : kGuardFunctions) {
-        if (f.arity == arity && text == f.name) {
+        if (f.arity == arity && text == f.name && by_release::at_least(f.since)) {
             return bif_registry::find(atoms::erlang, name, f.arity);
         }
     }

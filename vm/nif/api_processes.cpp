@@ -188,13 +188,7 @@ Word enif_now_time(Env* env) {
     return clock::now(heap_of(env)).raw;
 }
 Word enif_cpu_time(Env* env) {
-    timespec t;
-    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) != 0) {
-        return raise_badarg(env);
-    }
-    return make_tuple(heap_of(env), make_small(t.tv_sec / 1000000), make_small(t.tv_sec % 1000000),
-                      make_small(t.tv_nsec / 1000))
-        .raw;
+    return clock::cpu_time(heap_of(env)).raw;
 }
 Word enif_make_unique_integer(Env* env, int properties) {
     return clock::unique_integer(heap_of(env), (properties & kMonotonic) != 0,

@@ -17,6 +17,7 @@ namespace {
 using tracing::Tracer;
 
 LOCAL_ATOM(atom_discard, "discard")
+LOCAL_ATOM(atom_cpu_timestamp, "cpu_timestamp")
 LOCAL_ATOM(atom_extra, "extra")
 LOCAL_ATOM(atom_match_spec_result, "match_spec_result")
 LOCAL_ATOM(atom_monotonic, "monotonic")
@@ -74,7 +75,10 @@ Term options(Heap& h, const Event& event, uint32_t flags) {
         add(atom_scheduler_id(), make_small(on != nullptr ? on->number : 0));
     }
     if ((flags & tracing::kAllTimestamps) != 0) {
-        add(atom_timestamp(), (flags & tracing::kTimestamp) != 0 ? atom_timestamp()
+        // relaxed: as where it is written.
+        const bool cpu = tracing::g_cpu_timestamps.load(std::memory_order_relaxed);
+        const Term now_kind = cpu ? atom_cpu_timestamp() : atom_timestamp();
+        add(atom_timestamp(), (flags & tracing::kTimestamp) != 0 ? now_kind
                               : (flags & tracing::kStrictMonotonicTimestamp) != 0
                                   ? atom_strict_monotonic()
                                   : atom_monotonic());

@@ -43,6 +43,9 @@ enum Flag : uint32_t {
     kAllTimestamps = kTimestamp | kMonotonicTimestamp | kStrictMonotonicTimestamp,
 };
 
+// The flag `cpu_timestamp`, of all or nobody: what kTimestamp gives is the processor time of the VM.
+inline std::atomic<bool> g_cpu_timestamps{false};
+
 // Who is told: a local pid or port, the atom flight_recorder, {Module, State} for a module whose native
 // functions are called (vm/nif/tracer.hpp), or [] for nobody.
 //
