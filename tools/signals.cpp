@@ -11,6 +11,7 @@
 #include "recorder/recorder.hpp"
 #include "tools/recording.hpp"
 #include "vm/fault/fault.hpp"
+#include "vm/port/child.hpp"
 #include "vm/process/os_signals.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/halt.hpp"
@@ -70,8 +71,11 @@ class Watcher {
     int wait() {
         for (;;) {
             if (last_ == 0) {
-                int signal = 0;
-                if (sigwait(&set_, &signal) == 0) {
+                siginfo_t info;
+                const int signal = sigwaitinfo(&set_, &info);
+                // Of the programs that ports have started nobody else is told, as on OTP.
+                const bool own = signal == SIGCHLD && info.si_code > 0 && port::is_child(info.si_pid);
+                if (signal > 0 && !own) {
                     return signal;
                 }
                 continue;
@@ -108,6 +112,8 @@ class Watcher {
                 }
                 return;
             case SIGCHLD:
+            case SIGCONT:
+            case SIGWINCH:
                 return;
             default:
                 os_signals::act_by_default(signal);

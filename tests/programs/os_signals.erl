@@ -17,6 +17,13 @@ main(_) ->
     send(sigterm),
     send(sighup),
     io:format("~p~n", [event()]),
+    %% The VM is told of the ends of its ports' programs, and nobody else.
+    ok = os:set_signal(sigchld, handle),
+    [send(sighup) || _ <- [1, 2, 3]],
+    io:format("~p~n", [[event() || _ <- [1, 2, 3]]]),
+    send(sigchld),
+    io:format("~p~n", [event()]),
+    ok = os:set_signal(sigchld, default),
     %% A port's program starts with none of them blocked or ignored.
     io:format("~s", [os:cmd("sh -c 'kill -TERM $$; echo not reached'; echo $?")]).
 

@@ -11,6 +11,7 @@ main(_) ->
     floats(),
     prefixes(),
     guards(),
+    signals(),
     Release >= 26 andalso stacks(),
     decoded(),
     Release >= 29 andalso too_long(),
@@ -59,6 +60,21 @@ stacks() ->
     {ok, Stack, [], []} = erlang:match_spec_test([1], [{'_', [], [{message, {current_stacktrace, 3}}]}], trace),
     erlang:system_flag(backtrace_depth, Depth),
     io:format("~p~n", [length(Stack)]).
+
+%% Signals that only later releases know.
+signals() ->
+    Known = [S || S <- [sigwinch, sigcont, siginfo], try os:set_signal(S, handle) =:= ok catch error:badarg -> false end],
+    io:format("~p~n", [Known]),
+    Old = whereis(erl_signal_server),
+    Old =:= undefined orelse unregister(erl_signal_server),
+    register(erl_signal_server, self()),
+    [begin
+         "sig" ++ Name = atom_to_list(S),
+         "" = os:cmd("kill -" ++ string:uppercase(Name) ++ " " ++ os:getpid()),
+         receive {notify, S} -> ok = os:set_signal(S, ignore), io:format("~p~n", [S]) end
+     end || S <- Known],
+    unregister(erl_signal_server),
+    Old =:= undefined orelse register(erl_signal_server, Old).
 
 decoded() ->
     [show(fun() -> erlang:decode_packet(http_bin, iolist_to_binary(["GET http", Uri, " HTTP/1.1\r\n\r\n"]), []) end)

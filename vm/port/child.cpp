@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <mutex>
 
 namespace minivm::port {
 
@@ -88,7 +90,24 @@ int take(int* fd) {
     return result;
 }
 
+// Held while a program is started: it may have ended before its number is known here.
+std::mutex g_children_lock;
+std::vector<pid_t> g_children;        // guarded by it
+std::array<pid_t, 64> g_ended{};      // likewise; the last that were let go of
+size_t g_ended_count = 0;             // likewise
+
 }  // namespace
+
+bool is_child(pid_t pid) {
+    const std::lock_guard lock(g_children_lock);
+    return std::find(g_children.begin(), g_children.end(), pid) != g_children.end() ||
+           std::find(g_ended.begin(), g_ended.end(), pid) != g_ended.end();
+}
+void forget_child(pid_t pid) {
+    const std::lock_guard lock(g_children_lock);
+    std::erase(g_children, pid);
+    g_ended[g_ended_count++ % g_ended.size()] = pid;
+}
 
 bool start_child(const ChildOptions& o, Child* out) {
     Pipe input;   // what it reads
@@ -120,8 +139,15 @@ bool start_child(const ChildOptions& o, Child* out) {
     const std::vector<char*> arguments = pointers(o.arguments);
     const std::vector<char*> environment = pointers(o.environment);
     pid_t pid = 0;
-    const int error = posix_spawn(&pid, o.file.c_str(), &files, &attributes, arguments.data(),
-                                  environment.data());
+    int error = 0;
+    {
+        const std::lock_guard lock(g_children_lock);
+        error = posix_spawn(&pid, o.file.c_str(), &files, &attributes, arguments.data(),
+                            environment.data());
+        if (error == 0) {
+            g_children.push_back(pid);
+        }
+    }
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     if (error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE) {

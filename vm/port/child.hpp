@@ -31,4 +31,9 @@ struct Child {
 // failure here: it is as if it had ended at once, with the status Child::start_error.
 bool start_child(const ChildOptions& options, Child* out);
 
+// Whether start_child() has started it and the SIGCHLD that it sends is the VM's own: also for a while
+// after forget_child(), as the signal may come later than whoever waits for the program.
+bool is_child(pid_t pid);
+void forget_child(pid_t pid);
+
 }  // namespace minivm::port

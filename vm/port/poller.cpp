@@ -1,6 +1,7 @@
 #include "vm/port/poller.hpp"
 
 #include "recorder/recorder.hpp"
+#include "vm/port/child.hpp"
 #include "vm/port/port.hpp"
 #include "vm/util/assert.hpp"
 #include "vm/util/activity.hpp"
@@ -32,7 +33,7 @@ struct AlwaysReady {
     uint32_t port;
     Ready what;
 };
-struct Child {
+struct Watched {
     pid_t pid;
     uint32_t port;
     int pidfd;  // -1: must be asked after
@@ -47,7 +48,7 @@ struct State {
     int set = -1;  // another set of files
     void (*look)() = nullptr;
     std::vector<AlwaysReady> always_ready;
-    std::vector<Child> children;
+    std::vector<Watched> children;
 };
 State g;
 
@@ -64,11 +65,12 @@ void reap(pid_t pid) {
     do {
         got = waitpid(pid, &status, 0);
     } while (got < 0 && errno == EINTR);
+    forget_child(pid);
     uint32_t port = 0;
     {
         std::lock_guard lock(g.mutex);
         const auto it = std::find_if(g.children.begin(), g.children.end(),
-                                     [pid](const Child& c) { return c.pid == pid; });
+                                     [pid](const Watched& c) { return c.pid == pid; });
         if (it == g.children.end()) {
             return;
         }
@@ -86,7 +88,7 @@ void ask_children() {
     std::vector<pid_t> ended;
     {
         std::lock_guard lock(g.mutex);
-        for (const Child& c : g.children) {
+        for (const Watched& c : g.children) {
             siginfo_t info{};
             if (c.pidfd < 0 &&
                 waitid(P_PID, static_cast<id_t>(c.pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
@@ -106,7 +108,7 @@ int wait_ms() {
         return 0;
     }
     const bool asks = std::any_of(g.children.begin(), g.children.end(),
-                                  [](const Child& c) { return c.pidfd < 0; });
+                                  [](const Watched& c) { return c.pidfd < 0; });
     return asks ? kAskChildrenMs : -1;
 }
 
@@ -237,7 +239,7 @@ void watch_child(pid_t pid, uint32_t port) {
         return;  // the program is never let go of, and its port learns nothing
     }
     const auto pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-    Child child{pid, port, pidfd};
+    Watched child{pid, port, pidfd};
     if (pidfd >= 0) {
         fcntl(pidfd, F_SETFD, FD_CLOEXEC);
         epoll_event e{};
@@ -284,7 +286,7 @@ void stop() {
     }
     g.thread.join();
     std::lock_guard lock(g.mutex);
-    for (const Child& c : g.children) {
+    for (const Watched& c : g.children) {
         if (c.pidfd >= 0) {
             ::close(c.pidfd);
         }

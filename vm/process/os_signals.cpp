@@ -4,6 +4,7 @@
 #include "vm/process/registry.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/util/otp_release.hpp"
 
 #include <unistd.h>
 
@@ -17,11 +18,13 @@ namespace {
 struct Known {
     const char* name;
     int number;
+    int since = 0;  // the release that knows it
 };
 constexpr Known kKnown[] = {{"sighup", SIGHUP},   {"sigquit", SIGQUIT}, {"sigabrt", SIGABRT},
                             {"sigalrm", SIGALRM}, {"sigterm", SIGTERM}, {"sigusr1", SIGUSR1},
                             {"sigusr2", SIGUSR2}, {"sigchld", SIGCHLD}, {"sigstop", SIGSTOP},
-                            {"sigtstp", SIGTSTP}};
+                            {"sigtstp", SIGTSTP}, {"sigwinch", SIGWINCH, 28},
+                            {"sigcont", SIGCONT, 28}};
 
 std::array<std::atomic<Action>, NSIG> g_actions{};
 
@@ -49,7 +52,7 @@ sigset_t blocked_set() {
 
 bool set_action(Term name, Action action) {
     for (const Known& k : kKnown) {
-        if (atom_table::text(name) == k.name) {
+        if (atom_table::text(name) == k.name && by_release::at_least(k.since)) {
             // relaxed: nothing else is read because of it; a signal that comes meanwhile may meet
             // either. Its partner is action_of() on the thread that waits for signals.
             g_actions[static_cast<size_t>(k.number)].store(action, std::memory_order_relaxed);

@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -39,6 +41,23 @@ Clock::time_point g_deadline;
 const Export* g_last_words = nullptr;   // set before there are others
 std::atomic<Word> g_last_words_pid{0};  // raw
 std::atomic<int> g_output_waits{0};
+std::atomic<bool> g_threads_run{false};
+pid_t g_pid = 0;  // written before there are other threads
+
+// exit() while schedulers run, by a native function or by a program that one has forked: what is static is in
+// use, and stays. What a library has registered later has run by now.
+void leave_at_exit(int status, void*) {
+    // relaxed: threads that have ended were joined by the thread that says so.
+    if (!g_threads_run.load(std::memory_order_relaxed)) {
+        return;
+    }
+    if (getpid() == g_pid) {  // and no copy, which would write to our recording
+        MINIVM_EVENT(program_halt, static_cast<uint64_t>(status & 0xff),
+                     records::atom(atom_table::intern("exit")), records::subject_or_none(kNonValue));
+    }
+    std::fflush(nullptr);
+    _exit(status);
+}
 
 }  // namespace
 
@@ -154,6 +173,14 @@ OutputWait::~OutputWait() { g_output_waits.fetch_sub(1, std::memory_order_relaxe
 void allow_halt() {
     std::lock_guard lock(g_mutex);
     g_is_running = true;
+    g_pid = getpid();
+    // relaxed: as in leave_at_exit().
+    g_threads_run.store(true, std::memory_order_relaxed);
+    [[maybe_unused]] static const int once = on_exit(leave_at_exit, nullptr);
+}
+void threads_have_ended() {
+    // relaxed: as in leave_at_exit().
+    g_threads_run.store(false, std::memory_order_relaxed);
 }
 
 HaltPlan wait_for_halt() {

@@ -64,6 +64,7 @@ class OutputWait {
 extern std::atomic<bool> g_halting;
 
 void allow_halt();          // the schedulers have been started
+void threads_have_ended();  // all of them: from here on exit() destroys what is static
 HaltPlan wait_for_halt();   // on the thread of run_until_halt()
 void forget_halt();         // before the machine starts
 // Writes it, if somebody takes it.

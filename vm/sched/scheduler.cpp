@@ -856,6 +856,7 @@ int run_until_halt(bool* clean) {
     if (!all_stopped) {
         return plan.status;  // what is left may still be in use
     }
+    threads_have_ended();
     port::destroy();
     timers::destroy();  // first: the timers of receive are parts of the processes
     process_table::for_each(
