@@ -456,6 +456,8 @@ class Generator:
             argument = self.expr(hint, d)
             if name == "list_to_integer":
                 argument = Node("text", ["chars(", argument, ")"])
+            if name == "erlang:phash2":  # of a reference or a fun it is another each time
+                argument = Node("text", ["ext(", argument, ")"])
             return x(name, "(", argument, ")")
         if kind == 9:
             return x(self.pick(("max", "min")), "(", self.expr("int", d), ", ", self.expr("int", d), ")")
