@@ -127,31 +127,27 @@ HANDLER(bif_body) {
 
 HANDLER(apply) {
     Process& p = *s->process;
-    const uint32_t arity = static_cast<uint32_t>(WORD(0));
-    const Term module = s->x[arity];
-    const Term function = s->x[arity + 1];
-    if (MINIVM_UNLIKELY(!is_atom(module) || !is_atom(function))) {
+    uint32_t arity = static_cast<uint32_t>(WORD(0));
+    const Export* e = applied(&arity, s->x);
+    if (MINIVM_UNLIKELY(e == nullptr)) {
         ENTER_RUNTIME(p);
-        raise_bad_apply(p, module, function, arity, s->x);
+        raise_bad_apply(p, arity, s->x);
         LEAVE_RUNTIME(p);
         TAIL(slow_raise);
     }
-    const Export* e = export_table::get(module, function, arity);
     *--E = return_address(pc + fixed_words(kOp));
     ENTER_EXPORT(e);
 }
 HANDLER(apply_last) {
     Process& p = *s->process;
-    const uint32_t arity = static_cast<uint32_t>(WORD(0));
-    const Term module = s->x[arity];
-    const Term function = s->x[arity + 1];
-    if (MINIVM_UNLIKELY(!is_atom(module) || !is_atom(function))) {
+    uint32_t arity = static_cast<uint32_t>(WORD(0));
+    const Export* e = applied(&arity, s->x);
+    if (MINIVM_UNLIKELY(e == nullptr)) {
         ENTER_RUNTIME(p);
-        raise_bad_apply(p, module, function, arity, s->x);
+        raise_bad_apply(p, arity, s->x);
         LEAVE_RUNTIME(p);
         TAIL(slow_raise);
     }
-    const Export* e = export_table::get(module, function, arity);
     if (MINIVM_UNLIKELY(e->bif != nullptr) && keeps_caller(e)) {
         ENTER_RUNTIME(p);
         call_bif_function(p, *e->bif, s->x);

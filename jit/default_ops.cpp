@@ -97,15 +97,13 @@ OPERATION(swap) {
 }
 // x[Arity]:x[Arity+1]: its export entry goes to the scratch word.
 Next resolve_apply(const Args& a) {
-    const uint32_t arity = a.number(0);
-    const Term module = a.s->x[arity];
-    const Term function = a.s->x[arity + 1];
-    if (MINIVM_UNLIKELY(!is_atom(module) || !is_atom(function))) {
-        raise_bad_apply(a.p, module, function, arity, a.s->x);
+    uint32_t arity = a.number(0);
+    const Export* e = applied(&arity, a.s->x);
+    if (MINIVM_UNLIKELY(e == nullptr)) {
+        raise_bad_apply(a.p, arity, a.s->x);
         return Next::raise;
     }
-    a.s->x[kMaxXRegisters] =
-        Term{reinterpret_cast<Word>(export_table::get(module, function, arity))};
+    a.s->x[kMaxXRegisters] = Term{reinterpret_cast<Word>(e)};
     return Next::go_on;
 }
 OPERATION(apply) {

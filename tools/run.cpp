@@ -277,7 +277,6 @@ int run_command(const RunOptions& options) {
                       jit::available() ? "" : "; there is no JIT for this machine, only interp");
         return 1;
     }
-    bif_registry::init();
     loader::CodePath path;
     for (const std::string& dir : options.path) {
         path.add_directory(dir);
@@ -292,6 +291,7 @@ int run_command(const RunOptions& options) {
         spdlog::error("{}", error);
         return 1;
     }
+    bif_registry::init();  // the release of the libraries says which there are
     if (!recording.wait(&error)) {
         spdlog::error("run: {}", error);
         return 2;

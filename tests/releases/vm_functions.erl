@@ -7,17 +7,16 @@
 -export([main/1]).
 
 main(Folders) ->
-    Have = maps:from_keys(erlang:system_info(snifs), true),
     Files = lists:sort(lists:append([filelib:wildcard(F ++ "/*.beam") || F <- Folders])),
-    lists:foreach(fun(File) -> show(File, Have) end, Files).
+    lists:foreach(fun show/1, Files).
 
-show(File, Have) ->
+show(File) ->
     {beam_file, Module, _, _, _, Functions} = beam_disasm:file(File),
     Calls = lists:append([calls(Code) || {function, _, _, _, Code} <- Functions]),
     Loads = lists:member({erlang, load_nif, 2}, Calls),
     Left = [{Module, F, A} || {function, F, A, _, Code} <- Functions, is_left_to_vm(Code)],
-    [io:format("~tp:~tp/~p~s~n", [M, F, A, case Have of #{Mfa := _} -> ""; #{} -> " missing" end])
-     || {M, F, A} = Mfa <- lists:sort(Left), not (Loads andalso not is_static(Module))].
+    [io:format("~tp:~tp/~p~s~n", [M, F, A, case erlang:is_builtin(M, F, A) of true -> ""; false -> " missing" end])
+     || {M, F, A} <- lists:sort(Left), not (Loads andalso not is_static(Module))].
 
 %% Their native functions are part of the VM.
 is_static(Module) ->

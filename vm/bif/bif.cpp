@@ -4,10 +4,13 @@
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/map.hpp"
+#include "vm/util/otp_release.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <mutex>
+#include <string_view>
 
 namespace minivm {
 
@@ -23,6 +26,49 @@ static std::vector<std::vector<BifDef>*> g_tables = {
 #undef AREA
 };
 
+// The first release of OTP that has a function, for those that are younger than OTP 25; with the libraries of
+// an older one there is no such function.
+struct Younger {
+    std::string_view module, function;
+    int arity;
+    int since;
+};
+constexpr Younger kYounger[] = {
+    {"erl_debugger", "supported", 0, 28},
+    {"erlang", "display_string", 2, 26},
+    {"erlang", "hibernate", 0, 28},
+    {"erlang", "is_integer", 3, 29},
+    {"erlang", "is_record", 1, 29},
+    {"erts_debug", "unaligned_bitstring", 2, 26},
+    {"erts_internal", "binary_to_integer", 2, 26},
+    {"erts_internal", "list_to_integer", 2, 26},
+    {"erts_internal", "processes_next", 1, 28},
+    {"erts_internal", "term_to_string", 2, 26},
+    {"ets", "first_lookup", 1, 27},
+    {"ets", "last_lookup", 1, 27},
+    {"ets", "lookup_element", 4, 26},
+    {"ets", "next_lookup", 2, 27},
+    {"ets", "prev_lookup", 2, 27},
+    {"ets", "update_element", 4, 27},
+    {"math", "tau", 0, 26},
+    {"persistent_term", "put_new", 2, 26},
+    {"re", "import", 1, 28},
+    {"records", "create", 4, 29},
+    {"records", "get", 2, 29},
+    {"records", "get_definition", 2, 29},
+    {"records", "get_field_names", 1, 29},
+    {"records", "get_module", 1, 29},
+    {"records", "get_name", 1, 29},
+    {"records", "is_exported", 1, 29},
+    {"records", "update", 4, 29},
+};
+static bool is_too_young(const BifDef& d) {
+    return std::any_of(std::begin(kYounger), std::end(kYounger), [&](const Younger& y) {
+        return !by_release::at_least(y.since) && y.module == d.module && y.function == d.function &&
+               y.arity == d.arity;
+    });
+}
+
 static std::vector<Word> g_modules;  // atoms, ascending
 // Never destroyed: like all entries these stay until the program has ended.
 static std::vector<const Export*>& g_hidden = *new std::vector<const Export*>;
@@ -34,7 +80,8 @@ bool has_any(Term module) {
 static void register_all() {
     for (std::vector<BifDef>* t : g_tables) {
         for (BifDef& d : *t) {
-            const bool is_hidden = d.has_any(kBifHidden);
+            const bool is_hidden = d.has_any(kBifHidden) || is_too_young(d);
+            d.flags |= is_hidden ? kBifHidden : 0;
             const auto entry_of = is_hidden ? export_table::make_hidden : export_table::get;
             Export* e = entry_of(atom_table::intern(d.module), atom_table::intern(d.function), d.arity);
             MINIVM_CHECK(e->bif == nullptr);  // two tables define one function
@@ -76,9 +123,9 @@ void for_each(void (*f)(Export*, void*), void* context) {
     }
 }
 
-// Of a module that OTP does not have.
+// Of a module that OTP does not have, or a native function of one that OTP's VM links.
 static bool is_own(const char* module) {
-    for (const char* own : {"minivm", "recorder", "flight_recorder"}) {
+    for (const char* own : {"minivm", "recorder", "flight_recorder", "prim_buffer", "prim_file", "zlib"}) {
         if (std::strcmp(module, own) == 0) {
             return true;
         }

@@ -44,7 +44,11 @@ Term erlang_apply_3(Process& p, const Term* a) {
         return badarg(p);
     }
     if (n > kMaxArgs) {
-        return system_limit(p);
+        // No function has so many, which is found out as with any other that does not exist.
+        constexpr int64_t kMaxApplied = 1023;
+        static const Export* const undefined = export_table::get(
+            atoms::error_handler, atom_table::intern("undefined_function"), 3);
+        return n > kMaxApplied ? system_limit(p) : trap(p, undefined, {m, f, a[2]});
     }
     uint32_t i = 0;
     for (Term l = a[2]; is_cons(l); l = tail(l)) {

@@ -15,6 +15,10 @@ void trace_send(Process& p, Term to, Term message);
 // True for erlang:error/1 and the like: they never return, and where apply calls them in tail position
 // the caller's frame stays, for the stack trace.
 bool keeps_caller(const Export* e);
+// What an apply instruction calls: x[arity]:x[arity + 1] with the arguments in x. A call of erlang:apply/3
+// is one of what that applies, as on OTP: x and arity are that call's then. Null: it is a bad one, which
+// raise_bad_apply() says.
+const Export* applied(uint32_t* arity, Term* x);
 // The same of what a BIF traps to, also if its return is traced.
 bool trap_keeps_caller(const Process& p);
 

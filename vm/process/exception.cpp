@@ -238,12 +238,20 @@ void raise_function_clause(Process& p, Term, Term, uint32_t arity, const Term* x
     p.exception.args = args_list(p, x, arity);
 }
 
-void raise_bad_apply(Process& p, Term module, Term function, uint32_t arity, const Term* x) {
+static bool is_apply_of_apply(uint32_t arity, const Term* x) {
+    return x[arity + 1] == atoms::apply && x[arity] == atoms::erlang && arity == 3;
+}
+
+void raise_bad_apply(Process& p, uint32_t arity, const Term* x) {
     badarg(p);
-    const Term args = args_list(p, x, arity);
     p.exception.top_module = atoms::erlang;
     p.exception.top_function = atoms::apply;
-    p.exception.args = cons(p.heap, module, cons(p.heap, function, cons(p.heap, args, kNil)));
+    if (is_apply_of_apply(arity, x)) {
+        p.exception.args = args_list(p, x, arity);
+        return;
+    }
+    const Term args = args_list(p, x, arity);
+    p.exception.args = cons(p.heap, x[arity], cons(p.heap, x[arity + 1], cons(p.heap, args, kNil)));
 }
 
 void raise_bad_fun(Process& p, Term fun, uint32_t arity, const Term* x) {
@@ -562,6 +570,32 @@ bool keeps_caller(const Export* e) {
         bif_export("erlang", "error", 3), bif_export("erlang", "exit", 1),
         bif_export("erlang", "throw", 1)};
     return std::find(std::begin(all), std::end(all), e) != std::end(all);
+}
+
+const Export* applied(uint32_t* arity, Term* x) {
+    constexpr int64_t kMaxArguments = 255;
+    while (MINIVM_UNLIKELY(is_apply_of_apply(*arity, x))) {
+        const Term module = x[0];
+        const Term function = x[1];
+        const int64_t n = list_length(x[2]);
+        if (!is_atom(module) || !is_atom(function) || n < 0) {
+            return nullptr;
+        }
+        if (n > kMaxArguments) {
+            break;  // no function has so many
+        }
+        Term* to = x;
+        for (Term l = x[2]; is_cons(l); l = tail(l)) {
+            *to++ = head(l);
+        }
+        *to++ = module;
+        *to = function;
+        *arity = static_cast<uint32_t>(n);
+    }
+    const Term module = x[*arity];
+    const Term function = x[*arity + 1];
+    return is_atom(module) && is_atom(function) ? export_table::get(module, function, *arity)
+                                                : nullptr;
 }
 
 }  // namespace minivm

@@ -1,0 +1,20 @@
+%% Functions that only later releases have are not there: not exported, not built in, undef when they are called.
+-module(younger_functions).
+-export([main/1]).
+
+main(_) ->
+    Names = [{erlang, hibernate, 0}, {erlang, is_integer, 3},
+             {erlang, is_record, 1}, {ets, first_lookup, 1}, {ets, last_lookup, 1}, {ets, lookup_element, 4},
+             {ets, next_lookup, 2}, {ets, prev_lookup, 2}, {ets, update_element, 4}, {math, tau, 0}, {re, import, 1},
+             {persistent_term, put_new, 2}, {records, create, 4}, {records, get, 2}],
+    Snifs = maps:from_keys(erlang:system_info(snifs), true),
+    [begin
+         _ = code:ensure_loaded(M),
+         There = erlang:function_exported(M, F, A),
+         io:format("~p ~p ~p ~p ~p~n", [Name, There, erlang:is_builtin(M, F, A), is_map_key(Name, Snifs),
+                                        There orelse called(M, F, lists:duplicate(A, x))])
+     end || {M, F, A} = Name <- Names],
+    %% What is no BIF but a native function of a library is not among them.
+    io:format("~p~n", [[N || {M, _, _} = N <- maps:keys(Snifs), lists:member(M, [prim_file, zlib]), string:find(atom_to_list(element(2, N)), "_nif") =/= nomatch]]).
+
+called(M, F, Args) -> try apply(M, F, Args) catch C:R:S -> {C, R, element(4, hd(S))} end.
