@@ -163,8 +163,8 @@ void add_vm_options(CLI::App* command, minivm::tools::RunOptions* options,
                         "How many atoms there can be (default: 1048576; also +t N)")
         ->check(CLI::Range(minivm::atom_table::kLeastLimit, minivm::atom_table::kMostLimit));
     command->add_option("--trace-frames", options->trace_frames,
-                    "Traced calls on one stack whose return is told (default: 10000); of more only the "
-                    "calls are")
+                    "Traced calls on one stack whose return is told (default: 100000); of more only "
+                    "the calls are")
         ->check(CLI::Range(uint32_t{1}, minivm::tracing::kMostFrames));
     command->add_option("--jit-only", options->jit_only,
                     "File of modules and functions that get native code (see docs/jit.md)")

@@ -32,7 +32,7 @@ struct RunOptions {
     std::string perf;                           // for Linux perf: true, map, dump, fp, no_fp, with commas
     uint32_t atoms = atom_table::kDefaultLimit;
     size_t code_memory_kib = 0;                 // 0: what the machine's branches reach
-    uint32_t trace_frames = 10000;              // on one stack; see trace/
+    uint32_t trace_frames = 100000;             // on one stack; see trace/
     std::string jit_only;                       // file: which functions get native code, or empty
     std::string jit_list;                       // file for the names of those that got it, or empty
     std::string code_barrier = "membarrier";    // or progress: as if the kernel had none

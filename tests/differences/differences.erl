@@ -43,7 +43,7 @@ row(old_code) ->
 %% How many returns are told of calls that wait for each other.
 row(trace_frames) ->
     logger:set_primary_config(level, none),
-    Calls = 10500,
+    Calls = 100500,
     Tracer = spawn_link(fun() -> count_returns(0) end),
     {Pid, Ref} = spawn_monitor(fun() -> receive go -> deep(Calls) end end),
     erlang:trace(Pid, true, [call, {tracer, Tracer}]),

@@ -26,7 +26,7 @@ SOURCE = REPOSITORY / "tests" / "differences" / "differences.erl"
 SHOWN = {
     "Traced modules": ("traced_modules", "false", "1"),
     "Old code": ("old_code", "0", "5"),
-    "Trace frames": ("trace_frames", "10501", "10000"),
+    "Trace frames": ("trace_frames", "100501", "100000"),
     "`{tracer, flight_recorder, []}`": ("flight_recorder", "undef", "taken"),
     "A global pattern of a function of the VM, and then `trace_pattern(F, false, [local])` or `[meta]`":
         ("global_of_bif", "not_told", "told"),

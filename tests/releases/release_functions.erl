@@ -17,6 +17,7 @@ main(_) ->
     Release >= 29 andalso too_long(),
     Release >= 28 andalso monitors(),
     Release >= 28 andalso heirs(),
+    Release >= 28 andalso priorities(),
     Release >= 28 andalso hibernate(),
     Release >= 28 andalso show(fun() -> [apply(code, get_debug_info, [M]) || M <- [lists, ?MODULE]] end),
     Release >= 28 andalso [show(fun() -> apply(code, get_debug_info, [M]) end) || M <- [no_such_module, 1, {}]].
@@ -75,6 +76,51 @@ signals() ->
      end || S <- Known],
     unregister(erl_signal_server),
     Old =:= undefined orelse register(erl_signal_server, Old).
+
+%% Messages that go before others: what asks for them, and what that has to have.
+priorities() ->
+    Prio = alias([priority]), Plain = alias(), Once = alias([reply, priority]),
+    Got = fun Got() -> receive M -> [setelement(1, {x, M}, got) | Got()] after 0 -> [] end end,
+    Send = fun(To, M) -> apply(erlang, send, [To, M, [priority]]) end,
+    self() ! a, self() ! b,
+    ok = Send(Prio, p1), ok = Send(Plain, c), ok = Send(self(), d), Prio ! e, ok = Send(Prio, p2), ok = Send(Once, p3), ok = Send(Once, lost),
+    show(fun() -> process_info(self(), messages) end),
+    show(Got),
+    %% One that comes while a receive is past its place.
+    self() ! x1, self() ! x2,
+    Self = self(),
+    _ = spawn(fun() -> wait(Self), Send(Prio, {found, first}), Self ! x3 end),
+    show(fun() -> receive {found, What} -> What after 60000 -> nothing end end),
+    show(fun() -> receive x3 -> ok end, Got() end),
+    %% A receive that skips what was there before its reference.
+    self() ! old,
+    show(fun() -> R = make_ref(), Send(Prio, {R, early}), self() ! {R, late}, {receive {R, W} -> W end, receive {R, W2} -> W2 end} end),
+    show(Got),
+    %% Messages of monitors and links.
+    {P, M} = spawn_monitor(fun() -> receive stop -> ok end end),
+    R2 = monitor(process, P, [priority, {tag, tagged}]),
+    demonitor(M),
+    self() ! before, P ! stop,
+    show(fun() -> receive {tagged, R2, process, P, _} -> seen end, Got() end),
+    process_flag(trap_exit, true),
+    L = spawn_opt(fun() -> receive stop -> exit(bye) end end, [{link, [priority]}]),
+    L2 = spawn_link(fun() -> receive stop -> exit(bye) end end),
+    apply(erlang, link, [L2, [priority]]), link(L2),
+    self() ! in_front,
+    [begin X ! stop, Y = monitor(process, X), receive {'DOWN', Y, _, _, _} -> ok end end || X <- [L2, L]],
+    show(fun() -> [case Message of {got, {'EXIT', Who, Why}} -> {Who =:= L, Who =:= L2, Why}; _ -> Message end || Message <- Got()] end),
+    %% Exit signals to an alias.
+    self() ! in_front,
+    [show(fun() -> apply(erlang, exit, [To, Why, Options]) end)
+     || {To, Why, Options} <- [{Prio, one, []}, {Prio, two, [priority]}, {Plain, three, [priority]}, {make_ref(), lost, []}, {Once, lost, []}]],
+    show(fun() -> [case Message of {got, {'EXIT', Who, Why}} -> {Who =:= self(), Why}; _ -> Message end || Message <- Got()] end),
+    process_flag(trap_exit, false),
+    show(fun() -> [process_info(self(), priority_messages), unalias(Prio), process_info(self(), priority_messages)] end),
+    [show(fun() -> apply(erlang, F, Args) end)
+     || {F, Args} <- [{alias, [[prio]]}, {exit, [self(), x, [foo]]}, {exit, [self(), x, priority]}, {exit, [foo, x, [priority]]},
+                      {exit, [make_ref(), x]}, {link, [self(), [priority]]}, {link, [self(), [foo]]}, {link, [foo, [foo]]},
+                      {send, [self(), sent, [priority]]}, {send, [self(), x, [foo]]}, {exit_signal, [self(), normal]}]],
+    show(Got).
 
 decoded() ->
     [show(fun() -> erlang:decode_packet(http_bin, iolist_to_binary(["GET http", Uri, " HTTP/1.1\r\n\r\n"]), []) end)

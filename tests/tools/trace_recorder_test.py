@@ -184,13 +184,13 @@ class Recorder(unittest.TestCase):
     def test_a_tail_loop_keeps_its_stack_bounded(self):
         done = self.run_program("deep")
         words = int(re.search(r"words (\d+)", done.stdout)[1])
-        self.assertLess(words, 200000)
-        self.assertIn("10000 trace frames on its stack", done.stdout + done.stderr)
+        self.assertLess(words, 2000000)
+        self.assertIn("100000 trace frames on its stack", done.stdout + done.stderr)
         dump = self.dump("--category", "trace")
         self.assertEqual(len(re.findall(r"trace frames wait", dump)), 1)
 
     def test_as_many_frames_as_asked_for(self):
-        for options, former in ((), 10000), (("--trace-frames", "30"), 30):
+        for options, former in ((), 100000), (("--trace-frames", "30"), 30):
             done = self.run_program("frames", *options)
             self.assertEqual(done.stdout.split()[:3], [str(former), "2", "badarg"])
             dump = self.dump("--category", "trace")

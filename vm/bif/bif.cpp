@@ -36,9 +36,12 @@ struct Younger {
 constexpr Younger kYounger[] = {
     {"erl_debugger", "supported", 0, 28},
     {"erlang", "display_string", 2, 26},
+    {"erlang", "exit", 3, 28},
+    {"erlang", "exit_signal", 3, 29},
     {"erlang", "hibernate", 0, 28},
     {"erlang", "is_integer", 3, 29},
     {"erlang", "is_record", 1, 29},
+    {"erlang", "link", 2, 28},
     {"erts_debug", "unaligned_bitstring", 2, 26},
     {"erts_internal", "binary_to_integer", 2, 26},
     {"erts_internal", "list_to_integer", 2, 26},

@@ -263,7 +263,6 @@ Term open_program(Process& p, Settings& s, bool executable) {
         if (s.port.trace_file == nullptr) {
             return errno == 0 ? atoms::badarg : posix_error_atom(errno);
         }
-        s.port.name = "trace_file_drv";
         return opened(p, s);
     } else if (port::RamFile::is_command(s.port.name)) {
         s.port.ram_file = std::make_shared<port::RamFile>();

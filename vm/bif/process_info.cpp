@@ -69,7 +69,7 @@ enum class Item : uint8_t {
     stack_size, reductions, garbage_collection, garbage_collection_info, suspending, memory,
     monitors, monitored_by, binary, catchlevel, backtrace, last_calls, current_location,
     current_stacktrace, min_heap_size, min_bin_vheap_size, max_heap_size, fullsweep_after,
-    message_queue_data, parent, sequential_trace_token, count
+    message_queue_data, parent, sequential_trace_token, priority_messages, count
 };
 constexpr int kItems = static_cast<int>(Item::count);
 
@@ -84,7 +84,7 @@ const Term* item_names() {
         atom_backtrace(), atoms::last_calls, atoms::current_location, atoms::current_stacktrace,
         atoms::min_heap_size, atoms::min_bin_vheap_size, atoms::max_heap_size,
         atoms::fullsweep_after, atoms::message_queue_data, atoms::parent,
-        atom_table::intern("sequential_trace_token")};
+        atom_table::intern("sequential_trace_token"), atom_table::intern("priority_messages")};
     return names;
 }
 
@@ -109,7 +109,7 @@ bool find_item(Term name, Item* out) {
     for (int i = 0; i < kItems; ++i) {
         if (names[i] == name) {
             *out = static_cast<Item>(i);
-            return true;
+            return *out != Item::priority_messages || by_release::at_least(28);
         }
     }
     return false;
@@ -338,6 +338,14 @@ Term share(Process& p, Heap& h, Term t) {
     return &h == &p.heap || !is_pointer(t) ? t : copy_term(t, h, true);
 }
 
+bool takes_priority_messages(const Process& p) {
+    const auto has_it = [](const auto& entry) { return entry.second.priority; };
+    const ProcessExtra* e = p.extra;
+    return e != nullptr && (std::any_of(e->aliases.begin(), e->aliases.end(), has_it) ||
+                            std::any_of(e->monitors.begin(), e->monitors.end(), has_it) ||
+                            std::any_of(e->links.begin(), e->links.end(), has_it));
+}
+
 Term item_value(Process& p, Item item, Heap& h, const Outside* outside) {
     const ProcessExtra* e = p.extra;
     const bool sensitive = e != nullptr && e->sensitive;  // hides what it works on
@@ -416,6 +424,8 @@ Term item_value(Process& p, Item item, Heap& h, const Outside* outside) {
         }
         case Item::trap_exit:
             return make_bool(p.trap_exit);
+        case Item::priority_messages:
+            return make_bool(takes_priority_messages(p));
         case Item::error_handler:
             return e != nullptr && is_value(e->error_handler) ? e->error_handler
                                                               : atoms::error_handler;
@@ -606,6 +616,7 @@ bool is_seen_from_outside(Item item, const Outside& outside) {
         case Item::message_queue_len:
         case Item::messages:
         case Item::links:
+        case Item::priority_messages:
         case Item::monitors:
         case Item::monitored_by:
         case Item::group_leader:

@@ -183,12 +183,21 @@ bool parse_alias_kind(Term t, uint8_t* out) {
     return true;
 }
 
-// [{alias, Kind}, {tag, Term}]
-bool parse_monitor_options(Term list, uint8_t* alias, Term* tag) {
+// [], [priority]
+bool takes_priority_only(Term list, bool* priority) {
+    for (; is_cons(list) && head(list) == atoms::priority; list = tail(list)) {
+        *priority = true;
+    }
+    return is_nil(list);
+}
+
+// [{alias, Kind}, {tag, Term}, priority]
+bool parse_monitor_options(Term list, uint8_t* alias, Term* tag, bool* priority) {
     for (; is_cons(list); list = tail(list)) {
         const Term o = head(list);
         if (o == atoms::priority && by_release::at_least(28)) {
-            continue;  // there are no priority messages: it comes in the order of all others
+            *priority = true;
+            continue;
         }
         if (!is_tuple_of(o, 2)) {
             return false;
@@ -227,7 +236,12 @@ bool parse_spawn_option(Term o, SpawnOptions* out, RequestOptions* request) {
     const Term value = tuple_element(o, 1);
     if (name == atoms::monitor) {
         out->monitor = true;
-        return parse_monitor_options(value, &out->monitor_alias, &out->monitor_tag);
+        return parse_monitor_options(value, &out->monitor_alias, &out->monitor_tag,
+                                     &out->monitor_priority);
+    }
+    if (name == atoms::link && by_release::at_least(28)) {
+        out->link = true;
+        return takes_priority_only(value, &out->link_priority);
     }
     if (name == atoms::priority) {
         return parse_priority(value, &out->priority);
@@ -474,7 +488,35 @@ Term erts_internal_is_system_process_1(Process& p, const Term* a) {
 
 // ---- exit, links, monitors, aliases -----------------------------------------------------------------
 
+// From OTP 28 on also to an alias, with the option `priority`. The non-value: the exception is raised, or the
+// signal is for us.
+Term send_exit_signal(Process& p, const Term* a, ExitOptions options) {
+    const bool is_to_alias = is_reference(a[0]);
+    if (!is_to_alias && !is_pid(a[0]) && !is_port(a[0])) {
+        return badarg(p);
+    }
+    if (is_to_alias ? is_local_ref(a[0]) : is_immediate(a[0])) {
+        send_exit_by_hand(p, a[0], a[1], options);
+        Term result;
+        if ((a[0] == p.id || is_to_alias) && handle_now(p, &result)) {
+            return result;
+        }
+    }
+    return atoms::true_;
+}
+Term exit_signal_with(Process& p, const Term* a, bool no_quirk) {
+    ExitOptions options;
+    options.no_quirk = no_quirk;
+    return takes_priority_only(a[2], &options.priority) ? send_exit_signal(p, a, options)
+                                                        : badarg_cause(p, atom_badopt());
+}
+Term erlang_exit_3(Process& p, const Term* a) { return exit_signal_with(p, a, false); }
+Term erlang_exit_signal_3(Process& p, const Term* a) { return exit_signal_with(p, a, true); }
+
 Term erlang_exit_2(Process& p, const Term* a) {
+    if (is_reference(a[0]) && by_release::at_least(28)) {
+        return send_exit_signal(p, a, {});
+    }
     if (is_pid(a[0]) || is_port(a[0])) {
         if (is_immediate(a[0])) {
             send_exit(p.id, a[0], a[1], false);
@@ -488,19 +530,24 @@ Term erlang_exit_2(Process& p, const Term* a) {
     return badarg(p);
 }
 
-Term erlang_link_1(Process& p, const Term* a) {
+Term erlang_exit_signal_2(Process& p, const Term* a) {
+    return by_release::at_least(29) ? send_exit_signal(p, a, {.priority = false, .no_quirk = true})
+                                    : erlang_exit_2(p, a);
+}
+
+Term link_to(Process& p, const Term* a, bool priority) {
     if (is_local_pid(a[0])) {
         if (a[0] != p.id && process_table::lookup(a[0]) == nullptr && !p.trap_exit) {
             return error(p, atoms::noproc);
         }
-        link_process(p, a[0]);
+        link_process(p, a[0], priority);
         return atoms::true_;
     }
     if (is_local_port(a[0])) {
         if (!port::exists(a[0]) && !p.trap_exit) {
             return error(p, atoms::noproc);
         }
-        link_process(p, a[0]);
+        link_process(p, a[0], priority);
         return atoms::true_;
     }
     if (is_kind(a[0], Kind::ext_pid)) {
@@ -508,6 +555,13 @@ Term erlang_link_1(Process& p, const Term* a) {
         return atoms::true_;
     }
     return badarg(p);
+}
+
+Term erlang_link_1(Process& p, const Term* a) { return link_to(p, a, false); }
+Term erlang_link_2(Process& p, const Term* a) {
+    bool priority = false;
+    return takes_priority_only(a[1], &priority) ? link_to(p, a, priority)
+                                                : badarg_cause(p, atom_badopt());
 }
 
 Term erlang_unlink_1(Process& p, const Term* a) {
@@ -541,7 +595,7 @@ bool is_of_other_node(Term item) {
     return is_tuple_of(item, 2) && tuple_element(item, 1) != atoms::nonode_at_nohost;
 }
 
-Term do_monitor(Process& p, Term type, Term item, uint8_t alias, Term tag) {
+Term do_monitor(Process& p, Term type, Term item, uint8_t alias, Term tag, bool priority) {
     const RefId ref = alias != 0 ? new_alias_id(p) : new_ref_id(p);
     const bool is_name = is_atom(item) || (is_tuple_of(item, 2) && is_atom(tuple_element(item, 0)) &&
                                            is_atom(tuple_element(item, 1)));
@@ -561,7 +615,7 @@ Term do_monitor(Process& p, Term type, Term item, uint8_t alias, Term tag) {
         return badarg_cause(p, atoms::badtype);
     }
     if (alias != 0) {
-        extra_of(p).aliases[ref] = static_cast<AliasKind>(alias);
+        extra_of(p).aliases[ref].kind = static_cast<AliasKind>(alias);
     }
     if (type == atoms::time_offset) {
         // The offset never changes, so no message ever comes.
@@ -594,19 +648,20 @@ Term do_monitor(Process& p, Term type, Term item, uint8_t alias, Term tag) {
             target = kNonValue;  // the name of one of the other sort
         }
     }
-    monitor_process(p, ref, target, name, tag, port);
+    monitor_process(p, ref, target, name, tag, port, priority);
     return make_ref_term(p.heap, ref);
 }
 
-Term erlang_monitor_2(Process& p, const Term* a) { return do_monitor(p, a[0], a[1], 0, kNonValue); }
+Term erlang_monitor_2(Process& p, const Term* a) { return do_monitor(p, a[0], a[1], 0, kNonValue, false); }
 
 Term erlang_monitor_3(Process& p, const Term* a) {
     uint8_t alias = 0;
     Term tag = kNonValue;
-    if (!parse_monitor_options(a[2], &alias, &tag)) {
+    bool priority = false;
+    if (!parse_monitor_options(a[2], &alias, &tag, &priority)) {
         return badarg_cause(p, atom_badopt());
     }
-    return do_monitor(p, a[0], a[1], alias, tag);
+    return do_monitor(p, a[0], a[1], alias, tag, priority);
 }
 
 bool do_demonitor(Process& p, Term ref) {
@@ -616,8 +671,8 @@ bool do_demonitor(Process& p, Term ref) {
     const RefId id = ref_id(ref);
     if (p.extra != nullptr) {
         const auto alias = p.extra->aliases.find(id);
-        if (alias != p.extra->aliases.end() && (alias->second == AliasKind::demonitor ||
-                                                alias->second == AliasKind::reply_demonitor)) {
+        if (alias != p.extra->aliases.end() && (alias->second.kind == AliasKind::demonitor ||
+                                                alias->second.kind == AliasKind::reply_demonitor)) {
             p.extra->aliases.erase(alias);
         }
     }
@@ -661,12 +716,15 @@ Term erlang_demonitor_2(Process& p, const Term* a) {
 
 Term erlang_alias_1(Process& p, const Term* a) {
     AliasKind kind = AliasKind::explicit_unalias;
+    bool priority = false;
     Term list = a[0];
     for (; is_cons(list); list = tail(list)) {
         if (head(list) == atoms::reply) {
             kind = AliasKind::reply;
         } else if (head(list) == atoms::explicit_unalias) {
             kind = AliasKind::explicit_unalias;
+        } else if (head(list) == atoms::priority && by_release::at_least(28)) {
+            priority = true;
         } else {
             return badarg(p);
         }
@@ -675,7 +733,7 @@ Term erlang_alias_1(Process& p, const Term* a) {
         return badarg(p);
     }
     const RefId id = new_alias_id(p);
-    extra_of(p).aliases[id] = kind;
+    extra_of(p).aliases[id] = Alias{kind, priority};
     return make_ref_term(p.heap, id);
 }
 
@@ -701,8 +759,13 @@ Term erlang_send_2(Process& p, const Term* a) { return send_message(p, a[0], a[1
 Term erlang_send_3(Process& p, const Term* a) {
     bool nosuspend = false;
     bool noconnect = false;
+    bool priority = false;
     Term list = a[2];
     for (; is_cons(list); list = tail(list)) {
+        if (head(list) == atoms::priority && by_release::at_least(28)) {
+            priority = true;
+            continue;
+        }
         nosuspend = nosuspend || head(list) == atoms::nosuspend;
         noconnect = noconnect || head(list) == atoms::noconnect;
         if (head(list) != atoms::nosuspend && head(list) != atoms::noconnect) {
@@ -711,6 +774,10 @@ Term erlang_send_3(Process& p, const Term* a) {
     }
     if (!is_nil(list)) {
         return badarg_cause(p, atom_badopt());
+    }
+    if (priority && is_local_ref(a[0])) {
+        send_priority_message(p, a[0], a[1]);
+        return atoms::ok;
     }
     const Term port = is_atom(a[0]) ? registry::whereis(a[0]) : a[0];
     if (is_local_port(port)) {
@@ -1554,8 +1621,11 @@ MINIVM_BIF_TABLE(processes) = {
     {"erts_internal", "is_system_process", 1, erts_internal_is_system_process_1, kBifPlain, nullptr},
     {"erlang", "exit", 2, erlang_exit_2, kBifPlain, nullptr},
     {"erts_internal", "processes_next", 1, erts_internal_processes_next_1, kBifPlain, nullptr},
-    {"erlang", "exit_signal", 2, erlang_exit_2, kBifPlain, nullptr},
+    {"erlang", "exit", 3, erlang_exit_3, kBifPlain, nullptr},
+    {"erlang", "exit_signal", 2, erlang_exit_signal_2, kBifPlain, nullptr},
+    {"erlang", "exit_signal", 3, erlang_exit_signal_3, kBifPlain, nullptr},
     {"erlang", "link", 1, erlang_link_1, kBifPlain, nullptr},
+    {"erlang", "link", 2, erlang_link_2, kBifPlain, nullptr},
     {"erlang", "unlink", 1, erlang_unlink_1, kBifPlain, nullptr},
     {"erlang", "monitor", 2, erlang_monitor_2, kBifPlain, nullptr},
     {"erlang", "monitor", 3, erlang_monitor_3, kBifPlain, nullptr},

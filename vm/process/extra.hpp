@@ -24,9 +24,14 @@ struct Link {
     // 0: linked. Else an unlink with this number is under way: exit signals over the link count no
     // more, and the acknowledgement with this number removes it.
     uint64_t unlinking = 0;
+    bool priority = false;  // the message that an exit signal over it becomes goes before others
 };
 
 enum class AliasKind : uint8_t { none, explicit_unalias, demonitor, reply_demonitor, reply };
+struct Alias {
+    AliasKind kind = AliasKind::none;
+    bool priority = false;  // takes priority messages
+};
 
 // A monitor this process has set.
 struct Monitor {
@@ -35,6 +40,7 @@ struct Monitor {
     Term tag = kNonValue;     // the user's tag for the message, in the heap: a root
     bool time_offset = false; // of the machine's time offset
     bool port = false;        // of a port
+    bool priority = false;    // its message goes before others
 };
 
 // A monitor that another process has set on this one.
@@ -72,7 +78,7 @@ struct ProcessExtra {
     std::map<RefId, Monitor, RefLess> monitors;
     MonitorsBy monitored_by;
     uint64_t monitors_seen = 0;  // the number of the last MonitoredBy
-    std::map<RefId, AliasKind, RefLess> aliases;
+    std::map<RefId, Alias, RefLess> aliases;
     std::map<uint64_t, uint32_t> suspending;  // pids this process has suspended, how often
 
     Dictionary dictionary;

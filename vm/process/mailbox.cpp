@@ -61,6 +61,9 @@ void unlink_message(Process& p, Signal** link) {
     if (box.save == &m->next) {
         box.save = link;
     }
+    if (box.priority_end == &m->next) {
+        box.priority_end = link;
+    }
     if (p.extra != nullptr && p.extra->marker_count != 0) {
         for (ReceiveMarker& marker : p.extra->markers) {
             if (marker.id != 0 && marker.position == &m->next) {
@@ -224,7 +227,9 @@ void recv_marker_clear(Process& p, Term reference) {
 
 void recv_marker_use(Process& p, Term reference) {
     if (ReceiveMarker* m = find_marker(p, reference)) {
-        p.mailbox.save = m->position;
+        // Priority messages may have come since; they are in front of all markers.
+        Mailbox& box = p.mailbox;
+        box.save = box.priority_end != &box.first ? &box.first : m->position;
     }
 }
 

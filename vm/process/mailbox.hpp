@@ -42,6 +42,7 @@ struct Mailbox {
     Signal* first = nullptr;       // inner queue, oldest first: messages only
     Signal** last = &first;        // where the next one is linked
     Signal** save = &first;        // link to the message under examination
+    Signal** priority_end = &first;  // link behind the last priority message: these come first
     uint32_t length = 0;           // messages in the inner queue
     uint32_t on_heap_count = 0;    // of these, those whose terms lie in the heap (GC roots)
     static constexpr uint32_t kMostAbsorbed = 64;  // then messages are examined where they lie

@@ -91,7 +91,7 @@ void set_limits(Process& p, const SpawnOptions& o) {
 void tie_to_parent(Process& p, Process& parent, SpawnOptions& o) {
     if (o.link) {
         extra_of(p).links[parent.id.raw] = Link{};
-        extra_of(parent).links[p.id.raw] = Link{};
+        extra_of(parent).links[p.id.raw].priority = o.link_priority;
     }
     if (o.monitor) {
         const auto alias = static_cast<AliasKind>(o.monitor_alias);
@@ -99,11 +99,12 @@ void tie_to_parent(Process& p, Process& parent, SpawnOptions& o) {
             o.monitor_ref = alias == AliasKind::none ? new_ref_id(parent) : new_alias_id(parent);
         }
         if (alias != AliasKind::none) {
-            extra_of(parent).aliases[o.monitor_ref] = alias;
+            extra_of(parent).aliases[o.monitor_ref].kind = alias;
         }
         Monitor m;
         m.target = p.id;
         m.tag = o.monitor_tag;
+        m.priority = o.monitor_priority;
         extra_of(parent).monitors.emplace(o.monitor_ref, m);
         ProcessExtra& extra = extra_of(p);
         extra.monitored_by[o.monitor_ref] = MonitoredBy{parent.id, kNonValue, ++extra.monitors_seen};

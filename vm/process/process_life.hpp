@@ -7,9 +7,11 @@ namespace minivm {
 
 struct SpawnOptions {
     bool link = false;
+    bool link_priority = false;        // Link::priority of the parent
     bool monitor = false;
     Term monitor_tag = kNonValue;      // in the parent's heap
     uint8_t monitor_alias = 0;         // AliasKind
+    bool monitor_priority = false;
     Priority priority = Priority::normal;
     uint32_t min_heap_words = 0;       // 0: the default, like the next
     uint32_t min_bin_vheap_words = 0;

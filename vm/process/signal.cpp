@@ -40,10 +40,34 @@ void trace_procs(Process& p, Term tag, Term what) {
     }
 }
 
-void append_message(Process& p, Signal* s) {
-    s->next = nullptr;
-    *p.mailbox.last = s;
-    p.mailbox.last = &s->next;
+// Behind the priority messages that are there. A receive that is past these goes back to it: what it has
+// seen on the way does not match the second time either.
+void insert_priority_message(Process& p, Signal* s) {
+    Mailbox& box = p.mailbox;
+    MINIVM_ASSERT(!p.in_receive_examine);
+    bool is_before = box.save == box.priority_end;
+    for (Signal** link = &box.first; link != box.priority_end && !is_before; link = &(*link)->next) {
+        is_before = link == box.save;
+    }
+    if (!is_before) {
+        box.save = box.priority_end;
+    }
+    s->next = *box.priority_end;
+    *box.priority_end = s;
+    if (box.last == box.priority_end) {
+        box.last = &s->next;
+    }
+    box.priority_end = &s->next;
+}
+
+void append_message(Process& p, Signal* s, bool priority = false) {
+    if (MINIVM_UNLIKELY(priority)) {
+        insert_priority_message(p, s);
+    } else {
+        s->next = nullptr;
+        *p.mailbox.last = s;
+        p.mailbox.last = &s->next;
+    }
     p.mailbox.length++;
     if (s->on_heap) {
         p.mailbox.on_heap_count++;
@@ -274,7 +298,7 @@ void send_message_to_pid(Term pid, Term message, seq_trace::Token* token) {
 }
 
 // sender: its token goes with the message.
-static void send_to_alias(Process* sender, Term ref, Term message) {
+static void send_to_alias(Process* sender, Term ref, Term message, bool priority = false) {
     const RefId id = ref_id(ref);
     if (!is_alias_id(id)) {
         return;
@@ -287,6 +311,7 @@ static void send_to_alias(Process* sender, Term ref, Term message) {
     ControlSignal* s =
         new_signal(SignalKind::alias_message, sender != nullptr ? sender->id : kNonValue);
     s->ref = id;
+    s->priority = priority;
     set_term(*s, message);
     if (sender != nullptr) {
         s->from_process = true;
@@ -308,6 +333,11 @@ void trace_send(Process& p, Term to, Term message) {
         const bool exists = !is_local_pid(to) || process_table::lookup(to) != nullptr;
         tracing::g_hooks->sent(p, to, message, exists);
     }
+}
+
+void send_priority_message(Process& p, Term alias, Term message) {
+    trace_send(p, alias, message);
+    send_to_alias(&p, alias, message, true);
 }
 
 Term send_message(Process& p, Term to, Term message) {
@@ -427,6 +457,32 @@ void send_exit(Term from, Term pid, Term reason, bool linked, seq_trace::Token* 
     send_signal(pid, s);
 }
 
+void send_exit_by_hand(Process& sender, Term to, Term reason, ExitOptions options) {
+    thread_progress::DelaySection section;  // as in send_exit()
+    Term pid = to;
+    RefId alias{};
+    if (is_local_ref(to)) {
+        alias = ref_id(to);
+        const Process* q = is_alias_id(alias)
+                               ? process_table::at_place((alias.high & ~kAliasFlag) >> kAliasPlaceShift)
+                               : nullptr;
+        if (q == nullptr) {
+            return;
+        }
+        pid = q->id;
+    }
+    ControlSignal* s = new_signal(SignalKind::exit, sender.id);
+    s->ref = alias;
+    s->priority = options.priority;
+    s->no_quirk = options.no_quirk;
+    Heap h;
+    s->term = make_tuple(h, atoms::EXIT, sender.id, copy_term(reason, h, true));
+    take_fragments(*s, h);
+    s->from_process = true;
+    record_signal(pid, records::Word::exit_signal, *s);
+    send_signal(pid, s);
+}
+
 void send_down(Term from, Term watcher, RefId ref, Term name, Term reason, bool type_port) {
     thread_progress::DelaySection section;  // as in send_exit()
     ControlSignal* s = new_signal(SignalKind::monitor_down, from);
@@ -471,10 +527,38 @@ void refuse_signal(Term to_pid, Signal* s) {
 
 namespace {
 
+// Whether it is active; one for a reply has had it then. *priority: whether it takes priority messages.
+bool use_alias(Process& p, RefId ref, bool* priority) {
+    if (p.extra == nullptr) {
+        return false;
+    }
+    const auto found = p.extra->aliases.find(ref);
+    if (found == p.extra->aliases.end()) {
+        return false;
+    }
+    const Alias alias = found->second;
+    *priority = alias.priority;
+    if (alias.kind == AliasKind::reply || alias.kind == AliasKind::reply_demonitor) {
+        p.extra->aliases.erase(found);
+        if (alias.kind == AliasKind::reply_demonitor) {
+            demonitor_process(p, ref);
+        }
+    }
+    return true;
+}
+
 // True: the signal is used up (freed, or has become a message). False: it ends the process.
 bool handle_exit(Process& p, ControlSignal* s) {
     const Term reason = tuple_element(s->term, 2);
     bool untrappable = false;
+    bool priority = false;
+    if (s->ref != RefId{}) {
+        if (!use_alias(p, s->ref, &priority)) {
+            free_signal(s);
+            return true;
+        }
+        priority = priority && s->priority;
+    }
     if (s->linked) {
         if (p.extra == nullptr) {
             free_signal(s);
@@ -485,6 +569,7 @@ bool handle_exit(Process& p, ControlSignal* s) {
             free_signal(s);
             return true;
         }
+        priority = link->second.priority;
         p.extra->links.erase(link);
     } else {
         untrappable = reason == atoms::kill;
@@ -494,10 +579,11 @@ bool handle_exit(Process& p, ControlSignal* s) {
             trace_procs(p, atoms::getting_unlinked, s->from);
         }
         s->kind = SignalKind::message;
-        append_message(p, s);
+        append_message(p, s, priority);
         return true;
     }
-    if (reason == atoms::normal && !untrappable && (s->linked || s->from != p.id)) {
+    if (reason == atoms::normal && !untrappable &&
+        (s->linked || s->from != p.id || s->no_quirk)) {
         if (s->linked) {
             trace_procs(p, atoms::getting_unlinked, s->from);
         }
@@ -521,10 +607,11 @@ void handle_down(Process& p, ControlSignal* s) {
         return;
     }
     const Term tag = monitor->second.tag;
+    const bool priority = monitor->second.priority;
     extra.monitors.erase(monitor);
     const auto alias = extra.aliases.find(s->ref);
-    if (alias != extra.aliases.end() && (alias->second == AliasKind::demonitor ||
-                                         alias->second == AliasKind::reply_demonitor)) {
+    if (alias != extra.aliases.end() && (alias->second.kind == AliasKind::demonitor ||
+                                         alias->second.kind == AliasKind::reply_demonitor)) {
         extra.aliases.erase(alias);
     }
     if (is_value(tag)) {
@@ -533,26 +620,17 @@ void handle_down(Process& p, ControlSignal* s) {
         take_fragments(*s, h);
     }
     s->kind = SignalKind::message;
-    append_message(p, s);
+    append_message(p, s, priority);
 }
 
 void handle_alias_message(Process& p, ControlSignal* s) {
-    if (p.extra != nullptr) {
-        const auto alias = p.extra->aliases.find(s->ref);
-        if (alias != p.extra->aliases.end()) {
-            const AliasKind kind = alias->second;
-            if (kind == AliasKind::reply || kind == AliasKind::reply_demonitor) {
-                p.extra->aliases.erase(alias);
-                if (kind == AliasKind::reply_demonitor) {
-                    demonitor_process(p, s->ref);
-                }
-            }
-            s->kind = SignalKind::message;
-            append_message(p, s);
-            return;
-        }
+    bool priority = false;
+    if (!use_alias(p, s->ref, &priority)) {
+        free_signal(s);
+        return;
     }
-    free_signal(s);
+    s->kind = SignalKind::message;
+    append_message(p, s, priority && s->priority);
 }
 
 Signal** last_deferred(Process& p) {
@@ -719,6 +797,7 @@ static void free_messages(Process& p) {
     p.mailbox.first = nullptr;
     p.mailbox.last = &p.mailbox.first;
     p.mailbox.save = &p.mailbox.first;
+    p.mailbox.priority_end = &p.mailbox.first;
     p.mailbox.length = 0;
     p.mailbox.on_heap_count = 0;
 }
@@ -758,7 +837,7 @@ void drop_mailbox(Process& p) {
 
 // ---- links, monitors, aliases -------------------------------------------------------------------------------
 
-void link_process(Process& p, Term pid) {
+void link_process(Process& p, Term pid, bool priority) {
     if (pid == p.id) {
         return;
     }
@@ -766,6 +845,7 @@ void link_process(Process& p, Term pid) {
     // A fresh entry and one that is being unlinked look alike to the other side: a link signal is due.
     // An active one needs none, but one more does no harm, and tells noproc if it has gone.
     link.unlinking = 0;
+    link.priority = priority;
     MINIVM_EVENT(link, records::subject(p.id), records::subject(pid));
     trace_procs(p, atoms::link, pid);
     send_signal(pid, new_signal(SignalKind::link, p.id));
@@ -789,7 +869,8 @@ void unlink_process(Process& p, Term pid) {
     send_signal(pid, s);
 }
 
-void monitor_process(Process& p, RefId ref, Term pid, Term name, Term tag, bool port) {
+void monitor_process(Process& p, RefId ref, Term pid, Term name, Term tag, bool port,
+                     bool priority) {
     if (pid == p.id) {
         return;  // oneself is never monitored
     }
@@ -798,6 +879,7 @@ void monitor_process(Process& p, RefId ref, Term pid, Term name, Term tag, bool 
     m.name = name;
     m.tag = tag;
     m.port = port;
+    m.priority = priority;
     extra_of(p).monitors.emplace(ref, m);
     MINIVM_EVENT(monitor, records::subject(p.id), records::subject_or_none(pid));
     if (!is_value(pid)) {

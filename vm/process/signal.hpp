@@ -24,6 +24,8 @@ struct ControlSignal : Signal {
     uint64_t number = 0;
     bool linked = false;      // exit: over a link; else by exit/2
     bool between_slices = false;  // rpc: run() wants the process scheduled out, its registers saved
+    bool priority = false;    // alias_message, exit to an alias: asked for with the option `priority`
+    bool no_quirk = false;    // exit: `normal` from oneself does nothing (exit_signal/2 of OTP 29)
     // rpc: runs on the receiver's scheduler; gone: where the sender finds that it has ended. Either
     // answers with reply(). Both null: answered otherwise.
     void (*run)(Process& p, ControlSignal& s) = nullptr;
@@ -52,6 +54,8 @@ void refuse_signal(Term to_pid, Signal* s);
 // Copies the message to the process, if there is one of that pid. The token, if any, goes with it.
 void send_message_to_pid(Term pid, Term message);
 void send_message_to_pid(Term pid, Term message, seq_trace::Token* token);
+// With the option `priority`, of erlang:send/3.
+void send_priority_message(Process& p, Term alias, Term message);
 // Sends to a pid, name, alias or {Name, Node} without an error: timers. from: for records only.
 void deliver_message(Term to, Term message);
 // {Ref, Result} to pid.
@@ -61,6 +65,12 @@ void reply(const ControlSignal& request, Term result);
 
 // {'EXIT', from, reason} as a signal to pid.
 void send_exit(Term from, Term pid, Term reason, bool linked, seq_trace::Token* token = nullptr);
+// The same to the process of an alias, if that is active when the signal arrives.
+struct ExitOptions {
+    bool priority = false;
+    bool no_quirk = false;
+};
+void send_exit_by_hand(Process& sender, Term to, Term reason, ExitOptions options);
 // {'DOWN', ref, process or port, object, reason}. type_port: what nobody has is a port's name.
 void send_down(Term from, Term watcher, RefId ref, Term name, Term reason,
                bool type_port = false);
@@ -85,10 +95,11 @@ void send_resume(Term from, Term pid, uint64_t times);
 
 // ---- what the BIFs of these names do, arguments checked ----------------------------------------------
 
-void link_process(Process& p, Term pid);
+void link_process(Process& p, Term pid, bool priority = false);
 void unlink_process(Process& p, Term pid);
 // The target is a pid or port, or a name and the pid or port that has it (the non-value: nobody).
-void monitor_process(Process& p, RefId ref, Term pid, Term name, Term tag, bool port = false);
+void monitor_process(Process& p, RefId ref, Term pid, Term name, Term tag, bool port = false,
+                     bool priority = false);
 // True if the monitor was there.
 bool demonitor_process(Process& p, RefId ref);
 // Takes a message that a monitor left out of the queue: {_, Ref, _, _, _}. True if there was one.

@@ -256,8 +256,8 @@ TEST_CASE("an alias stops with unalias, and a reply alias after one message") {
             stage = 1;
             open = new_alias_id(p);
             once = new_alias_id(p);
-            extra_of(p).aliases[open] = AliasKind::explicit_unalias;
-            extra_of(p).aliases[once] = AliasKind::reply;
+            extra_of(p).aliases[open].kind = AliasKind::explicit_unalias;
+            extra_of(p).aliases[once].kind = AliasKind::reply;
             const Term me = p.id;
             start(&p, [open, once, me](Process& self) {
                 const Term a = put_ref(self.heap.alloc(kRefWords), open);
