@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <random>
 #include <vector>
 
 #include "tests/vm/support/fake_engine.hpp"
@@ -294,6 +295,136 @@ TEST_CASE("an alias stops with unalias, and a reply alias after one message") {
     m.wait();
     const std::vector<Term> expected = {make_small(1), make_small(2), make_small(4), make_small(5)};
     CHECK(got == expected);
+}
+
+// The queue as it should be, and receives on the real one: of any message, of one that is there, of one that comes
+// while others are looked at, with a marker in front of it or not.
+class PriorityQueue {
+public:
+    PriorityQueue(Process& p, uint32_t seed) : p_(p), random_(seed), alias_(new_alias_id(p)) {
+        extra_of(p).aliases[alias_] = Alias{AliasKind::explicit_unalias, true};
+    }
+
+    bool holds() {
+        for (int step = 0; step < 300; ++step) {
+            const uint32_t what = random_() % 5;
+            const bool right = what < 2    ? (send(), true)
+                               : what == 2 ? receives_first()
+                               : what == 3 ? receives_one_that_is_there()
+                                           : receives_one_to_come();
+            if (!right || !is_in_order()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+private:
+    bool one_in(uint32_t n) { return random_() % n == 0; }
+    void send_as(int64_t n, bool priority) {
+        if (priority) {
+            send_priority_message(p_, put_ref(p_.heap.alloc(kRefWords), alias_), make_small(n));
+        } else {
+            send_message(p_, p_.id, make_small(n));
+        }
+        handle_signals(p_);
+        (priority ? first_ : rest_).push_back(n);
+    }
+    int64_t send() {
+        send_as(++last_, one_in(3));
+        return last_;
+    }
+    void forget(int64_t n) {
+        std::erase(first_, n);
+        std::erase(rest_, n);
+    }
+    std::vector<int64_t> all() const {
+        std::vector<int64_t> both = first_;
+        both.insert(both.end(), rest_.begin(), rest_.end());
+        return both;
+    }
+    bool is_in_order() const {
+        const std::vector<int64_t> wanted = all();
+        size_t i = 0;
+        for (const Signal* m = p_.mailbox.first; m != nullptr; m = m->next, ++i) {
+            if (i == wanted.size() || m->term != make_small(wanted[i])) {
+                return false;
+            }
+        }
+        return i == wanted.size() && p_.mailbox.length == i;
+    }
+    bool receives_first() {
+        const Term t = mailbox_peek(p_);
+        if (!is_value(t)) {
+            mailbox_timeout(p_);
+            return first_.empty() && rest_.empty();
+        }
+        const bool right = t == make_small(all().front());
+        mailbox_remove(p_);
+        forget(all().front());
+        return right;
+    }
+    static constexpr size_t kIsThere = ~size_t{0};
+    static constexpr size_t kMostAtOnce = 40;
+    // comes: the message is sent when so many others have been looked at.
+    bool receives(int64_t n, size_t comes) {
+        for (size_t looked = 0;; ++looked) {
+            if (looked == comes) {
+                send_as(n, one_in(2));
+            } else if (one_in(8) && all().size() < kMostAtOnce) {
+                send();
+            }
+            const Term t = mailbox_peek(p_);
+            if (t == make_small(n)) {
+                mailbox_remove(p_);
+                forget(n);
+                return true;
+            }
+            if (is_value(t)) {
+                mailbox_next(p_);
+            } else if (looked > comes || comes == kIsThere) {
+                return false;  // it was passed by
+            }
+        }
+    }
+    bool receives_one_that_is_there() {
+        const std::vector<int64_t> there = all();
+        return there.empty() || receives(there[random_() % there.size()], kIsThere);
+    }
+    bool receives_one_to_come() {
+        if (one_in(2)) {
+            const Term marker = recv_marker_reserve(p_);
+            const Term ref = put_ref(p_.heap.alloc(kRefWords), new_ref_id(p_));
+            recv_marker_bind(p_, marker, ref);
+            send();
+            recv_marker_use(p_, ref);
+            const bool right = receives(++last_, random_() % (2 + all().size()));
+            recv_marker_clear(p_, ref);
+            return right;
+        }
+        return receives(++last_, random_() % (2 + all().size()));
+    }
+
+    Process& p_;
+    std::mt19937 random_;
+    RefId alias_;
+    int64_t last_ = 0;
+    std::vector<int64_t> first_, rest_;
+};
+
+TEST_CASE("priority messages stand in front of all others, and no receive passes one by") {
+    for (uint32_t seed = 0; seed < 40; ++seed) {
+        CAPTURE(seed);
+        Machine m(1);
+        bool right = false;
+        start(nullptr, [&](Process& p) {
+            right = PriorityQueue(p, seed).holds();
+            vm::halt(0, false);
+            return exit_normally(p);
+        });
+        m.wait();
+        CHECK(right);
+    }
 }
 
 TEST_CASE("a receive marker lets a receive skip older messages, and survives their removal") {
