@@ -12,6 +12,7 @@ main(_) ->
     prefixes(),
     guards(),
     signals(),
+    items(),
     Release >= 26 andalso stacks(),
     decoded(),
     Release >= 29 andalso too_long(),
@@ -121,6 +122,19 @@ priorities() ->
                       {exit, [make_ref(), x]}, {link, [self(), [priority]]}, {link, [self(), [foo]]}, {link, [foo, [foo]]},
                       {send, [self(), sent, [priority]]}, {send, [self(), x, [foo]]}, {exit_signal, [self(), normal]}]],
     show(Got).
+
+%% What process_info/2 and flags know by release.
+items() ->
+    P = spawn_opt(fun() -> put('$process_label', {a, label}), receive stop -> ok end end, []),
+    wait(P),
+    [show(fun() -> process_info(Q, Item) end)
+     || Q <- [self(), P], Item <- [label, async_dist, [label], [async_dist, label], {dictionary, foo}, priority_messages]],
+    P ! stop,
+    [show(F) || F <- [fun() -> process_flag(async_dist, true) end, fun() -> process_info(self(), async_dist) end,
+                      fun() -> process_flag(async_dist, foo) end, fun() -> process_flag(async_dist, false) end,
+                      fun() -> is_pid(spawn_opt(fun() -> ok end, [{async_dist, true}])) end,
+                      fun() -> spawn_opt(fun() -> ok end, [{async_dist, foo}]) end]],
+    [show(fun() -> apply(erts_internal, processes_next, [N]) end) || N <- [1048576, 1048577, -1, foo, 1 bsl 64]].
 
 decoded() ->
     [show(fun() -> erlang:decode_packet(http_bin, iolist_to_binary(["GET http", Uri, " HTTP/1.1\r\n\r\n"]), []) end)

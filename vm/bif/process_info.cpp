@@ -57,6 +57,7 @@ LOCAL_ATOM(atom_finalize, "finalize")
 LOCAL_ATOM(atom_backtrace_depth, "backtrace_depth")
 LOCAL_ATOM(atom_minor_gcs, "minor_gcs")
 LOCAL_ATOM(atom_multi_scheduling, "multi_scheduling")
+LOCAL_ATOM(atom_process_label, "$process_label")
 LOCAL_ATOM(atom_reset_seq_trace, "reset_seq_trace")
 LOCAL_ATOM(atom_sequential_tracer, "sequential_tracer")
 LOCAL_ATOM(atom_trace_control_word, "trace_control_word")
@@ -69,7 +70,8 @@ enum class Item : uint8_t {
     stack_size, reductions, garbage_collection, garbage_collection_info, suspending, memory,
     monitors, monitored_by, binary, catchlevel, backtrace, last_calls, current_location,
     current_stacktrace, min_heap_size, min_bin_vheap_size, max_heap_size, fullsweep_after,
-    message_queue_data, parent, sequential_trace_token, priority_messages, count
+    message_queue_data, parent, sequential_trace_token, priority_messages, label,
+    async_dist, count
 };
 constexpr int kItems = static_cast<int>(Item::count);
 
@@ -84,7 +86,8 @@ const Term* item_names() {
         atom_backtrace(), atoms::last_calls, atoms::current_location, atoms::current_stacktrace,
         atoms::min_heap_size, atoms::min_bin_vheap_size, atoms::max_heap_size,
         atoms::fullsweep_after, atoms::message_queue_data, atoms::parent,
-        atom_table::intern("sequential_trace_token"), atom_table::intern("priority_messages")};
+        atom_table::intern("sequential_trace_token"), atom_table::intern("priority_messages"),
+        atom_table::intern("label"), atoms::async_dist};
     return names;
 }
 
@@ -100,6 +103,13 @@ bool asks_for_key(Term name) {
     return by_release::at_least(26) && is_tuple_of(name, 2) && tuple_element(name, 0) == atoms::dictionary;
 }
 
+int first_release_of(Item item) {
+    return item == Item::priority_messages ? 28
+           : item == Item::label           ? 27
+           : item == Item::async_dist      ? 26
+                                           : 0;
+}
+
 bool find_item(Term name, Item* out) {
     if (asks_for_key(name)) {
         *out = Item::dictionary;
@@ -109,7 +119,7 @@ bool find_item(Term name, Item* out) {
     for (int i = 0; i < kItems; ++i) {
         if (names[i] == name) {
             *out = static_cast<Item>(i);
-            return *out != Item::priority_messages || by_release::at_least(28);
+            return by_release::at_least(first_release_of(*out));
         }
     }
     return false;
@@ -338,6 +348,18 @@ Term share(Process& p, Heap& h, Term t) {
     return &h == &p.heap || !is_pointer(t) ? t : copy_term(t, h, true);
 }
 
+// Of the dictionary; undefined if there is none, or nobody is to see it.
+Term value_of_key(Process& p, Term key, Heap& h) {
+    if (p.extra != nullptr && !p.extra->sensitive) {
+        for (const Dictionary::Pair& pair : p.extra->dictionary.pairs()) {
+            if (exact_equal(pair.key, key)) {
+                return share(p, h, pair.value);
+            }
+        }
+    }
+    return atoms::undefined;
+}
+
 bool takes_priority_messages(const Process& p) {
     const auto has_it = [](const auto& entry) { return entry.second.priority; };
     const ProcessExtra* e = p.extra;
@@ -426,6 +448,10 @@ Term item_value(Process& p, Item item, Heap& h, const Outside* outside) {
             return make_bool(p.trap_exit);
         case Item::priority_messages:
             return make_bool(takes_priority_messages(p));
+        case Item::label:
+            return value_of_key(p, atom_process_label(), h);
+        case Item::async_dist:
+            return make_bool(e != nullptr && e->async_dist);
         case Item::error_handler:
             return e != nullptr && is_value(e->error_handler) ? e->error_handler
                                                               : atoms::error_handler;
@@ -545,14 +571,7 @@ Term item_tuple(Process& p, Item item, Heap& h, const Outside* outside) {
 }
 
 Term key_tuple(Process& p, Term name, Heap& h) {
-    Term value = atoms::undefined;
-    if (p.extra != nullptr && !p.extra->sensitive) {
-        for (const Dictionary::Pair& pair : p.extra->dictionary.pairs()) {
-            if (exact_equal(pair.key, tuple_element(name, 1))) {
-                value = share(p, h, pair.value);
-            }
-        }
-    }
+    const Term value = value_of_key(p, tuple_element(name, 1), h);
     return make_tuple(h, &h == &p.heap ? name : copy_term(name, h, true), value);
 }
 

@@ -261,7 +261,8 @@ bool parse_spawn_option(Term o, SpawnOptions* out, RequestOptions* request) {
         out->max_heap_log = max.log;
         return true;
     }
-    if (name == atoms::async_dist) {
+    if (name == atoms::async_dist && by_release::at_least(26)) {
+        out->async_dist = value == atoms::true_;
         return is_bool(value);
     }
     if (request != nullptr && name == atoms::reply) {
@@ -1062,12 +1063,14 @@ Term erlang_processes_0(Process& p, const Term*) {
 }
 
 // {Position, Pids} of those that exist now, then `none`. The position goes into the next call.
+// What comes in one piece here: behind it there is nothing.
 Term erts_internal_processes_next_1(Process& p, const Term* a) {
-    if (a[0] == make_small(1)) {
-        return atoms::none;
+    if (a[0] == make_small(0)) {
+        return make_tuple(p.heap, make_small(1), erlang_processes_0(p, nullptr));
     }
-    return a[0] == make_small(0) ? make_tuple(p.heap, make_small(1), erlang_processes_0(p, nullptr))
-                                 : badarg(p);
+    return is_small(a[0]) && small_value(a[0]) > 0 && small_value(a[0]) <= process_table::kMaxProcesses
+               ? atoms::none
+               : badarg(p);
 }
 
 // ---- flags ----------------------------------------------------------------------------------------------------
@@ -1163,7 +1166,7 @@ Term erlang_process_flag_2(Process& p, const Term* a) {
         extra.max_heap_shared = max.shared;
         return old;
     }
-    if (flag == atoms::sensitive || flag == atoms::async_dist) {
+    if (flag == atoms::sensitive || (flag == atoms::async_dist && by_release::at_least(26))) {
         if (!is_bool(value)) {
             return badarg(p);
         }
@@ -1184,7 +1187,7 @@ Term erlang_process_flag_2(Process& p, const Term* a) {
     }
     if (flag == atoms::save_calls) {
         if (!small_in(value, 0, 10000, &n)) {
-            return badarg(p);
+            return badarg_cause(p, atoms::none);
         }
         ProcessExtra& extra = extra_of(p);
         const Term old = make_small(extra.save_calls);
@@ -1219,13 +1222,16 @@ Term erlang_process_flag_2(Process& p, const Term* a) {
         }
         return old;
     }
-    return badarg(p);
+    return badarg_cause(p, atom_badopt());
 }
 
 // erts_internal:process_flag(Pid, save_calls, N)
 Term erts_internal_process_flag_3(Process& p, const Term* a) {
     uint32_t n;
-    if (!is_local_pid(a[0]) || a[1] != atoms::save_calls) {
+    if (!is_local_pid(a[0]) || process_table::lookup(a[0]) == nullptr) {
+        return atoms::badtype;
+    }
+    if (a[1] != atoms::save_calls) {
         return atoms::badarg;
     }
     if (!small_in(a[2], 0, 10000, &n)) {
@@ -1233,9 +1239,6 @@ Term erts_internal_process_flag_3(Process& p, const Term* a) {
     }
     if (a[0] == p.id) {
         return erlang_process_flag_2(p, a + 1);
-    }
-    if (process_table::lookup(a[0]) == nullptr) {
-        return atoms::badarg;
     }
     const RefId ref = new_ref_id(p);
     ControlSignal* s = new_request(

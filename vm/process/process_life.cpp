@@ -89,6 +89,9 @@ void set_limits(Process& p, const SpawnOptions& o) {
 }
 
 void tie_to_parent(Process& p, Process& parent, SpawnOptions& o) {
+    if (o.async_dist) {
+        extra_of(p).async_dist = true;
+    }
     if (o.link) {
         extra_of(p).links[parent.id.raw] = Link{};
         extra_of(parent).links[p.id.raw].priority = o.link_priority;

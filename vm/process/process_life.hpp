@@ -22,6 +22,7 @@ struct SpawnOptions {
     bool max_heap_kill = true;
     bool max_heap_log = true;
     bool message_queue_off_heap = false;
+    bool async_dist = false;
     bool system_process = false;
     uint32_t bound_to = 0;             // Process::bound_to
     Term group_leader = kNonValue;     // the non-value: the parent's
