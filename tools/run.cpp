@@ -217,6 +217,22 @@ bool leave_out_rereads(const std::vector<std::string>& names, uint32_t* bits) {
     return true;
 }
 
+// Programs that OTP's libraries start by their names (inet_gethost, for one) are where `erl` has them.
+void add_to_program_path(const std::string& root) {
+    const char* old = std::getenv("PATH");
+    std::string path = old != nullptr ? old : "";
+    const auto has = [&path](const std::string& folder) {
+        return (":" + path + ":").find(":" + folder + ":") != std::string::npos;
+    };
+    for (const std::string& folder :
+         {root + "/bin", root + "/erts-" + otp_release().erts_version + "/bin"}) {
+        if (!has(folder) && access(folder.c_str(), X_OK) == 0) {
+            path = path.empty() ? folder : folder + ":" + path;
+        }
+    }
+    setenv("PATH", path.c_str(), 1);
+}
+
 }  // namespace
 
 int run_command(const RunOptions& options) {
@@ -291,6 +307,7 @@ int run_command(const RunOptions& options) {
         spdlog::error("{}", error);
         return 1;
     }
+    add_to_program_path(path.otp_root());
     bif_registry::init();  // the release of the libraries says which there are
     if (!recording.wait(&error)) {
         spdlog::error("run: {}", error);
