@@ -236,18 +236,9 @@ serve(S) ->
     end.
 
 answer(get_plain_arguments, #{options := O}) -> option(args, O, []);
-answer(get_arguments, #{options := O}) ->
-    [{root, [minivm:otp_root()]}, {progname, ["minivm"]}, {noshell, []}] ++ [Flag || {flag, Flag} <- O];
-answer({get_argument, noshell}, _) -> {ok, [[]]};
-answer({get_argument, progname}, _) -> {ok, [["minivm"]]};
-answer({get_argument, root}, _) -> {ok, [[minivm:otp_root()]]};
-answer({get_argument, home}, _) ->
-    case os:getenv("HOME") of
-        false -> error;
-        Home -> {ok, [[Home]]}
-    end;
+answer(get_arguments, #{options := O}) -> flags(O);
 answer({get_argument, Name}, #{options := O}) ->
-    case [Values || {flag, {N, Values}} <- O, N =:= Name] of
+    case [Values || {N, Values} <- flags(O), N =:= Name] of
         [] -> error;
         All -> {ok, All}
     end;
@@ -255,6 +246,14 @@ answer(get_status, _) -> {started, started};
 answer(script_id, _) -> {"minivm", []};
 answer(fetch_loaded, _) -> erlang:loaded();
 answer(_, _) -> {error, badarg}.
+
+%% What `erl` tells of itself, and the flags of the command line.
+flags(O) ->
+    Root = minivm:otp_root(),
+    Programs = Root ++ "/erts-" ++ erlang:system_info(version) ++ "/bin",
+    [{root, [Root]}, {bindir, [Programs]}, {progname, ["minivm"]}] ++
+        [{home, [Home]} || Home <- [os:getenv("HOME")], Home =/= false] ++
+        [{noshell, []}] ++ [Flag || {flag, Flag} <- O].
 
 ensure_loaded(From, Module) ->
     From ! {init, code:ensure_loaded(Module)}.

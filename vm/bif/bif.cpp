@@ -126,21 +126,36 @@ void for_each(void (*f)(Export*, void*), void* context) {
     }
 }
 
-// Of a module that OTP does not have, or a native function of one that OTP's VM links.
-static bool is_own(const char* module) {
-    for (const char* own : {"minivm", "recorder", "flight_recorder", "prim_buffer", "prim_file", "zlib"}) {
-        if (std::strcmp(module, own) == 0) {
-            return true;
-        }
-    }
-    return false;
+// What is no BIF in OTP: of a module that it does not have, a native function of one that its VM links, or
+// written in Erlang.
+static bool is_own(const BifDef& d) {
+    constexpr std::string_view kModules[] = {"minivm",      "recorder", "flight_recorder",
+                                             "prim_buffer", "erl_tracer"};
+    constexpr std::string_view kInErlang[] = {
+        "apply",  "get_cookie", "is_alive", "localtime_to_universaltime", "max", "memory", "min",
+        "prepare_loading", "yield"};
+    const std::string_view module = d.module;
+    const std::string_view function = d.function;
+    const auto is_one_of = [](std::string_view name, const auto& names) {
+        return std::find(std::begin(names), std::end(names), name) != std::end(names);
+    };
+    const bool is_of_later = (module == "code" && function.find("cover") != function.npos) ||
+                             (module == "erts_internal" && function.starts_with("trace"));
+    return is_one_of(module, kModules) ||
+           (module != "erlang" && function.ends_with("_nif")) ||
+           (module == "erlang" && is_one_of(function, kInErlang)) ||
+           (module == "math" && function == "pi") ||
+           (module == "code" && function == "get_debug_info" && !by_release::at_least(28)) ||
+           (is_of_later && !by_release::at_least(27)) ||
+           (module == "os" && (function.ends_with("_env_var") || function == "list_env_vars" ||
+                               (function == "getenv" && d.arity == 0)));
 }
 
 Term all(Heap& h) {
     Term list = kNil;
     for (const std::vector<BifDef>* t : g_tables) {
         for (const BifDef& d : *t) {
-            if (!d.has_any(kBifHidden) && !is_own(d.module)) {
+            if (!d.has_any(kBifHidden) && !is_own(d)) {
                 list = cons(h,
                             make_tuple(h, atom_table::intern(d.module),
                                        atom_table::intern(d.function), make_small(d.arity)),
