@@ -5,10 +5,8 @@
 id(X) -> X.
 
 main(_) ->
-    [begin
-         {P, Mon} = spawn_monitor(fun() -> outer(Kind) end),
-         receive {'DOWN', Mon, process, P, Reason} -> io:format("~p ~p~n", [Kind, short(Reason)]) end
-     end || Kind <- [one, one_last, two, two_last, three, three_last, error_1, error_2, exit, throw, no_function, no_atom,
+    [io:format("~p ~p~n", [Kind, try outer(Kind) catch C:R:S -> {C, R, short(S)} end])
+     || Kind <- [one, one_last, two, two_last, three, three_last, error_1, error_2, exit, throw, no_function, no_atom,
                      improper, too_many, fun_apply, erlang_apply_2]],
     io:format("~p~n", [erlang:apply(id(erlang), id(apply), [id(erlang), id(apply), [?MODULE, id(where), [x]]])]).
 
@@ -34,10 +32,8 @@ inner(too_many) -> erlang:apply(id(erlang), id(apply), [id(erlang), id(error), l
 inner(fun_apply) -> F = fun erlang:apply/3, F(id(?MODULE), id(where), [id(4)]);
 inner(erlang_apply_2) -> erlang:apply(id(fun(X) -> where(X) end), [id(5)]).
 
-short({{nocatch, R}, S}) -> {nocatch, R, short(S)};
-short({R, S}) when is_list(S) -> {R, short(S)};
+%% Down to outer/1.
 short([{M, F, A, _} | S]) when M =:= ?MODULE; M =:= erlang ->
-    [{F, case is_list(A) of true -> length(A); false -> A end, is_list(A)} | short(S)];
+    [{F, case is_list(A) of true -> length(A); false -> A end, is_list(A)} | case F of outer -> []; _ -> short(S) end];
 short([_ | S]) -> short(S);
-short([]) -> [];
-short(R) -> R.
+short([]) -> [].

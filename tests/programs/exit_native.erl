@@ -11,8 +11,9 @@ leave(_) -> erlang:nif_error(no).
 
 main(_) ->
     os:set_signal(sigchld, default),
-    io:format("~p~n", [[forked(Status) || Status <- [0, 42, 255]]]),
-    %% What is printed is out before: exit() loses it on erl.
+    %% Written at once, and not by who may lose it when the VM ends.
+    {ok, Out} = file:open("/dev/stdout", [raw, append]),
+    ok = file:write(Out, io_lib:format("~p~n", [[forked(Status) || Status <- [0, 42, 255]]])),
     spawn(fun Busy() -> Busy() end),
-    ok = io:put_chars("leaving\n"),
+    ok = file:write(Out, "leaving\n"),
     leave(7).

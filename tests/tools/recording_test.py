@@ -519,7 +519,7 @@ main(_) ->
         program = """
 main(_) ->
     P = spawn(fun() -> process_flag(sensitive, true), put(key, hunter2),
-                       receive {M, F} -> F ! {again, M} end, receive after 5 -> ok end,
+                       receive {M, F} -> F ! {again, M} end, receive go -> ok end,
                        recorder:event(x, "~p", [M]), error({M, get(key)}) end),
     receive after 5 -> ok end,
     P ! {hunter2, self()},
@@ -527,7 +527,9 @@ main(_) ->
     P ! hunter2,
     {messages, []} = process_info(P, messages),
     {dictionary, []} = process_info(P, dictionary),
-    receive after 30 -> ok end.
+    R = monitor(process, P),
+    P ! go,
+    receive {'DOWN', R, _, _, _} -> ok end.
 """
         done = self.erlang(program)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -70,8 +70,9 @@ enum class Item : uint8_t {
     stack_size, reductions, garbage_collection, garbage_collection_info, suspending, memory,
     monitors, monitored_by, binary, catchlevel, backtrace, last_calls, current_location,
     current_stacktrace, min_heap_size, min_bin_vheap_size, max_heap_size, fullsweep_after,
-    message_queue_data, parent, sequential_trace_token, priority_messages, label,
-    async_dist, count
+    message_queue_data, parent, sequential_trace_token,
+    async_dist, label, priority_messages,  // the youngest last
+    count
 };
 constexpr int kItems = static_cast<int>(Item::count);
 
@@ -86,8 +87,8 @@ const Term* item_names() {
         atom_backtrace(), atoms::last_calls, atoms::current_location, atoms::current_stacktrace,
         atoms::min_heap_size, atoms::min_bin_vheap_size, atoms::max_heap_size,
         atoms::fullsweep_after, atoms::message_queue_data, atoms::parent,
-        atom_table::intern("sequential_trace_token"), atom_table::intern("priority_messages"),
-        atom_table::intern("label"), atoms::async_dist};
+        atom_table::intern("sequential_trace_token"), atoms::async_dist,
+        atom_table::intern("label"), atom_table::intern("priority_messages")};
     return names;
 }
 
@@ -910,7 +911,13 @@ Term erlang_system_flag_2(Process& p, const Term* a) {
 
 std::string process_backtrace(Process& p) { return backtrace_text(p, nullptr); }
 
-std::span<const Term> process_info_items() { return {item_names(), kItems}; }
+std::span<const Term> process_info_items() {
+    size_t known = kItems;
+    while (!by_release::at_least(first_release_of(static_cast<Item>(known - 1)))) {
+        --known;
+    }
+    return {item_names(), known};
+}
 
 MINIVM_BIF_TABLE(process_info) = {
     {"erlang", "process_info", 1, erlang_process_info_1, kBifPlain, nullptr},
