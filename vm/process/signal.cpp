@@ -44,7 +44,10 @@ void trace_procs(Process& p, Term tag, Term what) {
 // seen on the way does not match the second time either.
 void insert_priority_message(Process& p, Signal* s) {
     Mailbox& box = p.mailbox;
-    MINIVM_ASSERT(!p.in_receive_examine);
+    // Code that no compiler has written may come here while it examines a message: that one stays under
+    // examination, for a collection looks at it (attach_examined_message()).
+    const bool examines = p.in_receive_examine;
+    Signal** const kept = box.save == box.priority_end ? &s->next : box.save;
     bool is_before = box.save == box.priority_end;
     for (Signal** link = &box.first; link != box.priority_end && !is_before; link = &(*link)->next) {
         is_before = link == box.save;
@@ -58,6 +61,9 @@ void insert_priority_message(Process& p, Signal* s) {
         box.last = &s->next;
     }
     box.priority_end = &s->next;
+    if (examines) {
+        box.save = kept;
+    }
 }
 
 void append_message(Process& p, Signal* s, bool priority = false) {
@@ -726,6 +732,9 @@ bool will_exit(const Process& p) {
         }
         const auto* exit = static_cast<const ControlSignal*>(s);
         const Term reason = tuple_element(exit->term, 2);
+        if (exit->ref != RefId{} && (p.extra == nullptr || !p.extra->aliases.contains(exit->ref))) {
+            continue;  // the alias is no more
+        }
         if (exit->linked) {
             const bool linked = p.extra != nullptr && p.extra->links.contains(exit->from.raw) &&
                                 p.extra->links.at(exit->from.raw).unlinking == 0;
@@ -733,7 +742,8 @@ bool will_exit(const Process& p) {
                 continue;
             }
         } else if (reason != atoms::kill &&
-                   (p.trap_exit || (reason == atoms::normal && exit->from != p.id))) {
+                   (p.trap_exit ||
+                    (reason == atoms::normal && (exit->from != p.id || exit->no_quirk)))) {
             continue;
         }
         return true;
