@@ -54,6 +54,7 @@ constexpr NamedNumber kNumbers[] = {
     {"dist_buf_busy_limit", 1024 * 1024},
     {"ets_limit", 8192},
     {"port_limit", 65536},
+    {"ethread_used_tse", 0},
     {"process_limit", 1048576},
     {"thread_pool_size", 1},
     {"wordsize", 8},
