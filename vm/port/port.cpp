@@ -9,6 +9,7 @@
 #include "vm/bif/posix.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/system_monitor.hpp"
+#include "vm/process/system_profile.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/record/record.hpp"
@@ -152,16 +153,32 @@ void trace_command(Port& p, Term from, const std::string& bytes) {
 // What the port does for somebody, or (0) because a file is ready: it has no turns of its own.
 class TracedTurn {
 public:
-    TracedTurn(Port& p, Term what) : p_(p), what_(what) { tell(atom_in()); }
+    TracedTurn(Port& p, Term what) : p_(p), what_(what) {
+        profile(true);
+        tell(atom_in());
+    }
     TracedTurn(const TracedTurn&) = delete;
     TracedTurn& operator=(const TracedTurn&) = delete;
     ~TracedTurn() {
         if (p_.state != Port::State::ended) {
             tell(atom_out());
         }
+        profile(false);
     }
 
 private:
+    // With `exclusive` the process does not count as running while the port does something for it.
+    void profile(bool active) {
+        if (active && system_profile::wants(system_profile::kExclusive)) {
+            system_profile::caller_turn(false);
+        }
+        if (system_profile::wants(system_profile::kRunnablePorts)) {
+            system_profile::port_turn(p_.id, active);
+        }
+        if (!active && system_profile::wants(system_profile::kExclusive)) {
+            system_profile::caller_turn(true);
+        }
+    }
     void tell(Term tag) { trace_event(p_, tracing::kRunningPorts, tag, what_); }
     Port& p_;
     const Term what_;

@@ -16,6 +16,7 @@
 #include "vm/process/report.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
+#include "vm/process/system_profile.hpp"
 #include "vm/process/timers.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/halt.hpp"
@@ -183,6 +184,9 @@ Term spawn(Process* parent, const Export* entry, Term args, SpawnOptions& option
     }
     // From here on it may run and end: on a thread that is no scheduler p must not be looked at.
     const Term pid = p->id;
+    system_profile::Turn turn(*p);
+    turn.look_at(*p);
+    turn.became(true);
     enqueue_process(*p);
     return pid;
 }
@@ -295,6 +299,9 @@ void end_process(Process& p) {
     free_memory(p);
     p.x = nullptr;
     p.scheduler = nullptr;
+    system_profile::Turn turn(p);
+    turn.look_at(p);
+    turn.became(false);
     // seq_cst: nobody queues it any more; late wakers may still read the state until thread progress.
     p.state.fetch_or(process_state::kDead, std::memory_order_seq_cst);
     thread_progress::later(retire, &p);

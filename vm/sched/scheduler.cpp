@@ -41,6 +41,7 @@
 #include "vm/sched/online.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/process/system_monitor.hpp"
+#include "vm/process/system_profile.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/util/activity.hpp"
 #include "vm/util/pause_cpu.hpp"
@@ -162,9 +163,12 @@ void go_idle(Process& p, uint32_t set, uint32_t cleared) {
             return;
         }
         uint32_t expected = old & ~kActive;
+        system_profile::Turn turn(p);
+        turn.look_at(p);
         // seq_cst: fails if kActive is back. Releases p to the next owner.
         if (p.state.compare_exchange_strong(expected, (expected & ~(kRunning | cleared)) | set,
                                             std::memory_order_seq_cst)) {
+            turn.became(false);
             return;
         }
     }
@@ -468,7 +472,14 @@ void check_timers(SchedulerThread& s) {
     }
 }
 
+void tell_profiler(const SchedulerThread& s, bool active) {
+    if (system_profile::wants(system_profile::kScheduler)) {
+        system_profile::scheduler_turn(s.number, active);
+    }
+}
+
 void sleep_until_work(SchedulerThread& s) {
+    tell_profiler(s, false);  // which may give it work
     recorder::tick();
     thread_progress::sleep(s.progress);
     // seq_cst: announce, then look; partners are wake_one(), enqueue_process() and halt().
@@ -499,6 +510,7 @@ void sleep_until_work(SchedulerThread& s) {
     s.sleeping.store(0, std::memory_order_seq_cst);
     g_asleep.fetch_sub(1, std::memory_order_seq_cst);
     thread_progress::wake(s.progress);
+    tell_profiler(s, true);
     s.code_ix = code_index::reread(code_index::Reread::schedule_in, s.code_ix);
     s.until_timers = 0;
 }
@@ -710,6 +722,7 @@ void raise_process(Process& p, Priority to) {
 
 void wake_process(Process& p, uint32_t reason) {
     const uint32_t want = reason | kActive;
+    system_profile::Turn turn(p);
     // seq_cst: after the reason was made visible; see state.hpp.
     uint32_t old = p.state.load(std::memory_order_seq_cst);
     for (;;) {
@@ -721,6 +734,8 @@ void wake_process(Process& p, uint32_t reason) {
         if (p.state.compare_exchange_weak(old, old | want | (sleeps ? kQueued : 0),
                                           std::memory_order_seq_cst)) {
             if (sleeps) {
+                turn.look_at(p);
+                turn.became(true);
                 enqueue_process(p);
             }
             return;

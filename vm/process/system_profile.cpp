@@ -1,0 +1,147 @@
+#include "vm/process/system_profile.hpp"
+
+#include "vm/bif/clock.hpp"
+#include "vm/bif/local_atoms.hpp"
+#include "vm/code/code_index.hpp"
+#include "vm/code/export.hpp"
+#include "vm/code/module_table.hpp"
+#include "vm/process/state.hpp"
+#include "vm/process/tracing.hpp"
+#include "vm/sched/online.hpp"
+#include "vm/sched/scheduler.hpp"
+#include "vm/sched/thread_progress.hpp"
+
+namespace minivm::system_profile {
+
+std::atomic<uint32_t> g_events{0};
+
+namespace {
+
+LOCAL_ATOM(atom_active, "active")
+LOCAL_ATOM(atom_inactive, "inactive")
+LOCAL_ATOM(atom_profile, "profile")
+LOCAL_ATOM(atom_scheduler, "scheduler")
+
+std::mutex g_lock;
+Settings g_settings;        // guarded by g_lock
+int g_active_schedulers = 0;  // likewise; counted while they are told of
+
+// The profiler's pid, for who may not take the lock. Null: nobody's.
+std::atomic<uint64_t> g_profiler{0};
+
+Term time_of(Heap& h) {
+    if ((g_settings.timestamp & tracing::kTimestamp) != 0) {
+        return clock::now(h);
+    }
+    const Term time = make_integer(h, clock::monotonic_ns());
+    return (g_settings.timestamp & tracing::kStrictMonotonicTimestamp) != 0
+               ? make_tuple(h, time, clock::unique_integer(h, true, false))
+               : time;
+}
+
+void clear_locked() {
+    g_settings = Settings{};
+    // relaxed: see wants().
+    g_events.store(0, std::memory_order_relaxed);
+}
+
+// With g_lock held.
+void send(Heap& h, Term message) {
+    if (!tracing::tell_tracer(g_settings.profiler, message)) {
+        clear_locked();
+    }
+    h.clear();
+}
+
+Term turn_tag(bool active) { return active ? atom_active() : atom_inactive(); }
+
+}  // namespace
+
+Settings settings() {
+    const std::lock_guard lock(g_lock);
+    if (is_value(g_settings.profiler) && !tracing::tracer_exists(g_settings.profiler)) {
+        clear_locked();
+    }
+    return g_settings;
+}
+
+void set(const Settings& s) {
+    const std::lock_guard lock(g_lock);
+    g_settings = s;
+    g_active_schedulers = online::active();
+    // relaxed: see Turn::begin(), which looks again under the lock.
+    g_profiler.store(is_value(s.profiler) ? s.profiler.raw : 0, std::memory_order_relaxed);
+    // relaxed: see wants().
+    g_events.store(s.events, std::memory_order_relaxed);
+}
+
+void Turn::begin(const Process& p) {
+    // relaxed: the profiler is woken by who holds the lock, who has seen it under the lock; for others, it is looked
+    // at again.
+    if (g_profiler.load(std::memory_order_relaxed) == p.id.raw) {
+        return;
+    }
+    lock_ = std::unique_lock(g_lock);
+    if ((g_settings.events & kRunnableProcs) == 0 || g_settings.profiler == p.id) {
+        lock_.unlock();
+    }
+}
+
+void Turn::find_place(const Process& p) {
+    pid_ = p.id;
+    module_ = kNonValue;
+    // relaxed: the caller owns it.
+    if ((p.state.load(std::memory_order_relaxed) & process_state::kExiting) != 0) {
+        return;
+    }
+    const thread_progress::DelaySection section;
+    FunctionInfo where{};
+    if (p.pc != nullptr && module_table::lookup(p.pc, code_index::active(), false, &where)) {
+        module_ = where.module;
+        function_ = where.function;
+        arity_ = where.arity;
+    } else if (const Export* e = p.initial_call) {
+        module_ = e->module;
+        function_ = e->function;
+        arity_ = e->arity;
+    }
+}
+
+void Turn::tell(bool active) const {
+    const thread_progress::DelaySection section;
+    Heap h;
+    const Term place = is_value(module_) ? make_tuple(h, module_, function_, make_small(arity_))
+                                         : make_small(0);
+    send(h, make_tuple(h, atom_profile(), pid_, turn_tag(active), place, time_of(h)));
+}
+
+void port_turn(Term port, bool active) {
+    const thread_progress::DelaySection section;
+    const std::lock_guard lock(g_lock);
+    if ((g_settings.events & kRunnablePorts) != 0) {
+        Heap h;
+        send(h, make_tuple(h, atom_profile(), port, turn_tag(active), make_small(0), time_of(h)));
+    }
+}
+
+void scheduler_turn(int number, bool active) {
+    const thread_progress::DelaySection section;
+    const std::lock_guard lock(g_lock);
+    if ((g_settings.events & kScheduler) != 0) {
+        g_active_schedulers += active ? 1 : -1;
+        Heap h;
+        send(h, make_tuple(h, atom_profile(), atom_scheduler(), make_small(number), turn_tag(active),
+                           make_small(g_active_schedulers), time_of(h)));
+    }
+}
+
+void caller_turn(bool active) {
+    const Scheduler* s = this_scheduler();
+    if (s != nullptr && s->process != nullptr) {
+        Turn turn(*s->process);
+        turn.look_at(*s->process);
+        turn.became(active);
+    }
+}
+
+}  // namespace minivm::system_profile
