@@ -13,6 +13,7 @@
 #include "vm/sched/thread_progress.hpp"
 #include "vm/semantics/binary.hpp"
 #include "vm/term/format.hpp"
+#include "trace/saved_calls.hpp"
 #include "trace/session.hpp"
 #include "trace/tracer_recorder.hpp"
 
@@ -415,6 +416,10 @@ int64_t hit_call(const Breakpoint& b, const Action& action, Process& p, const St
                  const Term* x, const void* (*caller)(const Process&)) {
     if (s->tracer.is(p.id)) {
         return 0;  // nobody is told of himself
+    }
+    if (MINIVM_UNLIKELY(is_saver(s->tracer))) {
+        saved_calls::save(p, b.module, b.function, b.arity);
+        return 0;
     }
     if (MINIVM_UNLIKELY(s->tracer.is_module())) {
         if (!wants_call(p, *s)) {

@@ -750,7 +750,7 @@ Term sessions_of(Process& p, Term what) {
     const std::vector<SessionPtr> all = all_sessions();
     Term list = kNil;
     for (auto s = all.rbegin(); s != all.rend() && known; ++s) {
-        if (is_about(**s, what, &known)) {
+        if (!is_saver((*s)->tracer) && is_about(**s, what, &known)) {
             list = cons(p.heap, weak_handle(p.heap, **s), list);
         }
     }

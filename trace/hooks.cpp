@@ -15,6 +15,7 @@
 #include "trace/frame.hpp"
 #include "trace/pattern.hpp"
 #include "trace/plain_call.hpp"
+#include "trace/saved_calls.hpp"
 #include "trace/session.hpp"
 #include "trace/trace.hpp"
 #include "trace/tracer.hpp"
@@ -340,6 +341,13 @@ struct TraceHooks final : Hooks {
         }
     }
 
+    bool begin_saving(Process& p, Term function, std::initializer_list<Term> args,
+                      Term* answer) override {
+        return saved_calls::begin(p, function, args, answer);
+    }
+    void set_saving(Process& p, uint32_t n) override { saved_calls::set(p, n); }
+    void end_saving() override { saved_calls::end(); }
+
     Term test_spec(Process& p, const Term* a) override { return trace::test_spec(p, a); }
 
     void staged(ModuleInstance& instance) override { stage_instance(instance); }
@@ -359,6 +367,13 @@ struct TraceHooks final : Hooks {
                               is_local_pid(from) ? from : atoms::undefined, message};
         tell_message(p, kReceive, terms, 3,
                      {.kind = EventKind::receive, .tag = atom_receive(), .what = message});
+    }
+    void took_message(Process& p) override {
+        for (const State* s = state_of(p); s != nullptr; s = s->next) {
+            if (is_saver(s->tracer)) {
+                saved_calls::save(p, atom_receive());
+            }
+        }
     }
     void spawning(Process& parent, Process& child, const Export* e, Term args,
                   bool linked) override {
@@ -382,6 +397,7 @@ struct TraceHooks final : Hooks {
     }
     void exited(Process& p, Term reason) override { tell_procs(p, atom_exit(), reason); }
     void forget(Process& p) override {
+        saved_calls::set(p, 0);
         clear_all_flags(p);
         forget_local(p);
     }
@@ -673,6 +689,14 @@ private:
     static void tell_message(Process& p, Flag flag, const Term* terms, uint32_t count,
                              Event event) {
         for (const State* of = state_of(p); of != nullptr; of = of->next) {
+            if (MINIVM_UNLIKELY(is_saver(of->tracer))) {
+                if (flag == kSend) {
+                    saved_calls::save(p, atom_send());
+                } else if (terms[0] == atom_clock_service()) {
+                    saved_calls::save(p, atoms::timeout);
+                }
+                continue;
+            }
             event.result = kNonValue;
             const State* s = (of->flags & flag) != 0 && !of->tracer.is(p.id)
                                  ? for_message(p, of, flag == kSend, terms, count, &event.result)

@@ -64,12 +64,16 @@ struct Handle final : MagicObject {
     explicit Handle(uint32_t number_) : number(number_) {}
     ~Handle() override {
         // Not from within a collection, or whatever else gives it up.
-        thread_progress::later(destroy_by_process, new uint32_t(number));
+        destroy_later(number);
     }
     const uint32_t number;
 };
 
 }  // namespace
+
+void destroy_later(uint32_t number) {
+    thread_progress::later(destroy_by_process, new uint32_t(number));
+}
 
 Session::~Session() {
     // relaxed: nobody else has it any more.

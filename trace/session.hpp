@@ -42,6 +42,9 @@ const Session* find_session(uint32_t number);
 inline bool is_live(uint32_t number) {
     return find_session(number) != nullptr;
 }
+// A process is made that destroys the session, unless it has ended. As this may be called where neither is possible,
+// a little later.
+void destroy_later(uint32_t number);
 // From here on nobody finds it. False: it has ended already.
 bool end_session(uint32_t number);
 

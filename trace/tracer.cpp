@@ -215,7 +215,7 @@ bool parse_module_tracer(Term module, Term state, Tracer* tracer) {
 }
 
 bool can_trace(const Tracer& tracer, Term tracee) {
-    return is_recorder(tracer) || (tracer.is_module() ? nif::tracer::is_active(tracer, tracee)
+    return is_recorder(tracer) || is_saver(tracer) || (tracer.is_module() ? nif::tracer::is_active(tracer, tracee)
                                                       : tracing::tracer_exists(tracer.term()));
 }
 

@@ -25,9 +25,17 @@ inline bool is_recorder(Term tracer) {
 inline bool is_recorder(const Tracer& tracer) {
     return is_recorder(tracer.term());
 }
+// Calls are saved in the process itself: trace/saved_calls.hpp.
+inline bool is_saver(Term tracer) {
+    return tracer == atoms::save_calls;
+}
+inline bool is_saver(const Tracer& tracer) {
+    return is_saver(tracer.term());
+}
 // The term of a Tracer that is somebody.
 inline bool is_tracer(Term t) {
-    return is_local_pid(t) || is_local_port(t) || is_recorder(t) || is_tuple_of(t, 2);
+    return is_local_pid(t) || is_local_port(t) || is_recorder(t) || is_saver(t) ||
+           is_tuple_of(t, 2);
 }
 // {tracer, Pid}, {tracer, Port} or {tracer, Module, State} with this tag instead of `tracer`;
 // false: it is none, or the module cannot be one.

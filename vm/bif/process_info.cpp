@@ -288,6 +288,19 @@ void add_binaries(Heap& h, Term* off_heap, Term* list) {
     }
 }
 
+// [{Module, Function, Arity} | send | 'receive' | timeout], the oldest first.
+Term saved_calls_of(Heap& h, const SavedCalls& saved) {
+    Term list = kNil;
+    const size_t n = saved.calls.size();
+    for (size_t i = n; i-- > 0;) {
+        const SavedCalls::Call& c = saved.calls[(saved.oldest + i) % n];
+        list = cons(h,
+                    is_value(c.module) ? make_tuple(h, c.module, c.function, make_small(c.arity)) : c.function,
+                    list);
+    }
+    return list;
+}
+
 Term binaries_of(Heap& h, Process& p) {
     Term list = kNil;
     add_binaries(h, p.heap.off_heap, &list);
@@ -545,7 +558,8 @@ Term item_value(Process& p, Item item, Heap& h, const Outside* outside) {
             return make_binary(h, text.data(), text.size());
         }
         case Item::last_calls:
-            return e == nullptr || e->save_calls == 0 ? atoms::false_ : kNil;
+            return e == nullptr || e->saved_calls == nullptr ? atoms::false_
+                                                             : saved_calls_of(h, *e->saved_calls);
         case Item::min_heap_size:
             return make_small(p.min_heap_words);
         case Item::min_bin_vheap_size:

@@ -11,6 +11,7 @@
 #include "recorder/recorder.hpp"
 #include "vm/process/seq_trace.hpp"
 #include "vm/bif/bif.hpp"
+#include "vm/bif/code_operation.hpp"
 #include "vm/bif/local_atoms.hpp"
 #include "vm/bif/max_heap.hpp"
 #include "vm/code/code_change.hpp"
@@ -1083,6 +1084,11 @@ bool small_in(Term t, int64_t low, int64_t high, uint32_t* out) {
     return true;
 }
 
+// How many calls it saves.
+uint32_t saved_calls(const Process& p) {
+    return p.extra != nullptr && p.extra->saved_calls != nullptr ? p.extra->saved_calls->most : 0;
+}
+
 Term erlang_process_flag_2(Process& p, const Term* a) {
     const Term flag = a[0];
     const Term value = a[1];
@@ -1189,10 +1195,13 @@ Term erlang_process_flag_2(Process& p, const Term* a) {
         if (!small_in(value, 0, 10000, &n)) {
             return badarg_cause(p, atoms::none);
         }
-        ProcessExtra& extra = extra_of(p);
-        const Term old = make_small(extra.save_calls);
-        extra.save_calls = n;
-        return old;
+        Term answer = make_small(saved_calls(p));
+        if (n != 0 && !tracing::g_hooks->begin_saving(p, function_name(p, atoms::erlang, "process_flag"), {flag, value},
+                                                      &answer)) {
+            return answer;
+        }
+        tracing::g_hooks->set_saving(p, n);
+        return answer;
     }
     if (flag == atom_scheduler()) {
         if (!small_in(value, 0, static_cast<uint32_t>(vm::scheduler_count()), &n)) {
@@ -1240,19 +1249,30 @@ Term erts_internal_process_flag_3(Process& p, const Term* a) {
     if (a[0] == p.id) {
         return erlang_process_flag_2(p, a + 1);
     }
+    const Term pid = a[0];  // a wait puts what it is for in the place of the arguments
     const RefId ref = new_ref_id(p);
+    Term answer = make_ref_term(p.heap, ref);
+    if (n != 0 &&
+        !tracing::g_hooks->begin_saving(p, function_name(p, atom_table::intern("erts_internal"), "process_flag"),
+                                        {a[0], a[1], a[2]}, &answer)) {
+        return answer;
+    }
     ControlSignal* s = new_request(
         p, ref,
         [](Process& target, ControlSignal& request) {
-            ProcessExtra& extra = extra_of(target);
-            const Term old = make_small(extra.save_calls);
-            extra.save_calls = static_cast<uint32_t>(request.number);
+            const Term old = make_small(saved_calls(target));
+            tracing::g_hooks->set_saving(target, static_cast<uint32_t>(request.number));
             reply(request, old);
         },
-        [](ControlSignal& request) { reply(request, atoms::badarg); });
+        [](ControlSignal& request) {
+            if (request.number != 0) {
+                tracing::g_hooks->end_saving();
+            }
+            reply(request, atoms::badarg);
+        });
     s->number = n;
-    send_signal(a[0], s);
-    return make_ref_term(p.heap, ref);
+    send_signal(pid, s);
+    return answer;
 }
 
 // ---- suspending ---------------------------------------------------------------------------------------------------

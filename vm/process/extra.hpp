@@ -73,6 +73,29 @@ struct SeqCounters {
     int64_t lastcnt = 0;
 };
 
+// What process_flag(save_calls, N) keeps: the last N calls through export entries, and messages.
+struct SavedCalls {
+    struct Call {
+        Term module = kNonValue;  // the non-value: the atom `function` stands for what it was
+        Term function = kNonValue;
+        uint32_t arity = 0;
+    };
+    explicit SavedCalls(uint32_t most_) : most(most_) {}
+    const uint32_t most;
+    uint32_t oldest = 0;  // where the next one goes, if all places are taken
+    std::vector<Call> calls;
+    void save(const Call& c) {
+        if (calls.size() < most) {
+            calls.push_back(c);
+        } else {
+            calls[oldest] = c;
+            oldest = (oldest + 1) % most;
+        }
+    }
+    // There is one.
+    const Call& last() const { return calls[(oldest + calls.size() - 1) % calls.size()]; }
+};
+
 struct ProcessExtra {
     std::map<uint64_t, Link> links;  // by the raw word of the pid
     std::map<RefId, Monitor, RefLess> monitors;
@@ -96,7 +119,7 @@ struct ProcessExtra {
     bool waits_for_port = false;      // while it waits: for one that takes no more bytes
     bool async_dist = false;
     uint32_t monitor_nodes = 0;
-    uint32_t save_calls = 0;
+    std::unique_ptr<SavedCalls> saved_calls;  // null: they are not saved
     SeqCounters seq;
     Term error_handler = kNonValue;   // an atom; the non-value: error_handler
     uint32_t min_bin_vheap_words = 46422;

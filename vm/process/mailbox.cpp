@@ -116,6 +116,9 @@ void mailbox_remove(Process& p) {
     if (MINIVM_UNLIKELY(m->has_token || p.seq_traced)) {
         seq_trace::received(p, *m);
     }
+    if (tracing::is_traced(p, tracing::kReceive)) {
+        tracing::g_hooks->took_message(p);
+    }
     if (m->fragments != nullptr || m->off_heap != nullptr) {
         attach_received(p.heap, m->fragments, m->off_heap, m->off_heap_bytes);
         if (MINIVM_UNLIKELY(p.heap.fragment_words > kMostReceivedWords)) {

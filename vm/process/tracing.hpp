@@ -235,6 +235,14 @@ struct Hooks {
     // BIF has raised it. `caught_by`: an address in the function that catches it, or null.
     virtual void unwound(Process& p, const Term* from, const Term* to, const void* caught_by,
                          Term cls, Term reason) = 0;
+    // process_flag(save_calls, N) with N > 0, by p for whomever: arms what the calls are saved by, and counts one who
+    // saves them. False: *answer is a wait, behind which the function is called again with these arguments. True: it
+    // is the answer, or a wait for it.
+    virtual bool begin_saving(Process& p, Term function, std::initializer_list<Term> args, Term* answer) = 0;
+    // On p's scheduler. n > 0: behind begin_saving().
+    virtual void set_saving(Process& p, uint32_t n) = 0;
+    // One who was counted saves no more, or never came to.
+    virtual void end_saving() = 0;
     // erlang:match_spec_test(Arguments, Spec, trace).
     virtual Term test_spec(Process& p, const Term* a) = 0;
     // A new version of a module has been staged.
@@ -251,6 +259,8 @@ struct Hooks {
     virtual void sent(Process& p, Term to, Term message, bool to_existing) = 0;
     // from: a pid or none; the non-value for a timeout.
     virtual void received(Process& p, Term from, Term message) = 0;
+    // It takes one out of its queue.
+    virtual void took_message(Process& p) = 0;
     virtual void spawning(Process& parent, Process& child, const Export* e, Term args,
                           bool linked) = 0;
     virtual void exited(Process& p, Term reason) = 0;
