@@ -15,7 +15,7 @@ show(File) ->
     Calls = lists:append([calls(Code) || {function, _, _, _, Code} <- Functions]),
     Loads = lists:member({erlang, load_nif, 2}, Calls),
     Left = [{Module, F, A} || {function, F, A, _, Code} <- Functions, is_left_to_vm(Code)],
-    [io:format("~tp:~tp/~p~s~n", [M, F, A, case erlang:is_builtin(M, F, A) of true -> ""; false -> " missing" end])
+    [io:format("~tp:~tp/~p~s~n", [M, F, A, case minivm:has_function(M, F, A) of true -> ""; false -> " missing" end])
      || {M, F, A} <- lists:sort(Left), not (Loads andalso not is_static(Module))].
 
 %% Their native functions are part of the VM.

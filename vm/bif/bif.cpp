@@ -151,6 +151,13 @@ static bool is_own(const BifDef& d) {
                                (function == "getenv" && d.arity == 0)));
 }
 
+bool is_builtin(const BifDef& d) {
+    const std::string_view module = d.module;
+    const std::string_view function = d.function;
+    // What OTP's compiler makes an instruction of counts, though it is no BIF.
+    return !is_own(d) || module == "minivm" || (module == "erlang" && (function == "apply" || function == "yield"));
+}
+
 Term all(Heap& h) {
     Term list = kNil;
     for (const std::vector<BifDef>* t : g_tables) {

@@ -31,6 +31,9 @@ enum BifFlag : uint8_t {
     kBifDirtyIo = 4,   // runs on a dirty I/O scheduler
     kBifHidden = 8,    // for the VM alone, such as the continuation of a yielding BIF: its entry is in no table
     kBifNative = 16,   // no BIF but a library's function: nif::Function (vm/nif/nif.hpp)
+    // A dirty one that may go on when its process has ended: of the process it uses the registers that were saved,
+    // and its heap.
+    kBifLeavable = 64,
     kBifTraced = 32    // calls of it go by tracing::Hooks; set and taken back while it is called
 };
 
@@ -65,6 +68,8 @@ bool has_any(Term module);
 // Calls f(entry) for each that is not hidden.
 void for_each(void (*f)(Export*, void*), void* context);
 // [{Module, Function, Arity}] of all that Erlang code may call by name, the VM's own module apart.
+// As erlang:is_builtin/3 says it of the release.
+bool is_builtin(const BifDef& d);
 Term all(Heap& h);
 }  // namespace bif_registry
 

@@ -386,6 +386,14 @@ Term erlang_is_builtin_3(Process& p, const Term* a) {
     if (!is_atom(a[0]) || !is_atom(a[1]) || !is_small(a[2])) {
         return badarg(p);
     }
+    const BifDef* bif = bif_registry::find(a[0], a[1], static_cast<uint32_t>(small_value(a[2])));
+    return make_bool(bif != nullptr && bif_registry::is_builtin(*bif));
+}
+// minivm:has_function(Module, Function, Arity): the VM has it, whatever it is on OTP.
+Term minivm_has_function_3(Process& p, const Term* a) {
+    if (!is_atom(a[0]) || !is_atom(a[1]) || !is_small(a[2])) {
+        return badarg(p);
+    }
     return make_bool(bif_registry::find(a[0], a[1], static_cast<uint32_t>(small_value(a[2]))) !=
                      nullptr);
 }
@@ -517,6 +525,7 @@ MINIVM_BIF_TABLE(control) = {
     {"erlang", "fun_to_list", 1, erlang_fun_to_list_1, kBifPlain, nullptr},
     {"erlang", "function_exported", 3, erlang_function_exported_3, kBifPlain, nullptr},
     {"erlang", "is_builtin", 3, erlang_is_builtin_3, kBifPlain, nullptr},
+    {"minivm", "has_function", 3, minivm_has_function_3, kBifPlain, nullptr},
     {"erlang", "module_loaded", 1, erlang_module_loaded_1, kBifPlain, nullptr},
     {"erlang", "get_module_info", 1, erlang_get_module_info_1, kBifPlain, nullptr},
     {"erlang", "get_module_info", 2, erlang_get_module_info_2, kBifPlain, nullptr},

@@ -80,10 +80,11 @@ Term dirty(Process& p, Term kind, Term what, Term argument, const Export* again)
     }
     if (what == atom_alive_waitexiting() && is_local_pid(argument)) {
         tell(argument, make_tuple(p.heap, atom_alive(), p.id));
-        // Until a signal has come that could end us: ours are looked at when this is over.
-        while (!has_signals(p) && !vm::is_halting()) {
-            sleep_ms(10);
+        // Until a signal ends us, and then still for a while.
+        while (!p.is_exiting() && !vm::is_halting()) {
+            sleep_ms(1);
         }
+        sleep_ms(vm::is_halting() ? 0 : 1000);
         return atoms::ok;
     }
     return badarg(p);
@@ -122,8 +123,8 @@ Term erts_debug_dirty_3(Process& p, const Term* a) {
 }  // namespace
 
 MINIVM_BIF_TABLE(debug) = {
-    {"erts_debug", "dirty_cpu", 2, erts_debug_dirty_cpu_2, kBifDirtyCpu, nullptr},
-    {"erts_debug", "dirty_io", 2, erts_debug_dirty_io_2, kBifDirtyIo, nullptr},
+    {"erts_debug", "dirty_cpu", 2, erts_debug_dirty_cpu_2, kBifDirtyCpu | kBifLeavable, nullptr},
+    {"erts_debug", "dirty_io", 2, erts_debug_dirty_io_2, kBifDirtyIo | kBifLeavable, nullptr},
     {"erts_debug", "dirty", 3, erts_debug_dirty_3, kBifPlain, nullptr},
     {"minivm", "dirty_normal", 2, on_this_scheduler, kBifHidden, nullptr},
 };

@@ -30,8 +30,8 @@ Term minivm_call_nif_3(Process& p, const Term* a) {
 MINIVM_BIF_TABLE(nif) = {
     {"erlang", "load_nif", 2, erlang_load_nif_2, kBifPlain, nullptr},
     {"minivm", "call_nif", 3, minivm_call_nif_3, kBifHidden, nullptr},
-    {"minivm", "call_nif_dirty_cpu", 3, minivm_call_nif_3, kBifHidden | kBifDirtyCpu, nullptr},
-    {"minivm", "call_nif_dirty_io", 3, minivm_call_nif_3, kBifHidden | kBifDirtyIo, nullptr},
+    {"minivm", "call_nif_dirty_cpu", 3, minivm_call_nif_3, kBifHidden | kBifDirtyCpu | kBifLeavable, nullptr},
+    {"minivm", "call_nif_dirty_io", 3, minivm_call_nif_3, kBifHidden | kBifDirtyIo | kBifLeavable, nullptr},
 };
 
 }  // namespace minivm

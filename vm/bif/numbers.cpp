@@ -1037,7 +1037,7 @@ Term erlang_md5_final_1(Process& p, const Term* a) {
     return make_binary(p.heap, digest, sizeof(digest));
 }
 
-constexpr uint8_t kHiddenDirty = kBifDirtyCpu | kBifHidden;
+constexpr uint8_t kHiddenDirty = kBifDirtyCpu | kBifHidden | kBifLeavable;
 
 }  // namespace
 

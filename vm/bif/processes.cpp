@@ -954,6 +954,29 @@ void set_group_leader(Process& p, Term leader) {
     p.group_leader = is_pointer(leader) ? copy_term(leader, p.heap, true) : leader;
 }
 
+// A process in a dirty function may be there for long: it gets it from here. asked: null, or the reference of the request
+// that was sent. False: it must be asked, or it answers.
+bool lead_from_outside(const Process& p, Term leader, Term pid, const RefId* asked) {
+    Process* const q = process_table::lookup(pid);
+    if (q == nullptr || is_pointer(leader)) {
+        return false;
+    }
+    const dirty::Hold hold(*q);
+    if (!hold || q->is_exiting() || (asked != nullptr && !hold.withdraw(p.id, *asked))) {
+        return false;
+    }
+    q->group_leader = leader;
+    return true;
+}
+
+// minivm:end_dirty(Pid), of a process that is made for it: see end_dirty_process().
+Term minivm_end_dirty_1(Process&, const Term* a) {
+    if (Process* const q = process_table::lookup(a[0])) {
+        end_dirty_process(*q);
+    }
+    return atoms::ok;
+}
+
 // erts_internal:group_leader(Leader, Pid): false asks for the call with a reference.
 Term erts_internal_group_leader_2(Process& p, const Term* a) {
     if (!is_pid(a[0]) || !is_pid(a[1])) {
@@ -963,7 +986,7 @@ Term erts_internal_group_leader_2(Process& p, const Term* a) {
         set_group_leader(p, a[0]);
         return atoms::true_;
     }
-    return is_local_pid(a[1]) ? atoms::false_ : atoms::true_;
+    return is_local_pid(a[1]) ? make_bool(lead_from_outside(p, a[0], a[1], nullptr)) : atoms::true_;
 }
 
 Term erts_internal_group_leader_3(Process& p, const Term* a) {
@@ -981,6 +1004,10 @@ Term erts_internal_group_leader_3(Process& p, const Term* a) {
     s->term = copy_term(a[0], h, true);
     take_fragments(*s, h);
     send_signal(a[1], s);
+    const RefId asked = ref_id(a[2]);
+    if (lead_from_outside(p, a[0], a[1], &asked)) {
+        send_message_to_pid(p.id, make_tuple(p.heap, a[2], atoms::true_));
+    }
     return atoms::ok;
 }
 
@@ -1686,6 +1713,7 @@ MINIVM_BIF_TABLE(processes) = {
     {"erts_internal", "request_system_task", 4, erts_internal_request_system_task_4, kBifPlain, nullptr},
     {"erlang", "bump_reductions", 1, erlang_bump_reductions_1, kBifPlain, nullptr},
     {"minivm", "return", 1, minivm_return_1, kBifHidden, nullptr},
+    {"minivm", "end_dirty", 1, minivm_end_dirty_1, kBifHidden, nullptr},
     {"erlang", "yield", 0, erlang_yield_0, kBifPlain, nullptr},
     {"erlang", "hibernate", 0, erlang_hibernate_0, kBifPlain, nullptr},
     {"erlang", "hibernate", 3, erlang_hibernate_3, kBifPlain, nullptr},

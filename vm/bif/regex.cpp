@@ -1045,7 +1045,7 @@ MINIVM_BIF_TABLE(regex) = {
     {"re", "run", 2, re_run_2, kBifPlain, nullptr},
     {"re", "run", 3, re_run_3, kBifPlain, nullptr},
     {"re", "internal_run", 4, re_internal_run_4, kBifPlain, nullptr},
-    {"erlang", "re_run_trap", 3, erlang_re_run_trap_3, kBifDirtyCpu | kBifHidden, nullptr},
+    {"erlang", "re_run_trap", 3, erlang_re_run_trap_3, kBifDirtyCpu | kBifHidden | kBifLeavable, nullptr},
     {"re", "inspect", 2, re_inspect_2, kBifPlain, nullptr},
 };
 

@@ -9,6 +9,7 @@
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/sched/dirty_hold.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "vm/term/binary.hpp"
@@ -103,6 +104,7 @@ int enif_is_process_alive(Env*, Pid* pid) {
 }
 int enif_is_current_process_alive(Env* env) {
     Process& p = *env->process;
+    const dirty::Hold hold(p);  // on a dirty scheduler; who ends the process takes its signals
     return !p.is_exiting() && !will_exit(p);
 }
 

@@ -4,6 +4,8 @@
 #include "vm/code/export.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/nif/api.hpp"
+#include "vm/nif/scheduled.hpp"
+#include "vm/process/state.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "vm/util/otp_release.hpp"
 
@@ -132,9 +134,15 @@ std::string match_functions(const ModuleInstance& instance, const Library& l,
     return {};
 }
 
-// A dirty scheduler calls it as the BIF that Process::dirty_bif is.
+// A dirty scheduler calls it as the BIF that Process::dirty_bif is. If the process is ended meanwhile
+// (end_dirty_process()) its module may be purged: so the function is a copy, which keeps the library.
 Term run_dirty(Process& p, const Term* args) {
-    return call(p, *static_cast<const Function*>(p.dirty_bif), args);
+    const auto& f = *static_cast<const Function*>(p.dirty_bif);
+    // acquire: pairs with replace_functions().
+    const Scheduled own(f, f.flags, f.code.load(std::memory_order_acquire));
+    // release: end_dirty_process() waits for it.
+    p.state.fetch_or(process_state::kKept, std::memory_order_release);
+    return call(p, own.function, args);
 }
 
 void replace_functions(Library& l, const std::vector<Function*>& functions) {
@@ -143,7 +151,7 @@ void replace_functions(Library& l, const std::vector<Function*>& functions) {
         f.library = &l;
         f.fn = run_dirty;
         f.flags =
-            static_cast<uint8_t>(kBifNative | (l.functions[i].flags == kDirtyCpu  ? kBifDirtyCpu
+            static_cast<uint8_t>(kBifNative | kBifLeavable | (l.functions[i].flags == kDirtyCpu  ? kBifDirtyCpu
                                                : l.functions[i].flags == kDirtyIo ? kBifDirtyIo
                                                                                   : 0));
         // release: whoever finds the code finds the rest.

@@ -24,6 +24,8 @@ std::atomic<uint64_t> g_taken{0};
 std::atomic<uint64_t> g_freed{0};
 // Processes that have not answered, and one for who is still asking.
 std::atomic<uint64_t> g_open{0};
+uint32_t g_keepers = 0;                               // under the lock
+bool g_waits_for_keepers = false;                     // the round, for nobody else; under the lock
 uint32_t g_next_place = 0;                            // the one who asks
 
 void begin_round(void*);
@@ -59,9 +61,18 @@ void stop_copying(void*) {
 
 void answered() {
     // acq_rel: the last to answer comes after what all others did with the literals.
-    if (g_open.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        thread_progress::later(stop_copying, nullptr);
+    if (g_open.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+        return;
     }
+    {
+        // Who keeps them came before he was gone from the table, so before the last answer: it is seen here.
+        const std::lock_guard lock(g_lock);
+        g_waits_for_keepers = g_keepers != 0;
+        if (g_waits_for_keepers) {
+            return;
+        }
+    }
+    thread_progress::later(stop_copying, nullptr);
 }
 
 void move_here(Process& p, ControlSignal&) {
@@ -115,6 +126,23 @@ void begin_round(void*) {
 
 }  // namespace
 
+void keep() {
+    const std::lock_guard lock(g_lock);
+    ++g_keepers;
+}
+void give_up() {
+    bool is_last = false;
+    {
+        const std::lock_guard lock(g_lock);
+        --g_keepers;
+        is_last = g_keepers == 0 && g_waits_for_keepers;
+        g_waits_for_keepers = g_waits_for_keepers && !is_last;
+    }
+    if (is_last) {
+        thread_progress::later(stop_copying, nullptr);
+    }
+}
+
 bool is_request(const ControlSignal& s) { return s.run == move_here; }
 
 void take(std::unique_ptr<LiteralArea> area) {
@@ -157,6 +185,7 @@ void finish_all() {
         list->clear();
     }
     g_under_way = false;
+    g_waits_for_keepers = false;
 }
 
 }  // namespace minivm::literal_release

@@ -28,6 +28,10 @@ namespace minivm::literal_release {
 void take(std::unique_ptr<LiteralArea> area);
 // Whether it is step 3's, which changes nothing that anybody sees of the process.
 bool is_request(const ControlSignal& s);
+// Somebody who is no process any more (end_dirty_process()) may refer to any literal: no area is freed that
+// was released before, nor those to come, until he gives it up. Before he leaves the table of processes.
+void keep();
+void give_up();
 // Areas taken over so far, and those freed of them.
 struct Counts {
     uint64_t taken;

@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "recorder/recorder.hpp"
+#include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
 #include "vm/heap/block_pool.hpp"
 #include "vm/heap/gc.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/exception.hpp"
+#include "vm/process/literal_release.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/report.hpp"
@@ -19,6 +21,7 @@
 #include "vm/process/system_profile.hpp"
 #include "vm/process/timers.hpp"
 #include "vm/record/record.hpp"
+#include "vm/sched/dirty_hold.hpp"
 #include "vm/sched/halt.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/process/seq_trace.hpp"
@@ -235,21 +238,8 @@ static void record_exit(const Process& p, Term reason) {
 
 void at_process_exit(void (*f)(Process& p)) { g_exit_hooks.push_back(f); }
 
-void end_process(Process& p) {
-    // seq_cst: before the registry's lock is taken; see registry::register_name().
-    p.state.fetch_or(process_state::kExiting, std::memory_order_seq_cst);
-    Scheduler* s = this_scheduler();
-    p.scheduler = s;
-    p.x = s->x;
-    Term reason;
-    if (p.exit_signal != nullptr) {
-        reason = p.exit_signal->term;
-    } else {
-        if (p.exception.cls == ExceptionClass::error || p.exception.cls == ExceptionClass::throw_) {
-            report_uncaught(p);
-        }
-        reason = uncaught_exit_reason(p);
-    }
+// All that others see of an end. p's registers and heap may be in use (end_dirty_process()).
+static void end_for_others(Process& p, Term reason) {
     record_exit(p, reason);
     // relaxed: see vm::set_main_process().
     if (MINIVM_UNLIKELY(p.system_process ||
@@ -296,6 +286,9 @@ void end_process(Process& p) {
     if (MINIVM_UNLIKELY(tracing::state_of(p) != nullptr || p.trace_local != nullptr)) {
         tracing::g_hooks->forget(p);
     }
+}
+
+static void finish_process(Process& p) {
     free_memory(p);
     p.x = nullptr;
     p.scheduler = nullptr;
@@ -305,6 +298,54 @@ void end_process(Process& p) {
     // seq_cst: nobody queues it any more; late wakers may still read the state until thread progress.
     p.state.fetch_or(process_state::kDead, std::memory_order_seq_cst);
     thread_progress::later(retire, &p);
+}
+
+void end_process(Process& p) {
+    // seq_cst: before the registry's lock is taken; see registry::register_name().
+    p.state.fetch_or(process_state::kExiting, std::memory_order_seq_cst);
+    Scheduler* s = this_scheduler();
+    p.scheduler = s;
+    p.x = s->x;
+    Term reason;
+    if (p.exit_signal != nullptr) {
+        reason = p.exit_signal->term;
+    } else {
+        if (p.exception.cls == ExceptionClass::error || p.exception.cls == ExceptionClass::throw_) {
+            report_uncaught(p);
+        }
+        reason = uncaught_exit_reason(p);
+    }
+    end_for_others(p, reason);
+    finish_process(p);
+}
+
+void end_dirty_process(Process& p) {
+    dirty::Hold hold(p);
+    if (!hold || p.is_exiting() || !p.dirty_bif->has_any(kBifLeavable) || !will_exit(p)) {
+        return;  // it ends by itself when it is back, if it is to
+    }
+    handle_signals_of_held(p);
+    if (p.exit_signal == nullptr) {
+        return;
+    }
+    // relaxed: who held p handed it over.
+    const bool runs = (p.state.load(std::memory_order_relaxed) & process_state::kRunning) != 0;
+    // acquire: pairs with run_dirty() in nif/library.cpp, which is about to say so.
+    while (runs && p.dirty_bif->has_any(kBifNative) &&
+           (p.state.load(std::memory_order_acquire) & process_state::kKept) == 0) {
+        sched_yield();
+    }
+    // The function may go on looking at literals.
+    literal_release::keep();
+    // seq_cst: as in end_process().
+    p.state.fetch_or(process_state::kExiting, std::memory_order_seq_cst);
+    end_for_others(p, p.exit_signal->term);
+    hold.leave();
+}
+
+void finish_left_process(Process& p) {
+    finish_process(p);
+    literal_release::give_up();
 }
 
 void destroy_process(Process& p) {

@@ -61,6 +61,11 @@ Term uncaught_exit_reason(Process& p);
 // Ends p: signals to links and monitors, name, timers, memory. On its scheduler, which owns p; p is
 // gone afterwards.
 void end_process(Process& p);
+// p, if it is with a dirty scheduler in a function that can do without it (kBifLeavable) and a signal is to end it:
+// it ends now for everybody else, and the function goes on alone. Any scheduler.
+void end_dirty_process(Process& p);
+// What is left of one that has ended so, when the function has returned or would begin. By who has it then.
+void finish_left_process(Process& p);
 
 // Called (in registration order) on the process's scheduler when it ends, before its links are told:
 // its ETS tables, for instance. At start-up only.

@@ -1,7 +1,10 @@
 #include "vm/process/signal.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <new>
+#include <vector>
 
 #include "recorder/coarse_words.hpp"
 #include "recorder/recorder.hpp"
@@ -10,6 +13,7 @@
 #include "vm/heap/gc.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/engine_hooks.hpp"
+#include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/state.hpp"
@@ -230,6 +234,21 @@ bool push_signal(Process& to, Signal* s) {
     return true;
 }
 
+// p may be in a dirty function for as long as that takes: whom it is to end is not to wait for it. A process
+// looks, as the sender may be in the midst of anything.
+static void end_if_dirty(const Process& p) {
+    // seq_cst: behind the push; see go_dirty() in scheduler.cpp.
+    if ((p.state.load(std::memory_order_seq_cst) & process_state::kDirty) == 0) {
+        return;
+    }
+    static const Export* const end_dirty = bif_export("minivm", "end_dirty", 1);
+    Heap h;
+    SpawnOptions options;
+    options.priority = Priority::max;
+    spawn(nullptr, end_dirty, cons(h, p.id, kNil), options);
+    h.clear();
+}
+
 bool push_message(Process& to, Signal* s) {
     record_send(to, *s);
     return push_signal(to, s);
@@ -256,8 +275,11 @@ void send_signal(Term to_pid, Signal* s) {
     thread_progress::DelaySection section;
     Process* to = process_table::lookup(to_pid);
     const bool request = s->kind == SignalKind::rpc;
+    const bool is_exit = s->kind == SignalKind::exit;
     if (to == nullptr || !push_signal(*to, s)) {
         refuse_signal(to_pid, s);
+    } else if (is_exit) {
+        end_if_dirty(*to);
     } else if (request) {
         raise_receiver(*to);
     }
@@ -724,31 +746,95 @@ bool has_signals(const Process& p) {
     return p.mailbox.outer.load(std::memory_order_acquire) != nullptr;
 }
 
+namespace {
+
+// What has arrived and is not handled, the oldest first. By the owner, or who holds the process.
+std::vector<Signal*> in_order(Signal* newest) {
+    std::vector<Signal*> signals;
+    for (Signal* s = newest; s != nullptr; s = s->next) {
+        signals.push_back(s);
+    }
+    std::reverse(signals.begin(), signals.end());
+    return signals;
+}
+
+// Whether a signal ends p; linked: whether its sender is linked to p then.
+bool is_fatal(const Process& p, const ControlSignal& exit, bool linked) {
+    const Term reason = tuple_element(exit.term, 2);
+    if (exit.ref != RefId{} && (p.extra == nullptr || !p.extra->aliases.contains(exit.ref))) {
+        return false;  // the alias is no more
+    }
+    if (exit.linked) {
+        return linked && !p.trap_exit && reason != atoms::normal;
+    }
+    return reason == atoms::kill ||
+           (!p.trap_exit && (reason != atoms::normal || (exit.from == p.id && !exit.no_quirk)));
+}
+
+}  // namespace
+
 bool will_exit(const Process& p) {
-    // acquire: pairs with push_signal(). Only the owner takes signals out.
-    for (Signal* s = p.mailbox.outer.load(std::memory_order_acquire); s != nullptr; s = s->next) {
-        if (s->kind != SignalKind::exit) {
-            continue;
+    std::map<uint64_t, bool> changed;  // links, by what comes before the signal
+    const auto is_linked = [&](Term from) {
+        const auto now = changed.find(from.raw);
+        if (now != changed.end()) {
+            return now->second;
         }
-        const auto* exit = static_cast<const ControlSignal*>(s);
-        const Term reason = tuple_element(exit->term, 2);
-        if (exit->ref != RefId{} && (p.extra == nullptr || !p.extra->aliases.contains(exit->ref))) {
-            continue;  // the alias is no more
-        }
-        if (exit->linked) {
-            const bool linked = p.extra != nullptr && p.extra->links.contains(exit->from.raw) &&
-                                p.extra->links.at(exit->from.raw).unlinking == 0;
-            if (!linked || p.trap_exit || reason == atoms::normal) {
-                continue;
+        const auto* links = p.extra != nullptr ? &p.extra->links : nullptr;
+        return links != nullptr && links->contains(from.raw) && links->at(from.raw).unlinking == 0;
+    };
+    // acquire: pairs with push_signal(). Only the owner takes signals out, or who holds the process.
+    for (const Signal* s : in_order(p.mailbox.outer.load(std::memory_order_acquire))) {
+        switch (s->kind) {
+            case SignalKind::link:
+                if (p.extra == nullptr || !p.extra->links.contains(s->from.raw)) {
+                    changed[s->from.raw] = true;
+                }
+                break;
+            case SignalKind::unlink:
+                changed[s->from.raw] = false;
+                break;
+            case SignalKind::exit: {
+                const auto& exit = *static_cast<const ControlSignal*>(s);
+                if (is_fatal(p, exit, exit.linked && is_linked(s->from))) {
+                    return true;
+                }
+                if (exit.linked) {
+                    changed[s->from.raw] = false;
+                }
+                break;
             }
-        } else if (reason != atoms::kill &&
-                   (p.trap_exit ||
-                    (reason == atoms::normal && (exit->from != p.id || exit->no_quirk)))) {
-            continue;
+            default:
+                break;
         }
-        return true;
     }
     return false;
+}
+
+void handle_signals_of_held(Process& p) {
+    // acquire: as above.
+    const std::vector<Signal*> signals =
+        in_order(p.mailbox.outer.exchange(nullptr, std::memory_order_acquire));
+    // An exit signal that is trapped would be a message; nobody will read those.
+    const auto is_handled = [&p](const Signal& s) {
+        if (s.kind == SignalKind::exit) {
+            const auto& exit = static_cast<const ControlSignal&>(s);
+            return !p.trap_exit || (!exit.linked && tuple_element(exit.term, 2) == atoms::kill);
+        }
+        return s.kind == SignalKind::link || s.kind == SignalKind::unlink ||
+               s.kind == SignalKind::unlink_ack || s.kind == SignalKind::monitor ||
+               s.kind == SignalKind::demonitor;
+    };
+    Signal** last = &p.unhandled;
+    for (Signal* s : signals) {
+        s->next = nullptr;
+        if (p.exit_signal == nullptr && is_handled(*s)) {
+            handle_signal(p, s);
+        } else {
+            *last = s;
+            last = &s->next;
+        }
+    }
 }
 
 void handle_deferred(Process& p) {

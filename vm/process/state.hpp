@@ -32,6 +32,8 @@ constexpr uint32_t kTimedOut = 128;  // the receive timer fired
 constexpr uint32_t kSuspended = 256; // written by the owner only
 constexpr uint32_t kSensitive = 1024; // written by the owner only: process_flag(sensitive, true)
 constexpr uint32_t kHeld = 2048;     // with kDirty: another thread looks at it, see sched/dirty_hold.hpp
+constexpr uint32_t kLeft = 4096;     // with kDirty: it has ended, and its dirty function goes on alone
+constexpr uint32_t kKept = 8192;     // with kDirty: the native function it runs does without its module
 constexpr uint32_t kWaiting = 512;   // written by the owner only: its code waits for something
 }  // namespace process_state
 

@@ -26,6 +26,7 @@
 #include "vm/fault/fault.hpp"
 #include "vm/heap/block_pool.hpp"
 #include "vm/process/engine_hooks.hpp"
+#include "vm/process/process_life.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/record/record.hpp"
@@ -186,24 +187,32 @@ bool has_work_locked(Pool& pool) {
     return (!pool.queue.empty() && pool.busy < pool.online) || !pool.jobs.empty();
 }
 
-// Once nobody looks at p. Takes p over from a scheduler, or hands it back.
-void change_state(Process& p, uint32_t cleared, uint32_t set) {
+// Once nobody looks at p. Takes p over from a scheduler, or hands it back. False: it has been left (Hold::leave()),
+// and its state is as it was.
+bool change_state(Process& p, uint32_t cleared, uint32_t set) {
     // relaxed: the compare-exchange decides.
     uint32_t old = p.state.load(std::memory_order_relaxed);
     for (;;) {
         if ((old & kHeld) != 0) {
             sched_yield();
             old = p.state.load(std::memory_order_relaxed);  // relaxed: as above
+        } else if ((old & kLeft) != 0) {
+            // acquire: what was done to end it comes before what is left to do.
+            std::atomic_thread_fence(std::memory_order_acquire);
+            return false;
             // seq_cst: see above (acquire, release); and comes after whoever held it.
         } else if (p.state.compare_exchange_weak(old, (old & ~cleared) | set,
                                                  std::memory_order_seq_cst)) {
-            return;
+            return true;
         }
     }
 }
 
 void run_one(Scheduler& s, Process& p, bool io) {
-    change_state(p, kQueued, kRunning);
+    if (!change_state(p, kQueued, kRunning)) {
+        finish_left_process(p);
+        return;
+    }
     const BifDef& bif = *p.dirty_bif;
     s.code_ix = code_index::active();
     s.process = &p;
@@ -235,8 +244,11 @@ void run_one(Scheduler& s, Process& p, bool io) {
     s.process = nullptr;
     p.scheduler = nullptr;
     p.x = nullptr;
-    change_state(p, kRunning | kDirty | kWaiting, kQueued);
-    enqueue_process(p);
+    if (change_state(p, kRunning | kDirty | kKept | kWaiting, kQueued)) {
+        enqueue_process(p);
+    } else {
+        finish_left_process(p);
+    }
 }
 
 void run_job(Job* job) {
@@ -441,6 +453,11 @@ bool Hold::withdraw(Term from, RefId ref) const {
     return false;
 }
 
+void Hold::leave() {
+    // relaxed: the destructor's change of the state comes behind it.
+    process_->state.fetch_or(kLeft, std::memory_order_relaxed);
+}
+
 Hold::~Hold() {
     if (process_ != nullptr) {
         // seq_cst: what was read comes before p goes on (release).
@@ -478,7 +495,7 @@ void enqueue(Process& p) {
     wake(pool);
 }
 
-void take_back(Process& p) { change_state(p, kQueued | kDirty, kRunning); }
+bool take_back(Process& p) { return change_state(p, kQueued | kDirty, kRunning); }
 
 void run(void (*job)(void*), void* data) {
     // Without schedulers (tests, the end) there is nobody to be kept from anything.

@@ -35,6 +35,9 @@ public:
     // nobody will answer it but the caller.
     bool withdraw(Term from, RefId ref) const;
 
+    // The process has ended: when its dirty function returns (or would begin), finish_left_process() follows.
+    void leave();
+
 private:
     Process* process_ = nullptr;
 };

@@ -220,7 +220,10 @@ bool go_dirty(SchedulerThread& s, Process& p) {
             dirty::enqueue(p);
             return true;
         }
-        dirty::take_back(p);
+        if (!dirty::take_back(p)) {
+            finish_left_process(p);
+            return true;
+        }
         p.scheduler = &s;
         p.x = s.x;
     }

@@ -53,8 +53,9 @@ void start(int cpu, int io);
 bool stop();
 // p's state says kQueued and kDirty; p.dirty_bif is what to run.
 void enqueue(Process& p);
-// The same, but it was not enqueued: the caller has it again. Waits for who looks at it (Hold).
-void take_back(Process& p);
+// The same, but it was not enqueued: the caller has it again. Waits for who looks at it (Hold). False: it has been
+// left meanwhile (Hold::leave()).
+bool take_back(Process& p);
 uint64_t queued(bool io);
 // So many processes at once on CPU schedulers.
 void set_online_cpu(int n);
