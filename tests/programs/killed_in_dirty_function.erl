@@ -131,7 +131,13 @@ leader() ->
     {Pid, Ref} = spawn_monitor(fun() -> stay(Fifo) end),
     there(Pid),
     Mine = group_leader(),
-    p([group_leader(L, Pid) andalso element(2, process_info(Pid, group_leader)) =:= L || L <- [self(), Mine]]),
+    p([begin
+           demonitor(monitor(process, Pid)),
+           link(Pid),
+           group_leader(L, Pid) andalso element(2, process_info(Pid, group_leader)) =:= L
+       end || L <- [self(), Mine]]),
+    p([process_info(Pid, I) =:= {I, V} || {I, V} <- [{links, [self()]}, {monitored_by, [self()]}]]),
+    unlink(Pid),
     exit(Pid, kill),
     p(down(Ref)).
 

@@ -5,6 +5,7 @@
 #include "vm/bif/bif.hpp"
 #include "vm/bif/local_atoms.hpp"
 #include "vm/process/signal.hpp"
+#include "vm/process/state.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
 
@@ -81,7 +82,8 @@ Term dirty(Process& p, Term kind, Term what, Term argument, const Export* again)
     if (what == atom_alive_waitexiting() && is_local_pid(argument)) {
         tell(argument, make_tuple(p.heap, atom_alive(), p.id));
         // Until a signal ends us, and then still for a while.
-        while (!p.is_exiting() && !vm::is_halting()) {
+        // relaxed: it comes to be seen.
+        while ((p.state.load(std::memory_order_relaxed) & process_state::kExiting) == 0 && !vm::is_halting()) {
             sleep_ms(1);
         }
         sleep_ms(vm::is_halting() ? 0 : 1000);

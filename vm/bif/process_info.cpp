@@ -701,6 +701,7 @@ Term info_from_outside(Process& p, Process& q, Term what, const RefId* asked) {
     if (q.is_exiting() || will_exit(q)) {
         return may_answer() ? atoms::undefined : kNonValue;
     }
+    hold.handle_relations();
     Outside outside{p.scheduler->code_ix, {}};
     // acquire: pairs with push_signal(). Only the owner takes signals out, and it waits.
     for (const Signal* s = q.mailbox.outer.load(std::memory_order_acquire); s != nullptr; s = s->next) {

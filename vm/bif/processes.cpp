@@ -962,7 +962,7 @@ bool lead_from_outside(const Process& p, Term leader, Term pid, const RefId* ask
         return false;
     }
     const dirty::Hold hold(*q);
-    if (!hold || q->is_exiting() || (asked != nullptr && !hold.withdraw(p.id, *asked))) {
+    if (!hold || q->is_exiting() || will_exit(*q) || (asked != nullptr && !hold.withdraw(p.id, *asked))) {
         return false;
     }
     q->group_leader = leader;

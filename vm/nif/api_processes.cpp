@@ -65,6 +65,13 @@ Signal* message_from(Env& env, Term t) {
     return s;
 }
 
+// The process whose function it is has ended meanwhile (end_dirty_process()): nothing comes from it any more.
+static bool is_left(const Env* env) {
+    // relaxed: what is sent beside the end may come or not.
+    return env != nullptr && env->function != nullptr &&
+           (env->process->state.load(std::memory_order_relaxed) & process_state::kExiting) != 0;
+}
+
 extern "C" {
 
 // ---- processes ----------------------------------------------------------------------------------
@@ -107,8 +114,10 @@ int enif_is_current_process_alive(Env* env) {
     const dirty::Hold hold(p);  // on a dirty scheduler; who ends the process takes its signals
     return !p.is_exiting() && !will_exit(p);
 }
-
 int enif_send(Env* env, const Pid* to, Env* message_env, Word message) {
+    if (is_left(env)) {
+        return 0;
+    }
     const Term pid{to->id};
     const thread_progress::DelaySection section;
     Process* const receiver = living(pid);
@@ -155,7 +164,7 @@ int enif_is_port_alive(Env*, Port* port) {
 }
 int enif_port_command(Env* env, const Port* to, Env* message_env, Word message) {
     std::string bytes;
-    if (!port::exists(Term{to->id})) {
+    if (is_left(env) || !port::exists(Term{to->id})) {
         return 0;
     }
     if (!iolist_to_bytes(Term{message}, &bytes)) {

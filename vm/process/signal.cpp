@@ -18,6 +18,7 @@
 #include "vm/process/registry.hpp"
 #include "vm/process/state.hpp"
 #include "vm/record/record.hpp"
+#include "vm/sched/dirty_hold.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "vm/process/tracing.hpp"
@@ -758,6 +759,12 @@ std::vector<Signal*> in_order(Signal* newest) {
     return signals;
 }
 
+// Changes links and monitors, and nothing else.
+bool is_relation(SignalKind kind) {
+    return kind == SignalKind::link || kind == SignalKind::unlink || kind == SignalKind::unlink_ack ||
+           kind == SignalKind::monitor || kind == SignalKind::demonitor;
+}
+
 // Whether a signal ends p; linked: whether its sender is linked to p then.
 bool is_fatal(const Process& p, const ControlSignal& exit, bool linked) {
     const Term reason = tuple_element(exit.term, 2);
@@ -811,6 +818,39 @@ bool will_exit(const Process& p) {
     return false;
 }
 
+void dirty::Hold::handle_relations() const {
+    Process& p = *process_;
+    // acquire: as above.
+    const std::vector<Signal*> signals =
+        in_order(p.mailbox.outer.exchange(nullptr, std::memory_order_acquire));
+    Signal* newest = nullptr;  // of those that stay
+    Signal* oldest = nullptr;
+    bool may_handle = true;
+    for (Signal* s : signals) {
+        may_handle = may_handle && s->kind != SignalKind::exit;
+        if (may_handle && is_relation(s->kind)) {
+            handle_signal(p, s);
+            continue;
+        }
+        s->next = newest;
+        newest = s;
+        oldest = oldest != nullptr ? oldest : s;
+    }
+    if (newest == nullptr) {
+        return;
+    }
+    // Behind what has been pushed meanwhile. Nobody else takes signals out or goes along them while p is held.
+    Signal* first = nullptr;
+    // seq_cst: as in push_signal(): who finds the queue empty from here on wakes.
+    if (p.mailbox.outer.compare_exchange_strong(first, newest, std::memory_order_seq_cst)) {
+        return;
+    }
+    while (first->next != nullptr) {
+        first = first->next;
+    }
+    first->next = newest;
+}
+
 void handle_signals_of_held(Process& p) {
     // acquire: as above.
     const std::vector<Signal*> signals =
@@ -821,9 +861,7 @@ void handle_signals_of_held(Process& p) {
             const auto& exit = static_cast<const ControlSignal&>(s);
             return !p.trap_exit || (!exit.linked && tuple_element(exit.term, 2) == atoms::kill);
         }
-        return s.kind == SignalKind::link || s.kind == SignalKind::unlink ||
-               s.kind == SignalKind::unlink_ack || s.kind == SignalKind::monitor ||
-               s.kind == SignalKind::demonitor;
+        return is_relation(s.kind);
     };
     Signal** last = &p.unhandled;
     for (Signal* s : signals) {

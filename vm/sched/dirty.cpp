@@ -128,6 +128,10 @@ struct Pool {
 
 Pool g_cpu;
 Pool g_io;
+// What the VM does for itself with files and programs, and what it prints, goes on when all of the others wait for
+// something that does not come. No scheduler of these is counted in what is shown.
+Pool g_own;
+constexpr int kOwnThreads = 4;
 
 template <typename T>
 void push(std::atomic<T*>& stack, T* work, T* T::*next) {
@@ -190,15 +194,12 @@ bool has_work_locked(Pool& pool) {
 // Once nobody looks at p. Takes p over from a scheduler, or hands it back. False: it has been left (Hold::leave()),
 // and its state is as it was.
 bool change_state(Process& p, uint32_t cleared, uint32_t set) {
-    // relaxed: the compare-exchange decides.
-    uint32_t old = p.state.load(std::memory_order_relaxed);
     for (;;) {
+        // acquire: where it has been left, what was done to end it comes before what is left to do.
+        uint32_t old = p.state.load(std::memory_order_acquire);
         if ((old & kHeld) != 0) {
             sched_yield();
-            old = p.state.load(std::memory_order_relaxed);  // relaxed: as above
         } else if ((old & kLeft) != 0) {
-            // acquire: what was done to end it comes before what is left to do.
-            std::atomic_thread_fence(std::memory_order_acquire);
             return false;
             // seq_cst: see above (acquire, release); and comes after whoever held it.
         } else if (p.state.compare_exchange_weak(old, (old & ~cleared) | set,
@@ -324,7 +325,7 @@ void start_thread_locked(Pool& pool) {
     } catch (const std::system_error& error) {
         // The system gives no more threads: those that there are do the work. One there has to be.
         if (--pool.running == 0) {
-            fault::end_vm((std::string("Failed to create dirty ") + (&pool == &g_io ? "io" : "cpu") +
+            fault::end_vm((std::string("Failed to create dirty ") + (&pool == &g_cpu ? "cpu" : "io") +
                            " scheduler thread 1: " + error.what())
                               .c_str());
         }
@@ -337,9 +338,11 @@ void dirty_main(Pool* pool, unsigned number) {
     set_this_scheduler(scheduler.get());
     recorder::attach_thread(pool->name);
     pthread_setname_np(pthread_self(), pool->name);
-    activity::attach(pool == &g_io ? activity::ThreadKind::dirty_io_scheduler
-                                   : activity::ThreadKind::dirty_cpu_scheduler,
-                     static_cast<int>(number) + 1);
+    if (pool != &g_own) {
+        activity::attach(pool == &g_io ? activity::ThreadKind::dirty_io_scheduler
+                                       : activity::ThreadKind::dirty_cpu_scheduler,
+                         static_cast<int>(number) + 1);
+    }
     activity::set(Activity::other);
     fault::prepare_thread();
     prepare_malloc_of_thread();
@@ -372,7 +375,7 @@ void dirty_main(Pool* pool, unsigned number) {
         }
         activity::set(p != nullptr ? Activity::emulator : Activity::aux);
         if (p != nullptr) {
-            run_one(*scheduler, *p, pool == &g_io);
+            run_one(*scheduler, *p, pool != &g_cpu);
         } else {
             run_job(job);
         }
@@ -466,11 +469,11 @@ Hold::~Hold() {
 }
 
 void start(int cpu, int io) {
-    for (Pool* pool : {&g_cpu, &g_io}) {
+    for (Pool* pool : {&g_cpu, &g_io, &g_own}) {
         std::lock_guard lock(pool->mutex);
-        pool->limit = pool == &g_cpu ? cpu : io;
+        pool->limit = pool == &g_cpu ? cpu : pool == &g_io ? io : kOwnThreads;
         pool->online = INT_MAX;
-        pool->name = pool == &g_cpu ? "dirty cpu" : "dirty io";
+        pool->name = pool == &g_cpu ? "dirty cpu" : pool == &g_io ? "dirty io" : "vm io";
         // relaxed: the schedulers start later.
         pool->stopping.store(false, std::memory_order_relaxed);
         start_thread_locked(*pool);
@@ -480,11 +483,14 @@ void start(int cpu, int io) {
 bool stop() {
     const bool cpu = stop_pool(g_cpu);
     const bool io = stop_pool(g_io);
-    return cpu && io;
+    const bool own = stop_pool(g_own);
+    return cpu && io && own;
 }
 
 void enqueue(Process& p) {
-    Pool& pool = p.dirty_bif->has_any(kBifDirtyIo) ? g_io : g_cpu;
+    Pool& pool = !p.dirty_bif->has_any(kBifDirtyIo)   ? g_cpu
+                 : p.dirty_bif->has_any(kBifLeavable) ? g_io
+                                                      : g_own;
     // acquire: pairs with stop_pool(), whose caller has seen all schedulers end.
     if (pool.stopping.load(std::memory_order_acquire)) {
         return;

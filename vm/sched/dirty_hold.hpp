@@ -35,6 +35,9 @@ public:
     // nobody will answer it but the caller.
     bool withdraw(Term from, RefId ref) const;
 
+    // What has arrived of links and monitors is handled, up to the first exit signal; the rest stays in the queue.
+    void handle_relations() const;
+
     // The process has ended: when its dirty function returns (or would begin), finish_left_process() follows.
     void leave();
 

@@ -796,7 +796,7 @@ bool start(const Options& options, Engine* engine) {
         g_options.dirty_cpu_schedulers = g_options.schedulers;
     }
     if (g_options.dirty_io_schedulers <= 0) {
-        g_options.dirty_io_schedulers = 4;
+        g_options.dirty_io_schedulers = 10;
     }
     g_engine = engine;
     forget_halt();

@@ -34,7 +34,7 @@ namespace vm {
 struct Options {
     int schedulers = 0;           // 0: one a core
     int dirty_cpu_schedulers = 0; // 0: as schedulers
-    int dirty_io_schedulers = 4;
+    int dirty_io_schedulers = 10;
     bool stress_gc = false;          // collect at every chance
     bool stress_reductions = false;  // one reduction a slice
     uint64_t stress_sched_seed = 0;  // random scheduling; 0: off

@@ -39,6 +39,18 @@ start() ->
     p(own_soft, code:soft_purge(?NIF)),
     released([Other, Own, Killed]),
     p(own_soft, [code:soft_purge(?NIF), ?NIF:waiting()]),
+    %% Whose process was killed: its module and the library's version can be purged around it.
+    {Last, LastRef} = blocked(fun() -> ?NIF:block(last) end, 1),
+    {module, ?NIF} = code:load_file(?NIF),
+    p(own_before, code:soft_purge(?NIF)),
+    exit(Last, kill),
+    p(killed_inside, receive {'DOWN', LastRef, process, Last, Why} -> Why after 20000 -> late end),
+    p(own_purged, [code:soft_purge(?NIF), erlang:check_old_code(?NIF), ?NIF:waiting()]),
+    {module, ?NIF} = code:load_file(?NIF),
+    p(own_again, [code:soft_purge(?NIF), ?NIF:waiting()]),
+    ?NIF:release(1),
+    none_waiting(),
+    ?NIF:release(0),
     %% Processes that come and go meanwhile.
     Busy = [blocked(fun() -> busy(200) end, 0) || _ <- lists:seq(1, 4)],
     load(M, 50),

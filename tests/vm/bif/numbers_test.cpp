@@ -50,7 +50,7 @@ struct Caller : Process {
             const Export* to = trap_export;
             d = find_bif(atom_table::text(to->module), atom_table::text(to->function), to->arity);
             REQUIRE(d != nullptr);
-            CHECK(d->flags == (kBifHidden | kBifDirtyCpu));
+            CHECK(d->flags == (kBifHidden | kBifDirtyCpu | kBifLeavable));
             outcome = BifOutcome::exception;
             result = d->fn(*this, x);
         }
