@@ -98,6 +98,7 @@ extern "C" {
 }
 
 Recording* g_recording = nullptr;
+Recording* g_left = nullptr;  // that shutdown() left to threads which had not detached
 uint32_t g_recordings = 0;
 std::string g_no_path;
 // Held by who starts and stops recordings or changes what they take.
@@ -955,11 +956,16 @@ void shutdown() {
         // acquire: who has detached has written its last record. Pairs with give_back().
         in_use = in_use || live_state().group_owner[g].load(std::memory_order_acquire) != 0;
     }
+    Recording* const last = g_recording;
+    // release: pairs with detach_thread().
+    std::atomic_ref(g_recording).store(nullptr, std::memory_order_release);
     if (in_use) {
-        g_recording->mapping.abandon();
+        // Somebody who has not detached may have found it: it is not freed.
+        last->mapping.abandon();
+        g_left = last;
+    } else {
+        delete last;
     }
-    delete g_recording;
-    g_recording = nullptr;
 }
 
 double ticks_per_second() {
@@ -1003,8 +1009,10 @@ bool attach_thread(std::string_view name, RingSize size) {
 
 void detach_thread() {
     detail::ThreadState& state = detail::thread_state();
-    const bool current = state.group != detail::kNoGroup && g_recording != nullptr &&
-                         state.recording == g_recording->number;
+    // acquire: pairs with shutdown(), which one that comes back late may meet: what it was part of stays then.
+    Recording* const recording = std::atomic_ref(g_recording).load(std::memory_order_acquire);
+    const bool current = state.group != detail::kNoGroup && recording != nullptr &&
+                         state.recording == recording->number;
     if (current) {
         MINIVM_EVENT(thread_end, system_thread_id());
     }
@@ -1023,7 +1031,7 @@ void detach_thread() {
     }
     Atomics::signal_fence();
     if (current) {
-        give_back(*g_recording, state.group);
+        give_back(*recording, state.group);
     }
     state.group = detail::kNoGroup;
 }
