@@ -4,7 +4,6 @@
 #include "vm/code/export.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/nif/api.hpp"
-#include "vm/nif/scheduled.hpp"
 #include "vm/process/state.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "vm/util/otp_release.hpp"
@@ -139,10 +138,13 @@ std::string match_functions(const ModuleInstance& instance, const Library& l,
 Term run_dirty(Process& p, const Term* args) {
     const auto& f = *static_cast<const Function*>(p.dirty_bif);
     // acquire: pairs with replace_functions().
-    const Scheduled own(f, f.flags, f.code.load(std::memory_order_acquire));
+    const Function own(f, f.code.load(std::memory_order_acquire));
+    own.library->retain();
     // release: end_dirty_process() waits for it.
     p.state.fetch_or(process_state::kKept, std::memory_order_release);
-    return call(p, own.function, args);
+    const Term result = call(p, own, args);
+    own.library->release();
+    return result;
 }
 
 void replace_functions(Library& l, const std::vector<Function*>& functions) {
@@ -241,6 +243,15 @@ Function::Function(Term m, Term f, uint32_t n)
     fn = run_dirty;
     flags = kBifNative;
     exp = export_table::get(m, f, n);
+}
+
+Function::Function(const Function& called, Callable c) : BifDef{}, library(called.library) {
+    module = function = "";
+    arity = called.arity;
+    exp = called.exp;
+    flags = kBifNative;
+    // relaxed: one thread has it.
+    code.store(c, std::memory_order_relaxed);
 }
 
 // ---- libraries ----------------------------------------------------------------------------------

@@ -28,6 +28,8 @@ struct Library;
 // To engines a loaded one is a BIF: it tops stack traces, and its flags say where it runs.
 struct Function : BifDef {
     Function(Term module, Term function, uint32_t arity);
+    // What a call needs of it, for one that may outlive the module (kBifLeavable): no texts.
+    Function(const Function& called, Callable c);
 
     // Null: go on with the body. Set once, after everything else here.
     std::atomic<Callable> code{nullptr};

@@ -428,7 +428,8 @@ namespace dirty {
 Hold::Hold(Process& p) {
     // seq_cst: after a signal that the caller has pushed; see go_dirty().
     uint32_t old = p.state.load(std::memory_order_seq_cst);
-    while ((old & kDirty) != 0) {
+    // Who ends it holds it for as long as that takes: nobody waits for him, as nothing is to be seen of it any more.
+    while ((old & kDirty) != 0 && (old & kExiting) == 0) {
         if ((old & kHeld) != 0) {
             sched_yield();
             // seq_cst: as above.

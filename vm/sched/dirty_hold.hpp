@@ -28,7 +28,7 @@ public:
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
     ~Hold();
-    // False: it is not with a dirty scheduler.
+    // False: it is not with a dirty scheduler, or has ended for everybody else (end_dirty_process()).
     explicit operator bool() const { return process_ != nullptr; }
 
     // Whether the latest request with that sender and reference still waits in the queue. If so,
