@@ -354,7 +354,7 @@ bool Emitter::tests() {
             return true;
         case Op::is_bitstr:
             unbox(value(o[1], Reg::t0), otherwise());
-            check_kinds({Kind::heap_bits, Kind::sub_bits}, otherwise());
+            check_kinds({Kind::heap_bits, Kind::sub_bits, Kind::match_context}, otherwise());
             return true;
         case Op::is_binary: {
             const Label heap = a_.new_label();

@@ -1306,7 +1306,7 @@ private:
             case Op::is_binary:
                 return {TypeInfo::bitstring, false};
             case Op::is_bitstr:
-                return {TypeInfo::bitstring};
+                return {TypeInfo::bitstring | kContext};
             case Op::is_tuple:
                 return {TypeInfo::tuple};
             case Op::is_map:

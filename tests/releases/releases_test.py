@@ -122,10 +122,17 @@ class Tree(unittest.TestCase):
         self.assertEqual((old[5], new[5]), ("ok", "system_limit"))
 
     def test_native_records_of_a_file_that_otp_29_compiled(self):
-        env = self.tree("records_29", [("releases/29/OTP_VERSION", "29.0")], "17.0")
-        beam = folder / "records_29" / "native_records.beam"
-        beam.write_bytes(base64.b64decode((HERE / "native_records.beam.txt").read_bytes()))
-        expected = (HERE / "native_records.txt").read_text(encoding="utf-8")
+        self.file_of_otp_29("native_records")
+
+    def test_the_context_of_a_match_is_a_bit_string_to_code_that_otp_29_compiled(self):
+        self.file_of_otp_29("context_is_bitstring")
+
+    def file_of_otp_29(self, name):
+        """NAME.beam.txt is the file, NAME.txt what OTP 29's erl printed."""
+        env = self.tree(name + "_29", [("releases/29/OTP_VERSION", "29.0")], "17.0")
+        beam = folder / (name + "_29") / (name + ".beam")
+        beam.write_bytes(base64.b64decode((HERE / (name + ".beam.txt")).read_bytes()))
+        expected = (HERE / (name + ".txt")).read_text(encoding="utf-8")
         for options in (["--engine", "interp"], ["--engine", "jit"], ["--engine", "jit-default"],
                         ["--engine", "jit", "--stress-gc"]):
             with self.subTest(options=options):
@@ -183,6 +190,9 @@ class OtherReleases(unittest.TestCase):
 
     def test_native_records_are_the_release_s(self):
         self.same_as_erl("native_records", least=29)
+
+    def test_a_context_that_is_asked_whether_it_is_a_bit_string(self):
+        self.same_as_erl("context_is_bitstring", least=27)
 
 
 class Functions(unittest.TestCase):

@@ -215,6 +215,9 @@ inline bool is_bitstring(Term t) {
     return is_boxed(t) && (kind_of(t) == Kind::heap_bits || kind_of(t) == Kind::sub_bits);
 }
 inline bool is_match_context(Term t) { return is_kind(t, Kind::match_context); }
+// What the instruction is_bitstr asks: from OTP 27 on its compiler lets it see the context of a match, which stands
+// for the bits that are left.
+inline bool is_bitstring_or_context(Term t) { return is_bitstring(t) || is_match_context(t); }
 inline Word bitstring_bits(Term t) {  // size in bits
     return kind_of(t) == Kind::heap_bits ? boxed_ptr(t)[1].raw : boxed_ptr(t)[3].raw;
 }
