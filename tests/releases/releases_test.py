@@ -127,6 +127,9 @@ class Tree(unittest.TestCase):
     def test_the_context_of_a_match_is_a_bit_string_to_code_that_otp_29_compiled(self):
         self.file_of_otp_29("context_is_bitstring")
 
+    def test_tries_that_the_compiler_of_otp_29_makes_guards_of(self):
+        self.file_of_otp_29("guards_of_tries")
+
     def file_of_otp_29(self, name):
         """NAME.beam.txt is the file, NAME.txt what OTP 29's erl printed."""
         env = self.tree(name + "_29", [("releases/29/OTP_VERSION", "29.0")], "17.0")
@@ -193,6 +196,9 @@ class OtherReleases(unittest.TestCase):
 
     def test_a_context_that_is_asked_whether_it_is_a_bit_string(self):
         self.same_as_erl("context_is_bitstring", least=27)
+
+    def test_tries_that_the_compiler_makes_guards_of(self):
+        self.same_as_erl("guards_of_tries")
 
 
 class Functions(unittest.TestCase):

@@ -1115,10 +1115,10 @@ MINIVM_BIF_TABLE(numbers) = {
     {"erlang", "atom_to_list", 1, erlang_atom_to_list_1, kBifPlain, nullptr},
     // No guard, but the compiler of OTP 29 uses it as one in bodies.
     {"erlang", "list_to_atom", 1, erlang_list_to_atom_1, kBifGuard, nullptr},
-    {"erlang", "list_to_existing_atom", 1, erlang_list_to_existing_atom_1, kBifPlain, nullptr},
+    {"erlang", "list_to_existing_atom", 1, erlang_list_to_existing_atom_1, kBifGuard, nullptr},
     {"erlang", "atom_to_binary", 2, erlang_atom_to_binary_2, kBifPlain, nullptr},
-    {"erlang", "binary_to_atom", 2, erlang_binary_to_atom_2, kBifPlain, nullptr},
-    {"erlang", "binary_to_existing_atom", 2, erlang_binary_to_existing_atom_2, kBifPlain, nullptr},
+    {"erlang", "binary_to_atom", 2, erlang_binary_to_atom_2, kBifGuard, nullptr},
+    {"erlang", "binary_to_existing_atom", 2, erlang_binary_to_existing_atom_2, kBifGuard, nullptr},
     {"erlang", "phash2", 1, erlang_phash2_1, kBifPlain, nullptr},
     {"erlang", "phash2", 2, hash_term<phash2_within>, kBifPlain, nullptr},
     {"erlang", "phash2_dirty", 3, hash_dirty<phash2_within>, kHiddenDirty, nullptr},
