@@ -1086,7 +1086,7 @@ private:
                 }
             }
         }
-        const BifDef* def = bif_registry::find(import.module, import.function, import.arity);
+        const BifDef* def = bif_registry::find_guard(import.module, import.function, import.arity);
         // get/1 is no guard, but the compiler knows that it neither fails nor builds anything.
         const bool allowed =
             def != nullptr &&

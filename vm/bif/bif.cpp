@@ -116,6 +116,18 @@ const BifDef* find(Term module, Term function, uint32_t arity) {
     return e != nullptr ? e->bif : nullptr;
 }
 
+const BifDef* find_guard(Term module, Term function, uint32_t arity) {
+    if (const BifDef* d = find(module, function, arity)) {
+        return d;
+    }
+    for (const Export* e : g_hidden) {
+        if (e->module == module && e->function == function && e->arity == arity && is_too_young(*e->bif)) {
+            return e->bif;
+        }
+    }
+    return nullptr;
+}
+
 void for_each(void (*f)(Export*, void*), void* context) {
     for (const std::vector<BifDef>* t : g_tables) {
         for (const BifDef& d : *t) {

@@ -63,6 +63,8 @@ void add(std::vector<BifDef>* table);
 void init();
 // The VM's implementation of module:function/arity, or null.
 const BifDef* find(Term module, Term function, uint32_t arity);
+// The same for an instruction of a guard: also one that only later releases have, so that their files load.
+const BifDef* find_guard(Term module, Term function, uint32_t arity);
 // Whether a module has any of these.
 bool has_any(Term module);
 // Calls f(entry) for each that is not hidden.
