@@ -1,8 +1,8 @@
 // Dirty schedulers: threads that run one BIF of one process at a time, for as long as it takes; and work
 // of the VM's own that is too long for a scheduler.
 //
-// They own the process meanwhile; its signals wait. Threads are started when there is work and none is
-// free, up to the limit.
+// They own the process meanwhile; its signals wait, but for one that ends it (end_dirty_process()). Threads
+// are started when there is work and none is free, up to the limit.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
