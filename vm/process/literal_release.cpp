@@ -185,6 +185,7 @@ void finish_all() {
         list->clear();
     }
     g_under_way = false;
+    g_keepers = 0;  // those whose function never began, as the dirty schedulers had stopped
     g_waits_for_keepers = false;
 }
 
