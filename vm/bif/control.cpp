@@ -1,5 +1,6 @@
 // Calls, exceptions, funs and code: the BIFs of erlang that steer execution.
 #include "vm/bif/bif.hpp"
+#include "vm/bif/fun_references.hpp"
 #include "vm/code/loading.hpp"
 #include "vm/nif/nif.hpp"
 #include "vm/process/exception.hpp"
@@ -360,6 +361,9 @@ Term fun_info_item(Process& p, Term fun, Term item) {
 Term erlang_fun_info_2(Process& p, const Term* a) {
     if (!is_fun(a[0]) || !is_atom(a[1])) {
         return badarg(p);
+    }
+    if (!is_export_fun(a[0]) && atom_table::text(a[1]) == "refc") {
+        return fun_reference_count(p, a[0]);
     }
     const Term value = fun_info_item(p, a[0], a[1]);
     return is_value(value) ? make_tuple(p.heap, a[1], value) : badarg(p);

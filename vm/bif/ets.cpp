@@ -990,9 +990,7 @@ Term binaries_of(Process& p, const Table& t) {
     }
     for (size_t i = 0; i < t.stores.hash->chains(); i++) {
         for (const Object* o = t.stores.hash->first_in_chain(i); o != nullptr; o = o->link[0]) {
-            if (!o->deleted) {
-                add(o);
-            }
+            add(o);  // even if it is deleted, and the table fixed: it still holds them
         }
     }
     return list;

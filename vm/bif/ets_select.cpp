@@ -470,7 +470,7 @@ bool makes_same(Term made, Term key) {
                 return false;
             }
         } else if (is_tuple_of(made, 2) && tuple_element(made, 0) == constant()) {
-            if (!match_spec::is_exact(key) || !exact_equal(tuple_element(made, 1), key)) {
+            if (!match_spec::matches_only_itself(key) || !exact_equal(tuple_element(made, 1), key)) {
                 return false;
             }
         } else if (is_tuple_of(made, 1) && is_tuple(tuple_element(made, 0))) {
@@ -513,7 +513,7 @@ bool keeps_key(const match_spec::Clause& c, size_t keypos) {
     const Term key = tuple_element(c.pattern, keypos - 1);
     if (is_tuple_of(body, 2) && tuple_element(body, 0) == constant()) {
         const Term tuple = tuple_element(body, 1);
-        return is_tuple(tuple) && tuple_arity(tuple) >= keypos && match_spec::is_exact(key) &&
+        return is_tuple(tuple) && tuple_arity(tuple) >= keypos && match_spec::matches_only_itself(key) &&
                exact_equal(tuple_element(tuple, keypos - 1), key);
     }
     if (!is_tuple_of(body, 1) || !is_tuple(tuple_element(body, 0)) ||

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "vm/bif/bif.hpp"
+#include "vm/bif/persistent_term.hpp"
 #include "vm/process/literal_release.hpp"
 #include "vm/sched/thread_progress.hpp"
 #include "vm/term/atom_table.hpp"
@@ -197,6 +198,23 @@ Term persistent_term_info_0(Process& p, const Term*) {
 }
 
 }  // namespace
+
+namespace persistent_term {
+
+void for_each_area(void (*f)(const Term* begin, const Term* end, void* context), void* context) {
+    std::lock_guard lock(g_change);
+    // relaxed, both: only writers change it, of whom this thread counts as one.
+    const Table* const t = g_table.load(std::memory_order_relaxed);
+    for (size_t i = 0; t != nullptr && i <= t->mask; ++i) {
+        const Entry& e = t->entries[i];
+        const Term key = e.key.load(std::memory_order_relaxed);
+        if (is_value(key) && key != kErased) {
+            f(e.area->start, e.area->start + e.area->words, context);
+        }
+    }
+}
+
+}  // namespace persistent_term
 
 MINIVM_BIF_TABLE(persistent_term) = {
     {"persistent_term", "put", 2, persistent_term_put_2, kBifPlain, nullptr},

@@ -360,7 +360,8 @@ Term queue_lengths(Process& p, bool with_running, bool with_dirty_io) {
     for (int i = vm::scheduler_count(); i >= 1; --i) {
         // relaxed: a number to show.
         const uint64_t running =
-            with_running && scheduler_at(i).running.load(std::memory_order_relaxed) ? 1 : 0;
+            with_running &&
+            scheduler_at(i).running.load(std::memory_order_relaxed) != SchedulerThread::kNone;
         list = cons(p.heap, make_unsigned(p.heap, vm::run_queue_length(i) + running), list);
     }
     return list;

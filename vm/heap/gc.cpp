@@ -264,9 +264,13 @@ void Collector::run(Process& p, Term* x, size_t live, Term* new_stack_base) {
     } while (young_scan != young_free_);
 }
 
-// Links what has been copied of an off-heap list into the lists of where the copies are, and gives
-// up the references of the rest.
+// Links what has been copied of an off-heap list to the front of the lists of where the copies are, in the order
+// that they had, and gives up the references of the rest.
 void sweep_off_heap(Process& p, Term* list, const Range& old) {
+    Term* young_first = nullptr;
+    Term* old_first = nullptr;
+    Term** young_last = &young_first;
+    Term** old_last = &old_first;
     while (list != nullptr) {
         Term* object = list;
         if (is_header(object->raw)) {
@@ -277,15 +281,19 @@ void sweep_off_heap(Process& p, Term* list, const Range& old) {
         Term* copy = boxed_ptr(*object);
         list = *off_heap_next(copy);  // copied along with it
         if (old.has(make_boxed(copy))) {
-            *off_heap_next(copy) = p.old_off_heap;
-            p.old_off_heap = copy;
+            *old_last = copy;
+            old_last = off_heap_next(copy);
             p.old_off_heap_bytes += off_heap_size(copy);
         } else {
-            *off_heap_next(copy) = p.heap.off_heap;
-            p.heap.off_heap = copy;
+            *young_last = copy;
+            young_last = off_heap_next(copy);
             p.heap.off_heap_bytes += off_heap_size(copy);
         }
     }
+    *young_last = p.heap.off_heap;
+    p.heap.off_heap = young_first;
+    *old_last = p.old_off_heap;
+    p.old_off_heap = old_first;
 }
 
 size_t block_words(const Process& p) {

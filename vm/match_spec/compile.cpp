@@ -162,6 +162,9 @@ bool is_wildcard(Term t) {
 bool is_exact(Term pattern) {
     return find_wildcard(pattern, INT64_MAX, false) == 0;
 }
+bool matches_only_itself(Term pattern) {
+    return find_wildcard(pattern, INT64_MAX, true) == 0;
+}
 
 int relation(Term key, Term pattern) {
     std::vector<std::pair<Term, Term>> rest{{key, pattern}};

@@ -122,6 +122,8 @@ bool is_wildcard(Term t);
 // True if there is no wildcard in the pattern. A key of that kind is looked up as it is, even if it
 // holds maps, which elsewhere match larger ones: so does OTP.
 bool is_exact(Term pattern);
+// True if nothing but an equal term matches: no wildcard is in it, and no map.
+bool matches_only_itself(Term pattern);
 // N of '$N', or -1.
 int64_t variable_number(Term t);
 // Where a term lies in term order as to all terms that match the pattern: < 0 below, > 0 above, 0

@@ -88,6 +88,7 @@ struct Process {
     bool seq_traced = false;          // has a token of sequential tracing
     bool long_queue_told = false;     // the system monitor knows that the queue is long
     bool raised = false;              // queued only to handle signals: see raise_process()
+    Priority raised_to = Priority::low;  // where it is queued then; written under the run queue's lock
     bool in_receive_examine = false;  // x registers may refer into the message under examination
     uint32_t trap_arity = 0;
     const Export* trap_export = nullptr;

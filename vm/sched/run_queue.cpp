@@ -11,28 +11,38 @@ constexpr int kNormal = static_cast<int>(Priority::normal);
 constexpr int kLow = static_cast<int>(Priority::low);
 }  // namespace
 
-void RunQueue::push_locked(Process* p) {
-    List& list = lists_[static_cast<int>(p->priority)];
+void RunQueue::List::append(Process* p) {
     p->next_in_queue = nullptr;
-    if (list.last == nullptr) {
-        list.first = p;
-    } else {
-        list.last->next_in_queue = p;
+    (last == nullptr ? first : last->next_in_queue) = p;
+    last = p;
+    // relaxed, both here and in remove(): written under the lock; see length_of().
+    length.store(length.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+void RunQueue::List::remove(Process* p, Process* before) {
+    (before == nullptr ? first : before->next_in_queue) = p->next_in_queue;
+    if (last == p) {
+        last = before;
     }
-    list.last = p;
+    p->next_in_queue = nullptr;
+    length.store(length.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+}
+
+void RunQueue::push_locked(Process* p) {
+    // One that was raised stays it in another queue.
+    lists_[static_cast<int>(p->raised ? p->raised_to : p->priority)].append(p);
     count_bound(*p, 1);
+}
+
+Process* RunQueue::take_locked(List& list, Process* p, Process* before) {
+    list.remove(p, before);
+    count_bound(*p, ~uint32_t{0});
+    return p;
 }
 
 Process* RunQueue::pop_from(int priority) {
     List& list = lists_[priority];
-    Process* p = list.first;
-    list.first = p->next_in_queue;
-    if (list.first == nullptr) {
-        list.last = nullptr;
-    }
-    p->next_in_queue = nullptr;
-    count_bound(*p, ~uint32_t{0});
-    return p;
+    return take_locked(list, list.first, nullptr);
 }
 
 // The most urgent of those that may go elsewhere.
@@ -48,11 +58,7 @@ Process* RunQueue::pop_unbound_locked() {
             if (p->bound_to != 0) {
                 continue;
             }
-            (before != nullptr ? before->next_in_queue : list.first) = p->next_in_queue;
-            if (list.last == p) {
-                list.last = before;
-            }
-            p->next_in_queue = nullptr;
+            list.remove(p, before);
             return p;
         }
     }
@@ -178,15 +184,9 @@ Process* RunQueue::pop_random(uint64_t random) {
             if (skip-- != 0) {
                 continue;
             }
-            (before != nullptr ? before->next_in_queue : list.first) = p->next_in_queue;
-            if (list.last == p) {
-                list.last = before;
-            }
-            p->next_in_queue = nullptr;
-            count_bound(*p, ~uint32_t{0});
             // relaxed: under the lock.
             length_.store(n - 1, std::memory_order_relaxed);
-            return p;
+            return take_locked(list, p, before);
         }
     }
     MINIVM_CHECK(!"the length of a run queue is wrong");
@@ -205,15 +205,10 @@ bool RunQueue::raise(Process& p, Priority to) {
             if (q != &p) {
                 continue;
             }
-            (before != nullptr ? before->next_in_queue : list.first) = p.next_in_queue;
-            if (list.last == &p) {
-                list.last = before;
-            }
+            list.remove(&p, before);
             p.raised = true;
-            List& urgent = lists_[static_cast<int>(to)];
-            p.next_in_queue = nullptr;
-            (urgent.last != nullptr ? urgent.last->next_in_queue : urgent.first) = &p;
-            urgent.last = &p;
+            p.raised_to = to;
+            lists_[static_cast<int>(to)].append(&p);
             return true;
         }
     }
@@ -253,6 +248,34 @@ Process* RunQueue::steal(RunQueue& to, uint32_t at_least, uint32_t limit) {
         rest = next;
     }
     return first;
+}
+
+Process* RunQueue::take(Priority priority, uint32_t n) {
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) {
+        return nullptr;
+    }
+    take_posted_locked();
+    Process* taken = nullptr;
+    Process** link = &taken;
+    uint32_t count = 0;
+    List& list = lists_[static_cast<int>(priority)];
+    Process* before = nullptr;
+    for (Process* p = list.first; p != nullptr && count < n;) {
+        Process* const next = p->next_in_queue;
+        if (p->bound_to != 0) {
+            before = p;
+        } else {
+            list.remove(p, before);
+            *link = p;
+            link = &p->next_in_queue;
+            ++count;
+        }
+        p = next;
+    }
+    // relaxed: under the lock; nobody waits for it to fall.
+    length_.store(length_.load(std::memory_order_relaxed) - count, std::memory_order_relaxed);
+    return taken;
 }
 
 }  // namespace minivm

@@ -46,6 +46,14 @@ class RunQueue {
         return length_.load(std::memory_order_seq_cst) + posted;
     }
 
+    // Those of one priority. Only about right, as movable().
+    uint32_t length_of(Priority priority) const {
+        // relaxed: who asks evens out the load, and looks again soon.
+        return lists_[static_cast<int>(priority)].length.load(std::memory_order_relaxed);
+    }
+    // Takes out up to n processes of that priority, those that have waited longest: a chain by next_in_queue.
+    Process* take(Priority priority, uint32_t n);
+
     // How many another scheduler could take. Only about right while it changes: whoever has pushed is
     // awake and looks at the queue again.
     uint32_t movable() const {
@@ -65,8 +73,14 @@ class RunQueue {
     struct List {
         Process* first = nullptr;
         Process* last = nullptr;
+        std::atomic<uint32_t> length{0};  // written under the lock
+        void append(Process* p);
+        // `before` is the one in front of p; null: p is the first.
+        void remove(Process* p, Process* before);
     };
     void push_locked(Process* p);
+    // Takes out p, which is behind `before` in that list.
+    Process* take_locked(List& list, Process* p, Process* before);
     // What was posted goes to the ends of the lists.
     void take_posted_locked();
     Process* pop_locked();

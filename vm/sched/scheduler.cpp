@@ -64,6 +64,7 @@ constexpr int kSpinsForDirty = 1000;  // if a dirty scheduler has work of ours, 
 constexpr int kPatience = 40;
 constexpr uint32_t kStealAtLeast = 2;
 constexpr uint32_t kStealLimit = 256;
+constexpr uint64_t kBalance_ms = 20;  // how often a scheduler compares its queue with the others'
 constexpr int64_t kTimerCheckReductions = kSliceReductions / 2;
 // A slice that takes longer is recorded apart: something in it does not count its reductions.
 constexpr double kLongSlice_s = 0.05;
@@ -369,8 +370,8 @@ void run_process(SchedulerThread& s, Process& p) {
         MINIVM_EVENT(sched_in, subject, slice);
     }
     const uint64_t began = recorder::last_stamp();
-    // relaxed: a hint for statistics.
-    s.running.store(true, std::memory_order_relaxed);
+    // relaxed: a hint, for statistics and for even_out().
+    s.running.store(static_cast<int8_t>(p.priority), std::memory_order_relaxed);
     if (MINIVM_UNLIKELY(tracing::state_of(p) != nullptr) || tracing::is_clocked(p)) {
         tracing::g_hooks->scheduled(p, true);
     }
@@ -392,7 +393,7 @@ void run_process(SchedulerThread& s, Process& p) {
         tracing::g_hooks->scheduled(p, false);
     }
     // relaxed: as above.
-    s.running.store(false, std::memory_order_relaxed);
+    s.running.store(SchedulerThread::kNone, std::memory_order_relaxed);
     const int64_t used = slice - p.reductions;
     MINIVM_EVENT(sched_stop, subject, used, stop_word(stop));
     s.ran_before = true;
@@ -467,9 +468,42 @@ bool work_anywhere(SchedulerThread& s) {
     return false;
 }
 
+// Work is stolen by who has none. Among those that always have some, each takes now and then from the one that has
+// most, so that processes of a priority get the same time wherever they are; for each priority by itself, or those of
+// low priority would share a scheduler among themselves. Between slices: all of its own processes are in its queue.
+void even_out(SchedulerThread& s) {
+    for (const Priority priority : {Priority::max, Priority::high, Priority::normal, Priority::low}) {
+        const uint32_t own = s.queue.length_of(priority);
+        SchedulerThread* most = nullptr;
+        uint32_t theirs = 0;
+        for (auto& other : g_schedulers) {
+            // relaxed: as where it is written.
+            const bool runs_one = other->running.load(std::memory_order_relaxed) == static_cast<int8_t>(priority);
+            const uint32_t n = other->queue.length_of(priority) + runs_one;
+            if (other.get() != &s && n > theirs) {
+                theirs = n;
+                most = other.get();
+            }
+        }
+        if (theirs < own + 2) {
+            continue;
+        }
+        Process* next = nullptr;
+        for (Process* p = most->queue.take(priority, (theirs - own) / 2); p != nullptr; p = next) {
+            next = p->next_in_queue;
+            MINIVM_EVENT(sched_migrate, records::subject(p->id), most->number, s.number);
+            s.queue.push(p);
+        }
+    }
+}
+
 void check_timers(SchedulerThread& s) {
     s.until_timers = kTimerCheckReductions;
     const uint64_t now = monotonic_ms();
+    if (now >= s.balance_at_ms && !is_offline(s)) {
+        s.balance_at_ms = now + kBalance_ms;
+        even_out(s);
+    }
     if (s.wheel.next_due_ms() <= now) {
         s.wheel.advance(now);
     }

@@ -23,7 +23,8 @@ struct SchedulerThread : Scheduler {
     std::atomic<uint64_t> words_reclaimed{0};
     std::atomic<uint64_t> sleeps{0};             // times that it has given up the processor itself
     std::atomic<int> thread_id{0};               // the kernel's; 0: not started yet
-    std::atomic<bool> running{false};            // a process, right now
+    static constexpr int8_t kNone = -1;
+    std::atomic<int8_t> running{kNone};          // the priority of the process that runs right now
 
     // -- its thread
     thread_progress::Participant* progress = nullptr;
@@ -33,6 +34,7 @@ struct SchedulerThread : Scheduler {
     uint64_t long_slice_ticks = ~uint64_t{0};  // of the recorder's clock
     uint64_t random = 0;            // state of the stress generator
     int64_t until_timers = 0;       // reductions before the clock is looked at again
+    uint64_t balance_at_ms = 0;     // when it compares its queue with the others' again
 };
 
 // Null on dirty schedulers and other threads.

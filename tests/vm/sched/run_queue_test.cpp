@@ -54,6 +54,62 @@ TEST_CASE("a posted process is found by who steals, raises, or picks at random")
     CHECK(queue.pop() == all[0].get());
 }
 
+TEST_CASE("who evens out the load takes the oldest of one priority, and none that is bound") {
+    const auto all = processes(7);
+    RunQueue queue;
+    for (size_t i = 0; i < 7; ++i) {
+        all[i]->priority = i % 2 == 0 ? Priority::low : Priority::normal;
+        all[i]->bound_to = i == 2 ? 1 : 0;
+        queue.push(all[i].get());
+    }
+    CHECK(queue.length_of(Priority::low) == 4);
+    CHECK(queue.length_of(Priority::normal) == 3);
+    CHECK(queue.take(Priority::high, 2) == nullptr);
+    const Process* taken = queue.take(Priority::low, 2);
+    CHECK(taken == all[0].get());
+    CHECK(taken->next_in_queue == all[4].get());
+    CHECK(all[4]->next_in_queue == nullptr);
+    CHECK(queue.length() == 5);
+    CHECK(queue.movable() == 4);
+    CHECK(queue.length_of(Priority::low) == 2);
+    queue.post(all[0].get());
+    CHECK(queue.take(Priority::low, 100) == all[6].get());
+    CHECK(all[6]->next_in_queue == all[0].get());
+    CHECK(queue.length_of(Priority::low) == 1);
+    for (const size_t i : {1u, 3u, 5u, 2u}) {
+        CHECK(queue.pop() == all[i].get());
+    }
+    CHECK(queue.pop() == nullptr);
+    CHECK(queue.length() == 0);
+}
+
+// It would wait behind those that are more urgent than it is itself, which may be for ever.
+TEST_CASE("a raised process that another scheduler takes is as urgent there") {
+    const auto all = processes(4);
+    for (const bool steals : {false, true}) {
+        RunQueue queue;
+        RunQueue other;
+        all[0]->priority = Priority::high;
+        other.push(all[0].get());
+        queue.push(all[3].get());
+        for (const size_t i : {1u, 2u}) {
+            queue.push(all[i].get());
+            REQUIRE(queue.raise(*all[i], Priority::max));
+        }
+        Process* const taken = steals ? queue.steal(other, 1, 10) : queue.take(Priority::max, 2);
+        REQUIRE(taken == all[1].get());
+        if (!steals) {
+            other.push(all[1].get());
+            CHECK(other.pop() == all[1].get());
+            other.push(all[2].get());
+        }
+        CHECK(other.pop() == all[2].get());
+        CHECK(other.pop() == all[0].get());
+        CHECK(queue.pop() == all[3].get());
+        all[1]->raised = all[2]->raised = false;
+    }
+}
+
 // A scheduler that reads length() 0 goes to sleep.
 TEST_CASE("the length is not 0 while another thread moves what was posted") {
     constexpr size_t kMany = 300;

@@ -1,0 +1,181 @@
+// erlang:fun_info(Fun, refc).
+//
+// OTP counts the references to the code of a fun: one of its module, and one of each fun that somebody holds. Here
+// nobody counts, so that making a fun costs three words and nothing else; who asks has them looked for. Each process
+// looks through its own heap and messages when the request reaches it, as it does for process_info/2, and a dirty
+// scheduler looks through the tables meanwhile. A process that is with a dirty scheduler may be there for as long as
+// it likes, and is left out; so are messages that timers hold.
+//
+// A fun is found by its first two words, its header and its entry, wherever they stand one behind the other: what is
+// garbage and not yet collected counts, as it does on OTP.
+#include "vm/bif/fun_references.hpp"
+
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
+
+#include "vm/bif/continuation.hpp"
+#include "vm/bif/persistent_term.hpp"
+#include "vm/ets/table.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/process/state.hpp"
+#include "vm/sched/dirty_hold.hpp"
+#include "vm/term/atom_table.hpp"
+
+namespace minivm {
+namespace {
+
+// One look. Whoever is done with a part of it says so once; the last wakes who asked.
+struct FunSearch : MagicObject {
+    const FunEntry* entry = nullptr;
+    Term asker = kNonValue;
+    std::atomic<uint64_t> found{1};  // the module's
+    std::atomic<uint64_t> waited_for{1};  // processes, and who sends them their requests
+
+    void done(uint64_t found_here) {
+        // relaxed: read by who has seen that nobody is waited for any more.
+        found.fetch_add(found_here, std::memory_order_relaxed);
+        // acq_rel: pairs with the look of await_fun_search().
+        if (waited_for.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+            wake_up_pid(asker);
+        }
+    }
+};
+
+uint64_t count_funs(const Term* begin, const Term* end, const FunEntry* entry) {
+    uint64_t n = 0;
+    for (const Term* t = begin; end - t > 1; ++t) {
+        n += t[1].raw == reinterpret_cast<Word>(entry) && is_header(t->raw) && header_kind(t->raw) == Kind::fun;
+    }
+    return n;
+}
+
+uint64_t count_funs(Fragment* chain, const FunEntry* entry) {
+    uint64_t n = 0;
+    for (; chain != nullptr; chain = chain->next) {
+        n += count_funs(chain->words(), chain->words() + chain->used_words, entry);
+    }
+    return n;
+}
+
+uint64_t count_funs_of(const Process& p, const FunEntry* entry) {
+    uint64_t n = count_funs(p.heap_start, p.heap.top, entry) + count_funs(p.old_start, p.old_top, entry) +
+                 count_funs(p.heap.fragments, entry) + count_funs(p.heap.received, entry);
+    for (const Signal* m = p.mailbox.first; m != nullptr; m = m->next) {
+        n += count_funs(m->fragments, entry);
+    }
+    return n;
+}
+
+FunSearch* search_of(const ControlSignal& request) {
+    return held_state<FunSearch>(request.term);
+}
+
+void ask(Process& p, Term search, Term pid) {
+    Process* const q = process_table::lookup(pid);
+    if (q == nullptr || static_cast<bool>(dirty::Hold(*q))) {
+        return;
+    }
+    FunSearch* const state = held_state<FunSearch>(search);
+    // relaxed: the asker itself is still waited for.
+    state->waited_for.fetch_add(1, std::memory_order_relaxed);
+    ControlSignal* const s = new_signal(SignalKind::rpc, p.id);
+    const RefId ref = new_ref_id(p);
+    s->ref = ref;
+    s->run = [](Process& target, ControlSignal& request) {
+        search_of(request)->done(count_funs_of(target, search_of(request)->entry));
+    };
+    s->gone = [](ControlSignal& request) { search_of(request)->done(0); };
+    Heap h;
+    s->term = copy_term(search, h, true);
+    take_fragments(*s, h);
+    send_signal(pid, s);
+    // It may have gone dirty without seeing the request.
+    const dirty::Hold hold(*q);
+    if (hold && hold.withdraw(p.id, ref)) {
+        state->done(0);
+    }
+}
+
+// (Search, Fun): the tables, and terms that are persistent. The fun is there so that its code stays.
+Term minivm_search_tables_for_fun_2(Process& p, const Term* a) {
+    FunSearch* const state = held_state<FunSearch>(a[0]);
+    const FunEntry* const entry = state->entry;
+    uint64_t n = 0;
+    for (ets::Table* const table : ets::all()) {
+        if (!table->compressed) {  // there OTP has the bytes of a fun, and no reference
+            const std::shared_lock lock(table->lock);
+            const ets::Stores& stores = table->stores;
+            const auto count = [&n, entry](const ets::Object* o) {
+                n += count_funs(o->data, o->data + o->words, entry);
+            };
+            for (size_t i = 0; stores.hash && i < stores.hash->chains(); ++i) {
+                for (const ets::Object* o = stores.hash->first_in_chain(i); o != nullptr; o = o->link[0]) {
+                    count(o);
+                }
+            }
+            if (stores.tree) {
+                for (const ets::Object* o = stores.tree->first(); o != nullptr;
+                     o = stores.tree->next(o->key(table->keypos))) {
+                    count(o);
+                }
+            }
+        }
+        table->release();
+    }
+    std::pair<uint64_t*, const FunEntry*> context{&n, entry};
+    persistent_term::for_each_area(
+        [](const Term* begin, const Term* end, void* c) {
+            const auto& [sum, wanted] = *static_cast<decltype(context)*>(c);
+            *sum += count_funs(begin, end, wanted);
+        },
+        &context);
+    state->done(n);
+    static const Export* const await = bif_export("minivm", "await_fun_search", 2);
+    return trap(p, await, {a[0], a[1]});
+}
+
+Term minivm_await_fun_search_2(Process& p, const Term* a) {
+    const FunSearch* const state = held_state<FunSearch>(a[0]);
+    // acquire: pairs with done().
+    if (state->waited_for.load(std::memory_order_acquire) != 0) {
+        static const Export* const self = bif_export("minivm", "await_fun_search", 2);
+        return trap_wait(p, self, {a[0], a[1]});
+    }
+    // relaxed: as above.
+    return make_tuple(p.heap, atom_table::intern("refc"),
+                      make_unsigned(p.heap, state->found.load(std::memory_order_relaxed)));
+}
+
+}  // namespace
+
+Term fun_reference_count(Process& p, Term fun) {
+    auto state = std::make_unique<FunSearch>();
+    state->entry = fun_entry(fun);
+    state->asker = p.id;
+    // relaxed: nobody else has it yet.
+    state->found.fetch_add(count_funs_of(p, state->entry), std::memory_order_relaxed);
+    const Term search = hold_state(p, std::move(state));
+    struct Context {
+        Process& p;
+        Term search;
+    } context{p, search};
+    process_table::for_each(
+        [](Process& q, void* c) {
+            const Context& with = *static_cast<Context*>(c);
+            if (&q != &with.p) {
+                ask(with.p, with.search, q.id);
+            }
+        },
+        &context);
+    static const Export* const tables = bif_export("minivm", "search_tables_for_fun", 2);
+    return trap(p, tables, {search, fun});
+}
+
+MINIVM_BIF_TABLE(fun_references) = {
+    {"minivm", "search_tables_for_fun", 2, minivm_search_tables_for_fun_2, kBifDirtyCpu | kBifHidden, nullptr},
+    {"minivm", "await_fun_search", 2, minivm_await_fun_search_2, kBifHidden, nullptr},
+};
+
+}  // namespace minivm
