@@ -55,7 +55,7 @@ struct Job {
 };
 
 // Processes that wait for a thread, in the order of a scheduler's run queue: max before high before normal and
-// low, of which low ones get their turn once in a while.
+// low (LowShare).
 class Waiting {
   public:
     bool empty() const { return size_ == 0; }
@@ -72,9 +72,7 @@ class Waiting {
         if (from->empty()) {
             std::deque<Process*>& normal = queue(Priority::normal);
             std::deque<Process*>& low = queue(Priority::low);
-            const bool is_turn_of_low = !low.empty() && (normal.empty() || ++skipped_ >= RunQueue::kLowSkip);
-            skipped_ = is_turn_of_low ? 0 : skipped_;
-            from = is_turn_of_low ? &low : &normal;
+            from = low_share_.is_turn_of_low(normal.size(), low.size()) ? &low : &normal;
         }
         Process* const p = from->front();
         from->pop_front();
@@ -92,7 +90,7 @@ class Waiting {
     std::deque<Process*>& queue(Priority of) { return queues_[static_cast<size_t>(of)]; }
     std::deque<Process*> queues_[4];
     size_t size_ = 0;
-    int skipped_ = 0;
+    LowShare low_share_;
 };
 
 // Schedulers hand work over without a lock and without starting threads: they put it on a stack that the

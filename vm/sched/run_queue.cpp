@@ -15,7 +15,7 @@ void RunQueue::List::append(Process* p) {
     p->next_in_queue = nullptr;
     (last == nullptr ? first : last->next_in_queue) = p;
     last = p;
-    // relaxed, both here and in remove(): written under the lock; see length_of().
+    // relaxed: written under the lock; see length_of().
     length.store(length.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
@@ -25,6 +25,7 @@ void RunQueue::List::remove(Process* p, Process* before) {
         last = before;
     }
     p->next_in_queue = nullptr;
+    // relaxed: as above.
     length.store(length.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
 }
 
@@ -66,19 +67,19 @@ Process* RunQueue::pop_unbound_locked() {
 }
 
 Process* RunQueue::pop_locked() {
-    if (lists_[kMax].first != nullptr) {
-        return pop_from(kMax);
+    int priority = kMax;
+    if (lists_[kMax].first == nullptr) {
+        priority = kHigh;
     }
-    if (lists_[kHigh].first != nullptr) {
-        return pop_from(kHigh);
+    if (lists_[priority].first == nullptr) {
+        const uint32_t normal = length_of(Priority::normal);
+        const uint32_t low = length_of(Priority::low);
+        if (normal + low == 0) {
+            return nullptr;
+        }
+        priority = low != 0 && low_share_.is_turn_of_low(normal, low) ? kLow : kNormal;
     }
-    const bool normal = lists_[kNormal].first != nullptr;
-    const bool low = lists_[kLow].first != nullptr;
-    if (low && (!normal || ++low_skipped_ >= kLowSkip)) {
-        low_skipped_ = 0;
-        return pop_from(kLow);
-    }
-    return normal ? pop_from(kNormal) : nullptr;
+    return pop_from(priority);
 }
 
 void RunQueue::take_posted_locked() {
@@ -148,6 +149,7 @@ Process* RunQueue::pop() {
     take_posted_locked();
     Process* p = pop_locked();
     if (p != nullptr) {
+        ++turns_[static_cast<int>(p->raised ? p->raised_to : p->priority)];
         // relaxed: written under the lock; nobody waits for it to fall.
         length_.store(length_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
         // relaxed: see pops().

@@ -1,7 +1,6 @@
 // The run queue of one scheduler: processes by priority, first in, first out.
 //
-// max before high before normal and low; low takes its turn once in kLowSkip times that normal ones
-// wait, as in OTP.
+// max before high before normal and low; each low one gets its turn for kLowSkip of each normal one, as in OTP.
 // Threads: any. Its own scheduler and those that steal take one short lock; who is no scheduler, or hands a
 // process to another one, posts it without a lock: a thread that loses the processor while it holds the lock
 // makes the scheduler wait. length() takes none.
@@ -16,10 +15,32 @@
 
 namespace minivm {
 
+// How processes of normal and low priority share a queue: each low one gets a turn for kLowSkip turns of each normal
+// one, however many there are of either. OTP has both in one list, in which each low one is passed over so often.
+class LowShare {
+  public:
+    static constexpr uint64_t kLowSkip = 8;
+
+    // Whose turn is it, when so many of either wait? Not for none at all.
+    bool is_turn_of_low(uint64_t normal, uint64_t low) {
+        if (normal == 0 || low == 0) {
+            credit_ = 0;
+            return normal == 0;
+        }
+        if (credit_ >= kLowSkip * normal) {
+            credit_ -= kLowSkip * normal;
+            return true;
+        }
+        credit_ += low;
+        return false;
+    }
+
+  private:
+    uint64_t credit_ = 0;  // turns of low ones that have come due, times kLowSkip * normal
+};
+
 class RunQueue {
   public:
-    static constexpr int kLowSkip = 8;
-
     // By its own scheduler.
     void push(Process* p);
     // Any thread, which then wakes the scheduler.
@@ -50,6 +71,13 @@ class RunQueue {
     uint32_t length_of(Priority priority) const {
         // relaxed: who asks evens out the load, and looks again soon.
         return lists_[static_cast<int>(priority)].length.load(std::memory_order_relaxed);
+    }
+    // How often its scheduler has taken a process that was as urgent or less: if some wait and this does not grow,
+    // more urgent ones keep them from it. Normal and low ones count as one. By its own scheduler.
+    uint64_t turns_from(Priority priority) const {
+        uint64_t n = turns_[static_cast<int>(Priority::normal)] + turns_[static_cast<int>(Priority::low)];
+        n += priority <= Priority::high ? turns_[static_cast<int>(Priority::high)] : 0;
+        return n + (priority == Priority::max ? turns_[static_cast<int>(Priority::max)] : 0);
     }
     // Takes out up to n processes of that priority, those that have waited longest: a chain by next_in_queue.
     Process* take(Priority priority, uint32_t n);
@@ -97,7 +125,8 @@ class RunQueue {
 
     CountedMutex mutex_{LockKind::run_queue};
     List lists_[4];
-    int low_skipped_ = 0;
+    LowShare low_share_;
+    uint64_t turns_[4] = {};  // pops of each list, by its own scheduler
     // Of all that are here, those that are bound; written under the lock, before length_.
     std::atomic<uint32_t> bound_{0};
     std::atomic<uint32_t> length_{0};  // written under the lock

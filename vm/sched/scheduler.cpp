@@ -64,6 +64,7 @@ constexpr int kSpinsForDirty = 1000;  // if a dirty scheduler has work of ours, 
 constexpr int kPatience = 40;
 constexpr uint32_t kStealAtLeast = 2;
 constexpr uint32_t kStealLimit = 256;
+constexpr Priority kPriorities[] = {Priority::max, Priority::high, Priority::normal, Priority::low};
 constexpr uint64_t kBalance_ms = 20;  // how often a scheduler compares its queue with the others'
 constexpr int64_t kTimerCheckReductions = kSliceReductions / 2;
 // A slice that takes longer is recorded apart: something in it does not count its reductions.
@@ -468,30 +469,57 @@ bool work_anywhere(SchedulerThread& s) {
     return false;
 }
 
+constexpr unsigned priority_bit(Priority priority) { return 1u << static_cast<unsigned>(priority); }
+
+// Notes which of its processes have had no turn since it was here last.
+void look_for_starved(SchedulerThread& s) {
+    unsigned starved = 0;
+    for (const Priority priority : kPriorities) {
+        const uint64_t turns = s.queue.turns_from(priority);
+        if (s.queue.length_of(priority) != 0 && turns == s.turns_then[static_cast<int>(priority)]) {
+            starved |= priority_bit(priority);
+        }
+        s.turns_then[static_cast<int>(priority)] = turns;
+    }
+    // relaxed: a hint for even_out() of others.
+    s.starved.store(static_cast<uint8_t>(starved), std::memory_order_relaxed);
+}
+
 // Work is stolen by who has none. Among those that always have some, each takes now and then from the one that has
 // most, so that processes of a priority get the same time wherever they are; for each priority by itself, or those of
-// low priority would share a scheduler among themselves. Between slices: all of its own processes are in its queue.
+// low priority would share a scheduler among themselves. Where more urgent ones are all that gets a turn, the others
+// are taken away. Between slices: all of its own processes are in its queue.
 void even_out(SchedulerThread& s) {
-    for (const Priority priority : {Priority::max, Priority::high, Priority::normal, Priority::low}) {
+    look_for_starved(s);
+    for (const Priority priority : kPriorities) {
+        // relaxed, both loads of `starved` and the one of `running`: hints; it is looked at again soon.
+        if ((s.starved.load(std::memory_order_relaxed) & priority_bit(priority)) != 0) {
+            continue;
+        }
         const uint32_t own = s.queue.length_of(priority);
-        SchedulerThread* most = nullptr;
-        uint32_t theirs = 0;
+        SchedulerThread* from = nullptr;
+        uint32_t wanted = 0;
         for (auto& other : g_schedulers) {
-            // relaxed: as where it is written.
-            const bool runs_one = other->running.load(std::memory_order_relaxed) == static_cast<int8_t>(priority);
-            const uint32_t n = other->queue.length_of(priority) + runs_one;
-            if (other.get() != &s && n > theirs) {
-                theirs = n;
-                most = other.get();
+            if (other.get() == &s) {
+                continue;
+            }
+            const uint32_t waiting = other->queue.length_of(priority);
+            const bool starved = (other->starved.load(std::memory_order_relaxed) & priority_bit(priority)) != 0;
+            const uint32_t all =
+                waiting + (other->running.load(std::memory_order_relaxed) == static_cast<int8_t>(priority));
+            const uint32_t share = starved ? waiting : all > own ? (all - own) / 2 : 0;
+            if (share > wanted) {
+                wanted = share;
+                from = other.get();
             }
         }
-        if (theirs < own + 2) {
+        if (from == nullptr) {
             continue;
         }
         Process* next = nullptr;
-        for (Process* p = most->queue.take(priority, (theirs - own) / 2); p != nullptr; p = next) {
+        for (Process* p = from->queue.take(priority, std::min(wanted, kStealLimit)); p != nullptr; p = next) {
             next = p->next_in_queue;
-            MINIVM_EVENT(sched_migrate, records::subject(p->id), most->number, s.number);
+            MINIVM_EVENT(sched_migrate, records::subject(p->id), from->number, s.number);
             s.queue.push(p);
         }
     }

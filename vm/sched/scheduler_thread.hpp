@@ -26,6 +26,8 @@ struct SchedulerThread : Scheduler {
     static constexpr int8_t kNone = -1;
     std::atomic<int8_t> running{kNone};          // the priority of the process that runs right now
 
+    std::atomic<uint8_t> starved{0};             // of each priority: some wait, and more urgent ones keep them waiting
+
     // -- its thread
     thread_progress::Participant* progress = nullptr;
     bool ran_before = false;        // it has just recorded the end of a slice
@@ -35,6 +37,7 @@ struct SchedulerThread : Scheduler {
     uint64_t random = 0;            // state of the stress generator
     int64_t until_timers = 0;       // reductions before the clock is looked at again
     uint64_t balance_at_ms = 0;     // when it compares its queue with the others' again
+    uint64_t turns_then[4] = {};    // RunQueue::turns_from() when it did so last
 };
 
 // Null on dirty schedulers and other threads.

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include <atomic>
+#include <cstdlib>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -81,6 +82,34 @@ TEST_CASE("who evens out the load takes the oldest of one priority, and none tha
     }
     CHECK(queue.pop() == nullptr);
     CHECK(queue.length() == 0);
+}
+
+TEST_CASE("each process of low priority gets a turn for eight of each normal one") {
+    const struct {
+        size_t normal, low;
+    } mixes[] = {{1, 1}, {4, 4}, {2, 40}, {100, 4}, {3, 1}};
+    for (const auto& mix : mixes) {
+        const auto all = processes(mix.normal + mix.low);
+        std::vector<int> turns(all.size());
+        RunQueue queue;
+        for (size_t i = 0; i < all.size(); ++i) {
+            all[i]->priority = i < mix.normal ? Priority::normal : Priority::low;
+            queue.push(all[i].get());
+        }
+        for (size_t n = 0; n < 1000 * all.size(); ++n) {
+            Process* const p = queue.pop();
+            ++turns[static_cast<size_t>(small_value(p->id))];
+            queue.push(p);
+        }
+        INFO(mix.normal << " normal, " << mix.low << " low");
+        const int normal = turns[0];
+        const int low = turns[mix.normal];
+        CHECK(normal > low * 7);
+        CHECK(normal < low * 9);
+        for (size_t i = 0; i < all.size(); ++i) {
+            CHECK(std::abs(turns[i] - (i < mix.normal ? normal : low)) <= 1);
+        }
+    }
 }
 
 // It would wait behind those that are more urgent than it is itself, which may be for ever.

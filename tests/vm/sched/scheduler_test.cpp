@@ -303,8 +303,8 @@ TEST_CASE("priorities: max before normal, low gets its turn") {
         return exit_normally(p);
     });
     m.wait();
-    CHECK(low_at > 2);
-    CHECK(low_at < 20);
+    CHECK(low_at > 8);  // as many turns as each of 40, of which some have ended by then
+    CHECK(low_at <= 40);
 }
 
 TEST_CASE("pids are not used again soon and lookup refuses old ones") {
