@@ -203,11 +203,11 @@ namespace persistent_term {
 
 void for_each_area(void (*f)(const Term* begin, const Term* end, void* context), void* context) {
     std::lock_guard lock(g_change);
-    // relaxed, both: only writers change it, of whom this thread counts as one.
+    // relaxed, here and below: only writers change it, of whom this thread counts as one.
     const Table* const t = g_table.load(std::memory_order_relaxed);
     for (size_t i = 0; t != nullptr && i <= t->mask; ++i) {
         const Entry& e = t->entries[i];
-        const Term key = e.key.load(std::memory_order_relaxed);
+        const Term key = e.key.load(std::memory_order_relaxed);  // relaxed: as above
         if (is_value(key) && key != kErased) {
             f(e.area->start, e.area->start + e.area->words, context);
         }

@@ -492,7 +492,7 @@ void look_for_starved(SchedulerThread& s) {
 void even_out(SchedulerThread& s) {
     look_for_starved(s);
     for (const Priority priority : kPriorities) {
-        // relaxed, both loads of `starved` and the one of `running`: hints; it is looked at again soon.
+        // relaxed: a hint; it is looked at again soon.
         if ((s.starved.load(std::memory_order_relaxed) & priority_bit(priority)) != 0) {
             continue;
         }
@@ -504,6 +504,7 @@ void even_out(SchedulerThread& s) {
                 continue;
             }
             const uint32_t waiting = other->queue.length_of(priority);
+            // relaxed, both: as above.
             const bool starved = (other->starved.load(std::memory_order_relaxed) & priority_bit(priority)) != 0;
             const uint32_t all =
                 waiting + (other->running.load(std::memory_order_relaxed) == static_cast<int8_t>(priority));
