@@ -89,6 +89,7 @@ struct Process {
     bool long_queue_told = false;     // the system monitor knows that the queue is long
     bool raised = false;              // queued only to handle signals: see raise_process()
     Priority raised_to = Priority::low;  // where it is queued then; written under the run queue's lock
+    std::atomic<uint8_t> raise_wish{0};  // 1 + what it is to be raised to by who queues it next; see raise_process()
     bool in_receive_examine = false;  // x registers may refer into the message under examination
     uint32_t trap_arity = 0;
     const Export* trap_export = nullptr;

@@ -30,6 +30,16 @@ void RunQueue::List::remove(Process* p, Process* before) {
 }
 
 void RunQueue::push_locked(Process* p) {
+    // relaxed, both: see raise_process(). An old wish has it handle its signals once more than it needs to.
+    const uint8_t wish = p->raise_wish.load(std::memory_order_relaxed);
+    if (MINIVM_UNLIKELY(wish != 0)) {
+        p->raise_wish.store(0, std::memory_order_relaxed);
+        const auto to = static_cast<Priority>(wish - 1);
+        if (to < (p->raised ? p->raised_to : p->priority)) {
+            p->raised = true;
+            p->raised_to = to;
+        }
+    }
     // One that was raised stays it in another queue.
     lists_[static_cast<int>(p->raised ? p->raised_to : p->priority)].append(p);
     count_bound(*p, 1);
@@ -210,6 +220,8 @@ bool RunQueue::raise(Process& p, Priority to) {
             list.remove(&p, before);
             p.raised = true;
             p.raised_to = to;
+            // relaxed: it is fulfilled.
+            p.raise_wish.store(0, std::memory_order_relaxed);
             lists_[static_cast<int>(to)].append(&p);
             return true;
         }

@@ -779,6 +779,11 @@ void raise_process(Process& p, Priority to) {
     if ((p.state.load(std::memory_order_relaxed) & kQueued) == 0) {
         return;
     }
+    // It may be on its way from one queue to another (steal, even_out), or into its first one. Each queue is looked
+    // into under its lock, behind the wish. If it comes into that queue before the look, it is found there; if behind
+    // it, who puts it there under the same lock sees the wish.
+    // relaxed: the locks order it.
+    p.raise_wish.store(static_cast<uint8_t>(1 + static_cast<unsigned>(to)), std::memory_order_relaxed);
     for (auto& s : g_schedulers) {
         if (s->queue.raise(p, to)) {
             return;

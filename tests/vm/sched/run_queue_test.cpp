@@ -139,6 +139,24 @@ TEST_CASE("a raised process that another scheduler takes is as urgent there") {
     }
 }
 
+// raise() looks into one queue after the other, and may find it in none.
+TEST_CASE("a process that is to be raised while it is between two queues is raised where it arrives") {
+    const auto all = processes(3);
+    RunQueue queue;
+    all[0]->priority = Priority::high;
+    queue.push(all[0].get());
+    all[1]->raise_wish = 1 + static_cast<uint8_t>(Priority::max);
+    all[2]->raise_wish = 1 + static_cast<uint8_t>(Priority::low);
+    queue.push(all[2].get());
+    queue.post(all[1].get());
+    CHECK(queue.pop() == all[1].get());
+    CHECK(all[1]->raised);
+    CHECK(all[1]->raise_wish == 0);
+    CHECK(queue.pop() == all[0].get());
+    CHECK(queue.pop() == all[2].get());
+    CHECK_FALSE(all[2]->raised);
+}
+
 // A scheduler that reads length() 0 goes to sleep.
 TEST_CASE("the length is not 0 while another thread moves what was posted") {
     constexpr size_t kMany = 300;
