@@ -49,7 +49,7 @@ loaded_by_erl() ->
      logger_filters, logger_formatter, logger_h_common, logger_handler_watcher, logger_olp,
      logger_proxy, logger_server, logger_simple_h, logger_std_h, logger_sup, maps, net_kernel,
      orddict, ordsets, os, otp_internal, peer, proc_lib, proplists, queue, rand, raw_file_io, rpc,
-     standard_error, string, supervisor, supervisor_bridge, unicode, unicode_util, user, user_sup].
+     standard_error, string, supervisor, supervisor_bridge, test_server, unicode, unicode_util, user, user_sup].
 
 %% What the suite tells of a testcase or of itself.
 info(Suite, What) ->
