@@ -36,7 +36,7 @@ struct FunSearch : MagicObject {
     void done(uint64_t found_here) {
         // relaxed: read by who has seen that nobody is waited for any more.
         found.fetch_add(found_here, std::memory_order_relaxed);
-        // acq_rel: pairs with the look of await_fun_search().
+        // acq_rel: pairs with the look of erlang_fun_info_continue_2().
         if (waited_for.fetch_sub(1, std::memory_order_acq_rel) == 1) {
             wake_up_pid(asker);
         }
@@ -132,15 +132,16 @@ Term minivm_search_tables_for_fun_2(Process& p, const Term* a) {
         },
         &context);
     state->done(n);
-    static const Export* const await = bif_export("minivm", "await_fun_search", 2);
+    static const Export* const await = bif_export("erlang", "fun_info", 2);
     return trap(p, await, {a[0], a[1]});
 }
 
-Term minivm_await_fun_search_2(Process& p, const Term* a) {
+// The hidden erlang:fun_info/2: (Search, Fun).
+Term erlang_fun_info_continue_2(Process& p, const Term* a) {
     const FunSearch* const state = held_state<FunSearch>(a[0]);
     // acquire: pairs with done().
     if (state->waited_for.load(std::memory_order_acquire) != 0) {
-        static const Export* const self = bif_export("minivm", "await_fun_search", 2);
+        static const Export* const self = bif_export("erlang", "fun_info", 2);
         return trap_wait(p, self, {a[0], a[1]});
     }
     // relaxed: as above.
@@ -175,7 +176,7 @@ Term fun_reference_count(Process& p, Term fun) {
 
 MINIVM_BIF_TABLE(fun_references) = {
     {"minivm", "search_tables_for_fun", 2, minivm_search_tables_for_fun_2, kBifDirtyCpu | kBifHidden, nullptr},
-    {"minivm", "await_fun_search", 2, minivm_await_fun_search_2, kBifHidden, nullptr},
+    {"erlang", "fun_info", 2, erlang_fun_info_continue_2, kBifHidden, nullptr},
 };
 
 }  // namespace minivm

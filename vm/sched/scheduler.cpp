@@ -491,34 +491,39 @@ void look_for_starved(SchedulerThread& s) {
 // are taken away. Between slices: all of its own processes are in its queue.
 void even_out(SchedulerThread& s) {
     look_for_starved(s);
-    for (const Priority priority : kPriorities) {
-        // relaxed: a hint; it is looked at again soon.
-        if ((s.starved.load(std::memory_order_relaxed) & priority_bit(priority)) != 0) {
+    struct Share {
+        SchedulerThread* from = nullptr;
+        uint32_t count = 0;
+    } shares[std::size(kPriorities)];
+    // relaxed: a hint, as all that is read of the others; they are looked at again soon.
+    const unsigned own_starved = s.starved.load(std::memory_order_relaxed);
+    for (auto& other : g_schedulers) {
+        if (other.get() == &s) {
             continue;
         }
-        const uint32_t own = s.queue.length_of(priority);
-        SchedulerThread* from = nullptr;
-        uint32_t wanted = 0;
-        for (auto& other : g_schedulers) {
-            if (other.get() == &s) {
+        // relaxed, both: as above.
+        const unsigned starved = other->starved.load(std::memory_order_relaxed);
+        const int8_t running = other->running.load(std::memory_order_relaxed);
+        for (const Priority priority : kPriorities) {
+            const uint32_t waiting = other->queue.length_of(priority);
+            if (waiting == 0 || (own_starved & priority_bit(priority)) != 0) {
                 continue;
             }
-            const uint32_t waiting = other->queue.length_of(priority);
-            // relaxed, both: as above.
-            const bool starved = (other->starved.load(std::memory_order_relaxed) & priority_bit(priority)) != 0;
-            const uint32_t all =
-                waiting + (other->running.load(std::memory_order_relaxed) == static_cast<int8_t>(priority));
-            const uint32_t share = starved ? waiting : all > own ? (all - own) / 2 : 0;
-            if (share > wanted) {
-                wanted = share;
-                from = other.get();
+            const uint32_t all = waiting + (running == static_cast<int8_t>(priority));
+            const uint32_t own = s.queue.length_of(priority);
+            const uint32_t count = (starved & priority_bit(priority)) != 0 ? waiting : all > own ? (all - own) / 2 : 0;
+            if (Share& share = shares[static_cast<int>(priority)]; count > share.count) {
+                share = {other.get(), count};
             }
         }
+    }
+    for (const Priority priority : kPriorities) {
+        const auto& [from, count] = shares[static_cast<int>(priority)];
         if (from == nullptr) {
             continue;
         }
         Process* next = nullptr;
-        for (Process* p = from->queue.take(priority, std::min(wanted, kStealLimit)); p != nullptr; p = next) {
+        for (Process* p = from->queue.take(priority, std::min(count, kStealLimit)); p != nullptr; p = next) {
             next = p->next_in_queue;
             MINIVM_EVENT(sched_migrate, records::subject(p->id), from->number, s.number);
             s.queue.push(p);
