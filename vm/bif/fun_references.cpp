@@ -31,7 +31,7 @@ struct FunSearch : MagicObject {
     const FunEntry* entry = nullptr;
     Term asker = kNonValue;
     std::atomic<uint64_t> found{1};  // the module's
-    std::atomic<uint64_t> waited_for{1};  // processes, and who sends them their requests
+    std::atomic<uint64_t> waited_for{1};  // processes that have been asked, and the look through the tables
 
     void done(uint64_t found_here) {
         // relaxed: read by who has seen that nobody is waited for any more.
@@ -78,7 +78,7 @@ void ask(Process& p, Term search, Term pid) {
         return;
     }
     FunSearch* const state = held_state<FunSearch>(search);
-    // relaxed: the asker itself is still waited for.
+    // relaxed: it is not 0 before the tables have been looked through, which comes behind the last request.
     state->waited_for.fetch_add(1, std::memory_order_relaxed);
     ControlSignal* const s = new_signal(SignalKind::rpc, p.id);
     const RefId ref = new_ref_id(p);

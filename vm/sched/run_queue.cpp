@@ -87,7 +87,7 @@ Process* RunQueue::pop_locked() {
         if (normal + low == 0) {
             return nullptr;
         }
-        priority = low != 0 && low_share_.is_turn_of_low(normal, low) ? kLow : kNormal;
+        priority = low_share_.is_turn_of_low(normal, low) ? kLow : kNormal;
     }
     return pop_from(priority);
 }

@@ -17,6 +17,7 @@ namespace minivm {
 
 // How processes of normal and low priority share a queue: each low one gets a turn for kLowSkip turns of each normal
 // one, however many there are of either. OTP has both in one list, in which each low one is passed over so often.
+// Threads: under the lock of the queue.
 class LowShare {
   public:
     static constexpr uint64_t kLowSkip = 8;
@@ -79,7 +80,8 @@ class RunQueue {
         n += priority <= Priority::high ? turns_[static_cast<int>(Priority::high)] : 0;
         return n + (priority == Priority::max ? turns_[static_cast<int>(Priority::max)] : 0);
     }
-    // Takes out up to n processes of that priority, those that have waited longest: a chain by next_in_queue.
+    // Takes out up to n processes of that priority that are not bound, those that have waited longest: a chain by
+    // next_in_queue, which the caller puts into another queue. Null: there are none, or somebody has the lock. Any thread.
     Process* take(Priority priority, uint32_t n);
 
     // How many another scheduler could take. Only about right while it changes: whoever has pushed is

@@ -25,8 +25,8 @@ struct SchedulerThread : Scheduler {
     std::atomic<int> thread_id{0};               // the kernel's; 0: not started yet
     static constexpr int8_t kNone = -1;
     std::atomic<int8_t> running{kNone};          // the priority of the process that runs right now
-
-    std::atomic<uint8_t> starved{0};             // of each priority: some wait, and more urgent ones keep them waiting
+    // A bit for each priority of which some wait and none has had a turn lately: a hint that its scheduler gives.
+    std::atomic<uint8_t> starved{0};
 
     // -- its thread
     thread_progress::Participant* progress = nullptr;

@@ -18,7 +18,8 @@ main([SuiteText, DataDir, PrivDir, Cap | Done]) ->
     Config = [{data_dir, DataDir ++ "/"}, {priv_dir, PrivDir ++ "/"}, {suite, Suite}],
     %% minivm starts the kernel application with its first use; erl has done so.
     _ = application:which_applications(),
-    %% erl has loaded these by then; suites count functions, and the second time there are as many.
+    %% erl has loaded these by then, or a testcase may load them; suites count functions, and the second time there
+    %% are as many.
     [_ = code:ensure_loaded(Module) || Module <- loaded_by_erl()],
     %% erl has ports of its own, and suites take the first one.
     [] =:= erlang:ports() andalso open_port({spawn, "cat"}, []),
