@@ -3,6 +3,7 @@
 #include "vm/sched/scheduler.hpp"
 #include "vm/semantics/binary.hpp"
 #include "jit/native_code.hpp"
+#include "vm/util/utf8.hpp"
 
 namespace minivm::jit {
 namespace {

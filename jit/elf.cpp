@@ -50,7 +50,7 @@ enum : uint8_t {
 
 constexpr uint32_t kWordBytes = 8;
 
-class Bytes {
+class ByteWriter {
 public:
     template <typename T>
     void number(T value) {
@@ -102,7 +102,7 @@ private:
 
 // DWARF's units and frame entries begin with the number of bytes that follow.
 std::string with_length(std::string body) {
-    Bytes out;
+    ByteWriter out;
     out.u32(static_cast<uint32_t>(body.size()));
     out.append(body);
     return out.take();
@@ -116,7 +116,7 @@ uint64_t module_bytes(const NativeModule& module) {
 }
 
 std::string debug_abbrev() {
-    Bytes out;
+    ByteWriter out;
     out.list({1, DW_TAG_compile_unit, 1});  // number, tag, has children
     out.list({DW_AT_producer, DW_FORM_string, DW_AT_name, DW_FORM_string});
     out.list({DW_AT_comp_dir, DW_FORM_string, DW_AT_low_pc, DW_FORM_addr});
@@ -129,7 +129,7 @@ std::string debug_abbrev() {
 }
 
 std::string debug_info(const NativeModule& module) {
-    Bytes out;
+    ByteWriter out;
     out.u16(4);  // DWARF version
     out.u32(0);  // offset in .debug_abbrev
     out.u8(kWordBytes);
@@ -150,7 +150,7 @@ std::string debug_info(const NativeModule& module) {
     return with_length(out.take());
 }
 
-void line_sequence(Bytes& out, const NativeRange& range) {
+void line_sequence(ByteWriter& out, const NativeRange& range) {
     out.list({0, 1 + kWordBytes, DW_LNE_set_address});
     out.u64(range.begin);
     uint32_t offset = 0;
@@ -177,7 +177,7 @@ void line_sequence(Bytes& out, const NativeRange& range) {
 }
 
 std::string debug_line(const NativeModule& module) {
-    Bytes header;
+    ByteWriter header;
     header.u8(1);     // instructions begin at multiples of this, so advance_pc counts bytes
     header.u8(1);     // operations in an instruction
     header.u8(1);     // each row begins a statement
@@ -193,7 +193,7 @@ std::string debug_line(const NativeModule& module) {
     header.u8(0);
     const std::string header_bytes = header.take();
 
-    Bytes out;
+    ByteWriter out;
     out.u16(4);  // version
     out.u32(static_cast<uint32_t>(header_bytes.size()));
     out.append(header_bytes);
@@ -220,7 +220,7 @@ FrameRules frame_rules(Machine machine) {
 // The rules that all entries begin with: return address below the CFA.
 std::string frame_start(const NativeModule& module) {
     const FrameRules rules = frame_rules(module.machine);
-    Bytes out;
+    ByteWriter out;
     out.u32(0xffffffff);  // says that this is a common entry
     out.u8(3);            // version
     out.text("");         // augmentation
@@ -242,10 +242,10 @@ std::string frame_start(const NativeModule& module) {
     return with_length(out.take());
 }
 
-void frame_rule(Bytes& out, const NativeModule& module, const NativeFrame& frame) {
+void frame_rule(ByteWriter& out, const NativeModule& module, const NativeFrame& frame) {
     const FrameRules rules = frame_rules(module.machine);
     if (frame.saved) {
-        Bytes expression;
+        ByteWriter expression;
         expression.u8(static_cast<uint8_t>(DW_OP_breg0 + module.saved_base_register));
         if (module.saved_base_in_memory) {
             expression.sleb(module.saved_base_offset_bytes);
@@ -274,14 +274,14 @@ void frame_rule(Bytes& out, const NativeModule& module, const NativeFrame& frame
 
 std::string debug_frame(const NativeModule& module) {
     const FrameRules rules = frame_rules(module.machine);
-    Bytes section;
+    ByteWriter section;
     section.append(frame_start(module));
     for (const NativeRange& range : module.ranges) {
         if (range.frames.empty()) {
             continue;
         }
         uint32_t offset = range.frames.front().offset;
-        Bytes out;
+        ByteWriter out;
         out.u32(0);  // where the common entry is
         out.u64(range.begin + offset);
         out.u64(range.end - range.begin - offset);
@@ -407,7 +407,7 @@ std::string make_elf(const NativeModule& module) {
     sections.back().header.sh_name = names_offset;
 
     // The header, the sections, the table of sections.
-    Bytes out;
+    ByteWriter out;
     out.append(std::string(sizeof(Elf64_Ehdr), '\0'));
     for (Section& one : sections) {
         out.align(kWordBytes, 0);

@@ -43,9 +43,6 @@ uint64_t constant_bits(const Operand& size, const Operand& unit) {
     }
     return bits;
 }
-bool same_register(const Operand& a, const Operand& b) {
-    return a.kind == b.kind && a.index == b.index;
-}
 uint32_t flags_of(const Operand& o) {
     return static_cast<uint32_t>(small_value(o.term));
 }

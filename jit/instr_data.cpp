@@ -12,9 +12,6 @@ constexpr int32_t kBoxedHeader = -static_cast<int32_t>(kTagBoxed);
 int32_t element_offset(Word index) {
     return static_cast<int32_t>(8 * (index + 1)) - static_cast<int32_t>(kTagBoxed);
 }
-bool same_register(const Operand& a, const Operand& b) {
-    return a.kind == b.kind && a.index == b.index;
-}
 
 }  // namespace
 

@@ -13,9 +13,6 @@
 namespace minivm::jit {
 namespace {
 
-bool same_register(const Operand& a, const Operand& b) {
-    return a.kind == b.kind && a.index == b.index;
-}
 
 bool is_guard_bif(const BifDef& bif, std::string_view name) {
     // The loader puts maps:get/2 and is_key/2 in the place of those of the erlang module.

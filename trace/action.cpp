@@ -28,7 +28,6 @@ using namespace tracing;
 using match_spec::Program;
 using match_spec::Runner;
 
-LOCAL_ATOM(atom_call, "call")
 LOCAL_ATOM(atom_return_trace, "return_trace")
 LOCAL_ATOM(atom_exception_trace, "exception_trace")
 
@@ -370,7 +369,7 @@ bool send_call(const Breakpoint& b, Process& p, const State& s, const Term* x,
     Heap h;
     const Term call = call_term(h, b, x, arity_only);
     const bool sent = send_event(
-        p, s, {.kind = EventKind::call, .tag = atom_call(), .what = call, .result = context.extra});
+        p, s, {.kind = EventKind::call, .tag = atoms::call, .what = call, .result = context.extra});
     h.clear();
     return sent;
 }
@@ -385,7 +384,7 @@ bool wants_meta_call(const Process& p, const Tracer& tracer) {
         tracer.remove();
         return false;
     }
-    return !tracer.is_module() || nif::tracer::ask(tracer, EventKind::call, atom_call(), p.id) ==
+    return !tracer.is_module() || nif::tracer::ask(tracer, EventKind::call, atoms::call, p.id) ==
                                       nif::tracer::Answer::trace;
 }
 

@@ -26,34 +26,20 @@ namespace {
 
 LOCAL_ATOM(atom_all, "all")
 LOCAL_ATOM(atom_any, "any")
-LOCAL_ATOM(atom_badopt, "badopt")
 LOCAL_ATOM(atom_call_count, "call_count")
 LOCAL_ATOM(atom_call_memory, "call_memory")
 LOCAL_ATOM(atom_call_time, "call_time")
-LOCAL_ATOM(atom_cpu_timestamp, "cpu_timestamp")
-LOCAL_ATOM(atom_discard, "discard")
-LOCAL_ATOM(atom_extra, "extra")
 LOCAL_ATOM(atom_flags, "flags")
 LOCAL_ATOM(atom_global, "global")
 LOCAL_ATOM(atom_local, "local")
 LOCAL_ATOM(atom_match_spec, "match_spec")
-LOCAL_ATOM(atom_match_spec_result, "match_spec_result")
 LOCAL_ATOM(atom_meta, "meta")
 LOCAL_ATOM(atom_meta_match_spec, "meta_match_spec")
 LOCAL_ATOM(atom_on_load, "on_load")
 LOCAL_ATOM(atom_pause, "pause")
-LOCAL_ATOM(atom_receive, "receive")
-LOCAL_ATOM(atom_remove, "remove")
 LOCAL_ATOM(atom_restart, "restart")
-LOCAL_ATOM(atom_scheduler_id, "scheduler_id")
-LOCAL_ATOM(atom_send, "send")
-LOCAL_ATOM(atom_seq_trace, "seq_trace")
 LOCAL_ATOM(atom_session, "session")
-LOCAL_ATOM(atom_timestamp, "timestamp")
-LOCAL_ATOM(atom_trace, "trace")
-LOCAL_ATOM(atom_trace_status, "trace_status")
 LOCAL_ATOM(atom_trace_delivered, "trace_delivered")
-LOCAL_ATOM(atom_trace_ts, "trace_ts")
 LOCAL_ATOM(atom_traced, "traced")
 LOCAL_ATOM(atom_tracer, "tracer")
 
@@ -116,19 +102,19 @@ Term set_trace(Process& p, const Session& session, const Term* a) {
         if (!session.has_tracer() && is_tuple(f) && parse_tracer(f, atom_tracer(), &tracer)) {
             // Of a process it is found out by the first event that it has ended.
             if (is_local_port(tracer.term()) && !tracing::tracer_exists(tracer.term())) {
-                return badarg_cause(p, atom_badopt());
+                return badarg_cause(p, atoms::badopt);
             }
             named = true;
         } else if (is_atom(f) && flag_of(f) != 0) {
             flags |= flag_of(f);
-        } else if (f == atom_cpu_timestamp()) {
+        } else if (f == atoms::cpu_timestamp) {
             cpu_time = true;
         } else {
-            return badarg_cause(p, atom_badopt());
+            return badarg_cause(p, atoms::badopt);
         }
     }
     if (!is_nil(list)) {
-        return badarg_cause(p, atom_badopt());
+        return badarg_cause(p, atoms::badopt);
     }
     // That one is for all or nobody.
     if (!is_bool(a[1]) || (cpu_time && a[0] != atom_all())) {
@@ -262,7 +248,7 @@ bool names_tracer_in_body(Term spec) {
         for (; is_cons(body); body = tail(body)) {
             const Term action = head(body);
             if (!is_tuple(action) || tuple_arity(action) < 3 ||
-                tuple_element(action, 0) != atom_trace()) {
+                tuple_element(action, 0) != atoms::trace) {
                 continue;
             }
             for (size_t i = 1; i < tuple_arity(action); ++i) {
@@ -286,20 +272,20 @@ Term set_event_pattern(Process& p, Session& session, const Term* a) {
     EventPatterns e = event_patterns(session);
     const bool off = a[1] == atoms::false_;
     const auto dialect =
-        a[0] == atom_send() ? match_spec::Dialect::sent : match_spec::Dialect::received;
+        a[0] == atoms::send ? match_spec::Dialect::sent : match_spec::Dialect::received;
     SpecPtr spec;
     if (!off && !is_counter_state(a[1]) && !make_spec_for(session, a[1], &spec, dialect)) {
         return badarg_cause(p, atom_match_spec());
     }
     Request r;
     if (!parse_flags(p, session, a[2], &r)) {
-        return badarg_cause(p, atom_badopt());
+        return badarg_cause(p, atoms::badopt);
     }
     // Nothing but a specification or whether there is one.
     if (!is_nil(a[2]) || is_counter_state(a[1])) {
         return badarg_cause(p, atoms::none);
     }
-    if (a[0] == atom_send()) {
+    if (a[0] == atoms::send) {
         e.no_send = off;
         e.send = spec;
     } else {
@@ -324,7 +310,7 @@ bool parse_request(Process& p, const Session& session, const Term* a, Request* o
         return false;
     }
     if (!parse_flags(p, session, a[2], &r)) {
-        badarg_cause(p, atom_badopt());
+        badarg_cause(p, atoms::badopt);
         return false;
     }
     if (r.counters() && r.spec != nullptr && !r.local && !r.meta) {
@@ -345,7 +331,7 @@ Term apply_and_await(Process& p, Session& session, const Request& r) {
 
 // a: which, specification, flags. handle: of a session; the non-value for session 0.
 Term set_pattern(Process& p, const SessionPtr& session, Term handle, const Term* a) {
-    if (a[0] == atom_send() || a[0] == atom_receive()) {
+    if (a[0] == atoms::send || a[0] == atoms::receive) {
         return set_event_pattern(p, *session, a);
     }
     Request r;
@@ -620,8 +606,8 @@ Term info_of_on_load(Process& p, const Session& session, Term item) {
 
 Term info_of_event(Process& p, const Session& session, Term event, Term item) {
     const EventPatterns e = event_patterns(session);
-    const bool off = event == atom_send() ? e.no_send : e.no_receive;
-    const SpecPtr& spec = event == atom_send() ? e.send : e.receive;
+    const bool off = event == atoms::send ? e.no_send : e.no_receive;
+    const SpecPtr& spec = event == atoms::send ? e.send : e.receive;
     if (item != atom_match_spec()) {
         return badarg(p);
     }
@@ -643,7 +629,7 @@ Term info_of_target(Process& p, const Session& session, T& target, Term item) {
 }
 
 Term info_of(Process& p, const Session& session, Term of, Term item) {
-    if (of == atom_send() || of == atom_receive()) {
+    if (of == atoms::send || of == atoms::receive) {
         return info_of_event(p, session, of, item);
     }
     if (is_tuple_of(of, 3)) {
@@ -669,7 +655,7 @@ Term info_of(Process& p, const Session& session, Term of, Term item) {
         const Term tracer = tracer_term(p.heap, s.tracer, atoms::undefined);
         return info_of_flags(p, item, is_nil(tracer) ? 0 : s.flags, tracer);
     }
-    return badarg_cause(p, atom_badopt());
+    return badarg_cause(p, atoms::badopt);
 }
 
 // module, args: of the function that is called, for on_load is looked up by the holder of the
@@ -699,9 +685,9 @@ bool is_about(const Session& s, Term what, bool* known) {
     if (what == atom_any()) {
         return true;
     }
-    if (what == atom_send() || what == atom_receive()) {
+    if (what == atoms::send || what == atoms::receive) {
         const EventPatterns e = event_patterns(s);
-        return !(what == atom_send() ? e.no_send : e.no_receive);
+        return !(what == atoms::send ? e.no_send : e.no_receive);
     }
     if (what == atom_on_load()) {
         return false;
@@ -736,7 +722,7 @@ bool may_be_asked(Term what) {
                is_small(arity) && small_value(arity) >= 0 && small_value(arity) <= 255;
     }
     Who who;
-    return what == atom_any() || what == atom_send() || what == atom_receive() ||
+    return what == atom_any() || what == atoms::send || what == atoms::receive ||
            what == atom_on_load() || is_local_pid(what) || is_local_port(what) ||
            (parse_who(what, &who) && who.fresh && !who.existing);
 }
@@ -870,7 +856,7 @@ Term minivm_trace_frames_1(Process& p, const Term* a) {
 
 // The recorder takes all: what erlang:trace/3 asks a tracer's module before it uses it.
 Term flight_recorder_enabled_3(Process&, const Term*) {
-    return atom_trace();
+    return atoms::trace;
 }
 
 // As the option `timestamp` of a tracer's module says it; the non-value: it says nothing known.
@@ -889,9 +875,9 @@ Term time_of(Heap& h, Term kind) {
 // What stands for a process or port that is a tracer.
 Term erl_tracer_enabled_3(Process&, const Term* a) {
     if (!tracing::tracer_exists(a[1])) {
-        return a[0] == atom_trace_status() ? atom_remove() : atom_discard();
+        return a[0] == atoms::trace_status ? atoms::remove : atoms::discard;
     }
-    return a[1] == a[2] ? atom_discard() : atom_trace();
+    return a[1] == a[2] ? atoms::discard : atoms::trace;
 }
 
 // erl_tracer:trace(Tag, Tracer, Tracee, Term, Options): what the tracer gets, for modules that pass events on to a
@@ -902,24 +888,24 @@ Term erl_tracer_trace_5(Process& p, const Term* a) {
     }
     const Term options = is_map(a[4]) ? a[4] : map::empty(p.heap);
     const auto option = [&](Term name) { return map::get(options, name); };
-    std::vector<Term> event{atom_trace(), a[2], a[0], a[3]};
-    if (const Term extra = option(atom_extra()); is_value(extra)) {
+    std::vector<Term> event{atoms::trace, a[2], a[0], a[3]};
+    if (const Term extra = option(atoms::extra); is_value(extra)) {
         event.push_back(extra);
-    } else if (a[0] == atom_seq_trace()) {
+    } else if (a[0] == atoms::seq_trace) {
         event = {a[0], a[2], a[3]};
     }
-    for (const Term name : {atom_match_spec_result(), atom_scheduler_id()}) {
+    for (const Term name : {atoms::match_spec_result, atoms::scheduler_id}) {
         if (const Term value = option(name); is_value(value)) {
             event.push_back(value);
         }
     }
-    if (const Term kind = option(atom_timestamp()); is_value(kind)) {
+    if (const Term kind = option(atoms::timestamp); is_value(kind)) {
         const Term now = time_of(p.heap, kind);
         if (!is_value(now)) {
             return atoms::ok;
         }
         event.push_back(now);
-        event[0] = event[0] == atom_trace() ? atom_trace_ts() : event[0];
+        event[0] = event[0] == atoms::trace ? atoms::trace_ts : event[0];
     }
     Term* const t = p.heap.alloc(1 + event.size());
     t[0] = Term{make_header(Kind::tuple, event.size())};

@@ -58,12 +58,12 @@ struct Table : ArmedTable {
 
 // All there are, for those who change them. Hits go by what was published of it last (g_armed), whose slots never
 // change: the next change has slots of its own.
-CountedMutex g_lock{LockKind::breakpoints};
+CountedMutex g_breakpoints_lock{LockKind::breakpoints};
 thread_local bool t_has_lock = false;  // by a Bulk
 // Holds the lock, unless a Bulk of this thread does.
 class Locked {
 public:
-    Locked() : lock_(g_lock, std::defer_lock) {
+    Locked() : lock_(g_breakpoints_lock, std::defer_lock) {
         if (!t_has_lock) {
             lock_.lock();
         }
@@ -79,12 +79,12 @@ size_t g_entries = 0;         // of these, on export entries
 // Memory of breakpoints: those of a module come at once and go at once.
 struct Block {
     static constexpr uint32_t kRoom = 16;
-    uint32_t used = 0;              // under g_lock
+    uint32_t used = 0;              // under g_breakpoints_lock
     std::atomic<uint32_t> live{1};  // breakpoints, and one for g_block
     alignas(Breakpoint) std::byte memory[kRoom * sizeof(Breakpoint)];
 };
-Block* g_block = nullptr;    // that has had room; under g_lock
-uint64_t g_last_serial = 0;  // under g_lock
+Block* g_block = nullptr;    // that has had room; under g_breakpoints_lock
+uint64_t g_last_serial = 0;  // under g_breakpoints_lock
 
 void drop_block(Block* block) {
     // acq_rel: what others did with their breakpoints of it comes before its end.
@@ -191,7 +191,7 @@ public:
     }
 
 private:
-    std::unique_lock<CountedMutex> lock_{g_lock};
+    std::unique_lock<CountedMutex> lock_{g_breakpoints_lock};
     Table* table_ = nullptr;
     std::unique_ptr<std::vector<Breakpoint*>> breakpoints_;
 };
@@ -426,7 +426,7 @@ Breakpoint* find_own(const void* key) {
 }
 
 Bulk::Bulk(size_t to_come) {
-    g_lock.lock();
+    g_breakpoints_lock.lock();
     t_has_lock = true;
     if (to_come != 0 && (g_is_published || !g_all.has_room(to_come))) {
         enlarge_locked(g_all.count + to_come);
@@ -434,13 +434,13 @@ Bulk::Bulk(size_t to_come) {
 }
 Bulk::~Bulk() {
     t_has_lock = false;
-    g_lock.unlock();
+    g_breakpoints_lock.unlock();
 }
 void Bulk::step() {
     constexpr uint32_t kStepsAtOnce = 32;
     if (++steps_ % kStepsAtOnce == 0) {
-        g_lock.unlock();
-        g_lock.lock();
+        g_breakpoints_lock.unlock();
+        g_breakpoints_lock.lock();
     }
 }
 
@@ -467,7 +467,7 @@ Action& Change::touch(Breakpoint& b) {
 void Change::remove_all() {
     std::vector<Breakpoint*> list;
     {
-        const std::lock_guard lock(g_lock);
+        const std::lock_guard lock(g_breakpoints_lock);
         g_all.for_each([&](Breakpoint* b) {
             // Those of code that is gone are freed without the permission, at any time.
             const bool is_gone = b->instance != nullptr && b->instance->is_removed;

@@ -30,23 +30,17 @@ namespace {
 
 using namespace tracing;
 
-LOCAL_ATOM(atom_clock_service, "clock_service")
 LOCAL_ATOM(atom_exception_from, "exception_from")
 LOCAL_ATOM(atom_exit, "exit")
 LOCAL_ATOM(atom_gc_major_end, "gc_major_end")
 LOCAL_ATOM(atom_gc_major_start, "gc_major_start")
 LOCAL_ATOM(atom_gc_minor_end, "gc_minor_end")
 LOCAL_ATOM(atom_gc_minor_start, "gc_minor_start")
-LOCAL_ATOM(atom_in, "in")
 LOCAL_ATOM(atom_open, "open")
-LOCAL_ATOM(atom_out, "out")
 LOCAL_ATOM(atom_out_exited, "out_exited")
-LOCAL_ATOM(atom_receive, "receive")
 LOCAL_ATOM(atom_return_from, "return_from")
 LOCAL_ATOM(atom_return_to, "return_to")
-LOCAL_ATOM(atom_send, "send")
 LOCAL_ATOM(atom_send_to_non_existing_process, "send_to_non_existing_process")
-LOCAL_ATOM(atom_spawn, "spawn")
 LOCAL_ATOM(atom_spawned, "spawned")
 
 // What is inherited: all but what says how it is inherited, unless it is passed on as well.
@@ -357,21 +351,21 @@ struct TraceHooks final : Hooks {
 
     // ---- processes ----
     void sent(Process& p, Term to, Term message, bool to_existing) override {
-        const Term tag = to_existing ? atom_send() : atom_send_to_non_existing_process();
+        const Term tag = to_existing ? atoms::send : atom_send_to_non_existing_process();
         const Term terms[] = {to, message};
         tell_message(p, kSend, terms, 2,
                      {.kind = EventKind::send, .tag = tag, .what = message, .extra = to});
     }
     void received(Process& p, Term from, Term message) override {
-        const Term terms[] = {is_value(from) ? atoms::nonode_at_nohost : atom_clock_service(),
+        const Term terms[] = {is_value(from) ? atoms::nonode_at_nohost : atoms::clock_service,
                               is_local_pid(from) ? from : atoms::undefined, message};
         tell_message(p, kReceive, terms, 3,
-                     {.kind = EventKind::receive, .tag = atom_receive(), .what = message});
+                     {.kind = EventKind::receive, .tag = atoms::receive, .what = message});
     }
     void took_message(Process& p) override {
         for (const State* s = state_of(p); s != nullptr; s = s->next) {
             if (is_saver(s->tracer)) {
-                saved_calls::save(p, atom_receive());
+                saved_calls::save(p, atoms::receive);
             }
         }
     }
@@ -379,7 +373,7 @@ struct TraceHooks final : Hooks {
                   bool linked) override {
         Heap h;
         const Term call = make_tuple(h, e->module, e->function, args);
-        tell_procs(parent, atom_spawn(), child.id, call);
+        tell_procs(parent, atoms::spawn, child.id, call);
         // Also of one that is sensitive, as in OTP.
         std::vector<State> given = all_new_flags(New::processes);
         for (const State* s = state_of(parent); s != nullptr; s = s->next) {
@@ -431,7 +425,7 @@ struct TraceHooks final : Hooks {
         Heap h;
         send_own_event(p, kRunning | kRunningProcs,
                        {.kind = EventKind::running_procs,
-                        .tag = in ? atom_in() : atom_out(),
+                        .tag = in ? atoms::in : atoms::out,
                         .what = current_function(h, p)});
         h.clear();
     }
@@ -691,8 +685,8 @@ private:
         for (const State* of = state_of(p); of != nullptr; of = of->next) {
             if (MINIVM_UNLIKELY(is_saver(of->tracer))) {
                 if (flag == kSend) {
-                    saved_calls::save(p, atom_send());
-                } else if (terms[0] == atom_clock_service()) {
+                    saved_calls::save(p, atoms::send);
+                } else if (terms[0] == atoms::clock_service) {
                     saved_calls::save(p, atoms::timeout);
                 }
                 continue;

@@ -17,14 +17,14 @@ namespace {
 
 constexpr uint32_t kFlags = tracing::kCall | tracing::kSend | tracing::kReceive;
 
-std::mutex g_lock;
+std::mutex g_saved_calls_lock;
 // Guarded by it. The session is there while there are savers: those whose flags are set, and those to come.
 SessionPtr g_session;
 uint32_t g_savers = 0;
 
 // With one saver more. *is_new: its patterns are to be set.
 SessionPtr hold(bool* is_new) {
-    const std::lock_guard lock(g_lock);
+    const std::lock_guard lock(g_saved_calls_lock);
     ++g_savers;
     *is_new = g_session == nullptr;
     if (*is_new) {
@@ -79,7 +79,7 @@ void set(Process& p, uint32_t n) {
     }
     uint32_t session = 0;
     {
-        const std::lock_guard lock(g_lock);
+        const std::lock_guard lock(g_saved_calls_lock);
         session = g_session->number;  // there, as p holds it, or who has begun for it
     }
     e = &extra_of(p);
@@ -98,7 +98,7 @@ void set(Process& p, uint32_t n) {
 void end() {
     SessionPtr over;
     {
-        const std::lock_guard lock(g_lock);
+        const std::lock_guard lock(g_saved_calls_lock);
         if (--g_savers == 0) {
             over = std::move(g_session);
             g_session = nullptr;

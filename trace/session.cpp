@@ -12,7 +12,6 @@
 namespace minivm::trace {
 namespace {
 
-LOCAL_ATOM(atom_default, "default")
 LOCAL_ATOM(atom_legacy, "legacy")
 
 using List = std::vector<Session*>;
@@ -177,7 +176,7 @@ void set_event_patterns(Session& s, const EventPatterns& e) {
 
 Term weak_handle(Heap& h, const Session& s) {
     return make_tuple(h, s.name,
-                      s.number == 0 ? atom_default() : make_small(int64_t{s.number} - 1));
+                      s.number == 0 ? atoms::default_ : make_small(int64_t{s.number} - 1));
 }
 
 Term make_handle(Process& p, const Session& s) {

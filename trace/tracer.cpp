@@ -20,17 +20,14 @@
 
 namespace minivm::trace {
 
-LOCAL_ATOM(atom_call, "call")
 LOCAL_ATOM(atom_erl_tracer, "erl_tracer")
-LOCAL_ATOM(atom_trace, "trace")
-LOCAL_ATOM(atom_trace_ts, "trace_ts")
 
 namespace {
 
 using namespace tracing;
 
 // Guards who replaces a State, and the flags of new processes and ports.
-CountedMutex g_lock{LockKind::tracers};
+CountedMutex g_tracers_lock{LockKind::tracers};
 std::vector<State> g_new[2];  // by New; none without flags
 std::vector<State>& new_of(New which) {
     return g_new[static_cast<size_t>(which)];
@@ -76,7 +73,7 @@ void free_states(void* first) {
 // scheduler later() may run other work at once, and that may want the lock.
 class FlagChange {
 public:
-    FlagChange() : lock_(g_lock) {}
+    FlagChange() : lock_(g_tracers_lock) {}
     ~FlagChange() {
         lock_.unlock();
         if (gone_ != nullptr) {
@@ -357,7 +354,7 @@ static State* find_new_locked(New which, uint32_t session) {
 
 void set_new_flags(New which, uint32_t session, bool on, uint32_t flags, const Tracer* tracer) {
     {
-        const std::lock_guard lock(g_lock);
+        const std::lock_guard lock(g_tracers_lock);
         State now{0, Tracer(), session};
         if (State* const old = find_new_locked(which, session)) {
             now = *old;
@@ -387,7 +384,7 @@ State new_flags(New which, uint32_t session) {
 std::vector<State> all_new_flags(New which) {
     std::vector<State> all;
     {
-        const std::lock_guard lock(g_lock);
+        const std::lock_guard lock(g_tracers_lock);
         all = new_of(which);
     }
     // Modules are not asked under the lock.
@@ -395,7 +392,7 @@ std::vector<State> all_new_flags(New which) {
         if (can_trace(s.tracer, atoms::undefined)) {
             return false;
         }
-        const std::lock_guard lock(g_lock);
+        const std::lock_guard lock(g_tracers_lock);
         State* const now = find_new_locked(which, s.session);
         if (now != nullptr && now->tracer.is_copy_of(s.tracer)) {
             erase_new_locked(which, now);
@@ -454,7 +451,7 @@ bool wants_call(Process& p, const State& s) {
         clear_flags(p, s);
         return false;
     }
-    return wants(p, s, EventKind::call, atom_call());
+    return wants(p, s, EventKind::call, atoms::call);
 }
 
 // The recorder shows on whose turn something happens, which is none of a port's.
@@ -499,7 +496,7 @@ static bool send_event_of(T& p, const State& s, const Event& event) {
     Heap h;
     Term* t = h.alloc(1 + n);
     t[0] = Term{make_header(Kind::tuple, n)};
-    t[1] = timed ? atom_trace_ts() : atom_trace();
+    t[1] = timed ? atoms::trace_ts : atoms::trace;
     t[2] = p.id;
     t[3] = event.tag;
     size_t i = 4;

@@ -324,4 +324,12 @@ bool get_uint64(Term t, uint64_t* out) {
     return true;
 }
 
+bool small_in(Term t, int64_t low, int64_t high, uint32_t* out) {
+    if (!is_small(t) || small_value(t) < low || small_value(t) > high) {
+        return false;
+    }
+    *out = static_cast<uint32_t>(small_value(t));
+    return true;
+}
+
 }  // namespace minivm

@@ -15,6 +15,7 @@
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/format.hpp"
+#include "vm/util/utf8.hpp"
 
 namespace minivm {
 namespace {
@@ -98,22 +99,7 @@ bool get_text(Term t, std::string* out) {
             small_value(head(t)) >> 11 == 0xD800 >> 11) {
             return false;
         }
-        const uint32_t c = static_cast<uint32_t>(small_value(head(t)));
-        if (c < 0x80) {
-            out->push_back(static_cast<char>(c));
-        } else if (c < 0x800) {
-            out->push_back(static_cast<char>(0xC0 | c >> 6));
-            out->push_back(static_cast<char>(0x80 | (c & 0x3F)));
-        } else if (c < 0x10000) {
-            out->push_back(static_cast<char>(0xE0 | c >> 12));
-            out->push_back(static_cast<char>(0x80 | (c >> 6 & 0x3F)));
-            out->push_back(static_cast<char>(0x80 | (c & 0x3F)));
-        } else {
-            out->push_back(static_cast<char>(0xF0 | c >> 18));
-            out->push_back(static_cast<char>(0x80 | (c >> 12 & 0x3F)));
-            out->push_back(static_cast<char>(0x80 | (c >> 6 & 0x3F)));
-            out->push_back(static_cast<char>(0x80 | (c & 0x3F)));
-        }
+        append_utf8(static_cast<uint32_t>(small_value(head(t))), out);
     }
     return is_nil(t);
 }

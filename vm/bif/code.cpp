@@ -79,7 +79,6 @@ LOCAL_ATOM(atom_current, "current")
 LOCAL_ATOM(atom_duplicated, "duplicated")
 LOCAL_ATOM(atom_erts_code_purger, "erts_code_purger")
 LOCAL_ATOM(atom_old, "old")
-LOCAL_ATOM(atom_pending, "pending")
 LOCAL_ATOM(atom_prepare, "prepare")
 LOCAL_ATOM(atom_prepare_on_load, "prepare_on_load")
 
@@ -530,7 +529,7 @@ Term minivm_code_info_1(Process& p, const Term* a) {
         const ModuleInstance* instance;
     } all[] = {{atom_current(), module_table::current(a[0], ix)},
                {atom_old(), module_table::old(a[0], ix)},
-               {atom_pending(), module_table::on_load(a[0], ix)}};
+               {atoms::pending, module_table::on_load(a[0], ix)}};
     Term keys[3];
     Term values[3];
     uint32_t n = 0;

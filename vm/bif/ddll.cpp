@@ -33,7 +33,6 @@ LOCAL_ATOM(atom_not_loaded, "not_loaded")
 LOCAL_ATOM(atom_not_loaded_by_this_process, "not_loaded_by_this_process")
 LOCAL_ATOM(atom_not_pending, "not_pending")
 LOCAL_ATOM(atom_open_error, "open_error")
-LOCAL_ATOM(atom_pending, "pending")
 LOCAL_ATOM(atom_pending_driver, "pending_driver")
 LOCAL_ATOM(atom_pending_process, "pending_process")
 LOCAL_ATOM(atom_permanent, "permanent")
@@ -73,7 +72,7 @@ bool are_driver_options(Term list) {
     return is_nil(list);
 }
 
-bool is_pending(Term t) { return t == atom_pending() || t == atom_pending_driver(); }
+bool is_pending(Term t) { return t == atoms::pending || t == atom_pending_driver(); }
 
 // What try_load/3 takes.
 bool parse_load_options(Term list, bool* reload) {

@@ -14,7 +14,6 @@ namespace minivm {
 namespace {
 
 LOCAL_ATOM(atom_wait, "wait")
-LOCAL_ATOM(atom_scheduler, "scheduler")
 LOCAL_ATOM(atom_dirty_cpu, "dirty_cpu")
 LOCAL_ATOM(atom_dirty_io, "dirty_io")
 LOCAL_ATOM(atom_ready_wait6_done, "ready_wait6_done")
@@ -44,7 +43,7 @@ Term fail_as_asked(Process& p, Term reason) {
 
 // erts_debug:dirty_cpu(What, Argument) and the like. What reschedules comes here again with `again`.
 Term dirty(Process& p, Term kind, Term what, Term argument, const Export* again) {
-    if (what == atom_scheduler()) {
+    if (what == atoms::scheduler) {
         return kind;
     }
     if (what == atoms::error) {

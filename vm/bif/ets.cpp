@@ -19,9 +19,7 @@ using namespace ets;
 
 namespace {
 
-LOCAL_ATOM(end_of_table, "$end_of_table")
 LOCAL_ATOM(already_exists, "already_exists")
-LOCAL_ATOM(table_type, "table_type")
 LOCAL_ATOM(position_cause, "position")
 LOCAL_ATOM(owner_atom, "owner")
 LOCAL_ATOM(bag_atom, "bag")
@@ -709,7 +707,7 @@ Term update_counter(Process& p, const Term* a, Term otherwise) {
         return bad_table(p, t.failure());
     }
     if (!has_single_keys(*t)) {
-        return badarg_because(p, table_type());
+        return badarg_because(p, atoms::table_type);
     }
     if (is_value(otherwise) && !is_tuple(otherwise)) {
         return stdlib_badarg(p);
@@ -831,7 +829,7 @@ Term ets_update_element_4(Process& p, const Term* a) {
 enum class Tell : uint8_t { key, objects };
 Term key_or_end(Process& p, const Table& t, const Object* o, Tell tell) {
     if (o == nullptr) {
-        return end_of_table();
+        return atoms::end_of_table;
     }
     const Term key = copy_out(p, o->key(t.keypos));
     if (tell == Tell::key) {
@@ -883,7 +881,7 @@ Term neighbour_key(Process& p, const Term* a, bool back, Tell tell) {
         return bad_table(p, t.failure());
     }
     if (t->stores.tree) {
-        if (a[1] == end_of_table()) {
+        if (a[1] == atoms::end_of_table) {
             return stdlib_badarg(p);  // what came behind the last key: no key to OTP, even if there is such a one
         }
         const TreeStore& tree = *t->stores.tree;
@@ -925,7 +923,7 @@ Term ets_slot_2(Process& p, const Term* a) {
     const size_t n = static_cast<size_t>(small_value(a[1]));
     const size_t slots = t->stores.hash ? t->stores.hash->chains() : t->stores.tree->size();
     if (n >= slots) {
-        return n == slots ? end_of_table() : stdlib_badarg(p);
+        return n == slots ? atoms::end_of_table : stdlib_badarg(p);
     }
     Term list = kNil;
     if (t->stores.tree) {

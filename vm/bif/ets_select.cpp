@@ -23,11 +23,6 @@ using match_spec::Runner;
 
 namespace {
 
-LOCAL_ATOM(end_of_table, "$end_of_table")
-LOCAL_ATOM(table_type, "table_type")
-LOCAL_ATOM(whole_object, "$_")
-LOCAL_ATOM(all_bound, "$$")
-LOCAL_ATOM(constant, "const")
 LOCAL_ATOM(table_atom, "table")
 
 // Objects visited for each reduction.
@@ -355,7 +350,7 @@ Term hash_chunk(Process& p, const Walk& w, const State& s, bool at_end) {
     }
     consume(p, w.found / 10);
     if (at_end && n == 0) {
-        return make_tuple(p.heap, list, end_of_table());
+        return make_tuple(p.heap, list, atoms::end_of_table);
     }
     const int64_t place = at_end    ? -1
                           : w.keyed ? -2 - static_cast<int64_t>(w.at)
@@ -370,7 +365,7 @@ Term tree_chunk(Process& p, const Walk& w, const State& s) {
     const Term list = reversed(p, s.found);
     consume(p, w.found / 10);
     if (w.found < w.limit) {
-        return make_tuple(p.heap, list, end_of_table());
+        return make_tuple(p.heap, list, atoms::end_of_table);
     }
     const Term continuation =
         make_tuple(p.heap, s.tab, s.key, kNil, make_small(w.limit), program_ref(p, w.program), kNil,
@@ -431,7 +426,7 @@ Term go_on(Process& p, std::unique_ptr<Walk> fresh, Term held, State s) {
         return s.found;
     }
     if (w.found == 0) {
-        return end_of_table();
+        return atoms::end_of_table;
     }
     return ordered ? tree_chunk(p, w, s) : hash_chunk(p, w, s, at_end);
 }
@@ -469,7 +464,7 @@ bool makes_same(Term made, Term key) {
             if (made != key) {
                 return false;
             }
-        } else if (is_tuple_of(made, 2) && tuple_element(made, 0) == constant()) {
+        } else if (is_tuple_of(made, 2) && tuple_element(made, 0) == atoms::constant) {
             if (!match_spec::matches_only_itself(key) || !exact_equal(tuple_element(made, 1), key)) {
                 return false;
             }
@@ -491,7 +486,7 @@ bool makes_same(Term made, Term key) {
             rest.push(head(made));
             rest.push(head(key));
         } else if (is_tuple(made) || is_map(made) || is_map(key) || key == atoms::underscore ||
-                   made == whole_object() || made == all_bound() || !exact_equal(made, key)) {
+                   made == atoms::whole_object || made == atoms::all_bound || !exact_equal(made, key)) {
             return false;
         }
     }
@@ -504,14 +499,14 @@ bool keeps_key(const match_spec::Clause& c, size_t keypos) {
         return false;
     }
     const Term body = head(c.body);
-    if (body == whole_object()) {
+    if (body == atoms::whole_object) {
         return true;
     }
     if (!is_tuple(c.pattern) || tuple_arity(c.pattern) < keypos) {
         return false;
     }
     const Term key = tuple_element(c.pattern, keypos - 1);
-    if (is_tuple_of(body, 2) && tuple_element(body, 0) == constant()) {
+    if (is_tuple_of(body, 2) && tuple_element(body, 0) == atoms::constant) {
         const Term tuple = tuple_element(body, 1);
         return is_tuple(tuple) && tuple_arity(tuple) >= keypos && match_spec::matches_only_itself(key) &&
                exact_equal(tuple_element(tuple, keypos - 1), key);
@@ -526,7 +521,7 @@ bool keeps_key(const match_spec::Clause& c, size_t keypos) {
     }
     return is_tuple_of(made, 3) && tuple_element(made, 0) == atoms::element &&
            tuple_element(made, 1) == make_small(static_cast<int64_t>(keypos)) &&
-           tuple_element(made, 2) == whole_object();
+           tuple_element(made, 2) == atoms::whole_object;
 }
 
 // Starts a walk: tab, specification, limit (the non-value: none).
@@ -539,7 +534,7 @@ Term start(Process& p, const Term* a, const Request& r, Term spec, Term limit) {
             return bad_table(p, t.failure());
         }
         if (r.work == Work::replace && t->type == Type::bag) {
-            return badarg_because(p, table_type());
+            return badarg_because(p, atoms::table_type);
         }
         if (is_value(limit) && (!is_small(limit) || small_value(limit) < 1)) {
             return stdlib_badarg(p);
@@ -595,16 +590,16 @@ Term ets_select_replace_2(Process& p, const Term* a) {
     return start(p, a, {"select_replace", 2, Work::replace}, a[1], kNonValue);
 }
 Term ets_match_2(Process& p, const Term* a) {
-    return start(p, a, {"match", 2}, spec_of(p, a[1], all_bound()), kNonValue);
+    return start(p, a, {"match", 2}, spec_of(p, a[1], atoms::all_bound), kNonValue);
 }
 Term ets_match_3(Process& p, const Term* a) {
-    return start(p, a, {"match", 3}, spec_of(p, a[1], all_bound()), a[2]);
+    return start(p, a, {"match", 3}, spec_of(p, a[1], atoms::all_bound), a[2]);
 }
 Term ets_match_object_2(Process& p, const Term* a) {
-    return start(p, a, {"match_object", 2}, spec_of(p, a[1], whole_object()), kNonValue);
+    return start(p, a, {"match_object", 2}, spec_of(p, a[1], atoms::whole_object), kNonValue);
 }
 Term ets_match_object_3(Process& p, const Term* a) {
-    return start(p, a, {"match_object", 3}, spec_of(p, a[1], whole_object()), a[2]);
+    return start(p, a, {"match_object", 3}, spec_of(p, a[1], atoms::whole_object), a[2]);
 }
 
 // ---- continuations ------------------------------------------------------------------------------
@@ -618,7 +613,7 @@ Term continue_hash(Process& p, const Term* a, std::unique_ptr<Walk> w) {
         const Term next = tail(c[4]);
         const int64_t left = std::max<int64_t>(waiting - w->limit, 0);
         if (is_nil(next) && place == -1) {
-            return make_tuple(p.heap, head(c[4]), end_of_table());
+            return make_tuple(p.heap, head(c[4]), atoms::end_of_table);
         }
         return make_tuple(p.heap, head(c[4]),
                           make_tuple(p.heap, c[0], c[1], c[2], c[3], next, make_small(left)));
@@ -629,7 +624,7 @@ Term continue_hash(Process& p, const Term* a, std::unique_ptr<Walk> w) {
         w->found = waiting;
     }
     if (place == -1) {
-        return end_of_table();
+        return atoms::end_of_table;
     }
     w->at = static_cast<size_t>(place < -1 ? -2 - place : place);
     return go_on(p, std::move(w), kNonValue, s);
@@ -637,7 +632,7 @@ Term continue_hash(Process& p, const Term* a, std::unique_ptr<Walk> w) {
 
 Term continue_walk(Process& p, const Term* a, const char* name) {
     const Term c = a[0];
-    if (c == end_of_table()) {
+    if (c == atoms::end_of_table) {
         return c;
     }
     const bool hash = is_tuple_of(c, 6);

@@ -29,7 +29,6 @@ LOCAL_ATOM(am_cur, "cur")
 LOCAL_ATOM(am_device, "device")
 LOCAL_ATOM(am_directory, "directory")
 LOCAL_ATOM(am_eof, "eof")
-LOCAL_ATOM(am_exclusive, "exclusive")
 LOCAL_ATOM(am_file_info, "file_info")
 LOCAL_ATOM(am_not_found, "not_found")
 LOCAL_ATOM(am_other, "other")
@@ -170,7 +169,7 @@ Term prim_file_open_nif_2(Process& p, const Term* a) {
         mode |= m == am_read()        ? kRead
                 : m == am_write()     ? kWrite
                 : m == am_append()    ? kAppend | kWrite
-                : m == am_exclusive() ? kExclusive | kWrite
+                : m == atoms::exclusive ? kExclusive | kWrite
                 : m == am_sync()      ? kSync
                 : m == am_directory() ? kDirectory
                                       : 0u;
@@ -545,7 +544,7 @@ Term prim_file_rename_nif_2(Process& p, const Term* a) {
     if (!get_path(a[0], &from) || !get_path(a[1], &to)) {
         return badarg(p);
     }
-    if (rename(from.c_str(), to.c_str()) == 0) {
+    if (::rename(from.c_str(), to.c_str()) == 0) {
         return atoms::ok;
     }
     const int error = errno;

@@ -8,28 +8,16 @@
 #include "vm/sched/halt.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
+#include "vm/util/utf8.hpp"
 
 namespace minivm {
 
 namespace {
 
-LOCAL_ATOM(atom_badopt, "badopt")
 LOCAL_ATOM(atom_halt, "halt")
 
 constexpr size_t kMaxSloganChars = 1023;  // as OTP; less than a pipe's PIPE_BUF in UTF-8 and with the line's end
 static_assert(4 * kMaxSloganChars + 2 <= PIPE_BUF);
-
-void append_utf8(std::string* out, uint32_t c) {
-    if (c < 0x80) {
-        out->push_back(static_cast<char>(c));
-        return;
-    }
-    int bytes = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;  // after the first
-    out->push_back(static_cast<char>((0xF0 << (3 - bytes) & 0xFF) | c >> 6 * bytes));
-    while (bytes-- > 0) {
-        out->push_back(static_cast<char>(0x80 | (c >> 6 * bytes & 0x3F)));
-    }
-}
 
 // False: it is no list of characters.
 bool get_slogan(Term list, std::string* out) {
@@ -40,7 +28,7 @@ bool get_slogan(Term list, std::string* out) {
             return false;
         }
         if (chars++ < kMaxSloganChars) {
-            append_utf8(out, static_cast<uint32_t>(c));
+            append_utf8(static_cast<uint32_t>(c), out);
         }
     }
     return is_nil(list);
@@ -79,7 +67,7 @@ Term erlang_halt_2(Process& p, const Term* a) {
         flush = tuple_element(o, 1) == atoms::true_;
     }
     if (!is_nil(list)) {
-        return badarg_cause(p, atom_badopt());
+        return badarg_cause(p, atoms::badopt);
     }
     if (a[0] == atoms::abort) {
         std::abort();

@@ -13,6 +13,7 @@
 #include "vm/term/hash.hpp"
 #include "vm/util/md5.hpp"
 #include "vm/util/otp_release.hpp"
+#include "vm/util/utf8.hpp"
 
 #include <algorithm>
 #include <zlib.h>
@@ -255,10 +256,10 @@ int base_of(Term t) {
                : 0;
 }
 
-Term list_of(Process& p, std::string_view text) {
+Term string_of(Process& p, std::string_view text) {
     return make_string(p.heap, text.data(), text.size());
 }
-Term binary_of(Process& p, std::string_view text) {
+Term binary_string_of(Process& p, std::string_view text) {
     return make_binary(p.heap, text.data(), text.size());
 }
 
@@ -278,7 +279,7 @@ Term integer_text(Process& p, Term integer, Term base) {
     }
     if (is_big(integer) && big_limbs(integer) > kDirtyLimbs) {
         static const Export* dirty = bif_export(
-            "erlang", Make == list_of ? "integer_to_list_dirty" : "integer_to_binary_dirty", 2);
+            "erlang", Make == string_of ? "integer_to_list_dirty" : "integer_to_binary_dirty", 2);
         return trap(p, dirty, {integer, base});
     }
     const std::string text = bignum::to_string(integer, base_of(base));
@@ -289,16 +290,16 @@ Term integer_text(Process& p, Term integer, Term base) {
 constexpr Term kDecimal = make_small(10);
 
 Term erlang_integer_to_list_1(Process& p, const Term* a) {
-    return integer_text<list_of>(p, a[0], kDecimal);
+    return integer_text<string_of>(p, a[0], kDecimal);
 }
 Term erlang_integer_to_list_2(Process& p, const Term* a) {
-    return integer_text<list_of>(p, a[0], a[1]);
+    return integer_text<string_of>(p, a[0], a[1]);
 }
 Term erlang_integer_to_binary_1(Process& p, const Term* a) {
-    return integer_text<binary_of>(p, a[0], kDecimal);
+    return integer_text<binary_string_of>(p, a[0], kDecimal);
 }
 Term erlang_integer_to_binary_2(Process& p, const Term* a) {
-    return integer_text<binary_of>(p, a[0], a[1]);
+    return integer_text<binary_string_of>(p, a[0], a[1]);
 }
 
 // The bytes of a list of them. false: it is no proper list, or has something else.
@@ -486,7 +487,7 @@ Term string_list_to_integer_1(Process& p, const Term* a) {
     }
     if (text.size() > kDirtyDigits) {
         static const Export* dirty = bif_export("string", "list_to_integer_dirty", 2);
-        return trap(p, dirty, {binary_of(p, text), reader.rest()});
+        return trap(p, dirty, {binary_string_of(p, text), reader.rest()});
     }
     const Term integer = parsed(p, text, 10);
     return is_value(integer) ? make_tuple(p.heap, integer, reader.rest()) : kNonValue;
@@ -596,16 +597,16 @@ Term float_text(Process& p, Term number, Term options) {
 }
 
 Term erlang_float_to_list_1(Process& p, const Term* a) {
-    return float_text<list_of>(p, a[0], kNil);
+    return float_text<string_of>(p, a[0], kNil);
 }
 Term erlang_float_to_list_2(Process& p, const Term* a) {
-    return float_text<list_of>(p, a[0], a[1]);
+    return float_text<string_of>(p, a[0], a[1]);
 }
 Term erlang_float_to_binary_1(Process& p, const Term* a) {
-    return float_text<binary_of>(p, a[0], kNil);
+    return float_text<binary_string_of>(p, a[0], kNil);
 }
 Term erlang_float_to_binary_2(Process& p, const Term* a) {
-    return float_text<binary_of>(p, a[0], a[1]);
+    return float_text<binary_string_of>(p, a[0], a[1]);
 }
 
 Term text_to_float(Process& p, std::string_view text) {
@@ -678,24 +679,6 @@ Encoding encoding_of(Term t) {
                                                      : Encoding::unknown;
 }
 
-void append_utf8(std::string* out, uint32_t c) {
-    if (c < 0x80) {
-        *out += static_cast<char>(c);
-    } else if (c < 0x800) {
-        *out += static_cast<char>(0xC0 | (c >> 6));
-        *out += static_cast<char>(0x80 | (c & 0x3F));
-    } else if (c < 0x10000) {
-        *out += static_cast<char>(0xE0 | (c >> 12));
-        *out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
-        *out += static_cast<char>(0x80 | (c & 0x3F));
-    } else {
-        *out += static_cast<char>(0xF0 | (c >> 18));
-        *out += static_cast<char>(0x80 | ((c >> 12) & 0x3F));
-        *out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
-        *out += static_cast<char>(0x80 | (c & 0x3F));
-    }
-}
-
 enum class TextError { none, bad, too_long };
 
 // The atom of well-formed text, made if need be; or only looked for.
@@ -722,7 +705,7 @@ TextError list_text(Term list, std::string* utf8) {
             (small_value(t) >= 0xD800 && small_value(t) <= 0xDFFF)) {
             return TextError::bad;
         }
-        append_utf8(utf8, static_cast<uint32_t>(small_value(t)));
+        append_utf8(static_cast<uint32_t>(small_value(t)), utf8);
     }
     return is_nil(list) ? TextError::none : TextError::bad;
 }
@@ -733,7 +716,7 @@ TextError binary_text(std::string_view bytes, Encoding encoding, std::string* ut
             return TextError::too_long;
         }
         for (const char c : bytes) {
-            append_utf8(utf8, static_cast<uint8_t>(c));
+            append_utf8(static_cast<uint8_t>(c), utf8);
         }
         return TextError::none;
     }
@@ -813,7 +796,7 @@ Term atom_binary(Process& p, Term atom, Term encoding_name) {
             return badarg(p);  // no Latin-1 character
         }
     }
-    return binary_of(p, latin1);
+    return binary_string_of(p, latin1);
 }
 Term erlang_atom_to_binary_2(Process& p, const Term* a) {
     return atom_binary(p, a[0], a[1]);
@@ -1097,10 +1080,10 @@ MINIVM_BIF_TABLE(numbers) = {
     {"erlang", "floor", 1, to_integral<std::floor>, kBifGuard, nullptr},
     {"erlang", "integer_to_list", 1, erlang_integer_to_list_1, kBifPlain, nullptr},
     {"erlang", "integer_to_list", 2, erlang_integer_to_list_2, kBifPlain, nullptr},
-    {"erlang", "integer_to_list_dirty", 2, integer_text_dirty<list_of>, kHiddenDirty, nullptr},
+    {"erlang", "integer_to_list_dirty", 2, integer_text_dirty<string_of>, kHiddenDirty, nullptr},
     {"erlang", "integer_to_binary", 1, erlang_integer_to_binary_1, kBifPlain, nullptr},
     {"erlang", "integer_to_binary", 2, erlang_integer_to_binary_2, kBifPlain, nullptr},
-    {"erlang", "integer_to_binary_dirty", 2, integer_text_dirty<binary_of>, kHiddenDirty, nullptr},
+    {"erlang", "integer_to_binary_dirty", 2, integer_text_dirty<binary_string_of>, kHiddenDirty, nullptr},
     {"erlang", "list_to_integer", 1, erlang_list_to_integer_1, kBifPlain, nullptr},
     {"erlang", "list_to_integer", 2, erlang_list_to_integer_2, kBifPlain, nullptr},
     {"erlang", "binary_to_integer", 1, erlang_binary_to_integer_1, kBifPlain, nullptr},

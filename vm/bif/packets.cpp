@@ -14,7 +14,6 @@ namespace minivm {
 
 namespace {
 
-LOCAL_ATOM(atom_badopt, "badopt")
 LOCAL_ATOM(atom_packet_size, "packet_size")
 LOCAL_ATOM(atom_line_length, "line_length")
 LOCAL_ATOM(atom_line_delimiter, "line_delimiter")
@@ -625,7 +624,7 @@ Term packet(Heap& h, Format format, Term binary, const uint8_t* p, size_t n) {
 Term erlang_decode_packet_3(Process& p, const Term* a) {
     const Format format = format_of(a[0]);
     if (format == Format::unknown) {
-        return badarg_cause(p, atom_badopt());
+        return badarg_cause(p, atoms::badopt);
     }
     Limits limits;
     if (!is_bitstring(a[1]) || !parse_options(a[2], format, &limits)) {

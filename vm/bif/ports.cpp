@@ -21,8 +21,6 @@ namespace minivm {
 
 namespace {
 
-LOCAL_ATOM(atom_badopt, "badopt")
-LOCAL_ATOM(atom_spawn, "spawn")
 LOCAL_ATOM(atom_spawn_executable, "spawn_executable")
 LOCAL_ATOM(atom_spawn_driver, "spawn_driver")
 LOCAL_ATOM(atom_fd, "fd")
@@ -30,23 +28,17 @@ LOCAL_ATOM(atom_packet, "packet")
 LOCAL_ATOM(atom_stream, "stream")
 LOCAL_ATOM(atom_arg0, "arg0")
 LOCAL_ATOM(atom_cd, "cd")
-LOCAL_ATOM(atom_exit_status, "exit_status")
 LOCAL_ATOM(atom_use_stdio, "use_stdio")
 LOCAL_ATOM(atom_nouse_stdio, "nouse_stdio")
 LOCAL_ATOM(atom_stderr_to_stdout, "stderr_to_stdout")
 LOCAL_ATOM(atom_overlapped_io, "overlapped_io")
 LOCAL_ATOM(atom_hide, "hide")
-LOCAL_ATOM(atom_in, "in")
-LOCAL_ATOM(atom_out, "out")
 LOCAL_ATOM(atom_parallelism, "parallelism")
 LOCAL_ATOM(atom_busy_limits_port, "busy_limits_port")
 LOCAL_ATOM(atom_busy_limits_msgq, "busy_limits_msgq")
 LOCAL_ATOM(atom_disabled, "disabled")
 LOCAL_ATOM(atom_force, "force")
 LOCAL_ATOM(atom_id, "id")
-LOCAL_ATOM(atom_connected, "connected")
-LOCAL_ATOM(atom_input, "input")
-LOCAL_ATOM(atom_output, "output")
 LOCAL_ATOM(atom_os_pid, "os_pid")
 LOCAL_ATOM(atom_queue_size, "queue_size")
 LOCAL_ATOM(atom_locking, "locking")
@@ -199,13 +191,13 @@ bool parse_flag(Term flag, Settings* s) {
         s->line = 512;
     } else if (flag == atoms::binary) {
         s->port.binary = true;
-    } else if (flag == atom_in()) {
+    } else if (flag == atoms::in) {
         s->in = true;
-    } else if (flag == atom_out()) {
+    } else if (flag == atoms::out) {
         s->out = true;
     } else if (flag == atoms::eof) {
         s->port.eof = true;
-    } else if (flag == atom_exit_status()) {
+    } else if (flag == atoms::exit_status) {
         s->port.exit_status = true;
     } else if (flag != atom_hide() && flag != atom_overlapped_io()) {  // of other systems
         return false;
@@ -304,7 +296,7 @@ Term open_file(Process& p, Settings& s) {
 Term erts_internal_open_port_2(Process& p, const Term* a) {
     Settings s;
     if (!is_list(a[1]) || !parse_settings(a[1], &s)) {
-        return atom_badopt();
+        return atoms::badopt;
     }
     if (is_atom(a[0]) || is_cons(a[0])) {
         if (s.has_arguments || s.port.exit_status || !get_name(a[0], &s.port.name)) {
@@ -333,7 +325,7 @@ Term erts_internal_open_port_2(Process& p, const Term* a) {
     }
     const Term kind = tuple_element(a[0], 0);
     const bool executable = kind == atom_spawn_executable();
-    if ((kind != atom_spawn() && kind != atom_spawn_driver() && !executable) ||
+    if ((kind != atoms::spawn && kind != atom_spawn_driver() && !executable) ||
         !get_name(tuple_element(a[0], 1), &s.port.name) || s.port.name.empty() ||
         (s.has_arguments && !executable)) {
         return atoms::badarg;
@@ -367,11 +359,11 @@ Term erts_internal_port_command_3(Process& p, const Term* a) {
         nosuspend = nosuspend || head(list) == atoms::nosuspend;
         force = force || head(list) == atom_force();
         if (head(list) != atoms::nosuspend && head(list) != atom_force()) {
-            return atom_badopt();
+            return atoms::badopt;
         }
     }
     if (!is_nil(list)) {
-        return atom_badopt();
+        return atoms::badopt;
     }
     const Term port = port_of(a[0]);
     if (!is_value(port) || !port::exists(port)) {
@@ -464,11 +456,11 @@ Term info_item(Process& p, Term port, const port::Info& info, Term item) {
         value = list_of(h, info.links);
     } else if (item == atom_id()) {
         value = make_small(static_cast<int64_t>(imm_data(port)));
-    } else if (item == atom_connected()) {
+    } else if (item == atoms::connected) {
         value = info.connected;
-    } else if (item == atom_input()) {
+    } else if (item == atoms::input) {
         value = make_unsigned(h, info.input);
-    } else if (item == atom_output()) {
+    } else if (item == atoms::output) {
         value = make_unsigned(h, info.output);
     } else if (item == atom_os_pid()) {
         value = info.pid > 0 ? make_small(info.pid) : atoms::undefined;
@@ -516,7 +508,7 @@ Term erts_internal_port_info_1(Process& p, const Term* a) {
         return atoms::undefined;
     }
     const Term shown[] = {atoms::registered_name, atoms::name,  atoms::links,  atom_id(),
-                          atom_connected(),       atom_input(), atom_output(), atom_os_pid()};
+                          atoms::connected,       atoms::input, atoms::output, atom_os_pid()};
     std::vector<Term> items;
     for (const Term name : shown) {
         const Term item = info_item(p, port, info, name);

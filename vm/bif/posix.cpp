@@ -8,6 +8,7 @@
 
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/util/utf8.hpp"
 
 namespace minivm {
 namespace {
@@ -82,25 +83,6 @@ constexpr ErrorName kErrorNames[] = {
     {EXDEV, "exdev"},
 };
 
-void put_utf8(uint32_t c, std::string* out) {
-    if (c < 0x80) {
-        out->push_back(static_cast<char>(c));
-        return;
-    }
-    if (c < 0x800) {
-        out->push_back(static_cast<char>(0xC0 | c >> 6));
-    } else {
-        if (c < 0x10000) {
-            out->push_back(static_cast<char>(0xE0 | c >> 12));
-        } else {
-            out->push_back(static_cast<char>(0xF0 | c >> 18));
-            out->push_back(static_cast<char>(0x80 | (c >> 12 & 0x3F)));
-        }
-        out->push_back(static_cast<char>(0x80 | (c >> 6 & 0x3F)));
-    }
-    out->push_back(static_cast<char>(0x80 | (c & 0x3F)));
-}
-
 }  // namespace
 
 Term posix_error_atom(int error_number) {
@@ -146,7 +128,7 @@ bool get_file_name(Term name, std::string* out) {
             }
             if (is_small(t) && small_value(t) >= 0 && small_value(t) <= 0x10FFFF &&
                        (small_value(t) < 0xD800 || small_value(t) > 0xDFFF)) {
-                put_utf8(static_cast<uint32_t>(small_value(t)), out);
+                append_utf8(static_cast<uint32_t>(small_value(t)), out);
             } else if (!is_nil(t)) {
                 return false;
             }

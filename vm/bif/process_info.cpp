@@ -42,16 +42,13 @@ namespace minivm {
 namespace {
 
 LOCAL_ATOM(atom_backtrace, "backtrace")
-LOCAL_ATOM(atom_badopt, "badopt")
 LOCAL_ATOM(atom_bin_old_vheap_block_size, "bin_old_vheap_block_size")
 LOCAL_ATOM(atom_bin_old_vheap_size, "bin_old_vheap_size")
 LOCAL_ATOM(atom_bin_vheap_block_size, "bin_vheap_block_size")
 LOCAL_ATOM(atom_bin_vheap_size, "bin_vheap_size")
 LOCAL_ATOM(atom_block, "block")
 LOCAL_ATOM(atom_block_normal, "block_normal")
-LOCAL_ATOM(atom_clock_service, "clock_service")
 LOCAL_ATOM(atom_dirty_cpu_schedulers_online, "dirty_cpu_schedulers_online")
-LOCAL_ATOM(atom_error_logger, "error_logger")
 LOCAL_ATOM(atom_final, "final")
 LOCAL_ATOM(atom_finalize, "finalize")
 LOCAL_ATOM(atom_backtrace_depth, "backtrace_depth")
@@ -526,7 +523,7 @@ Term item_value(Process& p, Item item, Heap& h, const Outside* outside) {
                     Term object = m.target;
                     if (m.time_offset) {
                         type = atoms::time_offset;
-                        object = atom_clock_service();
+                        object = atoms::clock_service;
                     } else if (is_value(m.name)) {
                         object = make_tuple(h, m.name, atoms::nonode_at_nohost);
                     }
@@ -768,7 +765,7 @@ void print_backtrace(Process& p) {
 // erts_internal:process_display(Pid, backtrace): true, a reference whose answer comes, badarg or badopt.
 Term erts_internal_process_display_2(Process& p, const Term* a) {
     if (a[1] != atom_backtrace()) {
-        return atom_badopt();
+        return atoms::badopt;
     }
     if (!is_local_pid(a[0])) {
         return atoms::badarg;
@@ -793,14 +790,6 @@ Term erts_internal_process_display_2(Process& p, const Term* a) {
 }
 
 // ---- system_flag ------------------------------------------------------------------------------------------
-
-bool small_in(Term t, int64_t low, int64_t high, uint32_t* out) {
-    if (!is_small(t) || small_value(t) < low || small_value(t) > high) {
-        return false;
-    }
-    *out = static_cast<uint32_t>(small_value(t));
-    return true;
-}
 
 Term erlang_system_flag_2(Process& p, const Term* a) {
     // relaxed (all below): settings for processes to come; they may see a change late.
@@ -851,7 +840,7 @@ Term erlang_system_flag_2(Process& p, const Term* a) {
                                        d.max_heap_log.load(kRelaxed), false);
         if (is_map(value)) {
             const Term kill = map::get(value, atoms::kill);
-            const Term log = map::get(value, atom_error_logger());
+            const Term log = map::get(value, atoms::error_logger);
             if ((is_value(kill) && !is_bool(kill)) || (is_value(log) && !is_bool(log))) {
                 return badarg(p);
             }
@@ -919,7 +908,7 @@ Term erlang_system_flag_2(Process& p, const Term* a) {
     if (flag == atom_table::intern("microstate_accounting")) {
         return set_microstate_accounting(p, value);
     }
-    return badarg_cause(p, atom_badopt());
+    return badarg_cause(p, atoms::badopt);
 }
 
 }  // namespace

@@ -38,20 +38,15 @@ namespace minivm {
 
 namespace {
 
-LOCAL_ATOM(atom_badopt, "badopt")
-LOCAL_ATOM(atom_scheduler, "scheduler")
 LOCAL_ATOM(atom_registered_name, "registered_name")
-LOCAL_ATOM(atom_clock_service, "clock_service")
 LOCAL_ATOM(atom_error_only, "error_only")
 LOCAL_ATOM(atom_success_only, "success_only")
 LOCAL_ATOM(atom_reply_tag, "reply_tag")
-LOCAL_ATOM(atom_error_logger, "error_logger")
 LOCAL_ATOM(atom_include_shared, "include_shared_binaries")
 LOCAL_ATOM(atom_this, "this")
 LOCAL_ATOM(atom_known, "known")
 LOCAL_ATOM(atom_visible, "visible")
 LOCAL_ATOM(atom_hidden, "hidden")
-LOCAL_ATOM(atom_connected, "connected")
 LOCAL_ATOM(atom_connection_id, "connection_id")
 LOCAL_ATOM(atom_node_type, "node_type")
 LOCAL_ATOM(atom_unless_suspending, "unless_suspending")
@@ -157,14 +152,14 @@ bool parse_max_heap(Term t, MaxHeap* out) {
         *value = v == atoms::true_;
         return is_bool(v);
     };
-    return flag(atoms::kill, &out->kill) && flag(atom_error_logger(), &out->log) &&
+    return flag(atoms::kill, &out->kill) && flag(atoms::error_logger, &out->log) &&
            flag(atom_include_shared(), &out->shared);
 }
 
 }  // namespace
 
 Term max_heap_term(Heap& h, uint64_t words, bool kill, bool log, bool shared) {
-    Term keys[4] = {atom_error_logger(), atoms::kill, atoms::size, atom_include_shared()};
+    Term keys[4] = {atoms::error_logger, atoms::kill, atoms::size, atom_include_shared()};
     Term values[4] = {make_bool(log), make_bool(kill), make_unsigned(h, words), make_bool(shared)};
     return map::from_pairs(h, keys, values, by_release::at_least(26) ? 4 : 3);
 }
@@ -289,7 +284,7 @@ bool parse_spawn_option(Term o, SpawnOptions* out, RequestOptions* request) {
     }
     const uint64_t n = static_cast<uint64_t>(small_value(value));
     const uint32_t clamped = static_cast<uint32_t>(std::min<uint64_t>(n, 0xFFFFFFFF));
-    if (name == atom_scheduler()) {
+    if (name == atoms::scheduler) {
         out->bound_to = clamped;
         return n <= static_cast<uint64_t>(vm::scheduler_count());
     }
@@ -389,7 +384,7 @@ Term erlang_spawn_opt_4(Process& p, const Term* a) {
         return badarg(p);
     }
     if (!parse_spawn_options(a[3], &o, nullptr)) {
-        return badarg_cause(p, atom_badopt());
+        return badarg_cause(p, atoms::badopt);
     }
     o.option_list = a[3];
     const Term pid = do_spawn(p, a, o);
@@ -407,7 +402,7 @@ Term erts_internal_spawn_request_4(Process& p, const Term* a) {
     }
     if (!parse_request_options(a[3], &o, &request)) {
         const RefId bad = new_ref_id(p);
-        reply_to_request(p, request, bad, atom_badopt());
+        reply_to_request(p, request, bad, atoms::badopt);
         return make_ref_term(p.heap, bad);
     }
     if (o.monitor && o.monitor_alias != 0) {
@@ -457,7 +452,7 @@ Term erts_internal_dist_spawn_request_4(Process& p, const Term* a) {
         const Term tag =
             a[3] == atoms::spawn_opt ? atoms::spawn_reply : copy_term(request.tag, h, true);
         send_message_to_pid(p.id, make_tuple(h, tag, make_ref_term(h, ref), atoms::error,
-                                             parsed ? atoms::noconnection : atom_badopt()));
+                                             parsed ? atoms::noconnection : atoms::badopt));
         h.clear();
     }
     const Term r = make_ref_term(p.heap, ref);
@@ -510,7 +505,7 @@ Term exit_signal_with(Process& p, const Term* a, bool no_quirk) {
     ExitOptions options;
     options.no_quirk = no_quirk;
     return takes_priority_only(a[2], &options.priority) ? send_exit_signal(p, a, options)
-                                                        : badarg_cause(p, atom_badopt());
+                                                        : badarg_cause(p, atoms::badopt);
 }
 Term erlang_exit_3(Process& p, const Term* a) { return exit_signal_with(p, a, false); }
 Term erlang_exit_signal_3(Process& p, const Term* a) { return exit_signal_with(p, a, true); }
@@ -563,7 +558,7 @@ Term erlang_link_1(Process& p, const Term* a) { return link_to(p, a, false); }
 Term erlang_link_2(Process& p, const Term* a) {
     bool priority = false;
     return takes_priority_only(a[1], &priority) ? link_to(p, a, priority)
-                                                : badarg_cause(p, atom_badopt());
+                                                : badarg_cause(p, atoms::badopt);
 }
 
 Term erlang_unlink_1(Process& p, const Term* a) {
@@ -610,7 +605,7 @@ Term do_monitor(Process& p, Term type, Term item, uint8_t alias, Term tag, bool 
             return badarg(p);  // ports are watched on their own node alone
         }
     } else if (type == atoms::time_offset) {
-        if (item != atom_clock_service()) {
+        if (item != atoms::clock_service) {
             return badarg(p);
         }
     } else {
@@ -661,7 +656,7 @@ Term erlang_monitor_3(Process& p, const Term* a) {
     Term tag = kNonValue;
     bool priority = false;
     if (!parse_monitor_options(a[2], &alias, &tag, &priority)) {
-        return badarg_cause(p, atom_badopt());
+        return badarg_cause(p, atoms::badopt);
     }
     return do_monitor(p, a[0], a[1], alias, tag, priority);
 }
@@ -771,11 +766,11 @@ Term erlang_send_3(Process& p, const Term* a) {
         nosuspend = nosuspend || head(list) == atoms::nosuspend;
         noconnect = noconnect || head(list) == atoms::noconnect;
         if (head(list) != atoms::nosuspend && head(list) != atoms::noconnect) {
-            return badarg_cause(p, atom_badopt());
+            return badarg_cause(p, atoms::badopt);
         }
     }
     if (!is_nil(list)) {
-        return badarg_cause(p, atom_badopt());
+        return badarg_cause(p, atoms::badopt);
     }
     if (priority && is_local_ref(a[0])) {
         send_priority_message(p, a[0], a[1]);
@@ -1103,14 +1098,6 @@ Term erts_internal_processes_next_1(Process& p, const Term* a) {
 
 // ---- flags ----------------------------------------------------------------------------------------------------
 
-bool small_in(Term t, int64_t low, int64_t high, uint32_t* out) {
-    if (!is_small(t) || small_value(t) < low || small_value(t) > high) {
-        return false;
-    }
-    *out = static_cast<uint32_t>(small_value(t));
-    return true;
-}
-
 // How many calls it saves.
 uint32_t saved_calls(const Process& p) {
     return p.extra != nullptr && p.extra->saved_calls != nullptr ? p.extra->saved_calls->most : 0;
@@ -1230,7 +1217,7 @@ Term erlang_process_flag_2(Process& p, const Term* a) {
         tracing::g_hooks->set_saving(p, n);
         return answer;
     }
-    if (flag == atom_scheduler()) {
+    if (flag == atoms::scheduler) {
         if (!small_in(value, 0, static_cast<uint32_t>(vm::scheduler_count()), &n)) {
             return badarg(p);
         }
@@ -1258,7 +1245,7 @@ Term erlang_process_flag_2(Process& p, const Term* a) {
         }
         return old;
     }
-    return badarg_cause(p, atom_badopt());
+    return badarg_cause(p, atoms::badopt);
 }
 
 // erts_internal:process_flag(Pid, save_calls, N)
@@ -1334,11 +1321,11 @@ Term erts_internal_suspend_process_2(Process& p, const Term* a) {
             asynchronous = true;
             answer = tuple_element(o, 1);
         } else {
-            return atom_badopt();
+            return atoms::badopt;
         }
     }
     if (!is_nil(list)) {
-        return atom_badopt();
+        return atoms::badopt;
     }
     if (!is_local_pid(a[0]) || a[0] == p.id) {
         return atoms::badarg;
@@ -1569,7 +1556,7 @@ bool node_kind(Term kind, bool* with_self) {
         *with_self = true;
         return true;
     }
-    return kind == atom_visible() || kind == atom_hidden() || kind == atom_connected();
+    return kind == atom_visible() || kind == atom_hidden() || kind == atoms::connected;
 }
 
 bool node_kinds(Term t, bool* with_self) {

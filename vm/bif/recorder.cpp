@@ -7,6 +7,7 @@
 #include "vm/record/record.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/util/utf8.hpp"
 
 namespace minivm {
 namespace {
@@ -31,24 +32,8 @@ bool format_text(Term t, char* text, size_t* length) {
         if (!is_small(c) || small_value(c) < 0 || small_value(c) > 0x10FFFF) {
             return false;
         }
-        const auto code = static_cast<uint32_t>(small_value(c));
-        if (n + 4 > kMaxFormat) {
-            continue;
-        }
-        if (code < 0x80) {
-            text[n++] = static_cast<char>(code);
-        } else if (code < 0x800) {
-            text[n++] = static_cast<char>(0xC0 | code >> 6);
-            text[n++] = static_cast<char>(0x80 | (code & 0x3F));
-        } else {
-            if (code >= 0x10000) {
-                text[n++] = static_cast<char>(0xF0 | code >> 18);
-                text[n++] = static_cast<char>(0x80 | (code >> 12 & 0x3F));
-            } else {
-                text[n++] = static_cast<char>(0xE0 | code >> 12);
-            }
-            text[n++] = static_cast<char>(0x80 | (code >> 6 & 0x3F));
-            text[n++] = static_cast<char>(0x80 | (code & 0x3F));
+        if (n + 4 <= kMaxFormat) {
+            n += utf8_encode(static_cast<uint32_t>(small_value(c)), reinterpret_cast<uint8_t*>(text + n));
         }
     }
     *length = n;

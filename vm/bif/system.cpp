@@ -40,11 +40,11 @@
 #include "vm/term/binary.hpp"
 #include "vm/term/map.hpp"
 #include "vm/util/otp_release.hpp"
+#include "vm/util/utf8.hpp"
 
 namespace minivm {
 namespace {
 
-Term atom(std::string_view text) { return atom_table::intern(text); }
 Term text_term(Process& p, std::string_view s) {
     return make_string_utf8(p.heap, s.data(), s.size());
 }
@@ -67,14 +67,14 @@ Term time_source(Heap& h, clockid_t id, const char* name, bool is_monotonic) {
     clock_getres(id, &step);
     constexpr int64_t kSecond = 1000000000;
     const int64_t step_ns = step.tv_sec * kSecond + step.tv_nsec;
-    Term list = cons(h, make_tuple(h, atom("time"), make_integer(h, now.tv_sec * kSecond + now.tv_nsec)), kNil);
-    list = cons(h, make_tuple(h, atom("parallel"), atom("yes")), list);
+    Term list = cons(h, make_tuple(h, atom_table::intern("time"), make_integer(h, now.tv_sec * kSecond + now.tv_nsec)), kNil);
+    list = cons(h, make_tuple(h, atom_table::intern("parallel"), atom_table::intern("yes")), list);
     if (is_monotonic) {
-        list = cons(h, make_tuple(h, atom("extended"), atom("no")), list);
+        list = cons(h, make_tuple(h, atom_table::intern("extended"), atom_table::intern("no")), list);
     }
-    list = cons(h, make_tuple(h, atom("resolution"), make_integer(h, kSecond / std::max<int64_t>(step_ns, 1))), list);
-    list = cons(h, make_tuple(h, atom("clock_id"), atom(name)), list);
-    return cons(h, make_tuple(h, atoms::function, atom("clock_gettime")), list);
+    list = cons(h, make_tuple(h, atom_table::intern("resolution"), make_integer(h, kSecond / std::max<int64_t>(step_ns, 1))), list);
+    list = cons(h, make_tuple(h, atom_table::intern("clock_id"), atom_table::intern(name)), list);
+    return cons(h, make_tuple(h, atoms::function, atom_table::intern("clock_gettime")), list);
 }
 
 // What the program was started with.
@@ -129,7 +129,7 @@ Term system_info_atom(Process& p, Term item) {
     }
     if (is("all_schedulers_state")) {
         const auto state = [&](const char* kind, int all, int on, int active) {
-            return make_tuple(h, atom(kind), make_small(all), make_small(on), make_small(active));
+            return make_tuple(h, atom_table::intern(kind), make_small(all), make_small(on), make_small(active));
         };
         const int io = vm::dirty_io_count();
         const int cpu = online::dirty_cpu();
@@ -142,17 +142,17 @@ Term system_info_atom(Process& p, Term item) {
         const auto n = static_cast<size_t>(vm::scheduler_count());
         Term* t = h.alloc(1 + n);
         t[0] = Term{make_header(Kind::tuple, n)};
-        std::fill_n(t + 1, n, atom("unbound"));
+        std::fill_n(t + 1, n, atom_table::intern("unbound"));
         return make_boxed(t);
     }
     if (is("scheduler_bind_type")) {
-        return atom("unbound");
+        return atom_table::intern("unbound");
     }
     if (is("cpu_topology")) {
         return atoms::undefined;  // it is not looked for
     }
     if (is("cpu_quota")) {
-        return atom("unknown");
+        return atom_table::intern("unknown");
     }
     if (item == atoms::dirty_cpu_schedulers) {
         return make_small(vm::dirty_cpu_count());
@@ -183,7 +183,7 @@ Term system_info_atom(Process& p, Term item) {
     if (is("update_cpu_info")) {
         const int now = available_processors();
         // relaxed: as above.
-        return atom(g_processors.exchange(now, std::memory_order_relaxed) == now ? "unchanged" : "changed");
+        return atom_table::intern(g_processors.exchange(now, std::memory_order_relaxed) == now ? "unchanged" : "changed");
     }
     if (item == atoms::emu_flavor) {
         return vm::default_engine() == g_engines.bytecode ? atoms::emu : atoms::jit;
@@ -237,7 +237,7 @@ Term system_info_atom(Process& p, Term item) {
         return atoms::false_;
     }
     if (is("multi_scheduling")) {
-        return atom(online::state());
+        return atom_table::intern(online::state());
     }
     if (is("backtrace_depth")) {
         return make_small(g_backtrace_depth);
@@ -348,7 +348,7 @@ Term allocator_info(Process& p, Term which) {
         for (const char* name :
              {"sys_alloc", "temp_alloc", "sl_alloc", "std_alloc", "ll_alloc", "eheap_alloc",
               "ets_alloc", "fix_alloc", "literal_alloc", "binary_alloc", "driver_alloc"}) {
-            if (t == atom(name)) {
+            if (t == atom_table::intern(name)) {
                 return true;
             }
         }
@@ -391,8 +391,8 @@ Term memory_internal(Process& p, Term ref, Term allocators) {
 }
 
 Term erlang_system_info_1(Process& p, const Term* a) {
-    if (a[0] == atom("procs")) {  // each tells of itself
-        static const Export* const procs = export_table::get(atom("minivm_processes"), atom("text"), 0);
+    if (a[0] == atom_table::intern("procs")) {  // each tells of itself
+        static const Export* const procs = export_table::get(atom_table::intern("minivm_processes"), atom_table::intern("text"), 0);
         return trap(p, procs, {});
     }
     Term r = kNonValue;
@@ -400,21 +400,21 @@ Term erlang_system_info_1(Process& p, const Term* a) {
         r = system_info_atom(p, a[0]);
     } else if (is_tuple(a[0]) && tuple_arity(a[0]) == 2 &&
                tuple_element(a[0], 0) == atoms::wordsize &&
-               (tuple_element(a[0], 1) == atom("internal") ||
+               (tuple_element(a[0], 1) == atom_table::intern("internal") ||
                 tuple_element(a[0], 1) == atoms::external)) {
         r = make_small(8);
     }
-    if (is_tuple_of(a[0], 2) && tuple_element(a[0], 0) == atom("cpu_topology") &&
-        (tuple_element(a[0], 1) == atom("defined") || tuple_element(a[0], 1) == atom("detected") ||
-         tuple_element(a[0], 1) == atom("used"))) {
+    if (is_tuple_of(a[0], 2) && tuple_element(a[0], 0) == atom_table::intern("cpu_topology") &&
+        (tuple_element(a[0], 1) == atom_table::intern("defined") || tuple_element(a[0], 1) == atom_table::intern("detected") ||
+         tuple_element(a[0], 1) == atom_table::intern("used"))) {
         r = atoms::undefined;
     }
-    if (is_tuple_of(a[0], 3) && tuple_element(a[0], 0) == atom("memory_internal")) {
+    if (is_tuple_of(a[0], 3) && tuple_element(a[0], 0) == atom_table::intern("memory_internal")) {
         r = memory_internal(p, tuple_element(a[0], 1), tuple_element(a[0], 2));
     }
     if (is_tuple(a[0]) && tuple_arity(a[0]) == 2 &&
-        (tuple_element(a[0], 0) == atom("allocator") ||
-         tuple_element(a[0], 0) == atom("allocator_sizes"))) {
+        (tuple_element(a[0], 0) == atom_table::intern("allocator") ||
+         tuple_element(a[0], 0) == atom_table::intern("allocator_sizes"))) {
         r = allocator_info(p, tuple_element(a[0], 1));
     }
     return is_value(r) ? r : badarg(p);
@@ -437,22 +437,7 @@ bool get_string(Term t, std::string* out) {
         if (!is_small(c) || small_value(c) < 1 || small_value(c) > 0x10FFFF) {
             return false;
         }
-        const uint32_t u = static_cast<uint32_t>(small_value(c));
-        if (u < 0x80) {
-            out->push_back(static_cast<char>(u));
-        } else if (u < 0x800) {
-            out->push_back(static_cast<char>(0xC0 | u >> 6));
-            out->push_back(static_cast<char>(0x80 | (u & 0x3F)));
-        } else if (u < 0x10000) {
-            out->push_back(static_cast<char>(0xE0 | u >> 12));
-            out->push_back(static_cast<char>(0x80 | (u >> 6 & 0x3F)));
-            out->push_back(static_cast<char>(0x80 | (u & 0x3F)));
-        } else {
-            out->push_back(static_cast<char>(0xF0 | u >> 18));
-            out->push_back(static_cast<char>(0x80 | (u >> 12 & 0x3F)));
-            out->push_back(static_cast<char>(0x80 | (u >> 6 & 0x3F)));
-            out->push_back(static_cast<char>(0x80 | (u & 0x3F)));
-        }
+        append_utf8(static_cast<uint32_t>(small_value(c)), out);
     }
     return is_nil(t);
 }
@@ -522,13 +507,12 @@ Term environment_list(Process& p, bool pairs) {
 Term os_list_env_vars_0(Process& p, const Term*) { return environment_list(p, true); }
 Term os_env_0(Process& p, const Term*) { return environment_list(p, true); }
 Term os_getenv_0(Process& p, const Term*) { return environment_list(p, false); }
-LOCAL_ATOM(atom_default, "default")
 LOCAL_ATOM(atom_ignore, "ignore")
 LOCAL_ATOM(atom_handle, "handle")
 
 Term os_set_signal_2(Process& p, const Term* a) {
     os_signals::Action action;
-    if (a[1] == atom_default()) {
+    if (a[1] == atoms::default_) {
         action = os_signals::Action::by_default;
     } else if (a[1] == atom_ignore()) {
         action = os_signals::Action::ignore;
@@ -537,7 +521,7 @@ Term os_set_signal_2(Process& p, const Term* a) {
     } else {
         badarg(p);
         Term keys[2] = {atoms::cause, atoms::module};
-        Term values[2] = {atom("badopt"), atoms::erl_kernel_errors};
+        Term values[2] = {atom_table::intern("badopt"), atoms::erl_kernel_errors};
         p.exception.error_info = map::from_pairs(p.heap, keys, values, 2);
         return kNonValue;
     }
@@ -650,7 +634,7 @@ Term erlang_universaltime_to_posixtime_1(Process& p, const Term* a) {
     return get_date_time(a[0], &t) ? make_integer(p.heap, timegm(&t)) : badarg(p);
 }
 
-Term erlang_get_cookie_0(Process&, const Term*) { return atom("nocookie"); }
+Term erlang_get_cookie_0(Process&, const Term*) { return atom_table::intern("nocookie"); }
 Term erlang_is_alive_0(Process&, const Term*) { return atoms::false_; }
 
 }  // namespace

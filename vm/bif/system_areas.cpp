@@ -23,7 +23,6 @@
 namespace minivm {
 namespace {
 
-Term atom(std::string_view text) { return atom_table::intern(text); }
 
 // ---- memory ---------------------------------------------------------------------------------------------
 
@@ -66,7 +65,7 @@ struct Memory {
     // The non-value: there is no such area.
     Term value(Process& p, Term name) const {
         for (const auto& [text, bytes] : areas()) {
-            if (name == atom(text)) {
+            if (name == atom_table::intern(text)) {
                 return make_unsigned(p.heap, bytes);
             }
         }
@@ -104,7 +103,7 @@ Term erlang_memory_0(Process& p, const Term*) {
     Term names = kNil;
     for (const char* n : {"ets", "code", "binary", "atom_used", "atom", "system", "processes_used",
                           "processes", "total"}) {
-        names = cons(p.heap, atom(n), names);
+        names = cons(p.heap, atom_table::intern(n), names);
     }
     return erlang_memory_1(p, &names);
 }
@@ -129,9 +128,9 @@ Term allocated_areas(Process& p) {
     Term list = kNil;
     for (size_t i = areas.others.size(); i > 0; --i) {
         const auto& [name, bytes] = areas.others[i - 1];
-        list = cons(h, make_tuple(h, atom(name), make_unsigned(h, bytes)), list);
+        list = cons(h, make_tuple(h, atom_table::intern(name), make_unsigned(h, bytes)), list);
     }
-    const Term atoms = make_tuple(h, atom("atom_space"), make_unsigned(h, areas.atom_space),
+    const Term atoms = make_tuple(h, atom_table::intern("atom_space"), make_unsigned(h, areas.atom_space),
                                   make_unsigned(h, areas.atoms_used));
     return cons(h, atoms, list);
 }
@@ -195,11 +194,11 @@ Term allocator(Heap& h) {
     int minor = 0;
     std::sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor);
     const Term version = cons(h, make_small(major), cons(h, make_small(minor), kNil));
-    const Term sys_alloc = atom("sys_alloc");
-    const Term options = cons(h, make_tuple(h, atom("e"), atoms::true_),
-                              cons(h, make_tuple(h, atom("m"), atom("libc")), kNil));
+    const Term sys_alloc = atom_table::intern("sys_alloc");
+    const Term options = cons(h, make_tuple(h, atom_table::intern("e"), atoms::true_),
+                              cons(h, make_tuple(h, atom_table::intern("m"), atom_table::intern("libc")), kNil));
     const Term settings = cons(h, make_tuple(h, sys_alloc, options), kNil);
-    return make_tuple(h, atom("glibc"), version, cons(h, sys_alloc, kNil), settings);
+    return make_tuple(h, atom_table::intern("glibc"), version, cons(h, sys_alloc, kNil), settings);
 }
 
 }  // namespace

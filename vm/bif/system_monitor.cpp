@@ -11,18 +11,11 @@ namespace minivm {
 namespace {
 
 LOCAL_ATOM(atom_busy_dist_port, "busy_dist_port")
-LOCAL_ATOM(atom_busy_port, "busy_port")
-LOCAL_ATOM(atom_large_heap, "large_heap")
-LOCAL_ATOM(atom_long_gc, "long_gc")
-LOCAL_ATOM(atom_long_message_queue, "long_message_queue")
-LOCAL_ATOM(atom_long_schedule, "long_schedule")
-
-using system_monitor::Settings;
 
 constexpr uint64_t kLeastLargeHeap = 16384;  // words, as in OTP
 
-bool parse_option(Term t, Settings* s) {
-    if (t == atom_busy_port()) {
+bool parse_option(Term t, system_monitor::Settings* s) {
+    if (t == atoms::busy_port) {
         s->events |= system_monitor::kBusyPort;
         return true;
     }
@@ -35,7 +28,7 @@ bool parse_option(Term t, Settings* s) {
     }
     const Term name = tuple_element(t, 0);
     const Term value = tuple_element(t, 1);
-    if (name == atom_long_message_queue()) {
+    if (name == atoms::long_message_queue) {
         s->events |= system_monitor::kLongMessageQueue;
         return is_tuple_of(value, 2) && get_uint64(tuple_element(value, 0), &s->queue_disable) &&
                get_uint64(tuple_element(value, 1), &s->queue_enable) && s->queue_enable > 0 &&
@@ -45,13 +38,13 @@ bool parse_option(Term t, Settings* s) {
     if (!get_uint64(value, &n)) {
         return false;
     }
-    if (name == atom_long_gc()) {
+    if (name == atoms::long_gc) {
         s->events |= system_monitor::kLongGc;
         s->long_gc_ms = std::max<uint64_t>(n, 1);
-    } else if (name == atom_long_schedule()) {
+    } else if (name == atoms::long_schedule) {
         s->events |= system_monitor::kLongSchedule;
         s->long_schedule_ms = std::max<uint64_t>(n, 1);
-    } else if (name == atom_large_heap()) {
+    } else if (name == atoms::large_heap) {
         s->events |= system_monitor::kLargeHeap;
         s->large_heap_words = std::max(n, kLeastLargeHeap);
     } else {
@@ -61,8 +54,8 @@ bool parse_option(Term t, Settings* s) {
 }
 
 // {Pid, Options}, or undefined.
-Term settings_term(Heap& h) {
-    const Settings s = system_monitor::settings();
+Term monitor_term(Heap& h) {
+    const system_monitor::Settings s = system_monitor::settings();
     if (s.events == 0) {
         return atoms::undefined;
     }
@@ -72,16 +65,16 @@ Term settings_term(Heap& h) {
             list = cons(h, make_tuple(h, name, make_unsigned(h, value)), list);
         }
     };
-    add(system_monitor::kLongGc, atom_long_gc(), s.long_gc_ms);
-    add(system_monitor::kLongSchedule, atom_long_schedule(), s.long_schedule_ms);
-    add(system_monitor::kLargeHeap, atom_large_heap(), s.large_heap_words);
+    add(system_monitor::kLongGc, atoms::long_gc, s.long_gc_ms);
+    add(system_monitor::kLongSchedule, atoms::long_schedule, s.long_schedule_ms);
+    add(system_monitor::kLargeHeap, atoms::large_heap, s.large_heap_words);
     if ((s.events & system_monitor::kLongMessageQueue) != 0) {
         const Term limits =
             make_tuple(h, make_unsigned(h, s.queue_disable), make_unsigned(h, s.queue_enable));
-        list = cons(h, make_tuple(h, atom_long_message_queue(), limits), list);
+        list = cons(h, make_tuple(h, atoms::long_message_queue, limits), list);
     }
     if ((s.events & system_monitor::kBusyPort) != 0) {
-        list = cons(h, atom_busy_port(), list);
+        list = cons(h, atoms::busy_port, list);
     }
     if ((s.events & system_monitor::kBusyDistPort) != 0) {
         list = cons(h, atom_busy_dist_port(), list);
@@ -90,7 +83,7 @@ Term settings_term(Heap& h) {
 }
 
 Term set_monitor(Process& p, Term pid, Term list) {
-    Settings s;
+    system_monitor::Settings s;
     if (pid != atoms::undefined && !is_nil(list)) {
         s.pid = pid;
         if (!is_local_pid(pid) || process_table::lookup(pid) == nullptr) {
@@ -105,13 +98,13 @@ Term set_monitor(Process& p, Term pid, Term list) {
             return badarg(p);
         }
     }
-    const Term old = settings_term(p.heap);
+    const Term old = monitor_term(p.heap);
     system_monitor::set(s);
     return old;
 }
 
 Term erlang_system_monitor_0(Process& p, const Term*) {
-    return settings_term(p.heap);
+    return monitor_term(p.heap);
 }
 Term erlang_system_monitor_1(Process& p, const Term* a) {
     if (a[0] == atoms::undefined) {

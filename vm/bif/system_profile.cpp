@@ -2,41 +2,30 @@
 #include "vm/process/system_profile.hpp"
 
 #include "vm/bif/bif.hpp"
-#include "vm/bif/local_atoms.hpp"
 #include "vm/process/tracing.hpp"
 
 namespace minivm {
 namespace {
 
-LOCAL_ATOM(atom_exclusive, "exclusive")
-LOCAL_ATOM(atom_monotonic_timestamp, "monotonic_timestamp")
-LOCAL_ATOM(atom_runnable_ports, "runnable_ports")
-LOCAL_ATOM(atom_runnable_procs, "runnable_procs")
-LOCAL_ATOM(atom_scheduler, "scheduler")
-LOCAL_ATOM(atom_strict_monotonic_timestamp, "strict_monotonic_timestamp")
-LOCAL_ATOM(atom_timestamp, "timestamp")
-
-using system_profile::Settings;
-
 // In the order in which system_profile/0 lists them, from the last.
-struct Option {
-    Term (*name)();
+struct ProfileOption {
+    Term name;
     uint32_t event;
     uint32_t timestamp;
 };
-constexpr Option kOptions[] = {
-    {atom_runnable_ports, system_profile::kRunnablePorts, 0},
-    {atom_runnable_procs, system_profile::kRunnableProcs, 0},
-    {atom_scheduler, system_profile::kScheduler, 0},
-    {atom_exclusive, system_profile::kExclusive, 0},
-    {atom_timestamp, 0, tracing::kTimestamp},
-    {atom_monotonic_timestamp, 0, tracing::kMonotonicTimestamp},
-    {atom_strict_monotonic_timestamp, 0, tracing::kStrictMonotonicTimestamp},
+constexpr ProfileOption kProfileOptions[] = {
+    {atoms::runnable_ports, system_profile::kRunnablePorts, 0},
+    {atoms::runnable_procs, system_profile::kRunnableProcs, 0},
+    {atoms::scheduler, system_profile::kScheduler, 0},
+    {atoms::exclusive, system_profile::kExclusive, 0},
+    {atoms::timestamp, 0, tracing::kTimestamp},
+    {atoms::monotonic_timestamp, 0, tracing::kMonotonicTimestamp},
+    {atoms::strict_monotonic_timestamp, 0, tracing::kStrictMonotonicTimestamp},
 };
 
-bool parse_option(Term t, Settings* s) {
-    for (const Option& o : kOptions) {
-        if (t == o.name()) {
+bool parse_option(Term t, system_profile::Settings* s) {
+    for (const ProfileOption& o : kProfileOptions) {
+        if (t == o.name) {
             s->events |= o.event;
             s->timestamp = o.timestamp != 0 ? o.timestamp : s->timestamp;
             return true;
@@ -45,26 +34,26 @@ bool parse_option(Term t, Settings* s) {
     return false;
 }
 
-Term settings_term(Heap& h) {
-    const Settings s = system_profile::settings();
+Term profile_term(Heap& h) {
+    const system_profile::Settings s = system_profile::settings();
     if (!is_value(s.profiler)) {
         return atoms::undefined;
     }
     Term list = kNil;
-    for (const Option& o : kOptions) {
+    for (const ProfileOption& o : kProfileOptions) {
         if ((s.events & o.event) != 0) {
-            list = cons(h, o.name(), list);
+            list = cons(h, o.name, list);
         }
     }
     return make_tuple(h, s.profiler, list);
 }
 
 Term erlang_system_profile_0(Process& p, const Term*) {
-    return settings_term(p.heap);
+    return profile_term(p.heap);
 }
 
 Term erlang_system_profile_2(Process& p, const Term* a) {
-    Settings s;
+    system_profile::Settings s;
     if (a[0] != atoms::undefined && !is_nil(a[1])) {
         s.profiler = a[0];
         s.timestamp = tracing::kTimestamp;
@@ -81,7 +70,7 @@ Term erlang_system_profile_2(Process& p, const Term* a) {
             return badarg(p);
         }
     }
-    const Term old = settings_term(p.heap);
+    const Term old = profile_term(p.heap);
     system_profile::set(s);
     return old;
 }

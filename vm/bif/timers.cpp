@@ -25,7 +25,6 @@ namespace {
 
 LOCAL_ATOM(atom_perf_counter, "perf_counter")
 LOCAL_ATOM(atom_positive, "positive")
-LOCAL_ATOM(atom_monotonic, "monotonic")
 LOCAL_ATOM(atom_read_timer, "read_timer")
 LOCAL_ATOM(atom_active_tasks, "active_tasks")
 LOCAL_ATOM(atom_active_tasks_all, "active_tasks_all")
@@ -37,9 +36,6 @@ LOCAL_ATOM(atom_total_run_queue_lengths_all, "total_run_queue_lengths_all")
 LOCAL_ATOM(atom_run_queues, "run_queues")
 LOCAL_ATOM(atom_scheduler_wall_time_all, "scheduler_wall_time_all")
 LOCAL_ATOM(atom_microstate_accounting, "microstate_accounting")
-LOCAL_ATOM(atom_badopt, "badopt")
-LOCAL_ATOM(atom_input, "input")
-LOCAL_ATOM(atom_output, "output")
 
 // ---- clocks ---------------------------------------------------------------------------------------
 // Erlang monotonic time is in nanoseconds and starts here, as OTP's does, so that negative times show
@@ -195,7 +191,7 @@ Term erlang_unique_integer_1(Process& p, const Term* a) {
     for (; is_cons(list); list = tail(list)) {
         if (head(list) == atom_positive()) {
             positive = true;
-        } else if (head(list) == atom_monotonic()) {
+        } else if (head(list) == atoms::monotonic) {
             monotonic = true;
         } else {
             return badarg(p);
@@ -254,7 +250,7 @@ Term start_timer(Process& p, const Term* a, Term options, bool wrap) {
     bool abs = false;
     uint64_t due;
     if (!parse_abs(options, &abs)) {
-        return badarg_cause(p, atom_badopt());
+        return badarg_cause(p, atoms::badopt);
     }
     if (!is_local_pid(a[1]) && !is_atom(a[1])) {
         return badarg(p);
@@ -303,7 +299,7 @@ Term access_timer(Process& p, Term timer, Term options, bool cancel) {
     bool async = false;
     bool info = true;
     if (!parse_access(options, &async, cancel ? &info : nullptr)) {
-        return cancel ? badarg_cause(p, atom_badopt()) : badarg(p);
+        return cancel ? badarg_cause(p, atoms::badopt) : badarg(p);
     }
     if (!is_reference(timer)) {
         return badarg(p);
@@ -535,8 +531,8 @@ Term erlang_statistics_1(Process& p, const Term* a) {
     if (item == atoms::io) {
         const Term in = make_unsigned(p.heap, port::total_input());
         const Term out = make_unsigned(p.heap, port::total_output());
-        return make_tuple(p.heap, make_tuple(p.heap, atom_input(), in),
-                          make_tuple(p.heap, atom_output(), out));
+        return make_tuple(p.heap, make_tuple(p.heap, atoms::input, in),
+                          make_tuple(p.heap, atoms::output, out));
     }
     if (item == atoms::run_queue) {
         return make_unsigned(p.heap, total_queued());

@@ -4,6 +4,7 @@
 #include "vm/bif/stdlib_error.hpp"
 #include "vm/semantics/binary.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/util/utf8.hpp"
 
 #include <algorithm>
 #include <cstring>

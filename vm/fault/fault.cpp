@@ -431,7 +431,7 @@ void give_up(int signal, const siginfo_t* info) {
     // An instruction that faulted does so again when we return, in its own place, which is what a
     // core file should show; a signal that was sent has to be sent again.
     if (info->si_code <= 0 || signal == SIGABRT) {
-        raise(signal);
+        ::raise(signal);
     }
 }
 
@@ -599,11 +599,11 @@ bool provoke(const char* how) {
         volatile uint64_t n = 0;  // volatile: or the recursion would be folded
         n = overflow_stack(n);
     } else if (what == "fpe") {
-        raise(SIGFPE);
+        ::raise(SIGFPE);
     } else if (what == "ill") {
         __builtin_trap();
     } else if (what == "bus") {
-        raise(SIGBUS);
+        ::raise(SIGBUS);
     } else {
         return false;
     }

@@ -46,11 +46,11 @@ void free_block(Term* start, const Term* end) {
     heap_block_free(start, static_cast<size_t>(end - start));
 }
 
-struct Range {
+struct Span {
     Word begin = 0;
     Word bytes = 0;
-    Range() = default;
-    Range(const Term* from, const Term* to)
+    Span() = default;
+    Span(const Term* from, const Term* to)
         : begin(reinterpret_cast<Word>(from)),
           bytes(reinterpret_cast<Word>(to) - reinterpret_cast<Word>(from)) {}
     bool has(Term pointer) const { return pointer.raw - begin < bytes; }
@@ -69,7 +69,7 @@ public:
     // collection passes no old generation and promotes nothing.
     Collector(const Process& p, Term* promote_below, Term* young_to, Term* old_free)
         : block_(p.heap_start, p.heap.top),
-          mature_bytes_(Range(p.heap_start, promote_below).bytes),
+          mature_bytes_(Span(p.heap_start, promote_below).bytes),
           old_(p.old_start, p.old_end),
           young_begin_(young_to),
           young_free_(young_to),
@@ -113,7 +113,7 @@ private:
         }
         return false;
     }
-    bool is_new(Term t) const { return Range(young_begin_, young_free_).has(t); }
+    bool is_new(Term t) const { return Span(young_begin_, young_free_).has(t); }
 
     template <From kFrom, bool kAllToOld>
     [[gnu::always_inline]] void update_cons(Term* slot, Term t) {
@@ -211,9 +211,9 @@ private:
         static_cast<Collector*>(collector)->update<kFrom, false>(root);
     }
 
-    Range block_;
+    Span block_;
     Word mature_bytes_;
-    Range old_;
+    Span old_;
     Term* young_begin_;
     Term* young_free_;
     Term* old_begin_;
@@ -266,7 +266,7 @@ void Collector::run(Process& p, Term* x, size_t live, Term* new_stack_base) {
 
 // Links what has been copied of an off-heap list to the front of the lists of where the copies are, in the order
 // that they had, and gives up the references of the rest.
-void sweep_off_heap(Process& p, Term* list, const Range& old) {
+void sweep_off_heap(Process& p, Term* list, const Span& old) {
     Term* young_first = nullptr;
     Term* old_first = nullptr;
     Term** young_last = &young_first;
@@ -350,12 +350,12 @@ void evacuate(Process& p, Term* x, size_t live, size_t new_words, Term* promote_
         Term* old_list = p.old_off_heap;
         p.old_off_heap = nullptr;
         p.old_off_heap_bytes = 0;
-        sweep_off_heap(p, old_list, Range());
-        sweep_off_heap(p, young_list, Range());
+        sweep_off_heap(p, old_list, Span());
+        sweep_off_heap(p, young_list, Span());
         free_block(p.old_start, p.old_end);
         p.old_start = p.old_top = p.old_end = nullptr;
     } else {
-        sweep_off_heap(p, young_list, Range(p.old_start, p.old_end));
+        sweep_off_heap(p, young_list, Span(p.old_start, p.old_end));
         p.old_top = collector.old_free();
     }
     fragment_free_chain(p.heap.fragments);
@@ -692,7 +692,7 @@ private:
     bool in_fragment(Term t) const {
         for (Fragment* chain : {p_.heap.fragments, p_.heap.received}) {
             for (Fragment* f = chain; f != nullptr; f = f->next) {
-                if (Range(f->words(), f->words() + f->used_words).has(t)) {
+                if (Span(f->words(), f->words() + f->used_words).has(t)) {
                     return true;
                 }
             }
@@ -726,13 +726,13 @@ private:
     }
 
     const Process& p_;
-    Range block_;
-    Range old_;
+    Span block_;
+    Span old_;
     TermStack rest_;
     std::unordered_set<Word> seen_;
 };
 
-void verify_off_heap_list(const Process& p, Term* list, const Range& where) {
+void verify_off_heap_list(const Process& p, Term* list, const Span& where) {
     for (Term* object = list; object != nullptr; object = *off_heap_next(object)) {
         const Kind kind = header_kind(object->raw);
         MINIVM_CHECK(is_header(object->raw) && (kind == Kind::bin_ref || kind == Kind::magic_ref));
@@ -793,8 +793,8 @@ void verify_heap(const Process& p) {
             verifier.root(message->term);
         }
     }
-    verify_off_heap_list(p, p.heap.off_heap, Range(p.heap_start, p.heap.top));
-    verify_off_heap_list(p, p.old_off_heap, Range(p.old_start, p.old_top));
+    verify_off_heap_list(p, p.heap.off_heap, Span(p.heap_start, p.heap.top));
+    verify_off_heap_list(p, p.old_off_heap, Span(p.old_start, p.old_top));
 }
 
 }  // namespace minivm

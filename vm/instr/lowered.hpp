@@ -75,6 +75,9 @@ struct Operand {
     }
     bool is_register() const { return kind == Kind::x || kind == Kind::y; }
 };
+inline bool same_register(const Operand& a, const Operand& b) {
+    return a.kind == b.kind && a.index == b.index;
+}
 static_assert(sizeof(Operand) == 16);
 
 constexpr uint32_t kNoLabel = 0xFFFFFFFF;

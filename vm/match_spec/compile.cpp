@@ -14,9 +14,6 @@ namespace minivm::match_spec {
 
 namespace {
 
-LOCAL_ATOM(whole_object, "$_")
-LOCAL_ATOM(all_bound, "$$")
-LOCAL_ATOM(constant, "const")
 LOCAL_ATOM(and_then, "andthen")
 LOCAL_ATOM(self, "self")
 
@@ -550,11 +547,11 @@ private:
             constant_term(t);
             return true;
         }
-        if (t == whole_object()) {
+        if (t == atoms::whole_object) {
             emit(Instr(Op::push_object));
             return true;
         }
-        if (t == all_bound()) {
+        if (t == atoms::all_bound) {
             emit(Instr(Op::push_bound));
             return true;
         }
@@ -605,7 +602,7 @@ private:
                 " is neither a function call, nor a tuple (tuples are written {{ ... }}).");
         }
         const Term name = parts[0];
-        if (name == constant()) {
+        if (name == atoms::constant) {
             if (arity != 2) {
                 return refuse_part("Special form 'const' called with more than one argument in " +
                                    display_term(t) + ".");

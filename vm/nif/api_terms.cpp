@@ -8,6 +8,7 @@
 #include "vm/term/compare.hpp"
 #include "vm/term/hash.hpp"
 #include "vm/term/map.hpp"
+#include "vm/util/utf8.hpp"
 
 #include <cmath>
 #include <cstring>
@@ -37,23 +38,14 @@ int64_t atom_bytes(Term atom, int encoding, std::string* out) {
     return static_cast<int64_t>(out->size());
 }
 
-std::string utf8_of_latin1(std::string_view latin1) {
-    std::string out;
-    for (const char ch : latin1) {
-        const auto c = static_cast<uint8_t>(ch);
-        if (c < 0x80) {
-            out += ch;
-        } else {
-            out += static_cast<char>(0xC0 | c >> 6);
-            out += static_cast<char>(0x80 | (c & 0x3F));
-        }
-    }
-    return out;
-}
-
 // The name in UTF-8; false: in no encoding there is.
 bool atom_text(const char* name, size_t n, int encoding, std::string* out) {
-    *out = encoding == kUtf8 ? std::string(name, n) : utf8_of_latin1({name, n});
+    if (encoding == kUtf8) {
+        out->assign(name, n);
+    } else {
+        out->resize(2 * n);
+        out->resize(utf8_of_latin1({name, n}, out->data()));
+    }
     return (encoding == kLatin1 || encoding == kUtf8) && atom_table::is_valid(*out);
 }
 
@@ -64,9 +56,7 @@ bool utf8_of_list(Term list, std::string* out) {
         if (!is_small(c) || small_value(c) < 0 || !is_unicode(static_cast<uint64_t>(small_value(c)))) {
             return false;
         }
-        uint8_t bytes[4];
-        const unsigned n = utf8_encode(static_cast<uint32_t>(small_value(c)), bytes);
-        out->append(bytes, bytes + n);
+        append_utf8(static_cast<uint32_t>(small_value(c)), out);
     }
     return is_nil(list);
 }

@@ -16,17 +16,7 @@ namespace {
 
 using tracing::Tracer;
 
-LOCAL_ATOM(atom_discard, "discard")
-LOCAL_ATOM(atom_cpu_timestamp, "cpu_timestamp")
-LOCAL_ATOM(atom_extra, "extra")
-LOCAL_ATOM(atom_match_spec_result, "match_spec_result")
-LOCAL_ATOM(atom_monotonic, "monotonic")
-LOCAL_ATOM(atom_remove, "remove")
-LOCAL_ATOM(atom_scheduler_id, "scheduler_id")
 LOCAL_ATOM(atom_strict_monotonic, "strict_monotonic")
-LOCAL_ATOM(atom_timestamp, "timestamp")
-LOCAL_ATOM(atom_trace, "trace")
-LOCAL_ATOM(atom_trace_status, "trace_status")
 
 // Null: the module has no library. In a delay section: the library stays for so long.
 const Library* library_of(Term module) {
@@ -65,23 +55,23 @@ Term options(Heap& h, const Event& event, uint32_t flags) {
         values[n++] = value;
     };
     if (is_value(event.extra)) {
-        add(atom_extra(), event.extra);
+        add(atoms::extra, event.extra);
     }
     if (is_value(event.result)) {
-        add(atom_match_spec_result(), event.result);
+        add(atoms::match_spec_result, event.result);
     }
     if ((flags & tracing::kSchedulerId) != 0) {
         const Scheduler* const on = this_scheduler();
-        add(atom_scheduler_id(), make_small(on != nullptr ? on->number : 0));
+        add(atoms::scheduler_id, make_small(on != nullptr ? on->number : 0));
     }
     if ((flags & tracing::kAllTimestamps) != 0) {
         // relaxed: as where it is written.
         const bool cpu = tracing::g_cpu_timestamps.load(std::memory_order_relaxed);
-        const Term now_kind = cpu ? atom_cpu_timestamp() : atom_timestamp();
-        add(atom_timestamp(), (flags & tracing::kTimestamp) != 0 ? now_kind
+        const Term now_kind = cpu ? atoms::cpu_timestamp : atoms::timestamp;
+        add(atoms::timestamp, (flags & tracing::kTimestamp) != 0 ? now_kind
                               : (flags & tracing::kStrictMonotonicTimestamp) != 0
                                   ? atom_strict_monotonic()
-                                  : atom_monotonic());
+                                  : atoms::monotonic);
     }
     return map::from_pairs(h, keys, values, n);
 }
@@ -98,15 +88,15 @@ Answer ask(const Tracer& tracer, Kind kind, Term tag, Term tracee) {
     if (!ask_module(tracer, kind, tag, tracee, &answer)) {
         return Answer::discard;
     }
-    return answer == atom_trace().raw     ? Answer::trace
-           : answer == atom_discard().raw ? Answer::discard
+    return answer == atoms::trace.raw     ? Answer::trace
+           : answer == atoms::discard.raw ? Answer::discard
                                           : Answer::remove;
 }
 
 bool is_active(const Tracer& tracer, Term tracee) {
     Word answer = 0;
-    return ask_module(tracer, Kind::general, atom_trace_status(), tracee, &answer) &&
-           answer != atom_remove().raw;
+    return ask_module(tracer, Kind::general, atoms::trace_status, tracee, &answer) &&
+           answer != atoms::remove.raw;
 }
 
 void tell(const Tracer& tracer, const Event& event, Process* self, Term tracee, uint32_t flags) {

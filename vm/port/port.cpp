@@ -43,17 +43,9 @@ LOCAL_ATOM(atom_eol, "eol")
 LOCAL_ATOM(atom_noeol, "noeol")
 LOCAL_ATOM(atom_command, "command")
 LOCAL_ATOM(atom_connect, "connect")
-LOCAL_ATOM(atom_connected, "connected")
 LOCAL_ATOM(atom_control, "control")
 LOCAL_ATOM(atom_getting_unlinked, "getting_unlinked")
-LOCAL_ATOM(atom_in, "in")
-LOCAL_ATOM(atom_out, "out")
-LOCAL_ATOM(atom_receive, "receive")
-LOCAL_ATOM(atom_send, "send")
 LOCAL_ATOM(atom_close, "close")
-LOCAL_ATOM(atom_exit_status, "exit_status")
-LOCAL_ATOM(atom_log, "log")
-LOCAL_ATOM(atom_logger, "logger")
 
 constexpr uint32_t kMaxPorts = 65536;
 constexpr size_t kReadBytes = 64 * 1024;
@@ -139,7 +131,7 @@ void trace_received(Port& p, Term from, Term tag, Term argument = kNonValue) {
     if (tracing::is_traced(p.traced, tracing::kReceive)) {
         Heap h;
         const Term what = is_value(argument) ? make_tuple(h, tag, argument) : tag;
-        trace_event(p, tracing::kReceive, atom_receive(), make_tuple(h, from, what));
+        trace_event(p, tracing::kReceive, atoms::receive, make_tuple(h, from, what));
         h.clear();
     }
 }
@@ -155,13 +147,13 @@ class TracedTurn {
 public:
     TracedTurn(Port& p, Term what) : p_(p), what_(what) {
         profile(true);
-        tell(atom_in());
+        tell(atoms::in);
     }
     TracedTurn(const TracedTurn&) = delete;
     TracedTurn& operator=(const TracedTurn&) = delete;
     ~TracedTurn() {
         if (p_.state != Port::State::ended) {
-            tell(atom_out());
+            tell(atoms::out);
         }
         profile(false);
     }
@@ -196,7 +188,7 @@ void tell(const Port& p, Term to, Heap& h, Term content) {
 // The same, locked.
 void tell_traced(Port& p, Heap& h, Term content) {
     if (tracing::is_traced(p.traced, tracing::kSend)) {
-        trace_event(p, tracing::kSend, atom_send(), make_tuple(h, p.id, content), p.owner);
+        trace_event(p, tracing::kSend, atoms::send, make_tuple(h, p.id, content), p.owner);
     }
     tell(p, p.owner, h, content);
 }
@@ -295,7 +287,7 @@ void end(const PortPtr& port, Term reason, Term closed_to = kNonValue) {
             trace_event(p, tracing::kPorts, atoms::unregister, name);
         }
         if (is_value(closed_to)) {
-            trace_event(p, tracing::kSend, atom_send(), atoms::closed, closed_to);
+            trace_event(p, tracing::kSend, atoms::send, atoms::closed, closed_to);
         }
         if (tracing::g_hooks != nullptr) {
             tracing::g_hooks->forget(p.traced);
@@ -468,7 +460,7 @@ Term input_finished(Port& p) {
         const int status = WIFSIGNALED(p.child_status) ? 128 + WTERMSIG(p.child_status)
                                                        : WEXITSTATUS(p.child_status);
         Heap h;
-        tell_traced(p, h, make_tuple(h, atom_exit_status(), make_small(status)));
+        tell_traced(p, h, make_tuple(h, atoms::exit_status, make_small(status)));
     }
     if (p.options.eof) {
         Heap h;
@@ -654,8 +646,8 @@ void report_bad_value(Term id) {
     const std::string& name = port->options.name;
     const Term args = cons(h, make_string_utf8(h, name.data(), name.size()), kNil);
     const Term format = make_string(h, kFormat, sizeof(kFormat) - 1);
-    deliver_message(atom_logger(),
-                    make_tuple(h, atom_log(), atoms::error, format, args, map::empty(h)));
+    deliver_message(atoms::logger,
+                    make_tuple(h, atoms::log, atoms::error, format, args, map::empty(h)));
     h.clear();
 }
 
@@ -745,7 +737,7 @@ Term wait(Process& p, Term id, const Export* again, std::initializer_list<Term> 
 static void trace_close(Port& p, Term from) {
     const std::lock_guard lock(p.mutex);
     if (p.state == Port::State::open) {
-        trace_event(p, tracing::kRunningPorts, atom_in(), atom_close());
+        trace_event(p, tracing::kRunningPorts, atoms::in, atom_close());
         trace_received(p, from, atom_close());
     }
 }
@@ -780,7 +772,7 @@ bool connect(Term id, Term owner, Term from, Asked how) {
         trace_received(p, from, atom_connect(), owner);
         if (tracing::is_traced(p.traced, tracing::kSend)) {
             Heap h;
-            trace_event(p, tracing::kSend, atom_send(), make_tuple(h, id, atom_connected()), from);
+            trace_event(p, tracing::kSend, atoms::send, make_tuple(h, id, atoms::connected), from);
             h.clear();
         }
         if (!is_new) {
@@ -847,7 +839,7 @@ Sent message(Process* sender, Term id, Term message, bool even_if_busy) {
         } else if (tuple_element(what, 0) == atom_connect() && is_local_pid(argument) &&
                    connect(id, argument, is_value(from) ? from : owner, Asked::by_message)) {
             Heap h;
-            tell(*port, owner, h, atom_connected());
+            tell(*port, owner, h, atoms::connected);
             return Sent::done;
         }
     }

@@ -21,10 +21,7 @@ namespace minivm {
 
 namespace {
 
-LOCAL_ATOM(atom_log, "log")
-LOCAL_ATOM(atom_logger, "logger")
 LOCAL_ATOM(atom_emulator, "emulator")
-LOCAL_ATOM(atom_error_logger, "error_logger")
 LOCAL_ATOM(atom_gl, "gl")
 LOCAL_ATOM(atom_time, "time")
 
@@ -37,7 +34,7 @@ Term event_metadata(Heap& h, Process& p, Term level) {
     Term logger_keys[2] = {atom_emulator(), atoms::tag};
     Term logger_values[2] = {atoms::true_,
                              level == atoms::error ? level : atom_table::intern("warning_msg")};
-    Term keys[4] = {atom_error_logger(), atom_gl(), atoms::pid, atom_time()};
+    Term keys[4] = {atoms::error_logger, atom_gl(), atoms::pid, atom_time()};
     Term values[4] = {
         map::from_pairs(h, logger_keys, logger_values, 2), p.group_leader, p.id,
         make_integer(h, std::chrono::duration_cast<std::chrono::microseconds>(now).count())};
@@ -57,7 +54,7 @@ void log_event(Heap& h, Process& p, Term level, std::string_view format,
         list = cons(h, t[-1], list);
     }
     const Term text = make_string(h, format.data(), format.size());
-    deliver_message(to, make_tuple(h, atom_log(), level, text, list, event_metadata(h, p, level)));
+    deliver_message(to, make_tuple(h, atoms::log, level, text, list, event_metadata(h, p, level)));
 }
 void log_error(Heap& h, Process& p, std::string_view format, std::initializer_list<Term> args) {
     log_event(h, p, atoms::error, format, args);
@@ -69,7 +66,7 @@ Term system_logger() {
     // relaxed: a name or pid alone; see set_system_logger().
     const Term to{g_system_logger.load(std::memory_order_relaxed)};
     if (to.raw == 0 || (is_local_pid(to) && process_table::lookup(to) == nullptr)) {
-        return atom_logger();
+        return atoms::logger;
     }
     return to;
 }

@@ -20,12 +20,8 @@ namespace {
 
 LOCAL_ATOM(atom_label, "label")
 LOCAL_ATOM(atom_print, "print")
-LOCAL_ATOM(atom_receive, "receive")
-LOCAL_ATOM(atom_send, "send")
-LOCAL_ATOM(atom_seq_trace, "seq_trace")
 LOCAL_ATOM(atom_sequential_trace_token, "sequential_trace_token")
 LOCAL_ATOM(atom_serial, "serial")
-LOCAL_ATOM(atom_spawn, "spawn")
 LOCAL_ATOM(atom_spawn_init, "spawn_init")
 LOCAL_ATOM(atom_spawn_request, "spawn_request")
 
@@ -132,7 +128,7 @@ const tracing::Tracer* living_tracer() {
 
 // Whether it is to be told of what p does. In a delay section.
 bool wants(const tracing::Tracer& t, const Process& p) {
-    return t.is_module() ? nif::tracer::ask(t, nif::tracer::Kind::general, atom_seq_trace(),
+    return t.is_module() ? nif::tracer::ask(t, nif::tracer::Kind::general, atoms::seq_trace,
                                             p.id) == nif::tracer::Answer::trace
                          : !t.is(p.id);
 }
@@ -173,15 +169,15 @@ void tell(const Token& t, Flag type, Term to, Term message, const Process& p) {
     if (tracer == nullptr || !wants(*tracer, p)) {
         return;
     }
-    const Term tag = type == kSend ? atom_send() : type == kReceive ? atom_receive() : atom_print();
+    const Term tag = type == kSend ? atoms::send : type == kReceive ? atoms::receive : atom_print();
     Heap h;
     const Term counts = make_tuple(h, make_small(t.lastcnt), make_small(t.serial));
     const Term what = make_tuple(h, tag, counts, t.from, to, message);
     if (tracer->is_module()) {
-        const nif::tracer::Event event{.tag = atom_seq_trace(), .what = what};
+        const nif::tracer::Event event{.tag = atoms::seq_trace, .what = what};
         nif::tracer::tell(*tracer, event, nullptr, t.label, trace_flags(t.flags));
     } else if ((t.flags & (kTimestamp | kStrictMonotonicTimestamp | kMonotonicTimestamp)) == 0) {
-        tracing::tell_tracer(tracer->term(), make_tuple(h, atom_seq_trace(), t.label, what));
+        tracing::tell_tracer(tracer->term(), make_tuple(h, atoms::seq_trace, t.label, what));
     } else {
         Term time;
         if ((t.flags & kTimestamp) != 0) {
@@ -192,7 +188,7 @@ void tell(const Token& t, Flag type, Term to, Term message, const Process& p) {
                 time = make_tuple(h, time, clock::unique_integer(h, true, false));
             }
         }
-        tracing::tell_tracer(tracer->term(), make_tuple(h, atom_seq_trace(), t.label, what, time));
+        tracing::tell_tracer(tracer->term(), make_tuple(h, atoms::seq_trace, t.label, what, time));
     }
     h.clear();
 }
@@ -287,7 +283,7 @@ Term get(const Process& p, Term component, Heap& h) {
     if (flag != 0) {
         return make_tuple(h, component, make_bool(t != nullptr && (t->flags & flag) != 0));
     }
-    if (component == atom_spawn() && t == nullptr) {
+    if (component == atoms::spawn && t == nullptr) {
         return make_tuple(h, component, atoms::false_);
     }
     if (component != atom_label() && component != atom_serial()) {

@@ -18,14 +18,7 @@ std::atomic<uint32_t> g_gc_sleep_ms{0};
 
 namespace {
 
-LOCAL_ATOM(atom_busy_port, "busy_port")
-LOCAL_ATOM(atom_in, "in")
-LOCAL_ATOM(atom_large_heap, "large_heap")
-LOCAL_ATOM(atom_long_gc, "long_gc")
-LOCAL_ATOM(atom_long_message_queue, "long_message_queue")
-LOCAL_ATOM(atom_long_schedule, "long_schedule")
 LOCAL_ATOM(atom_monitor, "monitor")
-LOCAL_ATOM(atom_out, "out")
 
 std::mutex g_lock;
 Settings g_settings;  // guarded by g_lock
@@ -100,7 +93,7 @@ void collected(Process& p, uint64_t began_ns) {
         const uint64_t ms = (now_ns() - began_ns) / 1000000;
         if (ms > s.long_gc_ms) {
             Heap h;
-            tell(p, s, h, atom_long_gc(), put_number(h, "timeout", ms, sizes_of(h, p)));
+            tell(p, s, h, atoms::long_gc, put_number(h, "timeout", ms, sizes_of(h, p)));
         }
     }
     if ((s.events & kLargeHeap) != 0) {
@@ -108,7 +101,7 @@ void collected(Process& p, uint64_t began_ns) {
             static_cast<uint64_t>((p.stack_base - p.heap_start) + (p.old_end - p.old_start));
         if (words >= s.large_heap_words) {
             Heap h;
-            tell(p, s, h, atom_large_heap(), sizes_of(h, p));
+            tell(p, s, h, atoms::large_heap, sizes_of(h, p));
         }
     }
 }
@@ -120,16 +113,16 @@ void scheduled_out(Process& p, uint64_t began_ns, const void* in) {
         return;
     }
     Heap h;
-    Term list = cons(h, make_tuple(h, atom_out(), place(h, p, p.pc)), kNil);
-    list = cons(h, make_tuple(h, atom_in(), place(h, p, in)), list);
-    tell(p, s, h, atom_long_schedule(), put_number(h, "timeout", ms, list));
+    Term list = cons(h, make_tuple(h, atoms::out, place(h, p, p.pc)), kNil);
+    list = cons(h, make_tuple(h, atoms::in, place(h, p, in)), list);
+    tell(p, s, h, atoms::long_schedule, put_number(h, "timeout", ms, list));
 }
 
 void suspended_by(const Process& p, Term port) {
     const Settings s = settings();
     if ((s.events & kBusyPort) != 0) {
         Heap h;
-        tell(p, s, h, atom_busy_port(), port);
+        tell(p, s, h, atoms::busy_port, port);
     }
 }
 
@@ -143,7 +136,7 @@ void queue_changed(Process& p) {
     }
     p.long_queue_told = !told;
     Heap h;
-    tell(p, s, h, atom_long_message_queue(), make_bool(!told));
+    tell(p, s, h, atoms::long_message_queue, make_bool(!told));
 }
 
 }  // namespace minivm::system_monitor

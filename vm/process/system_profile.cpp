@@ -20,7 +20,6 @@ namespace {
 LOCAL_ATOM(atom_active, "active")
 LOCAL_ATOM(atom_inactive, "inactive")
 LOCAL_ATOM(atom_profile, "profile")
-LOCAL_ATOM(atom_scheduler, "scheduler")
 
 std::mutex g_lock;
 Settings g_settings;        // guarded by g_lock
@@ -130,7 +129,7 @@ void scheduler_turn(int number, bool active) {
     if ((g_settings.events & kScheduler) != 0) {
         g_active_schedulers += active ? 1 : -1;
         Heap h;
-        send(h, make_tuple(h, atom_profile(), atom_scheduler(), make_small(number), turn_tag(active),
+        send(h, make_tuple(h, atom_profile(), atoms::scheduler, make_small(number), turn_tag(active),
                            make_small(g_active_schedulers), time_of(h)));
     }
 }

@@ -337,15 +337,4 @@ Term bs_bits_to_bytes(Process& p, Term bits);
 
 }  // namespace semantics
 
-// ---- characters --------------------------------------------------------------------------------
-
-constexpr bool is_unicode(uint64_t c) {
-    return c < 0xD800 || (c > 0xDFFF && c <= 0x10FFFF);
-}
-// Bytes that c, a character, takes in UTF-8; writes them.
-unsigned utf8_encode(uint32_t c, uint8_t* out);
-// The character that begins at p, n > 0 bytes at most; its length. 0: none that is well formed.
-// `more` tells whether it could be one with more bytes.
-unsigned utf8_decode(const uint8_t* p, size_t n, uint32_t* c, bool* more);
-
 }  // namespace minivm

@@ -12,6 +12,7 @@
 #include "vm/record/record.hpp"
 #include "vm/util/lock.hpp"
 #include "vm/util/memory_count.hpp"
+#include "vm/util/utf8.hpp"
 
 #include <array>
 #include <atomic>
@@ -261,17 +262,7 @@ Term intern(std::string_view utf8) {
 Term intern_latin1(std::string_view latin1) {
     char utf8[2 * kMaxAtomChars];
     MINIVM_CHECK(latin1.size() <= kMaxAtomChars);
-    size_t n = 0;
-    for (const char c : latin1) {
-        const auto byte = static_cast<uint8_t>(c);
-        if (byte < 0x80) {
-            utf8[n++] = c;
-        } else {
-            utf8[n++] = static_cast<char>(0xC0 | (byte >> 6));
-            utf8[n++] = static_cast<char>(0x80 | (byte & 0x3F));
-        }
-    }
-    return intern({utf8, n});
+    return intern({utf8, utf8_of_latin1(latin1, utf8)});
 }
 
 Term find(std::string_view utf8) {

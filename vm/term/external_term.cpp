@@ -9,6 +9,7 @@
 #include "vm/term/map.hpp"
 #include "vm/term/native_record.hpp"
 #include "vm/util/otp_release.hpp"
+#include "vm/util/utf8.hpp"
 
 #include <zlib.h>
 
@@ -456,17 +457,7 @@ bool Decoder::atom(uint8_t tag, Term* slot) {
             *slot = atom_table::intern_latin1(text);
         } else {
             char utf8[2 * kMaxAtomChars];
-            size_t length = 0;
-            for (const char c : text) {
-                const uint8_t code = static_cast<uint8_t>(c);
-                if (code >= 0x80) {
-                    utf8[length++] = static_cast<char>(0xC0 | code >> 6);
-                    utf8[length++] = static_cast<char>(0x80 | (code & 0x3F));
-                } else {
-                    utf8[length++] = c;
-                }
-            }
-            *slot = atom_table::find({utf8, length});
+            *slot = atom_table::find({utf8, utf8_of_latin1(text, utf8)});
         }
     }
     return is_value(*slot);
