@@ -688,8 +688,8 @@ bool disarm_withdrawn(const ModuleInstance& m) {
                                               module_table::on_load(m.name(), ix)};
     bool any = false;
     for (const LoweredExport& x : m.lowered.exports) {
-        Export* const e = export_table::find(m.name(), x.function, x.arity);
-        Breakpoint* const b = e != nullptr ? find_own(e) : nullptr;
+        Export* const e = x.callable;
+        Breakpoint* const b = find_own(e);
         const bool stays = std::any_of(
             std::begin(versions), std::end(versions), [&](const ModuleInstance* version) {
                 return version != nullptr && exports(*version, x.function, x.arity);

@@ -94,7 +94,7 @@ void apply_to_entries(Applying& a, const LoweredModule& m, Version version, Bulk
         if (!r.which.matches(m.name, x.function, x.arity)) {
             continue;
         }
-        Export* e = export_table::get(m.name, x.function, x.arity);
+        Export* e = x.callable;
         if (e->bif != nullptr) {
             continue;
         }

@@ -91,8 +91,8 @@ void return_from(uint32_t session, Term module, Term function, uint32_t arity, T
     put_term(copy, value, 0);
     // Known since the breakpoint was made.
     words[0] = records::in_session(records::function_id(module, function, arity), session);
-    words[1] = recorder::pack_text(kHeadWords * 8, copy.count() * 8);
     MINIVM_EVENT_PLACE(here, return_from);
+    words[1] = recorder::pack_text(kHeadWords * 8, copy.count() * 8);
     recorder::detail::write_words(recorder::detail::event_word(here), 0, words,
                                   kHeadWords + copy.count());
 }

@@ -504,7 +504,7 @@ void begin() {
 static void undefine_exports(const ModuleInstance& instance) {
     const int ix = code_index::staging();
     for (const LoweredExport& x : instance.lowered.exports) {
-        Export* e = export_table::get(instance.name(), x.function, x.arity);
+        Export* e = x.callable;
         if (e->bif == nullptr) {
             clear_export(e, ix);
         }
@@ -515,7 +515,7 @@ static void undefine_exports(const ModuleInstance& instance) {
 static void define_exports(const ModuleInstance& instance) {
     const int ix = code_index::staging();
     for (const LoweredExport& x : instance.lowered.exports) {
-        Export* e = export_table::get(instance.name(), x.function, x.arity);
+        Export* e = x.callable;
         if (e->bif == nullptr) {
             set_export(e, ix, instance, x.entry);
         }
@@ -559,6 +559,10 @@ static void add_code(ModuleInstance* instance) {
         instance->file_atoms.push_back(
             atom_table::intern(short_enough ? std::string_view(f)
                                             : std::string_view("long_file_name")));
+    }
+    // Entries of that table never go away.
+    for (LoweredExport& x : instance->lowered.exports) {
+        x.callable = export_table::get(instance->name(), x.function, x.arity);
     }
     instance->engine->install(*instance);
     const Range r{reinterpret_cast<Word>(instance->code->begin()),

@@ -130,6 +130,7 @@ struct LoweredExport {
     Term function;
     uint32_t arity;
     uint32_t entry;       // instruction index
+    Export* callable = nullptr;  // what calls from other modules go through; known once the code is staged
 };
 
 struct LineEntry {
