@@ -51,6 +51,7 @@ LAUNCHER = FOLDER / "support" / "program_launcher.erl"
 DIFF_LINES = 50
 SLOW_FACTOR = 20
 COLLECTING_FACTOR = 4  # collecting at every allocation, for what large.list does not leave out
+SLOWEST = 12          # programs whose times are shown at the end
 RACES = 5              # runs of both for standard error, at most
 ORACLE_TIMEOUT_S = 60  # a short --timeout is meant for minivm
 # The status a timed-out program is given: no program can produce it.
@@ -463,6 +464,7 @@ class Report:
         self.failed = 0
         self.skipped = {}
         self.known = {}  # name: why it may differ
+        self.times = []  # (seconds, label)
 
     def skip(self, name, why):
         with self.lock:
@@ -471,6 +473,7 @@ class Report:
     def success(self, label, seconds):
         with self.lock:
             self.passed += 1
+            self.times.append((seconds, label))
             if self.verbose:
                 print("ok   %-50s %6.2f s" % (label, seconds), flush=True)
 
@@ -675,6 +678,9 @@ def main():
             future.result()
     for why, names in sorted(report.skipped.items()):
         print("left out by %s: %s" % (why, ", ".join(sorted(names))))
+    if len(report.times) > SLOWEST:
+        print("slowest: " + ", ".join("%s %.1f s" % (label, seconds)
+                                      for seconds, label in sorted(report.times, reverse=True)[:SLOWEST]))
     print("%d passed, %d failed" % (report.passed, report.failed))
     return 1 if report.failed else 0
 

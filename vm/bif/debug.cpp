@@ -1,9 +1,10 @@
-// Functions that run on dirty schedulers, for test programs: erts_debug:dirty_cpu/2 and the like.
+// What tests and debugging tools ask of erts_debug: functions that run on dirty schedulers, instructions.
 #include <chrono>
 #include <thread>
 
 #include "vm/bif/bif.hpp"
 #include "vm/bif/local_atoms.hpp"
+#include "vm/instr/lowered.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/sched/scheduler.hpp"
@@ -121,9 +122,24 @@ Term erts_debug_dirty_3(Process& p, const Term* a) {
     return a[0] == atoms::normal ? on_this_scheduler(p, a + 1) : badarg(p);
 }
 
+// No instructions of OTP's interpreter are there to be shown, as in an OTP with its JIT.
+Term erts_debug_disassemble_1(Process&, const Term*) { return atoms::false_; }
+
+// The names of the instructions that there are, as strings.
+Term erts_debug_instructions_0(Process& p, const Term*) {
+    Term list = kNil;
+    for (size_t i = static_cast<size_t>(Op::kCount); i > 0; --i) {
+        const std::string_view name = instr_info(static_cast<Op>(i - 1)).name;
+        list = cons(p.heap, make_string(p.heap, name.data(), name.size()), list);
+    }
+    return list;
+}
+
 }  // namespace
 
 MINIVM_BIF_TABLE(debug) = {
+    {"erts_debug", "disassemble", 1, erts_debug_disassemble_1, kBifPlain, nullptr},
+    {"erts_debug", "instructions", 0, erts_debug_instructions_0, kBifPlain, nullptr},
     {"erts_debug", "dirty_cpu", 2, erts_debug_dirty_cpu_2, kBifDirtyCpu | kBifLeavable, nullptr},
     {"erts_debug", "dirty_io", 2, erts_debug_dirty_io_2, kBifDirtyIo | kBifLeavable, nullptr},
     {"erts_debug", "dirty", 3, erts_debug_dirty_3, kBifPlain, nullptr},

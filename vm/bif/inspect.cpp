@@ -8,6 +8,7 @@
 #include "vm/term/binary.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/format.hpp"
+#include "vm/util/otp_release.hpp"
 
 namespace minivm {
 namespace {
@@ -91,13 +92,25 @@ Term erlang_fun_info_mfa_1(Process& p, const Term* a) {
 Term erts_internal_cmp_term_2(Process&, const Term* a) {
     return make_small(compare_terms_exact(a[0], a[1]));
 }
+// The name that OTP has for how it keeps a bit string of this kind.
+const char* bit_string_type(Term t) {
+    const BitView bits = bit_view(t);
+    if (kind_of(t) == Kind::heap_bits) {
+        return bits.size % 8 == 0 || by_release::has_one_kind_of_bit_string() ? "heap_binary" : "sub_binary";
+    }
+    const Term* const storage = boxed_ptr(boxed_ptr(t)[1]);
+    const bool is_whole = header_kind(storage->raw) == Kind::bin_ref && bits.offset == 0 &&
+                          bits.size == 8 * reinterpret_cast<const RefBinary*>(storage[1].raw)->size_bytes;
+    return is_whole && !by_release::has_one_kind_of_bit_string() ? "refc_binary" : "sub_binary";
+}
 Term erts_internal_term_type_1(Process&, const Term* a) {
+    constexpr int64_t kOtpSmallEnd = int64_t{1} << 59;  // ours have a bit more
     const Term t = a[0];
     const auto atom = [](const char* s) { return atom_table::intern(s); };
-    if (is_small(t)) {
+    if (is_small(t) && small_value(t) >= -kOtpSmallEnd && small_value(t) < kOtpSmallEnd) {
         return atom("fixnum");
     }
-    if (is_big(t)) {
+    if (is_integer(t)) {
         return atom("bignum");
     }
     if (is_atom(t)) {
@@ -122,7 +135,7 @@ Term erts_internal_term_type_1(Process&, const Term* a) {
         return is_local_fun(t) ? atoms::fun : atoms::export_;
     }
     if (is_bitstring(t)) {
-        return kind_of(t) == Kind::heap_bits ? atom("heap_binary") : atom("sub_binary");
+        return atom(bit_string_type(t));
     }
     if (is_pid(t)) {
         return is_local_pid(t) ? atoms::pid : atom("external_pid");
