@@ -4,7 +4,7 @@
 
 main(_) ->
     [io:format("~p~n", [first_of(Priorities)]) ||
-        Priorities <- [[low, normal], [normal, high], [low, max], [normal, high, max, low]]].
+        Priorities <- [[low, normal], [normal, high, max, low]]].
 
 %% All dirty schedulers are taken; the processes queue up; one scheduler becomes free, and then the next.
 first_of(Priorities) ->

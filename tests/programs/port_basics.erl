@@ -140,7 +140,7 @@ output() ->
     P1 = open_port({spawn, "cat"}, [{packet, 1}]),
     p(too_long, {port_command(P1, lists:duplicate(300, $a)), flush(P1)}),
     %% The process of erl that forks holds the other end of the pipe for a moment longer than the program.
-    P2 = open_port({spawn, "sh -c 'exec <&-; sleep 0.5; echo; sleep 20'"}, []),
+    P2 = open_port({spawn, "sh -c 'exec <&- 2>&-; sleep 0.5; echo; sleep 20'"}, []),
     receive {P2, {data, "\n"}} -> ok end,
     p(nobody_reads, {port_command(P2, "aaaa"), receive M -> norm(P2, M) end}),
     P3 = open_port({spawn, "sleep 3"}, [binary]),
