@@ -1,7 +1,5 @@
-// What tests and debugging tools ask of erts_debug: functions that run on dirty schedulers, instructions.
-#include <chrono>
-#include <thread>
-
+// What tests and debugging tools ask of erts_debug: functions that run on dirty schedulers,
+// instructions.
 #include "vm/bif/bif.hpp"
 #include "vm/bif/local_atoms.hpp"
 #include "vm/instr/lowered.hpp"
@@ -9,6 +7,9 @@
 #include "vm/process/state.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
+
+#include <chrono>
+#include <thread>
 
 namespace minivm {
 
@@ -123,7 +124,9 @@ Term erts_debug_dirty_3(Process& p, const Term* a) {
 }
 
 // No instructions of OTP's interpreter are there to be shown, as in an OTP with its JIT.
-Term erts_debug_disassemble_1(Process&, const Term*) { return atoms::false_; }
+Term erts_debug_disassemble_1(Process&, const Term*) {
+    return atoms::false_;
+}
 
 // The names of the instructions that there are, as strings.
 Term erts_debug_instructions_0(Process& p, const Term*) {

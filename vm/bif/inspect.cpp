@@ -1,8 +1,8 @@
 // Terms as text and back, and what debugging code asks: pids and references as lists, erts_debug.
-#include "vm/heap/gc.hpp"
-#include "vm/process/seq_trace.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
+#include "vm/heap/gc.hpp"
+#include "vm/process/seq_trace.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
@@ -96,11 +96,13 @@ Term erts_internal_cmp_term_2(Process&, const Term* a) {
 const char* bit_string_type(Term t) {
     const BitView bits = bit_view(t);
     if (kind_of(t) == Kind::heap_bits) {
-        return bits.size % 8 == 0 || by_release::has_one_kind_of_bit_string() ? "heap_binary" : "sub_binary";
+        return bits.size % 8 == 0 || by_release::has_one_kind_of_bit_string() ? "heap_binary"
+                                                                              : "sub_binary";
     }
     const Term* const storage = boxed_ptr(boxed_ptr(t)[1]);
-    const bool is_whole = header_kind(storage->raw) == Kind::bin_ref && bits.offset == 0 &&
-                          bits.size == 8 * reinterpret_cast<const RefBinary*>(storage[1].raw)->size_bytes;
+    const bool is_whole =
+        header_kind(storage->raw) == Kind::bin_ref && bits.offset == 0 &&
+        bits.size == 8 * reinterpret_cast<const RefBinary*>(storage[1].raw)->size_bytes;
     return is_whole && !by_release::has_one_kind_of_bit_string() ? "refc_binary" : "sub_binary";
 }
 Term erts_internal_term_type_1(Process&, const Term* a) {

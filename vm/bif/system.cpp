@@ -1,18 +1,4 @@
 // The surroundings: system_info, memory, the environment, dates, system flags.
-#include <sched.h>
-#include <sys/resource.h>
-#include <sys/utsname.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <ctime>
-#include <map>
-#include <mutex>
-#include <string>
-
-#include "vm/process/seq_trace.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/bif/clock.hpp"
 #include "vm/bif/local_atoms.hpp"
@@ -32,6 +18,7 @@
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/report.hpp"
+#include "vm/process/seq_trace.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/sched/online.hpp"
@@ -41,6 +28,19 @@
 #include "vm/term/map.hpp"
 #include "vm/util/otp_release.hpp"
 #include "vm/util/utf8.hpp"
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <map>
+#include <mutex>
+#include <string>
 
 namespace minivm {
 namespace {
@@ -67,12 +67,19 @@ Term time_source(Heap& h, clockid_t id, const char* name, bool is_monotonic) {
     clock_getres(id, &step);
     constexpr int64_t kSecond = 1000000000;
     const int64_t step_ns = step.tv_sec * kSecond + step.tv_nsec;
-    Term list = cons(h, make_tuple(h, atom_table::intern("time"), make_integer(h, now.tv_sec * kSecond + now.tv_nsec)), kNil);
+    Term list = cons(h,
+                     make_tuple(h, atom_table::intern("time"),
+                                make_integer(h, now.tv_sec * kSecond + now.tv_nsec)),
+                     kNil);
     list = cons(h, make_tuple(h, atom_table::intern("parallel"), atom_table::intern("yes")), list);
     if (is_monotonic) {
-        list = cons(h, make_tuple(h, atom_table::intern("extended"), atom_table::intern("no")), list);
+        list =
+            cons(h, make_tuple(h, atom_table::intern("extended"), atom_table::intern("no")), list);
     }
-    list = cons(h, make_tuple(h, atom_table::intern("resolution"), make_integer(h, kSecond / std::max<int64_t>(step_ns, 1))), list);
+    list = cons(h,
+                make_tuple(h, atom_table::intern("resolution"),
+                           make_integer(h, kSecond / std::max<int64_t>(step_ns, 1))),
+                list);
     list = cons(h, make_tuple(h, atom_table::intern("clock_id"), atom_table::intern(name)), list);
     return cons(h, make_tuple(h, atoms::function, atom_table::intern("clock_gettime")), list);
 }
@@ -129,7 +136,8 @@ Term system_info_atom(Process& p, Term item) {
     }
     if (is("all_schedulers_state")) {
         const auto state = [&](const char* kind, int all, int on, int active) {
-            return make_tuple(h, atom_table::intern(kind), make_small(all), make_small(on), make_small(active));
+            return make_tuple(h, atom_table::intern(kind), make_small(all), make_small(on),
+                              make_small(active));
         };
         const int io = vm::dirty_io_count();
         const int cpu = online::dirty_cpu();
@@ -183,7 +191,8 @@ Term system_info_atom(Process& p, Term item) {
     if (is("update_cpu_info")) {
         const int now = available_processors();
         // relaxed: as above.
-        return atom_table::intern(g_processors.exchange(now, std::memory_order_relaxed) == now ? "unchanged" : "changed");
+        return atom_table::intern(
+            g_processors.exchange(now, std::memory_order_relaxed) == now ? "unchanged" : "changed");
     }
     if (item == atoms::emu_flavor) {
         return vm::default_engine() == g_engines.bytecode ? atoms::emu : atoms::jit;
@@ -392,7 +401,8 @@ Term memory_internal(Process& p, Term ref, Term allocators) {
 
 Term erlang_system_info_1(Process& p, const Term* a) {
     if (a[0] == atom_table::intern("procs")) {  // each tells of itself
-        static const Export* const procs = export_table::get(atom_table::intern("minivm_processes"), atom_table::intern("text"), 0);
+        static const Export* const procs = export_table::get(atom_table::intern("minivm_processes"),
+                                                             atom_table::intern("text"), 0);
         return trap(p, procs, {});
     }
     Term r = kNonValue;
@@ -405,7 +415,8 @@ Term erlang_system_info_1(Process& p, const Term* a) {
         r = make_small(8);
     }
     if (is_tuple_of(a[0], 2) && tuple_element(a[0], 0) == atom_table::intern("cpu_topology") &&
-        (tuple_element(a[0], 1) == atom_table::intern("defined") || tuple_element(a[0], 1) == atom_table::intern("detected") ||
+        (tuple_element(a[0], 1) == atom_table::intern("defined") ||
+         tuple_element(a[0], 1) == atom_table::intern("detected") ||
          tuple_element(a[0], 1) == atom_table::intern("used"))) {
         r = atoms::undefined;
     }
@@ -506,7 +517,9 @@ Term environment_list(Process& p, bool pairs) {
 }
 Term os_list_env_vars_0(Process& p, const Term*) { return environment_list(p, true); }
 Term os_env_0(Process& p, const Term*) { return environment_list(p, true); }
-Term os_getenv_0(Process& p, const Term*) { return environment_list(p, false); }
+Term os_getenv_0(Process& p, const Term*) {
+    return environment_list(p, false);
+}
 LOCAL_ATOM(atom_ignore, "ignore")
 LOCAL_ATOM(atom_handle, "handle")
 
@@ -634,7 +647,9 @@ Term erlang_universaltime_to_posixtime_1(Process& p, const Term* a) {
     return get_date_time(a[0], &t) ? make_integer(p.heap, timegm(&t)) : badarg(p);
 }
 
-Term erlang_get_cookie_0(Process&, const Term*) { return atom_table::intern("nocookie"); }
+Term erlang_get_cookie_0(Process&, const Term*) {
+    return atom_table::intern("nocookie");
+}
 Term erlang_is_alive_0(Process&, const Term*) { return atoms::false_; }
 
 }  // namespace

@@ -23,7 +23,6 @@
 namespace minivm {
 namespace {
 
-
 // ---- memory ---------------------------------------------------------------------------------------------
 
 int64_t resident_bytes() {
@@ -130,8 +129,9 @@ Term allocated_areas(Process& p) {
         const auto& [name, bytes] = areas.others[i - 1];
         list = cons(h, make_tuple(h, atom_table::intern(name), make_unsigned(h, bytes)), list);
     }
-    const Term atoms = make_tuple(h, atom_table::intern("atom_space"), make_unsigned(h, areas.atom_space),
-                                  make_unsigned(h, areas.atoms_used));
+    const Term atoms =
+        make_tuple(h, atom_table::intern("atom_space"), make_unsigned(h, areas.atom_space),
+                   make_unsigned(h, areas.atoms_used));
     return cons(h, atoms, list);
 }
 
@@ -195,8 +195,9 @@ Term allocator(Heap& h) {
     std::sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor);
     const Term version = cons(h, make_small(major), cons(h, make_small(minor), kNil));
     const Term sys_alloc = atom_table::intern("sys_alloc");
-    const Term options = cons(h, make_tuple(h, atom_table::intern("e"), atoms::true_),
-                              cons(h, make_tuple(h, atom_table::intern("m"), atom_table::intern("libc")), kNil));
+    const Term options =
+        cons(h, make_tuple(h, atom_table::intern("e"), atoms::true_),
+             cons(h, make_tuple(h, atom_table::intern("m"), atom_table::intern("libc")), kNil));
     const Term settings = cons(h, make_tuple(h, sys_alloc, options), kNil);
     return make_tuple(h, atom_table::intern("glibc"), version, cons(h, sys_alloc, kNil), settings);
 }
