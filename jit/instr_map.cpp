@@ -13,7 +13,6 @@
 namespace minivm::jit {
 namespace {
 
-
 bool is_guard_bif(const BifDef& bif, std::string_view name) {
     // The loader puts maps:get/2 and is_key/2 in the place of those of the erlang module.
     const std::string_view module = bif.module;

@@ -11,7 +11,6 @@ namespace minivm {
 
 namespace {
 
-LOCAL_ATOM(badopt, "badopt")
 
 constexpr int64_t kTermsPerReduction = 40;
 // Up to this many bytes are decoded at once, in the process's heap.
@@ -226,10 +225,10 @@ Term erlang_binary_to_term_2(Process& p, const Term* a) {
         } else if (head(list) == atoms::used) {
             used = true;
         } else {
-            return badarg_cause(p, badopt());
+            return badarg_cause(p, atoms::badopt);
         }
     }
-    return is_nil(list) ? decode(p, a, 2, options, used) : badarg_cause(p, badopt());
+    return is_nil(list) ? decode(p, a, 2, options, used) : badarg_cause(p, atoms::badopt);
 }
 
 }  // namespace

@@ -23,7 +23,6 @@ namespace minivm {
 namespace {
 
 LOCAL_ATOM(am_all_names, "all_names")
-LOCAL_ATOM(am_badopt, "badopt")
 LOCAL_ATOM(am_compile, "compile")
 LOCAL_ATOM(am_first, "first")
 LOCAL_ATOM(am_index, "index")
@@ -621,7 +620,7 @@ PatternKey make_key(const Options& o, std::string source) {
 Term bad_option(Process& p) {
     error(p, atoms::badarg);
     Term keys[2] = {atoms::cause, atoms::module};
-    Term values[2] = {am_badopt(), atoms::erl_stdlib_errors};
+    Term values[2] = {atoms::badopt, atoms::erl_stdlib_errors};
     p.exception.error_info = map::from_pairs(p.heap, keys, values, 2);
     return kNonValue;
 }

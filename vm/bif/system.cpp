@@ -534,7 +534,7 @@ Term os_set_signal_2(Process& p, const Term* a) {
     } else {
         badarg(p);
         Term keys[2] = {atoms::cause, atoms::module};
-        Term values[2] = {atom_table::intern("badopt"), atoms::erl_kernel_errors};
+        Term values[2] = {atoms::badopt, atoms::erl_kernel_errors};
         p.exception.error_info = map::from_pairs(p.heap, keys, values, 2);
         return kNonValue;
     }

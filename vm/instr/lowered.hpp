@@ -75,10 +75,10 @@ struct Operand {
     }
     bool is_register() const { return kind == Kind::x || kind == Kind::y; }
 };
+static_assert(sizeof(Operand) == 16);
 inline bool same_register(const Operand& a, const Operand& b) {
     return a.kind == b.kind && a.index == b.index;
 }
-static_assert(sizeof(Operand) == 16);
 
 constexpr uint32_t kNoLabel = 0xFFFFFFFF;
 constexpr uint32_t kNoLine = 0;
