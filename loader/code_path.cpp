@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -89,7 +88,9 @@ std::string find_otp_root() {
 bool read_file(const std::string& path, std::vector<uint8_t>* out, std::string* error) {
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        *error = path + ": " + std::strerror(errno);
+        const int why = errno;
+        *error = path + ": " + std::strerror(why);
+        errno = why;
         return false;
     }
     struct stat st;
@@ -114,6 +115,31 @@ bool read_file(const std::string& path, std::vector<uint8_t>* out, std::string* 
     }
     close(fd);
     return true;
+}
+
+SpareDescriptor::SpareDescriptor() : fd_(open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
+
+SpareDescriptor::~SpareDescriptor() {
+    if (fd_ >= 0) {
+        close(fd_);
+    }
+}
+
+bool SpareDescriptor::read_file(const std::string& path, std::vector<uint8_t>* out, std::string* error) {
+    errno = 0;
+    if (loader::read_file(path, out, error)) {
+        return true;
+    }
+    if (errno != EMFILE && errno != ENFILE) {
+        return false;
+    }
+    std::lock_guard lock(lock_);
+    if (fd_ >= 0) {
+        close(fd_);
+    }
+    const bool ok = loader::read_file(path, out, error);
+    fd_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return ok;
 }
 
 void CodePath::add_embedded(std::string_view module, const uint8_t* bytes, size_t size,
@@ -226,7 +252,7 @@ std::unique_ptr<ModuleInstance> CodePath::prepare(const uint8_t* bytes, size_t s
 
 std::unique_ptr<ModuleInstance> CodePath::prepare_file(const std::string& path, std::string* error) {
     std::vector<uint8_t> bytes;
-    if (!read_file(path, &bytes, error)) {
+    if (!spare_.read_file(path, &bytes, error)) {
         return nullptr;
     }
     std::unique_ptr<ModuleInstance> instance = prepare(bytes.data(), bytes.size(), error);
@@ -310,7 +336,7 @@ ModuleSource::Loaded CodePath::load(Term module, std::string* error) {
         result = Loaded::wants_on_load;  // code_server reads archives
     } else if (!path.empty()) {
         std::vector<uint8_t> bytes;
-        result = read_file(path, &bytes, error)
+        result = spare_.read_file(path, &bytes, error)
                      ? load_bytes(bytes.data(), bytes.size(), path, module, error)
                      : Loaded::failed;
     } else if (is_there) {

@@ -13,6 +13,22 @@
 
 namespace minivm::loader {
 
+// A file descriptor in reserve. A module that is needed for the first time while the program has no descriptor
+// left (a server with all its sockets open, whose first error wants io_lib) is read through this one.
+class SpareDescriptor {
+  public:
+    SpareDescriptor();
+    ~SpareDescriptor();
+    SpareDescriptor(const SpareDescriptor&) = delete;
+    SpareDescriptor& operator=(const SpareDescriptor&) = delete;
+    // The whole file, as read_file(). Any thread; one at a time reads through the spare one.
+    bool read_file(const std::string& path, std::vector<uint8_t>* out, std::string* error);
+
+  private:
+    std::mutex lock_;
+    int fd_;  // -1: taken by somebody else while it was lent
+};
+
 // Directories are searched in order; modules embedded in the program come before them all, but for
 // those that are there in case no directory has them.
 // Threads: add_* before the VM starts; everything else from any dirty scheduler.
@@ -61,9 +77,10 @@ class CodePath final : public ModuleSource {
     std::mutex lock_;
     std::condition_variable loaded_;
     std::set<Word> loading_;  // modules being loaded now
+    SpareDescriptor spare_;
 };
 
-// The whole file. False: *error says why.
+// The whole file. False: *error says why, and errno is the open's where the file could not be opened.
 bool read_file(const std::string& path, std::vector<uint8_t>* out, std::string* error);
 
 }  // namespace minivm::loader

@@ -74,8 +74,18 @@ main(["letters"]) ->
     io:put_chars(standard_error, [228, 8364, $\n]),
     io:format("~p ~p~n", [lists:sort(io:getopts()), io:getopts(standard_error)]),
     [begin ok = io:setopts([{encoding, E}]), io:put_chars([228, 8364, $\n]) end || E <- [unicode, latin1]];
+main(["descriptors"]) ->
+    {ok, _} = file:read_file_info("/"),   % what opens files is loaded
+    Open = open_files([]),
+    false = code:is_loaded(queue),
+    io:format("~p ~p~n", [length(Open) > 3, queue:to_list(queue:from_list([a]))]);
 main(["arguments" | Rest]) ->
     io:format("~p~n", [Rest]).
+open_files(Open) ->
+    case file:open("/dev/null", [read, raw]) of
+        {ok, File} -> open_files([File | Open]);
+        {error, emfile} -> Open
+    end.
 keep(N, L) -> persistent_term:put(N, L), keep(N + 1, L).
 grow(L) when is_list(L) -> grow(L ++ L);
 grow(B) -> grow(<<B/binary, B/binary>>).
@@ -560,8 +570,8 @@ class CodeMemory(unittest.TestCase):
 class Limits(unittest.TestCase):
     """What the system does not give is said, and done without where that is possible."""
 
-    def limited(self, limit, amount, *arguments):
-        return run("run", *arguments, folder / "command_line.beam", "arguments", "a",
+    def limited(self, limit, amount, *arguments, program=("arguments", "a")):
+        return run("run", *arguments, folder / "command_line.beam", *program,
                    preexec_fn=lambda: resource.setrlimit(limit, (amount, amount)))
 
     def test_files_that_may_not_grow(self):
@@ -585,6 +595,11 @@ class Limits(unittest.TestCase):
                 self.assertIn("Too many open files", said)
                 self.assertNotIn("undef", said)
 
+    def test_a_module_is_loaded_when_no_descriptor_is_left(self):
+        # What was opened at the same time by two loading schedulers took the last one, and io_lib was "undef".
+        for engine in ("interp", "jit"):
+            status, out, said = self.limited(resource.RLIMIT_NOFILE, 40, "--engine", engine, program=("descriptors",))
+            self.assertEqual((0, "true [a]\n"), (status, out), said)
 
     def test_memory_that_runs_out_ends_the_vm_with_a_report(self):
         for what, frame, words in (
