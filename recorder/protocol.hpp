@@ -10,7 +10,7 @@
 //   dropped. (3) Word 0 of a record is busy before its first payload word and committed after its
 //   last. (4) Slots in front of reserve - size belong to nobody; a reader must not trust them.
 //
-// The atomics are a parameter (`A`), so that tests/recorder/protocol_check_test.cpp runs this very
+// The atomics are a parameter (`A`), so that tests/recorder/protocol_model_test.cpp runs this very
 // code on a model of weak memory, with a signal or a death between any two accesses. A policy has
 //   Word; load, store (word, [value,] order); store_payload, load_payload; add (word, n), which
 //   returns the old value, and count (word), which adds one: a signal on the same thread cannot

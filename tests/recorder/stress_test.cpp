@@ -4,6 +4,7 @@
 #include "recorder/recording.hpp"
 #include "tests/recorder/pattern.hpp"
 #include "tests/recorder/thread_timer.hpp"
+#include "tests/support/rounds.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -453,7 +454,7 @@ TEST_CASE("the last thousand failures are there, however many schedulers there a
             attach_thread("scheduler", RingSize::large);
             for (uint64_t i = next++; i < kFailures; i = next++) {
                 failure(i);
-                frequent_records(100);
+                frequent_records(minivm::test::rounds(100, 10));
             }
             frequent_records(20'000);
         });

@@ -3,8 +3,6 @@
 // that the VM runs; the round, the copying of terms and the end of a process are written down here
 // as literal_release.cpp, heap.cpp (copy_term) and process_life.cpp (end_process) have them, for
 // they hang on heaps and mailboxes. Each wait of the round is left out and has to be missed.
-// The model makes its stacks by hand, which ThreadSanitizer does not follow; it has one thread.
-#if !defined(__SANITIZE_THREAD__)
 #include "tests/support/model/explorer.hpp"
 #include "tests/support/model/mutants.hpp"
 #include "tests/support/model/progress.hpp"
@@ -251,5 +249,3 @@ TEST_CASE("model: leaving out any one wait of the release of literals goes wrong
 }
 
 }  // namespace minivm
-
-#endif

@@ -2,8 +2,6 @@
 // (vm/sched/thread_progress_core.hpp): the code that the VM runs, on a model of weak memory in all
 // schedules. Each wait left out, one generation less, a re-read of the index less has to be
 // noticed.
-// The model makes its stacks by hand, which ThreadSanitizer does not follow; it has one thread.
-#if !defined(__SANITIZE_THREAD__)
 #include "vm/code/generations.hpp"
 #include "tests/support/model/mutants.hpp"
 #include "tests/support/model/progress.hpp"
@@ -199,5 +197,3 @@ TEST_CASE("model: what could be taken from a commit is missed") {
 }
 
 }  // namespace minivm
-
-#endif

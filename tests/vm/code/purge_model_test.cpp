@@ -2,8 +2,6 @@
 // "Deleting and purging"), in all schedules and with weak memory. Thread progress is the code that
 // the VM runs; the steps of the purge and what processes do are written down here, for they hang on
 // tables, signals and frames. Each wait left out has to be missed.
-// The model makes its stacks by hand, which ThreadSanitizer does not follow; it has one thread.
-#if !defined(__SANITIZE_THREAD__)
 #include "tests/support/model/explorer.hpp"
 #include "tests/support/model/mutants.hpp"
 #include "tests/support/model/progress.hpp"
@@ -242,5 +240,3 @@ TEST_CASE("model: leaving out any one wait of a purge goes wrong") {
 }
 
 }  // namespace minivm
-
-#endif

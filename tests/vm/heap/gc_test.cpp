@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/rounds.hpp"
 #include "tests/support/shadow_term.hpp"
 #include "vm/process/mailbox.hpp"
 
@@ -231,7 +232,8 @@ bool is_list_of(Term list, int64_t n) {
 }  // namespace
 
 TEST_CASE("random graphs survive minor and major collections") {
-    for (uint64_t seed = 1; seed <= 20; seed++) {
+    const uint64_t first = Catch::rngSeed();
+    for (uint64_t seed = first; seed < first + test::rounds(20, 4); seed++) {
         CAPTURE(seed);
         {
             Mutator mutator(seed);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/rounds.hpp"
 #include "tests/support/shadow_term.hpp"
 #include "vm/term/binary.hpp"
 
@@ -217,7 +218,7 @@ TEST_CASE("a magic object lives as long as a reference to it") {
 
 TEST_CASE("random terms are copied word for word") {
     std::mt19937_64 random(20261121 + Catch::rngSeed());
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < test::rounds(300, 60); round++) {
         Heap h;
         ShadowMaker maker(h, random);
         const Shadow shadow = maker.make(6);

@@ -2,8 +2,6 @@
 // on a model of weak memory in all schedules; then the same with each of its memory orders
 // weakened, each store and barrier left out, each read-modify-write split. What no scenario notices
 // is a failure: every order is the weakest that does.
-// The model makes its stacks by hand, which ThreadSanitizer does not follow; it has one thread.
-#if !defined(__SANITIZE_THREAD__)
 #include "vm/sched/thread_progress_core.hpp"
 #include "tests/support/model/atomics.hpp"
 #include "tests/support/model/mutants.hpp"
@@ -649,5 +647,3 @@ TEST_CASE("model: each weaker thread progress is found") {
 
 }  // namespace
 }  // namespace minivm
-
-#endif

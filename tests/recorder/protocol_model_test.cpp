@@ -504,7 +504,7 @@ std::string find_violation(Mutant mutant, bool full, uint64_t* runs) {
 
 }  // namespace
 
-TEST_CASE("no interleaving, signal or death breaks the recorder's protocol") {
+TEST_CASE("model: no interleaving, signal or death breaks the recorder's protocol") {
     uint64_t runs = 0;
     g_reads = 0;
     REQUIRE(find_violation(Mutant::none, false, &runs) == "");
@@ -515,14 +515,14 @@ TEST_CASE("no interleaving, signal or death breaks the recorder's protocol") {
 }
 
 // Run by hand: minivm_tests "[exhaustive]".
-TEST_CASE("the same with longer records in front of the handlers", "[.][exhaustive]") {
+TEST_CASE("model: the same with longer records in front of the handlers", "[.][exhaustive]") {
     uint64_t runs = 0;
     g_reads = 0;
     REQUIRE(find_violation(Mutant::none, true, &runs) == "");
     WARN(runs << " writer histories, " << g_reads << " reads");
 }
 
-TEST_CASE("each mutant of the recorder's protocol is caught") {
+TEST_CASE("model: each mutant of the recorder's protocol is caught") {
     for (unsigned i = 1; i < static_cast<unsigned>(Mutant::count); i++) {
         const auto mutant = static_cast<Mutant>(i);
         uint64_t runs = 0;
