@@ -2,8 +2,9 @@
 #include <cmath>
 
 #include "interp/handlers.hpp"
-#include "vm/bif/bif.hpp"
+#include "vm/code/bif_def.hpp"
 #include "vm/process/exception.hpp"
+#include "vm/process/outcome.hpp"
 #include "vm/semantics/arith.hpp"
 
 namespace minivm::interp {

@@ -1,6 +1,5 @@
 // Bit strings: matching and construction.
 #include "interp/handlers.hpp"
-#include "vm/bif/bif.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/semantics/binary.hpp"
 

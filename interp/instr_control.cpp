@@ -1,6 +1,6 @@
 // Calls, returns, jumps, frames, moves.
 #include "interp/handlers.hpp"
-#include "vm/bif/bif.hpp"
+#include "vm/code/bif_def.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/nif/nif.hpp"
 #include "vm/process/engine_hooks.hpp"

@@ -1,7 +1,7 @@
 // Lists, tuples, records, funs, maps.
 #include "interp/handlers.hpp"
-#include "vm/bif/bif.hpp"
 #include "vm/process/exception.hpp"
+#include "vm/process/outcome.hpp"
 #include "vm/semantics/native_record.hpp"
 #include "vm/term/map.hpp"
 #include "vm/util/scratch.hpp"

@@ -1,6 +1,5 @@
 // catch, try, and what raises.
 #include "interp/handlers.hpp"
-#include "vm/bif/bif.hpp"
 #include "vm/process/exception.hpp"
 
 namespace minivm::interp {

@@ -1,9 +1,8 @@
 // Sending and receiving.
 #include "interp/handlers.hpp"
-#include "vm/bif/bif.hpp"
+#include "vm/process/engine_hooks.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/mailbox.hpp"
-#include "vm/process/engine_hooks.hpp"
 
 namespace minivm::interp {
 

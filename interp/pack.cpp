@@ -6,7 +6,6 @@
 #include "interp/code.hpp"
 #include "interp/fused.hpp"
 #include "interp/handlers.hpp"
-#include "vm/bif/bif.hpp"
 
 namespace minivm::interp {
 namespace {

@@ -3,12 +3,13 @@
 // in memory; a fast path takes over where it pays.
 #include "jit/default_ops.hpp"
 
-#include "vm/bif/bif.hpp"
+#include "vm/code/bif_def.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/heap/gc.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/mailbox.hpp"
+#include "vm/process/outcome.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/semantics/arith.hpp"
 #include "vm/semantics/binary.hpp"

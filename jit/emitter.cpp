@@ -1,13 +1,12 @@
 #include "jit/emitter.hpp"
 
-#include "vm/bif/bif.hpp"
-#include "vm/sched/scheduler.hpp"
 #include "jit/default_ops.hpp"
 #include "jit/jit.hpp"
 #include "jit/layout.hpp"
 #include "jit/listing.hpp"
 #include "jit/runtime.hpp"
 #include "jit/selection.hpp"
+#include "vm/sched/scheduler.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -5,11 +5,10 @@
 // it, and the fields are taken from that register. What builds a term calls a leaf
 // (jit/binary_leaves.hpp), which keeps the registers and leaves to the default operation what
 // collects or fails.
-#include "vm/bif/bif.hpp"
-#include "vm/sched/scheduler.hpp"
-#include "vm/semantics/binary.hpp"
 #include "jit/binary_leaves.hpp"
 #include "jit/emitter.hpp"
+#include "vm/sched/scheduler.hpp"
+#include "vm/semantics/binary.hpp"
 
 #include <bit>
 #include <cstddef>

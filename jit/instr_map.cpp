@@ -1,10 +1,10 @@
 // Maps, and guard functions.
-#include "vm/bif/bif.hpp"
+#include "jit/emitter.hpp"
+#include "jit/layout.hpp"
+#include "vm/code/bif_def.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/map.hpp"
-#include "jit/emitter.hpp"
-#include "jit/layout.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,10 +1,5 @@
 #include "jit/jit.hpp"
 
-#include "vm/code/module_table.hpp"
-#include "vm/fault/fault.hpp"
-#include "vm/process/tracing.hpp"
-#include "vm/sched/thread_progress.hpp"
-#include "vm/term/atom_table.hpp"
 #include "jit/code_memory.hpp"
 #include "jit/describe.hpp"
 #include "jit/emitter.hpp"
@@ -12,6 +7,11 @@
 #include "jit/perf.hpp"
 #include "jit/runtime.hpp"
 #include "jit/selection.hpp"
+#include "vm/code/module_table.hpp"
+#include "vm/fault/fault.hpp"
+#include "vm/process/tracing.hpp"
+#include "vm/progress/thread_progress.hpp"
+#include "vm/term/atom_table.hpp"
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>

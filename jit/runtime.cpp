@@ -1,6 +1,8 @@
 #include "jit/runtime.hpp"
 
-#include "vm/bif/bif.hpp"
+#include "jit/code_memory.hpp"
+#include "jit/jit.hpp"
+#include "vm/code/bif_def.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/heap/gc.hpp"
@@ -9,8 +11,6 @@
 #include "vm/process/tracing.hpp"
 #include "vm/semantics/map.hpp"
 #include "vm/term/compare.hpp"
-#include "jit/code_memory.hpp"
-#include "jit/jit.hpp"
 
 #include <algorithm>
 #include <bit>

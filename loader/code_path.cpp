@@ -11,9 +11,9 @@
 #include <cstring>
 
 #include "loader/prepare.hpp"
-#include "vm/sched/thread_progress.hpp"
 #include "vm/code/code_change.hpp"
 #include "vm/code/permission.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/util/otp_release.hpp"
 

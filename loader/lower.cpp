@@ -3,7 +3,10 @@
 // Nothing here looks at control flow: that every operand is of the right kind and every index in
 // range is checked as it is read; what depends on the way an instruction is reached is the
 // verifier's.
-#include "vm/bif/bif.hpp"
+#include "loader/byte_reader.hpp"
+#include "loader/compact_term.hpp"
+#include "loader/draft.hpp"
+#include "vm/code/bif_def.hpp"
 #include "vm/code/export.hpp"
 #include "vm/nif/nif.hpp"
 #include "vm/sched/scheduler.hpp"
@@ -12,9 +15,6 @@
 #include "vm/term/compare.hpp"
 #include "vm/term/map.hpp"
 #include "vm/term/native_record.hpp"
-#include "loader/byte_reader.hpp"
-#include "loader/compact_term.hpp"
-#include "loader/draft.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -28,7 +28,7 @@
 // `move [] to x` before each such function (registers_of_failures_).
 #include "loader/verifier.hpp"
 
-#include "vm/bif/bif.hpp"
+#include "vm/code/bif_def.hpp"
 #include "vm/code/export.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/semantics/binary.hpp"

@@ -1,14 +1,14 @@
 #include "trace/breakpoint.hpp"
 
-#include "vm/bif/bif.hpp"
+#include "vm/code/bif_def.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/loading.hpp"
 #include "vm/code/permission.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/progress/background.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/record/record.hpp"
-#include "vm/sched/background.hpp"
 #include "vm/sched/scheduler_thread.hpp"
-#include "vm/sched/thread_progress.hpp"
 #include "vm/util/lock.hpp"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #include "recorder/clock.hpp"
 #include "recorder/recorder.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/sched/scheduler.hpp"
-#include "vm/sched/thread_progress.hpp"
 
 #include <algorithm>
 #include <mutex>

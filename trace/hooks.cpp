@@ -1,15 +1,4 @@
 // What the VM calls when something happens that may be traced (vm/process/tracing.hpp).
-#include "vm/bif/bif.hpp"
-#include "vm/bif/local_atoms.hpp"
-#include "vm/code/code_index.hpp"
-#include "vm/code/module_table.hpp"
-#include "vm/engine.hpp"
-#include "vm/heap/gc.hpp"
-#include "vm/process/exception.hpp"
-#include "vm/process/report.hpp"
-#include "vm/process/signal.hpp"
-#include "vm/record/record.hpp"
-#include "vm/sched/thread_progress.hpp"
 #include "trace/action.hpp"
 #include "trace/breakpoint.hpp"
 #include "trace/frame.hpp"
@@ -20,6 +9,17 @@
 #include "trace/trace.hpp"
 #include "trace/tracer.hpp"
 #include "trace/tracer_recorder.hpp"
+#include "vm/code/bif_def.hpp"
+#include "vm/code/code_index.hpp"
+#include "vm/code/module_table.hpp"
+#include "vm/engine.hpp"
+#include "vm/heap/gc.hpp"
+#include "vm/process/exception.hpp"
+#include "vm/process/report.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/progress/thread_progress.hpp"
+#include "vm/record/record.hpp"
+#include "vm/term/local_atoms.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,8 +1,8 @@
 #include "trace/pattern.hpp"
 
-#include "vm/bif/bif.hpp"
-#include "vm/code/code_index.hpp"
 #include "trace/session.hpp"
+#include "vm/code/bif_def.hpp"
+#include "vm/code/code_index.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -1,12 +1,12 @@
 #include "trace/saved_calls.hpp"
 
-#include "vm/bif/code_operation.hpp"
-#include "vm/code/permission.hpp"
-#include "vm/process/extra.hpp"
-#include "vm/sched/thread_progress.hpp"
 #include "trace/pattern.hpp"
 #include "trace/session.hpp"
 #include "trace/tracer.hpp"
+#include "vm/bif/code_operation.hpp"
+#include "vm/code/permission.hpp"
+#include "vm/process/extra.hpp"
+#include "vm/progress/thread_progress.hpp"
 
 #include <memory>
 #include <mutex>

@@ -1,11 +1,11 @@
 #include "trace/session.hpp"
 
-#include "vm/bif/bif.hpp"
-#include "vm/bif/local_atoms.hpp"
+#include "vm/code/bif_def.hpp"
 #include "vm/process/process_life.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/sched/scheduler.hpp"
-#include "vm/sched/thread_progress.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/term/local_atoms.hpp"
 
 #include <mutex>
 

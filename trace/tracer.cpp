@@ -1,20 +1,20 @@
 #include "trace/tracer.hpp"
 
-#include "vm/bif/bif.hpp"
-#include "vm/bif/clock.hpp"
-#include "vm/bif/local_atoms.hpp"
+#include "trace/session.hpp"
+#include "trace/tracer_recorder.hpp"
+#include "vm/code/bif_def.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/export.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/port/port.hpp"
+#include "vm/process/clock.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/sched/scheduler.hpp"
-#include "vm/sched/thread_progress.hpp"
+#include "vm/term/local_atoms.hpp"
 #include "vm/util/lock.hpp"
-#include "trace/session.hpp"
-#include "trace/tracer_recorder.hpp"
 
 #include <mutex>
 

@@ -6,24 +6,24 @@
 // process is killed on the way.
 #include <cstring>
 
+#include "recorder/recorder.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/bif/code_operation.hpp"
 #include "vm/bif/continuation.hpp"
-#include "vm/bif/local_atoms.hpp"
 #include "vm/bif/posix.hpp"
 #include "vm/code/code_change.hpp"
 #include "vm/code/engine_choice.hpp"
 #include "vm/code/permission.hpp"
-#include "recorder/recorder.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/literal_release.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/report.hpp"
+#include "vm/progress/background.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/record/record.hpp"
-#include "vm/sched/background.hpp"
 #include "vm/sched/scheduler.hpp"
-#include "vm/sched/thread_progress.hpp"
 #include "vm/term/format.hpp"
+#include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"
 
 namespace minivm {

@@ -1,11 +1,11 @@
 // Linked-in drivers: erl_ddll. None can be loaded, for they are written against OTP's own VM; those that OTP links
 // into it and this VM has of its own say so, and all else is refused with a text for erl_ddll:format_error/1.
 #include "vm/bif/bif.hpp"
-#include "vm/bif/local_atoms.hpp"
-#include "vm/sched/scheduler.hpp"
 #include "vm/process/signal.hpp"
+#include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/term/local_atoms.hpp"
 
 #include <algorithm>
 #include <cerrno>

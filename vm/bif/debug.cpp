@@ -1,12 +1,12 @@
 // What tests and debugging tools ask of erts_debug: functions that run on dirty schedulers,
 // instructions.
 #include "vm/bif/bif.hpp"
-#include "vm/bif/local_atoms.hpp"
 #include "vm/instr/lowered.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/term/local_atoms.hpp"
 
 #include <chrono>
 #include <thread>

@@ -1,12 +1,13 @@
 // The module ets: tables and single objects. Match specifications are in ets_select.cpp.
+#include "vm/bif/bif.hpp"
 #include "vm/bif/continuation.hpp"
 #include "vm/bif/ets_support.hpp"
-#include "vm/bif/local_atoms.hpp"
 #include "vm/process/kernel_start.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/compare.hpp"
+#include "vm/term/local_atoms.hpp"
 #include "vm/util/otp_release.hpp"
 
 #include <algorithm>

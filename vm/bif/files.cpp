@@ -13,10 +13,11 @@
 #include <deque>
 #include <mutex>
 
+#include "vm/bif/bif.hpp"
 #include "vm/bif/continuation.hpp"
-#include "vm/bif/local_atoms.hpp"
 #include "vm/bif/posix.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/term/local_atoms.hpp"
 
 namespace minivm {
 namespace {

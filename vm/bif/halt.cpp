@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "vm/bif/bif.hpp"
-#include "vm/bif/local_atoms.hpp"
 #include "vm/sched/halt.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
+#include "vm/term/local_atoms.hpp"
 #include "vm/util/utf8.hpp"
 
 namespace minivm {

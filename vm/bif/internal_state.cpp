@@ -5,23 +5,23 @@
 #include <chrono>
 #include <thread>
 
-#include "vm/process/system_monitor.hpp"
 #include "vm/bif/backtrace.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/bif/continuation.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/extra.hpp"
+#include "vm/process/process_table.hpp"
 #include "vm/process/report.hpp"
 #include "vm/process/signal.hpp"
-#include "vm/process/process_table.hpp"
 #include "vm/process/state.hpp"
+#include "vm/process/system_monitor.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/sched/scheduler.hpp"
-#include "vm/sched/thread_progress.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
-#include "vm/term/hash.hpp"
 #include "vm/term/format.hpp"
+#include "vm/term/hash.hpp"
 #include "vm/term/map.hpp"
 
 namespace minivm {

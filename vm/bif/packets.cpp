@@ -2,8 +2,8 @@
 //
 // First the length of the packet is found (find_length), then what is to be given of it is built.
 #include "vm/bif/bif.hpp"
-#include "vm/bif/local_atoms.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/term/local_atoms.hpp"
 #include "vm/util/otp_release.hpp"
 
 #include <cctype>

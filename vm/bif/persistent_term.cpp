@@ -16,10 +16,10 @@
 #include <mutex>
 #include <utility>
 
-#include "vm/bif/bif.hpp"
 #include "vm/bif/persistent_term.hpp"
+#include "vm/bif/bif.hpp"
 #include "vm/process/literal_release.hpp"
-#include "vm/sched/thread_progress.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/hash.hpp"

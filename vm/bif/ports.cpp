@@ -1,6 +1,5 @@
 // BIFs about ports. OTP's erlang.erl makes exceptions out of the atoms that these give.
 #include "vm/bif/bif.hpp"
-#include "vm/bif/local_atoms.hpp"
 #include "vm/bif/posix.hpp"
 #include "vm/port/child.hpp"
 #include "vm/port/port.hpp"
@@ -10,6 +9,7 @@
 #include "vm/process/registry.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/term/local_atoms.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

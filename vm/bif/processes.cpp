@@ -9,10 +9,8 @@
 #include <vector>
 
 #include "recorder/recorder.hpp"
-#include "vm/process/seq_trace.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/bif/code_operation.hpp"
-#include "vm/bif/local_atoms.hpp"
 #include "vm/bif/max_heap.hpp"
 #include "vm/code/code_change.hpp"
 #include "vm/code/export.hpp"
@@ -24,6 +22,7 @@
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/report.hpp"
+#include "vm/process/seq_trace.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/process/tracing.hpp"
@@ -31,6 +30,7 @@
 #include "vm/sched/dirty_hold.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/term/compare.hpp"
+#include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"
 #include "vm/util/otp_release.hpp"
 

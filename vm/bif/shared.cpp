@@ -6,8 +6,9 @@
 #include <memory>
 #include <new>
 
+#include "vm/bif/bif.hpp"
 #include "vm/bif/continuation.hpp"
-#include "vm/bif/local_atoms.hpp"
+#include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"
 
 namespace minivm {

@@ -2,8 +2,8 @@
 #include "vm/process/system_monitor.hpp"
 
 #include "vm/bif/bif.hpp"
-#include "vm/bif/local_atoms.hpp"
 #include "vm/process/process_table.hpp"
+#include "vm/term/local_atoms.hpp"
 
 #include <algorithm>
 

@@ -2,14 +2,15 @@
 #include "vm/process/timers.hpp"
 
 #include "vm/bif/bif.hpp"
-#include "vm/bif/clock.hpp"
-#include "vm/bif/local_atoms.hpp"
+#include "vm/bif/microstates.hpp"
 #include "vm/port/port.hpp"
+#include "vm/process/clock.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/term/bignum.hpp"
+#include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"
 #include "vm/util/activity.hpp"
 
@@ -38,31 +39,7 @@ LOCAL_ATOM(atom_scheduler_wall_time_all, "scheduler_wall_time_all")
 LOCAL_ATOM(atom_microstate_accounting, "microstate_accounting")
 
 // ---- clocks ---------------------------------------------------------------------------------------
-// Erlang monotonic time is in nanoseconds and starts here, as OTP's does, so that negative times show
-// up in tests and not in production; it fits a small integer for 36 years of running.
-constexpr int64_t kMonotonicBegin = -(int64_t{1} << 59);
 constexpr int64_t kNanosecond = 1000000000;
-
-struct Clock {
-    uint64_t start_ns = monotonic_ns();
-    int64_t offset_ns;  // system time - monotonic time; never changes
-    Clock() {
-        timespec t;
-        clock_gettime(CLOCK_REALTIME, &t);
-        offset_ns = static_cast<int64_t>(t.tv_sec) * kNanosecond + t.tv_nsec - kMonotonicBegin;
-    }
-};
-
-const Clock& the_clock() {
-    static const Clock instance;
-    return instance;
-}
-
-int64_t erlang_monotonic() {
-    const uint64_t start = the_clock().start_ns;
-    return kMonotonicBegin + static_cast<int64_t>(monotonic_ns() - start);
-}
-int64_t erlang_system() { return erlang_monotonic() + the_clock().offset_ns; }
 
 // Parts a second that a unit stands for; false: no unit.
 bool parse_unit(Term t, uint64_t* parts) {
@@ -104,16 +81,16 @@ Term time_in(Process& p, int64_t ns, Term unit) {
 }
 
 Term erlang_monotonic_time_0(Process& p, const Term*) {
-    return make_integer(p.heap, erlang_monotonic());
+    return make_integer(p.heap, clock::monotonic_ns());
 }
-Term erlang_monotonic_time_1(Process& p, const Term* a) { return time_in(p, erlang_monotonic(), a[0]); }
-Term erlang_system_time_0(Process& p, const Term*) { return make_integer(p.heap, erlang_system()); }
-Term erlang_system_time_1(Process& p, const Term* a) { return time_in(p, erlang_system(), a[0]); }
+Term erlang_monotonic_time_1(Process& p, const Term* a) { return time_in(p, clock::monotonic_ns(), a[0]); }
+Term erlang_system_time_0(Process& p, const Term*) { return make_integer(p.heap, clock::system_ns()); }
+Term erlang_system_time_1(Process& p, const Term* a) { return time_in(p, clock::system_ns(), a[0]); }
 Term erlang_time_offset_0(Process& p, const Term*) {
-    return make_integer(p.heap, the_clock().offset_ns);
+    return make_integer(p.heap, clock::offset_ns());
 }
 Term erlang_time_offset_1(Process& p, const Term* a) {
-    return time_in(p, the_clock().offset_ns, a[0]);
+    return time_in(p, clock::offset_ns(), a[0]);
 }
 
 Term os_now(Process& p, clockid_t clock, const Term* unit) {
@@ -126,63 +103,21 @@ Term os_system_time_0(Process& p, const Term*) { return os_now(p, CLOCK_REALTIME
 Term os_system_time_1(Process& p, const Term* a) { return os_now(p, CLOCK_REALTIME, a); }
 Term os_perf_counter_0(Process& p, const Term*) { return os_now(p, CLOCK_MONOTONIC, nullptr); }
 
-Term mega_seconds(Heap& h, int64_t us) {
-    return make_tuple(h, make_small(us / 1000000000000), make_small(us / 1000000 % 1000000),
-                      make_small(us % 1000000));
-}
-Term erlang_timestamp_0(Process& p, const Term*) { return mega_seconds(p.heap, erlang_system() / 1000); }
+Term erlang_timestamp_0(Process& p, const Term*) { return clock::timestamp(p.heap); }
 Term os_timestamp_0(Process& p, const Term*) {
     timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
-    return mega_seconds(p.heap, static_cast<int64_t>(t.tv_sec) * 1000000 + t.tv_nsec / 1000);
+    return clock::mega_seconds(p.heap, static_cast<int64_t>(t.tv_sec) * 1000000 + t.tv_nsec / 1000);
 }
 
-// Microseconds, and never the same twice.
-Term now_tuple(Heap& h) {
-    static std::atomic<int64_t> last{0};
-    int64_t now = erlang_system() / 1000;
-    // relaxed: a total order of the values is all that is asked.
-    int64_t before = last.load(std::memory_order_relaxed);
-    do {
-        if (now <= before) {
-            now = before + 1;
-        }
-        // relaxed: as above.
-    } while (!last.compare_exchange_weak(before, now, std::memory_order_relaxed));
-    return mega_seconds(h, now);
-}
-Term erlang_now_0(Process& p, const Term*) { return now_tuple(p.heap); }
+Term erlang_now_0(Process& p, const Term*) { return clock::now(p.heap); }
 
 Term erts_internal_time_unit_0(Process&, const Term*) { return make_small(kNanosecond); }
 Term erts_internal_perf_counter_unit_0(Process&, const Term*) { return make_small(kNanosecond); }
 
 // ---- unique integers ----------------------------------------------------------------------------------
 
-std::atomic<uint64_t> g_unique_block{0};
-std::atomic<uint64_t> g_unique_monotonic{0};
-
-// Threads take blocks of numbers, so that they do not fight for one counter.
-uint64_t next_unique() {
-    constexpr uint64_t kBlock = 1024;
-    thread_local uint64_t next = 0;
-    thread_local uint64_t end = 0;
-    if (next == end) {
-        // relaxed: only uniqueness is asked of it.
-        next = g_unique_block.fetch_add(kBlock, std::memory_order_relaxed);
-        end = next + kBlock;
-    }
-    return next++;
-}
-
-Term unique_integer(Heap& h, bool monotonic, bool positive) {
-    // seq_cst: a later call anywhere gives a larger number.
-    const uint64_t n = monotonic ? g_unique_monotonic.fetch_add(1, std::memory_order_seq_cst)
-                                 : next_unique();
-    return make_integer(h, positive ? static_cast<int64_t>(n) + 1
-                                    : kMonotonicBegin + 1 + static_cast<int64_t>(n));
-}
-
-Term erlang_unique_integer_0(Process& p, const Term*) { return unique_integer(p.heap, false, false); }
+Term erlang_unique_integer_0(Process& p, const Term*) { return clock::unique_integer(p.heap, false, false); }
 
 Term erlang_unique_integer_1(Process& p, const Term* a) {
     bool positive = false;
@@ -197,12 +132,12 @@ Term erlang_unique_integer_1(Process& p, const Term* a) {
             return badarg(p);
         }
     }
-    return is_nil(list) ? unique_integer(p.heap, monotonic, positive) : badarg(p);
+    return is_nil(list) ? clock::unique_integer(p.heap, monotonic, positive) : badarg(p);
 }
 
 // ---- timers -------------------------------------------------------------------------------------------------
 
-constexpr int64_t kBeginMs = kMonotonicBegin / 1000000;
+constexpr int64_t kBeginMs = clock::kBegin / 1000000;
 // The farthest time, so that it can be counted in nanoseconds.
 constexpr int64_t kMaxMs = INT64_MAX / 1000000;
 
@@ -215,13 +150,13 @@ bool due_time(Term time, bool abs, uint64_t* due_ms) {
     }
     if (abs) {
         // Erlang milliseconds since the start, on top of our clock's at the start.
-        const uint64_t start = the_clock().start_ns;
+        const uint64_t start = clock::start_of_machine_ns();
         if (t < kBeginMs || t > kMaxMs) {
             *due_ms = 0;  // before the beginning: at once
             return t < kBeginMs;
         }
         // Exact: the beginning is no whole number of milliseconds, and a timer is never early.
-        const int64_t since = t * 1000000 - kMonotonicBegin;
+        const int64_t since = t * 1000000 - clock::kBegin;
         const uint64_t since_ns = since < 0 ? 0 : static_cast<uint64_t>(since);
         *due_ms = (start + since_ns + 999999) / 1000000;
         return true;
@@ -229,7 +164,7 @@ bool due_time(Term time, bool abs, uint64_t* due_ms) {
     if (t < 0 || t > kMaxMs) {
         return false;
     }
-    *due_ms = (monotonic_ns() + 999999) / 1000000 + static_cast<uint64_t>(t);
+    *due_ms = (minivm::monotonic_ns() + 999999) / 1000000 + static_cast<uint64_t>(t);
     return true;
 }
 
@@ -517,7 +452,7 @@ Term erlang_statistics_1(Process& p, const Term* a) {
                           last_runtime);
     }
     if (item == atoms::wall_clock) {
-        return since_last(p, (monotonic_ns() - the_clock().start_ns) / 1000000, last_wall);
+        return since_last(p, (minivm::monotonic_ns() - clock::start_of_machine_ns()) / 1000000, last_wall);
     }
     if (item == atoms::context_switches) {
         return make_tuple(p.heap, make_unsigned(p.heap, vm::statistics().context_switches),
@@ -606,22 +541,6 @@ Term set_microstate_accounting(Process& p, Term to) {
     }
     return make_bool(old);
 }
-
-int64_t clock::monotonic_ns() { return erlang_monotonic(); }
-int64_t clock::start_ns() { return kMonotonicBegin; }
-int64_t clock::offset_ns() { return the_clock().offset_ns; }
-Term clock::now(Heap& h) { return now_tuple(h); }
-Term clock::timestamp(Heap& h) { return mega_seconds(h, erlang_system() / 1000); }
-Term clock::cpu_time(Heap& h) {
-    timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return mega_seconds(h, int64_t{t.tv_sec} * 1000000 + t.tv_nsec / 1000);
-}
-Term clock::unique_integer(Heap& h, bool monotonic, bool positive) {
-    return minivm::unique_integer(h, monotonic, positive);
-}
-
-void start_erlang_clock() { the_clock(); }
 
 MINIVM_BIF_TABLE(timers) = {
     {"erts_internal", "scheduler_wall_time", 1, erts_internal_scheduler_wall_time_1, kBifPlain,

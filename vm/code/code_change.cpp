@@ -6,16 +6,17 @@
 #include <mutex>
 
 #include "recorder/recorder.hpp"
+#include "vm/code/bif_def.hpp"
 #include "vm/code/permission.hpp"
 #include "vm/nif/nif.hpp"
 #include "vm/process/literal_release.hpp"
 #include "vm/process/process.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/state.hpp"
-#include "vm/record/record.hpp"
-#include "vm/sched/background.hpp"
-#include "vm/sched/thread_progress.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/progress/background.hpp"
+#include "vm/progress/thread_progress.hpp"
+#include "vm/record/record.hpp"
 #include "vm/util/lock.hpp"
 
 namespace minivm::code_change {

@@ -4,7 +4,6 @@
 #include <map>
 #include <mutex>
 
-#include "vm/bif/bif.hpp"
 #include "vm/code/generations.hpp"
 #include "vm/code/loading.hpp"
 #include "vm/code/module_table.hpp"

@@ -1,13 +1,14 @@
 #include "vm/ets/table.hpp"
 
-#include "vm/bif/bif.hpp"
-#include "vm/bif/local_atoms.hpp"
+#include "vm/code/bif_def.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/sched/scheduler.hpp"
-#include "vm/sched/thread_progress.hpp"
+#include "vm/term/arguments.hpp"
+#include "vm/term/local_atoms.hpp"
 
 #include <sys/mman.h>
 

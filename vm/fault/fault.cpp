@@ -2,7 +2,6 @@
 
 #define UNW_LOCAL_ONLY
 #include "recorder/recorder.hpp"
-#include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/engine.hpp"

@@ -8,7 +8,7 @@
 
 #include "vm/heap/block_pool.hpp"
 #include "vm/heap/term_stack.hpp"
-#include "vm/sched/thread_progress.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/util/memory_count.hpp"
 

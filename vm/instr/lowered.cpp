@@ -1,6 +1,5 @@
 #include "vm/instr/lowered.hpp"
 
-#include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
 #include "vm/heap/heap.hpp"
 #include "vm/nif/nif.hpp"

@@ -1,8 +1,10 @@
 // From the term of a match specification to code.
-#include "vm/bif/local_atoms.hpp"
+#include "vm/code/bif_def.hpp"
 #include "vm/match_spec/match_spec.hpp"
+#include "vm/term/arguments.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/format.hpp"
+#include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"
 #include "vm/util/otp_release.hpp"
 

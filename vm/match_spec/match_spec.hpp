@@ -9,8 +9,9 @@
 // Threads: a compiled program is immutable; a Runner belongs to the thread that runs it.
 #pragma once
 
-#include "vm/bif/bif.hpp"
+#include "vm/code/bif_def.hpp"
 #include "vm/heap/heap.hpp"
+#include "vm/process/process.hpp"
 
 #include <memory>
 #include <string>

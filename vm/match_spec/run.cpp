@@ -1,7 +1,7 @@
 // Running a compiled match specification.
-#include "vm/bif/local_atoms.hpp"
 #include "vm/match_spec/match_spec.hpp"
 #include "vm/term/compare.hpp"
+#include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"
 
 #include <algorithm>

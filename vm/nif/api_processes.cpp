@@ -1,17 +1,19 @@
 // Processes and ports, messages, time, time slices, calls that are made later.
-#include "vm/bif/clock.hpp"
+#include "vm/code/bif_def.hpp"
 #include "vm/nif/api.hpp"
 #include "vm/nif/library.hpp"
 #include "vm/nif/scheduled.hpp"
 #include "vm/port/port.hpp"
+#include "vm/process/clock.hpp"
+#include "vm/process/outcome.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/sched/dirty_hold.hpp"
 #include "vm/sched/scheduler.hpp"
-#include "vm/sched/thread_progress.hpp"
 #include "vm/term/binary.hpp"
 
 #include <ctime>

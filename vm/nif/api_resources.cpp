@@ -4,8 +4,8 @@
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/state.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/sched/scheduler.hpp"
-#include "vm/sched/thread_progress.hpp"
 #include "vm/term/binary.hpp"
 
 #include <cstring>

@@ -1,10 +1,10 @@
 // Terms: testing, taking apart, making.
-#include "vm/bif/bif.hpp"
 #include "vm/heap/gc.hpp"
 #include "vm/nif/api.hpp"
 #include "vm/nif/library.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/semantics/binary.hpp"
+#include "vm/term/arguments.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/hash.hpp"
 #include "vm/term/map.hpp"

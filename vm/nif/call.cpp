@@ -5,6 +5,7 @@
 #include "vm/nif/library.hpp"
 #include "vm/nif/scheduled.hpp"
 #include "vm/process/exception.hpp"
+#include "vm/process/outcome.hpp"
 #include "vm/sched/scheduler.hpp"
 
 namespace minivm::nif {

@@ -9,8 +9,9 @@
 // Threads: one at a time; that of a call only the thread that runs it.
 #pragma once
 
-#include "vm/bif/bif.hpp"
 #include "vm/nif/nif.hpp"
+#include "vm/process/process.hpp"
+#include "vm/process/signal.hpp"
 
 #include <memory>
 #include <string>

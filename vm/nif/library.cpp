@@ -1,11 +1,12 @@
 // Loading native libraries, their resource types, and letting go of both.
 #include "vm/nif/library.hpp"
 
+#include "vm/code/bif_def.hpp"
 #include "vm/code/export.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/nif/api.hpp"
 #include "vm/process/state.hpp"
-#include "vm/sched/thread_progress.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/util/otp_release.hpp"
 
 #include <dlfcn.h>

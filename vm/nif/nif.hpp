@@ -8,7 +8,7 @@
 // Threads: loading holds one lock; the rest as stated.
 #pragma once
 
-#include "vm/bif/bif.hpp"
+#include "vm/code/bif_def.hpp"
 #include "vm/nif/abi.hpp"
 
 #include <atomic>

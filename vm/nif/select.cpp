@@ -10,7 +10,7 @@
 #include "vm/port/poller.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
-#include "vm/sched/thread_progress.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/map.hpp"
 

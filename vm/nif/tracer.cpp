@@ -1,12 +1,12 @@
 #include "vm/nif/tracer.hpp"
 
-#include "vm/bif/local_atoms.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/nif/environment.hpp"
 #include "vm/nif/library.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/sched/scheduler.hpp"
-#include "vm/sched/thread_progress.hpp"
+#include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"
 
 #include <iterator>

@@ -9,10 +9,12 @@
 #include "vm/nif/nif.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/extra.hpp"
+#include "vm/process/outcome.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/map.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/term/arguments.hpp"
 
 namespace minivm {
 

@@ -13,8 +13,9 @@
 // Threads: all on the process's own scheduler. Nothing here collects; terms are built with p.heap.
 #pragma once
 
-#include "vm/bif/bif.hpp"
+#include "vm/code/bif_def.hpp"
 #include "vm/instr/lowered.hpp"
+#include "vm/process/process.hpp"
 
 namespace minivm {
 

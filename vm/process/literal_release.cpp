@@ -6,8 +6,8 @@
 #include "vm/heap/gc.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
-#include "vm/sched/background.hpp"
-#include "vm/sched/thread_progress.hpp"
+#include "vm/progress/background.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/util/lock.hpp"
 
 namespace minivm::literal_release {

@@ -1,12 +1,12 @@
-#include "vm/process/kernel_start.hpp"
 #include "vm/process/process_life.hpp"
+#include "vm/process/kernel_start.hpp"
 
 #include <algorithm>
 #include <new>
 #include <vector>
 
 #include "recorder/recorder.hpp"
-#include "vm/bif/bif.hpp"
+#include "vm/code/bif_def.hpp"
 #include "vm/code/export.hpp"
 #include "vm/heap/block_pool.hpp"
 #include "vm/heap/gc.hpp"
@@ -16,16 +16,16 @@
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/report.hpp"
+#include "vm/process/seq_trace.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/process/system_profile.hpp"
 #include "vm/process/timers.hpp"
+#include "vm/process/tracing.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/dirty_hold.hpp"
 #include "vm/sched/halt.hpp"
 #include "vm/sched/scheduler_thread.hpp"
-#include "vm/process/seq_trace.hpp"
-#include "vm/process/tracing.hpp"
 #include "vm/util/memory_count.hpp"
 
 namespace minivm {

@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "vm/bif/local_atoms.hpp"
 #include "vm/process/extra.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
@@ -15,6 +14,7 @@
 #include "vm/process/signal.hpp"
 #include "vm/record/record.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"
 
 namespace minivm {

@@ -1,19 +1,18 @@
 #include "vm/process/seq_trace.hpp"
 
-#include "vm/bif/bif.hpp"
-#include "vm/bif/clock.hpp"
-#include "vm/bif/local_atoms.hpp"
 #include "vm/code/export.hpp"
 #include "vm/nif/tracer.hpp"
+#include "vm/process/clock.hpp"
 #include "vm/process/extra.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
-#include "vm/sched/thread_progress.hpp"
 #include "vm/term/compare.hpp"
+#include "vm/term/local_atoms.hpp"
 
 namespace minivm::seq_trace {
 namespace {

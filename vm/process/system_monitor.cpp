@@ -1,11 +1,11 @@
 #include "vm/process/system_monitor.hpp"
 
-#include "vm/bif/local_atoms.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/export.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/term/local_atoms.hpp"
 
 #include <chrono>
 #include <mutex>

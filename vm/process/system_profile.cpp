@@ -1,15 +1,15 @@
 #include "vm/process/system_profile.hpp"
 
-#include "vm/bif/clock.hpp"
-#include "vm/bif/local_atoms.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/export.hpp"
 #include "vm/code/module_table.hpp"
+#include "vm/process/clock.hpp"
 #include "vm/process/state.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/sched/online.hpp"
 #include "vm/sched/scheduler.hpp"
-#include "vm/sched/thread_progress.hpp"
+#include "vm/term/local_atoms.hpp"
 
 namespace minivm::system_profile {
 

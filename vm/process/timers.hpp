@@ -31,9 +31,6 @@ int64_t read(RefId ref);
 
 }  // namespace timers
 
-// Erlang monotonic time begins now. Once, at start-up (vm/bif/timers.cpp).
-void start_erlang_clock();
-
 void free_saved_x(Process& p);
 
 }  // namespace minivm

@@ -3,7 +3,7 @@
 #include "vm/port/port.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
-#include "vm/sched/thread_progress.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/term/compare.hpp"
 
 namespace minivm::tracing {

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "recorder/recorder.hpp"
-#include "vm/bif/bif.hpp"
+#include "vm/code/bif_def.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/export.hpp"
 #include "vm/fault/fault.hpp"
@@ -29,11 +29,11 @@
 #include "vm/process/process_life.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
+#include "vm/progress/background.hpp"
 #include "vm/record/record.hpp"
-#include "vm/sched/background.hpp"
 #include "vm/sched/dirty_hold.hpp"
-#include "vm/sched/scheduler_thread.hpp"
 #include "vm/sched/run_queue.hpp"
+#include "vm/sched/scheduler_thread.hpp"
 #include "vm/util/activity.hpp"
 #include "vm/util/pause_cpu.hpp"
 

@@ -20,29 +20,30 @@
 #include <vector>
 
 #include "recorder/recorder.hpp"
-#include "vm/heap/block_pool.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/engine.hpp"
 #include "vm/ets/table.hpp"
 #include "vm/fault/fault.hpp"
+#include "vm/heap/block_pool.hpp"
 #include "vm/heap/gc.hpp"
-#include "vm/port/port.hpp"
 #include "vm/nif/nif.hpp"
+#include "vm/port/port.hpp"
+#include "vm/process/clock.hpp"
 #include "vm/process/literal_release.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
+#include "vm/process/system_monitor.hpp"
+#include "vm/process/system_profile.hpp"
 #include "vm/process/timers.hpp"
+#include "vm/process/tracing.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/halt.hpp"
 #include "vm/sched/online.hpp"
 #include "vm/sched/scheduler_thread.hpp"
-#include "vm/process/system_monitor.hpp"
-#include "vm/process/system_profile.hpp"
-#include "vm/process/tracing.hpp"
 #include "vm/util/activity.hpp"
 #include "vm/util/pause_cpu.hpp"
 
@@ -878,7 +879,7 @@ bool start(const Options& options, Engine* engine) {
     timers::init();
     ets::init();
     nif::init();
-    start_erlang_clock();
+    clock::start();
     const uint64_t now = monotonic_ms();
     for (int i = 1; i <= g_options.schedulers; ++i) {
         auto s = std::make_unique<SchedulerThread>(now);

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "vm/process/timer_wheel.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/sched/run_queue.hpp"
 #include "vm/sched/scheduler.hpp"
-#include "vm/sched/thread_progress.hpp"
 
 namespace minivm {
 

@@ -1,7 +1,7 @@
 // See arith.hpp.
 #include "vm/semantics/arith.hpp"
 
-#include "vm/bif/bif.hpp"
+#include "vm/process/outcome.hpp"
 #include "vm/term/bignum.hpp"
 
 #include <cmath>

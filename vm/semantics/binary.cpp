@@ -1,6 +1,6 @@
 #include "vm/semantics/binary.hpp"
 
-#include "vm/bif/bif.hpp"
+#include "vm/process/outcome.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/map.hpp"

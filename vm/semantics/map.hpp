@@ -4,7 +4,7 @@
 // fragments (Process::needs_gc).
 #pragma once
 
-#include "vm/bif/bif.hpp"
+#include "vm/process/outcome.hpp"
 #include "vm/term/map.hpp"
 
 namespace minivm::semantics {

@@ -1,7 +1,7 @@
 #include "vm/semantics/native_record.hpp"
 
-#include "vm/bif/bif.hpp"
 #include "vm/code/module_table.hpp"
+#include "vm/process/outcome.hpp"
 #include "vm/process/process.hpp"
 
 #include <algorithm>

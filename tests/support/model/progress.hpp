@@ -2,8 +2,8 @@
 // under it. The protocol of thread progress itself has a test with a policy of its own.
 #pragma once
 
-#include "vm/sched/thread_progress_core.hpp"
 #include "tests/support/model/atomics.hpp"
+#include "vm/progress/thread_progress_core.hpp"
 
 namespace minivm::model {
 

@@ -1,10 +1,10 @@
 // Staging, commit and reuse of generations (vm/code/generations.hpp) under thread progress
-// (vm/sched/thread_progress_core.hpp): the code that the VM runs, on a model of weak memory in all
+// (vm/progress/thread_progress_core.hpp): the code that the VM runs, on a model of weak memory in all
 // schedules. Each wait left out, one generation less, a re-read of the index less has to be
 // noticed.
-#include "vm/code/generations.hpp"
 #include "tests/support/model/mutants.hpp"
 #include "tests/support/model/progress.hpp"
+#include "vm/code/generations.hpp"
 
 #include <catch2/catch.hpp>
 

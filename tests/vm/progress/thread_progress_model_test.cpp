@@ -1,10 +1,10 @@
-// The protocol of thread progress (vm/sched/thread_progress_core.hpp), the code that the VM runs,
+// The protocol of thread progress (vm/progress/thread_progress_core.hpp), the code that the VM runs,
 // on a model of weak memory in all schedules; then the same with each of its memory orders
 // weakened, each store and barrier left out, each read-modify-write split. What no scenario notices
 // is a failure: every order is the weakest that does.
-#include "vm/sched/thread_progress_core.hpp"
 #include "tests/support/model/atomics.hpp"
 #include "tests/support/model/mutants.hpp"
+#include "vm/progress/thread_progress_core.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
 // The protocol on the atomics of the machine, and what belongs to the thread that calls.
-#include "vm/sched/thread_progress.hpp"
+#include "vm/progress/thread_progress.hpp"
 
-#include "vm/sched/thread_progress_core.hpp"
+#include "vm/progress/thread_progress_core.hpp"
 #include "vm/util/atomics.hpp"
 
 namespace minivm::thread_progress {

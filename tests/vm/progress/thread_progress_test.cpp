@@ -1,4 +1,4 @@
-#include "vm/sched/thread_progress.hpp"
+#include "vm/progress/thread_progress.hpp"
 
 #include <catch2/catch.hpp>
 

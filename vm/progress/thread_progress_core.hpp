@@ -34,7 +34,7 @@
 // written whole.
 //
 // The atomics are a parameter (`A`, vm/util/atomics.hpp), so that
-// tests/vm/sched/thread_progress_model_test.cpp runs this very code on a model of weak memory, in
+// tests/vm/progress/thread_progress_model_test.cpp runs this very code on a model of weak memory, in
 // all schedules.
 #pragma once
 
