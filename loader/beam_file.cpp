@@ -1,11 +1,11 @@
 #include "loader/beam_file.hpp"
 
-#include "vm/term/atom_table.hpp"
-#include "vm/term/external_term.hpp"
-#include "vm/term/native_record.hpp"
-#include "vm/util/md5.hpp"
 #include "loader/byte_reader.hpp"
 #include "loader/compact_term.hpp"
+#include "vm/external/external_term.hpp"
+#include "vm/term/atom_table.hpp"
+#include "vm/term/native_record.hpp"
+#include "vm/util/md5.hpp"
 
 #include <zlib.h>
 

@@ -6,8 +6,8 @@
 // Threads: plain data, one owner.
 #pragma once
 
-#include "vm/heap/heap.hpp"
 #include "loader/error.hpp"
+#include "vm/term/heap.hpp"
 
 #include <vector>
 

@@ -7,8 +7,8 @@
 //   11111ttt u(n) bytes (n + 9)  likewise, the count as a tagged number of its own
 #pragma once
 
-#include "vm/heap/heap.hpp"
 #include "loader/byte_reader.hpp"
+#include "vm/term/heap.hpp"
 
 namespace minivm::loader {
 

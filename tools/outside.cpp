@@ -1,13 +1,13 @@
 #include "tools/outside.hpp"
 
 #include "recorder/recorder.hpp"
+#include "tools/control_socket.hpp"
 #include "vm/bif/bif.hpp"
-#include "vm/bif/posix.hpp"
 #include "vm/port/port.hpp"
+#include "vm/port/posix.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/sched/halt.hpp"
 #include "vm/term/atom_table.hpp"
-#include "tools/control_socket.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

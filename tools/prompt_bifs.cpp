@@ -1,5 +1,6 @@
 #include "tools/prompt_bifs.hpp"
 
+#include "loader/loader.hpp"
 #include "recorder/clock.hpp"
 #include "recorder/events.hpp"
 #include "recorder/export.hpp"
@@ -7,18 +8,17 @@
 #include "recorder/merge.hpp"
 #include "recorder/reader.hpp"
 #include "recorder/recorder.hpp"
-#include "trace/session.hpp"
-#include "vm/bif/bif.hpp"
-#include "vm/bif/posix.hpp"
-#include "vm/instr/lowered.hpp"
-#include "vm/record/record.hpp"
-#include "vm/term/atom_table.hpp"
-#include "vm/term/binary.hpp"
-#include "loader/loader.hpp"
 #include "tools/disasm.hpp"
 #include "tools/dump.hpp"
 #include "tools/output_file.hpp"
 #include "tools/text_values.hpp"
+#include "trace/session.hpp"
+#include "vm/bif/bif.hpp"
+#include "vm/instr/lowered.hpp"
+#include "vm/port/posix.hpp"
+#include "vm/record/record.hpp"
+#include "vm/term/atom_table.hpp"
+#include "vm/term/binary.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -2,8 +2,8 @@
 // decoded again, at once and in slices, plain and compressed, in memory that its size accounts for.
 //
 // external_term_fuzz.corpus holds terms that OTP encoded.
+#include "vm/external/external_term.hpp"
 #include "vm/term/compare.hpp"
-#include "vm/term/external_term.hpp"
 #include "vm/util/assert.hpp"
 #include "vm/util/otp_release.hpp"
 

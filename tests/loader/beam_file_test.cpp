@@ -1,7 +1,7 @@
-#include "vm/bif/bif.hpp"
-#include "vm/heap/heap.hpp"
-#include "vm/term/atom_table.hpp"
 #include "tests/loader/beam_builder.hpp"
+#include "vm/bif/bif.hpp"
+#include "vm/term/atom_table.hpp"
+#include "vm/term/heap.hpp"
 
 #include <catch2/catch.hpp>
 #include <zlib.h>

@@ -1,9 +1,9 @@
+#include "tests/loader/beam_builder.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
-#include "vm/heap/heap.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
-#include "tests/loader/beam_builder.hpp"
+#include "vm/term/heap.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-#include "vm/heap/heap.hpp"
 #include "tests/loader/beam_builder.hpp"
+#include "vm/term/heap.hpp"
 
 #include <catch2/catch.hpp>
 

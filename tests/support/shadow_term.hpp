@@ -2,9 +2,9 @@
 // has been copied or collected.
 #pragma once
 
-#include "vm/heap/heap.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/term/heap.hpp"
 
 #include <memory>
 #include <random>

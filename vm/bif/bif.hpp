@@ -4,7 +4,7 @@
 //
 // `a` points to the arguments (usually x registers: read them before you write any). The result is a
 // term, or kNonValue after error/exit/throw_/trap/yield (process/outcome.hpp): `return badarg(p);`.
-// Terms are built with p.heap (see heap/heap.hpp): allocation never collects and never fails, so raw
+// Terms are built with p.heap (see term/heap.hpp): allocation never collects and never fails, so raw
 // terms stay valid throughout a BIF.
 //
 // A BIF charges what it works: consume(p, reductions), about one per 10 list elements or 1 KB copied.

@@ -56,7 +56,7 @@ Term bare_badarg(Process& p) { return error(p, atoms::badarg); }
 Term failed(Process& p, Term why) { return make_tuple(p.heap, atoms::error, why); }
 
 // An atom or the characters of a string.
-bool get_name(Term t, std::string* out) {
+bool get_driver_name(Term t, std::string* out) {
     if (is_atom(t)) {
         *out = atom_table::text(t);
         return true;
@@ -151,7 +151,7 @@ Term erl_ddll_try_load_3(Process& p, const Term* a) {
     std::string path;
     std::string name;
     bool reload = false;
-    if (is_atom(a[0]) || !iolist_to_bytes(a[0], &path) || !get_name(a[1], &name) ||
+    if (is_atom(a[0]) || !iolist_to_bytes(a[0], &path) || !get_driver_name(a[1], &name) ||
         !parse_load_options(a[2], &reload)) {
         return bare_badarg(p);
     }
@@ -167,7 +167,7 @@ Term erl_ddll_try_load_3(Process& p, const Term* a) {
 
 Term erl_ddll_try_unload_2(Process& p, const Term* a) {
     std::string name;
-    if (!get_name(a[0], &name)) {
+    if (!get_driver_name(a[0], &name)) {
         return bare_badarg(p);
     }
     Term list = a[1];
@@ -195,7 +195,7 @@ Term erl_ddll_loaded_drivers_0(Process& p, const Term*) {
 
 Term erl_ddll_info_2(Process& p, const Term* a) {
     std::string name;
-    if (!get_name(a[0], &name) || !is_linked_in(name)) {
+    if (!get_driver_name(a[0], &name) || !is_linked_in(name)) {
         return bare_badarg(p);
     }
     const Term of_loaded[] = {atom_processes(), atom_driver_options(), atom_port_count(),
@@ -227,7 +227,7 @@ Term erl_ddll_format_error_int_1(Process& p, const Term* a) {
 // will ever be there.
 Term erl_ddll_monitor_2(Process& p, const Term* a) {
     std::string name;
-    if (a[0] != atom_driver() || !is_tuple_of(a[1], 2) || !get_name(tuple_element(a[1], 0), &name)) {
+    if (a[0] != atom_driver() || !is_tuple_of(a[1], 2) || !get_driver_name(tuple_element(a[1], 0), &name)) {
         return bare_badarg(p);
     }
     const Term what = tuple_element(a[1], 1);

@@ -7,11 +7,11 @@
 #include "vm/bif/bif.hpp"
 #include "vm/bif/continuation.hpp"
 #include "vm/bif/ets_support.hpp"
-#include "vm/heap/term_stack.hpp"
 #include "vm/match_spec/match_spec.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/local_atoms.hpp"
+#include "vm/term/term_stack.hpp"
 
 #include <algorithm>
 #include <mutex>

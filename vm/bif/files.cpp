@@ -15,7 +15,7 @@
 
 #include "vm/bif/bif.hpp"
 #include "vm/bif/continuation.hpp"
-#include "vm/bif/posix.hpp"
+#include "vm/port/posix.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/local_atoms.hpp"
 

@@ -1,7 +1,7 @@
 // The map that erlang:process_flag/2 and others show for max_heap_size.
 #pragma once
 
-#include "vm/heap/heap.hpp"
+#include "vm/term/heap.hpp"
 
 #include <cstdint>
 

@@ -1,8 +1,8 @@
 // erlang:load_nif/2, and the calls that native functions ask for.
 #include "vm/bif/bif.hpp"
-#include "vm/bif/posix.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/nif/scheduled.hpp"
+#include "vm/port/posix.hpp"
 #include "vm/sched/scheduler.hpp"
 
 namespace minivm {

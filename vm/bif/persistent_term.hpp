@@ -1,7 +1,7 @@
 // What other areas ask of the persistent terms.
 #pragma once
 
-#include "vm/heap/heap.hpp"
+#include "vm/term/heap.hpp"
 
 namespace minivm::persistent_term {
 

@@ -1,8 +1,8 @@
 // BIFs about ports. OTP's erlang.erl makes exceptions out of the atoms that these give.
 #include "vm/bif/bif.hpp"
-#include "vm/bif/posix.hpp"
 #include "vm/port/child.hpp"
 #include "vm/port/port.hpp"
+#include "vm/port/posix.hpp"
 #include "vm/port/ram_file.hpp"
 #include "vm/port/trace_file.hpp"
 #include "vm/process/process_table.hpp"

@@ -1,7 +1,6 @@
 // The surroundings: system_info, memory, the environment, dates, system flags.
 #include "vm/bif/bif.hpp"
 #include "vm/bif/max_heap.hpp"
-#include "vm/bif/posix.hpp"
 #include "vm/bif/system_areas.hpp"
 #include "vm/bif/system_constants.hpp"
 #include "vm/code/code_change.hpp"
@@ -11,6 +10,7 @@
 #include "vm/heap/gc.hpp"
 #include "vm/nif/nif.hpp"
 #include "vm/port/port.hpp"
+#include "vm/port/posix.hpp"
 #include "vm/process/clock.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/os_signals.hpp"
@@ -453,7 +453,7 @@ bool get_string(Term t, std::string* out) {
     return is_nil(t);
 }
 
-bool get_name(Term t, std::string* out) {
+bool get_variable_name(Term t, std::string* out) {
     return get_string(t, out) && !out->empty() && out->find('=') == std::string::npos;
 }
 
@@ -469,7 +469,7 @@ Term os_get_env_var_1(Process& p, const Term* a) {
 Term os_set_env_var_2(Process& p, const Term* a) {
     std::string name;
     std::string value;
-    if (!get_name(a[0], &name) || !get_string(a[1], &value)) {
+    if (!get_variable_name(a[0], &name) || !get_string(a[1], &value)) {
         return badarg(p);
     }
     std::lock_guard lock(g_environment_lock);
@@ -478,7 +478,7 @@ Term os_set_env_var_2(Process& p, const Term* a) {
 }
 Term os_unset_env_var_1(Process& p, const Term* a) {
     std::string name;
-    if (!get_name(a[0], &name)) {
+    if (!get_variable_name(a[0], &name)) {
         return badarg(p);
     }
     std::lock_guard lock(g_environment_lock);

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "vm/heap/heap.hpp"
+#include "vm/term/heap.hpp"
 
 namespace minivm {
 

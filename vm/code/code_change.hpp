@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "vm/code/loading.hpp"
-#include "vm/heap/heap.hpp"
+#include "vm/term/heap.hpp"
 
 namespace minivm::code_change {
 

@@ -9,6 +9,7 @@
 #include "vm/code/module_table.hpp"
 #include "vm/record/record.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/term/function_name.hpp"
 #include "vm/util/atomics.hpp"
 #include "vm/util/lock.hpp"
 
@@ -265,6 +266,9 @@ static Export* new_export(Term module, Term function, uint32_t arity) {
     }
     return e;
 }
+
+FunctionName name_of(const Export* entry) { return {entry->module, entry->function, entry->arity}; }
+LambdaName name_of(const FunEntry* entry) { return {entry->module, entry->index, entry->old_uniq}; }
 
 namespace export_table {
 

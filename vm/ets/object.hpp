@@ -5,7 +5,7 @@
 // Threads: guarded by the lock of the table; free while it is in no table.
 #pragma once
 
-#include "vm/heap/heap.hpp"
+#include "vm/term/heap.hpp"
 
 namespace minivm::ets {
 

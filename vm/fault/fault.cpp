@@ -610,3 +610,21 @@ bool provoke(const char* how) {
 }
 
 }  // namespace minivm::fault
+
+namespace minivm {
+
+[[noreturn]] void out_of_memory(WantedFor what, size_t bytes) {
+    MINIVM_EVENT(out_of_memory, bytes);
+    struct Words {
+        const char* allocator;
+        const char* type;
+    };
+    static constexpr Words kWords[] = {  // in the order of WantedFor
+        {"eheap_alloc", "heap"}, {"eheap_alloc", "heap_frag"}, {"binary_alloc", "binary"}, {"literal_alloc", "literal"}};
+    const auto& [allocator, type] = kWords[static_cast<unsigned>(what)];
+    char why[120];
+    std::snprintf(why, sizeof why, "%s: Cannot allocate %zu bytes of memory (of type \"%s\").", allocator, bytes, type);
+    fault::end_vm(why);
+}
+
+}  // namespace minivm

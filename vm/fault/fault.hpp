@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "vm/term/term.hpp"
+#include "vm/util/fatal.hpp"
 
 namespace minivm {
 
@@ -26,9 +27,6 @@ void install(bool print);
 // them. On any thread, once install() has been called.
 void warm_up();
 bool is_installed();
-// Gives the calling thread an alternate stack until it ends. Does nothing without install().
-void prepare_thread();
-
 // The registers of the machine where a signal came, in the order of its calling convention.
 struct Registers {
     uint64_t pc = 0;
@@ -44,10 +42,6 @@ struct ErlangState {
     const void* pc = nullptr;     // bytecode or native
     const Term* stack = nullptr;  // its top
 };
-
-// Ends the VM with status 1 for something that it has run out of: `why` on standard error, and a report as
-// of a fault. On any thread; locks may be held, what they guard is not looked at.
-[[noreturn]] void end_vm(const char* why);
 
 // For tests and for those who ask for trouble (the option --debug-bifs): fails as told, "segv",
 // "abort", "fpe", "ill", "bus" or "stack". False: no such word.

@@ -30,9 +30,4 @@ void prepare_malloc_of_thread();
 void* heap_block_alloc(size_t words);
 void heap_block_free(void* block, size_t words);  // null is nothing
 
-// What is left to do when so many bytes are not to be had for a process, a binary or literals: the VM ends as OTP's does,
-// with OTP's words, and the recording has them, too.
-enum class WantedFor : uint8_t { heap, fragment, binary, literal };
-[[noreturn]] void out_of_memory(WantedFor what, size_t bytes);
-
 }  // namespace minivm

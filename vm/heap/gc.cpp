@@ -7,7 +7,6 @@
 #include "recorder/clock.hpp"
 #include "recorder/recorder.hpp"
 #include "vm/heap/block_pool.hpp"
-#include "vm/heap/term_stack.hpp"
 #include "vm/process/extra.hpp"
 #include "vm/process/report.hpp"
 #include "vm/process/signal.hpp"
@@ -16,6 +15,7 @@
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/term/term_stack.hpp"
 #include "vm/util/activity.hpp"
 
 #include <algorithm>

@@ -11,7 +11,8 @@
 #include <mutex>
 
 #include "vm/heap/block_pool.hpp"
-#include "vm/heap/heap.hpp"
+#include "vm/term/heap.hpp"
+#include "vm/util/fatal.hpp"
 #include "vm/util/lock.hpp"
 #include "vm/util/memory_count.hpp"
 

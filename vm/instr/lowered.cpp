@@ -1,10 +1,10 @@
 #include "vm/instr/lowered.hpp"
 
 #include "vm/code/export.hpp"
-#include "vm/heap/heap.hpp"
 #include "vm/nif/nif.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/format.hpp"
+#include "vm/term/heap.hpp"
 
 #include <iterator>
 

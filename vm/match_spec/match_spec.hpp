@@ -10,8 +10,8 @@
 #pragma once
 
 #include "vm/code/bif_def.hpp"
-#include "vm/heap/heap.hpp"
 #include "vm/process/process.hpp"
+#include "vm/term/heap.hpp"
 
 #include <memory>
 #include <string>

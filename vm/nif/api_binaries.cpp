@@ -1,7 +1,7 @@
 // Binaries, the external term format, I/O queues.
+#include "vm/external/external_term.hpp"
 #include "vm/nif/api.hpp"
 #include "vm/term/binary.hpp"
-#include "vm/term/external_term.hpp"
 
 #include <cstring>
 

@@ -4,8 +4,8 @@
 // object lives until the last reference, a library's or a term's, is given up. Threads: any.
 #pragma once
 
-#include "vm/heap/heap.hpp"
 #include "vm/nif/library.hpp"
+#include "vm/term/heap.hpp"
 
 #include <cstdlib>
 

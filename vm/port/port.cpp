@@ -4,7 +4,8 @@
 #include "vm/port/trace_file.hpp"
 
 #include "recorder/recorder.hpp"
-#include "vm/bif/posix.hpp"
+#include "vm/external/external_term.hpp"
+#include "vm/port/posix.hpp"
 #include "vm/process/outcome.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/signal.hpp"
@@ -14,7 +15,6 @@
 #include "vm/progress/thread_progress.hpp"
 #include "vm/record/record.hpp"
 #include "vm/term/binary.hpp"
-#include "vm/term/external_term.hpp"
 #include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"
 #include "vm/util/activity.hpp"

@@ -1,6 +1,6 @@
 #include "vm/port/ram_file.hpp"
 
-#include "vm/bif/posix.hpp"
+#include "vm/port/posix.hpp"
 #include "vm/term/atom_table.hpp"
 
 #include <algorithm>

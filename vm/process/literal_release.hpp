@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "vm/heap/heap.hpp"
+#include "vm/term/heap.hpp"
 
 namespace minivm {
 struct ControlSignal;

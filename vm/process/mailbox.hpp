@@ -7,7 +7,7 @@
 
 #include <atomic>
 
-#include "vm/heap/heap.hpp"
+#include "vm/term/heap.hpp"
 
 namespace minivm {
 

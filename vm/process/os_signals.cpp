@@ -1,9 +1,9 @@
 #include "vm/process/os_signals.hpp"
 
-#include "vm/heap/heap.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/term/heap.hpp"
 #include "vm/util/otp_release.hpp"
 
 #include <unistd.h>

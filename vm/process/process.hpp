@@ -12,10 +12,10 @@
 
 #include <atomic>
 
-#include "vm/heap/heap.hpp"
 #include "vm/process/mailbox.hpp"
 #include "vm/process/timer_node.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/term/heap.hpp"
 
 namespace minivm {
 

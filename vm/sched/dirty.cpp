@@ -23,7 +23,6 @@
 #include "vm/code/bif_def.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/export.hpp"
-#include "vm/fault/fault.hpp"
 #include "vm/heap/block_pool.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/process_life.hpp"
@@ -35,6 +34,7 @@
 #include "vm/sched/run_queue.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/util/activity.hpp"
+#include "vm/util/fatal.hpp"
 #include "vm/util/pause_cpu.hpp"
 
 namespace minivm {

@@ -24,7 +24,6 @@
 #include "vm/code/module_table.hpp"
 #include "vm/engine.hpp"
 #include "vm/ets/table.hpp"
-#include "vm/fault/fault.hpp"
 #include "vm/heap/block_pool.hpp"
 #include "vm/heap/gc.hpp"
 #include "vm/nif/nif.hpp"
@@ -45,6 +44,7 @@
 #include "vm/sched/online.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/util/activity.hpp"
+#include "vm/util/fatal.hpp"
 #include "vm/util/pause_cpu.hpp"
 
 namespace minivm {

@@ -8,8 +8,8 @@
 // together are smaller than the current one).
 #include "vm/term/atom_table.hpp"
 
-#include "vm/fault/fault.hpp"
 #include "vm/record/record.hpp"
+#include "vm/util/fatal.hpp"
 #include "vm/util/lock.hpp"
 #include "vm/util/memory_count.hpp"
 #include "vm/util/utf8.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "vm/heap/heap.hpp"
+#include "vm/term/heap.hpp"
 
 namespace minivm::bignum {
 

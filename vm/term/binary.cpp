@@ -1,6 +1,6 @@
 #include "vm/term/binary.hpp"
 
-#include "vm/heap/term_stack.hpp"
+#include "vm/term/term_stack.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -6,7 +6,7 @@
 // Threads: any.
 #pragma once
 
-#include "vm/heap/heap.hpp"
+#include "vm/term/heap.hpp"
 
 #include <cstring>
 #include <memory>

@@ -7,10 +7,10 @@
 // of such maps used as keys of such maps.
 #include "vm/term/compare.hpp"
 
-#include "vm/code/export.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/term/function_name.hpp"
 #include "vm/term/map.hpp"
 #include "vm/term/native_record.hpp"
 
@@ -284,29 +284,33 @@ int compare_refs(Term a, Term b) {
     return 0;
 }
 
-int compare_exports(const Export* a, const Export* b) {
-    if (a == b) {
+int compare_exports(const Export* one, const Export* other) {
+    if (one == other) {
         return 0;
     }
-    if (const int c = atom_table::compare(a->module, b->module); c != 0) {
+    const FunctionName a = name_of(one);
+    const FunctionName b = name_of(other);
+    if (const int c = atom_table::compare(a.module, b.module); c != 0) {
         return c;
     }
-    const int c = atom_table::compare(a->function, b->function);
-    return c != 0 ? c : three_way(a->arity, b->arity);
+    const int c = atom_table::compare(a.function, b.function);
+    return c != 0 ? c : three_way(a.arity, b.arity);
 }
 
 // All but the free variables.
-int compare_fun_entries(const FunEntry* a, const FunEntry* b) {
-    if (a == b) {
+int compare_fun_entries(const FunEntry* one, const FunEntry* other) {
+    if (one == other) {
         return 0;
     }
-    if (const int c = atom_table::compare(a->module, b->module); c != 0) {
+    const LambdaName a = name_of(one);
+    const LambdaName b = name_of(other);
+    if (const int c = atom_table::compare(a.module, b.module); c != 0) {
         return c;
     }
-    if (const int c = three_way(a->index, b->index); c != 0) {
+    if (const int c = three_way(a.index, b.index); c != 0) {
         return c;
     }
-    return three_way(a->old_uniq, b->old_uniq);
+    return three_way(a.old_uniq, b.old_uniq);
 }
 
 // Puts the pairs of a hash map at out: n keys in exact order, then their values.

@@ -1,10 +1,10 @@
 // See format.hpp.
 #include "vm/term/format.hpp"
 
-#include "vm/code/export.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/term/function_name.hpp"
 #include "vm/term/map.hpp"
 #include "vm/term/native_record.hpp"
 
@@ -341,19 +341,19 @@ private:
                 write_bits(bit_view(t));
                 break;
             case Kind::fun: {
-                const FunEntry* e = fun_entry(t);
+                const LambdaName e = name_of(fun_entry(t));
                 out_ += "#Fun<";
-                write_atom(e->module);
-                out_ += "." + std::to_string(e->index) + "." + std::to_string(e->old_uniq) + ">";
+                write_atom(e.module);
+                out_ += "." + std::to_string(e.index) + "." + std::to_string(e.old_uniq) + ">";
                 break;
             }
             case Kind::export_fun: {
-                const Export* e = export_fun_entry(t);
+                const FunctionName e = name_of(export_fun_entry(t));
                 out_ += "fun ";
-                write_atom(e->module);
+                write_atom(e.module);
                 out_ += ':';
-                write_atom(e->function);
-                out_ += "/" + std::to_string(e->arity);
+                write_atom(e.function);
+                out_ += "/" + std::to_string(e.arity);
                 break;
             }
             case Kind::ext_port:

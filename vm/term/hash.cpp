@@ -6,12 +6,12 @@
 // no one: 64-bit multiplications folded (as wyhash does), and sums over pairs.
 #include "vm/term/hash.hpp"
 
-#include "vm/code/export.hpp"
-#include "vm/heap/term_stack.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/term/function_name.hpp"
 #include "vm/term/map.hpp"
 #include "vm/term/native_record.hpp"
+#include "vm/term/term_stack.hpp"
 
 #include <cstring>
 #include <memory>
@@ -241,17 +241,17 @@ bool phash2_within(Term term, int64_t* steps, uint32_t* out) {
                     break;
                 }
                 case Kind::export_fun: {
-                    const Export* e = export_fun_entry(term);
-                    mix_in(hash, e->arity, atom_table::hash_value(e->module), golden(1));
-                    mix_in(hash, atom_table::hash_value(e->function), 0, golden(14));
+                    const FunctionName e = name_of(export_fun_entry(term));
+                    mix_in(hash, e.arity, atom_table::hash_value(e.module), golden(1));
+                    mix_in(hash, atom_table::hash_value(e.function), 0, golden(14));
                     break;
                 }
                 case Kind::fun: {
-                    const FunEntry* e = fun_entry(term);
+                    const LambdaName e = name_of(fun_entry(term));
                     const size_t n = fun_free_count(term);
-                    mix_in(hash, static_cast<uint32_t>(n), atom_table::hash_value(e->module),
+                    mix_in(hash, static_cast<uint32_t>(n), atom_table::hash_value(e.module),
                            golden(1));
-                    mix_in(hash, e->index, e->old_uniq, golden(1));
+                    mix_in(hash, e.index, e.old_uniq, golden(1));
                     for (size_t i = n; i-- > 0;) {
                         todo.push(fun_free_variables(term)[i]);
                     }
@@ -468,19 +468,19 @@ bool phash_within(Term term, int64_t* steps, uint32_t* out) {
                     break;
                 }
                 case Kind::export_fun: {
-                    const Export* e = export_fun_entry(term);
-                    hash = hash * kPrime11 + e->arity;
-                    hash = hash * kPrime1 + atom_table::hash_value(e->module);
-                    hash = hash * kPrime1 + atom_table::hash_value(e->function);
+                    const FunctionName e = name_of(export_fun_entry(term));
+                    hash = hash * kPrime11 + e.arity;
+                    hash = hash * kPrime1 + atom_table::hash_value(e.module);
+                    hash = hash * kPrime1 + atom_table::hash_value(e.function);
                     break;
                 }
                 case Kind::fun: {
-                    const FunEntry* e = fun_entry(term);
+                    const LambdaName e = name_of(fun_entry(term));
                     const size_t n = fun_free_count(term);
                     hash = hash * kPrime10 + static_cast<uint32_t>(n);
-                    hash = hash * kPrime1 + atom_table::hash_value(e->module);
-                    hash = hash * kPrime2 + e->index;
-                    hash = hash * kPrime2 + e->old_uniq;
+                    hash = hash * kPrime1 + atom_table::hash_value(e.module);
+                    hash = hash * kPrime2 + e.index;
+                    hash = hash * kPrime2 + e.old_uniq;
                     for (size_t i = n; i-- > 0;) {
                         todo.push(fun_free_variables(term)[i]);
                     }

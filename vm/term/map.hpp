@@ -7,7 +7,7 @@
 // Threads: any; results are built in the given heap.
 #pragma once
 
-#include "vm/heap/heap.hpp"
+#include "vm/term/heap.hpp"
 
 namespace minivm::map {
 

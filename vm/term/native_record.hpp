@@ -9,8 +9,8 @@
 // Hash is phash2 of {Module, Name, IsExported, Field 1, ...}, before the range.
 #pragma once
 
-#include "vm/heap/heap.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/term/heap.hpp"
 
 namespace minivm::native_record {
 

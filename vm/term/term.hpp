@@ -195,7 +195,7 @@ inline double boxed_float_value(Term t) { return std::bit_cast<double>(boxed_ptr
 inline double float_value(Term t) {
     return is_imm_float(t) ? imm_float_value(t) : boxed_float_value(t);
 }
-// make_float is in heap/heap.hpp: it may need two heap words.
+// make_float is in term/heap.hpp: it may need two heap words.
 
 // ---- integers, numbers ----------------------------------------------------------------------------
 

@@ -1,10 +1,10 @@
 // The data file is what OTP gives: see data/binary_bifs.erl.
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
+#include "vm/external/external_term.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/compare.hpp"
-#include "vm/term/external_term.hpp"
 #include "vm/term/format.hpp"
 
 #include <catch2/catch.hpp>

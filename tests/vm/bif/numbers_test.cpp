@@ -1,9 +1,9 @@
 // The calls in number_bif_table.txt, which OTP made (make_number_bif_table.erl).
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
+#include "vm/external/external_term.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/compare.hpp"
-#include "vm/term/external_term.hpp"
 #include "vm/term/format.hpp"
 #include "vm/term/hash.hpp"
 

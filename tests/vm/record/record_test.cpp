@@ -8,9 +8,9 @@
 
 #include "recorder/export.hpp"
 #include "recorder/reader.hpp"
-#include "vm/heap/heap.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/term/heap.hpp"
 #include "vm/term/map.hpp"
 
 using namespace minivm;

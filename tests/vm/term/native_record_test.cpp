@@ -1,7 +1,7 @@
 #include "vm/term/native_record.hpp"
 
+#include "vm/external/external_term.hpp"
 #include "vm/term/compare.hpp"
-#include "vm/term/external_term.hpp"
 #include "vm/term/format.hpp"
 #include "vm/term/hash.hpp"
 #include "vm/term/map.hpp"

@@ -1,7 +1,7 @@
 // The order and the portable hashes of the terms in term_table.txt, which OTP computed
 // (make_term_table.erl).
+#include "vm/external/external_term.hpp"
 #include "vm/term/compare.hpp"
-#include "vm/term/external_term.hpp"
 #include "vm/term/format.hpp"
 #include "vm/term/hash.hpp"
 

@@ -2,7 +2,7 @@
 // Threads: any.
 #pragma once
 
-#include "vm/heap/heap.hpp"
+#include "vm/term/heap.hpp"
 #include "vm/util/otp_release.hpp"
 
 #include <memory>

@@ -1,4 +1,4 @@
-#include "vm/bif/posix.hpp"
+#include "vm/port/posix.hpp"
 
 #include <fcntl.h>
 

@@ -1,4 +1,4 @@
-#include "vm/heap/heap.hpp"
+#include "vm/term/heap.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,11 +1,11 @@
-#include "vm/term/external_term.hpp"
+#include "vm/external/external_term.hpp"
 
 #include "vm/code/code_index.hpp"
+#include "vm/external/external_tags.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/compare.hpp"
-#include "vm/term/external_tags.hpp"
 #include "vm/term/map.hpp"
 #include "vm/term/native_record.hpp"
 #include "vm/util/otp_release.hpp"

@@ -1,15 +1,15 @@
 // Fragments, off-heap objects, constructors, copying. Literals are in literal_area.cpp.
-#include "vm/heap/heap.hpp"
+#include "vm/term/heap.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <new>
 #include <vector>
 
-#include "vm/heap/block_pool.hpp"
-#include "vm/heap/term_stack.hpp"
 #include "vm/progress/thread_progress.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/term/term_stack.hpp"
+#include "vm/util/fatal.hpp"
 #include "vm/util/memory_count.hpp"
 
 namespace minivm {

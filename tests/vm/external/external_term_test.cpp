@@ -1,5 +1,5 @@
 // The data file is what OTP gives: see data/external_terms.erl.
-#include "vm/term/external_term.hpp"
+#include "vm/external/external_term.hpp"
 
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"

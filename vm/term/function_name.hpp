@@ -1,0 +1,24 @@
+// Which functions funs refer to: what the order of terms, hashes and the written form need to know of the entries
+// that code/ keeps. Defined in code/code_tables.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "vm/term/term.hpp"
+
+namespace minivm {
+
+struct FunctionName {  // of fun Module:Function/Arity
+    Term module;
+    Term function;
+    uint32_t arity;
+};
+struct LambdaName {  // of a fun in a module: by its place there, in that version of it
+    Term module;
+    uint32_t index;
+    uint32_t old_uniq;
+};
+FunctionName name_of(const Export* entry);
+LambdaName name_of(const FunEntry* entry);
+
+}  // namespace minivm
