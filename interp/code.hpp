@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "vm/engine.hpp"
+#include "vm/code/engine.hpp"
 
 namespace minivm::interp {
 

@@ -15,8 +15,8 @@
 
 #include "interp/layout.hpp"
 #include "vm/code/code_index.hpp"
+#include "vm/code/engine.hpp"
 #include "vm/heap/gc.hpp"
-#include "vm/engine.hpp"
 #include "vm/sched/scheduler.hpp"
 
 #include <string>

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "interp/handlers.hpp"
-#include "vm/code/bif_def.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/outcome.hpp"
 #include "vm/semantics/arith.hpp"

@@ -1,7 +1,7 @@
 // Calls, returns, jumps, frames, moves.
 #include "interp/handlers.hpp"
-#include "vm/code/bif_def.hpp"
 #include "vm/code/module_table.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/nif/nif.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/exception.hpp"

@@ -1,7 +1,7 @@
 // The interpreter: direct-threaded, one handler an instruction. See handlers.hpp.
 #pragma once
 
-#include "vm/engine.hpp"
+#include "vm/code/engine.hpp"
 
 namespace minivm::interp {
 

@@ -1,8 +1,8 @@
 // The ways out of the fast path: collecting, raising, traps, yields, stops.
 #include "interp/fused.hpp"
 #include "interp/handlers.hpp"
-#include "vm/code/bif_def.hpp"
 #include "vm/code/module_table.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/tracing.hpp"

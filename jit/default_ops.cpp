@@ -3,9 +3,9 @@
 // in memory; a fast path takes over where it pays.
 #include "jit/default_ops.hpp"
 
-#include "vm/code/bif_def.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/heap/gc.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/mailbox.hpp"

@@ -1,7 +1,7 @@
 // Calls, returns, frames, catches, receive: what every engine writes by hand.
 #include "jit/emitter.hpp"
 #include "jit/layout.hpp"
-#include "vm/code/bif_def.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/nif/nif.hpp"
 
 namespace minivm::jit {

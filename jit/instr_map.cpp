@@ -1,7 +1,7 @@
 // Maps, and guard functions.
 #include "jit/emitter.hpp"
 #include "jit/layout.hpp"
-#include "vm/code/bif_def.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/map.hpp"

@@ -289,7 +289,7 @@ const void* NativeCode::native_at(uint32_t instr) const {
 CodeLocation NativeCode::locate(const void* address, bool is_return_address) const {
     auto offset = static_cast<uint32_t>(static_cast<const uint8_t*>(address) - base);
     if (is_return_address) {
-        offset += kTagHeader - 1;  // inside the call: see return addresses in vm/engine.hpp
+        offset += kTagHeader - 1;  // inside the call: see return addresses in vm/code/engine.hpp
     }
     const auto it = std::upper_bound(locations.begin(), locations.end(), offset,
                                      [](uint32_t at, const Location& l) { return at < l.offset; });

@@ -1,7 +1,7 @@
 // The JIT: an Engine that makes native code.
 #pragma once
 
-#include "vm/engine.hpp"
+#include "vm/code/engine.hpp"
 #include "vm/util/result.hpp"
 
 #include <string>

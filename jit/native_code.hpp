@@ -1,9 +1,9 @@
 // Native code of one module.
 #pragma once
 
-#include "vm/engine.hpp"
 #include "jit/code_info.hpp"
 #include "jit/macro_assembler.hpp"
+#include "vm/code/engine.hpp"
 
 #include <memory>
 #include <string>

@@ -2,10 +2,10 @@
 
 #include "jit/code_memory.hpp"
 #include "jit/jit.hpp"
-#include "vm/code/bif_def.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/heap/gc.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/tracing.hpp"

@@ -6,8 +6,8 @@
 #include "loader/byte_reader.hpp"
 #include "loader/compact_term.hpp"
 #include "loader/draft.hpp"
-#include "vm/code/bif_def.hpp"
 #include "vm/code/export.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/nif/nif.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/semantics/binary.hpp"
@@ -960,7 +960,7 @@ private:
 
     // A module that loads a library says which functions that may replace, or any may be.
     void emit_nif_start(LoweredFunction& f) {
-        m_.nifs.push_back(std::make_unique<nif::Function>(m_.name, f.name, f.arity));
+        m_.nifs.emplace_back(new nif::Function(m_.name, f.name, f.arity));
         f.nif = m_.nifs.back().get();
         Operand function;
         function.kind = Kind::bif;

@@ -28,8 +28,8 @@
 // `move [] to x` before each such function (registers_of_failures_).
 #include "loader/verifier.hpp"
 
-#include "vm/code/bif_def.hpp"
 #include "vm/code/export.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/semantics/binary.hpp"
 #include "vm/term/atom_table.hpp"

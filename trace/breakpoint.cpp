@@ -1,9 +1,9 @@
 #include "trace/breakpoint.hpp"
 
-#include "vm/code/bif_def.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/loading.hpp"
 #include "vm/code/permission.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/progress/background.hpp"
 #include "vm/progress/thread_progress.hpp"

@@ -9,11 +9,11 @@
 // docs/protocols/tracing.md has the reason of each wait.
 #pragma once
 
-#include "vm/code/code_change.hpp"
-#include "vm/code/module_table.hpp"
-#include "vm/engine.hpp"
-#include "vm/match_spec/match_spec.hpp"
 #include "trace/counters.hpp"
+#include "vm/code/code_change.hpp"
+#include "vm/code/engine.hpp"
+#include "vm/code/module_table.hpp"
+#include "vm/match_spec/match_spec.hpp"
 
 #include <memory>
 #include <vector>

@@ -1,8 +1,8 @@
 #include "trace/pattern.hpp"
 
 #include "trace/session.hpp"
-#include "vm/code/bif_def.hpp"
 #include "vm/code/code_index.hpp"
+#include "vm/instr/bif_def.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -1,9 +1,9 @@
 #include "trace/plain_call.hpp"
 
 #include "recorder/recorder.hpp"
-#include "vm/record/record.hpp"
 #include "trace/frame.hpp"
 #include "trace/tracer_recorder.hpp"
+#include "vm/process/process_record.hpp"
 
 #include <algorithm>
 

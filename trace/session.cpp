@@ -1,6 +1,6 @@
 #include "trace/session.hpp"
 
-#include "vm/code/bif_def.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/progress/thread_progress.hpp"
 #include "vm/sched/scheduler.hpp"

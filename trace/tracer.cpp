@@ -2,10 +2,10 @@
 
 #include "trace/session.hpp"
 #include "trace/tracer_recorder.hpp"
-#include "vm/code/bif_def.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/export.hpp"
 #include "vm/code/module_table.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/clock.hpp"
 #include "vm/process/process_table.hpp"

@@ -6,7 +6,7 @@
 // (schedulers, or inside a delay section).
 #pragma once
 
-#include "vm/nif/tracer.hpp"
+#include "vm/process/tracer_modules.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/term/atom_table.hpp"
 

@@ -1,10 +1,10 @@
 // The engine as the loader sees it.
 #include "jit/jit.hpp"
 
-#include "vm/bif/bif.hpp"
-#include "vm/engine.hpp"
 #include "jit/code_memory.hpp"
 #include "tests/loader/beam_builder.hpp"
+#include "vm/bif/bif.hpp"
+#include "vm/code/engine.hpp"
 
 #include <catch2/catch.hpp>
 

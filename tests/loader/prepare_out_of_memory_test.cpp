@@ -10,9 +10,9 @@
 #include "tests/loader/beam_builder.hpp"
 #include "tests/support/installed_beams.hpp"
 #include "vm/bif/bif.hpp"
+#include "vm/code/engine.hpp"
 #include "vm/code/engine_choice.hpp"
 #include "vm/code/module_table.hpp"
-#include "vm/engine.hpp"
 
 namespace {
 

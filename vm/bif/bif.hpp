@@ -16,7 +16,7 @@
 
 #include <vector>
 
-#include "vm/code/bif_def.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/process/outcome.hpp"
 #include "vm/process/process.hpp"
 #include "vm/term/arguments.hpp"

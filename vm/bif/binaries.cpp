@@ -1,10 +1,10 @@
 // Sizes, parts, conversions to and from lists, and the module binary but for its searching
 // functions.
 #include "vm/bif/bif.hpp"
-#include "vm/bif/continuation.hpp"
 #include "vm/bif/stdlib_error.hpp"
-#include "vm/term/bignum.hpp"
+#include "vm/process/continuation.hpp"
 #include "vm/semantics/binary.hpp"
+#include "vm/term/bignum.hpp"
 #include "vm/term/binary.hpp"
 
 #include <algorithm>

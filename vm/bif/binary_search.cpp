@@ -3,8 +3,8 @@
 // One pattern is searched for with memmem, several with an Aho-Corasick automaton. Both find the
 // leftmost match, and of those that begin there the longest; the next search begins behind it.
 #include "vm/bif/bif.hpp"
-#include "vm/bif/continuation.hpp"
 #include "vm/bif/stdlib_error.hpp"
+#include "vm/process/continuation.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/local_atoms.hpp"
 #include "vm/util/otp_release.hpp"

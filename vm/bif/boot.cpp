@@ -8,9 +8,9 @@
 #include <cstring>
 
 #include "vm/bif/bif.hpp"
-#include "vm/bif/continuation.hpp"
 #include "vm/code/loading.hpp"
 #include "vm/port/posix.hpp"
+#include "vm/process/continuation.hpp"
 #include "vm/sched/halt.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"

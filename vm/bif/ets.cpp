@@ -1,7 +1,7 @@
 // The module ets: tables and single objects. Match specifications are in ets_select.cpp.
 #include "vm/bif/bif.hpp"
-#include "vm/bif/continuation.hpp"
 #include "vm/bif/ets_support.hpp"
+#include "vm/process/continuation.hpp"
 #include "vm/process/kernel_start.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"

@@ -1,7 +1,7 @@
 // term_to_binary, binary_to_term and their relatives.
 #include "vm/bif/bif.hpp"
-#include "vm/bif/continuation.hpp"
 #include "vm/external/external_term.hpp"
+#include "vm/process/continuation.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/local_atoms.hpp"
 

@@ -14,8 +14,8 @@
 #include <mutex>
 
 #include "vm/bif/bif.hpp"
-#include "vm/bif/continuation.hpp"
 #include "vm/port/posix.hpp"
+#include "vm/process/continuation.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/local_atoms.hpp"
 

@@ -14,13 +14,13 @@
 #include <shared_mutex>
 #include <utility>
 
-#include "vm/bif/continuation.hpp"
 #include "vm/bif/persistent_term.hpp"
 #include "vm/ets/table.hpp"
+#include "vm/process/continuation.hpp"
+#include "vm/process/dirty_hold.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
-#include "vm/sched/dirty_hold.hpp"
 #include "vm/term/atom_table.hpp"
 
 namespace minivm {

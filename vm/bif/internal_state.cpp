@@ -7,9 +7,9 @@
 
 #include "vm/bif/backtrace.hpp"
 #include "vm/bif/bif.hpp"
-#include "vm/bif/continuation.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/port/port.hpp"
+#include "vm/process/continuation.hpp"
 #include "vm/process/extra.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/report.hpp"

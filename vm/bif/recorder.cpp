@@ -4,7 +4,7 @@
 
 #include "vm/bif/bif.hpp"
 #include "vm/fault/fault.hpp"
-#include "vm/record/record.hpp"
+#include "vm/process/process_record.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/util/utf8.hpp"

@@ -14,8 +14,8 @@
 #include <memory>
 
 #include "vm/bif/bif.hpp"
-#include "vm/bif/continuation.hpp"
 #include "vm/bif/stdlib_error.hpp"
+#include "vm/process/continuation.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/local_atoms.hpp"
 #include "vm/util/otp_release.hpp"

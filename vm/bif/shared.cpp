@@ -7,7 +7,7 @@
 #include <new>
 
 #include "vm/bif/bif.hpp"
-#include "vm/bif/continuation.hpp"
+#include "vm/process/continuation.hpp"
 #include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"
 

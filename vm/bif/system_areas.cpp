@@ -12,8 +12,8 @@
 
 #include "vm/bif/bif.hpp"
 #include "vm/code/code_index.hpp"
+#include "vm/code/engine.hpp"
 #include "vm/code/module_table.hpp"
-#include "vm/engine.hpp"
 #include "vm/ets/table.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/term/atom_table.hpp"

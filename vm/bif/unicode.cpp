@@ -1,7 +1,7 @@
 // The native functions of module unicode.
 #include "vm/bif/bif.hpp"
-#include "vm/bif/continuation.hpp"
 #include "vm/bif/stdlib_error.hpp"
+#include "vm/process/continuation.hpp"
 #include "vm/semantics/binary.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/util/utf8.hpp"

@@ -5,7 +5,7 @@
 // `finished`. Only the controlling process may use a stream; so one thread does at a time, and only
 // the pid is locked.
 #include "vm/bif/bif.hpp"
-#include "vm/bif/continuation.hpp"
+#include "vm/process/continuation.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"

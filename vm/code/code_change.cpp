@@ -6,8 +6,8 @@
 #include <mutex>
 
 #include "recorder/recorder.hpp"
-#include "vm/code/bif_def.hpp"
 #include "vm/code/permission.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/nif/nif.hpp"
 #include "vm/process/literal_release.hpp"
 #include "vm/process/process.hpp"

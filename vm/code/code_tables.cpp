@@ -268,7 +268,9 @@ static Export* new_export(Term module, Term function, uint32_t arity) {
 }
 
 FunctionName name_of(const Export* entry) { return {entry->module, entry->function, entry->arity}; }
-LambdaName name_of(const FunEntry* entry) { return {entry->module, entry->index, entry->old_uniq}; }
+LambdaName name_of(const FunEntry* entry) {
+    return {entry->module, entry->index, entry->old_uniq, entry->function, entry->arity};
+}
 
 namespace export_table {
 

@@ -1,7 +1,7 @@
 // Which engine a module gets that is prepared to be moved (minivm:set_engine/2).
 #pragma once
 
-#include "vm/engine.hpp"
+#include "vm/code/engine.hpp"
 
 namespace minivm {
 

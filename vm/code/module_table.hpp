@@ -12,7 +12,7 @@
 #include <string>
 
 #include "vm/code/code_index.hpp"
-#include "vm/engine.hpp"
+#include "vm/code/engine.hpp"
 #include "vm/instr/lowered.hpp"
 
 namespace minivm {

@@ -1,12 +1,13 @@
 #include "vm/ets/table.hpp"
 
-#include "vm/code/bif_def.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/progress/thread_progress.hpp"
 #include "vm/sched/scheduler.hpp"
+#include "vm/sched/services.hpp"
 #include "vm/term/arguments.hpp"
 #include "vm/term/local_atoms.hpp"
 

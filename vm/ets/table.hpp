@@ -113,11 +113,6 @@ private:
     Failure failure_ = Failure::none;
 };
 
-// At start-up.
-void init();
-// When the schedulers have stopped and all processes are gone.
-void destroy_all();
-
 // Null: the name is taken. The caller gets no reference: the registry's lasts while p runs on.
 Table* create(Process& p, const Options& o, Term name);
 // Takes the table out of the registry; its stores are the caller's to free. Exclusively locked.

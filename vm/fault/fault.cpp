@@ -2,9 +2,9 @@
 
 #define UNW_LOCAL_ONLY
 #include "recorder/recorder.hpp"
+#include "vm/code/engine.hpp"
 #include "vm/code/export.hpp"
 #include "vm/code/module_table.hpp"
-#include "vm/engine.hpp"
 #include "vm/process/state.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"

@@ -1,9 +1,9 @@
 #include "vm/instr/lowered.hpp"
 
-#include "vm/code/export.hpp"
-#include "vm/nif/nif.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/format.hpp"
+#include "vm/term/function_name.hpp"
 #include "vm/term/heap.hpp"
 
 #include <iterator>
@@ -38,8 +38,10 @@ std::string operand_text(const LoweredModule& m, const Operand& o) {
             return o.index == kNoLabel ? "-" : "@" + std::to_string(o.index);
         case Operand::Kind::unsigned_:
             return std::to_string(o.value);
-        case Operand::Kind::export_:
-            return mfa_text(o.exp->module, o.exp->function, o.exp->arity);
+        case Operand::Kind::export_: {
+            const FunctionName name = name_of(o.exp);
+            return mfa_text(name.module, name.function, name.arity);
+        }
         case Operand::Kind::bif:
             return std::string("bif ") + o.bif->module + ":" + o.bif->function + "/" +
                    std::to_string(o.bif->arity);

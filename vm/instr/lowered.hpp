@@ -21,6 +21,9 @@ struct BifDef;
 struct LiteralArea;
 namespace nif {
 struct Function;
+struct Delete {
+    void operator()(Function* f) const;  // vm/nif/library.cpp
+};
 }
 
 enum class Op : uint16_t {
@@ -150,7 +153,7 @@ struct LoweredModule {
     std::vector<TypeInfo> types;
     std::vector<uint8_t> strings;
     std::vector<Export*> imports;           // as in the import table, for disassembly
-    std::vector<std::unique_ptr<nif::Function>> nifs;  // of the functions that begin with nif_start
+    std::vector<std::unique_ptr<nif::Function, nif::Delete>> nifs;  // of the functions that begin with nif_start
     bool declares_nifs = false;             // only declared functions may be replaced
     std::unique_ptr<LiteralArea> literals;  // owns the constants that are not immediate
     Term attributes = kNil;                 // in the literal area

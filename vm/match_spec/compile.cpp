@@ -1,5 +1,5 @@
 // From the term of a match specification to code.
-#include "vm/code/bif_def.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/match_spec/match_spec.hpp"
 #include "vm/term/arguments.hpp"
 #include "vm/term/compare.hpp"

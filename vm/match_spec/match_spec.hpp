@@ -9,7 +9,7 @@
 // Threads: a compiled program is immutable; a Runner belongs to the thread that runs it.
 #pragma once
 
-#include "vm/code/bif_def.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/process/process.hpp"
 #include "vm/term/heap.hpp"
 

@@ -6,6 +6,7 @@
 #include "vm/process/state.hpp"
 #include "vm/progress/thread_progress.hpp"
 #include "vm/sched/scheduler.hpp"
+#include "vm/sched/services.hpp"
 #include "vm/term/binary.hpp"
 
 #include <cstring>

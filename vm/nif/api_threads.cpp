@@ -1,5 +1,5 @@
 // Memory, mutexes, threads, shared libraries, the environment: what OTP wraps of the system.
-#include "vm/code/bif_def.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/nif/api.hpp"
 #include "vm/nif/library.hpp"
 #include "vm/sched/scheduler.hpp"

@@ -1,9 +1,9 @@
 // Calling native functions, at once or as enif_schedule_nif() asks.
-#include "vm/bif/continuation.hpp"
 #include "vm/code/export.hpp"
 #include "vm/nif/environment.hpp"
 #include "vm/nif/library.hpp"
 #include "vm/nif/scheduled.hpp"
+#include "vm/process/continuation.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/outcome.hpp"
 #include "vm/sched/scheduler.hpp"
@@ -98,3 +98,16 @@ Term call_scheduled(Process& p, Term ref, Term args, Term origin_args) {
 }
 
 }  // namespace minivm::nif
+
+namespace minivm {
+
+void see_native(const BifDef& function) {
+    // acquire: native code has seen it without; its flags were written before it.
+    static_cast<const nif::Function&>(function).code.load(std::memory_order_acquire);
+}
+
+Term call_native(Process& p, const BifDef& function, Term* x) {
+    return nif::call(p, static_cast<const nif::Function&>(function), x);
+}
+
+}  // namespace minivm

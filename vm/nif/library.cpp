@@ -1,9 +1,9 @@
 // Loading native libraries, their resource types, and letting go of both.
 #include "vm/nif/library.hpp"
 
-#include "vm/code/bif_def.hpp"
 #include "vm/code/export.hpp"
 #include "vm/code/module_table.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/nif/api.hpp"
 #include "vm/process/state.hpp"
 #include "vm/progress/thread_progress.hpp"
@@ -230,6 +230,8 @@ bool is_served_by_vm(const ModuleInstance& instance) {
 }
 
 }  // namespace
+
+void Delete::operator()(Function* f) const { delete f; }
 
 std::mutex& load_lock() {
     static std::mutex lock;

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "vm/nif/environment.hpp"
-#include "vm/nif/tracer.hpp"
+#include "vm/process/tracer_modules.hpp"
 
 #include <array>
 #include <atomic>

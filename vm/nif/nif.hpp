@@ -8,7 +8,7 @@
 // Threads: loading holds one lock; the rest as stated.
 #pragma once
 
-#include "vm/code/bif_def.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/nif/abi.hpp"
 
 #include <atomic>
@@ -56,8 +56,6 @@ Term monitoring_resources(Heap& h, Term pid, Term tail);
 // The modules that libraries were loaded for so far, whatever became of it. Any thread.
 Term tainted_modules(Heap& h);
 
-// ends_process() of a process that resources monitor.
-void init();
 
 }  // namespace nif
 }  // namespace minivm

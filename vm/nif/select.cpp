@@ -7,10 +7,10 @@
 // Threads: any; one lock. No callback and no destructor runs under it, since either may select.
 #include "vm/nif/api.hpp"
 #include "vm/nif/resource.hpp"
-#include "vm/port/poller.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/progress/thread_progress.hpp"
+#include "vm/sched/poller.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/map.hpp"
 

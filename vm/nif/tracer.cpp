@@ -1,4 +1,4 @@
-#include "vm/nif/tracer.hpp"
+#include "vm/process/tracer_modules.hpp"
 
 #include "vm/code/code_index.hpp"
 #include "vm/code/module_table.hpp"

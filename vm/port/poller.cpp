@@ -1,10 +1,10 @@
-#include "vm/port/poller.hpp"
+#include "vm/sched/poller.hpp"
 
 #include "recorder/recorder.hpp"
 #include "vm/port/child.hpp"
 #include "vm/port/port.hpp"
-#include "vm/util/assert.hpp"
 #include "vm/util/activity.hpp"
+#include "vm/util/assert.hpp"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -16,10 +16,11 @@
 #pragma once
 
 #include "vm/port/framing.hpp"
-#include "vm/port/poller.hpp"
 #include "vm/process/extra.hpp"
+#include "vm/process/ports.hpp"
 #include "vm/process/process.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/sched/poller.hpp"
 
 #include <cstdint>
 #include <initializer_list>
@@ -67,35 +68,16 @@ struct OpenOptions {
 // ports); the files are closed then.
 Term open(Process& owner, OpenOptions options);
 
-bool exists(Term id);
 std::vector<Term> all();
 uint32_t count();
 
 // ---- what processes do; the result of each is said as OTP's erts_internal functions say it ------
 
-enum class Sent : uint8_t { done, busy, no_port };
-// Takes the bytes over. busy: nothing was taken; the process has been noted and will be woken. from: whose
-// command it is, to be traced; the non-value: it is not.
-Sent command(Term id, std::string* bytes, bool even_if_busy, Term wake, Term from);
-// A message that was sent to the port; busy as above. sender null: nobody would wait.
-Sent message(Process* sender, Term id, Term message, bool even_if_busy = false);
-// A trace for a port that is a tracer, in the external format. False: there is no such port.
-bool trace(Term id, Term message);
 // port_control(Port, $f, []): false: the port has nothing of the kind.
 bool flush_traces(Term id);
-// Reports, as OTP's emulator does, what was to be written and is no bytes.
-void report_bad_value(Term id);
 bool is_busy(Term id);
 // Wakes the process as soon as the port is not busy.
 void wait_until_free(Term id, Term wake);
-// trap_wait() of a process that a port will wake; the function it goes on with says when it has
-// waited.
-Term wait(Process& p, Term id, const Export* again, std::initializer_list<Term> args);
-inline void waited(Process& p) {
-    if (p.extra != nullptr) {
-        p.extra->waits_for_port = false;
-    }
-}
 bool close(Term id, Term from);
 enum class Asked : uint8_t { by_function, by_message };
 bool connect(Term id, Term owner, Term from, Asked how);
@@ -121,20 +103,10 @@ struct Info {
 };
 bool info(Term id, Info* out);
 
-// Links, monitors, exits. Takes the signal over.
-void signal(Term id, Signal* s);
-
 // What is traced of it; null: no port.
 std::shared_ptr<tracing::TracedPort> traced(Term id);
 // It got the name, or lost it.
 void trace_name(Term id, Term tag, Term name);
-
-// ---- registered names: called by the registry, under its lock -----------------------------------
-
-// False: no port, or it has a name.
-bool set_registered_name(Term id, Term name);
-void clear_registered_name(Term id);
-Term registered_name(Term id);
 
 // ---- called by the poller -----------------------------------------------------------------------
 
@@ -145,8 +117,5 @@ void child_ended(uint32_t number, int status);
 uint64_t total_input();
 uint64_t total_output();
 
-// Writes what still waits, and ends the poller's thread. When the machine stops.
-void flush_all();
-void destroy();
 
 }  // namespace minivm::port

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "vm/bif/bif.hpp"
+#include "vm/process/process.hpp"
 
 namespace minivm {
 

@@ -6,15 +6,14 @@
 #include "vm/code/export.hpp"
 #include "vm/code/loading.hpp"
 #include "vm/code/module_table.hpp"
-#include "vm/nif/nif.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/extra.hpp"
 #include "vm/process/outcome.hpp"
-#include "vm/sched/scheduler.hpp"
-#include "vm/term/atom_table.hpp"
-#include "vm/term/map.hpp"
+#include "vm/process/scheduling.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/term/arguments.hpp"
+#include "vm/term/atom_table.hpp"
+#include "vm/term/map.hpp"
 
 namespace minivm {
 
@@ -426,12 +425,11 @@ Term call_bif_slow(Process& p, const BifDef& bif, Term* x) {
 
 Term call_bif_untraced(Process& p, const BifDef& bif, Term* x) {
     if (bif.has_any(kBifNative)) {
-        // acquire: native code has seen it without; its flags below were written before it.
-        static_cast<const nif::Function&>(bif).code.load(std::memory_order_acquire);
+        see_native(bif);
     }
     if (!bif.has_any(kBifDirtyCpu | kBifDirtyIo)) {
         const Term r = bif.has_any(kBifNative)
-                           ? nif::call(p, static_cast<const nif::Function&>(bif), x)
+                           ? call_native(p, bif, x)
                            : bif.fn(p, x);
         if (!is_value(r) && p.outcome == BifOutcome::exception) {
             set_bif_args(p, bif, x);

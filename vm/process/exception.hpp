@@ -13,7 +13,7 @@
 // Threads: all on the process's own scheduler. Nothing here collects; terms are built with p.heap.
 #pragma once
 
-#include "vm/code/bif_def.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/instr/lowered.hpp"
 #include "vm/process/process.hpp"
 
@@ -80,5 +80,10 @@ bool unwind(Process& p, Term* x, const void* fault, int code_ix, uint32_t* catch
 Term current_stacktrace(Process& p, Heap& h, const void* pc, int code_ix, size_t limit);
 
 extern int g_backtrace_depth;  // erlang:system_flag(backtrace_depth, N)
+
+// A function of a native library (kBifNative; vm/nif): what its flags were written before is seen from here on,
+// and its call.
+void see_native(const BifDef& function);
+Term call_native(Process& p, const BifDef& function, Term* x);
 
 }  // namespace minivm

@@ -4,12 +4,12 @@
 #include "recorder/recorder.hpp"
 #include "vm/heap/gc.hpp"
 #include "vm/process/engine_hooks.hpp"
+#include "vm/process/process_record.hpp"
+#include "vm/process/seq_trace.hpp"
 #include "vm/process/signal.hpp"
+#include "vm/process/system_monitor.hpp"
 #include "vm/process/timers.hpp"
 #include "vm/process/tracing.hpp"
-#include "vm/process/seq_trace.hpp"
-#include "vm/process/system_monitor.hpp"
-#include "vm/record/record.hpp"
 
 #include <cstddef>
 #include <cstdlib>

@@ -6,26 +6,26 @@
 #include <vector>
 
 #include "recorder/recorder.hpp"
-#include "vm/code/bif_def.hpp"
 #include "vm/code/export.hpp"
 #include "vm/heap/block_pool.hpp"
 #include "vm/heap/gc.hpp"
+#include "vm/instr/bif_def.hpp"
+#include "vm/process/dirty_hold.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/literal_release.hpp"
+#include "vm/process/process_record.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/report.hpp"
+#include "vm/process/scheduling.hpp"
 #include "vm/process/seq_trace.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/process/system_profile.hpp"
 #include "vm/process/timers.hpp"
 #include "vm/process/tracing.hpp"
-#include "vm/record/record.hpp"
-#include "vm/sched/dirty_hold.hpp"
-#include "vm/sched/halt.hpp"
-#include "vm/sched/scheduler_thread.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/util/memory_count.hpp"
 
 namespace minivm {
@@ -243,8 +243,8 @@ static void end_for_others(Process& p, Term reason) {
     record_exit(p, reason);
     // relaxed: see vm::set_main_process().
     if (MINIVM_UNLIKELY(p.system_process ||
-                        p.id.raw == vm::g_main_process.load(std::memory_order_relaxed))) {
-        vm::note_end_slow(p, reason);
+                        p.id.raw == g_main_process.load(std::memory_order_relaxed))) {
+        note_end_slow(p, reason);
     }
     if (MINIVM_UNLIKELY(tracing::state_of(p) != nullptr)) {
         tracing::g_hooks->exited(p, reason);

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <mutex>
 
-#include "vm/port/port.hpp"
+#include "vm/process/ports.hpp"
 #include "vm/process/process.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/state.hpp"

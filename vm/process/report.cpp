@@ -9,10 +9,10 @@
 
 #include "vm/process/extra.hpp"
 #include "vm/process/process_life.hpp"
+#include "vm/process/process_record.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/signal.hpp"
-#include "vm/record/record.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"

@@ -8,23 +8,23 @@
 
 #include "recorder/coarse_words.hpp"
 #include "recorder/recorder.hpp"
-#include "vm/code/bif_def.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/heap/gc.hpp"
-#include "vm/port/port.hpp"
+#include "vm/instr/bif_def.hpp"
+#include "vm/process/dirty_hold.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/outcome.hpp"
+#include "vm/process/ports.hpp"
 #include "vm/process/process_life.hpp"
+#include "vm/process/process_record.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
+#include "vm/process/scheduling.hpp"
 #include "vm/process/seq_trace.hpp"
 #include "vm/process/state.hpp"
 #include "vm/process/system_monitor.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/progress/thread_progress.hpp"
-#include "vm/record/record.hpp"
-#include "vm/sched/dirty_hold.hpp"
-#include "vm/sched/scheduler.hpp"
 
 namespace minivm {
 

@@ -85,7 +85,7 @@ bool has_signals(const Process& p);
 // True if among these is an exit signal that will end it. On the thread that owns p.
 bool will_exit(const Process& p);
 // What has arrived up to the signal that ends p, which will_exit() has found: then Process::exit_signal is set, and
-// what came behind is left to close_mailbox(). Of a process that is held (sched/dirty_hold.hpp), as its function may
+// what came behind is left to close_mailbox(). Of a process that is held (process/dirty_hold.hpp), as its function may
 // go on: only its links and monitors change.
 void handle_signals_of_held(Process& p);
 

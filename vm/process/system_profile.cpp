@@ -4,11 +4,10 @@
 #include "vm/code/export.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/process/clock.hpp"
+#include "vm/process/scheduling.hpp"
 #include "vm/process/state.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/progress/thread_progress.hpp"
-#include "vm/sched/online.hpp"
-#include "vm/sched/scheduler.hpp"
 #include "vm/term/local_atoms.hpp"
 
 namespace minivm::system_profile {
@@ -67,7 +66,7 @@ Settings settings() {
 void set(const Settings& s) {
     const std::lock_guard lock(g_lock);
     g_settings = s;
-    g_active_schedulers = online::active();
+    g_active_schedulers = active_schedulers();
     // relaxed: see Turn::begin(), which looks again under the lock.
     g_profiler.store(is_value(s.profiler) ? s.profiler.raw : 0, std::memory_order_relaxed);
     // relaxed: see wants().

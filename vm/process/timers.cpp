@@ -3,10 +3,11 @@
 #include "recorder/recorder.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/process_table.hpp"
+#include "vm/process/scheduling.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/record/record.hpp"
-#include "vm/sched/scheduler_thread.hpp"
 
 namespace minivm {
 
@@ -14,11 +15,10 @@ namespace minivm {
 
 void set_receive_timeout(Process& p, uint64_t ms) {
     MINIVM_ASSERT(p.receive_timer.wheel == nullptr);
-    SchedulerThread* s = this_scheduler_thread();
     p.receive_timer.is_receive = true;
     p.receive_timer.due_ms = 0;
     // At least ms milliseconds from now, whatever part of a millisecond has gone.
-    s->wheel.set(&p.receive_timer, (monotonic_ns() + 999999) / 1000000 + ms);
+    p.scheduler->timers->set(&p.receive_timer, (monotonic_ns() + 999999) / 1000000 + ms);
     MINIVM_EVENT_COARSE(receive_timer, records::subject(p.id), ms * 1000000);
 }
 
@@ -70,10 +70,7 @@ TimerWheel* wheel_of(RefId ref) {
     if (number == 0) {
         number = 1;
     }
-    if (number > static_cast<uint32_t>(vm::scheduler_count())) {
-        return nullptr;
-    }
-    return &scheduler_at(static_cast<int>(number)).wheel;
+    return timer_wheel_of(static_cast<int>(number));
 }
 
 // A reference within its scheduler.
@@ -116,8 +113,8 @@ namespace timers {
 void init() {}
 
 void destroy() {
-    for (int i = 1; i <= vm::scheduler_count(); ++i) {
-        TimerWheel& wheel = scheduler_at(i).wheel;
+    for (int i = 1; TimerWheel* const of = timer_wheel_of(i); ++i) {
+        TimerWheel& wheel = *of;
         TimerNode* node = wheel.take_all();
         while (node != nullptr) {
             TimerNode* next = node->next;
@@ -154,8 +151,9 @@ RefId start(Process& p, uint64_t due_ms, Term to, Term message, bool wrap) {
         t->wheel->bif_timers().emplace(key_of(ref), t);
         first = t->wheel->set_locked(t, due_ms);
     }
-    if (first && this_scheduler_thread() == nullptr) {
-        wake_scheduler(scheduler_at(1));
+    const Scheduler* const here = this_scheduler();
+    if (first && (here == nullptr || here->timers == nullptr)) {
+        wake_for_timers();
     }
     return ref;
 }

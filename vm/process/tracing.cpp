@@ -1,6 +1,6 @@
 #include "vm/process/tracing.hpp"
 
-#include "vm/port/port.hpp"
+#include "vm/process/ports.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/progress/thread_progress.hpp"

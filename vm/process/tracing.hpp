@@ -47,7 +47,7 @@ enum Flag : uint32_t {
 inline std::atomic<bool> g_cpu_timestamps{false};
 
 // Who is told: a local pid or port, the atom flight_recorder, {Module, State} for a module whose native
-// functions are called (vm/nif/tracer.hpp), or [] for nobody.
+// functions are called (vm/process/tracer_modules.hpp), or [] for nobody.
 //
 // That tuple is in no process: copies of a Tracer share it, and the last one frees it. So it is good on
 // any thread for as long as what has the Tracer is.

@@ -1,6 +1,5 @@
 #include "vm/record/record.hpp"
 
-#include "vm/code/export.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/format.hpp"
@@ -146,10 +145,9 @@ void put_boxed(ValueWriter& to, Term t, unsigned depth) {
             return;
         }
         case Kind::fun: {
-            const FunEntry* fe = fun_entry(t);
+            const LambdaName fun = name_of(fun_entry(t));
             to.put(ValueTag::function,
-                   function(fe->module, is_value(fe->function) ? fe->function : atoms::fun,
-                            fe->arity));
+                   function(fun.module, is_value(fun.function) ? fun.function : atoms::fun, fun.arity));
             return;
         }
         case Kind::export_fun:
@@ -268,12 +266,7 @@ void start(bool terms) {
             g_atoms[i].store(0, std::memory_order_relaxed);  // relaxed: as in atom()
         }
     }
-    constexpr const char* kWords[] = {"none",      "yielded", "waiting", "goes dirty", "exited",
-                                      "processes", "atoms",   "exit",    "down"};
-    static_assert(std::size(kWords) == static_cast<size_t>(Word::count));
-    for (uint64_t i = 0; i < static_cast<uint64_t>(Word::count); ++i) {
-        recorder::define_string(i, kWords[i]);
-    }
+    define_words();
 }
 
 uint64_t atom(Term t) {
@@ -300,10 +293,6 @@ uint64_t function(Term m, Term f, uint32_t arity) {
         recorder::define_function(id, atom_table::text(m), atom_table::text(f), arity);
     }
     return id;
-}
-
-uint64_t function(const Export& e) {
-    return function(e.module, e.function, e.arity);
 }
 
 uint64_t string(std::string_view text) {
@@ -347,12 +336,12 @@ void copy_term_words(ValueWriter& to, Term t, unsigned depth) {
     }
 }
 
-void uncaught(Process& p, Term cls, Term reason, Term trace) {
+void uncaught(Term pid, bool sensitive, Term cls, Term reason, Term trace) {
     if (!recorder::enabled(recorder::Category::process)) {
         return;
     }
-    const uint32_t process = subject(p.id);
-    const TermCopy<22> copy(reason, is_sensitive(p));
+    const uint32_t process = subject(pid);
+    const TermCopy<22> copy(reason, sensitive);
     constexpr unsigned kUsualSlots = 20;  // with a few frames
     const recorder::Batch batch(recorder::EventId::uncaught, kUsualSlots);
     MINIVM_EVENT(uncaught, process, atom(is_atom(cls) ? cls : atoms::error), copy.get());
@@ -379,20 +368,6 @@ void uncaught(Process& p, Term cls, Term reason, Term trace) {
         if (record_entry(process, level, head(rest))) {
             ++level;
         }
-    }
-}
-
-void note_use(Word limit, uint64_t used, uint64_t of) {
-    // Eighths, sixteenths, ... that are still free: the step grows each time they are halved.
-    static std::atomic<uint32_t> told[static_cast<size_t>(Word::count)];
-    const uint64_t left = of > used ? of - used : 1;
-    const auto step = static_cast<uint32_t>(std::bit_width(of / left));
-    auto& last = told[static_cast<size_t>(limit)];
-    // relaxed: only the number itself counts.
-    uint32_t seen = last.load(std::memory_order_relaxed);
-    // relaxed: as above.
-    if (step > seen && last.compare_exchange_strong(seen, step, std::memory_order_relaxed)) {
-        MINIVM_EVENT(limit_near, static_cast<uint64_t>(limit), used, of);
     }
 }
 

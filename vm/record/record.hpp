@@ -11,8 +11,10 @@
 #include <cstdint>
 
 #include "recorder/recorder.hpp"
-#include "vm/process/process.hpp"
-#include "vm/process/state.hpp"
+#include "vm/term/atom_table.hpp"
+#include "vm/term/function_name.hpp"
+#include "vm/term/term.hpp"
+#include "vm/util/recorded_words.hpp"
 
 namespace minivm::records {
 
@@ -30,13 +32,12 @@ inline uint32_t subject(Term pid) {
 }
 // 0 for what is no local pid.
 inline uint64_t subject_or_none(Term t) { return is_local_pid(t) ? subject(t) : 0; }
-// The flow id of a signal on its way: who sent it, and its number.
-inline uint64_t flow(const Signal& s) {
-    return s.flow == 0 ? 0 : subject_or_none(s.from) << 32 | s.flow;
-}
 uint64_t atom(Term atom);
 uint64_t function(Term module, Term function, uint32_t arity);
-uint64_t function(const Export& e);
+inline uint64_t function(const Export& e) {
+    const FunctionName name = name_of(&e);
+    return function(name.module, name.function, name.arity);
+}
 // Of one that function() was asked for before. Atom indexes have 20 bits; the id fits a value's 60 bits of
 // payload.
 inline uint64_t function_id(Term module, Term function, uint32_t arity) {
@@ -50,11 +51,6 @@ inline uint64_t in_session(uint64_t function, uint32_t session) {
 }
 // The id of a text that stays the same, an Erlang format for one.
 uint64_t string(std::string_view text);
-
-inline bool is_sensitive(const Process& p) {
-    // relaxed: a process that becomes sensitive hides what comes after, not what others just sent.
-    return (p.state.load(std::memory_order_relaxed) & process_state::kSensitive) != 0;
-}
 
 // A copy of a term for record(); lives as long as the object.
 template <unsigned kWords>
@@ -81,30 +77,8 @@ class TermCopy {
     recorder::ValueWriter writer_;
 };
 
-// Ids of define_string() that records use for fixed words.
-enum class Word : uint64_t {
-    none,
-    yielded,
-    waiting,
-    dirty,
-    exited,
-    processes,
-    atoms,
-    exit_signal,
-    down_signal,
-    count
-};
-
 // An exception that nobody caught: class, reason and the frames of the trace, a raw trace or the list
 // that a program sees.
-void uncaught(Process& p, Term cls, Term reason, Term trace);
-
-// Once a limit has been used up to 3/4, 7/8, 15/16 and so on, at most once each.
-void note_use(Word limit, uint64_t used, uint64_t of);
-inline void note_use_rarely(Word limit, uint64_t used, uint64_t of) {
-    if (MINIVM_UNLIKELY(used > of / 4 * 3)) {
-        note_use(limit, used, of);
-    }
-}
+void uncaught(Term pid, bool sensitive, Term cls, Term reason, Term trace);
 
 }  // namespace minivm::records

@@ -13,15 +13,14 @@
 
 #include "recorder/recorder.hpp"
 #include "vm/process/process_life.hpp"
+#include "vm/process/process_record.hpp"
 #include "vm/process/signal.hpp"
-#include "vm/record/record.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/term/format.hpp"
 
 namespace minivm::vm {
 
 std::atomic<bool> g_halting{false};
-std::atomic<Word> g_main_process{0};
 
 namespace {
 
@@ -137,34 +136,6 @@ void set_main_process(Term pid) {
     g_main_process.store(pid.raw, std::memory_order_relaxed);
 }
 
-void note_end_slow(Process& p, Term reason) {
-    // relaxed: see set_main_process().
-    if (p.id.raw == g_main_process.load(std::memory_order_relaxed)) {
-        const records::TermCopy<20> copy(reason, records::is_sensitive(p));
-        if (const Signal* s = p.exit_signal) {
-            const bool linked = static_cast<const ControlSignal*>(s)->linked;
-            MINIVM_EVENT(program_killed, records::subject(p.id),
-                         records::string(linked ? "an exit signal over a link" : "an exit signal"),
-                         records::subject_or_none(s->from), copy.get());
-        } else {
-            MINIVM_EVENT(program_exit, records::subject(p.id), copy.get());
-        }
-    }
-    if (!p.system_process) {
-        return;
-    }
-    // relaxed: see plan_halt().
-    if (p.id.raw == g_last_words_pid.load(std::memory_order_relaxed)) {
-        halt(0, false);  // there will be no more of them
-        return;
-    }
-    HaltPlan plan;
-    plan.status = 1;
-    plan.flush = false;
-    plan.slogan = "System process " + display_term(p.id) + " terminated: " + display_term(reason);
-    static const Term how = atom_table::intern("system_process_terminated");
-    plan_halt(std::move(plan), how, p.id);
-}
 
 // relaxed: whether somebody waits is looked at from time to time; nothing else is read because of it.
 OutputWait::OutputWait() { g_output_waits.fetch_add(1, std::memory_order_relaxed); }
@@ -227,3 +198,38 @@ void print_slogan(const std::optional<std::string>& slogan) {
 }
 
 }  // namespace minivm::vm
+
+namespace minivm {
+
+std::atomic<Word> g_main_process{0};
+
+void note_end_slow(Process& p, Term reason) {
+    // relaxed: see vm::set_main_process().
+    if (p.id.raw == g_main_process.load(std::memory_order_relaxed)) {
+        const records::TermCopy<20> copy(reason, records::is_sensitive(p));
+        if (const Signal* s = p.exit_signal) {
+            const bool linked = static_cast<const ControlSignal*>(s)->linked;
+            MINIVM_EVENT(program_killed, records::subject(p.id),
+                         records::string(linked ? "an exit signal over a link" : "an exit signal"),
+                         records::subject_or_none(s->from), copy.get());
+        } else {
+            MINIVM_EVENT(program_exit, records::subject(p.id), copy.get());
+        }
+    }
+    if (!p.system_process) {
+        return;
+    }
+    // relaxed: see vm::plan_halt().
+    if (p.id.raw == vm::g_last_words_pid.load(std::memory_order_relaxed)) {
+        vm::halt(0, false);  // there will be no more of them
+        return;
+    }
+    vm::HaltPlan plan;
+    plan.status = 1;
+    plan.flush = false;
+    plan.slogan = "System process " + display_term(p.id) + " terminated: " + display_term(reason);
+    static const Term how = atom_table::intern("system_process_terminated");
+    vm::plan_halt(std::move(plan), how, p.id);
+}
+
+}  // namespace minivm

@@ -46,10 +46,6 @@ void set_last_words(const Export* entry);
 // The program's own process, which is recorded when it ends.
 void set_main_process(Term pid);
 
-// For end_process(), of every process that ends.
-void note_end_slow(Process& p, Term reason);
-extern std::atomic<Word> g_main_process;  // raw; 0: none
-
 // While somebody waits for a reader of standard output or error. One object on one thread.
 class OutputWait {
   public:

@@ -21,13 +21,10 @@
 
 #include "recorder/recorder.hpp"
 #include "vm/code/code_index.hpp"
+#include "vm/code/engine.hpp"
 #include "vm/code/module_table.hpp"
-#include "vm/engine.hpp"
-#include "vm/ets/table.hpp"
 #include "vm/heap/block_pool.hpp"
 #include "vm/heap/gc.hpp"
-#include "vm/nif/nif.hpp"
-#include "vm/port/port.hpp"
 #include "vm/process/clock.hpp"
 #include "vm/process/literal_release.hpp"
 #include "vm/process/process_life.hpp"
@@ -43,6 +40,7 @@
 #include "vm/sched/halt.hpp"
 #include "vm/sched/online.hpp"
 #include "vm/sched/scheduler_thread.hpp"
+#include "vm/sched/services.hpp"
 #include "vm/util/activity.hpp"
 #include "vm/util/fatal.hpp"
 #include "vm/util/pause_cpu.hpp"
@@ -92,10 +90,6 @@ constexpr auto kStopTime = std::chrono::seconds(5);
 thread_local Scheduler* t_scheduler = nullptr;
 thread_local SchedulerThread* t_scheduler_thread = nullptr;
 
-int active_schedulers() {
-    // relaxed: who comes too late posts to one that is offline by then, and gives it away.
-    return g_active.load(std::memory_order_relaxed);
-}
 bool is_offline(const SchedulerThread& s) { return MINIVM_UNLIKELY(s.number > active_schedulers()); }
 
 // False: the word was not what is expected.
@@ -727,6 +721,17 @@ void set_this_scheduler(Scheduler* s) { t_scheduler = s; }
 SchedulerThread& scheduler_at(int number) {
     return *g_schedulers[static_cast<size_t>(number) - 1];
 }
+
+TimerWheel* timer_wheel_of(int scheduler) {
+    return scheduler > vm::scheduler_count() ? nullptr : &scheduler_at(scheduler).wheel;
+}
+
+int active_schedulers() {
+    // relaxed: who comes too late posts to one that is offline by then, and gives it away.
+    return g_active.load(std::memory_order_relaxed);
+}
+
+void wake_for_timers() { wake_scheduler(scheduler_at(1)); }
 
 uint64_t next_random(uint64_t& state) {
     state += 0x9E3779B97F4A7C15u;

@@ -5,30 +5,13 @@
 
 #include <atomic>
 
-#include "vm/process/process.hpp"
+#include "vm/process/scheduling.hpp"
 
 namespace minivm {
 
 struct Engine;
 
-constexpr int kMaxXRegisters = 1024;
-constexpr int kMaxFloatRegisters = 1024;
 constexpr int64_t kSliceReductions = 4000;
-
-struct Scheduler {
-    // First, so that engines reach x registers at small offsets from the scheduler's address.
-    Term x[kMaxXRegisters + 8] = {};
-    double f[kMaxFloatRegisters + 1] = {};
-    Process* process = nullptr;  // running now
-    int code_ix = 0;             // cached active code index
-    int number = 0;              // 1..schedulers; 0: dirty
-    uint64_t ref_counter = 0;
-    void* engine_state = nullptr;
-    void* c_stack = nullptr;     // while native code runs: the C++ stack pointer
-};
-
-// The scheduler of this thread, or null on a thread that is none.
-Scheduler* this_scheduler();
 
 namespace vm {
 struct Options {
@@ -70,20 +53,5 @@ Statistics statistics();                 // sums over all schedulers
 // Processes in the queue of scheduler 1..N.
 uint32_t run_queue_length(int scheduler);
 }  // namespace vm
-
-// ---- for the parts of the machine -------------------------------------------------------------------
-
-// Puts a process whose state says kQueued into a run queue. Any thread.
-void enqueue_process(Process& p);
-// p, if it waits for its turn, handles its signals as if it had this priority, and waits again for its
-// turn to run. Any thread that may hold a Process*.
-void raise_process(Process& p, Priority to);
-// A collection of p gave back so many words. On the thread that owns p.
-void count_collection(uint64_t words);
-
-// A reference nobody else has.
-RefId new_ref_id(Process& p);
-// The same by the thread's scheduler, this_scheduler(); null on a thread that has none.
-RefId new_ref_id(Scheduler* s);
 
 }  // namespace minivm

@@ -10,7 +10,7 @@
 namespace minivm {
 
 struct SchedulerThread : Scheduler {
-    explicit SchedulerThread(uint64_t now_ms) : wheel(now_ms) {}
+    explicit SchedulerThread(uint64_t now_ms) : wheel(now_ms) { timers = &wheel; }
 
     // -- any thread
     RunQueue queue;

@@ -8,10 +8,10 @@
 // together are smaller than the current one).
 #include "vm/term/atom_table.hpp"
 
-#include "vm/record/record.hpp"
 #include "vm/util/fatal.hpp"
 #include "vm/util/lock.hpp"
 #include "vm/util/memory_count.hpp"
+#include "vm/util/recorded_words.hpp"
 #include "vm/util/utf8.hpp"
 
 #include <array>

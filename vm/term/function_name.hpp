@@ -17,6 +17,8 @@ struct LambdaName {  // of a fun in a module: by its place there, in that versio
     Term module;
     uint32_t index;
     uint32_t old_uniq;
+    Term function;  // the name of the lifted function; the non-value if it is not known
+    uint32_t arity;
 };
 FunctionName name_of(const Export* entry);
 LambdaName name_of(const FunEntry* entry);

@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-#include "vm/engine.hpp"
+#include "vm/code/engine.hpp"
 #include "vm/process/process.hpp"
 #include "vm/sched/scheduler.hpp"
 

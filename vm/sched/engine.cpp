@@ -1,4 +1,4 @@
-#include "vm/engine.hpp"
+#include "vm/code/engine.hpp"
 
 #include "vm/code/code_index.hpp"
 #include "vm/code/engine_choice.hpp"

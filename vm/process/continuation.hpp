@@ -4,9 +4,9 @@
 // the object needs travel beside it, as arguments. The object dies with the last reference to it.
 #pragma once
 
-#include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
-#include "vm/sched/scheduler.hpp"
+#include "vm/process/outcome.hpp"
+#include "vm/process/scheduling.hpp"
 #include "vm/term/binary.hpp"
 
 #include <atomic>

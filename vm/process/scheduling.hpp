@@ -1,0 +1,56 @@
+// What processes need of the schedulers that run them (vm/sched).
+//
+// Threads: a Scheduler's fields belong to its thread unless marked.
+#pragma once
+
+#include "vm/process/process.hpp"
+
+namespace minivm {
+
+class TimerWheel;
+
+constexpr int kMaxXRegisters = 1024;
+constexpr int kMaxFloatRegisters = 1024;
+
+struct Scheduler {
+    // First, so that engines reach x registers at small offsets from the scheduler's address.
+    Term x[kMaxXRegisters + 8] = {};
+    double f[kMaxFloatRegisters + 1] = {};
+    Process* process = nullptr;  // running now
+    int code_ix = 0;             // cached active code index
+    int number = 0;              // 1..schedulers; 0: dirty
+    uint64_t ref_counter = 0;
+    void* engine_state = nullptr;
+    void* c_stack = nullptr;     // while native code runs: the C++ stack pointer
+    TimerWheel* timers = nullptr;  // null: dirty
+};
+
+// The scheduler of this thread, or null on a thread that is none.
+Scheduler* this_scheduler();
+
+// Puts a process whose state says kQueued into a run queue. Any thread.
+void enqueue_process(Process& p);
+// p, if it waits for its turn, handles its signals as if it had this priority, and waits again for its
+// turn to run. Any thread that may hold a Process*.
+void raise_process(Process& p, Priority to);
+// A collection of p gave back so many words. On the thread that owns p.
+void count_collection(uint64_t words);
+
+// A reference nobody else has.
+RefId new_ref_id(Process& p);
+// The same by the thread's scheduler, this_scheduler(); null on a thread that has none.
+RefId new_ref_id(Scheduler* s);
+
+// Timers of dirty schedulers' references lie with scheduler 1. Null: there is no such scheduler.
+TimerWheel* timer_wheel_of(int scheduler);
+// Scheduler 1 looks at its timers.
+void wake_for_timers();
+// Of them run processes now (vm/sched/online.hpp).
+int active_schedulers();
+
+// The program's own process, whose end is recorded as the program's (vm/sched/halt.hpp). Raw; 0: none.
+extern std::atomic<Word> g_main_process;
+// For end_process(), of it and of system processes.
+void note_end_slow(Process& p, Term reason);
+
+}  // namespace minivm
