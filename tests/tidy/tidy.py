@@ -16,6 +16,8 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 import instruction_page  # noqa: E402  (needs the path above)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import folders_svg  # noqa: E402
 
 # Who may include whom: the drawing in docs/architecture.md. A folder may always include itself.
 ARROWS = {
@@ -150,6 +152,14 @@ def floors(tree):
             offences += [(pathlib.PurePosixPath(path), 1, "no longer includes %s: take it out of UPWARD" % name)
                          for name in sorted(names) if (path, name) not in used]
     return offences
+
+
+def picture_of_folders(tree):
+    """docs/folders.svg shows the folders and floors of the tables above."""
+    path = pathlib.PurePosixPath("docs/folders.svg")
+    if path in tree.files and "\n".join(tree.lines(path)) != folders_svg.draw(ARROWS, FLOORS):
+        return [(path, 1, "is not what tests/tidy/folders_svg.py draws")]
+    return []
 
 
 def include_from_root(tree):
@@ -340,7 +350,7 @@ def file_names(tree):
             if not re.fullmatch(r"[a-z0-9_]+", p.stem)]
 
 
-RULES = [include_direction, floors, include_from_root, library_owners, pragma_once, memory_orders,
+RULES = [include_direction, floors, picture_of_folders, include_from_root, library_owners, pragma_once, memory_orders,
          events_with_places, docs_reachable, instructions, host_paths, blanks, file_names]
 
 

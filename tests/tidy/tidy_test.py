@@ -40,6 +40,36 @@ class IncludeDirection(unittest.TestCase):
             [("vm/a.hpp", 2)])
 
 
+class Floors(unittest.TestCase):
+    def check(self, path, included):
+        return offences(tidy.floors, {path: '#include "%s"\n' % included})
+
+    def test_every_pair_of_folders(self):
+        for lower, floor in enumerate(tidy.FLOORS):
+            for upper, other in enumerate(tidy.FLOORS):
+                for source in floor:
+                    for target in other:
+                        found = self.check("vm/%s/a.cpp" % source, "vm/%s/b.hpp" % target)
+                        self.assertEqual(found == [], source == target or upper < lower, (source, target))
+
+    def test_a_circle_through_headers(self):
+        files = {"vm/heap/a.hpp": '#include "vm/process/b.hpp"\n', "vm/process/b.hpp": '#include "vm/heap/a.hpp"\n'}
+        self.assertEqual(offences(tidy.floors, files), [("vm/heap/a.hpp", 1)])
+
+    def test_a_folder_on_no_floor(self):
+        self.assertEqual(self.check("vm/attic/a.cpp", "vm/util/assert.hpp"), [("vm/attic/a.cpp", 1)])
+
+    def test_an_exception_that_nobody_needs_has_to_go(self):
+        path, names = next(iter(tidy.UPWARD.items()))
+        self.assertEqual(len(offences(tidy.floors, {path: "int x;\n"})), len(names))
+
+    def test_other_folders_may_include_any_floor(self):
+        self.assertEqual(self.check("jit/a.cpp", "vm/bif/b.hpp"), [])
+
+    def test_a_picture_that_shows_something_else(self):
+        self.assertEqual(offences(tidy.picture_of_folders, {"docs/folders.svg": "<svg/>\n"}), [("docs/folders.svg", 1)])
+
+
 class Headers(unittest.TestCase):
     def test_relative_and_missing_headers(self):
         files = {"vm/term/a.hpp": "",
