@@ -3,7 +3,7 @@
 #include "trace/saved_calls.hpp"
 #include "trace/session.hpp"
 #include "trace/tracer_recorder.hpp"
-#include "vm/bif/backtrace.hpp"
+#include "vm/bif/processes/backtrace.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/instr/bif_def.hpp"
 #include "vm/process/exception.hpp"
@@ -377,12 +377,15 @@ bool send_call(const Breakpoint& b, Process& p, const State& s, const Term* x,
 
 // Whether a meta tracer is there and wants to be told of a call. One that is no more is not asked
 // again.
-bool wants_meta_call(const Process& p, const Tracer& tracer) {
-    if (tracer.is_removed()) {
+bool wants_meta_call(const Process& p, const Action::Others& meta) {
+    const Tracer& tracer = meta.meta_tracer;
+    // relaxed: one who asks again beside this says so again.
+    if (meta.meta_tracer_gone->load(std::memory_order_relaxed)) {
         return false;
     }
     if (!can_trace(tracer, p.id)) {
-        tracer.remove();
+        // relaxed: as above.
+        meta.meta_tracer_gone->store(true, std::memory_order_relaxed);
         return false;
     }
     return !tracer.is_module() || nif::tracer::ask(tracer, EventKind::call, atoms::call, p.id) ==
@@ -393,7 +396,7 @@ bool wants_meta_call(const Process& p, const Tracer& tracer) {
 int64_t hit_meta(const Breakpoint& b, const Action& action, uint32_t session, Process& p,
                  const Term* x, const void* (*caller)(const Process&)) {
     const Tracer& whose = action.others().meta_tracer;
-    if (!is_recorder(whose) && !wants_meta_call(p, whose)) {
+    if (!is_recorder(whose) && !wants_meta_call(p, action.others())) {
         return 0;
     }
     Context context;

@@ -6,7 +6,7 @@
 #include "trace/session.hpp"
 #include "trace/trace.hpp"
 #include "trace/tracer.hpp"
-#include "vm/bif/code_operation.hpp"
+#include "vm/bif/code/code_operation.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/permission.hpp"
 #include "vm/instr/bif_def.hpp"
@@ -227,9 +227,6 @@ bool parse_flags(Process& p, const Session& session, Term list, Request* r) {
     }
     if (!r->local && !r->meta && !r->counters()) {
         r->global = true;
-    }
-    if (r->meta) {
-        r->meta_tracer.make_removable();
     }
     return true;
 }
@@ -526,7 +523,11 @@ Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
                                                        : atoms::false_;
         }
         if (i == atom_meta()) {
-            return a.meta ? meta_tracer_term(h, a.others().meta_tracer) : kNil;
+            const Action::Others& meta = a.others();
+            // relaxed: a call that finds it gone beside this comes before or after.
+            return a.meta && !meta.meta_tracer_gone->load(std::memory_order_relaxed)
+                       ? shown_tracer(h, meta.meta_tracer)
+                       : kNil;
         }
         if (i == atom_meta_match_spec()) {
             return a.meta ? copy_spec(p, a.others().meta_spec) : atoms::false_;

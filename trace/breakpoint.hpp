@@ -55,6 +55,9 @@ struct Action {
     struct Others {
         SpecPtr meta_spec;
         tracing::Tracer meta_tracer;
+        // A call of this function found it to be no more, or its module has removed it: it is not asked again, nor
+        // shown. As in OTP another function of the same pattern does not know that before it is called.
+        std::shared_ptr<std::atomic<bool>> meta_tracer_gone;
         std::shared_ptr<CallCount> counted;
         CallTablePtr times;
         CallTablePtr words;

@@ -48,6 +48,7 @@ void change_action(Action& a, const Request& r) {
             a.meta = r.on;
             o.meta_spec = r.on ? r.spec : nullptr;
             o.meta_tracer = r.on ? r.meta_tracer : tracing::Tracer();
+            o.meta_tracer_gone = r.on ? std::make_shared<std::atomic<bool>>(false) : nullptr;
         }
         if (r.count && change_counter(r, !a.none(), a.count, a.count_paused)) {
             o.counted = a.count ? std::make_shared<CallCount>() : nullptr;

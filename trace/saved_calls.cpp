@@ -3,7 +3,7 @@
 #include "trace/pattern.hpp"
 #include "trace/session.hpp"
 #include "trace/tracer.hpp"
-#include "vm/bif/code_operation.hpp"
+#include "vm/bif/code/code_operation.hpp"
 #include "vm/code/permission.hpp"
 #include "vm/process/extra.hpp"
 #include "vm/progress/thread_progress.hpp"

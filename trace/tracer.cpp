@@ -231,8 +231,7 @@ bool parse_tracer(Term t, Term tag, Tracer* tracer) {
     return true;
 }
 
-// What it is, whether it is there or not.
-static Term shown(Heap& h, const Tracer& tracer) {
+Term shown_tracer(Heap& h, const Tracer& tracer) {
     if (is_recorder(tracer)) {
         return make_tuple(h, tracer.term(), kNil);
     }
@@ -241,11 +240,7 @@ static Term shown(Heap& h, const Tracer& tracer) {
 }
 
 Term tracer_term(Heap& h, const Tracer& tracer, Term tracee) {
-    return can_trace(tracer, tracee) ? shown(h, tracer) : kNil;
-}
-
-Term meta_tracer_term(Heap& h, const Tracer& tracer) {
-    return tracer.is_removed() ? kNil : shown(h, tracer);
+    return can_trace(tracer, tracee) ? shown_tracer(h, tracer) : kNil;
 }
 
 // ---- flags --------------------------------------------------------------------------------------

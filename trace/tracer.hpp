@@ -47,8 +47,8 @@ bool can_trace(const Tracer& tracer, Term tracee);
 // What trace_info/2 shows: a pid, a port, {Module, State}, {flight_recorder, []}, or [] if it is no
 // more. tracee: as above.
 Term tracer_term(Heap& h, const Tracer& tracer, Term tracee);
-// The same of a meta tracer. A module is not asked, but has been where it was called.
-Term meta_tracer_term(Heap& h, const Tracer& tracer);
+// The same whether it is there or not, of a meta tracer: that is known where it is called.
+Term shown_tracer(Heap& h, const Tracer& tracer);
 
 enum class Set : uint8_t { done, dead, taken };  // taken: another tracer traces it
 // A session's flags on or off. tracer: it becomes this one unless there is another; null: it stays.

@@ -55,6 +55,7 @@ LEFT_OUT = [
     ("minivm", "main_process", "_"),  # names the process whose end is that of the VM
     ("erlang", "raise", 3),  # no failure: a stack trace of any kind is checked below by `raise` in programs
     ("erts_internal", "abort", "_"),
+    ("erts_internal", "spawn_system_process", "_"),  # which ends the VM when it fails, on erl as well
     ("erts_debug", "size", "_"),  # compares each part of a deep term with others: minutes in a slice, on erl as well
     ("code", "set_path", "_"), ("code", "del_path", "_"), ("code", "del_paths", "_"),  # modules are not found then
     ("minivm", "set_code_path", 1),

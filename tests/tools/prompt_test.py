@@ -625,7 +625,7 @@ class Recorder(unittest.TestCase):
             self.assertRegex(out, r"user user_format +test: number 17\n|number 17")
             self.assertEqual(len(vm.attach(":events 7")[1].splitlines()), 7)
             out = vm.attach(":events 500 --match number --places")[1]
-            self.assertRegex(out, r"number 17  \(vm/bif/recorder.cpp:\d+ in recorder_event_3\)")
+            self.assertRegex(out, r"number 17  \(vm/bif/system/recorder.cpp:\d+ in recorder_event_3\)")
             for command, why in ((":events --last soon", "give a time such as 5s"),
                                  (":events --nothing x", "an option that is not known"),
                                  (":events few", "a number above 0"),

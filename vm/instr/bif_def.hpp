@@ -24,6 +24,7 @@ enum BifFlag : uint8_t {
     // A dirty one that may go on when its process has ended: of the process it uses the registers that were saved,
     // and its heap.
     kBifLeavable = 64,
+    kBifHiddenDirty = kBifDirtyCpu | kBifHidden | kBifLeavable,  // what one goes on with that has much to do
     kBifTraced = 32    // calls of it go by tracing::Hooks; set and taken back while it is called
 };
 

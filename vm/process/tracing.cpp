@@ -21,7 +21,6 @@ std::atomic<uint32_t> g_control_word{0};
 
 struct Tracer::Kept {
     Heap heap;
-    std::atomic<bool> removed{false};
     ~Kept() { heap.clear(); }
 };
 
@@ -42,22 +41,6 @@ Tracer Tracer::of_module(Term module, Term state) {
 
 bool Tracer::operator==(const Tracer& other) const {
     return exact_equal(term_, other.term_);
-}
-
-void Tracer::make_removable() {
-    if (kept_ == nullptr) {
-        kept_ = std::make_shared<Kept>();
-    }
-}
-bool Tracer::is_removed() const {
-    // relaxed: one who is asked again beside this says so again.
-    return kept_ != nullptr && kept_->removed.load(std::memory_order_relaxed);
-}
-void Tracer::remove() const {
-    if (kept_ != nullptr) {
-        // relaxed: as above.
-        kept_->removed.store(true, std::memory_order_relaxed);
-    }
 }
 
 bool tracer_exists(Term tracer) {

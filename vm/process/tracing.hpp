@@ -72,16 +72,11 @@ public:
     bool is_copy_of(const Tracer& other) const { return term_ == other.term_; }
     // The same by what it says.
     bool operator==(const Tracer& other) const;
-    // A meta tracer that was found to be no more, or whose module has removed it: nobody asks it again.
-    // Known to all copies of what was made removable before it was copied.
-    void make_removable();
-    bool is_removed() const;
-    void remove() const;
 
 private:
     struct Kept;
     Term term_ = kNil;
-    // Null if the term is borrowed from who has its Kept, or immediate and not removable.
+    // Null if the term is borrowed from who has its Kept, or immediate.
     std::shared_ptr<Kept> kept_;
 };
 

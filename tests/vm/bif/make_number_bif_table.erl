@@ -1,5 +1,5 @@
 #!/usr/bin/env escript
-%% Writes what Erlang/OTP returns from the built-in functions of vm/bif/numbers.cpp:
+%% Writes what Erlang/OTP returns from the built-in functions of vm/bif/numbers:
 %%   escript make_number_bif_table.erl > number_bif_table.txt
 %%
 %% Lines of the table: MODULE FUNCTION ARGUMENTS value RESULT, or MODULE FUNCTION ARGUMENTS error REASON.

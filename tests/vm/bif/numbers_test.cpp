@@ -15,7 +15,10 @@
 #include <string>
 
 namespace minivm {
+extern std::vector<BifDef> operators_bif_defs;
 extern std::vector<BifDef> numbers_bif_defs;
+extern std::vector<BifDef> atoms_bif_defs;
+extern std::vector<BifDef> checksums_bif_defs;
 }
 
 namespace {
@@ -23,9 +26,11 @@ namespace {
 using namespace minivm;
 
 const BifDef* find_bif(std::string_view module, std::string_view function, size_t arity) {
-    for (const BifDef& d : numbers_bif_defs) {
-        if (d.module == module && d.function == function && d.arity == arity) {
-            return &d;
+    for (const auto* table : {&operators_bif_defs, &numbers_bif_defs, &atoms_bif_defs, &checksums_bif_defs}) {
+        for (const BifDef& d : *table) {
+            if (d.module == module && d.function == function && d.arity == arity) {
+                return &d;
+            }
         }
     }
     return nullptr;

@@ -14,7 +14,9 @@
 #include <vector>
 
 namespace minivm {
+extern std::vector<BifDef> operators_bif_defs;
 extern std::vector<BifDef> numbers_bif_defs;
+extern std::vector<BifDef> checksums_bif_defs;
 }
 
 namespace {
@@ -22,9 +24,11 @@ namespace {
 using namespace minivm;
 
 BifFn bif(const std::string& function, uint8_t arity) {
-    for (const BifDef& d : numbers_bif_defs) {
-        if (d.module == std::string("erlang") && d.function == function && d.arity == arity) {
-            return d.fn;
+    for (const auto* table : {&operators_bif_defs, &numbers_bif_defs, &checksums_bif_defs}) {
+        for (const BifDef& d : *table) {
+            if (d.module == std::string("erlang") && d.function == function && d.arity == arity) {
+                return d.fn;
+            }
         }
     }
     FAIL("no erlang:" << function << "/" << int(arity));

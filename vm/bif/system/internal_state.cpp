@@ -5,8 +5,8 @@
 #include <chrono>
 #include <thread>
 
-#include "vm/bif/backtrace.hpp"
 #include "vm/bif/bif.hpp"
+#include "vm/bif/processes/backtrace.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/continuation.hpp"

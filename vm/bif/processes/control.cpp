@@ -1,6 +1,6 @@
 // Calls, exceptions, funs and code: the BIFs of erlang that steer execution.
 #include "vm/bif/bif.hpp"
-#include "vm/bif/fun_references.hpp"
+#include "vm/bif/code/fun_references.hpp"
 #include "vm/code/loading.hpp"
 #include "vm/nif/nif.hpp"
 #include "vm/process/exception.hpp"

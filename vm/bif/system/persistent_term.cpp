@@ -16,7 +16,7 @@
 #include <mutex>
 #include <utility>
 
-#include "vm/bif/persistent_term.hpp"
+#include "vm/bif/system/persistent_term.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/process/literal_release.hpp"
 #include "vm/progress/thread_progress.hpp"

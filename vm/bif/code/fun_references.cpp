@@ -8,13 +8,13 @@
 //
 // A fun is found by its first two words, its header and its entry, wherever they stand one behind the other: what is
 // garbage and not yet collected counts, as it does on OTP.
-#include "vm/bif/fun_references.hpp"
+#include "vm/bif/code/fun_references.hpp"
 
 #include <mutex>
 #include <shared_mutex>
 #include <utility>
 
-#include "vm/bif/persistent_term.hpp"
+#include "vm/bif/system/persistent_term.hpp"
 #include "vm/ets/table.hpp"
 #include "vm/process/continuation.hpp"
 #include "vm/process/dirty_hold.hpp"

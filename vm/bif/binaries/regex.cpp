@@ -133,11 +133,11 @@ bool PatternKey::parse(const uint8_t* bytes, size_t n) {
            newline <= PCRE2_NEWLINE_ANYCRLF && (bsr == PCRE2_BSR_UNICODE || bsr == PCRE2_BSR_ANYCRLF);
 }
 
-struct Pattern {
-    explicit Pattern(pcre2_code* compiled) : code(compiled) {}
-    ~Pattern() { pcre2_code_free(code); }
-    Pattern(const Pattern&) = delete;
-    Pattern& operator=(const Pattern&) = delete;
+struct Regex {
+    explicit Regex(pcre2_code* compiled) : code(compiled) {}
+    ~Regex() { pcre2_code_free(code); }
+    Regex(const Regex&) = delete;
+    Regex& operator=(const Regex&) = delete;
     template <typename T>
     T info(uint32_t what) const {
         T value{};
@@ -403,7 +403,7 @@ struct ModernSource {
     bool utf = false;  // it says so itself
 };
 
-std::shared_ptr<Pattern> compile_now(const PatternKey& key, CompileError* error) {
+std::shared_ptr<Regex> compile_now(const PatternKey& key, CompileError* error) {
     struct Context {
         Context() : context(pcre2_compile_context_create(nullptr)) {
             pcre2_set_character_tables(context, latin1_tables());
@@ -431,7 +431,7 @@ std::shared_ptr<Pattern> compile_now(const PatternKey& key, CompileError* error)
                                  options, &code, &offset, context.context);
     } while (compiled == nullptr && source.without_error(code, offset));
     if (compiled != nullptr) {
-        return std::make_shared<Pattern>(compiled);
+        return std::make_shared<Regex>(compiled);
     }
     error->offset = source.old_offset(offset);
     if (code < 0) {
@@ -446,10 +446,10 @@ std::shared_ptr<Pattern> compile_now(const PatternKey& key, CompileError* error)
 }
 
 // The pattern of this key, compiled or found among those this thread compiled lately.
-std::shared_ptr<Pattern> get_pattern(const PatternKey& key, CompileError* error) {
+std::shared_ptr<Regex> get_pattern(const PatternKey& key, CompileError* error) {
     struct Slot {
         std::string key;
-        std::shared_ptr<Pattern> pattern;
+        std::shared_ptr<Regex> pattern;
     };
     constexpr size_t kSlots = 64;
     constexpr size_t kMaxKept = 4096;  // longer sources are compiled each time
@@ -459,7 +459,7 @@ std::shared_ptr<Pattern> get_pattern(const PatternKey& key, CompileError* error)
     if (slot.pattern != nullptr && slot.key == text) {
         return slot.pattern;
     }
-    std::shared_ptr<Pattern> pattern = compile_now(key, error);
+    std::shared_ptr<Regex> pattern = compile_now(key, error);
     if (pattern != nullptr && text.size() <= kMaxKept) {
         slot = {text, pattern};
     }
@@ -633,7 +633,7 @@ Term compile_error(Process& p, const CompileError& e) {
     return make_tuple(p.heap, atoms::error, make_tuple(p.heap, text, where));
 }
 
-Term pattern_term(Process& p, const PatternKey& key, const Pattern& pattern) {
+Term pattern_term(Process& p, const PatternKey& key, const Regex& pattern) {
     const std::string text = key.text();
     return make_tuple(p.heap, am_re_pattern(), make_small(pattern.captures()),
                       make_small(key.options & PCRE2_UTF ? 1 : 0),
@@ -681,7 +681,7 @@ Term compile(Process& p, Term source, Term option_list) {
     consume(p, static_cast<int64_t>(text.size() / 32));
     const PatternKey key = make_key(o, std::move(text));
     CompileError why;
-    const std::shared_ptr<Pattern> pattern = get_pattern(key, &why);
+    const std::shared_ptr<Regex> pattern = get_pattern(key, &why);
     if (pattern == nullptr) {
         return compile_error(p, why);
     }
@@ -717,8 +717,8 @@ bool get_compiled(Term t, PatternKey* key) {
 
 // ---- captures --------------------------------------------------------------------------------------------
 
-struct Match {
-    const Pattern& pattern;
+struct RegexMatch {
+    const Regex& pattern;
     const PCRE2_SIZE* ranges;
     uint32_t count;   // of groups that ranges holds, the highest one that took part + 1
     Term subject;     // a binary that the results may share, or the non-value
@@ -726,7 +726,7 @@ struct Match {
     Term type;
 };
 
-Term captured(Process& p, const Match& m, uint64_t group) {
+Term captured(Process& p, const RegexMatch& m, uint64_t group) {
     PCRE2_SIZE begin = PCRE2_UNSET;
     PCRE2_SIZE end = PCRE2_UNSET;
     if (group < m.count) {
@@ -751,7 +751,7 @@ Term captured(Process& p, const Match& m, uint64_t group) {
 
 // The names of a pattern: entries of a fixed size, the group's number first, in the order of the names.
 struct NameTable {
-    explicit NameTable(const Pattern& p)
+    explicit NameTable(const Regex& p)
         : count(p.info<uint32_t>(PCRE2_INFO_NAMECOUNT)),
           entry_size(p.info<uint32_t>(PCRE2_INFO_NAMEENTRYSIZE)),
           first(p.info<PCRE2_SPTR>(PCRE2_INFO_NAMETABLE)) {}
@@ -768,7 +768,7 @@ struct NameTable {
 };
 
 // The group of that name: of several with one name the first that took part in the match.
-uint64_t named_group(const Match& m, const NameTable& names, std::string_view name) {
+uint64_t named_group(const RegexMatch& m, const NameTable& names, std::string_view name) {
     for (uint32_t i = 0; i < names.count; ++i) {
         const uint32_t group = names.group(i);
         if (names.name(i) == name && group < m.count && m.ranges[2 * group] != PCRE2_UNSET) {
@@ -779,7 +779,7 @@ uint64_t named_group(const Match& m, const NameTable& names, std::string_view na
 }
 
 // False: no value that {capture, Value} takes.
-bool capture_list(Process& p, const Match& m, Term wanted, std::vector<Term>* out) {
+bool capture_list(Process& p, const RegexMatch& m, Term wanted, std::vector<Term>* out) {
     if (wanted == atoms::all || wanted == atoms::all_but_first || wanted == am_first()) {
         const uint32_t begin = wanted == atoms::all_but_first ? 1 : 0;
         const uint32_t end = wanted == am_first() ? 1 : m.count;
@@ -814,7 +814,7 @@ bool capture_list(Process& p, const Match& m, Term wanted, std::vector<Term>* ou
     return is_nil(wanted);
 }
 
-Term match_result(Process& p, const Match& m, Term wanted) {
+Term match_result(Process& p, const RegexMatch& m, Term wanted) {
     if (wanted == am_none() || is_nil(wanted)) {
         return am_match();
     }
@@ -838,7 +838,7 @@ Term match_result(Process& p, const Match& m, Term wanted) {
 // ---- run -------------------------------------------------------------------------------------------------
 
 struct MatchMemory {
-    explicit MatchMemory(const Pattern& pattern)
+    explicit MatchMemory(const Regex& pattern)
         : data(pcre2_match_data_create_from_pattern(pattern.code, nullptr)),
           context(pcre2_match_context_create(nullptr)) {}
     ~MatchMemory() {
@@ -852,7 +852,7 @@ struct MatchMemory {
 };
 
 // The whole of a match with a pattern that is there. `checked`: the subject is known to be well formed.
-Term run_pattern(Process& p, const Pattern& pattern, Term subject, const Options& o, bool checked,
+Term run_pattern(Process& p, const Regex& pattern, Term subject, const Options& o, bool checked,
                  bool quick, bool* need_more) {
     *need_more = false;
     Bytes bytes{};
@@ -890,7 +890,7 @@ Term run_pattern(Process& p, const Pattern& pattern, Term subject, const Options
         return kNonValue;
     }
     if (rc > 0) {
-        const Match m{pattern,
+        const RegexMatch m{pattern,
                       pcre2_get_ovector_pointer(memory.data),
                       static_cast<uint32_t>(rc),
                       shared ? subject : kNonValue,
@@ -934,7 +934,7 @@ Term run(Process& p, Term subject, Term re, Term option_list, bool first, bool q
     // Lists of characters are for the module itself to make.
     const bool needs_characters = !binary_subject || (o.type == am_list() && !o.global);
     PatternKey key;
-    std::shared_ptr<Pattern> pattern;
+    std::shared_ptr<Regex> pattern;
     CompileError why;
     if (binary_re || is_list(re)) {
         if (o.unicode() && (!binary_re || needs_characters)) {
@@ -1014,7 +1014,7 @@ Term re_inspect_2(Process& p, const Term* a) {
     if (a[1] != am_namelist() || !get_compiled(a[0], &key)) {
         return stdlib_badarg(p);
     }
-    const std::shared_ptr<Pattern> pattern = get_pattern(key, &why);
+    const std::shared_ptr<Regex> pattern = get_pattern(key, &why);
     if (pattern == nullptr) {
         return stdlib_badarg(p);
     }

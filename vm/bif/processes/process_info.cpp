@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "vm/bif/backtrace.hpp"
 #include "vm/bif/bif.hpp"
-#include "vm/bif/code_operation.hpp"
-#include "vm/bif/max_heap.hpp"
-#include "vm/bif/microstates.hpp"
+#include "vm/bif/code/code_operation.hpp"
+#include "vm/bif/processes/backtrace.hpp"
+#include "vm/bif/processes/microstates.hpp"
+#include "vm/bif/processes/options.hpp"
 #include "vm/code/code_change.hpp"
 #include "vm/code/export.hpp"
 #include "vm/heap/gc.hpp"

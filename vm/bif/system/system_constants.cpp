@@ -1,4 +1,4 @@
-#include "vm/bif/system_constants.hpp"
+#include "vm/bif/system/system_constants.hpp"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 // The module ets: tables and single objects. Match specifications are in ets_select.cpp.
 #include "vm/bif/bif.hpp"
-#include "vm/bif/ets_support.hpp"
+#include "vm/bif/ets/ets_support.hpp"
 #include "vm/process/continuation.hpp"
 #include "vm/process/kernel_start.hpp"
 #include "vm/process/signal.hpp"

@@ -8,7 +8,7 @@
 
 #include "recorder/recorder.hpp"
 #include "vm/bif/bif.hpp"
-#include "vm/bif/code_operation.hpp"
+#include "vm/bif/code/code_operation.hpp"
 #include "vm/code/code_change.hpp"
 #include "vm/code/engine_choice.hpp"
 #include "vm/code/permission.hpp"

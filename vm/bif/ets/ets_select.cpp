@@ -5,7 +5,7 @@
 // meanwhile; in an ordered_set it is the last key. Keys that all patterns fix are looked up; in an
 // ordered_set patterns that fix the beginning of the key bound the walk.
 #include "vm/bif/bif.hpp"
-#include "vm/bif/ets_support.hpp"
+#include "vm/bif/ets/ets_support.hpp"
 #include "vm/match_spec/match_spec.hpp"
 #include "vm/process/continuation.hpp"
 #include "vm/process/tracing.hpp"

@@ -2,7 +2,7 @@
 #include "vm/process/timers.hpp"
 
 #include "vm/bif/bif.hpp"
-#include "vm/bif/microstates.hpp"
+#include "vm/bif/processes/microstates.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/clock.hpp"
 #include "vm/process/process_life.hpp"

@@ -1,6 +1,6 @@
 // Where the memory of the machine is and what is in it: erlang:memory/0,1, and of system_info/1 what OTP has as
 // text for crash dumps.
-#include "vm/bif/system_areas.hpp"
+#include "vm/bif/system/system_areas.hpp"
 
 #include <gnu/libc-version.h>
 #include <unistd.h>

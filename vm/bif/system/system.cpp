@@ -1,8 +1,8 @@
 // The surroundings: system_info, memory, the environment, dates, system flags.
 #include "vm/bif/bif.hpp"
-#include "vm/bif/max_heap.hpp"
-#include "vm/bif/system_areas.hpp"
-#include "vm/bif/system_constants.hpp"
+#include "vm/bif/processes/options.hpp"
+#include "vm/bif/system/system_areas.hpp"
+#include "vm/bif/system/system_constants.hpp"
 #include "vm/code/code_change.hpp"
 #include "vm/code/engine.hpp"
 #include "vm/code/loading.hpp"

@@ -1,0 +1,326 @@
+// BIFs for group leaders, for who is alive, and for nodes: this one is not alive.
+#include "vm/bif/bif.hpp"
+#include "vm/bif/processes/requests.hpp"
+#include "vm/code/export.hpp"
+#include "vm/heap/gc.hpp"
+#include "vm/port/port.hpp"
+#include "vm/process/dirty_hold.hpp"
+#include "vm/process/kernel_start.hpp"
+#include "vm/process/process_life.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/process/seq_trace.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/process/state.hpp"
+#include "vm/process/tracing.hpp"
+#include "vm/sched/scheduler_thread.hpp"
+#include "vm/term/compare.hpp"
+#include "vm/term/local_atoms.hpp"
+#include "vm/term/map.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace minivm {
+
+namespace {
+
+LOCAL_ATOM(atom_this, "this")
+LOCAL_ATOM(atom_known, "known")
+LOCAL_ATOM(atom_visible, "visible")
+LOCAL_ATOM(atom_hidden, "hidden")
+LOCAL_ATOM(atom_connection_id, "connection_id")
+LOCAL_ATOM(atom_node_type, "node_type")
+LOCAL_ATOM(atom_notalive, "notalive")
+
+// ---- group leader, being alive -------------------------------------------------------------------------
+
+Term erlang_self_0(Process& p, const Term*) { return p.id; }
+
+Term erlang_group_leader_0(Process& p, const Term*) { return p.group_leader; }
+
+void set_group_leader(Process& p, Term leader) {
+    p.group_leader = is_pointer(leader) ? copy_term(leader, p.heap, true) : leader;
+}
+
+// A process in a dirty function may be there for long: it gets it from here. asked: null, or the reference of the request
+// that was sent. False: it must be asked, or it answers.
+bool lead_from_outside(const Process& p, Term leader, Term pid, const RefId* asked) {
+    Process* const q = process_table::lookup(pid);
+    if (q == nullptr || is_pointer(leader)) {
+        return false;
+    }
+    const dirty::Hold hold(*q);
+    if (!hold || q->is_exiting() || will_exit(*q) || (asked != nullptr && !hold.withdraw(p.id, *asked))) {
+        return false;
+    }
+    q->group_leader = leader;
+    return true;
+}
+
+// minivm:end_dirty(Pid), of a process that is made for it: see end_dirty_process().
+Term minivm_end_dirty_1(Process&, const Term* a) {
+    if (Process* const q = process_table::lookup(a[0])) {
+        end_dirty_process(*q);
+    }
+    return atoms::ok;
+}
+
+// erts_internal:group_leader(Leader, Pid): false asks for the call with a reference.
+Term erts_internal_group_leader_2(Process& p, const Term* a) {
+    if (!is_pid(a[0]) || !is_pid(a[1])) {
+        return atoms::badarg;
+    }
+    if (a[1] == p.id) {
+        set_group_leader(p, a[0]);
+        return atoms::true_;
+    }
+    return is_local_pid(a[1]) ? make_bool(lead_from_outside(p, a[0], a[1], nullptr)) : atoms::true_;
+}
+
+Term erts_internal_group_leader_3(Process& p, const Term* a) {
+    if (!is_pid(a[0]) || !is_local_pid(a[1]) || !is_local_ref(a[2])) {
+        return badarg(p);
+    }
+    ControlSignal* s = new_request(
+        p, ref_id(a[2]),
+        [](Process& target, ControlSignal& request) {
+            set_group_leader(target, request.term);
+            reply(request, atoms::true_);
+        },
+        [](ControlSignal& request) { reply(request, atoms::badarg); });
+    Heap h;
+    s->term = copy_term(a[0], h, true);
+    take_fragments(*s, h);
+    send_signal(a[1], s);
+    const RefId asked = ref_id(a[2]);
+    if (lead_from_outside(p, a[0], a[1], &asked)) {
+        send_message_to_pid(p.id, make_tuple(p.heap, a[2], atoms::true_));
+    }
+    return atoms::ok;
+}
+
+void ask_alive(Process& p, Term pid, RefId ref) {
+    send_signal(pid, new_request(
+                         p, ref, [](Process&, ControlSignal& r) { reply(r, atoms::true_); },
+                         [](ControlSignal& r) { reply(r, atoms::false_); }));
+}
+
+// One in a dirty function may be there for long: it is looked at from here. asked: null, or the request that
+// was sent. The non-value: it must be asked, or it answers.
+Term alive_from_outside(Process& p, Term pid, const RefId* asked) {
+    Process* const q = process_table::lookup(pid);
+    if (q == nullptr) {
+        return kNonValue;
+    }
+    const dirty::Hold hold(*q);
+    // The one dirty function that changes links, which will_exit() reads; it is a short one.
+    static const Export* const open_port = bif_export("erts_internal", "open_port", 2);
+    if (!hold || q->dirty_bif->exp == open_port ||
+        (asked != nullptr && !hold.withdraw(p.id, *asked))) {
+        return kNonValue;
+    }
+    return make_bool(!q->is_exiting() && !will_exit(*q));
+}
+
+Term erlang_is_process_alive_1(Process& p, const Term* a) {
+    if (!is_local_pid(a[0])) {
+        return badarg(p);
+    }
+    if (a[0] == p.id) {
+        return atoms::true_;
+    }
+    // Not even signals from us can be on their way to a process that is not there.
+    if (process_table::lookup(a[0]) == nullptr) {
+        return atoms::false_;
+    }
+    if (const Term alive = alive_from_outside(p, a[0], nullptr); is_value(alive)) {
+        return alive;
+    }
+    // What we have sent it before (an exit signal, say) must take effect first: so we ask it.
+    const RefId ref = new_ref_id(p);
+    ask_alive(p, a[0], ref);
+    if (const Term alive = alive_from_outside(p, a[0], &ref); is_value(alive)) {
+        return alive;
+    }
+    return await(p, ref);
+}
+
+Term erts_internal_is_process_alive_2(Process& p, const Term* a) {
+    if (!is_local_pid(a[0]) || !is_local_ref(a[1])) {
+        return badarg(p);
+    }
+    const RefId ref = ref_id(a[1]);
+    Term alive = alive_from_outside(p, a[0], nullptr);
+    if (!is_value(alive)) {
+        ask_alive(p, a[0], ref);
+        alive = alive_from_outside(p, a[0], &ref);
+    }
+    if (is_value(alive)) {
+        reply(p.id, ref, alive);
+    }
+    return atoms::ok;
+}
+
+Term erlang_processes_0(Process& p, const Term*) {
+    std::vector<Term> pids;
+    pids.reserve(process_table::count() + 16);
+    process_table::for_each(
+        [](Process& q, void* context) {
+            static_cast<std::vector<Term>*>(context)->push_back(q.id);
+        },
+        &pids);
+    std::sort(pids.begin(), pids.end(), [](Term x, Term y) { return x.raw > y.raw; });
+    Term list = kNil;
+    for (const Term pid : pids) {
+        list = cons(p.heap, pid, list);
+    }
+    consume(p, static_cast<int64_t>(pids.size() / 10));
+    return list;
+}
+
+// {Position, Pids} of those that exist now, then `none`. The position goes into the next call.
+// What comes in one piece here: behind it there is nothing.
+Term erts_internal_processes_next_1(Process& p, const Term* a) {
+    if (a[0] == make_small(0)) {
+        return make_tuple(p.heap, make_small(1), erlang_processes_0(p, nullptr));
+    }
+    return is_small(a[0]) && small_value(a[0]) > 0 && small_value(a[0]) <= process_table::kMaxProcesses
+               ? atoms::none
+               : badarg(p);
+}
+
+// ---- nodes: this one is not alive ----------------------------------------------------------------------
+
+Term erlang_node_0(Process&, const Term*) { return atoms::nonode_at_nohost; }
+
+Term erlang_node_1(Process& p, const Term* a) {
+    if (is_local_pid(a[0]) || is_local_port(a[0]) || is_local_ref(a[0])) {
+        return atoms::nonode_at_nohost;
+    }
+    if (is_pid(a[0]) || is_port(a[0]) || is_reference(a[0])) {
+        return boxed_ptr(a[0])[1];
+    }
+    return badarg(p);
+}
+
+// Adds what nodes/1,2 takes: bit 0 this node is among them. False: no such kind.
+bool node_kind(Term kind, bool* with_self) {
+    if (kind == atom_this() || kind == atom_known()) {
+        *with_self = true;
+        return true;
+    }
+    return kind == atom_visible() || kind == atom_hidden() || kind == atoms::connected;
+}
+
+bool node_kinds(Term t, bool* with_self) {
+    if (is_atom(t)) {
+        return node_kind(t, with_self);
+    }
+    for (; is_cons(t); t = tail(t)) {
+        if (!node_kind(head(t), with_self)) {
+            return false;
+        }
+    }
+    return is_nil(t);
+}
+
+Term erlang_nodes_0(Process&, const Term*) { return kNil; }
+
+Term erlang_nodes_1(Process& p, const Term* a) {
+    bool with_self = false;
+    if (!node_kinds(a[0], &with_self)) {
+        return badarg(p);
+    }
+    return with_self ? cons(p.heap, atoms::nonode_at_nohost, kNil) : kNil;
+}
+
+Term erlang_nodes_2(Process& p, const Term* a) {
+    bool with_self = false;
+    if (!node_kinds(a[0], &with_self) || !is_map(a[1])) {
+        return badarg(p);
+    }
+    bool id = false;
+    bool type = false;
+    map::Iterator it(a[1]);
+    Term key;
+    Term value;
+    while (it.next(&key, &value)) {
+        if (!is_bool(value) || (key != atom_connection_id() && key != atom_node_type())) {
+            return badarg(p);
+        }
+        (key == atom_connection_id() ? id : type) = value == atoms::true_;
+    }
+    if (!with_self) {
+        return kNil;
+    }
+    Term info = map::empty(p.heap);
+    if (id) {
+        info = map::put(p.heap, info, atom_connection_id(), atoms::undefined);
+    }
+    if (type) {
+        info = map::put(p.heap, info, atom_node_type(), atom_this());
+    }
+    return cons(p.heap, make_tuple(p.heap, atoms::nonode_at_nohost, info), kNil);
+}
+
+Term erlang_monitor_node_2(Process& p, const Term* a) {
+    if (!is_atom(a[0]) || !is_bool(a[1])) {
+        return badarg(p);
+    }
+    // The own node never goes down.
+    return a[0] == atoms::nonode_at_nohost ? atoms::true_ : error(p, atom_notalive());
+}
+
+Term erlang_monitor_node_3(Process& p, const Term* a) { return erlang_monitor_node_2(p, a); }
+
+// Whether the node of a pid takes Unicode in the I/O protocol: this one does, others are not connected.
+Term net_kernel_dflag_unicode_io_1(Process& p, const Term* a) {
+    return is_pid(a[0]) ? make_bool(is_local_pid(a[0])) : badarg(p);
+}
+
+Term erlang_make_ref_0(Process& p, const Term*) { return make_ref_term(p.heap, new_ref_id(p)); }
+
+Term erts_internal_get_creation_0(Process&, const Term*) { return make_small(0); }
+
+Term erts_internal_no_aux_work_threads_0(Process&, const Term*) {
+    return make_small(vm::scheduler_count() + 1);
+}
+
+Term erts_internal_is_process_executing_dirty_1(Process& p, const Term* a) {
+    if (!is_local_pid(a[0])) {
+        return badarg(p);
+    }
+    Process* q = process_table::lookup(a[0]);
+    // relaxed: it may change at any time.
+    return make_bool(q != nullptr && (q->state.load(std::memory_order_relaxed) &
+                                      (process_state::kDirty | process_state::kRunning)) ==
+                                         (process_state::kDirty | process_state::kRunning));
+}
+
+}  // namespace
+
+MINIVM_BIF_TABLE(alive) = {
+    {"erlang", "self", 0, erlang_self_0, kBifGuard, nullptr},
+    {"erts_internal", "processes_next", 1, erts_internal_processes_next_1, kBifPlain, nullptr},
+    {"erlang", "group_leader", 0, erlang_group_leader_0, kBifPlain, nullptr},
+    {"erts_internal", "group_leader", 2, erts_internal_group_leader_2, kBifPlain, nullptr},
+    {"erts_internal", "group_leader", 3, erts_internal_group_leader_3, kBifPlain, nullptr},
+    {"erlang", "is_process_alive", 1, erlang_is_process_alive_1, kBifPlain, nullptr},
+    {"erts_internal", "is_process_alive", 2, erts_internal_is_process_alive_2, kBifPlain, nullptr},
+    {"erlang", "processes", 0, erlang_processes_0, kBifPlain, nullptr},
+    {"minivm", "end_dirty", 1, minivm_end_dirty_1, kBifHidden, nullptr},
+    {"erlang", "node", 0, erlang_node_0, kBifGuard, nullptr},
+    {"erlang", "node", 1, erlang_node_1, kBifGuard, nullptr},
+    {"erlang", "nodes", 0, erlang_nodes_0, kBifPlain, nullptr},
+    {"erlang", "nodes", 1, erlang_nodes_1, kBifPlain, nullptr},
+    {"erlang", "nodes", 2, erlang_nodes_2, kBifPlain, nullptr},
+    {"erlang", "monitor_node", 2, erlang_monitor_node_2, kBifPlain, nullptr},
+    {"erlang", "monitor_node", 3, erlang_monitor_node_3, kBifPlain, nullptr},
+    {"net_kernel", "dflag_unicode_io", 1, net_kernel_dflag_unicode_io_1, kBifPlain, nullptr},
+    {"erlang", "make_ref", 0, erlang_make_ref_0, kBifPlain, nullptr},
+    {"erts_internal", "get_creation", 0, erts_internal_get_creation_0, kBifPlain, nullptr},
+    {"erts_internal", "no_aux_work_threads", 0, erts_internal_no_aux_work_threads_0, kBifPlain, nullptr},
+    {"erts_internal", "is_process_executing_dirty", 1, erts_internal_is_process_executing_dirty_1, kBifPlain, nullptr},
+};
+
+}  // namespace minivm

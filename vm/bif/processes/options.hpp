@@ -1,0 +1,32 @@
+// Options that several BIFs about processes take. What parses answers false for what is no such option.
+#pragma once
+
+#include "vm/process/process.hpp"
+
+namespace minivm {
+
+constexpr int64_t kMaxArguments = 255;
+// Module, function and a proper list of arguments.
+bool check_mfa(const Term* a);
+
+bool parse_priority(Term t, Priority* out);
+Term priority_atom(Priority priority);
+
+// max_heap_size: a number of words, or a map.
+struct MaxHeap {
+    uint64_t words = 0;
+    bool kill = true;
+    bool log = true;
+    bool shared = false;
+};
+bool parse_max_heap(Term t, MaxHeap* out);
+// The map that erlang:process_flag/2 and others show for max_heap_size. shared: binaries outside of the heap count;
+// shown by releases that know it.
+Term max_heap_term(Heap& h, uint64_t words, bool kill, bool log, bool shared);
+
+// [], [priority]
+bool takes_priority_only(Term list, bool* priority);
+// [{alias, Kind}, {tag, Term}, priority]
+bool parse_monitor_options(Term list, uint8_t* alias, Term* tag, bool* priority);
+
+}  // namespace minivm

@@ -1,0 +1,46 @@
+#include "vm/bif/processes/requests.hpp"
+
+#include "vm/bif/bif.hpp"
+#include "vm/code/export.hpp"
+#include "vm/heap/gc.hpp"
+#include "vm/port/port.hpp"
+#include "vm/process/dirty_hold.hpp"
+#include "vm/process/process_life.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/process/seq_trace.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/process/tracing.hpp"
+
+namespace minivm {
+
+Term make_ref_term(Heap& h, RefId id) { return put_ref(h.alloc(kRefWords), id); }
+
+// The caller goes on when {Ref, Result} has come, with Result as the BIF's result.
+Term await(Process& p, RefId ref) {
+    static const Export* await_result = bif_export("erts_internal", "await_result", 1);
+    return trap(p, await_result, {make_ref_term(p.heap, ref)});
+}
+
+// Handles what has arrived; true if it ended the process.
+bool handle_now(Process& p, Term* result) {
+    if (has_signals(p)) {
+        handle_signals(p);
+    }
+    if (p.exit_signal == nullptr) {
+        return false;
+    }
+    p.outcome = BifOutcome::exited;
+    *result = kNonValue;
+    return true;
+}
+
+ControlSignal* new_request(Process& p, RefId ref, void (*run)(Process&, ControlSignal&),
+                           void (*gone)(ControlSignal&)) {
+    ControlSignal* s = new_signal(SignalKind::rpc, p.id);
+    s->ref = ref;
+    s->run = run;
+    s->gone = gone;
+    return s;
+}
+
+}  // namespace minivm

@@ -1,0 +1,310 @@
+// BIFs that spawn processes.
+#include "vm/bif/bif.hpp"
+#include "vm/bif/processes/options.hpp"
+#include "vm/bif/processes/requests.hpp"
+#include "vm/code/export.hpp"
+#include "vm/heap/gc.hpp"
+#include "vm/process/dirty_hold.hpp"
+#include "vm/process/process_life.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/process/report.hpp"
+#include "vm/process/seq_trace.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/process/tracing.hpp"
+#include "vm/term/local_atoms.hpp"
+#include "vm/term/map.hpp"
+#include "vm/util/otp_release.hpp"
+
+#include <algorithm>
+
+namespace minivm {
+
+namespace {
+
+LOCAL_ATOM(atom_error_only, "error_only")
+LOCAL_ATOM(atom_success_only, "success_only")
+LOCAL_ATOM(atom_reply_tag, "reply_tag")
+
+enum class Reply : uint8_t { yes, no, error_only, success_only };
+
+// What spawn_request takes beside the options of spawn_opt.
+struct RequestOptions {
+    Reply reply = Reply::yes;
+    Term tag = atoms::spawn_reply;
+};
+
+bool parse_spawn_option(Term o, SpawnOptions* out, RequestOptions* request) {
+    if (o == atoms::link) {
+        out->link = true;
+        return true;
+    }
+    if (o == atoms::monitor) {
+        out->monitor = true;
+        return true;
+    }
+    if (!is_tuple_of(o, 2)) {
+        return false;
+    }
+    const Term name = tuple_element(o, 0);
+    const Term value = tuple_element(o, 1);
+    if (name == atoms::monitor) {
+        out->monitor = true;
+        return parse_monitor_options(value, &out->monitor_alias, &out->monitor_tag,
+                                     &out->monitor_priority);
+    }
+    if (name == atoms::link && by_release::at_least(28)) {
+        out->link = true;
+        return takes_priority_only(value, &out->link_priority);
+    }
+    if (name == atoms::priority) {
+        return parse_priority(value, &out->priority);
+    }
+    if (name == atoms::message_queue_data) {
+        out->message_queue_off_heap = value == atoms::off_heap;
+        return value == atoms::off_heap || value == atoms::on_heap;
+    }
+    if (name == atoms::max_heap_size) {
+        MaxHeap max;
+        if (!parse_max_heap(value, &max)) {
+            return false;
+        }
+        out->has_max_heap = true;
+        out->max_heap_words = max.words;
+        out->max_heap_kill = max.kill;
+        out->max_heap_log = max.log;
+        return true;
+    }
+    if (name == atoms::async_dist && by_release::at_least(26)) {
+        out->async_dist = value == atoms::true_;
+        return is_bool(value);
+    }
+    if (request != nullptr && name == atoms::reply) {
+        if (value == atoms::yes) {
+            request->reply = Reply::yes;
+        } else if (value == atoms::no) {
+            request->reply = Reply::no;
+        } else if (value == atom_error_only()) {
+            request->reply = Reply::error_only;
+        } else if (value == atom_success_only()) {
+            request->reply = Reply::success_only;
+        } else {
+            return false;
+        }
+        return true;
+    }
+    if (request != nullptr && name == atom_reply_tag()) {
+        request->tag = value;
+        return true;
+    }
+    if (!is_small(value) || small_value(value) < 0) {
+        return false;
+    }
+    const uint64_t n = static_cast<uint64_t>(small_value(value));
+    const uint32_t clamped = static_cast<uint32_t>(std::min<uint64_t>(n, 0xFFFFFFFF));
+    if (name == atoms::scheduler) {
+        out->bound_to = clamped;
+        return n <= static_cast<uint64_t>(vm::scheduler_count());
+    }
+    if (name == atoms::min_heap_size) {
+        out->min_heap_words = clamped == 0 ? 1 : clamped;
+    } else if (name == atoms::min_bin_vheap_size) {
+        out->min_bin_vheap_words = clamped == 0 ? 1 : clamped;
+    } else if (name == atoms::fullsweep_after) {
+        out->has_fullsweep_after = true;
+        out->fullsweep_after = clamped & 0xFFFF;  // OTP keeps 16 bits
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool parse_spawn_options(Term list, SpawnOptions* out, RequestOptions* request) {
+    for (; is_cons(list); list = tail(list)) {
+        if (!parse_spawn_option(head(list), out, request)) {
+            return false;
+        }
+    }
+    return is_nil(list);
+}
+
+// Of a proper list. All of it is read: where the reply goes may stand behind what is wrong.
+bool parse_request_options(Term list, SpawnOptions* out, RequestOptions* request) {
+    bool good = true;
+    for (; is_cons(list); list = tail(list)) {
+        good &= parse_spawn_option(head(list), out, request);
+    }
+    return good;
+}
+
+// {Tag, Ref, error, Why}, unless the request wants no such reply.
+void reply_to_request(Process& p, const RequestOptions& request, RefId ref, Term why) {
+    if (request.reply == Reply::yes || request.reply == Reply::error_only) {
+        Heap h;
+        const Term tag = copy_term(request.tag, h, true);
+        send_message_to_pid(p.id, make_tuple(h, tag, make_ref_term(h, ref), atoms::error, why));
+        h.clear();
+    }
+}
+
+Term spawn_mfa(Process& p, const Term* a, SpawnOptions& o) {
+    consume(p, 100);
+    const int64_t arity = list_length(a[2]);
+    if (arity <= kMaxArguments) {
+        return spawn(&p, export_table::get(a[0], a[1], static_cast<uint32_t>(arity)), a[2], o);
+    }
+    // No function has so many: the process fails as apply/3 does.
+    static const Export* apply = export_table::get(atoms::erlang, atoms::apply, 3);
+    Term cells[6];
+    const Term args =
+        put_cons(cells, a[0], put_cons(cells + 2, a[1], put_cons(cells + 4, a[2], kNil)));
+    return spawn(&p, apply, args, o);
+}
+
+Term too_many_processes(Process& p) {
+    report_text(p, ReportLevel::error, "Too many processes\n");
+    return system_limit(p);
+}
+
+Term do_spawn(Process& p, const Term* a, SpawnOptions& o) {
+    const Term pid = spawn_mfa(p, a, o);
+    return is_value(pid) ? pid : too_many_processes(p);
+}
+
+Term erlang_spawn_3(Process& p, const Term* a) {
+    if (!check_mfa(a)) {
+        return badarg(p);
+    }
+    SpawnOptions o;
+    return do_spawn(p, a, o);
+}
+
+Term erlang_spawn_link_3(Process& p, const Term* a) {
+    if (!check_mfa(a)) {
+        return badarg(p);
+    }
+    SpawnOptions o;
+    o.link = true;
+    Term cell[2];
+    o.option_list = put_cons(cell, atoms::link, kNil);
+    return do_spawn(p, a, o);
+}
+
+Term erlang_spawn_opt_4(Process& p, const Term* a) {
+    SpawnOptions o;
+    if (!check_mfa(a)) {
+        return badarg(p);
+    }
+    if (!parse_spawn_options(a[3], &o, nullptr)) {
+        return badarg_cause(p, atoms::badopt);
+    }
+    o.option_list = a[3];
+    const Term pid = do_spawn(p, a, o);
+    if (!is_value(pid) || !o.monitor) {
+        return pid;
+    }
+    return make_tuple(p.heap, pid, make_ref_term(p.heap, o.monitor_ref));
+}
+
+Term erts_internal_spawn_request_4(Process& p, const Term* a) {
+    SpawnOptions o;
+    RequestOptions request;
+    if (!check_mfa(a) || list_length(a[3]) < 0) {
+        return atoms::badarg;
+    }
+    if (!parse_request_options(a[3], &o, &request)) {
+        const RefId bad = new_ref_id(p);
+        reply_to_request(p, request, bad, atoms::badopt);
+        return make_ref_term(p.heap, bad);
+    }
+    if (o.monitor && o.monitor_alias != 0) {
+        o.monitor_ref = new_alias_id(p);
+    } else {
+        o.monitor_ref = new_ref_id(p);
+    }
+    const RefId ref = o.monitor_ref;
+    // The reply must be in the queue before anything the child can cause.
+    o.context = &request;
+    o.option_list = a[3];
+    o.reply_tag = request.tag;
+    o.replies = true;
+    o.before_start = [](Process& parent, Process& child, SpawnOptions& options, void* context) {
+        const auto& r = *static_cast<RequestOptions*>(context);
+        if (r.reply == Reply::yes || r.reply == Reply::success_only) {
+            Heap h;
+            const Term tag = copy_term(r.tag, h, true);
+            const Term reply =
+                make_tuple(h, tag, make_ref_term(h, options.monitor_ref), atoms::ok, child.id);
+            send_message_to_pid(parent.id, reply, seq_trace::replying(child, parent, reply));
+            h.clear();
+        }
+    };
+    const Term pid = spawn_mfa(p, a, o);
+    if (!is_value(pid)) {
+        report_text(p, ReportLevel::error, "Too many processes\n");
+        reply_to_request(p, request, ref, atoms::system_limit);
+    }
+    return make_ref_term(p.heap, ref);
+}
+
+// erts_internal:dist_spawn_request(Node, {M, F, A}, Options, spawn_request | spawn_opt): this node is
+// not alive, so there is no connection to any other.
+Term erts_internal_dist_spawn_request_4(Process& p, const Term* a) {
+    SpawnOptions o;
+    RequestOptions request;
+    if (!is_atom(a[0]) || !is_tuple_of(a[1], 3) || !check_mfa(tuple_elements(a[1])) ||
+        list_length(a[2]) < 0) {
+        return atoms::badarg;
+    }
+    const bool parsed = parse_request_options(a[2], &o, &request);
+    const RefId ref = new_ref_id(p);
+    if (request.reply == Reply::yes || request.reply == Reply::error_only ||
+        a[3] == atoms::spawn_opt) {
+        Heap h;
+        const Term tag =
+            a[3] == atoms::spawn_opt ? atoms::spawn_reply : copy_term(request.tag, h, true);
+        send_message_to_pid(p.id, make_tuple(h, tag, make_ref_term(h, ref), atoms::error,
+                                             parsed ? atoms::noconnection : atoms::badopt));
+        h.clear();
+    }
+    const Term r = make_ref_term(p.heap, ref);
+    return a[3] == atoms::spawn_opt ? make_tuple(p.heap, r, make_bool(o.monitor)) : r;
+}
+
+// A local spawn is never pending: there is nothing to abandon.
+Term erlang_spawn_request_abandon_1(Process& p, const Term* a) {
+    return is_reference(a[0]) ? atoms::false_ : badarg(p);
+}
+
+Term erts_internal_spawn_system_process_3(Process& p, const Term* a) {
+    if (!check_mfa(a)) {
+        return badarg(p);
+    }
+    SpawnOptions o;
+    o.system_process = true;
+    o.priority = Priority::high;
+    return do_spawn(p, a, o);
+}
+
+Term erts_internal_is_system_process_1(Process& p, const Term* a) {
+    if (!is_local_pid(a[0])) {
+        return badarg(p);
+    }
+    // Decided before the process started, so any thread may look.
+    Process* q = process_table::lookup(a[0]);
+    return make_bool(q != nullptr && q->system_process);
+}
+
+}  // namespace
+
+MINIVM_BIF_TABLE(spawn) = {
+    {"erlang", "spawn", 3, erlang_spawn_3, kBifPlain, nullptr},
+    {"erlang", "spawn_link", 3, erlang_spawn_link_3, kBifPlain, nullptr},
+    {"erlang", "spawn_opt", 4, erlang_spawn_opt_4, kBifPlain, nullptr},
+    {"erts_internal", "spawn_request", 4, erts_internal_spawn_request_4, kBifPlain, nullptr},
+    {"erts_internal", "dist_spawn_request", 4, erts_internal_dist_spawn_request_4, kBifPlain, nullptr},
+    {"erlang", "spawn_request_abandon", 1, erlang_spawn_request_abandon_1, kBifPlain, nullptr},
+    {"erts_internal", "spawn_system_process", 3, erts_internal_spawn_system_process_3, kBifPlain, nullptr},
+    {"erts_internal", "is_system_process", 1, erts_internal_is_system_process_1, kBifPlain, nullptr},
+};
+
+}  // namespace minivm
