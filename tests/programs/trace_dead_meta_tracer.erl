@@ -5,7 +5,7 @@
 
 main(_) ->
     Tracer = spawn(fun Loop() -> receive _ -> Loop() end end),
-    erlang:trace_pattern({?MODULE, '_', 1}, [{'_', [], [{return_trace}]}], [{meta, Tracer}]),
+    erlang:trace_pattern({?MODULE, '_', '_'}, [{'_', [], [{return_trace}]}], [{meta, Tracer}]),
     show(Tracer),
     R = monitor(process, Tracer),
     exit(Tracer, kill),
