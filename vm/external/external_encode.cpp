@@ -615,7 +615,6 @@ bool Encoder::compress(int64_t* budget) {
 
 Term Encoder::take(Heap& h) {
     MINIVM_ASSERT(frames_.empty() && !counting_);
-    constexpr size_t kMaxHeapBitsBytes = 64;
     if (used_ <= kMaxHeapBitsBytes) {
         return make_binary(h, out_->data(), used_);
     }

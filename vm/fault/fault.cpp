@@ -5,6 +5,7 @@
 #include "vm/code/engine.hpp"
 #include "vm/code/export.hpp"
 #include "vm/code/module_table.hpp"
+#include "vm/instr/bif_def.hpp"
 #include "vm/process/state.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"

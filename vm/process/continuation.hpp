@@ -120,7 +120,6 @@ public:
     }
     // The result as a binary; once.
     Term take(Heap& h) {
-        constexpr size_t kMaxHeapBitsBytes = 64;
         if (large_ == nullptr || size_ <= kMaxHeapBitsBytes) {
             return make_binary(h, data(), size_);
         }

@@ -41,11 +41,11 @@ RefId new_ref_id(Process& p);
 // The same by the thread's scheduler, this_scheduler(); null on a thread that has none.
 RefId new_ref_id(Scheduler* s);
 
-// Timers of dirty schedulers' references lie with scheduler 1. Null: there is no such scheduler.
+// The timers of scheduler 1..N; null: there is no such scheduler. Any thread.
 TimerWheel* timer_wheel_of(int scheduler);
-// Scheduler 1 looks at its timers.
+// Scheduler 1 wakes, if it sleeps, and looks at its timers. Any thread.
 void wake_for_timers();
-// Of them run processes now (vm/sched/online.hpp).
+// So many schedulers run processes now (vm/sched/online.hpp). Any thread.
 int active_schedulers();
 
 // The program's own process, whose end is recorded as the program's (vm/sched/halt.hpp). Raw; 0: none.

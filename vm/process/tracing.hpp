@@ -180,7 +180,7 @@ extern std::atomic<const ArmedTable*> g_armed;
 // Which half of all breakpoints is active.
 extern std::atomic<int> g_active_half;
 
-// Of a key that armed code came with: it is there. On a thread that makes progress.
+// The breakpoint of a key. The key comes from armed code, so the table contains it. On a thread that makes progress.
 inline ArmedPlace& armed_place(const void* key) {
     // acquire: what the table leads to is complete. Pairs with its publication.
     return *g_armed.load(std::memory_order_acquire)->find(key);

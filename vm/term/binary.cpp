@@ -12,8 +12,6 @@ namespace {
 // A part of a binary that is byte aligned is copied up to this size, as OTP does: it keeps no large
 // binary alive (binary:referenced_byte_size/1 shows the difference).
 constexpr uint64_t kMaxCopiedPartBytes = 64;
-constexpr size_t kMaxHeapBitsBytes = 64;
-constexpr size_t kSubBitsWords = 4;
 constexpr size_t kMinAppendableBytes = 256;
 
 RefBinary* ref_binary(Term bin_ref) {

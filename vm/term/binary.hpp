@@ -14,6 +14,9 @@
 
 namespace minivm {
 
+constexpr size_t kMaxHeapBitsBytes = 64;  // a binary of more bytes is a RefBinary
+constexpr size_t kSubBitsWords = 4;
+
 // Where the bits of a bit string or match context are. Valid until the next collection.
 struct BitView {
     const uint8_t* bytes;  // byte 0 of the underlying storage

@@ -16,7 +16,6 @@ namespace minivm {
 
 namespace {
 
-constexpr size_t kMaxHeapBitsBytes = 64;
 // A part of a RefBinary up to this size is copied as heap_bits: no more words than sub_bits and bin_ref
 // take, and it keeps no large binary alive.
 constexpr Word kMaxCopiedPartBits = 5 * 64;
@@ -25,7 +24,6 @@ constexpr size_t kMinGrowthWords = 64;
 constexpr size_t kMaxGrowthWords = size_t{1} << 20;
 
 constexpr size_t kBinRefWords = 3;
-constexpr size_t kSubBitsWords = 4;
 constexpr size_t kMagicRefWords = 5;
 
 constexpr size_t heap_bits_words(Word bits) { return 2 + ((bits + 63) >> 6); }

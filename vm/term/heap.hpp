@@ -21,7 +21,8 @@
 
 namespace minivm {
 
-// Free words that every heap or stack check leaves (DESIGN section 4, "the reserve").
+// Free words that every heap or stack check leaves: an engine may push a few return words or build a small term
+// there without another check.
 constexpr size_t kReserveWords = 16;
 
 struct Fragment {

@@ -21,7 +21,7 @@ enum class Word : uint64_t {
     down_signal,
     count
 };
-// Of the recording that has just begun.
+// Gives the words their names in the recording that has just begun.
 void define_words();
 
 // Once a limit has been used up to 3/4, 7/8, 15/16 and so on, at most once each.

@@ -513,7 +513,6 @@ Term copy(Process& p, Term binary, uint64_t times) {
     if (__builtin_mul_overflow(n, times, &size) || size > kMaxBytes) {
         return stdlib_system_limit(p);
     }
-    constexpr uint64_t kMaxHeapBitsBytes = 64;
     if (size <= kMaxHeapBitsBytes) {
         uint8_t* to;
         const Term t = new_bits(p.heap, 8 * size, &to);

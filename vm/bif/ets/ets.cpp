@@ -5,6 +5,7 @@
 #include "vm/process/kernel_start.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
+#include "vm/sched/scheduler.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/local_atoms.hpp"

@@ -1,11 +1,7 @@
 // Conversions between atoms and text.
 #include "vm/bif/bif.hpp"
 #include "vm/bif/numbers/text.hpp"
-#include "vm/code/export.hpp"
-#include "vm/semantics/arith.hpp"
-#include "vm/semantics/native_record.hpp"
 #include "vm/term/binary.hpp"
-#include "vm/term/format.hpp"
 #include "vm/util/utf8.hpp"
 
 #include <zlib.h>

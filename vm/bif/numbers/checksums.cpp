@@ -1,9 +1,6 @@
 // Hashes of terms; CRC, Adler-32 and MD5 of bytes.
 #include "vm/bif/bif.hpp"
-#include "vm/code/export.hpp"
-#include "vm/semantics/arith.hpp"
 #include "vm/term/binary.hpp"
-#include "vm/term/format.hpp"
 #include "vm/term/hash.hpp"
 #include "vm/util/md5.hpp"
 

@@ -1,9 +1,7 @@
 // BIFs about numbers: conversions to and from text, module math.
 #include "vm/bif/bif.hpp"
 #include "vm/bif/numbers/text.hpp"
-#include "vm/code/export.hpp"
 #include "vm/semantics/arith.hpp"
-#include "vm/semantics/native_record.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/format.hpp"

@@ -1,5 +1,6 @@
 // Operators as functions, and type tests.
 #include "vm/bif/bif.hpp"
+#include "vm/code/export.hpp"
 #include "vm/semantics/arith.hpp"
 #include "vm/semantics/native_record.hpp"
 #include "vm/term/bignum.hpp"

@@ -9,7 +9,6 @@
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
-#include "vm/term/compare.hpp"
 #include "vm/term/format.hpp"
 
 namespace minivm {

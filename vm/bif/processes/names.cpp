@@ -1,19 +1,13 @@
 // BIFs for registered names and the process dictionary.
 #include "vm/bif/bif.hpp"
-#include "vm/bif/processes/requests.hpp"
 #include "vm/code/export.hpp"
-#include "vm/heap/gc.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/kernel_start.hpp"
-#include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
-#include "vm/process/seq_trace.hpp"
-#include "vm/process/signal.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/local_atoms.hpp"
-#include "vm/term/map.hpp"
 
 namespace minivm {
 

@@ -1,11 +1,8 @@
 #include "vm/bif/processes/options.hpp"
+#include "vm/process/signal.hpp"
 
 #include "vm/bif/processes/options.hpp"
 #include "vm/bif/bif.hpp"
-#include "vm/code/export.hpp"
-#include "vm/process/dirty_hold.hpp"
-#include "vm/process/seq_trace.hpp"
-#include "vm/process/tracing.hpp"
 #include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"
 #include "vm/util/otp_release.hpp"

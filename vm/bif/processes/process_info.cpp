@@ -18,7 +18,6 @@
 #include "vm/code/export.hpp"
 #include "vm/heap/gc.hpp"
 #include "vm/nif/nif.hpp"
-#include "vm/process/clock.hpp"
 #include "vm/process/dirty_hold.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/literal_release.hpp"

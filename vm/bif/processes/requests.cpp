@@ -1,15 +1,7 @@
 #include "vm/bif/processes/requests.hpp"
 
 #include "vm/bif/bif.hpp"
-#include "vm/code/export.hpp"
-#include "vm/heap/gc.hpp"
-#include "vm/port/port.hpp"
-#include "vm/process/dirty_hold.hpp"
-#include "vm/process/process_life.hpp"
-#include "vm/process/process_table.hpp"
-#include "vm/process/seq_trace.hpp"
 #include "vm/process/signal.hpp"
-#include "vm/process/tracing.hpp"
 
 namespace minivm {
 

@@ -3,16 +3,13 @@
 #include "vm/bif/processes/options.hpp"
 #include "vm/bif/processes/requests.hpp"
 #include "vm/code/export.hpp"
-#include "vm/heap/gc.hpp"
-#include "vm/process/dirty_hold.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/report.hpp"
 #include "vm/process/seq_trace.hpp"
 #include "vm/process/signal.hpp"
-#include "vm/process/tracing.hpp"
+#include "vm/sched/scheduler.hpp"
 #include "vm/term/local_atoms.hpp"
-#include "vm/term/map.hpp"
 #include "vm/util/otp_release.hpp"
 
 #include <algorithm>

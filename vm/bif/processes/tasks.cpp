@@ -6,19 +6,14 @@
 #include "vm/code/code_change.hpp"
 #include "vm/code/export.hpp"
 #include "vm/heap/gc.hpp"
-#include "vm/port/port.hpp"
 #include "vm/process/dirty_hold.hpp"
-#include "vm/process/kernel_start.hpp"
-#include "vm/process/process_life.hpp"
 #include "vm/process/process_record.hpp"
 #include "vm/process/process_table.hpp"
-#include "vm/process/seq_trace.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/term/local_atoms.hpp"
-#include "vm/term/map.hpp"
 
 #include <algorithm>
 

@@ -8,6 +8,7 @@
 
 #include "vm/bif/bif.hpp"
 #include "vm/process/continuation.hpp"
+#include "vm/sched/scheduler.hpp"
 #include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"
 
