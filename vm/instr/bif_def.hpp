@@ -24,8 +24,8 @@ enum BifFlag : uint8_t {
     // A dirty one that may go on when its process has ended: of the process it uses the registers that were saved,
     // and its heap.
     kBifLeavable = 64,
-    kBifHiddenDirty = kBifDirtyCpu | kBifHidden | kBifLeavable,  // what one goes on with that has much to do
-    kBifTraced = 32    // calls of it go by tracing::Hooks; set and taken back while it is called
+    kBifTraced = 32,   // calls of it go by tracing::Hooks; set and taken back while it is called
+    kBifHiddenDirty = kBifDirtyCpu | kBifHidden | kBifLeavable  // what one goes on with that has much to do
 };
 
 struct BifDef {
@@ -55,9 +55,9 @@ const BifDef* find_guard(Term module, Term function, uint32_t arity);
 bool has_any(Term module);
 // Calls f(entry) for each that is not hidden.
 void for_each(void (*f)(Export*, void*), void* context);
-// [{Module, Function, Arity}] of all that Erlang code may call by name, the VM's own module apart.
 // As erlang:is_builtin/3 says it of the release.
 bool is_builtin(const BifDef& d);
+// [{Module, Function, Arity}] of all that Erlang code may call by name, the VM's own module apart.
 Term all(Heap& h);
 }  // namespace bif_registry
 

@@ -1,4 +1,4 @@
-// Work of the VM that is too long for a scheduler between two processes.
+// Work of the VM that is too long for a scheduler between two processes. The dirty schedulers do it (vm/sched/dirty.cpp).
 #pragma once
 
 namespace minivm::dirty {

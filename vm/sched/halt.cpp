@@ -136,7 +136,6 @@ void set_main_process(Term pid) {
     g_main_process.store(pid.raw, std::memory_order_relaxed);
 }
 
-
 // relaxed: whether somebody waits is looked at from time to time; nothing else is read because of it.
 OutputWait::OutputWait() { g_output_waits.fetch_add(1, std::memory_order_relaxed); }
 OutputWait::~OutputWait() { g_output_waits.fetch_sub(1, std::memory_order_relaxed); }

@@ -13,7 +13,7 @@ struct FunctionName {  // of fun Module:Function/Arity
     Term function;
     uint32_t arity;
 };
-struct LambdaName {  // of a fun in a module: by its place there, in that version of it
+struct LambdaName {  // of a fun in a module: module, index and old_uniq tell it from others
     Term module;
     uint32_t index;
     uint32_t old_uniq;

@@ -4,7 +4,6 @@
 #include "vm/term/binary.hpp"
 #include "vm/util/utf8.hpp"
 
-#include <zlib.h>
 #include <string>
 
 namespace minivm {

@@ -1,11 +1,13 @@
-// Hashes of terms; CRC, Adler-32 and MD5 of bytes.
+// Hashes of terms; CRC, Adler-32 and MD5 of bytes. Those of much go on as hidden functions on a dirty scheduler: they
+// would take more than a time slice.
 #include "vm/bif/bif.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/hash.hpp"
 #include "vm/util/md5.hpp"
 
-#include <algorithm>
 #include <zlib.h>
+
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -13,6 +15,7 @@ namespace minivm {
 
 namespace {
 
+// About a millisecond of work.
 constexpr uint64_t kDirtyChecksumBytes = 512 * 1024;
 
 constexpr int64_t kBytesPerReduction = 1024;

@@ -1,4 +1,5 @@
-// BIFs about numbers: conversions to and from text, module math.
+// BIFs about numbers: conversions to and from text, module math. Conversions of long ones go on as hidden functions
+// on a dirty scheduler: above kDirty... they would take more than a time slice.
 #include "vm/bif/bif.hpp"
 #include "vm/bif/numbers/text.hpp"
 #include "vm/semantics/arith.hpp"
@@ -8,7 +9,6 @@
 #include "vm/util/otp_release.hpp"
 
 #include <algorithm>
-#include <zlib.h>
 #include <cmath>
 #include <string>
 

@@ -4,10 +4,7 @@
 #include "vm/semantics/arith.hpp"
 #include "vm/semantics/native_record.hpp"
 #include "vm/term/bignum.hpp"
-#include "vm/term/binary.hpp"
 #include "vm/util/otp_release.hpp"
-
-#include <zlib.h>
 
 namespace minivm {
 

@@ -92,7 +92,6 @@ Term max_heap_term(Heap& h, uint64_t words, bool kill, bool log, bool shared) {
     return map::from_pairs(h, keys, values, by_release::at_least(26) ? 4 : 3);
 }
 
-// [], [priority]
 bool takes_priority_only(Term list, bool* priority) {
     for (; is_cons(list) && head(list) == atoms::priority; list = tail(list)) {
         *priority = true;
@@ -100,7 +99,6 @@ bool takes_priority_only(Term list, bool* priority) {
     return is_nil(list);
 }
 
-// [{alias, Kind}, {tag, Term}, priority]
 bool parse_monitor_options(Term list, uint8_t* alias, Term* tag, bool* priority) {
     for (; is_cons(list); list = tail(list)) {
         const Term o = head(list);

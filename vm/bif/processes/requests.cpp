@@ -7,13 +7,11 @@ namespace minivm {
 
 Term make_ref_term(Heap& h, RefId id) { return put_ref(h.alloc(kRefWords), id); }
 
-// The caller goes on when {Ref, Result} has come, with Result as the BIF's result.
 Term await(Process& p, RefId ref) {
     static const Export* await_result = bif_export("erts_internal", "await_result", 1);
     return trap(p, await_result, {make_ref_term(p.heap, ref)});
 }
 
-// Handles what has arrived; true if it ended the process.
 bool handle_now(Process& p, Term* result) {
     if (has_signals(p)) {
         handle_signals(p);
