@@ -16,7 +16,7 @@
 #include "interp/layout.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/engine.hpp"
-#include "vm/heap/gc.hpp"
+#include "vm/process/gc.hpp"
 #include "vm/sched/scheduler.hpp"
 
 #include <string>

@@ -4,7 +4,7 @@
 #include "jit/jit.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/module_table.hpp"
-#include "vm/heap/gc.hpp"
+#include "vm/process/gc.hpp"
 #include "vm/instr/bif_def.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/exception.hpp"

@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "loader/prepare.hpp"
-#include "vm/code/code_change.hpp"
+#include "vm/code_change/code_change.hpp"
 #include "vm/code/permission.hpp"
 #include "vm/progress/thread_progress.hpp"
 #include "vm/term/atom_table.hpp"

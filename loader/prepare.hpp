@@ -1,5 +1,5 @@
 // Prepare, the first phase of loading: makes a module instance that nobody sees. The second one,
-// finish, is in vm/code/code_change.hpp.
+// finish, is in vm/code_change/code_change.hpp.
 #pragma once
 
 #include <memory>

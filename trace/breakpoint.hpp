@@ -10,7 +10,7 @@
 #pragma once
 
 #include "trace/counters.hpp"
-#include "vm/code/code_change.hpp"
+#include "vm/code_change/code_change.hpp"
 #include "vm/code/engine.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/match_spec/match_spec.hpp"

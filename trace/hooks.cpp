@@ -12,7 +12,7 @@
 #include "vm/code/code_index.hpp"
 #include "vm/code/engine.hpp"
 #include "vm/code/module_table.hpp"
-#include "vm/heap/gc.hpp"
+#include "vm/process/gc.hpp"
 #include "vm/instr/bif_def.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/process_record.hpp"

@@ -20,9 +20,9 @@ WORDS = {
     "progress": "thread progress, deferred work",
     "term": "tags, atoms, objects, order, hash, and the heap they are built on",
     "record": "what the VM tells the recorder",
-    "heap": "blocks, collector, literal areas",
+    "heap": "a process's memory, collector, literal areas",
     "instr": "the table of instructions",
-    "code": "code index, entries, modules, permission",
+    "code": "code index, entries, modules, staging, permission",
     "external": "the external format",
     "process": "processes, signals, exceptions, timers, names",
     "sched": "schedulers, run queues, dirty schedulers",
@@ -32,6 +32,7 @@ WORDS = {
     "nif": "native functions",
     "port": "ports",
     "fault": "the VM's own faults",
+    "code_change": "loading, deleting and purging, from permission to commit",
     "bif": "what Erlang code calls",
 }
 

@@ -34,20 +34,9 @@ ARROWS = {
 # The floors of vm/, the lowest first: a folder includes what is below it. Folders of one floor do not know each
 # other. The interface to the engines (vm/code/engine.hpp) stands with `process`.
 FLOORS = (("util",), ("progress",), ("term",), ("record",), ("heap",), ("instr",), ("code",), ("external",),
-          ("process",), ("sched",), ("semantics",), ("match_spec",), ("ets", "nif", "port", "fault"), ("bif",))
+          ("process",), ("sched",), ("semantics",), ("match_spec",), ("ets", "nif", "port", "fault"),
+          ("code_change",), ("bif",))
 FLOOR_OF = {folder: number for number, floor in enumerate(FLOORS) for folder in floor}
-# What still points up: the collector knows processes whole, a purge asks them and their native libraries.
-# This list only gets shorter.
-UPWARD = {
-    "vm/code/code_change.cpp": {"vm/nif/nif.hpp", "vm/process/literal_release.hpp", "vm/process/process.hpp",
-                                "vm/process/process_table.hpp", "vm/process/state.hpp", "vm/process/tracing.hpp"},
-    "vm/code/permission.cpp": {"vm/process/state.hpp"},
-    "vm/heap/gc.cpp": {"vm/process/extra.hpp", "vm/process/report.hpp", "vm/process/scheduling.hpp",
-                       "vm/process/signal.hpp", "vm/process/system_monitor.hpp", "vm/process/tracing.hpp"},
-    "vm/heap/gc.hpp": {"vm/process/process.hpp"},
-    "vm/heap/literal_move.cpp": {"vm/process/extra.hpp", "vm/process/signal.hpp"},
-}
-
 # Folders whose use of atomics has to be explained.
 CONCURRENT = ("recorder", "vm", "loader", "interp", "jit", "trace")
 
@@ -130,7 +119,7 @@ def vm_folder(name):
 
 def floors(tree):
     """Inside vm/ an include never points up, nor to a neighbour on the same floor."""
-    offences, used = [], set()
+    offences = []
     for path, number, _, name in includes(tree):
         source, target = vm_folder(path), vm_folder(name)
         if target is None or source is None or source == target:
@@ -140,17 +129,8 @@ def floors(tree):
                 offences.append((path, number, "vm/%s is on no floor (FLOORS in tests/tidy/tidy.py)" % folder))
                 break
         else:
-            if FLOOR_OF[target] < FLOOR_OF[source]:
-                continue
-            if name in UPWARD.get(str(path), ()):
-                used.add((str(path), name))
-            else:
+            if FLOOR_OF[target] >= FLOOR_OF[source]:
                 offences.append((path, number, "vm/%s must not include vm/%s (%s)" % (source, target, name)))
-    known = {str(p) for p in tree.files}
-    for path, names in UPWARD.items():
-        if path in known:
-            offences += [(pathlib.PurePosixPath(path), 1, "no longer includes %s: take it out of UPWARD" % name)
-                         for name in sorted(names) if (path, name) not in used]
     return offences
 
 

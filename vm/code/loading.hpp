@@ -1,7 +1,7 @@
 // Staging of code: how prepared modules become the code that everybody runs, and how code goes away.
 //
 // The sequence (docs/protocols/code_loading.md): seize the permission, begin(), changes, thread
-// progress, code_index::commit_staging(), release. It never stops a scheduler. vm/code/code_change.hpp
+// progress, code_index::commit_staging(), release. It never stops a scheduler. vm/code_change/code_change.hpp
 // does these steps for whole operations.
 // Threads: only the holder of the code modification permission.
 #pragma once

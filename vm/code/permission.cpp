@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "vm/process/state.hpp"
+#include "vm/code/waiter.hpp"
 #include "vm/util/assert.hpp"
 #include "vm/util/lock.hpp"
 

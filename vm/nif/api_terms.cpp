@@ -1,5 +1,4 @@
 // Terms: testing, taking apart, making.
-#include "vm/heap/gc.hpp"
 #include "vm/nif/api.hpp"
 #include "vm/nif/library.hpp"
 #include "vm/sched/scheduler.hpp"

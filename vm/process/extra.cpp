@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "vm/heap/gc.hpp"
-
 namespace minivm {
 
 void visit_extra_roots(Process& p, void (*visit)(Term* root, void* context), void* context) {

@@ -125,6 +125,9 @@ struct ProcessExtra {
     uint32_t min_bin_vheap_words = 46422;
 };
 
+// Roots in Process::extra: calls visit(term, context) for each, once.
+void visit_extra_roots(Process& p, void (*visit)(Term* root, void* context), void* context);
+
 inline ProcessExtra& extra_of(Process& p) {
     if (MINIVM_UNLIKELY(p.extra == nullptr)) {
         p.extra = new ProcessExtra;

@@ -3,7 +3,9 @@
 #include <mutex>
 #include <vector>
 
-#include "vm/heap/gc.hpp"
+#include "vm/heap/literal_move.hpp"
+#include "vm/process/extra.hpp"
+#include "vm/process/gc.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/progress/background.hpp"
@@ -75,9 +77,37 @@ void answered() {
     thread_progress::later(stop_copying, nullptr);
 }
 
+bool is_released(const Signal& message) {
+    return is_released(message.term) || any_released(message.fragments);
+}
+
+// Whether p refers to released literals: looks at every word as if it were a term.
+bool refers_to_released(Process& p) {
+    if (any_released(p, roots_of(p, p.saved_x, p.live_x))) {
+        return true;
+    }
+    for (const Signal* m = p.mailbox.first; m != nullptr; m = m->next) {
+        if (is_released(*m)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void move_here(Process& p, ControlSignal&) {
-    if (refers_to_released_literals(p)) {
-        move_released_literals_gc(p);
+    if (refers_to_released(p)) {
+        // Takes the message under examination into the heap as well.
+        collect_gc(p, 0, p.saved_x, p.live_x, true);
+        LiteralMover(p).move(roots_of(p, p.saved_x, p.live_x));
+        for (Signal* m = p.mailbox.first; m != nullptr; m = m->next) {
+            if (!m->on_heap && is_released(*m)) {
+                replace_message_term(*m);
+            }
+        }
+        // A process may wait with them for ever, but not with more than it may have.
+        if (p.extra != nullptr && p.extra->max_heap_words != 0) {
+            collect_gc(p, 0, p.saved_x, p.live_x, false);
+        }
     }
     answered();
 }

@@ -1,21 +1,16 @@
-// The process: heap and stack in one block, mailbox, links, and what it was doing.
-//
-//   block:  heap_start ... top -> free <- stack ... stack_base
-//   stack:  grows down; y0 is at the stack pointer; below a frame's y registers lies the return
-//           address of the call that made it (a word tagged 100). A function without a frame has its
-//           return address on top. With frame pointers (--perf=fp) each native frame has one more
-//           word, directly below that return address: see frame_pointer.
+// The process: its memory (heap/process_heap.hpp), mailbox, links, and what it was doing.
 //
 // Threads: while a process runs, its scheduler owns everything here but the fields marked "any
 // thread". A process that is not running is owned by whoever holds its state (see state).
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 
+#include "vm/heap/process_heap.hpp"
 #include "vm/process/mailbox.hpp"
 #include "vm/process/timer_node.hpp"
 #include "vm/term/atom_table.hpp"
-#include "vm/term/heap.hpp"
 
 namespace minivm {
 
@@ -38,14 +33,18 @@ struct Exception {
     ExceptionClass cls = ExceptionClass::none;
     bool save_trace = true;      // false: `trace` is a raw trace that is passed on (raise)
     bool caller_raised = false;  // by error/1 and the like: the BIF itself is not in the trace
-    Term reason = kNonValue;
+    Term reason = kNonValue;     // the first of kTerms roots in a row
     Term trace = kNonValue;      // raw trace, or the list given to erlang:raise/3
     Term args = kNonValue;       // argument list for the top entry, or the non-value
     Term error_info = kNonValue; // map for the top entry, or the non-value
     const BifDef* bif = nullptr; // the BIF that raised, top entry of the trace; null: code raised
     Term top_module = kNonValue; // undef: the top entry is this function, not the one that called it
     Term top_function = kNonValue;
+
+    static constexpr size_t kTerms = 4;
+    Term* terms() { return &reason; }
 };
+static_assert(offsetof(Exception, error_info) == offsetof(Exception, reason) + 3 * sizeof(Term));
 
 // What the engine has to do when a BIF returned the non-value.
 enum class BifOutcome : uint8_t {
@@ -60,24 +59,14 @@ enum class BifOutcome : uint8_t {
     hibernate_here  // as wait, after the heap has been made as small as it can be
 };
 
-struct Process {
+struct Process : ProcessHeap {
     // -- read and written by engines in every slice
-    Heap heap;                      // heap.end is the stack pointer whenever C++ runs
-    Term* heap_start = nullptr;     // the block begins
-    Term* high_water = nullptr;     // objects below survived one collection
-    Term* stack_base = nullptr;     // the block ends
     int64_t reductions = 0;         // left in this slice; valid while not in engine code
     const Word* pc = nullptr;       // where to resume: bytecode address or native address
     bool pc_is_native = false;      // which of the two; of timeout_pc as well
     Scheduler* scheduler = nullptr; // the one that runs it now
-    // That word of the innermost native frame; it holds the address of the next one's, at last 0. To
-    // all others it is a small integer. Null without frame pointers.
-    Term* frame_pointer = nullptr;
     Term* x = nullptr;              // the running scheduler's x registers; null when scheduled out
     Term id = kNonValue;            // its pid
-    size_t virtual_heap_bytes = ~size_t{0};  // off-heap bytes that trigger a collection
-    bool force_gc = false;          // collect at the next chance
-    uint32_t gc_room_words = 0;     // that this collection is to leave free
 
     // -- exceptions and traps
     Exception exception;
@@ -95,24 +84,11 @@ struct Process {
     const Export* trap_export = nullptr;
     const Word* timeout_pc = nullptr;  // where the receive that waits goes on when its time is up
 
-    // -- old generation
-    Term* old_start = nullptr;
-    Term* old_top = nullptr;
-    Term* old_end = nullptr;
-    Term* old_off_heap = nullptr;          // off-heap objects in the old generation
-    size_t old_off_heap_bytes = 0;
-    size_t old_virtual_heap_bytes = 0;     // more than this: the next collection is a major one
-    bool grow_heap = false;                // the next collection takes a larger block
-    uint32_t gc_minor_since_full = 0;
-    uint32_t min_heap_words = 233;
-    uint32_t fullsweep_after = 65535;
-
     Term* saved_x = nullptr;        // live_x terms; allocated on demand
     Mailbox mailbox;                // inner queue: this process; outer queue: any thread
-    Term dictionary = kNil;         // reserved for the process dictionary's storage (term/process)
     Term group_leader = kNonValue;  // copied into this heap if it is not a local pid
+    Term parent = kNonValue;  // who spawned it: a pid of this node
     const Export* initial_call = nullptr;
-    Term initial_args_parent = kNonValue;  // parent pid
 
     std::atomic<uint32_t> state{0}; // any thread; see process/state.hpp
     std::atomic<const tracing::State*> trace{nullptr};  // any thread; see process/tracing.hpp
@@ -142,18 +118,6 @@ struct Process {
     Term registered_name = kNonValue; // guarded by the registry's lock
     TimerNode receive_timer;          // the timeout of the receive that waits
 
-    // A process whose last BIF left fragments (or much off-heap memory), or which has received more than
-    // there is room for, must collect before it goes on.
-    bool needs_gc() const {
-        return heap.fragments != nullptr || force_gc || heap.off_heap_bytes > virtual_heap_bytes;
-    }
-    Term* stack_top() const { return heap.end; }
-    // Frames have been taken off the stack.
-    void drop_frame_pointers() {
-        while (frame_pointer != nullptr && frame_pointer < heap.end) {
-            frame_pointer = reinterpret_cast<Term*>(frame_pointer->raw);
-        }
-    }
     // An exit signal has taken effect: nothing of this process is to run any more.
     bool is_exiting() const { return exit_signal != nullptr; }
 };

@@ -8,7 +8,7 @@
 #include "recorder/recorder.hpp"
 #include "vm/code/export.hpp"
 #include "vm/heap/block_pool.hpp"
-#include "vm/heap/gc.hpp"
+#include "vm/process/gc.hpp"
 #include "vm/instr/bif_def.hpp"
 #include "vm/process/dirty_hold.hpp"
 #include "vm/process/engine_hooks.hpp"
@@ -139,7 +139,7 @@ Term spawn(Process* parent, const Export* entry, Term args, SpawnOptions& option
     }
     save_x_registers(*p, x, n);
     if (parent != nullptr) {
-        p->initial_args_parent = parent->id;
+        p->parent = parent->id;
         const Term leader = is_value(options.group_leader) ? options.group_leader
                                                            : parent->group_leader;
         p->group_leader = is_pointer(leader) ? copy_term(leader, p->heap, true) : leader;

@@ -9,7 +9,6 @@
 #include "recorder/coarse_words.hpp"
 #include "recorder/recorder.hpp"
 #include "vm/code/code_index.hpp"
-#include "vm/heap/gc.hpp"
 #include "vm/instr/bif_def.hpp"
 #include "vm/process/dirty_hold.hpp"
 #include "vm/process/engine_hooks.hpp"

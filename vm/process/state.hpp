@@ -14,6 +14,7 @@
 
 #include <cstdint>
 
+#include "vm/code/waiter.hpp"
 #include "vm/term/term.hpp"
 
 namespace minivm {
@@ -41,9 +42,7 @@ constexpr uint32_t kWaiting = 512;   // written by the owner only: its code wait
 // Process* (a scheduler, or inside a delay section).
 void wake_process(Process& p, uint32_t reason);
 
-// Ends the wait of trap_wait() / Stop::waiting. Any thread.
+// Ends the wait of trap_wait() / Stop::waiting, as wake_up_pid() does by pid. Any thread.
 inline void wake_up(Process& p) { wake_process(p, process_state::kWoken); }
-// By pid: nothing happens if it is gone. Any thread.
-void wake_up_pid(Term pid);
 
 }  // namespace minivm

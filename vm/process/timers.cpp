@@ -52,8 +52,11 @@ bool take_timed_out(Process& p) {
 }
 
 void fire_receive_timer(TimerNode* node) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // conditionally supported; these compilers do
     Process* p = reinterpret_cast<Process*>(reinterpret_cast<char*>(node) -
                                             offsetof(Process, receive_timer));
+#pragma GCC diagnostic pop
     // The process cannot end now: its end cancels the timer under the lock that we hold.
     wake_process(*p, process_state::kTimedOut);
 }

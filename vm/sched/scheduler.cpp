@@ -24,7 +24,7 @@
 #include "vm/code/engine.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/heap/block_pool.hpp"
-#include "vm/heap/gc.hpp"
+#include "vm/process/gc.hpp"
 #include "vm/process/clock.hpp"
 #include "vm/process/literal_release.hpp"
 #include "vm/process/process_life.hpp"

@@ -94,6 +94,9 @@ struct Heap {
     Term* alloc_slow(size_t words);
 };
 
+// Words of a term: all that is shared counts each time; the empty tuple takes none, as on OTP.
+size_t flat_size_of_term(Term t);
+
 // The link to the next object of an off-heap list, in a bin_ref or magic_ref object.
 inline Term** off_heap_next(Term* object) {
     return reinterpret_cast<Term**>(object + header_arity(object->raw));

@@ -7,7 +7,7 @@
 
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
-#include "vm/heap/gc.hpp"
+#include "vm/process/gc.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/map.hpp"

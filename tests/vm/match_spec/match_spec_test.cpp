@@ -1,6 +1,6 @@
 #include "vm/match_spec/match_spec.hpp"
 
-#include "vm/heap/gc.hpp"
+#include "vm/process/gc.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/format.hpp"

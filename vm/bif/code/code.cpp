@@ -9,7 +9,7 @@
 #include "recorder/recorder.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/bif/code/code_operation.hpp"
-#include "vm/code/code_change.hpp"
+#include "vm/code_change/code_change.hpp"
 #include "vm/code/engine_choice.hpp"
 #include "vm/code/permission.hpp"
 #include "vm/port/posix.hpp"

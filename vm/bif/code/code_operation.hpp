@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vm/bif/bif.hpp"
-#include "vm/code/code_change.hpp"
+#include "vm/code_change/code_change.hpp"
 
 namespace minivm {
 

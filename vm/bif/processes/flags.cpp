@@ -3,7 +3,6 @@
 #include "vm/bif/code/code_operation.hpp"
 #include "vm/bif/processes/options.hpp"
 #include "vm/bif/processes/requests.hpp"
-#include "vm/heap/gc.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/scheduling.hpp"
 #include "vm/process/signal.hpp"

@@ -14,9 +14,8 @@
 #include "vm/bif/processes/backtrace.hpp"
 #include "vm/bif/processes/microstates.hpp"
 #include "vm/bif/processes/options.hpp"
-#include "vm/code/code_change.hpp"
+#include "vm/code_change/code_change.hpp"
 #include "vm/code/export.hpp"
-#include "vm/heap/gc.hpp"
 #include "vm/nif/nif.hpp"
 #include "vm/process/dirty_hold.hpp"
 #include "vm/process/exception.hpp"
@@ -568,7 +567,7 @@ Term item_value(Process& p, Item item, Heap& h, const Outside* outside) {
         case Item::message_queue_data:
             return p.message_queue_off_heap ? atoms::off_heap : atoms::on_heap;
         case Item::parent:
-            return is_value(p.initial_args_parent) ? p.initial_args_parent : atoms::undefined;
+            return is_value(p.parent) ? p.parent : atoms::undefined;
         case Item::sequential_trace_token:
             return seq_trace::token_term(p, h);
         case Item::count:

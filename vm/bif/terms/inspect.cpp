@@ -1,7 +1,7 @@
 // Terms as text and back, and what debugging code asks: pids and references as lists, erts_debug.
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
-#include "vm/heap/gc.hpp"
+#include "vm/heap/collector.hpp"
 #include "vm/process/seq_trace.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"

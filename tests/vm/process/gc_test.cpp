@@ -1,4 +1,4 @@
-#include "vm/heap/gc.hpp"
+#include "vm/process/gc.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -32,16 +32,16 @@ struct TestProcess : Process {
         *--heap.end = t;
     }
     size_t free_words() const { return static_cast<size_t>(heap.end - heap.top); }
-    size_t block_words() const { return static_cast<size_t>(stack_base - heap_start); }
     bool in_block(Term t) const { return any_ptr(t) >= heap_start && any_ptr(t) < heap.top; }
     bool in_old(Term t) const { return any_ptr(t) >= old_start && any_ptr(t) < old_top; }
 };
 
-// A process with random terms in x registers, on the stack, in its dictionary and in its mailbox, and
+// A process with random terms in x registers, on the stack, as its group leader and in its mailbox, and
 // what these terms must look like.
 class Mutator {
   public:
     explicit Mutator(uint64_t seed) : random_(seed + Catch::rngSeed()), maker_(p_.heap, random_) {
+        p_.group_leader = kNil;
         for (size_t i = 0; i < kRegisters; i++) {
             x_[i] = kNil;
             shadows_[i] = Shadow();
@@ -106,8 +106,8 @@ class Mutator {
             break;
         case 10: {
             const size_t i = random_() % kRegisters;
-            p_.dictionary = x_[i];
-            dictionary_ = shadows_[i];
+            p_.group_leader = x_[i];
+            group_leader_ = shadows_[i];
             break;
         }
         case 11: receive_or_send(); break;
@@ -133,7 +133,7 @@ class Mutator {
             }
         }
         REQUIRE(s == p_.heap.end);
-        REQUIRE(dictionary_.matches(p_.dictionary));
+        REQUIRE(group_leader_.matches(p_.group_leader));
         size_t i = 0;
         for (Signal* m = p_.mailbox.first; m != nullptr; m = m->next) {
             REQUIRE(messages_[i++].matches(m->term));
@@ -208,7 +208,7 @@ class Mutator {
     std::vector<Shadow> shadows_ = std::vector<Shadow>(kRegisters);
     std::vector<Shadow> stack_;
     std::vector<Shadow> messages_;
-    Shadow dictionary_;
+    Shadow group_leader_;
     size_t collections_ = 0;
 };
 
@@ -458,29 +458,25 @@ TEST_CASE("all other roots of a process are updated") {
     Term* saved = new Term[2]{list_of(p.heap, 1), list_of(p.heap, 2)};
     p.saved_x = saved;
     p.live_x = 2;
-    p.dictionary = list_of(p.heap, 3);
     p.group_leader = list_of(p.heap, 4);
     p.exception.reason = list_of(p.heap, 5);
     p.exception.trace = list_of(p.heap, 6);
     p.exception.args = list_of(p.heap, 7);
     p.exception.error_info = list_of(p.heap, 8);
-    p.initial_args_parent = list_of(p.heap, 9);
     for (int i = 0; i < 6; i++) {
         const GcResult result = collect_gc(p, 0, nullptr, 0, i % 3 == 2);
-        CHECK(result.after_words == 90);
+        CHECK(result.after_words == 66);
         CHECK(is_list_of(saved[0], 1));
         CHECK(is_list_of(saved[1], 2));
-        CHECK(is_list_of(p.dictionary, 3));
         CHECK(is_list_of(p.group_leader, 4));
         CHECK(is_list_of(p.exception.reason, 5));
         CHECK(is_list_of(p.exception.trace, 6));
         CHECK(is_list_of(p.exception.args, 7));
         CHECK(is_list_of(p.exception.error_info, 8));
-        CHECK(is_list_of(p.initial_args_parent, 9));
     }
     Term x[1] = {kNil};
     p.x = x;  // it runs: saved_x means nothing
-    CHECK(collect_gc(p, 0, x, 1, true).after_words == 90 - 6);
+    CHECK(collect_gc(p, 0, x, 1, true).after_words == 66 - 6);
     delete[] saved;
 }
 

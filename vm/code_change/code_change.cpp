@@ -1,4 +1,4 @@
-#include "vm/code/code_change.hpp"
+#include "vm/code_change/code_change.hpp"
 
 #include <atomic>
 #include <chrono>
