@@ -33,7 +33,6 @@ struct InterpState {
     bool running;
     uint32_t live;  // x registers that are live where a slow path begins
     uint64_t need;  // words a slow path must make free
-    Term args[4];   // arguments of a guard BIF
     uint32_t stress_count;
 };
 
@@ -180,7 +179,7 @@ constexpr K kind_at(int i) {
     return i < static_cast<int>(sizeof...(Ks)) ? kinds[i] : K::S;
 }
 template <Op O, K... Ks, int... I>
-inline int size_with(const Word* pc, std::integer_sequence<int, I...>) {
+inline int size_with([[maybe_unused]] const Word* pc, std::integer_sequence<int, I...>) {
     return (fixed_words(O) + ... + extra_words<O, I, kind_at<Ks...>(I)>(pc));
 }
 template <Op O, K... Ks>
@@ -302,6 +301,12 @@ void h_breakpoint(ARGS);       // instead of a function's first instruction
 void h_return_trace(ARGS);     // a function whose call left a trace frame returns here
 void h_process_exit(ARGS);     // the first function of a process returns here
 void h_return_to_native(ARGS); // a function that native code called returns here
+
+// ---- what is nothing but an instruction's meaning (interp/generic.hpp) -----------------------------------
+
+// Where a handler's common case is over.
+template <Op kOp>
+void generic(ARGS);
 
 // ---- the table --------------------------------------------------------------------------------------
 

@@ -1,64 +1,11 @@
-// Integers, floats, and the BIFs that guards may call.
+// Small integers, floats, and what guards ask of lists and tuples.
 #include <cmath>
 
 #include "interp/handlers.hpp"
-#include "vm/instr/bif_def.hpp"
-#include "vm/process/exception.hpp"
-#include "vm/process/outcome.hpp"
-#include "vm/semantics/arith.hpp"
 
 namespace minivm::interp {
 
-// The slow half of an operator, out of line so that the handlers have no aggregates of their own (see
-// handlers.hpp): the meaning decides. Process state is saved; the result goes to *slot.
-enum class Slow : uint8_t { done, branch, raise };
-
-template <Op kOp, int Arity>
-static MINIVM_NOINLINE Slow operator_slow(const Word* pc, Scheduler* s,
-                                          Term (*meaning)(Process&, Term, Term)) {
-    Process& p = *s->process;
-    const Term a = src_at<kOp, 1>(pc, p.heap.end, s);
-    Term b = kNonValue;
-    if constexpr (Arity == 2) {
-        b = src_at<kOp, 2>(pc, p.heap.end, s);
-    }
-    Term r = meaning(p, a, b);
-    if (!is_value(r)) {
-        if (label_at(pc) != 0) {
-            p.exception.cls = ExceptionClass::none;
-            return Slow::branch;
-        }
-        set_operator_args(p, kOp, a, b);
-        return Slow::raise;
-    }
-    if (p.needs_gc()) {
-        r = collect_result_gc(s, LIVE(), r);
-    }
-    *dst_at<kOp, Arity + 1>(pc, p.heap.end, s) = r;
-    return Slow::done;
-}
-
-#define OPERATOR_SLOW(name, arity)                                               \
-    do {                                                                         \
-        constexpr Op kOp = Op::name;                                             \
-        Process& p = *s->process;                                                \
-        ENTER_RUNTIME(p);                                                        \
-        const Slow outcome = operator_slow<kOp, arity>(pc, s, meaning_##name);   \
-        LEAVE_RUNTIME(p);                                                        \
-        if (MINIVM_LIKELY(outcome == Slow::done)) {                              \
-            NEXT_OP();                                                           \
-        }                                                                        \
-        if (outcome == Slow::branch) {                                           \
-            JUMP();                                                              \
-        }                                                                        \
-        TAIL(slow_raise);                                                        \
-    } while (0)
-
 #define ARITH2(name, fast)                                                          \
-    static Term meaning_##name(Process& p, Term a, Term b) {                        \
-        return semantics::name(p, a, b);                                            \
-    }                                                                               \
-    static void name##_slow(ARGS) { OPERATOR_SLOW(name, 2); }                       \
     template <K A, K B, K D>                                                        \
     void name##_kinds(ARGS) {                                                       \
         constexpr Op kOp = Op::name;                                                \
@@ -69,7 +16,7 @@ static MINIVM_NOINLINE Slow operator_slow(const Word* pc, Scheduler* s,
             *dst_at<kOp, 3, D>(pc, E, s) = r;                                       \
             NEXT_OP_KINDS(K::X, A, B);                                              \
         }                                                                           \
-        TAIL(name##_slow);                                                          \
+        TAIL(generic<kOp>);                                                         \
     }                                                                               \
     void h_##name(ARGS) { TAIL((name##_kinds<K::S, K::S, K::S>)); }
 
@@ -148,91 +95,9 @@ ARITH2(bxor, fast_bits(a, b, a.raw ^ b.raw, &r))
 ARITH2(bsl, fast_bsl(a, b, &r))
 ARITH2(bsr, fast_bsr(a, b, &r))
 
-#define ARITH1(name)                                                                         \
-    static Term meaning_##name(Process& p, Term a, Term) { return semantics::name(p, a); } \
-    void h_##name(ARGS) { OPERATOR_SLOW(name, 1); }
-ARITH1(bnot)
-ARITH1(neg)
-
-// ---- guard BIFs --------------------------------------------------------------------------------------
-
-// a[0..n) are the arguments; writes the destination operand `dst` and goes on, or fails.
-#define GUARD_BIF(n_args, dst)                                                     \
-    do {                                                                           \
-        Process& p = *s->process;                                                  \
-        const BifDef* bif = reinterpret_cast<const BifDef*>(WORD(1));              \
-        ENTER_RUNTIME(p);                                                          \
-        p.x = s->x;                                                                \
-        Term r = bif->fn(p, a);                                                    \
-        if (MINIVM_UNLIKELY(!is_value(r))) {                                       \
-            if (label_at(pc) == 0) {                                               \
-                set_bif_args(p, *bif, a);                                          \
-            }                                                                      \
-            LEAVE_RUNTIME(p);                                                      \
-            FAIL_OR_RAISE(p);                                                      \
-        }                                                                          \
-        if constexpr (has_live_slot(kOp)) {                                        \
-            if (MINIVM_UNLIKELY(p.needs_gc())) {                                   \
-                r = collect_result_gc(s, LIVE(), r);                               \
-            }                                                                      \
-        }                                                                          \
-        LEAVE_RUNTIME(p);                                                          \
-        s->code_ix = code_index::reread(code_index::Reread::guard_bif, s->code_ix);\
-        DST(dst) = r;                                                              \
-        NEXT_OP();                                                                 \
-    } while (0)
-
-HANDLER(bif0) {
-    const Term* a = s->x;
-    GUARD_BIF(0, 2);
-}
-HANDLER(bif1) {
-    Term* a = interp_state(s).args;
-    a[0] = SRC(2);
-    GUARD_BIF(1, 3);
-}
-HANDLER(bif2) {
-    Term* a = interp_state(s).args;
-    a[0] = SRC(2);
-    a[1] = SRC(3);
-    GUARD_BIF(2, 4);
-}
-HANDLER(bif3) {
-    Term* a = interp_state(s).args;
-    a[0] = SRC(2);
-    a[1] = SRC(3);
-    a[2] = SRC(4);
-    GUARD_BIF(3, 5);
-}
 HANDLER(self) {
     DST(0) = s->process->id;
     NEXT(fixed_words(kOp));
-}
-
-// Guard BIFs with instructions of their own: badarg unless the guard has a label. Out of line, so that
-// the handlers save no registers.
-template <Op kOp>
-static MINIVM_NOINLINE void guard_badarg(ARGS) {
-    if (label_at(pc) != 0) {
-        JUMP();
-    }
-    Process& p = *s->process;
-    ENTER_RUNTIME(p);
-    badarg(p);
-    Term b = kNonValue;
-    if constexpr (kOp == Op::element) {
-        b = SRC(2);
-    }
-    set_operator_args(p, kOp, SRC(1), b);
-    LEAVE_RUNTIME(p);
-    TAIL(slow_raise);
-}
-static MINIVM_NOINLINE void float_badarith(ARGS) {
-    Process& p = *s->process;
-    ENTER_RUNTIME(p);
-    error(p, atoms::badarith);
-    LEAVE_RUNTIME(p);
-    TAIL(slow_raise);
 }
 
 HANDLER(hd) {
@@ -241,7 +106,7 @@ HANDLER(hd) {
         DST(2) = head(t);
         NEXT_OP();
     }
-    TAIL(guard_badarg<kOp>);
+    TAIL(generic<kOp>);
 }
 HANDLER(tl) {
     const Term t = SRC(1);
@@ -249,7 +114,7 @@ HANDLER(tl) {
         DST(2) = tail(t);
         NEXT_OP();
     }
-    TAIL(guard_badarg<kOp>);
+    TAIL(generic<kOp>);
 }
 template <K A, K B, K D>
 void element_kinds(ARGS) {
@@ -263,7 +128,7 @@ void element_kinds(ARGS) {
             NEXT_OP_KINDS(K::X, A, B);
         }
     }
-    TAIL(guard_badarg<kOp>);
+    TAIL(generic<kOp>);
 }
 void h_element(ARGS) { TAIL((element_kinds<K::S, K::S, K::S>)); }
 HANDLER(tuple_size) {
@@ -272,7 +137,7 @@ HANDLER(tuple_size) {
         DST(2) = make_small(static_cast<int64_t>(tuple_arity(t)));
         NEXT_OP();
     }
-    TAIL(guard_badarg<kOp>);
+    TAIL(generic<kOp>);
 }
 
 // ---- floats -----------------------------------------------------------------------------------------
@@ -299,17 +164,6 @@ HANDLER(fmove_from) {
     }
     NEXT(fixed_words(kOp));
 }
-static MINIVM_NOINLINE void fconv_slow(ARGS) {
-    constexpr Op kOp = Op::fconv;
-    Process& p = *s->process;
-    ENTER_RUNTIME(p);
-    const bool ok = semantics::fconv(p, SRC(0), &FREG(1));
-    LEAVE_RUNTIME(p);
-    if (!ok) {
-        TAIL(slow_raise);
-    }
-    NEXT_OP();
-}
 HANDLER(fconv) {
     const Term t = SRC(0);
     if (MINIVM_LIKELY(is_small(t))) {
@@ -320,28 +174,24 @@ HANDLER(fconv) {
         FREG(1) = float_value(t);
         NEXT_OP();
     }
-    TAIL(fconv_slow);
+    TAIL(generic<kOp>);
 }
-#define FARITH(name, expression)             \
-    HANDLER(name) {                          \
-        const double a = FREG(0);            \
-        const double b = FREG(1);            \
-        const double r = (expression);       \
-        FREG(2) = r;                         \
+// The result may go where an operand is: it is stored when it is known to be one.
+#define FARITH(name, expression)               \
+    HANDLER(name) {                            \
+        const double a = FREG(0);              \
+        const double b = FREG(1);              \
+        const double r = (expression);         \
         if (MINIVM_LIKELY(std::isfinite(r))) { \
-            NEXT(fixed_words(kOp));          \
-        }                                    \
-        TAIL(float_badarith);                \
+            FREG(2) = r;                       \
+            NEXT(fixed_words(kOp));            \
+        }                                      \
+        TAIL(generic<kOp>);                    \
     }
 FARITH(fadd, a + b)
 FARITH(fsub, a - b)
 FARITH(fmul, a* b)
 FARITH(fdiv, a / b)
-HANDLER(fnegate) {
-    FREG(1) = -FREG(0);
-    NEXT(fixed_words(kOp));
-}
-
 template <typename T>
 static int place(T k) {
     return static_cast<int>(k);

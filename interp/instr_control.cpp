@@ -10,14 +10,6 @@
 
 namespace minivm::interp {
 
-HANDLER(func_info) {
-    Process& p = *s->process;
-    ENTER_RUNTIME(p);
-    raise_function_clause(p, Term{WORD(0)}, Term{WORD(1)}, static_cast<uint32_t>(WORD(2)), s->x);
-    LEAVE_RUNTIME(p);
-    TAIL(slow_raise);
-}
-
 // ---- local calls ----------------------------------------------------------------------------------
 
 HANDLER(call) {
@@ -420,15 +412,6 @@ HANDLER(trim) {
     E += WORD(0);
     NEXT(fixed_words(kOp));
 }
-HANDLER(init_yregs) {
-    const Word n = LIST_COUNT();
-    const Word* list = LIST();
-    for (Word i = 0; i < n; ++i) {
-        *list_reg(list[i], E, s) = kNil;
-    }
-    NEXT_OP();
-}
-
 // ---- moves ---------------------------------------------------------------------------------------------
 
 template <K S, K D>
@@ -441,15 +424,6 @@ HANDLER(move) {
     DST(1) = SRC(0);
     NEXT_OP();
 }
-HANDLER(swap) {
-    Term* a = dst_at<kOp, 0>(pc, E, s);
-    Term* b = dst_at<kOp, 1>(pc, E, s);
-    const Term t = *a;
-    *a = *b;
-    *b = t;
-    NEXT(fixed_words(kOp));
-}
-
 Handler select_control(Op op, const K* k) {
     if (op != Op::move) {
         return nullptr;

@@ -1,5 +1,5 @@
-// Sending and receiving.
-#include "interp/handlers.hpp"
+// Sending, and what of receiving transfers control.
+#include "interp/generic.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/mailbox.hpp"
@@ -28,21 +28,6 @@ HANDLER(send) {
     DISPATCH();
 }
 
-HANDLER(loop_rec) {
-    Process& p = *s->process;
-    ENTER_RUNTIME(p);
-    const Term m = mailbox_peek(p);
-    s->code_ix = code_index::reread(code_index::Reread::receive, s->code_ix);
-    LEAVE_RUNTIME(p);
-    if (MINIVM_UNLIKELY(p.is_exiting())) {
-        TAIL(slow_exiting);
-    }
-    if (!is_value(m)) {
-        JUMP();
-    }
-    DST(1) = m;
-    NEXT(fixed_words(kOp));
-}
 HANDLER(loop_rec_end) {
     Process& p = *s->process;
     mailbox_next(p);
@@ -53,14 +38,6 @@ HANDLER(loop_rec_end) {
     }
     DISPATCH();
 }
-HANDLER(remove_message) {
-    Process& p = *s->process;
-    ENTER_RUNTIME(p);
-    mailbox_remove(p);
-    cancel_receive_timeout(p);
-    LEAVE_RUNTIME(p);
-    NEXT(fixed_words(kOp));
-}
 HANDLER(wait) {
     pc += label_at(pc);
     interp_state(s).live = 0;
@@ -68,57 +45,24 @@ HANDLER(wait) {
     TAIL(slow_stop);
 }
 HANDLER(wait_timeout) {
+    using semantics::Next;
     Process& p = *s->process;
-    const Term t = SRC(1);
+    ENTER_RUNTIME(p);
+    const Next next = run_apart<kOp>(pc, E, s);
+    LEAVE_RUNTIME(p);
+    if (next == Next::raise) {
+        TAIL(slow_raise);
+    }
     const Word* after = pc + size_of<kOp>(pc);
-    if (!has_receive_timeout(p)) {
-        if (t == make_small(0)) {
-            pc = after;
-            DISPATCH();
-        }
-        if (t != atoms::infinity) {
-            if (!is_small(t) || small_value(t) < 0 || small_value(t) > 0xFFFFFFFF) {
-                ENTER_RUNTIME(p);
-                mailbox_timeout(p);  // the next receive begins at the front
-                raise_code_error(p, atoms::timeout_value);
-                LEAVE_RUNTIME(p);
-                TAIL(slow_raise);
-            }
-            set_receive_timeout(p, static_cast<uint64_t>(small_value(t)));
-        }
+    if (next == Next::go_on) {
+        pc = after;
+        DISPATCH();
     }
     p.timeout_pc = after;
     pc += label_at(pc);
     interp_state(s).live = 0;
     interp_state(s).stop = Stop::waiting;
     TAIL(slow_stop);
-}
-HANDLER(timeout) {
-    Process& p = *s->process;
-    ENTER_RUNTIME(p);
-    mailbox_timeout(p);
-    LEAVE_RUNTIME(p);
-    NEXT(fixed_words(kOp));
-}
-
-HANDLER(recv_marker_reserve) {
-    Process& p = *s->process;
-    ENTER_RUNTIME(p);
-    DST(0) = recv_marker_reserve(p);
-    LEAVE_RUNTIME(p);
-    NEXT(fixed_words(kOp));
-}
-HANDLER(recv_marker_bind) {
-    recv_marker_bind(*s->process, SRC(0), SRC(1));
-    NEXT_OP();
-}
-HANDLER(recv_marker_clear) {
-    recv_marker_clear(*s->process, SRC(0));
-    NEXT_OP();
-}
-HANDLER(recv_marker_use) {
-    recv_marker_use(*s->process, SRC(0));
-    NEXT_OP();
 }
 
 }  // namespace minivm::interp

@@ -40,33 +40,9 @@ TEST1(test_arity, header_of(t) == make_header(Kind::tuple, word_at<kOp, 2>(pc)))
 TEST1(is_tagged_tuple, is_tuple_of(t, (word_at<kOp, 2>(pc))) &&
                            tuple_element(t, 0).raw == word_at<kOp, 3>(pc))
 
-HANDLER(is_function2) {
-    const Term t = SRC(1);
-    const Term n = SRC(2);
-    bool yes = false;
-    if (is_fun(t) && is_small(n)) {
-        const uint32_t arity =
-            is_local_fun(t) ? fun_entry(t)->arity : export_fun_entry(t)->arity;
-        yes = small_value(n) == static_cast<int64_t>(arity);
-    }
-    if (yes) {
-        NEXT_OP();
-    }
-    JUMP();
-}
-
 // A comparison of two operands: small integers and immediate floats here, the rest in a handler of its
 // own, so that the fast one saves no registers.
-#define COMPARE(name, word_condition, float_condition, slow_condition)    \
-    static void name##_slow(ARGS) {                                       \
-        constexpr Op kOp = Op::name;                                      \
-        const Term a = SRC(1);                                            \
-        const Term b = SRC(2);                                            \
-        if (slow_condition) {                                             \
-            NEXT_OP();                                                    \
-        }                                                                 \
-        JUMP();                                                           \
-    }                                                                     \
+#define COMPARE(name, word_condition, float_condition)                    \
     template <K A, K B>                                                   \
     void name##_kinds(ARGS) {                                             \
         constexpr Op kOp = Op::name;                                      \
@@ -80,7 +56,7 @@ HANDLER(is_function2) {
             const double y = imm_float_value(b);                          \
             yes = (float_condition);                                      \
         } else {                                                          \
-            TAIL(name##_slow);                                            \
+            TAIL(generic<kOp>);                                           \
         }                                                                 \
         if (yes) {                                                        \
             NEXT_OP_KINDS(K::X, A, B);                                    \
@@ -91,26 +67,19 @@ HANDLER(is_function2) {
 
 static inline int64_t signed_raw(Term t) { return static_cast<int64_t>(t.raw); }
 
-COMPARE(is_lt, signed_raw(a) < signed_raw(b), x < y, compare_terms(a, b) < 0)
-COMPARE(is_ge, signed_raw(a) >= signed_raw(b), x >= y, compare_terms(a, b) >= 0)
-COMPARE(is_eq, a == b, x == y, loose_equal(a, b))
-COMPARE(is_ne, a != b, x != y, !loose_equal(a, b))
+COMPARE(is_lt, signed_raw(a) < signed_raw(b), x < y)
+COMPARE(is_ge, signed_raw(a) >= signed_raw(b), x >= y)
+COMPARE(is_eq, a == b, x == y)
+COMPARE(is_ne, a != b, x != y)
 
 #define EXACT(name, wanted)                                       \
-    static void name##_slow(ARGS) {                               \
-        constexpr Op kOp = Op::name;                              \
-        if (exact_equal(SRC(1), SRC(2)) == (wanted)) {            \
-            NEXT_OP();                                            \
-        }                                                         \
-        JUMP();                                                   \
-    }                                                             \
     template <K A, K B>                                           \
     void name##_kinds(ARGS) {                                     \
         constexpr Op kOp = Op::name;                              \
         const Term a = src_at<kOp, 1, A>(pc, E, s);               \
         const Term b = src_at<kOp, 2, B>(pc, E, s);               \
         if (a != b && is_pointer(a) && is_pointer(b)) {           \
-            TAIL(name##_slow);                                    \
+            TAIL(generic<kOp>);                                   \
         }                                                         \
         if ((a == b) == (wanted)) {                               \
             NEXT_OP_KINDS(K::X, A, B);                            \

@@ -3,7 +3,7 @@
 #include "interp/handlers.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/instr/bif_def.hpp"
-#include "vm/process/engine_hooks.hpp"
+#include "vm/process/bif_answer.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/tracing.hpp"
 
@@ -61,18 +61,6 @@ void h_process_exit(ARGS) {
     TAIL(slow_exiting);
 }
 
-// p.pc := the handler's address, in either engine. False: there is none.
-static MINIVM_NOINLINE bool unwind_to_handler(Process& p, Scheduler* s) {
-    uint32_t index = 0;
-    if (!unwind(p, s->x, p.pc, s->code_ix, &index)) {
-        return false;
-    }
-    const catch_table::Handler handler = catch_table::get(index);
-    p.pc = static_cast<const Word*>(handler.address);
-    p.pc_is_native = handler.is_native;
-    return true;
-}
-
 void slow_cross(ARGS) {
     InterpState& st = interp_state(s);
     st.stop = Stop::crossed;
@@ -82,7 +70,7 @@ void slow_cross(ARGS) {
 void slow_raise(ARGS) {
     Process& p = *s->process;
     ENTER_RUNTIME(p);
-    const bool caught = unwind_to_handler(p, s);
+    const bool caught = unwind(p, s->x, s->code_ix);
     LEAVE_RUNTIME(p);
     if (!caught) {
         TAIL(slow_exiting);
@@ -97,86 +85,57 @@ void slow_raise(ARGS) {
     DISPATCH();
 }
 
-// The return address for a trap out of the instruction at pc, unless that instruction was in tail
+// The return address for a trap out of the instruction at p.pc, unless that instruction was in tail
 // position: then the frame is dropped now and the trap target returns to our caller, so that loops
 // through apply/3 and the like run in constant stack.
-#define PREPARE_TRAP_RETURN()                                                              \
-    do {                                                                                   \
-        if (instruction_at(pc) == h_call_bif) {                                            \
-            const Word* next = pc + fixed_words(Op::call_bif);                             \
-            if (trap_keeps_caller(p)) {                                                    \
-                *--E = return_address(next);                                               \
-            } else if (handler_at(next) == h_deallocate_return) {                          \
-                E += next[0] >> 48;                                                        \
-            } else if (handler_at(next) != h_return_) {                                    \
-                *--E = return_address(next);                                               \
-            }                                                                              \
-        } else if (instruction_at(pc) == h_send) {                                         \
-            *--E = return_address(pc + fixed_words(Op::send));                             \
-        }                                                                                  \
-    } while (0)
+static void prepare_trap_return(Process& p) {
+    const Word* next = nullptr;
+    if (instruction_at(p.pc) == h_call_bif) {
+        next = p.pc + fixed_words(Op::call_bif);
+        if (!trap_keeps_caller(p)) {
+            if (handler_at(next) == h_deallocate_return) {
+                p.heap.end += next[0] >> 48;
+                return;
+            }
+            if (handler_at(next) == h_return_) {
+                return;
+            }
+        }
+    } else if (instruction_at(p.pc) == h_send) {
+        next = p.pc + fixed_words(Op::send);
+    } else {
+        return;
+    }
+    *--p.heap.end = return_address(next);
+}
 
+static MINIVM_NOINLINE BifAnswer::Next answer_of_bif(Scheduler* s) {
+    Process& p = *s->process;
+    const BifAnswer answer = bif_answer(p, s->x, false, [&p] { prepare_trap_return(p); });
+    interp_state(s).stop = answer.stop;
+    interp_state(s).live = answer.live;
+    return answer.next;
+}
 void slow_bif_failed(ARGS) {
     Process& p = *s->process;
     s->code_ix = code_index::reread(code_index::Reread::bif, s->code_ix);
-    switch (p.outcome) {
-        case BifOutcome::exception:
+    ENTER_RUNTIME(p);
+    const BifAnswer::Next next = answer_of_bif(s);
+    LEAVE_RUNTIME(p);
+    pc = p.pc;
+    switch (next) {
+        case BifAnswer::Next::raise:
             TAIL(slow_raise);
-        case BifOutcome::exited:
-            TAIL(slow_exiting);
-        case BifOutcome::dirty: {
-            // The call is made again, on a dirty scheduler; run() takes its result up at pc.
-            interp_state(s).live = p.dirty_bif->arity;
-            interp_state(s).stop = Stop::dirty;
+        case BifAnswer::Next::leave:
             TAIL(slow_stop);
-        }
-        case BifOutcome::hibernate: {
-            // Only the return to the process's end stays of the stack.
-            const Export* e = p.trap_export;
-            E = p.stack_base - 1;
-            ENTER_RUNTIME(p);
-            shrink_gc(p, s->x, e->arity);
-            LEAVE_RUNTIME(p);
-            interp_state(s).live = e->arity;
-            interp_state(s).stop =
-                p.mailbox.first != nullptr ? Stop::yielded : Stop::waiting;
-            pc = &e->stub[kStubCall];
+        case BifAnswer::Next::call_fun:
+            TAIL(slow_apply_fun);
+        case BifAnswer::Next::call:
+            ENTER_EXPORT(p.trap_export);
+        case BifAnswer::Next::leave_for:
+            pc = &p.trap_export->stub[kStubCall];
             TAIL(slow_stop);
-        }
-        case BifOutcome::trap:
-        case BifOutcome::yield:
-        case BifOutcome::wait:
-        case BifOutcome::trap_fun:
-        case BifOutcome::hibernate_here:
-            break;
     }
-    PREPARE_TRAP_RETURN();
-    if (tracing::has_unfinished_bif(p)) {
-        ENTER_RUNTIME(p);
-        tracing::g_hooks->bif_traps(p, s->x, trap_live(p), false);
-        LEAVE_RUNTIME(p);
-    }
-    if (p.outcome == BifOutcome::trap_fun) {
-        TAIL(slow_apply_fun);
-    }
-    const Export* e = p.trap_export;
-    if (p.outcome == BifOutcome::trap) {
-        // The trapping BIF may have left fragments that only the arguments refer to.
-        pc = &e->stub[kStubCall];
-        if (p.needs_gc()) {
-            COLLECT(e->arity, 0);
-        }
-        ENTER_EXPORT(e);
-    }
-    if (p.outcome == BifOutcome::hibernate_here) {
-        ENTER_RUNTIME(p);
-        shrink_gc(p, s->x, e->arity);
-        LEAVE_RUNTIME(p);
-    }
-    interp_state(s).live = e->arity;
-    interp_state(s).stop = p.outcome == BifOutcome::yield ? Stop::yielded : Stop::waiting;
-    pc = &e->stub[kStubCall];
-    TAIL(slow_stop);
 }
 
 // erlang:apply/2: x[p.trap_arity] is the fun, x0... its arguments.

@@ -193,6 +193,7 @@ Word* Emitter::new_record() {
     Word* const record = code_.new_words(sizeof(OpRecord) / sizeof(Word) + i_->operand_count);
     auto* r = new (record) OpRecord;
     r->fn = default_op(i_->op);
+    MINIVM_ASSERT(r->fn != nullptr);
     r->live = i_->live;
     r->list_count = 0;
     r->list_at = 0;

@@ -4,6 +4,7 @@
 #include "jit/code_info.hpp"
 #include "jit/macro_assembler.hpp"
 #include "vm/code/engine.hpp"
+#include "vm/semantics/next.hpp"
 
 #include <memory>
 #include <string>
@@ -23,14 +24,7 @@ namespace minivm::jit {
 struct OpRecord;
 // Instead of the number of live x registers: the instruction does not collect.
 constexpr uint32_t kNoCollection = 0xFFFFFFFF;
-enum class Next : uint8_t {
-    go_on,
-    branch,
-    raise,   // Process::exception is set
-    failed,  // a BIF's non-value: Process::outcome says what to do
-    exiting,
-    yield  // then go on
-};
+using semantics::Next;
 using DefaultOp = Next (*)(Scheduler* s, Process& p, const OpRecord* r);
 struct OpRecord {
     DefaultOp fn;

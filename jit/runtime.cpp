@@ -4,9 +4,8 @@
 #include "jit/jit.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/module_table.hpp"
-#include "vm/process/gc.hpp"
 #include "vm/instr/bif_def.hpp"
-#include "vm/process/engine_hooks.hpp"
+#include "vm/process/bif_answer.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/semantics/map.hpp"
@@ -54,20 +53,16 @@ Word stop(Scheduler* s, Stop why, uint32_t live) {
 // Process::exception is set, and the pc is the place.
 Word raise(Scheduler* s) {
     Process& p = *s->process;
-    uint32_t index = 0;
-    if (!unwind(p, s->x, p.pc, s->code_ix, &index)) {
+    if (!unwind(p, s->x, s->code_ix)) {
         return stop(s, Stop::exited, 0);
     }
-    const catch_table::Handler handler = catch_table::get(index);
-    p.pc = static_cast<const Word*>(handler.address);
-    p.pc_is_native = handler.is_native;
-    if (!handler.is_native) {
+    if (!p.pc_is_native) {
         return stop(s, Stop::crossed, 0);
     }
     if (p.needs_gc()) {
         collect_gc(p, 0, s->x, 4, false);
     }
-    return address(handler.address);
+    return address(p.pc);
 }
 
 // Enters a function whose return address is on top of the stack; its reduction is not counted yet.
@@ -136,57 +131,33 @@ Word enter_fun(Scheduler* s, Term fun, uint32_t arity) {
 // words of the frame that the code there would drop before it returns.
 Word bif_failed(Scheduler* s, Word ra, Word tail) {
     Process& p = *s->process;
-    switch (p.outcome) {
-        case BifOutcome::exception:
-            return raise(s);
-        case BifOutcome::exited:
-            return stop(s, Stop::exited, 0);
-        case BifOutcome::dirty:
-            p.pc = reinterpret_cast<const Word*>(ra);
-            return stop(s, Stop::dirty, p.dirty_bif->arity);
-        case BifOutcome::hibernate: {
-            // Only the return to the process's end stays of the stack: the bytecode of
-            // process_exit.
-            const Export* e = p.trap_export;
-            p.heap.end = p.stack_base - 1;
-            shrink_gc(p, s->x, e->arity);
-            p.pc = &e->stub[kStubCall];
-            p.pc_is_native = false;
-            return stop(s, p.mailbox.first != nullptr ? Stop::yielded : Stop::waiting, e->arity);
+    const BifAnswer answer = bif_answer(p, s->x, true, [&p, ra, tail] {
+        // In tail position the trap's target returns to our caller, so that loops through apply/3 and
+        // the like run in constant stack.
+        if (tail == 0 || (ra != 0 && trap_keeps_caller(p))) {
+            push_return_address(p, ra);
+        } else {
+            p.heap.end += tail - 1;
+            p.drop_frame_pointers();
         }
-        case BifOutcome::trap:
-        case BifOutcome::yield:
-        case BifOutcome::wait:
-        case BifOutcome::trap_fun:
-        case BifOutcome::hibernate_here:
+    });
+    switch (answer.next) {
+        case BifAnswer::Next::raise:
+            return raise(s);
+        case BifAnswer::Next::call:
+            return enter_export(s, p.trap_export);
+        case BifAnswer::Next::call_fun:
+            return enter_fun(s, s->x[p.trap_arity], p.trap_arity);
+        case BifAnswer::Next::leave_for:
+            cross_to_bytecode(p, &p.trap_export->stub[kStubCall]);
+            break;
+        case BifAnswer::Next::leave:
+            if (answer.stop == Stop::dirty) {
+                p.pc = reinterpret_cast<const Word*>(ra);
+            }
             break;
     }
-    // In tail position the trap's target returns to our caller, so that loops through apply/3 and
-    // the like run in constant stack.
-    if (tail == 0 || (ra != 0 && trap_keeps_caller(p))) {
-        push_return_address(p, ra);
-    } else {
-        p.heap.end += tail - 1;
-        p.drop_frame_pointers();
-    }
-    if (tracing::has_unfinished_bif(p)) {
-        tracing::g_hooks->bif_traps(p, s->x, trap_live(p), true);
-    }
-    if (p.outcome == BifOutcome::trap_fun) {
-        return enter_fun(s, s->x[p.trap_arity], p.trap_arity);
-    }
-    const Export* e = p.trap_export;
-    if (p.outcome == BifOutcome::trap) {
-        if (p.needs_gc()) {
-            collect_gc(p, 0, s->x, e->arity, false);
-        }
-        return enter_export(s, e);
-    }
-    if (p.outcome == BifOutcome::hibernate_here) {
-        shrink_gc(p, s->x, e->arity);
-    }
-    cross_to_bytecode(p, &e->stub[kStubCall]);
-    return stop(s, p.outcome == BifOutcome::yield ? Stop::yielded : Stop::waiting, e->arity);
+    return stop(s, answer.stop, answer.live);
 }
 
 }  // namespace

@@ -522,9 +522,9 @@ void call_unloaded_fun(Process& p, const FunEntry* fe) {
 
 // ---- unwinding ----------------------------------------------------------------------------------
 
-bool unwind(Process& p, Term* x, const void* fault, int code_ix, uint32_t* catch_index_out) {
+bool unwind(Process& p, Term* x, int code_ix) {
     Exception& e = p.exception;
-    const Term trace = e.save_trace ? build_raw_trace(p, fault, code_ix) : e.trace;
+    const Term trace = e.save_trace ? build_raw_trace(p, p.pc, code_ix) : e.trace;
     Term* frame = p.heap.end;
     bool traced = tracing::has_unfinished_bif(p);  // a traced BIF has raised it
     for (Term* w = p.heap.end; w < p.stack_base; ++w) {
@@ -532,12 +532,12 @@ bool unwind(Process& p, Term* x, const void* fault, int code_ix, uint32_t* catch
             frame = w + 1;
             traced |= tracing::is_return_word(*w);
         } else if (is_catch(*w)) {
-            *catch_index_out = catch_index(*w);
+            const catch_table::Handler handler = catch_table::get(catch_index(*w));
             if (MINIVM_UNLIKELY(traced)) {
-                tracing::g_hooks->unwound(p, p.heap.end, frame,
-                                          catch_table::get(*catch_index_out).address,
-                                          class_atom(e.cls), e.reason);
+                tracing::g_hooks->unwound(p, p.heap.end, frame, handler.address, class_atom(e.cls), e.reason);
             }
+            p.pc = static_cast<const Word*>(handler.address);
+            p.pc_is_native = handler.is_native;
             p.heap.end = frame;
             p.drop_frame_pointers();
             x[0] = kNonValue;

@@ -70,11 +70,11 @@ void call_unloaded_fun(Process& p, const FunEntry* fe);
 
 // ---- unwinding --------------------------------------------------------------------------------------
 
-// Saves the trace (unless one is passed on), looks for a handler and drops the stack to its frame:
-// p.heap.end is then its frame, x[0..3] are set and *catch_index is its entry in the catch table.
+// Saves the trace (unless one is passed on; its first place is Process::pc, null if only callers matter),
+// looks for a handler and drops the stack to its frame: p.heap.end is then its frame, x[0..3] are set, and
+// p.pc is the handler's address, in either engine.
 // False: no handler; the process is to end, p.exception has reason and raw trace.
-// fault: address of the faulting instruction (bytecode or native), null if only callers matter.
-bool unwind(Process& p, Term* x, const void* fault, int code_ix, uint32_t* catch_index);
+bool unwind(Process& p, Term* x, int code_ix);
 
 // Up to `limit` {M,F,A,Location} entries of a process's stack, as current_stacktrace shows them.
 Term current_stacktrace(Process& p, Heap& h, const void* pc, int code_ix, size_t limit);

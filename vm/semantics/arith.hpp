@@ -133,8 +133,7 @@ Term plus(Process& p, Term a);
 // `a / b`: always a float.
 Term divide(Process& p, Term a, Term b);
 
-// ---- floats in float registers
-// -------------------------------------------------------------------- false after badarith().
+// ---- floats in float registers: false after badarith() -----------------------------------------
 
 // The number as a double.
 bool fconv(Process& p, Term number, double* out);
@@ -152,11 +151,6 @@ inline bool fmul(Process& p, double a, double b, double* out) {
 inline bool fdiv(Process& p, double a, double b, double* out) {
     return fcheck(p, *out = a / b);
 }
-inline bool fneg(Process&, double a, double* out) {
-    *out = -a;
-    return true;
-}
-
 // ---- comparisons --------------------------------------------------------------------------------
 
 inline bool is_eq_exact(Term a, Term b) {

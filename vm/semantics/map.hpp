@@ -9,28 +9,32 @@
 
 namespace minivm::semantics {
 
-// get_map_elements, has_map_fields: the value of key in a map, or the non-value. Most keys are atoms and
-// most maps flat: then words are compared.
-inline Term map_element(Term map, Term key) {
-    MINIVM_ASSERT(is_map(map));
-    if (MINIVM_LIKELY(is_immediate(key) && is_flat_map(map))) {
-        const Term* object = boxed_ptr(map);
-        const Term* keys = boxed_ptr(object[1]);
-        const size_t n = header_arity(keys[0].raw);
-        for (size_t i = 1; i <= n; i++) {
-            if (keys[i] == key) {
-                return object[1 + i];
+// Values of keys in a map. Immediates in a flat map are found by word, and the next one mostly lies
+// behind the last (loader/lower.cpp sorts them).
+struct MapFields {
+    Term map;
+    Word at = 0;  // in a flat map
+    Term fetch(Term key) {
+        if (!is_immediate(key) || !is_flat_map(map)) {
+            return map::get(map, key);
+        }
+        const Term* p = boxed_ptr(map);
+        const Word n = header_arity(p->raw) - 1;
+        const Term* keys = tuple_elements(p[1]);
+        const Word first = at;
+        while (at < n) {
+            if (keys[at++] == key) {
+                return p[1 + at];
+            }
+        }
+        for (at = 0; at < first;) {
+            if (keys[at++] == key) {
+                return p[1 + at];
             }
         }
         return kNonValue;
     }
-    return map::get(map, key);
-}
-
-// The same for a key whose hash (map::key_hash) was computed when the code was loaded.
-inline Term map_element_hashed(Term map, Term key, uint32_t hash) {
-    return is_flat_map(map) ? map_element(map, key) : map::get_hashed(map, key, hash);
-}
+};
 
 // put_map_assoc: pairs[0..2n) are key, value. Error {badmap, Src} if it is none.
 inline Term put_map_assoc(Process& p, Term src, const Term* pairs, size_t n) {
