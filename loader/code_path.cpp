@@ -240,10 +240,10 @@ bool CodePath::opens_archives(const std::string& path) const {
     return false;
 }
 
-std::unique_ptr<ModuleInstance> CodePath::prepare(const uint8_t* bytes, size_t size,
+std::unique_ptr<ModuleInstance> CodePath::prepare(const uint8_t* bytes, size_t size, Engine* engine,
                                                   std::string* error) {
     LoadError why;
-    std::unique_ptr<ModuleInstance> instance = loader::prepare(bytes, size, &why);
+    std::unique_ptr<ModuleInstance> instance = loader::prepare(bytes, size, engine, &why);
     if (instance == nullptr) {
         *error = why.text();
     }
@@ -255,7 +255,7 @@ std::unique_ptr<ModuleInstance> CodePath::prepare_file(const std::string& path, 
     if (!spare_.read_file(path, &bytes, error)) {
         return nullptr;
     }
-    std::unique_ptr<ModuleInstance> instance = prepare(bytes.data(), bytes.size(), error);
+    std::unique_ptr<ModuleInstance> instance = prepare(bytes.data(), bytes.size(), nullptr, error);
     if (instance == nullptr) {
         error->insert(0, path + ": ");
         return nullptr;
@@ -267,7 +267,7 @@ std::unique_ptr<ModuleInstance> CodePath::prepare_file(const std::string& path, 
 
 ModuleSource::Loaded CodePath::load_bytes(const uint8_t* bytes, size_t size, const std::string& path,
                                           Term module, std::string* error) {
-    std::unique_ptr<ModuleInstance> instance = prepare(bytes, size, error);
+    std::unique_ptr<ModuleInstance> instance = prepare(bytes, size, nullptr, error);
     if (instance == nullptr) {
         error->insert(0, path + ": ");
         return Loaded::failed;

@@ -47,7 +47,7 @@ class CodePath final : public ModuleSource {
     Loaded load(Term module, std::string* error) override;
     // The file of a module, or empty.
     std::string find(std::string_view module) const override;
-    std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size,
+    std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, Engine* engine,
                                             std::string* error) override;
     std::unique_ptr<ModuleInstance> prepare_file(const std::string& path,
                                                  std::string* error) override;

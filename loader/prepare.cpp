@@ -8,12 +8,13 @@
 
 namespace minivm::loader {
 
-static std::unique_ptr<ModuleInstance> prepare_with_memory(const uint8_t* bytes, size_t size, LoadError* error) {
+static std::unique_ptr<ModuleInstance> prepare_with_memory(const uint8_t* bytes, size_t size, Engine* engine,
+                                                           LoadError* error) {
     auto instance = std::make_unique<ModuleInstance>();
     if (!load(bytes, size, &instance->lowered, error)) {
         return nullptr;
     }
-    instance->engine = &engine_for(instance->lowered);
+    instance->engine = engine != nullptr ? engine : &engine_for(instance->lowered);
     instance->code = instance->engine->compile(instance->lowered);
     if (instance->code == nullptr) {
         instance->engine = g_engines.bytecode;
@@ -27,10 +28,10 @@ static std::unique_ptr<ModuleInstance> prepare_with_memory(const uint8_t* bytes,
     return instance;
 }
 
-std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, LoadError* error) {
+std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, Engine* engine, LoadError* error) {
     // A file may ask for more than there is. Whatever was made so far belongs to an object that frees it.
     try {
-        return prepare_with_memory(bytes, size, error);
+        return prepare_with_memory(bytes, size, engine, error);
     } catch (const std::bad_alloc&) {
         error->code = LoadError::Code::no_memory;
         error->chunk.clear();

@@ -11,7 +11,9 @@
 
 namespace minivm::loader {
 
-// Reads, verifies, lowers and compiles. Any thread, any number in parallel. Null: *error says why.
-std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, LoadError* error);
+// Reads, verifies, lowers, and compiles by `engine`; null: by the one that engine_for() says. What that one
+// cannot do for want of code memory becomes bytecode. Any thread, any number in parallel. Null: *error says
+// why.
+std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, Engine* engine, LoadError* error);
 
 }  // namespace minivm::loader

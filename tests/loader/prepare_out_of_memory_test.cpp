@@ -11,7 +11,7 @@
 #include "tests/support/installed_beams.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/code/engine.hpp"
-#include "vm/code/engine_choice.hpp"
+#include "vm/code/engine.hpp"
 #include "vm/code/module_table.hpp"
 
 namespace {
@@ -60,10 +60,9 @@ void fail_everywhere(Engine& engine) {
         }
     }
     REQUIRE_FALSE(bytes.empty());
-    const EngineChoice choice(engine);
     loader::LoadError error;
     // Atoms, export entries and what engines make once are there afterwards.
-    REQUIRE(loader::prepare(bytes.data(), bytes.size(), &error) != nullptr);
+    REQUIRE(loader::prepare(bytes.data(), bytes.size(), &engine, &error) != nullptr);
     long allocations = 0;
     // The literals' allocator may have a piece more or less in its list, once; what leaks does so each time.
     int tries = 0;
@@ -71,7 +70,7 @@ void fail_everywhere(Engine& engine) {
         error = {};
         const long before = t_live;
         t_left = left;
-        auto instance = loader::prepare(bytes.data(), bytes.size(), &error);
+        auto instance = loader::prepare(bytes.data(), bytes.size(), &engine, &error);
         t_left = -1;
         const long kept = t_live - before;
         if (instance != nullptr) {

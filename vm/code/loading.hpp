@@ -59,8 +59,9 @@ struct ModuleSource {
     // The file that load() would take, or empty.
     virtual std::string find(std::string_view module) const = 0;
     virtual const std::string& otp_root() const = 0;
-    // Reads, verifies and compiles bytes; null: *error says why not. Nothing is visible yet.
-    virtual std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size,
+    // Reads, verifies and compiles bytes, by `engine` (null: by the one that engine_for() says); null:
+    // *error says why not. Nothing is visible yet.
+    virtual std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, Engine* engine,
                                                     std::string* error) = 0;
     virtual std::unique_ptr<ModuleInstance> prepare_file(const std::string& path,
                                                          std::string* error) = 0;

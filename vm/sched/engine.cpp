@@ -1,7 +1,6 @@
 #include "vm/code/engine.hpp"
 
 #include "vm/code/code_index.hpp"
-#include "vm/code/engine_choice.hpp"
 #include "vm/instr/lowered.hpp"
 #include "vm/process/engine_hooks.hpp"
 #include "vm/sched/scheduler.hpp"
@@ -17,25 +16,13 @@ TransitionWords g_transitions;
 
 namespace {
 
-thread_local Engine* t_chosen = nullptr;
-
 Engine& engine_of(const Process& p) {
     return p.pc_is_native ? *g_engines.native : *g_engines.bytecode;
 }
 
 }  // namespace
 
-EngineChoice::EngineChoice(Engine& engine) {
-    t_chosen = &engine;
-}
-EngineChoice::~EngineChoice() {
-    t_chosen = nullptr;
-}
-
 Engine& engine_for(const LoweredModule& m) {
-    if (t_chosen != nullptr) {
-        return *t_chosen;
-    }
     static const Term engine = atom_table::intern("engine");
     static const Term jit = atom_table::intern("jit");
     static const Term interp = atom_table::intern("interp");

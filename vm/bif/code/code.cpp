@@ -10,7 +10,6 @@
 #include "vm/bif/bif.hpp"
 #include "vm/bif/code/code_operation.hpp"
 #include "vm/code_change/code_change.hpp"
-#include "vm/code/engine_choice.hpp"
 #include "vm/code/permission.hpp"
 #include "vm/port/posix.hpp"
 #include "vm/process/continuation.hpp"
@@ -134,7 +133,8 @@ PreparedCode* prepared_code(Term t) {
     return is_magic_ref(t) ? dynamic_cast<PreparedCode*>(magic_object(t)) : nullptr;
 }
 
-Term prepare_loading(Process& p, const Term* a) {
+// By the engine that is given, or by the module's own choice.
+Term prepare_by(Process& p, const Term* a, Engine* engine) {
     Bytes bytes;
     if (!is_atom(a[0]) || !is_binary(a[1]) || !get_bytes(a[1], &bytes) ||
         g_module_source == nullptr) {
@@ -142,7 +142,7 @@ Term prepare_loading(Process& p, const Term* a) {
     }
     std::string why;
     std::unique_ptr<ModuleInstance> instance =
-        g_module_source->prepare(bytes.data, bytes.size, &why);
+        g_module_source->prepare(bytes.data, bytes.size, engine, &why);
     if (instance != nullptr && instance->name() != a[0]) {
         why = "holds module " + std::string(atom_table::text(instance->name())) + ", not " +
               std::string(atom_table::text(a[0]));
@@ -154,6 +154,8 @@ Term prepare_loading(Process& p, const Term* a) {
     }
     return make_magic_ref(p.heap, new_ref_id(p), new PreparedCode(std::move(instance)));
 }
+
+Term prepare_loading(Process& p, const Term* a) { return prepare_by(p, a, nullptr); }
 
 // The engine of that name, or null: there is none.
 Engine* engine_named(Term name) {
@@ -194,8 +196,7 @@ Term minivm_prepare_in_engine_4(Process& p, const Term* a) {
     if (engine == nullptr || !is_binary(a[3]) || !get_bytes(a[3], &md5)) {
         return badarg(p);
     }
-    const EngineChoice choice(*engine);
-    const Term prepared = prepare_loading(p, a);
+    const Term prepared = prepare_by(p, a, engine);
     const PreparedCode* code = is_value(prepared) ? prepared_code(prepared) : nullptr;
     if (code != nullptr && (md5.size != sizeof code->instance->lowered.md5 ||
                             std::memcmp(md5.data, code->instance->lowered.md5, md5.size) != 0)) {
@@ -230,7 +231,7 @@ Term minivm_prepare_bytes_2(Process& p, const Term* a) {
     }
     std::string why;
     std::unique_ptr<ModuleInstance> instance =
-        g_module_source->prepare(bytes.data, bytes.size, &why);
+        g_module_source->prepare(bytes.data, bytes.size, nullptr, &why);
     if (instance == nullptr) {
         return make_tuple(p.heap, atoms::error, make_string_utf8(p.heap, why.data(), why.size()));
     }
