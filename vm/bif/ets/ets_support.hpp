@@ -7,6 +7,9 @@
 
 namespace minivm::ets {
 
+// Objects handled for each reduction when they are freed or linked.
+constexpr int64_t kFreedPerReduction = 8;
+
 // badarg that erl_stdlib_errors explains by `cause`.
 inline Term badarg_because(Process& p, Term cause) {
     error(p, atoms::badarg);
@@ -28,6 +31,23 @@ inline Term copy_out(Process& p, Term t) {
 // Reductions that copying that many words costs.
 inline int64_t copying_cost(size_t words) {
     return static_cast<int64_t>(words / 32);
+}
+
+inline Object* find(const Table& t, Term key) {
+    return t.stores.hash ? t.stores.hash->find(key) : t.stores.tree->find(key);
+}
+// All objects of the key, oldest first; of each what pick(object) gives.
+template <typename Pick>
+Term list_of_key(Process& p, const Table& t, Term key, Pick pick) {
+    Term list = kNil;
+    size_t words = 0;
+    const HashStore* hash = t.stores.hash.get();
+    for (const Object* o = find(t, key); o != nullptr; o = hash ? hash->next_of_key(o) : nullptr) {
+        list = cons(p.heap, pick(o), list);
+        words += object_words(o);
+    }
+    consume(p, copying_cost(words));
+    return list;
 }
 
 }  // namespace minivm::ets

@@ -1,4 +1,4 @@
-// process_info/1,2, process_display/2, system_flag/2.
+// process_info/1,2, process_display/2.
 //
 // Another process answers by itself: the request is a signal, so that it tells its state after all that
 // the asker has sent it before. One in a dirty function is looked at from outside.
@@ -10,9 +10,7 @@
 #include <vector>
 
 #include "vm/bif/bif.hpp"
-#include "vm/bif/code/code_operation.hpp"
 #include "vm/bif/processes/backtrace.hpp"
-#include "vm/bif/processes/microstates.hpp"
 #include "vm/bif/processes/options.hpp"
 #include "vm/code_change/code_change.hpp"
 #include "vm/code/export.hpp"
@@ -45,20 +43,8 @@ LOCAL_ATOM(atom_bin_old_vheap_block_size, "bin_old_vheap_block_size")
 LOCAL_ATOM(atom_bin_old_vheap_size, "bin_old_vheap_size")
 LOCAL_ATOM(atom_bin_vheap_block_size, "bin_vheap_block_size")
 LOCAL_ATOM(atom_bin_vheap_size, "bin_vheap_size")
-LOCAL_ATOM(atom_block, "block")
-LOCAL_ATOM(atom_block_normal, "block_normal")
-LOCAL_ATOM(atom_dirty_cpu_schedulers_online, "dirty_cpu_schedulers_online")
-LOCAL_ATOM(atom_final, "final")
-LOCAL_ATOM(atom_finalize, "finalize")
-LOCAL_ATOM(atom_backtrace_depth, "backtrace_depth")
 LOCAL_ATOM(atom_minor_gcs, "minor_gcs")
-LOCAL_ATOM(atom_multi_scheduling, "multi_scheduling")
 LOCAL_ATOM(atom_process_label, "$process_label")
-LOCAL_ATOM(atom_reset_seq_trace, "reset_seq_trace")
-LOCAL_ATOM(atom_sequential_tracer, "sequential_tracer")
-LOCAL_ATOM(atom_trace_control_word, "trace_control_word")
-LOCAL_ATOM(atom_unblock, "unblock")
-LOCAL_ATOM(atom_unblock_normal, "unblock_normal")
 
 enum class Item : uint8_t {
     registered_name, current_function, initial_call, status, message_queue_len, messages, links,
@@ -788,128 +774,6 @@ Term erts_internal_process_display_2(Process& p, const Term* a) {
     return put_ref(p.heap.alloc(kRefWords), ref);
 }
 
-// ---- system_flag ------------------------------------------------------------------------------------------
-
-Term erlang_system_flag_2(Process& p, const Term* a) {
-    // relaxed (all below): settings for processes to come; they may see a change late.
-    constexpr auto kRelaxed = std::memory_order_relaxed;
-    SpawnDefaults& d = g_spawn_defaults;
-    const Term flag = a[0];
-    const Term value = a[1];
-    uint32_t n;
-    if (flag == atom_backtrace_depth()) {
-        if (!small_in(value, 0, 1024, &n)) {
-            return badarg(p);
-        }
-        const Term old = make_small(g_backtrace_depth);
-        g_backtrace_depth = static_cast<int>(n > 64 ? 64 : n);  // what a trace has room for
-        return old;
-    }
-    if (flag == atom_table::intern("system_logger")) {
-        const bool valid = value == atom_table::intern("logger") || value == atoms::undefined ||
-                           (is_local_pid(value) && process_table::lookup(value) != nullptr);
-        return valid ? set_system_logger(value) : badarg(p);
-    }
-    if (flag == atoms::fullsweep_after) {
-        return small_in(value, 0, 0x7FFFFFFF, &n)
-                   ? make_small(d.fullsweep_after.exchange(n & 0xFFFF, kRelaxed))
-                   : badarg(p);
-    }
-    if (flag == atoms::min_heap_size) {
-        return small_in(value, 0, 0x7FFFFFFF, &n)
-                   ? make_small(d.min_heap_words.exchange(
-                         static_cast<uint32_t>(next_heap_size(n < 12 ? 12 : n)), kRelaxed))
-                   : badarg(p);
-    }
-    if (flag == atoms::min_bin_vheap_size) {
-        return small_in(value, 0, 0x7FFFFFFF, &n)
-                   ? make_small(d.min_bin_vheap_words.exchange(n, kRelaxed))
-                   : badarg(p);
-    }
-    if (flag == atoms::max_heap_size) {
-        if (!is_integer(value) && !is_map(value)) {
-            return badarg(p);
-        }
-        const Term size = is_map(value) ? map::get(value, atoms::size) : value;
-        uint64_t words;
-        if (!is_value(size) || !get_uint64(size, &words) || (words != 0 && words < 233)) {
-            return badarg(p);
-        }
-        const Term old = max_heap_term(p.heap, d.max_heap_words.load(kRelaxed), d.max_heap_kill.load(kRelaxed),
-                                       d.max_heap_log.load(kRelaxed), false);
-        if (is_map(value)) {
-            const Term kill = map::get(value, atoms::kill);
-            const Term log = map::get(value, atoms::error_logger);
-            if ((is_value(kill) && !is_bool(kill)) || (is_value(log) && !is_bool(log))) {
-                return badarg(p);
-            }
-            if (is_value(kill)) {
-                d.max_heap_kill.store(kill == atoms::true_, kRelaxed);
-            }
-            if (is_value(log)) {
-                d.max_heap_log.store(log == atoms::true_, kRelaxed);
-            }
-        }
-        d.max_heap_words.store(words, kRelaxed);
-        return old;
-    }
-    if (flag == atoms::schedulers_online) {
-        const int old = small_in(value, 1, INT32_MAX, &n) ? online::set_schedulers(static_cast<int>(n)) : 0;
-        return old != 0 ? await_thread_progress(p, make_small(old)) : badarg(p);
-    }
-    if (flag == atom_dirty_cpu_schedulers_online()) {
-        const int old = small_in(value, 1, INT32_MAX, &n) ? online::set_dirty_cpu(static_cast<int>(n)) : 0;
-        return old != 0 ? make_small(old) : badarg(p);
-    }
-    if (flag == atom_table::intern("outstanding_system_requests_limit")) {
-        return small_in(value, 1, code_change::kMaxSystemRequests, &n)
-                   ? make_small(code_change::g_system_requests_limit.exchange(n, kRelaxed))
-                   : badarg(p);
-    }
-    if (flag == atom_multi_scheduling()) {
-        const bool normal = value == atom_block_normal() || value == atom_unblock_normal();
-        if (value == atom_block() || value == atom_block_normal()) {
-            online::block(p, normal);
-            return await_thread_progress(p, atom_table::intern(online::state()));
-        }
-        if (value == atom_unblock() || value == atom_unblock_normal()) {
-            online::unblock(p, normal);
-            return atom_table::intern(online::state());
-        }
-        return badarg(p);
-    }
-    if (flag == atom_trace_control_word()) {
-        return small_in(value, 0, 0xFFFFFFFF, &n)
-                   ? make_small(tracing::g_control_word.exchange(n, kRelaxed))
-                   : badarg(p);
-    }
-    if (flag == atom_reset_seq_trace()) {
-        if (value != atoms::true_) {
-            return badarg(p);
-        }
-        seq_trace::reset_all();
-        return atoms::true_;
-    }
-    if (flag == atom_sequential_tracer()) {
-        Term old = atoms::false_;
-        return seq_trace::set_system_tracer(value, p.heap, &old) ? old : badarg(p);
-    }
-    if (flag == atoms::time_offset) {
-        return value == atom_finalize() ? atom_final() : badarg(p);
-    }
-    if (flag == atoms::scheduler_wall_time) {
-        // Measured while somebody who asked for it lives: the kernel counts them.
-        static const Export* counted = export_table::get(
-            atom_table::intern("kernel_refc"), atoms::scheduler_wall_time, 1);
-        return value == atoms::true_ || value == atoms::false_ ? trap(p, counted, {value})
-                                                               : badarg(p);
-    }
-    if (flag == atom_table::intern("microstate_accounting")) {
-        return set_microstate_accounting(p, value);
-    }
-    return badarg_cause(p, atoms::badopt);
-}
-
 }  // namespace
 
 std::string process_backtrace(Process& p) { return backtrace_text(p, nullptr); }
@@ -926,7 +790,6 @@ MINIVM_BIF_TABLE(process_info) = {
     {"erlang", "process_info", 1, erlang_process_info_1, kBifPlain, nullptr},
     {"erlang", "process_info", 2, erlang_process_info_2, kBifPlain, nullptr},
     {"erts_internal", "process_display", 2, erts_internal_process_display_2, kBifPlain, nullptr},
-    {"erlang", "system_flag", 2, erlang_system_flag_2, kBifPlain, nullptr},
 };
 
 }  // namespace minivm

@@ -1,0 +1,195 @@
+// erlang:system_flag/2: a row for each flag. What it sets holds for processes to come, which may see a change
+// late.
+#include "vm/bif/bif.hpp"
+#include "vm/bif/code/code_operation.hpp"
+#include "vm/bif/processes/microstates.hpp"
+#include "vm/bif/processes/options.hpp"
+#include "vm/code_change/code_change.hpp"
+#include "vm/process/exception.hpp"
+#include "vm/process/process_life.hpp"
+#include "vm/process/process_table.hpp"
+#include "vm/process/report.hpp"
+#include "vm/process/seq_trace.hpp"
+#include "vm/process/tracing.hpp"
+#include "vm/sched/online.hpp"
+#include "vm/term/map.hpp"
+
+#include <atomic>
+
+namespace minivm {
+
+namespace {
+
+// relaxed (all of these): see above.
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+// A number from `least` to `most` takes the place of the former one, which is the answer.
+Term exchange(Process& p, Term value, uint32_t least, uint32_t most, std::atomic<uint32_t>& flag) {
+    uint32_t n;
+    return small_in(value, least, most, &n) ? make_small(flag.exchange(n, kRelaxed)) : badarg(p);
+}
+
+Term set_backtrace_depth(Process& p, Term value) {
+    uint32_t n;
+    if (!small_in(value, 0, 1024, &n)) {
+        return badarg(p);
+    }
+    const Term old = make_small(g_backtrace_depth);
+    g_backtrace_depth = static_cast<int>(n > 64 ? 64 : n);  // what a trace has room for
+    return old;
+}
+
+Term set_logger(Process& p, Term value) {
+    const bool valid = value == atom_table::intern("logger") || value == atoms::undefined ||
+                       (is_local_pid(value) && process_table::lookup(value) != nullptr);
+    return valid ? set_system_logger(value) : badarg(p);
+}
+
+Term set_fullsweep_after(Process& p, Term value) {
+    uint32_t n;
+    return small_in(value, 0, 0x7FFFFFFF, &n)
+               ? make_small(g_spawn_defaults.fullsweep_after.exchange(n & 0xFFFF, kRelaxed))
+               : badarg(p);
+}
+
+Term set_min_heap_size(Process& p, Term value) {
+    uint32_t n;
+    return small_in(value, 0, 0x7FFFFFFF, &n)
+               ? make_small(g_spawn_defaults.min_heap_words.exchange(
+                     static_cast<uint32_t>(next_heap_size(n < 12 ? 12 : n)), kRelaxed))
+               : badarg(p);
+}
+
+Term set_min_bin_vheap_size(Process& p, Term value) {
+    return exchange(p, value, 0, 0x7FFFFFFF, g_spawn_defaults.min_bin_vheap_words);
+}
+
+Term set_max_heap_size(Process& p, Term value) {
+    SpawnDefaults& d = g_spawn_defaults;
+    if (!is_integer(value) && !is_map(value)) {
+        return badarg(p);
+    }
+    const Term size = is_map(value) ? map::get(value, atoms::size) : value;
+    uint64_t words;
+    if (!is_value(size) || !get_uint64(size, &words) || (words != 0 && words < 233)) {
+        return badarg(p);
+    }
+    const Term old = max_heap_term(p.heap, d.max_heap_words.load(kRelaxed), d.max_heap_kill.load(kRelaxed),
+                                   d.max_heap_log.load(kRelaxed), false);
+    if (is_map(value)) {
+        const Term kill = map::get(value, atoms::kill);
+        const Term log = map::get(value, atoms::error_logger);
+        if ((is_value(kill) && !is_bool(kill)) || (is_value(log) && !is_bool(log))) {
+            return badarg(p);
+        }
+        if (is_value(kill)) {
+            d.max_heap_kill.store(kill == atoms::true_, kRelaxed);
+        }
+        if (is_value(log)) {
+            d.max_heap_log.store(log == atoms::true_, kRelaxed);
+        }
+    }
+    d.max_heap_words.store(words, kRelaxed);
+    return old;
+}
+
+Term set_schedulers_online(Process& p, Term value) {
+    uint32_t n;
+    const int old = small_in(value, 1, INT32_MAX, &n) ? online::set_schedulers(static_cast<int>(n)) : 0;
+    return old != 0 ? await_thread_progress(p, make_small(old)) : badarg(p);
+}
+
+Term set_dirty_cpu_online(Process& p, Term value) {
+    uint32_t n;
+    const int old = small_in(value, 1, INT32_MAX, &n) ? online::set_dirty_cpu(static_cast<int>(n)) : 0;
+    return old != 0 ? make_small(old) : badarg(p);
+}
+
+Term set_requests_limit(Process& p, Term value) {
+    return exchange(p, value, 1, code_change::kMaxSystemRequests, code_change::g_system_requests_limit);
+}
+
+Term set_multi_scheduling(Process& p, Term value) {
+    const std::string_view word = is_atom(value) ? atom_table::text(value) : "";
+    const bool normal = word == "block_normal" || word == "unblock_normal";
+    if (word == "block" || word == "block_normal") {
+        online::block(p, normal);
+        return await_thread_progress(p, atom_table::intern(online::state()));
+    }
+    if (word == "unblock" || word == "unblock_normal") {
+        online::unblock(p, normal);
+        return atom_table::intern(online::state());
+    }
+    return badarg(p);
+}
+
+Term set_trace_control_word(Process& p, Term value) {
+    return exchange(p, value, 0, 0xFFFFFFFF, tracing::g_control_word);
+}
+
+Term reset_seq_trace(Process& p, Term value) {
+    if (value != atoms::true_) {
+        return badarg(p);
+    }
+    seq_trace::reset_all();
+    return atoms::true_;
+}
+
+Term set_sequential_tracer(Process& p, Term value) {
+    Term old = atoms::false_;
+    return seq_trace::set_system_tracer(value, p.heap, &old) ? old : badarg(p);
+}
+
+Term finalize_time_offset(Process& p, Term value) {
+    return value == atom_table::intern("finalize") ? atom_table::intern("final") : badarg(p);
+}
+
+// Measured while somebody who asked for it lives: the kernel counts them.
+Term set_scheduler_wall_time(Process& p, Term value) {
+    static const Export* counted =
+        export_table::get(atom_table::intern("kernel_refc"), atoms::scheduler_wall_time, 1);
+    return is_bool(value) ? trap(p, counted, {value}) : badarg(p);
+}
+
+struct Flag {
+    std::string_view name;
+    Term (*set)(Process& p, Term value);
+};
+constexpr Flag kFlags[] = {
+    {"backtrace_depth", set_backtrace_depth},
+    {"dirty_cpu_schedulers_online", set_dirty_cpu_online},
+    {"fullsweep_after", set_fullsweep_after},
+    {"max_heap_size", set_max_heap_size},
+    {"microstate_accounting", set_microstate_accounting},
+    {"min_bin_vheap_size", set_min_bin_vheap_size},
+    {"min_heap_size", set_min_heap_size},
+    {"multi_scheduling", set_multi_scheduling},
+    {"outstanding_system_requests_limit", set_requests_limit},
+    {"reset_seq_trace", reset_seq_trace},
+    {"scheduler_wall_time", set_scheduler_wall_time},
+    {"schedulers_online", set_schedulers_online},
+    {"sequential_tracer", set_sequential_tracer},
+    {"system_logger", set_logger},
+    {"time_offset", finalize_time_offset},
+    {"trace_control_word", set_trace_control_word},
+};
+
+Term erlang_system_flag_2(Process& p, const Term* a) {
+    if (is_atom(a[0])) {
+        const std::string_view name = atom_table::text(a[0]);
+        for (const Flag& flag : kFlags) {
+            if (flag.name == name) {
+                return flag.set(p, a[1]);
+            }
+        }
+    }
+    return badarg_cause(p, atoms::badopt);
+}
+
+}  // namespace
+
+MINIVM_BIF_TABLE(system_flags) = {
+    {"erlang", "system_flag", 2, erlang_system_flag_2, kBifPlain, nullptr},
+};
+
+}  // namespace minivm
