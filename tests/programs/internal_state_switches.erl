@@ -12,7 +12,10 @@ main(_) ->
                       {binary:matches(Text, <<"def">>), binary:split(Text, [<<",">>, <<"b">>], [global]),
                        binary:longest_common_prefix([Text, <<Text/binary, 1>>]),
                        unicode:characters_to_list(Text), binary:replace(Text, <<"g">>, <<"G">>, [global]),
-                       binary:copy(Text, 20)}
+                       binary:copy(Text, 20), iolist_to_binary([binary_to_list(Text), Text]),
+                       unicode:characters_to_binary([[228, 8364, "abc"], Text, [<<"x">> | <<"y">>]]),
+                       binary_to_term(term_to_binary({Text, lists:seq(1, 300)})),
+                       re:run(Text, "gh+i", [{capture, all, index}]), list_to_binary([Text, "z"])}
               end,
     All = Compute(),
     [begin
@@ -20,6 +23,11 @@ main(_) ->
          erts_debug:set_internal_state(unicode_loop_limit, N),
          All = Compute()
      end || N <- [10, 100]],
+    %% Once more than is right for a match, and what it prints goes through the others.
+    erts_debug:set_internal_state(re_loop_limit, 1),
+    All = Compute(),
+    io:format("~p ~ts~n", [element(10, All), [228, 8364]]),
+    erts_debug:set_internal_state(re_loop_limit, default),
     erts_debug:set_internal_state(binary_loop_limit, default),
     erts_debug:set_internal_state(unicode_loop_limit, default),
     true = erts_debug:set_internal_state(reds_left, 10),

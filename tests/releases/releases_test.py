@@ -130,6 +130,9 @@ class Tree(unittest.TestCase):
     def test_tries_that_the_compiler_of_otp_29_makes_guards_of(self):
         self.file_of_otp_29("guards_of_tries")
 
+    def test_module_re_is_pcre2_to_code_of_otp_29(self):
+        self.file_of_otp_29("regular_expressions")
+
     def file_of_otp_29(self, name):
         """NAME.beam.txt is the file, NAME.txt what OTP 29's erl printed."""
         env = self.tree(name + "_29", [("releases/29/OTP_VERSION", "29.0")], "17.0")
@@ -199,6 +202,9 @@ class OtherReleases(unittest.TestCase):
 
     def test_tries_that_the_compiler_makes_guards_of(self):
         self.same_as_erl("guards_of_tries")
+
+    def test_module_re_is_pcre2(self):
+        self.same_as_erl("regular_expressions", least=28)
 
 
 class Functions(unittest.TestCase):

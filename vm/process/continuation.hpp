@@ -9,13 +9,16 @@
 #include "vm/process/scheduling.hpp"
 #include "vm/term/binary.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 
 namespace minivm {
 
-// The most that any slice may deal with: tests make it small, so that every BIF here yields.
+// The most that any slice may deal with: tests make it small, so that every BIF here yields. Each deals with
+// kLeastSlice all the same: one that counts what it looks at before it begins would never get anywhere.
+constexpr int64_t kLeastSlice = 4;
 constexpr int64_t kNoSliceLimit = INT64_MAX;
 extern std::atomic<int64_t> g_slice_limit;
 
@@ -25,7 +28,7 @@ inline int64_t slice_budget(const Process& p, int64_t per_reduction) {
     const int64_t budget = (p.reductions > 1 ? p.reductions : 1) * per_reduction;
     // relaxed: a number that tests set before they start what it applies to.
     const int64_t limit = g_slice_limit.load(std::memory_order_relaxed);
-    return budget < limit ? budget : limit;
+    return std::min(budget, std::max(limit, kLeastSlice));
 }
 inline void charge_slice(Process& p, int64_t given, int64_t left, int64_t per_reduction) {
     consume(p, (given - left) / per_reduction + 1);

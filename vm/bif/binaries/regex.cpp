@@ -7,9 +7,12 @@
 //
 // A match first gets kQuickSteps steps on the scheduler of its process. One that needs more is begun
 // again on a dirty scheduler: PCRE2 cannot be interrupted and resumed.
+#include <zlib.h>
+
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 
 #include "vm/bif/bif.hpp"
 #include "vm/bif/binaries/regex_pattern.hpp"
@@ -37,7 +40,6 @@ LOCAL_ATOM(am_match_limit_recursion, "match_limit_recursion")
 LOCAL_ATOM(am_namelist, "namelist")
 LOCAL_ATOM(am_nomatch, "nomatch")
 LOCAL_ATOM(am_offset, "offset")
-LOCAL_ATOM(am_export, "export")
 LOCAL_ATOM(am_re_exported_pattern, "re_exported_pattern")
 LOCAL_ATOM(am_re_pattern, "re_pattern")
 LOCAL_ATOM(am_list, "list")
@@ -132,7 +134,8 @@ bool parse_newline(Term value, uint8_t* out) {
            : name == "crlf"    ? PCRE2_NEWLINE_CRLF
            : name == "any"     ? PCRE2_NEWLINE_ANY
            : name == "anycrlf" ? PCRE2_NEWLINE_ANYCRLF
-                               : 0;
+           : name == "nul" && by_release::re_is_pcre2() ? PCRE2_NEWLINE_NUL
+                                                        : 0;
     return *out != 0;
 }
 
@@ -226,21 +229,29 @@ Term pattern_term(Process& p, const PatternKey& key, const Regex& pattern) {
 }
 
 constexpr std::string_view kExportTitle = "re-PCRE2";
+constexpr size_t kExportHeader = kExportTitle.size() + 6;  // CRC of Encoded, version of its form, unicode
+constexpr char kExportForm = 1;
+// Encoded: this and PatternKey::text(). A form that PCRE2 wrote is not read, for one that is made up would
+// be code: who gets one compiles the source, as OTP does with what another PCRE2 wrote, or we.
+constexpr std::string_view kEncoded{"MVRE\0\1\1\0", 8};
 
-// {re_exported_pattern, Header, Source, Options, Encoded}, as in OTP. What import/1 reads, here and (as
-// Encoded is none of its own) in OTP, is the source and the options.
+uint32_t encoded_crc(const void* bytes, size_t size) {
+    return static_cast<uint32_t>(crc32_z(0, static_cast<const Bytef*>(bytes), size));
+}
+
+// {re_exported_pattern, Header, Source, Options, Encoded}, as in OTP.
 Term exported_term(Process& p, const PatternKey& key, Term option_list) {
+    std::string encoded(kEncoded);
+    encoded += key.text();
+    const uint32_t crc = encoded_crc(encoded.data(), encoded.size());
     std::string header(kExportTitle);
-    header += {'\0', key.options & PCRE2_UTF ? '\1' : '\0', '\0', '\0', '\0', '\0'};
-    Term options = kNil;
-    for (Term list = option_list; is_cons(list); list = tail(list)) {
-        if (head(list) != am_export()) {
-            options = cons(p.heap, head(list), options);
-        }
+    for (int shift = 24; shift >= 0; shift -= 8) {
+        header.push_back(static_cast<char>(crc >> shift));
     }
+    header += {kExportForm, key.options & PCRE2_UTF ? '\1' : '\0'};
     const Term elements[] = {am_re_exported_pattern(), make_binary(p.heap, header.data(), header.size()),
-                             make_binary(p.heap, key.source.data(), key.source.size()), options,
-                             make_binary(p.heap, "", 0)};
+                             make_binary(p.heap, key.source.data(), key.source.size()), option_list,
+                             make_binary(p.heap, encoded.data(), encoded.size())};
     Term* tuple = p.heap.alloc(1 + std::size(elements));
     tuple[0] = Term{make_header(Kind::tuple, std::size(elements))};
     std::copy(std::begin(elements), std::end(elements), tuple + 1);
@@ -249,7 +260,8 @@ Term exported_term(Process& p, const PatternKey& key, Term option_list) {
 
 // ---- compile ---------------------------------------------------------------------------------------------
 
-Term compile(Process& p, Term source, Term option_list) {
+// `importing`: not for export, whatever the options say.
+Term compile(Process& p, Term source, Term option_list, bool importing) {
     Options o;
     if (!parse_options(option_list, &o) || o.run_only) {
         return bad_option(p);
@@ -270,20 +282,55 @@ Term compile(Process& p, Term source, Term option_list) {
         return compile_error(p, why);
     }
     return make_tuple(p.heap, atoms::ok,
-                      o.exported ? exported_term(p, key, option_list) : pattern_term(p, key, *pattern));
+                      o.exported && !importing ? exported_term(p, key, option_list)
+                                               : pattern_term(p, key, *pattern));
 }
-Term re_compile_1(Process& p, const Term* a) { return compile(p, a[0], kNil); }
-Term re_compile_2(Process& p, const Term* a) { return compile(p, a[0], a[1]); }
+Term re_compile_1(Process& p, const Term* a) { return compile(p, a[0], kNil, false); }
+Term re_compile_2(Process& p, const Term* a) { return compile(p, a[0], a[1], false); }
+
+// What is encoded, if it is ours and whole. False: it is broken.
+bool read_encoded(const uint8_t* header, Term encoded, std::optional<PatternKey>* key) {
+    std::string bytes;
+    if (header[kExportHeader - 2] != kExportForm) {
+        return true;
+    }
+    if (!is_binary(encoded) || !iolist_to_bytes(encoded, &bytes)) {
+        return false;
+    }
+    uint32_t crc = 0;
+    for (size_t i = kExportTitle.size(); i < kExportTitle.size() + 4; ++i) {
+        crc = crc << 8 | header[i];
+    }
+    if (crc != encoded_crc(bytes.data(), bytes.size())) {
+        return false;
+    }
+    if (bytes.starts_with(kEncoded)) {
+        const auto* text = reinterpret_cast<const uint8_t*>(bytes.data() + kEncoded.size());
+        return key->emplace().parse(text, bytes.size() - kEncoded.size());
+    }
+    return true;
+}
 
 Term re_import_1(Process& p, const Term* a) {
-    Bytes header;
+    std::string header;
     if (!is_tuple_of(a[0], 5) || tuple_element(a[0], 0) != am_re_exported_pattern() ||
-        !get_bytes(tuple_element(a[0], 1), &header) || header.size < kExportTitle.size() ||
-        std::memcmp(header.data, kExportTitle.data(), kExportTitle.size()) != 0 ||
-        !is_binary(tuple_element(a[0], 2))) {
+        !is_binary(tuple_element(a[0], 1)) || !iolist_to_bytes(tuple_element(a[0], 1), &header) ||
+        header.size() < kExportHeader || !header.starts_with(kExportTitle)) {
         return stdlib_badarg(p);
     }
-    const Term compiled = compile(p, tuple_element(a[0], 2), tuple_element(a[0], 3));
+    std::optional<PatternKey> key;
+    if (!read_encoded(reinterpret_cast<const uint8_t*>(header.data()), tuple_element(a[0], 4), &key)) {
+        return stdlib_badarg(p);
+    }
+    if (key.has_value()) {
+        CompileError why;
+        const std::shared_ptr<Regex> pattern = regex::get_pattern(*key, &why);
+        return pattern != nullptr ? pattern_term(p, *key, *pattern) : stdlib_badarg(p);
+    }
+    if (!is_binary(tuple_element(a[0], 2))) {
+        return stdlib_badarg(p);
+    }
+    const Term compiled = compile(p, tuple_element(a[0], 2), tuple_element(a[0], 3), true);
     if (!is_value(compiled)) {
         return kNonValue;
     }
@@ -451,7 +498,7 @@ Term run_pattern(Process& p, const Regex& pattern, Term subject, const Options& 
         return stdlib_badarg(p);
     }
     if (o.offset > bytes.size) {
-        return stdlib_error(p, atom_table::intern("internal_error"));
+        return by_release::re_is_pcre2() ? stdlib_badarg(p) : stdlib_error(p, atoms::internal_error);
     }
     // Looking at every character of a subject for being UTF-8 takes its time.
     if (quick && !checked && bytes.size - o.offset > kQuickBytes) {
@@ -551,9 +598,14 @@ Term run(Process& p, Term subject, Term re, Term option_list, bool first, bool q
         if (o.global) {
             return to_grun(p, subject, re, make_tuple(p.heap, option_list, atoms::false_));
         }
-        // PCRE2 knows newlines only when it compiles.
-        key.newline = o.newline != 0 ? o.newline : key.newline;
-        key.bsr = o.bsr != 0 ? o.bsr : key.bsr;
+        // PCRE2 knows newlines only when it compiles; who has it by its name has to say the same again.
+        const uint8_t newline = o.newline != 0 ? o.newline : key.newline;
+        const uint8_t bsr = o.bsr != 0 ? o.bsr : key.bsr;
+        if (by_release::re_is_pcre2() && (newline != key.newline || bsr != key.bsr)) {
+            return stdlib_badarg(p);
+        }
+        key.newline = newline;
+        key.bsr = bsr;
         pattern = regex::get_pattern(key, &why);
         if (pattern == nullptr) {
             return stdlib_badarg(p);

@@ -6,12 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include "vm/util/assert.hpp"
+#include "vm/util/otp_release.hpp"
 
 namespace minivm::regex {
 namespace {
 
-constexpr uint32_t kMaxNesting = 798;  // of parentheses, as PCRE 8's workspace allows
+constexpr uint32_t kMaxNesting = 798;      // of parentheses, as PCRE 8's workspace allows
+constexpr uint32_t kNewMaxNesting = 1179;  // as OTP's PCRE2 takes
 constexpr size_t kMagicBytes = 4;
 constexpr char kMagic[kMagicBytes + 1] = "mvr1";
 constexpr size_t kKeyHeader = kMagicBytes + 6;
@@ -308,18 +309,46 @@ struct ModernSource {
     bool utf = false;  // it says so itself
 };
 
-std::shared_ptr<Regex> compile_now(const PatternKey& key, CompileError* error) {
-    struct Context {
-        Context() : context(pcre2_compile_context_create(nullptr)) {
-            pcre2_set_character_tables(context, latin1_tables());
-            pcre2_set_parens_nest_limit(context, kMaxNesting);
-            pcre2_set_compile_extra_options(context, PCRE2_EXTRA_ALLOW_LOOKAROUND_BSK);
-        }
-        ~Context() { pcre2_compile_context_free(context); }
-        pcre2_compile_context* context;
-    } context;
-    pcre2_set_newline(context.context, key.newline);
-    pcre2_set_bsr(context.context, key.bsr);
+struct CompileContext {
+    explicit CompileContext(const PatternKey& key) : context(pcre2_compile_context_create(nullptr)) {
+        pcre2_set_newline(context, key.newline);
+        pcre2_set_bsr(context, key.bsr);
+    }
+    ~CompileContext() { pcre2_compile_context_free(context); }
+    pcre2_compile_context* const context;
+};
+
+void take_text(int code, CompileError* error) {
+    pcre2_get_error_message(code, reinterpret_cast<PCRE2_UCHAR*>(error->buffer), sizeof(error->buffer));
+    error->text = error->buffer;
+}
+
+// As OTP does it from 28 on.
+std::shared_ptr<Regex> compile_as_is(const PatternKey& key, CompileError* error) {
+    const CompileContext context(key);
+    pcre2_set_parens_nest_limit(context.context, kNewMaxNesting);
+    int code = 0;
+    pcre2_code* const compiled =
+        pcre2_compile(reinterpret_cast<PCRE2_SPTR>(key.source.data()), key.source.size(), key.options,
+                      &code, &error->offset, context.context);
+    if (compiled == nullptr && code == PCRE2_ERROR_PARENTHESES_NEST_TOO_DEEP) {
+        error->text = "regular expression is too complicated";
+        error->offset = 0;
+        return nullptr;
+    }
+    if (compiled == nullptr) {
+        take_text(code, error);
+        return nullptr;
+    }
+    return std::make_shared<Regex>(compiled);
+}
+
+// What PCRE 8 took, with its errors.
+std::shared_ptr<Regex> compile_as_old(const PatternKey& key, CompileError* error) {
+    const CompileContext context(key);
+    pcre2_set_character_tables(context.context, latin1_tables());
+    pcre2_set_parens_nest_limit(context.context, kMaxNesting);
+    pcre2_set_compile_extra_options(context.context, PCRE2_EXTRA_ALLOW_LOOKAROUND_BSK);
     ModernSource source(key.source);
     // The set of bytes that may begin a match lacks the letters above 127 of \w if it is not told by the
     // Unicode properties what a letter is (PCRE2 10.42).
@@ -342,9 +371,7 @@ std::shared_ptr<Regex> compile_now(const PatternKey& key, CompileError* error) {
     if (code < 0) {
         error->text = "invalid UTF-8 string";
     } else if ((error->text = old_text(code)) == nullptr) {
-        pcre2_get_error_message(code, reinterpret_cast<PCRE2_UCHAR*>(error->buffer),
-                                sizeof(error->buffer));
-        error->text = error->buffer;
+        take_text(code, error);
     }
     as_old_error(code, key.source, error);
     return nullptr;
@@ -374,7 +401,7 @@ bool PatternKey::parse(const uint8_t* bytes, size_t n) {
     bsr = bytes[kMagicBytes + 5];
     source.assign(reinterpret_cast<const char*>(bytes + kKeyHeader), n - kKeyHeader);
     return (options & ~kCompileOptions) == 0 && newline >= PCRE2_NEWLINE_CR &&
-           newline <= PCRE2_NEWLINE_ANYCRLF && (bsr == PCRE2_BSR_UNICODE || bsr == PCRE2_BSR_ANYCRLF);
+           newline <= PCRE2_NEWLINE_NUL && (bsr == PCRE2_BSR_UNICODE || bsr == PCRE2_BSR_ANYCRLF);
 }
 
 std::shared_ptr<Regex> get_pattern(const PatternKey& key, CompileError* error) {
@@ -390,7 +417,8 @@ std::shared_ptr<Regex> get_pattern(const PatternKey& key, CompileError* error) {
     if (slot.pattern != nullptr && slot.key == text) {
         return slot.pattern;
     }
-    std::shared_ptr<Regex> pattern = compile_now(key, error);
+    std::shared_ptr<Regex> pattern =
+        by_release::re_is_pcre2() ? compile_as_is(key, error) : compile_as_old(key, error);
     if (pattern != nullptr && text.size() <= kMaxKept) {
         slot = {text, pattern};
     }

@@ -41,14 +41,17 @@ bool available() {
     return g_available.load(std::memory_order_relaxed);
 }
 
+// A match of module re has no slices: its limit is kept, no more.
+std::atomic<int64_t> g_re_limit{kNoSliceLimit};
+
 // The limit before: an integer, or `default`.
-Term set_loop_limit(Process& p, Term value) {
+Term set_loop_limit(Process& p, std::atomic<int64_t>& kept, Term value) {
     int64_t limit = kNoSliceLimit;
     if (!is(value, "default") && (!get_int64(value, &limit) || limit <= 0)) {
         return badarg(p);
     }
     // relaxed: tests set it before they start what it applies to.
-    const int64_t old = g_slice_limit.exchange(limit, std::memory_order_relaxed);
+    const int64_t old = kept.exchange(limit, std::memory_order_relaxed);
     return old == kNoSliceLimit ? atom_table::intern("default") : make_integer(p.heap, old);
 }
 
@@ -130,9 +133,10 @@ Term erts_debug_set_internal_state_2(Process& p, const Term* a) {
             p.reductions = n;
             return atoms::true_;
         }
-    } else if (is(a[0], "binary_loop_limit") || is(a[0], "unicode_loop_limit") ||
-               is(a[0], "re_loop_limit")) {
-        return set_loop_limit(p, a[1]);
+    } else if (is(a[0], "binary_loop_limit") || is(a[0], "unicode_loop_limit")) {
+        return set_loop_limit(p, g_slice_limit, a[1]);
+    } else if (is(a[0], "re_loop_limit")) {
+        return set_loop_limit(p, g_re_limit, a[1]);
     } else if ((is(a[0], "ets_force_split") || is(a[0], "ets_debug_random_split_join")) &&
                is_tuple(a[1]) && tuple_arity(a[1]) == 2 && is_bool(tuple_element(a[1], 1))) {
         return atoms::ok;  // tables have one part here, whatever the load
