@@ -241,11 +241,6 @@ void slow_dirty_done(ARGS);     // a dirty BIF called at pc has run
 #define TAIL(handler) return handler(PASS)
 #endif
 
-// After a meaning has left fragments behind: collects with x[0..live) and `result` as roots, and
-// returns where the result is now. Wrap in LEAVE_RUNTIME: E and htop have moved.
-Term collect_result_gc(Scheduler* s, uint32_t live, Term result);
-Term collect_result_need_gc(Scheduler* s, uint32_t live, Term result, Word need_words);
-
 #define COLLECT(live_x, words)                  \
     do {                                        \
         InterpState& st_ = interp_state(s);     \

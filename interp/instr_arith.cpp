@@ -5,19 +5,19 @@
 
 namespace minivm::interp {
 
-#define ARITH2(name, fast)                                                          \
-    template <K A, K B, K D>                                                        \
-    void name##_kinds(ARGS) {                                                       \
-        constexpr Op kOp = Op::name;                                                \
-        const Term a = source<kOp, 1, A, 0>(pc, E, s);                              \
-        const Term b = source<kOp, 2, B, (A == K::C)>(pc, E, s);                    \
-        Term r;                                                                     \
-        if (MINIVM_LIKELY(fast)) {                                                  \
-            *dst_at<kOp, 3, D>(pc, E, s) = r;                                       \
-            NEXT_OP_KINDS(K::X, A, B);                                              \
-        }                                                                           \
-        TAIL(generic<kOp>);                                                         \
-    }                                                                               \
+#define ARITH2(name, fast)                                       \
+    template <K A, K B, K D>                                     \
+    void name##_kinds(ARGS) {                                    \
+        constexpr Op kOp = Op::name;                             \
+        const Term a = source<kOp, 1, A, 0>(pc, E, s);           \
+        const Term b = source<kOp, 2, B, (A == K::C)>(pc, E, s); \
+        Term r;                                                  \
+        if (MINIVM_LIKELY(fast)) {                               \
+            *dst_at<kOp, 3, D>(pc, E, s) = r;                    \
+            NEXT_OP_KINDS(K::X, A, B);                           \
+        }                                                        \
+        TAIL(generic<kOp>);                                      \
+    }                                                            \
     void h_##name(ARGS) { TAIL((name##_kinds<K::S, K::S, K::S>)); }
 
 static inline int64_t signed_raw(Term t) { return static_cast<int64_t>(t.raw); }
@@ -198,19 +198,19 @@ static int place(T k) {
 }
 Handler select_arith(Op op, const K* k) {
     switch (op) {
-#define PICK3(name)                                                                              \
-    case Op::name: {                                                                             \
-        static constexpr Handler table[3][3][2] = {                                              \
-            {{name##_kinds<K::X, K::X, K::X>, name##_kinds<K::X, K::X, K::Y>},                   \
-             {name##_kinds<K::X, K::Y, K::X>, name##_kinds<K::X, K::Y, K::Y>},                   \
-             {name##_kinds<K::X, K::C, K::X>, name##_kinds<K::X, K::C, K::Y>}},                  \
-            {{name##_kinds<K::Y, K::X, K::X>, name##_kinds<K::Y, K::X, K::Y>},                   \
-             {name##_kinds<K::Y, K::Y, K::X>, name##_kinds<K::Y, K::Y, K::Y>},                   \
-             {name##_kinds<K::Y, K::C, K::X>, name##_kinds<K::Y, K::C, K::Y>}},                  \
-            {{name##_kinds<K::C, K::X, K::X>, name##_kinds<K::C, K::X, K::Y>},                   \
-             {name##_kinds<K::C, K::Y, K::X>, name##_kinds<K::C, K::Y, K::Y>},                   \
-             {name##_kinds<K::C, K::C, K::X>, name##_kinds<K::C, K::C, K::Y>}}};                 \
-        return table[place(k[1])][place(k[2])][place(k[3])];                                     \
+#define PICK3(name)                                                              \
+    case Op::name: {                                                             \
+        static constexpr Handler table[3][3][2] = {                              \
+            {{name##_kinds<K::X, K::X, K::X>, name##_kinds<K::X, K::X, K::Y>},   \
+             {name##_kinds<K::X, K::Y, K::X>, name##_kinds<K::X, K::Y, K::Y>},   \
+             {name##_kinds<K::X, K::C, K::X>, name##_kinds<K::X, K::C, K::Y>}},  \
+            {{name##_kinds<K::Y, K::X, K::X>, name##_kinds<K::Y, K::X, K::Y>},   \
+             {name##_kinds<K::Y, K::Y, K::X>, name##_kinds<K::Y, K::Y, K::Y>},   \
+             {name##_kinds<K::Y, K::C, K::X>, name##_kinds<K::Y, K::C, K::Y>}},  \
+            {{name##_kinds<K::C, K::X, K::X>, name##_kinds<K::C, K::X, K::Y>},   \
+             {name##_kinds<K::C, K::Y, K::X>, name##_kinds<K::C, K::Y, K::Y>},   \
+             {name##_kinds<K::C, K::C, K::X>, name##_kinds<K::C, K::C, K::Y>}}}; \
+        return table[place(k[1])][place(k[2])][place(k[3])];                     \
     }
         PICK3(add)
         PICK3(sub)

@@ -3,16 +3,16 @@
 
 namespace minivm::interp {
 
-#define EXPECT(name, condition)                             \
-    template <K S>                                          \
-    void name##_kind(ARGS) {                                \
-        constexpr Op kOp = Op::name;                        \
-        const Term t = src_at<kOp, 0, S>(pc, E, s);         \
-        if (MINIVM_LIKELY(condition)) {                     \
-            NEXT_OP_KINDS(S);                               \
-        }                                                   \
-        TAIL(generic<kOp>);                                 \
-    }                                                       \
+#define EXPECT(name, condition)                     \
+    template <K S>                                  \
+    void name##_kind(ARGS) {                        \
+        constexpr Op kOp = Op::name;                \
+        const Term t = src_at<kOp, 0, S>(pc, E, s); \
+        if (MINIVM_LIKELY(condition)) {             \
+            NEXT_OP_KINDS(S);                       \
+        }                                           \
+        TAIL(generic<kOp>);                         \
+    }                                               \
     void h_##name(ARGS) { TAIL(name##_kind<K::S>); }
 EXPECT(expect_cons, is_cons(t))
 EXPECT(expect_tuple, is_tuple(t) && tuple_arity(t) >= WORD(1))
@@ -95,10 +95,10 @@ HANDLER(make_fun) {
 Handler select_data(Op op, const K* k) {
     const auto i = [&](int n) { return static_cast<int>(k[n]); };
     switch (op) {
-#define PICK_EXPECT(name)                                  \
-    case Op::name:                                         \
-        return k[0] == K::X   ? name##_kind<K::X>          \
-               : k[0] == K::Y ? name##_kind<K::Y>          \
+#define PICK_EXPECT(name)                         \
+    case Op::name:                                \
+        return k[0] == K::X   ? name##_kind<K::X> \
+               : k[0] == K::Y ? name##_kind<K::Y> \
                               : nullptr;
             PICK_EXPECT(expect_cons)
             PICK_EXPECT(expect_tuple)
@@ -114,14 +114,14 @@ Handler select_data(Op op, const K* k) {
                  {get_list_kinds<K::Y, K::Y, K::X>, get_list_kinds<K::Y, K::Y, K::Y>}}};
             return table[i(0)][i(1)][i(2)];
         }
-#define PICK_SD(name, dst)                                                                    \
-    case Op::name: {                                                                          \
-        if (k[0] == K::C) {                                                                   \
-            return nullptr;                                                                   \
-        }                                                                                     \
-        static constexpr Handler table[2][2] = {{name##_kinds<K::X, K::X>, name##_kinds<K::X, K::Y>}, \
+#define PICK_SD(name, dst)                                                                             \
+    case Op::name: {                                                                                   \
+        if (k[0] == K::C) {                                                                            \
+            return nullptr;                                                                            \
+        }                                                                                              \
+        static constexpr Handler table[2][2] = {{name##_kinds<K::X, K::X>, name##_kinds<K::X, K::Y>},  \
                                                 {name##_kinds<K::Y, K::X>, name##_kinds<K::Y, K::Y>}}; \
-        return table[i(0)][i(dst)];                                                           \
+        return table[i(0)][i(dst)];                                                                    \
     }
             PICK_SD(get_hd, 1)
             PICK_SD(get_tl, 1)

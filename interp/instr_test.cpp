@@ -42,27 +42,27 @@ TEST1(is_tagged_tuple, is_tuple_of(t, (word_at<kOp, 2>(pc))) &&
 
 // A comparison of two operands: small integers and immediate floats here, the rest in a handler of its
 // own, so that the fast one saves no registers.
-#define COMPARE(name, word_condition, float_condition)                    \
-    template <K A, K B>                                                   \
-    void name##_kinds(ARGS) {                                             \
-        constexpr Op kOp = Op::name;                                      \
-        const Term a = source<kOp, 1, A, 0>(pc, E, s);                    \
-        const Term b = source<kOp, 2, B, (A == K::C)>(pc, E, s);          \
-        bool yes;                                                         \
-        if (MINIVM_LIKELY(both_small(a, b))) {                            \
-            yes = (word_condition);                                       \
-        } else if (is_imm_float(a) && is_imm_float(b)) {                  \
-            const double x = imm_float_value(a);                          \
-            const double y = imm_float_value(b);                          \
-            yes = (float_condition);                                      \
-        } else {                                                          \
-            TAIL(generic<kOp>);                                           \
-        }                                                                 \
-        if (yes) {                                                        \
-            NEXT_OP_KINDS(K::X, A, B);                                    \
-        }                                                                 \
-        JUMP();                                                           \
-    }                                                                     \
+#define COMPARE(name, word_condition, float_condition)           \
+    template <K A, K B>                                          \
+    void name##_kinds(ARGS) {                                    \
+        constexpr Op kOp = Op::name;                             \
+        const Term a = source<kOp, 1, A, 0>(pc, E, s);           \
+        const Term b = source<kOp, 2, B, (A == K::C)>(pc, E, s); \
+        bool yes;                                                \
+        if (MINIVM_LIKELY(both_small(a, b))) {                   \
+            yes = (word_condition);                              \
+        } else if (is_imm_float(a) && is_imm_float(b)) {         \
+            const double x = imm_float_value(a);                 \
+            const double y = imm_float_value(b);                 \
+            yes = (float_condition);                             \
+        } else {                                                 \
+            TAIL(generic<kOp>);                                  \
+        }                                                        \
+        if (yes) {                                               \
+            NEXT_OP_KINDS(K::X, A, B);                           \
+        }                                                        \
+        JUMP();                                                  \
+    }                                                            \
     void h_##name(ARGS) { TAIL((name##_kinds<K::S, K::S>)); }
 
 static inline int64_t signed_raw(Term t) { return static_cast<int64_t>(t.raw); }
@@ -72,20 +72,20 @@ COMPARE(is_ge, signed_raw(a) >= signed_raw(b), x >= y)
 COMPARE(is_eq, a == b, x == y)
 COMPARE(is_ne, a != b, x != y)
 
-#define EXACT(name, wanted)                                       \
-    template <K A, K B>                                           \
-    void name##_kinds(ARGS) {                                     \
-        constexpr Op kOp = Op::name;                              \
-        const Term a = src_at<kOp, 1, A>(pc, E, s);               \
-        const Term b = src_at<kOp, 2, B>(pc, E, s);               \
-        if (a != b && is_pointer(a) && is_pointer(b)) {           \
-            TAIL(generic<kOp>);                                   \
-        }                                                         \
-        if ((a == b) == (wanted)) {                               \
-            NEXT_OP_KINDS(K::X, A, B);                            \
-        }                                                         \
-        JUMP();                                                   \
-    }                                                             \
+#define EXACT(name, wanted)                             \
+    template <K A, K B>                                 \
+    void name##_kinds(ARGS) {                           \
+        constexpr Op kOp = Op::name;                    \
+        const Term a = src_at<kOp, 1, A>(pc, E, s);     \
+        const Term b = src_at<kOp, 2, B>(pc, E, s);     \
+        if (a != b && is_pointer(a) && is_pointer(b)) { \
+            TAIL(generic<kOp>);                         \
+        }                                               \
+        if ((a == b) == (wanted)) {                     \
+            NEXT_OP_KINDS(K::X, A, B);                  \
+        }                                               \
+        JUMP();                                         \
+    }                                                   \
     void h_##name(ARGS) { TAIL((name##_kinds<K::S, K::S>)); }
 EXACT(is_eq_exact, true)
 EXACT(is_ne_exact, false)
@@ -179,9 +179,9 @@ HANDLER(select_tuple_arity) {
 
 Handler select_test(Op op, const K* k, bool constant_is_immediate) {
     switch (op) {
-#define PICK1(name)                                                     \
-    case Op::name:                                                      \
-        return k[1] == K::X ? name##_kind<K::X>                         \
+#define PICK1(name)                             \
+    case Op::name:                              \
+        return k[1] == K::X ? name##_kind<K::X> \
                             : k[1] == K::Y ? name##_kind<K::Y> : name##_kind<K::S>;
         PICK1(is_integer)
         PICK1(is_float)
@@ -201,13 +201,13 @@ Handler select_test(Op op, const K* k, bool constant_is_immediate) {
         PICK1(is_function)
         PICK1(test_arity)
         PICK1(is_tagged_tuple)
-#define PICK2(name)                                                                        \
-    case Op::name: {                                                                       \
-        static constexpr Handler table[3][3] = {                                           \
-            {name##_kinds<K::X, K::X>, name##_kinds<K::X, K::Y>, name##_kinds<K::X, K::C>}, \
-            {name##_kinds<K::Y, K::X>, name##_kinds<K::Y, K::Y>, name##_kinds<K::Y, K::C>}, \
+#define PICK2(name)                                                                          \
+    case Op::name: {                                                                         \
+        static constexpr Handler table[3][3] = {                                             \
+            {name##_kinds<K::X, K::X>, name##_kinds<K::X, K::Y>, name##_kinds<K::X, K::C>},  \
+            {name##_kinds<K::Y, K::X>, name##_kinds<K::Y, K::Y>, name##_kinds<K::Y, K::C>},  \
             {name##_kinds<K::C, K::X>, name##_kinds<K::C, K::Y>, name##_kinds<K::C, K::C>}}; \
-        return table[static_cast<int>(k[1])][static_cast<int>(k[2])];                      \
+        return table[static_cast<int>(k[1])][static_cast<int>(k[2])];                        \
     }
         PICK2(is_lt)
         PICK2(is_ge)

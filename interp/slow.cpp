@@ -9,16 +9,6 @@
 
 namespace minivm::interp {
 
-Term collect_result_need_gc(Scheduler* s, uint32_t live, Term result, Word need_words) {
-    Process& p = *s->process;
-    s->x[live] = result;
-    collect_gc(p, need_words, s->x, live + 1, false);
-    return s->x[live];
-}
-Term collect_result_gc(Scheduler* s, uint32_t live, Term result) {
-    return collect_result_need_gc(s, live, result, 0);
-}
-
 void slow_collect(ARGS) {
     Process& p = *s->process;
     const InterpState& st = interp_state(s);

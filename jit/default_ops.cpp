@@ -90,8 +90,8 @@ Next entry(Scheduler* s, Process& p, const OpRecord* r) {
 
 // Transfers of control, and what depends on the code around it: the emitter has code for all of each. An
 // instruction that stands neither here nor in meaning.hpp does not compile.
-#define EMITTED(name)                        \
-    template <>                              \
+#define EMITTED(name) \
+    template <>       \
     constexpr DefaultOp kEntry<Op::name> = nullptr;
 template <Op kOp>
 constexpr DefaultOp kEntry = entry<kOp>;

@@ -30,6 +30,7 @@ main(_) ->
     erts_debug:set_internal_state(re_loop_limit, default),
     erts_debug:set_internal_state(binary_loop_limit, default),
     erts_debug:set_internal_state(unicode_loop_limit, default),
+    [io:format("~p ~p~n", [N, erts_debug:set_internal_state(binary, N) =:= binary:copy(<<0>>, N)]) || N <- [1, 61, 70]],
     true = erts_debug:set_internal_state(reds_left, 10),
     notsup = erts_debug:set_internal_state(ets_force_trap, true),
     true = erts_debug:set_internal_state(available_internal_state, false),

@@ -15,6 +15,8 @@ main(_) ->
     items(),
     Release >= 26 andalso stacks(),
     decoded(),
+    tables(),
+    Release >= 27 andalso default_objects(),
     Release >= 29 andalso too_long(),
     Release >= 28 andalso monitors(),
     Release >= 28 andalso heirs(),
@@ -53,6 +55,42 @@ guards() ->
         {Data, Kind} <- [{{a}, table}, {[a], trace}]],
     show(fun() -> erlang:trace_info({?MODULE, callback, 0}, no_such_item) end),
     show(fun() -> erlang:trace_info({?MODULE, no_such_function, 0}, no_such_item) end).
+
+%% Order in bags, and keys with maps in them.
+tables() ->
+    [begin
+         T = ets:new(t, [Type]),
+         ets:insert(T, [{a, 1}, {a, 2}, {a, 3}]),
+         ets:insert(T, [{a, 4}, {a, 5}, {b, 1}, {a, 6}]),
+         show(fun() -> {Type, ets:lookup(T, a)} end)
+     end || Type <- [bag, duplicate_bag]],
+    [begin
+         T = ets:new(t, [Type]),
+         [ets:insert(T, {{M, N}, old}) || M <- [#{}, #{k => v}, #{1 => y, k => w}], N <- [1, 2]],
+         [show(fun() -> {Type, Key, lists:sort(ets:match(T, {Key, '$1'})), length(ets:select(T, [{{Key, '_'}, [], ['$_']}])),
+                         ets:select_count(T, [{{Key, '_'}, [], [true]}])} end)
+          || Key <- [{#{}, 1}, {#{k => v}, 2}, {#{k => '_'}, 1}, {#{}, '_'}, {#{z => 1}, 1}, #{}]],
+         show(fun() -> ets:select_replace(T, [{{{#{}, 1}, '$1'}, [], [{{{element, 1, '$_'}, {const, new}}}]}]) end),
+         show(fun() -> ets:match_delete(T, {{#{k => v}, 1}, '_'}) end),
+         show(fun() -> ets:select_delete(T, [{{{#{}, 2}, '_'}, [], [true]}]) end),
+         show(fun() -> lists:sort(ets:tab2list(T)) end)
+     end || Type <- [set, ordered_set]].
+
+%% The default object of an update: when it is looked at, and what is said of it and of positions.
+default_objects() ->
+    [begin
+         T = ets:new(t, [Type, {keypos, 2}]),
+         Type =:= bag orelse ets:insert(T, {0, key, 1}),
+         [show(fun() -> {Type, ets:update_counter(T, Key, Change, Default)} end)
+          || Key <- [key, none], Change <- [{1, 1}, {2, 1}, {4, 1}, {0, 1}, {a, 1}, 1, [{3, 1}, {1, 2}], [{3, 1} | x], x],
+             Default <- [{}, {0}, {0, d}, {0, d, 5}, default, []]],
+         [show(fun() -> {Type, ets:update_element(T, Key, Change)} end)
+          || Key <- [key, none], Change <- [{3, x}, {2, x}, {4, x}, {0, x}, {a, x}, {-1, x}, [{3, y}, {4, y}], [{9, x}, x], [{3, z} | x], x]],
+         [show(fun() -> {Type, apply(ets, update_element, [T, Key, Change, Default])} end)
+          || Key <- [key, none, other], Change <- [{3, x}, {2, x}, {4, x}, [{1, y}, {3, y}], [{9, x}, x], [{3, z} | x], x],
+             Default <- [{}, {0}, {0, d}, {0, d, 5}, default, []]],
+         show(fun() -> lists:sort(ets:tab2list(T)) end)
+     end || Type <- [set, ordered_set, bag]].
 
 %% How deep a stack is shown is a number, and not more than backtraces have.
 stacks() ->

@@ -159,7 +159,7 @@ bool is_wildcard(Term t) {
 }
 
 bool is_exact(Term pattern) {
-    return find_wildcard(pattern, INT64_MAX, false) == 0;
+    return find_wildcard(pattern, INT64_MAX, by_release::maps_in_keys_match_larger_ones()) == 0;
 }
 bool matches_only_itself(Term pattern) {
     return find_wildcard(pattern, INT64_MAX, true) == 0;

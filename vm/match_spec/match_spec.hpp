@@ -120,8 +120,8 @@ Term problems_term(Heap& h, const std::vector<std::string>& problems);
 const Program* program_of(Term t);
 // True if the term is '_' or a variable '$N'.
 bool is_wildcard(Term t);
-// True if there is no wildcard in the pattern. A key of that kind is looked up as it is, even if it
-// holds maps, which elsewhere match larger ones: so does OTP.
+// True if a key of this pattern is looked up as it is: there is no wildcard in it, and from OTP 29 on no
+// map, which matches larger ones.
 bool is_exact(Term pattern);
 // True if nothing but an equal term matches: no wildcard is in it, and no map.
 bool matches_only_itself(Term pattern);

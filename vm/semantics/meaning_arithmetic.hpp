@@ -20,10 +20,10 @@ MINIVM_ALWAYS_INLINE Next operator_result(const A& a, Term r, Term x, Term y) {
     }
     return fail(a);
 }
-#define ARITH2(name)                                                              \
-    MEANING(name) {                                                             \
-        const Term x = ARG(1);                                                      \
-        const Term y = ARG(2);                                                      \
+#define ARITH2(name)                                                   \
+    MEANING(name) {                                                    \
+        const Term x = ARG(1);                                         \
+        const Term y = ARG(2);                                         \
         return operator_result<Op::name, 3>(a, name(a.p, x, y), x, y); \
     }
 ARITH2(add)
@@ -36,9 +36,9 @@ ARITH2(bor)
 ARITH2(bxor)
 ARITH2(bsl)
 ARITH2(bsr)
-#define ARITH1(name)                                                                   \
-    MEANING(name) {                                                                  \
-        const Term x = ARG(1);                                                           \
+#define ARITH1(name)                                                        \
+    MEANING(name) {                                                         \
+        const Term x = ARG(1);                                              \
         return operator_result<Op::name, 2>(a, name(a.p, x), x, kNonValue); \
     }
 ARITH1(bnot)

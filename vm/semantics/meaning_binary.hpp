@@ -36,9 +36,9 @@ MEANING(bs_set_position) {
     bs_set_position(ARG(0), ARG(1));
     return Next::go_on;
 }
-#define MATCH_CHAR(name, dst, ...)                         \
-    MEANING(name) {                                      \
-        const Term r = name(__VA_ARGS__);       \
+#define MATCH_CHAR(name, dst, ...)                          \
+    MEANING(name) {                                         \
+        const Term r = name(__VA_ARGS__);                   \
         return is_value(r) ? set<dst>(a, r) : Next::branch; \
     }
 MATCH_CHAR(bs_get_utf8, 2, ARG(1))
@@ -80,8 +80,8 @@ MEANING(bs_init_writable) {
 // The legacy family: nothing may collect between the beginning and the last bs_put, so fragments
 // stay until the next chance.
 #define BUILD(name, dst, ...)                          \
-    MEANING(name) {                                  \
-        const Term r = name(__VA_ARGS__);   \
+    MEANING(name) {                                    \
+        const Term r = name(__VA_ARGS__);              \
         return is_value(r) ? set<dst>(a, r) : fail(a); \
     }
 BUILD(bs_init, 4, a.p, ARG(1), NUMBER(2))
@@ -94,8 +94,8 @@ BUILD(bs_utf8_size, 2, ARG(1))
 BUILD(bs_utf16_size, 2, ARG(1))
 BUILD(bs_add, 4, a.p, ARG(1), ARG(2), NUMBER(3))
 BUILD(bs_bits_to_bytes, 2, a.p, ARG(1))
-#define PUT(name, ...)                                                     \
-    MEANING(name) {                                                      \
+#define PUT(name, ...)                                         \
+    MEANING(name) {                                            \
         return name(a.p, __VA_ARGS__) ? Next::go_on : fail(a); \
     }
 PUT(bs_put_integer, ARG(1), NUMBER(2), FLAGS(3), ARG(4))

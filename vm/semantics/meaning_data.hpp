@@ -2,6 +2,7 @@
 #pragma once
 
 #include <utility>
+
 #include "vm/process/exception.hpp"
 #include "vm/semantics/native_record.hpp"
 #include "vm/semantics/operation.hpp"
@@ -25,14 +26,14 @@ MEANING(swap) {
     return Next::go_on;
 }
 
-#define EXPECT(name, condition)                     \
-    MEANING(name) {                               \
-        const Term t = ARG(0);                        \
-        if (condition) {                            \
-            return Next::go_on;                     \
-        }                                           \
-        raise_tagged(a.p, atoms::badmatch, t);      \
-        return Next::raise;                         \
+#define EXPECT(name, condition)                \
+    MEANING(name) {                            \
+        const Term t = ARG(0);                 \
+        if (condition) {                       \
+            return Next::go_on;                \
+        }                                      \
+        raise_tagged(a.p, atoms::badmatch, t); \
+        return Next::raise;                    \
     }
 EXPECT(expect_cons, is_cons(t))
 EXPECT(expect_tuple, is_tuple(t) && tuple_arity(t) >= RAW(1))

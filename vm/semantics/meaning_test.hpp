@@ -9,10 +9,10 @@
 
 namespace minivm::semantics {
 
-#define TEST2(name, condition)    \
+#define TEST2(name, condition)  \
     MEANING(name) {             \
-        const Term x = ARG(1);      \
-        const Term y = ARG(2);      \
+        const Term x = ARG(1);  \
+        const Term y = ARG(2);  \
         return test(condition); \
     }
 TEST2(is_lt, is_lt(x, y))
@@ -21,9 +21,9 @@ TEST2(is_eq, loose_equal(x, y))
 TEST2(is_ne, !loose_equal(x, y))
 TEST2(is_eq_exact, exact_equal(x, y))
 TEST2(is_ne_exact, !exact_equal(x, y))
-#define TEST1(name, condition)    \
+#define TEST1(name, condition)  \
     MEANING(name) {             \
-        const Term t = ARG(1);      \
+        const Term t = ARG(1);  \
         return test(condition); \
     }
 TEST1(is_integer, is_integer(t))

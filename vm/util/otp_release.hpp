@@ -46,6 +46,13 @@ inline bool spec_heads_may_be_prefixes() { return at_least(29); }
 inline bool uri_hosts_have_brackets() { return at_least(29); }
 // No bits at all are no bit string in the external format (they are an empty binary).
 inline bool refuses_no_bits() { return at_least(29); }
+// In the key of a match specification's head, a map matches all that have its associations, as anywhere
+// else; before, such a key was looked up.
+inline bool maps_in_keys_match_larger_ones() { return at_least(29); }
+// ets:insert/2 puts a list into a bag from its beginning on.
+inline bool bags_keep_the_order_of_lists() { return at_least(29); }
+// The default object of ets:update_counter/4 and update_element/4 is looked at even if there is another.
+inline bool checks_default_objects() { return at_least(29); }
 // The largest integer has so many words; what would be larger is a system_limit.
 inline size_t max_big_limbs() { return (size_t{1} << (at_least(27) ? 16 : 19)) - 1; }
 // The interface of native functions that system_info(nif_version) and enif_system_info() name.

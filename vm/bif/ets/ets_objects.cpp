@@ -8,6 +8,7 @@
 #include "vm/term/bignum.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/local_atoms.hpp"
+#include "vm/util/otp_release.hpp"
 
 #include <algorithm>
 #include <ctime>
@@ -18,6 +19,7 @@ using namespace ets;
 
 namespace {
 
+LOCAL_ATOM(default_cause, "default")
 LOCAL_ATOM(position_cause, "position")
 
 // ---- inserting -----------------------------------------------------------------------------------------
@@ -81,8 +83,8 @@ Term ets_insert_continue_2(Process& p, const Term* a) {
             }
         }
     }
-    if (t->type == Type::bag) {
-        // As in OTP: of the objects of one key, the last in the list counts as the oldest.
+    if (t->type == Type::bag && !by_release::bags_keep_the_order_of_lists()) {
+        // Of the objects of one key, the last in the list counts as the oldest.
         std::reverse(job.objects.begin(), job.objects.end());
     }
     for (Object* o : job.objects) {
@@ -359,6 +361,9 @@ Term update_counter(Process& p, const Term* a, Term otherwise) {
     if (!t) {
         return bad_table(p, t.failure());
     }
+    if (is_value(otherwise) && by_release::checks_default_objects() && !is_object(*t, otherwise)) {
+        return badarg_because(p, default_cause());
+    }
     if (!has_single_keys(*t)) {
         return badarg_because(p, atoms::table_type);
     }
@@ -422,31 +427,38 @@ Term ets_update_counter_4(Process& p, const Term* a) {
     return update_counter(p, a, a[3]);
 }
 
+// Of a list of changes the shape comes before the positions; later releases see to one after the other.
+bool has_bad_shape(Term changes) {
+    for (; is_cons(changes); changes = tail(changes)) {
+        if (!is_tuple_of(head(changes), 2)) {
+            return true;
+        }
+    }
+    return !is_nil(changes);
+}
+
 // With `otherwise` (a tuple) a new object is made of it where there is none.
 Term update_element(Process& p, const Term* a, Term otherwise) {
     Locked t(p, a[0], Access::write, true);
     if (!t) {
         return bad_table(p, t.failure());
     }
+    const bool checks_default = by_release::checks_default_objects();
+    if (is_value(otherwise) && checks_default && !is_object(*t, otherwise)) {
+        return badarg_because(p, default_cause());
+    }
     if (!has_single_keys(*t)) {
         return stdlib_badarg(p);
     }
     if (is_value(otherwise) && !is_tuple(otherwise)) {
-        return badarg_because(p, atom_table::intern("default"));
+        return badarg_because(p, default_cause());
     }
     Object* old = find(*t, a[1]);
     if (old == nullptr && !is_value(otherwise)) {
         return atoms::false_;
     }
     const Term changes = is_tuple(a[2]) ? cons(p.heap, a[2], kNil) : a[2];
-    Term list = changes;
-    // The shape of all comes before the positions.
-    for (; is_cons(list); list = tail(list)) {
-        if (!is_tuple_of(head(list), 2)) {
-            return stdlib_badarg(p);
-        }
-    }
-    if (!is_nil(list)) {
+    if (!checks_default && has_bad_shape(changes)) {
         return stdlib_badarg(p);
     }
     Draft draft(old != nullptr ? old->tuple() : otherwise);
@@ -456,17 +468,26 @@ Term update_element(Process& p, const Term* a, Term otherwise) {
         }
         draft.element(t->keypos) = a[1];
     }
-    for (list = changes; is_cons(list); list = tail(list)) {
-        const Term where = tuple_element(head(list), 0);
-        if (!is_small(where) || small_value(where) < 1 ||
-            static_cast<size_t>(small_value(where)) > draft.arity()) {
+    Term list = changes;
+    for (; is_cons(list); list = tail(list)) {
+        if (!is_tuple_of(head(list), 2)) {
             return stdlib_badarg(p);
+        }
+        const Term where = tuple_element(head(list), 0);
+        if (!is_small(where)) {
+            return stdlib_badarg(p);
+        }
+        if (small_value(where) < 1 || static_cast<size_t>(small_value(where)) > draft.arity()) {
+            return checks_default ? badarg_because(p, position_cause()) : stdlib_badarg(p);
         }
         const size_t position = static_cast<size_t>(small_value(where));
         if (position == t->keypos) {
             return badarg_because(p, atoms::keypos);
         }
         draft.element(position) = tuple_element(head(list), 1);
+    }
+    if (!is_nil(list)) {
+        return stdlib_badarg(p);
     }
     store(*t, old, draft);
     return atoms::true_;

@@ -162,6 +162,16 @@ Term erts_debug_set_internal_state_2(Process& p, const Term* a) {
         const auto address = reinterpret_cast<uint64_t>(object.get());
         const Term ref = hold_state(p, std::move(object));
         return make_tuple(p.heap, ref, make_unsigned(p.heap, address));
+    } else if (is(a[0], "binary") && is_small(a[1])) {
+        // Zeros in a binary outside of the heap, of whatever size.
+        constexpr int64_t kMostBytes = 1 << 26;
+        const int64_t size = small_value(a[1]);
+        if (size < 0 || size > kMostBytes) {
+            return atoms::false_;
+        }
+        RefBinary* const binary = RefBinary::create(static_cast<size_t>(size));
+        std::memset(binary->data(), 0, static_cast<size_t>(size));
+        return wrap_ref_binary(p.heap, binary, 8 * static_cast<uint64_t>(size));
     } else if (is(a[0], "mbuf")) {
         return in_fragment(p, a[1]);
     } else if (is(a[0], "next_pid")) {
