@@ -4,10 +4,13 @@
 #include "interp/handlers.hpp"
 #include "vm/semantics/meaning.hpp"
 
+#include <string_view>
+
 namespace minivm::interp {
 
-// Meanings that neither read nor write the process's heap, stack pointer, reductions or exception: for them
-// nothing is saved.
+// Whether a meaning reads or writes the process's heap, stack pointer, reductions, pc or exception, which are
+// saved for it then. One of no effects but branches does not, as one that fails or collects does, but for
+// those named here: whoever changes a meaning changes this.
 constexpr bool touches_process(Op op) {
     switch (op) {
         case Op::bs_get_utf8:

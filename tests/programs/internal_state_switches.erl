@@ -23,7 +23,7 @@ main(_) ->
          erts_debug:set_internal_state(unicode_loop_limit, N),
          All = Compute()
      end || N <- [10, 100]],
-    %% Once more than is right for a match, and what it prints goes through the others.
+    %% A match has no slices: this one changes nothing, nor what prints.
     erts_debug:set_internal_state(re_loop_limit, 1),
     All = Compute(),
     io:format("~p ~ts~n", [element(10, All), [228, 8364]]),

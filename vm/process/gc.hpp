@@ -34,8 +34,8 @@ inline bool ensure_gc(Process& p, size_t words, Term* x, size_t live) {
 // A major collection into a block with no more room than what lives (and the reserve) takes.
 GcResult shrink_gc(Process& p, Term* x, size_t live);
 
-// All that the process holds of terms beside its stack and x registers that a scheduler has: with the x
-// registers that are saved, unless they are `x`.
+// What refers into the process's heap, its stack apart: x[0..live), the x registers that are saved (unless
+// they are `x`), and all that it holds elsewhere. Good until one of these moves or is added to.
 Roots roots_of(Process& p, Term* x, size_t live);
 
 // heap/collector.hpp's check, from all roots of a process that does not run.

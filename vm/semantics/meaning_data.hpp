@@ -6,7 +6,6 @@
 #include "vm/process/exception.hpp"
 #include "vm/semantics/native_record.hpp"
 #include "vm/semantics/operation.hpp"
-#include "vm/util/scratch.hpp"
 
 namespace minivm::semantics {
 
@@ -91,14 +90,7 @@ MEANING(is_native_record_of) { return test(is_native_record_of(ARG(1), Term{RAW(
 MEANING(is_record_accessible) { return test(is_record_accessible(ARG(1), Term{RAW(2)})); }
 MEANING(get_record_elements) {
     const Term record = ARG(1);
-    for (Word i = 0; i < a.list_count(); i += 2) {
-        const Term v = record_element(record, a.registers().value(a.list()[i]));
-        if (!is_value(v)) {
-            return Next::branch;
-        }
-        *a.registers().at(a.list()[i + 1]) = v;
-    }
-    return Next::go_on;
+    return fetch_all(a, [record](Term field) { return record_element(record, field); });
 }
 MEANING(get_record_field) {
     const Term r = get_record_field(a.p, ARG(1), Term{RAW(2)}, Term{RAW(3)});
@@ -106,15 +98,10 @@ MEANING(get_record_field) {
 }
 template <typename A>
 Next put_record(const A& a, bool is_new) {
-    const Word n = a.list_count();
-    Scratch<Term, 64> scratch(n);
-    Term* const pairs = scratch.data();
-    for (Word i = 0; i < n; ++i) {
-        pairs[i] = a.registers().value(a.list()[i]);
-    }
-    const Term r =
-        is_new ? new_native_record(a.p, Term{RAW(1)}, pairs, n / 2, a.s->code_ix)
-               : update_native_record(a.p, ARG(1), pairs, n / 2);
+    ListValues pairs(a);
+    const Word n = a.list_count() / 2;
+    const Term r = is_new ? new_native_record(a.p, Term{RAW(1)}, pairs.data(), n, a.s->code_ix)
+                          : update_native_record(a.p, ARG(1), pairs.data(), n);
     return is_value(r) ? result<2>(a, r) : fail(a);
 }
 MEANING(new_native_record) { return put_record(a, true); }

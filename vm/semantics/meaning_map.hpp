@@ -3,7 +3,6 @@
 
 #include "vm/semantics/map.hpp"
 #include "vm/semantics/operation.hpp"
-#include "vm/util/scratch.hpp"
 
 namespace minivm::semantics {
 
@@ -23,14 +22,10 @@ MEANING(new_flat_map) {
 }
 template <typename A>
 Next put_map(const A& a, bool exact) {
-    const Word n = a.list_count();
-    Scratch<Term, 64> scratch(n);
-    Term* const pairs = scratch.data();
-    for (Word i = 0; i < n; ++i) {
-        pairs[i] = a.registers().value(a.list()[i]);
-    }
-    const Term r = exact ? put_map_exact(a.p, ARG(1), pairs, n / 2)
-                         : put_map_assoc(a.p, ARG(1), pairs, n / 2);
+    ListValues pairs(a);
+    const Word n = a.list_count() / 2;
+    const Term r = exact ? put_map_exact(a.p, ARG(1), pairs.data(), n)
+                         : put_map_assoc(a.p, ARG(1), pairs.data(), n);
     return is_value(r) ? result<2>(a, r) : fail(a);
 }
 MEANING(put_map_assoc) { return put_map(a, false); }
@@ -46,14 +41,7 @@ MEANING(has_map_fields) {
 }
 MEANING(get_map_elements) {
     MapFields map{ARG(1)};
-    for (Word i = 0; i < a.list_count(); i += 2) {
-        const Term v = map.fetch(a.registers().value(a.list()[i]));
-        if (!is_value(v)) {
-            return Next::branch;
-        }
-        *a.registers().at(a.list()[i + 1]) = v;
-    }
-    return Next::go_on;
+    return fetch_all(a, [&map](Term key) { return map.fetch(key); });
 }
 
 }  // namespace minivm::semantics

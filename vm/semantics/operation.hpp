@@ -19,13 +19,13 @@
 #include "vm/process/gc.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/semantics/next.hpp"
+#include "vm/util/scratch.hpp"
 
 namespace minivm::semantics {
 
 template <Op kOp>
 using Is = std::integral_constant<Op, kOp>;
 
-#define MINIVM_ALWAYS_INLINE inline __attribute__((always_inline))
 #define MEANING(name)     \
     template <typename A> \
     MINIVM_ALWAYS_INLINE Next meaning(Is<Op::name>, [[maybe_unused]] const A& a)
@@ -65,6 +65,34 @@ MINIVM_ALWAYS_INLINE Next test(bool yes) { return yes ? Next::go_on : Next::bran
 template <typename A>
 MINIVM_ALWAYS_INLINE Next collect(const A& a, uint32_t live, Word need_words) {
     collect_gc(a.p, need_words, a.s->x, live, false);
+    return Next::go_on;
+}
+
+// The values of the L operands.
+class ListValues {
+  public:
+    template <typename A>
+    explicit ListValues(const A& a) : values_(a.list_count()) {
+        for (Word i = 0; i < a.list_count(); ++i) {
+            values_.data()[i] = a.registers().value(a.list()[i]);
+        }
+    }
+    const Term* data() { return values_.data(); }
+
+  private:
+    Scratch<Term, 64> values_;
+};
+
+// The L operands are (key, destination): each gets what fetch(key) gives, until that is the non-value.
+template <typename A, typename Fetch>
+MINIVM_ALWAYS_INLINE Next fetch_all(const A& a, Fetch fetch) {
+    for (Word i = 0; i < a.list_count(); i += 2) {
+        const Term v = fetch(a.registers().value(a.list()[i]));
+        if (!is_value(v)) {
+            return Next::branch;
+        }
+        *a.registers().at(a.list()[i + 1]) = v;
+    }
     return Next::go_on;
 }
 

@@ -8,6 +8,7 @@
 #define MINIVM_LIKELY(condition) __builtin_expect(static_cast<bool>(condition), 1)
 #define MINIVM_UNLIKELY(condition) __builtin_expect(static_cast<bool>(condition), 0)
 #define MINIVM_NOINLINE __attribute__((noinline))
+#define MINIVM_ALWAYS_INLINE inline __attribute__((always_inline))
 
 namespace minivm {
 
