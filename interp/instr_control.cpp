@@ -232,12 +232,25 @@ void h_stub_fun_unloaded(ARGS) {
         cross_to_native(p, target_);            \
         TAIL(slow_cross);                       \
     } while (0)
+// A process may have been scheduled out at the stub, with no address of the function about it that would tell
+// a purge: what was native then can be gone, closed or bytecode when it is back, so it looks once more.
 void h_stub_native(ARGS) {
-    CROSS_TO_NATIVE(export_of_stub(pc, kStubNative)->native[s->code_ix]);
+    const Export* e = export_of_stub(pc, kStubNative);
+    const Word* target = e->bytecode[s->code_ix];
+    if (MINIVM_UNLIKELY(target != pc)) {
+        pc = target;
+        DISPATCH();
+    }
+    CROSS_TO_NATIVE(e->native[s->code_ix]);
 }
 void h_stub_fun_native(ARGS) {
     const FunEntry* fe = reinterpret_cast<const FunEntry*>(
         reinterpret_cast<const char*>(pc) - offsetof(FunEntry, stub) - kFunStubNative * sizeof(Word));
+    const Word* target = fe->bytecode[s->code_ix];
+    if (MINIVM_UNLIKELY(target != pc)) {
+        pc = target;
+        DISPATCH();
+    }
     CROSS_TO_NATIVE(fe->body[s->code_ix]);
 }
 // The return address under the transition word is native.

@@ -462,6 +462,7 @@ class Report:
         self.verbose = verbose
         self.passed = 0
         self.failed = 0
+        self.reasons = []  # told once more at the end, where a long difference has not pushed them out of sight
         self.skipped = {}
         self.known = {}  # name: why it may differ
         self.times = []  # (seconds, label)
@@ -488,6 +489,7 @@ class Report:
         with self.lock:
             self.failed += 1
             print("FAIL %s: %s" % (label, reason))
+            self.reasons.append("%s: %s" % (label, reason))
             for line in details:
                 print("    " + line)
             sys.stdout.flush()
@@ -681,6 +683,8 @@ def main():
     if len(report.times) > SLOWEST:
         print("slowest: " + ", ".join("%s %.1f s" % (label, seconds)
                                       for seconds, label in sorted(report.times, reverse=True)[:SLOWEST]))
+    for line in report.reasons:
+        print("failed: " + line)
     print("%d passed, %d failed" % (report.passed, report.failed))
     return 1 if report.failed else 0
 
