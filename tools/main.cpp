@@ -147,7 +147,7 @@ void add_vm_options(CLI::App* command, minivm::tools::RunOptions* options,
                     "Write the recording as text beside it: exit, fault (default: reports only), never")
         ->check(CLI::IsMember({"exit", "fault", "never"}));
     command->add_flag("--debug-bifs", options->debug_bifs,
-                  "minivm:provoke_fault(segv | abort | stack | ill | fpe | bus) fails as it says");
+                  "minivm:provoke_fault(segv | abort | stack | ill | fpe | bus | trap) fails as it says");
     command->add_flag("--perf{true}", options->perf,
                   "For Linux perf: names of native code in /tmp, and frame pointers; --perf=WHAT[,...] with "
                   "map, dump, fp, no_fp or true, which is map,dump,fp (see docs/jit.md)");

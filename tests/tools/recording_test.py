@@ -573,7 +573,8 @@ main(_) ->
 
     def test_every_fault_is_reported(self):
         for how, number, text in (("abort", signal.SIGABRT, "abort()"), ("ill", signal.SIGILL, "SIGILL"),
-                                  ("fpe", signal.SIGFPE, "SIGFPE"), ("bus", signal.SIGBUS, "SIGBUS"),
+                                  ("fpe", signal.SIGFPE, "SIGFPE"), ("trap", signal.SIGTRAP, "SIGTRAP"),
+                                  ("bus", signal.SIGBUS, "SIGBUS"),
                                   ("stack", signal.SIGSEGV, "stack of this thread has overflowed")):
             with self.subTest(how):
                 done = self.erlang("main(_) -> [minivm:provoke_fault(%s)].\n" % how, "--debug-bifs")

@@ -38,7 +38,7 @@ bool g_may_provoke = false;
 
 namespace {
 
-constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
 constexpr size_t kAlternateStackBytes = 96 * 1024;  // libunwind takes some 20 KiB
 constexpr int kMaxCppFrames = 64;
 constexpr int kMaxErlangFrames = 48;
@@ -145,6 +145,8 @@ const char* signal_name(int signal) {
             return "SIGFPE, arithmetic";
         case SIGILL:
             return "SIGILL, no instruction";
+        case SIGTRAP:  // what freed code memory is filled with on x86-64
+            return "SIGTRAP, native code that is not there";
         case SIGABRT:
             return "SIGABRT, abort()";
         default:
@@ -220,7 +222,7 @@ struct Fault {
 };
 
 bool has_address(int signal) {
-    return signal != SIGABRT;
+    return signal != SIGABRT && signal != SIGTRAP;
 }
 
 void write_what(const Fault& f) {
@@ -429,8 +431,8 @@ void give_up(int signal, const siginfo_t* info) {
     }
     sigaction(signal, &g_previous[signal], nullptr);
     // An instruction that faulted does so again when we return, in its own place, which is what a
-    // core file should show; a signal that was sent has to be sent again.
-    if (info->si_code <= 0 || signal == SIGABRT) {
+    // core file should show; a signal that was sent has to be sent again, and a trap has its instruction behind it.
+    if (info->si_code <= 0 || !has_address(signal)) {
         ::raise(signal);
     }
 }
@@ -604,6 +606,8 @@ bool provoke(const char* how) {
         __builtin_trap();
     } else if (what == "bus") {
         ::raise(SIGBUS);
+    } else if (what == "trap") {
+        ::raise(SIGTRAP);
     } else {
         return false;
     }

@@ -1,4 +1,4 @@
-// What happens when the VM itself fails: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT.
+// What happens when the VM itself fails: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT.
 //
 // The handler runs on the thread's alternate stack, so that an overflow of the thread's own is
 // reported as well. It allocates nothing, takes no lock of ours and writes one report, to the
@@ -44,7 +44,7 @@ struct ErlangState {
 };
 
 // For tests and for those who ask for trouble (the option --debug-bifs): fails as told, "segv",
-// "abort", "fpe", "ill", "bus" or "stack". False: no such word.
+// "abort", "fpe", "ill", "bus", "trap" or "stack". False: no such word.
 bool provoke(const char* how);
 extern bool g_may_provoke;
 
