@@ -90,38 +90,15 @@ Next entry(Scheduler* s, Process& p, const OpRecord* r) {
 
 // Transfers of control, and what depends on the code around it: the emitter has code for all of each. An
 // instruction that stands neither here nor in meaning.hpp does not compile.
-#define EMITTED(name) \
-    template <>       \
-    constexpr DefaultOp kEntry<Op::name> = nullptr;
 template <Op kOp>
 constexpr DefaultOp kEntry = entry<kOp>;
-EMITTED(call)
-EMITTED(call_only)
-EMITTED(call_last)
-EMITTED(call_ext)
-EMITTED(call_ext_only)
-EMITTED(call_ext_last)
-EMITTED(call_bif)
-EMITTED(bif_body)
-EMITTED(call_fun)
-EMITTED(i_apply_fun_last)
-EMITTED(return_)
-EMITTED(jump)
-EMITTED(on_load)
-EMITTED(nif_start)
-EMITTED(trap_end)
-EMITTED(allocate)
-EMITTED(allocate_heap)
-EMITTED(test_heap)
-EMITTED(deallocate)
-EMITTED(trim)
-EMITTED(select_val)
-EMITTED(select_tuple_arity)
-EMITTED(make_fun)
-EMITTED(catch_)
-EMITTED(try_)
-EMITTED(send)
-EMITTED(wait)
+#define WHEN_flow(name) \
+    template <>         \
+    constexpr DefaultOp kEntry<Op::name> = nullptr;
+#define WHEN_around(name)
+#define WHEN_fast(name)
+#define EMIT(name, emitter, when, floats) WHEN_##when(name)
+#include "jit/emitted.def"
 
 }  // namespace
 

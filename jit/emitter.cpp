@@ -9,6 +9,7 @@
 #include "vm/sched/scheduler.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace minivm::jit {
@@ -320,20 +321,6 @@ Word Emitter::tail_code() const {
     return 0;
 }
 
-bool Emitter::fast_path() {
-    if (data() || tests() || floats() || binaries() || maps() || guard_bifs() || exceptions() ||
-        messages()) {
-        return true;
-    }
-    if (!arithmetic()) {
-        return false;
-    }
-    if (i_->function == mistaken_function_ && i_->op == Op::add) {
-        add_one_too_many();
-    }
-    return true;
-}
-
 void Emitter::add_one_too_many() {
     const Operand& sum = operands()[3];
     value_to(Reg::t0, sum);
@@ -341,12 +328,37 @@ void Emitter::add_one_too_many() {
     store_result(sum, Reg::t0);
 }
 
+struct Emitter::How {
+    enum class When : uint8_t { fast, around, flow };
+    enum class Floats : uint8_t { lose, keep };
+    bool (Emitter::*emit)() = nullptr;
+    When when = When::fast;
+    Floats floats = Floats::lose;
+};
+
+const Emitter::How& Emitter::how(Op op) {
+    static constexpr auto kTable = [] {
+        std::array<How, static_cast<size_t>(Op::kCount)> t{};
+#define EMIT(name, emitter, when, floats) \
+    t[static_cast<size_t>(Op::name)] = {&Emitter::emit_##emitter, How::When::when, How::Floats::floats};
+#include "jit/emitted.def"
+#undef EMIT
+        return t;
+    }();
+    return kTable[static_cast<size_t>(op)];
+}
+
 void Emitter::instruction() {
-    if (control() || select() || (fast_[i_->function] && fast_path())) {
+    const How& h = how(i_->op);
+    const bool wanted = h.emit != nullptr && (h.when != How::When::fast || fast_[i_->function]);
+    if (wanted && (this->*h.emit)()) {
+        if (i_->function == mistaken_function_ && i_->op == Op::add) {
+            add_one_too_many();
+        }
         if (returns_a_value(i_->op)) {
             check_state(1);
         }
-        if (!keeps_floats(i_->op)) {
+        if (h.floats == How::Floats::lose) {
             floats_kept_ = 0;
         }
         return;

@@ -89,35 +89,58 @@ private:
     void branch_unless(Cond holds, const Operand& label) {
         a_.branch(negate(holds), label_of(label.index));
     }
-    bool fast_path();
     void instruction();
     void add_one_too_many();
     // Cold: the default operation of the current instruction, then on to `back`.
     void slow_path(Label entry, Label back);
 
-    // ---- instructions; true if there was a fast path
-    bool control();
+    // ---- instructions (emitted.def); false: none of this is for these operands
+    bool emit_call(), emit_call_last(), emit_call_only(), emit_call_ext(), emit_call_ext_only(),
+        emit_call_ext_last(), emit_call_bif(), emit_bif_body(), emit_apply(), emit_call_fun(),
+        emit_i_apply_fun_last(), emit_return_(), emit_jump(), emit_on_load(), emit_nif_start(), emit_trap_end(),
+        emit_allocate(), emit_allocate_heap(), emit_test_heap(), emit_drop_words(), emit_catch_or_try(),
+        emit_make_fun(), emit_send(), emit_wait(), emit_wait_timeout();
+    bool emit_select();
+    bool emit_move(), emit_swap(), emit_init_yregs(), emit_expect_shape(), emit_get_hd(), emit_get_tl(),
+        emit_get_list(), emit_put_list(), emit_get_tuple_element(), emit_set_tuple_element(), emit_put_tuple2(),
+        emit_update_record(), emit_self(), emit_hd_or_tl(), emit_element(), emit_tuple_size();
+    bool emit_comparison();
+    bool emit_is_nil(), emit_is_nonempty_list(), emit_is_list(), emit_is_atom(), emit_is_boolean(),
+        emit_is_integer(), emit_is_number_or_float(), emit_is_tuple(), emit_test_arity(), emit_is_tagged_tuple(),
+        emit_is_map(), emit_is_function(), emit_is_bitstr(), emit_is_binary(), emit_is_pid(), emit_is_reference();
+    bool emit_arithmetic(), emit_small_unary();
+    bool emit_expect_float(), emit_fmove_to(), emit_fmove_from(), emit_fconv(), emit_float_arithmetic(),
+        emit_fnegate();
+    bool emit_guard_bif();
+    bool emit_map_fields(), emit_new_flat_map(), emit_put_map();
+    bool emit_bs_start_match(), emit_bs_get_number(), emit_bs_get_binary(), emit_bs_get_tail(), emit_bs_skip_bits(),
+        emit_bs_test_left(), emit_bs_match_string(), emit_bs_utf8(), emit_bs_get_position(), emit_bs_set_position(),
+        emit_bs_match(), emit_bs_create_bin();
+    bool emit_try_end(), emit_try_case(), emit_catch_end();
+    bool emit_loop_rec(), emit_loop_rec_end(), emit_remove_message();
+    struct How;
+    static const How& how(Op op);
     void nif_start(const nif::Function& f);
-    bool select();
+    Label callee() const;
+    Label fail_label() { return label_of(operands()[0].index); }
     bool jump_table(const std::vector<std::pair<Word, uint32_t>>& sorted, Reg key, Label otherwise);
     void select_range(const std::vector<std::pair<Word, uint32_t>>& sorted, size_t from, size_t to,
                       Reg key, Label otherwise);
-    bool data();
-    bool tests();
-    bool arithmetic();
-    bool floats();
-    bool binaries();
-    bool maps();
-    bool guard_bifs();
-    bool exceptions();
-    bool messages();
+    struct RightSmall;
+    void small_operation(const RightSmall& right, Label slow);
+    void divide(const RightSmall& by, Label slow);
+    void shift_small_right(const RightSmall& by, Label slow);
+    void shift_small_left(const RightSmall& by, Label slow);
+    void size_of(const Operand& from, const BifDef& bif, Label slow);
+    void look_up(const Operand& map, const Operand& key, bool wants_value, Label slow);
+    void negate_boolean(const Operand& from, Label slow);
     bool compare_bif(const BifDef& bif);
 
     // t1 := the address of the object that `term` points to, or `otherwise` if it is not boxed.
     void unbox(Reg term, Label otherwise);
+    void check_immediate(Reg r, Word bits, Word mask, Label otherwise);
     // The object at t1 is of one of these kinds, else `otherwise`.
     void check_kinds(std::initializer_list<Kind> kinds, Label otherwise);
-    bool compare_terms_op();
     bool small_known(const Operand& o) const;
     bool float_known(const Operand& o) const;
     bool compare_floats_op();
@@ -166,7 +189,6 @@ private:
     FReg float_target(const Operand& o);
     void float_computed(const Operand& o, FReg r);  // stores it
     void reload_floats(uint32_t set);
-    static bool keeps_floats(Op op);
 
     const LoweredModule& m_;
     MacroAssembler& a_;

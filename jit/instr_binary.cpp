@@ -605,212 +605,228 @@ bool Emitter::create_small() {
 
 // ---- the instructions ---------------------------------------------------------------------------
 
-bool Emitter::binaries() {
+bool Emitter::emit_bs_start_match() {
     const Operand* o = operands();
-    const auto fail = [&] { return label_of(o[0].index); };
-    switch (i_->op) {
-        case Op::bs_start_match: {
-            if (!o[1].is_register()) {
-                return false;
-            }
-            // A context is given back as it is.
-            const Label other = a_.new_label();
-            const Label back = a_.new_label();
-            const Reg r = value(o[1], Reg::t0);
-            unbox(r, other);
-            check_kinds({Kind::match_context}, other);
-            store_result(o[2], r);
-            a_.bind(back);
-            cold([this, o, other, back] {
-                a_.bind(other);
-                if (!vm::g_options.stress_gc) {
-                    const Label slow = a_.new_label();
-                    value_to(Reg::t0, o[1]);
-                    call_for(fragments_.bs_start_match, slow);
-                    store_result(o[2], Reg::t0);
-                    a_.jump(back);
-                    a_.bind(slow);
-                }
-                default_operation();
-                a_.jump(back);
-            });
-            return true;
-        }
-        case Op::bs_get_integer:
-        case Op::bs_get_float:
-            if (field_run()) {
-                return true;
-            }
-            if (!o[1].is_register() || o[3].value > 0xFFFF || vm::g_options.stress_gc) {
-                return false;
-            }
-            value_to(Reg::t0, o[1]);
-            value_to(Reg::t1, o[2]);
-            a_.move_imm(Reg::t2, uint64_t{flags_of(o[4])} << 32 | o[3].value);
-            call_for_result(
-                i_->op == Op::bs_get_float ? fragments_.bs_get_float : fragments_.bs_get_integer,
-                o[5]);
-            return true;
-        case Op::bs_get_binary:
-            if (!o[1].is_register() || o[3].value > 0xFFFF || vm::g_options.stress_gc) {
-                return false;
-            }
-            value_to(Reg::t0, o[1]);
-            value_to(Reg::t1, o[2]);
-            a_.move_imm(Reg::t2, o[3].value);
-            call_for_result(fragments_.bs_get_binary, o[5]);
-            return true;
-        case Op::bs_get_tail:
-            if (!o[0].is_register() || vm::g_options.stress_gc) {
-                return false;
-            }
-            value_to(Reg::t0, o[0]);
-            call_for_result(fragments_.bs_get_tail, o[1]);
-            return true;
-        case Op::bs_skip_bits: {
-            if (field_run()) {
-                return true;
-            }
-            const Word unit = o[3].value;
-            if (!o[1].is_register() || !o[2].is_register() || (unit != 1 && unit != 8)) {
-                return false;
-            }
-            const Label slow = a_.new_label();
-            const Label back = a_.new_label();
-            const Reg context = value(o[1], Reg::t2);
-            value_to(Reg::t1, o[2]);
-            a_.test_imm(Reg::t1, kTagMask);
-            a_.branch(Cond::not_equal, slow);
-            // A small integer is its value times 8. What is negative is huge without a sign.
-            if (unit == 1) {
-                a_.shift_right(Reg::t1, 3);
-            }
-            a_.load(Reg::t0, {context, kPosition});
-            a_.load(Reg::t3, {context, kEnd});
-            a_.sub(Reg::t3, Reg::t0);
-            a_.compare(Reg::t1, Reg::t3);
-            a_.branch(Cond::above, fail());
-            a_.add(Reg::t0, Reg::t1);
-            a_.store({context, kPosition}, Reg::t0);
-            a_.bind(back);
-            slow_path(slow, back);
-            return true;
-        }
-        case Op::bs_test_tail:
-        case Op::bs_test_unit: {
-            const Word n = o[2].value;
-            const bool divisible = i_->op == Op::bs_test_unit;
-            if (!o[1].is_register() ||
-                (divisible ? n > 256 || !std::has_single_bit(n) : n > 0x7FFFFFFF)) {
-                return false;
-            }
-            test_left(o[1], n, divisible, fail());
-            return true;
-        }
-        case Op::bs_match_string:
-            if (field_run()) {
-                return true;
-            }
-            if (!o[1].is_register()) {
-                return false;
-            }
-            value_to(Reg::t0, o[1]);
-            a_.move_imm(Reg::t1, o[2].value);
-            a_.move_imm(Reg::t2, reinterpret_cast<Word>(m_.strings.data() + o[3].index));
-            call_for(fragments_.bs_match_string, fail());
-            return true;
-        case Op::bs_get_utf8:
-        case Op::bs_skip_utf8: {
-            if (!o[1].is_register()) {
-                return false;
-            }
-            // One byte below 128.
-            const Operand* const dst = i_->op == Op::bs_get_utf8 ? &o[2] : nullptr;
-            const Label longer = a_.new_label();
-            const Label back = a_.new_label();
-            const Reg context = value(o[1], Reg::t2);
-            advance(context, 8, fail());
-            a_.test_imm(Reg::t0, 7);
-            a_.branch(Cond::not_equal, longer);
-            storage_to_t3(context);
-            a_.shift_right(Reg::t0, 3);
-            a_.load_bits(Reg::t0, Reg::t3, Reg::t0, 8);
-            a_.test_imm(Reg::t0, 0x80);
-            a_.branch(Cond::not_equal, longer);
-            a_.store({context, kPosition}, Reg::t1);
-            if (dst != nullptr) {
-                a_.shift_left(Reg::t0, 3);
-                store_result(*dst, Reg::t0);
-            }
-            a_.bind(back);
-            cold([this, o, dst, longer, back, none = fail()] {
-                a_.bind(longer);
-                value_to(Reg::t0, o[1]);
-                call_for(fragments_.bs_get_utf8, none);
-                if (dst != nullptr) {
-                    store_result(*dst, Reg::t0);
-                }
-                a_.jump(back);
-            });
-            return true;
-        }
-        case Op::bs_get_position: {
-            if (!o[0].is_register()) {
-                return false;
-            }
-            const Reg context = value(o[0], Reg::t2);
-            a_.load(Reg::t0, {context, kPosition});
-            a_.sub_mem(Reg::t0, {context, kFirst});
-            a_.shift_left(Reg::t0, 3);
-            store_result(o[1], Reg::t0);
-            return true;
-        }
-        case Op::bs_set_position: {
-            if (!o[0].is_register()) {
-                return false;
-            }
-            const Label slow = a_.new_label();
-            const Label back = a_.new_label();
-            const Reg context = value(o[0], Reg::t2);
-            value_to(Reg::t0, o[1]);
-            a_.test_imm(Reg::t0, kTagMask);
-            a_.branch(Cond::not_equal, slow);
-            a_.shift_right(Reg::t0, 3);
-            a_.load(Reg::t1, {context, kFirst});
-            a_.add(Reg::t0, Reg::t1);
-            a_.compare_mem(Reg::t0, {context, kEnd});
-            a_.branch(Cond::above, slow);
-            a_.store({context, kPosition}, Reg::t0);
-            a_.bind(back);
-            slow_path(slow, back);
-            return true;
-        }
-        case Op::bs_match:
-            return match_commands();
-        case Op::bs_create_bin: {
-            if (vm::g_options.stress_gc) {
-                return false;
-            }
-            if (create_small()) {
-                return true;
-            }
-            const Label slow = a_.new_label();
-            const Label back = a_.new_label();
-            Word* const record = new_record();
-            a_.move_imm(Reg::t0, reinterpret_cast<Word>(record));
-            call_for(fragments_.bs_create_bin, slow);
-            store_result(o[3], Reg::t0);
-            a_.bind(back);
-            cold([this, record, slow, back] {
-                a_.bind(slow);
-                default_operation(record);
-                a_.jump(back);
-            });
-            return true;
-        }
-        default:
-            return false;
+    if (!o[1].is_register()) {
+        return false;
     }
+    // A context is given back as it is.
+    const Label other = a_.new_label();
+    const Label back = a_.new_label();
+    const Reg r = value(o[1], Reg::t0);
+    unbox(r, other);
+    check_kinds({Kind::match_context}, other);
+    store_result(o[2], r);
+    a_.bind(back);
+    cold([this, o, other, back] {
+        a_.bind(other);
+        if (!vm::g_options.stress_gc) {
+            const Label slow = a_.new_label();
+            value_to(Reg::t0, o[1]);
+            call_for(fragments_.bs_start_match, slow);
+            store_result(o[2], Reg::t0);
+            a_.jump(back);
+            a_.bind(slow);
+        }
+        default_operation();
+        a_.jump(back);
+    });
+    return true;
+}
+
+bool Emitter::emit_bs_get_number() {
+    const Operand* o = operands();
+    if (field_run()) {
+        return true;
+    }
+    if (!o[1].is_register() || o[3].value > 0xFFFF || vm::g_options.stress_gc) {
+        return false;
+    }
+    value_to(Reg::t0, o[1]);
+    value_to(Reg::t1, o[2]);
+    a_.move_imm(Reg::t2, uint64_t{flags_of(o[4])} << 32 | o[3].value);
+    call_for_result(
+        i_->op == Op::bs_get_float ? fragments_.bs_get_float : fragments_.bs_get_integer,
+        o[5]);
+    return true;
+}
+
+bool Emitter::emit_bs_get_binary() {
+    const Operand* o = operands();
+    if (!o[1].is_register() || o[3].value > 0xFFFF || vm::g_options.stress_gc) {
+        return false;
+    }
+    value_to(Reg::t0, o[1]);
+    value_to(Reg::t1, o[2]);
+    a_.move_imm(Reg::t2, o[3].value);
+    call_for_result(fragments_.bs_get_binary, o[5]);
+    return true;
+}
+
+bool Emitter::emit_bs_get_tail() {
+    const Operand* o = operands();
+    if (!o[0].is_register() || vm::g_options.stress_gc) {
+        return false;
+    }
+    value_to(Reg::t0, o[0]);
+    call_for_result(fragments_.bs_get_tail, o[1]);
+    return true;
+}
+
+bool Emitter::emit_bs_skip_bits() {
+    const Operand* o = operands();
+    if (field_run()) {
+        return true;
+    }
+    const Word unit = o[3].value;
+    if (!o[1].is_register() || !o[2].is_register() || (unit != 1 && unit != 8)) {
+        return false;
+    }
+    const Label slow = a_.new_label();
+    const Label back = a_.new_label();
+    const Reg context = value(o[1], Reg::t2);
+    value_to(Reg::t1, o[2]);
+    a_.test_imm(Reg::t1, kTagMask);
+    a_.branch(Cond::not_equal, slow);
+    // A small integer is its value times 8. What is negative is huge without a sign.
+    if (unit == 1) {
+        a_.shift_right(Reg::t1, 3);
+    }
+    a_.load(Reg::t0, {context, kPosition});
+    a_.load(Reg::t3, {context, kEnd});
+    a_.sub(Reg::t3, Reg::t0);
+    a_.compare(Reg::t1, Reg::t3);
+    a_.branch(Cond::above, fail_label());
+    a_.add(Reg::t0, Reg::t1);
+    a_.store({context, kPosition}, Reg::t0);
+    a_.bind(back);
+    slow_path(slow, back);
+    return true;
+}
+
+bool Emitter::emit_bs_test_left() {
+    const Operand* o = operands();
+    const Word n = o[2].value;
+    const bool divisible = i_->op == Op::bs_test_unit;
+    if (!o[1].is_register() ||
+        (divisible ? n > 256 || !std::has_single_bit(n) : n > 0x7FFFFFFF)) {
+        return false;
+    }
+    test_left(o[1], n, divisible, fail_label());
+    return true;
+}
+
+bool Emitter::emit_bs_match_string() {
+    const Operand* o = operands();
+    if (field_run()) {
+        return true;
+    }
+    if (!o[1].is_register()) {
+        return false;
+    }
+    value_to(Reg::t0, o[1]);
+    a_.move_imm(Reg::t1, o[2].value);
+    a_.move_imm(Reg::t2, reinterpret_cast<Word>(m_.strings.data() + o[3].index));
+    call_for(fragments_.bs_match_string, fail_label());
+    return true;
+}
+
+bool Emitter::emit_bs_utf8() {
+    const Operand* o = operands();
+    if (!o[1].is_register()) {
+        return false;
+    }
+    // One byte below 128.
+    const Operand* const dst = i_->op == Op::bs_get_utf8 ? &o[2] : nullptr;
+    const Label longer = a_.new_label();
+    const Label back = a_.new_label();
+    const Reg context = value(o[1], Reg::t2);
+    advance(context, 8, fail_label());
+    a_.test_imm(Reg::t0, 7);
+    a_.branch(Cond::not_equal, longer);
+    storage_to_t3(context);
+    a_.shift_right(Reg::t0, 3);
+    a_.load_bits(Reg::t0, Reg::t3, Reg::t0, 8);
+    a_.test_imm(Reg::t0, 0x80);
+    a_.branch(Cond::not_equal, longer);
+    a_.store({context, kPosition}, Reg::t1);
+    if (dst != nullptr) {
+        a_.shift_left(Reg::t0, 3);
+        store_result(*dst, Reg::t0);
+    }
+    a_.bind(back);
+    cold([this, o, dst, longer, back, none = fail_label()] {
+        a_.bind(longer);
+        value_to(Reg::t0, o[1]);
+        call_for(fragments_.bs_get_utf8, none);
+        if (dst != nullptr) {
+            store_result(*dst, Reg::t0);
+        }
+        a_.jump(back);
+    });
+    return true;
+}
+
+bool Emitter::emit_bs_get_position() {
+    const Operand* o = operands();
+    if (!o[0].is_register()) {
+        return false;
+    }
+    const Reg context = value(o[0], Reg::t2);
+    a_.load(Reg::t0, {context, kPosition});
+    a_.sub_mem(Reg::t0, {context, kFirst});
+    a_.shift_left(Reg::t0, 3);
+    store_result(o[1], Reg::t0);
+    return true;
+}
+
+bool Emitter::emit_bs_set_position() {
+    const Operand* o = operands();
+    if (!o[0].is_register()) {
+        return false;
+    }
+    const Label slow = a_.new_label();
+    const Label back = a_.new_label();
+    const Reg context = value(o[0], Reg::t2);
+    value_to(Reg::t0, o[1]);
+    a_.test_imm(Reg::t0, kTagMask);
+    a_.branch(Cond::not_equal, slow);
+    a_.shift_right(Reg::t0, 3);
+    a_.load(Reg::t1, {context, kFirst});
+    a_.add(Reg::t0, Reg::t1);
+    a_.compare_mem(Reg::t0, {context, kEnd});
+    a_.branch(Cond::above, slow);
+    a_.store({context, kPosition}, Reg::t0);
+    a_.bind(back);
+    slow_path(slow, back);
+    return true;
+}
+
+bool Emitter::emit_bs_match() {
+    return match_commands();
+}
+
+bool Emitter::emit_bs_create_bin() {
+    const Operand* o = operands();
+    if (vm::g_options.stress_gc) {
+        return false;
+    }
+    if (create_small()) {
+        return true;
+    }
+    const Label slow = a_.new_label();
+    const Label back = a_.new_label();
+    Word* const record = new_record();
+    a_.move_imm(Reg::t0, reinterpret_cast<Word>(record));
+    call_for(fragments_.bs_create_bin, slow);
+    store_result(o[3], Reg::t0);
+    a_.bind(back);
+    cold([this, record, slow, back] {
+        a_.bind(slow);
+        default_operation(record);
+        a_.jump(back);
+    });
+    return true;
 }
 
 }  // namespace minivm::jit

@@ -111,71 +111,67 @@ void Emitter::fetch_ascending_keys(uint32_t step) {
     });
 }
 
-bool Emitter::maps() {
+bool Emitter::emit_map_fields() {
     const Operand* o = operands();
-    switch (i_->op) {
-        case Op::has_map_fields:
-        case Op::get_map_elements: {
-            const uint32_t step = i_->op == Op::get_map_elements ? 2 : 1;
-            const uint32_t count = i_->operand_count;
-            if (step == 2) {
-                for (uint32_t k = 2; k + step < count; k += step) {
-                    if (same_register(o[1], o[k + 1])) {
-                        return false;  // the map is overwritten before the last fetch
-                    }
-                }
+    const uint32_t step = i_->op == Op::get_map_elements ? 2 : 1;
+    const uint32_t count = i_->operand_count;
+    if (step == 2) {
+        for (uint32_t k = 2; k + step < count; k += step) {
+            if (same_register(o[1], o[k + 1])) {
+                return false;  // the map is overwritten before the last fetch
             }
-            if (are_ascending_keys(step)) {
-                fetch_ascending_keys(step);
-            } else {
-                fetch_keys(step);
-            }
-            return true;
         }
-        case Op::new_flat_map: {
-            const uint32_t n = i_->operand_count - 2u;
-            reserve(0, n + 2);
-            a_.store_imm({Reg::heap, 0}, make_header(Kind::flat_map, n + 1));
-            store_operand({Reg::heap, 8}, o[0], Reg::t0);
-            for (uint32_t k = 0; k < n; ++k) {
-                store_operand({Reg::heap, static_cast<int32_t>(8 * (k + 2))}, o[2 + k], Reg::t0);
-            }
-            take_boxed(o[1], n + 2);
-            return true;
-        }
-        case Op::put_map_assoc:
-        case Op::put_map_exact: {
-            const uint32_t n = i_->operand_count - 3u;
-            // The pairs go behind the live registers, where those that are kept in the machine's
-            // are not stored.
-            const uint32_t first = std::max<uint32_t>(i_->live, kMachineXRegisters);
-            if (first + n > 1000) {
-                return false;
-            }
-            const bool has_label = o[0].index != kNoLabel;
-            for (uint32_t k = 0; k < n; ++k) {
-                store_operand({Reg::sched, static_cast<int32_t>(8 * (first + k))}, o[3 + k],
-                              Reg::t0);
-            }
-            MapUpdate update{};
-            update.pairs = n / 2;
-            update.first_x = first;
-            update.live = i_->live;
-            update.exact = i_->op == Op::put_map_exact;
-            update.has_label = has_label;
-            value_to(Reg::t0, o[1]);
-            a_.move_imm(Reg::t1, std::bit_cast<Word>(update));
-            fragment(fragments_.put_map);
-            if (has_label) {
-                a_.compare_imm(Reg::t0, 0);
-                a_.branch(Cond::not_equal, label_of(o[0].index));
-            }
-            load_to(o[2], {Reg::sched, kScratchX});
-            return true;
-        }
-        default:
-            return false;
     }
+    if (are_ascending_keys(step)) {
+        fetch_ascending_keys(step);
+    } else {
+        fetch_keys(step);
+    }
+    return true;
+}
+
+bool Emitter::emit_new_flat_map() {
+    const Operand* o = operands();
+    const uint32_t n = i_->operand_count - 2u;
+    reserve(0, n + 2);
+    a_.store_imm({Reg::heap, 0}, make_header(Kind::flat_map, n + 1));
+    store_operand({Reg::heap, 8}, o[0], Reg::t0);
+    for (uint32_t k = 0; k < n; ++k) {
+        store_operand({Reg::heap, static_cast<int32_t>(8 * (k + 2))}, o[2 + k], Reg::t0);
+    }
+    take_boxed(o[1], n + 2);
+    return true;
+}
+
+bool Emitter::emit_put_map() {
+    const Operand* o = operands();
+    const uint32_t n = i_->operand_count - 3u;
+    // The pairs go behind the live registers, where those that are kept in the machine's
+    // are not stored.
+    const uint32_t first = std::max<uint32_t>(i_->live, kMachineXRegisters);
+    if (first + n > 1000) {
+        return false;
+    }
+    const bool has_label = o[0].index != kNoLabel;
+    for (uint32_t k = 0; k < n; ++k) {
+        store_operand({Reg::sched, static_cast<int32_t>(8 * (first + k))}, o[3 + k],
+                      Reg::t0);
+    }
+    MapUpdate update{};
+    update.pairs = n / 2;
+    update.first_x = first;
+    update.live = i_->live;
+    update.exact = i_->op == Op::put_map_exact;
+    update.has_label = has_label;
+    value_to(Reg::t0, o[1]);
+    a_.move_imm(Reg::t1, std::bit_cast<Word>(update));
+    fragment(fragments_.put_map);
+    if (has_label) {
+        a_.compare_imm(Reg::t0, 0);
+        a_.branch(Cond::not_equal, label_of(o[0].index));
+    }
+    load_to(o[2], {Reg::sched, kScratchX});
+    return true;
 }
 
 // A comparison whose result is a value. Operands: label, BIF, two terms, destination.
@@ -263,25 +259,74 @@ void Emitter::call_guard_bif(uint32_t arity) {
     load_to(o[2 + arity], {Reg::sched, kScratchX});
 }
 
-bool Emitter::guard_bifs() {
-    uint32_t arity;
-    switch (i_->op) {
-        case Op::bif0:
-            arity = 0;
-            break;
-        case Op::bif1:
-            arity = 1;
-            break;
-        case Op::bif2:
-            arity = 2;
-            break;
-        case Op::bif3:
-            arity = 3;
-            break;
-        default:
-            return false;
+// t0 := the size of the map, or bits or bytes of the bit string, in `from`.
+void Emitter::size_of(const Operand& from, const BifDef& bif, Label slow) {
+    const Label other = a_.new_label();
+    const Label done = a_.new_label();
+    unbox(value(from, Reg::t0), slow);
+    if (is_guard_bif(bif, "map_size")) {
+        a_.compare_u8_imm({Reg::t1, 0}, static_cast<uint8_t>(make_header(Kind::flat_map, 0)));
+        a_.branch_near(Cond::not_equal, other);
+        // The header counts the keys and, with the values, one word more.
+        a_.load(Reg::t0, {Reg::t1, 0});
+        a_.shift_right(Reg::t0, 8);
+        a_.sub_imm(Reg::t0, 1);
+        a_.jump_near(done);
+        a_.bind(other);
+        check_kinds({Kind::hash_map}, slow);
+        a_.load(Reg::t0, {Reg::t1, 8});
+        a_.bind(done);
+        a_.shift_left(Reg::t0, 3);
+        return;
     }
+    a_.compare_u8_imm({Reg::t1, 0}, static_cast<uint8_t>(make_header(Kind::heap_bits, 0)));
+    a_.branch_near(Cond::not_equal, other);
+    a_.load(Reg::t0, {Reg::t1, 8});
+    a_.jump_near(done);
+    a_.bind(other);
+    check_kinds({Kind::sub_bits}, slow);
+    a_.load(Reg::t0, {Reg::t1, 24});
+    a_.bind(done);
+    if (is_guard_bif(bif, "bit_size")) {
+        a_.shift_left(Reg::t0, 3);
+    } else {
+        // Bytes are bits / 8, and as a term eight times that.
+        a_.add_imm(Reg::t0, 7);
+        a_.and_imm(Reg::t0, ~kTagMask);
+    }
+}
+
+// t0 := the value of `key` in the map in `map`, or whether it has one.
+void Emitter::look_up(const Operand& map, const Operand& key, bool wants_value, Label slow) {
+    unbox(value(map, Reg::t0), slow);
+    check_kinds({Kind::flat_map, Kind::hash_map}, slow);
+    map_value(map, key);
+    a_.compare_imm(Reg::t0, static_cast<int64_t>(kNonValue.raw));
+    if (wants_value) {
+        a_.branch(Cond::equal, slow);
+    } else {
+        a_.move_imm(Reg::t0, atoms::true_.raw);
+        a_.move_imm(Reg::t1, atoms::false_.raw);
+        a_.move_if(Cond::equal, Reg::t0, Reg::t1);
+    }
+}
+
+// t0 := the other one of true and false.
+void Emitter::negate_boolean(const Operand& from, Label slow) {
+    const Label done = a_.new_label();
+    const Reg r = value(from, Reg::t1);
+    a_.move_imm(Reg::t0, atoms::false_.raw);
+    a_.compare_imm(r, static_cast<int64_t>(atoms::true_.raw));
+    a_.branch_near(Cond::equal, done);
+    a_.compare_imm(r, static_cast<int64_t>(atoms::false_.raw));
+    a_.branch(Cond::not_equal, slow);
+    a_.move_imm(Reg::t0, atoms::true_.raw);
+    a_.bind(done);
+}
+
+bool Emitter::emit_guard_bif() {
     const Operand* o = operands();
+    const uint32_t arity = i_->operand_count - 3u;  // but label, function and destination
     const BifDef& bif = *o[1].bif;
     const auto named = [&](std::string_view name) { return is_guard_bif(bif, name); };
     if (arity == 2 && compare_bif(bif)) {
@@ -289,72 +334,17 @@ bool Emitter::guard_bifs() {
     }
     const Label slow = a_.new_label();
     const Label back = a_.new_label();
-    const Operand& to = o[2 + arity];
-    if (arity == 1 && o[2].is_register() &&
-        (named("map_size") || named("byte_size") || named("bit_size"))) {
-        const Label other = a_.new_label();
-        const Label done = a_.new_label();
-        unbox(value(o[2], Reg::t0), slow);
-        if (named("map_size")) {
-            a_.compare_u8_imm({Reg::t1, 0}, static_cast<uint8_t>(make_header(Kind::flat_map, 0)));
-            a_.branch_near(Cond::not_equal, other);
-            // The header counts the keys and, with the values, one word more.
-            a_.load(Reg::t0, {Reg::t1, 0});
-            a_.shift_right(Reg::t0, 8);
-            a_.sub_imm(Reg::t0, 1);
-            a_.jump_near(done);
-            a_.bind(other);
-            check_kinds({Kind::hash_map}, slow);
-            a_.load(Reg::t0, {Reg::t1, 8});
-            a_.bind(done);
-            a_.shift_left(Reg::t0, 3);
-        } else {
-            a_.compare_u8_imm({Reg::t1, 0}, static_cast<uint8_t>(make_header(Kind::heap_bits, 0)));
-            a_.branch_near(Cond::not_equal, other);
-            a_.load(Reg::t0, {Reg::t1, 8});
-            a_.jump_near(done);
-            a_.bind(other);
-            check_kinds({Kind::sub_bits}, slow);
-            a_.load(Reg::t0, {Reg::t1, 24});
-            a_.bind(done);
-            if (named("bit_size")) {
-                a_.shift_left(Reg::t0, 3);
-            } else {
-                // Bytes are bits / 8, and as a term eight times that.
-                a_.add_imm(Reg::t0, 7);
-                a_.and_imm(Reg::t0, ~kTagMask);
-            }
-        }
-        store_result(to, Reg::t0);
+    if (arity == 1 && o[2].is_register() && (named("map_size") || named("byte_size") || named("bit_size"))) {
+        size_of(o[2], bif, slow);
     } else if (arity == 2 && o[3].is_register() && (named("map_get") || named("is_map_key"))) {
-        unbox(value(o[3], Reg::t0), slow);
-        check_kinds({Kind::flat_map, Kind::hash_map}, slow);
-        map_value(o[3], o[2]);
-        a_.compare_imm(Reg::t0, static_cast<int64_t>(kNonValue.raw));
-        if (named("map_get")) {
-            a_.branch(Cond::equal, slow);
-            store_result(to, Reg::t0);
-        } else {
-            a_.move_imm(Reg::t0, atoms::true_.raw);
-            a_.move_imm(Reg::t1, atoms::false_.raw);
-            a_.move_if(Cond::equal, Reg::t0, Reg::t1);
-            store_result(to, Reg::t0);
-        }
+        look_up(o[3], o[2], named("map_get"), slow);
     } else if (arity == 1 && o[2].is_register() && named("not")) {
-        const Label done = a_.new_label();
-        const Reg r = value(o[2], Reg::t0);
-        a_.move_imm(Reg::t1, atoms::false_.raw);
-        a_.compare_imm(r, static_cast<int64_t>(atoms::true_.raw));
-        a_.branch_near(Cond::equal, done);
-        a_.compare_imm(r, static_cast<int64_t>(atoms::false_.raw));
-        a_.branch(Cond::not_equal, slow);
-        a_.move_imm(Reg::t1, atoms::true_.raw);
-        a_.bind(done);
-        store_result(to, Reg::t1);
+        negate_boolean(o[2], slow);
     } else {
         call_guard_bif(arity);
         return true;
     }
+    store_result(o[2 + arity], Reg::t0);
     a_.bind(back);
     cold([this, slow, back, arity] {
         a_.bind(slow);

@@ -63,11 +63,8 @@ bool Emitter::jump_table(const std::vector<std::pair<Word, uint32_t>>& sorted, R
     return true;
 }
 
-bool Emitter::select() {
+bool Emitter::emit_select() {
     const Operand* o = operands();
-    if (i_->op != Op::select_val && i_->op != Op::select_tuple_arity) {
-        return false;
-    }
     const Label otherwise = label_of(o[1].index);
     std::vector<std::pair<Word, uint32_t>> pairs;
     bool immediate = true;

@@ -136,7 +136,7 @@ bool Emitter::compare_floats_op() {
     return true;
 }
 
-bool Emitter::compare_terms_op() {
+bool Emitter::emit_comparison() {
     const Operand* o = operands();
     const Label otherwise = label_of(o[0].index);
     const Operand& a = o[1];
@@ -244,153 +244,171 @@ bool Emitter::compare_terms_op() {
     return true;
 }
 
-bool Emitter::tests() {
+// To `otherwise` unless the bits of r under `mask`, of its low six, are these.
+void Emitter::check_immediate(Reg r, Word bits, Word mask, Label otherwise) {
+    a_.lea(Reg::t1, {r, -static_cast<int32_t>(bits)});
+    a_.test_imm(Reg::t1, static_cast<uint32_t>(mask));
+    a_.branch(Cond::not_equal, otherwise);
+}
+
+bool Emitter::emit_is_nil() {
     const Operand* o = operands();
-    switch (i_->op) {
-        case Op::is_lt:
-        case Op::is_ge:
-        case Op::is_eq:
-        case Op::is_ne:
-        case Op::is_eq_exact:
-        case Op::is_ne_exact:
-            return compare_terms_op();
-        default:
-            break;
+    a_.compare_imm(value(o[1], Reg::t0), static_cast<int64_t>(kNil.raw));
+    a_.branch(Cond::not_equal, fail_label());
+    return true;
+}
+
+bool Emitter::emit_is_nonempty_list() {
+    const Operand* o = operands();
+    check_immediate(value(o[1], Reg::t0), kTagCons, kTagMask, fail_label());
+    return true;
+}
+
+bool Emitter::emit_is_list() {
+    const Operand* o = operands();
+    const Label yes = a_.new_label();
+    const Reg r = value(o[1], Reg::t0);
+    a_.compare_imm(r, static_cast<int64_t>(kNil.raw));
+    a_.branch_near(Cond::equal, yes);
+    check_immediate(r, kTagCons, kTagMask, fail_label());
+    a_.bind(yes);
+    return true;
+}
+
+bool Emitter::emit_is_atom() {
+    const Operand* o = operands();
+    check_immediate(value(o[1], Reg::t0), kImmAtom, kImmMask, fail_label());
+    return true;
+}
+
+bool Emitter::emit_is_boolean() {
+    const Operand* o = operands();
+    const Label yes = a_.new_label();
+    const Reg r = value(o[1], Reg::t0);
+    a_.compare_imm(r, static_cast<int64_t>(atoms::true_.raw));
+    a_.branch_near(Cond::equal, yes);
+    a_.compare_imm(r, static_cast<int64_t>(atoms::false_.raw));
+    a_.branch(Cond::not_equal, fail_label());
+    a_.bind(yes);
+    return true;
+}
+
+bool Emitter::emit_is_integer() {
+    const Operand* o = operands();
+    const Label yes = a_.new_label();
+    const Reg r = value(o[1], Reg::t0);
+    a_.test_imm(r, kTagMask);
+    a_.branch_near(Cond::equal, yes);
+    unbox(r, fail_label());
+    check_kinds({Kind::pos_big, Kind::neg_big}, fail_label());
+    a_.bind(yes);
+    return true;
+}
+
+bool Emitter::emit_is_number_or_float() {
+    const Operand* o = operands();
+    const Label yes = a_.new_label();
+    const Reg r = value(o[1], Reg::t0);
+    if (i_->op == Op::is_number) {
+        a_.test_imm(r, kTagMask);
+        a_.branch_near(Cond::equal, yes);
     }
-    if (instr_info(i_->op).operands[0] != 'f' || instr_info(i_->op).operands[1] != 's' ||
-        !o[1].is_register()) {
-        return false;
+    a_.test_table_bit(kFloatTagBits, r, Reg::t1);
+    a_.branch_near(Cond::not_equal, yes);
+    unbox(r, fail_label());
+    if (i_->op == Op::is_number) {
+        check_kinds({Kind::float64, Kind::pos_big, Kind::neg_big}, fail_label());
+    } else {
+        check_kinds({Kind::float64}, fail_label());
     }
-    const auto otherwise = [&] { return label_of(o[0].index); };
-    // The low six bits are these.
-    const auto immediate = [&](Reg r, Word bits, Word mask, Label l) {
-        a_.lea(Reg::t1, {r, -static_cast<int32_t>(bits)});
-        a_.test_imm(Reg::t1, static_cast<uint32_t>(mask));
-        a_.branch(Cond::not_equal, l);
-    };
-    switch (i_->op) {
-        case Op::is_nil:
-            a_.compare_imm(value(o[1], Reg::t0), static_cast<int64_t>(kNil.raw));
-            a_.branch(Cond::not_equal, otherwise());
-            return true;
-        case Op::is_nonempty_list:
-            immediate(value(o[1], Reg::t0), kTagCons, kTagMask, otherwise());
-            return true;
-        case Op::is_list: {
-            const Label yes = a_.new_label();
-            const Reg r = value(o[1], Reg::t0);
-            a_.compare_imm(r, static_cast<int64_t>(kNil.raw));
-            a_.branch_near(Cond::equal, yes);
-            immediate(r, kTagCons, kTagMask, otherwise());
-            a_.bind(yes);
-            return true;
-        }
-        case Op::is_atom:
-            immediate(value(o[1], Reg::t0), kImmAtom, kImmMask, otherwise());
-            return true;
-        case Op::is_boolean: {
-            const Label yes = a_.new_label();
-            const Reg r = value(o[1], Reg::t0);
-            a_.compare_imm(r, static_cast<int64_t>(atoms::true_.raw));
-            a_.branch_near(Cond::equal, yes);
-            a_.compare_imm(r, static_cast<int64_t>(atoms::false_.raw));
-            a_.branch(Cond::not_equal, otherwise());
-            a_.bind(yes);
-            return true;
-        }
-        case Op::is_integer: {
-            const Label yes = a_.new_label();
-            const Reg r = value(o[1], Reg::t0);
-            a_.test_imm(r, kTagMask);
-            a_.branch_near(Cond::equal, yes);
-            unbox(r, otherwise());
-            check_kinds({Kind::pos_big, Kind::neg_big}, otherwise());
-            a_.bind(yes);
-            return true;
-        }
-        case Op::is_float:
-        case Op::is_number: {
-            const Label yes = a_.new_label();
-            const Reg r = value(o[1], Reg::t0);
-            if (i_->op == Op::is_number) {
-                a_.test_imm(r, kTagMask);
-                a_.branch_near(Cond::equal, yes);
-            }
-            a_.test_table_bit(kFloatTagBits, r, Reg::t1);
-            a_.branch_near(Cond::not_equal, yes);
-            unbox(r, otherwise());
-            if (i_->op == Op::is_number) {
-                check_kinds({Kind::float64, Kind::pos_big, Kind::neg_big}, otherwise());
-            } else {
-                check_kinds({Kind::float64}, otherwise());
-            }
-            a_.bind(yes);
-            return true;
-        }
-        case Op::is_tuple:
-            unbox(value(o[1], Reg::t0), otherwise());
-            check_kinds({Kind::tuple}, otherwise());
-            return true;
-        case Op::test_arity:
-            a_.compare_mem_imm({value(o[1], Reg::t0), -static_cast<int32_t>(kTagBoxed)},
-                               static_cast<int64_t>(make_header(Kind::tuple, o[2].value)));
-            a_.branch(Cond::not_equal, otherwise());
-            return true;
-        case Op::is_tagged_tuple:
-            unbox(value(o[1], Reg::t0), otherwise());
-            a_.compare_mem_imm({Reg::t1, 0},
-                               static_cast<int64_t>(make_header(Kind::tuple, o[2].value)));
-            a_.branch(Cond::not_equal, otherwise());
-            a_.compare_mem_imm({Reg::t1, 8}, static_cast<int64_t>(o[3].term.raw));
-            a_.branch(Cond::not_equal, otherwise());
-            return true;
-        case Op::is_map:
-            unbox(value(o[1], Reg::t0), otherwise());
-            check_kinds({Kind::flat_map, Kind::hash_map}, otherwise());
-            return true;
-        case Op::is_function:
-            unbox(value(o[1], Reg::t0), otherwise());
-            check_kinds({Kind::fun, Kind::export_fun}, otherwise());
-            return true;
-        case Op::is_bitstr:
-            unbox(value(o[1], Reg::t0), otherwise());
-            check_kinds({Kind::heap_bits, Kind::sub_bits, Kind::match_context}, otherwise());
-            return true;
-        case Op::is_binary: {
-            const Label heap = a_.new_label();
-            const Label sized = a_.new_label();
-            unbox(value(o[1], Reg::t0), otherwise());
-            a_.compare_u8_imm({Reg::t1, 0}, kind_byte(Kind::heap_bits));
-            a_.branch_near(Cond::equal, heap);
-            a_.compare_u8_imm({Reg::t1, 0}, kind_byte(Kind::sub_bits));
-            a_.branch(Cond::not_equal, otherwise());
-            a_.load(Reg::t1, {Reg::t1, 24});
-            a_.jump_near(sized);
-            a_.bind(heap);
-            a_.load(Reg::t1, {Reg::t1, 8});
-            a_.bind(sized);
-            a_.test_imm(Reg::t1, 7);
-            a_.branch(Cond::not_equal, otherwise());
-            return true;
-        }
-        case Op::is_pid: {
-            const Label yes = a_.new_label();
-            const Reg r = value(o[1], Reg::t0);
-            a_.lea(Reg::t1, {r, -static_cast<int32_t>(kImmPid)});
-            a_.test_imm(Reg::t1, kImmMask);
-            a_.branch_near(Cond::equal, yes);
-            unbox(r, otherwise());
-            check_kinds({Kind::ext_pid}, otherwise());
-            a_.bind(yes);
-            return true;
-        }
-        case Op::is_reference:
-            unbox(value(o[1], Reg::t0), otherwise());
-            check_kinds({Kind::ref, Kind::magic_ref, Kind::ext_ref}, otherwise());
-            return true;
-        default:
-            return false;
-    }
+    a_.bind(yes);
+    return true;
+}
+
+bool Emitter::emit_is_tuple() {
+    const Operand* o = operands();
+    unbox(value(o[1], Reg::t0), fail_label());
+    check_kinds({Kind::tuple}, fail_label());
+    return true;
+}
+
+bool Emitter::emit_test_arity() {
+    const Operand* o = operands();
+    a_.compare_mem_imm({value(o[1], Reg::t0), -static_cast<int32_t>(kTagBoxed)},
+                       static_cast<int64_t>(make_header(Kind::tuple, o[2].value)));
+    a_.branch(Cond::not_equal, fail_label());
+    return true;
+}
+
+bool Emitter::emit_is_tagged_tuple() {
+    const Operand* o = operands();
+    unbox(value(o[1], Reg::t0), fail_label());
+    a_.compare_mem_imm({Reg::t1, 0},
+                       static_cast<int64_t>(make_header(Kind::tuple, o[2].value)));
+    a_.branch(Cond::not_equal, fail_label());
+    a_.compare_mem_imm({Reg::t1, 8}, static_cast<int64_t>(o[3].term.raw));
+    a_.branch(Cond::not_equal, fail_label());
+    return true;
+}
+
+bool Emitter::emit_is_map() {
+    const Operand* o = operands();
+    unbox(value(o[1], Reg::t0), fail_label());
+    check_kinds({Kind::flat_map, Kind::hash_map}, fail_label());
+    return true;
+}
+
+bool Emitter::emit_is_function() {
+    const Operand* o = operands();
+    unbox(value(o[1], Reg::t0), fail_label());
+    check_kinds({Kind::fun, Kind::export_fun}, fail_label());
+    return true;
+}
+
+bool Emitter::emit_is_bitstr() {
+    const Operand* o = operands();
+    unbox(value(o[1], Reg::t0), fail_label());
+    check_kinds({Kind::heap_bits, Kind::sub_bits, Kind::match_context}, fail_label());
+    return true;
+}
+
+bool Emitter::emit_is_binary() {
+    const Operand* o = operands();
+    const Label heap = a_.new_label();
+    const Label sized = a_.new_label();
+    unbox(value(o[1], Reg::t0), fail_label());
+    a_.compare_u8_imm({Reg::t1, 0}, kind_byte(Kind::heap_bits));
+    a_.branch_near(Cond::equal, heap);
+    a_.compare_u8_imm({Reg::t1, 0}, kind_byte(Kind::sub_bits));
+    a_.branch(Cond::not_equal, fail_label());
+    a_.load(Reg::t1, {Reg::t1, 24});
+    a_.jump_near(sized);
+    a_.bind(heap);
+    a_.load(Reg::t1, {Reg::t1, 8});
+    a_.bind(sized);
+    a_.test_imm(Reg::t1, 7);
+    a_.branch(Cond::not_equal, fail_label());
+    return true;
+}
+
+bool Emitter::emit_is_pid() {
+    const Operand* o = operands();
+    const Label yes = a_.new_label();
+    const Reg r = value(o[1], Reg::t0);
+    a_.lea(Reg::t1, {r, -static_cast<int32_t>(kImmPid)});
+    a_.test_imm(Reg::t1, kImmMask);
+    a_.branch_near(Cond::equal, yes);
+    unbox(r, fail_label());
+    check_kinds({Kind::ext_pid}, fail_label());
+    a_.bind(yes);
+    return true;
+}
+
+bool Emitter::emit_is_reference() {
+    const Operand* o = operands();
+    unbox(value(o[1], Reg::t0), fail_label());
+    check_kinds({Kind::ref, Kind::magic_ref, Kind::ext_ref}, fail_label());
+    return true;
 }
 
 }  // namespace minivm::jit
