@@ -9,6 +9,7 @@
 #include "loader/code_path.hpp"
 #include "loader/loader.hpp"
 #include "tests/jit/support/native_decoder.hpp"
+#include "tests/support/left_out.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -180,7 +181,7 @@ TEST_CASE("a listing of a module shows each lowered instruction, for both machin
         }
     }
     if (!std::filesystem::exists(kProgram)) {
-        WARN("the program is not built, its command was not tested");
+        test::left_out("the program is not built, its command was not tested");
         return;
     }
     const std::string command = "timeout -s KILL 60 " + kEmulator + " " + kProgram + " disasm ";
@@ -200,7 +201,7 @@ TEST_CASE("a listing of a module shows each lowered instruction, for both machin
 TEST_CASE("gdb shows Erlang functions in a backtrace", "[gdb]") {
     if (!available() || !std::filesystem::exists(kProgram) || !kEmulator.empty() ||
         output_of("gdb --version 2>&1").find("GNU gdb") == std::string::npos) {
-        WARN("no code for this machine, no program, or no gdb: nothing was tested");
+        test::left_out("no code for this machine, no program, or no gdb");
         return;
     }
     const Folder folder;
@@ -230,7 +231,7 @@ TEST_CASE("gdb shows Erlang functions in a backtrace", "[gdb]") {
         " run --engine jit --gdb -S 1 deep.beam");
     INFO(trace);
     if (trace.find("ptrace") != std::string::npos) {
-        WARN("gdb may not trace here, nothing was tested");
+        test::left_out("gdb may not trace here");
         return;
     }
     // The function that called the BIF is not there: its return address has been taken.
@@ -247,7 +248,7 @@ TEST_CASE("perf report shows Erlang functions by name", "[perf]") {
     const std::string go = "cd " + folder.path + " && exec 2>&1; timeout -s KILL 60 ";
     if (!available() || !std::filesystem::exists(kProgram) || !kEmulator.empty() ||
         output_of(go + "perf record -q -k mono -o try.data true; echo $?") != "0\n") {
-        WARN("no code for this machine, no program, or perf cannot record: nothing was tested");
+        test::left_out("no code for this machine, no program, or perf cannot record");
         return;
     }
     compile_source(folder.path);

@@ -16,6 +16,8 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 import instruction_page  # noqa: E402  (needs the path above)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools" / "lib"))
+import steps  # noqa: E402
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import folders_svg  # noqa: E402
 
@@ -324,6 +326,18 @@ def instructions(tree):
     return offences
 
 
+def table_of_steps(tree):
+    """docs/testing.md shows what tests/steps.list says."""
+    if not (tree.root / "tests" / "steps.list").exists():
+        return []
+    page = (tree.root / "docs" / "testing.md").read_text(encoding="utf-8")
+    shown = re.search(r"<!-- steps:.*?-->\n(.*?)<!-- end of steps -->", page, re.S)
+    table = steps.Table((tree.root / "tests" / "steps.list").read_text(encoding="utf-8"))
+    if shown is None or shown[1] != steps.docs(table):
+        return [("docs/testing.md", 1, "not the table of tests/steps.list: tools/lib/steps.py docs prints it")]
+    return []
+
+
 def file_names(tree):
     """Files are named in snake_case after their main type."""
     return [(p, 1, "not snake_case") for p in tree.code()
@@ -331,7 +345,7 @@ def file_names(tree):
 
 
 RULES = [include_direction, floors, picture_of_folders, include_from_root, library_owners, pragma_once, memory_orders,
-         events_with_places, docs_reachable, instructions, host_paths, blanks, file_names]
+         events_with_places, docs_reachable, instructions, host_paths, blanks, file_names, table_of_steps]
 
 
 def main():

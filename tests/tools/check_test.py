@@ -4,6 +4,8 @@
 import contextlib
 import io
 import pathlib
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,7 +18,11 @@ import tool_tests  # noqa: E402  (beside this file; leaves no compiled copy ther
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools" / "lib"))
 import seeds  # noqa: E402  (needs the path above)
+import steps  # noqa: E402
 from count_tests import count  # noqa: E402
+
+
+TABLE = steps.Table((ROOT / "tests" / "steps.list").read_text(encoding="utf-8"))
 
 
 class Count(unittest.TestCase):
@@ -116,20 +122,19 @@ class Seeds(unittest.TestCase):
 class Check(unittest.TestCase):
     """The script itself on a copy of the tree's tools with steps of our own."""
 
-    def run_check(self, steps):
-        script = (ROOT / "tools" / "check").read_text(encoding="utf-8")
-        begin, end = script.index("\nstep - "), script.index("\n# -----", script.index("\nstep - "))
+    def run_check(self, steps, *options, skips=""):
         with tempfile.TemporaryDirectory() as folder:
-            tools = pathlib.Path(folder) / "tools"
-            (tools / "lib").mkdir(parents=True)
-            for name in ("common.sh", "count_tests.py"):
-                (tools / "lib" / name).write_bytes((ROOT / "tools" / "lib" / name).read_bytes())
+            root = pathlib.Path(folder)
+            (root / "tools" / "lib").mkdir(parents=True)
+            (root / "tests").mkdir()
+            for name in ("check", "lib/common.sh", "lib/count_tests.py", "lib/steps.py"):
+                shutil.copy(ROOT / "tools" / name, root / "tools" / name)
             # Nothing is to be installed by a test.
-            with open(tools / "lib" / "common.sh", "a", encoding="utf-8") as common:
+            with open(root / "tools" / "lib" / "common.sh", "a", encoding="utf-8") as common:
                 common.write("need() { :; }\n")
-            (tools / "check").write_text(script[:begin] + "\n" + steps + script[end:],
-                                         encoding="utf-8")
-            done = subprocess.run(["bash", str(tools / "check")], stdin=subprocess.DEVNULL,
+            (root / "tests" / "steps.list").write_text(steps, encoding="utf-8")
+            (root / "tests" / "skip.list").write_text(skips, encoding="utf-8")
+            done = subprocess.run(["bash", str(root / "tools" / "check"), *options], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
                                   env={"PATH": "/usr/local/bin:/usr/bin:/bin", "CI": "true",
                                        "STEP_LIMIT_S": "2"})
@@ -138,28 +143,76 @@ class Check(unittest.TestCase):
 
     def test_sum(self):
         status, total, _ = self.run_check(
-            'step - a echo "3 passed, 0 failed"\nstep - b echo "4 passed, 0 failed, 1 skipped"\n')
+            '- | a | quick | 1 s | echo "3 passed, 0 failed"\n- | b | full | 1 s | echo "4 passed, 0 failed, 1 skipped"\n')
         self.assertEqual((status, total), (0, "7 passed, 0 failed, 1 skipped"))
 
     def test_failures_are_counted_and_shown(self):
         status, total, output = self.run_check(
-            'step - a sh -c "echo broken here; echo 3 passed, 2 failed; exit 1"\n'
-            'step - b echo "1 passed, 0 failed"\n')
+            '- | a | quick | 1 s | sh -c "echo broken here; echo 3 passed, 2 failed; exit 1"\n'
+            '- | b | quick | 1 s | echo "1 passed, 0 failed"\n')
         self.assertEqual((status, total), (1, "4 passed, 2 failed"))
         self.assertIn("| broken here", output)
 
     def test_a_crash_a_hang_and_an_empty_run_are_failures(self):
         for command in ('sh -c "echo 3 passed, 0 failed; exit 3"', "sleep 60", "true",
                         "no_such_program", 'echo "0 passed, 0 failed"'):
-            status, total, _ = self.run_check("step - a %s\n" % command)
+            status, total, _ = self.run_check("- | a | quick | 1 s | %s\n" % command)
             self.assertEqual(status, 1, command)
             self.assertRegex(total, r"^\d passed, 1 failed$", command)
 
     def test_a_build_that_fails_fails_its_steps(self):
         status, total, output = self.run_check(
-            'step release a echo "3 passed, 0 failed"\nstep release b echo "3 passed, 0 failed"\n')
+            'release | a | full | 1 s | echo "3 passed, 0 failed"\nrelease | b | full | 1 s | echo "3 passed, 0 failed"\n')
         self.assertEqual((status, total), (1, "0 passed, 3 failed"))
         self.assertEqual(output.count("no build"), 2)
+
+    TWO = '- | a | quick | 1 s | echo "1 passed, 0 failed"\n- | b | full | 1 s | echo "10 passed, 0 failed"\n'
+
+    def test_chosen_steps(self):
+        self.assertEqual(self.run_check(self.TWO, "--quick")[:2], (0, "1 passed, 0 failed"))
+        self.assertEqual(self.run_check(self.TWO, "--only", "b*")[:2], (0, "10 passed, 0 failed"))
+        self.assertEqual(self.run_check(self.TWO, "--only", "b", "--only", "a")[:2], (0, "11 passed, 0 failed"))
+        self.assertEqual(self.run_check(self.TWO, "--only", "c")[:2], (1, "0 passed, 1 failed"))
+        self.assertEqual(self.run_check(self.TWO, "--list"), (0, "b", "a\nb\n"))
+
+    def test_a_step_reads_no_other_s_row(self):
+        self.assertEqual(self.run_check("- | eats | quick | 1 s | sh -c 'cat; echo 1 passed, 0 failed'\n" + self.TWO)[:2],
+                         (0, "12 passed, 0 failed"))
+
+    def test_a_row_that_is_none_is_refused(self):
+        for row in ("- | a | quick | echo\n", "- | a | often | 1 s | echo\n", "- | a | quick | 1 h | echo\n",
+                    "- | a | quick | 1 s | echo {nothing}\n"):
+            status, _, output = self.run_check(row)
+            self.assertEqual(status, 1, row)
+            self.assertIn("steps.list", output)
+
+    def test_what_is_left_out_is_counted_and_has_to_be_listed(self):
+        test = '- | a | quick | 1 s | sh -c "echo left out: one: no gdb; echo \'All tests passed (1 assertion in 3 test cases)\'"\n'
+        self.assertEqual(self.run_check(test, skips="says so | one | no gdb\n")[:2], (0, "2 passed, 0 failed, 1 skipped"))
+        status, total, output = self.run_check(test)
+        self.assertEqual((status, total), (1, "2 passed, 1 failed"))
+        self.assertIn("not in tests/skip.list: one", output)
+
+    def test_what_a_preset_leaves_out_is_counted(self):
+        status, total, _ = self.run_check("- | a | quick | 1 s | echo {skips} 2 passed, 0 failed\n",
+                                          skips="- | one | it cannot hold\nx | two | nor that\n")
+        self.assertEqual((status, total), (0, "2 passed, 0 failed, 1 skipped"))
+
+
+class Steps(unittest.TestCase):
+    """The table itself."""
+
+    def test_it_names_each_test_program(self):
+        commands = "\n".join(shlex.join(steps.command_of(TABLE, s)) for s in TABLE.steps)
+        programs = [p for folder in ("tools", "fuzz", "trace", "differences", "releases", "programs", "generate")
+                    for p in (ROOT / "tests" / folder).glob("*_test.py")]
+        programs += [p.with_suffix("") for p in (ROOT / "tests" / "fuzz").glob("*_fuzz.cpp")]
+        soak = (ROOT / "tools" / "soak").read_text(encoding="utf-8")
+        for program in programs:
+            self.assertTrue(program.name in commands or program.name in soak, program)
+
+    def test_all_of_it_fits_into_an_hour(self):
+        self.assertLess(sum(s.seconds for s in TABLE.steps) + sum(TABLE.builds.values()), 3600)
 
 
 if __name__ == "__main__":

@@ -459,12 +459,16 @@ main(_) ->
         received = [r for _, _, r in records(self.dump()) if re.search(r" message receive +receive from", r)]
         self.assertGreater(len(received), 4)
         self.assertEqual(len(arrows), 4 * len(received))
-        if shutil.which("node"):
-            script = self.folder / "page.js"
-            script.write_text(scripts[0], encoding="utf-8")
-            subprocess.run(["node", "--check", script], check=True, timeout=WAIT_S)
         self.assertIn("which recording?", run("report").stderr)
         self.assertIn("No such file", run("report", self.folder / "none").stderr)
+
+    @unittest.skipUnless(shutil.which("node"), "node is not installed")
+    def test_the_script_of_a_report_is_sound(self):
+        self.assertEqual(self.erlang("main(_) -> spawn(fun() -> error(on_purpose) end), receive after 20 -> ok end.\n").returncode, 0)
+        page, script = self.folder / "page.html", self.folder / "page.js"
+        self.assertEqual(run("report", self.file, "-o", page).returncode, 0)
+        script.write_text(re.search(r"<script>(.*?)</script>", page.read_text(encoding="utf-8"), re.S)[1], encoding="utf-8")
+        subprocess.run(["node", "--check", script], check=True, timeout=WAIT_S)
 
     # ---- what is recorded
 

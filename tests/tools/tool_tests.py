@@ -16,6 +16,8 @@ import unittest
 def total(result):
     """Prints "N passed, N failed[, N skipped]", which tools/check reads; the status to exit with."""
     bad, skipped = len(result.failures) + len(result.errors), len(result.skipped)
+    for test, why in result.skipped:
+        print("left out: %s: %s" % (test.id().rpartition(".")[2], why))
     print("%d passed, %d failed%s" % (result.testsRun - bad - skipped, bad,
                                       ", %d skipped" % skipped if skipped else ""))
     return 1 if bad else 0
