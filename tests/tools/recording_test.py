@@ -502,7 +502,7 @@ main(_) ->
     port_close(Port),
     recorder:span(mine, outer, fun() -> recorder:span(mine, inner, fun() -> ok end) end),
     process_flag(sensitive, true),
-    port_close(open_port({spawn, "sleep 0.001234"}, [])),
+    port_close(open_port({spawn, "sleep 1.234"}, [])),
     ok.
 """)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
