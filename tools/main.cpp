@@ -26,7 +26,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -186,6 +188,309 @@ void add_vm_options(CLI::App* command, minivm::tools::RunOptions* options,
         ->allow_extra_args(false);
 }
 
+// The command line as it was written.
+struct Words {
+    int argc;
+    char** argv;
+    std::vector<std::string> after_options;  // "--" or -extra and all behind it
+};
+
+// A subcommand, and what it does once the command line has been taken apart: the exit status.
+struct Command {
+    CLI::App* app;
+    std::function<int()> run;
+};
+
+// Of run and repl.
+struct VmOptions {
+    minivm::tools::RunOptions options;
+    std::string record_terms = "yes";
+};
+
+// What cannot be said by the command line's parser; false: it was told what is wrong.
+bool complete(VmOptions* vm) {
+    minivm::tools::RunOptions& options = vm->options;
+    options.record_terms = vm->record_terms == "yes";
+    if (options.erl_schedulers.empty()) {
+        return true;
+    }
+    const int processors = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
+    const auto numbers = minivm::tools::scheduler_numbers(options.erl_schedulers, processors);
+    if (!numbers.error.empty()) {
+        spdlog::error("+S {}: {}", options.erl_schedulers, numbers.error);
+        return false;
+    }
+    options.schedulers = numbers.schedulers;
+    options.schedulers_online = numbers.online;
+    return true;
+}
+
+struct RunWords {
+    VmOptions vm;
+    std::vector<std::string> evals;
+    const CLI::Option* eval_option = nullptr;
+    std::vector<std::string> call_values;
+    const CLI::Option* call_option = nullptr;
+};
+
+// The program and its arguments, as they were written.
+std::vector<std::string> program_words(const CLI::App& run, const Words& words, RunWords* given) {
+    std::vector<std::string> rest = run.remaining();
+    std::vector<std::string> after = words.after_options;
+    char** const options_end = words.argv + words.argc - after.size();
+    std::copy(options_end - rest.size(), options_end, rest.begin());
+    // Behind the program "--" is an argument of it like any other.
+    if (rest.empty() && !after.empty() && after.front() == "-extra") {
+        given->vm.options.arguments.assign(after.begin() + 1, after.end());
+        after.clear();
+    }
+    const bool ends_options = rest.empty() && !after.empty();
+    rest.insert(rest.end(), after.begin() + (ends_options ? 1 : 0), after.end());
+    return rest;
+}
+
+// What -s and -eval say, in their order; false: it was told what is wrong.
+bool take_steps(const CLI::App& run, RunWords* given) {
+    std::vector<std::vector<std::string>> calls = minivm::tools::split_calls(given->call_values);
+    if (std::any_of(calls.begin(), calls.end(), [](const auto& call) { return call.empty(); })) {
+        spdlog::error("run: -s: which module? Give -s MODULE [FUNCTION [ARGUMENT...]]");
+        return false;
+    }
+    // One entry of the order for each value.
+    size_t next_value = 0;
+    size_t next_call = 0;
+    size_t next_eval = 0;
+    auto& steps = given->vm.options.steps;
+    for (const CLI::Option* option : run.parse_order()) {
+        if (option == given->eval_option) {
+            steps.push_back({.is_call = false, .words = {given->evals[next_eval++]}});
+        } else if (option == given->call_option &&
+                   minivm::tools::begins_call(given->call_values[next_value++])) {
+            steps.push_back({.is_call = true, .words = std::move(calls[next_call++])});
+        }
+    }
+    return true;
+}
+
+int run_program(const CLI::App& run, const Words& words, RunWords* given) {
+    minivm::tools::RunOptions& options = given->vm.options;
+    if (!complete(&given->vm)) {
+        return 2;
+    }
+    const std::vector<std::string> remaining = run.remaining();
+    if (is_unknown_option(remaining)) {
+        report_unknown_option(as_written(remaining.front(), words.argc, words.argv), "run");
+        return 2;
+    }
+    const std::vector<std::string> rest = program_words(run, words, given);
+    if (!take_steps(run, given)) {
+        return 2;
+    }
+    if (rest.empty() && options.steps.empty()) {
+        spdlog::error(
+            "run: which program? Give FILE.beam, FILE.erl, MODULE, -s or -eval (see minivm run --help)");
+        return 2;
+    }
+    if (!rest.empty()) {
+        options.program = rest.front();
+        if (ends_with_one_of(options.program, {".ex", ".exs"})) {
+            spdlog::error(
+                "run: {} is source of Elixir, which minivm does not compile: elixirc does, or elixir itself when it runs "
+                "on minivm (docs/your_project.md)",
+                options.program);
+            return 2;
+        }
+        options.arguments.assign(rest.begin() + 1, rest.end());
+        minivm::tools::run_as_script(&options);
+    }
+    return minivm::tools::run_command(options);
+}
+
+Command run_command(CLI::App& app, const Words& words) {
+    const auto given = std::make_shared<RunWords>();
+    CLI::App* run = app.add_subcommand("run", "Run a program: main/1 with the arguments, else start/0");
+    run->prefix_command();
+    run->footer(
+        "After the options: FILE.beam, FILE.erl (compiled first), MODULE or a script for escript, then the program's arguments.\n"
+        "-- ends the options. -extra does too, and all behind it are arguments of what -s or -eval\n"
+        "call. Exit status: 0, N after halt(N), 127 after an uncaught exception.");
+    given->eval_option = run->add_option("--eval", given->evals, "Erlang expressions to evaluate (also -eval)")
+                             ->allow_extra_args(false);
+    given->call_option =
+        run->add_option("-s", given->call_values,
+                        "Call M:F() or M:F(Args): module, function, arguments; start by default. All -s and -eval run in "
+                        "their order")
+            ->expected(1, -1);
+    minivm::tools::RunOptions& options = given->vm.options;
+    run->add_option("--trace", options.traces,
+                    "Show calls, from the first on: M:F/A, M:F, M or M:F(ARGUMENTS), and what :trace at "
+                    "the prompt takes (docs/prompt.md)")
+        ->allow_extra_args(false);
+    run->add_option("--load", options.loads,
+                    "File (.beam, .erl) with one more module of the program, loaded before anything runs")
+        ->allow_extra_args(false);
+    run->add_flag("--no-halt", options.wait, "Go on when the program has returned, until halt()");
+    add_vm_options(run, &options, &given->vm.record_terms);
+    return {run, [run, &words, given] { return run_program(*run, words, given.get()); }};
+}
+
+Command repl_command(CLI::App& app) {
+    const auto vm = std::make_shared<VmOptions>();
+    CLI::App* repl = app.add_subcommand("repl", "A VM with a prompt");
+    repl->add_option("FILE", vm->options.repl_files, "Modules (.beam, .erl) to load first");
+    repl->footer("Expressions and commands come from the terminal or a pipe; :help lists them.\n"
+                 "Exit status: 0, 1 if a command from a pipe failed, N after halt(N).");
+    add_vm_options(repl, &vm->options, &vm->record_terms);
+    return {repl, [vm] {
+                if (!complete(vm.get())) {
+                    return 2;
+                }
+                for (const std::string& file : vm->options.repl_files) {
+                    if (is_option(file)) {
+                        report_unknown_option(file, "repl");
+                        return 2;
+                    }
+                }
+                return minivm::tools::repl_command(vm->options);
+            }};
+}
+
+Command disasm_command(CLI::App& app) {
+    const auto native = std::make_shared<std::string>();
+    CLI::App* disasm = app.add_subcommand("disasm", "Print what a .beam file is lowered to");
+    disasm->prefix_command();
+    disasm->footer("FILE.beam [MODULE:FUNCTION/ARITY]");
+    disasm->add_option("--native", *native, "Show the machine code for x86-64 or aarch64 too")
+        ->check(CLI::IsMember({"x86-64", "aarch64"}));
+    return {disasm, [disasm, native] {
+                const std::vector<std::string> rest = disasm->remaining();
+                if (is_unknown_option(rest)) {
+                    report_unknown_option(rest.front(), "disasm");
+                    return 2;
+                }
+                if (rest.empty() || rest.size() > 2) {
+                    spdlog::error("disasm: give FILE.beam and, if you like, one function");
+                    return 2;
+                }
+                return minivm::tools::disasm_command(rest[0], rest.size() > 1 ? rest[1] : "", *native, stdout,
+                                                     stderr);
+            }};
+}
+
+Command dump_command(CLI::App& app) {
+    const auto options = std::make_shared<minivm::tools::DumpOptions>();
+    CLI::App* dump = app.add_subcommand("dump", "Print a recording, of a VM that runs or of one that is gone");
+    dump->add_option("FILE", options->file, "The recording");
+    dump->add_option("--format", options->format, "text, json, ctf, perfetto or terms")
+        ->check(CLI::IsMember({"text", "json", "ctf", "perfetto", "terms"}));
+    dump->add_option("--last", options->last, "Only this long before the newest record, such as 5s");
+    dump->add_option("--pid", options->pid, "Only records about this process, such as <0.80.0>");
+    dump->add_option("--category", options->categories, "Only these: " + minivm::tools::category_names())
+        ->allow_extra_args(false);
+    dump->add_option("--match", options->match, "Only records whose text contains this");
+    dump->add_flag(
+        "--places", options->places,
+        "Text and terms: where in the source each record was made; the others always say");
+    dump->add_option("-o,--output", options->output, "Write there (ctf: a directory)");
+    dump->add_flag("--crash", options->crash,
+                   "What went wrong: faults, failed processes, what ran at the end");
+    dump->add_option("--records", options->records, "With --crash: records of each process (20)");
+    return {dump, [options] {
+                if (options->file.empty()) {
+                    spdlog::error("dump: which recording? Give its file (see minivm dump --help)");
+                    return 2;
+                }
+                return minivm::tools::dump_command(*options, stdout, stderr);
+            }};
+}
+
+Command report_command(CLI::App& app) {
+    struct Files {
+        std::string recording, page;
+    };
+    const auto files = std::make_shared<Files>();
+    CLI::App* report = app.add_subcommand("report", "A recording as one page for a browser");
+    report->add_option("FILE", files->recording, "The recording");
+    report->add_option("-o,--output", files->page, "The page (default: standard output)");
+    return {report, [files] {
+                if (files->recording.empty()) {
+                    spdlog::error("report: which recording? Give its file (see minivm report --help)");
+                    return 2;
+                }
+                return minivm::tools::report_command(files->recording, files->page, stdout, stderr);
+            }};
+}
+
+Command attach_command(CLI::App& app) {
+    const auto options = std::make_shared<minivm::tools::AttachOptions>();
+    CLI::App* attach = app.add_subcommand("attach", "A prompt in a VM that runs with --listen");
+    attach->add_option("SOCKET", options->socket, "What its --listen says");
+    attach->add_option("-c", options->commands,
+                       "Run this command (or expression) and end; again for one more")
+        ->allow_extra_args(false);
+    attach->footer("Without -c commands come from the terminal or a pipe; :help lists them.\n"
+                   "Exit status: 0, 1 if a command failed, 2 if there is no VM to talk to.");
+    return {attach, [options] {
+                if (options->socket.empty()) {
+                    spdlog::error("attach: which VM? Give the socket it listens at (minivm run --listen SOCKET)");
+                    return 2;
+                }
+                return minivm::tools::attach_command(*options);
+            }};
+}
+
+Command record_command(CLI::App& app) {
+    struct What {
+        std::string socket;
+        std::vector<std::string> words;
+    };
+    const auto what = std::make_shared<What>();
+    CLI::App* record = app.add_subcommand("record", "What the recorder of a VM with --listen records");
+    record->add_option("SOCKET", what->socket, "What its --listen says");
+    record->add_option("WHAT", what->words,
+                       "on [CATEGORY...], off [CATEGORY...], filter CATEGORY... (these and no others); "
+                       "start FILE [SIZE] [CATEGORY...]: one more recording; stop FILE; "
+                       "nothing: what is recorded");
+    record->footer("Categories: " + minivm::tools::category_names() + ", all");
+    return {record, [what] {
+                if (what->socket.empty()) {
+                    spdlog::error("record: which VM? Give the socket it listens at (minivm run --listen SOCKET)");
+                    return 2;
+                }
+                return minivm::tools::record_command(what->socket, what->words);
+            }};
+}
+
+Command load_command(CLI::App& app) {
+    const auto options = std::make_shared<minivm::tools::LoadOptions>();
+    CLI::App* load = app.add_subcommand("load", "Load modules into a VM that runs with --listen");
+    load->add_option("SOCKET", options->socket, "What its --listen says");
+    load->add_option("FILE", options->files, "Modules (.beam, .erl); several change in one step");
+    load->add_flag("--purge", options->purge,
+                   "End processes that still run the code before the present one");
+    return {load, [options] {
+                if (options->socket.empty() || options->files.empty()) {
+                    spdlog::error("load: give the socket the VM listens at, then FILE.beam...");
+                    return 2;
+                }
+                return minivm::tools::load_command(*options);
+            }};
+}
+
+// What the parser has left over.
+void report_extra(const CLI::App& app, const Words& words) {
+    const std::vector<std::string> extras = app.remaining(true);
+    const std::vector<const CLI::App*> commands = app.get_subcommands([](const CLI::App* c) { return c->parsed(); });
+    const std::string command = commands.empty() ? "" : commands.front()->get_name();
+    const std::string extra = extras.empty() ? "" : as_written(extras.front(), words.argc, words.argv);
+    if (is_option(extra)) {
+        report_unknown_option(extra, command);
+    } else {
+        std::fprintf(stderr, "minivm: %s: unexpected argument %s (see minivm %s --help)\n", command.c_str(), extra.c_str(),
+                     command.c_str());
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -200,102 +505,10 @@ int main(int argc, char** argv) {
     app.add_option("--log-level", log_level,
                    "Messages of the VM itself: trace, debug, info, warning, error, off")
         ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}));
-
-    minivm::tools::RunOptions run_options;
-    CLI::App* run =
-        app.add_subcommand("run", "Run a program: main/1 with the arguments, else start/0");
-    run->prefix_command();
-    run->footer(
-        "After the options: FILE.beam, FILE.erl (compiled first), MODULE or a script for escript, then the program's arguments.\n"
-        "-- ends the options. -extra does too, and all behind it are arguments of what -s or -eval\n"
-        "call. Exit status: 0, N after halt(N), 127 after an uncaught exception.");
-    std::vector<std::string> evals;
-    const CLI::Option* const eval_option =
-        run->add_option("--eval", evals, "Erlang expressions to evaluate (also -eval)")->allow_extra_args(false);
-    std::vector<std::string> call_values;
-    const CLI::Option* const call_option =
-        run->add_option("-s", call_values,
-                        "Call M:F() or M:F(Args): module, function, arguments; start by default. All -s and -eval run in "
-                        "their order")
-            ->expected(1, -1);
-    run->add_option("--trace", run_options.traces,
-                    "Show calls, from the first on: M:F/A, M:F, M or M:F(ARGUMENTS), and what :trace at "
-                    "the prompt takes (docs/prompt.md)")
-        ->allow_extra_args(false);
-    run->add_option("--load", run_options.loads,
-                    "File (.beam, .erl) with one more module of the program, loaded before anything runs")
-        ->allow_extra_args(false);
-    run->add_flag("--no-halt", run_options.wait,
-                  "Go on when the program has returned, until halt()");
-    std::string record_terms = "yes";
-    add_vm_options(run, &run_options, &record_terms);
-    CLI::App* repl = app.add_subcommand("repl", "A VM with a prompt");
-    repl->add_option("FILE", run_options.repl_files, "Modules (.beam, .erl) to load first");
-    repl->footer("Expressions and commands come from the terminal or a pipe; :help lists them.\n"
-                 "Exit status: 0, 1 if a command from a pipe failed, N after halt(N).");
-    add_vm_options(repl, &run_options, &record_terms);
-
-    CLI::App* disasm = app.add_subcommand("disasm", "Print what a .beam file is lowered to");
-    disasm->prefix_command();
-    disasm->footer("FILE.beam [MODULE:FUNCTION/ARITY]");
-    std::string native;
-    disasm->add_option("--native", native, "Show the machine code for x86-64 or aarch64 too")
-        ->check(CLI::IsMember({"x86-64", "aarch64"}));
-
-    minivm::tools::DumpOptions dump_options;
-    CLI::App* dump = app.add_subcommand("dump", "Print a recording, of a VM that runs or of one that is gone");
-    dump->add_option("FILE", dump_options.file, "The recording");
-    dump->add_option("--format", dump_options.format, "text, json, ctf, perfetto or terms")
-        ->check(CLI::IsMember({"text", "json", "ctf", "perfetto", "terms"}));
-    dump->add_option("--last", dump_options.last, "Only this long before the newest record, such as 5s");
-    dump->add_option("--pid", dump_options.pid, "Only records about this process, such as <0.80.0>");
-    dump->add_option("--category", dump_options.categories,
-                     "Only these: " + minivm::tools::category_names())
-        ->allow_extra_args(false);
-    dump->add_option("--match", dump_options.match, "Only records whose text contains this");
-    dump->add_flag(
-        "--places", dump_options.places,
-        "Text and terms: where in the source each record was made; the others always say");
-    dump->add_option("-o,--output", dump_options.output, "Write there (ctf: a directory)");
-    dump->add_flag("--crash", dump_options.crash,
-                   "What went wrong: faults, failed processes, what ran at the end");
-    dump->add_option("--records", dump_options.records, "With --crash: records of each process (20)");
-
-    std::string report_file;
-    std::string report_output;
-    CLI::App* report = app.add_subcommand("report", "A recording as one page for a browser");
-    report->add_option("FILE", report_file, "The recording");
-    report->add_option("-o,--output", report_output, "The page (default: standard output)");
-
-    minivm::tools::AttachOptions attach_options;
-    CLI::App* attach = app.add_subcommand("attach", "A prompt in a VM that runs with --listen");
-    attach->add_option("SOCKET", attach_options.socket, "What its --listen says");
-    attach->add_option("-c", attach_options.commands,
-                       "Run this command (or expression) and end; again for one more")
-        ->allow_extra_args(false);
-    attach->footer("Without -c commands come from the terminal or a pipe; :help lists them.\n"
-                   "Exit status: 0, 1 if a command failed, 2 if there is no VM to talk to.");
-
-    std::string record_socket;
-    std::vector<std::string> record_words;
-    CLI::App* record =
-        app.add_subcommand("record", "What the recorder of a VM with --listen records");
-    record->add_option("SOCKET", record_socket, "What its --listen says");
-    record->add_option("WHAT", record_words,
-                       "on [CATEGORY...], off [CATEGORY...], filter CATEGORY... (these and no others); "
-                       "start FILE [SIZE] [CATEGORY...]: one more recording; stop FILE; "
-                       "nothing: what is recorded");
-    record->footer("Categories: " + minivm::tools::category_names() + ", all");
-
-    minivm::tools::LoadOptions load_options;
-    CLI::App* load = app.add_subcommand("load", "Load modules into a VM that runs with --listen");
-    load->add_option("SOCKET", load_options.socket, "What its --listen says");
-    load->add_option("FILE", load_options.files, "Modules (.beam, .erl); several change in one step");
-    load->add_flag("--purge", load_options.purge,
-                   "End processes that still run the code before the present one");
-
-    std::vector<std::string> after_options;
-    std::vector<std::string> args = split_arguments(argc, argv, &after_options);
+    Words words{argc, argv, {}};
+    const Command commands[] = {run_command(app, words), repl_command(app),   disasm_command(app), dump_command(app),
+                                report_command(app),     attach_command(app), record_command(app), load_command(app)};
+    std::vector<std::string> args = split_arguments(argc, argv, &words.after_options);
     std::reverse(args.begin(), args.end());
     try {
         app.parse(args);
@@ -303,136 +516,16 @@ int main(int argc, char** argv) {
         report_no_command(argc, argv);
         return 2;
     } catch (const CLI::ExtrasError&) {
-        const std::vector<std::string> extras = app.remaining(true);
-        const std::vector<CLI::App*> commands = app.get_subcommands();
-        const std::string command = commands.empty() ? "" : commands.front()->get_name();
-        const std::string extra = extras.empty() ? "" : as_written(extras.front(), argc, argv);
-        if (is_option(extra)) {
-            report_unknown_option(extra, command);
-        } else {
-            std::fprintf(stderr, "minivm: %s: unexpected argument %s (see minivm %s --help)\n", command.c_str(),
-                         extra.c_str(), command.c_str());
-        }
+        report_extra(app, words);
         return 2;
     } catch (const CLI::ParseError& e) {
         return app.exit(e) == 0 ? 0 : 2;
     }
     set_up_log(log_level);
-    if (disasm->parsed()) {
-        const std::vector<std::string> rest = disasm->remaining();
-        if (is_unknown_option(rest)) {
-            report_unknown_option(rest.front(), "disasm");
-            return 2;
-        }
-        if (rest.empty() || rest.size() > 2) {
-            spdlog::error("disasm: give FILE.beam and, if you like, one function");
-            return 2;
-        }
-        return minivm::tools::disasm_command(rest[0], rest.size() > 1 ? rest[1] : "", native,
-                                             stdout, stderr);
-    }
-    if (dump->parsed()) {
-        if (dump_options.file.empty()) {
-            spdlog::error("dump: which recording? Give its file (see minivm dump --help)");
-            return 2;
-        }
-        return minivm::tools::dump_command(dump_options, stdout, stderr);
-    }
-    if (report->parsed()) {
-        if (report_file.empty()) {
-            spdlog::error("report: which recording? Give its file (see minivm report --help)");
-            return 2;
-        }
-        return minivm::tools::report_command(report_file, report_output, stdout, stderr);
-    }
-    if (attach->parsed()) {
-        if (attach_options.socket.empty()) {
-            spdlog::error("attach: which VM? Give the socket it listens at (minivm run --listen SOCKET)");
-            return 2;
-        }
-        return minivm::tools::attach_command(attach_options);
-    }
-    if (record->parsed()) {
-        if (record_socket.empty()) {
-            spdlog::error("record: which VM? Give the socket it listens at (minivm run --listen SOCKET)");
-            return 2;
-        }
-        return minivm::tools::record_command(record_socket, record_words);
-    }
-    if (load->parsed()) {
-        if (load_options.socket.empty() || load_options.files.empty()) {
-            spdlog::error("load: give the socket the VM listens at, then FILE.beam...");
-            return 2;
-        }
-        return minivm::tools::load_command(load_options);
-    }
-    run_options.record_terms = record_terms == "yes";
-    if (!run_options.erl_schedulers.empty()) {
-        const int processors = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
-        const auto numbers = minivm::tools::scheduler_numbers(run_options.erl_schedulers, processors);
-        if (!numbers.error.empty()) {
-            spdlog::error("+S {}: {}", run_options.erl_schedulers, numbers.error);
-            return 2;
-        }
-        run_options.schedulers = numbers.schedulers;
-        run_options.schedulers_online = numbers.online;
-    }
-    if (repl->parsed()) {
-        for (const std::string& file : run_options.repl_files) {
-            if (is_option(file)) {
-                report_unknown_option(file, "repl");
-                return 2;
-            }
-        }
-        return minivm::tools::repl_command(run_options);
-    }
-    std::vector<std::string> rest = run->remaining();
-    if (is_unknown_option(rest)) {
-        report_unknown_option(as_written(rest.front(), argc, argv), "run");
-        return 2;
-    }
-    // The program's own arguments as they were written.
-    char** const options_end = argv + argc - after_options.size();
-    std::copy(options_end - rest.size(), options_end, rest.begin());
-    // Behind the program "--" is an argument of it like any other.
-    if (rest.empty() && !after_options.empty() && after_options.front() == "-extra") {
-        run_options.arguments.assign(after_options.begin() + 1, after_options.end());
-        after_options.clear();
-    }
-    const bool ends_options = rest.empty() && !after_options.empty();
-    rest.insert(rest.end(), after_options.begin() + (ends_options ? 1 : 0), after_options.end());
-    std::vector<std::vector<std::string>> calls = minivm::tools::split_calls(call_values);
-    if (std::any_of(calls.begin(), calls.end(), [](const auto& call) { return call.empty(); })) {
-        spdlog::error("run: -s: which module? Give -s MODULE [FUNCTION [ARGUMENT...]]");
-        return 2;
-    }
-    // One entry of the order for each value.
-    size_t next_value = 0;
-    size_t next_call = 0;
-    size_t next_eval = 0;
-    for (const CLI::Option* option : run->parse_order()) {
-        if (option == eval_option) {
-            run_options.steps.push_back({.is_call = false, .words = {evals[next_eval++]}});
-        } else if (option == call_option && minivm::tools::begins_call(call_values[next_value++])) {
-            run_options.steps.push_back({.is_call = true, .words = std::move(calls[next_call++])});
+    for (const Command& command : commands) {
+        if (command.app->parsed()) {
+            return command.run();
         }
     }
-    if (rest.empty() && run_options.steps.empty()) {
-        spdlog::error(
-            "run: which program? Give FILE.beam, FILE.erl, MODULE, -s or -eval (see minivm run --help)");
-        return 2;
-    }
-    if (!rest.empty()) {
-        run_options.program = rest.front();
-        if (ends_with_one_of(run_options.program, {".ex", ".exs"})) {
-            spdlog::error(
-                "run: {} is source of Elixir, which minivm does not compile: elixirc does, or elixir itself when it runs "
-                "on minivm (docs/your_project.md)",
-                run_options.program);
-            return 2;
-        }
-        run_options.arguments.assign(rest.begin() + 1, rest.end());
-        minivm::tools::run_as_script(&run_options);
-    }
-    return minivm::tools::run_command(run_options);
+    return 2;
 }

@@ -33,6 +33,10 @@ struct ControlSignal : Signal {
     seq_trace::Token* token = nullptr;  // has_token: owned
 };
 
+// What Mailbox::outer holds once its process has ended.
+extern Signal g_closed_mark;
+inline Signal* closed_mark() { return &g_closed_mark; }
+
 ControlSignal* new_signal(SignalKind kind, Term from);
 // A message signal whose term is a copy of `message`.
 Signal* new_message(Term message);

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "vm/term/compare.hpp"
-#include "vm/term/hash.hpp"
+#include "vm/term/map_trie.hpp"
 
 namespace minivm::map {
 
@@ -23,55 +23,7 @@ uint32_t g_hash_mask_for_tests = ~uint32_t{0};
 
 namespace {
 
-constexpr int kLevelBits = 5;
-constexpr int kLevelsPerHash = 6;
-constexpr int kMaxLevels = 3 * kLevelsPerHash;  // collision nodes hang below the last
-constexpr int kTopShift = 32 - kLevelBits;
-
-inline uint32_t salted_hash(Term key, int salt) {
-    const uint32_t hash = internal_hash(key, static_cast<uint32_t>(salt));
-#ifdef MINIVM_DEBUG
-    return hash & g_hash_mask_for_tests;
-#else
-    return hash;
-#endif
-}
-
-// The way of a key through the levels.
-class Way {
-  public:
-    Way(Term key, uint32_t hash) : key_(key), bits_(hash), level_(0) {}
-    static Way at_level(Term key, int level) {
-        Way way(key, 0);
-        way.level_ = level;
-        if (level < kMaxLevels) {
-            way.bits_ = salted_hash(key, level / kLevelsPerHash)
-                        << (kLevelBits * (level % kLevelsPerHash));
-        }
-        return way;
-    }
-    unsigned index() const { return bits_ >> kTopShift; }
-    int level() const { return level_; }
-    Way next() const {
-        Way way = *this;
-        way.bits_ <<= kLevelBits;
-        if (++way.level_ % kLevelsPerHash == 0 && way.level_ < kMaxLevels) {
-            way.bits_ = salted_hash(key_, way.level_ / kLevelsPerHash);
-        }
-        return way;
-    }
-
-  private:
-    Term key_;
-    uint32_t bits_;
-    int level_;
-};
-
 // ---- flat maps --------------------------------------------------------------------------------------
-
-Term keys_tuple(Term flat) { return boxed_ptr(flat)[1]; }
-Term* flat_keys(Term flat) { return tuple_elements(keys_tuple(flat)); }
-Term* flat_values(Term flat) { return boxed_ptr(flat) + 2; }
 
 // Index of key in keys[0..n), or n.
 size_t find_key(const Term* keys, size_t n, Term key) {
@@ -178,8 +130,6 @@ Term with_value(Heap& h, Term flat, size_t index, Term value) {
 
 // ---- tries ------------------------------------------------------------------------------------------
 
-Term root_of(Term hash_map) { return boxed_ptr(hash_map)[2]; }
-
 Term make_hash_map(Heap& h, size_t count, Term root) {
     Term* p = h.alloc(3);
     p[0] = Term{make_header(Kind::hash_map, 2)};
@@ -210,10 +160,6 @@ constexpr uint32_t bits_in(uint32_t v) {
 }
 static_assert(bits_in(0) == 0 && bits_in(~0u) == 32 && bits_in(0x80000001) == 2);
 
-constexpr size_t kNodeWords = 2;  // header and bitmap; the children follow
-
-size_t children_of(const Term* node) { return header_arity(node[0].raw) - 1; }
-uint32_t bitmap_of(const Term* node) { return static_cast<uint32_t>(node[1].raw); }
 // The word of the child for `bit`, or where it would stand.
 size_t slot_of(uint32_t bitmap, uint32_t bit) {
     return kNodeWords + static_cast<size_t>(bits_in(bitmap & (bit - 1)));
@@ -243,9 +189,6 @@ Term with_new_child(Heap& h, const Term* node, uint32_t bit, Term child) {
     std::copy(node + slot, node + kNodeWords + children_of(node), p + slot + 1);
     return make_boxed(p);
 }
-
-bool is_collision(Term child) { return kind_of(child) == Kind::map_collision; }
-size_t collision_pairs(const Term* collision) { return header_arity(collision[0].raw) / 2; }
 
 // Index of the pair in a collision node, or the number of pairs.
 size_t find_colliding(const Term* collision, Term key) {
@@ -892,166 +835,6 @@ Term update_exact(Heap& h, Term map, const Term* pairs, size_t n, Term* missing_
     Term* p = new_flat(h, keys_tuple(map), size);
     std::copy_n(values, size, p + 2);
     return make_boxed(p);
-}
-
-// ---- iterating ----------------------------------------------------------------------------------------------
-
-Iterator::Iterator(Term map) : depth_(0), map_(map), flat_index_(0) {
-    static_assert(kMaxLevels + 1 <= 24);
-    if (!is_flat_map(map)) {
-        stack_[0] = root_of(map);
-        position_[0] = 0;
-        depth_ = 1;
-    }
-}
-
-namespace {
-
-size_t node_size(Term child) {
-    return is_collision(child) ? collision_pairs(boxed_ptr(child)) : children_of(boxed_ptr(child));
-}
-
-}  // namespace
-
-void Iterator::leave_finished_nodes() {
-    while (depth_ > 0 && position_[depth_ - 1] == node_size(stack_[depth_ - 1])) {
-        depth_--;
-    }
-}
-
-bool Iterator::next(Term* key, Term* value) {
-    if (is_flat_map(map_)) {
-        if (flat_index_ == map_size(map_)) {
-            return false;
-        }
-        *key = flat_keys(map_)[flat_index_];
-        *value = flat_values(map_)[flat_index_++];
-        return true;
-    }
-    leave_finished_nodes();
-    if (depth_ == 0) {
-        return false;
-    }
-    for (;;) {
-        const Term top = stack_[depth_ - 1];
-        const uint32_t at = position_[depth_ - 1]++;
-        const Term* node = boxed_ptr(top);
-        if (is_collision(top)) {
-            *key = node[1 + 2 * at];
-            *value = node[2 + 2 * at];
-            return true;
-        }
-        const Term child = node[kNodeWords + at];
-        if (is_cons(child)) {
-            *key = head(child);
-            *value = tail(child);
-            return true;
-        }
-        stack_[depth_] = child;
-        position_[depth_++] = 0;
-    }
-}
-
-bool Iterator::position(Position* out) {
-    if (is_flat_map(map_)) {
-        *out = {flat_index_, 0};
-        return flat_index_ != map_size(map_);
-    }
-    leave_finished_nodes();
-    unsigned __int128 path = 0;
-    for (int i = 0; i < depth_; i++) {
-        const uint32_t at = i == depth_ - 1 ? position_[i] : position_[i] - 1;
-        path |= static_cast<unsigned __int128>(at) << (kLevelBits * i);
-    }
-    *out = {static_cast<Word>(path), static_cast<Word>(path >> 64)};
-    return depth_ != 0;
-}
-
-bool Iterator::seek(Position position) {
-    if (is_flat_map(map_)) {
-        flat_index_ = static_cast<uint32_t>(position.low);
-        return position.high == 0 && position.low < std::max<size_t>(1, map_size(map_));
-    }
-    unsigned __int128 path = static_cast<unsigned __int128>(position.high) << 64 | position.low;
-    Term child = root_of(map_);
-    for (depth_ = 0; !is_cons(child);) {
-        const bool collision = is_collision(child);
-        const auto at = static_cast<uint64_t>(collision ? path : path & 31);
-        if (at >= node_size(child)) {
-            depth_ = 0;
-            return false;
-        }
-        stack_[depth_] = child;
-        position_[depth_++] = static_cast<uint32_t>(at);
-        if (collision) {
-            return true;
-        }
-        path >>= kLevelBits;
-        child = boxed_ptr(child)[kNodeWords + at];
-        if (!is_cons(child)) {
-            position_[depth_ - 1]++;
-        }
-    }
-    return path == 0;
-}
-
-// ---- checking ------------------------------------------------------------------------------------------------
-
-namespace {
-
-bool is_subtree(Term child, int level, size_t* count) {
-    if (is_cons(child)) {
-        ++*count;
-        return true;
-    }
-    const Term* node = boxed_ptr(child);
-    if (level == kMaxLevels) {
-        *count += collision_pairs(node);
-        return is_collision(child) && collision_pairs(node) >= 2;
-    }
-    if (kind_of(child) != Kind::map_node || bitmap_of(node) == 0 || node[1].raw >> 32 != 0 ||
-        static_cast<size_t>(bits_in(bitmap_of(node))) != children_of(node) ||
-        (level > 0 && children_of(node) == 1 && is_cons(node[kNodeWords]))) {
-        return false;
-    }
-    for (size_t i = 0; i < children_of(node); i++) {
-        if (!is_subtree(node[kNodeWords + i], level + 1, count)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-}  // namespace
-
-bool is_well_formed(Term map) {
-    if (!is_map(map)) {
-        return false;
-    }
-    const size_t n = map_size(map);
-    if (is_flat_map(map)) {
-        if (n > kMaxFlatMap || !is_tuple_of(keys_tuple(map), n)) {
-            return false;
-        }
-        for (size_t i = 1; i < n; i++) {
-            if (compare_terms_exact(flat_keys(map)[i - 1], flat_keys(map)[i]) >= 0) {
-                return false;
-            }
-        }
-        return true;
-    }
-    size_t count = 0;
-    if (n <= kMaxFlatMap || !is_subtree(root_of(map), 0, &count) || count != n) {
-        return false;
-    }
-    // Each key is found again where its hash leads, and only there.
-    Iterator it(map);
-    for (Term key, value; it.next(&key, &value);) {
-        if (get(map, key) != value) {
-            return false;
-        }
-    }
-    return true;
 }
 
 }  // namespace minivm::map

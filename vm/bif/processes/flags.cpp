@@ -23,147 +23,193 @@ uint32_t saved_calls(const Process& p) {
     return p.extra != nullptr && p.extra->saved_calls != nullptr ? p.extra->saved_calls->most : 0;
 }
 
-Term erlang_process_flag_2(Process& p, const Term* a) {
-    const Term flag = a[0];
-    const Term value = a[1];
+// ---- process_flag/2: a function for each flag sets it and answers its former value, or fails -----------
+
+Term set_trap_exit(Process& p, Term, Term value) {
+    if (!is_bool(value)) {
+        return badarg(p);
+    }
+    // Exit signals that are here already were sent to a process with the old flag.
+    Term result;
+    if (handle_now(p, &result)) {
+        return result;
+    }
+    const Term old = make_bool(p.trap_exit);
+    p.trap_exit = value == atoms::true_;
+    return old;
+}
+
+Term set_priority(Process& p, Term, Term value) {
+    const Term old = priority_atom(p.priority);
+    Priority now;
+    if (!parse_priority(value, &now)) {
+        return badarg(p);
+    }
+    // relaxed: see raise_receiver().
+    std::atomic_ref<Priority>(p.priority).store(now, std::memory_order_relaxed);
+    return old;
+}
+
+Term set_own_min_heap_size(Process& p, Term, Term value) {
+    const Term old = make_small(p.min_heap_words);
     uint32_t n;
-    if (flag == atoms::trap_exit) {
-        if (!is_bool(value)) {
-            return badarg(p);
-        }
-        // Exit signals that are here already were sent to a process with the old flag.
-        Term result;
-        if (handle_now(p, &result)) {
-            return result;
-        }
-        const Term old = make_bool(p.trap_exit);
-        p.trap_exit = value == atoms::true_;
-        return old;
+    if (!small_in(value, 0, 0x7FFFFFFF, &n)) {
+        return badarg(p);
     }
-    if (flag == atoms::priority) {
-        const Term old = priority_atom(p.priority);
-        Priority now;
-        if (!parse_priority(value, &now)) {
-            return badarg(p);
-        }
-        // relaxed: see raise_receiver().
-        std::atomic_ref<Priority>(p.priority).store(now, std::memory_order_relaxed);
-        return old;
+    p.min_heap_words = static_cast<uint32_t>(next_heap_size(std::max<uint32_t>(n, 12)));
+    return old;
+}
+
+Term set_own_fullsweep_after(Process& p, Term, Term value) {
+    const Term old = make_small(p.fullsweep_after);
+    uint32_t n;
+    if (!small_in(value, 0, 0x7FFFFFFF, &n)) {
+        return badarg(p);
     }
-    if (flag == atoms::min_heap_size) {
-        const Term old = make_small(p.min_heap_words);
-        if (!small_in(value, 0, 0x7FFFFFFF, &n)) {
-            return badarg(p);
-        }
-        p.min_heap_words = static_cast<uint32_t>(next_heap_size(std::max<uint32_t>(n, 12)));
-        return old;
+    p.fullsweep_after = n & 0xFFFF;  // OTP keeps 16 bits
+    return old;
+}
+
+Term set_message_queue_data(Process& p, Term, Term value) {
+    if (value != atoms::on_heap && value != atoms::off_heap) {
+        return badarg(p);
     }
-    if (flag == atoms::fullsweep_after) {
-        const Term old = make_small(p.fullsweep_after);
-        if (!small_in(value, 0, 0x7FFFFFFF, &n)) {
-            return badarg(p);
-        }
-        p.fullsweep_after = n & 0xFFFF;  // OTP keeps 16 bits
-        return old;
+    const Term old = p.message_queue_off_heap ? atoms::off_heap : atoms::on_heap;
+    p.message_queue_off_heap = value == atoms::off_heap;
+    return old;
+}
+
+Term set_error_handler(Process& p, Term, Term value) {
+    if (!is_atom(value)) {
+        return badarg(p);
     }
-    if (flag == atoms::message_queue_data) {
-        if (value != atoms::on_heap && value != atoms::off_heap) {
-            return badarg(p);
-        }
-        const Term old = p.message_queue_off_heap ? atoms::off_heap : atoms::on_heap;
-        p.message_queue_off_heap = value == atoms::off_heap;
-        return old;
+    ProcessExtra& extra = extra_of(p);
+    const Term old = is_value(extra.error_handler) ? extra.error_handler : atoms::error_handler;
+    extra.error_handler = value;
+    return old;
+}
+
+Term set_own_min_bin_vheap_size(Process& p, Term, Term value) {
+    ProcessExtra& extra = extra_of(p);
+    const Term old = make_small(extra.min_bin_vheap_words);
+    uint32_t n;
+    if (!small_in(value, 0, 0x7FFFFFFF, &n)) {
+        return badarg(p);
     }
-    if (flag == atoms::error_handler) {
-        if (!is_atom(value)) {
-            return badarg(p);
-        }
-        ProcessExtra& extra = extra_of(p);
-        const Term old = is_value(extra.error_handler) ? extra.error_handler : atoms::error_handler;
-        extra.error_handler = value;
-        return old;
+    extra.min_bin_vheap_words = n;
+    return old;
+}
+
+Term set_own_max_heap_size(Process& p, Term, Term value) {
+    MaxHeap max;
+    if (!parse_max_heap(value, &max)) {
+        return badarg(p);
     }
-    if (flag == atoms::min_bin_vheap_size) {
-        ProcessExtra& extra = extra_of(p);
-        const Term old = make_small(extra.min_bin_vheap_words);
-        if (!small_in(value, 0, 0x7FFFFFFF, &n)) {
-            return badarg(p);
-        }
-        extra.min_bin_vheap_words = n;
-        return old;
+    ProcessExtra& extra = extra_of(p);
+    const Term old = max_heap_term(p.heap, extra.max_heap_words, extra.max_heap_kill, extra.max_heap_log,
+                                   extra.max_heap_shared);
+    extra.max_heap_words = max.words;
+    extra.max_heap_kill = max.kill;
+    extra.max_heap_log = max.log;
+    extra.max_heap_shared = max.shared;
+    return old;
+}
+
+Term set_sensitive(Process& p, Term, Term value) {
+    if (!is_bool(value)) {
+        return badarg(p);
     }
-    if (flag == atoms::max_heap_size) {
-        MaxHeap max;
-        if (!parse_max_heap(value, &max)) {
-            return badarg(p);
-        }
-        ProcessExtra& extra = extra_of(p);
-        const Term old = max_heap_term(p.heap, extra.max_heap_words, extra.max_heap_kill,
-                                       extra.max_heap_log, extra.max_heap_shared);
-        extra.max_heap_words = max.words;
-        extra.max_heap_kill = max.kill;
-        extra.max_heap_log = max.log;
-        extra.max_heap_shared = max.shared;
-        return old;
+    ProcessExtra& extra = extra_of(p);
+    const Term old = make_bool(extra.sensitive);
+    extra.sensitive = value == atoms::true_;
+    // relaxed (both): see records::is_sensitive().
+    if (extra.sensitive) {
+        p.state.fetch_or(process_state::kSensitive, std::memory_order_relaxed);
+    } else {
+        p.state.fetch_and(~process_state::kSensitive, std::memory_order_relaxed);  // relaxed: as above
     }
-    if (flag == atoms::sensitive || (flag == atoms::async_dist && by_release::at_least(26))) {
-        if (!is_bool(value)) {
-            return badarg(p);
-        }
-        ProcessExtra& extra = extra_of(p);
-        bool& place = flag == atoms::sensitive ? extra.sensitive : extra.async_dist;
-        const Term old = make_bool(place);
-        place = value == atoms::true_;
-        if (flag == atoms::sensitive) {
-            // relaxed: see records::is_sensitive().
-            if (place) {
-                p.state.fetch_or(process_state::kSensitive, std::memory_order_relaxed);
-            } else {
-                // relaxed: as above.
-                p.state.fetch_and(~process_state::kSensitive, std::memory_order_relaxed);
-            }
-        }
-        return old;
+    return old;
+}
+
+Term set_async_dist(Process& p, Term, Term value) {
+    if (!by_release::at_least(26)) {
+        return badarg_cause(p, atoms::badopt);
     }
-    if (flag == atoms::save_calls) {
-        if (!small_in(value, 0, 10000, &n)) {
-            return badarg_cause(p, atoms::none);
-        }
-        Term answer = make_small(saved_calls(p));
-        if (n != 0 && !tracing::g_hooks->begin_saving(p, function_name(p, atoms::erlang, "process_flag"), {flag, value},
-                                                      &answer)) {
-            return answer;
-        }
-        tracing::g_hooks->set_saving(p, n);
+    if (!is_bool(value)) {
+        return badarg(p);
+    }
+    ProcessExtra& extra = extra_of(p);
+    const Term old = make_bool(extra.async_dist);
+    extra.async_dist = value == atoms::true_;
+    return old;
+}
+
+Term set_save_calls(Process& p, Term flag, Term value) {
+    uint32_t n;
+    if (!small_in(value, 0, 10000, &n)) {
+        return badarg_cause(p, atoms::none);
+    }
+    Term answer = make_small(saved_calls(p));
+    if (n != 0 && !tracing::g_hooks->begin_saving(p, function_name(p, atoms::erlang, "process_flag"), {flag, value},
+                                                  &answer)) {
         return answer;
     }
-    if (flag == atoms::scheduler) {
-        if (!small_in(value, 0, static_cast<uint32_t>(vm::scheduler_count()), &n)) {
-            return badarg(p);
-        }
-        const Term old = make_small(p.bound_to);
-        if (n == p.bound_to) {
-            return old;
-        }
-        // It goes on where it belongs now.
-        p.bound_to = n;
-        static const Export* back = bif_export("minivm", "return", 1);
-        return yield(p, back, {old});
+    tracing::g_hooks->set_saving(p, n);
+    return answer;
+}
+
+Term set_own_scheduler(Process& p, Term, Term value) {
+    uint32_t n;
+    if (!small_in(value, 0, static_cast<uint32_t>(vm::scheduler_count()), &n)) {
+        return badarg(p);
     }
-    if (flag == atoms::monitor_nodes ||
-        (is_tuple_of(flag, 2) && tuple_element(flag, 0) == atoms::monitor_nodes)) {
-        // Nodes never come or go here.
-        if (!is_bool(value)) {
-            return badarg(p);
-        }
-        ProcessExtra& extra = extra_of(p);
-        const Term old = make_small(extra.monitor_nodes);
-        if (value == atoms::true_) {
-            extra.monitor_nodes++;
-        } else {
-            extra.monitor_nodes = 0;
-        }
+    const Term old = make_small(p.bound_to);
+    if (n == p.bound_to) {
         return old;
+    }
+    // It goes on where it belongs now.
+    p.bound_to = n;
+    static const Export* back = bif_export("minivm", "return", 1);
+    return yield(p, back, {old});
+}
+
+// Nodes never come or go here.
+Term set_monitor_nodes(Process& p, Term, Term value) {
+    if (!is_bool(value)) {
+        return badarg(p);
+    }
+    ProcessExtra& extra = extra_of(p);
+    const Term old = make_small(extra.monitor_nodes);
+    extra.monitor_nodes = value == atoms::true_ ? extra.monitor_nodes + 1 : 0;
+    return old;
+}
+
+struct Flag {
+    Term name;
+    Term (*set)(Process& p, Term flag, Term value);
+};
+constexpr Flag kFlags[] = {
+    {atoms::trap_exit, set_trap_exit},
+    {atoms::priority, set_priority},
+    {atoms::min_heap_size, set_own_min_heap_size},
+    {atoms::fullsweep_after, set_own_fullsweep_after},
+    {atoms::message_queue_data, set_message_queue_data},
+    {atoms::error_handler, set_error_handler},
+    {atoms::min_bin_vheap_size, set_own_min_bin_vheap_size},
+    {atoms::max_heap_size, set_own_max_heap_size},
+    {atoms::sensitive, set_sensitive},
+    {atoms::async_dist, set_async_dist},
+    {atoms::save_calls, set_save_calls},
+    {atoms::scheduler, set_own_scheduler},
+    {atoms::monitor_nodes, set_monitor_nodes},  // {monitor_nodes, Options} as well
+};
+
+Term erlang_process_flag_2(Process& p, const Term* a) {
+    const Term name = is_tuple_of(a[0], 2) && tuple_element(a[0], 0) == atoms::monitor_nodes ? tuple_element(a[0], 0) : a[0];
+    for (const Flag& flag : kFlags) {
+        if (flag.name == name) {
+            return flag.set(p, a[0], a[1]);
+        }
     }
     return badarg_cause(p, atoms::badopt);
 }

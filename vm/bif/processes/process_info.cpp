@@ -364,22 +364,168 @@ bool takes_priority_messages(const Process& p) {
                             std::any_of(e->links.begin(), e->links.end(), has_it));
 }
 
+// Says process_flag(sensitive, true).
+bool hides_its_work(const Process& p) {
+    return p.extra != nullptr && p.extra->sensitive;
+}
+
+Term current_function_of(Process& p, Heap& h, const Outside* outside) {
+    const Term trace = stacktrace_of(p, h, 1, outside);
+    if (!is_cons(trace)) {
+        return atoms::undefined;
+    }
+    const Term* t = tuple_elements(head(trace));
+    return make_tuple(h, t[0], t[1], t[2]);
+}
+
+Term status_of(Process& p, const Outside* outside) {
+    const ProcessExtra* e = p.extra;
+    if (outside != nullptr) {
+        // relaxed: a state to show.
+        const uint32_t state = p.state.load(std::memory_order_relaxed);
+        return (state & process_state::kRunning) != 0 ? atoms::running : atoms::runnable;
+    }
+    if (p.suspended != 0 || (e != nullptr && e->waits_for_port)) {
+        return atoms::suspended;
+    }
+    // relaxed: the owner is us.
+    if ((p.state.load(std::memory_order_relaxed) & process_state::kWaiting) != 0) {
+        return waits_for_purge(p) ? atoms::suspended : atoms::waiting;
+    }
+    return in_slice(p) ? atoms::running : atoms::runnable;
+}
+
+Term messages_of(Process& p, Heap& h, const Outside* outside) {
+    std::vector<Term> all;
+    for (const Signal* m = hides_its_work(p) ? nullptr : p.mailbox.first; m != nullptr; m = m->next) {
+        all.push_back(m->term);
+    }
+    for (size_t i = 0; outside != nullptr && !hides_its_work(p) && i < outside->messages.size(); ++i) {
+        all.push_back(outside->messages[i]->term);
+    }
+    Term list = kNil;
+    for (size_t i = all.size(); i > 0; --i) {
+        const Term t = all[i - 1];
+        list = cons(h, is_pointer(t) ? copy_term(t, h, true) : t, list);
+    }
+    return list;
+}
+
+Term links_of(Process& p, Heap& h) {
+    const ProcessExtra* e = p.extra;
+    Term list = kNil;
+    if (e != nullptr) {
+        for (auto it = e->links.rbegin(); it != e->links.rend(); ++it) {
+            if (it->second.unlinking == 0) {
+                list = cons(h, Term{it->first}, list);
+            }
+        }
+    }
+    return list;
+}
+
+Term dictionary_of(Process& p, Heap& h) {
+    const ProcessExtra* e = p.extra;
+    Term list = kNil;
+    if (e != nullptr && !hides_its_work(p)) {
+        for (const Dictionary::Pair& pair : e->dictionary.pairs()) {
+            const Term key = share(p, h, pair.key);
+            list = cons(h, make_tuple(h, key, share(p, h, pair.value)), list);
+        }
+    }
+    return list;
+}
+
+Term garbage_collection_of(Process& p, Heap& h) {
+    const auto entry = [&h](Term name, Term value) { return make_tuple(h, name, value); };
+    const Term last = entry(atom_minor_gcs(), make_small(p.gc_minor_since_full));
+    Term list = cons(h, last, kNil);
+    list = cons(h, entry(atoms::fullsweep_after, make_small(p.fullsweep_after)), list);
+    list = cons(h, entry(atoms::min_heap_size, make_small(p.min_heap_words)), list);
+    list = cons(h, entry(atoms::min_bin_vheap_size, make_small(vheap_words(p))), list);
+    return cons(h, entry(atoms::max_heap_size, max_heap_of(h, p)), list);
+}
+
+Term suspending_of(Process& p, Heap& h) {
+    const ProcessExtra* e = p.extra;
+    Term list = kNil;
+    if (e != nullptr) {
+        for (const auto& [pid, times] : e->suspending) {
+            list = cons(h, make_tuple(h, Term{pid}, make_small(times), make_small(0)), list);
+        }
+    }
+    return list;
+}
+
+Term monitors_of(Process& p, Heap& h) {
+    const ProcessExtra* e = p.extra;
+    Term list = kNil;
+    if (e != nullptr) {
+        for (const auto& [ref, m] : e->monitors) {
+            Term type = m.port ? atoms::port : atoms::process;
+            Term object = m.target;
+            if (m.time_offset) {
+                type = atoms::time_offset;
+                object = atoms::clock_service;
+            } else if (is_value(m.name)) {
+                object = make_tuple(h, m.name, atoms::nonode_at_nohost);
+            }
+            list = cons(h, make_tuple(h, type, object), list);
+        }
+    }
+    return list;
+}
+
+Term monitored_by_of(Process& p, Heap& h) {
+    const ProcessExtra* e = p.extra;
+    Term list = kNil;
+    if (e != nullptr) {
+        for (const auto& [ref, m] : e->monitored_by) {
+            list = cons(h, m.watcher, list);
+        }
+    }
+    return nif::monitoring_resources(h, p.id, list);
+}
+
+Term catch_level_of(Process& p) {
+    int64_t n = 0;
+    for (const Term* w = p.heap.end; w < p.stack_base; ++w) {
+        n += is_catch(*w) ? 1 : 0;
+    }
+    return make_small(n);
+}
+
+Term reductions_of(Process& p, Heap& h) {
+    uint64_t n = p.reductions_done;
+    if (in_slice(p) && p.reductions < kSliceReductions) {
+        n += static_cast<uint64_t>(kSliceReductions - p.reductions);
+    }
+    return make_unsigned(h, n);
+}
+
+Term priority_of(Process& p) {
+    switch (p.priority) {
+        case Priority::max:
+            return atoms::max;
+        case Priority::high:
+            return atoms::high;
+        case Priority::low:
+            return atoms::low;
+        case Priority::normal:
+            break;
+    }
+    return atoms::normal;
+}
+
 Term item_value(Process& p, Item item, Heap& h, const Outside* outside) {
     const ProcessExtra* e = p.extra;
-    const bool sensitive = e != nullptr && e->sensitive;  // hides what it works on
     switch (item) {
         case Item::registered_name: {
             const Term name = registry::name_of(p);
             return is_value(name) ? name : kNil;
         }
-        case Item::current_function: {
-            const Term trace = stacktrace_of(p, h, 1, outside);
-            if (!is_cons(trace)) {
-                return atoms::undefined;
-            }
-            const Term* t = tuple_elements(head(trace));
-            return make_tuple(h, t[0], t[1], t[2]);
-        }
+        case Item::current_function:
+            return current_function_of(p, h, outside);
         case Item::current_location: {
             const Term trace = stacktrace_of(p, h, 1, outside);
             return is_cons(trace) ? head(trace) : atoms::undefined;
@@ -389,57 +535,15 @@ Term item_value(Process& p, Item item, Heap& h, const Outside* outside) {
         case Item::initial_call:
             return mfa(h, p.initial_call->module, p.initial_call->function, p.initial_call->arity);
         case Item::status:
-            if (outside != nullptr) {
-                // relaxed: a state to show.
-                const uint32_t state = p.state.load(std::memory_order_relaxed);
-                return (state & process_state::kRunning) != 0 ? atoms::running : atoms::runnable;
-            }
-            if (p.suspended != 0 || (e != nullptr && e->waits_for_port)) {
-                return atoms::suspended;
-            }
-            // relaxed: the owner is us.
-            if ((p.state.load(std::memory_order_relaxed) & process_state::kWaiting) != 0) {
-                return waits_for_purge(p) ? atoms::suspended : atoms::waiting;
-            }
-            return in_slice(p) ? atoms::running : atoms::runnable;
+            return status_of(p, outside);
         case Item::message_queue_len:
             return make_small(p.mailbox.length + (outside == nullptr ? 0 : outside->messages.size()));
-        case Item::messages: {
-            std::vector<Term> all;
-            for (const Signal* m = sensitive ? nullptr : p.mailbox.first; m != nullptr; m = m->next) {
-                all.push_back(m->term);
-            }
-            for (size_t i = 0; outside != nullptr && !sensitive && i < outside->messages.size(); ++i) {
-                all.push_back(outside->messages[i]->term);
-            }
-            Term list = kNil;
-            for (size_t i = all.size(); i > 0; --i) {
-                const Term t = all[i - 1];
-                list = cons(h, is_pointer(t) ? copy_term(t, h, true) : t, list);
-            }
-            return list;
-        }
-        case Item::links: {
-            Term list = kNil;
-            if (e != nullptr) {
-                for (auto it = e->links.rbegin(); it != e->links.rend(); ++it) {
-                    if (it->second.unlinking == 0) {
-                        list = cons(h, Term{it->first}, list);
-                    }
-                }
-            }
-            return list;
-        }
-        case Item::dictionary: {
-            Term list = kNil;
-            if (e != nullptr && !sensitive) {
-                for (const Dictionary::Pair& pair : e->dictionary.pairs()) {
-                    const Term key = share(p, h, pair.key);
-                    list = cons(h, make_tuple(h, key, share(p, h, pair.value)), list);
-                }
-            }
-            return list;
-        }
+        case Item::messages:
+            return messages_of(p, h, outside);
+        case Item::links:
+            return links_of(p, h);
+        case Item::dictionary:
+            return dictionary_of(p, h);
         case Item::trap_exit:
             return make_bool(p.trap_exit);
         case Item::priority_messages:
@@ -452,17 +556,7 @@ Term item_value(Process& p, Item item, Heap& h, const Outside* outside) {
             return e != nullptr && is_value(e->error_handler) ? e->error_handler
                                                               : atoms::error_handler;
         case Item::priority:
-            switch (p.priority) {
-                case Priority::max:
-                    return atoms::max;
-                case Priority::high:
-                    return atoms::high;
-                case Priority::low:
-                    return atoms::low;
-                case Priority::normal:
-                    break;
-            }
-            return atoms::normal;
+            return priority_of(p);
         case Item::group_leader:
             return share(p, h, p.group_leader);
         case Item::total_heap_size:
@@ -471,72 +565,26 @@ Term item_value(Process& p, Item item, Heap& h, const Outside* outside) {
             return make_unsigned(h, block_words(p) - hidden_words(p));
         case Item::stack_size:
             return make_unsigned(h, stack_words(p));
-        case Item::reductions: {
-            uint64_t n = p.reductions_done;
-            if (in_slice(p) && p.reductions < kSliceReductions) {
-                n += static_cast<uint64_t>(kSliceReductions - p.reductions);
-            }
-            return make_unsigned(h, n);
-        }
-        case Item::garbage_collection: {
-            const auto entry = [&h](Term name, Term value) { return make_tuple(h, name, value); };
-            const Term last = entry(atom_minor_gcs(), make_small(p.gc_minor_since_full));
-            Term list = cons(h, last, kNil);
-            list = cons(h, entry(atoms::fullsweep_after, make_small(p.fullsweep_after)), list);
-            list = cons(h, entry(atoms::min_heap_size, make_small(p.min_heap_words)), list);
-            list = cons(h, entry(atoms::min_bin_vheap_size, make_small(vheap_words(p))), list);
-            return cons(h, entry(atoms::max_heap_size, max_heap_of(h, p)), list);
-        }
+        case Item::reductions:
+            return reductions_of(p, h);
+        case Item::garbage_collection:
+            return garbage_collection_of(p, h);
         case Item::garbage_collection_info:
             return garbage_collection_info(p, h);
-        case Item::suspending: {
-            Term list = kNil;
-            if (e != nullptr) {
-                for (const auto& [pid, times] : e->suspending) {
-                    list = cons(h, make_tuple(h, Term{pid}, make_small(times), make_small(0)), list);
-                }
-            }
-            return list;
-        }
+        case Item::suspending:
+            return suspending_of(p, h);
         case Item::memory:
             return make_unsigned(h, memory_bytes(p, outside));
-        case Item::monitors: {
-            Term list = kNil;
-            if (e != nullptr) {
-                for (const auto& [ref, m] : e->monitors) {
-                    Term type = m.port ? atoms::port : atoms::process;
-                    Term object = m.target;
-                    if (m.time_offset) {
-                        type = atoms::time_offset;
-                        object = atoms::clock_service;
-                    } else if (is_value(m.name)) {
-                        object = make_tuple(h, m.name, atoms::nonode_at_nohost);
-                    }
-                    list = cons(h, make_tuple(h, type, object), list);
-                }
-            }
-            return list;
-        }
-        case Item::monitored_by: {
-            Term list = kNil;
-            if (e != nullptr) {
-                for (const auto& [ref, m] : e->monitored_by) {
-                    list = cons(h, m.watcher, list);
-                }
-            }
-            return nif::monitoring_resources(h, p.id, list);
-        }
+        case Item::monitors:
+            return monitors_of(p, h);
+        case Item::monitored_by:
+            return monitored_by_of(p, h);
         case Item::binary:
             return binaries_of(h, p);
-        case Item::catchlevel: {
-            int64_t n = 0;
-            for (const Term* w = p.heap.end; w < p.stack_base; ++w) {
-                n += is_catch(*w) ? 1 : 0;
-            }
-            return make_small(n);
-        }
+        case Item::catchlevel:
+            return catch_level_of(p);
         case Item::backtrace: {
-            const std::string text = sensitive ? std::string() : backtrace_text(p, outside);
+            const std::string text = hides_its_work(p) ? std::string() : backtrace_text(p, outside);
             return make_binary(h, text.data(), text.size());
         }
         case Item::last_calls:

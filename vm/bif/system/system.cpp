@@ -40,6 +40,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 
 namespace minivm {
 namespace {
@@ -102,252 +103,223 @@ Term emu_args(Heap& h) {
     return list;
 }
 
-Term system_info_atom(Process& p, Term item) {
+Term blockers(Heap& h, bool normal) {
+    Term list = kNil;
+    for (const Term pid : online::blockers(normal)) {
+        list = cons(h, pid, list);
+    }
+    return list;
+}
+
+Term all_schedulers_state(Process& p) {
     Heap& h = p.heap;
-    const std::string_view text = atom_table::text(item);
-    const auto is = [text](std::string_view name) { return text == name; };
-    if (is("scheduler_id")) {  // asked for often
-        return make_small(p.scheduler != nullptr ? p.scheduler->number : 1);
+    const auto state = [&](const char* kind, int all, int on, int active) {
+        return make_tuple(h, atom_table::intern(kind), make_small(all), make_small(on), make_small(active));
+    };
+    const int io = vm::dirty_io_count();
+    const int cpu = online::dirty_cpu();
+    const Term dirty = cons(h, state("dirty_cpu", vm::dirty_cpu_count(), cpu, cpu),
+                            cons(h, state("dirty_io", io, io, io), kNil));
+    return cons(h, state("normal", vm::scheduler_count(), online::schedulers(), online::active()), dirty);
+}
+
+Term scheduler_bindings(Process& p) {
+    const auto n = static_cast<size_t>(vm::scheduler_count());
+    Term* t = p.heap.alloc(1 + n);
+    t[0] = Term{make_header(Kind::tuple, n)};
+    std::fill_n(t + 1, n, atom_table::intern("unbound"));
+    return make_boxed(t);
+}
+
+Term os_version(Process& p) {
+    utsname u;
+    int v[3] = {0, 0, 0};
+    if (uname(&u) == 0) {
+        std::sscanf(u.release, "%d.%d.%d", &v[0], &v[1], &v[2]);
     }
-    if (item == atoms::schedulers) {
-        return make_small(vm::scheduler_count());
+    return make_tuple(p.heap, make_small(v[0]), make_small(v[1]), make_small(v[2]));
+}
+
+Term update_cpu_info(Process&) {
+    const int now = available_processors();
+    // relaxed: a number to show.
+    return atom_table::intern(g_processors.exchange(now, std::memory_order_relaxed) == now ? "unchanged" : "changed");
+}
+
+Term garbage_collection_settings(Process& p) {
+    Heap& h = p.heap;
+    // relaxed: settings.
+    constexpr auto kRelaxed = std::memory_order_relaxed;
+    const auto& defaults = g_spawn_defaults;
+    const std::pair<Term, uint64_t> settings[] = {
+        {atoms::fullsweep_after, defaults.fullsweep_after.load(kRelaxed)},
+        {atoms::min_heap_size, defaults.min_heap_words.load(kRelaxed)},
+        {atoms::min_bin_vheap_size, defaults.min_bin_vheap_words.load(kRelaxed)},
+        {atoms::max_heap_size, defaults.max_heap_words.load(kRelaxed)}};
+    Term list = kNil;
+    for (const auto& [name, value] : settings) {
+        list = cons(h, make_tuple(h, name, make_unsigned(h, value)), list);
     }
-    if (is("sequential_tracer")) {
-        const Term tracer = seq_trace::system_tracer(h);
-        return make_tuple(h, item, tracer);
+    return list;
+}
+
+Term max_heap_setting(Process& p) {
+    // relaxed: settings.
+    constexpr auto kRelaxed = std::memory_order_relaxed;
+    return max_heap_term(p.heap, g_spawn_defaults.max_heap_words.load(kRelaxed),
+                         g_spawn_defaults.max_heap_kill.load(kRelaxed),
+                         g_spawn_defaults.max_heap_log.load(kRelaxed), false);
+}
+
+Term heap_sizes(Process& p) {
+    std::vector<size_t> sizes;
+    // Behind the collector's table it is steps of 20 %, up to what no process will ever reach.
+    size_t n = next_heap_size(1);
+    while (n < size_t{1} << 52) {
+        sizes.push_back(n);
+        const size_t next = next_heap_size(n + 1);
+        n = next == n + 1 && n > 1000 ? n + n / 5 : next;
     }
-    if (is("trace_control_word")) {
-        // relaxed: a setting.
-        return make_small(tracing::g_control_word.load(std::memory_order_relaxed));
+    Term list = kNil;
+    for (size_t i = sizes.size(); i > 0; --i) {
+        list = cons(p.heap, make_unsigned(p.heap, sizes[i - 1]), list);
     }
-    if (item == atoms::schedulers_online) {
-        return make_small(online::schedulers());
-    }
-    if (is("schedulers_state")) {
-        return make_tuple(h, make_small(vm::scheduler_count()), make_small(online::schedulers()),
-                          make_small(online::active()));
-    }
-    if (is("schedulers_active")) {
-        return make_small(online::active());
-    }
-    if (is("schedulers_total") || is("run_queues")) {
-        return make_small(vm::scheduler_count());
-    }
-    if (is("all_schedulers_state")) {
-        const auto state = [&](const char* kind, int all, int on, int active) {
-            return make_tuple(h, atom_table::intern(kind), make_small(all), make_small(on),
-                              make_small(active));
-        };
-        const int io = vm::dirty_io_count();
-        const int cpu = online::dirty_cpu();
-        const Term dirty = cons(h, state("dirty_cpu", vm::dirty_cpu_count(), cpu, cpu),
-                                cons(h, state("dirty_io", io, io, io), kNil));
-        return cons(h, state("normal", vm::scheduler_count(), online::schedulers(), online::active()),
-                    dirty);
-    }
-    if (is("scheduler_bindings")) {
-        const auto n = static_cast<size_t>(vm::scheduler_count());
-        Term* t = h.alloc(1 + n);
-        t[0] = Term{make_header(Kind::tuple, n)};
-        std::fill_n(t + 1, n, atom_table::intern("unbound"));
-        return make_boxed(t);
-    }
-    if (is("scheduler_bind_type")) {
-        return atom_table::intern("unbound");
-    }
-    if (is("cpu_topology")) {
-        return atoms::undefined;  // it is not looked for
-    }
-    if (is("cpu_quota")) {
-        return atom_table::intern("unknown");
-    }
-    if (item == atoms::dirty_cpu_schedulers) {
-        return make_small(vm::dirty_cpu_count());
-    }
-    if (is("dirty_cpu_schedulers_online")) {
-        return make_small(online::dirty_cpu());
-    }
-    if (is("multi_scheduling_blockers") || is("normal_multi_scheduling_blockers")) {
-        Term list = kNil;
-        for (const Term pid : online::blockers(is("normal_multi_scheduling_blockers"))) {
-            list = cons(h, pid, list);
-        }
-        return list;
-    }
-    if (item == atoms::dirty_io_schedulers) {
-        return make_small(vm::dirty_io_count());
-    }
-    if (item == atoms::logical_processors) {
-        return make_small(sysconf(_SC_NPROCESSORS_CONF));
-    }
-    if (item == atoms::logical_processors_online) {
-        return make_small(sysconf(_SC_NPROCESSORS_ONLN));
-    }
-    if (item == atoms::logical_processors_available) {
-        // relaxed: a number to show.
-        return make_small(g_processors.load(std::memory_order_relaxed));
-    }
-    if (is("update_cpu_info")) {
-        const int now = available_processors();
-        // relaxed: as above.
-        return atom_table::intern(
-            g_processors.exchange(now, std::memory_order_relaxed) == now ? "unchanged" : "changed");
-    }
-    if (item == atoms::emu_flavor) {
-        return vm::default_engine() == g_engines.bytecode ? atoms::emu : atoms::jit;
-    }
-    if (item == atoms::emu_type || is("build_type")) {
-        return atoms::opt;
-    }
-    if (is("compat_rel")) {
-        return make_small(otp_release().number);
-    }
-    if (is("taints")) {
-        return nif::tainted_modules(p.heap);
-    }
-    if (is("machine")) {
-        return text_term(p, "BEAM");
-    }
-    if (is("system_architecture")) {
+    return list;
+}
+
+Term ethread_info(Process& p) {
+    Heap& h = p.heap;
+    const auto entry = [&](const char* name, const char* value) {
+        return make_tuple(h, text_term(p, name), text_term(p, value), kNil);
+    };
+    static_assert(std::atomic<uint64_t>::is_always_lock_free);
+    return cons(h, entry("Thread library", "pthread"),
+                cons(h, entry("32-bit native atomics", "yes"),
+                     cons(h, entry("64-bit native atomics", "yes"), kNil)));
+}
+
+template <class T>
+Term setting(Process& p, Term name, const std::atomic<T>& value) {
+    // relaxed: a setting.
+    return make_tuple(p.heap, name, make_small(static_cast<int64_t>(value.load(std::memory_order_relaxed))));
+}
+
 #ifdef __aarch64__
-        return text_term(p, "aarch64-unknown-linux-gnu");
+constexpr const char* kArchitecture = "aarch64-unknown-linux-gnu";
 #else
-        return text_term(p, "x86_64-pc-linux-gnu");
+constexpr const char* kArchitecture = "x86_64-pc-linux-gnu";
 #endif
-    }
-    if (item == atoms::process_count) {
-        return make_small(static_cast<int64_t>(process_table::count()));
-    }
-    if (item == atoms::atom_count) {
-        return make_small(atom_table::count());
-    }
-    if (item == atoms::atom_limit) {
-        return make_small(atom_table::limit());
-    }
-    if (item == atoms::port_count) {
-        return make_small(port::count());
-    }
-    if (item == atoms::os_type) {
-        return make_tuple(h, atoms::unix_, atoms::linux_);
-    }
-    if (is("os_version")) {
-        utsname u;
-        int v[3] = {0, 0, 0};
-        if (uname(&u) == 0) {
-            std::sscanf(u.release, "%d.%d.%d", &v[0], &v[1], &v[2]);
+
+// erlang:system_info(Name)
+struct InfoItem {
+    const char* name;
+    Term (*value)(Process& p);
+};
+constexpr InfoItem kInfoItems[] = {
+    {"all_schedulers_state", all_schedulers_state},
+    {"atom_count", [](Process&) { return make_small(atom_table::count()); }},
+    {"atom_limit", [](Process&) { return make_small(atom_table::limit()); }},
+    {"backtrace_depth", [](Process&) { return make_small(g_backtrace_depth); }},
+    {"beam_jump_table", [](Process&) { return atoms::true_; }},
+    {"build_type", [](Process&) { return atoms::opt; }},
+    {"check_io", [](Process&) { return kNil; }},
+    {"compat_rel", [](Process&) { return make_small(otp_release().number); }},
+    {"context_reductions", [](Process&) { return make_small(kSliceReductions); }},
+    {"cpu_quota", [](Process&) { return atom_table::intern("unknown"); }},
+    {"cpu_topology", [](Process&) { return atoms::undefined; }},  // it is not looked for
+    {"creation", [](Process&) { return make_small(0); }},
+    {"dirty_cpu_schedulers", [](Process&) { return make_small(vm::dirty_cpu_count()); }},
+    {"dirty_cpu_schedulers_online", [](Process&) { return make_small(online::dirty_cpu()); }},
+    {"dirty_io_schedulers", [](Process&) { return make_small(vm::dirty_io_count()); }},
+    {"dist",
+     [](Process& p) {
+         constexpr std::string_view kText = "=node:'nonode@nohost'\n=no_distribution\n";
+         return make_binary(p.heap, kText.data(), kText.size());
+     }},
+    {"dist_ctrl", [](Process&) { return kNil; }},
+    {"elib_malloc", [](Process&) { return atoms::false_; }},
+    {"emu_args", [](Process& p) { return emu_args(p.heap); }},
+    {"emu_flavor", [](Process&) { return vm::default_engine() == g_engines.bytecode ? atoms::emu : atoms::jit; }},
+    {"emu_type", [](Process&) { return atoms::opt; }},
+    {"end_time", [](Process& p) { return make_integer(p.heap, INT64_MAX); }},
+    {"ethread_info", ethread_info},
+    {"ets_count", [](Process&) { return make_small(static_cast<int64_t>(ets::count())); }},
+    {"fullsweep_after",
+     [](Process& p) { return setting(p, atoms::fullsweep_after, g_spawn_defaults.fullsweep_after); }},
+    {"garbage_collection", garbage_collection_settings},
+    {"heap_sizes", heap_sizes},
+    {"logical_processors", [](Process&) { return make_small(sysconf(_SC_NPROCESSORS_CONF)); }},
+    {"logical_processors_available",
+     [](Process&) {
+         // relaxed: a number to show.
+         return make_small(g_processors.load(std::memory_order_relaxed));
+     }},
+    {"logical_processors_online", [](Process&) { return make_small(sysconf(_SC_NPROCESSORS_ONLN)); }},
+    {"machine", [](Process& p) { return text_term(p, "BEAM"); }},
+    {"max_heap_size", max_heap_setting},
+    {"min_bin_vheap_size",
+     [](Process& p) { return setting(p, atoms::min_bin_vheap_size, g_spawn_defaults.min_bin_vheap_words); }},
+    {"min_heap_size", [](Process& p) { return setting(p, atoms::min_heap_size, g_spawn_defaults.min_heap_words); }},
+    {"multi_scheduling", [](Process&) { return atom_table::intern(online::state()); }},
+    {"multi_scheduling_blockers", [](Process& p) { return blockers(p.heap, false); }},
+    {"normal_multi_scheduling_blockers", [](Process& p) { return blockers(p.heap, true); }},
+    {"os_monotonic_time_source",
+     [](Process& p) { return time_source(p.heap, CLOCK_MONOTONIC, "CLOCK_MONOTONIC", true); }},
+    {"os_system_time_source",
+     [](Process& p) { return time_source(p.heap, CLOCK_REALTIME, "CLOCK_REALTIME", false); }},
+    {"os_type", [](Process& p) { return make_tuple(p.heap, atoms::unix_, atoms::linux_); }},
+    {"os_version", os_version},
+    {"outstanding_system_requests_limit",
+     [](Process&) {
+         // relaxed: a setting, which the code purger reads.
+         return make_small(code_change::g_system_requests_limit.load(std::memory_order_relaxed));
+     }},
+    {"port_count", [](Process&) { return make_small(port::count()); }},
+    {"process_count", [](Process&) { return make_small(static_cast<int64_t>(process_table::count())); }},
+    {"run_queues", [](Process&) { return make_small(vm::scheduler_count()); }},
+    {"scheduler_bind_type", [](Process&) { return atom_table::intern("unbound"); }},
+    {"scheduler_bindings", scheduler_bindings},
+    {"scheduler_id", [](Process& p) { return make_small(p.scheduler != nullptr ? p.scheduler->number : 1); }},
+    {"schedulers", [](Process&) { return make_small(vm::scheduler_count()); }},
+    {"schedulers_active", [](Process&) { return make_small(online::active()); }},
+    {"schedulers_online", [](Process&) { return make_small(online::schedulers()); }},
+    {"schedulers_state",
+     [](Process& p) {
+         return make_tuple(p.heap, make_small(vm::scheduler_count()), make_small(online::schedulers()),
+                           make_small(online::active()));
+     }},
+    {"schedulers_total", [](Process&) { return make_small(vm::scheduler_count()); }},
+    {"sequential_tracer",
+     [](Process& p) {
+         return make_tuple(p.heap, atom_table::intern("sequential_tracer"), seq_trace::system_tracer(p.heap));
+     }},
+    {"snifs", [](Process& p) { return bif_registry::all(p.heap); }},
+    {"start_time", [](Process& p) { return make_integer(p.heap, clock::kBegin); }},
+    {"system_architecture", [](Process& p) { return text_term(p, kArchitecture); }},
+    {"system_logger", [](Process&) { return system_logger(); }},
+    {"taints", [](Process& p) { return nif::tainted_modules(p.heap); }},
+    {"trace_control_word",
+     [](Process&) {
+         // relaxed: a setting.
+         return make_small(tracing::g_control_word.load(std::memory_order_relaxed));
+     }},
+    {"update_cpu_info", update_cpu_info},
+};
+
+Term system_info_atom(Process& p, Term item) {
+    static const auto items = [] {
+        std::unordered_map<Word, Term (*)(Process&)> map;
+        for (const InfoItem& i : kInfoItems) {
+            map.emplace(atom_table::intern(i.name).raw, i.value);
         }
-        return make_tuple(h, make_small(v[0]), make_small(v[1]), make_small(v[2]));
+        return map;
+    }();
+    if (const auto found = items.find(item.raw); found != items.end()) {
+        return found->second(p);
     }
-    if (is("check_io") || is("dist_ctrl")) {
-        return kNil;
-    }
-    if (is("elib_malloc")) {
-        return atoms::false_;
-    }
-    if (is("multi_scheduling")) {
-        return atom_table::intern(online::state());
-    }
-    if (is("backtrace_depth")) {
-        return make_small(g_backtrace_depth);
-    }
-    if (is("creation")) {
-        return make_small(0);
-    }
-    if (is("end_time")) {
-        return make_integer(h, INT64_MAX);
-    }
-    if (is("start_time")) {
-        return make_integer(h, clock::kBegin);
-    }
-    if (is("dist")) {
-        constexpr std::string_view kText = "=node:'nonode@nohost'\n=no_distribution\n";
-        return make_binary(h, kText.data(), kText.size());
-    }
-    if (item == atoms::garbage_collection) {
-        // relaxed: settings.
-        constexpr auto kRelaxed = std::memory_order_relaxed;
-        const auto& defaults = g_spawn_defaults;
-        const std::pair<Term, uint64_t> settings[] = {
-            {atoms::fullsweep_after, defaults.fullsweep_after.load(kRelaxed)},
-            {atoms::min_heap_size, defaults.min_heap_words.load(kRelaxed)},
-            {atoms::min_bin_vheap_size, defaults.min_bin_vheap_words.load(kRelaxed)},
-            {atoms::max_heap_size, defaults.max_heap_words.load(kRelaxed)}};
-        Term list = kNil;
-        for (const auto& [name, value] : settings) {
-            list = cons(h, make_tuple(h, name, make_unsigned(h, value)), list);
-        }
-        return list;
-    }
-    if (is("os_monotonic_time_source")) {
-        return time_source(h, CLOCK_MONOTONIC, "CLOCK_MONOTONIC", true);
-    }
-    if (is("os_system_time_source")) {
-        return time_source(h, CLOCK_REALTIME, "CLOCK_REALTIME", false);
-    }
-    if (is("emu_args")) {
-        return emu_args(h);
-    }
-    if (item == atoms::min_heap_size) {
-        return make_tuple(h, item, make_small(g_spawn_defaults.min_heap_words.load()));
-    }
-    if (item == atoms::fullsweep_after) {
-        return make_tuple(h, item, make_small(g_spawn_defaults.fullsweep_after.load()));
-    }
-    if (item == atoms::min_bin_vheap_size) {
-        return make_tuple(h, item, make_small(g_spawn_defaults.min_bin_vheap_words.load()));
-    }
-    if (item == atoms::max_heap_size) {
-        // relaxed: settings.
-        constexpr auto kRelaxed = std::memory_order_relaxed;
-        return max_heap_term(h, g_spawn_defaults.max_heap_words.load(kRelaxed),
-                             g_spawn_defaults.max_heap_kill.load(kRelaxed),
-                             g_spawn_defaults.max_heap_log.load(kRelaxed), false);
-    }
-    if (is("heap_sizes")) {
-        std::vector<size_t> sizes;
-        // Behind the collector's table it is steps of 20 %, up to what no process will ever reach.
-        size_t n = next_heap_size(1);
-        while (n < size_t{1} << 52) {
-            sizes.push_back(n);
-            const size_t next = next_heap_size(n + 1);
-            n = next == n + 1 && n > 1000 ? n + n / 5 : next;
-        }
-        Term list = kNil;
-        for (size_t i = sizes.size(); i > 0; --i) {
-            list = cons(h, make_unsigned(h, sizes[i - 1]), list);
-        }
-        return list;
-    }
-    if (is("ethread_info")) {
-        const auto entry = [&](const char* name, const char* value) {
-            return make_tuple(h, text_term(p, name), text_term(p, value), kNil);
-        };
-        static_assert(std::atomic<uint64_t>::is_always_lock_free);
-        return cons(h, entry("Thread library", "pthread"),
-                    cons(h, entry("32-bit native atomics", "yes"),
-                         cons(h, entry("64-bit native atomics", "yes"), kNil)));
-    }
-    if (is("beam_jump_table")) {
-        return atoms::true_;
-    }
-    if (is("ets_count")) {
-        return make_small(static_cast<int64_t>(ets::count()));
-    }
-    if (is("system_logger")) {
-        return system_logger();
-    }
-    if (is("context_reductions")) {
-        return make_small(kSliceReductions);
-    }
-    if (is("snifs")) {
-        return bif_registry::all(h);
-    }
-    if (is("outstanding_system_requests_limit")) {
-        // relaxed: a setting, which the code purger reads.
-        return make_small(code_change::g_system_requests_limit.load(std::memory_order_relaxed));
-    }
+    const std::string_view text = atom_table::text(item);
     const Term areas = system_areas(p, text);
-    return is_value(areas) ? areas : system_constant(h, text);
+    return is_value(areas) ? areas : system_constant(p.heap, text);
 }
 
 // OTP's allocators do not exist here, which is what `false` says of one. The non-value: no allocator.
