@@ -3,10 +3,10 @@
 
 #include "recorder/dictionary_walk.hpp"
 #include "recorder/mapping.hpp"
+#include "recorder/recording_state.hpp"
 #include "recorder/site.hpp"
 
 #include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/file.h>
@@ -27,252 +27,28 @@
 
 namespace minivm::recorder {
 
-uint32_t checksum32(const void* bytes, size_t count, uint32_t seed) {
-    const auto* p = static_cast<const unsigned char*>(bytes);
-    uint32_t hash = 2166136261u ^ seed;
-    for (size_t i = 0; i < count; i++) {
-        hash = (hash ^ p[i]) * 16777619u;
-    }
-    return hash;
-}
-
-uint64_t checksum64(const void* bytes, size_t count) {
-    // Eight bytes at a step: the header is 16 KiB and start-up counts.
-    const auto* p = static_cast<const unsigned char*>(bytes);
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i + 8 <= count; i += 8) {
-        uint64_t word;
-        std::memcpy(&word, p + i, 8);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 29;
-    }
-    return hash;
-}
-
-struct detail::Recording {
-    FileHeader header{};
-    Mapping mapping;
-    CommonRings common;
-    std::string path;
-    int fd = -1;
-    uint32_t number = 0;
-    uint64_t last_tick = 0;
-    std::atomic<uint32_t> next_event{kFirstSiteEvent};
-    // The worker that makes the pool of rings larger: at most one at a time.
-    std::thread worker;
-    std::atomic<bool> is_growing{false};
-    std::atomic<bool> cannot_grow{false};
-
-    LiveState& live() const { return *mapping.live(header); }
-    // Groups whose memory is there.
-    unsigned ready_groups() const {
-        // acquire: their rings are mapped. Pairs with grow().
-        return static_cast<unsigned>(live().groups_ready.load(std::memory_order_acquire));
-    }
-    Ring ring(uint32_t group, unsigned ring_class) const {
-        return mapping.ring(header, ring_index(header, group, ring_class));
-    }
-    ~Recording() {
-        if (worker.joinable()) {
-            worker.join();
-        }
-        if (fd >= 0) {
-            close(fd);
-        }
-    }
-};
+detail::Recording* detail::g_recording = nullptr;
 
 namespace {
 
+using detail::append_places;
+using detail::g_recording;
 using detail::kMostMore;
+using detail::lay_out;
 using detail::More;
+using detail::open_memory;
 using detail::Recording;
+using detail::set_build_id;
 using detail::ThreadRings;
 
-// The section of MINIVM_EVENT_PLACE; the linker gives its ends these names.
-extern "C" {
-// NOLINTBEGIN(bugprone-reserved-identifier)
-[[gnu::visibility("hidden")]] extern const EventPlace* __start_minivm_places[];
-[[gnu::visibility("hidden")]] extern const EventPlace* __stop_minivm_places[];
-// NOLINTEND(bugprone-reserved-identifier)
-}
-
-Recording* g_recording = nullptr;
 Recording* g_left = nullptr;  // that shutdown() left to threads which had not detached
 uint32_t g_recordings = 0;
 std::string g_no_path;
 // Held by who starts and stops recordings or changes what they take.
 std::mutex g_control;
 
-uint64_t floor_power_of_two(uint64_t value) {
-    return value == 0 ? 0 : std::bit_floor(value);
-}
-
 uint32_t system_thread_id() {
     return static_cast<uint32_t>(syscall(SYS_gettid));
-}
-
-// The GNU build id of the program, so that a reader can find the matching symbols.
-int copy_build_id(dl_phdr_info* info, size_t, void* data) {
-    auto* out = static_cast<char*>(data);
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-        if (segment.p_type != PT_NOTE) {
-            continue;
-        }
-        const auto* at = reinterpret_cast<const unsigned char*>(info->dlpi_addr + segment.p_vaddr);
-        const auto* const end = at + segment.p_memsz;
-        while (at + sizeof(ElfW(Nhdr)) <= end) {
-            ElfW(Nhdr) note;
-            std::memcpy(&note, at, sizeof note);
-            const auto* const name = at + sizeof note;
-            const auto* const id = name + round_up(note.n_namesz, 4);
-            at = id + round_up(note.n_descsz, 4);
-            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && at <= end &&
-                std::memcmp(name, "GNU", 4) == 0) {
-                for (unsigned b = 0; b < note.n_descsz && 2 * b + 2 < sizeof FileHeader::build_id;
-                     b++) {
-                    std::snprintf(out + 2 * b, 3, "%02x", id[b]);
-                }
-                return 1;
-            }
-        }
-    }
-    return 1;  // the first object is the program itself
-}
-
-// Offsets and sizes of everything; false with the least size that would do.
-bool lay_out(FileHeader& header, const Options& options, uint64_t& least_bytes) {
-    const uint64_t page = header.page_bytes;
-    const unsigned first_groups = options.large_threads + options.small_threads;
-    const unsigned first_rings = ready_rings(first_groups);
-    // The pool may grow by so many threads later, beyond the size asked for.
-    const unsigned spare = std::min(options.spare_threads, kMaxGroups - first_groups);
-    header.large_groups = options.large_threads;
-    header.first_groups = first_groups;
-    header.group_count = first_groups + spare;
-    header.ring_count = ready_rings(header.group_count);
-    header.owner_entries =
-        std::max(kLeastOwnerEntries, std::bit_ceil(header.group_count + header.group_count / 2));
-    header.live_offset = round_up(2 * kHeaderBytes, page);
-    header.crash_offset = round_up(header.live_offset + live_bytes(header.owner_entries), page);
-    header.controls_offset = round_up(header.crash_offset + kCrashReportBytes, page);
-    header.blocks_offset =
-        round_up(header.controls_offset + header.ring_count * sizeof(Control), page);
-    const uint64_t block_bytes = kSlotsPerBlock * kSlotBytes;
-    const uint64_t least_ring = page < block_bytes ? block_bytes : page;
-    const uint64_t spare_bytes = uint64_t{spare} * kThreadRings * least_ring;
-    const uint64_t blocks = round_up(
-        (options.size_bytes + spare_bytes) / block_bytes * sizeof(uint64_t) + sizeof(uint64_t),
-        page);
-    header.dictionary_offset = header.blocks_offset + blocks;
-    header.dictionary_bytes = round_up(options.size_bytes / 12, page);
-    header.rings_offset = header.dictionary_offset + header.dictionary_bytes;
-
-    least_bytes = header.rings_offset + first_rings * least_ring;
-    if (options.size_bytes < least_bytes) {
-        // A larger size makes the dictionary grow with it.
-        least_bytes = round_up(least_bytes * 12 / 11 + page, page);
-        return false;
-    }
-    // The largest ring of which there is room for so many, or the least.
-    const auto share = [least_ring](uint64_t room, uint64_t rings) {
-        return std::max(least_ring, floor_power_of_two(room / std::max<uint64_t>(rings, 1)));
-    };
-    const uint64_t large = options.large_threads;
-    uint64_t room = options.size_bytes - header.rings_offset;
-    const uint64_t shared = share(room / 64, 1);
-    // They are for all threads together: what they keep does not depend on how many there are.
-    // 256 KiB each at the default size.
-    constexpr uint64_t kEnoughForRare = uint64_t{kRareRings} << 18;
-    const uint64_t rare =
-        share(std::min(room / 2, std::max(kEnoughForRare, room * 2 / (large + 3))), kRareRings);
-    const uint64_t small =
-        large == 0 ? share(room - std::min(room, shared + rare * kRareRings),
-                           uint64_t{options.small_threads} * kThreadRings)
-                   : std::min(share(room / 6, uint64_t{options.small_threads} * kThreadRings),
-                              share(room, uint64_t{first_groups} * kThreadRings));
-    const uint64_t used = shared + rare * kRareRings + small * options.small_threads * kThreadRings;
-    room -= std::min(room, used);
-    const uint64_t each = large == 0 ? 0 : room / large;
-    const uint64_t frequent = share(each * 2, 5);
-    const uint64_t lifecycle = share(each - std::min(each, 2 * frequent), 1);
-
-    const auto slots = [](uint64_t bytes) { return static_cast<uint32_t>(bytes / kSlotBytes); };
-    header.sizes.large[static_cast<unsigned>(RingClass::calls)] = slots(frequent);
-    header.sizes.large[static_cast<unsigned>(RingClass::scheduling)] = slots(frequent);
-    header.sizes.large[static_cast<unsigned>(RingClass::lifecycle)] = slots(lifecycle);
-    header.sizes.small = slots(small);
-    header.sizes.spare = slots(least_ring);
-    header.sizes.shared = slots(shared);
-    header.sizes.rare = slots(rare);
-    // Where there is hardly more than the least of each, the sum of such shares may be too much.
-    while (ready_bytes(header, first_groups) > options.size_bytes) {
-        RingSizes& s = header.sizes;
-        *std::max({&s.large[0], &s.large[1], &s.large[2], &s.small, &s.shared, &s.rare},
-                  [](const uint32_t* a, const uint32_t* b) { return *a < *b; }) /= 2;
-    }
-    header.file_bytes = ring_entry(header, header.ring_count).offset;
-    return true;
-}
-
-// Moves PATH out of the way. Only a regular file of ours is touched.
-std::string rotate_old_files(const std::string& path, unsigned keep) {
-    struct stat info {};
-    if (lstat(path.c_str(), &info) != 0) {
-        return errno == ENOENT ? std::string() : path + ": " + std::strerror(errno);
-    }
-    if (!S_ISREG(info.st_mode)) {
-        return path + ": exists and is not a regular file; it is left alone";
-    }
-    if (info.st_uid != geteuid()) {
-        return path + ": exists and belongs to another user; it is left alone";
-    }
-    if (keep == 0) {
-        return unlink(path.c_str()) == 0 ? std::string() : path + ": " + std::strerror(errno);
-    }
-    for (unsigned i = keep; i > 1; i--) {
-        const std::string from = path + "." + std::to_string(i - 1);
-        // A gap in the numbers is no error.
-        (void)rename(from.c_str(), (path + "." + std::to_string(i)).c_str());
-    }
-    return rename(path.c_str(), (path + ".1").c_str()) == 0 ? std::string()
-                                                            : path + ": " + std::strerror(errno);
-}
-
-std::string open_memory(Recording& recording, const Options& options) {
-    if (options.path.empty()) {
-        recording.fd = memfd_create("recorder", MFD_CLOEXEC);
-        if (recording.fd < 0) {
-            return std::string("recorder memory: ") + std::strerror(errno);
-        }
-    } else {
-        const std::string error = rotate_old_files(options.path, options.keep_old);
-        if (!error.empty()) {
-            return error;
-        }
-        recording.fd =
-            open(options.path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (recording.fd < 0) {
-            return options.path + ": cannot be created: " + std::strerror(errno);
-        }
-        recording.path = options.path;
-    }
-    // Tells readers, and whoever clears old files away, that we are alive; the system lets go of it
-    // whatever ends us.
-    (void)flock(recording.fd, LOCK_EX | LOCK_NB);
-    const auto bytes = static_cast<off_t>(recording.header.file_bytes);
-    int error = ftruncate(recording.fd, bytes) == 0 ? 0 : errno;
-    if (error == 0 && !options.path.empty()) {
-        // What the pool may grow by gets its space when it does.
-        const uint64_t end = ready_bytes(recording.header, recording.header.first_groups);
-        error = posix_fallocate(recording.fd, 0, static_cast<off_t>(end));
-    }
-    if (error != 0) {
-        return (options.path.empty() ? std::string("recorder memory") : options.path) +
-               ": no room for " + std::to_string(bytes) + " bytes: " + std::strerror(error);
-    }
-    return {};
 }
 
 std::string describe_event(const EventInfo& event) {
@@ -692,7 +468,7 @@ std::unique_ptr<Recording> create(const Options& options, std::string& error) {
 #elif defined(__aarch64__)
     header.machine = 2;
 #endif
-    dl_iterate_phdr(copy_build_id, header.build_id);
+    set_build_id(header);
     std::string_view(program_invocation_short_name).copy(header.program, sizeof header.program - 1);
     options.subject_format.copy(header.subject_format, sizeof header.subject_format - 1);
     recording->number = ++g_recordings;
@@ -720,53 +496,6 @@ void close_in_order(Recording& recording) {
     // relaxed: a reader of a live file only shows it. A crash stays a crash.
     recording.live().crash_state.compare_exchange_strong(
         running, static_cast<uint64_t>(CrashState::closed), std::memory_order_relaxed);
-}
-
-// Pieces that a zero byte ends, in a fixed buffer: this may run in a signal handler.
-class EntryText {
-public:
-    void append(std::string_view piece, size_t limit) {
-        used_ +=
-            piece.copy(text_ + used_, std::min({piece.size(), limit, sizeof text_ - 1 - used_}));
-    }
-    void append(unsigned value) {
-        char digits[12];
-        size_t at = sizeof digits;
-        do {
-            digits[--at] = static_cast<char>('0' + value % 10);
-            value /= 10;
-        } while (value != 0);
-        append(std::string_view(digits + at, sizeof digits - at), sizeof digits);
-    }
-    void end_piece() { text_[used_++] = '\0'; }
-    // Without the end of the last piece.
-    std::string_view view() const { return {text_, used_ - 1}; }
-
-private:
-    char text_[1024];
-    size_t used_ = 0;
-};
-
-void append_place(uint16_t event, unsigned number, std::string_view file, unsigned line,
-                  std::string_view function) {
-    EntryText text;
-    text.append(file, 400);
-    text.end_piece();
-    text.append(line);
-    text.end_piece();
-    text.append(function, 200);
-    text.end_piece();
-    detail::append_dictionary(DictionaryKind::site, pack_site_key(event, number), text.view());
-}
-
-// Of the program itself. Where a linker lays pieces of the section apart there are zeros between.
-void append_places() {
-    for (const EventPlace* const* p = __start_minivm_places; p != __stop_minivm_places; p++) {
-        if (*p != nullptr) {
-            append_place(static_cast<uint16_t>((*p)->event), (*p)->number, (*p)->file, (*p)->line,
-                         (*p)->function);
-        }
-    }
 }
 
 // With g_control.
@@ -1103,106 +832,6 @@ void end_crash() {
     // release: the report is complete. Pairs with Snapshot::read_live().
     live_state().crash_state.store(static_cast<uint64_t>(CrashState::crashed),
                                    std::memory_order_release);
-}
-
-void define_atom(uint64_t id, std::string_view text) {
-    detail::append_dictionary(DictionaryKind::atom, id, text);
-}
-
-void define_function(uint64_t id, std::string_view module, std::string_view function,
-                     unsigned arity) {
-    // A fixed buffer: this may run in a signal handler.
-    char text[600];
-    size_t used = 0;
-    const auto add = [&](std::string_view part) {
-        used += part.copy(text + used, part.size() < 256 ? part.size() : 256);
-        text[used++] = '\0';
-    };
-    add(module);
-    add(function);
-    char digits[12];
-    size_t count = 0;
-    do {
-        digits[count++] = static_cast<char>('0' + arity % 10);
-        arity /= 10;
-    } while (arity != 0);
-    while (count > 0) {
-        text[used++] = digits[--count];
-    }
-    detail::append_dictionary(DictionaryKind::function, id, std::string_view(text, used));
-}
-
-void define_subject(uint32_t subject, std::string_view name) {
-    detail::append_dictionary(DictionaryKind::subject, subject, name);
-}
-
-void define_string(uint64_t id, std::string_view text) {
-    detail::append_dictionary(DictionaryKind::string, id, text);
-}
-
-uint16_t declare_event(const EventDeclaration& declaration) {
-    if (g_recording == nullptr || !format_fits(declaration.format, declaration.kinds) ||
-        declaration.kinds.size() > kMaxPayloadWords) {
-        return 0;
-    }
-    // relaxed: a ticket.
-    const uint32_t id = g_recording->next_event.fetch_add(1, std::memory_order_relaxed);
-    if (id > UINT16_MAX) {
-        return 0;
-    }
-    // relaxed: in place before anybody has the id.
-    detail::g_event_category[id].store(static_cast<uint8_t>(declaration.category),
-                                       std::memory_order_relaxed);
-    EntryText text;
-    const auto add = [&text](std::string_view piece, size_t limit) {
-        text.append(piece, limit);
-        text.end_piece();
-    };
-    if (declaration.name.empty()) {
-        // Named after the place: file.cpp:12.
-        const size_t slash = declaration.file.rfind('/');
-        const std::string_view base =
-            declaration.file.substr(slash == declaration.file.npos ? 0 : slash + 1);
-        text.append(base, 60);
-        text.append(":", 1);
-        text.append(declaration.line);
-        text.end_piece();
-    } else {
-        add(declaration.name, 64);
-    }
-    add(kCategoryNames[static_cast<unsigned>(declaration.category)], 32);
-    add(kRingClassNames[static_cast<unsigned>(declaration.ring)], 32);
-    add(declaration.kinds, kMaxPayloadWords);
-    if (declaration.argument_names.empty()) {
-        // a0,a1,...
-        for (unsigned i = 0; i < declaration.kinds.size(); i++) {
-            text.append(i == 0 ? "a" : ",a", 2);
-            text.append(i);
-        }
-        text.end_piece();
-    } else {
-        add(declaration.argument_names, 200);
-    }
-    add(declaration.format, 400);
-    if (!detail::append_dictionary(DictionaryKind::event, id, text.view())) {
-        return 0;  // a record that cannot be explained is worth nothing; the refusal is counted
-    }
-    if (!declaration.file.empty()) {
-        append_place(static_cast<uint16_t>(id), 0, declaration.file, declaration.line,
-                     declaration.function);
-    }
-    return static_cast<uint16_t>(id);
-}
-
-uint16_t detail::declare_site(Site& site) {
-    // relaxed: only compared with itself.
-    const uint32_t number = g_recording_number.load(std::memory_order_relaxed);
-    const uint16_t id = declare_event(site.declaration);
-    // Two threads may both declare: two entries say the same, and the later id stays. A refusal
-    // stays too, so that a full dictionary is not tried again at each record. release: the entry is
-    // complete. No partner in the program: readers of the file pair with the entry.
-    site.id.store((uint64_t{number} << 16) | id, std::memory_order_release);
-    return id;
 }
 
 Totals totals() {

@@ -6,6 +6,7 @@
 #include "trace/session.hpp"
 #include "trace/trace.hpp"
 #include "trace/tracer.hpp"
+#include "trace/who.hpp"
 #include "vm/bif/code/code_operation.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/permission.hpp"
@@ -26,48 +27,11 @@
 namespace minivm::trace {
 namespace {
 
-LOCAL_ATOM(atom_all, "all")
-LOCAL_ATOM(atom_any, "any")
-LOCAL_ATOM(atom_call_count, "call_count")
-LOCAL_ATOM(atom_call_memory, "call_memory")
-LOCAL_ATOM(atom_call_time, "call_time")
-LOCAL_ATOM(atom_flags, "flags")
-LOCAL_ATOM(atom_global, "global")
-LOCAL_ATOM(atom_local, "local")
-LOCAL_ATOM(atom_match_spec, "match_spec")
-LOCAL_ATOM(atom_meta, "meta")
-LOCAL_ATOM(atom_meta_match_spec, "meta_match_spec")
-LOCAL_ATOM(atom_on_load, "on_load")
 LOCAL_ATOM(atom_pause, "pause")
 LOCAL_ATOM(atom_restart, "restart")
-LOCAL_ATOM(atom_session, "session")
 LOCAL_ATOM(atom_trace_delivered, "trace_delivered")
-LOCAL_ATOM(atom_traced, "traced")
-LOCAL_ATOM(atom_tracer, "tracer")
 
 // ---- trace/3 ------------------------------------------------------------------------------------
-
-struct Who {
-    bool existing = false, fresh = false;
-    bool processes = false, ports = false;
-};
-bool parse_who(Term t, Who* who) {
-    if (!is_atom(t)) {
-        return false;
-    }
-    const std::string_view text = atom_table::text(t);
-    const auto is = [&](const char* s) { return text == s; };
-    if (is("all") || is("processes") || is("ports")) {
-        *who = {true, true, !is("ports"), !is("processes")};
-    } else if (is("existing") || is("existing_processes") || is("existing_ports")) {
-        *who = {true, false, !is("existing_ports"), !is("existing_processes")};
-    } else if (is("new") || is("new_processes") || is("new_ports")) {
-        *who = {false, true, !is("new_ports"), !is("new_processes")};
-    } else {
-        return false;
-    }
-    return true;
-}
 
 void for_each_port(void (*f)(tracing::TracedPort&, void*), void* context) {
     for (const Term id : port::all()) {
@@ -101,7 +65,7 @@ Term set_trace(Process& p, const Session& session, const Term* a) {
     Term list = a[2];
     for (; is_cons(list); list = tail(list)) {
         const Term f = head(list);
-        if (!session.has_tracer() && is_tuple(f) && parse_tracer(f, atom_tracer(), &tracer)) {
+        if (!session.has_tracer() && is_tuple(f) && parse_tracer(f, atoms::tracer, &tracer)) {
             // Of a process it is found out by the first event that it has ended.
             if (is_local_port(tracer.term()) && !tracing::tracer_exists(tracer.term())) {
                 return badarg_cause(p, atoms::badopt);
@@ -119,7 +83,7 @@ Term set_trace(Process& p, const Session& session, const Term* a) {
         return badarg_cause(p, atoms::badopt);
     }
     // That one is for all or nobody.
-    if (!is_bool(a[1]) || (cpu_time && a[0] != atom_all())) {
+    if (!is_bool(a[1]) || (cpu_time && a[0] != atoms::all)) {
         return badarg(p);
     }
     const bool on = a[1] == atoms::true_;
@@ -169,14 +133,11 @@ Term erts_internal_trace_3(Process& p, const Term* a) {
 }
 Term erts_internal_trace_4(Process& p, const Term* a) {
     const SessionPtr session = session_of_handle(a[0]);
-    return session != nullptr ? set_trace(p, *session, a + 1) : badarg_cause(p, atom_session());
+    return session != nullptr ? set_trace(p, *session, a + 1) : badarg_cause(p, atoms::session);
 }
 
 // ---- trace_pattern/3 ----------------------------------------------------------------------------
 
-bool is_arity(Term t) {
-    return is_small(t) && small_value(t) >= 0 && small_value(t) <= 255;
-}
 constexpr int64_t kNoArity = UINT32_MAX;  // of no function
 bool parse_functions(Term t, Functions* which) {
     if (!is_tuple_of(t, 3) || !is_atom(tuple_element(t, 0)) || !is_atom(tuple_element(t, 1))) {
@@ -201,22 +162,22 @@ bool parse_functions(Term t, Functions* which) {
 bool parse_flags(Process& p, const Session& session, Term list, Request* r) {
     for (; is_cons(list); list = tail(list)) {
         const Term f = head(list);
-        if (f == atom_global()) {
+        if (f == atoms::global) {
             r->global = true;
-        } else if (f == atom_local()) {
+        } else if (f == atoms::local) {
             r->local = true;
-        } else if (f == atom_meta()) {
+        } else if (f == atoms::meta) {
             r->meta = true;
             r->meta_tracer = session.has_tracer() ? session.tracer : Tracer(p.id);
-        } else if (!session.has_tracer() && parse_tracer(f, atom_meta(), &r->meta_tracer) &&
+        } else if (!session.has_tracer() && parse_tracer(f, atoms::meta, &r->meta_tracer) &&
                    (!is_local_port(r->meta_tracer.term()) ||
                     tracing::tracer_exists(r->meta_tracer.term()))) {
             r->meta = true;
-        } else if (f == atom_call_count()) {
+        } else if (f == atoms::call_count) {
             r->count = true;
-        } else if (f == atom_call_time()) {
+        } else if (f == atoms::call_time) {
             r->time = true;
-        } else if (f == atom_call_memory()) {
+        } else if (f == atoms::call_memory) {
             r->memory = true;
         } else {
             return false;
@@ -235,7 +196,7 @@ bool parse_flags(Process& p, const Session& session, Term list, Request* r) {
 bool names_tracer(Term flags) {
     for (; is_cons(flags); flags = tail(flags)) {
         if (is_tuple(head(flags)) && tuple_arity(head(flags)) >= 2 &&
-            tuple_element(head(flags), 0) == atom_tracer()) {
+            tuple_element(head(flags), 0) == atoms::tracer) {
             return true;
         }
     }
@@ -274,7 +235,7 @@ Term set_event_pattern(Process& p, Session& session, const Term* a) {
         a[0] == atoms::send ? match_spec::Dialect::sent : match_spec::Dialect::received;
     SpecPtr spec;
     if (!off && !is_counter_state(a[1]) && !make_spec_for(session, a[1], &spec, dialect)) {
-        return badarg_cause(p, atom_match_spec());
+        return badarg_cause(p, atoms::match_spec);
     }
     Request r;
     if (!parse_flags(p, session, a[2], &r)) {
@@ -305,7 +266,7 @@ bool parse_request(Process& p, const Session& session, const Term* a, Request* o
         r.restart = a[1] == atom_restart();
         r.pause = !r.restart;
     } else if (!make_spec_for(session, a[1], &r.spec, match_spec::Dialect::call)) {
-        badarg_cause(p, atom_match_spec());
+        badarg_cause(p, atoms::match_spec);
         return false;
     }
     if (!parse_flags(p, session, a[2], &r)) {
@@ -313,7 +274,7 @@ bool parse_request(Process& p, const Session& session, const Term* a, Request* o
         return false;
     }
     if (r.counters() && r.spec != nullptr && !r.local && !r.meta) {
-        badarg_cause(p, atom_call_count());  // counters know no patterns
+        badarg_cause(p, atoms::call_count);  // counters know no patterns
         return false;
     }
     return true;
@@ -337,13 +298,13 @@ Term set_pattern(Process& p, const SessionPtr& session, Term handle, const Term*
     if (!parse_request(p, *session, a, &r)) {
         return kNonValue;
     }
-    if (a[0] != atom_on_load() && !parse_functions(a[0], &r.which)) {
+    if (a[0] != atoms::on_load && !parse_functions(a[0], &r.which)) {
         return badarg_cause(p, atoms::none);
     }
     const bool own = is_value(handle);
     // One function's code takes no time to speak of. Entries are staged, and many functions are
     // many.
-    const bool is_short = r.which.arity >= 0 && !r.global && a[0] != atom_on_load();
+    const bool is_short = r.which.arity >= 0 && !r.global && a[0] != atoms::on_load;
     if (!is_short && this_scheduler() != nullptr && this_scheduler()->number != 0) {
         static const Export* const on_dirty_3 = bif_export("minivm", "trace_pattern", 3);
         static const Export* const on_dirty_4 = bif_export("minivm", "trace_pattern", 4);
@@ -358,9 +319,9 @@ Term set_pattern(Process& p, const SessionPtr& session, Term handle, const Term*
     }
     if (session_of(session->number) == nullptr) {  // it has ended meanwhile
         code_permission::release();
-        return badarg_cause(p, atom_session());
+        return badarg_cause(p, atoms::session);
     }
-    if (a[0] == atom_on_load()) {
+    if (a[0] == atoms::on_load) {
         session->patterns.on_load.change(r);
         code_permission::release();
         return make_small(0);
@@ -373,7 +334,7 @@ Term set_pattern(Process& p, const SessionPtr& session, Term handle, const Term*
 Term minivm_trace_matching_4(Process& p, const Term* a) {
     const SessionPtr session = session_of_handle(a[0]);
     if (session == nullptr) {
-        return badarg_cause(p, atom_session());
+        return badarg_cause(p, atoms::session);
     }
     Request r;
     if (!parse_request(p, *session, a + 1, &r)) {
@@ -394,7 +355,7 @@ Term minivm_trace_matching_4(Process& p, const Term* a) {
     }
     if (session_of(session->number) == nullptr) {  // it has ended meanwhile
         code_permission::release();
-        return badarg_cause(p, atom_session());
+        return badarg_cause(p, atoms::session);
     }
     return apply_and_await(p, *session, r);
 }
@@ -421,343 +382,10 @@ Term erts_internal_trace_pattern_3(Process& p, const Term* a) {
 Term erts_internal_trace_pattern_4(Process& p, const Term* a) {
     const SessionPtr session = session_of_handle(a[0]);
     return session != nullptr ? set_pattern(p, session, a[0], a + 1)
-                              : badarg_cause(p, atom_session());
-}
-
-// ---- trace_info/2 -------------------------------------------------------------------------------
-
-// tracer: as it is shown; [] if there is none.
-Term info_of_flags(Process& p, Term item, uint32_t flags, Term tracer) {
-    if (item == atom_flags()) {
-        return make_tuple(p.heap, item, flag_list(p.heap, flags));
-    }
-    if (item == atom_tracer()) {
-        return make_tuple(p.heap, item, tracer);
-    }
-    return badarg(p);
-}
-
-Term copy_spec(Process& p, const SpecPtr& spec) {
-    return spec == nullptr ? kNil : copy_term(spec->term, p.heap, false);
-}
-
-// A session's actions of a function; false: there is no such function.
-bool actions_of(uint32_t session, Term module, Term function, uint32_t arity, const Action** local,
-                const Action** global) {
-    const int ix = code_index::active();
-    const Export* e = export_table::find(module, function, arity);
-    const auto action = [=](const Breakpoint* b) {
-        return b != nullptr ? active_of(*b, session) : nullptr;
-    };
-    if (e != nullptr && e->bif != nullptr) {
-        *local = action(find(e->bif));
-        return true;
-    }
-    const ModuleInstance* m = module_table::current(module, ix);
-    if (m == nullptr) {
-        return false;
-    }
-    for (uint32_t i = 0; i < m->lowered.functions.size(); ++i) {
-        const LoweredFunction& f = m->lowered.functions[i];
-        if (f.name == function && f.arity == arity) {
-            *local = action(find(m->engine->place_of_breakpoint(*m, i).key));
-            *global = e != nullptr ? action(find(e)) : nullptr;
-            return true;
-        }
-    }
-    return false;
-}
-
-// [{Pid, Calls, Seconds, MicroSeconds}]
-Term time_rows(Heap& h, const CallTable& table) {
-    const double us = 1e6 / ticks_per_second();
-    Term list = kNil;
-    for (const CallTable::Row& r : table.rows()) {
-        const auto total = static_cast<int64_t>(static_cast<double>(r.amount) * us);
-        list = cons(h,
-                    make_tuple(h, r.pid, make_unsigned(h, r.calls), make_small(total / 1000000),
-                               make_small(total % 1000000)),
-                    list);
-    }
-    return list;
-}
-// [{Pid, Calls, Words}]
-Term memory_rows(Heap& h, const CallTable& table) {
-    Term list = kNil;
-    for (const CallTable::Row& r : table.rows()) {
-        list = cons(h, make_tuple(h, r.pid, make_unsigned(h, r.calls), make_unsigned(h, r.amount)),
-                    list);
-    }
-    return list;
-}
-
-bool is_function_item(Term t) {
-    return t == atom_traced() || t == atom_match_spec() || t == atom_meta() ||
-           t == atom_meta_match_spec() || t == atom_call_count() || t == atom_call_time() ||
-           t == atom_call_memory() || t == atom_all();
-}
-
-Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
-    const Term arity = tuple_element(mfa, 2);
-    if (!is_atom(tuple_element(mfa, 0)) || !is_atom(tuple_element(mfa, 1)) || !is_small(arity)) {
-        return badarg(p);
-    }
-    const Action* local = nullptr;
-    const Action* global = nullptr;
-    const bool known =
-        is_arity(arity) && actions_of(session.number, tuple_element(mfa, 0), tuple_element(mfa, 1),
-                                      static_cast<uint32_t>(small_value(arity)), &local, &global);
-    const Action none;
-    const Action& a = local != nullptr ? *local : none;
-    const bool calls_global = (global != nullptr && global->call) || (a.call && a.global);
-    const bool calls_local = a.call && !a.global;
-    Heap& h = p.heap;
-    const auto value_of = [&](Term i) -> Term {
-        if (i == atom_traced()) {
-            return calls_local ? atom_local() : calls_global ? atom_global() : atoms::false_;
-        }
-        if (i == atom_match_spec()) {
-            return calls_local                         ? copy_spec(p, a.call_spec)
-                   : calls_global && global != nullptr ? copy_spec(p, global->call_spec)
-                   : calls_global                      ? copy_spec(p, a.call_spec)
-                                                       : atoms::false_;
-        }
-        if (i == atom_meta()) {
-            const Action::Others& meta = a.others();
-            // relaxed: a call that finds it gone beside this comes before or after.
-            return a.meta && !meta.meta_tracer_gone->load(std::memory_order_relaxed)
-                       ? shown_tracer(h, meta.meta_tracer)
-                       : kNil;
-        }
-        if (i == atom_meta_match_spec()) {
-            return a.meta ? copy_spec(p, a.others().meta_spec) : atoms::false_;
-        }
-        if (i == atom_call_count()) {
-            return a.count ? make_unsigned(h, a.others().counted->sum()) : atoms::false_;
-        }
-        if (i == atom_call_time()) {
-            return a.time ? time_rows(h, *a.others().times) : atoms::false_;
-        }
-        if (i == atom_call_memory()) {
-            return a.memory ? memory_rows(h, *a.others().words) : atoms::false_;
-        }
-        return kNonValue;
-    };
-    if (by_release::at_least(29) && !is_function_item(item)) {
-        return badarg(p);
-    }
-    // Up to OTP 28 whatever the item is.
-    if (!known) {
-        return make_tuple(h, item, atoms::undefined);
-    }
-    if (!calls_local && !calls_global && a.none()) {
-        return make_tuple(h, item, atoms::false_);
-    }
-    if (item == atom_all()) {
-        Term list = kNil;
-        for (const Term i :
-             {atom_call_count(), atom_call_time(), atom_call_memory(), atom_meta_match_spec(),
-              atom_meta(), atom_match_spec(), atom_traced()}) {
-            // OTP 25 does not show it among all.
-            if (i != atom_call_memory() || session.number != 0 || by_release::at_least(26)) {
-                const Term value = value_of(i);
-                const bool gone = i == atom_meta() && is_nil(value);
-                list = cons(h, make_tuple(h, i, gone ? atoms::false_ : value), list);
-            }
-        }
-        return make_tuple(h, item, list);
-    }
-    const Term value = value_of(item);
-    return is_value(value) ? make_tuple(h, item, value) : badarg(p);
-}
-
-// What functions of modules to come will have. The caller has the code modification permission.
-Term info_of_on_load(Process& p, const Session& session, Term item) {
-    const OnLoad& o = session.patterns.on_load;
-    const auto value_of = [&](Term i) -> Term {
-        if (i == atom_traced()) {
-            return o.is_global() ? atom_global() : o.local ? atom_local() : atoms::false_;
-        }
-        if (i == atom_match_spec()) {
-            return o.is_global() || o.local ? copy_spec(p, o.spec) : atoms::false_;
-        }
-        if (i == atom_meta()) {
-            return o.meta && !is_nil(o.meta_tracer.term())
-                       ? tracer_term(p.heap, o.meta_tracer, atoms::undefined)
-                       : atoms::false_;
-        }
-        if (i == atom_meta_match_spec()) {
-            return o.meta ? copy_spec(p, o.meta_spec) : atoms::false_;
-        }
-        return i == atom_call_count()    ? make_bool(o.count)
-               : i == atom_call_time()   ? make_bool(o.time)
-               : i == atom_call_memory() ? make_bool(o.memory)
-                                         : kNonValue;
-    };
-    Term value = atoms::false_;
-    if (o.on && item == atom_all()) {
-        value = kNil;
-        for (const Term i : {atom_call_count(), atom_meta_match_spec(), atom_meta(),
-                             atom_match_spec(), atom_traced()}) {
-            value = cons(p.heap, make_tuple(p.heap, i, value_of(i)), value);
-        }
-    } else if (o.on) {
-        value = value_of(item);
-    }
-    return is_value(value) ? make_tuple(p.heap, item, value) : badarg(p);
-}
-
-Term info_of_event(Process& p, const Session& session, Term event, Term item) {
-    const EventPatterns e = event_patterns(session);
-    const bool off = event == atoms::send ? e.no_send : e.no_receive;
-    const SpecPtr& spec = event == atoms::send ? e.send : e.receive;
-    if (item != atom_match_spec()) {
-        return badarg(p);
-    }
-    return make_tuple(p.heap, item,
-                      off               ? atoms::false_
-                      : spec == nullptr ? atoms::true_
-                                        : copy_spec(p, spec));
-}
-
-// Of a process or a port.
-template <typename T>
-Term info_of_target(Process& p, const Session& session, T& target, Term item) {
-    const State* s = tracing::state_of(target, session.number);
-    const Term tracer = s != nullptr ? tracer_term(p.heap, s->tracer, target.id) : kNil;
-    if (s != nullptr && is_nil(tracer)) {
-        clear_flags(target, *s);
-    }
-    return info_of_flags(p, item, is_nil(tracer) ? 0 : s->flags, tracer);
-}
-
-Term info_of(Process& p, const Session& session, Term of, Term item) {
-    if (of == atoms::send || of == atoms::receive) {
-        return info_of_event(p, session, of, item);
-    }
-    if (is_tuple_of(of, 3)) {
-        return info_of_function(p, session, of, item);
-    }
-    if (is_tuple(of)) {
-        return badarg(p);
-    }
-    if (is_local_pid(of)) {
-        if (item != atom_flags() && item != atom_tracer()) {
-            return badarg(p);
-        }
-        Process* target = process_table::lookup(of);
-        return target != nullptr ? info_of_target(p, session, *target, item) : atoms::undefined;
-    }
-    if (is_local_port(of)) {
-        const std::shared_ptr<tracing::TracedPort> port = port::traced(of);
-        return port != nullptr ? info_of_target(p, session, *port, item) : atoms::undefined;
-    }
-    Who who;
-    if (parse_who(of, &who) && who.fresh && !who.existing) {
-        const State s = new_flags(who.processes ? New::processes : New::ports, session.number);
-        const Term tracer = tracer_term(p.heap, s.tracer, atoms::undefined);
-        return info_of_flags(p, item, is_nil(tracer) ? 0 : s.flags, tracer);
-    }
-    return badarg_cause(p, atoms::badopt);
-}
-
-// module, args: of the function that is called, for on_load is looked up by the holder of the
-// permission.
-Term info(Process& p, const Session& session, Term of, Term item, Term module,
-          std::initializer_list<Term> args) {
-    if (of != atom_on_load()) {
-        return info_of(p, session, of, item);
-    }
-    Term wait = kNonValue;
-    if (!has_code_permission(p, function_name(p, module, "trace_info"), args, &wait)) {
-        return wait;
-    }
-    const Term result = info_of_on_load(p, session, item);
-    code_permission::release();
-    return result;
-}
-
-Term erlang_trace_info_2(Process& p, const Term* a) {
-    return info(p, *session_of(0), a[0], a[1], atoms::erlang, {a[0], a[1]});
+                              : badarg_cause(p, atoms::session);
 }
 
 // ---- sessions -----------------------------------------------------------------------------------
-
-// Whether a session has to do with something; `known` false: there is no such thing.
-bool is_about(const Session& s, Term what, bool* known) {
-    if (what == atom_any()) {
-        return true;
-    }
-    if (what == atoms::send || what == atoms::receive) {
-        const EventPatterns e = event_patterns(s);
-        return !(what == atoms::send ? e.no_send : e.no_receive);
-    }
-    if (what == atom_on_load()) {
-        return false;
-    }
-    if (is_tuple_of(what, 3)) {
-        const Action* local = nullptr;
-        const Action* global = nullptr;
-        *known =
-            actions_of(s.number, tuple_element(what, 0), tuple_element(what, 1),
-                       static_cast<uint32_t>(small_value(tuple_element(what, 2))), &local, &global);
-        return (local != nullptr && !local->none()) || (global != nullptr && !global->none());
-    }
-    if (is_local_pid(what)) {
-        const Process* target = process_table::lookup(what);
-        *known = target != nullptr;
-        return target != nullptr && tracing::state_of(*target, s.number) != nullptr;
-    }
-    if (is_local_port(what)) {
-        const std::shared_ptr<tracing::TracedPort> port = port::traced(what);
-        *known = port != nullptr;
-        return port != nullptr && tracing::state_of(*port, s.number) != nullptr;
-    }
-    Who who;
-    return parse_who(what, &who) &&
-           ((who.processes && new_flags(New::processes, s.number).flags != 0) ||
-            (who.ports && new_flags(New::ports, s.number).flags != 0));
-}
-bool may_be_asked(Term what) {
-    if (is_tuple_of(what, 3)) {
-        const Term arity = tuple_element(what, 2);
-        return is_atom(tuple_element(what, 0)) && is_atom(tuple_element(what, 1)) &&
-               is_small(arity) && small_value(arity) >= 0 && small_value(arity) <= 255;
-    }
-    Who who;
-    return what == atom_any() || what == atoms::send || what == atoms::receive ||
-           what == atom_on_load() || is_local_pid(what) || is_local_port(what) ||
-           (parse_who(what, &who) && who.fresh && !who.existing);
-}
-
-// {session, [weak handles]}
-Term sessions_of(Process& p, Term what) {
-    if (!may_be_asked(what)) {
-        return badarg(p);
-    }
-    bool known = true;
-    const std::vector<SessionPtr> all = all_sessions();
-    Term list = kNil;
-    for (auto s = all.rbegin(); s != all.rend() && known; ++s) {
-        if (!is_saver((*s)->tracer) && is_about(**s, what, &known)) {
-            list = cons(p.heap, weak_handle(p.heap, **s), list);
-        }
-    }
-    if (!known && (is_local_pid(what) || is_local_port(what))) {
-        return atoms::undefined;
-    }
-    return make_tuple(p.heap, atom_session(), known ? list : atoms::undefined);
-}
-
-Term erts_internal_trace_info_3(Process& p, const Term* a) {
-    if (a[0] == atom_any()) {
-        return a[2] == atom_session() ? sessions_of(p, a[1]) : badarg(p);
-    }
-    const SessionPtr session = session_of_handle(a[0]);
-    return session != nullptr
-               ? info(p, *session, a[1], a[2], atoms::erts_internal, {a[0], a[1], a[2]})
-               : badarg_cause(p, atom_session());
-}
 
 // trace_session_create(Name, Tracer, Options)
 Term erts_internal_trace_session_create_3(Process& p, const Term* a) {
@@ -838,7 +466,7 @@ void tell_delivered(void* data) {
 // So after thread progress all that happened before has been pushed, and also what the flags of
 // before the last change still told.
 Term erlang_trace_delivered_1(Process& p, const Term* a) {
-    if (a[0] != atom_all() && !is_local_pid(a[0])) {
+    if (a[0] != atoms::all && !is_local_pid(a[0])) {
         return badarg(p);
     }
     const RefId ref = new_ref_id(p);
@@ -931,22 +559,43 @@ std::vector<BifDef> g_bifs = {
      nullptr},
     {"erts_debug", "breakpoint", 2, erts_debug_breakpoint_2, kBifDirtyCpu, nullptr},
     {"minivm", "trace_matching", 4, minivm_trace_matching_4, kBifDirtyCpu, nullptr},
-    {"erts_internal", "trace_info", 3, erts_internal_trace_info_3, kBifPlain, nullptr},
     {"erts_internal", "trace_session_create", 3, erts_internal_trace_session_create_3, kBifPlain,
      nullptr},
     {"erts_internal", "trace_session_destroy", 1, erts_internal_trace_session_destroy_1, kBifPlain,
      nullptr},
     {"minivm", "trace_session_destroy", 1, erts_internal_trace_session_destroy_1,
      kBifDirtyCpu | kBifHidden, nullptr},
-    {"erlang", "trace_info", 2, erlang_trace_info_2, kBifPlain, nullptr},
     {"minivm", "trace_frames", 1, minivm_trace_frames_1, kBifPlain, nullptr},
     {"erlang", "trace_delivered", 1, erlang_trace_delivered_1, kBifPlain, nullptr},
 };
 
 }  // namespace
 
+bool parse_who(Term t, Who* who) {
+    if (!is_atom(t)) {
+        return false;
+    }
+    const std::string_view text = atom_table::text(t);
+    const auto is = [&](const char* s) { return text == s; };
+    if (is("all") || is("processes") || is("ports")) {
+        *who = {true, true, !is("ports"), !is("processes")};
+    } else if (is("existing") || is("existing_processes") || is("existing_ports")) {
+        *who = {true, false, !is("existing_ports"), !is("existing_processes")};
+    } else if (is("new") || is("new_processes") || is("new_ports")) {
+        *who = {false, true, !is("new_ports"), !is("new_processes")};
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool is_arity(Term t) {
+    return is_small(t) && small_value(t) >= 0 && small_value(t) <= 255;
+}
+
 void add_bifs() {
     bif_registry::add(&g_bifs);
+    add_info_bifs();
 }
 
 }  // namespace minivm::trace

@@ -30,16 +30,12 @@ namespace {
 
 using namespace tracing;
 
-LOCAL_ATOM(atom_exception_from, "exception_from")
-LOCAL_ATOM(atom_exit, "exit")
 LOCAL_ATOM(atom_gc_major_end, "gc_major_end")
 LOCAL_ATOM(atom_gc_major_start, "gc_major_start")
 LOCAL_ATOM(atom_gc_minor_end, "gc_minor_end")
 LOCAL_ATOM(atom_gc_minor_start, "gc_minor_start")
 LOCAL_ATOM(atom_open, "open")
 LOCAL_ATOM(atom_out_exited, "out_exited")
-LOCAL_ATOM(atom_return_from, "return_from")
-LOCAL_ATOM(atom_return_to, "return_to")
 LOCAL_ATOM(atom_send_to_non_existing_process, "send_to_non_existing_process")
 LOCAL_ATOM(atom_spawned, "spawned")
 
@@ -91,7 +87,7 @@ void send_return(Process& p, const FrameView& f, Term value) {
     Heap h;
     send_event(
         p, *s,
-        {.kind = EventKind::call, .tag = atom_return_from(), .what = f.term(h), .extra = value});
+        {.kind = EventKind::call, .tag = atoms::return_from, .what = f.term(h), .extra = value});
     h.clear();
 }
 void send_exception(Process& p, const FrameView& f, Term cls, Term reason) {
@@ -115,7 +111,7 @@ void send_exception(Process& p, const FrameView& f, Term cls, Term reason) {
     Heap h;
     send_event(p, *s,
                {.kind = EventKind::call,
-                .tag = atom_exception_from(),
+                .tag = atoms::exception_from,
                 .what = f.term(h),
                 .extra = make_tuple(h, cls, reason)});
     h.clear();
@@ -138,7 +134,7 @@ void send_return_to(Process& p, uint32_t session, const void* address, bool is_r
     const Term f = function_at(h, address, is_return_address);
     send_event(p, *s,
                {.kind = EventKind::call,
-                .tag = atom_return_to(),
+                .tag = atoms::return_to,
                 .what = is_value(f) ? f : atoms::undefined});
     h.clear();
 }
@@ -389,7 +385,7 @@ struct TraceHooks final : Hooks {
         }
         h.clear();
     }
-    void exited(Process& p, Term reason) override { tell_procs(p, atom_exit(), reason); }
+    void exited(Process& p, Term reason) override { tell_procs(p, atoms::exit, reason); }
     void forget(Process& p) override {
         saved_calls::set(p, 0);
         clear_all_flags(p);

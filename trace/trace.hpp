@@ -7,6 +7,7 @@ namespace minivm::trace {
 
 // Makes the BIFs known; before bif_registry::init().
 void add_bifs();
+void add_info_bifs();  // a part of these
 // From here on the VM tells what happens. Before any process begins.
 void start();
 

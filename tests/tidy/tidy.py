@@ -338,6 +338,55 @@ def table_of_steps(tree):
     return []
 
 
+MOST_LINES_OF_A_FILE, MOST_LINES_OF_A_FUNCTION = 900, 120
+NO_FUNCTION = re.compile(r" *(namespace|struct|class|enum|union|extern|if|for|while|switch|do|else|case)\b")
+FUNCTION_NAME = re.compile(r"([\w~]+(?:::[\w~]+)*)\(")
+LONG = pathlib.PurePosixPath("tests/tidy/long.list")
+
+
+def functions_of(lines):
+    """(name, first line, lines) of each function, as the formatter leaves them: up to the brace in the column that it
+    begins in."""
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        if line.endswith(" {") and ")" in line and not line.endswith(("= {", "( {")):
+            first = number  # where its first line is: in no column behind the fifth
+            while first > 0 and lines[first].startswith("     "):
+                first -= 1
+            name = FUNCTION_NAME.search(lines[first])
+            column = len(lines[first]) - len(lines[first].lstrip())
+            if name and not NO_FUNCTION.match(lines[first]):
+                end = next((n for n in range(number + 1, len(lines)) if lines[n].startswith(" " * column + "}")), number)
+                yield name[1], first + 1, end - first + 1
+                number = end
+        number += 1
+
+
+def lengths(tree):
+    """Files and functions that one can read at a sitting, but those in long.list, each with its reason."""
+    reasons, used, offences = {}, set(), []
+    if LONG in tree.files:
+        for number, line in enumerate(tree.lines(LONG), 1):
+            if line and not line.startswith("#"):
+                what, _, reason = (part.strip() for part in line.partition("|"))
+                reasons[what] = number
+                if not reason:
+                    offences.append((LONG, number, "no reason"))
+    for path in tree.code():
+        if path.parts[0] == "tests":
+            continue
+        lines = tree.lines(path)
+        found = [(str(path), 1, len(lines) - 1, MOST_LINES_OF_A_FILE)] if len(lines) - 1 > MOST_LINES_OF_A_FILE else []
+        found += [("%s:%s" % (path, name), first, count, MOST_LINES_OF_A_FUNCTION)
+                  for name, first, count in functions_of(lines) if count > MOST_LINES_OF_A_FUNCTION]
+        for what, first, count, most in found:
+            used.add(what)
+            if what not in reasons:
+                offences.append((path, first, "%s: %d lines, at most %d (or a reason in %s)" % (what, count, most, LONG)))
+    return offences + [(LONG, number, "%s is not that long" % what) for what, number in reasons.items() if what not in used]
+
+
 def file_names(tree):
     """Files are named in snake_case after their main type."""
     return [(p, 1, "not snake_case") for p in tree.code()
@@ -345,7 +394,7 @@ def file_names(tree):
 
 
 RULES = [include_direction, floors, picture_of_folders, include_from_root, library_owners, pragma_once, memory_orders,
-         events_with_places, docs_reachable, instructions, host_paths, blanks, file_names, table_of_steps]
+         events_with_places, docs_reachable, instructions, host_paths, blanks, file_names, table_of_steps, lengths]
 
 
 def main():

@@ -184,6 +184,28 @@ class Text(unittest.TestCase):
             self.assertEqual(tidy.blanks(tidy.Tree(folder)), [])
 
 
+class Lengths(unittest.TestCase):
+    LONG = "int f(int a,\n      int b) {\n" + "    a += b;\n" * 120 + "    return a;\n}\n"
+
+    def test_a_long_file(self):
+        self.assertEqual(offences(tidy.lengths, {"vm/a.cpp": "int x;\n" * 900}), [])
+        self.assertEqual(offences(tidy.lengths, {"vm/a.cpp": "int x;\n" * 901}), [("vm/a.cpp", 1)])
+
+    def test_a_long_function(self):
+        self.assertEqual(offences(tidy.lengths, {"vm/a.cpp": "int x;\n" + self.LONG}), [("vm/a.cpp", 2)])
+        self.assertEqual(offences(tidy.lengths, {"vm/a.cpp": "struct S {\n" + "    int a;\n" * 200 + "};\n"}), [])
+        member = "".join("    %s\n" % line for line in self.LONG.splitlines())
+        self.assertEqual(offences(tidy.lengths, {"vm/a.hpp": "class S {\n" + member + "};\n"}), [("vm/a.hpp", 2)])
+
+    def test_reasons(self):
+        files = {"vm/a.cpp": self.LONG, "tests/tidy/long.list": "# why\nvm/a.cpp:f | one loop\n"}
+        self.assertEqual(offences(tidy.lengths, files), [])
+        files["tests/tidy/long.list"] = "vm/a.cpp:f |\n"
+        self.assertEqual(offences(tidy.lengths, files), [("tests/tidy/long.list", 1)])
+        files["tests/tidy/long.list"] = "vm/a.cpp:f | one loop\nvm/a.cpp:g | gone\n"
+        self.assertEqual(offences(tidy.lengths, files), [("tests/tidy/long.list", 2)])
+
+
 if __name__ == "__main__":
     program = unittest.main(exit=False, verbosity=1)
     result = program.result

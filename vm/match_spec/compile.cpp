@@ -17,7 +17,6 @@ namespace minivm::match_spec {
 namespace {
 
 LOCAL_ATOM(and_then, "andthen")
-LOCAL_ATOM(self, "self")
 
 // Of what is wrong somebody is told so many characters.
 constexpr size_t kLongestProblem = 99;
@@ -637,7 +636,7 @@ private:
         const Term name = tuple_element(form, 0);
         const size_t arity = tuple_arity(form) - 1;
         const std::string text = name_text(name);
-        if (name == self()) {
+        if (name == atoms::self) {
             *problem = "Special form 'self' called with arguments in " + display_term(form) + ".";
             return nullptr;
         }

@@ -1,15 +1,12 @@
 // Running a compiled match specification.
 #include "vm/match_spec/match_spec.hpp"
 #include "vm/term/compare.hpp"
-#include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"
 
 #include <algorithm>
 #include <typeinfo>
 
 namespace minivm::match_spec {
-
-LOCAL_ATOM(exit_value, "EXIT")
 
 const Program* program_of(Term t) {
     if (!is_magic_ref(t)) {
@@ -213,7 +210,7 @@ Term Runner::evaluate(const Clause& clause, const Instr* i, bool in_guard) {
                         return kNonValue;
                     }
                 }
-                *sp++ = is_value(result) ? result : exit_value();
+                *sp++ = is_value(result) ? result : atoms::EXIT;
                 break;
             }
             case Op::make_tuple: {
@@ -245,7 +242,7 @@ Term Runner::evaluate(const Clause& clause, const Instr* i, bool in_guard) {
                 Term result = make_bool(i->op == Op::and_);
                 for (uint32_t n = i->count; n-- > 0;) {
                     if (!is_bool(sp[n])) {
-                        result = exit_value();
+                        result = atoms::EXIT;
                         break;
                     }
                     if (sp[n] == decisive) {
@@ -264,7 +261,7 @@ Term Runner::evaluate(const Clause& clause, const Instr* i, bool in_guard) {
                     if (in_guard) {
                         return kNonValue;
                     }
-                    sp[-1] = exit_value();
+                    sp[-1] = atoms::EXIT;
                     i = base + i->to - 1;
                 } else if (sp[-1] == make_bool(i->op == Op::or_else)) {
                     i = base + i->to - 1;

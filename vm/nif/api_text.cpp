@@ -224,6 +224,42 @@ void append_term(std::string* out, Term t, int depth) {
     }
 }
 
+// The next argument, of that length. A va_list that is handed on by value may not be used any more.
+long long signed_argument(Length length, va_list* args) {
+    switch (length) {
+        case Length::ll:
+            return va_arg(*args, long long);
+        case Length::l:
+        case Length::j:
+        case Length::z:
+        case Length::t:
+            return va_arg(*args, long);
+        case Length::hh:
+            return static_cast<signed char>(va_arg(*args, int));
+        case Length::h:
+            return static_cast<short>(va_arg(*args, int));
+        default:
+            return va_arg(*args, int);
+    }
+}
+unsigned long long unsigned_argument(Length length, va_list* args) {
+    switch (length) {
+        case Length::ll:
+            return va_arg(*args, unsigned long long);
+        case Length::l:
+        case Length::j:
+        case Length::z:
+        case Length::t:
+            return va_arg(*args, unsigned long);
+        case Length::hh:
+            return static_cast<unsigned char>(va_arg(*args, unsigned));
+        case Length::h:
+            return static_cast<unsigned short>(va_arg(*args, unsigned));
+        default:
+            return va_arg(*args, unsigned);
+    }
+}
+
 }  // namespace
 
 std::string text_of_term(Term t) {
@@ -278,59 +314,15 @@ std::string format_text(const char* f, va_list arguments) {
                 out += '%';
                 break;
             case 'd':
-            case 'i': {
-                long long v = 0;
-                switch (length) {
-                    case Length::ll:
-                        v = va_arg(args, long long);
-                        break;
-                    case Length::l:
-                    case Length::j:
-                    case Length::z:
-                    case Length::t:
-                        v = va_arg(args, long);
-                        break;
-                    case Length::hh:
-                        v = static_cast<signed char>(va_arg(args, int));
-                        break;
-                    case Length::h:
-                        v = static_cast<short>(va_arg(args, int));
-                        break;
-                    default:
-                        v = va_arg(args, int);
-                        break;
-                }
-                append_converted(&out, '%' + flags + "lld", v);
+            case 'i':
+                append_converted(&out, '%' + flags + "lld", signed_argument(length, &args));
                 break;
-            }
             case 'u':
             case 'o':
             case 'x':
-            case 'X': {
-                unsigned long long v = 0;
-                switch (length) {
-                    case Length::ll:
-                        v = va_arg(args, unsigned long long);
-                        break;
-                    case Length::l:
-                    case Length::j:
-                    case Length::z:
-                    case Length::t:
-                        v = va_arg(args, unsigned long);
-                        break;
-                    case Length::hh:
-                        v = static_cast<unsigned char>(va_arg(args, unsigned));
-                        break;
-                    case Length::h:
-                        v = static_cast<unsigned short>(va_arg(args, unsigned));
-                        break;
-                    default:
-                        v = va_arg(args, unsigned);
-                        break;
-                }
-                append_converted(&out, '%' + flags + "ll" + c, v);
+            case 'X':
+                append_converted(&out, '%' + flags + "ll" + c, unsigned_argument(length, &args));
                 break;
-            }
             case 'f':
             case 'F':
             case 'e':

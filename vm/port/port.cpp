@@ -1,7 +1,4 @@
-#include "vm/port/port.hpp"
-
-#include "vm/port/ram_file.hpp"
-#include "vm/port/trace_file.hpp"
+#include "vm/port/port_state.hpp"
 
 #include "recorder/recorder.hpp"
 #include "vm/external/external_term.hpp"
@@ -9,10 +6,7 @@
 #include "vm/process/outcome.hpp"
 #include "vm/process/process_record.hpp"
 #include "vm/process/registry.hpp"
-#include "vm/process/signal.hpp"
-#include "vm/process/state.hpp"
 #include "vm/process/system_monitor.hpp"
-#include "vm/process/system_profile.hpp"
 #include "vm/progress/thread_progress.hpp"
 #include "vm/sched/services.hpp"
 #include "vm/term/binary.hpp"
@@ -20,90 +14,25 @@
 #include "vm/term/map.hpp"
 #include "vm/util/activity.hpp"
 
-#include <climits>
-
 #include <poll.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <deque>
-#include <map>
 #include <mutex>
-#include <set>
 #include <unordered_map>
 
 namespace minivm::port {
 
 namespace {
 
-LOCAL_ATOM(atom_eol, "eol")
-LOCAL_ATOM(atom_noeol, "noeol")
-LOCAL_ATOM(atom_command, "command")
 LOCAL_ATOM(atom_connect, "connect")
 LOCAL_ATOM(atom_control, "control")
-LOCAL_ATOM(atom_getting_unlinked, "getting_unlinked")
 LOCAL_ATOM(atom_close, "close")
 
 constexpr uint32_t kMaxPorts = 65536;
-constexpr size_t kReadBytes = 64 * 1024;
-
-// relaxed throughout: numbers to show.
-std::atomic<uint64_t> g_input{0};
-std::atomic<uint64_t> g_output{0};
-
-}  // namespace
-
-struct Port {
-    enum class State : uint8_t {
-        open,
-        draining,  // closed for everybody, but bytes still wait to be written
-        ended
-    };
-
-    explicit Port(uint32_t port_number)
-        : number(port_number), id(make_local_port(port_number)), traced(id) {}
-    ~Port() { data.clear(); }
-
-    const uint32_t number;
-    const Term id;
-    OpenOptions options;  // fixed, but for the files and the framing's state
-
-    std::mutex mutex;
-    tracing::TracedPort traced;  // told of under the mutex
-
-    // -- guarded by the mutex
-    State state = State::open;
-    Term owner = kNonValue;
-    std::set<uint64_t> links;  // raw words of pids
-    MonitorsBy monitored_by;
-    uint64_t monitors_seen = 0;  // the number of the last MonitoredBy
-    std::deque<std::string> queue;  // to be written
-    size_t queue_offset = 0;        // written of the first
-    size_t queued = 0;              // bytes
-    bool watching_output = false;
-    bool watching_input = false;
-    bool busy = false;
-    std::vector<Term> waiting;  // processes to wake when it is not busy any more
-    bool input_ended = false;
-    bool child_has_ended = false;
-    int child_status = 0;
-    uint64_t input = 0;
-    uint64_t output = 0;
-    Heap data;  // of port_set_data
-    Term data_term = kNonValue;
-    Term end_reason = kNonValue;  // draining: an atom
-
-    // -- guarded by the registry's lock
-    Term registered_name = kNonValue;
-};
-
-namespace {
-
-using PortPtr = std::shared_ptr<Port>;
 
 std::mutex g_mutex;
 std::unordered_map<uint32_t, PortPtr> g_ports;
@@ -120,119 +49,7 @@ PortPtr find_number(uint32_t number) {
     return it != g_ports.end() ? it->second : nullptr;
 }
 
-// ---- tracing: all locked ------------------------------------------------------------------------
-
-void trace_event(Port& p, tracing::Flag flag, Term tag, Term what, Term extra = kNonValue) {
-    if (tracing::is_traced(p.traced, flag)) {
-        tracing::g_hooks->port_event(p.traced, flag, tag, what, extra);
-    }
-}
-// {From, close}, or with an argument {From, {Tag, Argument}}.
-void trace_received(Port& p, Term from, Term tag, Term argument = kNonValue) {
-    if (tracing::is_traced(p.traced, tracing::kReceive)) {
-        Heap h;
-        const Term what = is_value(argument) ? make_tuple(h, tag, argument) : tag;
-        trace_event(p, tracing::kReceive, atoms::receive, make_tuple(h, from, what));
-        h.clear();
-    }
-}
-void trace_command(Port& p, Term from, const std::string& bytes) {
-    if (is_value(from) && tracing::is_traced(p.traced, tracing::kReceive)) {
-        Heap h;
-        trace_received(p, from, atom_command(), make_binary(h, bytes.data(), bytes.size()));
-        h.clear();
-    }
-}
-// What the port does for somebody, or (0) because a file is ready: it has no turns of its own.
-class TracedTurn {
-public:
-    TracedTurn(Port& p, Term what) : p_(p), what_(what) {
-        profile(true);
-        tell(atoms::in);
-    }
-    TracedTurn(const TracedTurn&) = delete;
-    TracedTurn& operator=(const TracedTurn&) = delete;
-    ~TracedTurn() {
-        if (p_.state != Port::State::ended) {
-            tell(atoms::out);
-        }
-        profile(false);
-    }
-
-private:
-    // With `exclusive` the process does not count as running while the port does something for it.
-    void profile(bool active) {
-        if (active && system_profile::wants(system_profile::kExclusive)) {
-            system_profile::caller_turn(false);
-        }
-        if (system_profile::wants(system_profile::kRunnablePorts)) {
-            system_profile::port_turn(p_.id, active);
-        }
-        if (!active && system_profile::wants(system_profile::kExclusive)) {
-            system_profile::caller_turn(true);
-        }
-    }
-    void tell(Term tag) { trace_event(p_, tracing::kRunningPorts, tag, what_); }
-    Port& p_;
-    const Term what_;
-};
-
-// ---- messages to the owner ----------------------------------------------------------------------
-
-// {Port, Content} to the owner.
-void tell(const Port& p, Term to, Heap& h, Term content) {
-    if (is_value(to)) {
-        send_message_to_pid(to, make_tuple(h, p.id, content));
-    }
-    h.clear();
-}
-// The same, locked.
-void tell_traced(Port& p, Heap& h, Term content) {
-    if (tracing::is_traced(p.traced, tracing::kSend)) {
-        trace_event(p, tracing::kSend, atoms::send, make_tuple(h, p.id, content), p.owner);
-    }
-    tell(p, p.owner, h, content);
-}
-
-void tell_data(Port& p, const Framing::Piece& piece) {
-    Heap h;
-    Term bytes = p.options.binary
-                     ? make_binary(h, piece.data, piece.size)
-                     : make_string(h, reinterpret_cast<const char*>(piece.data), piece.size);
-    if (p.options.framing.mode() == Framing::Mode::line) {
-        bytes = make_tuple(h, piece.eol ? atom_eol() : atom_noeol(), bytes);
-    }
-    tell_traced(p, h, make_tuple(h, atoms::data, bytes));
-}
-
-// {Port, {data, [Byte... | Data]}}
-void tell_answer(Port& p, const RamFile::Answer& answer) {
-    Heap h;
-    const auto* data = reinterpret_cast<const uint8_t*>(answer.data.data());
-    Term bytes = !answer.has_data   ? kNil
-                 : p.options.binary ? make_binary(h, data, answer.data.size())
-                                    : make_string(h, answer.data.data(), answer.data.size());
-    for (auto c = answer.head.rbegin(); c != answer.head.rend(); ++c) {
-        bytes = cons(h, make_small(static_cast<uint8_t>(*c)), bytes);
-    }
-    tell_traced(p, h, make_tuple(h, atoms::data, bytes));
-}
-
 // ---- ending -------------------------------------------------------------------------------------
-
-void stop_output(Port& p) {
-    if (p.watching_output) {
-        poller::forget(p.options.to, Ready::output);
-        p.watching_output = false;
-    }
-}
-
-void stop_input(Port& p) {
-    if (p.watching_input) {
-        poller::forget(p.options.from, Ready::input);
-        p.watching_input = false;
-    }
-}
 
 void close_files(Port& p) {
     stop_input(p);
@@ -251,14 +68,6 @@ void close_files(Port& p) {
     p.queue.clear();
     p.queued = 0;
     p.queue_offset = 0;
-}
-
-void wake_waiting(Port& p) {
-    p.busy = false;
-    for (const Term pid : p.waiting) {
-        wake_up_pid(pid);
-    }
-    p.waiting.clear();
 }
 
 // Ends the port for whoever comes first; without the lock. closed_to: gets {Port, closed}.
@@ -328,184 +137,6 @@ void end_when_written(const PortPtr& port, Term reason, Term closed_to) {
         }
     }
     end(port, reason, closed_to);
-}
-
-// ---- output -------------------------------------------------------------------------------------
-
-// A file that is not ours may block: it is asked whether it takes PIPE_BUF bytes, which is as many
-// as a pipe that polls writable takes without blocking.
-ssize_t write_some(const Port& p) {
-    if (!p.options.own_files) {
-        pollfd writable{p.options.to, POLLOUT, 0};
-        if (poll(&writable, 1, 0) == 0) {
-            errno = EAGAIN;
-            return -1;
-        }
-        const std::string& first = p.queue.front();
-        return write(p.options.to, first.data() + p.queue_offset,
-                     std::min<size_t>(first.size() - p.queue_offset, PIPE_BUF));
-    }
-    iovec parts[16];
-    int n = 0;
-    size_t skip = p.queue_offset;
-    for (const std::string& s : p.queue) {
-        parts[n].iov_base = const_cast<char*>(s.data()) + skip;
-        parts[n].iov_len = s.size() - skip;
-        skip = 0;
-        if (++n == 16) {
-            break;
-        }
-    }
-    return writev(p.options.to, parts, n);
-}
-
-// Writes what the file takes now. The reason why the port must end, or the non-value. Locked.
-Term write_queue(Port& p) {
-    while (p.queued > 0) {
-        const ssize_t written = write_some(p);
-        if (written < 0) {
-            if (errno == EINTR) {
-                continue;
-            }
-            if (errno == EAGAIN) {
-                break;
-            }
-            return posix_error_atom(errno);
-        }
-        size_t n = static_cast<size_t>(written);
-        p.queued -= n;
-        while (n > 0) {
-            const size_t rest = p.queue.front().size() - p.queue_offset;
-            if (n < rest) {
-                p.queue_offset += n;
-                break;
-            }
-            n -= rest;
-            p.queue.pop_front();
-            p.queue_offset = 0;
-        }
-    }
-    if (p.queued == 0) {
-        p.queue.clear();
-        stop_output(p);
-    } else if (!p.watching_output) {
-        p.watching_output = poller::watch(p.options.to, p.number, Ready::output);
-        if (!p.watching_output) {
-            return posix_error_atom(errno);
-        }
-    }
-    if (p.busy && p.queued <= p.options.free_below) {
-        wake_waiting(p);
-    }
-    return kNonValue;
-}
-
-// Locked. The reason why the port must end, or the non-value.
-Term output(Port& p, std::string* bytes) {
-    const size_t n = bytes->size();
-    const unsigned header = p.options.framing.header_bytes();
-    if ((header == 1 && n > 0xFF) || (header == 2 && n > 0xFFFF) ||
-        (header == 4 && n > 0xFFFFFFFF)) {
-        return atoms::einval;
-    }
-    p.output += n;
-    if (p.options.trace_file != nullptr) {
-        return p.options.trace_file->write(*bytes) ? kNonValue : posix_error_atom(errno);
-    }
-    if (p.options.ram_file != nullptr) {
-        RamFile::Answer answer;
-        if (p.options.ram_file->run(*bytes, &answer)) {
-            tell_answer(p, answer);
-        }
-        return kNonValue;
-    }
-    // relaxed: a number to show.
-    g_output.fetch_add(n, std::memory_order_relaxed);
-    if (p.options.to < 0) {
-        return kNonValue;  // opened for input only
-    }
-    if (header != 0) {
-        std::string length(header, '\0');
-        for (unsigned i = 0; i < header; ++i) {
-            length[i] = static_cast<char>(n >> 8 * (header - 1 - i));
-        }
-        p.queue.push_back(std::move(length));
-        p.queued += header;
-    }
-    if (n > 0) {
-        p.queue.push_back(std::move(*bytes));
-        p.queued += n;
-    }
-    // What already waits goes first: the poller has been asked.
-    if (!p.watching_output) {
-        const Term reason = write_queue(p);
-        if (is_value(reason)) {
-            return reason;
-        }
-    }
-    if (p.options.busy_above != 0 && p.queued >= p.options.busy_above) {
-        p.busy = true;
-    }
-    return kNonValue;
-}
-
-// ---- input --------------------------------------------------------------------------------------
-
-// The input is at its end and, if its status is asked for, the program has ended: the reason why
-// the port must end, or the non-value. Locked.
-Term input_finished(Port& p) {
-    if (p.options.exit_status) {
-        if (!p.child_has_ended) {
-            return kNonValue;
-        }
-        const int status = WIFSIGNALED(p.child_status) ? 128 + WTERMSIG(p.child_status)
-                                                       : WEXITSTATUS(p.child_status);
-        Heap h;
-        tell_traced(p, h, make_tuple(h, atoms::exit_status, make_small(status)));
-    }
-    if (p.options.eof) {
-        Heap h;
-        tell_traced(p, h, atoms::eof);
-        return kNonValue;
-    }
-    return atoms::normal;
-}
-
-// Locked.
-Term read_input(Port& p) {
-    // One thread reads for all ports.
-    static uint8_t buffer[kReadBytes];
-    const ssize_t n = read(p.options.from, buffer, sizeof(buffer));
-    Framing& framing = p.options.framing;
-    Framing::Piece piece;
-    if (n < 0) {
-        return errno == EAGAIN || errno == EINTR ? kNonValue : posix_error_atom(errno);
-    }
-    if (n == 0) {
-        stop_input(p);
-        p.input_ended = true;
-        while (framing.last(&piece)) {
-            tell_data(p, piece);
-        }
-        return input_finished(p);
-    }
-    const auto bytes = static_cast<size_t>(n);
-    p.input += bytes;
-    // relaxed: a number to show.
-    g_input.fetch_add(bytes, std::memory_order_relaxed);
-    framing.feed(buffer, bytes);
-    bool given = false;
-    while (framing.next(&piece)) {
-        tell_data(p, piece);
-        given = true;
-    }
-    if (p.options.longest_packet != 0 && framing.announced() > p.options.longest_packet) {
-        return posix_error_atom(EMSGSIZE);
-    }
-    if (given && p.options.one_read) {
-        stop_input(p);
-    }
-    return kNonValue;
 }
 
 }  // namespace
@@ -617,7 +248,7 @@ static Sent command_locked(const PortPtr& port, std::string* bytes, bool even_if
             }
             return Sent::busy;
         }
-        const TracedTurn turn(*port, atom_command());
+        const TracedTurn turn(*port, atoms::command);
         trace_command(*port, from, *bytes);
         *reason = output(*port, bytes);
     }
@@ -830,7 +461,7 @@ Sent message(Process* sender, Term id, Term message, bool even_if_busy) {
     }
     if (is_value(what) && is_tuple_of(what, 2)) {
         const Term argument = tuple_element(what, 1);
-        if (tuple_element(what, 0) == atom_command()) {
+        if (tuple_element(what, 0) == atoms::command) {
             std::string bytes;
             if (iolist_to_bytes(argument, &bytes)) {
                 return command(id, &bytes, sender == nullptr || even_if_busy, from,
@@ -949,7 +580,7 @@ void signal(Term id, Signal* signal) {
             {
                 std::lock_guard lock(p.mutex);
                 if (p.links.erase(s->from.raw) != 0) {
-                    trace_event(p, tracing::kPorts, atom_getting_unlinked(), s->from);
+                    trace_event(p, tracing::kPorts, atoms::getting_unlinked, s->from);
                 }
             }
             ControlSignal* ack = new_signal(SignalKind::unlink_ack, id);

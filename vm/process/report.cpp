@@ -23,7 +23,6 @@ namespace {
 
 LOCAL_ATOM(atom_emulator, "emulator")
 LOCAL_ATOM(atom_gl, "gl")
-LOCAL_ATOM(atom_time, "time")
 
 // The raw word of the atom logger, the atom undefined or a local pid; 0: logger.
 std::atomic<Word> g_system_logger{0};
@@ -34,7 +33,7 @@ Term event_metadata(Heap& h, Process& p, Term level) {
     Term logger_keys[2] = {atom_emulator(), atoms::tag};
     Term logger_values[2] = {atoms::true_,
                              level == atoms::error ? level : atom_table::intern("warning_msg")};
-    Term keys[4] = {atoms::error_logger, atom_gl(), atoms::pid, atom_time()};
+    Term keys[4] = {atoms::error_logger, atom_gl(), atoms::pid, atoms::time};
     Term values[4] = {
         map::from_pairs(h, logger_keys, logger_values, 2), p.group_leader, p.id,
         make_integer(h, std::chrono::duration_cast<std::chrono::microseconds>(now).count())};

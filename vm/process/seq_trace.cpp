@@ -17,12 +17,10 @@
 namespace minivm::seq_trace {
 namespace {
 
-LOCAL_ATOM(atom_label, "label")
 LOCAL_ATOM(atom_print, "print")
 LOCAL_ATOM(atom_sequential_trace_token, "sequential_trace_token")
 LOCAL_ATOM(atom_serial, "serial")
 LOCAL_ATOM(atom_spawn_init, "spawn_init")
-LOCAL_ATOM(atom_spawn_request, "spawn_request")
 
 std::atomic<uint32_t> g_generation{1};
 // Null: nobody is told. Replaced as a whole, the former one is freed after thread progress.
@@ -236,7 +234,7 @@ Term set(Process& p, Term component, Term value, Heap& h) {
         t.flags = value == atoms::true_ ? t.flags | flag : t.flags & ~flag;
         return make_bool(was);
     }
-    if (component == atom_label()) {
+    if (component == atoms::label) {
         // A token of its own, as the former label goes with the former token.
         const Term old =
             token_of(p) != nullptr ? copy_term(token_of(p)->label, h, false) : make_small(0);
@@ -285,14 +283,14 @@ Term get(const Process& p, Term component, Heap& h) {
     if (component == atoms::spawn && t == nullptr) {
         return make_tuple(h, component, atoms::false_);
     }
-    if (component != atom_label() && component != atom_serial()) {
+    if (component != atoms::label && component != atom_serial()) {
         return kNonValue;
     }
     if (t == nullptr) {
         return kNil;
     }
     return make_tuple(h, component,
-                      component == atom_label()
+                      component == atoms::label
                           ? copy_term(t->label, h, false)
                           : make_tuple(h, make_small(t->lastcnt), make_small(t->serial)));
 }
@@ -380,7 +378,7 @@ void spawning(Process& parent, Process& child, const Export& entry, Term args,
     } else {
         function = make_tuple(h, entry.module, entry.function, make_small(entry.arity));
     }
-    const Term request = make_tuple(h, atom_spawn_request(), ref, parent.id, child.group_leader,
+    const Term request = make_tuple(h, atoms::spawn_request, ref, parent.id, child.group_leader,
                                     function, o.option_list, o.reply_tag, args);
     tell(*t, kSend, child.id, request, parent);
     tell(*t, kReceive, child.id, request, parent);

@@ -5,7 +5,6 @@
 #include "vm/code/module_table.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/tracing.hpp"
-#include "vm/term/local_atoms.hpp"
 
 #include <chrono>
 #include <mutex>
@@ -18,15 +17,13 @@ std::atomic<uint32_t> g_gc_sleep_ms{0};
 
 namespace {
 
-LOCAL_ATOM(atom_monitor, "monitor")
-
 std::mutex g_lock;
 Settings g_settings;  // guarded by g_lock
 
 // {monitor, Pid, Tag, What} to the monitor, which is not told of itself.
 void tell(const Process& p, const Settings& s, Heap& h, Term tag, Term what) {
     if (s.pid != p.id) {
-        tracing::tell_tracer(s.pid, make_tuple(h, atom_monitor(), p.id, tag, what));
+        tracing::tell_tracer(s.pid, make_tuple(h, atoms::monitor, p.id, tag, what));
     }
     h.clear();
 }

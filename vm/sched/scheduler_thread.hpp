@@ -50,6 +50,13 @@ void wake_all_schedulers();
 void set_active_schedulers(int n);
 uint64_t next_random(uint64_t& state);
 
+inline void count_up(std::atomic<uint64_t>& counter, uint64_t n) {
+    // relaxed: one writer; a number to show.
+    counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+}
+// A slice of p, which was in s's queue (slice.cpp).
+void run_process(SchedulerThread& s, Process& p);
+
 // ---- dirty.cpp --------------------------------------------------------------------------------------
 
 namespace dirty {

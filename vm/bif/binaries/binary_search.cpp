@@ -21,7 +21,6 @@ namespace {
 
 LOCAL_ATOM(bm, "bm")
 LOCAL_ATOM(ac, "ac")
-LOCAL_ATOM(nomatch, "nomatch")
 
 constexpr int64_t kBytesPerReduction = 1000;
 
@@ -287,7 +286,7 @@ Term split_parts(Process& p, const SearchState& s, Term subject) {
 Term search_result(Process& p, const SearchState& s, Term subject) {
     switch (s.wanted) {
         case Wanted::match:
-            return s.matches.empty() ? nomatch() : match_tuple(p, s.matches[0]);
+            return s.matches.empty() ? atoms::nomatch : match_tuple(p, s.matches[0]);
         case Wanted::matches: {
             Term list = kNil;
             for (size_t i = s.matches.size(); i != 0; i--) {

@@ -31,22 +31,14 @@ using regex::Regex;
 namespace {
 
 LOCAL_ATOM(am_all_names, "all_names")
-LOCAL_ATOM(am_compile, "compile")
-LOCAL_ATOM(am_first, "first")
-LOCAL_ATOM(am_index, "index")
 LOCAL_ATOM(am_match, "match")
 LOCAL_ATOM(am_match_limit, "match_limit")
 LOCAL_ATOM(am_match_limit_recursion, "match_limit_recursion")
 LOCAL_ATOM(am_namelist, "namelist")
-LOCAL_ATOM(am_nomatch, "nomatch")
-LOCAL_ATOM(am_offset, "offset")
 LOCAL_ATOM(am_re_exported_pattern, "re_exported_pattern")
 LOCAL_ATOM(am_re_pattern, "re_pattern")
-LOCAL_ATOM(am_list, "list")
-LOCAL_ATOM(am_binary, "binary")
 LOCAL_ATOM(am_capture, "capture")
 LOCAL_ATOM(am_newline, "newline")
-LOCAL_ATOM(am_none, "none")
 
 constexpr uint32_t kQuickSteps = 30000;       // about a millisecond
 constexpr size_t kQuickBytes = 1 << 20;       // of a subject
@@ -155,7 +147,7 @@ bool parse_tuple_option(Term t, Options* o) {
     const Term name = tuple_element(t, 0);
     const Term value = tuple_element(t, 1);
     if (name == am_capture()) {
-        const Term type = n == 3 ? tuple_element(t, 2) : am_index();
+        const Term type = n == 3 ? tuple_element(t, 2) : atoms::index;
         o->capture = value;
         o->type = type;
         o->run_only = true;
@@ -168,7 +160,7 @@ bool parse_tuple_option(Term t, Options* o) {
         return parse_newline(value, &o->newline);
     }
     o->run_only = true;
-    if (name == am_offset()) {
+    if (name == atoms::offset) {
         if (!is_small(value) || small_value(value) < 0) {
             return false;
         }
@@ -366,11 +358,11 @@ Term captured(Process& p, const RegexMatch& m, uint64_t group) {
     }
     const bool set = begin != PCRE2_UNSET;
     const size_t n = set && end > begin ? end - begin : 0;
-    if (m.type == am_list()) {
+    if (m.type == atoms::list) {
         return n == 0 ? kNil
                       : make_string(p.heap, reinterpret_cast<const char*>(m.bytes + begin), n);
     }
-    if (m.type == am_binary()) {
+    if (m.type == atoms::binary) {
         if (is_value(m.subject) && set) {
             return sub_bitstring(p.heap, m.subject, 8 * uint64_t{begin}, 8 * uint64_t{n});
         }
@@ -411,9 +403,9 @@ uint64_t named_group(const RegexMatch& m, const NameTable& names, std::string_vi
 
 // False: no value that {capture, Value} takes.
 bool capture_list(Process& p, const RegexMatch& m, Term wanted, std::vector<Term>* out) {
-    if (wanted == atoms::all || wanted == atoms::all_but_first || wanted == am_first()) {
+    if (wanted == atoms::all || wanted == atoms::all_but_first || wanted == atoms::first) {
         const uint32_t begin = wanted == atoms::all_but_first ? 1 : 0;
-        const uint32_t end = wanted == am_first() ? 1 : m.count;
+        const uint32_t end = wanted == atoms::first ? 1 : m.count;
         for (uint32_t group = begin; group < end; ++group) {
             out->push_back(captured(p, m, group));
         }
@@ -446,11 +438,11 @@ bool capture_list(Process& p, const RegexMatch& m, Term wanted, std::vector<Term
 }
 
 Term match_result(Process& p, const RegexMatch& m, Term wanted) {
-    if (wanted == am_none() || is_nil(wanted)) {
+    if (wanted == atoms::none || is_nil(wanted)) {
         return am_match();
     }
     std::vector<Term> values;
-    if (m.type != am_index() && m.type != am_list() && m.type != am_binary()) {
+    if (m.type != atoms::index && m.type != atoms::list && m.type != atoms::binary) {
         return stdlib_badarg(p);
     }
     if (!capture_list(p, m, is_value(wanted) ? wanted : atoms::all, &values)) {
@@ -526,18 +518,18 @@ Term run_pattern(Process& p, const Regex& pattern, Term subject, const Options& 
                       static_cast<uint32_t>(rc),
                       shared ? subject : kNonValue,
                       bytes.data,
-                      is_value(o.type) ? o.type : am_index()};
+                      is_value(o.type) ? o.type : atoms::index};
         return match_result(p, m, o.capture);
     }
     switch (rc) {
         case PCRE2_ERROR_NOMATCH:
-            return am_nomatch();
+            return atoms::nomatch;
         case PCRE2_ERROR_MATCHLIMIT:
-            return o.report_errors ? make_tuple(p.heap, atoms::error, am_match_limit()) : am_nomatch();
+            return o.report_errors ? make_tuple(p.heap, atoms::error, am_match_limit()) : atoms::nomatch;
         case PCRE2_ERROR_DEPTHLIMIT:
         case PCRE2_ERROR_HEAPLIMIT:
             return o.report_errors ? make_tuple(p.heap, atoms::error, am_match_limit_recursion())
-                                   : am_nomatch();
+                                   : atoms::nomatch;
         case PCRE2_ERROR_NOMEMORY:
             return stdlib_system_limit(p);
         default:
@@ -563,7 +555,7 @@ Term run(Process& p, Term subject, Term re, Term option_list, bool first, bool q
     const bool binary_subject = is_bitstring(subject) && is_binary(subject);
     const bool binary_re = is_bitstring(re) && is_binary(re);
     // Lists of characters are for the module itself to make.
-    const bool needs_characters = !binary_subject || (o.type == am_list() && !o.global);
+    const bool needs_characters = !binary_subject || (o.type == atoms::list && !o.global);
     PatternKey key;
     std::shared_ptr<Regex> pattern;
     CompileError why;
@@ -582,7 +574,7 @@ Term run(Process& p, Term subject, Term re, Term option_list, bool first, bool q
                 return stdlib_badarg(p);
             }
             const Term reason = tuple_element(compile_error(p, why), 1);
-            return make_tuple(p.heap, atoms::error, make_tuple(p.heap, am_compile(), reason));
+            return make_tuple(p.heap, atoms::error, make_tuple(p.heap, atoms::compile, reason));
         }
         if (o.global) {
             return to_grun(p, subject, pattern_term(p, key, *pattern),

@@ -29,15 +29,12 @@ LOCAL_ATOM(atom_inconsistent, "inconsistent")
 LOCAL_ATOM(atom_kill_ports, "kill_ports")
 LOCAL_ATOM(atom_linked_in_driver, "linked_in_driver")
 LOCAL_ATOM(atom_loaded, "loaded")
-LOCAL_ATOM(atom_not_loaded, "not_loaded")
 LOCAL_ATOM(atom_not_loaded_by_this_process, "not_loaded_by_this_process")
 LOCAL_ATOM(atom_not_pending, "not_pending")
 LOCAL_ATOM(atom_open_error, "open_error")
 LOCAL_ATOM(atom_pending_driver, "pending_driver")
 LOCAL_ATOM(atom_pending_process, "pending_process")
 LOCAL_ATOM(atom_permanent, "permanent")
-LOCAL_ATOM(atom_port_count, "port_count")
-LOCAL_ATOM(atom_processes, "processes")
 LOCAL_ATOM(atom_reload, "reload")
 LOCAL_ATOM(atom_UP, "UP")
 LOCAL_ATOM(atom_unloaded, "unloaded")
@@ -131,7 +128,7 @@ std::string text_of(Term what) {
          "Driver name and/or driver options are inconsistent with currently loaded driver"},
         {atom_linked_in_driver(), "Driver is statically linked and cannot be loaded/unloaded"},
         {atom_permanent(), "DDLL driver is permanent an cannot be unloaded/loaded"},
-        {atom_not_loaded(), "DDLL driver is not loaded"},
+        {atoms::not_loaded, "DDLL driver is not loaded"},
         {atom_not_loaded_by_this_process(), "DDLL driver was not loaded by this process"},
         {atom_not_pending(), "DDLL load not pending for this driver name"},
         {atom_already_loaded(), "DDLL driver is already loaded successfully"},
@@ -159,7 +156,7 @@ Term erl_ddll_try_load_3(Process& p, const Term* a) {
         return failed(p, atom_linked_in_driver());
     }
     if (reload) {
-        return failed(p, atom_not_loaded());
+        return failed(p, atoms::not_loaded);
     }
     const int64_t number = number_of(why_not(path + "/" + name + ".so"));
     return failed(p, make_tuple(p.heap, atom_open_error(), make_small(number)));
@@ -182,7 +179,7 @@ Term erl_ddll_try_unload_2(Process& p, const Term* a) {
     if (!is_nil(list)) {
         return bare_badarg(p);
     }
-    return failed(p, is_linked_in(name) ? atom_linked_in_driver() : atom_not_loaded());
+    return failed(p, is_linked_in(name) ? atom_linked_in_driver() : atoms::not_loaded);
 }
 
 Term erl_ddll_loaded_drivers_0(Process& p, const Term*) {
@@ -198,7 +195,7 @@ Term erl_ddll_info_2(Process& p, const Term* a) {
     if (!get_driver_name(a[0], &name) || !is_linked_in(name)) {
         return bare_badarg(p);
     }
-    const Term of_loaded[] = {atom_processes(), atom_driver_options(), atom_port_count(),
+    const Term of_loaded[] = {atoms::processes, atom_driver_options(), atoms::port_count,
                               atom_awaiting_load(), atom_awaiting_unload()};
     if (std::find(std::begin(of_loaded), std::end(of_loaded), a[1]) != std::end(of_loaded)) {
         return atom_linked_in_driver();

@@ -4,7 +4,6 @@
 #include "vm/process/continuation.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/term/bignum.hpp"
-#include "vm/term/local_atoms.hpp"
 
 #include <algorithm>
 #include <ctime>
@@ -14,8 +13,6 @@ namespace minivm {
 using namespace ets;
 
 namespace {
-
-LOCAL_ATOM(id_atom, "id")
 
 Term type_atom(Type t) {
     switch (t) {
@@ -125,7 +122,7 @@ Term chain_statistics(Process& p, const Table& t) {
 
 // The items of info/1, in OTP's order.
 Term info_item(Process& p, Table& t, Term item) {
-    if (item == id_atom()) {
+    if (item == atoms::id) {
         return reference(p.heap, t);
     }
     if (item == atoms::decentralized_counters) {
@@ -179,7 +176,7 @@ Term ets_info_1(Process& p, const Term* a) {
     if (!t) {
         return t.failure() == Failure::id ? atoms::undefined : bad_table(p, t.failure());
     }
-    const Term items[] = {id_atom(),
+    const Term items[] = {atoms::id,
                           atoms::decentralized_counters,
                           atoms::read_concurrency,
                           atoms::write_concurrency,

@@ -19,7 +19,6 @@ using namespace ets;
 
 namespace {
 
-LOCAL_ATOM(default_cause, "default")
 LOCAL_ATOM(position_cause, "position")
 
 // ---- inserting -----------------------------------------------------------------------------------------
@@ -362,7 +361,7 @@ Term update_counter(Process& p, const Term* a, Term otherwise) {
         return bad_table(p, t.failure());
     }
     if (is_value(otherwise) && by_release::checks_default_objects() && !is_object(*t, otherwise)) {
-        return badarg_because(p, default_cause());
+        return badarg_because(p, atoms::default_);
     }
     if (!has_single_keys(*t)) {
         return badarg_because(p, atoms::table_type);
@@ -445,13 +444,13 @@ Term update_element(Process& p, const Term* a, Term otherwise) {
     }
     const bool checks_default = by_release::checks_default_objects();
     if (is_value(otherwise) && checks_default && !is_object(*t, otherwise)) {
-        return badarg_because(p, default_cause());
+        return badarg_because(p, atoms::default_);
     }
     if (!has_single_keys(*t)) {
         return stdlib_badarg(p);
     }
     if (is_value(otherwise) && !is_tuple(otherwise)) {
-        return badarg_because(p, default_cause());
+        return badarg_because(p, atoms::default_);
     }
     Object* old = find(*t, a[1]);
     if (old == nullptr && !is_value(otherwise)) {

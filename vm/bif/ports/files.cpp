@@ -23,13 +23,11 @@ namespace minivm {
 namespace {
 
 LOCAL_ATOM(am_acquired, "acquired")
-LOCAL_ATOM(am_append, "append")
 LOCAL_ATOM(am_bof, "bof")
 LOCAL_ATOM(am_busy, "busy")
 LOCAL_ATOM(am_cur, "cur")
 LOCAL_ATOM(am_device, "device")
 LOCAL_ATOM(am_directory, "directory")
-LOCAL_ATOM(am_eof, "eof")
 LOCAL_ATOM(am_file_info, "file_info")
 LOCAL_ATOM(am_not_found, "not_found")
 LOCAL_ATOM(am_other, "other")
@@ -37,7 +35,6 @@ LOCAL_ATOM(am_read, "read")
 LOCAL_ATOM(am_read_write, "read_write")
 LOCAL_ATOM(am_regular, "regular")
 LOCAL_ATOM(am_symlink, "symlink")
-LOCAL_ATOM(am_sync, "sync")
 LOCAL_ATOM(am_warning, "warning")
 LOCAL_ATOM(am_write, "write")
 
@@ -169,9 +166,9 @@ Term prim_file_open_nif_2(Process& p, const Term* a) {
         const Term m = head(list);
         mode |= m == am_read()        ? kRead
                 : m == am_write()     ? kWrite
-                : m == am_append()    ? kAppend | kWrite
+                : m == atoms::append    ? kAppend | kWrite
                 : m == atoms::exclusive ? kExclusive | kWrite
-                : m == am_sync()      ? kSync
+                : m == atoms::sync      ? kSync
                 : m == am_directory() ? kDirectory
                                       : 0u;
     }
@@ -259,7 +256,7 @@ int read_bytes(int fd, int64_t offset, uint64_t size, ByteSink* sink) {
 // eof | {ok, Binary}
 Term read_result(Process& p, uint64_t wanted, ByteSink* sink) {
     if (sink->size() == 0 && wanted > 0) {
-        return am_eof();
+        return atoms::eof;
     }
     return ok_with(p, sink->take(p.heap));
 }
@@ -339,7 +336,7 @@ Term prim_file_pwrite_nif_3(Process& p, const Term* a) {
 
 Term prim_file_seek_nif_3(Process& p, const Term* a) {
     int64_t offset;
-    if (!get_int64(a[2], &offset) || (a[1] != am_bof() && a[1] != am_cur() && a[1] != am_eof())) {
+    if (!get_int64(a[2], &offset) || (a[1] != am_bof() && a[1] != am_cur() && a[1] != atoms::eof)) {
         return badarg(p);
     }
     MINIVM_OPEN_FILE(file, a[0]);
@@ -411,18 +408,18 @@ Term prim_file_ipread_s32bu_p32bu_nif_3(Process& p, const Term* a) {
         return posix_error(p, error);
     }
     if (header.size() < 8) {
-        return am_eof();
+        return atoms::eof;
     }
     const uint64_t size = load_bits(header.data(), 0, 32);
     const uint64_t place = load_bits(header.data(), 32, 32);
     if (size > limit) {
-        return am_eof();
+        return atoms::eof;
     }
     ByteSink data;
     if (const int error = read_bytes(file.fd(), static_cast<int64_t>(place), size, &data)) {
         return posix_error(p, error);
     }
-    const Term bytes = data.size() == 0 ? am_eof() : data.take(p.heap);
+    const Term bytes = data.size() == 0 ? atoms::eof : data.take(p.heap);
     return ok_with(p, make_tuple(p.heap, make_small(static_cast<int64_t>(size)),
                                  make_small(static_cast<int64_t>(place)), bytes));
 }

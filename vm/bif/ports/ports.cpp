@@ -38,7 +38,6 @@ LOCAL_ATOM(atom_busy_limits_port, "busy_limits_port")
 LOCAL_ATOM(atom_busy_limits_msgq, "busy_limits_msgq")
 LOCAL_ATOM(atom_disabled, "disabled")
 LOCAL_ATOM(atom_force, "force")
-LOCAL_ATOM(atom_id, "id")
 LOCAL_ATOM(atom_os_pid, "os_pid")
 LOCAL_ATOM(atom_queue_size, "queue_size")
 LOCAL_ATOM(atom_locking, "locking")
@@ -454,7 +453,7 @@ Term info_item(Process& p, Term port, const port::Info& info, Term item) {
         value = make_string_utf8(h, info.name.data(), info.name.size());
     } else if (item == atoms::links) {
         value = list_of(h, info.links);
-    } else if (item == atom_id()) {
+    } else if (item == atoms::id) {
         value = make_small(static_cast<int64_t>(imm_data(port)));
     } else if (item == atoms::connected) {
         value = info.connected;
@@ -507,7 +506,7 @@ Term erts_internal_port_info_1(Process& p, const Term* a) {
     if (!is_value(port) || !port::info(port, &info)) {
         return atoms::undefined;
     }
-    const Term shown[] = {atoms::registered_name, atoms::name,  atoms::links,  atom_id(),
+    const Term shown[] = {atoms::registered_name, atoms::name,  atoms::links,  atoms::id,
                           atoms::connected,       atoms::input, atoms::output, atom_os_pid()};
     std::vector<Term> items;
     for (const Term name : shown) {

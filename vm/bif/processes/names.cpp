@@ -7,13 +7,10 @@
 #include "vm/process/registry.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/term/compare.hpp"
-#include "vm/term/local_atoms.hpp"
 
 namespace minivm {
 
 namespace {
-
-LOCAL_ATOM(atom_registered_name, "registered_name")
 
 // ---- names ---------------------------------------------------------------------------------------------
 
@@ -38,7 +35,7 @@ Term erlang_register_2(Process& p, const Term* a) {
             trace_name(a[1], atoms::register_, a[0]);
             return atoms::true_;
         case registry::Registered::has_name:
-            return badarg_cause(p, atom_registered_name());
+            return badarg_cause(p, atoms::registered_name);
         case registry::Registered::no:
             break;
     }

@@ -15,7 +15,6 @@ namespace minivm {
 
 namespace {
 
-LOCAL_ATOM(atom_wait, "wait")
 LOCAL_ATOM(atom_dirty_cpu, "dirty_cpu")
 LOCAL_ATOM(atom_dirty_io, "dirty_io")
 LOCAL_ATOM(atom_ready_wait6_done, "ready_wait6_done")
@@ -66,7 +65,7 @@ Term dirty(Process& p, Term kind, Term what, Term argument, const Export* again)
         }
         return list;
     }
-    if (what == atom_wait()) {
+    if (what == atoms::wait) {
         int64_t ms = 0;
         if (!get_int64(argument, &ms) || ms < 0) {
             return badarg(p);

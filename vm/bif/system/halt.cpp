@@ -7,14 +7,11 @@
 #include "vm/sched/halt.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
-#include "vm/term/local_atoms.hpp"
 #include "vm/util/utf8.hpp"
 
 namespace minivm {
 
 namespace {
-
-LOCAL_ATOM(atom_halt, "halt")
 
 constexpr size_t kMaxSloganChars = 1023;  // as OTP; less than a pipe's PIPE_BUF in UTF-8 and with the line's end
 static_assert(4 * kMaxSloganChars + 2 <= PIPE_BUF);
@@ -79,7 +76,7 @@ Term erlang_halt_2(Process& p, const Term* a) {
     plan.flush = plan.flush && flush;
     plan.is_patient = plan.flush;
     const bool at_once = !flush && !plan.slogan;
-    vm::plan_halt(std::move(plan), atom_halt(), p.id);
+    vm::plan_halt(std::move(plan), atoms::halt, p.id);
     if (at_once) {
         vm::halt(0, false);  // as planned
     }

@@ -9,14 +9,10 @@
 #include "vm/bif/bif.hpp"
 #include "vm/process/continuation.hpp"
 #include "vm/sched/scheduler.hpp"
-#include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"
 
 namespace minivm {
 namespace {
-
-LOCAL_ATOM(am_max, "max")
-LOCAL_ATOM(am_min, "min")
 
 using Cell = std::atomic<uint64_t>;
 constexpr uint64_t kMaxCells = uint64_t{1} << 40;
@@ -152,7 +148,7 @@ Term atomics_info_1(Process& p, const Term* a) {
     if (all == nullptr) {
         return badarg(p);
     }
-    Term keys[4] = {atoms::size, am_max(), am_min(), atoms::memory};
+    Term keys[4] = {atoms::size, atoms::max, atoms::min, atoms::memory};
     Term values[4] = {make_unsigned(p.heap, all->size),
                       all->value(p.heap, all->is_signed ? INT64_MAX : UINT64_MAX),
                       all->value(p.heap, all->is_signed ? static_cast<uint64_t>(INT64_MIN) : 0),

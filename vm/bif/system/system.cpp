@@ -491,14 +491,13 @@ Term os_env_0(Process& p, const Term*) { return environment_list(p, true); }
 Term os_getenv_0(Process& p, const Term*) {
     return environment_list(p, false);
 }
-LOCAL_ATOM(atom_ignore, "ignore")
 LOCAL_ATOM(atom_handle, "handle")
 
 Term os_set_signal_2(Process& p, const Term* a) {
     os_signals::Action action;
     if (a[1] == atoms::default_) {
         action = os_signals::Action::by_default;
-    } else if (a[1] == atom_ignore()) {
+    } else if (a[1] == atoms::ignore) {
         action = os_signals::Action::ignore;
     } else if (a[1] == atom_handle()) {
         action = os_signals::Action::handle;

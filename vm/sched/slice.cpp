@@ -1,0 +1,338 @@
+// One slice of a process on a scheduler: it is taken over, runs, and goes where it belongs then.
+#include "recorder/recorder.hpp"
+#include "vm/code/engine.hpp"
+#include "vm/code/module_table.hpp"
+#include "vm/process/gc.hpp"
+#include "vm/process/process_life.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/process/state.hpp"
+#include "vm/process/system_monitor.hpp"
+#include "vm/process/system_profile.hpp"
+#include "vm/process/tracing.hpp"
+#include "vm/record/record.hpp"
+#include "vm/sched/scheduler_thread.hpp"
+#include "vm/sched/services.hpp"
+#include "vm/util/activity.hpp"
+
+namespace minivm {
+
+using activity::Activity;
+
+namespace {
+
+using namespace process_state;
+
+constexpr int64_t kLongSlices = 25;   // where rereads of the code index are left out
+constexpr int64_t kSwitchCost = 100;  // reductions that a process switch counts for the timer check
+
+// The process gives up the thread and goes to the end of the queue. bits: added to its state.
+void requeue(Process& p, uint32_t cleared) {
+    p.scheduler = nullptr;
+    p.x = nullptr;
+    // relaxed: the compare-exchange decides.
+    uint32_t old = p.state.load(std::memory_order_relaxed);
+    // seq_cst: hands p to the next owner (release), who takes it with its compare-exchange.
+    while (!p.state.compare_exchange_weak(old, (old & ~(kRunning | cleared)) | kQueued,
+                                          std::memory_order_seq_cst)) {
+    }
+    enqueue_process(p);
+}
+
+// The process has nothing to do: sleeps until wake_process(). `set`: state bits that say why.
+void go_idle(Process& p, uint32_t set, uint32_t cleared) {
+    // What a suspended process is not woken for stays in its state until it is resumed.
+    const uint32_t reasons = p.suspended != 0 ? 0 : kWoken | kTimedOut;
+    p.scheduler = nullptr;
+    p.x = nullptr;
+    for (;;) {
+        // seq_cst: first clear kActive, then look at the reasons; the waker makes the reason visible
+        // first, then sets kActive (state.hpp).
+        const uint32_t old = p.state.fetch_and(~kActive, std::memory_order_seq_cst);
+        // seq_cst: see above; pairs with push_signal().
+        if (p.mailbox.outer.load(std::memory_order_seq_cst) != nullptr || (old & reasons) != 0 ||
+            p.deferred != nullptr) {
+            uint32_t now = old & ~kActive;
+            // seq_cst: as in requeue(); keeps that the process waits.
+            while (!p.state.compare_exchange_weak(now, ((now & ~(kRunning | cleared)) | set | kQueued),
+                                                  std::memory_order_seq_cst)) {
+            }
+            enqueue_process(p);
+            return;
+        }
+        uint32_t expected = old & ~kActive;
+        system_profile::Turn turn(p);
+        turn.look_at(p);
+        // seq_cst: fails if kActive is back. Releases p to the next owner.
+        if (p.state.compare_exchange_strong(expected, (expected & ~(kRunning | cleared)) | set,
+                                            std::memory_order_seq_cst)) {
+            turn.became(false);
+            return;
+        }
+    }
+}
+
+// Messages may stay where they are until it is back.
+bool has_control_signals(const Process& p) {
+    // seq_cst: see go_dirty(). Only the owner takes signals out.
+    const Signal* s = p.mailbox.outer.load(std::memory_order_seq_cst);
+    while (s != nullptr && s->kind == SignalKind::message) {
+        s = s->next;
+    }
+    return s != nullptr;
+}
+
+// Its signals first: it may be long before it is back, and who asks for an answer waits. From kDirty on
+// it may be looked at from outside instead (dirty_hold.hpp). They push a request, then look at the state;
+// we set the state, then look at the queue: so we see the request, or they see kDirty. One that is
+// suspended waits here until it is resumed: run_process() comes back by Process::goes_dirty. False: a signal
+// ends it.
+bool go_dirty(SchedulerThread& s, Process& p) {
+    for (;;) {
+        s.process = &p;
+        if (MINIVM_UNLIKELY(p.deferred != nullptr)) {
+            handle_deferred(p);
+        }
+        if (MINIVM_UNLIKELY(has_control_signals(p))) {
+            handle_signals(p);
+        }
+        s.process = nullptr;
+        if (MINIVM_UNLIKELY(p.exit_signal != nullptr)) {
+            return false;
+        }
+        if (MINIVM_UNLIKELY(p.suspended != 0)) {
+            p.goes_dirty = true;
+            go_idle(p, 0, 0);
+            return true;
+        }
+        p.scheduler = nullptr;
+        p.x = nullptr;
+        // relaxed: the compare-exchange decides.
+        uint32_t old = p.state.load(std::memory_order_relaxed);
+        // seq_cst: hands p to the dirty scheduler; see above.
+        while (!p.state.compare_exchange_weak(old, (old & ~kRunning) | kQueued | kDirty,
+                                              std::memory_order_seq_cst)) {
+        }
+        if (MINIVM_LIKELY(!has_control_signals(p))) {
+            s.gave_to_dirty = true;
+            dirty::enqueue(p);
+            return true;
+        }
+        if (!dirty::take_back(p)) {
+            finish_left_process(p);
+            return true;
+        }
+        p.scheduler = &s;
+        p.x = s.x;
+    }
+}
+
+uint64_t stop_word(Stop stop) {
+    using records::Word;
+    Word word = Word::exited;
+    switch (stop) {
+        case Stop::yielded:
+        case Stop::crossed:  // to the other engine: not a reason to leave the processor
+            word = Word::yielded;
+            break;
+        case Stop::waiting:
+            word = Word::waiting;
+            break;
+        case Stop::dirty:
+            word = Word::dirty;
+            break;
+        case Stop::exited:
+            break;
+    }
+    return static_cast<uint64_t>(word);
+}
+
+// In the function where it gave up the thread, which is likely where the time went.
+MINIVM_NOINLINE void record_long_slice(const SchedulerThread& s, const Process& p, uint64_t ticks) {
+    FunctionInfo where{};
+    uint64_t function = 0;
+    if (p.pc != nullptr && module_table::lookup(p.pc, s.code_ix, false, &where)) {
+        function = records::function(where.module, where.function, where.arity);
+    }
+    const double seconds = static_cast<double>(ticks) / recorder::ticks_per_second();
+    MINIVM_EVENT(long_schedule, records::subject(p.id), static_cast<uint64_t>(seconds * 1e9),
+                 function);
+}
+
+int64_t slice_of(SchedulerThread& s) {
+    if (vm::g_options.stress_reductions) {
+        return 1;
+    }
+    if (vm::g_options.stress_sched_seed != 0) {
+        return 1 + static_cast<int64_t>(next_random(s.random) % kSliceReductions);
+    }
+    if (vm::g_options.left_out_rereads != 0) {
+        // Long enough that what follows a commit elsewhere falls into one.
+        return kSliceReductions * kLongSlices;
+    }
+    return kSliceReductions;
+}
+
+constexpr uint32_t kTraceRunning = tracing::kRunning | tracing::kRunningProcs;
+
+// Ends a process that has been told to, and whose tracer saw it go out last: it comes in once more.
+void end_scheduled_out(SchedulerThread& s, Process& p) {
+    p.scheduler = &s;
+    if (MINIVM_UNLIKELY(tracing::is_traced(p, kTraceRunning))) {
+        tracing::g_hooks->scheduled(p, true);
+    }
+    end_process(p);
+}
+
+// Takes p over and handles its signals. False: it has no slice now, and has gone elsewhere or ended.
+bool take_over(SchedulerThread& s, Process& p) {
+    // relaxed: the compare-exchange decides.
+    uint32_t old = p.state.load(std::memory_order_relaxed);
+    // seq_cst: takes p over from its last owner (acquire), and clears kActive before we look at the
+    // signals (state.hpp).
+    while (!p.state.compare_exchange_weak(old, (old & ~(kQueued | kActive | kWoken)) | kRunning,
+                                          std::memory_order_seq_cst)) {
+    }
+    activity::set(Activity::emulator);
+    p.scheduler = &s;
+    p.x = s.x;
+    p.run_queue = static_cast<uint32_t>(s.number);
+    p.was_waiting = (old & kWaiting) != 0;
+    s.process = &p;
+    s.until_timers -= kSwitchCost;
+    count_up(s.context_switches, 1);
+
+    bool run = (old & kWaiting) == 0 || (old & (kWoken | kTimedOut)) != 0;
+    // seq_cst: after kActive was cleared.
+    if (p.mailbox.outer.load(std::memory_order_seq_cst) != nullptr) {
+        const uint32_t messages = p.mailbox.length;
+        p.reductions = 0;
+        handle_signals(p);
+        if (p.mailbox.length > messages) {
+            run = true;
+        }
+    }
+    if (MINIVM_UNLIKELY(p.deferred != nullptr) && p.exit_signal == nullptr) {
+        handle_deferred(p);
+    }
+    if (MINIVM_UNLIKELY(p.exit_signal != nullptr)) {
+        s.process = nullptr;
+        end_scheduled_out(s, p);
+        return false;
+    }
+    if (MINIVM_UNLIKELY(p.suspended != 0)) {
+        p.raised = false;
+        s.process = nullptr;
+        go_idle(p, 0, run ? kWaiting : 0);
+        return false;
+    }
+    if (!run) {
+        p.raised = false;
+        s.process = nullptr;
+        go_idle(p, kWaiting, 0);
+        return false;
+    }
+    if (MINIVM_UNLIKELY(p.raised)) {
+        p.raised = false;
+        s.process = nullptr;
+        // relaxed: we own it; what it was woken for is to be found again.
+        p.state.fetch_or(kWoken, std::memory_order_relaxed);
+        requeue(p, 0);
+        return false;
+    }
+    if ((old & kWaiting) != 0) {
+        // relaxed: read by others for information only.
+        p.state.fetch_and(~kWaiting, std::memory_order_relaxed);
+    }
+    if (MINIVM_UNLIKELY(p.goes_dirty)) {
+        p.goes_dirty = false;
+        if (!go_dirty(s, p)) {
+            end_scheduled_out(s, p);
+        }
+        return false;
+    }
+    return true;
+}
+
+Stop run_slice(SchedulerThread& s, Process& p) {
+    const int64_t slice = slice_of(s);
+    p.reductions = slice;
+    const uint32_t subject = records::subject(p.id);
+    recorder::set_subject(subject);
+    if (s.found_at_once) {
+        // The record of the slice before has just been written: its time will do.
+        MINIVM_EVENT_COARSE(sched_in, subject, slice);
+    } else {
+        MINIVM_EVENT(sched_in, subject, slice);
+    }
+    const uint64_t began = recorder::last_stamp();
+    // relaxed: a hint, for statistics and for even_out().
+    s.running.store(static_cast<int8_t>(p.priority), std::memory_order_relaxed);
+    if (MINIVM_UNLIKELY(tracing::state_of(p) != nullptr) || tracing::is_clocked(p)) {
+        tracing::g_hooks->scheduled(p, true);
+    }
+    if (MINIVM_UNLIKELY(p.needs_gc())) {
+        // What it received and dropped, in a loop that allocates nothing.
+        collect_gc(p, 0, p.saved_x, p.live_x, false);
+    }
+    const bool watched = system_monitor::wants(system_monitor::kLongSchedule);
+    const uint64_t began_ns = watched ? system_monitor::now_ns() : 0;
+    const void* const in = p.pc;
+    p.in_engine = true;
+    const Stop stop = run_in_engines(s, p);
+    p.in_engine = false;
+    if (MINIVM_UNLIKELY(watched)) {
+        system_monitor::scheduled_out(p, began_ns, in);
+    }
+    if ((tracing::is_traced(p, kTraceRunning) && stop != Stop::exited) ||
+        tracing::is_clocked(p)) {
+        tracing::g_hooks->scheduled(p, false);
+    }
+    // relaxed: as above.
+    s.running.store(SchedulerThread::kNone, std::memory_order_relaxed);
+    const int64_t used = slice - p.reductions;
+    MINIVM_EVENT(sched_stop, subject, used, stop_word(stop));
+    s.ran_before = true;
+    const uint64_t ticks = recorder::last_stamp() - began;
+    if (MINIVM_UNLIKELY(ticks > s.long_slice_ticks)) {
+        record_long_slice(s, p, ticks);
+    }
+    s.process = nullptr;
+    if (used > 0) {
+        p.reductions_done += static_cast<uint64_t>(used);
+        s.until_timers -= used;
+        count_up(s.reductions_total, static_cast<uint64_t>(used));
+    }
+    return stop;
+}
+
+}  // namespace
+
+void run_process(SchedulerThread& s, Process& p) {
+    if (!take_over(s, p)) {
+        return;
+    }
+    const Stop stop = run_slice(s, p);
+    // What happens at its end is still about it.
+    if (MINIVM_UNLIKELY(stop == Stop::exited || p.exit_signal != nullptr ||
+                        (stop == Stop::dirty && !go_dirty(s, p)))) {
+        if (stop == Stop::exited) {
+            p.scheduler = &s;
+            end_process(p);
+        } else {
+            end_scheduled_out(s, p);
+        }
+        recorder::set_subject(0);
+        return;
+    }
+    recorder::set_subject(0);
+    if (stop == Stop::yielded) {
+        requeue(p, 0);
+        return;
+    }
+    if (stop == Stop::dirty) {
+        return;
+    }
+    go_idle(p, kWaiting, 0);
+}
+
+}  // namespace minivm
