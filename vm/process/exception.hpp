@@ -65,8 +65,9 @@ void call_undefined(Process& p, const Export* e);
 // A function with a debugger's breakpoint is called, its arguments are p.x: breakpoint/3 of the process's error
 // handler is called instead, or raises undef where that has none.
 void call_debugger(Process& p, Term module, Term function, uint32_t arity);
-struct FunEntryRef;
 void call_unloaded_fun(Process& p, const FunEntry* fe);
+// [x[0], ... x[n - 1]], on the heap of p.
+Term args_list(Process& p, const Term* x, uint32_t n);
 
 // ---- unwinding --------------------------------------------------------------------------------------
 

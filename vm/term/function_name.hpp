@@ -1,5 +1,5 @@
 // Which functions funs refer to: what the order of terms, hashes and the written form need to know of the entries
-// that code/ keeps. Defined in code/code_tables.cpp.
+// that code/ keeps. Defined in code/entries.cpp.
 #pragma once
 
 #include <cstdint>
