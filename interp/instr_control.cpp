@@ -3,7 +3,7 @@
 #include "vm/code/module_table.hpp"
 #include "vm/instr/bif_def.hpp"
 #include "vm/nif/nif.hpp"
-#include "vm/process/engine_hooks.hpp"
+#include "vm/process/engine_calls.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/process.hpp"
 #include "vm/process/tracing.hpp"

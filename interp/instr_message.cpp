@@ -1,6 +1,6 @@
 // Sending, and what of receiving transfers control.
 #include "interp/generic.hpp"
-#include "vm/process/engine_hooks.hpp"
+#include "vm/process/engine_calls.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/mailbox.hpp"
 

@@ -4,7 +4,7 @@
 #include "jit/default_ops.hpp"
 
 #include "vm/instr/bif_def.hpp"
-#include "vm/process/engine_hooks.hpp"
+#include "vm/process/engine_calls.hpp"
 #include "vm/semantics/meaning.hpp"
 
 namespace minivm::jit {

@@ -1,7 +1,7 @@
 #include "loader/loader.hpp"
 
 #include "loader/beam_file.hpp"
-#include "loader/draft.hpp"
+#include "loader/unverified_module.hpp"
 #include "loader/verifier.hpp"
 
 #include <algorithm>
@@ -12,19 +12,19 @@ namespace minivm::loader {
 namespace {
 
 // Moves every constant into the module's literal area and puts the final terms into the operands.
-void move_literals(Draft& draft, BeamFile& file) {
-    LoweredModule& m = *draft.module;
-    const size_t attributes = draft.roots.size();
-    draft.roots.push_back(file.attributes);
-    draft.roots.push_back(file.compile_info);
-    draft.roots.push_back(file.records);
-    m.literals = LiteralArea::create(draft.roots.data(), draft.roots.size());
-    m.attributes = draft.roots[attributes];
-    m.compile_info = draft.roots[attributes + 1];
-    m.records = draft.roots[attributes + 2];
+void move_literals(UnverifiedModule& unverified, BeamFile& file) {
+    LoweredModule& m = *unverified.module;
+    const size_t attributes = unverified.roots.size();
+    unverified.roots.push_back(file.attributes);
+    unverified.roots.push_back(file.compile_info);
+    unverified.roots.push_back(file.records);
+    m.literals = LiteralArea::create(unverified.roots.data(), unverified.roots.size());
+    m.attributes = unverified.roots[attributes];
+    m.compile_info = unverified.roots[attributes + 1];
+    m.records = unverified.roots[attributes + 2];
     for (Operand& o : m.operands) {
         if (o.kind == Operand::Kind::constant && o.index != 0) {
-            o.term = draft.roots[o.index - 1];
+            o.term = unverified.roots[o.index - 1];
             o.index = 0;
         }
     }
@@ -46,12 +46,12 @@ bool load(const uint8_t* bytes, size_t size, LoweredModule* out, LoadError* erro
     m.files = file.files;
     m.file_bytes = size;
     std::copy(std::begin(file.md5), std::end(file.md5), m.md5);
-    Draft draft{&file, &m, {}, {}};
-    if (!lower_code(draft, file, sink)) {
+    UnverifiedModule unverified{&file, &m, {}, {}};
+    if (!lower_code(unverified, file, sink)) {
         return false;
     }
-    move_literals(draft, file);
-    if (!verify(draft, sink)) {
+    move_literals(unverified, file);
+    if (!verify(unverified, sink)) {
         return false;
     }
     for (const Instr& i : m.code) {

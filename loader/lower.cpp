@@ -5,7 +5,7 @@
 // verifier's.
 #include "loader/byte_reader.hpp"
 #include "loader/compact_term.hpp"
-#include "loader/draft.hpp"
+#include "loader/unverified_module.hpp"
 #include "vm/code/export.hpp"
 #include "vm/instr/bif_def.hpp"
 #include "vm/nif/nif.hpp"
@@ -177,10 +177,10 @@ bool never_returns(const BeamFile::Import& i) {
 
 class Lowerer {
 public:
-    Lowerer(Draft& draft, BeamFile& file, ErrorSink& error)
-        : draft_(draft),
+    Lowerer(UnverifiedModule& unverified, BeamFile& file, ErrorSink& error)
+        : unverified_(unverified),
           file_(file),
-          m_(*draft.module),
+          m_(*unverified.module),
           error_(error),
           in_(file.code.data, file.code.size),
           label_at_(file.label_count, kNoLabel),
@@ -202,7 +202,7 @@ private:
     void reserve() {
         m_.code.reserve(file_.code.size / 4);
         m_.operands.reserve(file_.code.size / 2);
-        draft_.notes.reserve(file_.code.size / 4);
+        unverified_.notes.reserve(file_.code.size / 4);
     }
 
     // ---- reading ------------------------------------------------------------------------------
@@ -324,8 +324,8 @@ private:
     Operand boxed_constant(Term t) {
         Operand o = Operand::constant_of(t);
         if (!is_immediate(t)) {
-            draft_.roots.push_back(t);
-            o.index = static_cast<uint32_t>(draft_.roots.size());
+            unverified_.roots.push_back(t);
+            o.index = static_cast<uint32_t>(unverified_.roots.size());
         }
         return o;
     }
@@ -574,7 +574,7 @@ private:
         i.line = line_;
         i.frame = -1;
         m_.code.push_back(i);
-        draft_.notes.push_back(
+        unverified_.notes.push_back(
             {static_cast<uint32_t>(file_.code_offset + offset_), op_, live_, heap_words_});
     }
     void add(Operand o) {
@@ -594,7 +594,7 @@ private:
     void pop() {
         m_.operands.resize(m_.code.back().first_operand);
         m_.code.pop_back();
-        draft_.notes.pop_back();
+        unverified_.notes.pop_back();
     }
 
     // A jump to the instruction that is about to follow it goes away; so the labels between move.
@@ -717,13 +717,13 @@ private:
         const Operand frame = m_.operands_of(m_.code[n - 1])[0];
         const Operand arity = m_.operands_of(m_.code[n - 2])[0];
         const Operand fun = m_.operands_of(m_.code[n - 2])[1];
-        const InstrNote note = draft_.notes[n - 2];
+        const InstrNote note = unverified_.notes[n - 2];
         const uint32_t line = m_.code[n - 2].line;
         pop();
         pop();
         emit(Op::i_apply_fun_last, arity, fun, frame);
         m_.code.back().line = line;
-        draft_.notes.back() = note;
+        unverified_.notes.back() = note;
         return true;
     }
 
@@ -1628,8 +1628,8 @@ private:
     // ---- the end --------------------------------------------------------------------------------
 
     bool bad_instr(size_t index, Code code, const char* what, uint32_t number) {
-        return error_.fail(code, "Code", draft_.notes[index].offset, "%s: %s %u",
-                           generic_info(static_cast<uint8_t>(draft_.notes[index].generic))->name,
+        return error_.fail(code, "Code", unverified_.notes[index].offset, "%s: %s %u",
+                           generic_info(static_cast<uint8_t>(unverified_.notes[index].generic))->name,
                            what, number);
     }
 
@@ -1714,7 +1714,7 @@ private:
         return f.name == name && f.arity == arity;
     }
 
-    Draft& draft_;
+    UnverifiedModule& unverified_;
     BeamFile& file_;
     LoweredModule& m_;
     ErrorSink& error_;
@@ -1748,9 +1748,9 @@ private:
 
 }  // namespace
 
-bool lower_code(Draft& draft, BeamFile& file, ErrorSink& error) {
-    draft.roots = file.literals;
-    return Lowerer(draft, file, error).run();
+bool lower_code(UnverifiedModule& unverified, BeamFile& file, ErrorSink& error) {
+    unverified.roots = file.literals;
+    return Lowerer(unverified, file, error).run();
 }
 
 }  // namespace minivm::loader

@@ -155,9 +155,9 @@ struct Repair {
 
 class Verifier {
 public:
-    Verifier(Draft& draft, ErrorSink& error)
-        : draft_(draft),
-          m_(*draft.module),
+    Verifier(UnverifiedModule& unverified, ErrorSink& error)
+        : unverified_(unverified),
+          m_(*unverified.module),
           error_(error),
           state_at_(m_.code.size(), kNoState),
           contexts_of_(m_.functions.size()),
@@ -199,9 +199,9 @@ private:
         const LoweredFunction& f = m_.functions[i.function];
         const std::string_view name = atom_table::text(f.name);
         return error_.fail(
-            Code::bad_code, "Code", draft_.notes[at_].offset, "function %.*s/%u, %s: %s",
+            Code::bad_code, "Code", unverified_.notes[at_].offset, "function %.*s/%u, %s: %s",
             static_cast<int>(name.size()), name.data(), f.arity,
-            generic_info(static_cast<uint8_t>(draft_.notes[at_].generic))->name, text);
+            generic_info(static_cast<uint8_t>(unverified_.notes[at_].generic))->name, text);
     }
 
     bool verify_function(const LoweredFunction& f) {
@@ -227,8 +227,8 @@ private:
                     float_count = std::max<size_t>(float_count, o.index + 1);
                 }
             }
-            if (draft_.notes[at].live != kLiveUnknown) {
-                x_count = std::max<size_t>(x_count, draft_.notes[at].live);
+            if (unverified_.notes[at].live != kLiveUnknown) {
+                x_count = std::max<size_t>(x_count, unverified_.notes[at].live);
             }
         }
         at_ = f.entry;
@@ -930,7 +930,7 @@ private:
         const Instr& i = m_.code[at_];
         const Operand* o = m_.operands_of(i);
         const InstrInfo& info = instr_info(i.op);
-        const InstrNote& note = draft_.notes[at_];
+        const InstrNote& note = unverified_.notes[at_];
         never_holds_ = false;
         m_.code[at_].frame = static_cast<int16_t>(std::max(s_.frame, kNoFrame));
         if (!for_each_operand(
@@ -1683,7 +1683,7 @@ private:
         return true;
     }
 
-    Draft& draft_;
+    UnverifiedModule& unverified_;
     LoweredModule& m_;
     ErrorSink& error_;
     const LoweredFunction* function_ = nullptr;
@@ -1704,11 +1704,11 @@ private:
 };
 
 // Puts the repairs into the code; instruction indexes change everywhere.
-void apply_repairs(const std::vector<Repair>& repairs, Draft& draft) {
+void apply_repairs(const std::vector<Repair>& repairs, UnverifiedModule& unverified) {
     if (repairs.empty()) {
         return;
     }
-    LoweredModule& m = *draft.module;
+    LoweredModule& m = *unverified.module;
     std::vector<uint32_t> moved_to(m.code.size() + 1);
     std::vector<Instr> code;
     std::vector<InstrNote> notes;
@@ -1722,7 +1722,7 @@ void apply_repairs(const std::vector<Repair>& repairs, Draft& draft) {
         i.block_start = false;
         m.operands.insert(m.operands.end(), operands.begin(), operands.end());
         code.push_back(i);
-        notes.push_back(draft.notes[&before - m.code.data()]);
+        notes.push_back(unverified.notes[&before - m.code.data()]);
     };
     for (uint32_t at = 0; at < m.code.size(); ++at) {
         moved_to[at] = static_cast<uint32_t>(code.size());
@@ -1750,11 +1750,11 @@ void apply_repairs(const std::vector<Repair>& repairs, Draft& draft) {
             i.block_start = false;
         }
         code.push_back(i);
-        notes.push_back(draft.notes[at]);
+        notes.push_back(unverified.notes[at]);
     }
     moved_to[m.code.size()] = static_cast<uint32_t>(code.size());
     m.code = std::move(code);
-    draft.notes = std::move(notes);
+    unverified.notes = std::move(notes);
     for (Operand& o : m.operands) {
         if (o.kind == Kind::label && o.index != kNoLabel) {
             o.index = moved_to[o.index];
@@ -1778,12 +1778,12 @@ void apply_repairs(const std::vector<Repair>& repairs, Draft& draft) {
 
 }  // namespace
 
-bool verify(Draft& draft, ErrorSink& error) {
-    Verifier verifier(draft, error);
+bool verify(UnverifiedModule& unverified, ErrorSink& error) {
+    Verifier verifier(unverified, error);
     if (!verifier.run()) {
         return false;
     }
-    apply_repairs(verifier.repairs(), draft);
+    apply_repairs(verifier.repairs(), unverified);
     return true;
 }
 

@@ -2,10 +2,10 @@
 // flow: Instr::frame and Instr::live.
 #pragma once
 
-#include "loader/draft.hpp"
+#include "loader/unverified_module.hpp"
 
 namespace minivm::loader {
 
-bool verify(Draft& draft, ErrorSink& error);
+bool verify(UnverifiedModule& unverified, ErrorSink& error);
 
 }  // namespace minivm::loader

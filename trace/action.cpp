@@ -461,7 +461,7 @@ int64_t hit_call(const Breakpoint& b, const Action& action, Process& p, const St
 // What a session's action does at a call; does: that part of it.
 [[gnu::always_inline]] inline void perform(const Breakpoint& b, const Action& action, uint8_t does,
                                            uint32_t session, Process& p, const Term* x,
-                                           const void* (*caller)(const Process&), Asked* asked) {
+                                           const void* (*caller)(const Process&), CallNeeds* asked) {
     if ((does & Action::kCounts) != 0) {
         action.others().counted->add(p.scheduler != nullptr ? p.scheduler->number : 0);
     }

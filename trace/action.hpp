@@ -7,7 +7,7 @@
 namespace minivm::trace {
 
 // What a call that is traced asks for: frames of its trace on the stack, and clocks to be told.
-struct Asked {
+struct CallNeeds {
     int64_t call = 0;
     int64_t meta = 0;
     CallTable* time = nullptr;  // clock_called() is to be told of these
@@ -15,13 +15,13 @@ struct Asked {
     bool none() const { return (call | meta) == 0 && time == nullptr && memory == nullptr; }
 };
 // By session 0.
-struct Frames : Asked {
+struct Frames : CallNeeds {
     const Tracer* meta_tracer = nullptr;  // the breakpoint's
     bool of_sessions = false;             // session_frames() has more
-    bool none() const { return Asked::none() && !of_sessions; }
+    bool none() const { return CallNeeds::none() && !of_sessions; }
 };
 // By another one.
-struct SessionFrames : Asked {
+struct SessionFrames : CallNeeds {
     uint32_t session = 0;
     const Tracer* meta_tracer = nullptr;  // the breakpoint's, if the session has no tracer
 };

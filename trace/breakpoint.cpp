@@ -59,8 +59,8 @@ struct Table : ArmedTable {
 // All there are, for those who change them. Hits go by what was published of it last (g_armed), whose slots never
 // change: the next change has slots of its own.
 CountedMutex g_breakpoints_lock{LockKind::breakpoints};
-thread_local bool t_has_lock = false;  // by a Bulk
-// Holds the lock, unless a Bulk of this thread does.
+thread_local bool t_has_lock = false;  // by a BatchLock
+// Holds the lock, unless a BatchLock of this thread does.
 class Locked {
 public:
     Locked() : lock_(g_breakpoints_lock, std::defer_lock) {
@@ -425,18 +425,18 @@ Breakpoint* find_own(const void* key) {
     return static_cast<Breakpoint*>(g_all.find(key));
 }
 
-Bulk::Bulk(size_t to_come) {
+BatchLock::BatchLock(size_t to_come) {
     g_breakpoints_lock.lock();
     t_has_lock = true;
     if (to_come != 0 && (g_is_published || !g_all.has_room(to_come))) {
         enlarge_locked(g_all.count + to_come);
     }
 }
-Bulk::~Bulk() {
+BatchLock::~BatchLock() {
     t_has_lock = false;
     g_breakpoints_lock.unlock();
 }
-void Bulk::step() {
+void BatchLock::step() {
     constexpr uint32_t kStepsAtOnce = 32;
     if (++steps_ % kStepsAtOnce == 0) {
         g_breakpoints_lock.unlock();

@@ -162,13 +162,13 @@ Breakpoint* find_own(const void* key);
 
 // For who goes through many functions: the table's lock is taken once for some dozens of calls of
 // the two above and below instead of for each. Not across thread progress.
-class Bulk {
+class BatchLock {
 public:
     // to_come: how many breakpoints there will be more, at most; 0: that has been said before.
-    explicit Bulk(size_t to_come);
-    Bulk(const Bulk&) = delete;
-    Bulk& operator=(const Bulk&) = delete;
-    ~Bulk();
+    explicit BatchLock(size_t to_come);
+    BatchLock(const BatchLock&) = delete;
+    BatchLock& operator=(const BatchLock&) = delete;
+    ~BatchLock();
     // Lets others have the lock now and then. Before each function.
     void step();
 

@@ -88,7 +88,7 @@ void stop_calls(Action& a) {
 // whose on_load function still runs gets what it will have when it is current.
 enum class Version : uint8_t { current, old, pending };
 
-void apply_to_entries(Applying& a, const LoweredModule& m, Version version, Bulk& bulk) {
+void apply_to_entries(Applying& a, const LoweredModule& m, Version version, BatchLock& bulk) {
     const Request& r = a.r;
     for (const LoweredExport& x : m.exports) {
         bulk.step();
@@ -114,7 +114,7 @@ void apply_to_version(Applying& a, ModuleInstance* instance, Version version) {
         return;
     }
     const LoweredModule& m = instance->lowered;
-    Bulk bulk(0);
+    BatchLock bulk(0);
     // What is set one way is no longer set the other way; counters and meta traces are local.
     if (!r.debug && (r.global || (r.on && any_entries())) && version != Version::old) {
         apply_to_entries(a, m, version, bulk);
@@ -332,7 +332,7 @@ int64_t apply_request(Session& s, const Request& r, Change* change) {
     }
     // Nobody else changes what there is.
     if (to_come.second != 0) {
-        const Bulk room(to_come.second);
+        const BatchLock room(to_come.second);
     }
     if (in_many) {
         module_table::for_each_loaded(ix, apply_to_module, &a);

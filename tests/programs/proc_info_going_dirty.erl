@@ -20,8 +20,8 @@ round(Fifo, Kind) ->
     ok = file:close(File).
 
 until_in_open(P, Kind) ->
-    {Asked, Expected} = ask(P, Kind),
-    Expected = Asked,
+    {ConnectBy, Expected} = ask(P, Kind),
+    Expected = ConnectBy,
     case process_info(P, current_function) of
         {current_function, {prim_file, open_nif, 2}} -> ok;
         _ -> until_in_open(P, Kind)

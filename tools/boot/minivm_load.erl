@@ -122,9 +122,9 @@ in_old_code(M) ->
     case erlang:check_old_code(M) of
         false -> [];
         true ->
-            Asked = [{Pid, ask(Pid, M)} || Pid <- processes(), Pid =/= self()],
+            ConnectBy = [{Pid, ask(Pid, M)} || Pid <- processes(), Pid =/= self()],
             Deadline = erlang:monotonic_time(millisecond) + 2000,
-            [Pid || {Pid, Ref} <- Asked, answer(Ref, Deadline)]
+            [Pid || {Pid, Ref} <- ConnectBy, answer(Ref, Deadline)]
     end.
 
 ask(Pid, M) ->

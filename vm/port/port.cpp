@@ -384,7 +384,7 @@ bool close(Term id, Term from) {
     return true;
 }
 
-bool connect(Term id, Term owner, Term from, Asked how) {
+bool connect(Term id, Term owner, Term from, ConnectBy how) {
     const PortPtr port = find(id);
     if (port == nullptr) {
         return false;
@@ -398,7 +398,7 @@ bool connect(Term id, Term owner, Term from, Asked how) {
         const TracedTurn turn(p, atom_connect());
         p.owner = owner;
         const bool is_new = p.links.insert(owner.raw).second;
-        if (is_new && how == Asked::by_function) {  // as in OTP
+        if (is_new && how == ConnectBy::function) {  // as in OTP
             trace_event(p, tracing::kPorts, atoms::getting_linked, owner);
         }
         trace_received(p, from, atom_connect(), owner);
@@ -469,7 +469,7 @@ Sent message(Process* sender, Term id, Term message, bool even_if_busy) {
             }
             report_bad_value(id);
         } else if (tuple_element(what, 0) == atom_connect() && is_local_pid(argument) &&
-                   connect(id, argument, is_value(from) ? from : owner, Asked::by_message)) {
+                   connect(id, argument, is_value(from) ? from : owner, ConnectBy::message)) {
             Heap h;
             tell(*port, owner, h, atoms::connected);
             return Sent::done;

@@ -79,8 +79,8 @@ bool is_busy(Term id);
 // Wakes the process as soon as the port is not busy.
 void wait_until_free(Term id, Term wake);
 bool close(Term id, Term from);
-enum class Asked : uint8_t { by_function, by_message };
-bool connect(Term id, Term owner, Term from, Asked how);
+enum class ConnectBy : uint8_t { function, message };
+bool connect(Term id, Term owner, Term from, ConnectBy how);
 // What `from` asks the port's driver, to be traced.
 void asked(Term id, Term from, Term what);
 // For ports that read once (OpenOptions::one_read).

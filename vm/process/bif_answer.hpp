@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vm/code/engine.hpp"
-#include "vm/process/engine_hooks.hpp"
+#include "vm/process/engine_calls.hpp"
 #include "vm/process/gc.hpp"
 #include "vm/process/tracing.hpp"
 

@@ -6,7 +6,7 @@
 #include "vm/code/export.hpp"
 #include "vm/code/loading.hpp"
 #include "vm/code/module_table.hpp"
-#include "vm/process/engine_hooks.hpp"
+#include "vm/process/engine_calls.hpp"
 #include "vm/process/extra.hpp"
 #include "vm/process/outcome.hpp"
 #include "vm/process/scheduling.hpp"

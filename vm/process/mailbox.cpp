@@ -2,7 +2,7 @@
 #include "vm/process/mailbox.hpp"
 
 #include "recorder/recorder.hpp"
-#include "vm/process/engine_hooks.hpp"
+#include "vm/process/engine_calls.hpp"
 #include "vm/process/process_record.hpp"
 #include "vm/process/seq_trace.hpp"
 #include "vm/process/signal.hpp"

@@ -11,7 +11,7 @@
 #include "vm/process/gc.hpp"
 #include "vm/instr/bif_def.hpp"
 #include "vm/process/dirty_hold.hpp"
-#include "vm/process/engine_hooks.hpp"
+#include "vm/process/engine_calls.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/literal_release.hpp"
 #include "vm/process/process_record.hpp"

@@ -11,7 +11,7 @@
 #include "vm/code/code_index.hpp"
 #include "vm/instr/bif_def.hpp"
 #include "vm/process/dirty_hold.hpp"
-#include "vm/process/engine_hooks.hpp"
+#include "vm/process/engine_calls.hpp"
 #include "vm/process/outcome.hpp"
 #include "vm/process/ports.hpp"
 #include "vm/process/process_life.hpp"

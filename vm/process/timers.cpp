@@ -1,7 +1,7 @@
 #include "vm/process/timers.hpp"
 
 #include "recorder/recorder.hpp"
-#include "vm/process/engine_hooks.hpp"
+#include "vm/process/engine_calls.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/scheduling.hpp"
 #include "vm/process/signal.hpp"

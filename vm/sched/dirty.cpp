@@ -25,7 +25,7 @@
 #include "vm/heap/block_pool.hpp"
 #include "vm/instr/bif_def.hpp"
 #include "vm/process/dirty_hold.hpp"
-#include "vm/process/engine_hooks.hpp"
+#include "vm/process/engine_calls.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"

@@ -2,7 +2,7 @@
 
 #include "vm/code/code_index.hpp"
 #include "vm/instr/lowered.hpp"
-#include "vm/process/engine_hooks.hpp"
+#include "vm/process/engine_calls.hpp"
 #include "vm/sched/scheduler.hpp"
 
 namespace minivm {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vm/code/code_index.hpp"
-#include "vm/process/engine_hooks.hpp"
+#include "vm/process/engine_calls.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/mailbox.hpp"
 #include "vm/semantics/operation.hpp"

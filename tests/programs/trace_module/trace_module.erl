@@ -252,9 +252,9 @@ part(seq) ->
     Was = seq_trace:set_system_tracer({trace_module_full, {self(), #{log => true}}}) =:=
         {trace_module_plain, State},
     call(P, Do),
-    Asked = told(P, lists:usort(flush())),
+    ConnectBy = told(P, lists:usort(flush())),
     seq_trace:set_system_tracer(false),
-    [Answers, Same, Events, Was, Asked];
+    [Answers, Same, Events, Was, ConnectBy];
 part(dbg) ->
     P = tracee(),
     {ok, _} = dbg:tracer(module, {trace_module_plain, {self(), #{call => trace, trace_status => trace}}}),

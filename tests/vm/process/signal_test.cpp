@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/vm/support/fake_engine.hpp"
-#include "vm/process/engine_hooks.hpp"
+#include "vm/process/engine_calls.hpp"
 #include "vm/process/mailbox.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"

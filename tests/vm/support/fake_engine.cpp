@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "vm/code/export.hpp"
-#include "vm/process/engine_hooks.hpp"
+#include "vm/process/engine_calls.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/state.hpp"

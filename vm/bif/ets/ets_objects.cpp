@@ -256,9 +256,9 @@ Term ets_delete_object_2(Process& p, const Term* a) {
 // ---- changing elements ---------------------------------------------------------------------------------
 
 // An object of a set or ordered_set with some elements changed, as a tuple.
-class Draft {
+class ChangedObject {
 public:
-    Draft(Term tuple) : words_(boxed_ptr(tuple), boxed_ptr(tuple) + 1 + tuple_arity(tuple)) {}
+    ChangedObject(Term tuple) : words_(boxed_ptr(tuple), boxed_ptr(tuple) + 1 + tuple_arity(tuple)) {}
     size_t arity() const { return words_.size() - 1; }
     Term& element(size_t position) { return words_[position]; }
     Term tuple() const { return make_boxed(words_.data()); }
@@ -271,23 +271,23 @@ bool has_single_keys(const Table& t) {
     return t.type == Type::set || t.is_ordered();
 }
 
-// Puts the draft where `old` is, or in the table if that is null.
-void store(Table& t, Object* old, Draft& draft) {
+// Puts it where `old` is, or in the table if that is null.
+void store(Table& t, Object* old, ChangedObject& changed) {
     if (old != nullptr) {
         // Immediates that become others are written in place.
         bool in_place = true;
-        for (size_t i = 1; i <= draft.arity() && in_place; i++) {
-            in_place = draft.element(i) == old->data[i] ||
-                       (is_immediate(draft.element(i)) && is_immediate(old->data[i]));
+        for (size_t i = 1; i <= changed.arity() && in_place; i++) {
+            in_place = changed.element(i) == old->data[i] ||
+                       (is_immediate(changed.element(i)) && is_immediate(old->data[i]));
         }
         if (in_place) {
-            for (size_t i = 1; i <= draft.arity(); i++) {
-                old->data[i] = draft.element(i);
+            for (size_t i = 1; i <= changed.arity(); i++) {
+                old->data[i] = changed.element(i);
             }
             return;
         }
     }
-    Object* o = object_new(draft.tuple());
+    Object* o = object_new(changed.tuple());
     if (old == nullptr) {
         insert(t, o);
     } else if (t.stores.hash) {
@@ -298,7 +298,7 @@ void store(Table& t, Object* old, Draft& draft) {
 }
 
 // One operation of update_counter: the new value, or the non-value after an error.
-Term update_one(Process& p, const Table& t, Draft& draft, Term op) {
+Term update_one(Process& p, const Table& t, ChangedObject& changed, Term op) {
     const bool plain = is_integer(op);
     if (!plain && !is_tuple_of(op, 2) && !is_tuple_of(op, 4)) {
         return stdlib_badarg(p);
@@ -311,14 +311,14 @@ Term update_one(Process& p, const Table& t, Draft& draft, Term op) {
         (bounded && (!is_integer(tuple_element(op, 2)) || !is_integer(tuple_element(op, 3))))) {
         return stdlib_badarg(p);
     }
-    if (small_value(where) < 1 || static_cast<size_t>(small_value(where)) > draft.arity()) {
+    if (small_value(where) < 1 || static_cast<size_t>(small_value(where)) > changed.arity()) {
         return badarg_because(p, position_cause());
     }
     const size_t position = static_cast<size_t>(small_value(where));
     if (position == t.keypos) {
         return badarg_because(p, atoms::keypos);
     }
-    Term& element = draft.element(position);
+    Term& element = changed.element(position);
     if (!is_integer(element)) {
         return stdlib_badarg(p);
     }
@@ -380,14 +380,14 @@ Term update_counter(Process& p, const Term* a, Term otherwise) {
             return value;
         }
     }
-    Draft draft(old != nullptr ? old->tuple() : otherwise);
+    ChangedObject changed(old != nullptr ? old->tuple() : otherwise);
     if (old == nullptr) {
-        if (draft.arity() < t->keypos) {
+        if (changed.arity() < t->keypos) {
             // OTP's hash tables know nothing to say about an empty tuple.
-            return t->stores.hash && draft.arity() == 0 ? stdlib_badarg(p)
+            return t->stores.hash && changed.arity() == 0 ? stdlib_badarg(p)
                                                         : badarg_because(p, position_cause());
         }
-        draft.element(t->keypos) = a[1];
+        changed.element(t->keypos) = a[1];
     }
     Term result;
     if (is_list(ops)) {
@@ -395,7 +395,7 @@ Term update_counter(Process& p, const Term* a, Term otherwise) {
         Term list = ops;
         for (; is_cons(list); list = tail(list)) {
             const Term value =
-                is_tuple(head(list)) ? update_one(p, *t, draft, head(list)) : stdlib_badarg(p);
+                is_tuple(head(list)) ? update_one(p, *t, changed, head(list)) : stdlib_badarg(p);
             if (!is_value(value)) {
                 return kNonValue;
             }
@@ -409,12 +409,12 @@ Term update_counter(Process& p, const Term* a, Term otherwise) {
             result = cons(p.heap, values[i], result);
         }
     } else {
-        result = update_one(p, *t, draft, ops);
+        result = update_one(p, *t, changed, ops);
         if (!is_value(result)) {
             return kNonValue;
         }
     }
-    store(*t, old, draft);
+    store(*t, old, changed);
     return result;
 }
 
@@ -460,12 +460,12 @@ Term update_element(Process& p, const Term* a, Term otherwise) {
     if (!checks_default && has_bad_shape(changes)) {
         return stdlib_badarg(p);
     }
-    Draft draft(old != nullptr ? old->tuple() : otherwise);
+    ChangedObject changed(old != nullptr ? old->tuple() : otherwise);
     if (old == nullptr) {
-        if (draft.arity() < t->keypos) {
+        if (changed.arity() < t->keypos) {
             return badarg_because(p, position_cause());
         }
-        draft.element(t->keypos) = a[1];
+        changed.element(t->keypos) = a[1];
     }
     Term list = changes;
     for (; is_cons(list); list = tail(list)) {
@@ -476,19 +476,19 @@ Term update_element(Process& p, const Term* a, Term otherwise) {
         if (!is_small(where)) {
             return stdlib_badarg(p);
         }
-        if (small_value(where) < 1 || static_cast<size_t>(small_value(where)) > draft.arity()) {
+        if (small_value(where) < 1 || static_cast<size_t>(small_value(where)) > changed.arity()) {
             return checks_default ? badarg_because(p, position_cause()) : stdlib_badarg(p);
         }
         const size_t position = static_cast<size_t>(small_value(where));
         if (position == t->keypos) {
             return badarg_because(p, atoms::keypos);
         }
-        draft.element(position) = tuple_element(head(list), 1);
+        changed.element(position) = tuple_element(head(list), 1);
     }
     if (!is_nil(list)) {
         return stdlib_badarg(p);
     }
-    store(*t, old, draft);
+    store(*t, old, changed);
     return atoms::true_;
 }
 

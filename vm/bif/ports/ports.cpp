@@ -400,7 +400,7 @@ Term erts_internal_port_close_1(Process& p, const Term* a) {
 Term erts_internal_port_connect_2(Process& p, const Term* a) {
     const Term port = port_of(a[0]);
     return is_value(port) && is_local_pid(a[1]) && process_table::lookup(a[1]) != nullptr &&
-                   port::connect(port, a[1], p.id, port::Asked::by_function)
+                   port::connect(port, a[1], p.id, port::ConnectBy::function)
                ? atoms::true_
                : atoms::badarg;
 }

@@ -135,17 +135,17 @@ bool waits_for_purge(const Process& p) {
 // Set where a process is looked at by another one while it is in a dirty function, or about to be
 // (dirty::Hold). The function may build terms meanwhile, so of its heap only what was there before is looked
 // at, and what has come to it since the last time it was scheduled lies in the outer queue.
-struct Outside {
+struct ForeignView {
     int code_ix;                          // of who asks
     std::vector<const Signal*> messages;  // in the outer queue, oldest first
     bool only_messages = true;            // nothing else is there that would change links and the like
 };
 
-Term stacktrace_of(Process& p, Heap& h, size_t limit, const Outside* outside) {
-    if (outside != nullptr) {
+Term stacktrace_of(Process& p, Heap& h, size_t limit, const ForeignView* view) {
+    if (view != nullptr) {
         const Export& in = *p.dirty_bif->exp;
         const Term callers =
-            limit > 1 ? current_stacktrace(p, h, p.pc, outside->code_ix, limit - 1) : kNil;
+            limit > 1 ? current_stacktrace(p, h, p.pc, view->code_ix, limit - 1) : kNil;
         return cons(h, make_tuple(h, in.module, in.function, make_small(in.arity), kNil), callers);
     }
     const int ix = p.scheduler->code_ix;
@@ -174,8 +174,8 @@ Term stacktrace_of(Process& p, Heap& h, size_t limit, const Outside* outside) {
 
 size_t block_words(const Process& p) { return static_cast<size_t>(p.stack_base - p.heap_start); }
 // Fragments come and go in a dirty function.
-size_t heap_words(const Process& p, const Outside* outside) {
-    return outside == nullptr ? heap_capacity_words(p)
+size_t heap_words(const Process& p, const ForeignView* view) {
+    return view == nullptr ? heap_capacity_words(p)
                               : block_words(p) + static_cast<size_t>(p.old_end - p.old_start);
 }
 // A block that hibernation has cut to what lives in it has the reserve beside that, for terms there is none in it.
@@ -186,8 +186,8 @@ size_t hidden_words(const Process& p) {
 }
 size_t stack_words(const Process& p) { return static_cast<size_t>(p.stack_base - p.heap.end); }
 
-size_t memory_bytes(const Process& p, const Outside* outside) {
-    size_t bytes = sizeof(Process) + heap_words(p, outside) * sizeof(Term);
+size_t memory_bytes(const Process& p, const ForeignView* view) {
+    size_t bytes = sizeof(Process) + heap_words(p, view) * sizeof(Term);
     if (p.extra != nullptr) {
         constexpr size_t kMapNode = 32;  // of a std::map beside key and value
         bytes += sizeof(ProcessExtra) +
@@ -294,14 +294,14 @@ Term binaries_of(Heap& h, Process& p) {
 }
 
 // One line a frame, newest first.
-std::string backtrace_text(Process& p, const Outside* outside) {
+std::string backtrace_text(Process& p, const ForeignView* view) {
     char line[64];
     snprintf(line, sizeof line, "Program counter: 0x%016" PRIxPTR " (",
              reinterpret_cast<uintptr_t>(p.pc));
     std::string text = line;
     Heap h;
     bool first = true;
-    for (Term list = stacktrace_of(p, h, 64, outside); is_cons(list); list = tail(list)) {
+    for (Term list = stacktrace_of(p, h, 64, view); is_cons(list); list = tail(list)) {
         const Term* e = tuple_elements(head(list));
         if (!first) {
             text += "Return addr (";
@@ -369,8 +369,8 @@ bool hides_its_work(const Process& p) {
     return p.extra != nullptr && p.extra->sensitive;
 }
 
-Term current_function_of(Process& p, Heap& h, const Outside* outside) {
-    const Term trace = stacktrace_of(p, h, 1, outside);
+Term current_function_of(Process& p, Heap& h, const ForeignView* view) {
+    const Term trace = stacktrace_of(p, h, 1, view);
     if (!is_cons(trace)) {
         return atoms::undefined;
     }
@@ -378,9 +378,9 @@ Term current_function_of(Process& p, Heap& h, const Outside* outside) {
     return make_tuple(h, t[0], t[1], t[2]);
 }
 
-Term status_of(Process& p, const Outside* outside) {
+Term status_of(Process& p, const ForeignView* view) {
     const ProcessExtra* e = p.extra;
-    if (outside != nullptr) {
+    if (view != nullptr) {
         // relaxed: a state to show.
         const uint32_t state = p.state.load(std::memory_order_relaxed);
         return (state & process_state::kRunning) != 0 ? atoms::running : atoms::runnable;
@@ -395,13 +395,13 @@ Term status_of(Process& p, const Outside* outside) {
     return in_slice(p) ? atoms::running : atoms::runnable;
 }
 
-Term messages_of(Process& p, Heap& h, const Outside* outside) {
+Term messages_of(Process& p, Heap& h, const ForeignView* view) {
     std::vector<Term> all;
     for (const Signal* m = hides_its_work(p) ? nullptr : p.mailbox.first; m != nullptr; m = m->next) {
         all.push_back(m->term);
     }
-    for (size_t i = 0; outside != nullptr && !hides_its_work(p) && i < outside->messages.size(); ++i) {
-        all.push_back(outside->messages[i]->term);
+    for (size_t i = 0; view != nullptr && !hides_its_work(p) && i < view->messages.size(); ++i) {
+        all.push_back(view->messages[i]->term);
     }
     Term list = kNil;
     for (size_t i = all.size(); i > 0; --i) {
@@ -517,7 +517,7 @@ Term priority_of(Process& p) {
     return atoms::normal;
 }
 
-Term item_value(Process& p, Item item, Heap& h, const Outside* outside) {
+Term item_value(Process& p, Item item, Heap& h, const ForeignView* view) {
     const ProcessExtra* e = p.extra;
     switch (item) {
         case Item::registered_name: {
@@ -525,21 +525,21 @@ Term item_value(Process& p, Item item, Heap& h, const Outside* outside) {
             return is_value(name) ? name : kNil;
         }
         case Item::current_function:
-            return current_function_of(p, h, outside);
+            return current_function_of(p, h, view);
         case Item::current_location: {
-            const Term trace = stacktrace_of(p, h, 1, outside);
+            const Term trace = stacktrace_of(p, h, 1, view);
             return is_cons(trace) ? head(trace) : atoms::undefined;
         }
         case Item::current_stacktrace:
-            return stacktrace_of(p, h, static_cast<size_t>(g_backtrace_depth), outside);
+            return stacktrace_of(p, h, static_cast<size_t>(g_backtrace_depth), view);
         case Item::initial_call:
             return mfa(h, p.initial_call->module, p.initial_call->function, p.initial_call->arity);
         case Item::status:
-            return status_of(p, outside);
+            return status_of(p, view);
         case Item::message_queue_len:
-            return make_small(p.mailbox.length + (outside == nullptr ? 0 : outside->messages.size()));
+            return make_small(p.mailbox.length + (view == nullptr ? 0 : view->messages.size()));
         case Item::messages:
-            return messages_of(p, h, outside);
+            return messages_of(p, h, view);
         case Item::links:
             return links_of(p, h);
         case Item::dictionary:
@@ -560,7 +560,7 @@ Term item_value(Process& p, Item item, Heap& h, const Outside* outside) {
         case Item::group_leader:
             return share(p, h, p.group_leader);
         case Item::total_heap_size:
-            return make_unsigned(h, heap_words(p, outside) - hidden_words(p));
+            return make_unsigned(h, heap_words(p, view) - hidden_words(p));
         case Item::heap_size:
             return make_unsigned(h, block_words(p) - hidden_words(p));
         case Item::stack_size:
@@ -574,7 +574,7 @@ Term item_value(Process& p, Item item, Heap& h, const Outside* outside) {
         case Item::suspending:
             return suspending_of(p, h);
         case Item::memory:
-            return make_unsigned(h, memory_bytes(p, outside));
+            return make_unsigned(h, memory_bytes(p, view));
         case Item::monitors:
             return monitors_of(p, h);
         case Item::monitored_by:
@@ -584,7 +584,7 @@ Term item_value(Process& p, Item item, Heap& h, const Outside* outside) {
         case Item::catchlevel:
             return catch_level_of(p);
         case Item::backtrace: {
-            const std::string text = hides_its_work(p) ? std::string() : backtrace_text(p, outside);
+            const std::string text = hides_its_work(p) ? std::string() : backtrace_text(p, view);
             return make_binary(h, text.data(), text.size());
         }
         case Item::last_calls:
@@ -610,8 +610,8 @@ Term item_value(Process& p, Item item, Heap& h, const Outside* outside) {
     return atoms::undefined;
 }
 
-Term item_tuple(Process& p, Item item, Heap& h, const Outside* outside) {
-    const Term value = item_value(p, item, h, outside);
+Term item_tuple(Process& p, Item item, Heap& h, const ForeignView* view) {
+    const Term value = item_value(p, item, h, view);
     return make_tuple(h, item_names()[static_cast<int>(item)], value);
 }
 
@@ -622,13 +622,13 @@ Term key_tuple(Process& p, Term name, Heap& h) {
 
 // The result for `what`: one item, a list of items, or the non-value for those of process_info/1. The
 // items have been checked.
-Term info_of(Process& p, Term what, Heap& h, const Outside* outside = nullptr) {
+Term info_of(Process& p, Term what, Heap& h, const ForeignView* view = nullptr) {
     if (!is_value(what)) {
         Term list = kNil;
         for (size_t i = sizeof kDefaultItems / sizeof kDefaultItems[0]; i > 0; --i) {
-            list = cons(h, item_tuple(p, kDefaultItems[i - 1], h, outside), list);
+            list = cons(h, item_tuple(p, kDefaultItems[i - 1], h, view), list);
         }
-        return is_value(registry::name_of(p)) ? cons(h, item_tuple(p, Item::registered_name, h, outside), list)
+        return is_value(registry::name_of(p)) ? cons(h, item_tuple(p, Item::registered_name, h, view), list)
                                               : list;
     }
     Item item = Item::count;
@@ -640,7 +640,7 @@ Term info_of(Process& p, Term what, Heap& h, const Outside* outside = nullptr) {
         if (item == Item::registered_name && !is_value(registry::name_of(p))) {
             return kNil;
         }
-        return item_tuple(p, item, h, outside);
+        return item_tuple(p, item, h, view);
     }
     std::vector<Term> items;
     for (; is_cons(what); what = tail(what)) {
@@ -652,7 +652,7 @@ Term info_of(Process& p, Term what, Heap& h, const Outside* outside = nullptr) {
             list = cons(h, key_tuple(p, items[i - 1], h), list);
         } else {
             find_item(items[i - 1], &item);
-            list = cons(h, item_tuple(p, item, h, outside), list);
+            list = cons(h, item_tuple(p, item, h, view), list);
         }
     }
     return list;
@@ -672,7 +672,7 @@ bool items_are_known(Term what) {
 }
 
 // Whether an item can be told of a process in a dirty function.
-bool is_seen_from_outside(Item item, const Outside& outside) {
+bool is_seen_from_outside(Item item, const ForeignView& view) {
     switch (item) {
         case Item::binary:  // lists that the function may add to
         case Item::garbage_collection_info:
@@ -686,22 +686,22 @@ bool is_seen_from_outside(Item item, const Outside& outside) {
         case Item::group_leader:
         case Item::suspending:
         case Item::sequential_trace_token:
-            return outside.only_messages;
+            return view.only_messages;
         default:
             return true;
     }
 }
-bool are_seen_from_outside(Term what, const Outside& outside) {
+bool are_seen_from_outside(Term what, const ForeignView& view) {
     if (!is_value(what)) {
         return std::all_of(std::begin(kDefaultItems), std::end(kDefaultItems),
-                           [&outside](Item item) { return is_seen_from_outside(item, outside); });
+                           [&view](Item item) { return is_seen_from_outside(item, view); });
     }
     Item item = Item::count;
     if (is_atom(what) || asks_for_key(what)) {
-        return find_item(what, &item) && is_seen_from_outside(item, outside);
+        return find_item(what, &item) && is_seen_from_outside(item, view);
     }
     for (; is_cons(what); what = tail(what)) {
-        if (!find_item(head(what), &item) || !is_seen_from_outside(item, outside)) {
+        if (!find_item(head(what), &item) || !is_seen_from_outside(item, view)) {
             return false;
         }
     }
@@ -732,17 +732,17 @@ Term info_from_outside(Process& p, Process& q, Term what, const RefId* asked) {
         return may_answer() ? atoms::undefined : kNonValue;
     }
     hold.handle_relations();
-    Outside outside{p.scheduler->code_ix, {}};
+    ForeignView view{p.scheduler->code_ix, {}};
     // acquire: pairs with push_signal(). Only the owner takes signals out, and it waits.
     for (const Signal* s = q.mailbox.outer.load(std::memory_order_acquire); s != nullptr; s = s->next) {
         if (s->kind == SignalKind::message) {
-            outside.messages.push_back(s);
+            view.messages.push_back(s);
         } else if (s->kind != SignalKind::rpc || !changes_nothing(*static_cast<const ControlSignal*>(s))) {
-            outside.only_messages = false;
+            view.only_messages = false;
         }
     }
-    std::reverse(outside.messages.begin(), outside.messages.end());
-    return are_seen_from_outside(what, outside) && may_answer() ? info_of(q, what, p.heap, &outside)
+    std::reverse(view.messages.begin(), view.messages.end());
+    return are_seen_from_outside(what, view) && may_answer() ? info_of(q, what, p.heap, &view)
                                                                 : kNonValue;
 }
 

@@ -3,7 +3,7 @@
 #include "vm/bif/processes/options.hpp"
 #include "vm/bif/processes/requests.hpp"
 #include "vm/port/port.hpp"
-#include "vm/process/engine_hooks.hpp"
+#include "vm/process/engine_calls.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/scheduling.hpp"

@@ -17,7 +17,7 @@ struct InstrNote {
     uint32_t heap_words = 0;       // words it leaves free for the instructions after it
 };
 
-struct Draft {
+struct UnverifiedModule {
     const BeamFile* file;
     LoweredModule* module;
     std::vector<InstrNote> notes;
@@ -26,6 +26,6 @@ struct Draft {
 };
 
 // Decodes the instructions. Afterwards labels are instruction indexes, roots are still open.
-bool lower_code(Draft& draft, BeamFile& file, ErrorSink& error);
+bool lower_code(UnverifiedModule& unverified, BeamFile& file, ErrorSink& error);
 
 }  // namespace minivm::loader
