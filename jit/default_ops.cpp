@@ -99,6 +99,10 @@ constexpr DefaultOp kEntry = entry<kOp>;
 #define WHEN_fast(name)
 #define EMIT(name, emitter, when, floats) WHEN_##when(name)
 #include "jit/emitted.def"
+#undef EMIT
+#undef WHEN_flow
+#undef WHEN_around
+#undef WHEN_fast
 
 }  // namespace
 
