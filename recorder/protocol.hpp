@@ -6,15 +6,19 @@
 //
 // Invariants
 //   (1) reserve only grows, and grows before a slot of the new record is touched.
-//   (2) While a write is open nobody writes a slot of it: a nested write that would reach it is
-//   dropped. (3) Word 0 of a record is busy before its first payload word and committed after its
-//   last. (4) Slots in front of reserve - size belong to nobody; a reader must not trust them.
+//   (2) While a write is open nobody writes a slot of it: a nested write that would reach it is dropped.
+//   (3) Word 0 of a record is busy before its first payload word and committed after its last.
+//   (4) Slots in front of reserve - size belong to nobody; a reader must not trust them.
 //
 // The atomics are a parameter (`A`), so that tests/recorder/protocol_model_test.cpp runs this very
 // code on a model of weak memory, with a signal or a death between any two accesses. A policy has
-//   Word; load, store (word, [value,] order); store_payload, load_payload; add (word, n), which
-//   returns the old value, and count (word), which adds one: a signal on the same thread cannot
-//   split them; fence; signal_fence; add_shared, count_shared and exchange_if for the shared ring.
+//   Word
+//   load(word, order), store(word, value, order)
+//   store_payload, load_payload
+//   add(word, n), which returns the old value, and count(word), which adds one: a signal on the same thread
+//     cannot split them
+//   fence, signal_fence
+//   add_shared, count_shared, exchange_if: for the shared ring
 #pragma once
 
 #include "recorder/record.hpp"
@@ -45,8 +49,7 @@ struct alignas(128) RingControl {
 // A ring as its owner or a reader holds it.
 template <class A>
 struct RingView {
-    typename A::Word* words =
-        nullptr;  // slot 0; the first page is mapped again behind the last slot
+    typename A::Word* words = nullptr;   // slot 0; the first page is mapped again behind the last slot
     typename A::Word* blocks = nullptr;  // first record that starts in each 4 KiB block
     RingControl<A>* control = nullptr;
     uint64_t size_slots = 0;  // a power of two

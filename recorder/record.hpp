@@ -2,12 +2,11 @@
 //
 // A ring is an array of 32-byte slots; a record takes 1 to 8 of them and is never split:
 //
-//            63      56 55 54      51            0
-//   word 0  | flags    |C|B|slots-1|  position     |  C committed, B busy; position in slots, low
-//   52 bits
-//   word 1  | time stamp, in ticks of the file's clock |
-//   word 2  | subject (32) | arguments (8) | place (6) | ring (2) | event (16) |
-//   word 3  | first argument |   end of a one-slot record
+//           63    57 56 55 54     52 51                    0
+//   word 0 | flags  | C| B| slots-1 | position              |  C committed, B busy; position in slots
+//   word 1 | time stamp, in ticks of the file's clock       |
+//   word 2 | subject (32) | arguments (8) | place (6) | ring (2) | event (16) |
+//   word 3 | first argument                                 |  end of a one-slot record
 //   word 4.. further arguments, then the bytes of text arguments
 //
 // Word 0 names the position it was written for, so a slot that was never written, or that belongs

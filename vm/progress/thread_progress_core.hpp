@@ -16,11 +16,9 @@
 // Let the step from tag + 1 to tag + 2 be A3'. It read every t.published in A2' as tag + 1 or
 // asleep.
 //   * t published tag + 1: its Q1 read tag + 1. If Q3 came before L1 in the order of the fences, L2
-//   would
-//     have found at least tag + 1, but it found tag. So Q3 comes after L1, and what t reads after
-//     Q3 is not older than what was written before L1: it cannot find what was unlinked.
-//   * t was asleep at A2': when it wakes it stores t.published (W1), passes a full barrier (W2),
-//   then
+//     would have found at least tag + 1, but it found tag. So Q3 comes after L1, and what t reads
+//     after Q3 is not older than what was written before L1: it cannot find what was unlinked.
+//   * t was asleep at A2': when it wakes it stores t.published (W1), passes a full barrier (W2), then
 //     reads. If W2 came before A2', A2' would have found W1. And A2' comes after L1, for A1' found
 //     tag + 1 and L2 only tag, A3 and A2 being in the one order. So W2 and t's reads come after L1
 //     too.
@@ -28,10 +26,9 @@
 // join() that A2 may find instead), which are releases; A2' acquires it, A3' releases, and whoever
 // runs f has acquired A3' through its load of the epoch. So freeing in f happens after those reads.
 //
-// What was written before L1 is seen after Q3 or W2 by the order of
-// fences, not happens-before: no word is handed from one to the other. So what is published by
-// thread progress alone (the generations of code, halves of breakpoints) has to be words that are
-// written whole.
+// What was written before L1 is seen after Q3 or W2 by the order of fences, not happens-before: no
+// word is handed from one to the other. So what is published by thread progress alone (the
+// generations of code, halves of breakpoints) has to be words that are written whole.
 //
 // The atomics are a parameter (`A`, vm/util/atomics.hpp), so that
 // tests/vm/progress/thread_progress_model_test.cpp runs this very code on a model of weak memory, in
