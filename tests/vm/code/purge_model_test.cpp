@@ -23,14 +23,16 @@ enum class LeftOut {
     check,            // of the process
     before_removing,  // of the module from the tables: its commit
     before_freeing,
+    second_look,  // at the fun, by who was scheduled out on its way into it
     section,  // of a dirty function that looks into the tables
     hold      // of a process in a dirty function while its frames are looked at
 };
-enum class Process { sleeps, goes_on, is_dirty };
+enum class Process { sleeps, goes_on, at_stub, is_dirty };
 
 // A process has a fun of old code, which is purged, and spawns another that begins with it. Its
-// scheduler sleeps between two of its slices or goes on; or it is in a dirty function, which looks
-// into the tables.
+// scheduler sleeps between two of its slices or goes on. Or it calls the fun from bytecode, and is scheduled out at the
+// entry's stub for native code, where no address tells that it is about to be in the code. Or it is in a dirty function,
+// which looks into the tables.
 template <Process kProcess, LeftOut kLeftOut>
 struct Purge final : model::World {
     model::Progress<1> core;
@@ -41,7 +43,8 @@ struct Purge final : model::World {
     Data<int> module[3]{Data<int>(1, "module"), Data<int>(-1, "module"), Data<int>(-1, "module")};
     Data<int> code{kAlive, "code"};
     model::Mutex signals, permission, hold;
-    bool asked = false, child_asked = false, child = false;  // signals
+    bool asked = false, child_asked = false, child = false;  // signals; of at_stub, child: it is in the code itself
+    bool waits_at_stub = false;
     bool dirty = true;                                       // hold
     Data<int> frames{0, "frames"};
     int closed = 0, heard = 0, freed = 0, ended = 0;
@@ -159,7 +162,15 @@ struct Purge final : model::World {
             handle_signals();
             const int ix = index.load(std::memory_order_relaxed);
             look_up(ix);
-            if (slice == 1 && fun[ix] == 1) {
+            if (kProcess == Process::at_stub) {
+                const bool goes_in = waits_at_stub && (kLeftOut == LeftOut::second_look || fun[ix] == 1);
+                waits_at_stub = slice == 1 && fun[ix] == 1;
+                if (goes_in) {
+                    signals.lock();
+                    child = true;
+                    signals.unlock();
+                }
+            } else if (slice == 1 && fun[ix] == 1) {
                 signals.lock();
                 child = true;
                 signals.unlock();
@@ -214,6 +225,7 @@ std::string error_of() {
 TEST_CASE("model: purged code is freed when nobody runs it nor finds it") {
     check_right<Process::sleeps>(1);
     check_right<Process::goes_on>(1);
+    check_right<Process::at_stub>(1);
     check_right<Process::is_dirty>(1);
 }
 
@@ -221,6 +233,7 @@ TEST_CASE("model: purged code is freed when nobody runs it nor finds it") {
 TEST_CASE("model: purged code is freed, more schedules", "[.][model]") {
     check_right<Process::sleeps>(2);
     check_right<Process::goes_on>(2);
+    check_right<Process::at_stub>(2);
     check_right<Process::is_dirty>(2);
 }
 
@@ -233,6 +246,7 @@ TEST_CASE("model: leaving out any one wait of a purge goes wrong") {
     finds(error_of<Process::sleeps, LeftOut::before_closing>(), table);
     finds(error_of<Process::goes_on, LeftOut::after_closing>(), "code is run that has been freed");
     finds(error_of<Process::sleeps, LeftOut::check>(), "code is run that has been freed");
+    finds(error_of<Process::at_stub, LeftOut::second_look>(), "code is run that has been freed");
     finds(error_of<Process::sleeps, LeftOut::before_removing>(), table);
     finds(error_of<Process::sleeps, LeftOut::before_freeing>(), "data ");
     finds(error_of<Process::is_dirty, LeftOut::section>(), "data ");
