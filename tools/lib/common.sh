@@ -62,9 +62,12 @@ build_packages=(g++ cmake ninja-build ccache git python3 erlang-base
     libfmt-dev libcli11-dev catch2)
 
 # What tools/check uses on top: all of OTP and Elixir as real input, native libraries and what they are
-# compiled against, another reader of recordings, a debugger, the cross build.
-check_packages=(erlang erlang-dev erlang-jiffy elixir babeltrace2 gdb
+# compiled against, another reader of recordings, the cross build.
+check_packages=(erlang erlang-dev erlang-jiffy elixir babeltrace2
     g++-aarch64-linux-gnu qemu-user)
+
+# What single tests use; without it they count as skipped (tests/skip.list).
+optional_packages=(gdb)
 
 installed() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]

@@ -63,8 +63,7 @@ void close_files(Port& p) {
         }
     }
     p.options.from = p.options.to = -1;
-    p.options.trace_file.reset();
-    p.options.ram_file.reset();
+    p.options.driver.reset();
     p.queue.clear();
     p.queued = 0;
     p.queue_offset = 0;
@@ -354,7 +353,7 @@ bool flush_traces(Term id) {
         return false;
     }
     std::lock_guard lock(port->mutex);
-    return port->options.trace_file != nullptr && port->options.trace_file->flush();
+    return port->options.driver != nullptr && port->options.driver->flush();
 }
 
 Term wait(Process& p, Term id, const Export* again, std::initializer_list<Term> args) {

@@ -6,9 +6,8 @@
 // in which it came.
 //
 // Invariants
-//   (1) Messages that data causes are sent under the lock. Nothing is sent under the lock that
-//   could be
-//       answered at once: links and everything an ending causes go out after it is given up.
+//   (1) Messages that data causes are sent under the lock. Nothing is sent under the lock that could
+//       be answered at once: links and everything an ending causes go out after it is given up.
 //   (2) A port is in the table exactly as long as it is open or draining; end() takes it out before
 //       anybody is told.
 //   (3) Ports are told apart by numbers that are never used again.
@@ -36,8 +35,7 @@ namespace minivm::port {
 
 struct Port;
 
-class RamFile;
-class TraceFile;
+class Driver;
 
 struct OpenOptions {
     std::string name;
@@ -59,9 +57,7 @@ struct OpenOptions {
     int pid = 0;
     // The program could not be loaded: this is what it ended with.
     int start_error = 0;
-    // Instead of files.
-    std::shared_ptr<TraceFile> trace_file;
-    std::shared_ptr<RamFile> ram_file;
+    std::shared_ptr<Driver> driver;  // instead of files
 };
 
 // A new port that belongs to `owner` and is linked to it. The non-value: errno tells (0: too many

@@ -76,7 +76,7 @@ static void tell_data(Port& p, const Framing::Piece& piece) {
 }
 
 // {Port, {data, [Byte... | Data]}}
-static void tell_answer(Port& p, const RamFile::Answer& answer) {
+static void tell_answer(Port& p, const DriverAnswer& answer) {
     Heap h;
     const auto* data = reinterpret_cast<const uint8_t*>(answer.data.data());
     Term bytes = !answer.has_data   ? kNil
@@ -187,15 +187,13 @@ Term output(Port& p, std::string* bytes) {
         return atoms::einval;
     }
     p.output += n;
-    if (p.options.trace_file != nullptr) {
-        return p.options.trace_file->write(*bytes) ? kNonValue : posix_error_atom(errno);
-    }
-    if (p.options.ram_file != nullptr) {
-        RamFile::Answer answer;
-        if (p.options.ram_file->run(*bytes, &answer)) {
-            tell_answer(p, answer);
+    if (p.options.driver != nullptr) {
+        std::optional<DriverAnswer> answer;
+        const int error = p.options.driver->command(*bytes, &answer);
+        if (answer) {
+            tell_answer(p, *answer);
         }
-        return kNonValue;
+        return error != 0 ? posix_error_atom(error) : kNonValue;
     }
     // relaxed: a number to show.
     g_output.fetch_add(n, std::memory_order_relaxed);

@@ -1,9 +1,8 @@
 // A port, for what is in this folder.
 #pragma once
 
+#include "vm/port/driver.hpp"
 #include "vm/port/port.hpp"
-#include "vm/port/ram_file.hpp"
-#include "vm/port/trace_file.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/process/system_profile.hpp"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <new>
+#include <utility>
 
 namespace minivm::port {
 namespace {
@@ -49,7 +50,7 @@ void add_number(std::string* to, int64_t n) {
     }
 }
 
-void answer_number(int64_t n, RamFile::Answer* answer) {
+void answer_number(int64_t n, DriverAnswer* answer) {
     answer->head = kNumber;
     add_number(&answer->head, n);
 }
@@ -75,7 +76,7 @@ int RamFile::write(std::string_view bytes, int64_t at) {
     return 0;
 }
 
-int RamFile::read(int64_t at, int64_t count, Answer* answer) const {
+int RamFile::read(int64_t at, int64_t count, DriverAnswer* answer) const {
     if ((mode_ & kForReading) == 0) {
         return EBADF;
     }
@@ -107,7 +108,7 @@ int RamFile::seek(int64_t offset, int64_t from) {
     return 0;
 }
 
-int RamFile::execute(uint8_t what, std::string_view arguments, Answer* answer) {
+int RamFile::execute(uint8_t what, std::string_view arguments, DriverAnswer* answer) {
     answer->head = kOk;
     switch (what) {
         case kOpen:
@@ -164,24 +165,26 @@ int RamFile::execute(uint8_t what, std::string_view arguments, Answer* answer) {
     }
 }
 
-bool RamFile::run(std::string_view command, Answer* answer) {
-    if (command.empty()) {
-        return false;
+int RamFile::command(const std::string& bytes, std::optional<DriverAnswer>* answer) {
+    if (bytes.empty()) {
+        return 0;
     }
+    DriverAnswer said;
     int error = 0;
     try {
-        error = execute(static_cast<uint8_t>(command[0]), command.substr(1), answer);
+        error = execute(static_cast<uint8_t>(bytes[0]), std::string_view(bytes).substr(1), &said);
     } catch (const std::bad_alloc&) {
         error = ENOMEM;
     }
     if (error == kNoCommand) {
-        return false;
+        return 0;
     }
     if (error != 0) {
-        *answer = {std::string(1, kError), false, {}};
-        answer->head += atom_table::text(posix_error_atom(error));
+        said = {std::string(1, kError), false, {}};
+        said.head += atom_table::text(posix_error_atom(error));
     }
-    return true;
+    *answer = std::move(said);
+    return 0;
 }
 
 }  // namespace minivm::port

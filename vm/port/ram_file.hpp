@@ -7,32 +7,28 @@
 // Threads: whoever holds the port's lock.
 #pragma once
 
+#include "vm/port/driver.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace minivm::port {
 
-class RamFile {
+class RamFile final : public Driver {
 public:
     static bool is_command(const std::string& command);
 
-    // What is sent to the owner: a byte that says what it is, and the number or the name of an
-    // error behind it. What was read, if anything was to be, follows as data of the port's kind.
-    struct Answer {
-        std::string head;
-        bool has_data = false;
-        std::string data;
-    };
-    // False: there is no such command, and no answer.
-    bool run(std::string_view command, Answer* answer);
+    // The answer's head is a byte that says what it is, and the number or the name of an error behind it; its data is what
+    // was read, if anything was to be. There is none to what is no command.
+    int command(const std::string& bytes, std::optional<DriverAnswer>* answer) override;
 
 private:
     // These answer with an errno, or 0. kNoCommand: there is no such one.
     static constexpr int kNoCommand = -1;
-    int execute(uint8_t what, std::string_view arguments, Answer* answer);
+    int execute(uint8_t what, std::string_view arguments, DriverAnswer* answer);
     int write(std::string_view bytes, int64_t at);
-    int read(int64_t at, int64_t count, Answer* answer) const;
+    int read(int64_t at, int64_t count, DriverAnswer* answer) const;
     int seek(int64_t offset, int64_t from);
 
     std::string bytes_;

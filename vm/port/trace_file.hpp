@@ -4,31 +4,32 @@
 // Threads: whoever holds the port's lock.
 #pragma once
 
+#include "vm/port/driver.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <string>
 
 namespace minivm::port {
 
-class TraceFile {
+class TraceFile final : public Driver {
 public:
     // Null: the command is not one for it, or the file cannot be opened (errno tells; 0: the
     // former).
     static std::unique_ptr<TraceFile> open(const std::string& command);
     static bool is_command(const std::string& command);
-    ~TraceFile();
-    TraceFile(const TraceFile&) = delete;
-    TraceFile& operator=(const TraceFile&) = delete;
+    ~TraceFile() override;
 
-    // False: errno tells.
-    bool write(const std::string& term);
-    bool flush();
+    // A term, without an answer.
+    int command(const std::string& bytes, std::optional<DriverAnswer>* answer) override;
+    bool flush() override;
 
 private:
     TraceFile() = default;
     std::string name_of(uint64_t number) const;
     bool open_file(uint64_t number);
     bool next_file();
+    bool write(const std::string& term);  // false: errno tells
     bool catch_up();  // as many files on as the time says
 
     int fd_ = -1;

@@ -3,8 +3,7 @@
 #include "vm/port/child.hpp"
 #include "vm/port/port.hpp"
 #include "vm/port/posix.hpp"
-#include "vm/port/ram_file.hpp"
-#include "vm/port/trace_file.hpp"
+#include "vm/port/driver.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/term/atom_table.hpp"
@@ -249,16 +248,15 @@ Term open_program(Process& p, Settings& s, bool executable) {
         if (child.arguments.front().empty()) {
             child.arguments.front() = s.port.name;
         }
-    } else if (port::TraceFile::is_command(s.port.name)) {
-        s.port.trace_file = port::TraceFile::open(s.port.name);
-        if (s.port.trace_file == nullptr) {
-            return errno == 0 ? atoms::badarg : posix_error_atom(errno);
-        }
-        return opened(p, s);
-    } else if (port::RamFile::is_command(s.port.name)) {
-        s.port.ram_file = std::make_shared<port::RamFile>();
-        return opened(p, s);
     } else {
+        bool is_driver;
+        s.port.driver = port::open_driver(s.port.name, &is_driver);
+        if (is_driver) {
+            if (s.port.driver == nullptr) {
+                return errno == 0 ? atoms::badarg : posix_error_atom(errno);
+            }
+            return opened(p, s);
+        }
         child.file = "/bin/sh";
         child.arguments = {"sh", "-c", "exec " + s.port.name};
     }
