@@ -20,7 +20,6 @@ namespace {
 
 LOCAL_ATOM(atom_error_only, "error_only")
 LOCAL_ATOM(atom_success_only, "success_only")
-LOCAL_ATOM(atom_reply_tag, "reply_tag")
 
 enum class Reply : uint8_t { yes, no, error_only, success_only };
 
@@ -30,89 +29,115 @@ struct RequestOptions {
     Term tag = atoms::spawn_reply;
 };
 
-bool parse_spawn_option(Term o, SpawnOptions* out, RequestOptions* request) {
-    if (o == atoms::link) {
-        out->link = true;
-        return true;
-    }
-    if (o == atoms::monitor) {
-        out->monitor = true;
-        return true;
-    }
-    if (!is_tuple_of(o, 2)) {
-        return false;
-    }
-    const Term name = tuple_element(o, 0);
-    const Term value = tuple_element(o, 1);
-    if (name == atoms::monitor) {
-        out->monitor = true;
-        return parse_monitor_options(value, &out->monitor_alias, &out->monitor_tag,
-                                     &out->monitor_priority);
-    }
-    if (name == atoms::link && by_release::at_least(28)) {
-        out->link = true;
-        return takes_priority_only(value, &out->link_priority);
-    }
-    if (name == atoms::priority) {
-        return parse_priority(value, &out->priority);
-    }
-    if (name == atoms::message_queue_data) {
-        out->message_queue_off_heap = value == atoms::off_heap;
-        return value == atoms::off_heap || value == atoms::on_heap;
-    }
-    if (name == atoms::max_heap_size) {
-        MaxHeap max;
-        if (!parse_max_heap(value, &max)) {
-            return false;
-        }
-        out->has_max_heap = true;
-        out->max_heap_words = max.words;
-        out->max_heap_kill = max.kill;
-        out->max_heap_log = max.log;
-        return true;
-    }
-    if (name == atoms::async_dist && by_release::at_least(26)) {
-        out->async_dist = value == atoms::true_;
-        return is_bool(value);
-    }
-    if (request != nullptr && name == atoms::reply) {
-        if (value == atoms::yes) {
-            request->reply = Reply::yes;
-        } else if (value == atoms::no) {
-            request->reply = Reply::no;
-        } else if (value == atom_error_only()) {
-            request->reply = Reply::error_only;
-        } else if (value == atom_success_only()) {
-            request->reply = Reply::success_only;
-        } else {
-            return false;
-        }
-        return true;
-    }
-    if (request != nullptr && name == atom_reply_tag()) {
-        request->tag = value;
-        return true;
-    }
+struct AllOptions {
+    SpawnOptions* spawn;
+    RequestOptions* request;  // null: spawn_opt
+};
+
+// A number that a process may have, which 0 does not stand for.
+bool heap_words(Term value, uint32_t* out) {
     if (!is_small(value) || small_value(value) < 0) {
         return false;
     }
-    const uint64_t n = static_cast<uint64_t>(small_value(value));
-    const uint32_t clamped = static_cast<uint32_t>(std::min<uint64_t>(n, 0xFFFFFFFF));
-    if (name == atoms::scheduler) {
-        out->bound_to = clamped;
-        return n <= static_cast<uint64_t>(vm::scheduler_count());
+    *out = static_cast<uint32_t>(std::clamp<int64_t>(small_value(value), 1, 0xFFFFFFFF));
+    return true;
+}
+
+bool take_reply(Term value, RequestOptions* request) {
+    const std::pair<Term, Reply> replies[] = {{atoms::yes, Reply::yes},
+                                              {atoms::no, Reply::no},
+                                              {atom_error_only(), Reply::error_only},
+                                              {atom_success_only(), Reply::success_only}};
+    for (const auto& [name, reply] : replies) {
+        if (value == name) {
+            request->reply = reply;
+            return true;
+        }
     }
-    if (name == atoms::min_heap_size) {
-        out->min_heap_words = clamped == 0 ? 1 : clamped;
-    } else if (name == atoms::min_bin_vheap_size) {
-        out->min_bin_vheap_words = clamped == 0 ? 1 : clamped;
-    } else if (name == atoms::fullsweep_after) {
-        out->has_fullsweep_after = true;
-        out->fullsweep_after = clamped & 0xFFFF;  // OTP keeps 16 bits
-    } else {
+    return false;
+}
+
+bool take_max_heap(Term value, SpawnOptions* o) {
+    MaxHeap max;
+    o->has_max_heap = parse_max_heap(value, &max);
+    o->max_heap_words = max.words;
+    o->max_heap_kill = max.kill;
+    o->max_heap_log = max.log;
+    return o->has_max_heap;
+}
+
+// {Name, Value}: a row takes the value, or refuses it.
+struct SpawnOption {
+    Term name;
+    unsigned since;  // OTP's release
+    bool (*take)(Term value, const AllOptions& o);
+};
+constexpr SpawnOption kSpawnOptions[] = {
+    {atoms::monitor, 0,
+     [](Term v, const AllOptions& o) {
+         o.spawn->monitor = true;
+         return parse_monitor_options(v, &o.spawn->monitor_alias, &o.spawn->monitor_tag,
+                                      &o.spawn->monitor_priority);
+     }},
+    {atoms::link, 28,
+     [](Term v, const AllOptions& o) {
+         o.spawn->link = true;
+         return takes_priority_only(v, &o.spawn->link_priority);
+     }},
+    {atoms::priority, 0, [](Term v, const AllOptions& o) { return parse_priority(v, &o.spawn->priority); }},
+    {atoms::message_queue_data, 0,
+     [](Term v, const AllOptions& o) {
+         o.spawn->message_queue_off_heap = v == atoms::off_heap;
+         return v == atoms::off_heap || v == atoms::on_heap;
+     }},
+    {atoms::max_heap_size, 0, [](Term v, const AllOptions& o) { return take_max_heap(v, o.spawn); }},
+    {atoms::async_dist, 26,
+     [](Term v, const AllOptions& o) {
+         o.spawn->async_dist = v == atoms::true_;
+         return is_bool(v);
+     }},
+    {atoms::scheduler, 0,
+     [](Term v, const AllOptions& o) {
+         return small_in(v, 0, static_cast<uint32_t>(vm::scheduler_count()), &o.spawn->bound_to);
+     }},
+    {atoms::min_heap_size, 0, [](Term v, const AllOptions& o) { return heap_words(v, &o.spawn->min_heap_words); }},
+    {atoms::min_bin_vheap_size, 0,
+     [](Term v, const AllOptions& o) { return heap_words(v, &o.spawn->min_bin_vheap_words); }},
+    {atoms::fullsweep_after, 0,
+     [](Term v, const AllOptions& o) {
+         if (!is_small(v) || small_value(v) < 0) {
+             return false;
+         }
+         o.spawn->has_fullsweep_after = true;
+         const auto n = static_cast<uint64_t>(small_value(v));
+         o.spawn->fullsweep_after = std::min<uint64_t>(n, 0xFFFFFFFF) & 0xFFFF;  // OTP keeps 16 bits
+         return true;
+     }},
+    {atoms::reply, 0,
+     [](Term v, const AllOptions& o) { return o.request != nullptr && take_reply(v, o.request); }},
+    {atoms::reply_tag, 0,
+     [](Term v, const AllOptions& o) {
+         if (o.request != nullptr) {
+             o.request->tag = v;
+         }
+         return o.request != nullptr;
+     }},
+};
+
+bool parse_spawn_option(Term option, SpawnOptions* out, RequestOptions* request) {
+    if (option == atoms::link || option == atoms::monitor) {
+        (option == atoms::link ? out->link : out->monitor) = true;
+        return true;
+    }
+    if (!is_tuple_of(option, 2)) {
         return false;
     }
-    return true;
+    for (const SpawnOption& known : kSpawnOptions) {
+        if (known.name == tuple_element(option, 0)) {
+            return by_release::at_least(known.since) && known.take(tuple_element(option, 1), {out, request});
+        }
+    }
+    return false;
 }
 
 bool parse_spawn_options(Term list, SpawnOptions* out, RequestOptions* request) {
