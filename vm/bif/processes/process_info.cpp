@@ -503,20 +503,6 @@ Term reductions_of(Process& p, Heap& h) {
     return make_unsigned(h, n);
 }
 
-Term priority_of(Process& p) {
-    switch (p.priority) {
-        case Priority::max:
-            return atoms::max;
-        case Priority::high:
-            return atoms::high;
-        case Priority::low:
-            return atoms::low;
-        case Priority::normal:
-            break;
-    }
-    return atoms::normal;
-}
-
 Term item_value(Process& p, Item item, Heap& h, const ForeignView* view) {
     const ProcessExtra* e = p.extra;
     switch (item) {
@@ -556,7 +542,7 @@ Term item_value(Process& p, Item item, Heap& h, const ForeignView* view) {
             return e != nullptr && is_value(e->error_handler) ? e->error_handler
                                                               : atoms::error_handler;
         case Item::priority:
-            return priority_of(p);
+            return priority_atom(p.priority);
         case Item::group_leader:
             return share(p, h, p.group_leader);
         case Item::total_heap_size:
