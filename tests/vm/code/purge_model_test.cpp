@@ -178,7 +178,7 @@ struct Purge final : model::World {
             if (child) {
                 model::require(code == kAlive, "code is run that has been freed");
             }
-            if (kProcess == Process::sleeps) {
+            if (kProcess != Process::goes_on) {
                 core.sleep(slot);
                 core.wake(slot);
             } else {
