@@ -7,7 +7,7 @@
 main(Args) ->
     Rounds = case Args of
         [N] -> list_to_integer(N);
-        [] -> 600
+        [] -> 300
     end,
     put_term(0),
     rounds(1, Rounds, []),
