@@ -88,8 +88,8 @@ Next entry(Scheduler* s, Process& p, const OpRecord* r) {
     return run_op<kOp>(RecordedOperands{s, p, r});
 }
 
-// Transfers of control, and what depends on the code around it: the emitter has code for all of each. An
-// instruction that stands neither here nor in meaning.hpp does not compile.
+// Of `flow` instructions the emitter has code for all operands. One that is neither `flow` in emitted.def nor has a
+// meaning does not compile.
 template <Op kOp>
 constexpr DefaultOp kEntry = entry<kOp>;
 #define WHEN_flow(name) \

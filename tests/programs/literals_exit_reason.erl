@@ -7,19 +7,20 @@
 main(Args) ->
     Rounds = case Args of
         [N] -> list_to_integer(N);
-        [] -> 300
+        [] -> 600
     end,
     put_term(0),
-    rounds(1, Rounds, []),
+    %% Under a sanitizer, beside another program, 600 rounds can take minutes.
+    rounds(1, Rounds, erlang:monotonic_time(second) + 40, []),
     io:format("ok~n").
 
 put_term(N) ->
     persistent_term:put(?MODULE, {N, lists:duplicate(50, {N, N + 1})}).
 
 %% Reasons are looked at when they come, and some rounds later.
-rounds(N, Last, Kept) when N > Last ->
+rounds(N, Last, _, Kept) when N > Last ->
     lists:foreach(fun check/1, Kept);
-rounds(N, Last, Kept) ->
+rounds(N, Last, End, Kept) ->
     Self = self(),
     Dying = [spawn_monitor(fun() -> dying(Self, N * I * 7919 rem 200) end) || I <- [1, 2]],
     [receive {Pid, ready} -> ok end || {Pid, _} <- Dying],
@@ -28,7 +29,10 @@ rounds(N, Last, Kept) ->
     lists:foreach(fun check/1, New),
     {Young, Old} = lists:split(min(40, length(Kept)), Kept),
     lists:foreach(fun check/1, Old),
-    rounds(N + 1, Last, New ++ Young).
+    case erlang:monotonic_time(second) < End of
+        true -> rounds(N + 1, Last, End, New ++ Young);
+        false -> rounds(1, 0, End, New ++ Young)
+    end.
 
 %% In some time slice after the one in which it found the term, which is a long one, it ends.
 dying(Parent, Slices) ->

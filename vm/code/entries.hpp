@@ -13,7 +13,7 @@ void set_export(Export* e, int ix, const ModuleInstance& instance, uint32_t inst
 void clear_export(Export* e, int ix);
 // Calls through it go by the trace, or no longer.
 void set_traced(Export* e, int ix, bool on);
-// The same for the fun that is the instance's lambda of that number.
+// To the instance's lambda of that number; to what says that the fun's code is not there.
 void set_fun(FunEntry* fe, int ix, const ModuleInstance& instance, uint32_t lambda);
 void clear_fun(FunEntry* fe, int ix);
 bool fun_leads_to(const FunEntry* fe, int ix, const ModuleInstance& instance, uint32_t lambda);

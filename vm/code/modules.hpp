@@ -8,6 +8,8 @@
 
 namespace minivm::modules {
 
+// Of each array, the holder of the code modification permission writes the place of the staging generation; others
+// read that of the active one. Entries are never freed.
 struct ModuleEntry {
     Term name;
     ModuleInstance* current[kCodeIndexes];
@@ -20,7 +22,7 @@ ModuleEntry* find(Term name);
 // The same, made if it is not there. Any thread.
 ModuleEntry* get(Term name);
 
-// The ranges table of one generation: ascending, not overlapping.
+// The ranges table of one generation: ascending, not overlapping. Written as the arrays above.
 struct Range {
     Word begin, end;
     ModuleInstance* instance;
@@ -28,7 +30,8 @@ struct Range {
 extern std::vector<Range> g_ranges[kCodeIndexes];
 
 // How often staging has begun. What a thread found in g_ranges[i] is still true while this is the
-// same: a generation only changes between a beginning and the commit that makes it active.
+// same: a generation only changes between a beginning and the commit that makes it active. Written by
+// staging::begin(), read by module_table::lookup(), which says why that may be relaxed.
 extern std::atomic<uint64_t> g_stagings;
 
 }  // namespace minivm::modules

@@ -25,7 +25,7 @@ using namespace process_state;
 constexpr int64_t kLongSlices = 25;   // where rereads of the code index are left out
 constexpr int64_t kSwitchCost = 100;  // reductions that a process switch counts for the timer check
 
-// The process gives up the thread and goes to the end of the queue. bits: added to its state.
+// The process gives up the thread and goes to the end of the queue. cleared: bits that its state loses.
 void requeue(Process& p, uint32_t cleared) {
     p.scheduler = nullptr;
     p.x = nullptr;
