@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Tests of what tools/check believes: a total that is misread would make a failing tree look sound."""
 
+import ast
 import contextlib
 import io
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -23,6 +25,25 @@ from count_tests import count  # noqa: E402
 
 
 TABLE = steps.Table((ROOT / "tests" / "steps.list").read_text(encoding="utf-8"))
+
+
+def who_may_skip(module):
+    """The tests of a module that call skipTest, by way of a method of their class too, or are under skipUnless."""
+    found = set()
+    for a_class in (n for n in module.body if isinstance(n, ast.ClassDef)):
+        methods = {n.name: n for n in a_class.body if isinstance(n, ast.FunctionDef)}
+        skips = {name for name, m in methods.items() if any("skip" in ast.dump(d) for d in m.decorator_list)}
+        if any("skip" in ast.dump(d) for d in a_class.decorator_list):
+            skips |= methods.keys()
+        calls = {name: {n.func.attr for n in ast.walk(m) if isinstance(n, ast.Call)
+                        and isinstance(n.func, ast.Attribute) and isinstance(n.func.value, ast.Name)
+                        and n.func.value.id == "self"} for name, m in methods.items()}
+        while more := {name for name, called in calls.items() if called & (skips | {"skipTest"})} - skips:
+            skips |= more
+        found |= {n for n in skips if n.startswith("test_")}
+        if skips & {"setUp"}:
+            found |= {n for n in methods if n.startswith("test_")}
+    return found
 
 
 class Count(unittest.TestCase):
@@ -210,6 +231,19 @@ class Steps(unittest.TestCase):
         soak = (ROOT / "tools" / "soak").read_text(encoding="utf-8")
         for program in programs:
             self.assertTrue(program.name in commands or program.name in soak, program)
+
+    def test_whoever_may_leave_itself_out_is_listed(self):
+        listed = {name for where, name, _ in steps.skip_rows() if where == "says so"}
+        commands = "\n".join(shlex.join(steps.command_of(TABLE, s)) for s in TABLE.steps)
+        found = set()
+        for program in (ROOT / "tests").rglob("*_test.py"):
+            if program.name in commands and program.name != "check_test.py":
+                found |= who_may_skip(ast.parse(program.read_text(encoding="utf-8")))
+        for source in (ROOT / "tests").rglob("*_test.cpp"):
+            found |= set(re.findall(r'TEST_CASE\(\s*"([^"]+)"(?:(?!TEST_CASE\().)*?\btest::left_out\(',
+                                    source.read_text(encoding="utf-8"), re.DOTALL))
+        self.assertGreater(len(found), 10)
+        self.assertEqual(found - listed, set())
 
     def test_all_of_it_fits_into_an_hour(self):
         self.assertLess(sum(s.seconds for s in TABLE.steps) + sum(TABLE.builds.values()), 3600)

@@ -8,7 +8,6 @@ modules themselves change.
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import unittest
@@ -32,7 +31,6 @@ def run(engine, *arguments):
     return re.sub(r"=ERROR REPORT=.*\n\*\* can only have one tracer per process\n+", "", done.stdout + done.stderr)
 
 
-@unittest.skipUnless(shutil.which("cc") and run_diff.nif_include_dir(), "no C compiler or no erl_nif.h")
 class TracerModules(unittest.TestCase):
     def each(self, *arguments):
         for engine in ("interp", "jit", "mixed:7"):
