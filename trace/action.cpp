@@ -22,56 +22,58 @@
 #include <cstdio>
 #include <optional>
 
-namespace minivm::trace {
-namespace {
-
-using namespace tracing;
-using match_spec::Program;
-using match_spec::Runner;
-
-LOCAL_ATOM(atom_return_trace, "return_trace")
-LOCAL_ATOM(atom_exception_trace, "exception_trace")
+namespace minivm {
 
 // What a match specification is run for, and what its actions have asked for.
-struct Context {
-    const void* (*caller_of)(const Process&) = nullptr;
-    const Tracer* tracer = nullptr;  // of whom it is run for
+struct match_spec::TraceContext {
+    const trace::Breakpoint* called = nullptr;  // the function that is called; null: it is run for something else
+    trace::CallerOf caller_of = nullptr;
+    const tracing::Tracer* tracer = nullptr;  // of whom it is run for
     uint32_t session = 0;
     bool acts = true;         // false: a test; of what is not its own it changes flags only
     bool no_message = false;  // {message, false}
     Term extra = kNonValue;   // {message, Term}
     int64_t frames = 0;
     bool return_trace = false;  // by that name
-};
-thread_local Context* t_context = nullptr;
 
-const void* caller_of(const Process& p) {
-    return t_context->caller_of != nullptr ? t_context->caller_of(p) : nullptr;
-}
+    // Where the call returns to, or null.
+    const void* caller(const Process& p) const { return called != nullptr ? caller_of(p, *called) : nullptr; }
+};
+
+namespace trace {
+namespace {
+
+using namespace tracing;
+using match_spec::Program;
+using match_spec::Runner;
+using Context = match_spec::TraceContext;
+
+LOCAL_ATOM(atom_return_trace, "return_trace")
+LOCAL_ATOM(atom_exception_trace, "exception_trace")
 
 // ---- the functions ------------------------------------------------------------------------------
 
-Term act_message(Process&, const Term* a) {
-    t_context->no_message = a[0] == atoms::false_;
-    t_context->extra = is_bool(a[0]) ? kNonValue : a[0];
+Term act_message(Process&, const Term* a, Context* c) {
+    c->no_message = a[0] == atoms::false_;
+    c->extra = is_bool(a[0]) ? kNonValue : a[0];
     return atoms::true_;
 }
-Term act_return_trace(Process&, const Term*) {
-    t_context->frames |= kFrameReturn;
-    t_context->return_trace = true;
+Term act_return_trace(Process&, const Term*, Context* c) {
+    c->frames |= kFrameReturn;
+    c->return_trace = true;
     return atoms::true_;
 }
-Term act_exception_trace(Process&, const Term*) {
-    t_context->frames |= kFrameReturn | kFrameException;
+Term act_exception_trace(Process&, const Term*, Context* c) {
+    c->frames |= kFrameReturn | kFrameException;
     return atoms::true_;
 }
-Term act_caller(Process& p, const Term*) {
-    const Term f = function_at(p.heap, caller_of(p), true);
+Term act_caller(Process& p, const Term*, Context* c) {
+    const Term f = function_at(p.heap, c->caller(p), true);
     return is_value(f) ? f : atoms::undefined;
 }
-Term act_caller_line(Process& p, const Term*) {
+Term act_caller_line(Process& p, const Term*, Context* c) {
     FunctionInfo where{};
-    const void* caller = caller_of(p);
+    const void* caller = c->caller(p);
     if (caller == nullptr || !module_table::lookup(caller, code_index::active(), true, &where)) {
         return atoms::undefined;
     }
@@ -83,43 +85,43 @@ Term act_caller_line(Process& p, const Term*) {
     }
     return make_tuple(p.heap, where.module, where.function, make_small(where.arity), place);
 }
-Term act_current_stacktrace_0(Process& p, const Term*) {
+Term act_current_stacktrace_0(Process& p, const Term*, Context*) {
     return current_stacktrace(p, p.heap, nullptr, code_index::active(),
                               static_cast<size_t>(g_backtrace_depth));
 }
-Term act_current_stacktrace_1(Process& p, const Term* a) {
+Term act_current_stacktrace_1(Process& p, const Term* a, Context*) {
     return current_stacktrace(p, p.heap, nullptr, code_index::active(),
                               static_cast<size_t>(std::min<int64_t>(small_value(a[0]), g_backtrace_depth)));
 }
-Term act_process_dump(Process& p, const Term*) {
+Term act_process_dump(Process& p, const Term*, Context*) {
     const std::string text = process_backtrace(p);
     return make_binary(p.heap, text.data(), text.size());
 }
-Term act_display(Process&, const Term* a) {
+Term act_display(Process&, const Term* a, Context*) {
     const std::string text = display_term(a[0]) + "\n";
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
     return atoms::true_;
 }
-Term act_is_seq_trace(Process& p, const Term*) {
+Term act_is_seq_trace(Process& p, const Term*, Context*) {
     return make_bool(seq_trace::token_of(p) != nullptr);
 }
-Term act_get_seq_token(Process& p, const Term*) {
+Term act_get_seq_token(Process& p, const Term*, Context*) {
     return seq_trace::token_term(p, p.heap);
 }
-Term act_set_seq_token(Process& p, const Term* a) {
-    if (t_context->acts) {
+Term act_set_seq_token(Process& p, const Term* a, Context* c) {
+    if (c->acts) {
         const Term old = seq_trace::set(p, a[0], a[1], p.heap);
         return is_value(old) ? old : badarg(p);
     }
     const Term now = seq_trace::get(p, a[0], p.heap);
     return is_value(now) ? now : badarg(p);
 }
-Term act_silent(Process& p, const Term* a) {
-    const State* s = state_of(p, t_context->session);
-    if (is_bool(a[0]) && t_context->acts && s != nullptr) {
+Term act_silent(Process& p, const Term* a, Context* c) {
+    const State* s = state_of(p, c->session);
+    if (is_bool(a[0]) && c->acts && s != nullptr) {
         const uint32_t on = a[0] == atoms::true_ ? uint32_t{kSilent} : 0;
-        change_flags(p, t_context->session, kSilent & ~on, on, nullptr);
+        change_flags(p, c->session, kSilent & ~on, on, nullptr);
     }
     return atoms::true_;
 }
@@ -131,14 +133,14 @@ Term system_bif(Process& p, const char* name, uint8_t arity, Term value) {
     const BifDef* bif = bif_registry::find(atoms::erlang, atom_table::intern(name), arity);
     return bif->fn(p, args);
 }
-Term act_get_tcw(Process& p, const Term*) {
+Term act_get_tcw(Process& p, const Term*, Context*) {
     return system_bif(p, "system_info", 1, kNil);
 }
-Term act_set_tcw(Process& p, const Term* a) {
-    if (!t_context->acts) {
+Term act_set_tcw(Process& p, const Term* a, Context* c) {
+    if (!c->acts) {
         const bool is_word =
             is_small(a[0]) && small_value(a[0]) >= 0 && small_value(a[0]) <= int64_t{UINT32_MAX};
-        return is_word ? act_get_tcw(p, a) : badarg(p);
+        return is_word ? act_get_tcw(p, a, c) : badarg(p);
     }
     return system_bif(p, "system_flag", 2, a[0]);
 }
@@ -168,16 +170,16 @@ Process* process_of(Term pid) {
     return is_local_pid(pid) ? process_table::lookup(pid) : nullptr;
 }
 // Where none is named: the tracer of whoever runs the specification, or null.
-const Tracer* default_tracer(const Process& p) {
-    const Session* session = find_session(t_context->session);
+const Tracer* default_tracer(const Process& p, const Context* c) {
+    const Session* session = find_session(c->session);
     if (session == nullptr || session->has_tracer()) {
-        return t_context->tracer;
+        return c->tracer;
     }
-    const State* own = state_of(p, t_context->session);
+    const State* own = state_of(p, c->session);
     return own != nullptr ? &own->tracer : nullptr;
 }
 // Without a tracer the target is not traced any more. The answer: whether that was a change.
-Term change(Process& p, Process* target, uint32_t off, uint32_t on, const Tracer* tracer) {
+Term change(Process& p, Process* target, uint32_t off, uint32_t on, const Tracer* tracer, const Context* c) {
     if (target == nullptr) {
         return badarg(p);
     }
@@ -185,53 +187,53 @@ Term change(Process& p, Process* target, uint32_t off, uint32_t on, const Tracer
         off = ~uint32_t{0};
         on = 0;
     }
-    const State* s = state_of(*target, t_context->session);
+    const State* s = state_of(*target, c->session);
     const uint32_t before = s != nullptr ? s->flags : 0;
     const uint32_t after = (before & ~off) | on;
     const bool is_other = after != 0 && (s == nullptr || s->tracer != *tracer);
-    change_flags(*target, t_context->session, off, on, tracer);
+    change_flags(*target, c->session, off, on, tracer);
     return make_bool(before != after || is_other);
 }
-Term enable_or_disable(Process& p, Process* target, Term name, bool on) {
+Term enable_or_disable(Process& p, Process* target, Term name, bool on, const Context* c) {
     const uint32_t flag = is_atom(name) ? flag_of(name) : 0;
     if (flag == 0) {
         return badarg(p);
     }
-    const Term changed = change(p, target, on ? 0 : flag, on ? flag : 0, default_tracer(p));
+    const Term changed = change(p, target, on ? 0 : flag, on ? flag : 0, default_tracer(p, c), c);
     return is_value(changed) ? atoms::true_ : kNonValue;
 }
-Term act_enable_1(Process& p, const Term* a) {
-    return enable_or_disable(p, &p, a[0], true);
+Term act_enable_1(Process& p, const Term* a, Context* c) {
+    return enable_or_disable(p, &p, a[0], true, c);
 }
-Term act_enable_2(Process& p, const Term* a) {
-    return enable_or_disable(p, process_of(a[0]), a[1], true);
+Term act_enable_2(Process& p, const Term* a, Context* c) {
+    return enable_or_disable(p, process_of(a[0]), a[1], true, c);
 }
-Term act_disable_1(Process& p, const Term* a) {
-    return enable_or_disable(p, &p, a[0], false);
+Term act_disable_1(Process& p, const Term* a, Context* c) {
+    return enable_or_disable(p, &p, a[0], false, c);
 }
-Term act_disable_2(Process& p, const Term* a) {
-    return enable_or_disable(p, process_of(a[0]), a[1], false);
+Term act_disable_2(Process& p, const Term* a, Context* c) {
+    return enable_or_disable(p, process_of(a[0]), a[1], false, c);
 }
-Term trace_of(Process& p, Process* target, Term off_list, Term on_list) {
+Term trace_of(Process& p, Process* target, Term off_list, Term on_list, const Context* c) {
     uint32_t off = 0;
     uint32_t on = 0;
     std::optional<Tracer> tracer;
     if (!parse_flags(off_list, &off, &tracer) || !parse_flags(on_list, &on, &tracer)) {
         return badarg(p);
     }
-    const Tracer* who = tracer ? &*tracer : default_tracer(p);
+    const Tracer* who = tracer ? &*tracer : default_tracer(p, c);
     // A test asks no module.
-    if (who != nullptr && target != nullptr && (t_context->acts || !who->is_module()) &&
+    if (who != nullptr && target != nullptr && (c->acts || !who->is_module()) &&
         !can_trace(*who, target->id)) {
         return badarg(p);
     }
-    return change(p, target, off, on, who);
+    return change(p, target, off, on, who, c);
 }
-Term act_trace_2(Process& p, const Term* a) {
-    return trace_of(p, &p, a[0], a[1]);
+Term act_trace_2(Process& p, const Term* a, Context* c) {
+    return trace_of(p, &p, a[0], a[1], c);
 }
-Term act_trace_3(Process& p, const Term* a) {
-    return trace_of(p, process_of(a[0]), a[1], a[2]);
+Term act_trace_3(Process& p, const Term* a, Context* c) {
+    return trace_of(p, process_of(a[0]), a[1], a[2], c);
 }
 
 // Where it may be used: in all specifications for traces, in those of what a process does itself
@@ -239,7 +241,9 @@ Term act_trace_3(Process& p, const Term* a) {
 enum class Use : uint8_t { always, own, call };
 
 struct Function {
-    BifDef bif;
+    const char* name;
+    uint8_t arity;
+    match_spec::TraceFunction act;
     bool in_guard;
     Use use;
     bool means_something(match_spec::Dialect dialect) const {
@@ -248,30 +252,30 @@ struct Function {
                (use == Use::own && dialect == match_spec::Dialect::sent);
     }
     // No special form, for which problems have texts of their own.
-    bool is_plain() const { return bif.fn == act_get_tcw || bif.fn == act_set_tcw; }
+    bool is_plain() const { return act == act_get_tcw || act == act_set_tcw; }
 };
 const Function kFunctions[] = {
-    {{"", "message", 1, act_message, 0, nullptr}, false, Use::always},
-    {{"", "return_trace", 0, act_return_trace, 0, nullptr}, false, Use::always},
-    {{"", "exception_trace", 0, act_exception_trace, 0, nullptr}, false, Use::always},
-    {{"", "caller", 0, act_caller, 0, nullptr}, false, Use::call},
-    {{"", "caller_line", 0, act_caller_line, 0, nullptr}, false, Use::call},
-    {{"", "current_stacktrace", 0, act_current_stacktrace_0, 0, nullptr}, false, Use::call},
-    {{"", "current_stacktrace", 1, act_current_stacktrace_1, 0, nullptr}, false, Use::call},
-    {{"", "process_dump", 0, act_process_dump, 0, nullptr}, false, Use::own},
-    {{"", "display", 1, act_display, 0, nullptr}, false, Use::always},
-    {{"", "is_seq_trace", 0, act_is_seq_trace, 0, nullptr}, true, Use::own},
-    {{"", "get_seq_token", 0, act_get_seq_token, 0, nullptr}, false, Use::own},
-    {{"", "set_seq_token", 2, act_set_seq_token, 0, nullptr}, false, Use::own},
-    {{"", "silent", 1, act_silent, 0, nullptr}, false, Use::own},
-    {{"", "get_tcw", 0, act_get_tcw, 0, nullptr}, true, Use::always},
-    {{"", "set_tcw", 1, act_set_tcw, 0, nullptr}, false, Use::always},
-    {{"", "enable_trace", 1, act_enable_1, 0, nullptr}, false, Use::own},
-    {{"", "enable_trace", 2, act_enable_2, 0, nullptr}, false, Use::own},
-    {{"", "disable_trace", 1, act_disable_1, 0, nullptr}, false, Use::own},
-    {{"", "disable_trace", 2, act_disable_2, 0, nullptr}, false, Use::own},
-    {{"", "trace", 2, act_trace_2, 0, nullptr}, false, Use::own},
-    {{"", "trace", 3, act_trace_3, 0, nullptr}, false, Use::own},
+    {"message", 1, act_message, false, Use::always},
+    {"return_trace", 0, act_return_trace, false, Use::always},
+    {"exception_trace", 0, act_exception_trace, false, Use::always},
+    {"caller", 0, act_caller, false, Use::call},
+    {"caller_line", 0, act_caller_line, false, Use::call},
+    {"current_stacktrace", 0, act_current_stacktrace_0, false, Use::call},
+    {"current_stacktrace", 1, act_current_stacktrace_1, false, Use::call},
+    {"process_dump", 0, act_process_dump, false, Use::own},
+    {"display", 1, act_display, false, Use::always},
+    {"is_seq_trace", 0, act_is_seq_trace, true, Use::own},
+    {"get_seq_token", 0, act_get_seq_token, false, Use::own},
+    {"set_seq_token", 2, act_set_seq_token, false, Use::own},
+    {"silent", 1, act_silent, false, Use::own},
+    {"get_tcw", 0, act_get_tcw, true, Use::always},
+    {"set_tcw", 1, act_set_tcw, false, Use::always},
+    {"enable_trace", 1, act_enable_1, false, Use::own},
+    {"enable_trace", 2, act_enable_2, false, Use::own},
+    {"disable_trace", 1, act_disable_1, false, Use::own},
+    {"disable_trace", 2, act_disable_2, false, Use::own},
+    {"trace", 2, act_trace_2, false, Use::own},
+    {"trace", 3, act_trace_3, false, Use::own},
 };
 
 struct TraceFunctions final : match_spec::TraceFunctions {
@@ -280,13 +284,13 @@ struct TraceFunctions final : match_spec::TraceFunctions {
         const size_t arity = tuple_arity(form) - 1;
         const Function* known = nullptr;
         for (const Function& f : kFunctions) {
-            if (name != f.bif.function || (f.is_plain() && arity != f.bif.arity)) {
+            if (name != f.name || (f.is_plain() && arity != f.arity)) {
                 continue;
             }
             known = &f;
-            if (arity == f.bif.arity && (f.in_guard || !in_guard) && f.means_something(dialect)) {
+            if (arity == f.arity && (f.in_guard || !in_guard) && f.means_something(dialect)) {
                 const std::string wrong = problem_of_argument(f, form);
-                return {wrong.empty() ? &f.bif : nullptr, wrong};
+                return {wrong.empty() ? f.act : nullptr, wrong};
             }
         }
         return {nullptr, known != nullptr ? problem(*known, form, dialect, in_guard) : ""};
@@ -295,7 +299,7 @@ struct TraceFunctions final : match_spec::TraceFunctions {
 private:
     // How deep a stack is shown is said by a number, and not by an expression.
     static std::string problem_of_argument(const Function& f, Term form) {
-        if (f.bif.fn != act_current_stacktrace_1) {
+        if (f.act != act_current_stacktrace_1) {
             return "";
         }
         const Term depth = tuple_element(form, 1);
@@ -308,9 +312,9 @@ private:
     }
     static std::string problem(const Function& f, Term form, match_spec::Dialect dialect,
                                bool in_guard) {
-        const std::string name = f.bif.function;
+        const std::string name = f.name;
         if (f.is_plain()) {
-            return "Function " + name + "/" + std::to_string(f.bif.arity) +
+            return "Function " + name + "/" + std::to_string(f.arity) +
                    " cannot be called in this context.";
         }
         if (!f.means_something(dialect)) {
@@ -320,7 +324,7 @@ private:
             return "Special form '" + name + "' called in guard context.";
         }
         return "Special form '" + name + "' called with " +
-               (f.bif.arity == 0 ? "arguments" : "wrong number of arguments") + " in " +
+               (f.arity == 0 ? "arguments" : "wrong number of arguments") + " in " +
                display_term(form) + ".";
     }
 };
@@ -336,15 +340,12 @@ bool run_spec(const Spec* spec, Process& p, const Term* terms, uint32_t count, C
         context.frames = spec->frames_always;
         return true;
     }
-    Context* const outer = t_context;
-    t_context = &context;
     const Exception kept = p.exception;
     const BifOutcome outcome = p.outcome;
     // What it builds stays good until the collection that hit()'s caller makes if need be.
-    const Term value = Runner(p, *spec->program, true).run(terms, count);
+    const Term value = Runner(p, *spec->program, true, &context).run(terms, count);
     p.exception = kept;
     p.outcome = outcome;
-    t_context = outer;
     return is_value(value);
 }
 
@@ -394,12 +395,13 @@ bool wants_meta_call(const Process& p, const Action::Others& meta) {
 
 // The answer: FrameFlags. A tracer that is no more ends it, before the specification is run.
 int64_t hit_meta(const Breakpoint& b, const Action& action, uint32_t session, Process& p,
-                 const Term* x, const void* (*caller)(const Process&)) {
+                 const Term* x, CallerOf caller) {
     const Tracer& whose = action.others().meta_tracer;
     if (!is_recorder(whose) && !wants_meta_call(p, action.others())) {
         return 0;
     }
     Context context;
+    context.called = &b;
     context.caller_of = caller;
     context.tracer = &whose;
     context.session = session;
@@ -416,7 +418,7 @@ int64_t hit_meta(const Breakpoint& b, const Action& action, uint32_t session, Pr
 // The tracer is the one from before the actions of the specification, the flags are those that they
 // leave.
 int64_t hit_call(const Breakpoint& b, const Action& action, Process& p, const State* s,
-                 const Term* x, const void* (*caller)(const Process&)) {
+                 const Term* x, CallerOf caller) {
     if (s->tracer.is(p.id)) {
         return 0;  // nobody is told of himself
     }
@@ -433,6 +435,7 @@ int64_t hit_call(const Breakpoint& b, const Action& action, Process& p, const St
         return 0;
     }
     Context context;
+    context.called = &b;
     context.caller_of = caller;
     context.tracer = &s->tracer;
     context.session = s->session;
@@ -461,7 +464,7 @@ int64_t hit_call(const Breakpoint& b, const Action& action, Process& p, const St
 // What a session's action does at a call; does: that part of it.
 [[gnu::always_inline]] inline void perform(const Breakpoint& b, const Action& action, uint8_t does,
                                            uint32_t session, Process& p, const Term* x,
-                                           const void* (*caller)(const Process&), CallNeeds* asked) {
+                                           CallerOf caller, CallNeeds* asked) {
     if ((does & Action::kCounts) != 0) {
         action.others().counted->add(p.scheduler != nullptr ? p.scheduler->number : 0);
     }
@@ -484,12 +487,9 @@ int64_t hit_call(const Breakpoint& b, const Action& action, Process& p, const St
     }
 }
 
-thread_local std::vector<SessionFrames> t_session_frames;
-
 // For the sessions other than 0. A session's tracer is counted, but not told of itself.
 void hit_sessions(const Breakpoint& b, Process& p, const Term* x,
-                  const void* (*caller)(const Process&), Frames* frames) {
-    t_session_frames.clear();
+                  CallerOf caller, Frames* frames) {
     for (const SessionAction& of : active_sessions(b)) {
         SessionFrames f;
         f.session = of.session;
@@ -499,10 +499,9 @@ void hit_sessions(const Breakpoint& b, Process& p, const Term* x,
             f.meta_tracer = &of.action.others().meta_tracer;
         }
         if (!f.none()) {
-            t_session_frames.push_back(f);
+            frames->of_sessions.push_back(f);
         }
     }
-    frames->of_sessions = !t_session_frames.empty();
 }
 
 // A call within a match of a bit string passes the context of the match: what is left of the bits
@@ -520,7 +519,7 @@ const Term* shown_arguments(Process& p, const Term* x, uint32_t arity, Term* sho
 
 }  // namespace
 
-Frames hit(const Breakpoint& b, Process& p, const Term* x, const void* (*caller)(const Process&)) {
+Frames hit(const Breakpoint& b, Process& p, const Term* x, CallerOf caller) {
     const Action& action = active(b);
     Frames frames;
     Term shown[255];  // a function has no more
@@ -533,10 +532,6 @@ Frames hit(const Breakpoint& b, Process& p, const Term* x, const void* (*caller)
         hit_sessions(b, p, x, caller, &frames);
     }
     return frames;
-}
-
-const std::vector<SessionFrames>& session_frames() {
-    return t_session_frames;
 }
 
 // FrameFlags that the body of a clause asks for. Negative: it does something else.
@@ -613,11 +608,8 @@ Term test_spec(Process& p, const Term* a) {
     }
     Context context;
     context.acts = false;
-    Context* const outer = t_context;
-    t_context = &context;
     const Term value =
-        Runner(p, *program, true).run(args.data(), static_cast<uint32_t>(args.size()));
-    t_context = outer;
+        Runner(p, *program, true, &context).run(args.data(), static_cast<uint32_t>(args.size()));
     Term flags = kNil;
     if ((context.frames & kFrameException) != 0) {
         flags = cons(p.heap, atom_exception_trace(), flags);
@@ -636,4 +628,5 @@ void init_actions() {
     match_spec::g_trace_functions = &functions;
 }
 
-}  // namespace minivm::trace
+}  // namespace trace
+}  // namespace minivm

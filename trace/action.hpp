@@ -4,6 +4,8 @@
 #include "trace/breakpoint.hpp"
 #include "trace/tracer.hpp"
 
+#include <vector>
+
 namespace minivm::trace {
 
 // What a call that is traced asks for: frames of its trace on the stack, and clocks to be told.
@@ -14,23 +16,21 @@ struct CallNeeds {
     CallTable* memory = nullptr;
     bool none() const { return (call | meta) == 0 && time == nullptr && memory == nullptr; }
 };
-// By session 0.
-struct Frames : CallNeeds {
-    const Tracer* meta_tracer = nullptr;  // the breakpoint's
-    bool of_sessions = false;             // session_frames() has more
-    bool none() const { return CallNeeds::none() && !of_sessions; }
-};
-// By another one.
+// By another session than 0.
 struct SessionFrames : CallNeeds {
     uint32_t session = 0;
     const Tracer* meta_tracer = nullptr;  // the breakpoint's, if the session has no tracer
 };
-// The call of b with arguments x. caller_of: where it returns to, or null.
-Frames hit(const Breakpoint& b, Process& p, const Term* x,
-           const void* (*caller_of)(const Process&));
-
-// What the thread's last hit() asks for, by session.
-const std::vector<SessionFrames>& session_frames();
+// By session 0, and by the others.
+struct Frames : CallNeeds {
+    const Tracer* meta_tracer = nullptr;  // the breakpoint's
+    std::vector<SessionFrames> of_sessions;
+    bool none() const { return CallNeeds::none() && of_sessions.empty(); }
+};
+// Where the call of a breakpoint's function returns to, or null.
+using CallerOf = const void* (*)(const Process&, const Breakpoint&);
+// The call of b with arguments x.
+Frames hit(const Breakpoint& b, Process& p, const Term* x, CallerOf caller_of);
 
 // A specification for a trace: false and true are none. False: it is not one.
 bool make_spec(Term t, SpecPtr* out, match_spec::Dialect dialect = match_spec::Dialect::call);

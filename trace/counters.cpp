@@ -244,13 +244,17 @@ struct OwnLocal final : tracing::Local {
         }
         return nullptr;
     }
-    void note_clocked() {
-        clocked = own.runs();
-        for (const Clock& c : sessions) {
-            clocked |= c.runs();
-        }
+    bool runs() const {
+        return own.runs() ||
+               std::any_of(sessions.begin(), sessions.end(), [](const Clock& c) { return c.runs(); });
     }
 };
+
+void set_clocked(Process& p, bool on) {
+    if (tracing::is_clocked(p) != on) {
+        watchers::set(p.watchers, watchers::kClocked, on);
+    }
+}
 
 OwnLocal& local(Process& p) {
     if (p.trace_local == nullptr) {
@@ -309,7 +313,7 @@ void clock_called(Process& p, uint32_t session, CallTable* time, CallTable* memo
     if (leaves_frame) {
         c->outer.push_back(c->running);
     }
-    l.clocked = true;
+    set_clocked(p, true);
     if (time != nullptr) {
         c->running.time = {time, time->generation()};
         time->add(p.id, 1, 0);
@@ -334,7 +338,7 @@ void clock_left(Process& p, uint32_t session) {
     if (c->running.memory.table != nullptr && !had_memory) {
         c->words_since = words_made(p, *c);
     }
-    l.note_clocked();
+    set_clocked(p, l.runs());
 }
 
 void clock_scheduled(Process& p, bool in) {
@@ -362,7 +366,7 @@ void clock_dropped(Process& p) {
         c.running = {};
     });
     l.sessions.clear();
-    l.clocked = false;
+    set_clocked(p, false);
     l.frames = 0;
     l.full = false;
 }

@@ -195,9 +195,6 @@ Term gc_info(Heap& h, const Process& p) {
     return list;
 }
 
-// That of the BIF whose breakpoint is being hit, for caller_of_bif().
-thread_local const Breakpoint* t_bif_called = nullptr;
-
 struct TraceHooks final : Hooks {
     // ---- calls ----
     // It is there: the table that has it was published, and everybody had passed, before the
@@ -470,12 +467,10 @@ private:
             }
             return;
         }
-        const size_t sessions = frames.of_sessions ? session_frames().size() : 0;
-        size_t need = 2 * (1 + sessions) * kFrameWords;
+        size_t need = 2 * (1 + frames.of_sessions.size()) * kFrameWords;
         need += frames.meta != 0 ? words_of(*frames.meta_tracer) : 0;
-        for (size_t i = 0; i < sessions; ++i) {
-            const Tracer* t = session_frames()[i].meta_tracer;
-            need += t != nullptr ? words_of(*t) : 0;
+        for (const SessionFrames& f : frames.of_sessions) {
+            need += f.meta_tracer != nullptr ? words_of(*f.meta_tracer) : 0;
         }
         make_room(p, x, b.arity, need);
         // What is told last returns first.
@@ -484,8 +479,7 @@ private:
             push_frame(p, address, frame_words(b, frames.meta, frames.meta_tracer->term()),
                        b.record_id);
         }
-        for (size_t i = 0; i < sessions; ++i) {
-            const SessionFrames& f = session_frames()[i];
+        for (const SessionFrames& f : frames.of_sessions) {
             leave_frame(b, p, address, f.session, f.call, f.time, f.memory);
             if (f.meta != 0) {
                 push_frame(p, address, frame_words(b, f.meta, meta_mark(f)), b.record_id);
@@ -541,7 +535,9 @@ private:
         return false;
     }
 
-    static const void* caller_of(const Process& p) { return return_address_of(p, p.heap.end); }
+    static const void* caller_of(const Process& p, const Breakpoint&) {
+        return return_address_of(p, p.heap.end);
+    }
 
     // By its entry, or as the body of a function of that name, and not by an instruction of another
     // one: where it returns to is on the stack.
@@ -557,9 +553,9 @@ private:
         return bif.exp->module == atoms::erlang && bif.exp->function == atoms::apply;
     }
     // Of the BIF whose breakpoint is hit: the address behind the call, as it would be on the stack.
-    static const void* caller_of_bif(const Process& p) {
-        if (called_as_function(p, *t_bif_called)) {
-            return caller_of(p);
+    static const void* caller_of_bif(const Process& p, const Breakpoint& b) {
+        if (called_as_function(p, b)) {
+            return caller_of(p, b);
         }
         const auto* at = reinterpret_cast<const char*>(p.pc);
         return p.pc_is_native ? at + 1 - kTagHeader : at + sizeof(Word);
@@ -586,8 +582,7 @@ private:
     }
     // A function of the VM is called; what it leaves for its return.
     static UnfinishedCall bif_called(Process& p, const Breakpoint& b, const Term* x) {
-        t_bif_called = &b;
-        const Frames frames = hit(b, p, x, caller_of_bif);
+            const Frames frames = hit(b, p, x, caller_of_bif);
         UnfinishedCall call;
         call.record_id = b.record_id;
         const auto tells = [&](int64_t flags, Term tracer) {
@@ -601,16 +596,13 @@ private:
                 call.clocks.push_back(session);
             }
         };
-        if (frames.of_sessions) {
-            const std::vector<SessionFrames>& others = session_frames();
-            for (auto f = others.rbegin(); f != others.rend(); ++f) {
-                counts(f->session, f->time, f->memory);
-                tells(f->meta, meta_mark(*f));
-                if (f->meta_tracer != nullptr) {
-                    call.meta_tracers.push_back(*f->meta_tracer);
-                }
-                tells(f->call, mark_of(f->session));
+        for (auto f = frames.of_sessions.rbegin(); f != frames.of_sessions.rend(); ++f) {
+            counts(f->session, f->time, f->memory);
+            tells(f->meta, meta_mark(*f));
+            if (f->meta_tracer != nullptr) {
+                call.meta_tracers.push_back(*f->meta_tracer);
             }
+            tells(f->call, mark_of(f->session));
         }
         counts(0, frames.time, frames.memory);
         if (frames.meta != 0) {
@@ -621,7 +613,7 @@ private:
         if (call.frames.empty()) {
             return call;
         }
-        call.caller = caller_of_bif(p);
+        call.caller = caller_of_bif(p, b);
         if (called_as_function(p, b)) {
             for (FrameWords& words : call.frames) {
                 drop_return_to(p, &words);

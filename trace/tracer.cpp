@@ -89,9 +89,12 @@ public:
         MINIVM_ASSERT(gone_ == nullptr);
         // release: pairs with state_of().
         gone_ = p.trace.exchange(first, std::memory_order_acq_rel);
+        note(p, first != nullptr);
     }
 
 private:
+    static void note(Process& p, bool traced) { watchers::set(p.watchers, watchers::kTraced, traced); }
+    static void note(TracedPort&, bool) {}
     std::unique_lock<CountedMutex> lock_;
     const State* gone_ = nullptr;
 };
@@ -328,9 +331,9 @@ void clear_all_flags(TracedPort& port) {
     change.put(port, nullptr);
 }
 
-// relaxed: a process begun beside this may come before it.
+// A process begun beside this may come before it.
 static void note_new_locked() {
-    g_trace_new.store(!new_of(New::processes).empty(), std::memory_order_relaxed);
+    watchers::set(watchers::g_of_all, watchers::kNewTraced, !new_of(New::processes).empty());
 }
 static void erase_new_locked(New which, const State* s) {
     std::vector<State>& all = new_of(which);

@@ -298,7 +298,7 @@ TEST_CASE("a file cut off anywhere is read as far as it goes or refused with a r
     CHECK(read > 50);
 }
 
-TEST_CASE("random damage gives no crash and no invented record") {
+TEST_CASE("random damage gives no crash and no invented record", "[one_thread]") {
     const Bytes good = recorded_bytes(5'000, 260 * 1024);
     const FileHeader header = header_of(good);
     std::mt19937_64 random(GENERATE(1, 2, 3) + Catch::rngSeed());

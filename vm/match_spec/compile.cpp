@@ -487,14 +487,12 @@ private:
     void later(Term expression) {
         tasks_.push_back(Task{Task::expression, expression, Instr(Op::done)});
     }
-    void emit_later(Op op, size_t count = 0, const BifDef* bif = nullptr) {
+    void emit_later(Op op, size_t count = 0) {
         Instr i(op);
         i.count = static_cast<uint32_t>(count);
-        if (op == Op::call) {
-            i.bif = bif;
-        }
-        tasks_.push_back(Task{Task::emit, kNonValue, i});
+        emit_later(i);
     }
+    void emit_later(const Instr& i) { tasks_.push_back(Task{Task::emit, kNonValue, i}); }
     // Keeps account of how deep the stack gets.
     void emit(const Instr& i) {
         switch (i.op) {
@@ -616,15 +614,19 @@ private:
         if (strict || lazy) {
             return compile_boolean(t, strict);
         }
-        const BifDef* bif = guard_function(name, arity - 1);
-        if (bif == nullptr) {
+        Instr call(Op::call);
+        call.count = static_cast<uint32_t>(arity - 1);
+        if (const BifDef* bif = guard_function(name, arity - 1)) {
+            call.bif = bif;
+        } else {
             std::string problem;
-            bif = trace_function(t, &problem);
-            if (bif == nullptr) {
+            call.op = Op::act;
+            call.act = trace_function(t, &problem);
+            if (call.act == nullptr) {
                 return refuse_part(std::move(problem));
             }
         }
-        emit_later(Op::call, arity - 1, bif);
+        emit_later(call);
         for (size_t i = 1; i < arity; i++) {
             later(parts[i]);
         }
@@ -632,7 +634,7 @@ private:
     }
 
     // What is no function of guards; null: no function that may be called here.
-    const BifDef* trace_function(Term form, std::string* problem) const {
+    TraceFunction trace_function(Term form, std::string* problem) const {
         const Term name = tuple_element(form, 0);
         const size_t arity = tuple_arity(form) - 1;
         const std::string text = name_text(name);
@@ -646,9 +648,9 @@ private:
         }
         if (g_trace_functions != nullptr) {
             const TraceFunctions::Found found = g_trace_functions->find(form, dialect_, in_guard_);
-            if (found.bif != nullptr || !found.problem.empty()) {
+            if (found.function != nullptr || !found.problem.empty()) {
                 *problem = found.problem;
-                return found.bif;
+                return found.function;
             }
         }
         *problem = "Function " + text + "/" + std::to_string(arity) + " does_not_exist.";

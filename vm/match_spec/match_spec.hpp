@@ -40,6 +40,7 @@ enum class Op : uint8_t {
     push_bound,   // '$$'
     // What these take was pushed last to first, so that the first is on top.
     call,        // `bif` with `count` arguments
+    act,         // `act`, the same way
     make_tuple,  // of `count` terms
     make_cons,   // but head below tail
     make_map,    // of `count` keys, with as many values below them
@@ -52,6 +53,11 @@ enum class Op : uint8_t {
     done
 };
 
+// What a specification for traces may do beside, and what it is run for: trace/ has both. The context is null where
+// guards alone are run: what they may call does not look at it.
+struct TraceContext;
+using TraceFunction = Term (*)(Process& p, const Term* arguments, TraceContext* context);
+
 struct Instr {
     Op op;
     uint32_t slot = 0;
@@ -61,6 +67,7 @@ struct Instr {
     union {
         Term term;
         const BifDef* bif;
+        TraceFunction act;
     };
     explicit Instr(Op o) : op(o), term(kNonValue) {}
 };
@@ -83,7 +90,7 @@ constexpr bool is_for_traces(Dialect d) {
 }
 struct TraceFunctions {
     struct Found {
-        const BifDef* bif = nullptr;
+        TraceFunction function = nullptr;
         std::string problem;  // why there is none, if the name is known
     };
     // form: {Name, Argument, ...}
@@ -136,7 +143,7 @@ class Runner {
 public:
     // copy: bodies give terms of p's heap. Otherwise the result may lie in the object and is only
     // good as long as that.
-    Runner(Process& p, const Program& program, bool copy);
+    Runner(Process& p, const Program& program, bool copy, TraceContext* context = nullptr);
     Runner(const Runner&) = delete;
     Runner& operator=(const Runner&) = delete;
 
@@ -158,6 +165,7 @@ private:
     Process& p_;
     const Program& program_;
     const bool copy_;
+    TraceContext* const context_;
     // Room for most programs; others get their own.
     static constexpr size_t kOwnWords = 48;
     static constexpr size_t kOwnSlots = 16;

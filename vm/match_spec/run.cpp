@@ -16,10 +16,11 @@ const Program* program_of(Term t) {
     return typeid(*object) == typeid(Program) ? static_cast<const Program*>(object) : nullptr;
 }
 
-Runner::Runner(Process& p, const Program& program, bool copy)
+Runner::Runner(Process& p, const Program& program, bool copy, TraceContext* context)
     : p_(p),
       program_(program),
       copy_(copy),
+      context_(context),
       slots_(own_slots_),
       slot_terms_(own_words_) {
     const size_t words = size_t{program.slot_count_} + program.variable_count_ + program.stack_size_;
@@ -199,10 +200,11 @@ Term Runner::evaluate(const Clause& clause, const Instr* i, bool in_guard) {
                 *sp++ = list;
                 break;
             }
-            case Op::call: {
+            case Op::call:
+            case Op::act: {
                 sp -= i->count;
                 std::reverse(sp, sp + i->count);
-                const Term result = i->bif->fn(p_, sp);
+                const Term result = i->op == Op::call ? i->bif->fn(p_, sp) : i->act(p_, sp, context_);
                 if (!is_value(result)) {
                     p_.exception = Exception{};
                     p_.outcome = BifOutcome::exception;

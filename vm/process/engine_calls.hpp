@@ -9,8 +9,6 @@ namespace minivm {
 // The send instruction: x0 ! x1. The message, or the non-value: Process::outcome (badarg for a name
 // nobody has, ...).
 Term send_message(Process& p, Term to, Term message);
-// Tells who traces what p sends; for who sends another way.
-void trace_send(Process& p, Term to, Term message);
 
 // True for erlang:error/1 and the like: they never return, and where apply calls them in tail position
 // the caller's frame stays, for the stack trace.

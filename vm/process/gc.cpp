@@ -3,23 +3,18 @@
 #include <algorithm>
 #include <utility>
 
-#include "recorder/clock.hpp"
-#include "recorder/recorder.hpp"
 #include "vm/heap/collector.hpp"
 #include "vm/process/extra.hpp"
+#include "vm/process/probe.hpp"
 #include "vm/process/report.hpp"
 #include "vm/process/scheduling.hpp"
 #include "vm/process/signal.hpp"
-#include "vm/process/system_monitor.hpp"
-#include "vm/process/tracing.hpp"
-#include "vm/record/record.hpp"
 #include "vm/util/activity.hpp"
 
 namespace minivm {
 
 namespace {
 
-constexpr uint64_t kLongGcNs = 20'000'000;
 #ifdef MINIVM_DEBUG
 constexpr size_t kVerifiedWords = 20000;
 #endif
@@ -90,19 +85,6 @@ void check_max_heap(Process& p, size_t before_words) {
     }
 }
 
-// By the recorder's clock: asking the system for the time twice costs as much as a small
-// collection.
-struct GcTimer {
-    explicit GcTimer(bool on) : start_ticks(on ? recorder::read_ticks() : 0) {}
-    uint64_t elapsed_ns() const {
-        return start_ticks != 0 ? static_cast<uint64_t>(
-                                      static_cast<double>(recorder::read_ticks() - start_ticks) *
-                                      (1e9 / recorder::ticks_per_second()))
-                                : 0;
-    }
-    uint64_t start_ticks;
-};
-
 }  // namespace
 
 Roots roots_of(Process& p, Term* x, size_t live) {
@@ -131,43 +113,14 @@ GcResult collect_gc(Process& p, size_t need_words, Term* x, size_t live, bool ma
     GcResult result;
     result.before_words = p.used_words();
     result.major = major || !minor_is_enough(p);
-    const uint32_t pid = records::subject(p.id);
-    const GcTimer timer(recorder::enabled(recorder::Category::gc));
-    constexpr uint32_t kWatched = system_monitor::kLongGc | system_monitor::kLargeHeap;
-    const bool watched = system_monitor::wants(kWatched);
-    const uint64_t began_ns = watched ? system_monitor::now_ns() : 0;
-    const bool traced =
-        tracing::is_traced(p, tracing::kGarbageCollection) || tracing::is_clocked(p);
-    if (MINIVM_UNLIKELY(traced)) {
-        tracing::g_hooks->collecting(p, result.major, true);
-    }
-    if (result.major) {
-        MINIVM_EVENT(gc_major_start, pid, p.block_words(), need_words);
-    } else {
-        MINIVM_EVENT(gc_minor_start, pid, p.block_words(), need_words);
-    }
+    const probe::Collection collection(p, result.major, need_words);
     const Roots roots = roots_of(p, x, live);
     result.after_words = collect(p, roots, need_words, result.major);
     if (MINIVM_UNLIKELY(limited)) {
         check_max_heap(p, limited_before);
     }
-    if (MINIVM_UNLIKELY(traced)) {
-        tracing::g_hooks->collecting(p, result.major, false);
-    }
-    if (MINIVM_UNLIKELY(watched)) {
-        system_monitor::collected(p, began_ns);
-    }
-    const size_t freed = result.before_words - result.after_words;
-    const uint64_t time_ns = timer.elapsed_ns();
-    count_collection(freed);
-    if (result.major) {
-        MINIVM_EVENT(gc_major_end, pid, result.after_words, freed, p.block_words(), time_ns);
-    } else {
-        MINIVM_EVENT(gc_minor_end, pid, result.after_words, freed, p.block_words(), time_ns);
-    }
-    if (time_ns > kLongGcNs) {
-        MINIVM_EVENT(gc_long, pid, time_ns);
-    }
+    count_collection(result.before_words - result.after_words);
+    collection.ended(result);
 #ifdef MINIVM_DEBUG
     if (result.after_words < kVerifiedWords) {
         verify_heap(p, roots);

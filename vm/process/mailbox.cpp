@@ -1,14 +1,11 @@
 // The receive instructions and receive markers.
 #include "vm/process/mailbox.hpp"
 
-#include "recorder/recorder.hpp"
 #include "vm/process/engine_calls.hpp"
-#include "vm/process/process_record.hpp"
-#include "vm/process/seq_trace.hpp"
+#include "vm/process/probe.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/system_monitor.hpp"
 #include "vm/process/timers.hpp"
-#include "vm/process/tracing.hpp"
 
 #include <cstddef>
 #include <cstdlib>
@@ -71,7 +68,7 @@ void unlink_message(Process& p, Signal** link) {
         }
     }
     box.length--;
-    if (MINIVM_UNLIKELY(p.long_queue_told)) {
+    if (watchers::any(p, watchers::kLongQueueTold)) {
         system_monitor::queue_changed(p);
     }
     if (m->on_heap) {
@@ -109,15 +106,8 @@ void mailbox_next(Process& p) {
 void mailbox_remove(Process& p) {
     Mailbox& box = p.mailbox;
     Signal* m = *box.save;
-    MINIVM_EVENT_COARSE(receive, records::subject_or_none(m->from), records::flow(*m),
-                        box.length - 1);
     unlink_message(p, box.save);
-    if (MINIVM_UNLIKELY(m->has_token || p.seq_traced)) {
-        seq_trace::received(p, *m);
-    }
-    if (tracing::is_traced(p, tracing::kReceive)) {
-        tracing::g_hooks->took_message(p);
-    }
+    probe::took(p, *m);
     if (m->fragments != nullptr || m->off_heap != nullptr) {
         attach_received(p.heap, m->fragments, m->off_heap, m->off_heap_bytes);
         if (MINIVM_UNLIKELY(p.heap.fragment_words > kMostReceivedWords)) {
@@ -133,9 +123,7 @@ void mailbox_remove(Process& p) {
 }
 
 void mailbox_timeout(Process& p) {
-    if (tracing::is_traced(p, tracing::kReceive)) {
-        tracing::g_hooks->received(p, kNonValue, atoms::timeout);
-    }
+    probe::timed_out(p);
     p.mailbox.save = &p.mailbox.first;
     p.in_receive_examine = false;
     cancel_receive_timeout(p);

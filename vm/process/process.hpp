@@ -74,8 +74,6 @@ struct Process : ProcessHeap {
     uint8_t live_x = 0;             // saved x registers while scheduled out
     Priority priority = Priority::normal;
     bool trap_exit = false;
-    bool seq_traced = false;          // has a token of sequential tracing
-    bool long_queue_told = false;     // the system monitor knows that the queue is long
     bool raised = false;              // queued only to handle signals: see raise_process()
     Priority raised_to = Priority::low;  // where it is queued then; written under the run queue's lock
     std::atomic<uint8_t> raise_wish{0};  // 1 + what it is to be raised to by who queues it next; see raise_process()
@@ -92,6 +90,7 @@ struct Process : ProcessHeap {
 
     std::atomic<uint32_t> state{0}; // any thread; see process/state.hpp
     std::atomic<const tracing::State*> trace{nullptr};  // any thread; see process/tracing.hpp
+    std::atomic<uint32_t> watchers{0};  // any thread; see process/watchers.hpp
     tracing::Local* trace_local = nullptr;  // made on first use
     std::atomic<uint32_t> refs{1};
     ProcessExtra* extra = nullptr;  // made on first use

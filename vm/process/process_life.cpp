@@ -5,7 +5,6 @@
 #include <new>
 #include <vector>
 
-#include "recorder/recorder.hpp"
 #include "vm/code/export.hpp"
 #include "vm/heap/block_pool.hpp"
 #include "vm/process/gc.hpp"
@@ -14,7 +13,7 @@
 #include "vm/process/engine_calls.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/literal_release.hpp"
-#include "vm/process/process_record.hpp"
+#include "vm/process/probe.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/report.hpp"
@@ -24,7 +23,6 @@
 #include "vm/process/state.hpp"
 #include "vm/process/system_profile.hpp"
 #include "vm/process/timers.hpp"
-#include "vm/process/tracing.hpp"
 #include "vm/progress/thread_progress.hpp"
 #include "vm/util/memory_count.hpp"
 
@@ -63,7 +61,7 @@ void free_memory(Process& p) {
     }
     if (p.extra != nullptr && p.extra->seq.token != nullptr) {
         seq_trace::release(p.extra->seq.token);
-        p.seq_traced = false;
+        watchers::set(p.watchers, watchers::kToken, false);
     }
     delete p.extra;
     p.extra = nullptr;
@@ -159,29 +157,7 @@ Term spawn(Process* parent, const Export* entry, Term args, SpawnOptions& option
     } else {
         tie_to_parent(*p, *parent, options);
     }
-    if (recorder::enabled(recorder::Category::process)) {
-        // A fun's process is told apart by the fun, not by the apply/2 that calls it.
-        const Term fun = n == 2 && entry->module == atoms::erlang ? x[0] : kNonValue;
-        uint64_t function;
-        if (is_local_fun(fun)) {
-            const FunEntry* fe = fun_entry(fun);
-            function = records::function(
-                fe->module, is_value(fe->function) ? fe->function : atoms::fun, fe->arity);
-        } else {
-            function = records::function(*entry);
-        }
-        MINIVM_EVENT(spawn, records::subject(p->id),
-                     parent != nullptr ? uint64_t{records::subject(parent->id)} : uint64_t{0},
-                     function);
-    }
-    if (parent != nullptr && MINIVM_UNLIKELY(parent->seq_traced)) {
-        seq_trace::spawning(*parent, *p, *entry, args, options);
-    }
-    if (parent != nullptr && (MINIVM_UNLIKELY(tracing::state_of(*parent) != nullptr) ||
-                              // relaxed: a process begun beside the setting may come before it.
-                              tracing::g_trace_new.load(std::memory_order_relaxed))) {
-        tracing::g_hooks->spawning(*parent, *p, entry, args, options.link);
-    }
+    probe::spawned(parent, *p, *entry, args, options);
     if (options.before_start != nullptr) {
         options.before_start(*parent, *p, options, options.context);
     }
@@ -211,54 +187,23 @@ Term uncaught_exit_reason(Process& p) {
     return make_tuple(p.heap, reason, is_value(e.trace) ? stacktrace_list(p, e.trace) : kNil);
 }
 
-// What supervisors take for no failure.
-static bool is_planned_end(Term reason) {
-    static const Term shutdown = atom_table::intern("shutdown");
-    return reason == atoms::normal || reason == shutdown ||
-           (is_tuple_of(reason, 2) && tuple_element(reason, 0) == shutdown);
-}
-
-static void record_exit(const Process& p, Term reason) {
-    if (!recorder::enabled(recorder::Category::process)) {
-        return;
-    }
-    static const Term signal = atom_table::intern("signal");  // told to end by another
-    const Term cls = p.exit_signal != nullptr                        ? signal
-                     : p.exception.cls == ExceptionClass::error      ? atoms::error
-                     : p.exception.cls == ExceptionClass::throw_     ? atoms::throw_
-                                                                     : atoms::exit;
-    const records::TermCopy<20> copy(reason, records::is_sensitive(p));
-    // An uncaught exception is among the rare records already.
-    if (cls == atoms::error || cls == atoms::throw_ || is_planned_end(reason)) {
-        MINIVM_EVENT(exit_reason, records::subject(p.id), records::atom(cls), copy.get());
-    } else {
-        MINIVM_EVENT(exit_failed, records::subject(p.id), records::atom(cls), copy.get());
-    }
-}
-
 void at_process_exit(void (*f)(Process& p)) { g_exit_hooks.push_back(f); }
 
 // All that others see of an end. p's registers and heap may be in use (end_dirty_process()).
 static void end_for_others(Process& p, Term reason) {
-    record_exit(p, reason);
     // relaxed: see vm::set_main_process().
     if (MINIVM_UNLIKELY(p.system_process ||
                         p.id.raw == g_main_process.load(std::memory_order_relaxed))) {
         note_end_slow(p, reason);
     }
-    if (MINIVM_UNLIKELY(tracing::state_of(p) != nullptr)) {
-        tracing::g_hooks->exited(p, reason);
-    }
+    probe::exited(p, reason);
     cancel_receive_timeout(p);
     for (auto* hook : g_exit_hooks) {
         hook(p);
     }
     registry::forget(p);
-    if (MINIVM_UNLIKELY(tracing::is_traced(p, tracing::kExiting))) {
-        // The last event, told while the process can still be found: trace_delivered/1 of one that
-        // cannot waits for nothing.
-        tracing::g_hooks->ended(p);
-    }
+    // While the process can still be found: trace_delivered/1 of one that cannot waits for nothing.
+    probe::ended(p);
     process_table::remove(p);
     close_mailbox(p);
     if (p.extra != nullptr) {
@@ -283,9 +228,7 @@ static void end_for_others(Process& p, Term reason) {
             send_resume(p.id, Term{pid}, times);
         }
     }
-    if (MINIVM_UNLIKELY(tracing::state_of(p) != nullptr || p.trace_local != nullptr)) {
-        tracing::g_hooks->forget(p);
-    }
+    probe::gone(p);
 }
 
 static void finish_process(Process& p) {

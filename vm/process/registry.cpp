@@ -7,10 +7,10 @@
 #include <mutex>
 
 #include "vm/process/ports.hpp"
+#include "vm/process/probe.hpp"
 #include "vm/process/process.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/state.hpp"
-#include "vm/process/tracing.hpp"
 #include "vm/record/record.hpp"
 #include "vm/term/format.hpp"
 #include "vm/util/lock.hpp"
@@ -129,8 +129,8 @@ void forget(Process& p) {
         }
     }
     // Not under the lock: a tracer that is a module may ask who has a name.
-    if (is_value(name) && tracing::is_traced(p, tracing::kProcs)) {
-        tracing::g_hooks->procs(p, atoms::unregister, name);
+    if (is_value(name)) {
+        probe::procs(p, atoms::unregister, name);
     }
 }
 

@@ -69,7 +69,9 @@ void put_token(Process& p, Token* t) {
         release(c.token);
     }
     c.token = t;
-    p.seq_traced = t != nullptr;
+    if (has_token(p) != (t != nullptr)) {
+        watchers::set(p.watchers, watchers::kToken, t != nullptr);
+    }
 }
 
 Token* copy_of(const Token& t) {
@@ -206,7 +208,7 @@ void release(Token* t) {
 }
 
 const Token* token_of(const Process& p) {
-    if (!p.seq_traced || p.extra == nullptr || p.extra->seq.token == nullptr) {
+    if (!has_token(p) || p.extra == nullptr || p.extra->seq.token == nullptr) {
         return nullptr;
     }
     const Token* t = p.extra->seq.token;
@@ -263,7 +265,7 @@ Term set(Process& p, Term component, Term value, Heap& h) {
     }
     if (component == atom_sequential_trace_token() && is_nil(value)) {
         const Term old = token_term(p, h);
-        if (p.seq_traced) {
+        if (has_token(p)) {
             put_token(p, nullptr);
         }
         return old;
@@ -315,7 +317,7 @@ Token* sending(Process& p, Term to, Term message) {
 }
 
 Token* sending_exit(Process& p, Term from, Term to, Term reason) {
-    if (!p.seq_traced || token_of(p) == nullptr) {
+    if (!has_token(p) || token_of(p) == nullptr) {
         return nullptr;
     }
     count_up(p);
@@ -347,7 +349,7 @@ void attach(Signal& s, Token* t) {
 void received(Process& p, const Signal& s) {
     Token* t = s.has_token ? static_cast<const ControlSignal&>(s).token : nullptr;
     if (t == nullptr || !counts(*t)) {
-        if (s.from_process && p.seq_traced) {
+        if (s.from_process && has_token(p)) {
             put_token(p, nullptr);
         }
         return;

@@ -1,13 +1,13 @@
 // Sequential tracing: a token that goes from process to process with the messages, and what the
 // system tracer is told of them. What programs see of it is OTP's `seq_trace`.
 //
-// A process without a token pays a test of Process::seq_traced where it sends, and of the message
+// A process without a token pays a test of Process::watchers where it sends, and of the message
 // where it receives. Tokens are immutable once another has them; resetting all of them is one step
 // of a generation, by which everybody finds that what he holds counts no more.
 // Threads: a process's token is its owner's; a token in a message is the message's.
 #pragma once
 
-#include "vm/process/process.hpp"
+#include "vm/process/watchers.hpp"
 
 namespace minivm {
 
@@ -38,6 +38,12 @@ struct Token {
     ~Token() { heap.clear(); }
 };
 void release(Token* t);
+
+// On p's scheduler, as all of these; and by who makes or ends it.
+inline bool has_token(const Process& p) {
+    // relaxed: its own.
+    return (p.watchers.load(std::memory_order_relaxed) & watchers::kToken) != 0;
+}
 
 // The token of p, or null.
 const Token* token_of(const Process& p);

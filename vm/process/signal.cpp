@@ -6,14 +6,13 @@
 #include <new>
 #include <vector>
 
-#include "recorder/coarse_words.hpp"
 #include "recorder/recorder.hpp"
-#include "vm/code/code_index.hpp"
 #include "vm/instr/bif_def.hpp"
 #include "vm/process/dirty_hold.hpp"
 #include "vm/process/engine_calls.hpp"
 #include "vm/process/outcome.hpp"
 #include "vm/process/ports.hpp"
+#include "vm/process/probe.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_record.hpp"
 #include "vm/process/process_table.hpp"
@@ -21,8 +20,6 @@
 #include "vm/process/scheduling.hpp"
 #include "vm/process/seq_trace.hpp"
 #include "vm/process/state.hpp"
-#include "vm/process/system_monitor.hpp"
-#include "vm/process/tracing.hpp"
 #include "vm/progress/thread_progress.hpp"
 
 namespace minivm {
@@ -34,59 +31,6 @@ namespace {
 // Where the process of an alias lies: 20 bits of place in the table, 11 of the scheduler's number.
 constexpr uint32_t kAliasFlag = uint32_t{1} << 31;
 constexpr uint32_t kAliasPlaceShift = 11;
-
-void record_send(const Process& to, Signal& s) {
-    if (!recorder::enabled(recorder::Category::message)) {
-        return;
-    }
-    const uint64_t words = s.fragments != nullptr ? s.fragments->used_words : 0;
-    const uint32_t pid = records::subject(to.id);
-    const Scheduler* scheduler = this_scheduler();
-    const Process* from = scheduler != nullptr ? scheduler->process : nullptr;
-    if (from != nullptr) {
-        s.from = from->id;  // for the record of the receive
-    }
-    s.flow = recorder::new_flow();
-    const uint64_t flow = records::flow(s);
-    if (!records::terms_are_on()) {
-        MINIVM_EVENT(send, pid, flow, words);
-        return;
-    }
-    const bool hidden =
-        records::is_sensitive(to) || (from != nullptr && records::is_sensitive(*from));
-    // Written in place: this is the most frequent record with a term.
-    constexpr unsigned kFixed = 4;
-    constexpr unsigned kMessage = 16;
-    uint64_t record[kFixed + kMessage];
-    recorder::ValueWriter message(record + kFixed, kMessage);
-    if (hidden) {
-        records::hide_term(message);
-    } else {
-        records::copy_term_words(message, s.term, 0);
-    }
-    record[0] = pid;
-    record[1] = flow;
-    record[2] = words;
-    record[3] = recorder::pack_text(kFixed * 8, message.count() * 8);
-    MINIVM_EVENT_PLACE(here, send_message);
-    constexpr uint64_t kEvent = recorder::detail::event_word(here);
-    if (MINIVM_LIKELY(scheduler != nullptr && scheduler->number != 0)) {
-        // The time is that of the slice, nearly: the clock is most of what a record costs.
-        recorder::detail::write_coarse_words(kEvent, 0, record, kFixed + message.count());
-    } else {
-        // Other threads have no slices: their last record may be of long ago.
-        recorder::detail::write_words(kEvent, 0, record, kFixed + message.count());
-    }
-}
-
-// One that may become a message, so that its receive has something to come from.
-void record_signal(Term to, records::Word kind, Signal& s) {
-    if (recorder::enabled(recorder::Category::message)) {
-        s.flow = recorder::new_flow();
-        MINIVM_EVENT(signal_to, records::subject(to), static_cast<uint64_t>(kind),
-                     records::flow(s));
-    }
-}
 
 }  // namespace
 
@@ -191,7 +135,7 @@ static void end_if_dirty(const Process& p) {
 }
 
 bool push_message(Process& to, Signal* s) {
-    record_send(to, *s);
+    probe::sent(to, *s);
     return push_signal(to, s);
 }
 
@@ -247,13 +191,7 @@ static void send_message_to(Term pid, Term message, bool from_process, seq_trace
     }
     Signal* s = message_with_token(message, token);
     s->from_process = from_process;
-    record_send(*to, *s);
-    if (MINIVM_UNLIKELY(tracing::state_of(*to) != nullptr)) {
-        const Scheduler* scheduler = this_scheduler();
-        if (scheduler != nullptr && scheduler->process != nullptr) {
-            s->from = scheduler->process->id;
-        }
-    }
+    probe::sent(*to, *s);
     if (!push_signal(*to, s)) {
         free_signal(s);
     }
@@ -266,61 +204,46 @@ void send_message_to_pid(Term pid, Term message, seq_trace::Token* token) {
     send_message_to(pid, message, false, token);
 }
 
-// sender: its token goes with the message.
-static void send_to_alias(Process* sender, Term ref, Term message, bool priority = false) {
-    const RefId id = ref_id(ref);
-    if (!is_alias_id(id)) {
-        return;
-    }
+Process* process_of_alias(RefId id) {
+    return is_alias_id(id) ? process_table::at_place((id.high & ~kAliasFlag) >> kAliasPlaceShift) : nullptr;
+}
+
+// sender: whose message it is, null: nobody's. The token goes with it.
+static void send_to_alias(const Process* sender, Term ref, Term message, seq_trace::Token* token,
+                          bool priority = false) {
     thread_progress::DelaySection section;
-    Process* to = process_table::at_place((id.high & ~kAliasFlag) >> kAliasPlaceShift);
+    Process* to = process_of_alias(ref_id(ref));
     if (to == nullptr) {
+        if (token != nullptr) {
+            seq_trace::release(token);
+        }
         return;
     }
     ControlSignal* s =
         new_signal(SignalKind::alias_message, sender != nullptr ? sender->id : kNonValue);
-    s->ref = id;
+    s->ref = ref_id(ref);
     s->priority = priority;
+    s->from_process = sender != nullptr;
     set_term(*s, message);
-    if (sender != nullptr) {
-        s->from_process = true;
-        if (MINIVM_UNLIKELY(sender->seq_traced)) {
-            seq_trace::attach(*s, seq_trace::sending(*sender, ref, message));
-        }
-    }
-    record_send(*to, *s);
+    seq_trace::attach(*s, token);
+    probe::sent(*to, *s);
     if (!push_signal(*to, s)) {
         free_signal(s);
     }
 }
 
-// After the receiver has been looked for, before it can have got the message. Also of what is no
-// receiver, as in OTP.
-void trace_send(Process& p, Term to, Term message) {
-    if (tracing::is_traced(p, tracing::kSend)) {
-        thread_progress::DelaySection section;
-        const bool exists = !is_local_pid(to) || process_table::lookup(to) != nullptr;
-        tracing::g_hooks->sent(p, to, message, exists);
-    }
-}
-
 void send_priority_message(Process& p, Term alias, Term message) {
-    trace_send(p, alias, message);
-    send_to_alias(&p, alias, message, true);
+    send_to_alias(&p, alias, message, probe::sends(p, alias, alias, message), true);
 }
 
 Term send_message(Process& p, Term to, Term message) {
-    bool traced = false;
+    const Term named = to;
     if (is_atom(to)) {
-        const Term found = registry::whereis(to);
-        if (!is_value(found) || is_local_pid(found)) {
-            trace_send(p, to, message);
-            traced = true;
-        }
-        if (!is_value(found)) {
+        to = registry::whereis(to);
+        if (!is_value(to)) {
+            probe::sends(p, named, kNonValue, message);
             return badarg(p);
         }
-        to = found;
     } else if (is_tuple_of(to, 2)) {
         const Term name = tuple_element(to, 0);
         const Term node = tuple_element(to, 1);
@@ -330,20 +253,20 @@ Term send_message(Process& p, Term to, Term message) {
         if (node != atoms::nonode_at_nohost) {
             return message;  // not alive: there are no other nodes
         }
-        trace_send(p, to, message);
-        traced = true;
         to = registry::whereis(name);
+        if (!is_local_pid(to)) {
+            probe::sends(p, named, kNonValue, message);
+        }
         if (!is_value(to)) {
             return message;
         }
     } else if (is_boxed(to)) {
         if (is_local_ref(to)) {
-            trace_send(p, to, message);
-            send_to_alias(&p, to, message);
+            send_to_alias(&p, to, message, probe::sends(p, to, to, message));
         } else if (!is_kind(to, Kind::ext_pid) && !is_kind(to, Kind::ext_ref) &&
                    !is_kind(to, Kind::ext_port)) {
             if (!is_tuple(to)) {
-                trace_send(p, to, message);
+                probe::sends(p, to, kNonValue, message);
             }
             return badarg(p);
         }
@@ -352,19 +275,12 @@ Term send_message(Process& p, Term to, Term message) {
     if (is_local_pid(to)) {
         // A process may change its own queue without asking; what others have sent is not before or
         // after.
-        if (!traced) {
-            trace_send(p, to, message);
-        }
-        seq_trace::Token* token = nullptr;
-        if (MINIVM_UNLIKELY(p.seq_traced) && process_table::lookup(to) != nullptr) {
-            token = seq_trace::sending(p, to, message);
-        }
-        send_message_to(to, message, true, token);
+        send_message_to(to, message, true, probe::sends(p, named, to, message));
         return message;
     }
     if (is_local_port(to)) {
         if (port::exists(to)) {
-            trace_send(p, to, message);
+            probe::sends(p, to, kNonValue, message);
         }
         port::waited(p);
         if (port::message(&p, to, message) == port::Sent::busy) {
@@ -373,7 +289,7 @@ Term send_message(Process& p, Term to, Term message) {
         }
         return message;
     }
-    trace_send(p, to, message);
+    probe::sends(p, to, kNonValue, message);
     return badarg(p);
 }
 
@@ -386,7 +302,7 @@ void deliver_message(Term to, Term message) {
                  : kNonValue;
     } else if (is_boxed(to)) {
         if (is_local_ref(to)) {
-            send_to_alias(nullptr, to, message);
+            send_to_alias(nullptr, to, message, nullptr);
         }
         return;
     }
@@ -422,7 +338,7 @@ void send_exit(Term from, Term pid, Term reason, bool linked, seq_trace::Token* 
     take_fragments(*s, h);
     s->from_process = true;
     seq_trace::attach(*s, token);
-    record_signal(pid, records::Word::exit_signal, *s);
+    probe::signalled(pid, records::Word::exit_signal, *s);
     send_signal(pid, s);
 }
 
@@ -432,9 +348,7 @@ void send_exit_by_hand(Process& sender, Term to, Term reason, ExitOptions option
     RefId alias{};
     if (is_local_ref(to)) {
         alias = ref_id(to);
-        const Process* q = is_alias_id(alias)
-                               ? process_table::at_place((alias.high & ~kAliasFlag) >> kAliasPlaceShift)
-                               : nullptr;
+        const Process* q = process_of_alias(alias);
         if (q == nullptr) {
             return;
         }
@@ -448,7 +362,7 @@ void send_exit_by_hand(Process& sender, Term to, Term reason, ExitOptions option
     s->term = make_tuple(h, atoms::EXIT, sender.id, copy_term(reason, h, true));
     take_fragments(*s, h);
     s->from_process = true;
-    record_signal(pid, records::Word::exit_signal, *s);
+    probe::signalled(pid, records::Word::exit_signal, *s);
     send_signal(pid, s);
 }
 
@@ -462,7 +376,7 @@ void send_down(Term from, Term watcher, RefId ref, Term name, Term reason, bool 
     const Term type = is_local_port(from) || type_port ? atoms::port : atoms::process;
     s->term = make_tuple(h, atoms::DOWN, put_ref(h.alloc(kRefWords), ref), type, object, copy);
     take_fragments(*s, h);
-    record_signal(watcher, records::Word::down_signal, *s);
+    probe::signalled(watcher, records::Word::down_signal, *s);
     send_signal(watcher, s);
 }
 

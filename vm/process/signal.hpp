@@ -117,5 +117,7 @@ bool remove_alias(Process& p, RefId ref);
 // References that are aliases carry the place of their process.
 RefId new_alias_id(Process& p);
 constexpr bool is_alias_id(RefId id) { return (id.high >> 31) != 0; }
+// Where the alias leads, if it is active when the signal arrives; null: to nobody. Valid as of process_table::lookup().
+Process* process_of_alias(RefId id);
 
 }  // namespace minivm

@@ -15,28 +15,18 @@
 #include "vm/process/engine_calls.hpp"
 #include "vm/process/outcome.hpp"
 #include "vm/process/ports.hpp"
+#include "vm/process/probe.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_record.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/scheduling.hpp"
-#include "vm/process/seq_trace.hpp"
 #include "vm/process/state.hpp"
-#include "vm/process/system_monitor.hpp"
-#include "vm/process/tracing.hpp"
 #include "vm/progress/thread_progress.hpp"
 
 namespace minivm {
 
 namespace {
-
-constexpr uint32_t kLongQueue = 4096;  // recorded, and at each doubling
-
-void trace_procs(Process& p, Term tag, Term what) {
-    if (tracing::is_traced(p, tracing::kProcs)) {
-        tracing::g_hooks->procs(p, tag, what);
-    }
-}
 
 // Behind the priority messages that are there. A receive that is past these goes back to it: what it has
 // seen on the way does not match the second time either.
@@ -76,16 +66,7 @@ void append_message(Process& p, Signal* s, bool priority = false) {
     if (s->on_heap) {
         p.mailbox.on_heap_count++;
     }
-    const uint32_t length = p.mailbox.length;
-    if (MINIVM_UNLIKELY(length >= kLongQueue) && (length & (length - 1)) == 0) {
-        MINIVM_EVENT(queue_long, records::subject(p.id), length);
-    }
-    if (system_monitor::wants(system_monitor::kLongMessageQueue)) {
-        system_monitor::queue_changed(p);
-    }
-    if (tracing::is_traced(p, tracing::kReceive)) {
-        tracing::g_hooks->received(p, is_value(s->from) ? s->from : atoms::undefined, s->term);
-    }
+    probe::arrived(p, *s);
 }
 
 }  // namespace
@@ -141,7 +122,7 @@ bool handle_exit(Process& p, ControlSignal* s) {
     }
     if (p.trap_exit && !untrappable) {
         if (s->linked) {
-            trace_procs(p, atoms::getting_unlinked, s->from);
+            probe::procs(p, atoms::getting_unlinked, s->from);
         }
         s->kind = SignalKind::message;
         append_message(p, s, priority);
@@ -150,7 +131,7 @@ bool handle_exit(Process& p, ControlSignal* s) {
     if (reason == atoms::normal && !untrappable &&
         (s->linked || s->from != p.id || s->no_quirk)) {
         if (s->linked) {
-            trace_procs(p, atoms::getting_unlinked, s->from);
+            probe::procs(p, atoms::getting_unlinked, s->from);
         }
         free_signal(s);
         return true;
@@ -223,7 +204,7 @@ bool handle_signal(Process& p, Signal* signal) {
         case SignalKind::link:
             // Sent before the other side has heard of an unlink that is under way: that one counts, as there.
             if (extra_of(p).links.try_emplace(s->from.raw).second) {
-                trace_procs(p, atoms::getting_linked, s->from);
+                probe::procs(p, atoms::getting_linked, s->from);
             }
             break;
         case SignalKind::unlink: {
@@ -232,7 +213,7 @@ bool handle_signal(Process& p, Signal* signal) {
                 const auto link = p.extra->links.find(s->from.raw);
                 if (link != p.extra->links.end() && link->second.unlinking == 0) {
                     p.extra->links.erase(link);
-                    trace_procs(p, atoms::getting_unlinked, s->from);
+                    probe::procs(p, atoms::getting_unlinked, s->from);
                 }
             }
             ControlSignal* ack = new_signal(SignalKind::unlink_ack, p.id);
@@ -517,13 +498,13 @@ void link_process(Process& p, Term pid, bool priority) {
     link.unlinking = 0;
     link.priority = priority;
     MINIVM_EVENT(link, records::subject(p.id), records::subject(pid));
-    trace_procs(p, atoms::link, pid);
+    probe::procs(p, atoms::link, pid);
     send_signal(pid, new_signal(SignalKind::link, p.id));
 }
 
 void unlink_process(Process& p, Term pid) {
     static std::atomic<uint64_t> next_number{1};
-    trace_procs(p, atoms::unlink, pid);
+    probe::procs(p, atoms::unlink, pid);
     if (p.extra == nullptr) {
         return;
     }

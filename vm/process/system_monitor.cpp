@@ -12,7 +12,6 @@
 
 namespace minivm::system_monitor {
 
-std::atomic<uint32_t> g_events{0};
 std::atomic<uint32_t> g_gc_sleep_ms{0};
 
 namespace {
@@ -66,8 +65,7 @@ Settings settings() {
     const std::lock_guard lock(g_lock);
     if (g_settings.events != 0 && !tracing::tracer_exists(g_settings.pid)) {
         g_settings = Settings{};
-        // relaxed: see wants().
-        g_events.store(0, std::memory_order_relaxed);
+        watchers::set_bits(0, watchers::kMonitorShift, watchers::kMonitorBits);
     }
     return g_settings;
 }
@@ -75,8 +73,7 @@ Settings settings() {
 void set(const Settings& s) {
     const std::lock_guard lock(g_lock);
     g_settings = s;
-    // relaxed: see wants().
-    g_events.store(s.events, std::memory_order_relaxed);
+    watchers::set_bits(s.events, watchers::kMonitorShift, watchers::kMonitorBits);
 }
 
 void collected(Process& p, uint64_t began_ns) {
@@ -126,12 +123,13 @@ void suspended_by(const Process& p, Term port) {
 void queue_changed(Process& p) {
     const Settings s = settings();
     const uint32_t length = p.mailbox.length;
-    const bool told = p.long_queue_told;
+    // relaxed: its own.
+    const bool told = (p.watchers.load(std::memory_order_relaxed) & watchers::kLongQueueTold) != 0;
     if ((s.events & kLongMessageQueue) == 0 ||
         (told ? length > s.queue_disable : length < s.queue_enable)) {
         return;
     }
-    p.long_queue_told = !told;
+    watchers::set(p.watchers, watchers::kLongQueueTold, !told);
     Heap h;
     tell(p, s, h, atoms::long_message_queue, make_bool(!told));
 }

@@ -4,7 +4,7 @@
 // Threads: any; each event is told on the scheduler where it happens.
 #pragma once
 
-#include "vm/process/process.hpp"
+#include "vm/process/watchers.hpp"
 
 namespace minivm::system_monitor {
 
@@ -29,11 +29,7 @@ struct Settings {
 Settings settings();  // events 0: nobody is told
 void set(const Settings& s);
 
-extern std::atomic<uint32_t> g_events;
-inline bool wants(uint32_t events) {
-    // relaxed: what happens beside a setting may be told or not.
-    return MINIVM_UNLIKELY((g_events.load(std::memory_order_relaxed) & events) != 0);
-}
+inline bool wants(uint32_t events) { return watchers::any_of_all(events << watchers::kMonitorShift); }
 
 // For tests: each collection is to take so many milliseconds more.
 extern std::atomic<uint32_t> g_gc_sleep_ms;

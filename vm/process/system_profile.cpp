@@ -12,7 +12,6 @@
 
 namespace minivm::system_profile {
 
-std::atomic<uint32_t> g_events{0};
 
 namespace {
 
@@ -39,8 +38,7 @@ Term time_of(Heap& h) {
 
 void clear_locked() {
     g_settings = Settings{};
-    // relaxed: see wants().
-    g_events.store(0, std::memory_order_relaxed);
+    watchers::set_bits(0, watchers::kProfileShift, watchers::kProfileBits);
 }
 
 // With g_lock held.
@@ -69,8 +67,7 @@ void set(const Settings& s) {
     g_active_schedulers = active_schedulers();
     // relaxed: see Turn::begin(), which looks again under the lock.
     g_profiler.store(is_value(s.profiler) ? s.profiler.raw : 0, std::memory_order_relaxed);
-    // relaxed: see wants().
-    g_events.store(s.events, std::memory_order_relaxed);
+    watchers::set_bits(s.events, watchers::kProfileShift, watchers::kProfileBits);
 }
 
 void Turn::begin(const Process& p) {

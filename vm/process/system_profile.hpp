@@ -4,7 +4,7 @@
 // Where nothing is asked for, each place pays one load and a test. Threads: any.
 #pragma once
 
-#include "vm/process/process.hpp"
+#include "vm/process/watchers.hpp"
 
 #include <mutex>
 
@@ -20,11 +20,7 @@ struct Settings {
 Settings settings();
 void set(const Settings& s);
 
-extern std::atomic<uint32_t> g_events;
-inline bool wants(uint32_t events) {
-    // relaxed: what happens beside a setting may be told or not.
-    return MINIVM_UNLIKELY((g_events.load(std::memory_order_relaxed) & events) != 0);
-}
+inline bool wants(uint32_t events) { return watchers::any_of_all(events << watchers::kProfileShift); }
 
 // Held over a change of p's state and what is told of it, so that one process's `active` and `inactive` come in
 // turn: who puts it to sleep and who wakes it may be two threads. The profiler itself is not told of, and may be

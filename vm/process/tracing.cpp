@@ -14,7 +14,6 @@ std::atomic<int32_t> g_everywhere{0};
 std::atomic<const ArmedTable*> g_armed{nullptr};
 std::atomic<int> g_active_half{0};
 std::atomic<uint32_t> g_max_frames{100000};
-std::atomic<bool> g_trace_new{false};
 std::atomic<uint32_t> g_control_word{0};
 
 // ---- tracers ------------------------------------------------------------------------------------

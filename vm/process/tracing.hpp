@@ -6,8 +6,8 @@
 // the hooks run on the process's own scheduler, or on the thread that makes or ends it.
 #pragma once
 
-#include "vm/process/process.hpp"
 #include "vm/process/state.hpp"
+#include "vm/process/watchers.hpp"
 
 #include <memory>
 
@@ -125,7 +125,6 @@ inline bool is_return_word(Term w) {
 struct Local {
     virtual ~Local() = default;
     uint32_t frames = 0;  // on its stack
-    bool clocked = false;  // the hooks are to be told of slices and collections
     bool unfinished = false;  // a traced BIF has not returned but trapped, raised, or goes to a dirty scheduler
 };
 // As many frames may be on one stack; a call beyond leaves none.
@@ -290,8 +289,6 @@ extern Hooks* g_hooks;
 // How many breakpoints have something to do in processes that are not traced: 0 lets those pass.
 // Native code reads it.
 extern std::atomic<int32_t> g_everywhere;
-// New processes are to be traced: spawn asks.
-extern std::atomic<bool> g_trace_new;
 
 // Of a Process or a TracedPort.
 template <typename T>
@@ -311,7 +308,7 @@ inline bool has_unfinished_bif(const Process& p) {
     return MINIVM_UNLIKELY(p.trace_local != nullptr) && p.trace_local->unfinished;
 }
 inline bool is_clocked(const Process& p) {
-    return MINIVM_UNLIKELY(p.trace_local != nullptr) && p.trace_local->clocked;
+    return watchers::any(p, watchers::kClocked);
 }
 // Nothing is told of a process while it is sensitive; its flags stay.
 inline bool is_traced(const Process& p, uint32_t flags) {

@@ -1,14 +1,12 @@
 // One slice of a process on a scheduler: it is taken over, runs, and goes where it belongs then.
 #include "recorder/recorder.hpp"
 #include "vm/code/engine.hpp"
-#include "vm/code/module_table.hpp"
 #include "vm/process/gc.hpp"
+#include "vm/process/probe.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
-#include "vm/process/system_monitor.hpp"
 #include "vm/process/system_profile.hpp"
-#include "vm/process/tracing.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/sched/services.hpp"
@@ -126,36 +124,20 @@ bool go_dirty(SchedulerThread& s, Process& p) {
     }
 }
 
-uint64_t stop_word(Stop stop) {
+records::Word stop_word(Stop stop) {
     using records::Word;
-    Word word = Word::exited;
     switch (stop) {
         case Stop::yielded:
         case Stop::crossed:  // to the other engine: not a reason to leave the processor
-            word = Word::yielded;
-            break;
+            return Word::yielded;
         case Stop::waiting:
-            word = Word::waiting;
-            break;
+            return Word::waiting;
         case Stop::dirty:
-            word = Word::dirty;
-            break;
+            return Word::dirty;
         case Stop::exited:
             break;
     }
-    return static_cast<uint64_t>(word);
-}
-
-// In the function where it gave up the thread, which is likely where the time went.
-MINIVM_NOINLINE void record_long_slice(const SchedulerThread& s, const Process& p, uint64_t ticks) {
-    FunctionInfo where{};
-    uint64_t function = 0;
-    if (p.pc != nullptr && module_table::lookup(p.pc, s.code_ix, false, &where)) {
-        function = records::function(where.module, where.function, where.arity);
-    }
-    const double seconds = static_cast<double>(ticks) / recorder::ticks_per_second();
-    MINIVM_EVENT(long_schedule, records::subject(p.id), static_cast<uint64_t>(seconds * 1e9),
-                 function);
+    return Word::exited;
 }
 
 int64_t slice_of(SchedulerThread& s) {
@@ -172,14 +154,10 @@ int64_t slice_of(SchedulerThread& s) {
     return kSliceReductions;
 }
 
-constexpr uint32_t kTraceRunning = tracing::kRunning | tracing::kRunningProcs;
-
-// Ends a process that has been told to, and whose tracer saw it go out last: it comes in once more.
+// Ends a process that has been told to.
 void end_scheduled_out(SchedulerThread& s, Process& p) {
     p.scheduler = &s;
-    if (MINIVM_UNLIKELY(tracing::is_traced(p, kTraceRunning))) {
-        tracing::g_hooks->scheduled(p, true);
-    }
+    probe::scheduled_in(p);
     end_process(p);
 }
 
@@ -256,46 +234,21 @@ bool take_over(SchedulerThread& s, Process& p) {
 Stop run_slice(SchedulerThread& s, Process& p) {
     const int64_t slice = slice_of(s);
     p.reductions = slice;
-    const uint32_t subject = records::subject(p.id);
-    recorder::set_subject(subject);
-    if (s.found_at_once) {
-        // The record of the slice before has just been written: its time will do.
-        MINIVM_EVENT_COARSE(sched_in, subject, slice);
-    } else {
-        MINIVM_EVENT(sched_in, subject, slice);
-    }
-    const uint64_t began = recorder::last_stamp();
     // relaxed: a hint, for statistics and for even_out().
     s.running.store(static_cast<int8_t>(p.priority), std::memory_order_relaxed);
-    if (MINIVM_UNLIKELY(tracing::state_of(p) != nullptr) || tracing::is_clocked(p)) {
-        tracing::g_hooks->scheduled(p, true);
-    }
+    const probe::Slice probed(p, slice, s.found_at_once);
     if (MINIVM_UNLIKELY(p.needs_gc())) {
         // What it received and dropped, in a loop that allocates nothing.
         collect_gc(p, 0, p.saved_x, p.live_x, false);
     }
-    const bool watched = system_monitor::wants(system_monitor::kLongSchedule);
-    const uint64_t began_ns = watched ? system_monitor::now_ns() : 0;
-    const void* const in = p.pc;
     p.in_engine = true;
     const Stop stop = run_in_engines(s, p);
     p.in_engine = false;
-    if (MINIVM_UNLIKELY(watched)) {
-        system_monitor::scheduled_out(p, began_ns, in);
-    }
-    if ((tracing::is_traced(p, kTraceRunning) && stop != Stop::exited) ||
-        tracing::is_clocked(p)) {
-        tracing::g_hooks->scheduled(p, false);
-    }
     // relaxed: as above.
     s.running.store(SchedulerThread::kNone, std::memory_order_relaxed);
     const int64_t used = slice - p.reductions;
-    MINIVM_EVENT(sched_stop, subject, used, stop_word(stop));
+    probed.ended(used, stop_word(stop), stop == Stop::exited, s.long_slice_ticks);
     s.ran_before = true;
-    const uint64_t ticks = recorder::last_stamp() - began;
-    if (MINIVM_UNLIKELY(ticks > s.long_slice_ticks)) {
-        record_long_slice(s, p, ticks);
-    }
     s.process = nullptr;
     if (used > 0) {
         p.reductions_done += static_cast<uint64_t>(used);

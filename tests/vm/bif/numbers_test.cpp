@@ -224,7 +224,7 @@ TEST_CASE("hashes of large terms leave the scheduler and give the same") {
     CHECK(p.traps == 0);
 }
 
-TEST_CASE("text of an integer beyond the limit is a system_limit of the function that was called") {
+TEST_CASE("text of an integer beyond the limit is a system_limit of the function that was called", "[one_thread]") {
     Caller p;
     // Of OTP 25: 2^19 - 1 words, which is 8,388,592 digits; what has about as many is told by reading them.
     for (const size_t size : {size_t{8'388'593}, size_t{8'400'000}}) {

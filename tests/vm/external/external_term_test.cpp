@@ -175,7 +175,7 @@ TEST_CASE("a list of bytes is a string up to 65535 of them") {
     }
 }
 
-TEST_CASE("deeply nested terms need no C++ stack") {
+TEST_CASE("deeply nested terms need no C++ stack", "[one_thread]") {
     TestHeap h;
     for (const bool in_tail : {false, true}) {
         Term t = kNil;

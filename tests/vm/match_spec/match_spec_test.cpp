@@ -73,7 +73,7 @@ TEST_CASE("patterns bind, compare and look into maps", "[match_spec]") {
     CHECK(run(p, spec(h, make_tuple(h, map_pattern), {}, v1), object) == "no match");
 }
 
-TEST_CASE("deep patterns and expressions take no C++ stack", "[match_spec]") {
+TEST_CASE("deep patterns and expressions take no C++ stack", "[match_spec][one_thread]") {
     Owner p;
     Heap& h = p.heap;
     Term pattern = atom("$1");

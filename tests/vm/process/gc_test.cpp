@@ -231,7 +231,7 @@ bool is_list_of(Term list, int64_t n) {
 
 }  // namespace
 
-TEST_CASE("random graphs survive minor and major collections") {
+TEST_CASE("random graphs survive minor and major collections", "[one_thread]") {
     const uint64_t first = Catch::rngSeed();
     for (uint64_t seed = first; seed < first + test::rounds(20, 4); seed++) {
         CAPTURE(seed);

@@ -25,7 +25,7 @@ struct Sleeper {
     }
 };
 
-TEST_CASE("every timer fires in the first step that reaches its time, whatever the steps") {
+TEST_CASE("every timer fires in the first step that reaches its time, whatever the steps", "[one_thread]") {
     for (const uint64_t seed : {1u, 2u, 3u, 4u}) {
         CAPTURE(seed);
         std::mt19937_64 random(seed + Catch::rngSeed());

@@ -258,7 +258,7 @@ TEST_CASE("UTF-8 and UTF-16 are accepted exactly where OTP accepts them") {
     }
 }
 
-TEST_CASE("every character is written and read in UTF-8, UTF-16 and UTF-32, and nothing else is") {
+TEST_CASE("every character is written and read in UTF-8, UTF-16 and UTF-32, and nothing else is", "[one_thread]") {
     TestProcess p;
     for (int64_t c = -1; c <= 0x110001; c += c > 0xDF00 && c < 0x10FF00 ? 37 : 1) {
         const bool valid = c >= 0 && c <= 0x10FFFF && (c < 0xD800 || c > 0xDFFF);

@@ -118,7 +118,7 @@ TEST_CASE("terms that differ in structure only have different hashes") {
     }
 }
 
-TEST_CASE("terms a million levels deep are compared and hashed") {
+TEST_CASE("terms a million levels deep are compared and hashed", "[one_thread]") {
     TestHeap h;
     Term a = make_small(1);
     Term b = make_small(1);

@@ -216,7 +216,7 @@ TEST_CASE("a magic object lives as long as a reference to it") {
     CHECK(alive == 0);
 }
 
-TEST_CASE("random terms are copied word for word") {
+TEST_CASE("random terms are copied word for word", "[one_thread]") {
     std::mt19937_64 random(20261121 + Catch::rngSeed());
     for (int round = 0; round < test::rounds(300, 60); round++) {
         Heap h;

@@ -75,7 +75,7 @@ bool is_zero_float(Term t) {
     return is_float(t) && float_value(t) == 0;
 }
 
-TEST_CASE("arithmetic gives what OTP gives for all pairs of the number table") {
+TEST_CASE("arithmetic gives what OTP gives for all pairs of the number table", "[one_thread]") {
     std::ifstream file(MINIVM_SOURCE_DIR "/tests/vm/term/number_table.txt");
     REQUIRE(file);
     Process numbers_owner;

@@ -3,9 +3,9 @@
 #include "vm/code/export.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/kernel_start.hpp"
+#include "vm/process/probe.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
-#include "vm/process/tracing.hpp"
 #include "vm/term/compare.hpp"
 
 namespace minivm {
@@ -20,8 +20,8 @@ static void trace_name(Term pid, Term tag, Term name) {
         port::trace_name(pid, tag, name);
     }
     Process* named = is_local_pid(pid) ? process_table::lookup(pid) : nullptr;
-    if (named != nullptr && tracing::is_traced(*named, tracing::kProcs)) {
-        tracing::g_hooks->procs(*named, tag, name);
+    if (named != nullptr) {
+        probe::procs(*named, tag, name);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "vm/bif/processes/requests.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/engine_calls.hpp"
+#include "vm/process/probe.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/scheduling.hpp"
@@ -324,7 +325,7 @@ Term erlang_send_3(Process& p, const Term* a) {
         }
         // Whoever makes it busy now: what is sent is taken all the same.
         if (port::exists(port)) {
-            trace_send(p, port, a[1]);
+            probe::sends(p, port, kNonValue, a[1]);
         }
         port::message(&p, port, a[1], true);
         return atoms::ok;
