@@ -448,7 +448,7 @@ main(_) ->
                      "ended in good order", "&lt;boss&gt;&lt;0.", "&lt;/script&gt;&lt;b&gt;&amp;"):
             self.assertIn(part, text)
         self.assertNotRegex(text, r"(src|href)\s*=|https?://|<b>")
-        self.assertRegex(text, r'<td title="vm/process/mailbox.cpp:\d+ in mailbox_remove">receive<td>')
+        self.assertRegex(text, r'<td title="vm/process/probe.cpp:\d+ in took">receive<td>')
         scripts = re.findall(r"<script>(.*?)</script>", text, re.S)
         self.assertEqual(len(scripts), 1)
         boxes = json.loads("[" + re.search(r"const boxes=\[(.*?),?\];", scripts[0])[1] + "]")

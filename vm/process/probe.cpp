@@ -216,6 +216,16 @@ static uint64_t ns_of(uint64_t ticks) {
 constexpr uint32_t kMemoryMonitored = system_monitor::kLongGc | system_monitor::kLargeHeap;
 constexpr uint64_t kLongGcNs = 20'000'000;
 
+// A record shows the function that it is made in.
+static void record_collection(const Process& p, bool major, size_t need_words) {
+    const uint32_t pid = records::subject(p.id);
+    if (major) {
+        MINIVM_EVENT(gc_major_start, pid, p.block_words(), need_words);
+    } else {
+        MINIVM_EVENT(gc_minor_start, pid, p.block_words(), need_words);
+    }
+}
+
 Collection::Collection(Process& p, bool major, size_t need_words)
     : p_(p), major_(major),
       traced_(watchers::any(p, watchers::kTraced | watchers::kClocked)),
@@ -230,12 +240,7 @@ Collection::Collection(Process& p, bool major, size_t need_words)
     if (traced_) {
         g_hooks->collecting(p, major, true);
     }
-    const uint32_t pid = records::subject(p.id);
-    if (major) {
-        MINIVM_EVENT(gc_major_start, pid, p.block_words(), need_words);
-    } else {
-        MINIVM_EVENT(gc_minor_start, pid, p.block_words(), need_words);
-    }
+    record_collection(p, major, need_words);
 }
 
 void Collection::ended(const GcResult& result) const {
@@ -264,15 +269,19 @@ void scheduled_in(Process& p) {
     }
 }
 
+static void record_slice(uint32_t subject, int64_t reductions, bool at_once) {
+    if (at_once) {
+        MINIVM_EVENT_COARSE(sched_in, subject, reductions);
+    } else {
+        MINIVM_EVENT(sched_in, subject, reductions);
+    }
+}
+
 Slice::Slice(Process& p, int64_t reductions, bool at_once)
     : p_(p), in_(p.pc), subject_(records::subject(p.id)),
       monitored_(system_monitor::wants(system_monitor::kLongSchedule)) {
     recorder::set_subject(subject_);
-    if (at_once) {
-        MINIVM_EVENT_COARSE(sched_in, subject_, reductions);
-    } else {
-        MINIVM_EVENT(sched_in, subject_, reductions);
-    }
+    record_slice(subject_, reductions, at_once);
     began_ticks_ = recorder::last_stamp();
     scheduled_in(p);
     if (monitored_) {
