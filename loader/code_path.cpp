@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "loader/beam_file.hpp"
 #include "loader/prepare.hpp"
 #include "vm/code_change/code_change.hpp"
 #include "vm/code/permission.hpp"
@@ -41,6 +42,40 @@ bool is_archive(const std::string& path) {
     close(fd);
     end.resize(n > 0 ? static_cast<size_t>(n) : 0);
     return end.rfind("PK\5\6") != std::string::npos;
+}
+
+// Of a directory, sorted; but those that begin with a dot. None: errno says why, if there is a reason.
+std::vector<std::string> names_in(const std::string& path) {
+    std::vector<std::string> names;
+    errno = 0;
+    DIR* const dir = opendir(path.c_str());
+    if (dir == nullptr) {
+        return names;
+    }
+    while (const dirent* entry = readdir(dir)) {
+        if (entry->d_name[0] != '.') {
+            names.emplace_back(entry->d_name);
+        }
+    }
+    closedir(dir);
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+// As OTP's preloaded modules: they show no lines, and what their on_load functions would fetch is part of the VM.
+void make_preloaded(ModuleInstance& instance) {
+    instance.path = kPreloaded;
+    instance.lowered.lines.clear();
+    instance.lowered.on_load = kNoLabel;
+}
+
+// With the permission, which is given back.
+void finish_and_wait(std::vector<std::unique_ptr<ModuleInstance>> set) {
+    auto* op = new code_change::ForThread;
+    op->retain();
+    code_change::finish(std::move(set), op);
+    op->wait();
+    op->release();
 }
 
 // An archive, or a directory of one: what comes before it in the path is a file.
@@ -173,6 +208,43 @@ bool CodePath::set_directories(Directories wanted) {
     return true;
 }
 
+bool CodePath::add_preloaded(std::string* error) {
+    if (!add_otp(error)) {
+        return false;
+    }
+    const Directories all = directories();
+    const auto place = std::find_if(all.begin(), all.end(), [&](const std::string& dir) {
+        return dir.starts_with(otp_root_ + "/lib/erts-");
+    });
+    directories_ = std::make_shared<const Directories>();
+    if (place == all.end()) {
+        *error = otp_root_ + "/lib: no erts-*/ebin, which has the modules that OTP starts with";
+        return false;
+    }
+    preloaded_directory_ = *place;
+    return true;
+}
+
+bool CodePath::load_preloaded(std::string* error) {
+    std::vector<std::unique_ptr<ModuleInstance>> set;
+    for (const std::string& name : names_in(preloaded_directory_)) {
+        constexpr std::string_view kSuffix = ".beam";
+        if (!name.ends_with(kSuffix)) {
+            continue;
+        }
+        std::unique_ptr<ModuleInstance> instance = prepare_file(preloaded_directory_ + "/" + name, error);
+        if (instance == nullptr) {
+            return false;
+        }
+        make_preloaded(*instance);
+        preloaded_.push_back(instance->name());
+        set.push_back(std::move(instance));
+    }
+    code_permission::seize_blocking();
+    finish_and_wait(std::move(set));
+    return true;
+}
+
 bool CodePath::add_otp(std::string* error) {
     otp_root_ = find_otp_root();
     if (otp_root_.empty()) {
@@ -184,22 +256,17 @@ bool CodePath::add_otp(std::string* error) {
     std::vector<std::string> first;
     std::vector<std::string> rest;
     const std::string lib = otp_root_ + "/lib";
-    DIR* const dir = opendir(lib.c_str());
-    if (dir == nullptr) {
+    const std::vector<std::string> names = names_in(lib);
+    if (names.empty()) {
         *error = lib + ": " + std::strerror(errno);
         return false;
     }
-    while (const dirent* entry = readdir(dir)) {
-        const std::string_view name(entry->d_name);
-        if (name[0] == '.') {
-            continue;
-        }
-        std::string ebin = lib + "/" + std::string(name) + "/ebin";
+    for (const std::string& name : names) {
+        std::string ebin = lib + "/" + name + "/ebin";
         const bool common = name.starts_with("kernel-") || name.starts_with("stdlib-") ||
                             name.starts_with("erts-");
         (common ? first : rest).push_back(std::move(ebin));
     }
-    closedir(dir);
     std::sort(first.begin(), first.end(), std::greater<>());  // stdlib, kernel, erts
     std::sort(rest.begin(), rest.end());
     for (auto* dirs : {&first, &rest}) {
@@ -250,6 +317,17 @@ std::unique_ptr<ModuleInstance> CodePath::prepare(const uint8_t* bytes, size_t s
     return instance;
 }
 
+bool CodePath::module_md5(const uint8_t* bytes, size_t size, uint8_t (&digest)[16]) const {
+    LoadError why;
+    ErrorSink sink(&why);
+    BeamFile file;
+    if (!read_beam_file(bytes, size, &file, sink)) {
+        return false;
+    }
+    std::copy(std::begin(file.md5), std::end(file.md5), digest);
+    return true;
+}
+
 std::unique_ptr<ModuleInstance> CodePath::prepare_file(const std::string& path, std::string* error) {
     std::vector<uint8_t> bytes;
     if (!spare_.read_file(path, &bytes, error)) {
@@ -279,11 +357,7 @@ ModuleSource::Loaded CodePath::load_bytes(const uint8_t* bytes, size_t size, con
     }
     instance->path = path;
     if (path == kPreloaded || path.find("/erts-") != std::string::npos) {
-        // As OTP's preloaded modules: they show no lines, and what their on_load functions would fetch
-        // is part of the VM.
-        instance->path = kPreloaded;
-        instance->lowered.lines.clear();
-        instance->lowered.on_load = kNoLabel;
+        make_preloaded(*instance);
     }
     if (instance->has_on_load()) {
         return Loaded::wants_on_load;
@@ -298,11 +372,7 @@ ModuleSource::Loaded CodePath::load_bytes(const uint8_t* bytes, size_t size, con
     }
     std::vector<std::unique_ptr<ModuleInstance>> set;
     set.push_back(std::move(instance));
-    auto* op = new code_change::ForThread;
-    op->retain();
-    code_change::finish(std::move(set), op);
-    op->wait();
-    op->release();
+    finish_and_wait(std::move(set));
     return Loaded::yes;
 }
 

@@ -40,6 +40,10 @@ class CodePath final : public ModuleSource {
                       bool if_missing = false);
     // The ebin directories of the OTP installed here. False: there is none; *error says what to do.
     bool add_otp(std::string* error);
+    // What OTP's emulator has in it from the start, and no directory. Behind it load_preloaded(), when schedulers run.
+    bool add_preloaded(std::string* error);
+    bool load_preloaded(std::string* error);
+    const std::vector<Term>& preloaded() const override { return preloaded_; }
     const std::string& otp_root() const override { return otp_root_; }
     std::vector<std::string> directories() const override { return *snapshot(); }
     bool set_directories(std::vector<std::string> directories) override;
@@ -51,6 +55,7 @@ class CodePath final : public ModuleSource {
                                             std::string* error) override;
     std::unique_ptr<ModuleInstance> prepare_file(const std::string& path,
                                                  std::string* error) override;
+    bool module_md5(const uint8_t* bytes, size_t size, uint8_t (&digest)[16]) const override;
 
   private:
     using Directories = std::vector<std::string>;
@@ -74,6 +79,8 @@ class CodePath final : public ModuleSource {
     std::shared_ptr<const Directories> directories_ = std::make_shared<Directories>();
     std::vector<Embedded> embedded_;
     std::string otp_root_;
+    std::vector<Term> preloaded_;
+    std::string preloaded_directory_;
     std::mutex lock_;
     std::condition_variable loaded_;
     std::set<Word> loading_;  // modules being loaded now

@@ -3,8 +3,10 @@
 #include "tools/attach.hpp"
 #include "tools/disasm.hpp"
 #include "tools/dump.hpp"
+#include "tools/emulator.hpp"
 #include "tools/erl_words.hpp"
 #include "tools/escript.hpp"
+#include "tools/install.hpp"
 #include "tools/outside.hpp"
 #include "tools/prompt_bifs.hpp"
 #include "tools/repl.hpp"
@@ -477,6 +479,29 @@ Command load_command(CLI::App& app) {
             }};
 }
 
+Command erl_command(CLI::App& app) {
+    CLI::App* erl = app.add_subcommand("erl", "What erl is, on minivm: OTP's own boot, all of erl's arguments");
+    return {erl, [] { return 2; }};  // main() has taken it
+}
+
+Command install_command(CLI::App& app) {
+    const auto folder = std::make_shared<std::string>();
+    CLI::App* install = app.add_subcommand("install", "Make a folder whose bin/erl is minivm's, for scripts that start erl");
+    install->add_option("DIR", *folder, "The folder; again to bring it up to date");
+    return {install, [folder] {
+                if (folder->empty()) {
+                    spdlog::error("install: which folder? Give DIR (see minivm install --help)");
+                    return 2;
+                }
+                return minivm::tools::install_command(*folder);
+            }};
+}
+
+Command env_command(CLI::App& app) {
+    CLI::App* env = app.add_subcommand("env", "Print what puts minivm's erl into PATH: eval \"$(minivm env)\"");
+    return {env, minivm::tools::env_command};
+}
+
 // What the parser has left over.
 void report_extra(const CLI::App& app, const Words& words) {
     const std::vector<std::string> extras = app.remaining(true);
@@ -498,6 +523,14 @@ int main(int argc, char** argv) {
     minivm::tools::outside::add_bifs();
     minivm::tools::add_prompt_bifs();
     open_closed_streams();
+    if (minivm::tools::is_emulator()) {
+        set_up_log("info");
+        return minivm::tools::emulator_main(argc, argv);
+    }
+    if (argc > 1 && std::string_view(argv[1]) == "erl") {  // all behind it is erl's
+        set_up_log("info");
+        return minivm::tools::erl_command({argv + 2, argv + argc});
+    }
     CLI::App app("minivm: a small BEAM. Runs .beam files of erlc and elixirc.", "minivm");
     app.set_version_flag("--version", kVersion);
     app.require_subcommand(1);
@@ -507,7 +540,8 @@ int main(int argc, char** argv) {
         ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}));
     Words words{argc, argv, {}};
     const Command commands[] = {run_command(app, words), repl_command(app),   disasm_command(app), dump_command(app),
-                                report_command(app),     attach_command(app), record_command(app), load_command(app)};
+                                report_command(app),     attach_command(app), record_command(app), load_command(app),
+                                erl_command(app),        install_command(app), env_command(app)};
     std::vector<std::string> args = split_arguments(argc, argv, &words.after_options);
     std::reverse(args.begin(), args.end());
     try {

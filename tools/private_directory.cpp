@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 namespace minivm::tools {
@@ -29,6 +30,18 @@ bool own_directory(const std::string& path, std::string* error) {
         return true;
     }
     return false;
+}
+
+std::vector<std::string> own_directories() {
+    std::vector<std::string> directories;
+    const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+    if (runtime != nullptr && runtime[0] == '/') {
+        directories.push_back(std::string(runtime) + "/minivm");
+    }
+    const std::string name = "/minivm-" + std::to_string(geteuid());
+    directories.push_back("/dev/shm" + name);
+    directories.push_back("/tmp" + name);
+    return directories;
 }
 
 }  // namespace minivm::tools

@@ -60,19 +60,6 @@ bool ended_well(int fd) {
 
 }  // namespace
 
-// The directories for recordings nobody named, the best first.
-static std::vector<std::string> recording_directories() {
-    std::vector<std::string> directories;
-    const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-    if (runtime != nullptr && runtime[0] == '/') {
-        directories.push_back(std::string(runtime) + "/minivm");
-    }
-    const std::string name = "/minivm-" + std::to_string(geteuid());
-    directories.push_back("/dev/shm" + name);
-    directories.push_back("/tmp" + name);
-    return directories;
-}
-
 void remove_old_recordings(const std::string& directory, unsigned keep) {
     DIR* const dir = opendir(directory.c_str());
     if (dir == nullptr) {
@@ -150,7 +137,7 @@ static bool open_recording(const RunOptions& options, unsigned schedulers, std::
     } else {
         // A directory may be there and have no room: /dev/shm of a container has 64 MiB as a rule.
         const std::string name = new_file_name();
-        for (const std::string& directory : recording_directories()) {
+        for (const std::string& directory : own_directories()) {
             recording.path = directory + "/" + name;
             if (own_directory(directory, &why) && start_in_file()) {
                 return true;

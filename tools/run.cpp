@@ -162,6 +162,69 @@ Term boot_options(Heap& h, const RunOptions& o) {
     return cons(h, options, kNil);
 }
 
+void apply_flags(const EmulatorFlags& flags, vm::Options* options) {
+    // relaxed: no process is there yet.
+    constexpr auto kRelaxed = std::memory_order_relaxed;
+    if (flags.min_heap_words != 0) {
+        g_spawn_defaults.min_heap_words.store(static_cast<uint32_t>(next_heap_size(flags.min_heap_words)), kRelaxed);
+    }
+    if (flags.min_binary_heap_words != 0) {
+        g_spawn_defaults.min_bin_vheap_words.store(static_cast<uint32_t>(flags.min_binary_heap_words), kRelaxed);
+    }
+    g_spawn_defaults.max_heap_words.store(flags.max_heap_words, kRelaxed);
+    g_spawn_defaults.max_heap_kill.store(flags.max_heap_kill, kRelaxed);
+    g_spawn_defaults.max_heap_log.store(flags.max_heap_log, kRelaxed);
+    options->prints_unicode = flags.prints_unicode;
+    options->warning_map = atom_table::intern(flags.warning_map);
+}
+
+// OTP's emulator starts these itself: purging is theirs, and signals of processes that run on dirty schedulers.
+bool start_system_processes() {
+    for (const char* module : {"erts_code_purger", "erts_literal_area_collector", "erts_dirty_process_signal_handler",
+                               "erts_dirty_process_signal_handler", "erts_dirty_process_signal_handler",
+                               "erts_trace_cleaner"}) {
+        const Export* entry = export_table::get(atom_table::intern(module), atoms::start, 0);
+        SpawnOptions options;
+        options.system_process = true;
+        if (export_table::is_loaded(entry, code_index::active()) &&
+            !is_value(spawn(nullptr, entry, kNil, options))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool start_first_process(const RunOptions& options) {
+    Heap heap;
+    const char* module = "minivm_boot";
+    Term args;
+    if (options.emulator.has_value()) {
+        module = "erl_init";
+        args = kNil;
+        const std::vector<std::string>& words = options.emulator->rest;
+        for (auto word = words.rbegin(); word != words.rend(); ++word) {
+            args = cons(heap, make_binary(heap, word->data(), word->size()), args);
+        }
+        args = cons(heap, atom_table::intern(options.emulator->boot_module), cons(heap, args, kNil));
+    } else {
+        args = boot_options(heap, options);
+    }
+    SpawnOptions spawn_options;
+    spawn_options.system_process = true;  // without it the VM ends
+    const Export* boot = export_table::get(atom_table::intern(module), atoms::start, options.emulator.has_value() ? 2 : 1);
+    bool all = true;
+    if (options.emulator.has_value()) {
+        // Before it runs: their pids are the next, as on OTP.
+        spawn_options.context = &all;
+        spawn_options.before_start = [](Process*, Process&, SpawnOptions&, void* started) {
+            *static_cast<bool*>(started) = start_system_processes();
+        };
+    }
+    const bool started = is_value(spawn(nullptr, boot, args, spawn_options));
+    heap.clear();
+    return started && all;
+}
+
 // As erl's +JPperf: a map brings frame pointers, unless no_fp comes after it.
 bool prepare_for_perf(std::string_view wanted) {
     PerfOptions perf;
@@ -253,8 +316,11 @@ int run_command(const RunOptions& options) {
     if (!leave_out_rereads(options.left_out_rereads, &vm_options.left_out_rereads)) {
         return 2;
     }
-    vm::g_options = vm_options;
     atom_table::set_limit(options.atoms);
+    if (options.emulator.has_value()) {
+        apply_flags(*options.emulator, &vm_options);
+    }
+    vm::g_options = vm_options;
     fault::g_may_provoke = options.debug_bifs;
     // relaxed: no thread of the VM is there yet.
     tracing::g_max_frames.store(options.trace_frames, std::memory_order_relaxed);
@@ -297,17 +363,21 @@ int run_command(const RunOptions& options) {
     for (const std::string& dir : options.path) {
         path.add_directory(dir);
     }
-    path.add_directory(".");  // as in erl's code path
-    for (size_t i = 0; i < kEmbeddedModuleCount; ++i) {
+    if (!options.emulator.has_value()) {
+        path.add_directory(".");  // as in erl's code path
+    }
+    for (size_t i = 0; i < kEmbeddedModuleCount && !options.emulator.has_value(); ++i) {
         const EmbeddedModule& m = kEmbeddedModules[i];
         // OTP has a module `trace` from 27 on, and before that programs may have one of their own.
         path.add_embedded(m.name, m.bytes, m.size, std::string_view(m.name) == "trace");
     }
-    if (!path.add_otp(&error)) {
+    if (!(options.emulator.has_value() ? path.add_preloaded(&error) : path.add_otp(&error))) {
         spdlog::error("{}", error);
         return 1;
     }
-    add_to_program_path(path.otp_root());
+    if (!options.emulator.has_value()) {  // which erlexec does
+        add_to_program_path(path.otp_root());
+    }
     bif_registry::init();  // the release of the libraries says which there are
     if (!recording.wait(&error)) {
         spdlog::error("run: {}", error);
@@ -316,7 +386,9 @@ int run_command(const RunOptions& options) {
     records::start(options.record_terms);
     g_module_source = &path;
     trace::start();
-    vm::set_last_words(export_table::get(atom_table::intern("minivm_boot"), atom_table::intern("last_words"), 0));
+    if (!options.emulator.has_value()) {
+        vm::set_last_words(export_table::get(atom_table::intern("minivm_boot"), atom_table::intern("last_words"), 0));
+    }
     if (!vm::start(vm_options, g_engines.standard)) {
         spdlog::error("a scheduler thread could not be started: {}", std::strerror(errno));
         return 1;
@@ -324,16 +396,14 @@ int run_command(const RunOptions& options) {
     if (options.schedulers_online > 0) {
         online::set_schedulers(options.schedulers_online);
     }
-    Heap heap;
-    const Term args = boot_options(heap, options);
-    SpawnOptions spawn_options;
-    spawn_options.system_process = true;  // without it the VM ends
-    const Export* boot = export_table::get(atom_table::intern("minivm_boot"), atoms::start, 1);
-    if (!is_value(spawn(nullptr, boot, args, spawn_options))) {
+    if (options.emulator.has_value() && !path.load_preloaded(&error)) {
+        spdlog::error("{}", error);
+        return 1;
+    }
+    if (!start_first_process(options)) {
         spdlog::error("the first process could not be made");
         return 1;
     }
-    heap.clear();
     if (!outside::start(&error)) {
         spdlog::error("run: --listen {}", error);
         return 1;

@@ -1,10 +1,12 @@
 // The commands of the minivm program, one function each. They return the exit status.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tools/emulator_flags.hpp"
 #include "vm/term/atom_table.hpp"
 
 namespace minivm::tools {
@@ -41,6 +43,7 @@ struct RunOptions {
     bool gdb = false;                           // names, lines and frames of native code for gdb
     std::vector<std::string> traces;            // --trace: patterns as for :trace at the prompt
     std::string listen;                         // socket for clients, or empty
+    std::optional<EmulatorFlags> emulator;      // in place of beam.smp: OTP's init is the first process
     bool is_repl = false;                       // a prompt is the program; repl_files are loaded
     std::vector<std::string> repl_files;
     bool wait = false;                          // go on until halt() when all has been run

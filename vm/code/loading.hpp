@@ -56,6 +56,9 @@ struct ModuleSource {
     // Finds, prepares and finishes `module`, if it is not loaded. May block; called on a dirty
     // scheduler, possibly for one module by several at once.
     virtual Loaded load(Term module, std::string* error) = 0;
+    // Modules that have been there from the start, in which case nothing else is loaded on demand: the process's
+    // error handler does that, as on OTP. Empty: all is loaded on demand.
+    virtual const std::vector<Term>& preloaded() const = 0;
     // The file that load() would take, or empty.
     virtual std::string find(std::string_view module) const = 0;
     virtual const std::string& otp_root() const = 0;
@@ -65,6 +68,9 @@ struct ModuleSource {
                                                     std::string* error) = 0;
     virtual std::unique_ptr<ModuleInstance> prepare_file(const std::string& path,
                                                          std::string* error) = 0;
+
+    // What code:module_md5/1 says of the bytes. False: they are no module.
+    virtual bool module_md5(const uint8_t* bytes, size_t size, uint8_t (&digest)[16]) const = 0;
 
     // The directories that find() searches, in order.
     virtual std::vector<std::string> directories() const = 0;

@@ -4,6 +4,7 @@
 #include "vm/port/trace_file.hpp"
 
 #include <cerrno>
+#include <string_view>
 
 namespace minivm::port {
 
@@ -13,9 +14,21 @@ struct Row {
     bool (*is_command)(const std::string& command);
     std::shared_ptr<Driver> (*open)(const std::string& command);
 };
+// A name that OTP's emulator has a driver for, and this VM none: it cannot be started, and is no program for sh.
+bool is_missing_driver(const std::string& command) {
+    const std::string_view name = std::string_view(command).substr(0, command.find(' '));
+    for (const char* known : {"tty_sl", "tcp_inet", "udp_inet", "sctp_inet"}) {
+        if (name == known) {
+            return true;
+        }
+    }
+    return false;
+}
+
 constexpr Row kDrivers[] = {
     {TraceFile::is_command, [](const std::string& c) -> std::shared_ptr<Driver> { return TraceFile::open(c); }},
     {RamFile::is_command, [](const std::string&) -> std::shared_ptr<Driver> { return std::make_shared<RamFile>(); }},
+    {is_missing_driver, [](const std::string&) -> std::shared_ptr<Driver> { return nullptr; }},
 };
 
 }  // namespace

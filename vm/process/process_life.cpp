@@ -159,7 +159,7 @@ Term spawn(Process* parent, const Export* entry, Term args, SpawnOptions& option
     }
     probe::spawned(parent, *p, *entry, args, options);
     if (options.before_start != nullptr) {
-        options.before_start(*parent, *p, options, options.context);
+        options.before_start(parent, *p, options, options.context);
     }
     // From here on it may run and end: on a thread that is no scheduler p must not be looked at.
     const Term pid = p->id;

@@ -27,7 +27,7 @@ struct SpawnOptions {
     uint32_t bound_to = 0;             // Process::bound_to
     Term group_leader = kNonValue;     // the non-value: the parent's
     // Called when the child is made and tied to the parent, but cannot run yet.
-    void (*before_start)(Process& parent, Process& child, SpawnOptions& o, void* context) = nullptr;
+    void (*before_start)(Process* parent, Process& child, SpawnOptions& o, void* context) = nullptr;
     void* context = nullptr;
     // The monitor's; made if it is zero.
     RefId monitor_ref{};

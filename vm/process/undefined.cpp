@@ -1,5 +1,6 @@
 // Calls of what is not loaded: the error handler, or loading on demand.
 #include "vm/code/code_index.hpp"
+#include "vm/code/loading.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/extra.hpp"
@@ -9,12 +10,15 @@
 
 namespace minivm {
 
+static bool loads_on_demand() { return g_module_source == nullptr || g_module_source->preloaded().empty(); }
+
 const Export* own_error_handler(const Process& p, const char* function) {
-    if (p.extra == nullptr || !is_value(p.extra->error_handler) ||
-        p.extra->error_handler == atoms::error_handler) {
+    const Term module =
+        p.extra != nullptr && is_value(p.extra->error_handler) ? p.extra->error_handler : atoms::error_handler;
+    if (module == atoms::error_handler && loads_on_demand()) {
         return nullptr;
     }
-    const Export* e = export_table::find(p.extra->error_handler, atom_table::intern(function), 3);
+    const Export* e = export_table::find(module, atom_table::intern(function), 3);
     return e != nullptr && export_table::is_loaded(e, code_index::active()) ? e : nullptr;
 }
 
@@ -49,8 +53,12 @@ void call_undefined(Process& p, const Export* e) {
         return;
     }
     if (const Export* handler = own_error_handler(p, "undefined_function");
-        handler != nullptr && !should_be_loaded(e->module)) {
+        handler != nullptr && !(loads_on_demand() && should_be_loaded(e->module))) {
         trap(p, handler, {e->module, e->function, args_list(p, p.x, e->arity)});
+        return;
+    }
+    if (!loads_on_demand()) {
+        raise_undef(p, e->module, e->function, e->arity, p.x);
         return;
     }
     const Term args = args_list(p, p.x, e->arity);

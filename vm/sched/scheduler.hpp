@@ -22,6 +22,8 @@ struct Options {
     bool stress_reductions = false;  // one reduction a slice
     uint64_t stress_sched_seed = 0;  // random scheduling; 0: off
     uint32_t left_out_rereads = 0;   // see code_index.hpp; debug builds only
+    bool prints_unicode = false;     // io:printable_range/0
+    Term warning_map = kNonValue;    // error_logger:warning_map/0; the non-value: warning
 };
 extern Options g_options;
 

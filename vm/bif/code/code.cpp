@@ -241,6 +241,17 @@ Term minivm_prepare_bytes_2(Process& p, const Term* a) {
                                                    new PreparedCode(std::move(instance))));
 }
 
+// erts_internal:beamfile_module_md5(Binary), on a dirty scheduler: undefined if it is no module.
+Term erts_internal_beamfile_module_md5_1(Process& p, const Term* a) {
+    Bytes bytes;
+    if (!get_bytes(a[0], &bytes) || g_module_source == nullptr) {
+        return badarg(p);
+    }
+    uint8_t digest[16];
+    return g_module_source->module_md5(bytes.data, bytes.size, digest) ? make_binary(p.heap, digest, sizeof digest)
+                                                                      : atoms::undefined;
+}
+
 Term erlang_has_prepared_code_on_load_1(Process& p, const Term* a) {
     const PreparedCode* code = prepared_code(a[0]);
     // relaxed: who finishes it at the same time may come before or after.
@@ -618,6 +629,7 @@ MINIVM_BIF_TABLE(code) = {
     {"erts_internal", "prepare_loading", 2, prepare_loading, kBifDirtyCpu, nullptr},
     {"minivm", "prepare_file", 1, minivm_prepare_file_1, kBifDirtyIo, nullptr},
     {"minivm", "prepare_bytes", 2, minivm_prepare_bytes_2, kBifDirtyCpu, nullptr},
+    {"erts_internal", "beamfile_module_md5", 1, erts_internal_beamfile_module_md5_1, kBifDirtyCpu, nullptr},
     {"erlang", "has_prepared_code_on_load", 1, erlang_has_prepared_code_on_load_1, kBifPlain, nullptr},
     {"erlang", "finish_loading", 1, erlang_finish_loading_1, kBifDirtyCpu, nullptr},
     {"erlang", "call_on_load_function", 1, erlang_call_on_load_function_1, kBifPlain, nullptr},

@@ -249,14 +249,14 @@ Term erts_internal_spawn_request_4(Process& p, const Term* a) {
     o.option_list = a[3];
     o.reply_tag = request.tag;
     o.replies = true;
-    o.before_start = [](Process& parent, Process& child, SpawnOptions& options, void* context) {
+    o.before_start = [](Process* parent, Process& child, SpawnOptions& options, void* context) {
         const auto& r = *static_cast<RequestOptions*>(context);
         if (r.reply == Reply::yes || r.reply == Reply::success_only) {
             Heap h;
             const Term tag = copy_term(r.tag, h, true);
             const Term reply =
                 make_tuple(h, tag, make_ref_term(h, options.monitor_ref), atoms::ok, child.id);
-            send_message_to_pid(parent.id, reply, seq_trace::replying(child, parent, reply));
+            send_message_to_pid(parent->id, reply, seq_trace::replying(child, *parent, reply));
             h.clear();
         }
     };

@@ -188,6 +188,21 @@ Term persistent_term_erase_1(Process&, const Term* a) {
     give_up(std::exchange(e->area, nullptr));
     return atoms::true_;
 }
+// When `init` starts anew.
+Term erts_internal_erase_persistent_terms_0(Process&, const Term*) {
+    std::lock_guard lock(g_change);
+    // relaxed: only writers change it.
+    Table* const now = g_table.load(std::memory_order_relaxed);
+    for (size_t i = 0; now != nullptr && i <= now->mask; ++i) {
+        Entry& e = now->entries[i];
+        if (e.area != nullptr) {
+            e.key.store(kErased, std::memory_order_release);  // release: as in put()
+            --now->count;
+            give_up(std::exchange(e.area, nullptr));
+        }
+    }
+    return atoms::true_;
+}
 Term persistent_term_info_0(Process& p, const Term*) {
     std::lock_guard lock(g_change);
     const Table* t = table();
@@ -223,6 +238,7 @@ MINIVM_BIF_TABLE(persistent_term) = {
     {"persistent_term", "get", 1, persistent_term_get_1, kBifPlain, nullptr},
     {"persistent_term", "get", 2, persistent_term_get_2, kBifPlain, nullptr},
     {"persistent_term", "erase", 1, persistent_term_erase_1, kBifPlain, nullptr},
+    {"erts_internal", "erase_persistent_terms", 0, erts_internal_erase_persistent_terms_0, kBifPlain, nullptr},
     {"persistent_term", "info", 0, persistent_term_info_0, kBifPlain, nullptr},
 };
 

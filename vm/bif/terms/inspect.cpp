@@ -1,6 +1,7 @@
 // Terms as text and back, and what debugging code asks: pids and references as lists, erts_debug.
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
+#include "vm/code/loading.hpp"
 #include "vm/heap/collector.hpp"
 #include "vm/process/seq_trace.hpp"
 #include "vm/sched/scheduler.hpp"
@@ -176,10 +177,20 @@ Term erts_debug_copy_shared_2(Process& p, const Term* a) {
     return root;
 }
 
-Term io_printable_range_0(Process&, const Term*) { return atoms::latin1; }
+Term io_printable_range_0(Process&, const Term*) {
+    return vm::g_options.prints_unicode ? atoms::unicode : atoms::latin1;
+}
 Term file_native_name_encoding_0(Process&, const Term*) { return atoms::utf8; }
-Term error_logger_warning_map_0(Process&, const Term*) { return atom_table::intern("warning"); }
-Term erlang_pre_loaded_0(Process&, const Term*) { return kNil; }
+Term error_logger_warning_map_0(Process&, const Term*) {
+    return is_value(vm::g_options.warning_map) ? vm::g_options.warning_map : atom_table::intern("warning");
+}
+Term erlang_pre_loaded_0(Process& p, const Term*) {
+    Term list = kNil;
+    for (const Term module : g_module_source->preloaded()) {
+        list = cons(p.heap, module, list);
+    }
+    return list;
+}
 
 // ---- sequential tracing -------------------------------------------------------------------------
 

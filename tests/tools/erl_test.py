@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""`minivm erl` beside `erl`: OTP's own boot, unchanged, with the same arguments. What both write and the status that
+they end with are the same.
+
+    tests/tools/erl_test.py MINIVM [TEST...]
+"""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+import tool_tests  # noqa: E402  (beside this file; leaves no compiled copy there)
+
+minivm, folder = None, None  # tool_tests.main() sets them
+WAIT_S = 60
+CHANGING = (
+    (re.compile(r"\d\d?-[A-Z][a-z]{2}-\d{4}::\d\d:\d\d:\d\d\.\d+"), "TIME"),
+    (re.compile(r"<0\.\d+\.0>"), "PID"),
+    (re.compile(r"#Ref<[\d.]+>"), "REF"),
+    # erl says where it writes its crash dump; our recording needs no word.
+    (re.compile(r"(?s)\A(.*?)\s*(?:Crash dump is being written to: erl_crash\.dump\.\.\.done)?\s*\Z"), r"\1\n"),
+)
+
+
+def ours():
+    return [minivm, "erl"]
+
+
+def run(program, arguments, text="", env=None, cwd=None):
+    done = subprocess.run([*program, *arguments], input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          cwd=cwd or folder, env=dict(os.environ, **(env or {})), timeout=WAIT_S, check=False)
+    output = done.stdout
+    for pattern, word in CHANGING:
+        output = pattern.sub(word, output)
+    return done.returncode, output.replace("\r\n", "\n")
+
+
+class Erl(unittest.TestCase):
+    maxDiff = None
+
+    def same(self, *arguments, text="", env=None):
+        expected = run(["erl"], arguments, text, env)
+        self.assertEqual(run(ours(), arguments, text, env), expected, arguments)
+        return expected
+
+    def evals(self, expression, *arguments, text="", env=None):
+        return self.same("-noshell", *arguments, "-eval", expression, text=text, env=env)
+
+    def test_it_starts_and_stops(self):
+        self.assertEqual(self.evals('io:format("hello~n"), halt(3).'), (3, "hello\n"))
+        self.assertEqual(self.evals("init:stop(4)."), (4, "\n"))
+        self.same("-noshell", "-s", "erlang", "halt")
+        self.same("-noinput", "-s", "init", "stop")
+        self.same("-noshell", "-run", "erlang", "display", "a", "-s", "init", "stop")
+
+    def test_its_processes_are_otps(self):
+        _, text = self.evals('[io:format("~p~n", [[process_info(P, I) || I <- [registered_name, initial_call]]])'
+                             ' || P <- processes()], halt().')
+        self.assertIn("application_controller", text)
+
+    def test_what_is_loaded_and_where_from(self):
+        # Without sockets nobody asks for the name of the machine.
+        self.evals('io:format("~p~n", [lists:sort([{M, code:is_loaded(M)} || {M, _} <- code:all_loaded(), '
+                   'M =/= inet_gethost_native])]), halt().')
+        self.evals('io:format("~p~n", [{lists:sort(erlang:pre_loaded()), code:get_mode(), code:get_path()}]), halt().')
+        self.evals('io:format("~p~n", [catch no_such_module:f(1)]), halt().')
+        self.evals('{ok, B} = file:read_file(code:which(lists)), io:format("~p~n", [{code:module_md5(B), '
+                   'code:module_md5(<<1>>)}]), halt().')
+
+    def test_arguments_reach_init(self):
+        self.evals('io:format("~p~n", [{init:get_plain_arguments(), init:get_argument(x), init:get_argument(home)}]), '
+                   'halt().', "-x", "1", "2", "-x", "3", "plain")
+        self.evals('io:format("~p~n", [init:get_plain_arguments()]), halt().', env={"ERL_AFLAGS": "-a b", "ERL_FLAGS": "c",
+                                                                               "ERL_ZFLAGS": "d -extra e"})
+        (pathlib.Path(folder) / "vm.args").write_text("-x 7 # a comment\n+S 1\n", encoding="utf-8")
+        self.evals('io:format("~p~n", [{init:get_argument(x), erlang:system_info(schedulers)}]), halt().',
+                   "-args_file", "vm.args")
+        self.evals('io:format("~p~n", [os:getenv("A_NAME")]), halt().', "-env", "A_NAME", "a value")
+        (pathlib.Path(folder) / "my.config").write_text("[{my, [{key, value}]}].\n", encoding="utf-8")
+        self.evals('application:load({application, my, []}), io:format("~p~n", [application:get_env(my, key)]), halt().',
+                   "-config", "my")
+
+    def test_flags_of_the_emulator(self):
+        self.evals('io:format("~p~n", [[erlang:system_info(I) || I <- [schedulers, schedulers_online, atom_limit, '
+                   'min_heap_size, max_heap_size]] ++ [io:printable_range(), error_logger:warning_map()]]), halt().',
+                   "+S", "3:2", "+t", "200000", "+hms", "1000", "+hmax", "100000", "+hmaxk", "false", "+pc", "unicode",
+                   "+W", "i")
+        self.evals('io:format("~ts~n", [[1234]]), halt().', "+pc", "unicode")
+        self.evals("halt().", "+A", "64", "+K", "true", "+sbwt", "none", "+swt", "low", "+MBas", "aobf", "+Mea", "min",
+                   "+MMscs", "10", "+zdbbl", "10000", "+stbt", "db", "+fnu", "+P", "legacy", "+Bd", "+c", "true", "+ec")
+
+    def test_flags_that_are_none_are_refused_as_the_emulator_does(self):
+        for flag in ("+P 5", "+Q abc", "+t 1", "+A 2000", "+C x", "+sbwt foo", "+hms x", "+xyz", "+s zz", "+W q",
+                     "+pc foo", "+sbt x", "+JPperf zz", "+hmqd z", "+swt zz", "+fnx", "+S 0:3", "+S 3:9", "+n q", "+R 2",
+                     "+T 44", "+a x", "+rg x", "+SDio 3000", "+zosrl x", "+zz", "+Mfoo", "+Q", "-name"):
+            with self.subTest(flag=flag):
+                status, text = run(["erl"], [*flag.split(), "-noshell", "-eval", "halt()."])
+                # The path of the emulator is another one.
+                first = [t.replace(s, "", 1) for t, s in
+                         ((text.splitlines()[0], text.split("beam.smp")[0] if "unknown" in text.splitlines()[0] else ""),)]
+                own_status, own = run(ours(), [*flag.split(), "-noshell", "-eval", "halt()."])
+                line = own.splitlines()[0]
+                if "unknown" in line:
+                    line = line[line.index("beam.smp"):]
+                self.assertEqual((own_status, line), (status, first[0]))
+        self.same("-version")
+
+    def test_failing_ends(self):
+        self.evals("exit(boom).")
+        self.evals("foo:bar().")
+        self.same("-noshell", "-s", "foo", "bar")
+        self.same("-boot", "no_such_file")
+        self.same("-noshell", "-config", "no_such_file")
+        self.evals("exit(whereis(init), kill), receive after infinity -> ok end.")
+        self.evals('halt("a slogan").')
+        self.evals("spawn(fun() -> error(x) end), timer:sleep(300), init:stop(4).")
+
+    def test_standard_streams(self):
+        self.evals('io:format("~p~n", [{io:get_line(""), io:get_line(""), io:get_line("")}]), halt().', text="one\ntwo")
+        self.evals('io:put_chars(lists:duplicate(200000, $x)), halt().')
+        self.evals('io:format(standard_error, "to stderr~n", []), halt().')
+        self.same("-noinput", "-eval", 'io:format("~p~n", [init:get_argument(noinput)]), halt().', text="unread\n")
+
+    def test_the_shell_without_a_terminal(self):
+        self.same(text='1 + 2.\nX = [1, 2, 3].\nlists:reverse(X).\nfoo(.\n1 / 0.\nc:pwd().\nq().\n')
+
+    def test_restart(self):
+        status, text = self.evals(
+            'case os:getenv("AGAIN") of false -> os:putenv("AGAIN", "1"), io:format("first~n"), persistent_term:put(k, 1), '
+            'init:restart(); _ -> io:format("second ~p~n", [persistent_term:get(k, none)]), init:stop(5) end.')
+        self.assertEqual((status, text), (5, "first\nsecond none\n"))
+
+    def test_sigterm_stops_it_in_order(self):
+        with subprocess.Popen([*ours(), "-noshell", "-eval", 'io:format("up~n"), receive after infinity -> ok end.'],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder) as vm:
+            self.assertEqual(vm.stdout.readline(), "up\n")
+            vm.send_signal(signal.SIGTERM)
+            self.assertIn("SIGTERM received - shutting down", vm.stdout.read())
+            self.assertEqual(vm.wait(WAIT_S), 0)
+
+    def test_code_is_changed_and_purged_by_otps_own(self):
+        self.evals('Make = fun(N) -> {ok, v, B} = compile:forms([{attribute, 1, module, v}, {attribute, 1, export, [{f, 0}]},'
+                   '{function, 1, f, 0, [{clause, 1, [], [], [{integer, 1, N}]}]}]), {module, v} = code:load_binary(v, "v", B), '
+                   'v:f() end, io:format("~p~n", [[Make(1), Make(2), catch Make(3), code:purge(v), code:soft_purge(v), Make(4), '
+                   'code:delete(v), code:purge(v), catch v:f()]]), halt().')
+
+    def test_a_folder_for_scripts(self):
+        with tempfile.TemporaryDirectory() as place:
+            place = os.path.realpath(place) + "/it's here"
+            done = subprocess.run([minivm, "install", place], stdout=subprocess.PIPE, text=True, check=True)
+            path = place + "/bin:" + os.environ["PATH"]
+            self.assertIn("PATH=%s/bin:$PATH" % place, done.stdout)
+            self.assertEqual(run(["erl"], ["-noshell", "-eval", 'io:format("~s ~p", [os:find_executable("erl"), '
+                                           'catch minivm:engine()]), halt().'], env={"PATH": path})[1].split("'")[0],
+                             place.split("'")[0])
+            script = pathlib.Path(folder) / "a.escript"
+            script.write_text("#!/usr/bin/env escript\nmain(A) -> io:format(\"~p ~p~n\", [A, is_list(os:find_executable("
+                              "\"erl\"))]), halt(6).\n", encoding="utf-8")
+            self.assertEqual(run(["escript"], [script, "x"], env={"PATH": path}), (6, '["x"] true\n'))
+            source = pathlib.Path(folder) / "compiled.erl"
+            source.write_text("-module(compiled).\n-export([f/0]).\nf() -> 1.\n", encoding="utf-8")
+            self.assertEqual(run(["erlc"], ["-o", folder, source], env={"PATH": path}), (0, "\n"))
+            self.assertTrue((pathlib.Path(folder) / "compiled.beam").exists())
+            # What is there already and not ours stays.
+            other = pathlib.Path(place) / "other"
+            (other / "bin").mkdir(parents=True)
+            (other / "bin" / "erl").write_text("mine", encoding="utf-8")
+            refused = subprocess.run([minivm, "install", other], stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn("is there already, and not from minivm install", refused.stderr)
+            self.assertEqual((other / "bin" / "erl").read_text(encoding="utf-8"), "mine")
+
+    def test_elixirs_own_scripts(self):
+        with tempfile.TemporaryDirectory() as place:
+            env = subprocess.run([minivm, "env"], stdout=subprocess.PIPE, text=True, check=True).stdout
+            done = subprocess.run(["sh", "-c", env + "elixir -e 'IO.puts(1 + 2)' && mix new hello && cd hello && mix test"],
+                                  cwd=place, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                                  env=dict(os.environ, HOME=place, MIX_HOME=place), timeout=2 * WAIT_S)
+            self.assertEqual(done.returncode, 0, done.stdout)
+            self.assertTrue(done.stdout.startswith("3\n"), done.stdout)
+            self.assertIn("1 doctest, 1 test, 0 failures", done.stdout)
+
+    def test_starts_at_the_same_time_share_one_folder(self):
+        env = dict(os.environ, XDG_RUNTIME_DIR=str(folder))
+        vms = [subprocess.Popen([minivm, "env"], env=env, stdout=subprocess.PIPE, text=True) for _ in range(20)]
+        outputs = {vm.communicate(timeout=WAIT_S)[0] for vm in vms}
+        self.assertEqual(len(outputs), 1, outputs)
+        left = [p.name for p in pathlib.Path(folder).rglob("*.new")]
+        self.assertEqual(left, [])
+
+
+if __name__ == "__main__":
+    sys.exit(tool_tests.main(sys.modules[__name__]))

@@ -1,0 +1,35 @@
+// The flags of OTP's emulator: what `erl +S 4 +P 100000` hands to it.
+//
+// Those that minivm has a meaning for change what is in EmulatorFlags; the others set up what it does not have (thread
+// pools, allocators, busy waiting) and are checked and left at that. docs/erl.md lists them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace minivm::tools {
+
+struct EmulatorFlags {
+    int schedulers = 0;         // 0: one a processor
+    int schedulers_online = 0;  // 0: all of them
+    uint32_t atoms = 0;         // 0: as usual
+    std::string perf;           // as --perf takes it
+    std::string boot_module = "init";
+    bool prints_unicode = false;           // +pc unicode
+    std::string warning_map = "warning";   // +W: error, warning or info
+    uint64_t min_heap_words = 0;           // 0: as usual; so are the next
+    uint64_t min_binary_heap_words = 0;
+    uint64_t max_heap_words = 0;
+    bool max_heap_kill = true;
+    bool max_heap_log = true;
+    bool tells_version = false;            // +V: and nothing else
+    std::vector<std::string> rest;         // behind "--", for init
+    std::string error;                     // why it is none, as the emulator says it, or empty
+};
+// argv[0] is the program; processors: of this machine.
+EmulatorFlags parse_emulator_flags(const std::vector<std::string>& argv, int processors);
+// All flags, a line each, for what follows an error.
+std::string emulator_usage(const std::string& program);
+
+}  // namespace minivm::tools
