@@ -4,7 +4,7 @@
 #include "tools/control_socket.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/port/port.hpp"
-#include "vm/port/posix.hpp"
+#include "vm/process/posix.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/sched/halt.hpp"
 #include "vm/term/atom_table.hpp"

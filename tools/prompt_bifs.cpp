@@ -15,7 +15,7 @@
 #include "trace/session.hpp"
 #include "vm/bif/bif.hpp"
 #include "vm/instr/lowered.hpp"
-#include "vm/port/posix.hpp"
+#include "vm/process/posix.hpp"
 #include "vm/record/record.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"

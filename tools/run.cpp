@@ -26,6 +26,7 @@
 #include "vm/code/code_index.hpp"
 #include "vm/code/export.hpp"
 #include "vm/fault/fault.hpp"
+#include "vm/nif/prim_tty.hpp"
 #include "vm/process/os_signals.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/tracing.hpp"
@@ -409,6 +410,7 @@ int run_command(const RunOptions& options) {
         return 1;
     }
     const int status = vm::run_until_halt();
+    nif::restore_terminal();
     outside::stop();
     recording.finish();
     end_recording(options, status);

@@ -12,6 +12,9 @@ tests are skipped.
 import base64
 import os
 import pathlib
+import pty
+import re
+import select
 import subprocess
 import sys
 import unittest
@@ -162,8 +165,8 @@ main(_) ->
 """
 
 
-class OtherReleases(unittest.TestCase):
-    maxDiff = None
+class OfOtherReleases(unittest.TestCase):
+    """What is done with each other OTP."""
 
     def each(self, check, least=0):
         otps = [o for o in other_otps() if release_of(o) >= least]
@@ -172,6 +175,10 @@ class OtherReleases(unittest.TestCase):
         for otp in otps:
             with self.subTest(otp=otp.parent.name if otp.name == "otp" else otp.name):
                 check(otp, with_otp(otp))
+
+
+class OtherReleases(OfOtherReleases):
+    maxDiff = None
 
     def compiled(self, env, name, out):
         out = folder / out
@@ -205,6 +212,67 @@ class OtherReleases(unittest.TestCase):
 
     def test_module_re_is_pcre2(self):
         self.same_as_erl("regular_expressions", least=28)
+
+
+class Boot(OfOtherReleases):
+    """OTP's own boot, of another release: what tests/tools/erl_test.py does with the installed one, and the shell."""
+    LEAST = 29  # up to OTP 28 prim_tty has other natives
+
+    def test_otps_boot_is_that_of_the_release(self):
+        def check(_, env):
+            done = subprocess.run([HERE.parent / "tools" / "erl_test.py", minivm], env=env, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, timeout=600, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout)
+        self.each(check, self.LEAST)
+
+    def test_the_shell_edits_lines_on_a_terminal(self):
+        keys = [b"1 + 2.\r", b"lists:rev\t", b"([1, 2]).\r", b"\x1b[A", b"\r", b'io:get_line("x> ").\r', b"hello\r",
+                b"\x01X\x05\x7f\x0b", b"\x15", b"\x07", b"c\r", b"halt(3).\r"]
+
+        def check(_, env):
+            expected, own = (on_terminal(c, env, keys) for c in (["erl"], [minivm, "erl"]))
+            self.assertIn("1> 1 + 2.", expected[1])
+            # What the last line looks like is not waited for.
+            self.assertEqual((own[0], own[1].partition("--> c")[0]), (expected[0], expected[1].partition("--> c")[0]))
+        self.each(check, self.LEAST)
+
+    def test_the_terminal_is_as_it_was_when_the_vm_has_ended(self):
+        def check(_, env):
+            command = 'stty -g; "$@"; stty -g'
+            text = on_terminal(["sh", "-c", command, "sh", minivm, "erl", "-eval", "halt()."], env, [])[1].split()
+            self.assertEqual(text[0], text[-1], text)
+        self.each(check, self.LEAST)
+
+
+def on_terminal(command, env, keys):
+    """Types the keys, each when what the one before it brought has been shown; (exit status, all that was shown)."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execvpe(command[0], list(map(str, command)), dict(env, TERM="xterm", HOME=str(folder)))
+    shown = b""
+
+    def read(quiet):
+        """Until nothing has come for so long; False: it has ended."""
+        nonlocal shown
+        while select.select([terminal], [], [], quiet)[0]:
+            try:
+                data = os.read(terminal, 65536)
+            except OSError:
+                return False
+            if not data:
+                return False
+            shown += data
+        return True
+    there = read(5)
+    for key in keys:
+        if there:
+            os.write(terminal, key)
+            there = read(1)
+    while there:
+        there = read(30)
+    os.close(terminal)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return status, re.sub(r"Erlang/OTP \d+ \[[^\r]*", "BANNER", shown.decode("utf-8", "replace"))
 
 
 class Functions(unittest.TestCase):

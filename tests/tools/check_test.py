@@ -29,9 +29,12 @@ TABLE = steps.Table((ROOT / "tests" / "steps.list").read_text(encoding="utf-8"))
 
 def who_may_skip(module):
     """The tests of a module that call skipTest, by way of a method of their class too, or are under skipUnless."""
-    found = set()
+    found, of_class = set(), {}
     for a_class in (n for n in module.body if isinstance(n, ast.ClassDef)):
-        methods = {n.name: n for n in a_class.body if isinstance(n, ast.FunctionDef)}
+        methods = {name: m for base in a_class.bases if isinstance(base, ast.Name)
+                   for name, m in of_class.get(base.id, {}).items()}
+        methods.update({n.name: n for n in a_class.body if isinstance(n, ast.FunctionDef)})
+        of_class[a_class.name] = methods
         skips = {name for name, m in methods.items() if any("skip" in ast.dump(d) for d in m.decorator_list)}
         if any("skip" in ast.dump(d) for d in a_class.decorator_list):
             skips |= methods.keys()

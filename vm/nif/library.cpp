@@ -5,6 +5,7 @@
 #include "vm/code/module_table.hpp"
 #include "vm/instr/bif_def.hpp"
 #include "vm/nif/api.hpp"
+#include "vm/nif/prim_tty.hpp"
 #include "vm/process/state.hpp"
 #include "vm/progress/thread_progress.hpp"
 #include "vm/util/otp_release.hpp"
@@ -14,6 +15,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 namespace minivm::nif {
 
@@ -220,6 +222,42 @@ void add_taint(Term module) {
     taints().push_back(module);
 }
 
+// Whose library is compiled in.
+bool is_part_of_vm(Term module) {
+    static const Term prim_tty = atom_table::intern("prim_tty");
+    return module == prim_tty;
+}
+
+void close_file(void* handle) {
+    if (handle != nullptr) {
+        dlclose(handle);
+    }
+}
+
+// What its function nif_init gives. *why is not empty: there is no such function, or no file.
+const Entry* open_library(const std::string& name, void** handle, const char** reason, std::string* why) {
+    api_is_linked();
+    *handle = dlopen((name + ".so").c_str(), RTLD_NOW);
+    if (*handle == nullptr) {
+        const std::string error = dlerror();
+        *reason = "load_failed";
+        *why = error.find(name) != std::string::npos ? "Failed to load NIF library: '" + error + "'"
+                                                     : "Failed to load NIF library " + name + ": '" + error + "'";
+        return nullptr;
+    }
+    using Init = const Entry* (*)();
+    auto init = reinterpret_cast<Init>(dlsym(*handle, "nif_init"));
+    if (init == nullptr) {
+        init = reinterpret_cast<Init>(dlsym(*handle, "_nif_init"));
+    }
+    if (init == nullptr) {
+        *why = std::string("Failed to find library init function: '") + dlerror() + "'";
+        close_file(std::exchange(*handle, nullptr));
+        return nullptr;
+    }
+    return init();
+}
+
 bool is_served_by_vm(const ModuleInstance& instance) {
     for (const LoweredFunction& f : instance.lowered.functions) {
         if (f.native != nullptr) {
@@ -290,7 +328,7 @@ void Library::close(Library* l) {
         Env env(l);
         l->entry.unload(&env, l->priv_data);
     }
-    dlclose(l->handle);
+    close_file(l->handle);
     delete l;
 }
 
@@ -323,30 +361,17 @@ Term load(Process& p, ModuleInstance& instance, const std::string& library_name,
     if (instance.library.load(std::memory_order_relaxed) != nullptr) {
         return failure(p, "reload", "NIF library already loaded (reload disallowed since OTP 20).");
     }
-    api_is_linked();
-    void* const handle = dlopen((library_name + ".so").c_str(), RTLD_NOW);
-    if (handle == nullptr) {
-        const std::string why = dlerror();
-        const bool named = why.find(library_name) != std::string::npos;
-        return failure(p, "load_failed",
-                       named ? "Failed to load NIF library: '" + why + "'"
-                             : "Failed to load NIF library " + library_name + ": '" + why + "'");
-    }
-    using Init = const Entry* (*)();
-    auto init = reinterpret_cast<Init>(dlsym(handle, "nif_init"));
-    if (init == nullptr) {
-        init = reinterpret_cast<Init>(dlsym(handle, "_nif_init"));
-    }
-    if (init == nullptr) {
-        const std::string why = dlerror();
-        dlclose(handle);
-        return failure(p, "bad_lib", "Failed to find library init function: '" + why + "'");
-    }
-    add_taint(module);
-    const Entry* const entry = init();
-    std::string why =
-        entry == nullptr ? "Library init-call unsuccessful" : check_entry(*entry, module);
     const char* reason = "bad_lib";
+    std::string why;
+    void* handle = nullptr;
+    const Entry* const entry =
+        is_part_of_vm(module) ? &prim_tty_entry() : open_library(library_name, &handle, &reason, &why);
+    if (handle != nullptr) {
+        add_taint(module);
+    }
+    if (why.empty()) {
+        why = entry == nullptr ? "Library init-call unsuccessful" : check_entry(*entry, module);
+    }
     auto library = std::make_unique<Library>();
     std::vector<Function*> functions;
     if (why.empty()) {
@@ -360,7 +385,7 @@ Term load(Process& p, ModuleInstance& instance, const std::string& library_name,
     }
     if (!why.empty()) {
         forget_opened_types();
-        dlclose(handle);
+        close_file(handle);
         return failure(p, reason, why);
     }
     commit_opened_types(*library);

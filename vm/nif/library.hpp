@@ -36,7 +36,7 @@ private:
 };
 
 struct Library {
-    void* handle = nullptr;
+    void* handle = nullptr;       // null: it is part of the VM
     Term module = kNonValue;
     Entry entry{};
     std::vector<LibraryFunction> functions;

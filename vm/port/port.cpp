@@ -2,7 +2,7 @@
 
 #include "recorder/recorder.hpp"
 #include "vm/external/external_term.hpp"
-#include "vm/port/posix.hpp"
+#include "vm/process/posix.hpp"
 #include "vm/process/outcome.hpp"
 #include "vm/process/process_record.hpp"
 #include "vm/process/registry.hpp"

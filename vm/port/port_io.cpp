@@ -1,7 +1,7 @@
 // What a port reads and writes, and what it tells its owner and tracer.
 #include "vm/port/port_state.hpp"
 
-#include "vm/port/posix.hpp"
+#include "vm/process/posix.hpp"
 #include "vm/sched/services.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/local_atoms.hpp"

@@ -1,6 +1,6 @@
 #include "vm/port/ram_file.hpp"
 
-#include "vm/port/posix.hpp"
+#include "vm/process/posix.hpp"
 #include "vm/term/atom_table.hpp"
 
 #include <algorithm>

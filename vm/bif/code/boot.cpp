@@ -9,7 +9,7 @@
 
 #include "vm/bif/bif.hpp"
 #include "vm/code/loading.hpp"
-#include "vm/port/posix.hpp"
+#include "vm/process/posix.hpp"
 #include "vm/process/continuation.hpp"
 #include "vm/sched/halt.hpp"
 #include "vm/term/atom_table.hpp"

@@ -11,7 +11,7 @@
 #include "vm/bif/code/code_operation.hpp"
 #include "vm/code_change/code_change.hpp"
 #include "vm/code/permission.hpp"
-#include "vm/port/posix.hpp"
+#include "vm/process/posix.hpp"
 #include "vm/process/continuation.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/literal_release.hpp"

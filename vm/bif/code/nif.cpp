@@ -2,7 +2,7 @@
 #include "vm/bif/bif.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/nif/scheduled.hpp"
-#include "vm/port/posix.hpp"
+#include "vm/process/posix.hpp"
 #include "vm/sched/scheduler.hpp"
 
 namespace minivm {

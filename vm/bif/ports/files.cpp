@@ -14,7 +14,7 @@
 #include <mutex>
 
 #include "vm/bif/bif.hpp"
-#include "vm/port/posix.hpp"
+#include "vm/process/posix.hpp"
 #include "vm/process/continuation.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/local_atoms.hpp"

@@ -2,7 +2,7 @@
 #include "vm/bif/bif.hpp"
 #include "vm/port/child.hpp"
 #include "vm/port/port.hpp"
-#include "vm/port/posix.hpp"
+#include "vm/process/posix.hpp"
 #include "vm/port/driver.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"

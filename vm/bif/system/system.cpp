@@ -9,7 +9,7 @@
 #include "vm/ets/table.hpp"
 #include "vm/nif/nif.hpp"
 #include "vm/port/port.hpp"
-#include "vm/port/posix.hpp"
+#include "vm/process/posix.hpp"
 #include "vm/process/clock.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/os_signals.hpp"

@@ -1,4 +1,4 @@
-#include "vm/port/posix.hpp"
+#include "vm/process/posix.hpp"
 
 #include <fcntl.h>
 

@@ -1,0 +1,456 @@
+// The module decides what to write and how to move; here is what it cannot do itself: the modes of the terminal, its
+// size, its capabilities (terminfo), and reading and writing of descriptors.
+#include "vm/nif/prim_tty.hpp"
+
+#include "vm/nif/environment.hpp"
+#include "vm/nif/library.hpp"
+#include "vm/process/posix.hpp"
+#include "vm/term/binary.hpp"
+#include "vm/term/map.hpp"
+
+#include <langinfo.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <clocale>
+#include <cstring>
+#include <cwchar>
+#include <cwctype>
+#include <mutex>
+#include <optional>
+#include <string>
+
+// Of term.h, which has macros with names that everybody uses.
+extern "C" {
+struct term;
+extern struct term* cur_term;
+extern const char* const boolnames[];
+extern const char* const boolcodes[];
+extern const char* const boolfnames[];
+extern const char* const numnames[];
+extern const char* const numcodes[];
+extern const char* const numfnames[];
+extern const char* const strnames[];
+extern const char* const strcodes[];
+extern const char* const strfnames[];
+int setupterm(const char* term, int descriptor, int* error);
+int del_curterm(struct term* old);
+int tgetnum(const char* name);
+int tgetflag(const char* name);
+char* tigetstr(const char* name);
+char* tparm(const char* text, ...);
+int tputs(const char* text, int lines, int (*put)(int));
+}
+
+namespace minivm::nif {
+
+extern "C" {
+ResourceType* enif_open_resource_type_x(Env* env, const char* name, const ResourceTypeInit* init, int flags, int* tried);
+void* enif_alloc_resource(ResourceType* type, size_t size);
+void enif_release_resource(void* object);
+Word enif_make_resource(Env* env, void* object);
+int enif_get_resource(Env* env, Word t, ResourceType* type, void** object);
+int enif_monitor_process(Env* env, void* object, const Pid* target, MonitorId* out);
+int enif_select(Env* env, int fd, int mode, void* object, const Pid* pid, Word message);
+}
+
+namespace {
+
+ResourceType* g_type = nullptr;
+
+struct Terminal {
+    int out = STDOUT_FILENO;
+    bool is_terminal = false;
+    termios usual{};  // before anything was changed
+    termios now{};
+    Pid owner{kNonValue.raw};   // who set it up: when that has ended, it is as usual
+    Pid reader{kNonValue.raw};  // who waits for input
+};
+
+// What restore_terminal() needs; of the terminal that was changed last.
+struct Changed {
+    int descriptor;
+    termios usual;
+};
+std::mutex g_changed_lock;
+std::optional<Changed> g_changed;
+
+bool put_modes(int descriptor, const termios& modes) { return tcsetattr(descriptor, TCSANOW, &modes) == 0; }
+
+Term atom(const char* name) { return atom_table::intern(name); }
+Word ok(Env* env, Term value) { return make_tuple(heap_of(env), atoms::ok, value).raw; }
+Word error(Env* env, Term reason) { return make_tuple(heap_of(env), atoms::error, reason).raw; }
+// Of errno, in the function of that name.
+Word system_error(Env* env, const char* function) {
+    const Term why = posix_error_atom(errno);
+    return error(env, make_tuple(heap_of(env), atom(function), why));
+}
+
+Terminal* terminal_of(Env* env, Word t) {
+    void* object = nullptr;
+    return enif_get_resource(env, t, g_type, &object) != 0 ? static_cast<Terminal*>(object) : nullptr;
+}
+
+std::optional<int> descriptor_of(Word name) {
+    static const std::array<Term, 3> names = {atom("stdin"), atom("stdout"), atom("stderr")};
+    for (int descriptor = 0; descriptor < 3; ++descriptor) {
+        if (names[static_cast<size_t>(descriptor)].raw == name) {
+            return descriptor;
+        }
+    }
+    return std::nullopt;
+}
+
+// ---- streams and their modes ------------------------------------------------------------------------------------
+
+Word is_a_terminal(Env* env, int, const Word* a) {
+    static const Term ebadf = atom("ebadf");
+    const auto descriptor = descriptor_of(a[0]);
+    if (!descriptor.has_value()) {
+        return raise_badarg(env);
+    }
+    if (isatty(*descriptor) != 0) {
+        return atoms::true_.raw;
+    }
+    return (errno == EINVAL || errno == ENOTTY ? atoms::false_ : ebadf).raw;
+}
+
+Word create(Env* env, int, const Word* a) {
+    const auto out = descriptor_of(a[0]);
+    if (!out.has_value() || *out == STDIN_FILENO) {
+        return raise_badarg(env);
+    }
+    void* const memory = enif_alloc_resource(g_type, sizeof(Terminal));
+    if (memory == nullptr) {
+        return error(env, atom("enomem"));
+    }
+    auto* const t = new (memory) Terminal;
+    t->out = *out;
+    t->is_terminal = tcgetattr(t->out, &t->usual) == 0;
+    t->now = t->usual;
+    const Term made{enif_make_resource(env, t)};
+    enif_release_resource(t);
+    return ok(env, made);
+}
+
+// Each key as it is typed, nothing shown that the program does not write, and no newline changed.
+void make_raw(termios* modes) {
+    modes->c_iflag &= ~static_cast<tcflag_t>(ISTRIP | ICRNL);
+    modes->c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+    modes->c_oflag &= ~static_cast<tcflag_t>(OPOST);
+    modes->c_cc[VMIN] = 1;
+    modes->c_cc[VTIME] = 0;
+}
+
+// tty_init(Terminal, #{input := raw | cooked | disabled, _ => _})
+Word set_up(Env* env, int, const Word* a) {
+    static const Term input = atom("input");
+    static const Term raw = atom("raw");
+    Terminal* const t = terminal_of(env, a[0]);
+    const Term options{a[1]};
+    const Term wanted = t != nullptr && is_map(options) ? map::get(options, input) : kNonValue;
+    if (!is_value(wanted)) {
+        return raise_badarg(env);
+    }
+    if (!t->is_terminal) {
+        return wanted == raw ? error(env, atom("enotsup")) : atoms::ok.raw;
+    }
+    if (wanted == raw || std::memcmp(&t->now, &t->usual, sizeof t->usual) != 0) {
+        t->now = t->usual;
+        if (wanted == raw) {
+            make_raw(&t->now);
+            const std::lock_guard lock(g_changed_lock);
+            g_changed = Changed{t->out, t->usual};
+        }
+        if (!put_modes(t->out, t->now)) {
+            return system_error(env, "tcsetattr");
+        }
+    }
+    t->owner.id = env->process->id.raw;
+    enif_monitor_process(env, t, &t->owner, nullptr);
+    return atoms::ok.raw;
+}
+
+Word select_input(Env* env, int, const Word* a) {
+    Terminal* const t = terminal_of(env, a[0]);
+    if (t == nullptr) {
+        return raise_badarg(env);
+    }
+    enif_select(env, STDIN_FILENO, kSelectRead, t, nullptr, a[1]);
+    t->reader.id = env->process->id.raw;
+    enif_monitor_process(env, t, &t->reader, nullptr);
+    return atoms::ok.raw;
+}
+
+void ended(Env* env, void* object, Pid* who, MonitorId*) {
+    auto* const t = static_cast<Terminal*>(object);
+    if (who->id == t->owner.id && t->is_terminal) {
+        put_modes(t->out, t->usual);
+        t->now = t->usual;
+    }
+    if (who->id == t->reader.id) {
+        enif_select(env, STDIN_FILENO, kSelectStop, t, nullptr, atoms::undefined.raw);
+    }
+}
+void stopped(Env*, void*, int, int) {}  // standard input stays open
+
+Word window_size(Env* env, int, const Word* a) {
+    const Terminal* const t = terminal_of(env, a[0]);
+    if (t == nullptr) {
+        return raise_badarg(env);
+    }
+    winsize size{};
+    if ((ioctl(STDIN_FILENO, TIOCGWINSZ, &size) != 0 && ioctl(t->out, TIOCGWINSZ, &size) != 0) ||
+        (size.ws_col == 0 && size.ws_row == 0)) {
+        return error(env, atom("enotsup"));
+    }
+    const auto number = [](unsigned short n) { return make_small(n > 0 ? n : -1); };
+    const Term columns = number(size.ws_col);
+    return ok(env, make_tuple(heap_of(env), columns, number(size.ws_row)));
+}
+
+Word encoding(Env*, int, const Word*) { return atoms::utf8.raw; }
+
+Word is_open(Env* env, int, const Word* a) {
+    const auto descriptor = descriptor_of(a[1]);
+    if (terminal_of(env, a[0]) == nullptr || !descriptor.has_value()) {
+        return raise_badarg(env);
+    }
+    pollfd file{*descriptor, POLLHUP, 0};
+    const int ready = poll(&file, 1, 0);
+    if (ready < 0) {
+        return system_error(env, "poll");
+    }
+    if (ready > 0 && (file.revents & POLLHUP) == 0) {
+        return raise_badarg(env);
+    }
+    return make_bool(ready == 0).raw;
+}
+
+// ---- reading and writing: on a dirty scheduler, for a reader may let a writer wait --------------------------------
+
+Word write_all(Env* env, int, const Word* a) {
+    const Terminal* const t = terminal_of(env, a[0]);
+    std::string bytes;
+    if (t == nullptr || !iolist_to_bytes(Term{a[1]}, &bytes)) {
+        return raise_badarg(env);
+    }
+    for (size_t done = 0; done < bytes.size();) {
+        const ssize_t n = write(t->out, bytes.data() + done, bytes.size() - done);
+        if (n >= 0) {
+            done += static_cast<size_t>(n);
+        } else if (errno == EAGAIN) {
+            pollfd file{t->out, POLLOUT, 0};
+            poll(&file, 1, -1);
+        } else if (errno != EINTR) {
+            return error(env, posix_error_atom(errno));
+        }
+    }
+    return atoms::ok.raw;
+}
+
+// read_nif(Terminal, Reference, Most): what is there, and {select, Terminal, Reference, ready_input} for more.
+Word read_some(Env* env, int, const Word* a) {
+    static const Term closed = atom("closed");
+    constexpr int64_t kMostBytes = 1 << 20;
+    Terminal* const t = terminal_of(env, a[0]);
+    const Term most{a[2]};
+    if (t == nullptr || !is_small(most) || small_value(most) < 0) {
+        return raise_badarg(env);
+    }
+    std::string bytes(static_cast<size_t>(std::min(small_value(most), kMostBytes)), 0);
+    ssize_t n = read(STDIN_FILENO, bytes.data(), bytes.size());
+    if (n == 0) {
+        return error(env, closed);
+    }
+    if (n < 0) {
+        if (errno != EAGAIN && errno != EINTR) {
+            return system_error(env, "read");
+        }
+        n = 0;
+    }
+    enif_select(env, STDIN_FILENO, kSelectRead, t, nullptr, a[1]);
+    return ok(env, make_binary(heap_of(env), bytes.data(), static_cast<size_t>(n)));
+}
+
+// ---- characters --------------------------------------------------------------------------------------------------
+
+Word set_locale(Env*, int, const Word*) {
+    const char* const set = setlocale(LC_CTYPE, "");
+    return make_bool(set != nullptr && std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0).raw;
+}
+Word is_printable(Env* env, int, const Word* a) {
+    const Term c{a[0]};
+    return is_small(c) ? make_bool(std::iswprint(static_cast<wint_t>(small_value(c))) != 0).raw : raise_badarg(env);
+}
+Word width_or_error(Env* env, int width) {
+    static const Term not_printable = atom("not_printable");
+    return width >= 0 ? make_small(width).raw : error(env, not_printable);
+}
+Word width_of_character(Env* env, int, const Word* a) {
+    const Term c{a[0]};
+    return is_small(c) ? width_or_error(env, wcwidth(static_cast<wchar_t>(small_value(c)))) : raise_badarg(env);
+}
+// Of a binary of wide characters.
+Word width_of_text(Env* env, int, const Word* a) {
+    std::string bytes;
+    if (!iolist_to_bytes(Term{a[0]}, &bytes)) {
+        return raise_badarg(env);
+    }
+    std::wstring text(bytes.size() / sizeof(wchar_t), 0);
+    std::memcpy(text.data(), bytes.data(), text.size() * sizeof(wchar_t));
+    return width_or_error(env, wcswidth(text.data(), text.size()));
+}
+Word size_of_wide(Env*, int, const Word*) { return make_small(sizeof(wchar_t)).raw; }
+
+// ---- terminfo, whose functions share what they work with ------------------------------------------------------------
+
+std::mutex g_terminfo_lock;
+struct term* g_terminal = nullptr;
+
+Word set_up_terminfo(Env* env, int, const Word*) {
+    const std::lock_guard lock(g_terminfo_lock);
+    int why = 0;
+    if (setupterm(nullptr, -1, &why) < 0) {
+        return system_error(env, "setupterm");
+    }
+    if (g_terminal != nullptr) {
+        del_curterm(g_terminal);
+    }
+    g_terminal = cur_term;
+    return atoms::ok.raw;
+}
+
+// The name of a capability. A missing zero at its end is no harm.
+std::optional<std::string> name_of(Word t) {
+    std::string name;
+    return iolist_to_bytes(Term{t}, &name) ? std::optional(name.substr(0, name.find('\0'))) : std::nullopt;
+}
+
+Word number_of(Env* env, int, const Word* a) {
+    const auto name = name_of(a[0]);
+    const std::lock_guard lock(g_terminfo_lock);
+    return name.has_value() ? make_small(tgetnum(name->c_str())).raw : raise_badarg(env);
+}
+Word flag_of(Env* env, int, const Word* a) {
+    const auto name = name_of(a[0]);
+    const std::lock_guard lock(g_terminfo_lock);
+    return name.has_value() ? make_bool(tgetflag(name->c_str()) != 0).raw : raise_badarg(env);
+}
+Word text_of(Env* env, int, const Word* a) {
+    const auto name = name_of(a[0]);
+    const std::lock_guard lock(g_terminfo_lock);
+    const char* const text = name.has_value() ? tigetstr(name->c_str()) : nullptr;
+    if (!name.has_value() || text == reinterpret_cast<char*>(-1)) {
+        return raise_badarg(env);  // no capability has that name
+    }
+    return text == nullptr ? atoms::false_.raw : ok(env, make_binary(heap_of(env), text, std::strlen(text)));
+}
+
+std::string g_put;  // by tputs(), under the lock
+int put_character(int c) {
+    g_put.push_back(static_cast<char>(c));
+    return c;
+}
+// tputs_nif(Capability, Numbers): what to write.
+Word filled_in(Env* env, int, const Word* a) {
+    const auto text = name_of(a[0]);
+    std::array<long, 9> numbers{};
+    size_t count = 0;
+    Term list{a[1]};
+    for (; is_cons(list) && is_small(head(list)) && count < numbers.size(); list = tail(list)) {
+        numbers[count++] = small_value(head(list));
+    }
+    if (!text.has_value() || !is_nil(list)) {
+        return raise_badarg(env);
+    }
+    const std::lock_guard lock(g_terminfo_lock);
+    const char* filled = text->c_str();
+    if (count > 0) {
+        filled = tparm(filled, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6],
+                       numbers[7], numbers[8]);
+        if (filled == nullptr) {
+            return system_error(env, "tparm");
+        }
+    }
+    g_put.clear();
+    tputs(filled, 1, put_character);
+    return ok(env, make_binary(heap_of(env), g_put.data(), g_put.size()));
+}
+
+Term capabilities(Heap& h, const char* const* names, const char* const* codes, const char* const* full_names) {
+    static const std::array<Term, 3> keys = {atom("name"), atom("code"), atom("full_name")};
+    Term list = kNil;
+    for (size_t i = 0; names[i] != nullptr && codes[i] != nullptr && full_names[i] != nullptr; ++i) {
+        Term k[3];
+        Term v[3];
+        size_t n = 0;
+        for (const char* text : {names[i], codes[i], full_names[i]}) {
+            k[n] = keys[n];
+            v[n++] = make_string(h, text, std::strlen(text));
+        }
+        list = cons(h, map::from_pairs(h, k, v, 3), list);
+    }
+    return list;
+}
+Word all_capabilities(Env* env, int, const Word*) {
+    Heap& h = heap_of(env);
+    Term keys[3] = {atom("bool"), atom("num"), atom("str")};
+    Term values[3] = {capabilities(h, boolnames, boolcodes, boolfnames), capabilities(h, numnames, numcodes, numfnames),
+                      capabilities(h, strnames, strcodes, strfnames)};
+    return map::from_pairs(h, keys, values, 3).raw;
+}
+
+int open_library(Env* env, ResourceFlags flags) {
+    const ResourceTypeInit callbacks = {nullptr, stopped, ended, 3, nullptr};
+    g_type = enif_open_resource_type_x(env, "tty", &callbacks, flags, nullptr);
+    return g_type != nullptr ? 0 : -1;
+}
+int load_library(Env* env, void**, Word) { return open_library(env, kCreate); }
+int upgrade_library(Env* env, void**, void**, Word) { return open_library(env, kTakeover); }
+
+LibraryFunction g_functions[] = {
+    {"isatty", 1, is_a_terminal, 0},
+    {"tty_create", 1, create, 0},
+    {"tty_init", 2, set_up, 0},
+    {"setlocale", 1, set_locale, 0},
+    {"tty_is_open", 2, is_open, 0},
+    {"tty_select", 2, select_input, 0},
+    {"tty_window_size", 1, window_size, 0},
+    {"tty_encoding", 1, encoding, 0},
+    {"write_nif", 2, write_all, kDirtyIo},
+    {"read_nif", 3, read_some, kDirtyIo},
+    {"isprint", 1, is_printable, 0},
+    {"wcwidth", 1, width_of_character, 0},
+    {"wcswidth", 1, width_of_text, 0},
+    {"sizeof_wchar", 0, size_of_wide, 0},
+    {"setupterm_nif", 0, set_up_terminfo, 0},
+    {"tigetnum_nif", 1, number_of, 0},
+    {"tigetflag_nif", 1, flag_of, 0},
+    {"tigetstr_nif", 1, text_of, 0},
+    {"tinfo_nif", 0, all_capabilities, 0},
+    {"tputs_nif", 2, filled_in, 0},
+};
+
+}  // namespace
+
+const Entry& prim_tty_entry() {
+    static const Entry entry = {kMajorVersion, kMinorVersion, "prim_tty", static_cast<int>(std::size(g_functions)),
+                                g_functions,   load_library,  nullptr,    upgrade_library,
+                                nullptr,       kVmVariant,    1,          sizeof(ResourceTypeInit),
+                                "erts-13"};
+    return entry;
+}
+
+void restore_terminal() {
+    const std::lock_guard lock(g_changed_lock);
+    if (g_changed.has_value()) {
+        put_modes(g_changed->descriptor, g_changed->usual);
+    }
+}
+
+}  // namespace minivm::nif
