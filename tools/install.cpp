@@ -165,9 +165,14 @@ bool install_for_user(const Tree& tree, std::string* folder, std::string* error)
     std::string why;
     for (const std::string& directory : own_directories()) {
         *folder = directory + "/erl-" + std::to_string(number);
-        if (own_directory(directory, &why) && install(tree, *folder, &why)) {
+        if (!own_directory(directory, &why) || !install(tree, *folder, &why)) {
+            continue;
+        }
+        const std::string erl = *folder + "/bin/erl";
+        if (access(erl.c_str(), X_OK) == 0) {
             return true;
         }
+        why = erl + ": programs cannot be started there: " + std::strerror(errno);  // a file system mounted noexec
     }
     *error = why;
     return false;
