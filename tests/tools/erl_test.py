@@ -154,7 +154,7 @@ class Erl(unittest.TestCase):
         self.evals('Make = fun(N) -> {ok, v, B} = compile:forms([{attribute, 1, module, v}, {attribute, 1, export, [{f, 0}]},'
                    '{function, 1, f, 0, [{clause, 1, [], [], [{integer, 1, N}]}]}]), {module, v} = code:load_binary(v, "v", B), '
                    'v:f() end, io:format("~p~n", [[Make(1), Make(2), catch Make(3), code:purge(v), code:soft_purge(v), Make(4), '
-                   'code:delete(v), code:purge(v), catch v:f()]]), halt().')
+                   'code:purge(v), code:delete(v), code:purge(v), element(1, catch v:f())]]), halt().')
 
     def test_a_folder_for_scripts(self):
         with tempfile.TemporaryDirectory() as place:
