@@ -44,7 +44,7 @@ bool is_archive(const std::string& path) {
     return end.rfind("PK\5\6") != std::string::npos;
 }
 
-// Of a directory, sorted; but those that begin with a dot. None: errno says why, if there is a reason.
+// Of a directory, sorted; but those that begin with a dot. errno: why it cannot be read, or 0.
 std::vector<std::string> names_in(const std::string& path) {
     std::vector<std::string> names;
     errno = 0;
@@ -59,6 +59,7 @@ std::vector<std::string> names_in(const std::string& path) {
     }
     closedir(dir);
     std::sort(names.begin(), names.end());
+    errno = 0;
     return names;
 }
 
@@ -240,6 +241,10 @@ bool CodePath::load_preloaded(std::string* error) {
         preloaded_.push_back(instance->name());
         set.push_back(std::move(instance));
     }
+    if (set.empty()) {
+        *error = preloaded_directory_ + ": no modules there";
+        return false;
+    }
     code_permission::seize_blocking();
     finish_and_wait(std::move(set));
     return true;
@@ -257,7 +262,7 @@ bool CodePath::add_otp(std::string* error) {
     std::vector<std::string> rest;
     const std::string lib = otp_root_ + "/lib";
     const std::vector<std::string> names = names_in(lib);
-    if (names.empty()) {
+    if (errno != 0) {
         *error = lib + ": " + std::strerror(errno);
         return false;
     }

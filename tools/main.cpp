@@ -481,7 +481,11 @@ Command load_command(CLI::App& app) {
 
 Command erl_command(CLI::App& app) {
     CLI::App* erl = app.add_subcommand("erl", "What erl is, on minivm: OTP's own boot, all of erl's arguments");
-    return {erl, [] { return 2; }};  // main() has taken it
+    erl->prefix_command();
+    return {erl, [] {  // main() has taken it where it is the first word
+                spdlog::error("erl: it is the first word, and all behind it is erl's: minivm erl ARGUMENT...");
+                return 2;
+            }};
 }
 
 Command install_command(CLI::App& app) {

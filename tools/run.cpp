@@ -195,35 +195,46 @@ bool start_system_processes() {
     return true;
 }
 
-bool start_first_process(const RunOptions& options) {
+// `minivm run`: minivm_boot is the first process.
+bool start_bare(const RunOptions& options) {
     Heap heap;
-    const char* module = "minivm_boot";
-    Term args;
-    if (options.emulator.has_value()) {
-        module = "erl_init";
-        args = kNil;
-        const std::vector<std::string>& words = options.emulator->rest;
-        for (auto word = words.rbegin(); word != words.rend(); ++word) {
-            args = cons(heap, make_binary(heap, word->data(), word->size()), args);
-        }
-        args = cons(heap, atom_table::intern(options.emulator->boot_module), cons(heap, args, kNil));
-    } else {
-        args = boot_options(heap, options);
-    }
     SpawnOptions spawn_options;
     spawn_options.system_process = true;  // without it the VM ends
-    const Export* boot = export_table::get(atom_table::intern(module), atoms::start, options.emulator.has_value() ? 2 : 1);
-    bool all = true;
-    if (options.emulator.has_value()) {
-        // Before it runs: their pids are the next, as on OTP.
-        spawn_options.context = &all;
-        spawn_options.before_start = [](Process*, Process&, SpawnOptions&, void* started) {
-            *static_cast<bool*>(started) = start_system_processes();
-        };
+    const Export* boot = export_table::get(atom_table::intern("minivm_boot"), atoms::start, 1);
+    const bool started = is_value(spawn(nullptr, boot, boot_options(heap, options), spawn_options));
+    heap.clear();
+    return started;
+}
+
+// In place of OTP's emulator: erl_init is, with the module that boots (`init`) and its arguments as binaries.
+bool start_otp(const EmulatorFlags& flags) {
+    Heap heap;
+    Term words = kNil;
+    for (auto word = flags.rest.rbegin(); word != flags.rest.rend(); ++word) {
+        words = cons(heap, make_binary(heap, word->data(), word->size()), words);
     }
+    const Term args = cons(heap, atom_table::intern(flags.boot_module), cons(heap, words, kNil));
+    bool all = true;
+    SpawnOptions spawn_options;
+    spawn_options.system_process = true;
+    // Before it runs: their pids are the next, as on OTP.
+    spawn_options.context = &all;
+    spawn_options.before_start = [](Process*, Process&, SpawnOptions&, void* started) {
+        *static_cast<bool*>(started) = start_system_processes();
+    };
+    const Export* boot = export_table::get(atom_table::intern("erl_init"), atoms::start, 2);
     const bool started = is_value(spawn(nullptr, boot, args, spawn_options));
     heap.clear();
     return started && all;
+}
+
+// False: *error says why not.
+bool start_first_process(const RunOptions& options, loader::CodePath* path, std::string* error) {
+    if (options.emulator.has_value() && !path->load_preloaded(error)) {
+        return false;
+    }
+    *error = "the first process could not be made";
+    return options.emulator.has_value() ? start_otp(*options.emulator) : start_bare(options);
 }
 
 // As erl's +JPperf: a map brings frame pointers, unless no_fp comes after it.
@@ -297,6 +308,27 @@ void add_to_program_path(const std::string& root) {
     setenv("PATH", path.c_str(), 1);
 }
 
+// Where modules come from. False: *error says why there are none.
+bool set_up_path(const RunOptions& options, loader::CodePath* path, std::string* error) {
+    if (options.emulator.has_value()) {
+        return path->add_preloaded(error);  // code_server finds the others, and erlexec has seen to PATH
+    }
+    for (const std::string& dir : options.path) {
+        path->add_directory(dir);
+    }
+    path->add_directory(".");  // as in erl's code path
+    for (size_t i = 0; i < kEmbeddedModuleCount; ++i) {
+        const EmbeddedModule& m = kEmbeddedModules[i];
+        // OTP has a module `trace` from 27 on, and before that programs may have one of their own.
+        path->add_embedded(m.name, m.bytes, m.size, std::string_view(m.name) == "trace");
+    }
+    if (!path->add_otp(error)) {
+        return false;
+    }
+    add_to_program_path(path->otp_root());
+    return true;
+}
+
 }  // namespace
 
 int run_command(const RunOptions& options) {
@@ -361,23 +393,9 @@ int run_command(const RunOptions& options) {
         return 1;
     }
     loader::CodePath path;
-    for (const std::string& dir : options.path) {
-        path.add_directory(dir);
-    }
-    if (!options.emulator.has_value()) {
-        path.add_directory(".");  // as in erl's code path
-    }
-    for (size_t i = 0; i < kEmbeddedModuleCount && !options.emulator.has_value(); ++i) {
-        const EmbeddedModule& m = kEmbeddedModules[i];
-        // OTP has a module `trace` from 27 on, and before that programs may have one of their own.
-        path.add_embedded(m.name, m.bytes, m.size, std::string_view(m.name) == "trace");
-    }
-    if (!(options.emulator.has_value() ? path.add_preloaded(&error) : path.add_otp(&error))) {
+    if (!set_up_path(options, &path, &error)) {
         spdlog::error("{}", error);
         return 1;
-    }
-    if (!options.emulator.has_value()) {  // which erlexec does
-        add_to_program_path(path.otp_root());
     }
     bif_registry::init();  // the release of the libraries says which there are
     if (!recording.wait(&error)) {
@@ -397,12 +415,8 @@ int run_command(const RunOptions& options) {
     if (options.schedulers_online > 0) {
         online::set_schedulers(options.schedulers_online);
     }
-    if (options.emulator.has_value() && !path.load_preloaded(&error)) {
+    if (!start_first_process(options, &path, &error)) {
         spdlog::error("{}", error);
-        return 1;
-    }
-    if (!start_first_process(options)) {
-        spdlog::error("the first process could not be made");
         return 1;
     }
     if (!outside::start(&error)) {

@@ -428,6 +428,7 @@ void remove_frames(Process& p, uint32_t count) {
 }
 
 void forget_local(Process& p) {
+    set_clocked(p, false);  // whose clocks are there
     delete p.trace_local;
     p.trace_local = nullptr;
 }

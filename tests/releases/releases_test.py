@@ -15,6 +15,7 @@ import pathlib
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 import unittest
@@ -268,8 +269,8 @@ def on_terminal(command, env, keys):
         if there:
             os.write(terminal, key)
             there = read(1)
-    while there:
-        there = read(30)
+    if there and read(30):
+        os.kill(child, signal.SIGKILL)  # which the status shows
     os.close(terminal)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     return status, re.sub(r"Erlang/OTP \d+ \[[^\r]*", "BANNER", shown.decode("utf-8", "replace"))

@@ -60,7 +60,7 @@ int enif_select(Env* env, int fd, int mode, void* object, const Pid* pid, Word m
 
 namespace {
 
-ResourceType* g_type = nullptr;
+ResourceType* g_type = nullptr;  // written while the library is loaded, before any of its functions is called
 
 struct Terminal {
     int out = STDOUT_FILENO;

@@ -11,7 +11,7 @@ namespace minivm::watchers {
 enum Watcher : uint32_t {
     // Process::watchers
     kTraced = 1u << 0,         // has a tracing::State
-    kClocked = 1u << 1,        // trace/ is to be told of slices and collections
+    kClocked = 1u << 1,        // trace_local has clocks that are to be told of slices and collections
     kToken = 1u << 2,          // has a token of sequential tracing
     kLongQueueTold = 1u << 3,  // system_monitor knows that its queue is long
     // g_of_all
