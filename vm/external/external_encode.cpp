@@ -108,6 +108,11 @@ MINIVM_NOINLINE uint8_t* Encoder::more_room(size_t n) {
 
 void Encoder::start(Term t) {
     *room(1) = kVersion;
+    if (options_.local) {
+        uint8_t* mark = room(1 + kLocalMarkBytes);
+        *mark = kLocalExt;
+        std::memcpy(mark + 1, local_mark(), kLocalMarkBytes);
+    }
     frames_.reserve(16);
     frames_.push_back({t, 0, Frame::Kind::value});
 }

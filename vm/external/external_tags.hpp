@@ -39,7 +39,8 @@ enum Tag : uint8_t {
     kMapExt = 116,
     kAtomUtf8Ext = 118,
     kSmallAtomUtf8Ext = 119,
-    kV4PortExt = 120
+    kV4PortExt = 120,
+    kLocalExt = 121  // from OTP 26 on: a mark of the VM, then a term
 };
 
 }  // namespace minivm::external

@@ -14,6 +14,8 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
+#include <random>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -123,6 +125,18 @@ struct Decoder::Frame {
 Decoder::Decoder(Heap& heap, const DecodeOptions& options) : heap_(heap), safe_(options.safe) {}
 Decoder::~Decoder() = default;
 
+const uint8_t* local_mark() {
+    static const std::array<uint8_t, kLocalMarkBytes> mark = [] {
+        std::array<uint8_t, kLocalMarkBytes> bytes{};
+        std::random_device random;
+        for (uint8_t& b : bytes) {
+            b = static_cast<uint8_t>(random());
+        }
+        return bytes;
+    }();
+    return mark.data();
+}
+
 bool Decoder::start(const uint8_t* bytes, size_t size) {
     if (size < 2 || bytes[0] != kVersion) {
         return false;
@@ -132,6 +146,12 @@ bool Decoder::start(const uint8_t* bytes, size_t size) {
     begin_ = bytes;
     if (*p_ == kCompressedExt && !inflate_rest()) {
         return false;
+    }
+    if (left() > 0 && *p_ == kLocalExt) {
+        if (left() < 1 + kLocalMarkBytes || std::memcmp(p_ + 1, local_mark(), kLocalMarkBytes) != 0) {
+            return false;
+        }
+        p_ += 1 + kLocalMarkBytes;
     }
     frames_.reserve(16);
     frames_.push_back(Frame{Frame::Kind::slots, &root_, nullptr, 1, nullptr, 0, nullptr});

@@ -18,7 +18,11 @@ struct EncodeOptions {
     int level = 6;               // zlib level when compressed
     int minor_version = by_release::external_minor_version();  // 0: old floats, 2: atoms as UTF-8
     bool deterministic = false;  // large maps in term order of their keys
+    bool local = false;          // only this VM, while it runs, will take it back
 };
+// What marks terms that were encoded with `local`: another in each VM.
+constexpr size_t kLocalMarkBytes = 8;
+const uint8_t* local_mark();
 // The bytes of term_to_binary(t), version byte included. Not recursive on the C++ stack.
 void encode(Term t, const EncodeOptions& options, std::string* out);
 // external_size/1,2: what encode() would need at most, not compressed.

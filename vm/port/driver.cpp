@@ -1,5 +1,7 @@
 #include "vm/port/driver.hpp"
 
+#include "vm/port/inet/tcp.hpp"
+#include "vm/port/inet/udp.hpp"
 #include "vm/port/ram_file.hpp"
 #include "vm/port/trace_file.hpp"
 
@@ -17,7 +19,7 @@ struct Row {
 // A name that OTP's emulator has a driver for, and this VM none: it cannot be started, and is no program for sh.
 bool is_missing_driver(const std::string& command) {
     const std::string_view name = std::string_view(command).substr(0, command.find(' '));
-    for (const char* known : {"tty_sl", "tcp_inet", "udp_inet", "sctp_inet"}) {
+    for (const char* known : {"tty_sl", "sctp_inet"}) {
         if (name == known) {
             return true;
         }
@@ -28,6 +30,10 @@ bool is_missing_driver(const std::string& command) {
 constexpr Row kDrivers[] = {
     {TraceFile::is_command, [](const std::string& c) -> std::shared_ptr<Driver> { return TraceFile::open(c); }},
     {RamFile::is_command, [](const std::string&) -> std::shared_ptr<Driver> { return std::make_shared<RamFile>(); }},
+    {[](const std::string& c) { return c == "tcp_inet"; },
+     [](const std::string&) -> std::shared_ptr<Driver> { return std::make_shared<inet::TcpSocket>(); }},
+    {[](const std::string& c) { return c == "udp_inet"; },
+     [](const std::string&) -> std::shared_ptr<Driver> { return std::make_shared<inet::UdpSocket>(); }},
     {is_missing_driver, [](const std::string&) -> std::shared_ptr<Driver> { return nullptr; }},
 };
 

@@ -4,11 +4,53 @@
 // Threads: whoever holds the port's lock. Nothing may block for long.
 #pragma once
 
+#include "vm/term/term.hpp"
+
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
+namespace minivm {
+struct Process;
+}
+
 namespace minivm::port {
+
+struct Port;
+
+class Driver {
+public:
+    Driver() = default;
+    Driver(const Driver&) = delete;
+    Driver& operator=(const Driver&) = delete;
+    virtual ~Driver() = default;
+
+    // It is in its port; an errno: it cannot be.
+    virtual int opened(Port&) { return 0; }
+
+    // Each of these may give the reason why the port must end; the non-value: it need not.
+    //
+    // What a process sends; `from` is it, or the non-value. The bytes may be taken.
+    virtual Term output(Port& p, Term from, std::string* bytes) = 0;
+    // port_control(Port, command, bytes): the bytes of *answer are the list that it gives, *reason is as above.
+    // False: badarg.
+    virtual bool control(Port&, Process&, uint32_t /*command*/, const std::string& /*bytes*/,
+                         std::string* /*answer*/, Term* /*reason*/) {
+        return false;
+    }
+    // Its socket is ready, see poller::watch_socket().
+    virtual Term ready(Port&, uint32_t /*events*/);
+    // The time of poller::wake_at() has come.
+    virtual Term timeout(Port&);
+    // The port ends for everybody, but unsent() bytes may wait; ready() goes on while there are any.
+    virtual void closing(Port&) {}
+    virtual size_t unsent() const { return 0; }
+    // The port is let go of.
+    virtual void close(Port&) {}
+    // Blocks until what waits is written, or cannot be.
+    virtual void write_out(Port&) {}
+};
 
 // Bytes that are sent to the owner as data of the port: `head` byte by byte, and if there is any, `data` as the port
 // gives data.
@@ -18,16 +60,14 @@ struct DriverAnswer {
     std::string data;
 };
 
-class Driver {
+// One that takes commands and answers at once.
+class CommandDriver : public Driver {
 public:
-    Driver() = default;
-    Driver(const Driver&) = delete;
-    Driver& operator=(const Driver&) = delete;
-    virtual ~Driver() = default;
+    Term output(Port& p, Term from, std::string* bytes) final;
+
+protected:
     // What a process sends. An errno: the port ends with it; else 0.
     virtual int command(const std::string& bytes, std::optional<DriverAnswer>* answer) = 0;
-    // port_control(Port, $f, []); false: it has nothing to write out, or cannot.
-    virtual bool flush() { return false; }
 };
 
 // The driver that the command names. Null and errno: it cannot be started (0: its arguments are none); null, and

@@ -3,6 +3,7 @@
 #include "recorder/recorder.hpp"
 #include "vm/port/child.hpp"
 #include "vm/port/port.hpp"
+#include "vm/process/timer_wheel.hpp"
 #include "vm/util/activity.hpp"
 #include "vm/util/assert.hpp"
 
@@ -17,6 +18,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <mutex>
+#include <queue>
 #include <thread>
 #include <vector>
 
@@ -27,6 +29,7 @@ namespace {
 // How often programs are asked after that the kernel does not report (no pidfd_open), and how long
 // the thread rests between two looks at files that are always ready.
 constexpr int kAskChildrenMs = 20;
+constexpr uint64_t kLongestWaitMs = 1000 * 60 * 60;
 
 struct AlwaysReady {
     int fd;
@@ -39,6 +42,13 @@ struct Watched {
     int pidfd;  // -1: must be asked after
 };
 
+// The earliest is the greatest.
+struct Due {
+    uint64_t ms;
+    uint32_t port;
+    bool operator<(const Due& other) const { return ms > other.ms; }
+};
+
 struct State {
     std::mutex mutex;
     std::thread thread;
@@ -49,6 +59,8 @@ struct State {
     void (*look)() = nullptr;
     std::vector<AlwaysReady> always_ready;
     std::vector<Watched> children;
+    std::priority_queue<Due> due;
+    uint64_t wakes_ms = 0;     // when the thread wakes by itself; 0: it is about to look
 };
 State g;
 
@@ -104,12 +116,34 @@ void ask_children() {
 
 int wait_ms() {
     std::lock_guard lock(g.mutex);
+    g.wakes_ms = 0;
     if (!g.always_ready.empty()) {
         return 0;
     }
     const bool asks = std::any_of(g.children.begin(), g.children.end(),
                                   [](const Watched& c) { return c.pidfd < 0; });
-    return asks ? kAskChildrenMs : -1;
+    uint64_t wait = asks ? kAskChildrenMs : kLongestWaitMs;
+    const uint64_t now = monotonic_ms();
+    if (!g.due.empty()) {
+        wait = std::min(wait, g.due.top().ms > now ? g.due.top().ms - now : 0);
+    }
+    g.wakes_ms = now + wait;
+    return asks || !g.due.empty() ? static_cast<int>(wait) : -1;
+}
+
+void tell_due() {
+    for (;;) {
+        uint32_t port = 0;
+        {
+            std::lock_guard lock(g.mutex);
+            if (g.due.empty() || g.due.top().ms > monotonic_ms()) {
+                return;
+            }
+            port = g.due.top().port;
+            g.due.pop();
+        }
+        timeout(port);
+    }
 }
 
 void look_at_set() {
@@ -151,10 +185,13 @@ void run() {
             const auto kind = static_cast<Ready>(what >> 32);
             if (kind == Ready::child) {
                 reap(static_cast<pid_t>(number));
+            } else if (kind == Ready::socket) {
+                ready_socket(number, events[i].events);
             } else {
                 ready(number, kind);
             }
         }
+        tell_due();
         std::vector<AlwaysReady> now;
         {
             std::lock_guard lock(g.mutex);
@@ -233,6 +270,46 @@ void forget(int fd, Ready what) {
     epoll_ctl(g.epoll, EPOLL_CTL_DEL, fd, &unused);
 }
 
+static epoll_event socket_event(uint32_t port, bool output) {
+    epoll_event e{};
+    e.events = EPOLLIN | EPOLLRDHUP | EPOLLET | (output ? EPOLLOUT : 0u);
+    e.data.u64 = pack(Ready::socket, port);
+    return e;
+}
+
+bool watch_socket(int fd, uint32_t port) {
+    std::lock_guard lock(g.mutex);
+    if (!start()) {
+        return false;
+    }
+    epoll_event e = socket_event(port, false);
+    return epoll_ctl(g.epoll, EPOLL_CTL_ADD, fd, &e) == 0 ||
+           (errno == EEXIST && epoll_ctl(g.epoll, EPOLL_CTL_MOD, fd, &e) == 0);
+}
+
+bool want_output(int fd, uint32_t port, bool wanted) {
+    // Without the lock: the file of the set stays while there are ports.
+    epoll_event e = socket_event(port, wanted);
+    return epoll_ctl(g.epoll, EPOLL_CTL_MOD, fd, &e) == 0;
+}
+
+void forget_socket(int fd) {
+    epoll_event unused{};
+    epoll_ctl(g.epoll, EPOLL_CTL_DEL, fd, &unused);
+}
+
+void wake_at(uint32_t port, uint64_t due_ms) {
+    std::lock_guard lock(g.mutex);
+    if (!start()) {
+        return;
+    }
+    g.due.push({due_ms, port});
+    if (due_ms < g.wakes_ms) {
+        g.wakes_ms = due_ms;
+        look_again();
+    }
+}
+
 void watch_child(pid_t pid, uint32_t port) {
     std::lock_guard lock(g.mutex);
     if (!start()) {
@@ -293,6 +370,7 @@ void stop() {
     }
     g.children.clear();
     g.always_ready.clear();
+    g.due = {};
     ::close(g.epoll);
     ::close(g.event);
     g.epoll = g.event = g.set = -1;

@@ -63,28 +63,33 @@ void close_files(Port& p) {
         }
     }
     p.options.from = p.options.to = -1;
-    p.options.driver.reset();
+    if (p.options.driver != nullptr) {
+        p.options.driver->close(p);
+        p.options.driver.reset();
+    }
     p.queue.clear();
     p.queued = 0;
     p.queue_offset = 0;
 }
 
-// Ends the port for whoever comes first; without the lock. closed_to: gets {Port, closed}.
-void end(const PortPtr& port, Term reason, Term closed_to = kNonValue) {
+// Everybody who is linked to it, watches it or knows its name learns that it ends; without the lock, once for a
+// port, whose state is no longer open. closed_to: gets {Port, closed}.
+void tell_of_end(const PortPtr& port, Term reason, Term closed_to) {
     Port& p = *port;
     std::set<uint64_t> links;
     MonitorsBy monitored_by;
+    Term left = kNonValue;
     {
         std::lock_guard lock(p.mutex);
-        if (p.state == Port::State::ended) {
-            return;
+        if (p.leaves_owner && p.links.erase(p.owner.raw) != 0) {
+            left = p.owner;
         }
-        trace_event(p, tracing::kPorts, atoms::closed, reason);
-        p.state = Port::State::ended;
-        close_files(p);
         links.swap(p.links);
         monitored_by.swap(p.monitored_by);
         wake_waiting(p);
+    }
+    if (is_value(left)) {
+        send_signal(left, new_signal(SignalKind::unlink, p.id));
     }
     // A reason that is no atom may be what a sensitive owner ended with.
     MINIVM_EVENT(port_close, p.number, records::subject_or_none(p.owner),
@@ -102,7 +107,7 @@ void end(const PortPtr& port, Term reason, Term closed_to = kNonValue) {
             tracing::g_hooks->forget(p.traced);
         }
     }
-    {
+    if (p.state == Port::State::ended) {
         std::lock_guard lock(g_mutex);
         g_ports.erase(p.number);
     }
@@ -119,23 +124,63 @@ void end(const PortPtr& port, Term reason, Term closed_to = kNonValue) {
     }
 }
 
-// Files that are not ours are written to the end first: that is what happens to standard output.
-void end_when_written(const PortPtr& port, Term reason, Term closed_to) {
+// Ends the port for whoever comes first; without the lock. closed_to: gets {Port, closed}.
+void end(const PortPtr& port, Term reason, Term closed_to = kNonValue) {
+    Port& p = *port;
+    bool told = false;
     {
-        std::lock_guard lock(port->mutex);
-        if (port->state == Port::State::open && !port->options.own_files && port->queued > 0 &&
-            is_immediate(reason)) {
-            port->state = Port::State::draining;
-            port->end_reason = reason;
-            stop_input(*port);
-            wake_waiting(*port);
+        std::lock_guard lock(p.mutex);
+        if (p.state == Port::State::ended) {
             return;
         }
-        if (port->state == Port::State::draining) {
+        told = p.told;
+        if (!told) {
+            trace_event(p, tracing::kPorts, atoms::closed, reason);
+        }
+        p.state = Port::State::ended;
+        close_files(p);
+    }
+    if (!told) {
+        tell_of_end(port, reason, closed_to);
+        return;
+    }
+    std::lock_guard lock(g_mutex);
+    g_ports.erase(p.number);
+}
+
+// What waits to be written is written first if it goes to files that are not ours (that is what happens to
+// standard output) or to a driver's; everybody else learns of the end of a driver's port before that.
+void end_when_written(const PortPtr& port, Term reason, Term closed_to) {
+    Port& p = *port;
+    bool drains = false;
+    {
+        std::lock_guard lock(p.mutex);
+        if (p.state == Port::State::draining) {
+            return;
+        }
+        Driver* const driver = p.state == Port::State::open ? p.options.driver.get() : nullptr;
+        if (driver != nullptr) {
+            driver->closing(p);
+            drains = driver->unsent() > 0;
+        }
+        if (drains) {
+            trace_event(p, tracing::kPorts, atoms::closed, reason);
+            p.state = Port::State::draining;
+            p.told = true;
+            p.end_reason = atoms::normal;
+        } else if (p.state == Port::State::open && !p.options.own_files && p.queued > 0 && is_immediate(reason)) {
+            p.state = Port::State::draining;
+            p.end_reason = reason;
+            stop_input(p);
+            wake_waiting(p);
             return;
         }
     }
-    end(port, reason, closed_to);
+    if (drains) {
+        tell_of_end(port, reason, closed_to);
+    } else {
+        end(port, reason, closed_to);
+    }
 }
 
 }  // namespace
@@ -147,7 +192,8 @@ static Term name_atom(const std::string& name) {
     return atom_table::intern(is_one ? std::string_view(name) : std::string_view());
 }
 
-Term open(Process& owner, OpenOptions options) {
+// owner null: the link is made by a signal.
+static Term open_port(Process* owner, Term owner_id, OpenOptions options) {
     PortPtr port;
     {
         std::lock_guard lock(g_mutex);
@@ -176,30 +222,37 @@ Term open(Process& owner, OpenOptions options) {
     {
         std::lock_guard lock(p.mutex);
         p.options = std::move(options);
-        p.owner = owner.id;
-        p.links.insert(owner.id.raw);
-        extra_of(owner).links[p.id.raw] = Link{};
+        p.owner = owner_id;
+        p.links.insert(owner_id.raw);
+        if (owner != nullptr) {
+            extra_of(*owner).links[p.id.raw] = Link{};
+        }
         if (p.options.start_error != 0) {
             p.child_has_ended = true;
             p.child_status = p.options.start_error << 8;
         }
         if (tracing::g_hooks != nullptr) {
             const std::string& name = p.options.name;
-            tracing::g_hooks->port_opened(p.traced, owner.id, name_atom(name));
+            tracing::g_hooks->port_opened(p.traced, owner_id, name_atom(name));
+        }
+        if (p.options.driver != nullptr) {
+            error = p.options.driver->opened(p);
         }
         if (p.options.from >= 0) {
             p.watching_input = poller::watch(p.options.from, p.number, Ready::input);
             error = p.watching_input ? 0 : errno;
         }
     }
-    const bool hidden = !records::terms_are_on() || records::is_sensitive(owner);
-    MINIVM_EVENT(port_open, records::subject(owner.id), p.number,
+    const bool hidden = !records::terms_are_on() || (owner != nullptr && records::is_sensitive(*owner));
+    MINIVM_EVENT(port_open, records::subject(owner_id), p.number,
                  std::string_view(hidden ? "(hidden)" : p.options.name));
     if (p.options.pid > 0) {
         poller::watch_child(p.options.pid, p.number);
     }
     if (error != 0) {
-        owner.extra->links.erase(p.id.raw);
+        if (owner != nullptr) {
+            owner->extra->links.erase(p.id.raw);
+        }
         {
             std::lock_guard lock(p.mutex);
             p.links.clear();
@@ -208,7 +261,18 @@ Term open(Process& owner, OpenOptions options) {
         errno = error;
         return kNonValue;
     }
+    if (owner == nullptr) {
+        // Not under the lock: if the owner is gone, the answer comes back to us here.
+        send_signal(owner_id, new_signal(SignalKind::link, p.id));
+    }
     return p.id;
+}
+
+Term open(Process& owner, OpenOptions options) {
+    return open_port(&owner, owner.id, std::move(options));
+}
+Term open_for(Term owner, OpenOptions options) {
+    return open_port(nullptr, owner, std::move(options));
 }
 
 bool exists(Term id) {
@@ -249,7 +313,7 @@ static Sent command_locked(const PortPtr& port, std::string* bytes, bool even_if
         }
         const TracedTurn turn(*port, atoms::command);
         trace_command(*port, from, *bytes);
-        *reason = output(*port, bytes);
+        *reason = output(*port, from, bytes);
     }
     return Sent::done;
 }
@@ -340,20 +404,33 @@ void trace_name(Term id, Term tag, Term name) {
     }
 }
 
-void asked(Term id, Term from, Term what) {
-    if (const PortPtr port = find(id)) {
-        std::lock_guard lock(port->mutex);
-        trace_received(*port, from, atom_control(), what);
-    }
-}
-
-bool flush_traces(Term id) {
+bool control(Process& p, Term id, uint32_t command, const std::string& bytes, std::string* answer) {
     const PortPtr port = find(id);
     if (port == nullptr) {
         return false;
     }
-    std::lock_guard lock(port->mutex);
-    return port->options.driver != nullptr && port->options.driver->flush();
+    Term reason = kNonValue;
+    bool done = false;
+    {
+        std::lock_guard lock(port->mutex);
+        if (port->state != Port::State::open) {
+            return false;
+        }
+        const TracedTurn turn(*port, atom_control());
+        if (tracing::is_traced(port->traced, tracing::kReceive)) {
+            Heap h;
+            trace_received(*port, p.id, atom_control(),
+                           make_tuple(h, make_unsigned(h, command), make_binary(h, bytes.data(), bytes.size())));
+            h.clear();
+        }
+        // A driver that ends its port is still needed here.
+        const std::shared_ptr<Driver> driver = port->options.driver;
+        done = driver != nullptr && driver->control(*port, p, command, bytes, answer, &reason);
+    }
+    if (is_value(reason)) {
+        end(port, reason);
+    }
+    return done;
 }
 
 Term wait(Process& p, Term id, const Export* again, std::initializer_list<Term> args) {
@@ -655,6 +732,40 @@ void ready(uint32_t number, Ready what) {
     }
 }
 
+// What a driver has to do, and then the port's end if it is due.
+template <typename DriverTurn>
+static void driver_turn(uint32_t number, DriverTurn turn_of) {
+    const PortPtr port = find_number(number);
+    if (port == nullptr) {
+        return;
+    }
+    Port& p = *port;
+    Term reason = kNonValue;
+    {
+        std::lock_guard lock(p.mutex);
+        const std::shared_ptr<Driver> driver = p.options.driver;
+        if (p.state == Port::State::ended || driver == nullptr) {
+            return;
+        }
+        const TracedTurn turn(p, make_small(0));
+        reason = turn_of(*driver, p);
+        if (!is_value(reason) && p.state == Port::State::draining && driver->unsent() == 0) {
+            reason = p.end_reason;
+        }
+    }
+    if (is_value(reason)) {
+        end(port, reason);
+    }
+}
+
+void ready_socket(uint32_t number, uint32_t events) {
+    driver_turn(number, [events](Driver& d, Port& p) { return d.ready(p, events); });
+}
+
+void timeout(uint32_t number) {
+    driver_turn(number, [](Driver& d, Port& p) { return d.timeout(p); });
+}
+
 void child_ended(uint32_t number, int status) {
     const PortPtr port = find_number(number);
     if (port == nullptr) {
@@ -697,6 +808,10 @@ void flush_all() {
     }
     for (const PortPtr& port : ports) {
         std::lock_guard lock(port->mutex);
+        if (port->options.driver != nullptr) {
+            port->options.driver->write_out(*port);
+            continue;
+        }
         while (!port->options.own_files && port->queued > 0) {
             pollfd writable{port->options.to, POLLOUT, 0};
             poll(&writable, 1, -1);

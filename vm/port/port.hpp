@@ -63,22 +63,22 @@ struct OpenOptions {
 // A new port that belongs to `owner` and is linked to it. The non-value: errno tells (0: too many
 // ports); the files are closed then.
 Term open(Process& owner, OpenOptions options);
+// The same by anybody: a process that has ended since gets a port that ends at once.
+Term open_for(Term owner, OpenOptions options);
 
 std::vector<Term> all();
 uint32_t count();
 
 // ---- what processes do; the result of each is said as OTP's erts_internal functions say it ------
 
-// port_control(Port, $f, []): false: the port has nothing of the kind.
-bool flush_traces(Term id);
+// port_control/3: *answer gets the bytes that it gives. False: no port, or one that has no such command.
+bool control(Process& p, Term id, uint32_t command, const std::string& bytes, std::string* answer);
 bool is_busy(Term id);
 // Wakes the process as soon as the port is not busy.
 void wait_until_free(Term id, Term wake);
 bool close(Term id, Term from);
 enum class ConnectBy : uint8_t { function, message };
 bool connect(Term id, Term owner, Term from, ConnectBy how);
-// What `from` asks the port's driver, to be traced.
-void asked(Term id, Term from, Term what);
 // For ports that read once (OpenOptions::one_read).
 bool resume_input(Term id);
 bool set_data(Term id, Term data);
@@ -107,6 +107,9 @@ void trace_name(Term id, Term tag, Term name);
 // ---- called by the poller -----------------------------------------------------------------------
 
 void ready(uint32_t number, Ready what);
+// The driver's turn: something has happened to its socket (poller::watch_socket()); a time has come (wake_at()).
+void ready_socket(uint32_t number, uint32_t events);
+void timeout(uint32_t number);
 void child_ended(uint32_t number, int status);
 
 // Bytes through all ports so far.

@@ -88,6 +88,21 @@ static void tell_answer(Port& p, const DriverAnswer& answer) {
     tell_traced(p, h, make_tuple(h, atoms::data, bytes));
 }
 
+Term CommandDriver::output(Port& p, Term, std::string* bytes) {
+    std::optional<DriverAnswer> answer;
+    const int error = command(*bytes, &answer);
+    if (answer) {
+        tell_answer(p, *answer);
+    }
+    return error != 0 ? posix_error_atom(error) : kNonValue;
+}
+Term Driver::ready(Port&, uint32_t) {
+    return kNonValue;
+}
+Term Driver::timeout(Port&) {
+    return kNonValue;
+}
+
 void stop_output(Port& p) {
     if (p.watching_output) {
         poller::forget(p.options.to, Ready::output);
@@ -179,7 +194,7 @@ Term write_queue(Port& p) {
     return kNonValue;
 }
 
-Term output(Port& p, std::string* bytes) {
+Term output(Port& p, Term from, std::string* bytes) {
     const size_t n = bytes->size();
     const unsigned header = p.options.framing.header_bytes();
     if ((header == 1 && n > 0xFF) || (header == 2 && n > 0xFFFF) ||
@@ -188,12 +203,7 @@ Term output(Port& p, std::string* bytes) {
     }
     p.output += n;
     if (p.options.driver != nullptr) {
-        std::optional<DriverAnswer> answer;
-        const int error = p.options.driver->command(*bytes, &answer);
-        if (answer) {
-            tell_answer(p, *answer);
-        }
-        return error != 0 ? posix_error_atom(error) : kNonValue;
+        return p.options.driver->output(p, from, bytes);
     }
     // relaxed: a number to show.
     g_output.fetch_add(n, std::memory_order_relaxed);

@@ -38,6 +38,8 @@ struct Port {
 
     // -- guarded by the mutex
     State state = State::open;
+    bool told = false;  // everybody knows that it has ended
+    bool leaves_owner = false;  // its end is no exit signal to the owner, who was told of it otherwise
     Term owner = kNonValue;
     std::set<uint64_t> links;  // raw words of pids
     MonitorsBy monitored_by;
@@ -82,7 +84,7 @@ void wake_waiting(Port& p);
 // Writes what the file takes now. The reason why the port must end, or the non-value.
 Term write_queue(Port& p);
 // Likewise.
-Term output(Port& p, std::string* bytes);
+Term output(Port& p, Term from, std::string* bytes);
 // The input is at its end and, if its status is asked for, the program has ended: the reason why
 // the port must end, or the non-value.
 Term input_finished(Port& p);

@@ -15,7 +15,7 @@
 
 namespace minivm::port {
 
-class RamFile final : public Driver {
+class RamFile final : public CommandDriver {
 public:
     static bool is_command(const std::string& command);
 

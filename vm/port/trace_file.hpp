@@ -12,7 +12,7 @@
 
 namespace minivm::port {
 
-class TraceFile final : public Driver {
+class TraceFile final : public CommandDriver {
 public:
     // Null: the command is not one for it, or the file cannot be opened (errno tells; 0: the
     // former).
@@ -22,13 +22,16 @@ public:
 
     // A term, without an answer.
     int command(const std::string& bytes, std::optional<DriverAnswer>* answer) override;
-    bool flush() override;
+    // The command $f: what was written so far is in the file.
+    bool control(Port& p, Process& caller, uint32_t command, const std::string& bytes, std::string* answer,
+                 Term* reason) override;
 
 private:
     TraceFile() = default;
     std::string name_of(uint64_t number) const;
     bool open_file(uint64_t number);
     bool next_file();
+    bool flush();
     bool write(const std::string& term);  // false: errno tells
     bool catch_up();  // as many files on as the time says
 

@@ -10,7 +10,7 @@
 
 namespace minivm::port {
 
-enum class Ready : uint8_t { input = 0, output = 1, child = 2 };
+enum class Ready : uint8_t { input = 0, output = 1, child = 2, socket = 3 };
 
 namespace poller {
 
@@ -18,6 +18,14 @@ namespace poller {
 // until forget(). Files that one cannot wait for are always ready. False: out of resources (errno).
 bool watch(int fd, uint32_t port, Ready what);
 void forget(int fd, Ready what);
+// Calls port::ready_socket(port, events) with the EPOLL events once each time that they change to ready: what is
+// there already counts as a change, and whoever is told has to read until there is no more. EPOLLOUT comes only
+// while it is wanted. A file that somebody else waits for is taken over. False: out of resources (errno).
+bool watch_socket(int fd, uint32_t port);
+bool want_output(int fd, uint32_t port, bool wanted);
+void forget_socket(int fd);
+// Calls port::timeout(port) at that time (in the clock of monotonic_ms()) or later.
+void wake_at(uint32_t port, uint64_t due_ms);
 // Calls port::child_ended(port, status) when the program ends, and lets go of it.
 void watch_child(pid_t pid, uint32_t port);
 // Calls look() on the thread whenever something is ready in another set of files (an epoll file), until

@@ -42,6 +42,12 @@ inline bool has_one_kind_of_bit_string() { return at_least(27); }
 inline bool has_native_records() { return at_least(29); }
 // The head of a match specification for traces may be [First, ... | '_'].
 inline bool spec_heads_may_be_prefixes() { return at_least(29); }
+// term_to_binary/2 takes `local`.
+inline bool terms_may_be_local() { return at_least(26); }
+// What a socket reads at once, in bytes, if nobody says how much.
+inline unsigned default_socket_buffer() { return at_least(27) ? 9216 : 1460; }
+// prim_inet puts a reference in front of what it sends, which the answer is to have.
+inline bool socket_sends_have_references() { return otp_release().number >= 26; }
 // decode_packet: http://[FEDC::1]:80/ has the host [FEDC::1].
 inline bool uri_hosts_have_brackets() { return at_least(29); }
 // No bits at all are no bit string in the external format (they are an empty binary).

@@ -234,6 +234,14 @@ Term opened(Process& p, Settings& s) {
     return errno == 0 ? atoms::system_limit : posix_error_atom(errno);
 }
 
+Term open_driver(Process& p, Settings& s, bool* is_driver) {
+    s.port.driver = port::open_driver(s.port.name, is_driver);
+    if (s.port.driver == nullptr) {
+        return errno == 0 || !*is_driver ? atoms::badarg : posix_error_atom(errno);
+    }
+    return opened(p, s);
+}
+
 Term open_program(Process& p, Settings& s, bool executable) {
     port::ChildOptions& child = s.child;
     if (executable) {
@@ -250,12 +258,9 @@ Term open_program(Process& p, Settings& s, bool executable) {
         }
     } else {
         bool is_driver;
-        s.port.driver = port::open_driver(s.port.name, &is_driver);
+        const Term driver_port = open_driver(p, s, &is_driver);
         if (is_driver) {
-            if (s.port.driver == nullptr) {
-                return errno == 0 ? atoms::badarg : posix_error_atom(errno);
-            }
-            return opened(p, s);
+            return driver_port;
         }
         child.file = "/bin/sh";
         child.arguments = {"sh", "-c", "exec " + s.port.name};
@@ -328,7 +333,8 @@ Term erts_internal_open_port_2(Process& p, const Term* a) {
         return atoms::badarg;
     }
     if (kind == atom_spawn_driver()) {
-        return atoms::badarg;  // there are no drivers
+        bool is_driver;
+        return open_driver(p, s, &is_driver);
     }
     return open_program(p, s, executable);
 }
@@ -403,17 +409,17 @@ Term erts_internal_port_connect_2(Process& p, const Term* a) {
                : atoms::badarg;
 }
 
-// These ask a driver; no port of ours has one that would answer but that of trace files.
 Term erts_internal_port_control_3(Process& p, const Term* a) {
     const Term port = port_of(a[0]);
+    uint64_t command = 0;
     std::string bytes;
-    if (is_value(port) && is_small(a[1]) && iolist_to_bytes(a[2], &bytes)) {
-        port::asked(port, p.id, make_tuple(p.heap, a[1], make_binary(p.heap, bytes.data(), bytes.size())));
-    }
-    if (a[1] != make_small('f') || !is_value(port) || !port::flush_traces(port)) {
+    std::string answer;
+    if (!is_value(port) || !get_uint64(a[1], &command) || command > UINT32_MAX || !iolist_to_bytes(a[2], &bytes) ||
+        !port::control(p, port, static_cast<uint32_t>(command), bytes, &answer)) {
         return atoms::badarg;
     }
-    return cons(p.heap, make_small(0), kNil);  // the driver's word for done
+    consume(p, static_cast<int64_t>(1 + (bytes.size() + answer.size()) / 1024));
+    return make_string(p.heap, answer.data(), answer.size());
 }
 Term erts_internal_port_call_3(Process&, const Term*) {
     return atoms::badarg;

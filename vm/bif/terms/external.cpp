@@ -70,6 +70,8 @@ Term term_to_binary_trap_1(Process& p, const Term* a) {
     return encode_slice(p, *state, nullptr, held);
 }
 
+LOCAL_ATOM(atom_local, "local")
+
 bool encode_options(Term list, external::EncodeOptions* out) {
     for (; is_cons(list); list = tail(list)) {
         const Term option = head(list);
@@ -78,6 +80,8 @@ bool encode_options(Term list, external::EncodeOptions* out) {
             out->level = 6;
         } else if (option == atoms::deterministic) {
             out->deterministic = true;
+        } else if (option == atom_local() && by_release::terms_may_be_local()) {
+            out->local = true;
         } else if (is_tuple_of(option, 2) && is_small(tuple_element(option, 1))) {
             const Term name = tuple_element(option, 0);
             const int64_t v = small_value(tuple_element(option, 1));

@@ -1,0 +1,154 @@
+// What the drivers tcp_inet and udp_inet have in common: a socket, its options, its statistics, and the answers to
+// those who wait for it.
+//
+// A socket waits in the poller's set from its opening to its end and is told of changes only (EPOLLET): whoever
+// wants something tries first, and what has been told while nobody wanted anything is kept in readable_.
+//
+// Threads: whoever holds the port's lock.
+#pragma once
+
+#include "vm/port/driver.hpp"
+#include "vm/port/inet/address.hpp"
+#include "vm/port/inet/protocol.hpp"
+#include "vm/semantics/packets.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace minivm::port::inet {
+
+class Socket : public Driver {
+public:
+    ~Socket() override;
+    bool control(Port& p, Process& caller, uint32_t command, const std::string& bytes, std::string* answer,
+                 Term* reason) override;
+    void close(Port& p) override;
+
+protected:
+    explicit Socket(int type);
+
+    enum class State : uint8_t { closed, open, connecting, connected, listening };
+
+    // What control() has to answer.
+    struct Request {
+        Port& port;
+        Process& caller;
+        Reader in;
+        std::string* out;  // the answer, from its first byte on
+        Term* reason;      // why the port must end
+
+        void ok() const { out->assign(1, kOk); }
+        void error(const char* name) const { (out->assign(1, kError)) += name; }
+        void error(int number) const;
+    };
+    // Requests of one kind of socket. False: it is none of its own.
+    virtual bool own_request(uint32_t request, Request& r) = 0;
+    // Options have been set; `was` is what was before.
+    struct Before {
+        Activity active;
+        packets::Format format;
+    };
+    // What follows from options that were set. The reason why the port must end, or the non-value.
+    virtual Term options_set(Port& p, const Before& was) = 0;
+    virtual bool set_own_option(Port&, uint8_t /*option*/, int32_t /*value*/) { return false; }
+    virtual bool get_own_option(uint8_t /*option*/, int32_t* /*value*/) const { return false; }
+    // {active, N} has counted down to nothing.
+    virtual Term passive_tag() const = 0;
+    virtual uint32_t own_status() const { return 0; }
+    // It was closed by the other side, and is made active now.
+    virtual Term activated_when_closed(Port&) { return kNonValue; }
+
+    // ---- socket.cpp
+    bool is_open() const { return state_ != State::closed; }
+    bool is_connected() const { return state_ == State::connected; }
+    bool set_up(Port& p, int fd);  // a socket that is open; false: errno tells
+    void shut(Port& p);            // closes it
+    // The reason of a port whose peer has ended it: its owner got {tcp_closed, Socket}, and no exit signal.
+    static Term end_by_peer(Port& p);
+    void want_output(Port& p, bool wanted);
+    void wake_at(Port& p, uint64_t due_ms);
+    // A message that was counted by {active, once} or {active, N} has gone out.
+    void count_message(Port& p);
+    void count_input(size_t n);
+    void count_output(size_t n);
+    // A number for {inet_async, Socket, Number, Result}.
+    uint16_t next_number() { return number_++; }
+    void send_async(const Port& p, Term to, uint16_t number, Term result);
+    // {inet_reply, Socket, Result}, with the reference that the request had (none: the non-value).
+    static void reply(const Port& p, Term to, Term result, Term reference);
+    // OTP 26 and later put a reference in front of what is sent, which the reply is to have. Takes it away.
+    static Term take_reference(Heap& h, const std::string& bytes, size_t* first);
+    // Bytes as the mode and {header, N} have them.
+    Term data_term(Heap& h, const void* bytes, size_t n) const;
+
+    // ---- options.cpp
+    bool set_options(Port& p, Reader in, Term* reason);
+    bool get_options(Reader in, std::string* out) const;
+    bool system_option(uint8_t option, int* level, int* name, bool* told) const;
+    std::string packet_options() const;
+
+    int fd_ = -1;
+    State state_ = State::closed;
+    const int type_;  // SOCK_STREAM, SOCK_DGRAM
+    int family_ = 0;  // AF_INET, AF_INET6, AF_UNIX
+    bool own_fd_ = true;
+    bool watched_ = false;
+    bool wants_output_ = false;
+    bool readable_ = false;   // there may be something to read
+    bool ignored_ = false;    // somebody else reads and writes it
+    bool exit_on_close_ = true;
+    bool binary_ = false;
+    bool deliver_term_ = true;
+    bool buffer_set_ = false;
+    bool multipath_ = false;
+    bool debug_ = false;
+    Activity active_ = kPassive;
+    int32_t active_count_ = 0;
+    packets::Format format_ = packets::Format::raw;
+    uint32_t format_code_ = 0;
+    packets::Limits limits_;
+    uint32_t header_ = 0;
+    uint32_t buffer_;
+    uint32_t ancillary_ = 0;  // bits 1 << option of what is asked to come along
+    std::string namespace_;
+    std::optional<Address> shown_name_;
+    std::optional<Address> shown_peer_;
+    std::vector<Term> wait_for_empty_;
+    uint64_t armed_ms_ = 0;  // the poller's next call; 0: none
+    uint16_t number_ = 0;
+
+    uint64_t received_bytes_ = 0;
+    uint64_t sent_bytes_ = 0;
+    uint32_t received_count_ = 0;
+    uint32_t sent_count_ = 0;
+    uint32_t received_max_ = 0;
+    uint32_t sent_max_ = 0;
+    double received_average_ = 0;
+    double received_deviation_ = 0;
+    double sent_average_ = 0;
+
+private:
+    bool common_request(uint32_t request, Request& r);
+    void open(Request& r);
+    void open_descriptor(Request& r);
+    void bind(Request& r);
+    void statistics(Request& r) const;
+    void subscribe(Request& r);
+    void name(Request& r, bool peer) const;
+    void set_shown(Request& r, std::optional<Address>* shown) const;
+};
+
+// ---- interfaces.cpp: what has nothing to do with one socket
+void get_service_by_name(Reader in, std::string* out);
+void get_service_by_port(Reader in, std::string* out);
+int get_interfaces(int fd, std::string* out);  // an errno, or 0
+int get_addresses(std::string* out);
+void get_interface(int fd, Reader in, std::string* out);
+int set_interface(int fd, Reader in);
+
+// What recvmsg() brought along, as the term that a program gets: [{tos, 1}, ...].
+Term ancillary_terms(Heap& h, const msghdr& message);
+
+}  // namespace minivm::port::inet

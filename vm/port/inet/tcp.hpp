@@ -1,0 +1,126 @@
+// The driver tcp_inet: streams, of TCP and of local sockets.
+//
+// Reading: what has come and was not given is in in_. A packet is given when somebody waits for it (recv) or the
+// socket is active. Writing: the system is tried at once; what it does not take waits in queue_, and the port is
+// busy from high_ bytes on until low_ are left.
+#pragma once
+
+#include "vm/port/inet/socket.hpp"
+
+#include <deque>
+
+namespace minivm::port::inet {
+
+class TcpSocket final : public Socket {
+public:
+    TcpSocket() : Socket(SOCK_STREAM) {}
+    ~TcpSocket() override;
+
+    int opened(Port& p) override;
+    Term output(Port& p, Term from, std::string* bytes) override;
+    Term ready(Port& p, uint32_t events) override;
+    Term timeout(Port& p) override;
+    void closing(Port& p) override;
+    size_t unsent() const override { return queued_ + (file_ != nullptr ? 1 : 0); }
+    void close(Port& p) override;
+    void write_out(Port& p) override;
+
+protected:
+    bool own_request(uint32_t request, Request& r) override;
+    Term options_set(Port& p, const Before& was) override;
+    bool set_own_option(Port& p, uint8_t option, int32_t value) override;
+    bool get_own_option(uint8_t option, int32_t* value) const override;
+    Term passive_tag() const override;
+    uint32_t own_status() const override { return (busy_ ? kIsBusy : 0u) | (acceptors_.empty() ? 0u : kIsAccepting); }
+    Term activated_when_closed(Port& p) override;
+
+private:
+    static constexpr uint32_t kForever = 0xFFFFFFFF;
+    // Somebody who waits for {inet_async, Socket, number, Result}.
+    struct Waiting {
+        Term pid = kNonValue;
+        uint16_t number = 0;
+        uint64_t due_ms = 0;  // 0: for ever
+    };
+    struct File {
+        int fd;
+        int64_t at;
+        int64_t left;
+        int64_t sent;
+        size_t before;  // bytes of the queue that go first
+        Term pid;
+    };
+
+    Waiting waiting(Request& r, uint32_t timeout_ms);
+    void answer(Port& p, const std::optional<Waiting>& w, Term result);
+    void answer_error(Port& p, const std::optional<Waiting>& w, Term reason);
+    void answer_all(Port& p, Term reason);
+
+    void connect(Request& r);
+    void connect_done(Port& p);
+    void listen(Request& r);
+    void accept(Request& r);
+    Term accept_ready(Port& p, Process* self);
+    bool give_accepted(Port& p, int fd, const Waiting& to, Process* self);
+    void receive(Request& r);
+    void put_back(Request& r);
+    void shut_down(Request& r);
+    void send_file(Request& r);
+    void ignore(Request& r);
+
+    // ---- reading; each may give the reason why the port must end
+    bool wants_input() const;
+    Term read(Port& p);
+    // A packet of what is there. *more: bytes that must come first at least, if there is none.
+    Term give(Port& p, bool* given, size_t* more);
+    void give_term(Port& p, Term content, bool is_packet, Heap& h);
+    void give_data(Port& p, const void* bytes, size_t n);
+    Term peer_closed(Port& p);
+    Term read_failed(Port& p, int error);
+    void tell_closed(Port& p, int error);  // {tcp_error, ...} if there is one, {tcp_closed, ...}
+    packets::Format format_now() const;
+    void drop_input();
+
+    // ---- writing
+    void enqueue(std::string bytes, size_t first);
+    Term write(Port& p);
+    bool write_queue(size_t limit, int* error);  // up to so many bytes; false: *error, EAGAIN among them
+    bool write_file(Port& p, int* error);
+    Term write_failed(Port& p, int error, Term caller, Term reference);
+    void not_busy(Port& p, Term result);
+    void drop_output(Port& p);
+    void written(Port& p);
+
+    std::string in_;
+    size_t in_at_ = 0;
+    bool in_headers_ = false;  // of HTTP: the first line has been given
+    bool hung_up_ = false;     // the end, or an error, can be read
+    bool end_told_ = false;    // the socket is active and was told of the end
+    std::optional<Waiting> receiver_;
+    size_t receive_size_ = 0;  // bytes wanted; 0: what there is
+    std::optional<Waiting> connector_;
+    std::vector<Waiting> acceptors_;
+
+    std::deque<std::string>* queue_ = nullptr;  // made when something has to wait
+    size_t queue_offset_ = 0;                   // written of the first
+    size_t queued_ = 0;
+    File* file_ = nullptr;
+    size_t high_ = 8192;
+    size_t low_ = 4096;
+    int32_t send_timeout_ = -1;
+    bool send_timeout_close_ = false;
+    bool delay_send_ = false;
+    bool show_reset_ = false;
+    bool linger_zero_ = false;
+    bool busy_ = false;
+    Term busy_caller_ = kNonValue;
+    Heap busy_heap_;
+    Term busy_reference_ = kNonValue;
+    uint64_t busy_due_ms_ = 0;
+    int shut_later_ = -1;  // SHUT_WR, SHUT_RDWR: when the queue is empty
+    bool closed_for_receive_ = false;  // what the next one is told
+    bool closed_for_send_ = false;
+    bool was_reset_ = false;
+};
+
+}  // namespace minivm::port::inet
