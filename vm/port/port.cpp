@@ -138,14 +138,21 @@ void end(const PortPtr& port, Term reason, Term closed_to = kNonValue) {
             trace_event(p, tracing::kPorts, atoms::closed, reason);
         }
         p.state = Port::State::ended;
-        close_files(p);
+        if (p.options.driver == nullptr) {
+            close_files(p);
+        }
     }
     if (!told) {
         tell_of_end(port, reason, closed_to);
-        return;
+    } else {
+        std::lock_guard lock(g_mutex);
+        g_ports.erase(p.number);
     }
-    std::lock_guard lock(g_mutex);
-    g_ports.erase(p.number);
+    // A driver's peer learns of it after those who are here, as in OTP.
+    std::lock_guard lock(p.mutex);
+    if (p.options.driver != nullptr) {
+        close_files(p);
+    }
 }
 
 // What waits to be written is written first if it goes to files that are not ours (that is what happens to

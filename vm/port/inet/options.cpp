@@ -287,7 +287,8 @@ bool Socket::get_options(Reader in, std::string* out) const {
             socklen_t size = sizeof(value);
             if (getsockopt(fd_, level, name, &value, &size) == 0) {
                 give(size == 1 ? *reinterpret_cast<const uint8_t*>(&value) : value);
-            } else if (option == kPriority || option == kTypeOfService || option == kNoPush) {
+            } else if (option == kPriority || option == kTypeOfService ||
+                       (option == kNoPush && type_ == SOCK_STREAM)) {
                 // accept/1 asks for these of any socket, to set them of the new one.
                 give(0);
             }
@@ -395,9 +396,9 @@ bool Socket::get_options(Reader in, std::string* out) const {
                 break;
             }
             case kPacketOptions:
-                if (const std::string options = packet_options(); !options.empty() || family_ != 0) {
-                    give(static_cast<int64_t>(options.size()));
-                    *out += options;
+                if (const std::optional<std::string> options = packet_options()) {
+                    give(static_cast<int64_t>(options->size()));
+                    *out += *options;
                 }
                 break;
             default:
@@ -416,14 +417,14 @@ bool Socket::get_options(Reader in, std::string* out) const {
 }
 
 // What came along with the last segment of a stream: as options with their values.
-std::string Socket::packet_options() const {
+std::optional<std::string> Socket::packet_options() const {
     std::string out;
     char room[256];
     socklen_t size = sizeof(room);
     const bool is_v6 = family_ == AF_INET6;
     if (getsockopt(fd_, is_v6 ? IPPROTO_IPV6 : IPPROTO_IP, is_v6 ? IPV6_2292PKTOPTIONS : IP_PKTOPTIONS, room, &size) !=
         0) {
-        return out;
+        return std::nullopt;
     }
     msghdr message{};
     message.msg_control = room;

@@ -147,10 +147,10 @@ Term Socket::take_reference(Heap& h, const std::string& bytes, size_t* first) {
 
 Term Socket::data_term(Heap& h, const void* bytes, size_t n) const {
     const auto* b = static_cast<const char*>(bytes);
-    if (!binary_) {
+    if (!binary_ || header_ > n) {
         return make_string(h, b, n);
     }
-    const size_t listed = std::min<size_t>(header_, n);
+    const size_t listed = header_;
     Term t = make_binary(h, b + listed, n - listed);
     for (size_t i = listed; i-- > 0;) {
         t = cons(h, make_small(static_cast<uint8_t>(b[i])), t);

@@ -87,7 +87,7 @@ protected:
     bool set_options(Port& p, Reader in, Term* reason);
     bool get_options(Reader in, std::string* out) const;
     bool system_option(uint8_t option, int* level, int* name, bool* told) const;
-    std::string packet_options() const;
+    std::optional<std::string> packet_options() const;  // none: the system has none
 
     int fd_ = -1;
     State state_ = State::closed;

@@ -249,7 +249,6 @@ bool TcpSocket::give_accepted(Port& p, int fd, const Waiting& to, Process* self)
     s.linger_zero_ = linger_zero_;
     OpenOptions options;
     options.name = p.options.name;
-    options.binary = p.options.binary;
     options.driver = std::move(socket);
     const Term id = self != nullptr && self->id == to.pid ? port::open(*self, std::move(options))
                                                           : port::open_for(to.pid, std::move(options));
@@ -522,7 +521,9 @@ void TcpSocket::give_term(Port& p, Term content, bool is_packet, Heap& h) {
 void TcpSocket::give_data(Port& p, const void* bytes, size_t n) {
     Heap h;
     p.input += n;
-    give_term(p, data_term(h, bytes, n), false, h);
+    // As data of the port it is a list, unless both the port and the socket say `binary`.
+    const bool as_list = !receiver_ && !deliver_term_ && !p.options.binary;
+    give_term(p, as_list ? make_string(h, static_cast<const char*>(bytes), n) : data_term(h, bytes, n), false, h);
     h.clear();
 }
 
@@ -649,17 +650,10 @@ Term TcpSocket::read(Port& p) {
 
 void TcpSocket::tell_closed(Port& p, int error) {
     Heap h;
-    if (deliver_term_) {
-        if (error != 0) {
-            send_message_to_pid(p.owner, make_tuple(h, atom_tcp_error(), p.id, posix_error_atom(error)));
-        }
-        send_message_to_pid(p.owner, make_tuple(h, atom_tcp_closed(), p.id));
-    } else {
-        if (error != 0) {
-            send_message_to_pid(p.owner, make_tuple(h, p.id, make_tuple(h, atoms::error, posix_error_atom(error))));
-        }
-        send_message_to_pid(p.owner, make_tuple(h, p.id, atoms::closed));
+    if (error != 0) {
+        send_message_to_pid(p.owner, make_tuple(h, atom_tcp_error(), p.id, posix_error_atom(error)));
     }
+    send_message_to_pid(p.owner, make_tuple(h, atom_tcp_closed(), p.id));
     h.clear();
 }
 

@@ -198,7 +198,7 @@ void UdpSocket::read(Port& p) {
         if (from.size == 0 && peer_) {
             from = *peer_;
         } else if (from.size == 0) {
-            from.storage.ss_family = family_ == AF_UNIX ? AF_UNIX : AF_UNSPEC;
+            from.storage.ss_family = AF_UNSPEC;  // a local socket without a name
         }
         count_input(static_cast<size_t>(n));
         give(p, from, message, scratch.data(), static_cast<size_t>(n));

@@ -3,13 +3,11 @@
 
 #include "vm/port/inet/socket.hpp"
 
-#include <algorithm>
-
 namespace minivm::port::inet {
 
 class UdpSocket final : public Socket {
 public:
-    UdpSocket() : Socket(SOCK_DGRAM) { buffer_ = std::max(buffer_, 8192u); }
+    UdpSocket() : Socket(SOCK_DGRAM) {}
 
     Term output(Port& p, Term from, std::string* bytes) override;
     Term ready(Port& p, uint32_t events) override;
