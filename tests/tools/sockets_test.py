@@ -18,7 +18,7 @@ WAIT_S = 240
 
 def run(program, call):
     done = subprocess.run([*program, "-noshell", "-eval", call + "."], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, cwd=folder, timeout=WAIT_S, check=False)
+                          stderr=subprocess.STDOUT, encoding="latin-1", cwd=folder, timeout=WAIT_S, check=False)
     return done.returncode, done.stdout
 
 

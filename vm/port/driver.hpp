@@ -26,9 +26,6 @@ public:
     Driver& operator=(const Driver&) = delete;
     virtual ~Driver() = default;
 
-    // It is in its port; an errno: it cannot be.
-    virtual int opened(Port&) { return 0; }
-
     // Each of these may give the reason why the port must end; the non-value: it need not.
     //
     // What a process sends; `from` is it, or the non-value. The bytes may be taken.

@@ -277,12 +277,12 @@ static epoll_event socket_event(uint32_t port, bool output) {
     return e;
 }
 
-bool watch_socket(int fd, uint32_t port) {
+bool watch_socket(int fd, uint32_t port, bool output) {
     std::lock_guard lock(g.mutex);
     if (!start()) {
         return false;
     }
-    epoll_event e = socket_event(port, false);
+    epoll_event e = socket_event(port, output);
     return epoll_ctl(g.epoll, EPOLL_CTL_ADD, fd, &e) == 0 ||
            (errno == EEXIST && epoll_ctl(g.epoll, EPOLL_CTL_MOD, fd, &e) == 0);
 }

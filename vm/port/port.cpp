@@ -242,9 +242,6 @@ static Term open_port(Process* owner, Term owner_id, OpenOptions options) {
             const std::string& name = p.options.name;
             tracing::g_hooks->port_opened(p.traced, owner_id, name_atom(name));
         }
-        if (p.options.driver != nullptr) {
-            error = p.options.driver->opened(p);
-        }
         if (p.options.from >= 0) {
             p.watching_input = poller::watch(p.options.from, p.number, Ready::input);
             error = p.watching_input ? 0 : errno;

@@ -21,7 +21,7 @@ void forget(int fd, Ready what);
 // Calls port::ready_socket(port, events) with the EPOLL events once each time that they change to ready: what is
 // there already counts as a change, and whoever is told has to read until there is no more. EPOLLOUT comes only
 // while it is wanted. A file that somebody else waits for is taken over. False: out of resources (errno).
-bool watch_socket(int fd, uint32_t port);
+bool watch_socket(int fd, uint32_t port, bool output);
 bool want_output(int fd, uint32_t port, bool wanted);
 void forget_socket(int fd);
 // Calls port::timeout(port) at that time (in the clock of monotonic_ms()) or later.

@@ -50,7 +50,13 @@ static bool is_descriptor_of_socket(int fd) {
 }
 
 Socket::Socket(int type) : type_(type), buffer_(by_release::default_socket_buffer()) {}
-Socket::~Socket() = default;
+Socket::~Socket() {
+    // One whose port could not be made.
+    if (fd_ >= 0) {
+        note_descriptor(fd_, false);
+        ::close(fd_);
+    }
+}
 
 void Socket::Request::error(int number) const {
     error(std::string(atom_table::text(posix_error_atom(number))).c_str());
@@ -58,22 +64,24 @@ void Socket::Request::error(int number) const {
 
 // ---- life ---------------------------------------------------------------------------------------
 
-bool Socket::set_up(Port& p, int fd) {
+void Socket::set_up(int fd) {
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-    if (!poller::watch_socket(fd, p.number)) {
-        return false;
-    }
     fd_ = fd;
-    watched_ = true;
+    watched_ = wants_output_ = false;
     readable_ = true;
-    wants_output_ = false;
     note_descriptor(fd, true);
-    return true;
+}
+
+bool Socket::watch(Port& p) {
+    watched_ = watched_ || poller::watch_socket(fd_, p.number, wants_output_);
+    return watched_;
 }
 
 void Socket::shut(Port&) {
     if (fd_ >= 0) {
-        poller::forget_socket(fd_);
+        if (watched_) {
+            poller::forget_socket(fd_);
+        }
         note_descriptor(fd_, false);
         if (own_fd_) {
             ::close(fd_);
@@ -96,7 +104,11 @@ Term Socket::end_by_peer(Port& p) {
 void Socket::want_output(Port& p, bool wanted) {
     if (wanted != wants_output_ && fd_ >= 0) {
         wants_output_ = wanted;
-        poller::want_output(fd_, p.number, wanted);
+        if (watched_) {
+            poller::want_output(fd_, p.number, wanted);
+        } else if (wanted) {
+            watch(p);
+        }
     }
 }
 
@@ -315,11 +327,7 @@ void Socket::open(Request& r) {
     if (fd < 0) {
         return r.error(errno);
     }
-    if (!set_up(r.port, fd)) {
-        const int error = errno;
-        ::close(fd);
-        return r.error(error);
-    }
+    set_up(fd);
     family_ = family;
     multipath_ = protocol == kMultipathTcp;
     state_ = State::open;
@@ -356,9 +364,7 @@ void Socket::open_descriptor(Request& r) {
     if (is_open()) {
         return r.error(EALREADY);
     }
-    if (!set_up(r.port, fd)) {
-        return r.error(errno);
-    }
+    set_up(fd);
     family_ = family;
     Address peer;
     int listens = 0;

@@ -1,8 +1,10 @@
 // What the drivers tcp_inet and udp_inet have in common: a socket, its options, its statistics, and the answers to
 // those who wait for it.
 //
-// A socket waits in the poller's set from its opening to its end and is told of changes only (EPOLLET): whoever
-// wants something tries first, and what has been told while nobody wanted anything is kept in readable_.
+// Whoever wants something tries first. When that would have had to wait for the first time, the socket goes into the
+// poller's set, where it stays to its end and is told of changes only (EPOLLET); what has been told while nobody
+// wanted anything is kept in readable_. What came before it was in the set counts as a change there, so nothing is
+// missed.
 //
 // Threads: whoever holds the port's lock.
 #pragma once
@@ -63,7 +65,9 @@ protected:
     // ---- socket.cpp
     bool is_open() const { return state_ != State::closed; }
     bool is_connected() const { return state_ == State::connected; }
-    bool set_up(Port& p, int fd);  // a socket that is open; false: errno tells
+    void set_up(int fd);  // a socket that is open
+    // From now on it is told. False: errno tells.
+    bool watch(Port& p);
     void shut(Port& p);            // closes it
     // The reason of a port whose peer has ended it: its owner got {tcp_closed, Socket}, and no exit signal.
     static Term end_by_peer(Port& p);
@@ -96,7 +100,7 @@ protected:
     bool own_fd_ = true;
     bool watched_ = false;
     bool wants_output_ = false;
-    bool readable_ = false;   // there may be something to read
+    bool readable_ = false;   // there may be something to read; else the poller will tell
     bool ignored_ = false;    // somebody else reads and writes it
     bool exit_on_close_ = true;
     bool binary_ = false;

@@ -48,22 +48,6 @@ Term TcpSocket::passive_tag() const {
     return atom_tcp_passive();
 }
 
-int TcpSocket::opened(Port& p) {
-    // One that was accepted has its descriptor already.
-    if (fd_ < 0) {
-        return 0;
-    }
-    const int fd = fd_;
-    fd_ = -1;
-    if (set_up(p, fd)) {
-        return 0;
-    }
-    const int error = errno;
-    ::close(fd);
-    state_ = State::closed;
-    return error;
-}
-
 // ---- who waits ----------------------------------------------------------------------------------
 
 TcpSocket::Waiting TcpSocket::waiting(Request& r, uint32_t timeout_ms) {
@@ -211,15 +195,14 @@ Term TcpSocket::accept_ready(Port& p, Process* self) {
         }
         if (fd < 0 && errno == EAGAIN) {
             readable_ = false;
-            break;
+            if (watch(p)) {
+                break;
+            }
         }
         const int error = fd < 0 ? errno : 0;
         acceptors_.erase(acceptors_.begin());
         if (fd < 0 || !give_accepted(p, fd, first, self)) {
             answer_error(p, first, fd < 0 ? posix_error_atom(error) : errno == 0 ? atoms::system_limit : posix_error_atom(errno));
-            if (fd >= 0) {
-                ::close(fd);
-            }
         }
     }
     return kNonValue;
@@ -228,7 +211,7 @@ Term TcpSocket::accept_ready(Port& p, Process* self) {
 bool TcpSocket::give_accepted(Port& p, int fd, const Waiting& to, Process* self) {
     auto socket = std::make_shared<TcpSocket>();
     TcpSocket& s = *socket;
-    s.fd_ = fd;
+    s.set_up(fd);
     s.state_ = State::connected;
     s.family_ = family_;
     s.multipath_ = multipath_;
@@ -602,7 +585,7 @@ Term TcpSocket::read(Port& p) {
         if (given) {
             continue;
         }
-        if (!readable_) {
+        if (!readable_ && watched_) {
             return kNonValue;
         }
         if (++reads > kReadsInTurn) {
@@ -621,7 +604,9 @@ Term TcpSocket::read(Port& p) {
             }
             if (errno == EAGAIN) {
                 readable_ = false;
-                return kNonValue;
+                if (watch(p)) {
+                    return kNonValue;
+                }
             }
             return errno == ECONNRESET && !show_reset_ ? peer_closed(p) : read_failed(p, errno);
         }
@@ -631,7 +616,7 @@ Term TcpSocket::read(Port& p) {
         const auto got = static_cast<size_t>(n);
         count_input(got);
         // As many as asked for: there may be more. The end is no byte that could be missing.
-        readable_ = got == wanted || hung_up_;
+        readable_ = got == wanted || hung_up_ || !watched_;
         if (in_.empty() && format_ == packets::Format::raw && (!receiver_ || receive_size_ == 0 || receive_size_ == got)) {
             give_data(p, scratch.data(), got);
         } else {

@@ -16,7 +16,6 @@ public:
     TcpSocket() : Socket(SOCK_STREAM) {}
     ~TcpSocket() override;
 
-    int opened(Port& p) override;
     Term output(Port& p, Term from, std::string* bytes) override;
     Term ready(Port& p, uint32_t events) override;
     Term timeout(Port& p) override;

@@ -155,7 +155,7 @@ void UdpSocket::give(Port& p, const Address& from, const msghdr& message, const 
 void UdpSocket::read(Port& p) {
     static thread_local std::vector<uint8_t> scratch;
     for (int packets = 0; is_open() && (receiver_ || active_ != kPassive);) {
-        if (!readable_) {
+        if (!readable_ && watched_) {
             return;
         }
         if (packets++ >= read_packets_) {
@@ -182,7 +182,9 @@ void UdpSocket::read(Port& p) {
             }
             if (errno == EAGAIN) {
                 readable_ = false;
-                return;
+                if (watch(p)) {
+                    return;
+                }
             }
             const Term reason = posix_error_atom(errno);
             if (active_ == kPassive) {
