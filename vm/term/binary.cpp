@@ -276,6 +276,10 @@ bool iolist_to_bytes(Term iodata, std::string* out) {
         iodata, [out](uint8_t byte) { out->push_back(static_cast<char>(byte)); },
         [out](Term binary) {
             const BitView v = bit_view(binary);
+            if (v.byte_aligned()) {
+                out->append(reinterpret_cast<const char*>(v.first_byte()), v.size >> 3);
+                return;
+            }
             const size_t at = out->size();
             out->resize(at + (v.size >> 3));
             copy_bits(v.bytes, v.offset, reinterpret_cast<uint8_t*>(out->data()) + at, 0, v.size);

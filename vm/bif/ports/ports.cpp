@@ -295,7 +295,7 @@ Term open_file(Process& p, Settings& s) {
     return opened(p, s);
 }
 
-Term erts_internal_open_port_2(Process& p, const Term* a) {
+Term minivm_open_port_dirty_2(Process& p, const Term* a) {
     Settings s;
     if (!is_list(a[1]) || !parse_settings(a[1], &s)) {
         return atoms::badopt;
@@ -337,6 +337,17 @@ Term erts_internal_open_port_2(Process& p, const Term* a) {
         return open_driver(p, s, &is_driver);
     }
     return open_program(p, s, executable);
+}
+
+// Sockets are opened here and now; what may have to wait for a disk or a new program goes to a dirty scheduler.
+Term erts_internal_open_port_2(Process& p, const Term* a) {
+    std::string name;
+    if (is_tuple_of(a[0], 2) && tuple_element(a[0], 0) == atom_spawn_driver() &&
+        get_name(tuple_element(a[0], 1), &name) && (name == "tcp_inet" || name == "udp_inet")) {
+        return minivm_open_port_dirty_2(p, a);
+    }
+    static const Export* dirty = bif_export("minivm", "open_port_dirty", 2);
+    return trap(p, dirty, {a[0], a[1]});
 }
 
 // ---- using --------------------------------------------------------------------------------------
@@ -529,7 +540,8 @@ Term erlang_ports_0(Process& p, const Term*) {
 }  // namespace
 
 MINIVM_BIF_TABLE(ports) = {
-    {"erts_internal", "open_port", 2, erts_internal_open_port_2, kBifDirtyIo, nullptr},
+    {"erts_internal", "open_port", 2, erts_internal_open_port_2, kBifPlain, nullptr},
+    {"minivm", "open_port_dirty", 2, minivm_open_port_dirty_2, kBifDirtyIo | kBifHidden, nullptr},
     {"erts_internal", "port_command", 3, erts_internal_port_command_3, kBifPlain, nullptr},
     {"erts_internal", "port_close", 1, erts_internal_port_close_1, kBifPlain, nullptr},
     {"erts_internal", "port_connect", 2, erts_internal_port_connect_2, kBifPlain, nullptr},

@@ -35,6 +35,7 @@ protected:
 
 private:
     static constexpr uint32_t kForever = 0xFFFFFFFF;
+    static constexpr size_t kLongestReceive = 64 * 1024 * 1024;
     // Somebody who waits for {inet_async, Socket, number, Result}.
     struct Waiting {
         Term pid = kNonValue;
