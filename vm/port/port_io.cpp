@@ -50,6 +50,10 @@ void trace_command(Port& p, Term from, const std::string& bytes) {
 
 // ---- messages to the owner ----------------------------------------------------------------------
 
+void tell_message(Port& p, Term to, Term message) {
+    trace_event(p, tracing::kSend, atoms::send, message, to);
+    send_message_to_pid(to, message);
+}
 void tell(const Port& p, Term to, Heap& h, Term content) {
     if (is_value(to)) {
         send_message_to_pid(to, make_tuple(h, p.id, content));

@@ -9,7 +9,7 @@
 #include "vm/process/tracing.hpp"
 
 #include <atomic>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -44,7 +44,7 @@ struct Port {
     std::set<uint64_t> links;  // raw words of pids
     MonitorsBy monitored_by;
     uint64_t monitors_seen = 0;  // the number of the last MonitoredBy
-    std::deque<std::string> queue;  // to be written
+    std::list<std::string> queue;  // to be written
     size_t queue_offset = 0;        // written of the first
     size_t queued = 0;              // bytes
     bool watching_output = false;
@@ -76,6 +76,8 @@ void trace_event(Port& p, tracing::Flag flag, Term tag, Term what, Term extra = 
 // {From, close}, or with an argument {From, {Tag, Argument}}.
 void trace_received(Port& p, Term from, Term tag, Term argument = kNonValue);
 void trace_command(Port& p, Term from, const std::string& bytes);
+// A message of the port as it is.
+void tell_message(Port& p, Term to, Term message);
 // {Port, Content} to the owner.
 void tell(const Port& p, Term to, Heap& h, Term content);
 void stop_output(Port& p);

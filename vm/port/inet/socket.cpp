@@ -36,12 +36,20 @@ constexpr char kNotOpen[] = "exbadport";
 static std::mutex g_descriptors_mutex;
 static std::unordered_map<int, unsigned> g_descriptors;
 
-static void note_descriptor(int fd, bool opened) {
+static void note_descriptor(int fd) {
     std::lock_guard lock(g_descriptors_mutex);
-    if (opened) {
-        ++g_descriptors[fd];
-    } else if (--g_descriptors[fd] == 0) {
-        g_descriptors.erase(fd);
+    ++g_descriptors[fd];
+}
+// The last port that has it closes it: the number may be another's at once.
+static void close_descriptor(int fd, bool watched) {
+    std::lock_guard lock(g_descriptors_mutex);
+    const auto it = g_descriptors.find(fd);
+    if (--it->second == 0) {
+        g_descriptors.erase(it);
+        if (watched) {
+            poller::forget_socket(fd);
+        }
+        ::close(fd);
     }
 }
 static bool is_descriptor_of_socket(int fd) {
@@ -53,8 +61,7 @@ Socket::Socket(int type) : type_(type), buffer_(by_release::default_socket_buffe
 Socket::~Socket() {
     // One whose port could not be made.
     if (fd_ >= 0) {
-        note_descriptor(fd_, false);
-        ::close(fd_);
+        close_descriptor(fd_, watched_);
     }
 }
 
@@ -69,7 +76,7 @@ void Socket::set_up(int fd) {
     fd_ = fd;
     watched_ = wants_output_ = false;
     readable_ = true;
-    note_descriptor(fd, true);
+    note_descriptor(fd);
 }
 
 bool Socket::watch(Port& p) {
@@ -79,13 +86,7 @@ bool Socket::watch(Port& p) {
 
 void Socket::shut(Port&) {
     if (fd_ >= 0) {
-        if (watched_) {
-            poller::forget_socket(fd_);
-        }
-        note_descriptor(fd_, false);
-        if (own_fd_) {
-            ::close(fd_);
-        }
+        close_descriptor(fd_, watched_);
     }
     fd_ = -1;
     watched_ = wants_output_ = readable_ = false;
@@ -121,18 +122,18 @@ void Socket::wake_at(Port& p, uint64_t due_ms) {
 
 // ---- telling ------------------------------------------------------------------------------------
 
-void Socket::send_async(const Port& p, Term to, uint16_t number, Term result) {
+void Socket::send_async(Port& p, Term to, uint16_t number, Term result) {
     Heap h;
-    send_message_to_pid(to, make_tuple(h, atom_inet_async(), p.id, make_small(number), result));
+    tell_message(p, to, make_tuple(h, atom_inet_async(), p.id, make_small(number), result));
     h.clear();
 }
 
-void Socket::reply(const Port& p, Term to, Term result, Term reference) {
+void Socket::reply(Port& p, Term to, Term result, Term reference) {
     if (!is_value(to)) {
         return;
     }
     Heap h;
-    send_message_to_pid(to, is_value(reference) ? make_tuple(h, atom_inet_reply(), p.id, result, reference)
+    tell_message(p, to, is_value(reference) ? make_tuple(h, atom_inet_reply(), p.id, result, reference)
                                                 : make_tuple(h, atom_inet_reply(), p.id, result));
     h.clear();
 }
@@ -177,7 +178,7 @@ void Socket::count_message(Port& p) {
         active_ = kPassive;
         active_count_ = 0;
         Heap h;
-        send_message_to_pid(p.owner, make_tuple(h, passive_tag(), p.id));
+        tell_message(p, p.owner, make_tuple(h, passive_tag(), p.id));
         h.clear();
     }
 }

@@ -79,9 +79,9 @@ protected:
     void count_output(size_t n);
     // A number for {inet_async, Socket, Number, Result}.
     uint16_t next_number() { return number_++; }
-    void send_async(const Port& p, Term to, uint16_t number, Term result);
+    void send_async(Port& p, Term to, uint16_t number, Term result);
     // {inet_reply, Socket, Result}, with the reference that the request had (none: the non-value).
-    static void reply(const Port& p, Term to, Term result, Term reference);
+    static void reply(Port& p, Term to, Term result, Term reference);
     // OTP 26 and later put a reference in front of what is sent, which the reply is to have. Takes it away.
     static Term take_reference(Heap& h, const std::string& bytes, size_t* first);
     // Bytes as the mode and {header, N} have them.
@@ -97,7 +97,6 @@ protected:
     State state_ = State::closed;
     const int type_;  // SOCK_STREAM, SOCK_DGRAM
     int family_ = 0;  // AF_INET, AF_INET6, AF_UNIX
-    bool own_fd_ = true;
     bool watched_ = false;
     bool wants_output_ = false;
     bool readable_ = false;   // there may be something to read; else the poller will tell

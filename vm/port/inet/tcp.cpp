@@ -25,11 +25,9 @@ constexpr int kStallMs = 5000;  // nothing was taken for so long: it is given up
 
 TcpSocket::~TcpSocket() {
     busy_heap_.clear();
-    delete queue_;
-    if (file_ != nullptr) {
-        ::close(file_->fd);
-        delete file_;
-    }
+}
+TcpSocket::File::~File() {
+    ::close(fd);
 }
 
 Term TcpSocket::passive_tag() const {

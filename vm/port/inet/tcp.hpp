@@ -7,7 +7,8 @@
 
 #include "vm/port/inet/socket.hpp"
 
-#include <deque>
+#include <list>
+#include <memory>
 
 namespace minivm::port::inet {
 
@@ -43,6 +44,7 @@ private:
         uint64_t due_ms = 0;  // 0: for ever
     };
     struct File {
+        ~File();
         int fd;
         int64_t at;
         int64_t left;
@@ -90,6 +92,7 @@ private:
     void not_busy(Port& p, Term result);
     void drop_output(Port& p);
     void written(Port& p);
+    void tell_empty(Port& p);
 
     std::string in_;
     size_t in_at_ = 0;
@@ -101,10 +104,10 @@ private:
     std::optional<Waiting> connector_;
     std::vector<Waiting> acceptors_;
 
-    std::deque<std::string>* queue_ = nullptr;  // made when something has to wait
-    size_t queue_offset_ = 0;                   // written of the first
+    std::list<std::string> queue_;
+    size_t queue_offset_ = 0;  // written of the first
     size_t queued_ = 0;
-    File* file_ = nullptr;
+    std::unique_ptr<File> file_;
     size_t high_ = 8192;
     size_t low_ = 4096;
     int32_t send_timeout_ = -1;

@@ -61,11 +61,11 @@ void TcpSocket::give_term(Port& p, Term content, bool is_packet, Heap& h) {
     }
     if (is_packet) {
         const bool is_tls = format_ == packets::Format::ssl_tls;
-        send_message_to_pid(p.owner, is_tls ? content : make_tuple(h, atom_http(), p.id, content));
+        tell_message(p, p.owner, is_tls ? content : make_tuple(h, atom_http(), p.id, content));
     } else if (deliver_term_) {
-        send_message_to_pid(p.owner, make_tuple(h, atom_tcp(), p.id, content));
+        tell_message(p, p.owner, make_tuple(h, atom_tcp(), p.id, content));
     } else {
-        send_message_to_pid(p.owner, make_tuple(h, p.id, make_tuple(h, atoms::data, content)));
+        tell_message(p, p.owner, make_tuple(h, p.id, make_tuple(h, atoms::data, content)));
     }
     count_message(p);
 }
@@ -193,9 +193,6 @@ Term TcpSocket::read(Port& p) {
                 in_.erase(0, in_at_);
                 in_at_ = 0;
             }
-            if (in_.capacity() - in_.size() < got) {
-                in_.reserve(std::max(in_.size() + got, std::min(in_.size() + more, kLongestReceive)));
-            }
             in_.append(reinterpret_cast<const char*>(scratch.data()), got);
         }
     }
@@ -205,9 +202,9 @@ Term TcpSocket::read(Port& p) {
 void TcpSocket::tell_closed(Port& p, int error) {
     Heap h;
     if (error != 0) {
-        send_message_to_pid(p.owner, make_tuple(h, atom_tcp_error(), p.id, posix_error_atom(error)));
+        tell_message(p, p.owner, make_tuple(h, atom_tcp_error(), p.id, posix_error_atom(error)));
     }
-    send_message_to_pid(p.owner, make_tuple(h, atom_tcp_closed(), p.id));
+    tell_message(p, p.owner, make_tuple(h, atom_tcp_closed(), p.id));
     h.clear();
 }
 
@@ -266,30 +263,25 @@ void TcpSocket::enqueue(std::string bytes, size_t first) {
     if (first == bytes.size()) {
         return;
     }
-    if (queue_ == nullptr) {
-        queue_ = new std::deque<std::string>;
-    }
     queued_ += bytes.size() - first;
-    if (queue_->empty()) {
+    if (queue_.empty()) {
         queue_offset_ = first;
-        queue_->push_back(std::move(bytes));
+        queue_.push_back(std::move(bytes));
     } else {
-        queue_->push_back(first == 0 ? std::move(bytes) : bytes.substr(first));
+        queue_.push_back(first == 0 ? std::move(bytes) : bytes.substr(first));
     }
 }
 
 void TcpSocket::drop_output(Port& p) {
-    delete queue_;
-    queue_ = nullptr;
+    queue_.clear();
     queue_offset_ = queued_ = 0;
+    tell_empty(p);
     if (file_ != nullptr) {
         Heap h;
-        send_message_to_pid(file_->pid,
+        tell_message(p, file_->pid,
                             make_tuple(h, atom_sendfile(), p.id, make_tuple(h, atoms::error, atoms::closed)));
         h.clear();
-        ::close(file_->fd);
-        delete file_;
-        file_ = nullptr;
+        file_.reset();
     }
     want_output(p, false);
 }
@@ -393,7 +385,7 @@ bool TcpSocket::write_queue(size_t limit, int* error) {
         size_t count = 0;
         size_t skip = queue_offset_;
         size_t total = 0;
-        for (std::string& s : *queue_) {
+        for (std::string& s : queue_) {
             const size_t n = std::min(s.size() - skip, limit - total);
             parts[count++] = {s.data() + skip, n};
             total += n;
@@ -420,13 +412,13 @@ bool TcpSocket::write_queue(size_t limit, int* error) {
             file_->before -= std::min(file_->before, n);
         }
         while (n > 0) {
-            const size_t rest = queue_->front().size() - queue_offset_;
+            const size_t rest = queue_.front().size() - queue_offset_;
             if (n < rest) {
                 queue_offset_ += n;
                 break;
             }
             n -= rest;
-            queue_->pop_front();
+            queue_.pop_front();
             queue_offset_ = 0;
         }
     }
@@ -457,12 +449,19 @@ bool TcpSocket::write_file(Port& p, int* error) {
     const auto total = static_cast<uint64_t>(file_->sent);
     const Term low = make_unsigned(h, total & 0xFFFFFFFF);
     const Term result = make_tuple(h, atoms::ok, low, make_unsigned(h, total >> 32));
-    send_message_to_pid(file_->pid, make_tuple(h, atom_sendfile(), p.id, result));
+    tell_message(p, file_->pid, make_tuple(h, atom_sendfile(), p.id, result));
     h.clear();
-    ::close(file_->fd);
-    delete file_;
-    file_ = nullptr;
+    file_.reset();
     return true;
+}
+
+void TcpSocket::tell_empty(Port& p) {
+    Heap h;
+    for (const Term pid : wait_for_empty_) {
+        tell_message(p, pid, make_tuple(h, atom_empty_out_q(), p.id));
+    }
+    h.clear();
+    wait_for_empty_.clear();
 }
 
 void TcpSocket::written(Port& p) {
@@ -472,16 +471,9 @@ void TcpSocket::written(Port& p) {
     if (unsent() > 0) {
         return;
     }
-    delete queue_;
-    queue_ = nullptr;
     queue_offset_ = 0;
     want_output(p, false);
-    Heap h;
-    for (const Term pid : wait_for_empty_) {
-        send_message_to_pid(pid, make_tuple(h, atom_empty_out_q(), p.id));
-    }
-    h.clear();
-    wait_for_empty_.clear();
+    tell_empty(p);
     if (shut_later_ >= 0) {
         ::shutdown(fd_, shut_later_);
         shut_later_ = -1;
@@ -495,12 +487,10 @@ Term TcpSocket::write(Port& p) {
         ok = write_queue(file_->before, &error) && write_file(p, &error);
         if (!ok && error != EAGAIN && file_ != nullptr && file_->before == 0) {
             Heap h;
-            send_message_to_pid(file_->pid, make_tuple(h, atom_sendfile(), p.id,
+            tell_message(p, file_->pid, make_tuple(h, atom_sendfile(), p.id,
                                                        make_tuple(h, atoms::error, posix_error_atom(error))));
             h.clear();
-            ::close(file_->fd);
-            delete file_;
-            file_ = nullptr;
+            file_.reset();
             if (error == EINVAL || error == EIO) {  // the file's own trouble
                 ok = true;
             }
@@ -569,7 +559,7 @@ void TcpSocket::send_file(Request& r) {
     if (own < 0) {
         return r.error(errno);
     }
-    file_ = new File{own, at, length, 0, queued_, r.caller.id};
+    file_.reset(new File{own, at, length, 0, queued_, r.caller.id});
     r.ok();
     *r.reason = write(r.port);
 }

@@ -21,6 +21,7 @@ LOCAL_ATOM(atom_udp_passive, "udp_passive")
 LOCAL_ATOM(atom_udp_error, "udp_error")
 
 constexpr uint32_t kForever = 0xFFFFFFFF;
+constexpr size_t kLongestDatagram = 4 * 1024 * 1024;  // those of local sockets are not limited to 64 KiB
 
 Term UdpSocket::passive_tag() const {
     return atom_udp_passive();
@@ -124,7 +125,7 @@ void UdpSocket::give(Port& p, const Address& from, const msghdr& message, const 
         Term ip;
         Term port;
         address_terms(h, from, &ip, &port);
-        send_message_to_pid(p.owner, is_value(ancillary)
+        tell_message(p, p.owner, is_value(ancillary)
                                          ? make_tuple(h, atom_udp(), p.id, ip, port, ancillary, packet)
                                          : make_tuple(h, atom_udp(), p.id, ip, port, packet));
         h.clear();
@@ -147,7 +148,7 @@ void UdpSocket::give(Port& p, const Address& from, const msghdr& message, const 
         h.clear();
         return;
     }
-    send_message_to_pid(p.owner, make_tuple(h, p.id, make_tuple(h, atoms::data, packet)));
+    tell_message(p, p.owner, make_tuple(h, p.id, make_tuple(h, atoms::data, packet)));
     h.clear();
     count_message(p);
 }
@@ -162,12 +163,13 @@ void UdpSocket::read(Port& p) {
             wake_at(p, monotonic_ms());  // others have their turn
             return;
         }
-        if (scratch.size() < buffer_) {
-            scratch.resize(buffer_);
+        const size_t size = std::min<size_t>(buffer_, kLongestDatagram);
+        if (scratch.size() < size) {
+            scratch.resize(size);
         }
         Address from;
         char ancillary[256];
-        iovec part{scratch.data(), buffer_};
+        iovec part{scratch.data(), size};
         msghdr message{};
         message.msg_name = from.get();
         message.msg_namelen = sizeof(from.storage);
@@ -191,7 +193,7 @@ void UdpSocket::read(Port& p) {
                 answer_error(p, reason);
             } else {
                 Heap h;
-                send_message_to_pid(p.owner, make_tuple(h, atom_udp_error(), p.id, reason));
+                tell_message(p, p.owner, make_tuple(h, atom_udp_error(), p.id, reason));
                 h.clear();
             }
             continue;
