@@ -26,7 +26,7 @@
 #include "vm/code/code_index.hpp"
 #include "vm/code/export.hpp"
 #include "vm/fault/fault.hpp"
-#include "vm/nif/prim_tty.hpp"
+#include "vm/process/terminal.hpp"
 #include "vm/process/os_signals.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/tracing.hpp"
@@ -424,7 +424,7 @@ int run_command(const RunOptions& options) {
         return 1;
     }
     const int status = vm::run_until_halt();
-    nif::restore_terminal();
+    terminal::restore();
     outside::stop();
     recording.finish();
     end_recording(options, status);

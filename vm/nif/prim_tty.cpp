@@ -5,6 +5,7 @@
 #include "vm/nif/environment.hpp"
 #include "vm/nif/library.hpp"
 #include "vm/process/posix.hpp"
+#include "vm/process/terminal.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/map.hpp"
 
@@ -70,16 +71,6 @@ struct Terminal {
     Pid owner{kNonValue.raw};   // who set it up: when that has ended, it is as usual
     Pid reader{kNonValue.raw};  // who waits for input
 };
-
-// What restore_terminal() needs; of the terminal that was changed last.
-struct Changed {
-    int descriptor;
-    termios usual;
-};
-std::mutex g_changed_lock;
-std::optional<Changed> g_changed;
-
-bool put_modes(int descriptor, const termios& modes) { return tcsetattr(descriptor, TCSANOW, &modes) == 0; }
 
 Term atom(const char* name) { return atom_table::intern(name); }
 Word ok(Env* env, Term value) { return make_tuple(heap_of(env), atoms::ok, value).raw; }
@@ -163,10 +154,9 @@ Word set_up(Env* env, int, const Word* a) {
         t->now = t->usual;
         if (wanted == raw) {
             make_raw(&t->now);
-            const std::lock_guard lock(g_changed_lock);
-            g_changed = Changed{t->out, t->usual};
+            terminal::will_change(t->out, t->usual);
         }
-        if (!put_modes(t->out, t->now)) {
+        if (!terminal::set_modes(t->out, t->now)) {
             return system_error(env, "tcsetattr");
         }
     }
@@ -189,7 +179,7 @@ Word select_input(Env* env, int, const Word* a) {
 void ended(Env* env, void* object, Pid* who, MonitorId*) {
     auto* const t = static_cast<Terminal*>(object);
     if (who->id == t->owner.id && t->is_terminal) {
-        put_modes(t->out, t->usual);
+        terminal::set_modes(t->out, t->usual);
         t->now = t->usual;
     }
     if (who->id == t->reader.id) {
@@ -444,13 +434,6 @@ const Entry& prim_tty_entry() {
                                 nullptr,       kVmVariant,    1,          sizeof(ResourceTypeInit),
                                 "erts-13"};
     return entry;
-}
-
-void restore_terminal() {
-    const std::lock_guard lock(g_changed_lock);
-    if (g_changed.has_value()) {
-        put_modes(g_changed->descriptor, g_changed->usual);
-    }
 }
 
 }  // namespace minivm::nif

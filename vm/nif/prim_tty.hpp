@@ -7,7 +7,5 @@ namespace minivm::nif {
 
 // What nif_init of the library would give, if it were one of its own.
 const Entry& prim_tty_entry();
-// A terminal that prim_tty has changed is as it was before. When the VM ends; any thread.
-void restore_terminal();
 
 }  // namespace minivm::nif

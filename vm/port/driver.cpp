@@ -3,6 +3,7 @@
 #include "vm/port/inet/tcp.hpp"
 #include "vm/port/inet/udp.hpp"
 #include "vm/port/ram_file.hpp"
+#include "vm/port/terminal_port.hpp"
 #include "vm/port/trace_file.hpp"
 
 #include <cerrno>
@@ -19,12 +20,7 @@ struct Row {
 // A name that OTP's emulator has a driver for, and this VM none: it cannot be started, and is no program for sh.
 bool is_missing_driver(const std::string& command) {
     const std::string_view name = std::string_view(command).substr(0, command.find(' '));
-    for (const char* known : {"tty_sl", "sctp_inet"}) {
-        if (name == known) {
-            return true;
-        }
-    }
-    return false;
+    return name == "sctp_inet";
 }
 
 constexpr Row kDrivers[] = {
@@ -34,6 +30,7 @@ constexpr Row kDrivers[] = {
      [](const std::string&) -> std::shared_ptr<Driver> { return std::make_shared<inet::TcpSocket>(); }},
     {[](const std::string& c) { return c == "udp_inet"; },
      [](const std::string&) -> std::shared_ptr<Driver> { return std::make_shared<inet::UdpSocket>(); }},
+    {TerminalPort::is_command, TerminalPort::open},
     {is_missing_driver, [](const std::string&) -> std::shared_ptr<Driver> { return nullptr; }},
 };
 

@@ -36,6 +36,9 @@ public:
                          std::string* /*answer*/, Term* /*reason*/) {
         return false;
     }
+    // Files that the port itself reads for it, and writes its queue to; they are not its own to close. -1: none.
+    virtual int input_file() const { return -1; }
+    virtual int output_file() const { return -1; }
     // Its socket is ready, see poller::watch_socket().
     virtual Term ready(Port&, uint32_t /*events*/);
     // The time of poller::wake_at() has come.

@@ -814,7 +814,6 @@ void flush_all() {
         std::lock_guard lock(port->mutex);
         if (port->options.driver != nullptr) {
             port->options.driver->write_out(*port);
-            continue;
         }
         while (!port->options.own_files && port->queued > 0) {
             pollfd writable{port->options.to, POLLOUT, 0};

@@ -239,6 +239,9 @@ Term open_driver(Process& p, Settings& s, bool* is_driver) {
     if (s.port.driver == nullptr) {
         return errno == 0 || !*is_driver ? atoms::badarg : posix_error_atom(errno);
     }
+    s.port.from = s.port.driver->input_file();
+    s.port.to = s.port.driver->output_file();
+    s.port.own_files = s.port.from < 0 && s.port.to < 0;
     return opened(p, s);
 }
 

@@ -5,6 +5,7 @@
 
 #include "vm/bif/bif.hpp"
 #include "vm/sched/halt.hpp"
+#include "vm/process/terminal.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/util/utf8.hpp"
@@ -67,6 +68,7 @@ Term erlang_halt_2(Process& p, const Term* a) {
         return badarg_cause(p, atoms::badopt);
     }
     if (a[0] == atoms::abort) {
+        terminal::restore();
         std::abort();
     }
     vm::HaltPlan plan;

@@ -1,0 +1,16 @@
+// The terminal's modes: whoever changes them says so here, so that they are as they were when the VM has ended.
+// Threads: any.
+#pragma once
+
+#include <termios.h>
+
+namespace minivm::terminal {
+
+// tcsetattr() that a signal does not interrupt. False: errno tells.
+bool set_modes(int descriptor, const termios& modes);
+// `usual` is what restore() gives back to it; of the terminal that was named last.
+void will_change(int descriptor, const termios& usual);
+// When the VM ends.
+void restore();
+
+}  // namespace minivm::terminal
