@@ -146,6 +146,12 @@ class Terminal(unittest.TestCase):
                   ("a" * 55, "^2> a{55}$"), ("b" * 10, "^b{8}$"), ("\x7f" * 12 + "c", "^2> a{53}c$"),
                   (CTRL_A + "d" + CTRL_E + " = 1.\r", "^3>$"))
 
+    def test_full_rows(self):
+        self.same(('io:put_chars([lists:duplicate(%d, $x), "\\n|\\n"]).\r' % COLUMNS, "^2>$"),
+                  ('io:put_chars([lists:duplicate(%d, $y), "\\e[0m\\r\\n|", lists:duplicate(%d, $z)]).\r'
+                   % (2 * COLUMNS, COLUMNS - 1), "^3>$"),
+                  ('io:put_chars(lists:duplicate(%d, $v)), io:nl().\r' % COLUMNS, "^4>$"))
+
     def test_wide_characters(self):
         self.same(('"\u4e2d\u6587\u5b57', "\u5b57$"), (LEFT + LEFT + "x", "x\u6587"), ("\x7f\x7f" + CTRL_E + '".\r', "^2>$"))
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr char kEscape = 27;
 constexpr unsigned kTab = 8;
+constexpr size_t kLongest = 1 << 16;  // cells
 
 // The character at `at`, and how many bytes it has; a byte that begins none is one by itself.
 char32_t character_at(std::string_view s, size_t at, size_t* size) {
@@ -133,33 +134,61 @@ std::string TerminalLine::shown(size_t first) const {
     return column > columns_before(first) ? out + wrapped(column) : out;
 }
 
+// What was written without a newline for so long is not edited any more. The cursor is at the end; gives its column.
+size_t TerminalLine::forget_full_rows(size_t column) {
+    size_t first = line_.size();
+    size_t kept = 0;
+    while (first > 0 && kept + line_[first - 1].width <= column % columns_) {
+        kept += line_[--first].width;
+    }
+    line_.erase(line_.begin(), line_.begin() + static_cast<ptrdiff_t>(first));
+    at_ = line_.size();
+    return kept;
+}
+
 std::string TerminalLine::put(std::string_view text) {
     std::string out;
-    for (Cell& cell : cells_of(text)) {
+    std::vector<Cell> cells = cells_of(text);
+    // A newline that follows a full row ends that row and no empty one.
+    const auto newline_follows = [&cells](size_t i) {
+        while (i < cells.size() && cells[i].width == 0 && cells[i].bytes[0] == kEscape) {
+            ++i;
+        }
+        return i < cells.size() && (cells[i].bytes == "\n" || cells[i].bytes == "\r");
+    };
+    size_t column = columns_before(at_);
+    for (size_t i = 0; i < cells.size(); ++i) {
+        Cell& cell = cells[i];
+        if (at_ >= kLongest && at_ == line_.size()) {
+            column = forget_full_rows(column);
+        }
         if (cell.bytes == "\n" || cell.bytes == "\r") {
             out += cell.bytes == "\n" ? "\r\n" : "\r";
             if (cell.bytes == "\n") {
                 line_.clear();
             }
             at_ = 0;
+            column = 0;
             continue;
         }
         if (cell.bytes == "\t") {
-            const auto spaces = static_cast<unsigned>(kTab - columns_before(at_) % kTab);
+            const auto spaces = static_cast<unsigned>(kTab - column % kTab);
             cell = {std::string(spaces, ' '), spaces};
         }
         out += cell.bytes;
         if (cell.bytes == "\a") {
             continue;
         }
+        const unsigned width = cell.width;
+        column += width;
         if (at_ < line_.size()) {
             line_[at_] = std::move(cell);
         } else {
             line_.push_back(std::move(cell));
         }
         ++at_;
-        if (line_[at_ - 1].width > 0) {
-            out += wrapped(columns_before(at_));
+        if (width > 0 && !newline_follows(i + 1)) {
+            out += wrapped(column);
         }
     }
     return out;

@@ -42,6 +42,7 @@ private:
     // that would only be shown with the next character.
     std::string shown(size_t first) const;
     std::string wrapped(size_t column) const;
+    size_t forget_full_rows(size_t column);
 
     std::vector<Cell> line_;
     size_t at_ = 0;  // the cell under the cursor
