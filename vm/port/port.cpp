@@ -95,8 +95,10 @@ void tell_of_end(const PortPtr& port, Term reason, Term closed_to) {
     MINIVM_EVENT(port_close, p.number, records::subject_or_none(p.owner),
                  records::TermCopy<20>(reason, !is_atom(reason)).get());
     const Term name = registry::forget_port(p.id);
+    bool ended = false;
     {
         std::lock_guard lock(p.mutex);
+        ended = p.state == Port::State::ended;  // else it drains, and stays in the table until it has
         if (is_value(name)) {
             trace_event(p, tracing::kPorts, atoms::unregister, name);
         }
@@ -107,7 +109,7 @@ void tell_of_end(const PortPtr& port, Term reason, Term closed_to) {
             tracing::g_hooks->forget(p.traced);
         }
     }
-    if (p.state == Port::State::ended) {
+    if (ended) {
         std::lock_guard lock(g_mutex);
         g_ports.erase(p.number);
     }

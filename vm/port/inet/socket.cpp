@@ -13,8 +13,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sched.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -330,7 +328,6 @@ void Socket::open(Request& r) {
     }
     set_up(fd);
     family_ = family;
-    multipath_ = protocol == kMultipathTcp;
     state_ = State::open;
     r.ok();
 }

@@ -105,7 +105,6 @@ protected:
     bool binary_ = false;
     bool deliver_term_ = true;
     bool buffer_set_ = false;
-    bool multipath_ = false;
     bool debug_ = false;
     Activity active_ = kPassive;
     int32_t active_count_ = 0;
@@ -114,11 +113,11 @@ protected:
     packets::Limits limits_;
     uint32_t header_ = 0;
     uint32_t buffer_;
-    uint32_t ancillary_ = 0;  // bits 1 << option of what is asked to come along
+    uint32_t ancillary_ = 0;  // what is asked to come along: bits of options.cpp
     std::string namespace_;
     std::optional<Address> shown_name_;
     std::optional<Address> shown_peer_;
-    std::vector<Term> wait_for_empty_;
+    std::vector<Term> wait_for_empty_;  // who gets {empty_out_q, Socket}
     uint64_t armed_ms_ = 0;  // the poller's next call; 0: none
     uint16_t number_ = 0;
 

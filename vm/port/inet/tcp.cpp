@@ -154,7 +154,7 @@ void TcpSocket::accept(Request& r) {
     });
     acceptors_.push_back(waiting(r, timeout_ms));
     const uint64_t due_ms = acceptors_.back().due_ms;
-    *r.reason = accept_ready(r.port, &r.caller);
+    accept_ready(r.port, &r.caller);
     if (!acceptors_.empty() && due_ms != 0) {
         if (timeout_ms == 0 && acceptors_.back().pid == r.caller.id) {
             answer_error(r.port, acceptors_.back(), atoms::timeout);
@@ -165,7 +165,7 @@ void TcpSocket::accept(Request& r) {
     }
 }
 
-Term TcpSocket::accept_ready(Port& p, Process* self) {
+void TcpSocket::accept_ready(Port& p, Process* self) {
     while (readable_ && !acceptors_.empty()) {
         const Waiting first = acceptors_.front();
         if (self == nullptr || self->id != first.pid) {
@@ -191,7 +191,6 @@ Term TcpSocket::accept_ready(Port& p, Process* self) {
             answer_error(p, first, fd < 0 ? posix_error_atom(error) : errno == 0 ? atoms::system_limit : posix_error_atom(errno));
         }
     }
-    return kNonValue;
 }
 
 bool TcpSocket::give_accepted(Port& p, int fd, const Waiting& to, Process* self) {
@@ -200,7 +199,6 @@ bool TcpSocket::give_accepted(Port& p, int fd, const Waiting& to, Process* self)
     s.set_up(fd);
     s.state_ = State::connected;
     s.family_ = family_;
-    s.multipath_ = multipath_;
     s.binary_ = binary_;
     s.deliver_term_ = deliver_term_;
     s.exit_on_close_ = exit_on_close_;
@@ -428,7 +426,6 @@ Term TcpSocket::options_set(Port& p, const Before& was) {
     }
     if (was.active == kPassive) {
         end_told_ = false;
-        // Whoever waited for a packet does not get it any more: it goes to the owner.
     }
     return read(p);
 }
@@ -455,7 +452,8 @@ Term TcpSocket::ready(Port& p, uint32_t events) {
     }
     if (state_ == State::listening) {
         readable_ = true;
-        return accept_ready(p, nullptr);
+        accept_ready(p, nullptr);
+        return kNonValue;
     }
     if (!is_connected()) {
         return kNonValue;
@@ -508,9 +506,7 @@ Term TcpSocket::timeout(Port& p) {
         answer_error(p, w, atoms::timeout);
     }
     if (busy_ && is_due(busy_due_ms_)) {
-        Heap h;
-        not_busy(p, make_tuple(h, atoms::error, atoms::timeout));
-        h.clear();
+        not_busy_error(p, atoms::timeout);
         if (send_timeout_close_) {
             answer_all(p, atoms::closed);
             drop_output(p);
@@ -536,18 +532,14 @@ void TcpSocket::closing(Port& p) {
         drop_output(p);
     }
     if (busy_) {
-        Heap h;
-        not_busy(p, make_tuple(h, atoms::error, atoms::closed));
-        h.clear();
+        not_busy_error(p, atoms::closed);
     }
 }
 
 void TcpSocket::close(Port& p) {
     answer_all(p, atoms::closed);
     if (busy_) {
-        Heap h;
-        not_busy(p, make_tuple(h, atoms::error, atoms::closed));
-        h.clear();
+        not_busy_error(p, atoms::closed);
     }
     drop_output(p);
     shut(p);

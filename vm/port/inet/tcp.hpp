@@ -62,7 +62,7 @@ private:
     void connect_done(Port& p);
     void listen(Request& r);
     void accept(Request& r);
-    Term accept_ready(Port& p, Process* self);
+    void accept_ready(Port& p, Process* self);
     bool give_accepted(Port& p, int fd, const Waiting& to, Process* self);
     void receive(Request& r);
     void put_back(Request& r);
@@ -89,7 +89,8 @@ private:
     bool write_queue(size_t limit, int* error);  // up to so many bytes; false: *error, EAGAIN among them
     bool write_file(Port& p, int* error);
     Term write_failed(Port& p, int error, Term caller, Term reference);
-    void not_busy(Port& p, Term result);
+    void not_busy(Port& p, Term result);  // which whoever waits to send on gets
+    void not_busy_error(Port& p, Term reason);
     void drop_output(Port& p);
     void written(Port& p);
     void tell_empty(Port& p);

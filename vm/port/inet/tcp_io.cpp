@@ -213,9 +213,7 @@ Term TcpSocket::peer_closed(Port& p) {
     closed_for_send_ = !busy_ && file_ == nullptr;
     drop_input();
     if (busy_) {
-        Heap h;
-        not_busy(p, make_tuple(h, atoms::error, atoms::closed));
-        h.clear();
+        not_busy_error(p, atoms::closed);
     }
     if (active_ != kPassive) {
         end_told_ = true;
@@ -234,9 +232,7 @@ Term TcpSocket::peer_closed(Port& p) {
 Term TcpSocket::read_failed(Port& p, int error) {
     drop_input();
     if (busy_) {
-        Heap h;
-        not_busy(p, make_tuple(h, atoms::error, atoms::closed));
-        h.clear();
+        not_busy_error(p, atoms::closed);
     }
     if (active_ != kPassive) {
         end_told_ = true;
@@ -279,7 +275,7 @@ void TcpSocket::drop_output(Port& p) {
     if (file_ != nullptr) {
         Heap h;
         tell_message(p, file_->pid,
-                            make_tuple(h, atom_sendfile(), p.id, make_tuple(h, atoms::error, atoms::closed)));
+                     make_tuple(h, atom_sendfile(), p.id, make_tuple(h, atoms::error, atoms::closed)));
         h.clear();
         file_.reset();
     }
@@ -295,6 +291,12 @@ void TcpSocket::not_busy(Port& p, Term result) {
     busy_reference_ = kNonValue;
     busy_heap_.clear();
     wake_waiting(p);
+}
+
+void TcpSocket::not_busy_error(Port& p, Term reason) {
+    Heap h;
+    not_busy(p, make_tuple(h, atoms::error, reason));
+    h.clear();
 }
 
 Term TcpSocket::output(Port& p, Term from, std::string* bytes) {
