@@ -144,7 +144,7 @@ static bool is_own(const BifDef& d) {
     constexpr std::string_view kModules[] = {"minivm",      "recorder", "flight_recorder",
                                              "prim_buffer", "erl_tracer"};
     constexpr std::string_view kInErlang[] = {
-        "apply",  "get_cookie", "is_alive", "localtime_to_universaltime", "max", "memory", "min",
+        "apply",  "is_alive", "localtime_to_universaltime", "max", "memory", "min",
         "prepare_loading", "yield"};
     const std::string_view module = d.module;
     const std::string_view function = d.function;

@@ -8,6 +8,7 @@
 #include "vm/term/compare.hpp"
 #include "vm/term/map.hpp"
 #include "vm/term/native_record.hpp"
+#include "vm/term/this_node.hpp"
 
 #include <zlib.h>
 
@@ -198,7 +199,8 @@ void Encoder::value(Term t, int64_t* budget) {
     } else if (is_local_pid(t)) {
         pid(t);
     } else if (is_local_port(t)) {
-        port(atoms::nonode_at_nohost, imm_data(t), 0);
+        const Node node = this_node();
+        port(node.name, imm_data(t), node.creation);
     } else {
         MINIVM_CHECK(is_boxed(t));
         boxed(t, budget);
@@ -262,12 +264,13 @@ void Encoder::boxed(Term t, int64_t* budget) {
         case Kind::ref:
         case Kind::magic_ref: {
             const RefId id = ref_id(t);
+            const Node node = this_node();
             uint8_t* p = room(3);
             p[0] = kNewerReferenceExt;
             write16(p + 1, 3);
-            atom(atoms::nonode_at_nohost);
+            atom(node.name);
             p = room(16);
-            write32(p, 0);
+            write32(p, node.creation);
             write32(p + 4, static_cast<uint32_t>(id.low));
             write32(p + 8, static_cast<uint32_t>(id.low >> 32));
             write32(p + 12, id.high);
@@ -483,10 +486,9 @@ void Encoder::large_map(Term t, int64_t* budget) {
 }
 
 void Encoder::pid(Term t) {
-    Term node = atoms::nonode_at_nohost;
+    auto [node, creation] = this_node();
     uint32_t number;
     uint32_t serial;
-    uint32_t creation = 0;
     if (is_local_pid(t)) {
         number = pid_number(t);
         serial = pid_serial(t);

@@ -8,6 +8,7 @@
 #include "vm/term/compare.hpp"
 #include "vm/term/map.hpp"
 #include "vm/term/native_record.hpp"
+#include "vm/term/this_node.hpp"
 #include "vm/util/otp_release.hpp"
 #include "vm/util/utf8.hpp"
 
@@ -52,7 +53,7 @@ uint64_t read64(const uint8_t* p) {
 }
 
 bool is_this_node(Term node, uint32_t creation) {
-    return node == atoms::nonode_at_nohost && creation == 0;
+    return node_word({node, creation}) == node_word(this_node());
 }
 
 // FLOAT_EXT: digits "." digits, optional exponent, then NUL. OTP accepts nothing else.

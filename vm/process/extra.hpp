@@ -118,7 +118,7 @@ struct ProcessExtra {
     bool sensitive = false;
     bool waits_for_port = false;      // while it waits: for one that takes no more bytes
     bool async_dist = false;
-    uint32_t monitor_nodes = 0;
+    bool watches_nodes = false;       // see node_life.hpp
     std::unique_ptr<SavedCalls> saved_calls;  // null: they are not saved
     SeqCounters seq;
     Term error_handler = kNonValue;   // an atom; the non-value: error_handler

@@ -13,6 +13,7 @@
 #include "vm/process/engine_calls.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/literal_release.hpp"
+#include "vm/process/node_life.hpp"
 #include "vm/process/probe.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
@@ -202,6 +203,13 @@ static void end_for_others(Process& p, Term reason) {
         hook(p);
     }
     registry::forget(p);
+    // relaxed: it is set before the end began, or not at all (node_life::begin()).
+    if (MINIVM_UNLIKELY((p.state.load(std::memory_order_relaxed) & process_state::kOwnsNode) != 0)) {
+        node_life::owner_ended(reason);
+    }
+    if (p.extra != nullptr && p.extra->watches_nodes) {
+        node_life::forget_watcher(p);
+    }
     // While the process can still be found: trace_delivered/1 of one that cannot waits for nothing.
     probe::ended(p);
     process_table::remove(p);

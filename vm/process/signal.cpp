@@ -21,6 +21,7 @@
 #include "vm/process/seq_trace.hpp"
 #include "vm/process/state.hpp"
 #include "vm/progress/thread_progress.hpp"
+#include "vm/term/this_node.hpp"
 
 namespace minivm {
 
@@ -250,8 +251,8 @@ Term send_message(Process& p, Term to, Term message) {
         if (!is_atom(name) || !is_atom(node)) {
             return badarg(p);
         }
-        if (node != atoms::nonode_at_nohost) {
-            return message;  // not alive: there are no other nodes
+        if (node != this_node_name()) {
+            return message;  // no other node is connected
         }
         to = registry::whereis(name);
         if (!is_local_pid(to)) {
@@ -297,7 +298,7 @@ void deliver_message(Term to, Term message) {
     if (is_atom(to)) {
         to = registry::whereis(to);
     } else if (is_tuple_of(to, 2)) {
-        to = tuple_element(to, 1) == atoms::nonode_at_nohost
+        to = tuple_element(to, 1) == this_node_name()
                  ? registry::whereis(tuple_element(to, 0))
                  : kNonValue;
     } else if (is_boxed(to)) {
@@ -372,7 +373,7 @@ void send_down(Term from, Term watcher, RefId ref, Term name, Term reason, bool 
     s->ref = ref;
     Heap h;
     const Term copy = copy_term(reason, h, true);
-    const Term object = is_value(name) ? make_tuple(h, name, atoms::nonode_at_nohost) : from;
+    const Term object = is_value(name) ? make_tuple(h, name, this_node_name()) : from;
     const Term type = is_local_port(from) || type_port ? atoms::port : atoms::process;
     s->term = make_tuple(h, atoms::DOWN, put_ref(h.alloc(kRefWords), ref), type, object, copy);
     take_fragments(*s, h);

@@ -13,6 +13,7 @@
 #include "vm/term/function_name.hpp"
 #include "vm/term/map.hpp"
 #include "vm/term/native_record.hpp"
+#include "vm/term/this_node.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -195,14 +196,6 @@ int compare_numbers(Term a, Term b, bool exact) {
                    : bignum::compare_with_double(a, float_value(b));
 }
 
-// Node and creation of a pid, port or reference. This node's have the name of a node that is not
-// alive, and creation 0.
-struct Node {
-    Term name;
-    uint64_t creation;
-};
-constexpr Node kThisNode{atoms::nonode_at_nohost, 0};
-
 int compare_nodes(Node a, Node b) {
     const int c = atom_table::compare(a.name, b.name);
     return c != 0 ? c : three_way(a.creation, b.creation);
@@ -217,12 +210,12 @@ int compare_pids(Term a, Term b) {
             if (is_local_pid(t)) {
                 number = pid_number(t);
                 serial = pid_serial(t);
-                node = kThisNode;
+                node = this_node();
             } else {
                 const Term* p = boxed_ptr(t);
                 number = p[2].raw;
                 serial = p[3].raw;
-                node = {p[1], p[4].raw};
+                node = {p[1], static_cast<uint32_t>(p[4].raw)};
             }
         }
     };
@@ -238,7 +231,7 @@ int compare_pids(Term a, Term b) {
 int compare_ports(Term a, Term b) {
     const auto number = [](Term t) { return is_local_port(t) ? imm_data(t) : boxed_ptr(t)[2].raw; };
     const auto node = [](Term t) {
-        return is_local_port(t) ? kThisNode : Node{boxed_ptr(t)[1], boxed_ptr(t)[3].raw};
+        return is_local_port(t) ? this_node() : Node{boxed_ptr(t)[1], static_cast<uint32_t>(boxed_ptr(t)[3].raw)};
     };
     const int c = compare_nodes(node(a), node(b));
     return c != 0 ? c : three_way(number(a), number(b));
@@ -254,7 +247,7 @@ struct RefWords {
     explicit RefWords(Term t) {
         if (is_local_ref(t)) {
             const RefId id = ref_id(t);
-            node = kThisNode;
+            node = this_node();
             count = 3;
             local[0] = static_cast<uint32_t>(id.low);
             local[1] = static_cast<uint32_t>(id.low >> 32);
@@ -262,7 +255,7 @@ struct RefWords {
             words = local;
         } else {
             const Term* p = boxed_ptr(t);
-            node = {p[1], p[2].raw};
+            node = {p[1], static_cast<uint32_t>(p[2].raw)};
             count = p[3].raw;
             words = reinterpret_cast<const uint32_t*>(p + 4);
         }

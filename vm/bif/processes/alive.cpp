@@ -1,9 +1,10 @@
-// BIFs for group leaders, for who is alive, and for nodes: this one is not alive.
+// BIFs for group leaders, for who is alive, and for nodes: no other one is connected.
 #include "vm/bif/bif.hpp"
 #include "vm/bif/processes/requests.hpp"
 #include "vm/code/export.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/dirty_hold.hpp"
+#include "vm/process/node_life.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
@@ -22,10 +23,6 @@ namespace {
 
 LOCAL_ATOM(atom_this, "this")
 LOCAL_ATOM(atom_known, "known")
-LOCAL_ATOM(atom_visible, "visible")
-LOCAL_ATOM(atom_hidden, "hidden")
-LOCAL_ATOM(atom_connection_id, "connection_id")
-LOCAL_ATOM(atom_node_type, "node_type")
 LOCAL_ATOM(atom_notalive, "notalive")
 
 // ---- group leader, being alive -------------------------------------------------------------------------
@@ -185,13 +182,13 @@ Term erts_internal_processes_next_1(Process& p, const Term* a) {
                : badarg(p);
 }
 
-// ---- nodes: this one is not alive ----------------------------------------------------------------------
+// ---- nodes: no other one is connected ----------------------------------------------------------------------
 
-Term erlang_node_0(Process&, const Term*) { return atoms::nonode_at_nohost; }
+Term erlang_node_0(Process&, const Term*) { return this_node_name(); }
 
 Term erlang_node_1(Process& p, const Term* a) {
     if (is_local_pid(a[0]) || is_local_port(a[0]) || is_local_ref(a[0])) {
-        return atoms::nonode_at_nohost;
+        return this_node_name();
     }
     if (is_pid(a[0]) || is_port(a[0]) || is_reference(a[0])) {
         return boxed_ptr(a[0])[1];
@@ -205,7 +202,7 @@ bool node_kind(Term kind, bool* with_self) {
         *with_self = true;
         return true;
     }
-    return kind == atom_visible() || kind == atom_hidden() || kind == atoms::connected;
+    return kind == atoms::visible || kind == atoms::hidden || kind == atoms::connected;
 }
 
 bool node_kinds(Term t, bool* with_self) {
@@ -227,7 +224,7 @@ Term erlang_nodes_1(Process& p, const Term* a) {
     if (!node_kinds(a[0], &with_self)) {
         return badarg(p);
     }
-    return with_self ? cons(p.heap, atoms::nonode_at_nohost, kNil) : kNil;
+    return with_self ? cons(p.heap, this_node_name(), kNil) : kNil;
 }
 
 Term erlang_nodes_2(Process& p, const Term* a) {
@@ -241,30 +238,40 @@ Term erlang_nodes_2(Process& p, const Term* a) {
     Term key;
     Term value;
     while (it.next(&key, &value)) {
-        if (!is_bool(value) || (key != atom_connection_id() && key != atom_node_type())) {
+        if (!is_bool(value) || (key != atoms::connection_id && key != atoms::node_type)) {
             return badarg(p);
         }
-        (key == atom_connection_id() ? id : type) = value == atoms::true_;
+        (key == atoms::connection_id ? id : type) = value == atoms::true_;
     }
     if (!with_self) {
         return kNil;
     }
     Term info = map::empty(p.heap);
     if (id) {
-        info = map::put(p.heap, info, atom_connection_id(), atoms::undefined);
+        info = map::put(p.heap, info, atoms::connection_id, atoms::undefined);
     }
     if (type) {
-        info = map::put(p.heap, info, atom_node_type(), atom_this());
+        info = map::put(p.heap, info, atoms::node_type, atom_this());
     }
-    return cons(p.heap, make_tuple(p.heap, atoms::nonode_at_nohost, info), kNil);
+    return cons(p.heap, make_tuple(p.heap, this_node_name(), info), kNil);
 }
 
 Term erlang_monitor_node_2(Process& p, const Term* a) {
     if (!is_atom(a[0]) || !is_bool(a[1])) {
         return badarg(p);
     }
-    // The own node never goes down.
-    return a[0] == atoms::nonode_at_nohost ? atoms::true_ : error(p, atom_notalive());
+    if (a[0] == this_node_name()) {
+        return atoms::true_;  // the own node never goes down
+    }
+    if (!node_life::is_alive()) {
+        return error(p, atom_notalive());
+    }
+    if (a[1] == atoms::true_) {
+        Heap h;
+        send_message_to_pid(p.id, make_tuple(h, atoms::nodedown, a[0]));
+        h.clear();
+    }
+    return atoms::true_;
 }
 
 Term erlang_monitor_node_3(Process& p, const Term* a) { return erlang_monitor_node_2(p, a); }
@@ -276,7 +283,16 @@ Term net_kernel_dflag_unicode_io_1(Process& p, const Term* a) {
 
 Term erlang_make_ref_0(Process& p, const Term*) { return make_ref_term(p.heap, new_ref_id(p)); }
 
-Term erts_internal_get_creation_0(Process&, const Term*) { return make_small(0); }
+Term erts_internal_get_creation_0(Process&, const Term*) {
+    const uint32_t creation = this_node().creation;
+    return creation == 0 ? atoms::undefined : make_small(creation);
+}
+
+Term erlang_setnode_2(Process& p, const Term* a) {
+    const bool valid = node_life::is_node_name(a[0]) && a[0] != atoms::nonode_at_nohost && is_small(a[1]) &&
+                       small_value(a[1]) >= 0 && small_value(a[1]) <= UINT32_MAX;
+    return valid && node_life::begin(a[0], static_cast<uint32_t>(small_value(a[1]))) ? atoms::true_ : badarg(p);
+}
 
 Term erts_internal_no_aux_work_threads_0(Process&, const Term*) {
     return make_small(vm::scheduler_count() + 1);
@@ -314,6 +330,7 @@ MINIVM_BIF_TABLE(alive) = {
     {"erlang", "monitor_node", 3, erlang_monitor_node_3, kBifPlain, nullptr},
     {"net_kernel", "dflag_unicode_io", 1, net_kernel_dflag_unicode_io_1, kBifPlain, nullptr},
     {"erlang", "make_ref", 0, erlang_make_ref_0, kBifPlain, nullptr},
+    {"erlang", "setnode", 2, erlang_setnode_2, kBifPlain, nullptr},
     {"erts_internal", "get_creation", 0, erts_internal_get_creation_0, kBifPlain, nullptr},
     {"erts_internal", "no_aux_work_threads", 0, erts_internal_no_aux_work_threads_0, kBifPlain, nullptr},
     {"erts_internal", "is_process_executing_dirty", 1, erts_internal_is_process_executing_dirty_1, kBifPlain, nullptr},

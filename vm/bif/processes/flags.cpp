@@ -3,13 +3,14 @@
 #include "vm/bif/code/code_operation.hpp"
 #include "vm/bif/processes/options.hpp"
 #include "vm/bif/processes/requests.hpp"
+#include "vm/process/node_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/scheduling.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/sched/scheduler.hpp"
-#include "vm/term/local_atoms.hpp"
+#include "vm/term/map.hpp"
 #include "vm/util/otp_release.hpp"
 
 #include <algorithm>
@@ -173,15 +174,44 @@ Term set_own_scheduler(Process& p, Term, Term value) {
     return yield(p, back, {old});
 }
 
-// Nodes never come or go here.
-Term set_monitor_nodes(Process& p, Term, Term value) {
-    if (!is_bool(value)) {
+// The options of {monitor_nodes, Options}: a map, as net_kernel makes it. False: not of that form.
+bool node_options(Term t, uint32_t* options) {
+    if (is_nil(t)) {
+        *options = 0;
+        return true;
+    }
+    if (!is_map(t)) {
+        return false;
+    }
+    *options = node_life::watch::kInfoMap;
+    map::Iterator it(t);
+    Term key;
+    Term value;
+    while (it.next(&key, &value)) {
+        if (key == atoms::list && value == atoms::true_) {
+            *options &= ~node_life::watch::kInfoMap;
+        } else if (key == atoms::connection_id && is_bool(value)) {
+            *options |= value == atoms::true_ ? node_life::watch::kConnectionId : 0;
+        } else if (key == atoms::nodedown_reason && is_bool(value)) {
+            *options |= value == atoms::true_ ? node_life::watch::kDownReason : 0;
+        } else if (key == atoms::node_type && (value == atoms::visible || value == atoms::all)) {
+            *options |= node_life::watch::kVisible | (value == atoms::all ? node_life::watch::kHidden : 0);
+        } else if (key == atoms::node_type && value == atoms::hidden) {
+            *options |= node_life::watch::kHidden;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+Term set_monitor_nodes(Process& p, Term flag, Term value) {
+    uint32_t options = 0;
+    if (!is_bool(value) || (is_tuple(flag) && !node_options(tuple_element(flag, 1), &options))) {
         return badarg(p);
     }
-    ProcessExtra& extra = extra_of(p);
-    const Term old = make_small(extra.monitor_nodes);
-    extra.monitor_nodes = value == atoms::true_ ? extra.monitor_nodes + 1 : 0;
-    return old;
+    return make_small(value == atoms::true_ ? node_life::watch_nodes(p, options)
+                                            : node_life::unwatch_nodes(p, options));
 }
 
 struct Flag {

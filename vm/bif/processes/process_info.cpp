@@ -32,6 +32,7 @@
 #include "vm/term/format.hpp"
 #include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"
+#include "vm/term/this_node.hpp"
 #include "vm/util/otp_release.hpp"
 
 namespace minivm {
@@ -468,7 +469,7 @@ Term monitors_of(Process& p, Heap& h) {
                 type = atoms::time_offset;
                 object = atoms::clock_service;
             } else if (is_value(m.name)) {
-                object = make_tuple(h, m.name, atoms::nonode_at_nohost);
+                object = make_tuple(h, m.name, this_node_name());
             }
             list = cons(h, make_tuple(h, type, object), list);
         }

@@ -9,6 +9,7 @@
 #include "vm/process/registry.hpp"
 #include "vm/process/scheduling.hpp"
 #include "vm/process/signal.hpp"
+#include "vm/term/this_node.hpp"
 #include "vm/util/otp_release.hpp"
 
 namespace minivm {
@@ -123,9 +124,9 @@ Term down_at_once(Process& p, Term tag, RefId ref, Term type, Term object, Term 
 // Of a port, or of a name with its node.
 bool is_of_other_node(Term item) {
     if (is_kind(item, Kind::ext_port)) {
-        return boxed_ptr(item)[1] != atoms::nonode_at_nohost;
+        return boxed_ptr(item)[1] != this_node_name();
     }
-    return is_tuple_of(item, 2) && tuple_element(item, 1) != atoms::nonode_at_nohost;
+    return is_tuple_of(item, 2) && tuple_element(item, 1) != this_node_name();
 }
 
 Term do_monitor(Process& p, Term type, Term item, uint8_t alias, Term tag, bool priority) {
@@ -158,7 +159,7 @@ Term do_monitor(Process& p, Term type, Term item, uint8_t alias, Term tag, bool 
         extra_of(p).monitors.emplace(ref, m);
         return make_ref_term(p.heap, ref);
     }
-    Term node = atoms::nonode_at_nohost;
+    Term node = this_node_name();
     Term name = kNonValue;
     if (is_name) {
         name = is_atom(item) ? item : tuple_element(item, 0);
@@ -167,10 +168,10 @@ Term do_monitor(Process& p, Term type, Term item, uint8_t alias, Term tag, bool 
         }
     }
     const bool external = is_kind(item, Kind::ext_pid) || is_kind(item, Kind::ext_port);
-    if (external && boxed_ptr(item)[1] == atoms::nonode_at_nohost) {
+    if (external && boxed_ptr(item)[1] == this_node_name()) {
         return down_at_once(p, tag, ref, type, item, atoms::noproc);  // of this node's life before
     }
-    if (external || node != atoms::nonode_at_nohost) {
+    if (external || node != this_node_name()) {
         return down_at_once(p, tag, ref, type, item, atoms::noconnection);
     }
     const bool port = type == atoms::port;
@@ -334,7 +335,7 @@ Term erlang_send_3(Process& p, const Term* a) {
         return kNonValue;
     }
     const bool is_elsewhere =
-        is_tuple(a[0]) && tuple_element(a[0], 1) != atoms::nonode_at_nohost;
+        is_tuple(a[0]) && tuple_element(a[0], 1) != this_node_name();
     return noconnect && is_elsewhere ? atoms::noconnect : atoms::ok;
 }
 

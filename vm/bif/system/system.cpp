@@ -9,6 +9,7 @@
 #include "vm/ets/table.hpp"
 #include "vm/nif/nif.hpp"
 #include "vm/port/port.hpp"
+#include "vm/process/node_life.hpp"
 #include "vm/process/posix.hpp"
 #include "vm/process/clock.hpp"
 #include "vm/process/exception.hpp"
@@ -227,14 +228,15 @@ constexpr InfoItem kInfoItems[] = {
     {"context_reductions", [](Process&) { return make_small(kSliceReductions); }},
     {"cpu_quota", [](Process&) { return atom_table::intern("unknown"); }},
     {"cpu_topology", [](Process&) { return atoms::undefined; }},  // it is not looked for
-    {"creation", [](Process&) { return make_small(0); }},
+    {"creation", [](Process&) { return make_small(this_node().creation); }},
     {"dirty_cpu_schedulers", [](Process&) { return make_small(vm::dirty_cpu_count()); }},
     {"dirty_cpu_schedulers_online", [](Process&) { return make_small(online::dirty_cpu()); }},
     {"dirty_io_schedulers", [](Process&) { return make_small(vm::dirty_io_count()); }},
     {"dist",
      [](Process& p) {
-         constexpr std::string_view kText = "=node:'nonode@nohost'\n=no_distribution\n";
-         return make_binary(p.heap, kText.data(), kText.size());
+         const std::string name = "=node:" + format_term(this_node_name()) + "\n";
+         const std::string text = node_life::is_alive() ? name : name + "=no_distribution\n";
+         return make_binary(p.heap, text.data(), text.size());
      }},
     {"dist_ctrl", [](Process&) { return kNil; }},
     {"elib_malloc", [](Process&) { return atoms::false_; }},
@@ -617,10 +619,7 @@ Term erlang_universaltime_to_posixtime_1(Process& p, const Term* a) {
     return get_date_time(a[0], &t) ? make_integer(p.heap, timegm(&t)) : badarg(p);
 }
 
-Term erlang_get_cookie_0(Process&, const Term*) {
-    return atom_table::intern("nocookie");
-}
-Term erlang_is_alive_0(Process&, const Term*) { return atoms::false_; }
+Term erlang_is_alive_0(Process&, const Term*) { return make_bool(node_life::is_alive()); }
 
 }  // namespace
 
@@ -646,7 +645,6 @@ MINIVM_BIF_TABLE(system) = {
     {"erlang", "localtime_to_universaltime", 2, erlang_localtime_to_universaltime_2, kBifPlain, nullptr},
     {"erlang", "posixtime_to_universaltime", 1, erlang_posixtime_to_universaltime_1, kBifPlain, nullptr},
     {"erlang", "universaltime_to_posixtime", 1, erlang_universaltime_to_posixtime_1, kBifPlain, nullptr},
-    {"erlang", "get_cookie", 0, erlang_get_cookie_0, kBifPlain, nullptr},
     {"erlang", "is_alive", 0, erlang_is_alive_0, kBifPlain, nullptr},
 };
 

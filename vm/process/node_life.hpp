@@ -1,0 +1,42 @@
+// This node's name: who gave it, when it goes, and who is told of nodes that come and go.
+//
+// Threads: schedulers.
+#pragma once
+
+#include "vm/term/this_node.hpp"
+
+namespace minivm {
+
+struct Process;
+
+namespace node_life {
+
+inline bool is_alive() { return node_word(this_node()) != node_word(kNotAlive); }
+
+// Name@Host, with something on both sides and one @.
+bool is_node_name(Term atom);
+
+// erlang:setnode/2: this node is alive for as long as the process net_kernel, which owns its name from
+// here on. False: it is alive already, or there is no net_kernel.
+bool begin(Term name, uint32_t creation);
+// The process that owns the name ends with this reason.
+void owner_ended(Term reason);
+
+// What a process asks to be told of nodes: process_flag({monitor_nodes, Options}, true).
+namespace watch {
+constexpr uint32_t kVisible = 1;
+constexpr uint32_t kHidden = 2;
+constexpr uint32_t kDownReason = 4;
+constexpr uint32_t kInfoMap = 8;  // what is told of a node is a map, not a list
+constexpr uint32_t kConnectionId = 16;
+}  // namespace watch
+
+// Each set of options is a subscription of its own, which is asked for any number of times and ended by
+// one call. Returns how often it had been asked for.
+uint32_t watch_nodes(Process& p, uint32_t options);
+uint32_t unwatch_nodes(Process& p, uint32_t options);
+// p ends.
+void forget_watcher(Process& p);
+
+}  // namespace node_life
+}  // namespace minivm
