@@ -37,7 +37,7 @@ ARROWS = {
 # other. The interface to the engines (vm/code/engine.hpp) stands with `process`.
 FLOORS = (("util",), ("progress",), ("term",), ("record",), ("heap",), ("instr",), ("code",), ("external",),
           ("process",), ("sched",), ("semantics",), ("match_spec",), ("ets", "nif", "port", "fault"),
-          ("code_change",), ("bif",))
+          ("dist",), ("code_change",), ("bif",))
 FLOOR_OF = {folder: number for number, floor in enumerate(FLOORS) for folder in floor}
 # Folders whose use of atomics has to be explained.
 CONCURRENT = ("recorder", "vm", "loader", "interp", "jit", "trace")

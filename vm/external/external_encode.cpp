@@ -632,7 +632,7 @@ Term Encoder::take(Heap& h) {
 
 // ---- all at once -------------------------------------------------------------------------------
 
-void encode(Term t, const EncodeOptions& options, std::string* out) {
+void append(Term t, const EncodeOptions& options, std::string* out) {
     Heap scratch;
     {
         Encoder encoder(scratch, options, false);
@@ -644,9 +644,14 @@ void encode(Term t, const EncodeOptions& options, std::string* out) {
         do {
             budget = INT64_MAX;
         } while (!encoder.compress(&budget));
-        out->assign(reinterpret_cast<const char*>(encoder.bytes()), encoder.size());
+        out->append(reinterpret_cast<const char*>(encoder.bytes()), encoder.size());
     }
     scratch.clear();
+}
+
+void encode(Term t, const EncodeOptions& options, std::string* out) {
+    out->clear();
+    append(t, options, out);
 }
 
 uint64_t encoded_size(Term t, const EncodeOptions& options) {

@@ -25,6 +25,8 @@ constexpr size_t kLocalMarkBytes = 8;
 const uint8_t* local_mark();
 // The bytes of term_to_binary(t), version byte included. Not recursive on the C++ stack.
 void encode(Term t, const EncodeOptions& options, std::string* out);
+// The same behind what is there.
+void append(Term t, const EncodeOptions& options, std::string* out);
 // external_size/1,2: what encode() would need at most, not compressed.
 uint64_t encoded_size(Term t, const EncodeOptions& options);
 

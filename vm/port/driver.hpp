@@ -39,6 +39,8 @@ public:
     // Files that the port itself reads for it, and writes its queue to; they are not its own to close. -1: none.
     virtual int input_file() const { return -1; }
     virtual int output_file() const { return -1; }
+    // What comes goes to the port's sink from here on; it is busy from so many bytes on. False: it has no packets.
+    virtual bool divert(size_t /*busy_above*/) { return false; }
     // Its socket is ready, see poller::watch_socket().
     virtual Term ready(Port&, uint32_t /*events*/);
     // The time of poller::wake_at() has come.

@@ -79,6 +79,7 @@ void tell_of_end(const PortPtr& port, Term reason, Term closed_to) {
     std::set<uint64_t> links;
     MonitorsBy monitored_by;
     Term left = kNonValue;
+    std::shared_ptr<PacketSink> sink;
     {
         std::lock_guard lock(p.mutex);
         if (p.leaves_owner && p.links.erase(p.owner.raw) != 0) {
@@ -86,10 +87,15 @@ void tell_of_end(const PortPtr& port, Term reason, Term closed_to) {
         }
         links.swap(p.links);
         monitored_by.swap(p.monitored_by);
+        sink.swap(p.sink);
         wake_waiting(p);
     }
     if (is_value(left)) {
         send_signal(left, new_signal(SignalKind::unlink, p.id));
+    }
+    if (sink != nullptr) {
+        sink->ended(reason);
+        sink->deliver();
     }
     // A reason that is no atom may be what a sensitive owner ended with.
     MINIVM_EVENT(port_close, p.number, records::subject_or_none(p.owner),
@@ -361,6 +367,26 @@ bool is_busy(Term id) {
     return port->busy;
 }
 
+bool divert(Term id, std::shared_ptr<PacketSink> sink, size_t busy_above) {
+    const PortPtr port = find(id);
+    if (port == nullptr) {
+        return false;
+    }
+    std::lock_guard lock(port->mutex);
+    Driver* const driver = port->options.driver.get();
+    if (port->state != Port::State::open || driver == nullptr || port->sink != nullptr || !driver->divert(busy_above)) {
+        return false;
+    }
+    port->sink = std::move(sink);
+    return true;
+}
+
+void kill(Term id, Term reason) {
+    if (const PortPtr port = find(id)) {
+        end(port, reason);
+    }
+}
+
 void wait_until_free(Term id, Term wake) {
     const PortPtr port = find(id);
     if (port != nullptr) {
@@ -417,6 +443,7 @@ bool control(Process& p, Term id, uint32_t command, const std::string& bytes, st
     }
     Term reason = kNonValue;
     bool done = false;
+    std::shared_ptr<PacketSink> sink;
     {
         std::lock_guard lock(port->mutex);
         if (port->state != Port::State::open) {
@@ -432,6 +459,10 @@ bool control(Process& p, Term id, uint32_t command, const std::string& bytes, st
         // A driver that ends its port is still needed here.
         const std::shared_ptr<Driver> driver = port->options.driver;
         done = driver != nullptr && driver->control(*port, p, command, bytes, answer, &reason);
+        sink = port->sink;
+    }
+    if (sink != nullptr) {
+        sink->deliver();  // more of it may be wanted now
     }
     if (is_value(reason)) {
         end(port, reason);
@@ -747,6 +778,7 @@ static void driver_turn(uint32_t number, DriverTurn turn_of) {
     }
     Port& p = *port;
     Term reason = kNonValue;
+    std::shared_ptr<PacketSink> sink;
     {
         std::lock_guard lock(p.mutex);
         const std::shared_ptr<Driver> driver = p.options.driver;
@@ -758,6 +790,10 @@ static void driver_turn(uint32_t number, DriverTurn turn_of) {
         if (!is_value(reason) && p.state == Port::State::draining && driver->unsent() == 0) {
             reason = p.end_reason;
         }
+        sink = p.sink;
+    }
+    if (sink != nullptr) {
+        sink->deliver();
     }
     if (is_value(reason)) {
         end(port, reason);

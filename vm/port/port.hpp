@@ -37,6 +37,18 @@ struct Port;
 
 class Driver;
 
+// Takes the packets of a port in the place of its owner: those of a connection to another node.
+class PacketSink {
+public:
+    virtual ~PacketSink() = default;
+    // One that has come, with the port's lock: nothing may be done but keep it.
+    virtual void packet(const uint8_t* bytes, size_t n) = 0;
+    // The port ends for everybody, with its lock or without.
+    virtual void ended(Term reason) = 0;
+    // Something of the kind has happened: without the lock.
+    virtual void deliver() = 0;
+};
+
 struct OpenOptions {
     std::string name;
     Framing framing;
@@ -74,6 +86,11 @@ uint32_t count();
 // port_control/3: *answer gets the bytes that it gives. False: no port, or one that has no such command.
 bool control(Process& p, Term id, uint32_t command, const std::string& bytes, std::string* answer);
 bool is_busy(Term id);
+// From here on the sink gets the packets, and the port is busy from so many bytes on. False: no port, or none whose
+// driver has packets, or it has a sink.
+bool divert(Term id, std::shared_ptr<PacketSink> sink, size_t busy_above);
+// The port ends with this reason.
+void kill(Term id, Term reason);
 // Wakes the process as soon as the port is not busy.
 void wait_until_free(Term id, Term wake);
 bool close(Term id, Term from);

@@ -56,6 +56,7 @@ struct Port {
     int child_status = 0;
     uint64_t input = 0;
     uint64_t output = 0;
+    std::shared_ptr<PacketSink> sink;  // null: what comes goes to the owner
     Heap data;  // of port_set_data
     Term data_term = kNonValue;
     Term end_reason = kNonValue;  // draining: an atom

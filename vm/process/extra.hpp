@@ -66,6 +66,9 @@ constexpr int kReceiveMarkers = 8;
 namespace seq_trace {
 struct Token;
 }
+namespace dist {
+class Channel;
+}
 struct SeqCounters {
     seq_trace::Token* token = nullptr;  // owned; null: none
     uint32_t generation = 0;            // of the counters: see seq_trace.hpp
@@ -119,6 +122,7 @@ struct ProcessExtra {
     bool waits_for_port = false;      // while it waits: for one that takes no more bytes
     bool async_dist = false;
     bool watches_nodes = false;       // see node_life.hpp
+    std::shared_ptr<dist::Channel> channel;  // of a process that carries a connection to another node
     std::unique_ptr<SavedCalls> saved_calls;  // null: they are not saved
     SeqCounters seq;
     Term error_handler = kNonValue;   // an atom; the non-value: error_handler

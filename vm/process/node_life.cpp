@@ -35,9 +35,11 @@ struct Change {
     Term what;
     Term node;
     Term reason;  // the non-value: it came up
+    bool visible = true;
+    uint32_t connection = 0;  // 0: this node has none
 };
 
-// What of it a watcher wants to know, as a map or a list. This node has no connection.
+// What of it a watcher wants to know, as a map or a list.
 Term info(Heap& h, const Change& change, uint32_t options) {
     const bool wants_type = (options & (watch::kVisible | watch::kHidden)) != 0;
     const bool wants_reason = (options & watch::kDownReason) != 0 && is_value(change.reason);
@@ -49,14 +51,18 @@ Term info(Heap& h, const Change& change, uint32_t options) {
             result = as_map ? map::put(h, result, key, value) : cons(h, make_tuple(h, key, value), result);
         }
     };
-    add(wants_type, atoms::node_type, atoms::visible);
+    add(wants_type, atoms::node_type, change.visible ? atoms::visible : atoms::hidden);
     add(wants_reason, atoms::nodedown_reason, change.reason);
-    add(wants_id, atoms::connection_id, atoms::undefined);
+    add(wants_id, atoms::connection_id,
+        change.connection == 0 ? atoms::undefined : make_small(change.connection));
     return result;
 }
 
 void tell(const Watcher& w, const Change& change) {
-    if ((w.options & watch::kHidden) != 0 && (w.options & watch::kVisible) == 0) {
+    const uint32_t types = w.options & (watch::kVisible | watch::kHidden);
+    const uint32_t wanted = w.options == 0 || types == 0 ? watch::kVisible : types;
+    const bool any_type = w.options != 0 && types == 0;
+    if (!any_type && (wanted & (change.visible ? watch::kVisible : watch::kHidden)) == 0) {
         return;
     }
     for (uint32_t i = 0; i < w.times; i++) {
@@ -112,6 +118,11 @@ void owner_ended(Term reason) {
     g_this_node.store(node_word(kNotAlive), std::memory_order_release);
     tell_watchers(
         {atoms::nodedown, name, reason == atom_no_network() ? reason : atom_net_kernel_terminated()});
+}
+
+void tell_of_node(Term node, uint32_t connection, bool visible, Term down_reason) {
+    const std::lock_guard lock(g_mutex);
+    tell_watchers({is_value(down_reason) ? atoms::nodedown : atoms::nodeup, node, down_reason, visible, connection});
 }
 
 uint32_t watch_nodes(Process& p, uint32_t options) {

@@ -22,6 +22,9 @@ bool begin(Term name, uint32_t creation);
 // The process that owns the name ends with this reason.
 void owner_ended(Term reason);
 
+// Another node is connected (the reason is the non-value), or no longer: those who asked are told.
+void tell_of_node(Term node, uint32_t connection, bool visible, Term down_reason);
+
 // What a process asks to be told of nodes: process_flag({monitor_nodes, Options}, true).
 namespace watch {
 constexpr uint32_t kVisible = 1;

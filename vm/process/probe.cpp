@@ -6,6 +6,7 @@
 #include "vm/code/export.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/process/gc.hpp"
+#include "vm/process/nodes.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/scheduling.hpp"
@@ -203,7 +204,9 @@ void gone(Process& p) {
 }
 void procs_watched(Process& p, Term tag, Term what) {
     if (is_traced(p, tracing::kProcs)) {
-        g_hooks->procs(p, tag, what);
+        Heap h;
+        g_hooks->procs(p, tag, dist::term_of(h, what));
+        h.clear();
     }
 }
 

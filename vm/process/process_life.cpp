@@ -154,7 +154,8 @@ Term spawn(Process* parent, const Export* entry, Term args, SpawnOptions& option
         kernel_start::inherit(parent->id, p->id);
     }
     if (parent == nullptr) {
-        p->group_leader = is_value(options.group_leader) ? options.group_leader : p->id;
+        const Term leader = is_value(options.group_leader) ? options.group_leader : p->id;
+        p->group_leader = is_pointer(leader) ? copy_term(leader, p->heap, true) : leader;
     } else {
         tie_to_parent(*p, *parent, options);
     }

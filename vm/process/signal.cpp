@@ -11,6 +11,7 @@
 #include "vm/process/dirty_hold.hpp"
 #include "vm/process/engine_calls.hpp"
 #include "vm/process/outcome.hpp"
+#include "vm/process/nodes.hpp"
 #include "vm/process/ports.hpp"
 #include "vm/process/probe.hpp"
 #include "vm/process/process_life.hpp"
@@ -155,7 +156,7 @@ static void raise_receiver(Process& to) {
 
 void send_signal(Term to_pid, Signal* s) {
     if (is_local_port(to_pid)) {
-        port::signal(to_pid, s);
+        dist::is_foreign(to_pid) ? dist::signal(to_pid, s) : port::signal(to_pid, s);
         return;
     }
     thread_progress::DelaySection section;
@@ -233,8 +234,16 @@ static void send_to_alias(const Process* sender, Term ref, Term message, seq_tra
     }
 }
 
-void send_priority_message(Process& p, Term alias, Term message) {
-    send_to_alias(&p, alias, message, probe::sends(p, alias, alias, message), true);
+void send_priority_message(Process* p, Term alias, Term message) {
+    send_to_alias(p, alias, message, p != nullptr ? probe::sends(*p, alias, alias, message) : nullptr, true);
+}
+
+static Term send_to_other_node(Process& p, Term to, Term message) {
+    if (dist::send(p, to, message, {}) == dist::Sent::waits) {
+        static const Export* again = bif_export("erlang", "send", 2);
+        return trap_wait(p, again, {to, message});
+    }
+    return message;
 }
 
 Term send_message(Process& p, Term to, Term message) {
@@ -252,7 +261,7 @@ Term send_message(Process& p, Term to, Term message) {
             return badarg(p);
         }
         if (node != this_node_name()) {
-            return message;  // no other node is connected
+            return send_to_other_node(p, to, message);
         }
         to = registry::whereis(name);
         if (!is_local_pid(to)) {
@@ -264,8 +273,9 @@ Term send_message(Process& p, Term to, Term message) {
     } else if (is_boxed(to)) {
         if (is_local_ref(to)) {
             send_to_alias(&p, to, message, probe::sends(p, to, to, message));
-        } else if (!is_kind(to, Kind::ext_pid) && !is_kind(to, Kind::ext_ref) &&
-                   !is_kind(to, Kind::ext_port)) {
+        } else if (is_value(dist::node_of(to)) && !is_tuple(to)) {
+            return send_to_other_node(p, to, message);
+        } else {
             if (!is_tuple(to)) {
                 probe::sends(p, to, kNonValue, message);
             }
@@ -298,9 +308,11 @@ void deliver_message(Term to, Term message) {
     if (is_atom(to)) {
         to = registry::whereis(to);
     } else if (is_tuple_of(to, 2)) {
-        to = tuple_element(to, 1) == this_node_name()
-                 ? registry::whereis(tuple_element(to, 0))
-                 : kNonValue;
+        if (tuple_element(to, 1) != this_node_name()) {
+            dist::send_anyway(to, message);
+            return;
+        }
+        to = registry::whereis(tuple_element(to, 0));
     } else if (is_boxed(to)) {
         if (is_local_ref(to)) {
             send_to_alias(nullptr, to, message, nullptr);

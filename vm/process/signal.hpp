@@ -58,8 +58,8 @@ void refuse_signal(Term to_pid, Signal* s);
 // Copies the message to the process, if there is one of that pid. The token, if any, goes with it.
 void send_message_to_pid(Term pid, Term message);
 void send_message_to_pid(Term pid, Term message, seq_trace::Token* token);
-// With the option `priority`, of erlang:send/3.
-void send_priority_message(Process& p, Term alias, Term message);
+// With the option `priority`, of erlang:send/3. p null: another node's.
+void send_priority_message(Process* p, Term alias, Term message);
 // Sends to a pid, name, alias or {Name, Node} without an error: timers. from: for records only.
 void deliver_message(Term to, Term message);
 // {Ref, Result} to pid.

@@ -122,7 +122,7 @@ bool handle_exit(Process& p, ControlSignal* s) {
     }
     if (p.trap_exit && !untrappable) {
         if (s->linked) {
-            probe::procs(p, atoms::getting_unlinked, s->from);
+            probe::procs(p, atoms::getting_unlinked, tuple_element(s->term, 1));
         }
         s->kind = SignalKind::message;
         append_message(p, s, priority);
@@ -131,7 +131,7 @@ bool handle_exit(Process& p, ControlSignal* s) {
     if (reason == atoms::normal && !untrappable &&
         (s->linked || s->from != p.id || s->no_quirk)) {
         if (s->linked) {
-            probe::procs(p, atoms::getting_unlinked, s->from);
+            probe::procs(p, atoms::getting_unlinked, tuple_element(s->term, 1));
         }
         free_signal(s);
         return true;

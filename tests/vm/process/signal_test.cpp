@@ -323,7 +323,7 @@ private:
     bool one_in(uint32_t n) { return random_() % n == 0; }
     void send_as(int64_t n, bool priority) {
         if (priority) {
-            send_priority_message(p_, put_ref(p_.heap.alloc(kRefWords), alias_), make_small(n));
+            send_priority_message(&p_, put_ref(p_.heap.alloc(kRefWords), alias_), make_small(n));
         } else {
             send_message(p_, p_.id, make_small(n));
         }

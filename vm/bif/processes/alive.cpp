@@ -4,7 +4,7 @@
 #include "vm/code/export.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/dirty_hold.hpp"
-#include "vm/process/node_life.hpp"
+#include "vm/process/nodes.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
@@ -12,7 +12,6 @@
 #include "vm/process/tracing.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/term/local_atoms.hpp"
-#include "vm/term/map.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -21,9 +20,6 @@ namespace minivm {
 
 namespace {
 
-LOCAL_ATOM(atom_this, "this")
-LOCAL_ATOM(atom_known, "known")
-LOCAL_ATOM(atom_notalive, "notalive")
 
 // ---- group leader, being alive -------------------------------------------------------------------------
 
@@ -67,7 +63,11 @@ Term erts_internal_group_leader_2(Process& p, const Term* a) {
         set_group_leader(p, a[0]);
         return atoms::true_;
     }
-    return is_local_pid(a[1]) ? make_bool(lead_from_outside(p, a[0], a[1], nullptr)) : atoms::true_;
+    if (!is_local_pid(a[1])) {
+        dist::group_leader(p, a[0], a[1]);
+        return atoms::true_;
+    }
+    return make_bool(lead_from_outside(p, a[0], a[1], nullptr));
 }
 
 Term erts_internal_group_leader_3(Process& p, const Term* a) {
@@ -182,117 +182,7 @@ Term erts_internal_processes_next_1(Process& p, const Term* a) {
                : badarg(p);
 }
 
-// ---- nodes: no other one is connected ----------------------------------------------------------------------
-
-Term erlang_node_0(Process&, const Term*) { return this_node_name(); }
-
-Term erlang_node_1(Process& p, const Term* a) {
-    if (is_local_pid(a[0]) || is_local_port(a[0]) || is_local_ref(a[0])) {
-        return this_node_name();
-    }
-    if (is_pid(a[0]) || is_port(a[0]) || is_reference(a[0])) {
-        return boxed_ptr(a[0])[1];
-    }
-    return badarg(p);
-}
-
-// Adds what nodes/1,2 takes: bit 0 this node is among them. False: no such kind.
-bool node_kind(Term kind, bool* with_self) {
-    if (kind == atom_this() || kind == atom_known()) {
-        *with_self = true;
-        return true;
-    }
-    return kind == atoms::visible || kind == atoms::hidden || kind == atoms::connected;
-}
-
-bool node_kinds(Term t, bool* with_self) {
-    if (is_atom(t)) {
-        return node_kind(t, with_self);
-    }
-    for (; is_cons(t); t = tail(t)) {
-        if (!node_kind(head(t), with_self)) {
-            return false;
-        }
-    }
-    return is_nil(t);
-}
-
-Term erlang_nodes_0(Process&, const Term*) { return kNil; }
-
-Term erlang_nodes_1(Process& p, const Term* a) {
-    bool with_self = false;
-    if (!node_kinds(a[0], &with_self)) {
-        return badarg(p);
-    }
-    return with_self ? cons(p.heap, this_node_name(), kNil) : kNil;
-}
-
-Term erlang_nodes_2(Process& p, const Term* a) {
-    bool with_self = false;
-    if (!node_kinds(a[0], &with_self) || !is_map(a[1])) {
-        return badarg(p);
-    }
-    bool id = false;
-    bool type = false;
-    map::Iterator it(a[1]);
-    Term key;
-    Term value;
-    while (it.next(&key, &value)) {
-        if (!is_bool(value) || (key != atoms::connection_id && key != atoms::node_type)) {
-            return badarg(p);
-        }
-        (key == atoms::connection_id ? id : type) = value == atoms::true_;
-    }
-    if (!with_self) {
-        return kNil;
-    }
-    Term info = map::empty(p.heap);
-    if (id) {
-        info = map::put(p.heap, info, atoms::connection_id, atoms::undefined);
-    }
-    if (type) {
-        info = map::put(p.heap, info, atoms::node_type, atom_this());
-    }
-    return cons(p.heap, make_tuple(p.heap, this_node_name(), info), kNil);
-}
-
-Term erlang_monitor_node_2(Process& p, const Term* a) {
-    if (!is_atom(a[0]) || !is_bool(a[1])) {
-        return badarg(p);
-    }
-    if (a[0] == this_node_name()) {
-        return atoms::true_;  // the own node never goes down
-    }
-    if (!node_life::is_alive()) {
-        return error(p, atom_notalive());
-    }
-    if (a[1] == atoms::true_) {
-        Heap h;
-        send_message_to_pid(p.id, make_tuple(h, atoms::nodedown, a[0]));
-        h.clear();
-    }
-    return atoms::true_;
-}
-
-Term erlang_monitor_node_3(Process& p, const Term* a) { return erlang_monitor_node_2(p, a); }
-
-// Whether the node of a pid takes Unicode in the I/O protocol: this one does, others are not connected.
-Term net_kernel_dflag_unicode_io_1(Process& p, const Term* a) {
-    return is_pid(a[0]) ? make_bool(is_local_pid(a[0])) : badarg(p);
-}
-
 Term erlang_make_ref_0(Process& p, const Term*) { return make_ref_term(p.heap, new_ref_id(p)); }
-
-Term erts_internal_get_creation_0(Process&, const Term*) {
-    const uint32_t creation = this_node().creation;
-    return creation == 0 ? atoms::undefined : make_small(creation);
-}
-
-Term erlang_setnode_2(Process& p, const Term* a) {
-    const bool valid = node_life::is_node_name(a[0]) && a[0] != atoms::nonode_at_nohost && is_small(a[1]) &&
-                       small_value(a[1]) >= 0 && small_value(a[1]) <= UINT32_MAX;
-    return valid && node_life::begin(a[0], static_cast<uint32_t>(small_value(a[1]))) ? atoms::true_ : badarg(p);
-}
 
 Term erts_internal_no_aux_work_threads_0(Process&, const Term*) {
     return make_small(vm::scheduler_count() + 1);
@@ -321,17 +211,7 @@ MINIVM_BIF_TABLE(alive) = {
     {"erts_internal", "is_process_alive", 2, erts_internal_is_process_alive_2, kBifPlain, nullptr},
     {"erlang", "processes", 0, erlang_processes_0, kBifPlain, nullptr},
     {"minivm", "end_dirty", 1, minivm_end_dirty_1, kBifHidden, nullptr},
-    {"erlang", "node", 0, erlang_node_0, kBifGuard, nullptr},
-    {"erlang", "node", 1, erlang_node_1, kBifGuard, nullptr},
-    {"erlang", "nodes", 0, erlang_nodes_0, kBifPlain, nullptr},
-    {"erlang", "nodes", 1, erlang_nodes_1, kBifPlain, nullptr},
-    {"erlang", "nodes", 2, erlang_nodes_2, kBifPlain, nullptr},
-    {"erlang", "monitor_node", 2, erlang_monitor_node_2, kBifPlain, nullptr},
-    {"erlang", "monitor_node", 3, erlang_monitor_node_3, kBifPlain, nullptr},
-    {"net_kernel", "dflag_unicode_io", 1, net_kernel_dflag_unicode_io_1, kBifPlain, nullptr},
     {"erlang", "make_ref", 0, erlang_make_ref_0, kBifPlain, nullptr},
-    {"erlang", "setnode", 2, erlang_setnode_2, kBifPlain, nullptr},
-    {"erts_internal", "get_creation", 0, erts_internal_get_creation_0, kBifPlain, nullptr},
     {"erts_internal", "no_aux_work_threads", 0, erts_internal_no_aux_work_threads_0, kBifPlain, nullptr},
     {"erts_internal", "is_process_executing_dirty", 1, erts_internal_is_process_executing_dirty_1, kBifPlain, nullptr},
 };

@@ -19,6 +19,7 @@
 #include "vm/process/exception.hpp"
 #include "vm/process/literal_release.hpp"
 #include "vm/process/process_life.hpp"
+#include "vm/process/nodes.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/report.hpp"
@@ -418,7 +419,7 @@ Term links_of(Process& p, Heap& h) {
     if (e != nullptr) {
         for (auto it = e->links.rbegin(); it != e->links.rend(); ++it) {
             if (it->second.unlinking == 0) {
-                list = cons(h, Term{it->first}, list);
+                list = cons(h, dist::term_of(h, Term{it->first}), list);
             }
         }
     }
@@ -470,6 +471,8 @@ Term monitors_of(Process& p, Heap& h) {
                 object = atoms::clock_service;
             } else if (is_value(m.name)) {
                 object = make_tuple(h, m.name, this_node_name());
+            } else {
+                object = dist::term_of(h, object);
             }
             list = cons(h, make_tuple(h, type, object), list);
         }
@@ -482,7 +485,7 @@ Term monitored_by_of(Process& p, Heap& h) {
     Term list = kNil;
     if (e != nullptr) {
         for (const auto& [ref, m] : e->monitored_by) {
-            list = cons(h, m.watcher, list);
+            list = cons(h, dist::term_of(h, m.watcher), list);
         }
     }
     return nif::monitoring_resources(h, p.id, list);

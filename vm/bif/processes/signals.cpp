@@ -4,6 +4,8 @@
 #include "vm/bif/processes/requests.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/engine_calls.hpp"
+#include "vm/process/node_life.hpp"
+#include "vm/process/nodes.hpp"
 #include "vm/process/probe.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
@@ -31,6 +33,8 @@ Term send_exit_signal(Process& p, const Term* a, ExitOptions options) {
         if ((a[0] == p.id || is_to_alias) && handle_now(p, &result)) {
             return result;
         }
+    } else if (is_kind(a[0], Kind::ext_pid)) {
+        dist::exit(p, a[0], a[1]);
     }
     return atoms::true_;
 }
@@ -51,7 +55,9 @@ Term erlang_exit_2(Process& p, const Term* a) {
         return send_exit_signal(p, a, {});
     }
     if (is_pid(a[0]) || is_port(a[0])) {
-        if (is_immediate(a[0])) {
+        if (is_kind(a[0], Kind::ext_pid)) {
+            dist::exit(p, a[0], a[1]);
+        } else if (is_immediate(a[0])) {
             send_exit(p.id, a[0], a[1], false);
             Term result;
             if (a[0] == p.id && handle_now(p, &result)) {
@@ -84,7 +90,16 @@ Term link_to(Process& p, const Term* a, bool priority) {
         return atoms::true_;
     }
     if (is_kind(a[0], Kind::ext_pid)) {
-        send_exit(a[0], p.id, atoms::noconnection, false);
+        const Term foreign = dist::link(p, a[0]);
+        if (is_value(foreign)) {
+            Link& link = extra_of(p).links[foreign.raw];
+            link.unlinking = 0;
+            link.priority = priority;
+            probe::procs(p, atoms::link, a[0]);
+        } else {
+            const bool is_own = boxed_ptr(a[0])[1] == this_node_name();  // of this node's life before
+            send_exit(a[0], p.id, is_own && node_life::is_alive() ? atoms::noproc : atoms::noconnection, false);
+        }
         return atoms::true_;
     }
     return badarg(p);
@@ -106,6 +121,14 @@ Term erlang_unlink_1(Process& p, const Term* a) {
             return result;
         }
         unlink_process(p, a[0]);
+        return atoms::true_;
+    }
+    if (const Term foreign = dist::known(a[0]); is_value(foreign)) {
+        Term result;
+        if (handle_now(p, &result)) {
+            return result;
+        }
+        unlink_process(p, foreign);
         return atoms::true_;
     }
     return is_pid(a[0]) || is_port(a[0]) ? atoms::true_ : badarg(p);
@@ -172,6 +195,15 @@ Term do_monitor(Process& p, Term type, Term item, uint8_t alias, Term tag, bool 
         return down_at_once(p, tag, ref, type, item, atoms::noproc);  // of this node's life before
     }
     if (external || node != this_node_name()) {
+        const Term foreign = type == atoms::process ? dist::monitor(p, ref, item) : kNonValue;
+        if (is_value(foreign)) {
+            Monitor m;
+            m.target = foreign;
+            m.tag = tag;
+            m.priority = priority;
+            extra_of(p).monitors.emplace(ref, m);
+            return make_ref_term(p.heap, ref);
+        }
         return down_at_once(p, tag, ref, type, item, atoms::noconnection);
     }
     const bool port = type == atoms::port;
@@ -309,8 +341,22 @@ Term erlang_send_3(Process& p, const Term* a) {
     if (!is_nil(list)) {
         return badarg_cause(p, atoms::badopt);
     }
+    const Term node = dist::node_of(a[0]);
+    if (is_value(node) && node != this_node_name() && (!is_tuple(a[0]) || is_atom(tuple_element(a[0], 0)))) {
+        static const Export* again = bif_export("erlang", "send", 3);
+        switch (dist::send(p, a[0], a[1], {.nosuspend = nosuspend, .noconnect = noconnect, .priority = priority})) {
+            case dist::Sent::waits:
+                return trap_wait(p, again, {a[0], a[1], a[2]});
+            case dist::Sent::suspends:
+                return atoms::nosuspend;
+            case dist::Sent::no_connection:
+                return atoms::noconnect;
+            case dist::Sent::done:
+                return atoms::ok;
+        }
+    }
     if (priority && is_local_ref(a[0])) {
-        send_priority_message(p, a[0], a[1]);
+        send_priority_message(&p, a[0], a[1]);
         return atoms::ok;
     }
     const Term port = is_atom(a[0]) ? registry::whereis(a[0]) : a[0];
@@ -334,9 +380,7 @@ Term erlang_send_3(Process& p, const Term* a) {
     if (!is_value(send_message(p, a[0], a[1]))) {
         return kNonValue;
     }
-    const bool is_elsewhere =
-        is_tuple(a[0]) && tuple_element(a[0], 1) != this_node_name();
-    return noconnect && is_elsewhere ? atoms::noconnect : atoms::ok;
+    return atoms::ok;
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include "vm/bif/processes/options.hpp"
 #include "vm/bif/processes/requests.hpp"
 #include "vm/code/export.hpp"
+#include "vm/dist/peer.hpp"
+#include "vm/process/nodes.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/report.hpp"
@@ -140,6 +142,11 @@ bool parse_spawn_option(Term option, SpawnOptions* out, RequestOptions* request)
     return false;
 }
 
+bool parse_spawn_options(Term list, SpawnOptions* out, RequestOptions* request);
+[[maybe_unused]] const bool kTellsDist =
+    (dist::g_parse_spawn_options = [](Term list, SpawnOptions* out) { return parse_spawn_options(list, out, nullptr); },
+     true);
+
 bool parse_spawn_options(Term list, SpawnOptions* out, RequestOptions* request) {
     for (; is_cons(list); list = tail(list)) {
         if (!parse_spawn_option(head(list), out, request)) {
@@ -268,8 +275,26 @@ Term erts_internal_spawn_request_4(Process& p, const Term* a) {
     return make_ref_term(p.heap, ref);
 }
 
-// erts_internal:dist_spawn_request(Node, {M, F, A}, Options, spawn_request | spawn_opt): this node is
-// not alive, so there is no connection to any other.
+// What the other node is to see of the options: who is told of what is the business of this one.
+Term options_for_other_node(Heap& h, Term list) {
+    std::vector<Term> kept;
+    for (; is_cons(list); list = tail(list)) {
+        const Term option = head(list);
+        const Term name = is_tuple(option) ? tuple_element(option, 0) : option;
+        if (name == atoms::link || name == atoms::monitor) {
+            kept.push_back(name);
+        } else if (name != atoms::reply && name != atoms::reply_tag) {
+            kept.push_back(option);
+        }
+    }
+    Term result = kNil;
+    for (auto it = kept.rbegin(); it != kept.rend(); ++it) {
+        result = cons(h, *it, result);
+    }
+    return result;
+}
+
+// erts_internal:dist_spawn_request(Node, {M, F, A}, Options, spawn_request | spawn_opt)
 Term erts_internal_dist_spawn_request_4(Process& p, const Term* a) {
     SpawnOptions o;
     RequestOptions request;
@@ -277,24 +302,43 @@ Term erts_internal_dist_spawn_request_4(Process& p, const Term* a) {
         list_length(a[2]) < 0) {
         return atoms::badarg;
     }
+    const bool is_call = a[3] == atoms::spawn_opt;  // its caller waits for the reply, whatever the options say
     const bool parsed = parse_request_options(a[2], &o, &request);
-    const RefId ref = new_ref_id(p);
-    if (request.reply == Reply::yes || request.reply == Reply::error_only ||
-        a[3] == atoms::spawn_opt) {
+    const bool has_alias = o.monitor && o.monitor_alias != 0;
+    const RefId ref = parsed && has_alias ? new_alias_id(p) : new_ref_id(p);
+    Term failure = parsed ? kNonValue : atoms::badopt;
+    if (parsed) {
+        dist::SpawnRequest wanted;
+        wanted.link = o.link;
+        wanted.link_priority = o.link_priority;
+        wanted.monitor = o.monitor;
+        wanted.monitor_tag = o.monitor_tag;
+        wanted.monitor_alias = o.monitor_alias;
+        wanted.monitor_priority = o.monitor_priority;
+        wanted.replies_ok = is_call || request.reply == Reply::yes || request.reply == Reply::success_only;
+        wanted.replies_error = is_call || request.reply == Reply::yes || request.reply == Reply::error_only;
+        wanted.tag = is_call ? atoms::spawn_reply : request.tag;
         Heap h;
-        const Term tag =
-            a[3] == atoms::spawn_opt ? atoms::spawn_reply : copy_term(request.tag, h, true);
-        send_message_to_pid(p.id, make_tuple(h, tag, make_ref_term(h, ref), atoms::error,
-                                             parsed ? atoms::noconnection : atoms::badopt));
+        failure = dist::spawn(p, ref, a[0], a[1], options_for_other_node(h, a[2]), wanted) ? kNonValue
+                                                                                           : atoms::noconnection;
+        h.clear();
+    }
+    if (is_value(failure) && (is_call || request.reply == Reply::yes || request.reply == Reply::error_only)) {
+        Heap h;
+        const Term tag = is_call ? atoms::spawn_reply : copy_term(request.tag, h, true);
+        send_message_to_pid(p.id, make_tuple(h, tag, make_ref_term(h, ref), atoms::error, failure));
         h.clear();
     }
     const Term r = make_ref_term(p.heap, ref);
-    return a[3] == atoms::spawn_opt ? make_tuple(p.heap, r, make_bool(o.monitor)) : r;
+    return is_call ? make_tuple(p.heap, r, make_bool(o.monitor)) : r;
 }
 
-// A local spawn is never pending: there is nothing to abandon.
+// A local spawn is never pending: only one on another node can be abandoned.
 Term erlang_spawn_request_abandon_1(Process& p, const Term* a) {
-    return is_reference(a[0]) ? atoms::false_ : badarg(p);
+    if (!is_reference(a[0])) {
+        return badarg(p);
+    }
+    return make_bool(is_local_ref(a[0]) && dist::abandon(p, ref_id(a[0])));
 }
 
 Term erts_internal_spawn_system_process_3(Process& p, const Term* a) {

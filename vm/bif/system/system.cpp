@@ -619,7 +619,6 @@ Term erlang_universaltime_to_posixtime_1(Process& p, const Term* a) {
     return get_date_time(a[0], &t) ? make_integer(p.heap, timegm(&t)) : badarg(p);
 }
 
-Term erlang_is_alive_0(Process&, const Term*) { return make_bool(node_life::is_alive()); }
 
 }  // namespace
 
@@ -645,7 +644,6 @@ MINIVM_BIF_TABLE(system) = {
     {"erlang", "localtime_to_universaltime", 2, erlang_localtime_to_universaltime_2, kBifPlain, nullptr},
     {"erlang", "posixtime_to_universaltime", 1, erlang_posixtime_to_universaltime_1, kBifPlain, nullptr},
     {"erlang", "universaltime_to_posixtime", 1, erlang_universaltime_to_posixtime_1, kBifPlain, nullptr},
-    {"erlang", "is_alive", 0, erlang_is_alive_0, kBifPlain, nullptr},
 };
 
 }  // namespace minivm

@@ -18,6 +18,7 @@ public:
     ~TcpSocket() override;
 
     Term output(Port& p, Term from, std::string* bytes) override;
+    bool divert(size_t busy_above) override;
     Term ready(Port& p, uint32_t events) override;
     Term timeout(Port& p) override;
     void closing(Port& p) override;

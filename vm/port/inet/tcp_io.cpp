@@ -70,9 +70,19 @@ void TcpSocket::give_term(Port& p, Term content, bool is_packet, Heap& h) {
     count_message(p);
 }
 
+bool TcpSocket::divert(size_t busy_above) {
+    high_ = busy_above;
+    low_ = busy_above / 2;
+    return true;
+}
+
 void TcpSocket::give_data(Port& p, const void* bytes, size_t n) {
-    Heap h;
     p.input += n;
+    if (p.sink != nullptr && !receiver_) {
+        p.sink->packet(static_cast<const uint8_t*>(bytes), n);
+        return;
+    }
+    Heap h;
     // As data of the port it is a list, unless both the port and the socket say `binary`.
     const bool as_list = !receiver_ && !deliver_term_ && !p.options.binary;
     give_term(p, as_list ? make_string(h, static_cast<const char*>(bytes), n) : data_term(h, bytes, n), false, h);

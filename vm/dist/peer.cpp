@@ -1,0 +1,414 @@
+#include "vm/dist/peer.hpp"
+
+#include "vm/external/external_term.hpp"
+#include "vm/process/extra.hpp"
+#include "vm/process/node_life.hpp"
+#include "vm/process/process.hpp"
+#include "vm/process/registry.hpp"
+#include "vm/process/scheduling.hpp"
+#include "vm/process/signal.hpp"
+#include "vm/progress/thread_progress.hpp"
+#include "vm/term/local_atoms.hpp"
+
+#include <shared_mutex>
+
+namespace minivm::dist {
+
+namespace {
+
+LOCAL_ATOM(atom_auto_connect, "auto_connect")
+LOCAL_ATOM(atom_dist_data, "dist_data")
+
+// All there have been: the atoms that name them do not go away either.
+std::shared_mutex g_mutex;
+std::deque<Peer> g_peers;
+std::unordered_map<uint64_t, Peer*> g_by_name;
+std::atomic<uint64_t> g_next_foreign{1};
+
+// The data of a foreign: the mark, which peer, and a number that none had before.
+constexpr int kPeerShift = 37;
+constexpr uint64_t kMaxPeers = uint64_t{1} << 20;
+
+}  // namespace
+
+Capabilities capabilities() {
+    uint64_t mandatory = kExtendedReferences | kFunTags | kExtendedPidsPorts | kUtf8Atoms | kNewFunTags |
+                         kBigCreation | kNewFloats | kMapTag | kExportPtrTag | kBitBinaries | kHandshake23;
+    if (by_release::at_least(26)) {
+        mandatory |= kV4Nc | kUnlinkId;
+    }
+    uint64_t all = mandatory | kDistMonitor | kDistMonitorName | kSpawn | kAlias | kUnlinkId | kUnicodeIo |
+                   kSmallAtomTags | kSendSender | kBigSeqtraceLabels | kExitPayload | kV4Nc;
+    if (by_release::at_least(25)) {
+        all |= kMandatory25Digest;
+    }
+    return {all, mandatory, kDistHdrAtomCache | kHiddenAtomCache | kFragments | kAtomCache, kDistHdrAtomCache};
+}
+
+// ---- which peers there are ---------------------------------------------------------------------------------------
+
+Peer* find_peer(Term name) {
+    const std::shared_lock lock(g_mutex);
+    const auto it = g_by_name.find(name.raw);
+    return it != g_by_name.end() ? it->second : nullptr;
+}
+
+Peer& peer(Term name) {
+    if (Peer* const p = find_peer(name)) {
+        return *p;
+    }
+    const std::unique_lock lock(g_mutex);
+    const auto it = g_by_name.find(name.raw);
+    if (it != g_by_name.end()) {
+        return *it->second;
+    }
+    MINIVM_CHECK(g_peers.size() < kMaxPeers);
+    Peer& p = g_peers.emplace_back(name, static_cast<uint32_t>(g_peers.size()));
+    g_by_name.emplace(name.raw, &p);
+    return p;
+}
+
+std::vector<Peer*> peers() {
+    const std::shared_lock lock(g_mutex);
+    std::vector<Peer*> all;
+    all.reserve(g_peers.size());
+    for (Peer& p : g_peers) {
+        all.push_back(&p);
+    }
+    return all;
+}
+
+Peer* peer_of(Term foreign) {
+    const uint64_t index = (imm_data(foreign) & (kForeignBit - 1)) >> kPeerShift;
+    const std::shared_lock lock(g_mutex);
+    return index < g_peers.size() ? &g_peers[index] : nullptr;
+}
+
+// ---- who is known there ------------------------------------------------------------------------------------------
+
+Foreign* Peer::find(const Who& who) {
+    const auto it = ids.find(who);
+    return it != ids.end() ? &foreigns.at(it->second) : nullptr;
+}
+
+Foreign& Peer::foreign(const Who& who) {
+    if (Foreign* const f = find(who)) {
+        return *f;
+    }
+    // relaxed: only uniqueness is asked of it.
+    const uint64_t number = g_next_foreign.fetch_add(1, std::memory_order_relaxed);
+    const uint64_t id = kForeignBit | uint64_t{index} << kPeerShift | (number & ((uint64_t{1} << kPeerShift) - 1));
+    Foreign& f = foreigns[id];
+    f.id = make_local_port(id);
+    f.who = who;
+    ids.emplace(who, id);
+    return f;
+}
+
+void Peer::drop_if_idle(uint64_t id) {
+    const auto it = foreigns.find(id);
+    if (it != foreigns.end() && it->second.is_idle()) {
+        ids.erase(it->second.who);
+        foreigns.erase(it);
+    }
+}
+
+// ---- terms -------------------------------------------------------------------------------------------------------
+
+Who who_of(Term pid) {
+    const Term* p = boxed_ptr(pid);
+    return {0, static_cast<uint32_t>(p[2].raw), static_cast<uint32_t>(p[3].raw), static_cast<uint32_t>(p[4].raw)};
+}
+
+Term put_who(Heap& h, const Peer& p, const Who& who) {
+    if (who.name != 0) {
+        return Term{who.name};
+    }
+    Term* object = h.alloc(5);
+    object[0] = Term{make_header(Kind::ext_pid, 4)};
+    object[1] = p.name;
+    object[2] = Term{who.number};
+    object[3] = Term{who.serial};
+    object[4] = Term{who.creation};
+    return make_boxed(object);
+}
+
+Term put_foreign_ref(Heap& h, const ForeignRef& ref) {
+    const size_t pairs = (ref.words.size() + 1) / 2;
+    Term* object = h.alloc(4 + pairs);
+    object[0] = Term{make_header(Kind::ext_ref, 3 + pairs)};
+    object[1] = ref.node.name;
+    object[2] = Term{ref.node.creation};
+    object[3] = Term{ref.words.size()};
+    for (size_t i = 0; i < pairs; i++) {
+        const uint64_t high = 2 * i + 1 < ref.words.size() ? ref.words[2 * i + 1] : 0;
+        object[4 + i] = Term{ref.words[2 * i] | high << 32};
+    }
+    return make_boxed(object);
+}
+
+Term term_of(Heap& h, Term t) {
+    if (!is_foreign(t)) {
+        return t;
+    }
+    Peer* const p = peer_of(t);
+    if (p == nullptr) {
+        return t;
+    }
+    const std::lock_guard lock(p->mutex);
+    const auto it = p->foreigns.find(imm_data(t));
+    if (it == p->foreigns.end()) {
+        return t;
+    }
+    const Term who = put_who(h, *p, it->second.who);
+    return is_atom(who) ? make_tuple(h, who, p->name) : who;
+}
+
+std::string packet_of(Term control, Term payload) {
+    external::EncodeOptions options;
+    options.minor_version = 2;  // every node takes atoms as UTF-8
+    std::string packet(1, kPassThrough);
+    external::append(control, options, &packet);
+    if (is_value(payload)) {
+        external::append(payload, options, &packet);
+    }
+    return packet;
+}
+
+// ---- connections -------------------------------------------------------------------------------------------------
+
+void begin_pending(Peer& p) {
+    p.state = Peer::State::pending;
+    p.connection++;
+    // A reference of the form that no scheduler makes (see kWatchKey in incoming.cpp), so that it is known from others.
+    p.handle = {p.connection, uint32_t{1} << 29 | p.index};
+    p.flags = capabilities().mandatory | kUnlinkId | kSpawn | kAlias | kDistMonitor | kDistMonitorName;
+}
+
+bool begin_connection(Peer& p, bool* ask) {
+    *ask = false;
+    if (p.state == Peer::State::idle) {
+        if (!node_life::is_alive()) {
+            return false;
+        }
+        begin_pending(p);
+        *ask = true;
+    }
+    return true;
+}
+
+Term handle_term(Heap& h, const Peer& p) {
+    return make_tuple(h, make_small(p.connection), put_ref(h.alloc(kRefWords), p.handle));
+}
+
+Peer* peer_of_handle(Term handle) {
+    if (!is_tuple_of(handle, 2) || !is_local_ref(tuple_element(handle, 1))) {
+        return nullptr;
+    }
+    const RefId id = ref_id(tuple_element(handle, 1));
+    for (Peer* p : peers()) {
+        const std::lock_guard lock(p->mutex);
+        if (p->handle == id && p->state != Peer::State::idle && tuple_element(handle, 0) == make_small(p->connection)) {
+            return p;
+        }
+    }
+    return nullptr;
+}
+
+void ask_for_connection(Peer& p) {
+    const Term net_kernel = registry::whereis(atom_table::intern("net_kernel"));
+    Heap h;
+    Term message;
+    uint32_t connection;
+    {
+        const std::lock_guard lock(p.mutex);
+        connection = p.connection;
+        message = make_tuple(h, atom_auto_connect(), p.name, handle_term(h, p));
+    }
+    if (is_value(net_kernel)) {
+        send_message_to_pid(net_kernel, message);
+    } else {
+        lost(p, connection, atoms::noconnection);
+    }
+    h.clear();
+}
+
+void put(Peer& p, std::string packet) {
+    p.out_bytes += packet.size();
+    p.out.push_back(std::move(packet));
+}
+
+void flush(Peer& p) {
+    for (;;) {
+        std::deque<std::string> packets;
+        Term to;
+        {
+            const std::lock_guard lock(p.mutex);
+            if (p.state != Peer::State::connected || p.flushing || p.out.empty()) {
+                return;
+            }
+            if (is_local_pid(p.controller)) {
+                if (!p.wants_data) {
+                    return;
+                }
+                p.wants_data = false;
+                to = p.controller;
+            } else {
+                packets.swap(p.out);
+                p.out_bytes = 0;
+                p.flushing = true;
+                to = p.controller;
+            }
+        }
+        if (is_local_pid(to)) {
+            send_message_to_pid(to, atom_dist_data());
+            return;
+        }
+        for (std::string& packet : packets) {
+            p.packets_out.fetch_add(1, std::memory_order_relaxed);  // relaxed: see Peer
+            port::command(to, &packet, true, kNonValue, kNonValue);
+        }
+        std::vector<Term> waiting;
+        {
+            const std::lock_guard lock(p.mutex);
+            p.flushing = false;
+            waiting.swap(p.waiting);
+        }
+        for (const Term pid : waiting) {
+            wake_up_pid(pid);
+        }
+    }
+}
+
+void connected(Peer& p, Term controller, uint64_t flags, uint32_t creation) {
+    p.state = Peer::State::connected;
+    p.controller = p.input_handler = controller;
+    p.get_size = p.wants_data = false;
+    p.flags = flags;
+    p.creation = creation;
+    p.channel = std::make_shared<Channel>(p, p.connection);
+}
+
+void tell_exit(Term local, const Foreign& from, Term from_term, Term reason, bool linked) {
+    thread_progress::DelaySection section;  // from copying to sending there is no thread progress
+    ControlSignal* s = new_signal(SignalKind::exit, from.id);
+    s->linked = linked;
+    Heap h;
+    s->term = make_tuple(h, atoms::EXIT, copy_term(from_term, h, true), copy_term(reason, h, true));
+    take_fragments(*s, h);
+    s->from_process = true;
+    send_signal(local, s);
+}
+
+void tell_down(Term local, RefId ref, Term foreign, Term object, Term reason) {
+    thread_progress::DelaySection section;  // as above
+    ControlSignal* s = new_signal(SignalKind::monitor_down, foreign);
+    s->ref = ref;
+    Heap h;
+    s->term = make_tuple(h, atoms::DOWN, put_ref(h.alloc(kRefWords), ref), atoms::process,
+                         copy_term(object, h, true), copy_term(reason, h, true));
+    take_fragments(*s, h);
+    send_signal(local, s);
+}
+
+void forget_link(Term local, Term foreign) {
+    ControlSignal* s = new_signal(SignalKind::rpc, foreign);
+    s->run = [](Process& q, ControlSignal& self) {
+        if (q.extra != nullptr) {
+            q.extra->links.erase(self.from.raw);
+        }
+    };
+    send_signal(local, s);
+}
+
+namespace {
+
+// All that a connection held, once it is lost.
+struct Ties {
+    std::unordered_map<uint64_t, Foreign> foreigns;
+    std::map<RefId, LocalMonitor, RefLess> monitors;
+    std::map<RefId, Request, RefLess> requests;
+    std::map<uint64_t, uint32_t> watchers;
+    std::vector<Term> waiting;
+};
+
+void tell_of_loss(const Peer& p, Ties& ties) {
+    for (const auto& [id, f] : ties.foreigns) {
+        Heap h;
+        const Term who = put_who(h, p, f.who);
+        for (const auto& [local, unlinking] : f.links) {
+            if (unlinking) {
+                forget_link(Term{local}, f.id);  // no acknowledgement comes any more
+            } else {
+                tell_exit(Term{local}, f, who, atoms::noconnection, true);
+            }
+        }
+        for (const auto& [key, watch] : f.watches) {
+            ControlSignal* s = new_signal(SignalKind::demonitor, f.id);
+            s->ref = key;
+            send_signal(watch.local, s);
+        }
+        h.clear();
+    }
+    for (const auto& [ref, monitor] : ties.monitors) {
+        const auto f = ties.foreigns.find(monitor.foreign);
+        Heap h;
+        const Term who = f != ties.foreigns.end() ? put_who(h, p, f->second.who) : atoms::undefined;
+        tell_down(monitor.local, ref, make_local_port(monitor.foreign),
+                  is_atom(who) ? make_tuple(h, who, p.name) : who, atoms::noconnection);
+        h.clear();
+    }
+    for (const auto& [ref, request] : ties.requests) {
+        if (request.wants.replies_error && !request.abandoned) {
+            Heap h;
+            send_message_to_pid(request.local, make_tuple(h, request.wants.tag, put_ref(h.alloc(kRefWords), ref),
+                                                          atoms::error, atoms::noconnection));
+            h.clear();
+        }
+    }
+    for (const auto& [pid, times] : ties.watchers) {
+        Heap h;
+        for (uint32_t i = 0; i < times; i++) {
+            send_message_to_pid(Term{pid}, make_tuple(h, atoms::nodedown, p.name));
+        }
+        h.clear();
+    }
+    for (const Term pid : ties.waiting) {
+        wake_up_pid(pid);
+    }
+}
+
+}  // namespace
+
+bool lost(Peer& p, uint32_t connection, Term reason) {
+    Ties ties;
+    bool was_connected;
+    bool visible;
+    {
+        const std::lock_guard lock(p.mutex);
+        if (p.connection != connection || p.state == Peer::State::idle) {
+            return false;
+        }
+        was_connected = p.state == Peer::State::connected;
+        visible = (p.flags & kPublished) != 0;
+        p.state = Peer::State::idle;
+        p.controller = p.input_handler = kNonValue;
+        p.channel.reset();
+        p.out.clear();
+        p.out_bytes = 0;
+        p.wants_data = false;
+        p.ids.clear();
+        ties.foreigns.swap(p.foreigns);
+        ties.monitors.swap(p.monitors);
+        ties.requests.swap(p.requests);
+        ties.watchers.swap(p.watchers);
+        ties.waiting.swap(p.waiting);
+    }
+    tell_of_loss(p, ties);
+    if (was_connected) {
+        node_life::tell_of_node(p.name, connection, visible, reason);
+    }
+    return true;
+}
+
+}  // namespace minivm::dist
