@@ -45,7 +45,7 @@ bool put_over(Peer& p, bool connect, Pack pack) {
     if (ask) {
         ask_for_connection(p);
     }
-    flush(p);
+    flush_soon(p);
     return true;
 }
 
@@ -300,7 +300,7 @@ void signal(Term foreign, Signal* signal) {
             }
         }
         h.clear();
-        flush(*p);
+        flush_soon(*p);
     }
     if (is_unacknowledged) {
         forget_link(s->from, foreign);

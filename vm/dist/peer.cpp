@@ -238,6 +238,32 @@ void put(Peer& p, std::string packet) {
     p.out.push_back(std::move(packet));
 }
 
+namespace {
+
+// Later than this it is no more put off: the other side may as well begin.
+constexpr size_t kMostPutOff = 64 * 1024;
+
+}  // namespace
+
+void flush_soon(Peer& p) {
+    Scheduler* const s = this_scheduler();
+    if (s == nullptr || s->number == 0 || !s->in_turn) {
+        flush(p);
+        return;
+    }
+    {
+        const std::lock_guard lock(p.mutex);
+        if (p.out_bytes > kMostPutOff) {
+            s->after_turn = s->after_turn_data == &p ? nullptr : s->after_turn;
+        } else if (s->after_turn == nullptr || s->after_turn_data == &p) {
+            s->after_turn = [](void* data) { flush(*static_cast<Peer*>(data)); };
+            s->after_turn_data = &p;
+            return;
+        }
+    }
+    flush(p);
+}
+
 void flush(Peer& p) {
     for (;;) {
         std::deque<std::string> packets;
@@ -264,10 +290,8 @@ void flush(Peer& p) {
             send_message_to_pid(to, atom_dist_data());
             return;
         }
-        for (std::string& packet : packets) {
-            p.packets_out.fetch_add(1, std::memory_order_relaxed);  // relaxed: see Peer
-            port::command(to, &packet, true, kNonValue, kNonValue);
-        }
+        p.packets_out.fetch_add(packets.size(), std::memory_order_relaxed);  // relaxed: see Peer
+        port::send_packets(to, &packets);
         std::vector<Term> waiting;
         {
             const std::lock_guard lock(p.mutex);
@@ -406,7 +430,8 @@ bool lost(Peer& p, uint32_t connection, Term reason) {
     }
     tell_of_loss(p, ties);
     if (was_connected) {
-        node_life::tell_of_node(p.name, connection, visible, reason);
+        static const Term closed = atom_table::intern("connection_closed");
+        node_life::tell_of_node(p.name, connection, visible, reason == atoms::normal ? closed : reason);
     }
     return true;
 }

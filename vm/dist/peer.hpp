@@ -170,6 +170,8 @@ Peer* peer_of_handle(Term handle);
 void put(Peer& p, std::string packet);
 // Gives what waits to the controller. Without the lock.
 void flush(Peer& p);
+// The same, but for a process that has its turn at the end of that: what it sends meanwhile goes together.
+void flush_soon(Peer& p);
 // Connected: this is its controller. With the lock.
 void connected(Peer& p, Term controller, uint64_t flags, uint32_t creation);
 // Everybody who is tied to somebody there is told. reason: for the messages of nodes that go down.

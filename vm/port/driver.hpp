@@ -7,6 +7,7 @@
 #include "vm/term/term.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +42,8 @@ public:
     virtual int output_file() const { return -1; }
     // What comes goes to the port's sink from here on; it is busy from so many bytes on. False: it has no packets.
     virtual bool divert(size_t /*busy_above*/) { return false; }
+    // Once it has been diverted: packets that go out, without what marks their ends. They may be taken.
+    virtual Term send_packets(Port&, std::deque<std::string>* /*packets*/) { return kNonValue; }
     // Its socket is ready, see poller::watch_socket().
     virtual Term ready(Port&, uint32_t /*events*/);
     // The time of poller::wake_at() has come.

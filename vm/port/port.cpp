@@ -381,6 +381,26 @@ bool divert(Term id, std::shared_ptr<PacketSink> sink, size_t busy_above) {
     return true;
 }
 
+void send_packets(Term id, std::deque<std::string>* packets) {
+    const PortPtr port = find(id);
+    if (port == nullptr) {
+        return;
+    }
+    Term reason = kNonValue;
+    {
+        std::lock_guard lock(port->mutex);
+        const std::shared_ptr<Driver> driver = port->options.driver;
+        if (port->state != Port::State::open || driver == nullptr) {
+            return;
+        }
+        const TracedTurn turn(*port, atoms::command);
+        reason = driver->send_packets(*port, packets);
+    }
+    if (is_value(reason)) {
+        end(port, reason);
+    }
+}
+
 void kill(Term id, Term reason) {
     if (const PortPtr port = find(id)) {
         end(port, reason);

@@ -22,6 +22,7 @@
 #include "vm/sched/poller.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -89,6 +90,8 @@ bool is_busy(Term id);
 // From here on the sink gets the packets, and the port is busy from so many bytes on. False: no port, or none whose
 // driver has packets, or it has a sink.
 bool divert(Term id, std::shared_ptr<PacketSink> sink, size_t busy_above);
+// What goes out of a port that has a sink, however busy it is.
+void send_packets(Term id, std::deque<std::string>* packets);
 // The port ends with this reason.
 void kill(Term id, Term reason);
 // Wakes the process as soon as the port is not busy.

@@ -23,6 +23,11 @@ struct Scheduler {
     void* engine_state = nullptr;
     void* c_stack = nullptr;     // while native code runs: the C++ stack pointer
     TimerWheel* timers = nullptr;  // null: dirty
+    // Between the beginning and the end of a process's turn: what is better done once for all that it did
+    // (vm/dist gives a connection what the process has sent). One piece of work; taken out when it is done.
+    bool in_turn = false;
+    void (*after_turn)(void* data) = nullptr;
+    void* after_turn_data = nullptr;
 };
 
 // The scheduler of this thread, or null on a thread that is none.

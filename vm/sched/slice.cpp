@@ -12,6 +12,8 @@
 #include "vm/sched/services.hpp"
 #include "vm/util/activity.hpp"
 
+#include <utility>
+
 namespace minivm {
 
 using activity::Activity;
@@ -258,9 +260,7 @@ Stop run_slice(SchedulerThread& s, Process& p) {
     return stop;
 }
 
-}  // namespace
-
-void run_process(SchedulerThread& s, Process& p) {
+void give_turn(SchedulerThread& s, Process& p) {
     if (!take_over(s, p)) {
         return;
     }
@@ -286,6 +286,17 @@ void run_process(SchedulerThread& s, Process& p) {
         return;
     }
     go_idle(p, kWaiting, 0);
+}
+
+}  // namespace
+
+void run_process(SchedulerThread& s, Process& p) {
+    s.in_turn = true;
+    give_turn(s, p);
+    s.in_turn = false;
+    if (MINIVM_UNLIKELY(s.after_turn != nullptr)) {
+        std::exchange(s.after_turn, nullptr)(s.after_turn_data);
+    }
 }
 
 }  // namespace minivm

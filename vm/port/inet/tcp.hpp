@@ -19,6 +19,7 @@ public:
 
     Term output(Port& p, Term from, std::string* bytes) override;
     bool divert(size_t busy_above) override;
+    Term send_packets(Port& p, std::deque<std::string>* packets) override;
     Term ready(Port& p, uint32_t events) override;
     Term timeout(Port& p) override;
     void closing(Port& p) override;

@@ -73,7 +73,8 @@ void TcpSocket::give_term(Port& p, Term content, bool is_packet, Heap& h) {
 bool TcpSocket::divert(size_t busy_above) {
     high_ = busy_above;
     low_ = busy_above / 2;
-    return true;
+    buffer_ = std::max<uint32_t>(buffer_, 64 * 1024);  // many packets at once
+    return format_ == packets::Format::head4;
 }
 
 void TcpSocket::give_data(Port& p, const void* bytes, size_t n) {
@@ -389,6 +390,36 @@ Term TcpSocket::output(Port& p, Term from, std::string* bytes) {
         }
     }
     return say(atoms::ok);
+}
+
+Term TcpSocket::send_packets(Port& p, std::deque<std::string>* packets) {
+    constexpr size_t kSmall = 4096;  // copied, so that many of them are one piece
+    if (!is_connected() || ignored_) {
+        return kNonValue;
+    }
+    if (shut_later_ >= 0) {
+        return write_failed(p, EPIPE, kNonValue, kNonValue);
+    }
+    const bool waits = unsent() > 0;
+    std::string pieces;
+    for (std::string& packet : *packets) {
+        put(&pieces, packet.size(), 4);
+        count_output(packet.size() + 4);
+        p.output += packet.size() + 4;
+        if (packet.size() <= kSmall) {
+            pieces += packet;
+        } else {
+            enqueue(std::move(pieces), 0);
+            pieces.clear();
+            enqueue(std::move(packet), 0);
+        }
+    }
+    enqueue(std::move(pieces), 0);
+    const Term reason = waits ? kNonValue : write(p);
+    if (!is_value(reason) && queued_ >= high_) {
+        busy_ = p.busy = true;
+    }
+    return reason;
 }
 
 bool TcpSocket::write_queue(size_t limit, int* error) {
