@@ -620,9 +620,9 @@ bool handle(Packet& p) {
 
 }  // namespace
 
-void kill_controller(Term controller) {
+void end_controller(Term controller, Term reason) {
     if (is_local_port(controller)) {
-        port::kill(controller, atoms::killed);
+        port::kill(controller, reason);
     } else if (is_local_pid(controller)) {
         send_exit(controller, controller, atoms::kill, false);
     }
@@ -714,7 +714,7 @@ void Channel::deliver() {
                     controller = peer_.controller;
                 }
             }
-            kill_controller(controller);
+            end_controller(controller, atoms::killed);
         }
     }
 }

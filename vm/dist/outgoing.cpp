@@ -356,9 +356,21 @@ bool abandon(Process& p, RefId ref) {
 
 // ---- nodes -------------------------------------------------------------------------------------------------------
 
+Term controllers(Heap& h) {
+    Term list = kNil;
+    for (Peer* p : peers()) {
+        const std::lock_guard lock(p->mutex);
+        if (p->state == Peer::State::connected) {
+            list = cons(h, make_tuple(h, p->name, p->controller), list);
+        }
+    }
+    return list;
+}
+
 bool watch(Process& p, Term node, bool on, bool connect) {
     Peer& to = peer(node);
     bool ask = false;
+    extra_of(p).watches_peers = true;
     {
         const std::lock_guard lock(to.mutex);
         if (!on) {

@@ -4,9 +4,11 @@
 #include "vm/process/extra.hpp"
 #include "vm/process/node_life.hpp"
 #include "vm/process/process.hpp"
+#include "vm/process/process_life.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/scheduling.hpp"
 #include "vm/process/signal.hpp"
+#include "vm/process/state.hpp"
 #include "vm/progress/thread_progress.hpp"
 #include "vm/term/local_atoms.hpp"
 
@@ -18,6 +20,7 @@ namespace {
 
 LOCAL_ATOM(atom_auto_connect, "auto_connect")
 LOCAL_ATOM(atom_dist_data, "dist_data")
+LOCAL_ATOM(atom_net_kernel_terminated, "net_kernel_terminated")
 
 // All there have been: the atoms that name them do not go away either.
 std::shared_mutex g_mutex;
@@ -153,12 +156,12 @@ Term term_of(Heap& h, Term t) {
     }
     Peer* const p = peer_of(t);
     if (p == nullptr) {
-        return t;
+        return kNonValue;
     }
     const std::lock_guard lock(p->mutex);
     const auto it = p->foreigns.find(imm_data(t));
     if (it == p->foreigns.end()) {
-        return t;
+        return kNonValue;
     }
     const Term who = put_who(h, *p, it->second.who);
     return is_atom(who) ? make_tuple(h, who, p->name) : who;
@@ -177,7 +180,41 @@ std::string packet_of(Term control, Term payload) {
 
 // ---- connections -------------------------------------------------------------------------------------------------
 
+namespace {
+
+// p ends: it asks for no more news of nodes, and what made this node alive takes all connections with it.
+void process_ends(Process& p) {
+    if (p.extra != nullptr && p.extra->watches_peers) {
+        for (Peer* peer : peers()) {
+            const std::lock_guard lock(peer->mutex);
+            peer->watchers.erase(p.id.raw);
+        }
+    }
+    // relaxed: see end_for_others() in process_life.cpp.
+    if ((p.state.load(std::memory_order_relaxed) & process_state::kOwnsNode) == 0) {
+        return;
+    }
+    for (Peer* peer : peers()) {
+        Term controller;
+        uint32_t connection;
+        {
+            const std::lock_guard lock(peer->mutex);
+            controller = peer->controller;
+            connection = peer->connection;
+        }
+        if (is_value(controller)) {
+            end_controller(controller, atom_net_kernel_terminated());
+        } else {
+            lost(*peer, connection, atom_net_kernel_terminated());
+        }
+    }
+}
+
+}  // namespace
+
 void begin_pending(Peer& p) {
+    static std::once_flag once;
+    std::call_once(once, [] { at_process_exit(process_ends); });
     p.state = Peer::State::pending;
     p.connection++;
     // A reference of the form that no scheduler makes (see kWatchKey in incoming.cpp), so that it is known from others.

@@ -194,8 +194,8 @@ bool handle_packet(Channel& c, const uint8_t* bytes, size_t n);
 
 // The options of a process that another node asks for; what they are the BIFs know. False: not those of spawn_opt.
 extern bool (*g_parse_spawn_options)(Term list, SpawnOptions* out);
-// What has sent what no node would send ends, with its port or process.
-void kill_controller(Term controller);
+// The port or process that carries a connection ends.
+void end_controller(Term controller, Term reason);
 
 // Exit and down signals to somebody here, from there.
 void tell_exit(Term local, const Foreign& from, Term from_term, Term reason, bool linked);

@@ -60,9 +60,8 @@ Term info(Heap& h, const Change& change, uint32_t options) {
 
 void tell(const Watcher& w, const Change& change) {
     const uint32_t types = w.options & (watch::kVisible | watch::kHidden);
-    const uint32_t wanted = w.options == 0 || types == 0 ? watch::kVisible : types;
-    const bool any_type = w.options != 0 && types == 0;
-    if (!any_type && (wanted & (change.visible ? watch::kVisible : watch::kHidden)) == 0) {
+    const uint32_t wanted = types == 0 ? watch::kVisible : types;
+    if ((wanted & (change.visible ? watch::kVisible : watch::kHidden)) == 0) {
         return;
     }
     for (uint32_t i = 0; i < w.times; i++) {

@@ -13,7 +13,7 @@ namespace minivm::dist {
 
 constexpr uint64_t kForeignBit = uint64_t{1} << 57;
 constexpr bool is_foreign(Term t) { return is_local_port(t) && (imm_data(t) & kForeignBit) != 0; }
-// The pid, or {Name, Node}; what is not foreign is itself.
+// The pid, or {Name, Node}; what is not foreign is itself. The non-value: the connection is lost.
 Term term_of(Heap& h, Term t);
 
 // Links, monitors, exits to a foreign process. Takes the signal over.
@@ -63,6 +63,8 @@ bool spawn(Process& p, RefId ref, Term node, Term mfa, Term options, const Spawn
 // True: a request of p with this reference is under way; its process will be ended, and nothing told of it.
 bool abandon(Process& p, RefId ref);
 
+// [{Node, Controller}] of those that are connected.
+Term controllers(Heap& h);
 // {nodedown, Node} once for each call, when the connection is lost.
 // False: there is no connection, and none is to be made.
 bool watch(Process& p, Term node, bool on, bool connect);

@@ -205,7 +205,8 @@ void gone(Process& p) {
 void procs_watched(Process& p, Term tag, Term what) {
     if (is_traced(p, tracing::kProcs)) {
         Heap h;
-        g_hooks->procs(p, tag, dist::term_of(h, what));
+        const Term told = dist::term_of(h, what);
+        g_hooks->procs(p, tag, is_value(told) ? told : atoms::undefined);
         h.clear();
     }
 }

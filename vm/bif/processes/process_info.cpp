@@ -418,8 +418,9 @@ Term links_of(Process& p, Heap& h) {
     Term list = kNil;
     if (e != nullptr) {
         for (auto it = e->links.rbegin(); it != e->links.rend(); ++it) {
-            if (it->second.unlinking == 0) {
-                list = cons(h, dist::term_of(h, Term{it->first}), list);
+            const Term other = it->second.unlinking == 0 ? dist::term_of(h, Term{it->first}) : kNonValue;
+            if (is_value(other)) {  // else the exit signal is on its way
+                list = cons(h, other, list);
             }
         }
     }
@@ -474,7 +475,9 @@ Term monitors_of(Process& p, Heap& h) {
             } else {
                 object = dist::term_of(h, object);
             }
-            list = cons(h, make_tuple(h, type, object), list);
+            if (is_value(object)) {
+                list = cons(h, make_tuple(h, type, object), list);
+            }
         }
     }
     return list;
@@ -485,7 +488,8 @@ Term monitored_by_of(Process& p, Heap& h) {
     Term list = kNil;
     if (e != nullptr) {
         for (const auto& [ref, m] : e->monitored_by) {
-            list = cons(h, dist::term_of(h, m.watcher), list);
+            const Term watcher = dist::term_of(h, m.watcher);
+            list = is_value(watcher) ? cons(h, watcher, list) : list;
         }
     }
     return nif::monitoring_resources(h, p.id, list);

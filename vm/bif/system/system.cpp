@@ -10,6 +10,7 @@
 #include "vm/nif/nif.hpp"
 #include "vm/port/port.hpp"
 #include "vm/process/node_life.hpp"
+#include "vm/process/nodes.hpp"
 #include "vm/process/posix.hpp"
 #include "vm/process/clock.hpp"
 #include "vm/process/exception.hpp"
@@ -238,7 +239,7 @@ constexpr InfoItem kInfoItems[] = {
          const std::string text = node_life::is_alive() ? name : name + "=no_distribution\n";
          return make_binary(p.heap, text.data(), text.size());
      }},
-    {"dist_ctrl", [](Process&) { return kNil; }},
+    {"dist_ctrl", [](Process& p) { return dist::controllers(p.heap); }},
     {"elib_malloc", [](Process&) { return atoms::false_; }},
     {"emu_args", [](Process& p) { return emu_args(p.heap); }},
     {"emu_flavor", [](Process&) { return vm::default_engine() == g_engines.bytecode ? atoms::emu : atoms::jit; }},
