@@ -669,8 +669,10 @@ void Channel::packet(const uint8_t* bytes, size_t n) {
 
 void Channel::ended(Term reason) {
     const std::lock_guard lock(mutex_);
-    has_ended_ = true;
-    reason_ = reason;
+    if (!has_ended_) {
+        has_ended_ = true;
+        reason_ = reason;
+    }
 }
 
 void Channel::deliver() {

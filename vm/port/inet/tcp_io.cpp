@@ -223,6 +223,9 @@ Term TcpSocket::peer_closed(Port& p) {
     // What the next send is told.
     closed_for_send_ = !busy_ && file_ == nullptr;
     drop_input();
+    if (p.sink != nullptr) {
+        p.sink->ended(atoms::normal);  // before its owner hears of it, and ends the port for a reason of his own
+    }
     if (busy_) {
         not_busy_error(p, atoms::closed);
     }
