@@ -76,6 +76,11 @@ bool take_atoms(EmulatorFlags& flags, std::string_view value) {
     flags.atoms = static_cast<uint32_t>(std::clamp<int64_t>(*n, atom_table::kLeastLimit, atom_table::kMostLimit));
     return true;
 }
+bool take_dist_limit(EmulatorFlags& flags, std::string_view value) {
+    const auto n = whole_number(value);
+    flags.dist_limit_kb = static_cast<uint64_t>(n.value_or(0));
+    return n.has_value() && *n >= 1 && *n < int64_t{1} << 31;
+}
 bool take_warning_map(EmulatorFlags& flags, std::string_view value) {
     if (!is_one_of(value, "e w i")) {
         return false;
@@ -191,7 +196,8 @@ const Flag kFlags[] = {
      "Invalid time warp mode: %s", "no meaning here: the clock never jumps"},
     {"c", Value::optional, is_bool, nullptr, "no meaning here: time is corrected"},
     {"W", Value::behind, take_warning_map, "unrecognized warning_map option %s", "e | w | i: what warnings are reported as"},
-    {"zdbbl", Value::behind, number<1, (int64_t{1} << 31) - 1>, "Invalid dbbl limit: %s", "no meaning here"},
+    {"zdbbl", Value::behind, take_dist_limit, "Invalid dbbl limit: %s",
+     "KB that may wait for a connection to another node before who sends there does"},
     {"zdntgc", Value::behind,
      [](EmulatorFlags& f, std::string_view v) { return v == "infinity" || number<0, 100000>(f, v); },
      "Invalid delayed node table gc: %s", "no meaning here"},

@@ -20,6 +20,7 @@ struct EmulatorFlags {
     std::string warning_map = "warning";   // +W: error, warning or info
     uint64_t min_heap_words = 0;           // 0: as usual; so are the next
     uint64_t min_binary_heap_words = 0;
+    uint64_t dist_limit_kb = 0;
     uint64_t max_heap_words = 0;
     bool max_heap_kill = true;
     bool max_heap_log = true;

@@ -26,6 +26,7 @@
 #include "vm/code/code_index.hpp"
 #include "vm/code/export.hpp"
 #include "vm/fault/fault.hpp"
+#include "vm/process/nodes.hpp"
 #include "vm/process/terminal.hpp"
 #include "vm/process/os_signals.hpp"
 #include "vm/process/process_life.hpp"
@@ -168,6 +169,9 @@ void apply_flags(const EmulatorFlags& flags, vm::Options* options) {
     constexpr auto kRelaxed = std::memory_order_relaxed;
     if (flags.min_heap_words != 0) {
         g_spawn_defaults.min_heap_words.store(static_cast<uint32_t>(next_heap_size(flags.min_heap_words)), kRelaxed);
+    }
+    if (flags.dist_limit_kb != 0) {
+        dist::g_busy_limit.store(flags.dist_limit_kb * 1024, kRelaxed);
     }
     if (flags.min_binary_heap_words != 0) {
         g_spawn_defaults.min_bin_vheap_words.store(static_cast<uint32_t>(flags.min_binary_heap_words), kRelaxed);

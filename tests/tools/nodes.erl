@@ -171,6 +171,7 @@ ties(N, _Echo) ->
 
 spawning(N) ->
     Reply = fun(Ref, Tag) -> receive {Tag, Ref, Result, Value} -> {Result, Value} after 2000 -> none end end,
+    NoReply = fun(Ref, Tag) -> receive {Tag, Ref, Result, Value} -> {Result, Value} after 200 -> none end end,
     R1 = spawn_request(N, nodes, worker, [], [{reply_tag, tag}, monitor, link]),
     {ok, P1} = Reply(R1, tag),
     P1 ! {die, asked},
@@ -178,9 +179,9 @@ spawning(N) ->
     say("wrong options", [begin R = spawn_request(N, nodes, worker, [], O), Reply(R, spawn_reply) end || O <- [[{bad, opt}], [{priority, none}]]]),
     R2 = spawn_request(N, nodes, worker, [], [{reply, no}, {monitor, [{tag, mine}]}]),
     R3 = spawn_request(N, nodes, worker, [], [{reply, error_only}]),
-    say("no reply", {Reply(R2, spawn_reply), Reply(R3, spawn_reply)}),
+    say("no reply", {NoReply(R2, spawn_reply), NoReply(R3, spawn_reply)}),
     R4 = spawn_request(N, nodes, worker, [], [link]),
-    say("abandoned", {spawn_request_abandon(R4), spawn_request_abandon(make_ref()), Reply(R4, spawn_reply)}),
+    say("abandoned", {spawn_request_abandon(R4), spawn_request_abandon(make_ref()), NoReply(R4, spawn_reply)}),
     {P5, R5} = spawn_opt(N, nodes, worker, [], [{monitor, [{tag, mine}, {alias, demonitor}]}, {priority, high}]),
     P5 ! {die, tagged},
     say("tagged", receive {mine, R5, process, P5, W5} -> W5 after 2000 -> none end),

@@ -109,6 +109,7 @@ def words_of(table, preset):
         "half_seconds": str((seconds + 1) // 2),
         "seed": seed,
         "same_seed": os.environ.get("FUZZ_SEED") or "1",
+        "quarter": str(int(seed) % 4),
         "half": str(int(seed) % 2),
         "other_half": str((int(seed) + 1) % 2),
         "qemu": shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static") or "qemu-aarch64",

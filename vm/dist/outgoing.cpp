@@ -121,6 +121,7 @@ Sent send(Process& p, Term to, Term message, SendOptions options) {
     if (may_wait && waits(*peer, p, options.nosuspend)) {
         return options.nosuspend ? Sent::suspends : Sent::waits;
     }
+    probe::sends(p, to, kNonValue, message);
     const uint64_t flags = flags_of(*peer);
     if (is_kind(to, Kind::ext_ref) && (flags & kAlias) == 0 && flags != 0) {
         return Sent::done;

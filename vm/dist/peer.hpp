@@ -143,9 +143,6 @@ private:
     Term reason_ = kNonValue;
 };
 
-// Bytes that may wait for a connection before its senders do: +zdbbl.
-extern std::atomic<size_t> g_busy_limit;
-
 // The peer of that name, made if there is none.
 Peer& peer(Term name);
 // Null: none of that name has ever been asked for.

@@ -653,7 +653,7 @@ bool info(Term id, Info* out) {
     out->connected = port->owner;
     out->input = port->input;
     out->output = port->output;
-    out->queued = port->queued;
+    out->queued = port->queued + (port->options.driver != nullptr ? port->options.driver->unsent() : 0);
     out->pid = port->options.pid;
     out->parallelism = port->options.parallelism;
     return true;

@@ -9,6 +9,8 @@
 
 #include "vm/process/ports.hpp"
 
+#include <atomic>
+
 namespace minivm::dist {
 
 constexpr uint64_t kForeignBit = uint64_t{1} << 57;
@@ -18,6 +20,9 @@ Term term_of(Heap& h, Term t);
 
 // Links, monitors, exits to a foreign process. Takes the signal over.
 void signal(Term foreign, Signal* s);
+
+// Bytes that may wait for a connection before who sends over it does: +zdbbl.
+extern std::atomic<size_t> g_busy_limit;
 
 // ---- what the BIFs do for p; the target is a pid, a reference or {Name, Node} of another node --------------------
 

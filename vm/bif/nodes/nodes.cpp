@@ -25,7 +25,7 @@ LOCAL_ATOM(atom_erts_dflags, "erts_dflags")
 LOCAL_ATOM(atom_get_size, "get_size")
 LOCAL_ATOM(atom_known, "known")
 LOCAL_ATOM(atom_message, "message")
-LOCAL_ATOM(atom_no_dist_connection, "connection_closed")
+LOCAL_ATOM(atom_connection_closed, "connection_closed")
 LOCAL_ATOM(atom_notalive, "notalive")
 LOCAL_ATOM(atom_this, "this")
 
@@ -238,7 +238,7 @@ Term erts_internal_abort_pending_connection_2(Process& p, const Term* a) {
             return atoms::false_;
         }
     }
-    dist::lost(*peer, connection, atom_no_dist_connection());
+    dist::lost(*peer, connection, atom_connection_closed());
     return atoms::true_;
 }
 
@@ -272,7 +272,7 @@ Term set_up(const Setup& s, Heap& h) {
     // relaxed: a limit that changes may be either.
     if (is_local_port(s.controller) &&
         !port::divert(s.controller, channel, dist::g_busy_limit.load(std::memory_order_relaxed))) {
-        dist::lost(peer, channel->connection(), atom_no_dist_connection());
+        dist::lost(peer, channel->connection(), atom_connection_closed());
         return kNonValue;
     }
     Heap message;
@@ -289,7 +289,8 @@ void controller_ends(Process& p) {
     if (p.extra == nullptr || p.extra->channel == nullptr) {
         return;
     }
-    p.extra->channel->ended(atom_no_dist_connection());
+    const Term reason = p.exit_signal != nullptr ? p.exit_signal->term : uncaught_exit_reason(p);
+    p.extra->channel->ended(is_atom(reason) ? reason : atom_connection_closed());
     p.extra->channel->deliver();
     p.extra->channel.reset();
 }

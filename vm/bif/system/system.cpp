@@ -239,6 +239,11 @@ constexpr InfoItem kInfoItems[] = {
          const std::string text = node_life::is_alive() ? name : name + "=no_distribution\n";
          return make_binary(p.heap, text.data(), text.size());
      }},
+    {"dist_buf_busy_limit",
+     [](Process& p) {
+         // relaxed: a number to show.
+         return make_unsigned(p.heap, dist::g_busy_limit.load(std::memory_order_relaxed));
+     }},
     {"dist_ctrl", [](Process& p) { return dist::controllers(p.heap); }},
     {"elib_malloc", [](Process&) { return atoms::false_; }},
     {"emu_args", [](Process& p) { return emu_args(p.heap); }},

@@ -51,7 +51,6 @@ constexpr NamedAtom kAtoms[] = {
 
 constexpr NamedNumber kNumbers[] = {
     {"delayed_node_table_gc", 60},
-    {"dist_buf_busy_limit", 1024 * 1024},
     {"ets_limit", 8192},
     {"port_limit", 65536},
     {"ethread_used_tse", 0},
