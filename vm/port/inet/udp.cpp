@@ -47,19 +47,36 @@ bool UdpSocket::own_request(uint32_t request, Request& r) {
 }
 
 void UdpSocket::connect(Request& r) {
-    r.in.i32();  // it is done at once
     if (!is_open()) {
         return r.error("exbadport");
     }
-    Address peer;
-    if (const char* error = read_address(&r.in, family_, &peer)) {
-        return r.error(error);
+    // Also before another peer: Linux would keep the source address that led to the first.
+    const auto dissolve = [this] {
+        sockaddr none{};
+        none.sa_family = AF_UNSPEC;
+        ::connect(fd_, &none, sizeof none);
+    };
+    if (r.in.left() == 0) {
+        dissolve();
+        state_ = State::open;
+    } else {
+        r.in.i32();  // it is done at once
+        Address peer;
+        if (const char* error = read_address(&r.in, family_, &peer)) {
+            return r.error(error);
+        }
+        if (is_connected()) {
+            dissolve();
+        }
+        if (::connect(fd_, peer.get(), peer.size) != 0) {
+            const int error = errno;
+            dissolve();
+            state_ = State::open;
+            return r.error(error);
+        }
+        peer_ = peer;
+        state_ = State::connected;
     }
-    if (::connect(fd_, peer.get(), peer.size) != 0) {
-        return r.error(errno);
-    }
-    peer_ = peer;
-    state_ = State::connected;
     const uint16_t number = next_number();
     r.ok();
     put16(r.out, number);
