@@ -121,7 +121,6 @@ Sent send(Process& p, Term to, Term message, SendOptions options) {
     if (may_wait && waits(*peer, p, options.nosuspend)) {
         return options.nosuspend ? Sent::suspends : Sent::waits;
     }
-    probe::sends(p, to, kNonValue, message);
     const uint64_t flags = flags_of(*peer);
     if (is_kind(to, Kind::ext_ref) && (flags & kAlias) == 0 && flags != 0) {
         return Sent::done;
@@ -129,6 +128,9 @@ Sent send(Process& p, Term to, Term message, SendOptions options) {
     std::string packet = message_packet(flags, p.id, to, message, options.priority);
     pay(p, packet.size());
     const bool sent = put_over(*peer, !options.noconnect, [&] { return std::move(packet); });
+    if (sent) {
+        probe::sends(p, to, kNonValue, message);
+    }
     return sent || !options.noconnect ? Sent::done : Sent::no_connection;
 }
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <mutex>
 #include <queue>
@@ -54,6 +55,9 @@ struct State {
     std::thread thread;
     int epoll = -1;
     int event = -1;  // readable: look at what follows again
+    // The sockets, a set of their own in `epoll`, which does not look at it while somebody has the seat.
+    int sockets = -1;
+    int seat_event = -1;  // in `sockets`; readable: who has the seat gets up
     bool stopping = false;
     int set = -1;  // another set of files
     void (*look)() = nullptr;
@@ -63,6 +67,8 @@ struct State {
     uint64_t wakes_ms = 0;     // when the thread wakes by itself; 0: it is about to look
 };
 State g;
+std::atomic<bool> g_has_sockets{false};
+std::atomic<bool> g_seat_taken{false};
 
 // What epoll gives back: what has happened, and the port or the program it happened to.
 uint64_t pack(Ready what, uint32_t number) {
@@ -70,6 +76,8 @@ uint64_t pack(Ready what, uint32_t number) {
 }
 constexpr uint64_t kEventMark = ~uint64_t{0};
 constexpr uint64_t kSetMark = ~uint64_t{1};
+constexpr uint64_t kSocketsMark = ~uint64_t{2};
+constexpr uint64_t kSeatMark = ~uint64_t{3};
 
 void reap(pid_t pid) {
     int status = 0;
@@ -155,6 +163,14 @@ void look_at_set() {
     look();
 }
 
+// How `epoll` looks at the sockets.
+void look_at_sockets(bool on) {
+    epoll_event e{};
+    e.events = on ? static_cast<uint32_t>(EPOLLIN) : 0u;
+    e.data.u64 = kSocketsMark;
+    epoll_ctl(g.epoll, EPOLL_CTL_MOD, g.sockets, &e);
+}
+
 void run() {
     pthread_setname_np(pthread_self(), "ports");
     recorder::attach_thread("ports");
@@ -181,12 +197,15 @@ void run() {
                 look_at_set();
                 continue;
             }
+            if (what == kSocketsMark) {
+                epoll_event sockets[64];
+                tell_seated(sockets, wait_seated(sockets, 64, 0));
+                continue;
+            }
             const auto number = static_cast<uint32_t>(what);
             const auto kind = static_cast<Ready>(what >> 32);
             if (kind == Ready::child) {
                 reap(static_cast<pid_t>(number));
-            } else if (kind == Ready::socket) {
-                ready_socket(number, events[i].events);
             } else {
                 ready(number, kind);
             }
@@ -204,6 +223,16 @@ void run() {
     }
 }
 
+void close_files() {
+    for (int* fd : {&g.epoll, &g.event, &g.sockets, &g.seat_event}) {
+        if (*fd >= 0) {
+            ::close(*fd);
+        }
+        *fd = -1;
+    }
+    g.set = -1;
+}
+
 // Under the lock.
 bool start() {
     if (g.epoll >= 0) {
@@ -211,18 +240,18 @@ bool start() {
     }
     g.epoll = epoll_create1(EPOLL_CLOEXEC);
     g.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    epoll_event e{};
-    e.events = EPOLLIN;
-    e.data.u64 = kEventMark;
-    if (g.epoll < 0 || g.event < 0 || epoll_ctl(g.epoll, EPOLL_CTL_ADD, g.event, &e) != 0) {
+    g.sockets = epoll_create1(EPOLL_CLOEXEC);
+    g.seat_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    const auto add = [](int set, int fd, uint64_t mark) {
+        epoll_event e{};
+        e.events = EPOLLIN;
+        e.data.u64 = mark;
+        return set >= 0 && fd >= 0 && epoll_ctl(set, EPOLL_CTL_ADD, fd, &e) == 0;
+    };
+    if (!add(g.epoll, g.event, kEventMark) || !add(g.epoll, g.sockets, kSocketsMark) ||
+        !add(g.sockets, g.seat_event, kSeatMark)) {
         const int error = errno;
-        if (g.epoll >= 0) {
-            ::close(g.epoll);
-        }
-        if (g.event >= 0) {
-            ::close(g.event);
-        }
-        g.epoll = g.event = -1;
+        close_files();
         errno = error;
         return false;
     }
@@ -283,19 +312,66 @@ bool watch_socket(int fd, uint32_t port, bool output) {
         return false;
     }
     epoll_event e = socket_event(port, output);
-    return epoll_ctl(g.epoll, EPOLL_CTL_ADD, fd, &e) == 0 ||
-           (errno == EEXIST && epoll_ctl(g.epoll, EPOLL_CTL_MOD, fd, &e) == 0);
+    const bool done = epoll_ctl(g.sockets, EPOLL_CTL_ADD, fd, &e) == 0 ||
+                      (errno == EEXIST && epoll_ctl(g.sockets, EPOLL_CTL_MOD, fd, &e) == 0);
+    // release: pairs with take_seat(), which uses the files.
+    g_has_sockets.store(true, std::memory_order_release);
+    return done;
 }
 
 bool want_output(int fd, uint32_t port, bool wanted) {
     // Without the lock: the file of the set stays while there are ports.
     epoll_event e = socket_event(port, wanted);
-    return epoll_ctl(g.epoll, EPOLL_CTL_MOD, fd, &e) == 0;
+    return epoll_ctl(g.sockets, EPOLL_CTL_MOD, fd, &e) == 0;
+}
+
+bool take_seat() {
+    // acquire: pairs with watch_socket(). relaxed: a look, that the exchange decides.
+    if (!g_has_sockets.load(std::memory_order_acquire) || g_seat_taken.load(std::memory_order_relaxed)) {
+        return false;
+    }
+    // acq_rel: what who had it before has done to the set comes before what we do.
+    if (g_seat_taken.exchange(true, std::memory_order_acq_rel)) {
+        return false;
+    }
+    look_at_sockets(false);
+    return true;
+}
+
+void leave_seat() {
+    // What has come meanwhile and nobody has been told of is told now: the set is looked at as it is, not as it changes.
+    look_at_sockets(true);
+    // release: pairs with take_seat().
+    g_seat_taken.store(false, std::memory_order_release);
+}
+
+int wait_seated(epoll_event* events, int most, int timeout_ms) {
+    const int n = epoll_wait(g.sockets, events, most, timeout_ms);
+    for (int i = 0; i < n; i++) {
+        if (events[i].data.u64 == kSeatMark) {
+            uint64_t count;
+            [[maybe_unused]] const ssize_t got = read(g.seat_event, &count, sizeof(count));
+        }
+    }
+    return n;
+}
+
+void tell_seated(const epoll_event* events, int n) {
+    for (int i = 0; i < n; i++) {
+        if (events[i].data.u64 != kSeatMark) {
+            ready_socket(static_cast<uint32_t>(events[i].data.u64), events[i].events);
+        }
+    }
+}
+
+void wake_seated() {
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t n = write(g.seat_event, &one, sizeof(one));
 }
 
 void forget_socket(int fd) {
     epoll_event unused{};
-    epoll_ctl(g.epoll, EPOLL_CTL_DEL, fd, &unused);
+    epoll_ctl(g.sockets, EPOLL_CTL_DEL, fd, &unused);
 }
 
 void wake_at(uint32_t port, uint64_t due_ms) {
@@ -371,9 +447,9 @@ void stop() {
     g.children.clear();
     g.always_ready.clear();
     g.due = {};
-    ::close(g.epoll);
-    ::close(g.event);
-    g.epoll = g.event = g.set = -1;
+    // relaxed: nobody else is there any more.
+    g_has_sockets.store(false, std::memory_order_relaxed);
+    close_files();
 }
 
 }  // namespace minivm::port::poller

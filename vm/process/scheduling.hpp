@@ -28,6 +28,7 @@ struct Scheduler {
     bool in_turn = false;
     void (*after_turn)(void* data) = nullptr;
     void* after_turn_data = nullptr;
+    int turns_put_off = 0;       // since it was asked for
 };
 
 // The scheduler of this thread, or null on a thread that is none.

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+struct epoll_event;
+
 namespace minivm::port {
 
 enum class Ready : uint8_t { input = 0, output = 1, child = 2, socket = 3 };
@@ -31,6 +33,17 @@ void watch_child(pid_t pid, uint32_t port);
 // Calls look() on the thread whenever something is ready in another set of files (an epoll file), until
 // stop(). There is one such set. False: out of resources (errno).
 bool watch_set(int epoll_fd, void (*look)());
+// A scheduler that has nothing to do waits for the sockets itself, so that what comes for a process reaches it on the
+// thread that will run it; one at a time, and the thread of the ports looks after them again as soon as it gets up.
+// False: there are no sockets, or somebody has the seat.
+bool take_seat();
+void leave_seat();
+// What has happened to sockets within that time (-1: however long), for tell_seated(); ends early by wake_seated().
+// Nothing of the VM is touched.
+int wait_seated(epoll_event* events, int most, int timeout_ms);
+void tell_seated(const epoll_event* events, int n);
+// Any thread: who has the seat gets up.
+void wake_seated();
 // Ends the thread. Once nobody calls the others.
 void stop();
 

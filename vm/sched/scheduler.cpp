@@ -7,9 +7,11 @@
 // and two that compute part.
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -39,6 +41,7 @@
 #include "vm/record/record.hpp"
 #include "vm/sched/halt.hpp"
 #include "vm/sched/online.hpp"
+#include "vm/sched/poller.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/sched/services.hpp"
 #include "vm/util/activity.hpp"
@@ -61,6 +64,9 @@ constexpr int kSpins = 200;           // looks at the queues before sleeping
 constexpr int kSpinsForDirty = 1000;  // if a dirty scheduler has work of ours, which is likely soon done
 // After so many looks a queue that has only one process, and always the same, may be robbed of it.
 constexpr int kPatience = 40;
+// Who waits for sockets asks the kernel after so many looks, and takes so many at once.
+constexpr int kSpinsAPoll = 20;
+constexpr int kSocketsAtOnce = 32;
 constexpr uint32_t kStealAtLeast = 2;
 constexpr uint32_t kStealLimit = 256;
 constexpr Priority kPriorities[] = {Priority::max, Priority::high, Priority::normal, Priority::low};
@@ -111,15 +117,22 @@ void wake_one() {
         g_searching.load(std::memory_order_seq_cst) != 0) {
         return;
     }
+    // Who waits for sockets does that as long as others can come.
+    SchedulerThread* seated = nullptr;
     for (auto& s : g_schedulers) {
         if (is_offline(*s)) {
-            return;
+            break;
         }
         // relaxed: a look; wake_scheduler() takes it properly.
-        if (s->sleeping.load(std::memory_order_relaxed) == 1) {
+        const uint32_t how = s->sleeping.load(std::memory_order_relaxed);
+        if (how == SchedulerThread::kAsleep) {
             wake_scheduler(*s);
             return;
         }
+        seated = how == SchedulerThread::kSeated ? s.get() : seated;
+    }
+    if (seated != nullptr) {
+        wake_scheduler(*seated);
     }
 }
 
@@ -240,12 +253,22 @@ void tell_profiler(const SchedulerThread& s, bool active) {
     }
 }
 
+void get_up(SchedulerThread& s) {
+    if (s.seated) {
+        s.seated = false;
+        port::poller::leave_seat();
+    }
+}
+
 void sleep_until_work(SchedulerThread& s) {
     tell_profiler(s, false);  // which may give it work
     recorder::tick();
     thread_progress::sleep(s.progress);
+    s.seated = s.seated || (!is_offline(s) && port::poller::take_seat());
+    epoll_event events[kSocketsAtOnce];
+    int ready = 0;
     // seq_cst: announce, then look; partners are wake_one(), enqueue_process() and halt().
-    s.sleeping.store(1, std::memory_order_seq_cst);
+    s.sleeping.store(s.seated ? SchedulerThread::kSeated : SchedulerThread::kAsleep, std::memory_order_seq_cst);
     g_asleep.fetch_add(1, std::memory_order_seq_cst);
     // seq_cst: see halt().
     if (!work_anywhere(s) && !vm::g_halting.load(std::memory_order_seq_cst)) {
@@ -261,7 +284,10 @@ void sleep_until_work(SchedulerThread& s) {
             // Before the kernel counts it, so that there are never fewer.
             count_up(s.sleeps, 1);
             activity::set(Activity::sleep);
-            if (!futex_wait(s.sleeping, 1, timeout)) {
+            if (s.seated) {
+                const int ms = static_cast<int>(std::min<uint64_t>(timeout, INT32_MAX));
+                ready = port::poller::wait_seated(events, kSocketsAtOnce, timeout == ~uint64_t{0} ? -1 : ms);
+            } else if (!futex_wait(s.sleeping, SchedulerThread::kAsleep, timeout)) {
                 count_up(s.sleeps, ~uint64_t{0});
             }
             activity::set(Activity::other);
@@ -274,6 +300,10 @@ void sleep_until_work(SchedulerThread& s) {
     thread_progress::wake(s.progress);
     tell_profiler(s, true);
     s.code_ix = code_index::reread(code_index::Reread::schedule_in, s.code_ix);
+    if (s.seated) {
+        port::poller::tell_seated(events, ready);
+        get_up(s);
+    }
     s.until_timers = 0;
 }
 
@@ -312,6 +342,7 @@ Process* find_work(SchedulerThread& s) {
     // seq_cst: wakers rely on one who searches; who stops searching looks again before it sleeps.
     g_searching.fetch_add(1, std::memory_order_seq_cst);
     Process* p = nullptr;
+    s.seated = s.seated || (!is_offline(s) && port::poller::take_seat());
     const int spins = s.gave_to_dirty ? kSpinsForDirty : kSpins;
     s.gave_to_dirty = false;
     for (int i = 0; i < spins && p == nullptr && !is_offline(s); ++i) {
@@ -325,6 +356,10 @@ Process* find_work(SchedulerThread& s) {
                 p = steal(s, 1);
             }
             pops = now;
+        }
+        if (p == nullptr && s.seated && i % kSpinsAPoll == 0) {
+            epoll_event events[kSocketsAtOnce];
+            port::poller::tell_seated(events, port::poller::wait_seated(events, kSocketsAtOnce, 0));
         }
         if (p == nullptr) {
             pause_cpu();
@@ -344,6 +379,7 @@ Process* find_work(SchedulerThread& s) {
 
 // Runs what is bound to it, and gives the rest away.
 void run_offline(SchedulerThread& s) {
+    get_up(s);
     s.found_at_once = false;
     s.ran_before = false;
     while (Process* p = s.queue.pop_unbound()) {
@@ -390,6 +426,7 @@ void scheduler_main(SchedulerThread* scheduler) {
             continue;
         }
         if (Process* p = find_work(s)) {
+            get_up(s);
             s.ran_before = false;
             run_process(s, *p);
             continue;
@@ -439,8 +476,13 @@ uint64_t next_random(uint64_t& state) {
 
 void wake_scheduler(SchedulerThread& s) {
     // seq_cst: pairs with sleep_until_work(). Only one of several wakers does the system call.
-    uint32_t expected = 1;
-    if (s.sleeping.compare_exchange_strong(expected, 0, std::memory_order_seq_cst)) {
+    uint32_t how = s.sleeping.load(std::memory_order_seq_cst);
+    if (how == 0 || !s.sleeping.compare_exchange_strong(how, 0, std::memory_order_seq_cst)) {
+        return;  // awake, or just woken
+    }
+    if (how == SchedulerThread::kSeated) {
+        port::poller::wake_seated();
+    } else {
         syscall(SYS_futex, reinterpret_cast<uint32_t*>(&s.sleeping), FUTEX_WAKE_PRIVATE, 1, nullptr,
                 nullptr, 0);
     }

@@ -15,7 +15,9 @@ struct SchedulerThread : Scheduler {
     // -- any thread
     RunQueue queue;
     TimerWheel wheel;
-    // 1 while it sleeps or is about to; the futex it sleeps on.
+    // kAsleep while it sleeps or is about to: the futex it sleeps on; kSeated: it waits for sockets (poller.hpp).
+    static constexpr uint32_t kAsleep = 1;
+    static constexpr uint32_t kSeated = 2;
     std::atomic<uint32_t> sleeping{0};
     std::atomic<uint64_t> reductions_total{0};   // the thread adds, others read
     std::atomic<uint64_t> context_switches{0};
@@ -32,6 +34,7 @@ struct SchedulerThread : Scheduler {
     thread_progress::Participant* progress = nullptr;
     bool ran_before = false;        // it has just recorded the end of a slice
     bool found_at_once = false;     // and the next process was in its queue
+    bool seated = false;            // poller::take_seat()
     bool gave_to_dirty = false;     // a process, since it last looked for work in vain
     uint64_t long_slice_ticks = ~uint64_t{0};  // of the recorder's clock
     uint64_t random = 0;            // state of the stress generator

@@ -260,6 +260,10 @@ Stop run_slice(SchedulerThread& s, Process& p) {
     return stop;
 }
 
+// See run_process().
+constexpr int64_t kShortTurn = 400;  // reductions
+constexpr int kMostTurnsPutOff = 16;
+
 void give_turn(SchedulerThread& s, Process& p) {
     if (!take_over(s, p)) {
         return;
@@ -292,9 +296,14 @@ void give_turn(SchedulerThread& s, Process& p) {
 
 void run_process(SchedulerThread& s, Process& p) {
     s.in_turn = true;
+    const int64_t before = s.until_timers;
     give_turn(s, p);
     s.in_turn = false;
-    if (MINIVM_UNLIKELY(s.after_turn != nullptr)) {
+    const int64_t used = before - s.until_timers;
+    // Others who are about to run may have more of the same: short turns are waited for, as long as some come.
+    if (MINIVM_UNLIKELY(s.after_turn != nullptr) &&
+        (s.queue.length() == 0 || used > kShortTurn || ++s.turns_put_off >= kMostTurnsPutOff)) {
+        s.turns_put_off = 0;
         std::exchange(s.after_turn, nullptr)(s.after_turn_data);
     }
 }
