@@ -32,6 +32,7 @@ WORDS = {
     "nif": "native functions",
     "port": "ports",
     "fault": "the VM's own faults",
+    "dist": "other nodes",
     "code_change": "loading, deleting and purging, from permission to commit",
     "bif": "what Erlang code calls",
 }

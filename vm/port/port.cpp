@@ -851,14 +851,9 @@ void child_ended(uint32_t number, int status) {
     }
 }
 
-// relaxed: numbers to show.
-uint64_t total_input() {
-    return g_input.load(std::memory_order_relaxed);
-}
-// relaxed: as above.
-uint64_t total_output() {
-    return g_output.load(std::memory_order_relaxed);
-}
+// relaxed, both: numbers to show.
+uint64_t total_input() { return g_input.load(std::memory_order_relaxed); }
+uint64_t total_output() { return g_output.load(std::memory_order_relaxed); }
 
 void flush_all() {
     std::vector<PortPtr> ports;
