@@ -334,6 +334,7 @@ Process* find_work(SchedulerThread& s) {
         }
         return p;
     }
+    do_after_turn(s);  // those it was put off for have been taken away
     if (g_schedulers.size() == 1) {
         return nullptr;
     }
@@ -380,6 +381,7 @@ Process* find_work(SchedulerThread& s) {
 // Runs what is bound to it, and gives the rest away.
 void run_offline(SchedulerThread& s) {
     get_up(s);
+    do_after_turn(s);
     s.found_at_once = false;
     s.ran_before = false;
     while (Process* p = s.queue.pop_unbound()) {

@@ -59,6 +59,8 @@ inline void count_up(std::atomic<uint64_t>& counter, uint64_t n) {
 }
 // A slice of p, which was in s's queue (slice.cpp).
 void run_process(SchedulerThread& s, Process& p);
+// What was put off behind that slice (Scheduler::after_turn) is done now: no other follows, for now.
+void do_after_turn(SchedulerThread& s);
 
 // ---- dirty.cpp --------------------------------------------------------------------------------------
 

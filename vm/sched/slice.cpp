@@ -303,6 +303,12 @@ void run_process(SchedulerThread& s, Process& p) {
     // Others who are about to run may have more of the same: short turns are waited for, as long as some come.
     if (MINIVM_UNLIKELY(s.after_turn != nullptr) &&
         (s.queue.length() == 0 || used > kShortTurn || ++s.turns_put_off >= kMostTurnsPutOff)) {
+        do_after_turn(s);
+    }
+}
+
+void do_after_turn(SchedulerThread& s) {
+    if (MINIVM_UNLIKELY(s.after_turn != nullptr)) {
         s.turns_put_off = 0;
         std::exchange(s.after_turn, nullptr)(s.after_turn_data);
     }
