@@ -700,7 +700,11 @@ void Channel::deliver() {
                 break;
             }
         }
-        Term controller = kNonValue;
+        if (good) {
+            // What comes for a connection that is no more would be lost without a word: the other side is to learn.
+            const std::lock_guard lock(peer_.mutex);
+            good = peer_.connection == connection_ && peer_.state == Peer::State::connected;
+        }
         {
             const std::lock_guard lock(mutex_);
             handling_ = false;
@@ -710,13 +714,7 @@ void Channel::deliver() {
             }
         }
         if (!good) {
-            {
-                const std::lock_guard lock(peer_.mutex);
-                if (peer_.connection == connection_) {
-                    controller = peer_.controller;
-                }
-            }
-            end_controller(controller, atoms::killed);
+            end_controller(controller_, atoms::killed);
         }
     }
 }

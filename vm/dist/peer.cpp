@@ -265,7 +265,7 @@ void ask_for_connection(Peer& p) {
     if (is_value(net_kernel)) {
         send_message_to_pid(net_kernel, message);
     } else {
-        lost(p, connection, atoms::noconnection);
+        lost(p, connection, atoms::noconnection, Lost::pending);
     }
     h.clear();
 }
@@ -347,7 +347,7 @@ void connected(Peer& p, Term controller, uint64_t flags, uint32_t creation) {
     p.get_size = p.wants_data = false;
     p.flags = flags;
     p.creation = creation;
-    p.channel = std::make_shared<Channel>(p, p.connection);
+    p.channel = std::make_shared<Channel>(p, p.connection, controller);
 }
 
 void tell_exit(Term local, const Foreign& from, Term from_term, Term reason, bool linked) {
@@ -441,13 +441,14 @@ void tell_of_loss(const Peer& p, Ties& ties) {
 
 }  // namespace
 
-bool lost(Peer& p, uint32_t connection, Term reason) {
+bool lost(Peer& p, uint32_t connection, Term reason, Lost which) {
     Ties ties;
     bool was_connected;
     bool visible;
     {
         const std::lock_guard lock(p.mutex);
-        if (p.connection != connection || p.state == Peer::State::idle) {
+        if (p.connection != connection || p.state == Peer::State::idle ||
+            (which == Lost::pending && p.state != Peer::State::pending)) {
             return false;
         }
         was_connected = p.state == Peer::State::connected;

@@ -124,7 +124,8 @@ struct Peer {
 // Takes the packets of a connection, from a port or from dist_ctrl_put_data/2.
 class Channel : public port::PacketSink, public std::enable_shared_from_this<Channel> {
 public:
-    Channel(Peer& peer, uint32_t connection) : peer_(peer), connection_(connection) {}
+    Channel(Peer& peer, uint32_t connection, Term controller)
+        : peer_(peer), connection_(connection), controller_(controller) {}
     void packet(const uint8_t* bytes, size_t n) override;
     void deliver() override;
     void ended(Term reason) override;
@@ -135,6 +136,7 @@ public:
 private:
     Peer& peer_;
     const uint32_t connection_;
+    const Term controller_;
     std::mutex mutex_;
     std::deque<std::string> in_;
     bool handling_ = false;
@@ -172,8 +174,9 @@ void flush_soon(Peer& p);
 // Connected: this is its controller. With the lock.
 void connected(Peer& p, Term controller, uint64_t flags, uint32_t creation);
 // Everybody who is tied to somebody there is told. reason: for the messages of nodes that go down.
-// False: it was another connection, or none.
-bool lost(Peer& p, uint32_t connection, Term reason);
+// False: it was another connection, or none, or not one of `which`.
+enum class Lost : uint8_t { any, pending };
+bool lost(Peer& p, uint32_t connection, Term reason, Lost which = Lost::any);
 
 // ---- terms -------------------------------------------------------------------------------------------------------
 

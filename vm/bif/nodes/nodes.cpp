@@ -238,8 +238,12 @@ Term erts_internal_abort_pending_connection_2(Process& p, const Term* a) {
             return atoms::false_;
         }
     }
-    dist::lost(*peer, connection, atom_connection_closed());
-    return atoms::true_;
+    if (dist::lost(*peer, connection, atom_connection_closed(), dist::Lost::pending)) {
+        return atoms::true_;
+    }
+    // Nobody has it any more, or it has come about meanwhile.
+    const std::lock_guard lock(peer->mutex);
+    return make_bool(peer->connection != connection || peer->state != dist::Peer::State::connected);
 }
 
 // What a port or process that carries a connection is told to do.
