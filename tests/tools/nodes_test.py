@@ -10,7 +10,6 @@ import hashlib
 import os
 import pathlib
 import random
-import shutil
 import socket
 import struct
 import subprocess
@@ -219,7 +218,6 @@ class Nodes(unittest.TestCase):
         self.assertEqual((node.returncode, out), (0, "peer: {true,pong,true}\nsame machine: true\n"
                                                      "over standard io: {nonode@nohost,nonode@nohost}\n"))
 
-    @unittest.skipIf(shutil.which("erl_call") is None, "there is no erl_call here")
     def test_erl_call(self):
         def call(*arguments, text=""):
             done = subprocess.run(["erl_call", "-sname", server.name, *arguments], input=text, stdout=subprocess.PIPE,

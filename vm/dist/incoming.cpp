@@ -478,6 +478,7 @@ bool spawn_reply(Packet& p, Term ref, Term to, Term made, Term result) {
         }
         request = std::move(it->second);
         p.peer.requests.erase(it);
+        to = request.local;  // whoever the other side says
         if (is_pid_result && !request.abandoned) {
             Foreign& f = p.peer.foreign(who_of(result));
             if (request.wants.link && (small_value(made) & kLinked) != 0) {

@@ -31,6 +31,8 @@ std::atomic<uint64_t> g_next_foreign{1};
 // The data of a foreign: the mark, which peer, and a number that none had before.
 constexpr int kPeerShift = 37;
 constexpr uint64_t kMaxPeers = uint64_t{1} << 20;
+// In the reference of a handle, above the peer's index.
+constexpr uint32_t kHandleMark = uint32_t{1} << 29;
 
 }  // namespace
 
@@ -81,11 +83,12 @@ std::vector<Peer*> peers() {
     return all;
 }
 
-Peer* peer_of(Term foreign) {
-    const uint64_t index = (imm_data(foreign) & (kForeignBit - 1)) >> kPeerShift;
+static Peer* peer_at(uint64_t index) {
     const std::shared_lock lock(g_mutex);
     return index < g_peers.size() ? &g_peers[index] : nullptr;
 }
+
+Peer* peer_of(Term foreign) { return peer_at((imm_data(foreign) & (kForeignBit - 1)) >> kPeerShift); }
 
 // ---- who is known there ------------------------------------------------------------------------------------------
 
@@ -218,7 +221,7 @@ void begin_pending(Peer& p) {
     p.state = Peer::State::pending;
     p.connection++;
     // A reference of the form that no scheduler makes (see kWatchKey in incoming.cpp), so that it is known from others.
-    p.handle = {p.connection, uint32_t{1} << 29 | p.index};
+    p.handle = {p.connection, kHandleMark | p.index};
     p.flags = capabilities().mandatory | kUnlinkId | kSpawn | kAlias | kDistMonitor | kDistMonitorName;
 }
 
@@ -243,13 +246,14 @@ Peer* peer_of_handle(Term handle) {
         return nullptr;
     }
     const RefId id = ref_id(tuple_element(handle, 1));
-    for (Peer* p : peers()) {
-        const std::lock_guard lock(p->mutex);
-        if (p->handle == id && p->state != Peer::State::idle && tuple_element(handle, 0) == make_small(p->connection)) {
-            return p;
-        }
+    Peer* const p = peer_at(id.high & (kHandleMark - 1));
+    if (p == nullptr) {
+        return nullptr;
     }
-    return nullptr;
+    const std::lock_guard lock(p->mutex);
+    const bool is_it = p->handle == id && p->state != Peer::State::idle &&
+                       tuple_element(handle, 0) == make_small(p->connection);
+    return is_it ? p : nullptr;
 }
 
 void ask_for_connection(Peer& p) {
