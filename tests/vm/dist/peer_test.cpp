@@ -76,9 +76,7 @@ TEST_CASE("a monitor and a link that race with the loss of their connection are 
                     const bool has_ties = p.extra != nullptr && !(p.extra->monitors.empty() && p.extra->links.empty());
                     wrong += p.mailbox.length == 0 && !has_ties ? 0 : 1;
                     if (round == kRounds) {
-                        if (left.fetch_sub(1) == 1) {
-                            vm::halt(0, false);
-                        }
+                        left--;
                         return exit_normally(p);
                     }
                     const Term pid = foreign_pid(p.heap, node, static_cast<uint32_t>(w % 3));
@@ -109,8 +107,9 @@ TEST_CASE("a monitor and a link that race with the loss of their connection are 
                 std::this_thread::yield();
             }
         });
+        cutter.join();  // it sends: the machine stops behind it
+        vm::halt(0, false);
         m.wait();
-        cutter.join();
         CHECK(wrong == 0);
         CHECK(ties > 0);
         const std::lock_guard lock(to.mutex);
