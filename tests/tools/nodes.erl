@@ -1,7 +1,7 @@
 %% What programs see of nodes, told as text that must be the same whatever runs on either side; and a storm of links,
 %% monitors, spawns and losses of the connection between two.
 -module(nodes).
--export([serve/0, alone/0, pair/1, storm/2, peers/0]).
+-export([serve/0, alone/0, pair/1, storm/2, peers/0, ticks/2]).
 -export([echo/0, worker/0]).
 
 say(What, Result) -> io:format("~s: ~p~n", [What, Result]).
@@ -220,6 +220,22 @@ peers() ->
     {ok, P2, N2} = peer:start_link(#{connection => standard_io}),
     say("over standard io", {N2, peer:call(P2, erlang, node, [])}),
     peer:stop(P2),
+    halt().
+
+%% ---- silence ----------------------------------------------------------------------------------
+
+%% With -kernel net_ticktime 1: a connection that nobody uses stays; one whose other side stands still goes.
+ticks(Name, OsPid) ->
+    N = at_host(Name),
+    pong = net_adm:ping(N),
+    ok = net_kernel:monitor_nodes(true, [nodedown_reason]),
+    say("silence", receive {nodedown, N, Why} -> Why after 3000 -> nodes() =:= [N] end),
+    os:cmd("kill -STOP " ++ OsPid),
+    say("stands still", receive {nodedown, N, Why2} -> Why2 after 10000 -> none end),
+    os:cmd("kill -CONT " ++ OsPid),
+    pong = again(N, 50),
+    rpc:cast(N, erlang, halt, [0]),
+    timer:sleep(200),
     halt().
 
 %% ---- a storm ----------------------------------------------------------------------------------

@@ -39,9 +39,9 @@ def ours():
     return [minivm, "erl"]
 
 
-def start(program, name, call):
+def start(program, name, call, *arguments):
     return subprocess.Popen([*program, "-noshell", "-sname", name, "-setcookie", COOKIE, "-kernel",
-                             "logger_level", "none", "-eval", call + "."],
+                             "logger_level", "none", *arguments, "-eval", call + "."],
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                             encoding="utf-8", cwd=folder, env=ENV)
 
@@ -49,9 +49,9 @@ def start(program, name, call):
 class Server:
     """A node that serves until its client lets it halt."""
 
-    def __init__(self, program):
+    def __init__(self, program, *arguments):
         self.name = "server%d" % random.SystemRandom().randrange(1 << 30)
-        self.process = start(program, self.name, "nodes:serve()")
+        self.process = start(program, self.name, "nodes:serve()", *arguments)
         line = self.process.stdout.readline()
         if line != "ready\n":
             self.process.kill()
@@ -186,7 +186,7 @@ class Nodes(unittest.TestCase):
 
     def test_a_node_alone_is_the_same(self):
         def run(program):
-            done = subprocess.run([*program, "-noshell", "-kernel", "logger_level", "none", "-eval", "nodes:alone()."], stdin=subprocess.DEVNULL,
+            done = subprocess.run([*program, "-noshell", "-kernel", "logger_level", "none", *arguments, "-eval", "nodes:alone()."], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8", cwd=folder, env=ENV,
                                   timeout=WAIT_S, check=False)
             return done.returncode, done.stdout
@@ -202,6 +202,22 @@ class Nodes(unittest.TestCase):
         self.assertEqual(expected[0], 0, expected[1])
         for (server, client), result in zip(kinds[1:], others):
             self.assertEqual(result, expected, "%s <- %s" % (server, client))
+
+    def test_a_silent_connection_stays_and_one_that_stands_still_goes(self):
+        def run(programs):
+            server = Server(programs[0], "net_ticktime", "1")
+            client = start(programs[1], "ticker%d" % random.SystemRandom().randrange(1 << 30),
+                           'nodes:ticks("%s", "%d")' % (server.name, server.process.pid), "net_ticktime", "1")
+            try:
+                return client.communicate(timeout=WAIT_S)[0]
+            finally:
+                client.kill()
+                server.kill()
+        kinds = [(["erl"], ours()), (ours(), ["erl"]), (ours(), ours())]
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            for programs, out in zip(kinds, pool.map(run, kinds)):
+                self.assertEqual(out, "silence: true\nstands still: [{nodedown_reason,net_tick_timeout}]\n",
+                                 "%s <- %s" % programs)
 
     def test_a_storm_loses_nothing_and_leaves_nothing(self):
         seed = tool_tests.seed()

@@ -40,6 +40,8 @@ public:
     // Files that the port itself reads for it, and writes its queue to; they are not its own to close. -1: none.
     virtual int input_file() const { return -1; }
     virtual int output_file() const { return -1; }
+    // port_command/3 takes `force`: what it gets while the port is busy is kept as well.
+    virtual bool takes_force() const { return false; }
     // What comes goes to the port's sink from here on; it is busy from so many bytes on. False: it has no packets.
     virtual bool divert(size_t /*busy_above*/) { return false; }
     // Once it has been diverted: packets that go out, without what marks their ends. They may be taken.

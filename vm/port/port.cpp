@@ -280,16 +280,10 @@ static Term open_port(Process* owner, Term owner_id, OpenOptions options) {
     return p.id;
 }
 
-Term open(Process& owner, OpenOptions options) {
-    return open_port(&owner, owner.id, std::move(options));
-}
-Term open_for(Term owner, OpenOptions options) {
-    return open_port(nullptr, owner, std::move(options));
-}
+Term open(Process& owner, OpenOptions options) { return open_port(&owner, owner.id, std::move(options)); }
+Term open_for(Term owner, OpenOptions options) { return open_port(nullptr, owner, std::move(options)); }
 
-bool exists(Term id) {
-    return find(id) != nullptr;
-}
+bool exists(Term id) { return find(id) != nullptr; }
 
 std::vector<Term> all() {
     std::lock_guard lock(g_mutex);
@@ -358,13 +352,23 @@ void report_bad_value(Term id) {
     h.clear();
 }
 
-bool is_busy(Term id) {
+// False: no port.
+template <typename Question>
+static bool ask(Term id, Question question) {
     const PortPtr port = find(id);
     if (port == nullptr) {
         return false;
     }
     std::lock_guard lock(port->mutex);
-    return port->busy;
+    return question(*port);
+}
+
+bool is_busy(Term id) {
+    return ask(id, [](const Port& p) { return p.busy; });
+}
+
+bool takes_force(Term id) {
+    return ask(id, [](const Port& p) { return p.options.driver != nullptr && p.options.driver->takes_force(); });
 }
 
 bool divert(Term id, std::shared_ptr<PacketSink> sink, size_t busy_above) {

@@ -94,6 +94,8 @@ bool divert(Term id, std::shared_ptr<PacketSink> sink, size_t busy_above);
 void send_packets(Term id, std::deque<std::string>* packets);
 // The port ends with this reason.
 void kill(Term id, Term reason);
+// port_command/3 with `force`: no pipe of a program, which is never overfilled.
+bool takes_force(Term id);
 // Wakes the process as soon as the port is not busy.
 void wait_until_free(Term id, Term wake);
 bool close(Term id, Term from);

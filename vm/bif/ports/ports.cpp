@@ -386,8 +386,8 @@ Term erts_internal_port_command_3(Process& p, const Term* a) {
     if (!is_value(port) || !port::exists(port)) {
         return atoms::badarg;
     }
-    if (force) {
-        return atom_table::intern("notsup");  // a program's pipe is never overfilled
+    if (force && !port::takes_force(port)) {
+        return atom_table::intern("notsup");
     }
     std::string bytes;
     if (!iolist_to_bytes(a[1], &bytes)) {
@@ -395,7 +395,7 @@ Term erts_internal_port_command_3(Process& p, const Term* a) {
         return atoms::badarg;
     }
     consume(p, static_cast<int64_t>(bytes.size() / 1024));
-    switch (port::command(port, &bytes, false, nosuspend ? kNonValue : p.id, p.id)) {
+    switch (port::command(port, &bytes, force, nosuspend ? kNonValue : p.id, p.id)) {
         case port::Sent::done:
             return atoms::true_;
         case port::Sent::no_port:

@@ -24,6 +24,7 @@ namespace minivm::port::inet {
 class Socket : public Driver {
 public:
     ~Socket() override;
+    bool takes_force() const final { return true; }
     bool control(Port& p, Process& caller, uint32_t command, const std::string& bytes, std::string* answer,
                  Term* reason) override;
     void close(Port& p) override;
