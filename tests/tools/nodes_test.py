@@ -186,7 +186,7 @@ class Nodes(unittest.TestCase):
 
     def test_a_node_alone_is_the_same(self):
         def run(program):
-            done = subprocess.run([*program, "-noshell", "-kernel", "logger_level", "none", *arguments, "-eval", "nodes:alone()."], stdin=subprocess.DEVNULL,
+            done = subprocess.run([*program, "-noshell", "-kernel", "logger_level", "none", "-eval", "nodes:alone()."], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8", cwd=folder, env=ENV,
                                   timeout=WAIT_S, check=False)
             return done.returncode, done.stdout
