@@ -6,7 +6,7 @@
     tools/lib/steps.py command PRESET STEP        prints what that would run
     tools/lib/steps.py docs                       the table of docs/testing.md, as Markdown
 
-FUZZ_SECONDS (default 20) is the time that each fuzzer and the generated programs get, FUZZ_SEED is what they begin
+FUZZ_SECONDS (default 15) is the time that each fuzzer and the generated programs get, FUZZ_SEED is what they begin
 from (default: from the commit, so that its check can be repeated).
 """
 
@@ -96,7 +96,7 @@ def commit_number():
 def words_of(table, preset):
     """What {words} stand for."""
     seed = os.environ.get("FUZZ_SEED") or str(commit_number())
-    seconds = int(os.environ.get("FUZZ_SECONDS") or 20)
+    seconds = int(os.environ.get("FUZZ_SECONDS") or 15)
     # Some kernels randomise into the ranges that ThreadSanitizer takes.
     fixed = ["setarch", platform.machine(), "-R"]
     can_fix = shutil.which("setarch") and subprocess.run([*fixed, "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0
