@@ -14,7 +14,7 @@
 #include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"
 
-#include <initializer_list>
+#include <algorithm>
 
 namespace minivm::dist {
 
@@ -69,6 +69,32 @@ void answer(const Packet& p, Term control, Term payload = kNonValue) {
         put(p.peer, std::move(packet));
     }
     flush(p.peer);
+}
+
+// act(foreign) with the lock, if this is still the connection: the foreign of `from`, made if there is none. The
+// foreign's id; the non-value: it is another connection.
+template <typename Act>
+Term with_foreign(Packet& p, Term from, Act act) {
+    const std::lock_guard lock(p.peer.mutex);
+    if (!p.is_current()) {
+        return kNonValue;
+    }
+    Foreign& f = p.peer.foreign(who_of(from));
+    act(f);
+    return f.id;
+}
+
+// The same if there is one, which may take part in no tie any more behind act(). The non-value also: act() says no.
+template <typename Act>
+Term with_known(Packet& p, Term from, Act act) {
+    const std::lock_guard lock(p.peer.mutex);
+    Foreign* const f = p.is_current() ? p.peer.find(who_of(from)) : nullptr;
+    if (f == nullptr || !act(*f)) {
+        return kNonValue;
+    }
+    const Term id = f->id;
+    p.peer.drop_if_idle(imm_data(id));
+    return id;
 }
 
 // ---- messages ----------------------------------------------------------------------------------------------------
@@ -133,18 +159,11 @@ bool link(Packet& p, Term from, Term to) {
         answer(p, make_tuple(p.heap, op(Op::payload_exit), to, from), atoms::noproc);
         return true;
     }
-    Term id;
-    {
-        const std::lock_guard lock(p.peer.mutex);
-        if (!p.is_current()) {
-            return true;
-        }
-        Foreign& f = p.peer.foreign(who_of(from));
-        id = f.id;
-        // One that is being unlinked from here counts as that, until it is acknowledged.
-        f.links.try_emplace(to.raw, false);
+    // One that is being unlinked from here counts as that, until it is acknowledged.
+    const Term id = with_foreign(p, from, [to](Foreign& f) { f.links.try_emplace(to.raw, false); });
+    if (is_value(id)) {
+        send_signal(to, new_signal(SignalKind::link, id));
     }
-    send_signal(to, new_signal(SignalKind::link, id));
     return true;
 }
 
@@ -159,23 +178,18 @@ bool unlink(Packet& p, Term number, Term from, Term to) {
         }
         return true;
     }
-    Term id;
-    {
-        const std::lock_guard lock(p.peer.mutex);
-        if (!p.is_current()) {
-            return true;
-        }
-        Foreign& f = p.peer.foreign(who_of(from));
-        id = f.id;
+    const Term id = with_foreign(p, from, [to](Foreign& f) {
         f.unlinks++;  // until the acknowledgement has gone through dist::signal()
         const auto link = f.links.find(to.raw);
         if (link != f.links.end() && !link->second) {
             f.links.erase(link);
         }
+    });
+    if (is_value(id)) {
+        ControlSignal* s = new_signal(SignalKind::unlink, id);
+        s->number = id_number;
+        send_signal(to, s);
     }
-    ControlSignal* s = new_signal(SignalKind::unlink, id);
-    s->number = id_number;
-    send_signal(to, s);
     return true;
 }
 
@@ -184,21 +198,14 @@ bool unlink_acknowledged(Packet& p, Term number, Term from, Term to) {
     if (!is_of_peer(p, from) || !is_pid(to) || !get_uint64(number, &id_number)) {
         return false;
     }
-    Term id = kNonValue;
-    {
-        const std::lock_guard lock(p.peer.mutex);
-        Foreign* const f = p.is_current() ? p.peer.find(who_of(from)) : nullptr;
-        if (f == nullptr) {
-            return true;
+    const Term id = with_known(p, from, [to](Foreign& f) {
+        const auto link = f.links.find(to.raw);
+        if (link != f.links.end() && link->second) {
+            f.links.erase(link);
         }
-        id = f->id;
-        const auto link = f->links.find(to.raw);
-        if (link != f->links.end() && link->second) {
-            f->links.erase(link);
-        }
-        p.peer.drop_if_idle(imm_data(id));
-    }
-    if (is_local_pid(to)) {
+        return true;
+    });
+    if (is_value(id) && is_local_pid(to)) {
         ControlSignal* s = new_signal(SignalKind::unlink_ack, id);
         s->number = id_number;
         send_signal(to, s);
@@ -214,26 +221,21 @@ bool exit(Packet& p, Term from, Term to, Term reason, bool linked) {
     if (!is_local_pid(to) && !is_local_port(to)) {
         return true;
     }
-    Foreign foreign;
-    foreign.who = who_of(from);
-    foreign.id = from;  // the pid, as of nobody who is linked
+    Term id = kNonValue;  // exit/2 is of nobody who is linked
     if (linked) {
-        const std::lock_guard lock(p.peer.mutex);
-        Foreign* const f = p.is_current() ? p.peer.find(foreign.who) : nullptr;
-        if (f == nullptr) {
+        id = with_known(p, from, [to](Foreign& f) {
+            const auto link = f.links.find(to.raw);
+            const bool counts = link != f.links.end() && !link->second;
+            if (counts) {
+                f.links.erase(link);
+            }
+            return counts;
+        });
+        if (!is_value(id)) {
             return true;
         }
-        foreign.id = f->id;
-        const auto link = f->links.find(to.raw);
-        if (link == f->links.end() || link->second) {
-            return true;
-        }
-        f->links.erase(link);
-        p.peer.drop_if_idle(imm_data(foreign.id));
-    } else {
-        foreign.id = kNonValue;
     }
-    tell_exit(to, foreign, from, reason, linked);
+    tell_exit(to, id, from, reason, linked);
     return true;
 }
 
@@ -251,20 +253,14 @@ bool monitor(Packet& p, Term from, Term what, Term ref) {
     }
     // relaxed: only uniqueness is asked of it.
     const RefId key{g_next_key.fetch_add(1, std::memory_order_relaxed), kWatchKey};
-    Term id;
-    {
-        const std::lock_guard lock(p.peer.mutex);
-        if (!p.is_current()) {
-            return true;
-        }
-        Foreign& f = p.peer.foreign(who_of(from));
-        id = f.id;
-        f.watches.emplace(key, Foreign::Watch{local, std::move(foreign_ref)});
+    const Term id = with_foreign(
+        p, from, [&](Foreign& f) { f.watches.emplace(key, Foreign::Watch{local, std::move(foreign_ref)}); });
+    if (is_value(id)) {
+        ControlSignal* s = new_signal(SignalKind::monitor, id);
+        s->ref = key;
+        s->name = is_atom(what) ? what : kNonValue;
+        send_signal(local, s);
     }
-    ControlSignal* s = new_signal(SignalKind::monitor, id);
-    s->ref = key;
-    s->name = is_atom(what) ? what : kNonValue;
-    send_signal(local, s);
     return true;
 }
 
@@ -273,27 +269,20 @@ bool demonitor(Packet& p, Term from, Term ref) {
     if (!is_of_peer(p, from) || !take_ref(ref, &foreign_ref)) {
         return false;
     }
-    Term id = kNonValue;
     Term local = kNonValue;
     RefId key{};
-    {
-        const std::lock_guard lock(p.peer.mutex);
-        Foreign* const f = p.is_current() ? p.peer.find(who_of(from)) : nullptr;
-        if (f == nullptr) {
-            return true;
+    const Term id = with_known(p, from, [&](Foreign& f) {
+        const auto it = std::find_if(f.watches.begin(), f.watches.end(),
+                                     [&](const auto& watch) { return watch.second.ref == foreign_ref; });
+        if (it == f.watches.end()) {
+            return false;
         }
-        for (auto it = f->watches.begin(); it != f->watches.end(); ++it) {
-            if (it->second.ref == foreign_ref) {
-                id = f->id;
-                key = it->first;
-                local = it->second.local;
-                f->watches.erase(it);
-                p.peer.drop_if_idle(imm_data(id));
-                break;
-            }
-        }
-    }
-    if (is_value(local)) {
+        key = it->first;
+        local = it->second.local;
+        f.watches.erase(it);
+        return true;
+    });
+    if (is_value(id)) {
         ControlSignal* s = new_signal(SignalKind::demonitor, id);
         s->ref = key;
         send_signal(local, s);
@@ -438,7 +427,9 @@ bool spawn_request(Packet& p, Term ref, Term from, Term leader, Term mfa, Term o
     return true;
 }
 
-// On the scheduler of who asked: links and monitors the new process, whose foreign is `from`.
+// On the scheduler of who asked: links and monitors the new process, whose foreign is `from`. What is asked for lies in
+// fields of other names: `linked`, `priority` (the link's), `ref` (the monitor's; 0: none), `number` (its alias),
+// `term` (its tag), `no_quirk` (its priority); `name` is who asked, for gone().
 void tie_to_spawned(Process& q, ControlSignal& s) {
     ProcessExtra& extra = extra_of(q);
     if (s.linked) {

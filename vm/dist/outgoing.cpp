@@ -287,7 +287,7 @@ std::string packet_of_signal(Peer& p, Foreign& f, const ControlSignal& s, Heap& 
 void signal(Term foreign, Signal* signal) {
     auto* const s = static_cast<ControlSignal*>(signal);
     Peer* const p = peer_of(foreign);
-    bool is_unacknowledged = false;
+    bool is_unacknowledged = s->kind == SignalKind::unlink;  // if the connection is lost as well
     if (p != nullptr) {
         Heap h;
         {
@@ -295,7 +295,7 @@ void signal(Term foreign, Signal* signal) {
             const auto it = p->foreigns.find(imm_data(foreign));
             if (it != p->foreigns.end()) {
                 std::string packet = packet_of_signal(*p, it->second, *s, h);
-                is_unacknowledged = s->kind == SignalKind::unlink && !it->second.links.contains(s->from.raw);
+                is_unacknowledged = is_unacknowledged && !it->second.links.contains(s->from.raw);
                 if (!packet.empty()) {
                     put(*p, std::move(packet));
                 }

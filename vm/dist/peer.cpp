@@ -294,9 +294,7 @@ void flush_soon(Peer& p) {
     }
     {
         const std::lock_guard lock(p.mutex);
-        if (p.out_bytes > kMostPutOff) {
-            s->after_turn = s->after_turn_data == &p ? nullptr : s->after_turn;
-        } else if (s->after_turn == nullptr || s->after_turn_data == &p) {
+        if (p.out_bytes <= kMostPutOff && (s->after_turn == nullptr || s->after_turn_data == &p)) {
             s->after_turn = [](void* data) { flush(*static_cast<Peer*>(data)); };
             s->after_turn_data = &p;
             return;
@@ -354,12 +352,12 @@ void connected(Peer& p, Term controller, uint64_t flags, uint32_t creation) {
     p.channel = std::make_shared<Channel>(p, p.connection, controller);
 }
 
-void tell_exit(Term local, const Foreign& from, Term from_term, Term reason, bool linked) {
+void tell_exit(Term local, Term foreign, Term from, Term reason, bool linked) {
     thread_progress::DelaySection section;  // from copying to sending there is no thread progress
-    ControlSignal* s = new_signal(SignalKind::exit, from.id);
+    ControlSignal* s = new_signal(SignalKind::exit, foreign);
     s->linked = linked;
     Heap h;
-    s->term = make_tuple(h, atoms::EXIT, copy_term(from_term, h, true), copy_term(reason, h, true));
+    s->term = make_tuple(h, atoms::EXIT, copy_term(from, h, true), copy_term(reason, h, true));
     take_fragments(*s, h);
     s->from_process = true;
     send_signal(local, s);
@@ -405,7 +403,7 @@ void tell_of_loss(const Peer& p, Ties& ties) {
             if (unlinking) {
                 forget_link(Term{local}, f.id);  // no acknowledgement comes any more
             } else {
-                tell_exit(Term{local}, f, who, atoms::noconnection, true);
+                tell_exit(Term{local}, f.id, who, atoms::noconnection, true);
             }
         }
         for (const auto& [key, watch] : f.watches) {

@@ -198,7 +198,8 @@ extern bool (*g_parse_spawn_options)(Term list, SpawnOptions* out);
 void end_controller(Term controller, Term reason);
 
 // Exit and down signals to somebody here, from there.
-void tell_exit(Term local, const Foreign& from, Term from_term, Term reason, bool linked);
+// foreign: the non-value for exit/2. from: the pid.
+void tell_exit(Term local, Term foreign, Term from, Term reason, bool linked);
 // An unlink of somebody here is acknowledged as far as it ever will be.
 void forget_link(Term local, Term foreign);
 void tell_down(Term local, RefId ref, Term foreign, Term object, Term reason);

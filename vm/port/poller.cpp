@@ -364,6 +364,7 @@ void tell_seated(const epoll_event* events, int n) {
     }
 }
 
+// If he has got up by himself meanwhile, the next wait ends at once.
 void wake_seated() {
     const uint64_t one = 1;
     [[maybe_unused]] const ssize_t n = write(g.seat_event, &one, sizeof(one));

@@ -480,7 +480,7 @@ void wake_scheduler(SchedulerThread& s) {
     // seq_cst: pairs with sleep_until_work(). Only one of several wakers does the system call.
     uint32_t how = s.sleeping.load(std::memory_order_seq_cst);
     if (how == 0 || !s.sleeping.compare_exchange_strong(how, 0, std::memory_order_seq_cst)) {
-        return;  // awake, or just woken
+        return;  // awake; if it sleeps again by now, it has looked for work behind our look
     }
     if (how == SchedulerThread::kSeated) {
         port::poller::wake_seated();

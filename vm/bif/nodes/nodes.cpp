@@ -332,7 +332,7 @@ Term erts_internal_create_dist_channel_3(Process& p, const Term* a) {
     ControlSignal* signal = new_signal(SignalKind::rpc, p.id);
     Heap h;
     signal->ref = ref;
-    signal->term = make_tuple(h, a[0], make_unsigned(h, s.flags), a[2] == kNil ? kNil : tuple_element(a[2], 1));
+    signal->term = make_tuple(h, a[0], make_unsigned(h, s.flags), tuple_element(a[2], 1));
     take_fragments(*signal, h);
     signal->run = [](Process& q, ControlSignal& self) {
         Setup here{tuple_element(self.term, 0), q.id, self.from, 0, 0};

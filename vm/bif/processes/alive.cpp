@@ -1,4 +1,4 @@
-// BIFs for group leaders, for who is alive, and for nodes: no other one is connected.
+// BIFs for group leaders, and for who is alive.
 #include "vm/bif/bif.hpp"
 #include "vm/bif/processes/requests.hpp"
 #include "vm/code/export.hpp"
@@ -19,7 +19,6 @@
 namespace minivm {
 
 namespace {
-
 
 // ---- group leader, being alive -------------------------------------------------------------------------
 

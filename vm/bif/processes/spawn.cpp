@@ -143,6 +143,7 @@ bool parse_spawn_option(Term option, SpawnOptions* out, RequestOptions* request)
 }
 
 bool parse_spawn_options(Term list, SpawnOptions* out, RequestOptions* request);
+// vm/dist, which is below, spawns what other nodes ask for.
 [[maybe_unused]] const bool kTellsDist =
     (dist::g_parse_spawn_options = [](Term list, SpawnOptions* out) { return parse_spawn_options(list, out, nullptr); },
      true);

@@ -71,10 +71,13 @@ void TcpSocket::give_term(Port& p, Term content, bool is_packet, Heap& h) {
 }
 
 bool TcpSocket::divert(size_t busy_above) {
+    if (format_ != packets::Format::head4) {
+        return false;
+    }
     high_ = busy_above;
     low_ = busy_above / 2;
     buffer_ = std::max<uint32_t>(buffer_, 64 * 1024);  // many packets at once
-    return format_ == packets::Format::head4;
+    return true;
 }
 
 void TcpSocket::give_data(Port& p, const void* bytes, size_t n) {
