@@ -6,6 +6,7 @@
 #include "vm/instr/bif_def.hpp"
 #include "vm/nif/api.hpp"
 #include "vm/nif/prim_tty.hpp"
+#include "vm/nif/sockets/library.hpp"
 #include "vm/process/state.hpp"
 #include "vm/progress/thread_progress.hpp"
 #include "vm/util/otp_release.hpp"
@@ -14,6 +15,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -222,10 +224,23 @@ void add_taint(Term module) {
     taints().push_back(module);
 }
 
-// Whose library is compiled in.
-bool is_part_of_vm(Term module) {
+// The library of a module whose natives are part of the VM; else null.
+const Entry* built_in(Term module) {
     static const Term prim_tty = atom_table::intern("prim_tty");
-    return module == prim_tty;
+    static const Term prim_socket = atom_table::intern("prim_socket");
+    static const Term prim_net = atom_table::intern("prim_net");
+    return module == prim_tty      ? &prim_tty_entry()
+           : module == prim_socket ? &sockets::prim_socket_entry()
+           : module == prim_net    ? &sockets::prim_net_entry()
+                                   : nullptr;
+}
+
+// A library of the VM serves the modules of several releases: each has those functions that it declares.
+void keep_declared(const ModuleInstance& instance, Library& l) {
+    std::erase_if(l.functions, [&](const LibraryFunction& f) {
+        const Function* const function = find_function(instance, f);
+        return function == nullptr || (instance.lowered.declares_nifs && !function->declared);
+    });
 }
 
 void close_file(void* handle) {
@@ -313,6 +328,11 @@ void TracerFunctions::take(const LibraryFunction& f) {
     }
 }
 
+bool Library::has_function(const char* name, unsigned arity) const {
+    return std::any_of(functions.begin(), functions.end(), [&](const LibraryFunction& f) {
+        return f.arity == arity && std::strcmp(f.name, name) == 0;
+    });
+}
 void Library::retain() {
     // relaxed: who retains holds a reference already.
     refs.fetch_add(1, std::memory_order_relaxed);
@@ -364,8 +384,8 @@ Term load(Process& p, ModuleInstance& instance, const std::string& library_name,
     const char* reason = "bad_lib";
     std::string why;
     void* handle = nullptr;
-    const Entry* const entry =
-        is_part_of_vm(module) ? &prim_tty_entry() : open_library(library_name, &handle, &reason, &why);
+    const Entry* const own = built_in(module);
+    const Entry* const entry = own != nullptr ? own : open_library(library_name, &handle, &reason, &why);
     if (handle != nullptr) {
         add_taint(module);
     }
@@ -378,6 +398,9 @@ Term load(Process& p, ModuleInstance& instance, const std::string& library_name,
         library->handle = handle;
         library->module = module;
         take_entry(*library, *entry);
+        if (own != nullptr) {
+            keep_declared(instance, *library);
+        }
         why = match_functions(instance, *library, &functions);
     }
     if (why.empty()) {

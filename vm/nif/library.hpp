@@ -45,6 +45,7 @@ struct Library {
     bool loading = false;         // load or upgrade is being called
     std::atomic<size_t> refs{1};  // any thread: the module's code, and each type with callbacks
 
+    bool has_function(const char* name, unsigned arity) const;
     void retain();
     void release();  // the last one has it closed, soon
     bool give_up();  // true: that was the last one, close() it

@@ -1,5 +1,7 @@
 #include "vm/process/posix.hpp"
 
+#include <mutex>
+#include <unordered_map>
 #include <fcntl.h>
 
 #include <cerrno>
@@ -22,22 +24,36 @@ constexpr ErrorName kErrorNames[] = {
     {EACCES, "eacces"},
     {EADDRINUSE, "eaddrinuse"},
     {EADDRNOTAVAIL, "eaddrnotavail"},
+    {EADV, "eadv"},
+    {EAFNOSUPPORT, "eafnosupport"},
     {EAGAIN, "eagain"},
     {EALREADY, "ealready"},
+    {EBADE, "ebade"},
     {EBADF, "ebadf"},
+    {EBADFD, "ebadfd"},
     {EBADMSG, "ebadmsg"},
+    {EBADR, "ebadr"},
+    {EBADRQC, "ebadrqc"},
+    {EBADSLT, "ebadslt"},
+    {EBFONT, "ebfont"},
     {EBUSY, "ebusy"},
     {ECANCELED, "ecanceled"},
     {ECHILD, "echild"},
+    {ECHRNG, "echrng"},
+    {ECOMM, "ecomm"},
     {ECONNABORTED, "econnaborted"},
     {ECONNREFUSED, "econnrefused"},
     {ECONNRESET, "econnreset"},
     {EDEADLK, "edeadlk"},
+    {EDESTADDRREQ, "edestaddrreq"},
     {EDOM, "edom"},
+    {EDOTDOT, "edotdot"},
     {EDQUOT, "edquot"},
     {EEXIST, "eexist"},
     {EFAULT, "efault"},
     {EFBIG, "efbig"},
+    {EHOSTDOWN, "ehostdown"},
+    {EHOSTUNREACH, "ehostunreach"},
     {EIDRM, "eidrm"},
     {EILSEQ, "eilseq"},
     {EINPROGRESS, "einprogress"},
@@ -46,13 +62,32 @@ constexpr ErrorName kErrorNames[] = {
     {EIO, "eio"},
     {EISCONN, "eisconn"},
     {EISDIR, "eisdir"},
+    {EISNAM, "eisnam"},
+    {EL2HLT, "el2hlt"},
+    {EL2NSYNC, "el2nsync"},
+    {EL3HLT, "el3hlt"},
+    {EL3RST, "el3rst"},
+    {ELIBACC, "elibacc"},
+    {ELIBBAD, "elibbad"},
+    {ELIBEXEC, "elibexec"},
+    {ELIBMAX, "elibmax"},
+    {ELIBSCN, "elibscn"},
+    {ELNRNG, "elnrng"},
     {ELOOP, "eloop"},
     {EMFILE, "emfile"},
     {EMLINK, "emlink"},
     {EMSGSIZE, "emsgsize"},
+    {EMULTIHOP, "emultihop"},
     {ENAMETOOLONG, "enametoolong"},
+    {ENAVAIL, "enavail"},
+    {ENETDOWN, "enetdown"},
+    {ENETRESET, "enetreset"},
+    {ENETUNREACH, "enetunreach"},
     {ENFILE, "enfile"},
+    {ENOANO, "enoano"},
     {ENOBUFS, "enobufs"},
+    {ENOCSI, "enocsi"},
+    {ENODATA, "enodata"},
     {ENODEV, "enodev"},
     {ENOENT, "enoent"},
     {ENOEXEC, "enoexec"},
@@ -60,27 +95,50 @@ constexpr ErrorName kErrorNames[] = {
     {ENOLINK, "enolink"},
     {ENOMEM, "enomem"},
     {ENOMSG, "enomsg"},
+    {ENONET, "enonet"},
+    {ENOPKG, "enopkg"},
+    {ENOPROTOOPT, "enoprotoopt"},
     {ENOSPC, "enospc"},
+    {ENOSR, "enosr"},
+    {ENOSTR, "enostr"},
     {ENOSYS, "enosys"},
     {ENOTBLK, "enotblk"},
     {ENOTCONN, "enotconn"},
     {ENOTDIR, "enotdir"},
     {ENOTEMPTY, "enotempty"},
+    {ENOTNAM, "enotnam"},
     {ENOTSOCK, "enotsock"},
     {ENOTSUP, "enotsup"},
     {ENOTTY, "enotty"},
+    {ENOTUNIQ, "enotuniq"},
     {ENXIO, "enxio"},
     {EOVERFLOW, "eoverflow"},
     {EPERM, "eperm"},
+    {EPFNOSUPPORT, "epfnosupport"},
     {EPIPE, "epipe"},
+    {EPROTO, "eproto"},
+    {EPROTONOSUPPORT, "eprotonosupport"},
+    {EPROTOTYPE, "eprototype"},
     {ERANGE, "erange"},
+    {EREMCHG, "eremchg"},
+    {EREMOTE, "eremote"},
+    {EREMOTEIO, "eremoteio"},
     {EROFS, "erofs"},
+    {ESHUTDOWN, "eshutdown"},
+    {ESOCKTNOSUPPORT, "esocktnosupport"},
     {ESPIPE, "espipe"},
     {ESRCH, "esrch"},
+    {ESRMNT, "esrmnt"},
     {ESTALE, "estale"},
+    {ETIME, "etime"},
     {ETIMEDOUT, "etimedout"},
+    {ETOOMANYREFS, "etoomanyrefs"},
     {ETXTBSY, "etxtbsy"},
+    {EUCLEAN, "euclean"},
+    {EUNATCH, "eunatch"},
+    {EUSERS, "eusers"},
     {EXDEV, "exdev"},
+    {EXFULL, "exfull"},
 };
 
 }  // namespace
@@ -100,6 +158,40 @@ bool is_descriptor_of_program(int64_t descriptor) {
     }
     const int flags = fcntl(static_cast<int>(descriptor), F_GETFD);
     return flags >= 0 && (flags & FD_CLOEXEC) == 0;
+}
+
+namespace {
+
+struct HeldSockets {
+    std::mutex lock;
+    std::unordered_map<int, unsigned> holders;
+};
+HeldSockets& held_sockets() {
+    static HeldSockets held;
+    return held;
+}
+
+}  // namespace
+
+void hold_socket(int descriptor) {
+    HeldSockets& held = held_sockets();
+    const std::lock_guard lock(held.lock);
+    ++held.holders[descriptor];
+}
+bool let_go_of_socket(int descriptor) {
+    HeldSockets& held = held_sockets();
+    const std::lock_guard lock(held.lock);
+    const auto it = held.holders.find(descriptor);
+    if (it == held.holders.end() || --it->second != 0) {
+        return false;
+    }
+    held.holders.erase(it);
+    return true;
+}
+bool is_held_socket(int64_t descriptor) {
+    HeldSockets& held = held_sockets();
+    const std::lock_guard lock(held.lock);
+    return descriptor >= 0 && descriptor <= INT_MAX && held.holders.count(static_cast<int>(descriptor)) != 0;
 }
 
 Term posix_error(Process& p, int error_number) {

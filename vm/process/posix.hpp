@@ -18,6 +18,13 @@ Term posix_error(Process& p, int error_number);
 // could read, write or close them could end it. False for what is no open descriptor.
 bool is_descriptor_of_program(int64_t descriptor);
 
+// Sockets that the VM opened for the program, and how many of its ports and sockets have each: the program is told
+// their descriptors (inet:getfd/1, {otp, fd}), so it may give them back though the VM opened them. Any thread.
+void hold_socket(int descriptor);
+// True: nobody has it any more, and the caller closes it.
+bool let_go_of_socket(int descriptor);
+bool is_held_socket(int64_t descriptor);
+
 // The bytes of a file name: a binary as it is, a character list, which may be deep, in UTF-8. False: no
 // file name, or it holds a zero.
 bool get_file_name(Term name, std::string* out);

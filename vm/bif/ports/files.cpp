@@ -14,6 +14,7 @@
 #include <mutex>
 
 #include "vm/bif/bif.hpp"
+#include "vm/process/file_handle.hpp"
 #include "vm/process/posix.hpp"
 #include "vm/process/continuation.hpp"
 #include "vm/term/binary.hpp"
@@ -40,13 +41,18 @@ LOCAL_ATOM(am_write, "write")
 
 // ---- files ---------------------------------------------------------------------------------------------
 
-struct File final : MagicObject {
+struct File final : FileHandle {
     File(int descriptor, bool reads, bool writes)
         : fd(descriptor), readable(reads), writable(writes) {}
     ~File() override {
         if (fd >= 0) {
             ::close(fd);
         }
+    }
+    int duplicate() override {
+        const std::lock_guard guard(lock);
+        const int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+        return copy >= 0 ? copy : fd < 0 ? -EINVAL : -errno;
     }
     std::mutex lock;  // one operation at a time
     int fd;           // -1: closed

@@ -3,25 +3,13 @@
 
 #include "vm/port/inet/protocol.hpp"
 #include "vm/term/heap.hpp"
-
-#include <sys/socket.h>
+#include "vm/util/socket_address.hpp"
 
 #include <string>
 
 namespace minivm::port::inet {
 
-struct Address {
-    sockaddr_storage storage{};
-    socklen_t size = 0;
-
-    sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
-    const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
-    // Ready for the system to write one.
-    socklen_t* room() {
-        size = sizeof(storage);
-        return &size;
-    }
-};
+using Address = SocketAddress;
 
 // An address for a socket of this family (AF_INET, AF_INET6, AF_UNIX). Null, or the name of the error.
 const char* read_address(Reader* in, int family, Address* out);

@@ -19,8 +19,6 @@
 #include <cerrno>
 #include <climits>
 #include <cmath>
-#include <mutex>
-#include <unordered_map>
 
 namespace minivm::port::inet {
 
@@ -29,30 +27,14 @@ LOCAL_ATOM(atom_inet_reply, "inet_reply")
 
 constexpr char kNotOpen[] = "exbadport";
 
-// Descriptors of sockets that are open here, and how many ports have each: inet:getfd/1 tells them, so they may be
-// opened again though the VM opened them.
-static std::mutex g_descriptors_mutex;
-static std::unordered_map<int, unsigned> g_descriptors;
-
-static void note_descriptor(int fd) {
-    std::lock_guard lock(g_descriptors_mutex);
-    ++g_descriptors[fd];
-}
 // The last port that has it closes it: the number may be another's at once.
 static void close_descriptor(int fd, bool watched) {
-    std::lock_guard lock(g_descriptors_mutex);
-    const auto it = g_descriptors.find(fd);
-    if (--it->second == 0) {
-        g_descriptors.erase(it);
+    if (let_go_of_socket(fd)) {
         if (watched) {
             poller::forget_socket(fd);
         }
         ::close(fd);
     }
-}
-static bool is_descriptor_of_socket(int fd) {
-    std::lock_guard lock(g_descriptors_mutex);
-    return g_descriptors.count(fd) != 0;
 }
 
 Socket::Socket(int type) : type_(type), buffer_(by_release::default_socket_buffer()) {}
@@ -74,7 +56,7 @@ void Socket::set_up(int fd) {
     fd_ = fd;
     watched_ = wants_output_ = false;
     readable_ = true;
-    note_descriptor(fd);
+    hold_socket(fd);
 }
 
 bool Socket::watch(Port& p) {
@@ -348,7 +330,7 @@ void Socket::open_descriptor(Request& r) {
     int has_type = 0;
     int has_family = 0;
     socklen_t size = sizeof(int);
-    if (!is_descriptor_of_program(fd) && !is_descriptor_of_socket(fd)) {
+    if (!is_descriptor_of_program(fd) && !is_held_socket(fd)) {
         return r.error(EBADF);
     }
     if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &has_type, &size) != 0) {

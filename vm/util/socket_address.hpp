@@ -1,0 +1,26 @@
+// An address of a socket, of whichever family, with its size.
+#pragma once
+
+#include <sys/socket.h>
+
+namespace minivm {
+
+struct SocketAddress {
+    sockaddr_storage storage{};
+    socklen_t size = 0;
+
+    sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+    const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+    // Ready for the system to write one.
+    socklen_t* room() {
+        size = sizeof(storage);
+        return &size;
+    }
+    template <typename T>
+    T* as() {
+        static_assert(sizeof(T) <= sizeof(sockaddr_storage));
+        return reinterpret_cast<T*>(&storage);
+    }
+};
+
+}  // namespace minivm
