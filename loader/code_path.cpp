@@ -70,6 +70,20 @@ void make_preloaded(ModuleInstance& instance) {
     instance.lowered.on_load = kNoLabel;
 }
 
+// Modules with natives whose on_load/0 OTP's boot calls; where there is no such boot they run it as others do that have
+// one, before anybody finds them.
+void runs_own_on_load(ModuleInstance& instance) {
+    static const Term names[] = {atom_table::intern("prim_socket"), atom_table::intern("prim_net")};
+    static const Term on_load = atom_table::intern("on_load");
+    if (std::find(std::begin(names), std::end(names), instance.name()) != std::end(names)) {
+        for (const LoweredFunction& f : instance.lowered.functions) {
+            if (f.name == on_load && f.arity == 0) {
+                instance.lowered.on_load = f.entry;
+            }
+        }
+    }
+}
+
 // With the permission, which is given back.
 void finish_and_wait(std::vector<std::unique_ptr<ModuleInstance>> set) {
     auto* op = new code_change::ForThread;
@@ -318,6 +332,8 @@ std::unique_ptr<ModuleInstance> CodePath::prepare(const uint8_t* bytes, size_t s
     std::unique_ptr<ModuleInstance> instance = loader::prepare(bytes, size, engine, &why);
     if (instance == nullptr) {
         *error = why.text();
+    } else if (preloaded_directory_.empty()) {
+        runs_own_on_load(*instance);
     }
     return instance;
 }
@@ -363,6 +379,7 @@ ModuleSource::Loaded CodePath::load_bytes(const uint8_t* bytes, size_t size, con
     instance->path = path;
     if (path == kPreloaded || path.find("/erts-") != std::string::npos) {
         make_preloaded(*instance);
+        runs_own_on_load(*instance);
     }
     if (instance->has_on_load()) {
         return Loaded::wants_on_load;

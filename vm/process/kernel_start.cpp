@@ -25,7 +25,8 @@ bool is_kernel_name(Term name) {
               "global_name_server", "global_group", "inet_db", "rex", "net_sup",
               // its tables
               "ac_tab", "global_names", "global_names_ext", "global_pid_names", "global_pid_ids",
-              "global_locks"}) {
+              "global_locks", "inet_hosts_byname", "inet_hosts_byaddr", "inet_hosts_file_byname",
+              "inet_hosts_file_byaddr", "inet_cache", "inet_sockets"}) {
             all.push_back(atom_table::intern(n));
         }
         return all;

@@ -175,7 +175,7 @@ Term ets_member_2(Process& p, const Term* a) {
 Term lookup_element(Process& p, const Term* a, Term otherwise) {
     Locked t(p, a[0], Access::read, false);
     if (!t) {
-        return bad_table(p, t.failure());
+        return bad_read(p, t, "lookup_element", a, is_value(otherwise) ? 4 : 3);
     }
     if (!is_small(a[2]) || small_value(a[2]) < 1) {
         return stdlib_badarg(p);

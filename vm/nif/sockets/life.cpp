@@ -150,7 +150,7 @@ Word new_socket(Env* env, int fd, int domain, int type, int protocol, const Sock
         s.wrap_messages = like->wrap_messages;
         s.debug = like->debug;
         s.registered = like->registered;
-        s.write_state = kConnected;
+        s.write_state = otp_release().number >= 26 ? unsigned{kConnected} : 0;  // OTP 25 does not say it of an accepted one
     }
     const Word ref = enif_make_resource(env, &s);
     enif_release_resource(&s);

@@ -658,6 +658,9 @@ Word get_native(Env* env, Socket& s, int level, int number, Term what) {
         return ok(env, value_term(env, s, what == atom("integer") ? Form::integer : Form::boolean, value));
     }
     if (get_int(what, &size) && size >= 0) {
+        if (size == 0) {  // no room at all, which the system says in its own way
+            return getsockopt(s.fd, level, number, nullptr, nullptr) != 0 ? errno_error(env, errno) : atoms::ok.raw;
+        }
         if (!ask(s, level, number, static_cast<size_t>(size), &value)) {
             return errno_error(env, errno);
         }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 namespace minivm::nif::sockets {
 
@@ -134,9 +135,13 @@ Word bytes_read(const Call& call, Term data, size_t size, size_t asked, bool fil
 // Bytes that are read into: on the stack what is usual, so that a small message costs its own bytes.
 class Room {
   public:
-    explicit Room(size_t size) : size_(std::min(size, kLargestRead)) {
+    // With MSG_TRUNC the system throws bytes of a stream away and says how many: nothing is written here then.
+    Room(size_t size, int flags) : size_(std::min(size, kLargestRead)) {
         if (size_ > sizeof small_) {
             large_ = RefBinary::create(size_);
+        }
+        if ((flags & MSG_TRUNC) != 0) {
+            std::memset(data(), 0, size_);
         }
     }
     ~Room() {
@@ -148,8 +153,11 @@ class Room {
     Room& operator=(const Room&) = delete;
     uint8_t* data() { return large_ != nullptr ? large_->data() : small_; }
     size_t size() const { return size_; }
+    // What is there of a datagram: of one that is longer the system says how long it was (MSG_TRUNC).
+    size_t filled(size_t length) const { return std::min(length, size_); }
     // A binary of the first of them; the room is used up.
     Term term(Heap& h, size_t used) {
+        used = filled(used);
         // Most of it is used: no copy. Else it would keep more than it is worth.
         if (large_ != nullptr && used >= size_ / 2 + size_ / 4) {
             RefBinary* const b = RefBinary::reallocate(std::exchange(large_, nullptr), used);
@@ -202,13 +210,13 @@ Word receive(Env* env, int, const Word* a) {
     if (!may_read(call, &result)) {
         return result;
     }
-    Room room(asked != 0 ? asked : s->buffer_size);
+    Room room(asked != 0 ? asked : s->buffer_size, flags);
     ++s->in.tries;
     const ssize_t n = ::recv(s->fd, room.data(), room.size(), flags);
     if (n < 0 || (n == 0 && s->is_stream())) {
         return nothing_read(call, n, errno);
     }
-    const auto size = static_cast<size_t>(n);
+    const size_t size = room.filled(static_cast<size_t>(n));
     return bytes_read(call, room.term(heap_of(env), size), size, asked,
                       size == (asked != 0 ? asked : room.size()));
 }
@@ -226,7 +234,7 @@ Word receive_from(Env* env, int, const Word* a) {
     if (!may_read(call, &result)) {
         return result;
     }
-    Room room(asked != 0 ? asked : s->buffer_size);
+    Room room(asked != 0 ? asked : s->buffer_size, flags);
     SocketAddress from;
     ++s->in.tries;
     const ssize_t n = ::recvfrom(s->fd, room.data(), room.size(), flags, from.get(), from.room());
@@ -234,7 +242,7 @@ Word receive_from(Env* env, int, const Word* a) {
         return nothing_read(call, n, errno);
     }
     s->buffers_read = 0;
-    count_read(*s, static_cast<size_t>(n), true);
+    count_read(*s, room.filled(static_cast<size_t>(n)), true);
     const Term data = room.term(heap_of(env), static_cast<size_t>(n));
     return read_complete(call, make_tuple(heap_of(env), address_term(env, from), data));
 }
@@ -243,7 +251,7 @@ namespace {
 
 // One message with room for it.
 struct Incoming {
-    Incoming(size_t size, size_t control_size) : room(size), control(control_size) {}
+    Incoming(size_t size, size_t control_size, int flags) : room(size, flags), control(control_size) {}
     Room room;
     std::vector<char> control;
     SocketAddress from;
@@ -294,7 +302,7 @@ Word receive_message(Env* env, int, const Word* a) {
         return result;
     }
     Incoming in(asked != 0 ? asked : s->buffer_size,
-                std::min(control_size != 0 ? control_size : s->control_size, kLargestControl));
+                std::min(control_size != 0 ? control_size : s->control_size, kLargestControl), flags);
     msghdr header;
     in.describe(&header);
     ++s->in.tries;
@@ -305,7 +313,7 @@ Word receive_message(Env* env, int, const Word* a) {
     }
     header.msg_flags &= ~MSG_CMSG_CLOEXEC | (flags & MSG_CMSG_CLOEXEC);
     s->buffers_read = 0;
-    count_read(*s, static_cast<size_t>(n), true);
+    count_read(*s, in.room.filled(static_cast<size_t>(n)), true);
     return read_complete(call, in.term(env, header, static_cast<size_t>(n)));
 }
 
@@ -333,7 +341,7 @@ Word receive_messages(Env* env, int, const Word* a) {
     for (size_t i = 0; i < count; ++i) {
         in.push_back(std::make_unique<Incoming>(
             std::min(asked != 0 ? asked : s->buffer_size, size_t{1} << 16),
-            std::min(control_size != 0 ? control_size : s->control_size, kLargestControl)));
+            std::min(control_size != 0 ? control_size : s->control_size, kLargestControl), flags));
         in[i]->describe(&headers[i].msg_hdr);
     }
     ++s->in.tries;
@@ -346,7 +354,7 @@ Word receive_messages(Env* env, int, const Word* a) {
     for (int i = n; i-- > 0;) {
         const auto at = static_cast<size_t>(i);
         headers[at].msg_hdr.msg_flags &= ~MSG_CMSG_CLOEXEC;
-        count_read(*s, headers[at].msg_len, true);
+        count_read(*s, in[at]->room.filled(headers[at].msg_len), true);
         list = cons(heap_of(env), in[at]->term(env, headers[at].msg_hdr, headers[at].msg_len), list);
     }
     return read_complete(call, list);

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstring>
 
 namespace minivm::nif {
 
@@ -471,31 +472,49 @@ Word send_messages(Env* env, int, const Word* a) {
     }
     std::vector<std::unique_ptr<Message>> messages;
     std::vector<mmsghdr> headers;
-    for (Term t{a[1]}; is_cons(t) && messages.size() < kMostMessages; t = tail(t)) {
-        if (!is_map(head(t))) {
+    for (Term t{a[1]}; is_cons(t); t = tail(t)) {
+        const Term buffers = is_map(head(t)) ? map::get(head(t), iov) : kNonValue;
+        if (!is_value(buffers)) {
             return raise_badarg(env);
         }
-        const Term buffers = map::get(head(t), iov);
         messages.push_back(std::make_unique<Message>());
-        if (const char* const wrong = messages.back()->take(head(t), is_value(buffers) ? buffers : kNil, *s)) {
-            return invalid(env, wrong);
+        if (const char* const wrong = messages.back()->take(head(t), buffers, *s)) {
+            return std::strcmp(wrong, "iov") == 0 ? raise_badarg(env) : invalid(env, wrong);
         }
         headers.push_back({messages.back()->header, 0});
     }
-    if (headers.empty()) {
-        return raise_badarg(env);
-    }
     ++s->out.tries;
-    const int n = ::sendmmsg(s->fd, headers.data(), static_cast<unsigned>(headers.size()), flags | MSG_NOSIGNAL);
-    if (n < 0) {
-        return would_block(errno) || errno == EINTR ? write_rest_later(call, -1) : write_failed(call, errno);
+    size_t done = 0;
+    while (done < headers.size()) {
+        const auto count = static_cast<unsigned>(std::min(headers.size() - done, kMostMessages));
+        const int n = ::sendmmsg(s->fd, &headers[done], count, flags | MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0 && done == 0) {
+            return would_block(errno) ? write_rest_later(call, -1) : write_failed(call, errno);
+        }
+        if (n <= 0) {
+            break;  // what is left is told as not sent
+        }
+        done += static_cast<size_t>(n);
     }
-    for (int i = 0; i < n; ++i) {
-        s->out.bytes += headers[static_cast<size_t>(i)].msg_len;
-        count_written(*s, headers[static_cast<size_t>(i)].msg_len, true);
+    // {Index, Bytes} of each that is not out as a whole; the module makes what is left of it.
+    Term rest = kNil;
+    for (size_t i = headers.size(); i-- > 0;) {
+        const size_t bytes = i < done ? headers[i].msg_len : 0;
+        if (i < done) {
+            s->out.bytes += bytes;
+            count_written(*s, bytes, true);
+        }
+        if (bytes != messages[i]->buffers.size() || i >= done) {
+            rest = cons(heap_of(env),
+                        make_tuple(heap_of(env), make_small(static_cast<int64_t>(i)), make_small(static_cast<int64_t>(bytes))),
+                        rest);
+        }
     }
     write_is_done(call);
-    return ok(env, make_small(n));
+    return is_nil(rest) ? atoms::ok.raw : ok(env, rest);
 }
 
 }  // namespace sockets
