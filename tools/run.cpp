@@ -32,6 +32,7 @@
 #include "vm/process/process_life.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/record/record.hpp"
+#include "vm/bif/system/crash_dump.hpp"
 #include "vm/sched/halt.hpp"
 #include "vm/sched/online.hpp"
 #include "vm/sched/scheduler.hpp"
@@ -343,7 +344,7 @@ int run_command(const RunOptions& options) {
     // if need be.
     std::signal(SIGXFSZ, SIG_IGN);
     fault::install(options.dump_on != "never");
-    watch_signals(signals, options.is_repl);
+    watch_signals(signals, options.is_repl, options.emulator.has_value());
 
     vm::Options vm_options;
     vm_options.schedulers = options.schedulers;
@@ -409,6 +410,10 @@ int run_command(const RunOptions& options) {
     records::start(options.record_terms);
     g_module_source = &path;
     trace::start();
+    // A bare boot has its recording; who names a file wants this as well.
+    if (options.emulator.has_value() || std::getenv("ERL_CRASH_DUMP") != nullptr) {
+        vm::set_crash_dump(crash_dump::write);
+    }
     if (!options.emulator.has_value()) {
         vm::set_last_words(export_table::get(atom_table::intern("minivm_boot"), atom_table::intern("last_words"), 0));
     }

@@ -43,7 +43,7 @@ bool notify(int signal) {
 
 class Watcher {
   public:
-    Watcher(const sigset_t& set, bool is_repl) : set_(set), is_repl_(is_repl) {}
+    Watcher(const sigset_t& set, bool is_repl, bool is_otp) : set_(set), is_repl_(is_repl), is_otp_(is_otp) {}
 
     [[noreturn]] void run() {
         for (;;) {
@@ -97,6 +97,9 @@ class Watcher {
     void act_on(int signal) {
         switch (signal) {
             case SIGUSR1:
+                if (is_otp_ && notify(signal)) {
+                    return;
+                }
                 vm::call_while_running([](void*) { write_report_now(); }, nullptr);
                 return;
             case SIGINT:
@@ -144,6 +147,7 @@ class Watcher {
 
     sigset_t set_;
     bool is_repl_;
+    bool is_otp_;
     bool is_asked_ = false;
     Clock::time_point asked_at_;
     int last_ = 0;  // the second signal that asks for the end
@@ -151,11 +155,11 @@ class Watcher {
 
 }  // namespace
 
-void watch_signals(const sigset_t& set, bool is_repl) {
-    std::thread([set, is_repl] {
+void watch_signals(const sigset_t& set, bool is_repl, bool is_otp) {
+    std::thread([set, is_repl, is_otp] {
         pthread_setname_np(pthread_self(), "signals");
         fault::prepare_thread();
-        Watcher(set, is_repl).run();
+        Watcher(set, is_repl, is_otp).run();
     }).detach();
 }
 

@@ -6,7 +6,8 @@
 namespace minivm::tools {
 
 // Starts the thread that waits for the signals of `set`, which all others block. is_repl: SIGINT belongs to
-// the prompt. Once, before there are other threads.
-void watch_signals(const sigset_t& set, bool is_repl);
+// the prompt. is_otp: OTP's kernel, once it is up, is told of SIGUSR1, which it answers with a crash dump. Once, before
+// there are other threads.
+void watch_signals(const sigset_t& set, bool is_repl, bool is_otp);
 
 }  // namespace minivm::tools

@@ -43,6 +43,10 @@ bool call_while_running(void (*f)(void*), void* context);
 // carried out at once. Before the machine starts.
 void set_last_words(const Export* entry);
 
+// Called on the thread of run_until_halt() when a plan with a slogan has been carried out: the slogan is on standard
+// error, and no scheduler runs any more. Before the machine starts.
+void set_crash_dump(void (*write)(const std::string& slogan));
+
 // The program's own process, which is recorded when it ends.
 void set_main_process(Term pid);
 

@@ -84,6 +84,7 @@ std::atomic<int> g_asleep{0};     // schedulers whose `sleeping` is 1
 std::atomic<int> g_searching{0};  // schedulers awake and looking for work
 
 std::vector<void (*)()> g_halt_hooks;
+void (*g_crash_dump)(const std::string& slogan) = nullptr;
 // Schedulers that have not stopped, and who waits for them.
 std::mutex g_stop_mutex;
 std::condition_variable g_stopped;
@@ -649,6 +650,7 @@ bool start(const Options& options, Engine* engine) {
 }
 
 void at_halt(void (*f)()) { g_halt_hooks.push_back(f); }
+void set_crash_dump(void (*write)(const std::string& slogan)) { g_crash_dump = write; }
 Engine* default_engine() { return g_engine; }
 int scheduler_count() { return g_options.schedulers; }
 int dirty_cpu_count() { return g_options.dirty_cpu_schedulers; }
@@ -686,6 +688,9 @@ int run_until_halt(bool* clean) {
         }
     }
     print_slogan(plan.slogan);
+    if (plan.slogan && g_crash_dump != nullptr) {
+        g_crash_dump(*plan.slogan);
+    }
     const bool all_stopped = dirty::stop();
     if (clean != nullptr) {
         *clean = all_stopped;

@@ -10,6 +10,10 @@ namespace minivm {
 
 std::string process_backtrace(Process& p);
 
+// What process_info/2 would answer for this item, in h, when no scheduler runs any more: messages that the process has
+// not taken yet count.
+Term process_item_left(Process& p, Term what, Heap& h);
+
 // What process_info/2 may be asked for.
 std::span<const Term> process_info_items();
 

@@ -714,6 +714,21 @@ bool changes_nothing(const ControlSignal& request) {
 
 // One in a dirty function may be there for as long as it likes: a file that is a pipe nobody writes to. It is
 // looked at from here. asked: null, or the request that was sent. The non-value: it must be asked, or it answers.
+// Of a process whose owner takes no signals out meanwhile.
+ForeignView view_of(const Process& q, int code_ix) {
+    ForeignView view{code_ix, {}};
+    // acquire: pairs with push_signal().
+    for (const Signal* s = q.mailbox.outer.load(std::memory_order_acquire); s != nullptr; s = s->next) {
+        if (s->kind == SignalKind::message) {
+            view.messages.push_back(s);
+        } else if (s->kind != SignalKind::rpc || !changes_nothing(*static_cast<const ControlSignal*>(s))) {
+            view.only_messages = false;
+        }
+    }
+    std::reverse(view.messages.begin(), view.messages.end());
+    return view;
+}
+
 Term info_from_outside(Process& p, Process& q, Term what, const RefId* asked) {
     const dirty::Hold hold(q);
     // The one dirty function that changes links; it is a short one.
@@ -726,16 +741,7 @@ Term info_from_outside(Process& p, Process& q, Term what, const RefId* asked) {
         return may_answer() ? atoms::undefined : kNonValue;
     }
     hold.handle_relations();
-    ForeignView view{p.scheduler->code_ix, {}};
-    // acquire: pairs with push_signal(). Only the owner takes signals out, and it waits.
-    for (const Signal* s = q.mailbox.outer.load(std::memory_order_acquire); s != nullptr; s = s->next) {
-        if (s->kind == SignalKind::message) {
-            view.messages.push_back(s);
-        } else if (s->kind != SignalKind::rpc || !changes_nothing(*static_cast<const ControlSignal*>(s))) {
-            view.only_messages = false;
-        }
-    }
-    std::reverse(view.messages.begin(), view.messages.end());
+    const ForeignView view = view_of(q, p.scheduler->code_ix);
     return are_seen_from_outside(what, view) && may_answer() ? info_of(q, what, p.heap, &view)
                                                                 : kNonValue;
 }
@@ -819,6 +825,14 @@ Term erts_internal_process_display_2(Process& p, const Term* a) {
 }  // namespace
 
 std::string process_backtrace(Process& p) { return backtrace_text(p, nullptr); }
+Term process_item_left(Process& p, Term what, Heap& h) {
+    const bool of_messages = what == atom_table::intern("messages") || what == atom_table::intern("message_queue_len");
+    if (!of_messages) {
+        return info_of(p, what, h);
+    }
+    const ForeignView view = view_of(p, p.scheduler->code_ix);
+    return info_of(p, what, h, &view);
+}
 
 std::span<const Term> process_info_items() {
     size_t known = kItems;

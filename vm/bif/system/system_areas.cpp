@@ -204,6 +204,10 @@ Term allocator(Heap& h) {
 
 }  // namespace
 
+std::vector<std::pair<const char*, uint64_t>> memory_areas(Process& p) {
+    return Memory(p).areas();
+}
+
 Term system_areas(Process& p, std::string_view item) {
     if (item == "allocated_areas") {
         return allocated_areas(p);
