@@ -50,13 +50,13 @@ class File {
         put({line, std::min(sizeof line - 1, static_cast<size_t>(n < 0 ? 0 : n))});
     }
     void put(std::string_view text) {
-        if (text.size() > left_) {
-            left_ = 0;
+        const size_t n = std::min<uint64_t>(text.size(), left_);
+        left_ -= n;
+        std::fwrite(text.data(), 1, n, f_);
+        if (n < text.size() && !is_cut_) {
             is_cut_ = true;
-            return;
+            std::fputs("\n=abort:CRASH DUMP SIZE LIMIT REACHED\n", f_);
         }
-        left_ -= text.size();
-        std::fwrite(text.data(), 1, text.size(), f_);
     }
     bool is_over() {
         is_cut_ = is_cut_ || (end_ns_ != 0 && clock::monotonic_ns() > end_ns_);
@@ -403,7 +403,11 @@ void write(const std::string& slogan) {
     }
     File f(out, bytes < 0 ? UINT64_MAX : static_cast<uint64_t>(bytes), seconds < 0 ? 0 : clock::monotonic_ns() + seconds * 1000000000);
     write_all(f, slogan);
-    std::fprintf(stderr, std::fclose(out) == 0 ? "done\n" : "%s\n", std::strerror(errno));
+    if (std::fclose(out) != 0) {
+        std::fprintf(stderr, "%s\n", std::strerror(errno));
+    } else if (!f.is_over()) {
+        std::fputs("done\n", stderr);
+    }
 }
 
 }  // namespace minivm::crash_dump
