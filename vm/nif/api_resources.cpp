@@ -27,11 +27,19 @@ std::mutex g_watches_lock;
 std::map<Word, std::vector<Watch>> g_watches;  // by pid
 std::atomic<size_t> g_watched{0};              // processes in it
 
-MonitorId monitor_of(RefId id) {
+// A monitor: its reference, and whom it watches, which is where it is found.
+static_assert(sizeof(RefId) + sizeof(Word) <= sizeof(MonitorId));
+MonitorId monitor_of(RefId id, Term pid) {
     MonitorId m{};
     std::memcpy(m.data, &id.low, sizeof id.low);
     std::memcpy(m.data + sizeof id.low, &id.high, sizeof id.high);
+    std::memcpy(m.data + sizeof id.low + sizeof id.high, &pid.raw, sizeof pid.raw);
     return m;
+}
+Word watched_by(const MonitorId& m) {
+    Word pid = 0;
+    std::memcpy(&pid, m.data + sizeof(RefId{}.low) + sizeof(RefId{}.high), sizeof pid);
+    return pid;
 }
 RefId ref_of(const MonitorId& m) {
     RefId id{};
@@ -86,7 +94,7 @@ void process_ends(Process& p) {
         if (down != nullptr) {
             Env env(w.resource->type->owner.load(std::memory_order_acquire));  // acquire: as above
             Pid pid{p.id.raw};
-            MonitorId id = monitor_of(w.id);
+            MonitorId id = monitor_of(w.id, p.id);
             down(&env, w.resource->data(), &pid, &id);
         }
         w.resource->release();
@@ -262,7 +270,7 @@ int enif_monitor_process(Env*, void* object, const Pid* target, MonitorId* out) 
     // relaxed: under the lock.
     r->monitors.fetch_add(1, std::memory_order_relaxed);
     if (out != nullptr) {
-        *out = monitor_of(id);
+        *out = monitor_of(id, pid);
     }
     return 0;
 }
@@ -271,19 +279,17 @@ int enif_demonitor_process(Env*, void* object, const MonitorId* monitor) {
     Resource* const r = resource_of(object);
     const RefId id = ref_of(*monitor);
     const std::lock_guard lock(g_watches_lock);
-    for (auto at = g_watches.begin(); at != g_watches.end(); ++at) {
-        const size_t removed = std::erase_if(
-            at->second, [&](const Watch& w) { return w.resource == r && w.id == id; });
-        if (removed != 0) {
-            // relaxed: under the lock.
-            r->monitors.fetch_sub(1, std::memory_order_relaxed);
-            if (at->second.empty()) {
-                erase_watches_locked(at);
-            }
-            return 0;
-        }
+    const auto at = g_watches.find(watched_by(*monitor));
+    if (at == g_watches.end() ||
+        std::erase_if(at->second, [&](const Watch& w) { return w.resource == r && w.id == id; }) == 0) {
+        return 1;
     }
-    return 1;
+    // relaxed: under the lock.
+    r->monitors.fetch_sub(1, std::memory_order_relaxed);
+    if (at->second.empty()) {
+        erase_watches_locked(at);
+    }
+    return 0;
 }
 int enif_compare_monitors(const MonitorId* a, const MonitorId* b) {
     return std::memcmp(a->data, b->data, sizeof a->data);

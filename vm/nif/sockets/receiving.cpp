@@ -341,7 +341,7 @@ Word receive_messages(Env* env, int, const Word* a) {
     for (size_t i = 0; i < count; ++i) {
         in.push_back(std::make_unique<Incoming>(
             std::min(asked != 0 ? asked : s->buffer_size, size_t{1} << 16),
-            std::min(control_size != 0 ? control_size : s->control_size, kLargestControl), flags));
+            std::min(control_size != 0 ? control_size : s->control_size, size_t{1} << 16), flags));
         in[i]->describe(&headers[i].msg_hdr);
     }
     ++s->in.tries;
