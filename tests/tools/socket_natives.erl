@@ -5,7 +5,7 @@
 
 main() ->
     [section(F) || F <- [known, options, devices, names, wrong, closed, streams, waiting, lines, datagrams, messages,
-                         local_sockets, files, descriptors, ends, backend_tcp, backend_udp]],
+                         local_sockets, files, descriptors, ends, limits, backend_tcp, backend_udp]],
     halt(0).
 
 section(F) ->
@@ -337,6 +337,21 @@ f(backend_tcp) ->
      end || Opts <- [[list], [binary, {packet, 2}], [binary, {packet, line}], [binary, {packet, 4}, {nodelay, true}]]],
     show(gen_tcp:connect({127, 0, 0, 1}, element(2, free_port()), [{inet_backend, socket}])),
     show(inet:i() =:= ok);
+f(limits) ->
+    %% Options of the drivers that are only asked for: each half of a pair moves the other.
+    [begin
+         {ok, L} = gen_tcp:listen(0, [{low_msgq_watermark, V}]), {ok, P} = inet:port(L),
+         {ok, C} = gen_tcp:connect({127, 0, 0, 1}, P, [{low_msgq_watermark, V}]), {ok, A} = gen_tcp:accept(L),
+         show([inet:getopts(S, [low_msgq_watermark, high_msgq_watermark]) || S <- [L, C, A]])
+     end || V <- [2048, 4096, 10000]],
+    {ok, S} = gen_tcp:listen(0, []),
+    [show({O, inet:setopts(S, [O]), inet:getopts(S, [low_msgq_watermark, high_msgq_watermark])}) ||
+        O <- [{low_msgq_watermark, 2048}, {low_msgq_watermark, 10000}, {high_msgq_watermark, 5000}, {high_msgq_watermark, 1},
+              {low_msgq_watermark, 0}, {low_msgq_watermark, 100}]],
+    {ok, U} = gen_udp:open(0),
+    show(inet:getopts(U, [netns])),
+    [show({inet:setopts(U, [{netns, N}]), inet:getopts(U, [netns])}) || N <- ["", "/proc/self/ns/net", ""]],
+    show(gen_udp:open(0, [{netns, "/nowhere"}])), show(gen_udp:open(0, [{netns, ""}]));
 f(backend_udp) ->
     {ok, A} = gen_udp:open(0, [{inet_backend, socket}, binary]), {ok, B} = gen_udp:open(0, [{inet_backend, socket}, {active, false}]),
     {ok, Pb} = inet:port(B), {ok, Pa} = inet:port(A),

@@ -14,7 +14,7 @@
 #include <mutex>
 
 #include "vm/bif/bif.hpp"
-#include "vm/process/file_handle.hpp"
+#include "vm/bif/ports/open_file.hpp"
 #include "vm/process/posix.hpp"
 #include "vm/process/continuation.hpp"
 #include "vm/term/binary.hpp"
@@ -40,60 +40,6 @@ LOCAL_ATOM(am_warning, "warning")
 LOCAL_ATOM(am_write, "write")
 
 // ---- files ---------------------------------------------------------------------------------------------
-
-struct File final : FileHandle {
-    File(int descriptor, bool reads, bool writes)
-        : fd(descriptor), readable(reads), writable(writes) {}
-    ~File() override {
-        if (fd >= 0) {
-            ::close(fd);
-        }
-    }
-    int duplicate() override {
-        const std::lock_guard guard(lock);
-        const int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-        return copy >= 0 ? copy : fd < 0 ? -EINVAL : -errno;
-    }
-    std::mutex lock;  // one operation at a time
-    int fd;           // -1: closed
-    const bool readable;
-    const bool writable;
-};
-
-// A file for the time of one operation: locked and kept from going away.
-class OpenFile {
-  public:
-    explicit OpenFile(Term ref)
-        : file_(is_magic_ref(ref) ? dynamic_cast<File*>(magic_object(ref)) : nullptr) {
-        if (file_ != nullptr) {
-            file_->retain();
-            file_->lock.lock();
-        }
-    }
-    ~OpenFile() {
-        if (file_ != nullptr) {
-            file_->lock.unlock();
-            file_->release();
-        }
-    }
-    OpenFile(const OpenFile&) = delete;
-    OpenFile& operator=(const OpenFile&) = delete;
-    bool is_file() const { return file_ != nullptr; }
-    bool is_open() const { return file_->fd >= 0; }
-    int fd() const { return file_->fd; }
-    bool readable() const { return file_->readable; }
-    bool writable() const { return file_->writable; }
-    // Closes the file. 0 or errno.
-    int close() {
-        const int fd = file_->fd;
-        file_->fd = -1;
-        // After EINTR the descriptor is gone all the same.
-        return ::close(fd) == 0 || errno == EINTR ? 0 : errno;
-    }
-
-  private:
-    File* file_;
-};
 
 // Begins every operation on a file: badarg for what is none, einval for a closed one.
 #define MINIVM_OPEN_FILE(file, term)     \
@@ -188,7 +134,7 @@ Term prim_file_open_nif_2(Process& p, const Term* a) {
     if (const int error = open_path(path, mode, &fd)) {
         return posix_error(p, error);
     }
-    auto file = std::make_unique<File>(fd, mode & kRead, mode & kWrite);
+    auto file = std::make_unique<File>(p, fd, mode & kRead, mode & kWrite);
     return ok_with(p, hold_state(p, std::move(file)));
 }
 
@@ -214,7 +160,7 @@ Term prim_file_file_desc_to_ref_nif_1(Process& p, const Term* a) {
     } else {
         fcntl(fd, F_SETFD, FD_CLOEXEC);  // it is this file's from now on, and nobody's else
     }
-    auto file = std::make_unique<File>(fd, access != O_WRONLY, access != O_RDONLY);
+    auto file = std::make_unique<File>(p, fd, access != O_WRONLY, access != O_RDONLY);
     return ok_with(p, hold_state(p, std::move(file)));
 }
 

@@ -194,11 +194,17 @@ bool Socket::set_options(Port& p, Reader in, Term* reason) {
             case kExitOnClose:
                 exit_on_close_ = value != 0;
                 break;
-            case kHighQueueWatermark:
+            case kHighQueueWatermark:  // nothing queues in front of a port, but they can be asked for
+                if (value < kLeastQueue) {
+                    return false;
+                }
+                queue_limits_ = {std::min<int32_t>(queue_limits_.low, value), value};
+                break;
             case kLowQueueWatermark:
                 if (value < kLeastQueue) {
-                    return false;  // nothing queues in front of a port
+                    return false;
                 }
+                queue_limits_ = {value, std::max<int32_t>(queue_limits_.high, value)};
                 break;
             case kDebug:
                 debug_ = value != 0;
@@ -208,7 +214,7 @@ bool Socket::set_options(Port& p, Reader in, Term* reason) {
                 break;
             case kNamespace:
                 if (const char* bytes = in.bytes(static_cast<uint32_t>(value))) {
-                    namespace_.assign(bytes, static_cast<size_t>(value));
+                    namespace_.emplace(bytes, static_cast<size_t>(value));
                 } else {
                     return false;
                 }
@@ -323,18 +329,18 @@ bool Socket::get_options(Reader in, std::string* out) const {
                 give(exit_on_close_ ? 1 : 0);
                 break;
             case kHighQueueWatermark:
-                give(8192);
+                give(queue_limits_.high);
                 break;
             case kLowQueueWatermark:
-                give(4096);
+                give(queue_limits_.low);
                 break;
             case kDebug:
                 give(debug_ ? 1 : 0);
                 break;
             case kNamespace:
-                if (!namespace_.empty()) {
-                    give(static_cast<int64_t>(namespace_.size()));
-                    *out += namespace_;
+                if (namespace_.has_value()) {
+                    give(static_cast<int64_t>(namespace_->size()));
+                    *out += *namespace_;
                 }
                 break;
             case kBindToDevice: {

@@ -303,8 +303,8 @@ void Socket::open(Request& r) {
     constexpr int kMultipath = 262;  // IPPROTO_MPTCP, which not every C library names
     const int flags = type_ | SOCK_CLOEXEC | SOCK_NONBLOCK;
     const int number = protocol == kMultipathTcp ? kMultipath : 0;
-    const int fd = namespace_.empty() ? ::socket(family, flags, number)
-                                      : open_in_namespace(namespace_, family, flags, number);
+    const int fd = namespace_.has_value() ? open_in_namespace(*namespace_, family, flags, number)
+                                          : ::socket(family, flags, number);
     if (fd < 0) {
         return r.error(errno);
     }

@@ -112,10 +112,15 @@ protected:
     packets::Format format_ = packets::Format::raw;
     uint32_t format_code_ = 0;
     packets::Limits limits_;
+    struct QueueLimits {
+        int32_t low = 4096;
+        int32_t high = 8192;
+    };
+    QueueLimits queue_limits_;  // low_msgq_watermark, high_msgq_watermark
     uint32_t header_ = 0;
     uint32_t buffer_;
     uint32_t ancillary_ = 0;  // what is asked to come along: bits of options.cpp
-    std::string namespace_;
+    std::optional<std::string> namespace_;
     std::optional<Address> shown_name_;
     std::optional<Address> shown_peer_;
     std::vector<Term> wait_for_empty_;  // who gets {empty_out_q, Socket}

@@ -205,6 +205,7 @@ bool TcpSocket::give_accepted(Port& p, int fd, const Waiting& to, Process* self)
     s.format_ = format_;
     s.format_code_ = format_code_;
     s.limits_ = limits_;
+    s.queue_limits_ = queue_limits_;
     s.header_ = header_;
     s.buffer_ = buffer_;
     s.buffer_set_ = buffer_set_;

@@ -536,8 +536,9 @@ Term TcpSocket::write(Port& p) {
         ok = write_queue(file_->before, &error) && write_file(p, &error);
         if (!ok && error != EAGAIN && file_ != nullptr && file_->before == 0) {
             Heap h;
-            tell_message(p, file_->pid, make_tuple(h, atom_sendfile(), p.id,
-                                                       make_tuple(h, atoms::error, posix_error_atom(error))));
+            const bool gone = error == ECONNRESET || error == ENOTCONN || error == EPIPE;
+            const Term why = gone ? atoms::closed : posix_error_atom(error);
+            tell_message(p, file_->pid, make_tuple(h, atom_sendfile(), p.id, make_tuple(h, atoms::error, why)));
             h.clear();
             file_.reset();
             if (error == EINVAL || error == EIO) {  // the file's own trouble

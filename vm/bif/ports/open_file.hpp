@@ -1,0 +1,91 @@
+// The files of prim_file: what a reference refers to, and how one operation has it for itself.
+#pragma once
+
+#include "vm/process/file_handle.hpp"
+#include "vm/util/assert.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <mutex>
+#include <utility>
+
+namespace minivm {
+
+struct File final : FileHandle {
+    File(Process& p, int descriptor, bool reads, bool writes)
+        : fd(descriptor), readable(reads), writable(writes), owner(p.id) {
+        file_owners::add(p, this);
+    }
+    ~File() override {
+        file_owners::remove(owner, this);
+        close();
+    }
+    int duplicate() override {
+        const std::lock_guard guard(lock);
+        const int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+        return copy >= 0 ? copy : fd < 0 ? -EINVAL : -errno;
+    }
+    void owner_ended() override {
+        // seq_cst: before the try; who holds the lock looks behind giving it up, so one of the two closes.
+        is_orphan.store(true, std::memory_order_seq_cst);
+        close_orphan();
+    }
+    void close_orphan() {
+        if (lock.try_lock()) {
+            close();
+            lock.unlock();
+        }
+    }
+    // 0 or errno. With the lock.
+    int close() {
+        const int descriptor = std::exchange(fd, -1);
+        // After EINTR the descriptor is gone all the same.
+        return descriptor < 0 || ::close(descriptor) == 0 || errno == EINTR ? 0 : errno;
+    }
+    std::mutex lock;  // one operation at a time
+    int fd;           // -1: closed
+    const bool readable;
+    const bool writable;
+    const Term owner;
+    std::atomic<bool> is_orphan{false};
+};
+
+// A file for the time of one operation: locked and kept from going away.
+class OpenFile {
+  public:
+    explicit OpenFile(Term ref)
+        : file_(is_magic_ref(ref) ? dynamic_cast<File*>(magic_object(ref)) : nullptr) {
+        if (file_ != nullptr) {
+            file_->retain();
+            file_->lock.lock();
+        }
+    }
+    ~OpenFile() {
+        if (file_ != nullptr) {
+            file_->lock.unlock();
+            // seq_cst: behind the unlock; see owner_ended().
+            std::atomic_thread_fence(std::memory_order_seq_cst);
+            // seq_cst: as above.
+            if (MINIVM_UNLIKELY(file_->is_orphan.load(std::memory_order_seq_cst))) {
+                file_->close_orphan();
+            }
+            file_->release();
+        }
+    }
+    OpenFile(const OpenFile&) = delete;
+    OpenFile& operator=(const OpenFile&) = delete;
+    bool is_file() const { return file_ != nullptr; }
+    bool is_open() const { return file_->fd >= 0; }
+    int fd() const { return file_->fd; }
+    bool readable() const { return file_->readable; }
+    bool writable() const { return file_->writable; }
+    int close() { return file_->close(); }
+
+  private:
+    File* file_;
+};
+
+}  // namespace minivm
