@@ -193,10 +193,6 @@ void run() {
                 }
                 continue;
             }
-            if (what == kSetMark) {
-                look_at_set();
-                continue;
-            }
             if (what == kSocketsMark) {
                 epoll_event sockets[64];
                 tell_seated(sockets, wait_seated(sockets, 64, 0));
@@ -358,8 +354,11 @@ int wait_seated(epoll_event* events, int most, int timeout_ms) {
 
 void tell_seated(const epoll_event* events, int n) {
     for (int i = 0; i < n; i++) {
-        if (events[i].data.u64 != kSeatMark) {
-            ready_socket(static_cast<uint32_t>(events[i].data.u64), events[i].events);
+        const uint64_t what = events[i].data.u64;
+        if (what == kSetMark) {
+            look_at_set();
+        } else if (what != kSeatMark) {
+            ready_socket(static_cast<uint32_t>(what), events[i].events);
         }
     }
 }
@@ -422,10 +421,12 @@ bool watch_set(int epoll_fd, void (*look)()) {
     epoll_event e{};
     e.events = EPOLLIN;
     e.data.u64 = kSetMark;
-    if (epoll_ctl(g.epoll, EPOLL_CTL_ADD, epoll_fd, &e) != 0) {
+    if (epoll_ctl(g.sockets, EPOLL_CTL_ADD, epoll_fd, &e) != 0) {
         return false;
     }
     g.set = epoll_fd;
+    // release: pairs with take_seat(), which uses the files.
+    g_has_sockets.store(true, std::memory_order_release);
     return true;
 }
 

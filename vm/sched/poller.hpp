@@ -30,8 +30,8 @@ void forget_socket(int fd);
 void wake_at(uint32_t port, uint64_t due_ms);
 // Calls port::child_ended(port, status) when the program ends, and lets go of it.
 void watch_child(pid_t pid, uint32_t port);
-// Calls look() on the thread whenever something is ready in another set of files (an epoll file), until
-// stop(). There is one such set. False: out of resources (errno).
+// Calls look() whenever something is ready in another set of files (an epoll file), until stop(): on who has the seat, or
+// on the thread, as for sockets. There is one such set. False: out of resources (errno).
 bool watch_set(int epoll_fd, void (*look)());
 // A scheduler that has nothing to do waits for the sockets itself, so that what comes for a process reaches it on the
 // thread that will run it; one at a time, and the thread of the ports looks after them again as soon as it gets up.

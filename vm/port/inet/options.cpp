@@ -27,6 +27,7 @@ struct SystemOption {
 constexpr SystemOption kSystemOptions[] = {
     {kReuseAddress, SOL_SOCKET, SO_REUSEADDR, false},
     {kReusePort, SOL_SOCKET, SO_REUSEPORT, false},
+    {kReusePortBalanced, SOL_SOCKET, SO_REUSEPORT, false},  // Linux's does that
     {kKeepAlive, SOL_SOCKET, SO_KEEPALIVE, false},
     {kDontRoute, SOL_SOCKET, SO_DONTROUTE, false},
     {kBroadcast, SOL_SOCKET, SO_BROADCAST, false},
@@ -71,8 +72,7 @@ constexpr size_t kMostBytes = 64 * 1024;
 
 bool is_stream_option(uint8_t option) {
     return option == kHighWatermark || option == kLowWatermark || option == kSendTimeout ||
-           option == kSendTimeoutClose || option == kDelaySend || option == kShowReset || option == kReadAhead ||
-           option == kNonBlockingSend;
+           option == kSendTimeoutClose || option == kDelaySend || option == kShowReset || option == kReadAhead;
 }
 
 // Of {Group, Interface} as the system takes it; that it refuses it is, as in OTP, no error.
@@ -131,7 +131,7 @@ bool Socket::set_options(Port& p, Reader in, Term* reason) {
                 }
             }
             const int set = setsockopt(fd_, level, name, &value, sizeof(value));
-            if (set != 0 && told) {
+            if (set != 0 && told && !(level == IPPROTO_TCP && type_ == SOCK_DGRAM)) {
                 return false;
             }
             if (set == 0 && ancillary_bit(option) != 0) {
@@ -209,8 +209,8 @@ bool Socket::set_options(Port& p, Reader in, Term* reason) {
             case kDebug:
                 debug_ = value != 0;
                 break;
-            case kReusePortBalanced:  // of another system: nothing to set here
-            case kExclusiveAddress:
+            case kExclusiveAddress:  // of another system: nothing to set here
+            case kNonBlockingSend:
                 break;
             case kNamespace:
                 if (const char* bytes = in.bytes(static_cast<uint32_t>(value))) {
@@ -410,8 +410,9 @@ bool Socket::get_options(Reader in, std::string* out) const {
             default:
                 if (get_own_option(option, &value)) {
                     give(value);
-                } else if (!is_stream_option(option) && option != kReadPackets && option != kReusePortBalanced &&
-                           option != kExclusiveAddress) {
+                } else if (option == kExclusiveAddress || option == kNonBlockingSend) {
+                    give(0);
+                } else if (!is_stream_option(option) && option != kReadPackets) {
                     return false;
                 }
         }

@@ -214,6 +214,7 @@ bool TcpSocket::give_accepted(Port& p, int fd, const Waiting& to, Process* self)
     s.send_timeout_ = send_timeout_;
     s.send_timeout_close_ = send_timeout_close_;
     s.show_reset_ = show_reset_;
+    s.read_ahead_ = read_ahead_;
     s.linger_zero_ = linger_zero_;
     OpenOptions options;
     options.name = p.options.name;
@@ -367,6 +368,9 @@ bool TcpSocket::set_own_option(Port&, uint8_t option, int32_t value) {
             low_ = static_cast<size_t>(std::max(value, 0));
             high_ = std::max(low_, high_);
             return true;
+        case kReadAhead:
+            read_ahead_ = value != 0;
+            return true;
         case kSendTimeout:
             send_timeout_ = value;
             return true;
@@ -408,10 +412,7 @@ bool TcpSocket::get_own_option(uint8_t option, int32_t* value) const {
             *value = show_reset_ ? 1 : 0;
             return true;
         case kReadAhead:
-            *value = 1;
-            return true;
-        case kNonBlockingSend:
-            *value = 0;
+            *value = read_ahead_ ? 1 : 0;
             return true;
         default:
             return false;

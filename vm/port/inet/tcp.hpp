@@ -117,6 +117,7 @@ private:
     bool send_timeout_close_ = false;
     bool delay_send_ = false;
     bool show_reset_ = false;
+    bool read_ahead_ = true;  // only asked for
     bool linger_zero_ = false;
     bool busy_ = false;
     Term busy_caller_ = kNonValue;
