@@ -20,7 +20,42 @@ round_of_all() ->
      ["once 1", requests(fun once/1, 1, 20000), "requests/s"],
      ["once 50", requests(fun once/1, 50, 1000), "requests/s"],
      ["connections", connections(3000), "connections/s"],
-     ["stream", stream(2000, binary:copy(<<"x">>, 100000)), "MB/s"]].
+     ["stream", stream(2000, binary:copy(<<"x">>, 100000)), "MB/s"],
+     ["socket 1", natives(1, 20000), "requests/s"],
+     ["socket 50", natives(50, 1000), "requests/s"]].
+
+%% The same requests by module socket.
+natives(Clients, Each) ->
+    {ok, L} = socket:open(inet, stream, tcp),
+    ok = socket:bind(L, #{family => inet, port => 0, addr => loopback}),
+    ok = socket:listen(L, 1024),
+    {ok, At} = socket:sockname(L),
+    Pairs = [begin
+                 {ok, C} = socket:open(inet, stream, tcp),
+                 ok = socket:connect(C, At),
+                 {ok, S} = socket:accept(L),
+                 {C, S}
+             end || _ <- lists:seq(1, Clients)],
+    Me = self(),
+    N = per_second(Clients * Each, fun() ->
+        [spawn(fun() -> native_echo(S) end) || {_, S} <- Pairs],
+        [spawn(fun() -> native_ask(C, Each), Me ! done end) || {C, _} <- Pairs],
+        [receive done -> ok end || _ <- Pairs]
+    end),
+    [ok = socket:close(C) || {C, _} <- Pairs],
+    N.
+
+native_echo(S) ->
+    case socket:recv(S) of
+        {ok, Data} -> ok = socket:send(S, Data), native_echo(S);
+        {error, _} -> socket:close(S)
+    end.
+
+native_ask(_, 0) -> ok;
+native_ask(C, N) ->
+    ok = socket:send(C, ?REQUEST),
+    {ok, _} = socket:recv(C),
+    native_ask(C, N - 1).
 
 listen(Serve) ->
     {ok, L} = gen_tcp:listen(0, ?LISTEN),
