@@ -186,12 +186,17 @@ void apply_flags(const EmulatorFlags& flags, vm::Options* options) {
 
 // OTP's emulator starts these itself: purging is theirs, and signals of processes that run on dirty schedulers.
 bool start_system_processes() {
-    for (const char* module : {"erts_code_purger", "erts_literal_area_collector", "erts_dirty_process_signal_handler",
-                               "erts_dirty_process_signal_handler", "erts_dirty_process_signal_handler",
-                               "erts_trace_cleaner"}) {
+    constexpr std::pair<const char*, Priority> kProcesses[] = {{"erts_code_purger", Priority::high},
+                                                               {"erts_literal_area_collector", Priority::high},
+                                                               {"erts_dirty_process_signal_handler", Priority::normal},
+                                                               {"erts_dirty_process_signal_handler", Priority::high},
+                                                               {"erts_dirty_process_signal_handler", Priority::max},
+                                                               {"erts_trace_cleaner", Priority::normal}};
+    for (const auto& [module, priority] : kProcesses) {
         const Export* entry = export_table::get(atom_table::intern(module), atoms::start, 0);
         SpawnOptions options;
         options.system_process = true;
+        options.priority = priority;
         if (export_table::is_loaded(entry, code_index::active()) &&
             !is_value(spawn(nullptr, entry, kNil, options))) {
             return false;

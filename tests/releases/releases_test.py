@@ -149,6 +149,12 @@ class Tree(unittest.TestCase):
                 here = output([minivm, "run", *options, beam], env)
                 self.assertEqual(here.replace("\r\n", "\n"), expected)
 
+    def test_module_zstd_has_the_natives_that_otp_28_declares(self):
+        expected = (HERE / "zstd.txt").read_text(encoding="utf-8")
+        for options in (["--engine", "interp"], ["--engine", "jit"], ["--engine", "jit", "--stress-gc"]):
+            with self.subTest(options=options):
+                self.assertEqual(output([minivm, "run", *options, folder / "zstd.beam"], with_otp(None)), expected)
+
     def test_before_otp_29_nothing_makes_a_native_record(self):
         env = self.tree("records_28", [("releases/28/OTP_VERSION", "28.0")], "16.0")
         self.assertEqual(self.constants(env)[6], "badarg")
@@ -214,6 +220,9 @@ class OtherReleases(OfOtherReleases):
     def test_module_re_is_pcre2(self):
         self.same_as_erl("regular_expressions", least=28)
 
+    def test_module_zstd_is_that_of_erl(self):
+        self.same_as_erl("zstd", least=28)
+
 
 class Boot(OfOtherReleases):
     """OTP's own boot, of another release: what tests/tools/erl_test.py does with the installed one, and the shell."""
@@ -224,6 +233,14 @@ class Boot(OfOtherReleases):
             done = subprocess.run([HERE.parent / "tools" / "erl_test.py", minivm], env=env, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True, timeout=600, check=False)
             self.assertEqual(done.returncode, 0, done.stdout)
+        self.each(check, self.LEAST)
+
+    def test_a_boot_in_embedded_mode_loads_every_module_first(self):
+        def check(_, env):
+            expression = 'io:format("~p", [{code:get_mode(), code:is_loaded(zstd)}]), halt().'
+            arguments = ["-mode", "embedded", "-noshell", "-eval", expression]
+            expected, own = (output([*c, *arguments], env) for c in (["erl"], [minivm, "erl"]))
+            self.assertEqual(own, expected)
         self.each(check, self.LEAST)
 
     def test_the_shell_edits_lines_on_a_terminal(self):
@@ -315,5 +332,5 @@ class Functions(unittest.TestCase):
 if __name__ == "__main__":
     sys.exit(tool_tests.main(
         sys.modules[__name__],
-        {"tree_constants.erl": TREE_CONSTANTS,
+        {"tree_constants.erl": TREE_CONSTANTS, "zstd.erl": (HERE / "zstd.erl").read_text(encoding="utf-8"),
          "vm_functions.erl": (HERE / "vm_functions.erl").read_text(encoding="utf-8")}))

@@ -63,11 +63,15 @@ class Erl(unittest.TestCase):
         self.same("-noshell", "-run", "erlang", "display", "a", "-s", "init", "stop")
 
     def test_its_processes_are_otps(self):
-        infos = "[[process_info(P, I) || I <- [registered_name, initial_call]] || P <- %s]"
+        infos = "[[process_info(P, I) || I <- [registered_name, initial_call, priority]] || P <- %s]"
         # Of those that come after one another; who starts beside others may get another pid.
         self.evals('io:format("~p~n", [' + infos % "lists:sublist(processes(), 6)" + ']), halt().')
         _, text = self.evals('io:format("~p~n", [lists:sort(' + infos % "processes()" + ')]), halt().')
         self.assertIn("application_controller", text)
+
+    def test_heart_asks_whether_the_schedulers_come_by(self):
+        self.evals('io:format("~p~n", [{erts_internal:system_check(schedulers), element(1, element(2, '
+                   'catch erts_internal:system_check(processes)))}]), halt().')
 
     def test_what_is_loaded_and_where_from(self):
         # Without sockets nobody asks for the name of the machine.

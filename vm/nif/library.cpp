@@ -7,6 +7,7 @@
 #include "vm/nif/api.hpp"
 #include "vm/nif/prim_tty.hpp"
 #include "vm/nif/sockets/library.hpp"
+#include "vm/nif/zstd.hpp"
 #include "vm/process/state.hpp"
 #include "vm/progress/thread_progress.hpp"
 #include "vm/util/otp_release.hpp"
@@ -229,9 +230,11 @@ const Entry* built_in(Term module) {
     static const Term prim_tty = atom_table::intern("prim_tty");
     static const Term prim_socket = atom_table::intern("prim_socket");
     static const Term prim_net = atom_table::intern("prim_net");
+    static const Term zstd = atom_table::intern("zstd");
     return module == prim_tty      ? &prim_tty_entry()
            : module == prim_socket ? &sockets::prim_socket_entry()
            : module == prim_net    ? &sockets::prim_net_entry()
+           : module == zstd        ? &zstd_entry()
                                    : nullptr;
 }
 

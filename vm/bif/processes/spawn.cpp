@@ -348,7 +348,6 @@ Term erts_internal_spawn_system_process_3(Process& p, const Term* a) {
     }
     SpawnOptions o;
     o.system_process = true;
-    o.priority = Priority::high;
     return do_spawn(p, a, o);
 }
 

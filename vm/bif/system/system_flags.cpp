@@ -186,10 +186,17 @@ Term erlang_system_flag_2(Process& p, const Term* a) {
     return badarg_cause(p, atoms::badopt);
 }
 
+// Answers when each scheduler that is awake has come by: one that native code holds never does. `heart` asks so.
+Term erts_internal_system_check_1(Process& p, const Term* a) {
+    static const Term schedulers = atom_table::intern("schedulers");
+    return a[0] == schedulers ? await_thread_progress(p, atoms::ok) : badarg(p);
+}
+
 }  // namespace
 
 MINIVM_BIF_TABLE(system_flags) = {
     {"erlang", "system_flag", 2, erlang_system_flag_2, kBifPlain, nullptr},
+    {"erts_internal", "system_check", 1, erts_internal_system_check_1, kBifPlain, nullptr},
 };
 
 }  // namespace minivm
