@@ -19,7 +19,7 @@ main(_) ->
     print(header, fun() -> {ok, Header} = get_frame_header_nif(Frame), lists:sort(maps:to_list(Header)) end),
     Text = iolist_to_binary([integer_to_binary(N) || N <- lists:seq(1, 100000)]),
     print(round_trip, fun() -> decompressed(compressed(Text)) =:= Text end),
-    print(byte_by_byte, fun() -> byte_by_byte(Text) =:= Text end),
+    print(byte_by_byte, fun() -> byte_by_byte(binary:part(Text, 0, 20000)) =:= binary:part(Text, 0, 20000) end),
     print(nonsense, fun() -> decompressed(<<"nonsense">>) end),
     print(no_binary, fun() -> decompressed(not_binary) end),
     print(parameters, fun parameters/0),

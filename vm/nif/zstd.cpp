@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace minivm::nif {
 
@@ -431,22 +432,22 @@ Word step(Env* env, Context& c, const Word* a, const Bytes& bytes, size_t room) 
     if (!get_int(Term{a[2]}, &flush)) {
         return raise_badarg(env);
     }
-    RefBinary* const out_bytes = RefBinary::create(std::max<size_t>(room, 1));
-    Output out{out_bytes->data(), room, 0};
+    // The thread's, of the size that libzstd advises: what a step gives is mostly less, and is copied.
+    thread_local std::vector<char> buffer;
+    buffer.resize(std::max({room, buffer.size(), size_t{1}}));
+    Output out{buffer.data(), room, 0};
     Input in{bytes.data, bytes.size, 0};
     size_t left = 0;
     do {
         left = kCompresses ? api().compress(c.handle, &out, &in, flush) : api().decompress(c.handle, &out, &in);
         if (api().is_error(left) != 0) {
-            out_bytes->release();
             return zstd_error(env, left);
         }
     } while (in.used < in.size && out.used < out.size);
     constexpr size_t kBytesPerPercent = 1024;
     enif_consume_timeslice(env, static_cast<int>(std::clamp<size_t>(in.used / kBytesPerPercent, 1, 100)));
     Heap& h = heap_of(env);
-    const Term output = make_binary(h, out_bytes->data(), out.used);
-    out_bytes->release();
+    const Term output = make_binary(h, buffer.data(), out.used);
     if (flush != 0 && in.used == in.size) {
         return make_tuple(h, out.used == out.size && left > 0 ? flush_name : done, output).raw;
     }

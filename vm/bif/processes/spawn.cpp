@@ -2,7 +2,9 @@
 #include "vm/bif/bif.hpp"
 #include "vm/bif/processes/options.hpp"
 #include "vm/bif/processes/requests.hpp"
+#include "vm/code/code_index.hpp"
 #include "vm/code/export.hpp"
+#include "vm/code/module_table.hpp"
 #include "vm/dist/peer.hpp"
 #include "vm/process/nodes.hpp"
 #include "vm/process/process_life.hpp"
@@ -348,6 +350,10 @@ Term erts_internal_spawn_system_process_3(Process& p, const Term* a) {
     }
     SpawnOptions o;
     o.system_process = true;
+    // In a bare boot its code is loaded first: whoever uses what it serves should not get ahead of that.
+    if (!module_table::current(a[0], code_index::active())) {
+        o.priority = Priority::high;
+    }
     return do_spawn(p, a, o);
 }
 
