@@ -380,6 +380,12 @@ ModuleSource::Loaded CodePath::load_bytes(const uint8_t* bytes, size_t size, con
     if (path == kPreloaded || path.find("/erts-") != std::string::npos) {
         make_preloaded(*instance);
         runs_own_on_load(*instance);
+        // Its on_load/0 spawns the registry, which is as far as OTP's, where it is preloaded, when that returns.
+        static const Term prim_socket = atom_table::intern("prim_socket");
+        static const Term registry = atom_table::intern("socket_registry");
+        if (module == prim_socket && load(registry, error) == Loaded::failed) {
+            return Loaded::failed;
+        }
     }
     if (instance->has_on_load()) {
         return Loaded::wants_on_load;

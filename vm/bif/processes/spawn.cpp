@@ -2,9 +2,7 @@
 #include "vm/bif/bif.hpp"
 #include "vm/bif/processes/options.hpp"
 #include "vm/bif/processes/requests.hpp"
-#include "vm/code/code_index.hpp"
 #include "vm/code/export.hpp"
-#include "vm/code/module_table.hpp"
 #include "vm/dist/peer.hpp"
 #include "vm/process/nodes.hpp"
 #include "vm/process/process_life.hpp"
@@ -350,10 +348,8 @@ Term erts_internal_spawn_system_process_3(Process& p, const Term* a) {
     }
     SpawnOptions o;
     o.system_process = true;
-    // In a bare boot its code is loaded first: whoever uses what it serves should not get ahead of that.
-    if (!module_table::current(a[0], code_index::active())) {
-        o.priority = Priority::high;
-    }
+    // OTP's has the normal one. High: whoever uses what it serves should not get ahead of its start.
+    o.priority = Priority::high;
     return do_spawn(p, a, o);
 }
 
