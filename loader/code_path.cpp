@@ -379,15 +379,15 @@ ModuleSource::Loaded CodePath::load_bytes(const uint8_t* bytes, size_t size, con
     instance->path = path;
     if (path == kPreloaded || path.find("/erts-") != std::string::npos) {
         make_preloaded(*instance);
-        runs_own_on_load(*instance);
-        // Its on_load/0 spawns the registry, which is as far as OTP's, where it is preloaded, when that returns.
+        runs_own_on_load(*instance);  // again: a preloaded module has none
+    }
+    if (instance->has_on_load()) {
+        // prim_socket's spawns the registry, which is preloaded where OTP boots: nobody waits there for its module.
         static const Term prim_socket = atom_table::intern("prim_socket");
         static const Term registry = atom_table::intern("socket_registry");
         if (module == prim_socket && load(registry, error) == Loaded::failed) {
             return Loaded::failed;
         }
-    }
-    if (instance->has_on_load()) {
         return Loaded::wants_on_load;
     }
     code_permission::seize_blocking();

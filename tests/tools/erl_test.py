@@ -63,7 +63,7 @@ class Erl(unittest.TestCase):
         self.same("-noshell", "-run", "erlang", "display", "a", "-s", "init", "stop")
 
     def test_its_processes_are_otps(self):
-        infos = "[[process_info(P, I) || I <- [registered_name, initial_call]] || P <- %s]"
+        infos = "[[process_info(P, I) || I <- [registered_name, initial_call, priority]] || P <- %s]"
         # Of those that come after one another; who starts beside others may get another pid.
         self.evals('io:format("~p~n", [' + infos % "lists:sublist(processes(), 6)" + ']), halt().')
         _, text = self.evals('io:format("~p~n", [lists:sort(' + infos % "processes()" + ')]), halt().')

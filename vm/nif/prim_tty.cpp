@@ -2,8 +2,7 @@
 // size, its capabilities (terminfo), and reading and writing of descriptors.
 #include "vm/nif/prim_tty.hpp"
 
-#include "vm/nif/environment.hpp"
-#include "vm/nif/library.hpp"
+#include "vm/nif/built_in.hpp"
 #include "vm/process/posix.hpp"
 #include "vm/process/terminal.hpp"
 #include "vm/term/binary.hpp"
@@ -48,16 +47,6 @@ int tputs(const char* text, int lines, int (*put)(int));
 }
 
 namespace minivm::nif {
-
-extern "C" {
-ResourceType* enif_open_resource_type_x(Env* env, const char* name, const ResourceTypeInit* init, int flags, int* tried);
-void* enif_alloc_resource(ResourceType* type, size_t size);
-void enif_release_resource(void* object);
-Word enif_make_resource(Env* env, void* object);
-int enif_get_resource(Env* env, Word t, ResourceType* type, void** object);
-int enif_monitor_process(Env* env, void* object, const Pid* target, MonitorId* out);
-int enif_select(Env* env, int fd, int mode, void* object, const Pid* pid, Word message);
-}
 
 namespace {
 
@@ -429,10 +418,7 @@ LibraryFunction g_functions[] = {
 }  // namespace
 
 const Entry& prim_tty_entry() {
-    static const Entry entry = {kMajorVersion, kMinorVersion, "prim_tty", static_cast<int>(std::size(g_functions)),
-                                g_functions,   load_library,  nullptr,    upgrade_library,
-                                nullptr,       kVmVariant,    1,          sizeof(ResourceTypeInit),
-                                "erts-13"};
+    static const Entry entry = entry_of("prim_tty", g_functions, load_library, upgrade_library);
     return entry;
 }
 

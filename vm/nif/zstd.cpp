@@ -1,7 +1,6 @@
 #include "vm/nif/zstd.hpp"
 
-#include "vm/nif/environment.hpp"
-#include "vm/nif/library.hpp"
+#include "vm/nif/built_in.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/map.hpp"
@@ -18,16 +17,6 @@
 #include <vector>
 
 namespace minivm::nif {
-
-extern "C" {
-ResourceType* enif_open_resource_type_x(Env* env, const char* name, const ResourceTypeInit* init, int flags, int* tried);
-void* enif_alloc_resource(ResourceType* type, size_t size);
-void enif_release_resource(void* object);
-void enif_keep_resource(void* object);
-Word enif_make_resource(Env* env, void* object);
-int enif_get_resource(Env* env, Word t, ResourceType* type, void** object);
-int enif_consume_timeslice(Env* env, int percent);
-}
 
 namespace zstd {
 
@@ -606,10 +595,7 @@ LibraryFunction g_functions[] = {
 }  // namespace zstd
 
 const Entry& zstd_entry() {
-    static const Entry entry = {kMajorVersion,      kMinorVersion, "zstd",  static_cast<int>(std::size(zstd::g_functions)),
-                                zstd::g_functions,  zstd::load,    nullptr, zstd::upgrade,
-                                nullptr,            kVmVariant,    1,       sizeof(ResourceTypeInit),
-                                "erts-13"};
+    static const Entry entry = entry_of("zstd", zstd::g_functions, zstd::load, zstd::upgrade);
     return entry;
 }
 

@@ -1,16 +1,19 @@
 #include "vm/process/posix.hpp"
 
-#include <mutex>
-#include <unordered_map>
-#include <fcntl.h>
-
-#include <cerrno>
-#include <climits>
-#include <vector>
-
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/util/utf8.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
 
 namespace minivm {
 namespace {
@@ -192,6 +195,33 @@ bool is_held_socket(int64_t descriptor) {
     HeldSockets& held = held_sockets();
     const std::lock_guard lock(held.lock);
     return descriptor >= 0 && descriptor <= INT_MAX && held.holders.count(static_cast<int>(descriptor)) != 0;
+}
+
+int socket_in_namespace(const std::string& file, int family, int type, int protocol) {
+    const int here = ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    const int there = here < 0 ? -1 : ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    int fd = -1;
+    int why = here < 0 || there < 0 || setns(there, CLONE_NEWNET) != 0 ? errno : 0;
+    if (why == 0) {
+        fd = ::socket(family, type, protocol);
+        why = errno;
+        int back;
+        do {
+            back = setns(here, CLONE_NEWNET);
+        } while (back != 0 && errno == EINTR);
+        if (back != 0 && fd >= 0) {
+            why = errno;
+            ::close(fd);
+            fd = -1;
+        }
+    }
+    for (const int opened : {here, there}) {
+        if (opened >= 0) {
+            ::close(opened);
+        }
+    }
+    errno = why;
+    return fd;
 }
 
 Term posix_error(Process& p, int error_number) {

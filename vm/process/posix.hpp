@@ -24,6 +24,8 @@ void hold_socket(int descriptor);
 // True: nobody has it any more, and the caller closes it.
 bool let_go_of_socket(int descriptor);
 bool is_held_socket(int64_t descriptor);
+// socket(2) in the network namespace that this file is of; -1: errno. Any thread; it is back in its own when this returns.
+int socket_in_namespace(const std::string& file, int family, int type, int protocol);
 
 // The bytes of a file name: a binary as it is, a character list, which may be deep, in UTF-8. False: no
 // file name, or it holds a zero.

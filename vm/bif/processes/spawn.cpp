@@ -348,8 +348,6 @@ Term erts_internal_spawn_system_process_3(Process& p, const Term* a) {
     }
     SpawnOptions o;
     o.system_process = true;
-    // OTP's has the normal one. High: whoever uses what it serves should not get ahead of its start.
-    o.priority = Priority::high;
     return do_spawn(p, a, o);
 }
 

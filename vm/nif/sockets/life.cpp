@@ -2,14 +2,13 @@
 #include "vm/nif/sockets/library.hpp"
 #include "vm/nif/sockets/socket.hpp"
 
-#include "vm/nif/library.hpp"
+#include "vm/nif/built_in.hpp"
 #include "vm/process/posix.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/util/otp_release.hpp"
 
 #include <fcntl.h>
 #include <netdb.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,20 +18,7 @@
 #include <cstring>
 #include <new>
 
-namespace minivm::nif {
-
-extern "C" {
-ResourceType* enif_open_resource_type_x(Env* env, const char* name, const ResourceTypeInit* init, int flags, int* tried);
-void* enif_alloc_resource(ResourceType* type, size_t size);
-void enif_release_resource(void* object);
-Word enif_make_resource(Env* env, void* object);
-int enif_get_resource(Env* env, Word t, ResourceType* type, void** object);
-int enif_select(Env* env, int fd, int mode, void* object, const Pid* pid, Word message);
-int enif_send(Env* env, const Pid* to, Env* message_env, Word message);
-int enif_compare_monitors(const MonitorId* a, const MonitorId* b);
-}
-
-namespace sockets {
+namespace minivm::nif::sockets {
 
 namespace {
 
@@ -192,30 +178,6 @@ int option_of_file(int fd, int option, int otherwise) {
     return getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 ? value : otherwise;
 }
 
-// In another network namespace, if a name is given: a thread is in one, so nothing else may run on it meanwhile.
-int open_in_namespace(const std::string& name, int domain, int type, int protocol, int* fd) {
-    const int here = ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-    const int there = here < 0 ? -1 : ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
-    int why = here < 0 || there < 0 || setns(there, CLONE_NEWNET) != 0 ? errno : 0;
-    if (there >= 0) {
-        ::close(there);
-    }
-    if (why == 0) {
-        *fd = ::socket(domain, type | SOCK_CLOEXEC, protocol);
-        why = *fd < 0 ? errno : 0;
-        if (setns(here, CLONE_NEWNET) != 0) {
-            why = errno;
-            if (*fd >= 0) {
-                ::close(*fd);
-            }
-        }
-    }
-    if (here >= 0) {
-        ::close(here);
-    }
-    return why;
-}
-
 Word open_from_descriptor(Env* env, const Word* a) {
     int fd = -1;
     if (!get_int(Term{a[0]}, &fd)) {
@@ -281,10 +243,11 @@ Word open(Env* env, int argc, const Word* a) {
     const Term netns = field(options, "netns");
     if (is_value(netns) && is_binary(netns) && get_bytes(netns, &path)) {
         const std::string name(reinterpret_cast<const char*>(path.data), path.size);
-        if (const int why = open_in_namespace(name, domain, type, protocol, &fd); why != 0) {
-            return errno_error(env, why);
-        }
-    } else if (fd = ::socket(domain, type | SOCK_CLOEXEC, protocol); fd < 0) {
+        fd = socket_in_namespace(name, domain, type | SOCK_CLOEXEC, protocol);
+    } else {
+        fd = ::socket(domain, type | SOCK_CLOEXEC, protocol);
+    }
+    if (fd < 0) {
         return errno_error(env, errno);
     }
     if (protocol == 0) {
@@ -762,12 +725,8 @@ LibraryFunction g_functions[] = {
 }  // namespace
 
 const Entry& prim_socket_entry() {
-    static const Entry entry = {kMajorVersion, kMinorVersion, "prim_socket", static_cast<int>(std::size(g_functions)),
-                                g_functions,   load_library,  nullptr,       upgrade_library,
-                                nullptr,       kVmVariant,    1,             sizeof(ResourceTypeInit),
-                                "erts-13"};
+    static const Entry entry = entry_of("prim_socket", g_functions, load_library, upgrade_library);
     return entry;
 }
 
-}  // namespace sockets
-}  // namespace minivm::nif
+}  // namespace minivm::nif::sockets

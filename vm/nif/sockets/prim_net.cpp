@@ -2,6 +2,7 @@
 #include "vm/nif/sockets/library.hpp"
 #include "vm/nif/sockets/values.hpp"
 
+#include "vm/nif/built_in.hpp"
 #include "vm/process/posix.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/util/otp_release.hpp"
@@ -332,10 +333,7 @@ LibraryFunction g_net_functions[] = {
 }  // namespace
 
 const Entry& prim_net_entry() {
-    static const Entry entry = {kMajorVersion,   kMinorVersion, "prim_net", static_cast<int>(std::size(g_net_functions)),
-                                g_net_functions, load_net,      nullptr,    upgrade_net,
-                                nullptr,         kVmVariant,    1,          sizeof(ResourceTypeInit),
-                                "erts-13"};
+    static const Entry entry = entry_of("prim_net", g_net_functions, load_net, upgrade_net);
     return entry;
 }
 

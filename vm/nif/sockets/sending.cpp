@@ -1,6 +1,7 @@
 // Sending: bytes, messages, files.
 #include "vm/nif/sockets/socket.hpp"
 
+#include "vm/nif/built_in.hpp"
 #include "vm/process/file_handle.hpp"
 #include "vm/process/posix.hpp"
 #include "vm/term/binary.hpp"
@@ -14,14 +15,7 @@
 #include <climits>
 #include <cstring>
 
-namespace minivm::nif {
-
-extern "C" {
-int enif_inspect_iovec(Env* env, size_t max_elements, Word t, Word* rest, IoVec** out);
-void enif_free_iovec(IoVec* v);
-}
-
-namespace sockets {
+namespace minivm::nif::sockets {
 
 // ---- sending ----------------------------------------------------------------------------------------------------
 
@@ -517,5 +511,4 @@ Word send_messages(Env* env, int, const Word* a) {
     return is_nil(rest) ? atoms::ok.raw : ok(env, rest);
 }
 
-}  // namespace sockets
-}  // namespace minivm::nif
+}  // namespace minivm::nif::sockets

@@ -1,21 +1,13 @@
 // Who waits for a socket, and what is sent to whom.
 #include "vm/nif/sockets/socket.hpp"
 
+#include "vm/nif/built_in.hpp"
 #include "vm/process/process_table.hpp"
 
 #include <algorithm>
 #include <climits>
 
-namespace minivm::nif {
-
-extern "C" {
-int enif_monitor_process(Env* env, void* object, const Pid* target, MonitorId* out);
-int enif_demonitor_process(Env* env, void* object, const MonitorId* monitor);
-int enif_select(Env* env, int fd, int mode, void* object, const Pid* pid, Word message);
-int enif_send(Env* env, const Pid* to, Env* message_env, Word message);
-}
-
-namespace sockets {
+namespace minivm::nif::sockets {
 
 void KeptTerm::set(Term t) {
     heap_.clear();
@@ -152,5 +144,4 @@ void send_abort(Env*, Term ref, const Requestor& to, Term reason) {
     h.clear();
 }
 
-}  // namespace sockets
-}  // namespace minivm::nif
+}  // namespace minivm::nif::sockets

@@ -12,7 +12,6 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -254,32 +253,6 @@ bool Socket::control(Port& p, Process& caller, uint32_t command, const std::stri
     return own_request(request, r) || common_request(request, r);
 }
 
-// A socket in the network namespace of that file.
-static int open_in_namespace(const std::string& name, int family, int type, int protocol) {
-    const int here = ::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-    const int there = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
-    int fd = -1;
-    int error = errno;
-    if (here >= 0 && there >= 0) {
-        // Of this thread alone, and back before anything else runs on it.
-        if (setns(there, CLONE_NEWNET) == 0) {
-            fd = ::socket(family, type, protocol);
-            error = errno;
-            while (setns(here, CLONE_NEWNET) != 0 && errno == EINTR) {
-            }
-        } else {
-            error = errno;
-        }
-    }
-    for (const int file : {here, there}) {
-        if (file >= 0) {
-            ::close(file);
-        }
-    }
-    errno = error;
-    return fd;
-}
-
 static int family_of(uint8_t code) {
     return code == kInet ? AF_INET : code == kInet6 ? AF_INET6 : code == kLocal ? AF_UNIX : -1;
 }
@@ -303,7 +276,7 @@ void Socket::open(Request& r) {
     constexpr int kMultipath = 262;  // IPPROTO_MPTCP, which not every C library names
     const int flags = type_ | SOCK_CLOEXEC | SOCK_NONBLOCK;
     const int number = protocol == kMultipathTcp ? kMultipath : 0;
-    const int fd = namespace_.has_value() ? open_in_namespace(*namespace_, family, flags, number)
+    const int fd = namespace_.has_value() ? socket_in_namespace(*namespace_, family, flags, number)
                                           : ::socket(family, flags, number);
     if (fd < 0) {
         return r.error(errno);
