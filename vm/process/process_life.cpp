@@ -2,8 +2,9 @@
 #include "vm/process/kernel_start.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <new>
-#include <vector>
 
 #include "vm/code/export.hpp"
 #include "vm/heap/block_pool.hpp"
@@ -35,7 +36,13 @@ namespace {
 
 constexpr size_t kFirstFrameWords = 32;  // heap words for the first calls beside the arguments
 
-std::vector<void (*)(Process&)> g_exit_hooks;
+// Each is written once, before the count that covers it.
+constexpr size_t kMaxExitHooks = 16;
+struct {
+    std::mutex writers;
+    void (*list[kMaxExitHooks])(Process&);
+    std::atomic<size_t> count{0};
+} g_exit_hooks;
 
 Process* allocate_process() {
     count_memory(MemoryArea::processes, sizeof(Process));
@@ -189,7 +196,15 @@ Term uncaught_exit_reason(Process& p) {
     return make_tuple(p.heap, reason, is_value(e.trace) ? stacktrace_list(p, e.trace) : kNil);
 }
 
-void at_process_exit(void (*f)(Process& p)) { g_exit_hooks.push_back(f); }
+void at_process_exit(void (*f)(Process& p)) {
+    const std::lock_guard lock(g_exit_hooks.writers);
+    // relaxed: only holders of the lock write it.
+    const size_t n = g_exit_hooks.count.load(std::memory_order_relaxed);
+    MINIVM_CHECK(n < kMaxExitHooks);
+    g_exit_hooks.list[n] = f;
+    // release: end_for_others() reads the entry when it has read this count.
+    g_exit_hooks.count.store(n + 1, std::memory_order_release);
+}
 
 // All that others see of an end. p's registers and heap may be in use (end_dirty_process()).
 static void end_for_others(Process& p, Term reason) {
@@ -200,8 +215,10 @@ static void end_for_others(Process& p, Term reason) {
     }
     probe::exited(p, reason);
     cancel_receive_timeout(p);
-    for (auto* hook : g_exit_hooks) {
-        hook(p);
+    // acquire: see at_process_exit().
+    const size_t hooks = g_exit_hooks.count.load(std::memory_order_acquire);
+    for (size_t i = 0; i < hooks; ++i) {
+        g_exit_hooks.list[i](p);
     }
     registry::forget(p);
     // relaxed: it is set before the end began, or not at all (node_life::begin()).

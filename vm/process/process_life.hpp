@@ -68,7 +68,8 @@ void end_dirty_process(Process& p);
 void finish_left_process(Process& p);
 
 // Called (in registration order) on the process's scheduler when it ends, before its links are told:
-// its ETS tables, for instance. At start-up only.
+// its ETS tables, for instance. Any thread, at any time: a process that ends meanwhile may not be told, so whoever needs
+// it asks before a process can have what is to be let go of. Never taken back; sixteen of them at most.
 void at_process_exit(void (*f)(Process& p));
 
 // Frees a process that will never run again, without signals: when the machine stops.

@@ -83,7 +83,6 @@ std::atomic<int> g_active{1};     // the others are offline, see set_active_sche
 std::atomic<int> g_asleep{0};     // schedulers whose `sleeping` is 1
 std::atomic<int> g_searching{0};  // schedulers awake and looking for work
 
-std::vector<void (*)()> g_halt_hooks;
 void (*g_crash_dump)(const std::string& slogan) = nullptr;
 // Schedulers that have not stopped, and who waits for them.
 std::mutex g_stop_mutex;
@@ -649,7 +648,6 @@ bool start(const Options& options, Engine* engine) {
     return true;
 }
 
-void at_halt(void (*f)()) { g_halt_hooks.push_back(f); }
 void set_crash_dump(void (*write)(const std::string& slogan)) { g_crash_dump = write; }
 Engine* default_engine() { return g_engine; }
 int scheduler_count() { return g_options.schedulers; }
@@ -683,9 +681,6 @@ int run_until_halt(bool* clean) {
     }
     if (plan.flush) {
         port::flush_all();
-        for (auto* f : g_halt_hooks) {
-            f();
-        }
     }
     print_slogan(plan.slogan);
     if (plan.slogan && g_crash_dump != nullptr) {
@@ -716,7 +711,6 @@ int run_until_halt(bool* clean) {
     g_schedulers.clear();
     registry::destroy();
     process_table::destroy();
-    g_halt_hooks.clear();
     return plan.status;
 }
 

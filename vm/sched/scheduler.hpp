@@ -35,11 +35,9 @@ bool start(const Options& options, Engine* default_engine);
 // *clean is false then, and the program should end without running destructors.
 int run_until_halt(bool* clean = nullptr);
 // Asks the machine to stop now: as plan_halt() said (vm/sched/halt.hpp), or else with this status. flush: ports
-// write what they have first, then the hooks of at_halt run. Any thread; returns at once.
+// write what they have first. Any thread; returns at once.
 void halt(int status, bool flush);
 bool is_halting();
-// Called on the thread of run_until_halt() when all schedulers have stopped, if halt() asked to flush.
-void at_halt(void (*f)());
 Engine* default_engine();
 int scheduler_count();
 int dirty_cpu_count();

@@ -7,6 +7,7 @@
 #include "tests/vm/support/fake_engine.hpp"
 #include "vm/process/engine_calls.hpp"
 #include "vm/process/mailbox.hpp"
+#include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/timer_wheel.hpp"
@@ -76,6 +77,39 @@ TEST_CASE("a spawn storm: every process runs once and the table is empty at the 
         m.wait();
         CHECK(left == 0);
     }
+}
+
+// The first library that opens a type of resource asks for the ends of processes while they run. For ThreadSanitizer.
+TEST_CASE("who asks for the ends of processes may do so while some end: a data race on the list") {
+    constexpr int kProcesses = 400;
+    static std::atomic<int> left;
+    static std::atomic<uint64_t> asked;  // whose end the hook counts, as this test is the only one that halts
+    left = kProcesses;
+    asked = 0;
+    static const auto one_less = [] {
+        if (left.fetch_sub(1) == 1) {
+            vm::halt(0, false);
+        }
+    };
+    Machine m(4, 0);
+    for (int i = 0; i < kProcesses; ++i) {
+        start(nullptr, [i](Process& p) {
+            if (i != kProcesses / 2) {
+                one_less();
+                return exit_normally(p);
+            }
+            asked = p.id.raw;
+            at_process_exit([](Process& ended) {
+                if (ended.id.raw == asked.load()) {
+                    asked = 0;
+                    one_less();
+                }
+            });
+            return exit_normally(p);
+        });
+    }
+    m.wait();
+    CHECK(left == 0);
 }
 
 // Each of `senders` sends numbered messages to all receivers; each receiver checks that every sender's
