@@ -32,9 +32,8 @@ WAIT_S = 30
 
 
 def run(*arguments, **options):
-    options.setdefault("timeout", WAIT_S)
-    return subprocess.run([MINIVM, *map(str, arguments)], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, check=False, text=True, errors="replace", **options)
+    options = {"timeout": WAIT_S, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    return subprocess.run([MINIVM, *map(str, arguments)], check=False, text=True, errors="replace", **options)
 
 
 def records(text):
@@ -587,6 +586,20 @@ main(_) ->
                     self.assertIn(text, report)
                     self.assertIn("prog:main/1", report)
                     self.assertIn("C++ frames", report)
+
+    def test_a_report_that_hangs_for_a_pipe_that_nobody_reads_ends_though_sigalrm_is_ignored(self):
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        self.addCleanup(os.close, writer)
+        os.set_blocking(writer, False)
+        with self.assertRaises(BlockingIOError):
+            while True:
+                os.write(writer, bytes(4096))
+        os.set_blocking(writer, True)
+        done = self.erlang("main(_) -> os:set_signal(sigalrm, ignore), [minivm:provoke_fault(abort)].\n", "--debug-bifs",
+                           stderr=writer)
+        self.assertEqual(done.returncode, -signal.SIGALRM)
+        self.assertIn("abort()", self.dump("--crash"))
 
     def test_a_fault_needs_the_switch(self):
         done = self.erlang("main(_) -> {'EXIT', {notsup, _}} = (catch minivm:provoke_fault(segv)).\n")

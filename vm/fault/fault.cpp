@@ -437,6 +437,29 @@ void give_up(int signal, const siginfo_t* info) {
     }
 }
 
+// A handler that hangs is ended by SIGALRM. It is sent to this thread: what alarm() sends is for the one that waits for
+// signals, which may be told to ignore it, or be this one. Calls of the kernel only, since a lock of the library may be
+// what hangs. The timer, or -1: it is alarm() after all.
+int be_patient(pid_t self) {
+    std::signal(SIGALRM, SIG_DFL);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+    struct sigevent event {};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = SIGALRM;
+    event._sigev_un._tid = self;
+    int timer = -1;
+    const itimerspec after{{}, {kPatienceSeconds, 0}};
+    if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) != 0 ||
+        syscall(SYS_timer_settime, timer, 0, &after, nullptr) != 0) {
+        alarm(kPatienceSeconds);
+        return -1;
+    }
+    return timer;
+}
+
 void on_fault(int signal, siginfo_t* info, void* context) {
     const int saved_errno = errno;
     const pid_t self = thread_id();
@@ -456,8 +479,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
         give_up(signal, info);
         return;
     }
-    std::signal(SIGALRM, SIG_DFL);
-    alarm(kPatienceSeconds);
+    const int patience = be_patient(self);
     static Fault f;  // large; there is one
     clock_gettime(CLOCK_MONOTONIC, &f.begun);
     f.signal = signal;
@@ -481,7 +503,11 @@ void on_fault(int signal, siginfo_t* info, void* context) {
         g_in_part = 0;
     }
     recorder::end_crash();
-    alarm(0);
+    if (patience >= 0) {
+        syscall(SYS_timer_delete, patience);
+    } else {
+        alarm(0);
+    }
     errno = saved_errno;
     give_up(signal, info);
 }
