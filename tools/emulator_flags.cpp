@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include "tools/erl_words.hpp"
 #include "vm/term/atom_table.hpp"
@@ -32,6 +33,19 @@ bool is_one_of(std::string_view word, std::string_view words) {
     return false;
 }
 
+// "A:B", "A" or ":B", as sscanf() reads them; a number that is missing has no value. Null: it is none of these.
+struct Pair {
+    std::optional<int64_t> first, second;
+};
+std::optional<Pair> pair(std::string_view value) {
+    const size_t colon = value.find(':');
+    const Pair p{whole_number(value.substr(0, colon)),
+                 colon == std::string_view::npos ? std::nullopt : whole_number(value.substr(colon + 1))};
+    const bool has_first = p.first.has_value() || colon == 0;
+    const bool has_second = p.second.has_value() || colon == std::string_view::npos;
+    return has_first && has_second ? std::optional(p) : std::nullopt;
+}
+
 // What a flag's value may be, and what it sets. False: it is not such a value.
 using Take = bool (*)(EmulatorFlags& flags, std::string_view value);
 
@@ -41,9 +55,23 @@ bool number(EmulatorFlags&, std::string_view value) {
     return n.has_value() && *n >= kLeast && *n <= kMost;
 }
 // Also "legacy", as +P and +Q take it.
-template <int64_t kLeast, int64_t kMost>
+template <uint32_t EmulatorFlags::*kField>
 bool table_size(EmulatorFlags& flags, std::string_view value) {
-    return value == "legacy" || number<kLeast, kMost>(flags, value);
+    if (value == "legacy") {
+        return true;
+    }
+    const auto n = whole_number(value);
+    flags.*kField = static_cast<uint32_t>(n.value_or(0));
+    return n.has_value() && *n >= 1024 && *n <= 134217727;
+}
+template <auto kField, int64_t kLeast, int64_t kMost>
+bool set_number(EmulatorFlags& flags, std::string_view value) {
+    const auto n = whole_number(value);
+    if (!n.has_value() || *n < kLeast || *n > kMost) {
+        return false;
+    }
+    flags.*kField = static_cast<std::remove_reference_t<decltype(flags.*kField)>>(*n);
+    return true;
 }
 bool anything(EmulatorFlags&, std::string_view) { return true; }
 bool is_bool(EmulatorFlags&, std::string_view value) { return is_one_of(value, "true false"); }
@@ -101,9 +129,12 @@ struct Flag {
     Take take;
     const char* wrong;  // %s: the value; null: the flag is unknown then
     const char* usage;
+    const char* item = nullptr;  // of system_info/1: it says this value, which has no meaning otherwise
 };
 // The texts are the emulator's.
 const Flag kFlags[] = {
+    {"pad", Value::behind, switched<&EmulatorFlags::async_dist>, "Invalid value to +pad flag: %s",
+     "whether processes that are spawned without saying never wait for a connection to another node"},
     {"pc", Value::behind,
      [](EmulatorFlags& flags, std::string_view v) {
          flags.prints_unicode = v == "unicode";
@@ -118,18 +149,22 @@ const Flag kFlags[] = {
     {"hms", Value::behind, words<&EmulatorFlags::min_heap_words>, "bad heap size %s", "least heap, in words"},
     {"hpds", Value::behind, number<1, INT32_MAX>, "bad initial process dictionary size %s", "no meaning here"},
     {"hmqd", Value::behind,
-     [](EmulatorFlags&, std::string_view v) { return is_one_of(v, "on_heap off_heap"); },
-     "Invalid message_queue_data flag: %s", "on_heap | off_heap: no meaning here, the option of spawn_opt has"},
+     [](EmulatorFlags& flags, std::string_view v) {
+         flags.message_queue_off_heap = v == "off_heap";
+         return is_one_of(v, "on_heap off_heap");
+     },
+     "Invalid message_queue_data flag: %s", "on_heap | off_heap: of processes that are spawned without saying",
+     "message_queue_data"},
     {"hmaxk", Value::behind, switched<&EmulatorFlags::max_heap_kill>, "bad max heap kill %s",
      "whether a process beyond +hmax is killed"},
     {"hmaxel", Value::behind, switched<&EmulatorFlags::max_heap_log>, "bad max heap error logger %s",
      "whether it is reported"},
     {"hmax", Value::behind, words<&EmulatorFlags::max_heap_words>, "bad max heap size %s", "most heap, in words; 0: any"},
     {"h", Value::behind, words<&EmulatorFlags::min_heap_words>, "bad heap size %s", "as +hms"},
-    {"dcg", Value::behind, number<1, 100000>, "bad decentralized counter groups limit %s", "no meaning here"},
+    {"dcg", Value::behind, number<1, 100000>, "bad decentralized counter groups limit: %s", "no meaning here"},
     {"d", Value::none, nullptr, nullptr, "no crash dump after an internal error: there is the recording"},
     {"ec", Value::none, nullptr, nullptr, "no meaning here"},
-    {"e", Value::behind, anything, nullptr, "most ETS tables: any number here"},
+    {"e", Value::behind, anything, nullptr, "most ETS tables: any number here", "ets_limit"},
     {"i", Value::behind,
      [](EmulatorFlags& flags, std::string_view v) {
          flags.boot_module = v;
@@ -147,17 +182,20 @@ const Flag kFlags[] = {
          return is_one_of(v, "true false dump map fp no_fp");
      },
      "bad +JPperf support flag %s", "true | false | map | dump | fp | no_fp: for Linux perf"},
-    {"B", Value::attached, [](EmulatorFlags&, std::string_view v) { return is_one_of(v, " i c d"); }, nullptr,
-     "what Ctrl-C does: it ends the VM here"},
+    {"B", Value::attached,
+     [](EmulatorFlags& flags, std::string_view v) {
+         flags.told.emplace_back("break_ignored", v == "i" ? "true" : "false");
+         return is_one_of(v, " i c d");
+     },
+     nullptr, "what Ctrl-C does: it ends the VM here"},
     {"K", Value::behind, anything, nullptr, "no meaning any more"},
     {"n", Value::behind, [](EmulatorFlags&, std::string_view v) { return is_one_of(v, "s a d"); }, "bad -n option %s",
      "no meaning here"},
-    {"P", Value::behind, table_size<1024, 134217727>, "bad number of processes %s", "most processes: the limit stays as it is"},
-    {"Q", Value::behind, table_size<1024, 134217727>, "bad number of ports %s", "most ports: the limit stays as it is"},
-    {"SDPcpu", Value::behind, anything, nullptr, "no meaning here: dirty schedulers come as they are needed"},
-    {"SDcpu", Value::behind, anything, nullptr, "as +SDPcpu"},
-    {"SDio", Value::behind, number<1, 1024>, "bad number of dirty I/O schedulers %s", "as +SDPcpu"},
-    {"SP", Value::behind, anything, nullptr, "percentages of schedulers: no meaning here"},
+    {"P", Value::behind, table_size<&EmulatorFlags::processes>, "bad number of processes %s",
+     "most processes, at most 1048576 here"},
+    {"Q", Value::behind, table_size<&EmulatorFlags::ports>, "bad number of ports %s", "most ports"},
+    {"SDio", Value::behind, set_number<&EmulatorFlags::dirty_io, 1, 1024>, "bad number of dirty I/O schedulers %s",
+     "dirty I/O schedulers"},
     {"sbtd", Value::none, nullptr, nullptr, "no meaning here"},
     {"sbt", Value::behind,
      [](EmulatorFlags&, std::string_view v) { return is_one_of(v, "u ns ts ps s nnts nnps tnnps db"); },
@@ -168,7 +206,7 @@ const Flag kFlags[] = {
     {"scl", Value::behind, is_bool, "bad scheduler compact load value '%s'", "no meaning here"},
     {"sct", Value::behind, anything, nullptr, "no meaning here"},
     {"secio", Value::behind, is_bool, "bad scheduler eager check I/O value '%s'", "no meaning here"},
-    {"spp", Value::behind, is_bool, "bad parallel port value '%s'", "no meaning here"},
+    {"spp", Value::behind, is_bool, "bad parallel port value '%s'", "no meaning here", "port_parallelism"},
     {"stbt", Value::behind, anything, nullptr, "no meaning here"},
     {"sub", Value::behind, is_bool, "bad scheduler utilization balancing value '%s'", "no meaning here"},
     {"swct", Value::behind,
@@ -185,16 +223,16 @@ const Flag kFlags[] = {
     {"ssrct", Value::none, nullptr, nullptr, "no meaning here"},
     {"sfwi", Value::behind, number<0, INT32_MAX>, "bad scheduler forced wakeup interval %s", "no meaning here"},
     {"t", Value::behind, take_atoms, "bad atom table size %s", "most atoms"},
-    {"T", Value::behind, number<0, 9>, "bad modified timing level %s", "no meaning here"},
-    {"R", Value::behind, number<10, 99>, "bad compatibility release number %s", "no meaning here"},
-    {"A", Value::behind, number<0, 1024>, "bad number of async threads %s", "no meaning here"},
+    {"T", Value::behind, number<0, 9>, "bad modified timing level %s", "no meaning here", "modified_timing_level"},
+    {"R", Value::behind, number<10, 99>, "bad compatibility release number %s", "no meaning here", "compat_rel"},
+    {"A", Value::behind, number<0, 1024>, "bad number of async threads %s", "no meaning here", "thread_pool_size"},
     {"a", Value::behind, number<16, 8192>, "bad stack size for async threads %s", "no meaning here"},
     {"rg", Value::behind, number<1, 1 << 20>, "bad reader groups limit: %s", "no meaning here"},
     {"r", Value::none, nullptr, nullptr, "no meaning here"},
     {"C", Value::behind,
      [](EmulatorFlags&, std::string_view v) { return is_one_of(v, "no_time_warp single_time_warp multi_time_warp"); },
-     "Invalid time warp mode: %s", "no meaning here: the clock never jumps"},
-    {"c", Value::optional, is_bool, nullptr, "no meaning here: time is corrected"},
+     "Invalid time warp mode: %s", "no meaning here: the clock never jumps", "time_warp_mode"},
+    {"c", Value::optional, is_bool, nullptr, "no meaning here: time is corrected", "time_correction"},
     {"W", Value::behind, take_warning_map, "unrecognized warning_map option %s", "e | w | i: what warnings are reported as"},
     {"zdbbl", Value::behind, take_dist_limit, "Invalid dbbl limit: %s",
      "KB that may wait for a connection to another node before who sends there does"},
@@ -206,7 +244,13 @@ const Flag kFlags[] = {
          return is_one_of(v, "none very_short short medium long very_long extremely_long");
      },
      "bad ethread busy wait threshold '%s'", "no meaning here"},
-    {"zosrl", Value::behind, number<1, INT32_MAX>, "Invalid outstanding requests limit %s", "no meaning here"},
+    {"zhft", Value::behind,
+     [](EmulatorFlags& f, std::string_view v) {
+         return v == "infinity" || set_number<&EmulatorFlags::halt_flush_ms, 0, INT32_MAX>(f, v);
+     },
+     "Invalid halt flush timeout %s", "ms | infinity: how long halt/0 may take to write what ports have; from OTP 27 on"},
+    {"zosrl", Value::behind, set_number<&EmulatorFlags::system_requests, 1, 134217727>,
+     "Invalid outstanding requests limit %s", "requests of the code purger to processes at a time"},
     {"v", Value::attached, anything, nullptr, "no meaning here"},
     {"L", Value::none, nullptr, nullptr, "no meaning here"},
     {"V", Value::none, nullptr, nullptr, "shows the emulator's version"},
@@ -250,11 +294,20 @@ class Parser {
                 unknown();
             } else if (word[1] == 'M') {
                 take_allocator(std::string_view(word).substr(2));
-            } else if (word[1] == 'S' && (word.size() == 2 || std::strchr("PD", word[2]) == nullptr)) {
+            } else if (const std::string_view flag = std::string_view(word).substr(1); flag.starts_with("SP")) {
+                take_percentages(word.substr(3), "bad schedulers percentage specifier ", &percent_);
+            } else if (flag.starts_with("SDPcpu")) {
+                take_percentages(word.substr(7), "bad dirty CPU schedulers percentage specifier ", &dirty_percent_);
+            } else if (flag.starts_with("SDcpu")) {
+                take_dirty(word.substr(6));
+            } else if (flag.starts_with("S") && !flag.starts_with("SD")) {
                 take_schedulers(word.substr(2));
             } else {
-                take(std::string_view(word).substr(1));
+                take(flag);
             }
+        }
+        if (flags_.error.empty()) {
+            settle_schedulers();
         }
         return flags_;
     }
@@ -277,6 +330,59 @@ class Parser {
         flags_.error = numbers.error;
         flags_.schedulers = numbers.schedulers;
         flags_.schedulers_online = numbers.online;
+    }
+    struct Percent {
+        int64_t all = 100, online = 100;
+    };
+    void take_percentages(std::string attached, const char* wrong, Percent* out) {
+        const std::string value = value_of(std::move(attached));
+        const auto p = pair(value);
+        if (!p.has_value() || p->first.value_or(0) < 0 || p->second.value_or(0) < 0 || p->first > 100000) {
+            flags_.error = wrong + value;
+            return;
+        }
+        out->all = p->first.value_or(100);
+        out->online = p->second.value_or(std::min<int64_t>(out->all, 100));
+    }
+    void take_dirty(std::string attached) {
+        const std::string value = value_of(std::move(attached));
+        const auto p = pair(value);
+        if (!p.has_value()) {
+            flags_.error = "bad amount of dirty CPU schedulers " + value;
+            return;
+        }
+        const int64_t first = p->first.value_or(processors_);
+        const int64_t second = p->second.value_or(std::min(first, dirty_online_));
+        dirty_ = first > 0 ? first : processors_ + first;
+        dirty_online_ = second > 0 ? second : processors_ + second;
+        if (dirty_ < 1 || dirty_ > kMostSchedulers) {
+            flags_.error = "bad amount of dirty CPU schedulers " + std::to_string(first);
+        } else if (dirty_online_ < 1 || dirty_online_ > dirty_) {
+            flags_.error = "bad amount of dirty CPU schedulers online " + std::to_string(dirty_online_) +
+                           " (total amount of dirty CPU schedulers " + std::to_string(dirty_) + ")";
+        }
+    }
+    // When all are known: percentages, and no more dirty CPU schedulers than others.
+    void settle_schedulers() {
+        int64_t all = flags_.schedulers > 0 ? flags_.schedulers : processors_;
+        int64_t online = flags_.schedulers > 0 ? flags_.schedulers_online : processors_;
+        if (percent_.all != 100 || percent_.online != 100) {
+            all = std::max<int64_t>(all * percent_.all / 100, 1);
+            online = std::max<int64_t>(online * percent_.online / 100, 1);
+            if (all > kMostSchedulers) {
+                flags_.error = "bad schedulers percentage " + std::to_string(percent_.all) +
+                               " (total amount of schedulers " + std::to_string(all) + ")";
+            } else if (online > all) {
+                flags_.error = "bad schedulers online percentage " + std::to_string(percent_.online) +
+                               " (total amount of schedulers " + std::to_string(all) + ", online " +
+                               std::to_string(online) + ")";
+            }
+            flags_.schedulers = static_cast<int>(all);
+            flags_.schedulers_online = static_cast<int>(online);
+        }
+        flags_.dirty_cpu = static_cast<int>(std::clamp<int64_t>(dirty_ * dirty_percent_.all / 100, 1, all));
+        flags_.dirty_cpu_online = static_cast<int>(
+            std::clamp<int64_t>(dirty_online_ * dirty_percent_.online / 100, 1, std::min<int64_t>(online, flags_.dirty_cpu)));
     }
     void take(std::string_view flag) {
         const auto* const known = std::find_if(std::begin(kFlags), std::end(kFlags),
@@ -303,10 +409,14 @@ class Parser {
                 break;
             case Value::optional:
                 if (attached.empty() && (at_ + 1 >= argv_.size() || !is_one_of(argv_[at_ + 1], "true false"))) {
+                    flags_.told.emplace_back(known->item, "false");
                     return;
                 }
                 attached = value_of(attached);
                 break;
+        }
+        if (known->item != nullptr) {
+            flags_.told.emplace_back(known->item, attached);
         }
         if (!known->take(flags_, attached)) {
             if (known->wrong == nullptr) {
@@ -319,6 +429,8 @@ class Parser {
 
     const std::vector<std::string>& argv_;
     const int processors_;
+    int64_t dirty_ = processors_, dirty_online_ = processors_;
+    Percent percent_, dirty_percent_;
     size_t at_ = 1;
     EmulatorFlags flags_;
 };
@@ -337,6 +449,9 @@ std::string emulator_usage(const std::string& program) {
         text += "-" + name + what + "\r\n";  // as the emulator ends all its lines
     };
     line("S N:M", "N schedulers, M of them online");
+    line("SP N:M", "the same in percent, of what there would be without it");
+    line("SDcpu N:M", "N dirty CPU schedulers, M of them online");
+    line("SDPcpu N:M", "the same in percent");
     for (const Flag& flag : kFlags) {
         line(std::string(flag.name) + (flag.value == Value::behind ? " value" : ""), flag.usage);
     }

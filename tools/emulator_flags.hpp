@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace minivm::tools {
@@ -13,7 +14,16 @@ namespace minivm::tools {
 struct EmulatorFlags {
     int schedulers = 0;         // 0: one a processor
     int schedulers_online = 0;  // 0: all of them
+    int dirty_cpu = 0;          // 0: as schedulers; so are the next two
+    int dirty_cpu_online = 0;
+    int dirty_io = 0;
     uint32_t atoms = 0;         // 0: as usual
+    uint32_t processes = 0;     // most of them; 0: as usual
+    uint32_t ports = 0;
+    int halt_flush_ms = -1;     // +zhft; -1: any time
+    uint32_t system_requests = 0;
+    bool message_queue_off_heap = false;
+    bool async_dist = false;
     std::string perf;           // as --perf takes it
     std::string boot_module = "init";
     bool prints_unicode = false;           // +pc unicode
@@ -25,6 +35,8 @@ struct EmulatorFlags {
     bool max_heap_kill = true;
     bool max_heap_log = true;
     bool tells_version = false;            // +V: and nothing else
+    // vm::Options::told: what is said of those without a meaning.
+    std::vector<std::pair<std::string, std::string>> told;
     std::vector<std::string> rest;         // behind "--", for init
     std::string error;                     // why it is none, as the emulator says it, or empty
 };

@@ -22,6 +22,7 @@ bool begins_call(std::string_view value);
 // Why minivm does not have an option, which erl may have: empty if nothing is known of it.
 std::string why_unknown(std::string_view option);
 
+constexpr int kMostSchedulers = 1024;  // as the emulator's
 struct SchedulerNumbers {
     int schedulers = 0;
     int online = 0;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <clocale>
 #include <csignal>
 #include <cstdlib>
@@ -25,6 +26,8 @@
 #include "vm/bif/bif.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/export.hpp"
+#include "vm/code_change/code_change.hpp"
+#include "vm/port/port.hpp"
 #include "vm/fault/fault.hpp"
 #include "vm/process/nodes.hpp"
 #include "vm/process/terminal.hpp"
@@ -175,11 +178,25 @@ void apply_flags(const EmulatorFlags& flags, vm::Options* options) {
         dist::g_busy_limit.store(flags.dist_limit_kb * 1024, kRelaxed);
     }
     if (flags.min_binary_heap_words != 0) {
-        g_spawn_defaults.min_bin_vheap_words.store(static_cast<uint32_t>(flags.min_binary_heap_words), kRelaxed);
+        g_spawn_defaults.min_bin_vheap_words.store(static_cast<uint32_t>(next_heap_size(flags.min_binary_heap_words)), kRelaxed);
     }
     g_spawn_defaults.max_heap_words.store(flags.max_heap_words, kRelaxed);
     g_spawn_defaults.max_heap_kill.store(flags.max_heap_kill, kRelaxed);
     g_spawn_defaults.max_heap_log.store(flags.max_heap_log, kRelaxed);
+    g_spawn_defaults.message_queue_off_heap.store(flags.message_queue_off_heap, kRelaxed);
+    g_spawn_defaults.async_dist.store(flags.async_dist, kRelaxed);
+    const int schedulers = flags.schedulers > 0 ? flags.schedulers : static_cast<int>(std::thread::hardware_concurrency());
+    code_change::g_system_requests_limit.store(
+        flags.system_requests != 0 ? flags.system_requests : static_cast<uint32_t>(std::max(schedulers, 1)) * 2, kRelaxed);
+    if (flags.ports != 0) {
+        port::g_limit = std::bit_ceil(flags.ports);
+    }
+    options->dirty_cpu_schedulers = flags.dirty_cpu;
+    if (flags.dirty_io != 0) {
+        options->dirty_io_schedulers = flags.dirty_io;
+    }
+    options->halt_flush_ms = flags.halt_flush_ms;
+    options->told = flags.told;
     options->prints_unicode = flags.prints_unicode;
     options->warning_map = atom_table::intern(flags.warning_map);
 }
@@ -408,6 +425,10 @@ int run_command(const RunOptions& options) {
         return 1;
     }
     bif_registry::init();  // the release of the libraries says which there are
+    if (options.emulator.has_value()) {
+        const uint32_t usual = by_release::at_least(27) ? 1048576 : 262144;
+        vm_options.processes = options.emulator->processes != 0 ? options.emulator->processes : usual;
+    }
     if (!recording.wait(&error)) {
         spdlog::error("run: {}", error);
         return 2;
@@ -428,6 +449,9 @@ int run_command(const RunOptions& options) {
     }
     if (options.schedulers_online > 0) {
         online::set_schedulers(options.schedulers_online);
+    }
+    if (options.emulator.has_value()) {
+        online::set_dirty_cpu(options.emulator->dirty_cpu_online);
     }
     if (!start_first_process(options, &path, &error)) {
         spdlog::error("{}", error);

@@ -125,6 +125,17 @@ class Tree(unittest.TestCase):
         new = self.constants(self.tree("large_27", [("releases/27/OTP_VERSION", "27.0")], "15.0"))
         self.assertEqual((old[5], new[5]), ("ok", "system_limit"))
 
+    def test_halt_ends_without_its_output_when_the_time_for_that_is_over(self):
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        self.addCleanup(os.close, writer)
+        env = self.tree("flush_27", [("releases/27/OTP_VERSION", "27.0")], "15.0")
+        for options, status in (("flush_timeout, 200", 255), ("flush_timeout, 0", 255), ("flush, false", 3)):
+            text = ("P = open_port({fd, 0, 1}, [out, binary]), port_command(P, binary:copy(<<0>>, 1000000), [nosuspend]),"
+                    "{'EXIT', {badarg, _}} = (catch halt(0, [{flush_timeout, -1}])), halt(3, [{%s}])." % options)
+            done = subprocess.run([minivm, "run", "-eval", text], env=env, stdout=writer, timeout=60, check=False)
+            self.assertEqual(done.returncode, status, options)
+
     def test_native_records_of_a_file_that_otp_29_compiled(self):
         self.file_of_otp_29("native_records")
 

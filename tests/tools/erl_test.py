@@ -104,6 +104,25 @@ class Erl(unittest.TestCase):
         self.evals("halt().", "+A", "64", "+K", "true", "+sbwt", "none", "+swt", "low", "+MBas", "aobf", "+Mea", "min",
                    "+MMscs", "10", "+zdbbl", "10000", "+stbt", "db", "+fnu", "+P", "legacy", "+Bd", "+c", "true", "+ec")
 
+    def test_flags_show_in_system_info_and_limits_hold(self):
+        show = ('io:format("~p~n", [[{I, erlang:system_info(I)} || I <- [process_limit, port_limit, ets_limit, schedulers,'
+                " schedulers_online, dirty_cpu_schedulers, dirty_cpu_schedulers_online, dirty_io_schedulers, compat_rel,"
+                " thread_pool_size, message_queue_data, time_warp_mode, time_offset, time_correction, tolerant_timeofday,"
+                " port_parallelism, modified_timing_level, break_ignored, min_bin_vheap_size, dist,"
+                " outstanding_system_requests_limit]]]),")
+        self.evals(show + "halt().")
+        # As many as there are places for and no more; the queue of a new process is where the flag says.
+        fill = ("L = fun L(N) -> case catch spawn(timer, sleep, [infinity]) of P when is_pid(P) -> L(N + 1); E -> {N, E} end"
+                " end, {N, {'EXIT', {Why, _}}} = L(length(processes())),"
+                'io:format("~p~n", [{N, Why, process_info(whereis(init), message_queue_data)}]),')
+        self.evals(show + fill + "halt().", *"+P 2000 +Q 3000 +e 9000 +hmqd off_heap +C multi_time_warp +A 10 +spp true +T 5"
+                   " +SDio 7 +SDcpu 2:1 +R 23 +Bi +hmbs 1000 +zosrl 7".split())
+        self.evals(show + 'O = fun O(N) -> case catch open_port({spawn_driver, "udp_inet"}, []) of P when is_port(P) -> O(N + 1);'
+                   " {'EXIT', {E, _}} -> {N, E} end end, Had = length(erlang:ports()), {N, Why} = O(Had),"
+                   'io:format("~p~n", [{N, Why}]), halt().',
+                   *"+Q 1024 +SP 50:50 +SDPcpu 50:50 +c".split())
+        self.evals(show + "halt().", *"+S 4:2 +C single_time_warp".split())
+
     def test_flags_that_are_none_are_refused_as_the_emulator_does(self):
         for flag in ("+P 5", "+Q abc", "+t 1", "+A 2000", "+C x", "+sbwt foo", "+hms x", "+xyz", "+s zz", "+W q",
                      "+pc foo", "+sbt x", "+JPperf zz", "+hmqd z", "+swt zz", "+fnx", "+S 0:3", "+S 3:9", "+n q", "+R 2",

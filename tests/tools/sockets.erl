@@ -39,7 +39,7 @@ cases() ->
      {"too long", fun too_long/0}, {"options", fun options/0}, {"options that are refused", fun refused/0},
      {"datagrams", fun datagrams/0}, {"datagrams to nobody", fun to_nobody/0}, {"ancillary data", fun ancillary/0},
      {"nobody listens", fun nobody_listens/0}, {"time out", fun time_out/0}, {"listening", fun listening/0},
-     {"several accept", fun several_accept/0}, {"local", fun local/0}, {"version 6", fun version_6/0},
+     {"several accept", fun several_accept/0}, {"an acceptor is killed", fun killed_acceptor/0}, {"local", fun local/0}, {"version 6", fun version_6/0},
      {"slow reader", fun slow_reader/0}, {"what waits is written", fun what_waits_is_written/0},
      {"the owner ends", fun owner_ends/0}, {"shut down", fun shut_down/0}, {"half closed", fun half_closed/0},
      {"reset", fun reset/0}, {"reset, active", fun reset_active/0}, {"sendfile", fun send_file/0},
@@ -224,6 +224,16 @@ listening() ->
     {gen_tcp:listen(Number, []), gen_tcp:listen(1, [{ip, {1,2,3,4}}]), inet:sockname(L) == {ok, {{0,0,0,0}, Number}},
      inet:peername(L), gen_tcp:recv(L, 0), gen_tcp:send(L, "x"), gen_tcp:shutdown(L, read), gen_tcp:close(L),
      gen_tcp:accept(L), inet:sockname(L), messages()}.
+
+killed_acceptor() ->
+    {ok, L} = gen_tcp:listen(0, []),
+    Before = prim_inet:getstatus(L),
+    Pid = spawn(fun() -> gen_tcp:accept(L) end),
+    timer:sleep(50),
+    Waiting = prim_inet:getstatus(L),
+    exit(Pid, kill),
+    timer:sleep(50),
+    {Before, Waiting, prim_inet:getstatus(L)}.
 
 several_accept() ->
     {ok, L} = gen_tcp:listen(0, [{ip, loopback}]),

@@ -32,8 +32,6 @@ LOCAL_ATOM(atom_connect, "connect")
 LOCAL_ATOM(atom_control, "control")
 LOCAL_ATOM(atom_close, "close")
 
-constexpr uint32_t kMaxPorts = 65536;
-
 std::mutex g_mutex;
 std::unordered_map<uint32_t, PortPtr> g_ports;
 uint32_t g_next_number = 1;
@@ -200,6 +198,8 @@ void end_when_written(const PortPtr& port, Term reason, Term closed_to) {
 
 }  // namespace
 
+uint32_t g_limit = 65536;
+
 // ---- opening ------------------------------------------------------------------------------------
 
 static Term name_atom(const std::string& name) {
@@ -212,7 +212,7 @@ static Term open_port(Process* owner, Term owner_id, OpenOptions options) {
     PortPtr port;
     {
         std::lock_guard lock(g_mutex);
-        if (g_ports.size() < kMaxPorts) {
+        if (g_ports.size() < g_limit) {
             port = std::make_shared<Port>(g_next_number);
             // The numbers of ports have 28 bits, as those of pids.
             do {

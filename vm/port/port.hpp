@@ -81,6 +81,7 @@ Term open_for(Term owner, OpenOptions options);
 
 std::vector<Term> all();
 uint32_t count();
+extern uint32_t g_limit;  // how many there can be; set before the machine starts
 
 // ---- what processes do; the result of each is said as OTP's erts_internal functions say it ------
 

@@ -116,7 +116,7 @@ void move_here(Process& p, ControlSignal&) {
 void ask(void*) {
     // A thread at a quiescent point may be about to sleep: the table is read in a delay section.
     thread_progress::DelaySection section;
-    for (uint32_t i = 0; i < kAskedAtOnce && g_next_place < process_table::kMaxProcesses; ++i) {
+    for (uint32_t i = 0; i < kAskedAtOnce && g_next_place < process_table::limit(); ++i) {
         Process* p = process_table::next_at(&g_next_place);
         if (p == nullptr) {
             break;
@@ -131,7 +131,7 @@ void ask(void*) {
             refuse_signal(p->id, s);
         }
     }
-    if (g_next_place < process_table::kMaxProcesses) {
+    if (g_next_place < process_table::limit()) {
         thread_progress::later(ask, nullptr);
     } else {
         answered();

@@ -96,12 +96,12 @@ void set_limits(Process& p, const SpawnOptions& o) {
         extra.max_heap_log =
             o.has_max_heap ? o.max_heap_log : g_spawn_defaults.max_heap_log.load(kRelaxed);
     }
-}
-
-void tie_to_parent(Process& p, Process& parent, SpawnOptions& o) {
     if (o.async_dist) {
         extra_of(p).async_dist = true;
     }
+}
+
+void tie_to_parent(Process& p, Process& parent, SpawnOptions& o) {
     if (o.link) {
         extra_of(p).links[parent.id.raw] = Link{};
         extra_of(parent).links[p.id.raw].priority = o.link_priority;

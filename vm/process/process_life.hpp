@@ -5,6 +5,19 @@
 
 namespace minivm {
 
+// What new processes have unless they are told otherwise: erlang:system_flag/2, and flags of the emulator.
+struct SpawnDefaults {
+    std::atomic<uint32_t> min_heap_words{233};
+    std::atomic<uint32_t> fullsweep_after{65535};
+    std::atomic<uint32_t> min_bin_vheap_words{46422};
+    std::atomic<uint64_t> max_heap_words{0};
+    std::atomic<bool> max_heap_kill{true};
+    std::atomic<bool> max_heap_log{true};
+    std::atomic<bool> message_queue_off_heap{false};
+    std::atomic<bool> async_dist{false};
+};
+extern SpawnDefaults g_spawn_defaults;
+
 struct SpawnOptions {
     bool link = false;
     bool link_priority = false;        // Link::priority of the parent
@@ -21,8 +34,9 @@ struct SpawnOptions {
     uint64_t max_heap_words = 0;
     bool max_heap_kill = true;
     bool max_heap_log = true;
-    bool message_queue_off_heap = false;
-    bool async_dist = false;
+    // relaxed: as set_limits() reads them.
+    bool message_queue_off_heap = g_spawn_defaults.message_queue_off_heap.load(std::memory_order_relaxed);
+    bool async_dist = g_spawn_defaults.async_dist.load(std::memory_order_relaxed);
     bool system_process = false;
     uint32_t bound_to = 0;             // Process::bound_to
     Term group_leader = kNonValue;     // the non-value: the parent's
@@ -36,17 +50,6 @@ struct SpawnOptions {
     Term reply_tag = atoms::spawn_reply;
     bool replies = false;  // before_start does: not a call that returns
 };
-
-// Defaults of erlang:system_flag/2 for new processes.
-struct SpawnDefaults {
-    std::atomic<uint32_t> min_heap_words{233};
-    std::atomic<uint32_t> fullsweep_after{65535};
-    std::atomic<uint32_t> min_bin_vheap_words{46422};
-    std::atomic<uint64_t> max_heap_words{0};
-    std::atomic<bool> max_heap_kill{true};
-    std::atomic<bool> max_heap_log{true};
-};
-extern SpawnDefaults g_spawn_defaults;
 
 // A new process that calls `entry` with the elements of the proper list `args` (at most 255), which
 // are copied. It starts with pc null, x registers saved, and an empty stack. parent is null for the

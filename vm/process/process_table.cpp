@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 
 #include "vm/process/process.hpp"
 #include "vm/record/record.hpp"
@@ -12,11 +13,9 @@ namespace minivm::process_table {
 
 namespace {
 
-constexpr uint64_t kMask = kMaxProcesses - 1;
-constexpr size_t kTableBytes = sizeof(std::atomic<Process*>) * kMaxProcesses;
-
 // Mapped memory: places that were never used cost nothing.
 std::atomic<Process*>* g_places = nullptr;
+uint64_t g_mask = 0;  // a power of two of places, less one
 alignas(64) std::atomic<uint64_t> g_next{0};
 alignas(64) std::atomic<uint32_t> g_count{0};
 // The places below may have been used although g_next has been set back.
@@ -26,13 +25,14 @@ std::atomic<uint64_t> g_used{0};
 uint64_t used_places() {
     const uint64_t next = std::max(g_next.load(std::memory_order_relaxed),
                                    g_used.load(std::memory_order_relaxed));  // relaxed: see above
-    return std::min<uint64_t>(next, kMaxProcesses);
+    return std::min<uint64_t>(next, limit());
 }
 
 }  // namespace
 
-void init() {
-    void* memory = mmap(nullptr, kTableBytes, PROT_READ | PROT_WRITE,
+void init(uint32_t most) {
+    g_mask = std::bit_ceil(std::clamp(most, kLeastLimit, kMostLimit)) - 1;
+    void* memory = mmap(nullptr, bytes(), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     MINIVM_CHECK(memory != MAP_FAILED);
     g_places = static_cast<std::atomic<Process*>*>(memory);
@@ -42,28 +42,31 @@ void init() {
     g_count.store(0, std::memory_order_relaxed);
 }
 
+uint32_t limit() { return static_cast<uint32_t>(g_mask + 1); }
+size_t bytes() { return sizeof(std::atomic<Process*>) * limit(); }
+
 void destroy() {
-    munmap(static_cast<void*>(g_places), kTableBytes);
+    munmap(static_cast<void*>(g_places), bytes());
     g_places = nullptr;
 }
 
 bool insert(Process& p) {
     // relaxed: a number; it bounds how many places are taken, so the search below ends.
-    if (g_count.fetch_add(1, std::memory_order_relaxed) >= kMaxProcesses) {
+    if (g_count.fetch_add(1, std::memory_order_relaxed) >= limit()) {
         // relaxed: as above.
         g_count.fetch_sub(1, std::memory_order_relaxed);
         return false;
     }
     // relaxed: about how many.
     records::note_use_rarely(records::Word::processes, g_count.load(std::memory_order_relaxed),
-                             kMaxProcesses);
+                             limit());
     for (;;) {
         // relaxed: only uniqueness is asked of it.
         const uint64_t data = g_next.fetch_add(1, std::memory_order_relaxed);
         Process* expected = nullptr;
         p.id = make_local_pid(data);
         // release: whoever finds p sees its pid and all of it. Pairs with lookup().
-        if (g_places[data & kMask].compare_exchange_strong(
+        if (g_places[data & g_mask].compare_exchange_strong(
                 expected, &p, std::memory_order_release, std::memory_order_relaxed)) {
             p.counted = true;
             return true;
@@ -73,7 +76,7 @@ bool insert(Process& p) {
 
 void remove(Process& p) {
     // release: a new process in this place comes after it. Pairs with the exchange in insert().
-    g_places[imm_data(p.id) & kMask].store(nullptr, std::memory_order_release);
+    g_places[imm_data(p.id) & g_mask].store(nullptr, std::memory_order_release);
     p.counted = false;
     // release: after the store above, so there is a free place for each number that insert() lets pass.
     g_count.fetch_sub(1, std::memory_order_release);
@@ -81,13 +84,13 @@ void remove(Process& p) {
 
 Process* lookup(Term pid) {
     // acquire: pairs with insert().
-    Process* p = g_places[imm_data(pid) & kMask].load(std::memory_order_acquire);
+    Process* p = g_places[imm_data(pid) & g_mask].load(std::memory_order_acquire);
     return p != nullptr && p->id == pid ? p : nullptr;
 }
 
 Process* at_place(uint32_t place) {
     // acquire: pairs with insert().
-    return g_places[place & kMask].load(std::memory_order_acquire);
+    return g_places[place & g_mask].load(std::memory_order_acquire);
 }
 
 uint64_t next_number() {
@@ -118,7 +121,7 @@ Process* next_at(uint32_t* place) {
             return p;
         }
     }
-    *place = kMaxProcesses;
+    *place = limit();
     return nullptr;
 }
 

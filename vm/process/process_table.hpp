@@ -8,6 +8,7 @@
 // Threads: schedulers, or others inside a delay section, unless noted.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "vm/term/term.hpp"
@@ -18,12 +19,15 @@ struct Process;
 
 namespace process_table {
 
-constexpr uint32_t kMaxProcesses = 1 << 20;
+constexpr uint32_t kLeastLimit = 1024;
+constexpr uint32_t kMostLimit = 1 << 20;  // places in references that are aliases have no more bits
 
-void init();     // once, before any process
+// Once, before any process. How many there can be: the next power of two, within the limits above.
+void init(uint32_t limit);
+uint32_t limit();
 void destroy();  // when no thread uses it any more; the table is empty
 
-// Gives p its pid and makes it visible. False: there are kMaxProcesses.
+// Gives p its pid and makes it visible. False: there are limit().
 bool insert(Process& p);
 void remove(Process& p);
 // Null: no such process (any more). A process that is exiting may still be found.
@@ -31,11 +35,12 @@ Process* lookup(Term pid);
 // Whoever lies in this place (the low bits of a pid's number) now, or null.
 Process* at_place(uint32_t place);
 uint32_t count();
+size_t bytes();  // of the table itself
 // What the next pid is made of, if nobody has it. Setting it back is for tests: pids come again then.
 uint64_t next_number();
 void set_next_number(uint64_t number);
 // The process in the first place from *place on that has one; *place is then the place behind it. Null:
-// there is none, and *place is kMaxProcesses. Those that come meanwhile may be missed.
+// there is none, and *place is limit(). Those that come meanwhile may be missed.
 Process* next_at(uint32_t* place);
 // Calls f for every process there is, in no particular order; those that come or go meanwhile may be
 // missed.

@@ -445,7 +445,7 @@ bool remove_alias(Process& p, RefId ref) {
 RefId new_alias_id(Process& p) {
     RefId id = new_ref_id(p);
     id.high |= kAliasFlag |
-               static_cast<uint32_t>(imm_data(p.id) & (process_table::kMaxProcesses - 1))
+               static_cast<uint32_t>(imm_data(p.id) & (process_table::limit() - 1))
                    << kAliasPlaceShift;
     return id;
 }

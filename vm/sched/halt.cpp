@@ -9,12 +9,15 @@
 #include <cstdlib>
 #include <mutex>
 #include <optional>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "recorder/recorder.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_record.hpp"
 #include "vm/process/signal.hpp"
+#include "vm/process/terminal.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/term/format.hpp"
 
@@ -60,6 +63,18 @@ void leave_at_exit(int status, void*) {
 
 }  // namespace
 
+// What OTP does with a flush that takes longer than it may. Without a thread to be had the flush takes its time.
+static void end_in(int ms) {
+    try {
+        std::thread([ms] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+            terminal::restore();
+            _exit(255);
+        }).detach();
+    } catch (const std::system_error&) {
+    }
+}
+
 Planned plan_halt(HaltPlan plan, Term how, Term by) {
     const int status = plan.status;
     {
@@ -72,6 +87,9 @@ Planned plan_halt(HaltPlan plan, Term how, Term by) {
             return Planned::later;
         }
         g_deadline = Clock::now() + std::chrono::milliseconds(plan.words_ms);
+        if (plan.flush && plan.flush_ms >= 0) {
+            end_in(plan.flush_ms);
+        }
         g_plan = std::move(plan);
     }
     MINIVM_EVENT(program_halt, static_cast<uint64_t>(status), records::atom(how), records::subject_or_none(by));

@@ -27,6 +27,7 @@ struct HaltPlan {
     // The time for the last words does not end while a reader of standard output or error keeps it waiting.
     bool is_patient = false;
     int words_ms = 5000;      // that time
+    int flush_ms = -1;        // the time for the flush, beyond which the status is 255; -1: any
 };
 
 // `how`, an atom, and `by`, a local pid or the non-value, are for the recorder.

@@ -619,7 +619,7 @@ bool start(const Options& options, Engine* engine) {
     }
     g_engine = engine;
     forget_halt();
-    process_table::init();
+    process_table::init(g_options.processes);
     registry::init();
     timers::init();
     ets::init();

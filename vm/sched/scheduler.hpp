@@ -4,7 +4,11 @@
 #pragma once
 
 #include <atomic>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "vm/process/process_table.hpp"
 #include "vm/process/scheduling.hpp"
 
 namespace minivm {
@@ -18,12 +22,16 @@ struct Options {
     int schedulers = 0;           // 0: one a core
     int dirty_cpu_schedulers = 0; // 0: as schedulers
     int dirty_io_schedulers = 10;
+    uint32_t processes = process_table::kMostLimit;  // how many there can be
     bool stress_gc = false;          // collect at every chance
     bool stress_reductions = false;  // one reduction a slice
     uint64_t stress_sched_seed = 0;  // random scheduling; 0: off
     uint32_t left_out_rereads = 0;   // see code_index.hpp; debug builds only
     bool prints_unicode = false;     // io:printable_range/0
     Term warning_map = kNonValue;    // error_logger:warning_map/0; the non-value: warning
+    int halt_flush_ms = -1;          // HaltPlan::flush_ms of a halt that does not say
+    // Items of erlang:system_info/1 that tell of settings which have no meaning here: atoms or numbers, as they were given.
+    std::vector<std::pair<std::string, std::string>> told;
 };
 extern Options g_options;
 

@@ -176,7 +176,7 @@ Term erts_internal_processes_next_1(Process& p, const Term* a) {
     if (a[0] == make_small(0)) {
         return make_tuple(p.heap, make_small(1), erlang_processes_0(p, nullptr));
     }
-    return is_small(a[0]) && small_value(a[0]) > 0 && small_value(a[0]) <= process_table::kMaxProcesses
+    return is_small(a[0]) && small_value(a[0]) > 0 && small_value(a[0]) <= process_table::limit()
                ? atoms::none
                : badarg(p);
 }

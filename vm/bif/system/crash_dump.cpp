@@ -328,7 +328,8 @@ void write_all(File& f, const std::string& slogan) {
     f.put("=erl_crash_dump:0.5\n");
     f.put(ctime_r(&now, date) != nullptr ? date : "\n");
     f.put("Slogan: " + slogan + "\n");
-    f.print("System version: Erlang/OTP %d [minivm] [64-bit] [smp:%d]\n", release.number, vm::scheduler_count());
+    f.print("System version: Erlang/OTP %d [erts-%s] [minivm] [64-bit] [smp:%d:%d]\n", release.number,
+            release.erts_version.c_str(), vm::scheduler_count(), online::schedulers());
     f.print("Taints: \nAtoms: %u\nCalling Thread: \n", atom_table::count());
     std::vector<Process*> processes;
     process_table::for_each([](Process& p, void* all) { static_cast<std::vector<Process*>*>(all)->push_back(&p); }, &processes);
@@ -361,7 +362,7 @@ void write_all(File& f, const std::string& slogan) {
     for (ets::Table* const t : ets::all()) {
         write_table(f, *t);
     }
-    f.print("=node:%s\n", display_term(this_node_name()).c_str());
+    f.print("=node:'%s'\n", std::string(atom_table::text(this_node_name())).c_str());
     f.put(this_node_name() == atom_table::intern("nonode@nohost") ? "=no_distribution\n" : "");
     write_modules(f);
     for (Process* const p : processes) {

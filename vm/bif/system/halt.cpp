@@ -8,6 +8,7 @@
 #include "vm/process/terminal.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
+#include "vm/util/otp_release.hpp"
 #include "vm/util/utf8.hpp"
 
 namespace minivm {
@@ -54,15 +55,35 @@ Term minivm_halted_0(Process& p, const Term*) {
     return trap_wait(p, again, {});
 }
 
+// {flush, Bool}, and from OTP 27 on {flush_timeout, Milliseconds | infinity}. False: it is another.
+bool get_option(Term o, bool* flush, int* flush_ms) {
+    static const Term flush_timeout = atom_table::intern("flush_timeout");
+    if (!is_tuple_of(o, 2)) {
+        return false;
+    }
+    const Term value = tuple_element(o, 1);
+    if (tuple_element(o, 0) == atoms::flush && is_bool(value)) {
+        *flush = value == atoms::true_;
+        return true;
+    }
+    if (tuple_element(o, 0) != flush_timeout || !by_release::at_least(27)) {
+        return false;
+    }
+    if (is_small(value) && small_value(value) >= 0 && small_value(value) <= INT_MAX) {
+        *flush_ms = static_cast<int>(small_value(value));
+        return true;
+    }
+    *flush_ms = -1;
+    return value == atoms::infinity;
+}
+
 Term erlang_halt_2(Process& p, const Term* a) {
     bool flush = true;
+    vm::HaltPlan plan;
+    plan.flush_ms = vm::g_options.halt_flush_ms;
     Term list = a[1];
-    for (; is_cons(list); list = tail(list)) {
-        const Term o = head(list);
-        if (!is_tuple_of(o, 2) || tuple_element(o, 0) != atoms::flush || !is_bool(tuple_element(o, 1))) {
-            break;
-        }
-        flush = tuple_element(o, 1) == atoms::true_;
+    while (is_cons(list) && get_option(head(list), &flush, &plan.flush_ms)) {
+        list = tail(list);
     }
     if (!is_nil(list)) {
         return badarg_cause(p, atoms::badopt);
@@ -71,7 +92,6 @@ Term erlang_halt_2(Process& p, const Term* a) {
         terminal::restore();
         std::abort();
     }
-    vm::HaltPlan plan;
     if (!get_end(a[0], &plan)) {
         return badarg(p);
     }

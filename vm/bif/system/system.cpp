@@ -217,8 +217,14 @@ struct InfoItem {
     const char* name;
     Term (*value)(Process& p);
 };
+Term async_dist_default(Process& p) {
+    // relaxed: a setting of the start.
+    return by_release::at_least(26) ? make_bool(g_spawn_defaults.async_dist.load(std::memory_order_relaxed)) : badarg(p);
+}
+
 constexpr InfoItem kInfoItems[] = {
     {"all_schedulers_state", all_schedulers_state},
+    {"async_dist", async_dist_default},
     {"atom_count", [](Process&) { return make_small(atom_table::count()); }},
     {"atom_limit", [](Process&) { return make_small(atom_table::limit()); }},
     {"backtrace_depth", [](Process&) { return make_small(g_backtrace_depth); }},
@@ -235,7 +241,7 @@ constexpr InfoItem kInfoItems[] = {
     {"dirty_io_schedulers", [](Process&) { return make_small(vm::dirty_io_count()); }},
     {"dist",
      [](Process& p) {
-         const std::string name = "=node:" + format_term(this_node_name()) + "\n";
+         const std::string name = "=node:'" + std::string(atom_table::text(this_node_name())) + "'\n";
          const std::string text = node_life::is_alive() ? name : name + "=no_distribution\n";
          return make_binary(p.heap, text.data(), text.size());
      }},
@@ -245,7 +251,6 @@ constexpr InfoItem kInfoItems[] = {
          return make_unsigned(p.heap, dist::g_busy_limit.load(std::memory_order_relaxed));
      }},
     {"dist_ctrl", [](Process& p) { return dist::controllers(p.heap); }},
-    {"elib_malloc", [](Process&) { return atoms::false_; }},
     {"emu_args", [](Process& p) { return emu_args(p.heap); }},
     {"emu_flavor", [](Process&) { return vm::default_engine() == g_engines.bytecode ? atoms::emu : atoms::jit; }},
     {"emu_type", [](Process&) { return atoms::opt; }},
@@ -322,10 +327,13 @@ Term system_info_atom(Process& p, Term item) {
         }
         return map;
     }();
+    const std::string_view text = atom_table::text(item);
+    if (const Term said = told_constant(text); is_value(said)) {
+        return said;
+    }
     if (const auto found = items.find(item.raw); found != items.end()) {
         return found->second(p);
     }
-    const std::string_view text = atom_table::text(item);
     const Term areas = system_areas(p, text);
     return is_value(areas) ? areas : system_constant(p.heap, text);
 }

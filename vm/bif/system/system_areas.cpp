@@ -115,7 +115,7 @@ struct AllocatedAreas {
         : atom_space(m.atoms), atoms_used(m.atoms_used), others{{"loaded_code", m.code},
               {"binaries", m.binaries},
               {"processes", m.processes},
-              {"process_table", sizeof(std::atomic<Process*>) * process_table::kMaxProcesses},
+              {"process_table", static_cast<int64_t>(process_table::bytes())},
               {"ets_tables", m.ets}} {}
     uint64_t atom_space, atoms_used;
     std::vector<std::pair<const char*, uint64_t>> others;

@@ -59,7 +59,7 @@ protected:
     virtual bool get_own_option(uint8_t /*option*/, int32_t* /*value*/) const { return false; }
     // {active, N} has counted down to nothing.
     virtual Term passive_tag() const = 0;
-    virtual uint32_t own_status() const { return 0; }
+    virtual uint32_t own_status() { return 0; }
     // It was closed by the other side, and is made active now.
     virtual Term activated_when_closed(Port&) { return kNonValue; }
 

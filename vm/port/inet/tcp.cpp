@@ -142,16 +142,22 @@ void TcpSocket::listen(Request& r) {
     r.ok();
 }
 
+void TcpSocket::forget_dead_acceptors() {
+    const thread_progress::DelaySection section;
+    std::erase_if(acceptors_, [](const Waiting& w) { return process_table::lookup(w.pid) == nullptr; });
+}
+
+uint32_t TcpSocket::own_status() {
+    forget_dead_acceptors();
+    return (busy_ ? kIsBusy : 0u) | (acceptors_.empty() ? 0u : kIsAccepting);
+}
+
 void TcpSocket::accept(Request& r) {
     const auto timeout_ms = static_cast<uint32_t>(r.in.i32());
     if (state_ != State::listening || !r.in.ok() || r.in.left() != 0) {
         return r.error(EINVAL);
     }
-    // Those that ended while they waited: nothing tells of that.
-    std::erase_if(acceptors_, [](const Waiting& w) {
-        const thread_progress::DelaySection section;
-        return process_table::lookup(w.pid) == nullptr;
-    });
+    forget_dead_acceptors();
     acceptors_.push_back(waiting(r, timeout_ms));
     const uint64_t due_ms = acceptors_.back().due_ms;
     accept_ready(r.port, &r.caller);

@@ -33,7 +33,7 @@ protected:
     bool set_own_option(Port& p, uint8_t option, int32_t value) override;
     bool get_own_option(uint8_t option, int32_t* value) const override;
     Term passive_tag() const override;
-    uint32_t own_status() const override { return (busy_ ? kIsBusy : 0u) | (acceptors_.empty() ? 0u : kIsAccepting); }
+    uint32_t own_status() override;
     Term activated_when_closed(Port& p) override;
 
 private:
@@ -64,6 +64,7 @@ private:
     void connect_done(Port& p);
     void listen(Request& r);
     void accept(Request& r);
+    void forget_dead_acceptors();  // nothing tells of an end
     void accept_ready(Port& p, Process* self);
     bool give_accepted(Port& p, int fd, const Waiting& to, Process* self);
     void receive(Request& r);
