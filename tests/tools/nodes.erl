@@ -1,7 +1,7 @@
 %% What programs see of nodes, told as text that must be the same whatever runs on either side; and a storm of links,
 %% monitors, spawns and losses of the connection between two.
 -module(nodes).
--export([serve/0, alone/0, pair/1, storm/2, peers/0, ticks/2]).
+-export([serve/0, alone/0, pair/1, storm/2, peers/0, ticks/2, restarts/1]).
 -export([echo/0, worker/0]).
 
 say(What, Result) -> io:format("~s: ~p~n", [What, Result]).
@@ -237,6 +237,32 @@ ticks(Name, OsPid) ->
     rpc:cast(N, erlang, halt, [0]),
     timer:sleep(200),
     halt().
+
+%% ---- restarts ---------------------------------------------------------------------------------
+
+%% What a node says to the last is understood, and errors are told on standard output.
+restarts(Name) ->
+    logger:set_primary_config(level, error),
+    register(watched, self()),
+    restarts(at_host(Name), 4).
+
+watch(Whom) -> demonitor(monitor(process, Whom)), watch(Whom).
+
+restarts(N, Times) ->
+    pong = again(N, 100),
+    if
+        Times =:= 0 ->
+            rpc:cast(N, erlang, halt, [0]),
+            io:format("ok~n"),
+            halt();
+        true ->
+            Me = {watched, node()},
+            spawn(N, fun() -> watch(Me) end),
+            monitor_node(N, true),
+            Answer = rpc:call(N, init, restart, []),
+            true = lists:member(Answer, [ok, {badrpc, nodedown}]),
+            receive {nodedown, N} -> restarts(N, Times - 1) end
+    end.
 
 %% ---- a storm ----------------------------------------------------------------------------------
 

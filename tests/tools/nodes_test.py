@@ -228,6 +228,10 @@ class Nodes(unittest.TestCase):
             self.assertEqual((status, out.splitlines()[-1:]), (0, ["ok"]),
                              "seed %d, %s <- %s: %s%s" % (seed, server, client, out, said))
 
+    def test_a_node_that_restarts_says_nothing_without_its_name(self):
+        status, out, _ = pair(ours(), ours(), 'nodes:restarts("%s")')
+        self.assertEqual((status, out), (0, "ok\n"))
+
     def test_nodes_that_a_node_starts(self):
         node = start(ours(), "boss%d" % os.getpid(), "nodes:peers()")
         out = node.communicate(timeout=WAIT_S)[0]

@@ -682,6 +682,7 @@ void Channel::deliver() {
             handling_ = true;
         }
         if (is_end) {
+            flush_last(peer_);  // what was put off until the end of a turn, as the answer of a node that restarts at once
             lost(peer_, connection_, reason_);
             return;  // nothing comes behind it: handling_ stays
         }

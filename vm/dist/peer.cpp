@@ -12,6 +12,7 @@
 #include "vm/progress/thread_progress.hpp"
 #include "vm/term/local_atoms.hpp"
 
+#include <chrono>
 #include <shared_mutex>
 
 namespace minivm::dist {
@@ -275,6 +276,11 @@ void ask_for_connection(Peer& p) {
 }
 
 void put(Peer& p, std::string packet) {
+    // Without its name, which goes before its connections do, this node's pids are nonode@nohost's in a packet: the other
+    // side would take it for garbage. The name was there when it was made if it still is.
+    if (!node_life::is_alive()) {
+        return;
+    }
     p.out_bytes += packet.size();
     p.out.push_back(std::move(packet));
 }
@@ -322,6 +328,7 @@ void flush(Peer& p) {
                 packets.swap(p.out);
                 p.out_bytes = 0;
                 p.flushing = true;
+                p.flusher = std::this_thread::get_id();
                 to = p.controller;
             }
         }
@@ -337,10 +344,20 @@ void flush(Peer& p) {
             p.flushing = false;
             waiting.swap(p.waiting);
         }
+        p.flushed.notify_all();
         for (const Term pid : waiting) {
             wake_up_pid(pid);
         }
     }
+}
+
+void flush_last(Peer& p) {
+    flush(p);
+    // The other may have lost its processor with the packets in hand, which is why this waits at all. It waits for nothing
+    // but the port's lock. If it is this thread, what it sends has ended the port.
+    constexpr std::chrono::milliseconds kAtMost{100};
+    std::unique_lock lock(p.mutex);
+    p.flushed.wait_for(lock, kAtMost, [&p] { return !p.flushing || p.flusher == std::this_thread::get_id(); });
 }
 
 void connected(Peer& p, Term controller, uint64_t flags, uint32_t creation) {

@@ -19,11 +19,13 @@
 
 #include <atomic>
 #include <compare>
+#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -102,6 +104,8 @@ struct Peer {
     std::deque<std::string> out;
     size_t out_bytes = 0;
     bool flushing = false;
+    std::thread::id flusher;             // who it is while `flushing`
+    std::condition_variable flushed;     // with the mutex: `flushing` is false again
     Term input_handler = kNonValue;  // the process that may give what came, besides the controller
     bool get_size = false;           // dist_ctrl_get_data/1 tells it
     bool wants_data = false;        // the controller, a process, is to be told when there is some
@@ -171,6 +175,8 @@ void put(Peer& p, std::string packet);
 void flush(Peer& p);
 // The same, but for a process that has its turn at the end of that: what it sends meanwhile goes together.
 void flush_soon(Peer& p);
+// The same before the controller, which still takes packets, ends; what another thread has taken to give is given too.
+void flush_last(Peer& p);
 // Connected: this is its controller. With the lock.
 void connected(Peer& p, Term controller, uint64_t flags, uint32_t creation);
 // Everybody who is tied to somebody there is told. reason: for the messages of nodes that go down.

@@ -394,7 +394,7 @@ void send_packets(Term id, std::deque<std::string>* packets) {
     {
         std::lock_guard lock(port->mutex);
         const std::shared_ptr<Driver> driver = port->options.driver;
-        if (port->state != Port::State::open || driver == nullptr) {
+        if (driver == nullptr) {  // one that has ended sends until its socket is closed
             return;
         }
         const TracedTurn turn(*port, atoms::command);
