@@ -349,8 +349,16 @@ send_file() ->
     {ok, F} = file:open(File, [read, raw, binary]),
     Part = file:sendfile(F, C, 3, 10, []),
     {got, {ok, Got}} = receive {got, _} = M -> M end,
+    ok = file:write_file(File, "small"),
+    % The file is closed when the sender learns that it has been sent.
+    Open = [begin {ok, 5} = file:sendfile(File, C), times_open(File) end || _ <- lists:seq(1, 200)],
     file:delete(File),
-    {Whole, Part, Got == <<Data/binary, (binary:part(Data, 3, 10))/binary>>}.
+    {Whole, Part, Got == <<Data/binary, (binary:part(Data, 3, 10))/binary>>, lists:usort(Open)}.
+
+times_open(File) ->
+    {ok, Names} = file:list_dir("/proc/self/fd"),
+    Links = [file:read_link("/proc/self/fd/" ++ Name) || Name <- Names],
+    length([1 || {ok, Link} <- Links, filename:basename(Link) =:= File]).
 
 controlling() ->
     {_, C, S} = pair([binary, {active, true}], ?PASSIVE),

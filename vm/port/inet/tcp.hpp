@@ -95,6 +95,7 @@ private:
     void not_busy(Port& p, Term result);  // which whoever waits to send on gets
     void not_busy_error(Port& p, Term reason);
     void drop_output(Port& p);
+    void file_is_done(Port& p, Term result);  // {ok, Low, High} or an error, to the process that wants it sent
     void written(Port& p);
     void tell_empty(Port& p);
 

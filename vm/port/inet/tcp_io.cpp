@@ -285,16 +285,23 @@ void TcpSocket::enqueue(std::string bytes, size_t first) {
     }
 }
 
+// Whoever is told may count the files that are open.
+void TcpSocket::file_is_done(Port& p, Term result) {
+    const Term pid = file_->pid;
+    file_.reset();
+    Heap h;
+    tell_message(p, pid, make_tuple(h, atom_sendfile(), p.id, result));
+    h.clear();
+}
+
 void TcpSocket::drop_output(Port& p) {
     queue_.clear();
     queue_offset_ = queued_ = 0;
     tell_empty(p);
     if (file_ != nullptr) {
         Heap h;
-        tell_message(p, file_->pid,
-                     make_tuple(h, atom_sendfile(), p.id, make_tuple(h, atoms::error, atoms::closed)));
+        file_is_done(p, make_tuple(h, atoms::error, atoms::closed));
         h.clear();
-        file_.reset();
     }
     want_output(p, false);
 }
@@ -498,9 +505,8 @@ bool TcpSocket::write_file(Port& p, int* error) {
     const auto total = static_cast<uint64_t>(file_->sent);
     const Term low = make_unsigned(h, total & 0xFFFFFFFF);
     const Term result = make_tuple(h, atoms::ok, low, make_unsigned(h, total >> 32));
-    tell_message(p, file_->pid, make_tuple(h, atom_sendfile(), p.id, result));
+    file_is_done(p, result);
     h.clear();
-    file_.reset();
     return true;
 }
 
@@ -538,9 +544,8 @@ Term TcpSocket::write(Port& p) {
             Heap h;
             const bool gone = error == ECONNRESET || error == ENOTCONN || error == EPIPE;
             const Term why = gone ? atoms::closed : posix_error_atom(error);
-            tell_message(p, file_->pid, make_tuple(h, atom_sendfile(), p.id, make_tuple(h, atoms::error, why)));
+            file_is_done(p, make_tuple(h, atoms::error, why));
             h.clear();
-            file_.reset();
             if (error == EINVAL || error == EIO) {  // the file's own trouble
                 ok = true;
             }
