@@ -348,6 +348,7 @@ send_file() ->
     Whole = file:sendfile(File, C),
     {ok, F} = file:open(File, [read, raw, binary]),
     Part = file:sendfile(F, C, 3, 10, []),
+    ok = file:close(F),
     {got, {ok, Got}} = receive {got, _} = M -> M end,
     ok = file:write_file(File, "small"),
     % The file is closed when the sender learns that it has been sent.
