@@ -184,10 +184,11 @@ const Flag kFlags[] = {
      "bad +JPperf support flag %s", "true | false | map | dump | fp | no_fp: for Linux perf"},
     {"B", Value::attached,
      [](EmulatorFlags& flags, std::string_view v) {
+         flags.on_break = v == "i" ? Break::ignored : v == "c" ? Break::menu : Break::by_default;
          flags.told.emplace_back("break_ignored", v == "i" ? "true" : "false");
          return is_one_of(v, " i c d");
      },
-     nullptr, "what Ctrl-C does: it ends the VM here"},
+     nullptr, "[c|d|i]         what Ctrl-C does: c: the menu; d or nothing: it ends the VM; i: nothing"},
     {"K", Value::behind, anything, nullptr, "no meaning any more"},
     {"n", Value::behind, [](EmulatorFlags&, std::string_view v) { return is_one_of(v, "s a d"); }, "bad -n option %s",
      "no meaning here"},

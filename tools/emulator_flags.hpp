@@ -4,6 +4,8 @@
 // pools, allocators, busy waiting) and are checked and left at that. docs/erl.md lists them.
 #pragma once
 
+#include "tools/signals.hpp"
+
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -20,6 +22,7 @@ struct EmulatorFlags {
     uint32_t atoms = 0;         // 0: as usual
     uint32_t processes = 0;     // most of them; 0: as usual
     uint32_t ports = 0;
+    Break on_break = Break::menu;  // +B
     int halt_flush_ms = -1;     // +zhft; -1: any time
     uint32_t system_requests = 0;
     bool message_queue_off_heap = false;

@@ -366,7 +366,8 @@ int run_command(const RunOptions& options) {
     // if need be.
     std::signal(SIGXFSZ, SIG_IGN);
     fault::install(options.dump_on != "never");
-    watch_signals(signals, options.is_repl, options.emulator.has_value());
+    watch_signals(signals, options.is_repl, options.emulator.has_value(),
+                  options.emulator.has_value() ? options.emulator->on_break : Break::menu);
 
     vm::Options vm_options;
     vm_options.schedulers = options.schedulers;

@@ -9,10 +9,12 @@
 #include <utility>
 
 #include "recorder/recorder.hpp"
+#include "tools/break_menu.hpp"
 #include "tools/recording.hpp"
 #include "vm/fault/fault.hpp"
 #include "vm/port/child.hpp"
 #include "vm/process/os_signals.hpp"
+#include "vm/process/terminal.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/halt.hpp"
 #include "vm/term/atom_table.hpp"
@@ -43,7 +45,8 @@ bool notify(int signal) {
 
 class Watcher {
   public:
-    Watcher(const sigset_t& set, bool is_repl, bool is_otp) : set_(set), is_repl_(is_repl), is_otp_(is_otp) {}
+    Watcher(const sigset_t& set, bool is_repl, bool is_otp, Break on_break)
+        : set_(set), is_repl_(is_repl), is_otp_(is_otp), break_(on_break) {}
 
     [[noreturn]] void run() {
         for (;;) {
@@ -106,6 +109,10 @@ class Watcher {
                 if (is_repl_) {
                     return;  // the prompt has it too, and knows what it is to interrupt
                 }
+                if (is_otp_ && !is_asked_) {
+                    take_break();
+                    return;
+                }
                 break;
             case SIGTERM:
                 break;
@@ -140,6 +147,26 @@ class Watcher {
         }
     }
 
+    // What ^C is to OTP's emulator, as +B says.
+    void take_break() {
+        if (break_ == Break::ignored) {
+            return;
+        }
+        if (break_ == Break::by_default) {
+            terminal::restore();
+            os_signals::act_by_default(SIGINT);
+        }
+        AfterBreak after = AfterBreak::go_on;
+        if (!vm::call_while_running([](void* a) { *static_cast<AfterBreak*>(a) = break_menu(); }, &after)) {
+            os_signals::act_by_default(SIGINT);  // nothing runs yet, or any more
+        }
+        if (after == AfterBreak::end) {
+            vm::HaltPlan plan;
+            plan.flush = false;
+            vm::plan_halt(std::move(plan), atom_table::intern("break"), kNonValue);
+        }
+    }
+
     [[noreturn]] void end_now() {
         MINIVM_EVENT(program_cut_off, static_cast<int64_t>(last_));
         _exit(128 + last_);
@@ -148,6 +175,7 @@ class Watcher {
     sigset_t set_;
     bool is_repl_;
     bool is_otp_;
+    Break break_;
     bool is_asked_ = false;
     Clock::time_point asked_at_;
     int last_ = 0;  // the second signal that asks for the end
@@ -155,11 +183,11 @@ class Watcher {
 
 }  // namespace
 
-void watch_signals(const sigset_t& set, bool is_repl, bool is_otp) {
-    std::thread([set, is_repl, is_otp] {
+void watch_signals(const sigset_t& set, bool is_repl, bool is_otp, Break on_break) {
+    std::thread([set, is_repl, is_otp, on_break] {
         pthread_setname_np(pthread_self(), "signals");
         fault::prepare_thread();
-        Watcher(set, is_repl, is_otp).run();
+        Watcher(set, is_repl, is_otp, on_break).run();
     }).detach();
 }
 

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -145,6 +146,56 @@ class Erl(unittest.TestCase):
         self.evals("exit(whereis(init), kill), receive after infinity -> ok end.")
         self.evals('halt("a slogan").')
         self.evals("spawn(fun() -> error(x) end), timer:sleep(300), init:stop(4).")
+
+    def test_the_menu_behind_sigint(self):
+        def run_with(program, flags, typed, behind):
+            child = subprocess.Popen([*program, *flags, "-noshell", "-eval", 'io:format("up~n").'], stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder)
+            try:
+                self.assertEqual(child.stdout.readline(), b"up\n")
+                child.send_signal(signal.SIGINT)
+                out = b""
+                while "i" not in "".join(flags)[2:] and flags != ["+Bd"] and b"(d)istribution\r\n" not in out:
+                    out += child.stdout.readline()
+                child.stdin.write(typed)
+                child.stdin.flush()
+                while behind and behind not in out:
+                    out += child.stdout.readline()
+                if behind is not None:
+                    child.send_signal(signal.SIGTERM)
+                out += child.communicate(timeout=WAIT_S)[0]
+                return child.returncode, re.sub(rb"::[\d:.]+", b"", out)
+            finally:
+                child.kill()
+        for flags, typed, behind in (([], b"a\n", None), ([], b"q", None), ([], b"", None), (["+Bc"], b"\na", None),
+                                     (["+Bd"], b"", None), (["+Bi"], b"", b"")):
+            with self.subTest(flags=flags, typed=typed):
+                self.assertEqual(run_with(ours(), flags, typed, behind), run_with(["erl"], flags, typed, behind))
+
+    def test_nothing_runs_while_the_menu_waits(self):
+        child = subprocess.Popen([*ours(), "-noshell", "-eval", "F = fun F(N) -> io:format(\"~p~n\", [N]), timer:sleep(10),"
+                                  " F(N + 1) end, F(0)."], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            lines = [child.stdout.readline() for _ in range(5)]
+            child.send_signal(signal.SIGINT)
+            while "BREAK" not in lines[-1]:
+                lines.append(child.stdout.readline())
+            time.sleep(0.3)
+            child.stdin.write("c\n")
+            child.stdin.flush()
+            self.assertIn("(v)ersion", child.stdout.readline())
+            last = int([x for x in lines if x.strip().isdigit()][-1])
+            self.assertLessEqual(int(child.stdout.readline()), last + 3)  # thirty would have come
+            child.send_signal(signal.SIGINT)
+            child.stdin.write("p")
+            child.stdin.flush()
+            while child.stdout.readline() != "=proc:<0.0.0>\n":
+                pass
+            child.send_signal(signal.SIGINT)
+            child.communicate("a", timeout=WAIT_S)
+            self.assertEqual(child.returncode, 0)
+        finally:
+            child.kill()
 
     def test_standard_streams(self):
         self.evals('io:format("~p~n", [{io:get_line(""), io:get_line(""), io:get_line("")}]), halt().', text="one\ntwo")

@@ -1,3 +1,4 @@
+#include "vm/sched/pause.hpp"
 #include "vm/sched/poller.hpp"
 
 #include "recorder/recorder.hpp"
@@ -181,6 +182,10 @@ void run() {
         activity::set(activity::Activity::sleep);
         const int n = epoll_wait(g.epoll, events, 64, wait);
         activity::set(activity::Activity::check_io);
+        if (vm::is_paused()) {
+            vm::wait_while_paused();
+            continue;  // what was ready may have been read by whoever asked for the pause
+        }
         for (int i = 0; i < n; ++i) {
             const uint64_t what = events[i].data.u64;
             if (what == kEventMark) {

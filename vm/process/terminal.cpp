@@ -36,4 +36,18 @@ void restore() {
     }
 }
 
+UsualModes::UsualModes() {
+    const std::lock_guard lock(g_lock);
+    if (g_changed && tcgetattr(g_changed->descriptor, &changed_) == 0) {
+        descriptor_ = g_changed->descriptor;
+        set_modes(descriptor_, g_changed->usual);
+    }
+}
+
+UsualModes::~UsualModes() {
+    if (descriptor_ >= 0) {
+        set_modes(descriptor_, changed_);
+    }
+}
+
 }  // namespace minivm::terminal

@@ -13,4 +13,17 @@ void will_change(int descriptor, const termios& usual);
 // When the VM ends.
 void restore();
 
+// The terminal as it was before the VM, for as long as this lives.
+class UsualModes {
+  public:
+    UsualModes();
+    ~UsualModes();
+    UsualModes(const UsualModes&) = delete;
+    UsualModes& operator=(const UsualModes&) = delete;
+
+  private:
+    int descriptor_ = -1;
+    termios changed_{};
+};
+
 }  // namespace minivm::terminal

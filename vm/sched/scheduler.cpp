@@ -41,6 +41,7 @@
 #include "vm/record/record.hpp"
 #include "vm/sched/halt.hpp"
 #include "vm/sched/online.hpp"
+#include "vm/sched/pause.hpp"
 #include "vm/sched/poller.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/sched/services.hpp"
@@ -399,6 +400,18 @@ void run_offline(SchedulerThread& s) {
     }
 }
 
+void pause_scheduler(SchedulerThread& s) {
+    do_after_turn(s);
+    get_up(s);
+    thread_progress::sleep(s.progress);
+    // seq_cst: partners are vm::pause() and halt().
+    s.stands.store(true, std::memory_order_seq_cst);
+    vm::wait_while_paused();
+    s.stands.store(false, std::memory_order_seq_cst);
+    thread_progress::wake(s.progress);
+    s.until_timers = 0;
+}
+
 void scheduler_main(SchedulerThread* scheduler) {
     SchedulerThread& s = *scheduler;
     t_scheduler = &s;
@@ -418,6 +431,9 @@ void scheduler_main(SchedulerThread* scheduler) {
     thread_progress::wake(s.progress);
     // acquire: pairs with halt(); what was written before it is seen.
     while (!vm::g_halting.load(std::memory_order_acquire)) {
+        if (MINIVM_UNLIKELY(vm::is_paused())) {
+            pause_scheduler(s);
+        }
         thread_progress::quiescent(s.progress);
         s.code_ix = code_index::reread(code_index::Reread::schedule_in, s.code_ix);
         if (s.until_timers <= 0) {

@@ -19,6 +19,7 @@ struct SchedulerThread : Scheduler {
     static constexpr uint32_t kAsleep = 1;
     static constexpr uint32_t kSeated = 2;
     std::atomic<uint32_t> sleeping{0};
+    std::atomic<bool> stands{false};             // as vm::pause() asks for
     std::atomic<uint64_t> reductions_total{0};   // the thread adds, others read
     std::atomic<uint64_t> context_switches{0};
     std::atomic<uint64_t> collections{0};

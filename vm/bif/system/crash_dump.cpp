@@ -306,7 +306,7 @@ void write_table(File& f, ets::Table& t) {
             t.read_concurrency ? "true" : "false");
 }
 
-void write_modules(File& f) {
+std::vector<Term> loaded_modules() {
     std::vector<Term> names;
     module_table::for_each_loaded(
         code_index::active(),
@@ -314,11 +314,55 @@ void write_modules(File& f) {
             static_cast<std::vector<Term>*>(all)->push_back((current != nullptr ? current : old)->name());
         },
         &names);
+    return names;
+}
+
+void write_modules(File& f) {
     f.put("=loaded_modules\n");
     f.print("Current code: %zu\nOld code: 0\n", memory_in_use(MemoryArea::literals));
-    for (const Term name : names) {
+    for (const Term name : loaded_modules()) {
         f.print("=mod:%s\nCurrent size: 0\n", display_term(name).c_str());
     }
+}
+
+// All of them by pid. Those that no scheduler has look into code as the first one, until they may run again.
+class Processes {
+  public:
+    Processes() {
+        process_table::for_each([](Process& p, void* all) { static_cast<std::vector<Process*>*>(all)->push_back(&p); }, &all_);
+        std::sort(all_.begin(), all_.end(), [](const Process* a, const Process* b) { return a->id.raw < b->id.raw; });
+        for (Process* const p : all_) {
+            if (p->scheduler == nullptr) {
+                p->scheduler = &scheduler_at(1);
+                lent_.push_back(p);
+            }
+        }
+    }
+    ~Processes() {
+        for (Process* const p : lent_) {
+            p->scheduler = nullptr;
+        }
+    }
+    Processes(const Processes&) = delete;
+    Processes& operator=(const Processes&) = delete;
+    const std::vector<Process*>& all() const { return all_; }
+
+  private:
+    std::vector<Process*> all_, lent_;
+};
+
+void write_memory(File& f, const std::vector<Process*>& processes) {
+    if (!processes.empty()) {
+        f.put("=memory\n");
+        for (const auto& [name, bytes] : memory_areas(*processes.front())) {
+            f.print("%s: %" PRIu64 "\n", name, bytes);
+        }
+    }
+}
+
+void write_distribution(File& f) {
+    f.print("=node:'%s'\n", std::string(atom_table::text(this_node_name())).c_str());
+    f.put(this_node_name() == atom_table::intern("nonode@nohost") ? "=no_distribution\n" : "");
 }
 
 void write_all(File& f, const std::string& slogan) {
@@ -331,26 +375,15 @@ void write_all(File& f, const std::string& slogan) {
     f.print("System version: Erlang/OTP %d [erts-%s] [minivm] [64-bit] [smp:%d:%d]\n", release.number,
             release.erts_version.c_str(), vm::scheduler_count(), online::schedulers());
     f.print("Taints: \nAtoms: %u\nCalling Thread: \n", atom_table::count());
-    std::vector<Process*> processes;
-    process_table::for_each([](Process& p, void* all) { static_cast<std::vector<Process*>*>(all)->push_back(&p); }, &processes);
-    std::sort(processes.begin(), processes.end(), [](const Process* a, const Process* b) { return a->id.raw < b->id.raw; });
-    for (Process* const p : processes) {
-        if (p->scheduler == nullptr) {
-            p->scheduler = &scheduler_at(1);  // whose code index is looked into
-        }
-    }
+    const Processes looked_at;
+    const std::vector<Process*>& processes = looked_at.all();
     for (int i = 1; i <= vm::scheduler_count(); ++i) {
         f.print("=scheduler:%d\nScheduler Sleep Info Flags: \nScheduler Sleep Info Aux Work: \nCurrent Port: \n"
                 "Run Queue Max Length: 0\nRun Queue High Length: 0\nRun Queue Normal Length: %u\nRun Queue Low Length: 0\n"
                 "Run Queue Port Length: 0\nRun Queue Flags: \nCurrent Process: \n",
                 i, vm::run_queue_length(i));
     }
-    if (!processes.empty()) {
-        f.put("=memory\n");
-        for (const auto& [name, bytes] : memory_areas(*processes.front())) {
-            f.print("%s: %" PRIu64 "\n", name, bytes);
-        }
-    }
+    write_memory(f, processes);
     for (Process* const p : processes) {
         if (!f.is_over()) {
             write_process(f, *p);
@@ -362,8 +395,7 @@ void write_all(File& f, const std::string& slogan) {
     for (ets::Table* const t : ets::all()) {
         write_table(f, *t);
     }
-    f.print("=node:'%s'\n", std::string(atom_table::text(this_node_name())).c_str());
-    f.put(this_node_name() == atom_table::intern("nonode@nohost") ? "=no_distribution\n" : "");
+    write_distribution(f);
     write_modules(f);
     for (Process* const p : processes) {
         if (!f.is_over()) {
@@ -408,6 +440,54 @@ void write(const std::string& slogan) {
         std::fprintf(stderr, "%s\n", std::strerror(errno));
     } else if (!f.is_over()) {
         std::fputs("done\n", stderr);
+    }
+}
+
+std::vector<Term> processes_by_age() {
+    std::vector<Term> pids;
+    process_table::for_each([](Process& p, void* all) { static_cast<std::vector<Term>*>(all)->push_back(p.id); }, &pids);
+    std::sort(pids.begin(), pids.end(), [](Term a, Term b) { return a.raw > b.raw; });
+    return pids;
+}
+
+void write_process_of(FILE* out, Term pid) {
+    File f(out, UINT64_MAX, 0);
+    const Processes looked_at;
+    if (Process* const p = process_table::lookup(pid)) {
+        write_process(f, *p);
+    }
+}
+
+void write_part(FILE* out, Part part) {
+    File f(out, UINT64_MAX, 0);
+    const Processes looked_at;
+    switch (part) {
+        case Part::processes:
+            for (Process* const p : looked_at.all()) {
+                write_process(f, *p);
+            }
+            break;
+        case Part::ports:
+            for (const Term id : port::all()) {
+                write_port(f, id);
+            }
+            break;
+        case Part::memory:
+            write_memory(f, looked_at.all());
+            break;
+        case Part::modules:
+            for (const Term name : loaded_modules()) {
+                f.put(display_term(name) + "\n");
+            }
+            break;
+        case Part::tables:
+            for (ets::Table* const t : ets::all()) {
+                write_table(f, *t);
+            }
+            break;
+        case Part::distribution:
+            write_distribution(f);
+            break;
     }
 }
 

@@ -1,0 +1,51 @@
+#include "vm/sched/pause.hpp"
+
+#include "vm/sched/scheduler_thread.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace minivm::vm {
+
+namespace {
+
+std::atomic<bool> g_is_paused{false};
+
+bool stands(const SchedulerThread& s) {
+    // seq_cst: behind the store in pause(); partners are pause_scheduler() and sleep_until_work().
+    return s.stands.load(std::memory_order_seq_cst) || s.sleeping.load(std::memory_order_seq_cst) != 0;
+}
+
+}  // namespace
+
+bool pause(int patience_ms) {
+    using Clock = std::chrono::steady_clock;
+    // seq_cst: see stands().
+    g_is_paused.store(true, std::memory_order_seq_cst);
+    const auto end = Clock::now() + std::chrono::milliseconds(patience_ms);
+    for (int i = 1; i <= scheduler_count(); ++i) {
+        while (!stands(scheduler_at(i))) {
+            if (Clock::now() > end) {
+                return false;
+            }
+            std::this_thread::sleep_for(std::chrono::microseconds(200));
+        }
+    }
+    return true;
+}
+
+void go_on() {
+    // release: what was changed meanwhile is seen. Its partner is is_paused().
+    g_is_paused.store(false, std::memory_order_release);
+    g_is_paused.notify_all();
+}
+
+bool is_paused() {
+    // seq_cst: a scheduler that wakes has said so before it looks here; its partner is pause().
+    return g_is_paused.load(std::memory_order_seq_cst);
+}
+
+void wait_while_paused() { g_is_paused.wait(true); }
+
+}  // namespace minivm::vm
