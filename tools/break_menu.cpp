@@ -70,8 +70,20 @@ void show_choices() {
     std::abort();
 }
 
+// Before anybody looks into processes. The menu itself does not wait for who does not come to an end.
+bool all_stand() {
+    if (vm::pause(kPatienceMs)) {
+        return true;
+    }
+    std::fputs("A scheduler is in a function that does not end: nothing can be shown\r\n", stdout);
+    return false;
+}
+
 // Each process in turn, the youngest first: the program's own are behind those of the boot.
 AfterBreak kill_processes() {
+    if (!all_stand()) {
+        return AfterBreak::go_on;
+    }
     std::fputs("\n\nProcess Information\n\n", stdout);
     for (const Term pid : crash_dump::processes_by_age()) {
         std::fputs("--------------------------------------------------\n", stdout);
@@ -98,7 +110,9 @@ AfterBreak kill_processes() {
 }
 
 AfterBreak show(crash_dump::Part part) {
-    crash_dump::write_part(stdout, part);
+    if (all_stand()) {
+        crash_dump::write_part(stdout, part);
+    }
     return AfterBreak::go_on;
 }
 
@@ -147,7 +161,7 @@ AfterBreak ask() {
 }  // namespace
 
 AfterBreak break_menu() {
-    (void)vm::pause(kPatienceMs);
+    (void)vm::pause(0);  // they have until a choice is made: see all_stand()
     const terminal::UsualModes modes;
     AfterBreak after;
     {

@@ -164,7 +164,14 @@ const Flag kFlags[] = {
     {"dcg", Value::behind, number<1, 100000>, "bad decentralized counter groups limit: %s", "no meaning here"},
     {"d", Value::none, nullptr, nullptr, "no crash dump after an internal error: there is the recording"},
     {"ec", Value::none, nullptr, nullptr, "no meaning here"},
-    {"e", Value::behind, anything, nullptr, "most ETS tables: any number here", "ets_limit"},
+    {"e", Value::behind,
+     [](EmulatorFlags& flags, std::string_view v) {
+         if (number<8193, INT32_MAX>(flags, v)) {
+             flags.told.emplace_back("ets_limit", v);
+         }
+         return true;
+     },
+     nullptr, "most ETS tables: any number here"},
     {"i", Value::behind,
      [](EmulatorFlags& flags, std::string_view v) {
          flags.boot_module = v;
@@ -226,7 +233,12 @@ const Flag kFlags[] = {
     {"t", Value::behind, take_atoms, "bad atom table size %s", "most atoms"},
     {"T", Value::behind, number<0, 9>, "bad modified timing level %s", "no meaning here", "modified_timing_level"},
     {"R", Value::behind, number<10, 99>, "bad compatibility release number %s", "no meaning here", "compat_rel"},
-    {"A", Value::behind, number<0, 1024>, "bad number of async threads %s", "no meaning here", "thread_pool_size"},
+    {"A", Value::behind,
+     [](EmulatorFlags& flags, std::string_view v) {
+         flags.told.emplace_back("thread_pool_size", v == "0" ? "1" : v);
+         return number<0, 1024>(flags, v);
+     },
+     "bad number of async threads %s", "no meaning here"},
     {"a", Value::behind, number<16, 8192>, "bad stack size for async threads %s", "no meaning here"},
     {"rg", Value::behind, number<1, 1 << 20>, "bad reader groups limit: %s", "no meaning here"},
     {"r", Value::none, nullptr, nullptr, "no meaning here"},

@@ -9,8 +9,8 @@
 
 namespace minivm::vm {
 
-// False: a scheduler has not come to the end of its slice in that time; it still will stop. One thread at a time, which is
-// none of the machine's.
+// False: a scheduler has not come to the end of its slice in that time; it still will stop. Again: whether all stand now.
+// One thread at a time, which is none of the machine's.
 bool pause(int patience_ms);
 void go_on();
 

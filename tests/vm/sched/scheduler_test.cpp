@@ -1,8 +1,10 @@
 #include <catch2/catch.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <set>
+#include <thread>
 
 #include "tests/vm/support/fake_engine.hpp"
 #include "vm/process/engine_calls.hpp"
@@ -11,6 +13,7 @@
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/timer_wheel.hpp"
+#include "vm/sched/pause.hpp"
 #include "vm/process/state.hpp"
 
 namespace minivm {
@@ -110,6 +113,41 @@ TEST_CASE("who asks for the ends of processes may do so while some end: a data r
     }
     m.wait();
     CHECK(left == 0);
+}
+
+TEST_CASE("no process runs between pause and go_on, and all do afterwards") {
+    for (const Setting setting : kSettings) {
+        CAPTURE(setting.schedulers, setting.seed);
+        std::atomic<int> slices{0};
+        std::atomic<bool> ends{false};
+        std::atomic<int> left{8};
+        Machine m(setting.schedulers, setting.seed);
+        for (int i = 0; i < 8; ++i) {
+            start(nullptr, [&](Process& p) {
+                slices.fetch_add(1);
+                if (!ends) {
+                    return Stop::yielded;
+                }
+                if (left.fetch_sub(1) == 1) {
+                    vm::halt(0, false);
+                }
+                return exit_normally(p);
+            });
+        }
+        for (int round = 0; round < 20; ++round) {
+            REQUIRE(vm::pause(10000));
+            const int then = slices;
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            CHECK(slices == then);
+            vm::go_on();
+            while (slices == then) {
+                std::this_thread::yield();
+            }
+        }
+        ends = true;
+        m.wait();
+        CHECK(left == 0);
+    }
 }
 
 // Each of `senders` sends numbered messages to all receivers; each receiver checks that every sender's
