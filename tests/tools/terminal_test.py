@@ -162,13 +162,33 @@ class Terminal(unittest.TestCase):
         self.same((CTRL_G, "-->$"), ("h\r", "(?s)this message.*-->$"), ("s\r", r"--> s\n -->$"), ("j\r", r"2\* .*\n -->$"), ("c\r", "(?s)Eshell.*Eshell.*^1>$"))
 
     def test_the_terminal_is_as_before_when_it_ends(self):
-        for how in ("halt().", "init:stop().", "erlang:halt(abort).", "q()."):
-            session = Session(["sh", "-c", 'before=$(stty -g); %s erl; [ "$before" = "$(stty -g)" ] && echo as before'
-                               % minivm])
-            session.wait_for("^1>$")
-            session.type(how + "\r")
-            session.wait_for("as before$")
-            self.assertEqual(session.end(), 0, how)
+        for how in ("halt().\r", "init:stop().\r", "erlang:halt(abort).\r", "q().\r", "\x03a\r", "\x03A\r", "\x03\x03",
+                    'os:cmd("kill -SEGV " ++ os:getpid()).\r'):
+            with self.subTest(how):
+                session = Session(["sh", "-c", 'trap : INT; before=$(stty -g); %s erl; [ "$before" = "$(stty -g)" ] &&'
+                                   ' echo as before' % minivm])
+                session.wait_for("^1>$")
+                for keys in re.findall("\x03|[^\x03]+", how):
+                    session.type(keys)
+                    session.wait_for("istribution$" if keys == "\x03" else "")
+                session.wait_for("as before$")
+                self.assertEqual(session.end(), 0)
+
+    def test_the_menu_behind_ctrl_c(self):
+        session = Session([minivm, "erl"])
+        session.wait_for("^1>$")
+        session.type("\x03")
+        session.wait_for("^BREAK: ")
+        session.type("x\r")
+        session.wait_for("^Invalid option 'x'")
+        session.type("d\r")
+        session.wait_for("^=no_distribution$")
+        session.type("1 + 1.\r")
+        session.wait_for("^2$")
+        session.type("\x03")
+        session.wait_for("(?s)^=no_distribution.*^BREAK: ")
+        session.type("q\r")
+        self.assertEqual(session.end(), 0)
 
 
 if __name__ == "__main__":

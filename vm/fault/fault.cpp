@@ -7,6 +7,7 @@
 #include "vm/code/module_table.hpp"
 #include "vm/instr/bif_def.hpp"
 #include "vm/process/state.hpp"
+#include "vm/process/terminal.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
@@ -486,6 +487,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     f.info = info;
     f.context = static_cast<ucontext_t*>(context);
     f.registers = read_registers(*f.context, f.all, &f.register_count);
+    terminal::restore_at_fault();
     (void)recorder::begin_crash(signal);
     MINIVM_EVENT(fault_signal, signal,
                  has_address(signal) ? reinterpret_cast<uint64_t>(info->si_addr) : 0,

@@ -66,8 +66,8 @@ void close_files(Port& p) {
         p.options.driver.reset();
     }
     p.queue.clear();
-    p.queued = 0;
-    p.queue_offset = 0;
+    p.queued = p.queue_offset = 0;
+    wake_waiting(p);  // a connection to another node sends, and may get busy, while its end is told
 }
 
 // Everybody who is linked to it, watches it or knows its name learns that it ends; without the lock, once for a

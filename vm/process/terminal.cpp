@@ -36,6 +36,13 @@ void restore() {
     }
 }
 
+void restore_at_fault() {
+    const std::unique_lock lock(g_lock, std::try_to_lock);
+    if (lock.owns_lock() && g_changed) {
+        set_modes(g_changed->descriptor, g_changed->usual);
+    }
+}
+
 UsualModes::UsualModes() {
     const std::lock_guard lock(g_lock);
     if (g_changed && tcgetattr(g_changed->descriptor, &changed_) == 0) {

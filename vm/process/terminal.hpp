@@ -12,6 +12,8 @@ bool set_modes(int descriptor, const termios& modes);
 void will_change(int descriptor, const termios& usual);
 // When the VM ends.
 void restore();
+// The same in the handler of a fault, for which nobody waits: not if somebody is at it.
+void restore_at_fault();
 
 // The terminal as it was before the VM, for as long as this lives.
 class UsualModes {
