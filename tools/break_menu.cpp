@@ -26,7 +26,8 @@ namespace {
 constexpr int kPatienceMs = 2000;  // for schedulers that are in long functions
 constexpr int kEnd = -1;
 
-// A byte of standard input; kEnd: there are no more, or SIGINT has come.
+// The first byte of what one read of standard input gives, as in OTP: the rest of its line is not for the shell. kEnd: there
+// is no more, or SIGINT has come.
 int key() {
     sigset_t interrupt;
     sigemptyset(&interrupt);
@@ -41,10 +42,10 @@ int key() {
         if (poll(&in, 1, kLookForSignalsMs) <= 0) {
             continue;
         }
-        unsigned char byte = 0;
-        const ssize_t n = read(STDIN_FILENO, &byte, 1);
-        if (n == 1) {
-            return byte;
+        unsigned char bytes[64];
+        const ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+        if (n > 0) {
+            return bytes[0];
         }
         if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
             return kEnd;

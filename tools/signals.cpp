@@ -121,9 +121,11 @@ class Watcher {
                     os_signals::act_by_default(signal);
                 }
                 return;
-            case SIGCHLD:
             case SIGCONT:
             case SIGWINCH:
+                os_signals::tell_terminal(signal);
+                return;
+            case SIGCHLD:
                 return;
             default:
                 os_signals::act_by_default(signal);

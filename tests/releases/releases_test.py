@@ -136,6 +136,33 @@ class Tree(unittest.TestCase):
             done = subprocess.run([minivm, "run", "-eval", text], env=env, stdout=writer, timeout=60, check=False)
             self.assertEqual(done.returncode, status, options)
 
+    def test_the_natives_of_the_terminal_are_those_of_otp_26_to_28(self):
+        def told(release, erts, *options):
+            env = self.tree("terminal_%d" % release, [("releases/%d/OTP_VERSION" % release, "%d.0" % release)], erts)
+            out = folder / ("terminal_%d" % release) / "ebin"
+            out.mkdir()
+            subprocess.run(["erlc", *options, "-o", out, HERE / "prim_tty.erl"], check=True)
+            child, terminal = pty.fork()
+            if child == 0:
+                os.execvpe(minivm, [str(minivm), "run", str(out / "prim_tty.beam")], dict(env, LC_ALL="C.UTF-8"))
+            shown = b""
+            try:
+                for awaited, key in ((b"enotsup}\r\n", b"x"), (b'"x">>}\r\n', b"y"), (b"done\r\n", b"")):
+                    while awaited not in shown:
+                        shown += os.read(terminal, 4096)
+                    os.write(terminal, key)
+                self.assertEqual(os.waitpid(child, 0)[1], 0)
+            finally:
+                os.close(terminal)  # which ends it if it still runs
+            return shown.decode().split("\r\n")[:-1]
+        first = "{true,true,utf8,true,false,1,{ok,2},4}"
+        termcap = '{ok,80,true,{ok,<<"\\b">>},false,{ok,<<"<0>">>},{ok,<<"<%s>">>},{ok,<<"<5 4>">>}}'
+        typed = ["{error,enotsup}", '{ok,<<"x">>}', '{ok,<<"y">>}', "done"]
+        signals = ["{ok,winch}", "{ok,cont}"]
+        self.assertEqual(told(26, "14.0"), [first, termcap % "8 1", "[badarg,badarg,badarg,badarg]", *signals, *typed])
+        self.assertEqual(told(27, "15.0"), [first, termcap % "1 8", "[badarg,badarg,badarg,badarg]", *signals, *typed])
+        self.assertEqual(told(28, "16.0", "-DOTP28"), [first, termcap % "1 8", "[badarg,badarg,badarg]", *typed])
+
     def test_native_records_of_a_file_that_otp_29_compiled(self):
         self.file_of_otp_29("native_records")
 

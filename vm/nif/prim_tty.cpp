@@ -1,13 +1,20 @@
 // The module decides what to write and how to move; here is what it cannot do itself: the modes of the terminal, its
-// size, its capabilities (terminfo), and reading and writing of descriptors.
+// size, its capabilities, and reading and writing of descriptors.
+//
+// It has three forms, and declares the natives of its own (library.cpp leaves the others out): that of OTP 26 and 27 says
+// what modes it wants one by one, has SIGWINCH and SIGCONT through a pipe and asks termcap; 28 says how it wants the input,
+// and hears of signals from erl_signal_server; 29 asks terminfo.
 #include "vm/nif/prim_tty.hpp"
 
 #include "vm/nif/built_in.hpp"
+#include "vm/process/os_signals.hpp"
 #include "vm/process/posix.hpp"
 #include "vm/process/terminal.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/map.hpp"
+#include "vm/util/otp_release.hpp"
 
+#include <fcntl.h>
 #include <langinfo.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -15,14 +22,16 @@
 #include <unistd.h>
 
 #include <array>
+#include <cctype>
 #include <cerrno>
+#include <climits>
 #include <clocale>
 #include <cstring>
 #include <cwchar>
-#include <cwctype>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 // Of term.h, which has macros with names that everybody uses.
 extern "C" {
@@ -39,6 +48,9 @@ extern const char* const strcodes[];
 extern const char* const strfnames[];
 int setupterm(const char* term, int descriptor, int* error);
 int del_curterm(struct term* old);
+int tgetent(char* unused, const char* terminal);
+char* tgetstr(const char* name, char** buffer);
+char* tgoto(const char* text, int column, int row);
 int tgetnum(const char* name);
 int tgetflag(const char* name);
 char* tigetstr(const char* name);
@@ -54,7 +66,9 @@ ResourceType* g_type = nullptr;  // written while the library is loaded, before 
 
 struct Terminal {
     int out = STDOUT_FILENO;
+    int moded = STDOUT_FILENO;  // whose modes are changed
     bool is_terminal = false;
+    int signals = -1;           // the end of the pipe to read signals from
     termios usual{};  // before anything was changed
     termios now{};
     Pid owner{kNonValue.raw};   // who set it up: when that has ended, it is as usual
@@ -99,8 +113,8 @@ Word is_a_terminal(Env* env, int, const Word* a) {
     return (errno == EINVAL || errno == ENOTTY ? atoms::false_ : ebadf).raw;
 }
 
-Word create(Env* env, int, const Word* a) {
-    const auto out = descriptor_of(a[0]);
+Word create(Env* env, int arity, const Word* a) {
+    const auto out = arity == 0 ? std::optional(STDOUT_FILENO) : descriptor_of(a[0]);
     if (!out.has_value() || *out == STDIN_FILENO) {
         return raise_badarg(env);
     }
@@ -109,7 +123,7 @@ Word create(Env* env, int, const Word* a) {
         return error(env, atom("enomem"));
     }
     auto* const t = new (memory) Terminal;
-    t->out = *out;
+    t->out = t->moded = *out;
     t->is_terminal = tcgetattr(t->out, &t->usual) == 0;
     t->now = t->usual;
     const Term made{enif_make_resource(env, t)};
@@ -124,6 +138,13 @@ void make_raw(termios* modes) {
     modes->c_oflag &= ~static_cast<tcflag_t>(OPOST);
     modes->c_cc[VMIN] = 1;
     modes->c_cc[VTIME] = 0;
+}
+
+// The terminal is as usual when the caller has ended.
+Word owned(Env* env, Terminal* t) {
+    t->owner.id = env->process->id.raw;
+    enif_monitor_process(env, t, &t->owner, nullptr);
+    return atoms::ok.raw;
 }
 
 // tty_init(Terminal, #{input := raw | cooked | disabled, _ => _})
@@ -149,17 +170,77 @@ Word set_up(Env* env, int, const Word* a) {
             return system_error(env, "tcsetattr");
         }
     }
-    t->owner.id = env->process->id.raw;
-    enif_monitor_process(env, t, &t->owner, nullptr);
-    return atoms::ok.raw;
+    return owned(env, t);
 }
 
-Word select_input(Env* env, int, const Word* a) {
+void turn(tcflag_t* flags, tcflag_t which, Term wanted) {
+    if (wanted == atoms::true_) {
+        *flags |= which;
+    } else if (wanted == atoms::false_) {
+        *flags &= ~which;
+    }
+}
+// tty_init(Terminal, stdout, #{canon => _, echo => _, sig => _}): true, false or as it is. tty_set/1 does it.
+Word set_up_in_parts(Env* env, int, const Word* a) {
+    static const Term canon = atom("canon");
+    static const Term echo = atom("echo");
+    static const Term sig = atom("sig");
+    Terminal* const t = terminal_of(env, a[0]);
+    const auto descriptor = descriptor_of(a[1]);
+    const Term options{a[2]};
+    if (t == nullptr || !descriptor.has_value() || !is_map(options)) {
+        return raise_badarg(env);
+    }
+    t->moded = STDIN_FILENO;
+    t->is_terminal = tcgetattr(*descriptor, &t->usual) == 0;
+    if (!t->is_terminal) {
+        return system_error(env, "tcgetattr");
+    }
+    t->now = t->usual;
+    t->now.c_iflag &= ~static_cast<tcflag_t>(ISTRIP);
+    const Term by_line = map::get(options, canon);
+    turn(&t->now.c_iflag, ICRNL, by_line);
+    turn(&t->now.c_lflag, ICANON, by_line);
+    turn(&t->now.c_oflag, OPOST, by_line);
+    if (is_value(by_line) && by_line == atoms::false_) {
+        t->now.c_cc[VMIN] = 1;
+        t->now.c_cc[VTIME] = 0;
+    }
+    turn(&t->now.c_lflag, ECHO, map::get(options, echo));
+    turn(&t->now.c_iflag, BRKINT | IGNPAR | ICRNL | IXON | IXANY, map::get(options, sig));
+    turn(&t->now.c_lflag, ISIG | IEXTEN, map::get(options, sig));
+    return atoms::ok.raw;
+}
+Word set_modes_now(Env* env, int, const Word* a) {
     Terminal* const t = terminal_of(env, a[0]);
     if (t == nullptr) {
         return raise_badarg(env);
     }
-    enif_select(env, STDIN_FILENO, kSelectRead, t, nullptr, a[1]);
+    if (t->is_terminal) {
+        terminal::will_change(t->moded, t->usual);
+        if (!terminal::set_modes(t->moded, t->now)) {
+            return system_error(env, "tcsetattr");
+        }
+    }
+    return owned(env, t);
+}
+
+// tty_select(Terminal, OfInput), or tty_select(Terminal, OfSignals, OfInput): references for the messages.
+Word select_input(Env* env, int arity, const Word* a) {
+    Terminal* const t = terminal_of(env, a[0]);
+    if (t == nullptr) {
+        return raise_badarg(env);
+    }
+    if (arity == 3) {
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+            return system_error(env, "pipe");
+        }
+        t->signals = ends[0];
+        os_signals::set_terminal_pipe(ends[1]);
+        enif_select(env, t->signals, kSelectRead, t, nullptr, a[1]);
+    }
+    enif_select(env, STDIN_FILENO, kSelectRead, t, nullptr, a[arity - 1]);
     t->reader.id = env->process->id.raw;
     enif_monitor_process(env, t, &t->reader, nullptr);
     return atoms::ok.raw;
@@ -168,14 +249,43 @@ Word select_input(Env* env, int, const Word* a) {
 void ended(Env* env, void* object, Pid* who, MonitorId*) {
     auto* const t = static_cast<Terminal*>(object);
     if (who->id == t->owner.id && t->is_terminal) {
-        terminal::set_modes(t->out, t->usual);
+        terminal::set_modes(t->moded, t->usual);
         t->now = t->usual;
     }
     if (who->id == t->reader.id) {
         enif_select(env, STDIN_FILENO, kSelectStop, t, nullptr, atoms::undefined.raw);
+        if (t->signals >= 0) {
+            os_signals::set_terminal_pipe(-1);
+            enif_select(env, t->signals, kSelectStop, t, nullptr, atoms::undefined.raw);
+        }
     }
 }
-void stopped(Env*, void*, int, int) {}  // standard input stays open
+void stopped(Env*, void*, int descriptor, int) {
+    if (descriptor != STDIN_FILENO) {
+        close(descriptor);
+    }
+}
+
+// tty_read_signal(Terminal, Reference): {ok, winch | cont}, and a message for the next.
+Word read_signal(Env* env, int, const Word* a) {
+    static const Term winch = atom("winch");
+    static const Term cont = atom("cont");
+    static const Term empty = atom("empty");
+    Terminal* const t = terminal_of(env, a[0]);
+    if (t == nullptr) {
+        return raise_badarg(env);
+    }
+    char byte = 0;
+    ssize_t n;
+    do {
+        n = read(t->signals, &byte, 1);
+    } while (n < 0 && errno == EINTR);
+    if (n <= 0) {
+        return n == 0 ? error(env, empty) : system_error(env, "read");
+    }
+    enif_select(env, t->signals, kSelectRead, t, nullptr, a[1]);
+    return ok(env, byte == 'w' ? winch : cont);
+}
 
 Word window_size(Env* env, int, const Word* a) {
     const Terminal* const t = terminal_of(env, a[0]);
@@ -232,12 +342,13 @@ Word write_all(Env* env, int, const Word* a) {
     return atoms::ok.raw;
 }
 
-// read_nif(Terminal, Reference, Most): what is there, and {select, Terminal, Reference, ready_input} for more.
-Word read_some(Env* env, int, const Word* a) {
+// read_nif(Terminal, Reference, Most), or read_nif(Terminal, Reference): what is there, and {select, Terminal, Reference, ready_input} for more.
+Word read_some(Env* env, int arity, const Word* a) {
     static const Term closed = atom("closed");
     constexpr int64_t kMostBytes = 1 << 20;
+    constexpr int64_t kUsualBytes = 1024;
     Terminal* const t = terminal_of(env, a[0]);
-    const Term most{a[2]};
+    const Term most = arity == 2 ? make_small(kUsualBytes) : Term{a[2]};
     if (t == nullptr || !is_small(most) || small_value(most) < 0) {
         return raise_badarg(env);
     }
@@ -262,9 +373,13 @@ Word set_locale(Env*, int, const Word*) {
     const char* const set = setlocale(LC_CTYPE, "");
     return make_bool(set != nullptr && std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0).raw;
 }
+// Of one byte.
 Word is_printable(Env* env, int, const Word* a) {
     const Term c{a[0]};
-    return is_small(c) ? make_bool(std::iswprint(static_cast<wint_t>(small_value(c))) != 0).raw : raise_badarg(env);
+    if (!is_small(c)) {
+        return raise_badarg(env);
+    }
+    return make_bool(small_value(c) >= 0 && small_value(c) < 128 && std::isprint(static_cast<int>(small_value(c))) != 0).raw;
 }
 Word width_or_error(Env* env, int width) {
     static const Term not_printable = atom("not_printable");
@@ -282,7 +397,8 @@ Word width_of_text(Env* env, int, const Word* a) {
     }
     std::wstring text(bytes.size() / sizeof(wchar_t), 0);
     std::memcpy(text.data(), bytes.data(), text.size() * sizeof(wchar_t));
-    return width_or_error(env, wcswidth(text.data(), text.size()));
+    const int width = wcswidth(text.data(), text.size());
+    return width >= 0 ? ok(env, make_small(width)) : width_or_error(env, width);
 }
 Word size_of_wide(Env*, int, const Word*) { return make_small(sizeof(wchar_t)).raw; }
 
@@ -361,6 +477,54 @@ Word filled_in(Env* env, int, const Word* a) {
     return ok(env, make_binary(heap_of(env), g_put.data(), g_put.size()));
 }
 
+// ---- termcap ---------------------------------------------------------------------------------------------------------
+
+Word set_up_termcap(Env* env, int, const Word* a) {
+    const auto name = name_of(a[0]);
+    if (!name.has_value()) {
+        return raise_badarg(env);
+    }
+    const std::lock_guard lock(g_terminfo_lock);
+    return tgetent(nullptr, name->c_str()) > 0 ? atoms::ok.raw : system_error(env, "tgetent");
+}
+Word string_of(Env* env, int, const Word* a) {
+    const auto name = name_of(a[0]);
+    if (!name.has_value()) {
+        return raise_badarg(env);
+    }
+    const std::lock_guard lock(g_terminfo_lock);
+    char buffer[4096];
+    char* free = buffer;
+    const char* const text = tgetstr(name->c_str(), &free);
+    return text == nullptr ? atoms::false_.raw : ok(env, make_binary(heap_of(env), text, std::strlen(text)));
+}
+// tgoto_nif(Capability[, Number[, Number]]): what to write. OTP 26 takes one number for the row.
+Word moved_to(Env* env, int arity, const Word* a) {
+    const auto text = name_of(a[0]);
+    int numbers[2] = {0, 0};
+    for (int i = 1; i < arity; ++i) {
+        const Term n{a[i]};
+        if (!is_small(n) || small_value(n) < INT_MIN || small_value(n) > INT_MAX) {
+            return raise_badarg(env);
+        }
+        numbers[i - 1] = static_cast<int>(small_value(n));
+    }
+    if (!text.has_value()) {
+        return raise_badarg(env);
+    }
+    if (arity == 2 && !by_release::at_least(27)) {
+        std::swap(numbers[0], numbers[1]);
+    }
+    const std::lock_guard lock(g_terminfo_lock);
+    const char* const filled = tgoto(text->c_str(), numbers[0], numbers[1]);
+    if (filled == nullptr) {
+        return system_error(env, "tgoto");
+    }
+    g_put.clear();
+    tputs(filled, 1, put_character);
+    return ok(env, make_binary(heap_of(env), g_put.data(), g_put.size()));
+}
+
 Term capabilities(Heap& h, const char* const* names, const char* const* codes, const char* const* full_names) {
     static const std::array<Term, 3> keys = {atom("name"), atom("code"), atom("full_name")};
     Term list = kNil;
@@ -413,6 +577,21 @@ LibraryFunction g_functions[] = {
     {"tigetstr_nif", 1, text_of, 0},
     {"tinfo_nif", 0, all_capabilities, 0},
     {"tputs_nif", 2, filled_in, 0},
+    // OTP 26 and 27
+    {"tty_create", 0, create, 0},
+    {"tty_init", 3, set_up_in_parts, 0},
+    {"tty_set", 1, set_modes_now, 0},
+    {"tty_select", 3, select_input, 0},
+    {"tty_read_signal", 2, read_signal, 0},
+    {"read_nif", 2, read_some, kDirtyIo},
+    // OTP 26 to 28
+    {"tgetent_nif", 1, set_up_termcap, 0},
+    {"tgetnum_nif", 1, number_of, 0},
+    {"tgetflag_nif", 1, flag_of, 0},
+    {"tgetstr_nif", 1, string_of, 0},
+    {"tgoto_nif", 1, moved_to, 0},
+    {"tgoto_nif", 2, moved_to, 0},
+    {"tgoto_nif", 3, moved_to, 0},
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <mutex>
 
 namespace minivm::os_signals {
 
@@ -81,6 +82,27 @@ bool notify(int signal) {
         }
     }
     return true;
+}
+
+namespace {
+std::mutex g_pipe_lock;
+int g_pipe = -1;
+}  // namespace
+
+void set_terminal_pipe(int descriptor) {
+    const std::lock_guard lock(g_pipe_lock);
+    if (g_pipe >= 0) {
+        close(g_pipe);
+    }
+    g_pipe = descriptor;
+}
+
+void tell_terminal(int signal) {
+    const std::lock_guard lock(g_pipe_lock);
+    if (g_pipe >= 0) {
+        // Of one that is full the reader has heard enough.
+        [[maybe_unused]] const ssize_t n = write(g_pipe, signal == SIGWINCH ? "w" : "c", 1);
+    }
 }
 
 void act_by_default(int signal) {

@@ -26,6 +26,11 @@ Action action_of(int signal);
 // {notify, Name} to erl_signal_server; false if there is none, as before OTP's kernel is up.
 bool notify(int signal);
 
+// Where SIGWINCH and SIGCONT are told as "w" and "c" while they have no action: the end of a pipe, which is closed by the
+// next call; -1: nowhere.
+void set_terminal_pipe(int descriptor);
+void tell_terminal(int signal);
+
 // The signal's default action, on the thread that waits for signals.
 void act_by_default(int signal);
 
