@@ -249,7 +249,7 @@ restarts(Name) ->
 watch(Whom) -> demonitor(monitor(process, Whom)), watch(Whom).
 
 restarts(N, Times) ->
-    pong = again(N, 100),
+    pong = again(N, 400),
     if
         Times =:= 0 ->
             rpc:cast(N, erlang, halt, [0]),
