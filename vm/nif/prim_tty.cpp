@@ -225,6 +225,13 @@ Word set_modes_now(Env* env, int, const Word* a) {
     return owned(env, t);
 }
 
+void hear_no_signals(Env* env, Terminal* t) {
+    if (t->signals >= 0) {
+        os_signals::set_terminal_pipe(-1);
+        enif_select(env, std::exchange(t->signals, -1), kSelectStop, t, nullptr, atoms::undefined.raw);
+    }
+}
+
 // tty_select(Terminal, OfInput), or tty_select(Terminal, OfSignals, OfInput): references for the messages.
 Word select_input(Env* env, int arity, const Word* a) {
     Terminal* const t = terminal_of(env, a[0]);
@@ -232,6 +239,7 @@ Word select_input(Env* env, int arity, const Word* a) {
         return raise_badarg(env);
     }
     if (arity == 3) {
+        hear_no_signals(env, t);
         int ends[2];
         if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
             return system_error(env, "pipe");
@@ -254,10 +262,7 @@ void ended(Env* env, void* object, Pid* who, MonitorId*) {
     }
     if (who->id == t->reader.id) {
         enif_select(env, STDIN_FILENO, kSelectStop, t, nullptr, atoms::undefined.raw);
-        if (t->signals >= 0) {
-            os_signals::set_terminal_pipe(-1);
-            enif_select(env, t->signals, kSelectStop, t, nullptr, atoms::undefined.raw);
-        }
+        hear_no_signals(env, t);
     }
 }
 void stopped(Env*, void*, int descriptor, int) {

@@ -121,7 +121,6 @@ struct ProcessExtra {
     bool sensitive = false;
     bool waits_for_port = false;      // while it waits: for one that takes no more bytes
     bool async_dist = false;
-    bool owns_files = false;          // has opened one: see file_handle.hpp
     bool watches_nodes = false;       // see node_life.hpp
     bool watches_peers = false;       // monitor_node/2 of another node: see nodes.hpp
     std::shared_ptr<dist::Channel> channel;  // of a process that carries a connection to another node

@@ -1,7 +1,7 @@
 #include "vm/process/file_handle.hpp"
 
-#include "vm/process/extra.hpp"
 #include "vm/process/process_life.hpp"
+#include "vm/process/state.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -35,7 +35,9 @@ bool try_retain(FileHandle& f) {
 }
 
 void process_ends(Process& p) {
-    if (p.extra == nullptr || !p.extra->owns_files) {
+    // relaxed: the bit is there if p has opened a file before it began to end. One that is opened afterwards, by the function
+    // in which p was left, goes with what that function gives.
+    if ((p.state.load(std::memory_order_relaxed) & process_state::kOwnsFiles) == 0) {
         return;
     }
     std::vector<FileHandle*> left;
@@ -60,7 +62,8 @@ void process_ends(Process& p) {
 void add(Process& p, FileHandle* file) {
     static std::once_flag once;
     std::call_once(once, [] { at_process_exit(process_ends); });
-    extra_of(p).owns_files = true;
+    // relaxed: see process_ends(). An atomic word of p, for p may end elsewhere while it opens a file (end_dirty_process()).
+    p.state.fetch_or(process_state::kOwnsFiles, std::memory_order_relaxed);
     Owners& all = owners();
     const std::lock_guard lock(all.lock);
     all.files[p.id.raw].push_back(file);

@@ -36,6 +36,7 @@ constexpr uint32_t kHeld = 2048;     // with kDirty: another thread looks at it,
 constexpr uint32_t kLeft = 4096;     // with kDirty: it has ended, and its dirty function goes on alone
 constexpr uint32_t kKept = 8192;     // with kDirty: the native function it runs does without its module
 constexpr uint32_t kOwnsNode = 16384; // it has made this node alive: see process/node_life.hpp
+constexpr uint32_t kOwnsFiles = 32768; // it has opened one: see process/file_handle.hpp
 constexpr uint32_t kWaiting = 512;   // written by the owner only: its code waits for something
 }  // namespace process_state
 
