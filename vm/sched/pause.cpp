@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 namespace minivm::vm {
@@ -11,6 +13,8 @@ namespace minivm::vm {
 namespace {
 
 std::atomic<bool> g_is_paused{false};
+std::mutex g_mutex;  // who changes it to false, or waits for that
+std::condition_variable g_goes_on;
 
 bool stands(const SchedulerThread& s) {
     // seq_cst: behind the store in pause(); partners are pause_scheduler() and sleep_until_work().
@@ -36,9 +40,11 @@ bool pause(int patience_ms) {
 }
 
 void go_on() {
-    // release: what was changed meanwhile is seen. Its partner is is_paused().
-    g_is_paused.store(false, std::memory_order_release);
-    g_is_paused.notify_all();
+    {
+        const std::lock_guard lock(g_mutex);
+        g_is_paused.store(false, std::memory_order_seq_cst);  // seq_cst: see is_paused()
+    }
+    g_goes_on.notify_all();
 }
 
 bool is_paused() {
@@ -46,6 +52,9 @@ bool is_paused() {
     return g_is_paused.load(std::memory_order_seq_cst);
 }
 
-void wait_while_paused() { g_is_paused.wait(true); }
+void wait_while_paused() {
+    std::unique_lock lock(g_mutex);
+    g_goes_on.wait(lock, [] { return !is_paused(); });
+}
 
 }  // namespace minivm::vm
