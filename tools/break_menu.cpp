@@ -1,7 +1,6 @@
 #include "tools/break_menu.hpp"
 
 #include "vm/bif/system/crash_dump.hpp"
-#include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/terminal.hpp"
 #include "vm/progress/thread_progress.hpp"
@@ -16,8 +15,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
-#include <vector>
 
 namespace minivm::tools {
 

@@ -12,7 +12,6 @@ namespace {
 // word of the command line cannot well begin with.
 constexpr char kCallMark = '\x01';
 
-
 // Empty: 0, which is what erl takes for "as many as usual".
 std::optional<int> number(std::string_view text) {
     int n = 0;

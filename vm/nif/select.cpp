@@ -1,8 +1,8 @@
 // Waiting for files on behalf of libraries: enif_select().
 //
 // The files are a set of their own (epoll), which is among the sockets that an idle scheduler or the ports' thread looks
-// at (poller.hpp): a file that a port waits for too is no trouble. Each is armed for one event at a time, so what has been told is not
-// told again before the library asks again.
+// at (poller.hpp): a file that a port waits for too is no trouble. Each is armed for one event at a time, so what has been
+// told is not told again before the library asks again.
 //
 // Threads: any; one lock. No callback and no destructor runs under it, since either may select.
 #include "vm/nif/api.hpp"

@@ -184,7 +184,7 @@ void run() {
         activity::set(activity::Activity::check_io);
         if (vm::is_paused()) {
             vm::wait_while_paused();
-            continue;  // what was ready may have been read by whoever asked for the pause
+            continue;  // what was ready may have been read by whoever asked for the pause, see read_some() (port_io.cpp)
         }
         for (int i = 0; i < n; ++i) {
             const uint64_t what = events[i].data.u64;

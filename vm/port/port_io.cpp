@@ -259,10 +259,21 @@ Term input_finished(Port& p) {
     return atoms::normal;
 }
 
+// A file that is not ours may block, and what made it ready may have been read by somebody else since: the menu behind ^C,
+// or another program that has the same terminal. The port's lock is held, which those who write to it need.
+static ssize_t read_some(const Port& p, uint8_t* buffer, size_t size) {
+    pollfd readable{p.options.from, POLLIN, 0};
+    if (!p.options.own_files && poll(&readable, 1, 0) == 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return read(p.options.from, buffer, size);
+}
+
 Term read_input(Port& p) {
     // One thread reads for all ports.
     static uint8_t buffer[kReadBytes];
-    const ssize_t n = read(p.options.from, buffer, sizeof(buffer));
+    const ssize_t n = read_some(p, buffer, sizeof(buffer));
     Framing& framing = p.options.framing;
     Framing::Piece piece;
     if (n < 0) {

@@ -12,9 +12,9 @@
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
+#include "vm/process/state.hpp"
 #include "vm/process/timer_wheel.hpp"
 #include "vm/sched/pause.hpp"
-#include "vm/process/state.hpp"
 
 namespace minivm {
 namespace {
