@@ -3,7 +3,7 @@
 // which version the VM has goes by release.
 //
 // A library is compiled against OTP's own header, so sizes, offsets and values here must be that
-// header's; tests/vm/nif/abi_test.cpp compares them. A term is one opaque word to a library: ours.
+// header's; tests/vm/nif/abi_test.cpp compares them. A term is one opaque word to a library: see word_of().
 // Threads: plain data.
 #pragma once
 
@@ -22,6 +22,12 @@ struct ResourceType;  // ErlNifResourceType
 constexpr int kMajorVersion = 2;
 constexpr int kMinorVersion = 16;
 constexpr const char* kVmVariant = "beam.vanilla";
+
+// The word of a library for a term, and back. It is ours, but zero is no term to a library, as in OTP, where many look for it
+// ("not set", "has failed"): small 0 and the non-value change places. Natives that are part of the VM take terms as they are.
+constexpr Word swap_zero(Word w) { return w == 0 || w == kNonValue.raw ? w ^ kNonValue.raw : w; }
+constexpr Word word_of(Term t) { return swap_zero(t.raw); }
+constexpr Term term_of(Word w) { return Term{swap_zero(w)}; }
 
 using Callable = Word (*)(Env* env, int argc, const Word* argv);
 

@@ -76,7 +76,7 @@ void enif_release_binary(Binary* b) {
 
 int enif_inspect_binary(Env* env, Word t, Binary* out) {
     Bytes bytes;
-    if (!is_bitstring(Term{t}) || !get_bytes(Term{t}, &bytes)) {
+    if (!is_bitstring(term_of(t)) || !get_bytes(term_of(t), &bytes)) {
         return 0;
     }
     inspect(env, bytes, out);
@@ -84,11 +84,11 @@ int enif_inspect_binary(Env* env, Word t, Binary* out) {
 }
 
 int enif_inspect_iolist_as_binary(Env* env, Word t, Binary* out) {
-    if (is_bitstring(Term{t})) {
+    if (is_bitstring(term_of(t))) {
         return enif_inspect_binary(env, t, out);
     }
     auto kept = std::make_unique<TemporaryText>();
-    if (!is_list(Term{t}) || !iolist_to_bytes(Term{t}, &kept->text)) {
+    if (!is_list(term_of(t)) || !iolist_to_bytes(term_of(t), &kept->text)) {
         return 0;
     }
     *out = Binary{kept->text.size(), reinterpret_cast<uint8_t*>(kept->text.data()), nullptr, {}};
@@ -112,14 +112,14 @@ unsigned char* enif_make_new_binary(Env* env, size_t size, Word* out) {
 }
 
 Word enif_make_sub_binary(Env* env, Word t, size_t position, size_t size) {
-    return sub_bitstring(heap_of(env), Term{t}, 8 * static_cast<uint64_t>(position),
+    return sub_bitstring(heap_of(env), term_of(t), 8 * static_cast<uint64_t>(position),
                          8 * static_cast<uint64_t>(size))
         .raw;
 }
 
 int enif_term_to_binary(Env*, Word t, Binary* out) {
     std::string bytes;
-    external::encode(Term{t}, {}, &bytes);
+    external::encode(term_of(t), {}, &bytes);
     if (!allocate(bytes.size(), out)) {
         return 0;
     }
@@ -141,7 +141,7 @@ size_t enif_binary_to_term(Env* env, const unsigned char* data, size_t size, Wor
     if (!is_value(t)) {
         return 0;
     }
-    *out = t.raw;
+    *out = word_of(t);
     return used;
 }
 
@@ -339,7 +339,7 @@ int enif_ioq_peek_head(Env* env, IoQueue* q, size_t* size, Word* out) {
 
 int enif_inspect_iovec(Env* env, size_t max_elements, Word t, Word* rest, IoVec** out) {
     size_t n = 0;
-    Term end{t};
+    Term end = term_of(t);
     for (; n < max_elements && is_cons(end) && is_binary(head(end)); end = tail(end)) {
         ++n;
     }
@@ -363,7 +363,7 @@ int enif_inspect_iovec(Env* env, size_t max_elements, Word t, Word* rest, IoVec*
     v->flags = flags;
     v->count = static_cast<int>(n);
     v->size = 0;
-    Term list{t};
+    Term list = term_of(t);
     for (size_t i = 0; i < n; ++i, list = tail(list)) {
         const IoQueue::Piece p = piece_of(head(list));
         v->iov[i] = {p.bytes, p.size};
@@ -373,7 +373,7 @@ int enif_inspect_iovec(Env* env, size_t max_elements, Word t, Word* rest, IoVec*
     if (env != nullptr) {
         env->temporaries.push_back(std::make_unique<TemporaryIoVec>(v));
     }
-    *rest = end.raw;
+    *rest = word_of(end);
     *out = v;
     return 1;
 }

@@ -86,7 +86,7 @@ Pid* enif_self(Env* env, Pid* pid) {
     return pid;
 }
 int enif_get_local_pid(Env*, Word t, Pid* pid) {
-    if (!is_local_pid(Term{t})) {
+    if (!is_local_pid(term_of(t))) {
         return 0;
     }
     pid->id = t;
@@ -100,7 +100,7 @@ int enif_is_pid_undefined(const Pid* pid) {
 }
 
 int enif_whereis_pid(Env*, Word name, Pid* pid) {
-    const Term found = is_atom(Term{name}) ? registry::whereis(Term{name}) : kNonValue;
+    const Term found = is_atom(term_of(name)) ? registry::whereis(term_of(name)) : kNonValue;
     if (!is_local_pid(found)) {
         return 0;
     }
@@ -129,11 +129,11 @@ int enif_send(Env* env, const Pid* to, Env* message_env, Word message) {
     // What a function of a process sends; what others do, such as a tracer's, is no event.
     if (env != nullptr && env->function != nullptr &&
         tracing::is_traced(*env->process, tracing::kSend)) {
-        tracing::g_hooks->sent(*env->process, pid, Term{message}, true);
+        tracing::g_hooks->sent(*env->process, pid, term_of(message), true);
     }
     Signal* const s = message_env != nullptr && message_env->process == nullptr
-                          ? message_from(*message_env, Term{message})
-                          : new_message(Term{message});
+                          ? message_from(*message_env, term_of(message))
+                          : new_message(term_of(message));
     if (env != nullptr && env->function != nullptr) {  // else it is no work of the process
         consume(*env->process, 1);
     }
@@ -147,14 +147,14 @@ int enif_send(Env* env, const Pid* to, Env* message_env, Word message) {
 // ---- ports --------------------------------------------------------------------------------------
 
 int enif_get_local_port(Env*, Word t, Port* port) {
-    if (!is_local_port(Term{t})) {
+    if (!is_local_port(term_of(t))) {
         return 0;
     }
     port->id = t;
     return 1;
 }
 int enif_whereis_port(Env*, Word name, Port* port) {
-    const Term found = is_atom(Term{name}) ? registry::whereis(Term{name}) : kNonValue;
+    const Term found = is_atom(term_of(name)) ? registry::whereis(term_of(name)) : kNonValue;
     if (!is_local_port(found)) {
         return 0;
     }
@@ -169,7 +169,7 @@ int enif_port_command(Env* env, const Port* to, Env* message_env, Word message) 
     if (is_left(env) || !port::exists(Term{to->id})) {
         return 0;
     }
-    if (!iolist_to_bytes(Term{message}, &bytes)) {
+    if (!iolist_to_bytes(term_of(message), &bytes)) {
         port::report_bad_value(Term{to->id});
         return 0;
     }
@@ -204,9 +204,8 @@ Word enif_cpu_time(Env* env) {
     return clock::cpu_time(heap_of(env)).raw;
 }
 Word enif_make_unique_integer(Env* env, int properties) {
-    return clock::unique_integer(heap_of(env), (properties & kMonotonic) != 0,
-                                 (properties & kPositive) != 0)
-        .raw;
+    return word_of(clock::unique_integer(heap_of(env), (properties & kMonotonic) != 0,
+                                         (properties & kPositive) != 0));
 }
 
 // ---- time slices --------------------------------------------------------------------------------
@@ -221,11 +220,10 @@ int enif_consume_timeslice(Env* env, int percent) {
 Word enif_schedule_nif(Env* env, const char* name, int flags, Callable code, int argc,
                        const Word* argv) {
     constexpr int kMaxArguments = 255;
-    const Word atom_word = argc < 0 || argc > kMaxArguments || env->function == nullptr
-                               ? kNonValue.raw
-                               : atom_table::intern_latin1(name).raw;
-    if (!is_value(Term{atom_word}) || (flags != 0 && flags != kDirtyCpu && flags != kDirtyIo)) {
-        return raise_badarg(env);
+    const Term atom = argc < 0 || argc > kMaxArguments || env->function == nullptr ? kNonValue
+                                                                                  : atom_table::intern_latin1(name);
+    if (!is_value(atom) || (flags != 0 && flags != kDirtyCpu && flags != kDirtyIo)) {
+        return swap_zero(raise_badarg(env));
     }
     if (env->scheduled != nullptr) {
         env->scheduled->release();
@@ -236,9 +234,9 @@ Word enif_schedule_nif(Env* env, const char* name, int flags, Callable code, int
     env->scheduled = new Scheduled(*env->function, where, code);
     env->scheduled_args.clear();
     for (int i = 0; i < argc; ++i) {
-        env->scheduled_args.push_back(Term{argv[i]});
+        env->scheduled_args.push_back(term_of(argv[i]));
     }
-    return kNonValue.raw;
+    return word_of(kNonValue);
 }
 
 }  // extern "C"

@@ -214,7 +214,7 @@ Word enif_make_resource_binary(Env* env, void* object, const void* data, size_t 
     return wrap_ref_binary(heap_of(env), b, 8 * static_cast<uint64_t>(size)).raw;
 }
 int enif_get_resource(Env*, Word t, ResourceType* type, void** object) {
-    Resource* const r = resource_of(Term{t});
+    Resource* const r = resource_of(term_of(t));
     if (r == nullptr || r->type != type) {
         return 0;
     }
@@ -224,8 +224,8 @@ int enif_get_resource(Env*, Word t, ResourceType* type, void** object) {
 
 // 0: called. Otherwise there is no such type, or that is none of its objects.
 int enif_dynamic_resource_call(Env* env, Word module, Word name, Word term, void* data) {
-    Resource* const r = resource_of(Term{term});
-    ResourceType* const type = find_type_any_thread(Term{module}, Term{name});
+    Resource* const r = resource_of(term_of(term));
+    ResourceType* const type = find_type_any_thread(term_of(module), term_of(name));
     if (type == nullptr) {
         return 1;
     }

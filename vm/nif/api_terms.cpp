@@ -9,6 +9,7 @@
 #include "vm/term/map.hpp"
 #include "vm/util/utf8.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -77,7 +78,7 @@ int get_atom(Term (*atom_of)(std::string_view), const char* name, size_t n, Word
 template <typename T>
 int get_signed(Word term, T* out) {
     int64_t v;
-    if (!get_int64(Term{term}, &v) || static_cast<T>(v) != v) {
+    if (!get_int64(term_of(term), &v) || static_cast<T>(v) != v) {
         return 0;
     }
     *out = static_cast<T>(v);
@@ -86,18 +87,38 @@ int get_signed(Word term, T* out) {
 template <typename T>
 int get_unsigned(Word term, T* out) {
     uint64_t v;
-    if (!get_uint64(Term{term}, &v) || static_cast<T>(v) != v) {
+    if (!get_uint64(term_of(term), &v) || static_cast<T>(v) != v) {
         return 0;
     }
     *out = static_cast<T>(v);
     return 1;
 }
 
+struct TemporaryWords final : Temporary {
+    std::vector<Word> words;
+};
+
+// The library's words for the elements of a tuple, as long as the environment lives; without one, until the thread asks again.
+const Word* words_for(Env* env, const Term* elements, size_t n) {
+    thread_local std::vector<Word> without;
+    std::vector<Word> words(n);
+    std::transform(elements, elements + n, words.begin(), word_of);
+    if (env == nullptr) {
+        without = std::move(words);
+        return without.data();
+    }
+    auto kept = std::make_unique<TemporaryWords>();
+    kept->words = std::move(words);
+    const Word* const data = kept->words.data();
+    env->temporaries.push_back(std::move(kept));
+    return data;
+}
+
 Word make_tuple_of(Env* env, const Word* elements, unsigned n) {
     Term* t = heap_of(env).alloc(size_t{n} + 1);
     t[0] = Term{make_header(Kind::tuple, n)};
     for (unsigned i = 0; i < n; ++i) {
-        t[i + 1] = Term{elements[i]};
+        t[i + 1] = term_of(elements[i]);
     }
     return make_boxed(t).raw;
 }
@@ -108,7 +129,7 @@ Word make_list_of(Env* env, const Word* elements, unsigned n) {
     Term* cells = heap_of(env).alloc(size_t{n} * kConsWords);
     Term list = kNil;
     for (unsigned i = n; i > 0; --i) {
-        list = put_cons(cells + (i - 1) * kConsWords, Term{elements[i - 1]}, list);
+        list = put_cons(cells + (i - 1) * kConsWords, term_of(elements[i - 1]), list);
     }
     return list.raw;
 }
@@ -120,44 +141,44 @@ extern "C" {
 // ---- tests --------------------------------------------------------------------------------------
 
 int enif_is_atom(Env*, Word t) {
-    return is_atom(Term{t});
+    return is_atom(term_of(t));
 }
 int enif_is_binary(Env*, Word t) {
-    return is_binary(Term{t});
+    return is_binary(term_of(t));
 }
 int enif_is_ref(Env*, Word t) {
-    return is_reference(Term{t});
+    return is_reference(term_of(t));
 }
 int enif_is_fun(Env*, Word t) {
-    return is_fun(Term{t});
+    return is_fun(term_of(t));
 }
 int enif_is_pid(Env*, Word t) {
-    return is_pid(Term{t});
+    return is_pid(term_of(t));
 }
 int enif_is_port(Env*, Word t) {
-    return is_port(Term{t});
+    return is_port(term_of(t));
 }
 int enif_is_empty_list(Env*, Word t) {
-    return is_nil(Term{t});
+    return is_nil(term_of(t));
 }
 int enif_is_list(Env*, Word t) {
-    return is_list(Term{t});
+    return is_list(term_of(t));
 }
 int enif_is_tuple(Env*, Word t) {
-    return is_tuple(Term{t});
+    return is_tuple(term_of(t));
 }
 int enif_is_number(Env*, Word t) {
-    return is_number(Term{t});
+    return is_number(term_of(t));
 }
 int enif_is_map(Env*, Word t) {
-    return is_map(Term{t});
+    return is_map(term_of(t));
 }
 int enif_is_exception(Env* env, Word t) {
-    return env->exception && !is_value(Term{t});
+    return env->exception && !is_value(term_of(t));
 }
 
 int enif_term_type(Env*, Word word) {
-    const Term t{word};
+    const Term t = term_of(word);
     if (is_atom(t)) {
         return kTypeAtom;
     }
@@ -193,16 +214,16 @@ int enif_term_type(Env*, Word word) {
 }
 
 int enif_is_identical(Word a, Word b) {
-    return exact_equal(Term{a}, Term{b});
+    return exact_equal(term_of(a), term_of(b));
 }
 int enif_compare(Word a, Word b) {
-    return compare_terms(Term{a}, Term{b});
+    return compare_terms(term_of(a), term_of(b));
 }
 
 uint64_t enif_hash(int kind, Word t, uint64_t salt) {
     constexpr uint32_t kPhash2Bits = 27;
-    return kind == kPhash2 ? phash2(Term{t}) & ((1U << kPhash2Bits) - 1)
-                           : internal_hash(Term{t}, static_cast<uint32_t>(salt));
+    return kind == kPhash2 ? phash2(term_of(t)) & ((1U << kPhash2Bits) - 1)
+                           : internal_hash(term_of(t), static_cast<uint32_t>(salt));
 }
 
 // ---- numbers ------------------------------------------------------------------------------------
@@ -220,26 +241,26 @@ int enif_get_ulong(Env*, Word t, unsigned long* out) {
     return get_unsigned(t, out);
 }
 int enif_get_double(Env*, Word t, double* out) {
-    if (!is_float(Term{t})) {
+    if (!is_float(term_of(t))) {
         return 0;
     }
-    *out = float_value(Term{t});
+    *out = float_value(term_of(t));
     return 1;
 }
 Word enif_make_int(Env* env, int v) {
-    return make_integer(heap_of(env), v).raw;
+    return word_of(make_integer(heap_of(env), v));
 }
 Word enif_make_long(Env* env, long v) {
-    return make_integer(heap_of(env), v).raw;
+    return word_of(make_integer(heap_of(env), v));
 }
 Word enif_make_uint(Env* env, unsigned v) {
-    return make_unsigned(heap_of(env), v).raw;
+    return word_of(make_unsigned(heap_of(env), v));
 }
 Word enif_make_ulong(Env* env, unsigned long v) {
-    return make_unsigned(heap_of(env), v).raw;
+    return word_of(make_unsigned(heap_of(env), v));
 }
 Word enif_make_double(Env* env, double v) {
-    return std::isfinite(v) ? make_float(heap_of(env), v).raw : raise_badarg(env);
+    return std::isfinite(v) ? make_float(heap_of(env), v).raw : swap_zero(raise_badarg(env));
 }
 
 // ---- atoms --------------------------------------------------------------------------------------
@@ -247,10 +268,10 @@ Word enif_make_double(Env* env, double v) {
 Word enif_make_atom_len(Env* env, const char* name, size_t n) {
     std::string text;
     if (n > kMaxAtomChars || !atom_text(name, n, kLatin1, &text)) {
-        return raise_badarg(env);
+        return swap_zero(raise_badarg(env));
     }
     const Term atom = atom_table::intern(text);
-    return is_value(atom) ? atom.raw : raise_badarg(env);
+    return is_value(atom) ? atom.raw : swap_zero(raise_badarg(env));
 }
 Word enif_make_atom(Env* env, const char* name) {
     return enif_make_atom_len(env, name, std::strlen(name));
@@ -263,7 +284,7 @@ int enif_make_existing_atom(Env* env, const char* name, Word* out, int encoding)
 }
 int enif_get_atom_length(Env*, Word t, unsigned* length, int encoding) {
     std::string text;
-    if (!is_atom(Term{t}) || atom_bytes(Term{t}, encoding, &text) < 0) {
+    if (!is_atom(term_of(t)) || atom_bytes(term_of(t), encoding, &text) < 0) {
         return 0;
     }
     *length = static_cast<unsigned>(text.size());
@@ -271,7 +292,7 @@ int enif_get_atom_length(Env*, Word t, unsigned* length, int encoding) {
 }
 int enif_get_atom(Env*, Word t, char* buffer, unsigned size, int encoding) {
     std::string text;
-    if (size == 0 || !is_atom(Term{t}) || atom_bytes(Term{t}, encoding, &text) < 0 ||
+    if (size == 0 || !is_atom(term_of(t)) || atom_bytes(term_of(t), encoding, &text) < 0 ||
         text.size() >= size) {
         return 0;
     }
@@ -282,27 +303,32 @@ int enif_get_atom(Env*, Word t, char* buffer, unsigned size, int encoding) {
 // ---- lists and tuples ---------------------------------------------------------------------------
 
 int enif_get_list_cell(Env*, Word t, Word* first, Word* rest) {
-    if (!is_cons(Term{t})) {
+    if (!is_cons(term_of(t))) {
         return 0;
     }
-    *first = head(Term{t}).raw;
-    *rest = tail(Term{t}).raw;
+    *first = word_of(head(term_of(t)));
+    *rest = word_of(tail(term_of(t)));
     return 1;
 }
 int enif_get_list_length(Env*, Word t, unsigned* length) {
-    const int64_t n = list_length(Term{t});
+    const int64_t n = list_length(term_of(t));
     if (n < 0) {
         return 0;
     }
     *length = static_cast<unsigned>(n);
     return 1;
 }
-int enif_get_tuple(Env*, Word t, int* arity, const Word** elements) {
-    if (!is_tuple(Term{t})) {
+int enif_get_tuple(Env* env, Word t, int* arity, const Word** elements) {
+    if (!is_tuple(term_of(t))) {
         return 0;
     }
-    *arity = static_cast<int>(tuple_arity(Term{t}));
-    *elements = reinterpret_cast<const Word*>(tuple_elements(Term{t}));
+    const Term* const held = tuple_elements(term_of(t));
+    const size_t n = tuple_arity(term_of(t));
+    *arity = static_cast<int>(n);
+    *elements = reinterpret_cast<const Word*>(held);
+    if (std::find(held, held + n, make_small(0)) != held + n) {
+        *elements = words_for(env, held, n);
+    }
     return 1;
 }
 Word enif_make_tuple_from_array(Env* env, const Word* elements, unsigned n) {
@@ -332,11 +358,11 @@ Word enif_make_list(Env* env, unsigned n, ...) {
     return make_list_of(env, elements.data(), n);
 }
 Word enif_make_list_cell(Env* env, Word first, Word rest) {
-    return cons(heap_of(env), Term{first}, Term{rest}).raw;
+    return cons(heap_of(env), term_of(first), term_of(rest)).raw;
 }
 int enif_make_reverse_list(Env* env, Word t, Word* out) {
     Term reversed = kNil;
-    Term list{t};
+    Term list = term_of(t);
     for (; is_cons(list); list = tail(list)) {
         reversed = cons(heap_of(env), head(list), reversed);
     }
@@ -348,7 +374,7 @@ int enif_make_reverse_list(Env* env, Word t, Word* out) {
 }
 
 // In bytes, as a copy of it would take.
-size_t enif_term_size(Word t) { return flat_size_of_term(Term{t}) * sizeof(Term); }
+size_t enif_term_size(Word t) { return flat_size_of_term(term_of(t)) * sizeof(Term); }
 
 int enif_make_new_atom_len(Env*, const char* name, size_t n, Word* out, int encoding) {
     return get_atom(atom_table::intern, name, n, out, encoding);
@@ -371,14 +397,14 @@ Word enif_make_string(Env* env, const char* text, int encoding) {
 int enif_get_string_length(Env*, Word t, unsigned* length, int encoding) {
     if (encoding == kUtf8) {
         std::string text;
-        if (!utf8_of_list(Term{t}, &text)) {
+        if (!utf8_of_list(term_of(t), &text)) {
             return 0;
         }
         *length = static_cast<unsigned>(text.size());
         return 1;
     }
     unsigned n = 0;
-    Term list{t};
+    Term list = term_of(t);
     for (; is_cons(list); list = tail(list)) {
         const Term c = head(list);
         if (encoding != kLatin1 || !is_small(c) || small_value(c) < 0 || small_value(c) > 255) {
@@ -396,7 +422,7 @@ int enif_get_string_length(Env*, Word t, unsigned* length, int encoding) {
 int enif_get_string(Env*, Word t, char* buffer, unsigned size, int encoding) {
     if (size >= 1 && encoding == kUtf8) {
         std::string text;
-        if (!utf8_of_list(Term{t}, &text)) {
+        if (!utf8_of_list(term_of(t), &text)) {
             buffer[0] = '\0';
             return 0;
         }
@@ -413,7 +439,7 @@ int enif_get_string(Env*, Word t, char* buffer, unsigned size, int encoding) {
         return 0;
     }
     unsigned n = 0;
-    Term list{t};
+    Term list = term_of(t);
     for (; is_cons(list); list = tail(list)) {
         const Term c = head(list);
         if (!is_small(c) || small_value(c) < 0 || small_value(c) > 255) {
@@ -436,35 +462,35 @@ Word enif_make_new_map(Env* env) {
     return map::empty(heap_of(env)).raw;
 }
 int enif_get_map_size(Env*, Word t, size_t* size) {
-    if (!is_map(Term{t})) {
+    if (!is_map(term_of(t))) {
         return 0;
     }
-    *size = map_size(Term{t});
+    *size = map_size(term_of(t));
     return 1;
 }
 int enif_get_map_value(Env*, Word t, Word key, Word* value) {
-    if (!is_map(Term{t})) {
+    if (!is_map(term_of(t))) {
         return 0;
     }
-    const Term v = map::get(Term{t}, Term{key});
+    const Term v = map::get(term_of(t), term_of(key));
     if (!is_value(v)) {
         return 0;
     }
-    *value = v.raw;
+    *value = word_of(v);
     return 1;
 }
 int enif_make_map_put(Env* env, Word t, Word key, Word value, Word* out) {
-    if (!is_map(Term{t})) {
+    if (!is_map(term_of(t))) {
         return 0;
     }
-    *out = map::put(heap_of(env), Term{t}, Term{key}, Term{value}).raw;
+    *out = map::put(heap_of(env), term_of(t), term_of(key), term_of(value)).raw;
     return 1;
 }
 int enif_make_map_update(Env* env, Word t, Word key, Word value, Word* out) {
-    if (!is_map(Term{t})) {
+    if (!is_map(term_of(t))) {
         return 0;
     }
-    const Term updated = map::update(heap_of(env), Term{t}, Term{key}, Term{value});
+    const Term updated = map::update(heap_of(env), term_of(t), term_of(key), term_of(value));
     if (!is_value(updated)) {
         return 0;
     }
@@ -472,10 +498,10 @@ int enif_make_map_update(Env* env, Word t, Word key, Word value, Word* out) {
     return 1;
 }
 int enif_make_map_remove(Env* env, Word t, Word key, Word* out) {
-    if (!is_map(Term{t})) {
+    if (!is_map(term_of(t))) {
         return 0;
     }
-    *out = map::remove(heap_of(env), Term{t}, Term{key}).raw;
+    *out = map::remove(heap_of(env), term_of(t), term_of(key)).raw;
     return 1;
 }
 int enif_make_map_from_arrays(Env* env, const Word* keys, const Word* values, size_t n, Word* out) {
@@ -483,8 +509,8 @@ int enif_make_map_from_arrays(Env* env, const Word* keys, const Word* values, si
     std::vector<Term> k(n);
     std::vector<Term> v(n);
     for (size_t i = 0; i < n; ++i) {
-        k[i] = Term{keys[i]};
-        v[i] = Term{values[i]};
+        k[i] = term_of(keys[i]);
+        v[i] = term_of(values[i]);
     }
     const Term made = map::from_pairs(heap_of(env), k.data(), v.data(), n);
     if (map_size(made) != n) {
@@ -495,7 +521,7 @@ int enif_make_map_from_arrays(Env* env, const Word* keys, const Word* values, si
 }
 
 int enif_map_iterator_create(Env*, Word t, MapIterator* i, int entry) {
-    const Term m{t};
+    const Term m = term_of(t);
     if (!is_map(m) || (entry != kFirst && entry != kLast)) {
         return 0;
     }
@@ -520,7 +546,7 @@ void enif_map_iterator_destroy(Env*, MapIterator* i) {
         std::free(i->values);
     }
     i->values = nullptr;
-    i->map = kNonValue.raw;
+    i->map = word_of(kNonValue);
 }
 int enif_map_iterator_is_head(Env*, MapIterator* i) {
     return i->size == 0 || i->index == 0;
@@ -545,8 +571,8 @@ int enif_map_iterator_get_pair(Env*, MapIterator* i, Word* key, Word* value) {
         return 0;
     }
     const Word n = i->index - 1;
-    *key = i->keys != nullptr ? i->keys[n].raw : i->values[2 * n].raw;
-    *value = i->keys != nullptr ? i->values[n].raw : i->values[2 * n + 1].raw;
+    *key = word_of(i->keys != nullptr ? i->keys[n] : i->values[2 * n]);
+    *value = word_of(i->keys != nullptr ? i->values[n] : i->values[2 * n + 1]);
     return 1;
 }
 
@@ -557,17 +583,17 @@ Word enif_make_ref(Env* env) {
 }
 Word enif_make_copy(Env* env, Word t) {
     // What lives outside of processes has its own copy of literals.
-    return copy_term(Term{t}, heap_of(env), env->process != nullptr).raw;
+    return word_of(copy_term(term_of(t), heap_of(env), env->process != nullptr));
 }
 Word enif_make_badarg(Env* env) {
-    return raise_badarg(env);
+    return swap_zero(raise_badarg(env));
 }
 Word enif_raise_exception(Env* env, Word reason) {
-    return raise(env, Term{reason});
+    return swap_zero(raise(env, term_of(reason)));
 }
 int enif_has_pending_exception(Env* env, Word* reason) {
     if (env->exception && reason != nullptr) {
-        *reason = env->reason.raw;
+        *reason = word_of(env->reason);
     }
     return env->exception;
 }

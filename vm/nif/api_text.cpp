@@ -350,7 +350,7 @@ std::string format_text(const char* f, va_list arguments) {
                 break;
             case 'T':
                 append_converted(&out, '%' + flags + 's',
-                                 text_of_term(Term{va_arg(args, Word)}).c_str());
+                                 text_of_term(term_of(va_arg(args, Word))).c_str());
                 break;
             case 'n':
                 *va_arg(args, int*) = static_cast<int>(out.size());

@@ -43,7 +43,10 @@ Term run(Process& p, const Function& f, const Term* args, uint32_t arity, Term o
     env.function = &f;
     // acquire: pairs with replace_functions().
     const Callable code = f.code.load(std::memory_order_acquire);
-    const Term result{code(&env, static_cast<int>(arity), reinterpret_cast<const Word*>(args))};
+    const bool of_vm = f.library->handle == nullptr;
+    std::vector<Word> words;
+    const Word answer = code(&env, static_cast<int>(arity), of_vm ? reinterpret_cast<const Word*>(args) : words_of(args, arity, &words));
+    const Term result = of_vm ? Term{answer} : term_of(answer);
     if (env.exception) {
         if (env.scheduled != nullptr) {
             env.scheduled->release();

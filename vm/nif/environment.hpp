@@ -13,6 +13,7 @@
 #include "vm/process/process.hpp"
 #include "vm/process/signal.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -66,6 +67,18 @@ inline Word raise(Env* env, Term reason) {
 }
 inline Word raise_badarg(Env* env) {
     return raise(env, atoms::badarg);
+}
+// The arguments of a call as words of its library, which has to take them before *kept goes: most calls have no zero, and theirs
+// stay where they are.
+inline const Word* words_of(const Term* args, size_t n, std::vector<Word>* kept) {
+    for (size_t i = 0; i < n; ++i) {
+        if (args[i] == make_small(0)) {
+            kept->resize(n);
+            std::transform(args, args + n, kept->begin(), word_of);
+            return kept->data();
+        }
+    }
+    return reinterpret_cast<const Word*>(args);
 }
 
 }  // namespace minivm::nif

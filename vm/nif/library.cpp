@@ -193,7 +193,7 @@ std::string introduce(Process& p, Library& l, ModuleInstance* previous, Term inf
             why = "Upgrade not supported by this NIF library.";
         } else {
             void* const old_data = old.priv_data;
-            refused = l.entry.upgrade(&env, &l.priv_data, &old.priv_data, info.raw);
+            refused = l.entry.upgrade(&env, &l.priv_data, &old.priv_data, word_of(info));
             if (refused != 0) {
                 old.priv_data = old_data;
                 why = text_of("Library upgrade-call unsuccessful (%d).", refused);
@@ -201,7 +201,7 @@ std::string introduce(Process& p, Library& l, ModuleInstance* previous, Term inf
         }
     } else if (l.entry.load != nullptr) {
         *reason = "load";
-        refused = l.entry.load(&env, &l.priv_data, info.raw);
+        refused = l.entry.load(&env, &l.priv_data, word_of(info));
         if (refused != 0) {
             why = text_of("Library load-call unsuccessful (%d).", refused);
         }

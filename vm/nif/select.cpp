@@ -325,7 +325,7 @@ int enif_select_x(Env* env, int fd, int mode, void* object, const Pid* pid, Word
     Resource& r = *resource_of(object);
     if (fd < 0 || fd >= most_files) {
         if (fd > 0) {
-            report(describe(fd, mode, r, Term{message}) + "failed: fd=" + std::to_string(fd) +
+            report(describe(fd, mode, r, term_of(message)) + "failed: fd=" + std::to_string(fd) +
                    " is larger than the largest allowed fd=" + std::to_string(most_files - 1));
         }
         return INT_MIN | kInvalidEvent;
@@ -338,7 +338,7 @@ int enif_select_x(Env* env, int fd, int mode, void* object, const Pid* pid, Word
         const bool cancels = !stops && (mode & kSelectCancel) != 0;
         const auto at = g.files.find(fd);
         if (at != g.files.end() && at->second.resource != &r) {
-            steal(fd, at->second, describe(fd, mode, r, Term{message}), after);
+            steal(fd, at->second, describe(fd, mode, r, term_of(message)), after);
         }
         if (stops) {
             result = select_stop(fd, after);
@@ -348,7 +348,7 @@ int enif_select_x(Env* env, int fd, int mode, void* object, const Pid* pid, Word
             result = INT_MIN | kSelectFailed;
         } else {
             const Term to = pid != nullptr ? Term{pid->id} : env->process->id;
-            result = select_on(fd, mode, r, to, Term{message}, message_env, after);
+            result = select_on(fd, mode, r, to, term_of(message), message_env, after);
         }
     }
     if ((mode & kSelectStop) != 0) {

@@ -27,15 +27,16 @@ const Library* library_of(Term module) {
 }
 
 // The result, or the non-value if it has raised.
-Word call(const Library& library, Callable code, Process* self, const Term* args, size_t count) {
+Term call(const Library& library, Callable code, Process* self, const Term* args, size_t count) {
     Env env(const_cast<Library*>(&library));
     env.process = self;
-    const Word result = code(&env, static_cast<int>(count), reinterpret_cast<const Word*>(args));
-    return env.exception ? kNonValue.raw : result;
+    std::vector<Word> words;
+    const Word result = code(&env, static_cast<int>(count), words_of(args, count, &words));
+    return env.exception ? kNonValue : term_of(result);
 }
 
 // The term that enabled/3 or what stands for it answers; false: there is no such function.
-bool ask_module(const Tracer& tracer, Kind kind, Term tag, Term tracee, Word* answer) {
+bool ask_module(const Tracer& tracer, Kind kind, Term tag, Term tracee, Term* answer) {
     const thread_progress::DelaySection section;
     const Library* const library = library_of(tracer.module());
     if (library == nullptr) {
@@ -84,19 +85,19 @@ bool is_tracer(Term module) {
 }
 
 Answer ask(const Tracer& tracer, Kind kind, Term tag, Term tracee) {
-    Word answer = 0;
+    Term answer = kNonValue;
     if (!ask_module(tracer, kind, tag, tracee, &answer)) {
         return Answer::discard;
     }
-    return answer == atoms::trace.raw     ? Answer::trace
-           : answer == atoms::discard.raw ? Answer::discard
-                                          : Answer::remove;
+    return answer == atoms::trace     ? Answer::trace
+           : answer == atoms::discard ? Answer::discard
+                                      : Answer::remove;
 }
 
 bool is_active(const Tracer& tracer, Term tracee) {
-    Word answer = 0;
+    Term answer = kNonValue;
     return ask_module(tracer, Kind::general, atoms::trace_status, tracee, &answer) &&
-           answer != atoms::remove.raw;
+           answer != atoms::remove;
 }
 
 void tell(const Tracer& tracer, const Event& event, Process* self, Term tracee, uint32_t flags) {
