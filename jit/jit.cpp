@@ -110,12 +110,13 @@ struct Jit final : Engine {
             a->copy_to(w.data(), reinterpret_cast<uint64_t>(block.address));
         }
         addresses_are_new();
+        code->give_back_room();
         if (g_perf != nullptr) {
             g_perf->add(describe(m, *code));
         }
         if (g_show_to_gdb && !code->locations.empty()) {
             code->gdb = std::make_unique<GdbEntry>(describe(m, *code));
-            code->frames = {};
+            std::vector<NativeFrame>().swap(code->frames);  // `= {}` would keep its memory
         }
         return code;
     }
@@ -261,6 +262,15 @@ NativeCode::~NativeCode() {
     if (base != nullptr) {
         code_memory().release({reinterpret_cast<const std::byte*>(base), block_bytes});
     }
+}
+
+void NativeCode::give_back_room() {
+    entries.shrink_to_fit();
+    function_starts.shrink_to_fit();
+    funs.shrink_to_fit();
+    catch_handlers.shrink_to_fit();
+    locations.shrink_to_fit();
+    fixups.shrink_to_fit();
 }
 
 Word* NativeCode::new_words(size_t count) {

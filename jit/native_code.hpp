@@ -77,6 +77,8 @@ struct NativeCode final : EngineCode {
     std::vector<Fixup> fixups;
     // Memory for records that live as long as the code.
     Word* new_words(size_t count);
+    // When all of it is known: what the vectors hold beyond it.
+    void give_back_room();
 
     const Word* bytecode_at(uint32_t) const override { return nullptr; }
     const void* native_at(uint32_t instr) const override;

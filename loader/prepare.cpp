@@ -8,6 +8,18 @@
 
 namespace minivm::loader {
 
+// Engines have what they need; what is left serves stack traces and module_info. `v = {}` would keep a vector's memory.
+static void free_what_engines_have_read(LoweredModule& m) {
+    std::vector<Operand>().swap(m.operands);
+    std::vector<Instr>().swap(m.code);
+    std::vector<TypeInfo>().swap(m.types);
+    m.functions.shrink_to_fit();
+    m.exports.shrink_to_fit();
+    m.lambdas.shrink_to_fit();
+    m.lines.shrink_to_fit();
+    m.imports.shrink_to_fit();
+}
+
 static std::unique_ptr<ModuleInstance> prepare_with_memory(const uint8_t* bytes, size_t size, Engine* engine,
                                                            LoadError* error) {
     auto instance = std::make_unique<ModuleInstance>();
@@ -20,9 +32,7 @@ static std::unique_ptr<ModuleInstance> prepare_with_memory(const uint8_t* bytes,
         instance->engine = g_engines.bytecode;
         instance->code = instance->engine->compile(instance->lowered);
     }
-    // Engines have what they need; what is left serves stack traces and module_info.
-    instance->lowered.operands = {};
-    instance->lowered.code = {};
+    free_what_engines_have_read(instance->lowered);
     MINIVM_EVENT(code_prepare, records::atom(instance->name()), size,
                  instance->lowered.functions.size());
     return instance;

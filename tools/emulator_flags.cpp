@@ -121,7 +121,8 @@ enum class Value : uint8_t {
     none,
     behind,    // attached to the flag, or the next word
     attached,  // or none
-    optional   // the next word only if it is a value
+    optional,  // the next word only if it is a value
+    letter     // of +B: the first letter of what is attached, or of the next word if it may be one
 };
 struct Flag {
     const char* name;  // a flag begins with it; the first of these that does counts
@@ -189,7 +190,7 @@ const Flag kFlags[] = {
          return is_one_of(v, "true false dump map fp no_fp");
      },
      "bad +JPperf support flag %s", "true | false | map | dump | fp | no_fp: for Linux perf"},
-    {"B", Value::attached,
+    {"B", Value::letter,
      [](EmulatorFlags& flags, std::string_view v) {
          flags.on_break = v == "i" ? Break::ignored : v == "c" ? Break::menu : Break::by_default;
          flags.told.emplace_back("break_ignored", v == "i" ? "true" : "false");
@@ -419,6 +420,12 @@ class Parser {
                 attached = value_of(attached);
                 break;
             case Value::attached:
+                break;
+            case Value::letter:
+                if (attached.empty() && at_ + 1 < argv_.size() && is_one_of(argv_[at_ + 1].substr(0, 1), "i c d")) {
+                    attached = argv_[++at_];
+                }
+                attached = attached.substr(0, 1);
                 break;
             case Value::optional:
                 if (attached.empty() && (at_ + 1 >= argv_.size() || !is_one_of(argv_[at_ + 1], "true false"))) {

@@ -103,4 +103,20 @@ TEST_CASE("a prepare that finds no memory gives back what it has, native code", 
     }
 }
 
+TEST_CASE("a prepared module does not hold the instructions that engines have read", "[loader]") {
+    test::register_bifs();
+    loader::LoadError error;
+    for (const std::string& path : test::installed_beams()) {
+        if (path.find("/queue.beam") == std::string::npos) {
+            continue;
+        }
+        const std::vector<uint8_t> bytes = test::read_installed(path);
+        const auto instance = loader::prepare(bytes.data(), bytes.size(), &interp::engine(), &error);
+        REQUIRE(instance != nullptr);
+        CHECK(instance->lowered.code.capacity() == 0);
+        CHECK(instance->lowered.operands.capacity() == 0);
+        CHECK(instance->lowered.functions.capacity() == instance->lowered.functions.size());
+    }
+}
+
 }  // namespace minivm

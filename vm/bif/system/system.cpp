@@ -338,45 +338,13 @@ Term system_info_atom(Process& p, Term item) {
     return is_value(areas) ? areas : system_constant(p.heap, text);
 }
 
-// OTP's allocators do not exist here, which is what `false` says of one. The non-value: no allocator.
-Term allocator_info(Process& p, Term which) {
-    const auto is_allocator = [](Term t) {
-        for (const char* name :
-             {"sys_alloc", "temp_alloc", "sl_alloc", "std_alloc", "ll_alloc", "eheap_alloc",
-              "ets_alloc", "fix_alloc", "literal_alloc", "binary_alloc", "driver_alloc"}) {
-            if (t == atom_table::intern(name)) {
-                return true;
-            }
-        }
-        return false;
-    };
-    if (is_atom(which)) {
-        return is_allocator(which) ? atoms::false_ : kNonValue;
-    }
-    std::vector<Term> names;
-    for (; is_cons(which); which = tail(which)) {
-        if (!is_allocator(head(which))) {
-            return kNonValue;
-        }
-        names.push_back(head(which));
-    }
-    if (!is_nil(which)) {
-        return kNonValue;
-    }
-    Term list = kNil;
-    for (size_t i = names.size(); i > 0; --i) {
-        list = cons(p.heap, make_tuple(p.heap, names[i - 1], atoms::false_), list);
-    }
-    return list;
-}
-
 // {memory_internal, Ref, [Allocator]}: a message {Ref, Thread, [{Allocator, false}]} from each thread with allocators
 // of its own. Those of OTP exist nowhere here.
 Term memory_internal(Process& p, Term ref, Term allocators) {
     if (!is_reference(ref) || list_length(allocators) < 0) {
         return kNonValue;
     }
-    const Term none = allocator_info(p, allocators);
+    const Term none = allocator_info(p.heap, allocators, true);
     if (!is_value(none)) {
         return kNonValue;
     }
@@ -413,7 +381,7 @@ Term erlang_system_info_1(Process& p, const Term* a) {
     if (is_tuple(a[0]) && tuple_arity(a[0]) == 2 &&
         (tuple_element(a[0], 0) == atom_table::intern("allocator") ||
          tuple_element(a[0], 0) == atom_table::intern("allocator_sizes"))) {
-        r = allocator_info(p, tuple_element(a[0], 1));
+        r = allocator_info(p.heap, tuple_element(a[0], 1), tuple_element(a[0], 0) == atom_table::intern("allocator_sizes"));
     }
     return is_value(r) ? r : badarg(p);
 }

@@ -188,6 +188,11 @@ Term loaded(Process& p) {
                             "\nOld code: " + std::to_string(sums.old) + "\n" + sums.modules);
 }
 
+Term malloc_settings(Heap& h) {
+    return cons(h, make_tuple(h, atom_table::intern("e"), atoms::true_),
+                cons(h, make_tuple(h, atom_table::intern("m"), atom_table::intern("libc")), kNil));
+}
+
 // {Name, Version, Features, Settings}: what is allocated is malloc()'s.
 Term allocator(Heap& h) {
     int major = 0;
@@ -195,14 +200,49 @@ Term allocator(Heap& h) {
     std::sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor);
     const Term version = cons(h, make_small(major), cons(h, make_small(minor), kNil));
     const Term sys_alloc = atom_table::intern("sys_alloc");
-    const Term options =
-        cons(h, make_tuple(h, atom_table::intern("e"), atoms::true_),
-             cons(h, make_tuple(h, atom_table::intern("m"), atom_table::intern("libc")), kNil));
-    const Term settings = cons(h, make_tuple(h, sys_alloc, options), kNil);
+    const Term settings = cons(h, make_tuple(h, sys_alloc, malloc_settings(h)), kNil);
     return make_tuple(h, atom_table::intern("glibc"), version, cons(h, sys_alloc, kNil), settings);
 }
 
+// Of one.
+Term allocator_info_of(Heap& h, Term which, bool sizes) {
+    if (which == atom_table::intern("sys_alloc")) {
+        const Term settings = make_tuple(h, atom_table::intern("options"), malloc_settings(h));
+        const Term told = sizes ? kNil : cons(h, settings, kNil);
+        return cons(h, make_tuple(h, atom_table::intern("instance"), make_small(0), told), kNil);
+    }
+    for (const char* name : {"temp_alloc", "sl_alloc", "std_alloc", "ll_alloc", "eheap_alloc", "ets_alloc", "fix_alloc",
+                             "literal_alloc", "binary_alloc", "driver_alloc", "test_alloc", "mseg_alloc", "erts_mmap",
+                             "alloc_util"}) {
+        if (which == atom_table::intern(name)) {
+            return atoms::false_;
+        }
+    }
+    return kNonValue;
+}
 }  // namespace
+
+Term allocator_info(Heap& h, Term which, bool sizes) {
+    if (is_atom(which)) {
+        return allocator_info_of(h, which, sizes);
+    }
+    std::vector<Term> all;
+    for (; is_cons(which); which = tail(which)) {
+        const Term info = allocator_info_of(h, head(which), sizes);
+        if (!is_value(info)) {
+            return kNonValue;
+        }
+        all.push_back(make_tuple(h, head(which), info));
+    }
+    if (!is_nil(which)) {
+        return kNonValue;
+    }
+    Term list = kNil;
+    for (size_t i = all.size(); i > 0; --i) {
+        list = cons(h, all[i - 1], list);
+    }
+    return list;
+}
 
 std::vector<std::pair<const char*, uint64_t>> memory_areas(Process& p) {
     return Memory(p).areas();

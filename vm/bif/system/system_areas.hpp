@@ -13,6 +13,10 @@ namespace minivm {
 // none of these. On p's scheduler.
 Term system_areas(Process& p, std::string_view item);
 
+// The value of {allocator, Which}, with `sizes` of {allocator_sizes, Which}; Which: one or a list. OTP's allocators do not exist
+// here, which is what `false` says of one; sys_alloc is malloc(), whose settings are known. The non-value: no allocator.
+Term allocator_info(Heap& h, Term which, bool sizes);
+
 // What erlang:memory() says, in bytes. By p's scheduler, or who owns p.
 std::vector<std::pair<const char*, uint64_t>> memory_areas(Process& p);
 
