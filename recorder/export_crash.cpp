@@ -61,6 +61,7 @@ private:
     void head();
     void how_it_ended();
     void running();
+    std::vector<Failure> newest(std::string_view name, const char* what);
     void failure(const Failure& f);
     void last_records(uint32_t subject, size_t end);
     void last_of_all();
@@ -249,6 +250,20 @@ void CrashPrinter::last_of_all() {
     }
 }
 
+std::vector<Failure> CrashPrinter::newest(std::string_view name, const char* what) {
+    std::vector<Failure> all;
+    for (size_t i = 0; i < merged_.size(); i++) {
+        if (event(i) == name && merged_[i].record->arguments() > 0) {
+            all.push_back({static_cast<uint32_t>(merged_[i].record->argument(0)), i});
+        }
+    }
+    if (all.size() > kMaxFailures) {
+        line("Only the newest " + std::to_string(kMaxFailures) + " of " + std::to_string(all.size()) + " " + what + " are shown.");
+        all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(kMaxFailures));
+    }
+    return all;
+}
+
 uint64_t CrashPrinter::print() {
     head();
     const bool ended_well = snapshot_.crash_state() == CrashState::closed;
@@ -262,25 +277,18 @@ uint64_t CrashPrinter::print() {
             last_records(subject, merged_.size());
         }
     }
-    std::vector<Failure> failures;
-    for (size_t i = 0; i < merged_.size(); i++) {
-        if (event(i) == "uncaught" && merged_[i].record->arguments() > 0) {
-            failures.push_back({static_cast<uint32_t>(merged_[i].record->argument(0)), i});
-        }
-    }
-    if (failures.size() > kMaxFailures) {
-        line("Only the newest " + std::to_string(kMaxFailures) + " of " +
-             std::to_string(failures.size()) + " processes that failed are shown.");
-        failures.erase(failures.begin(), failures.begin() + static_cast<std::ptrdiff_t>(
-                                                                failures.size() - kMaxFailures));
-    }
+    // What OTP's processes do (proc_lib) is to exit; those that follow over links must not push out where it began.
+    std::vector<Failure> failures = newest("uncaught", "processes that failed with an exception");
+    const std::vector<Failure> ends = newest("exit_failed", "processes that ended neither normally nor by shutdown");
+    failures.insert(failures.end(), ends.begin(), ends.end());
+    std::sort(failures.begin(), failures.end(), [](const Failure& a, const Failure& b) { return a.at < b.at; });
     for (const Failure& f : failures) {
         failure(f);
     }
     if (!ended_well) {
         last_of_all();
     } else if (failures.empty()) {
-        line(went_wrong_ ? "No process of it failed with an exception."
+        line(went_wrong_ ? "No other process of it failed."
                          : "The program ended in good order, and no process of it failed.");
     }
     return failures.size();

@@ -547,7 +547,7 @@ void Report::failures(std::string& out) {
     bool any = false;
     for (const MergedRecord& m : merged_) {
         const auto* schema = formatter_.schema(*m.record);
-        if (schema == nullptr || (schema->name != "uncaught" && !is_stack_frame(schema->name))) {
+        if (schema == nullptr || (schema->name != "uncaught" && schema->name != "exit_failed" && !is_stack_frame(schema->name))) {
             continue;
         }
         if (!any) {

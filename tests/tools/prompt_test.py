@@ -27,7 +27,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 TRACED = r"""
 -module(traced).
--export([main/1, fac/1, divide/1, loop/1, flood/0]).
+-export([main/1, fac/1, divide/1, loop/1, paced/1, nap/1, wait/0, same/1, flood/0]).
 main(["wait"]) -> io:format("ready~n"), receive after infinity -> ok end;
 main(_) -> io:format("~p~n", [fac(3)]), catch divide(0), divide(2).
 fac(0) -> 1;
@@ -35,6 +35,11 @@ fac(N) -> N * fac(N - 1).
 divide(N) -> 1 / N.
 loop(0) -> ok;
 loop(N) -> loop(N - 1).
+paced(0) -> exit(self(), kill);
+paced(N) -> N rem 200 =:= 0 andalso nap(10), paced(N - 1).
+nap(Ms) -> timer:sleep(Ms).
+wait() -> receive go -> ok end.
+same(X) -> X.
 flood() -> loop(1000000), flood().
 """
 
@@ -484,6 +489,24 @@ class TraceOptions(unittest.TestCase):
         status, out, err = run("run", "--trace", "*d:f*/1", folder / "traced.beam")
         self.assertEqual(events(err), [f"call traced:fac({n})" for n in (3, 2, 1, 0)])
 
+    def test_stars_alone_are_for_modules_that_are_loaded_later(self):
+        for pattern in ("*:*", "*"):
+            status, out, err = run("repl", "-pa", folder, stdin=f":trace {pattern} count\n{{module, _}} = c:l(traced), "
+                                                                f"traced:fac(1).\n:traces\n".encode())
+            self.assertEqual((status, err), (0, ""))
+            self.assertIn("\ntraced:fac/1  2 calls\n", out, pattern)
+
+    def test_open_patterns_leave_the_modules_of_the_prompt_out(self):
+        out = self.trace(":trace *:* limit 1000000/s\n{x, [1]}.\ntraced:fac(0).\n:untrace\n"
+                         ":trace * count\n{x, [1]}.\ntraced:fac(0).\n:traces\n")
+        self.assertIn(" call traced:fac(0)\n", out)
+        self.assertRegex(out, "(?m)^traced:fac/1  1 calls$")
+        self.assertNotRegex(out, r"(?m) call minivm_|^minivm_\w+:")
+        # Who asks for them by name gets them.
+        out = self.trace(":trace mini*_eval:* count\n:untrace\n:trace minivm_ev*:* count\nx.\n:traces\n")
+        self.assertIn("no function yet; those of modules that are loaded from now on\n1 trace off\n", out)
+        self.assertRegex(out, r"(?m)^minivm_eval:show/5  1 calls$")
+
     def test_several_patterns_are_set_or_none_is(self):
         out = self.trace(":trace traced:fac/1, traced:divide(N) return\ntraced:fac(0), traced:divide(1).\n:traces\n")
         self.assertIn("2 functions\n", out)
@@ -499,6 +522,67 @@ class TraceOptions(unittest.TestCase):
                          ":trace traced:fac/1 returns N when N > Two\ntraced:fac(3).\n")
         self.assertEqual(events(out), ["call traced:fac(2)", "returned from traced:fac/1 -> 2",
                                        "call traced:fac(3)", "returned from traced:fac/1 -> 6"])
+
+    RECORD = "rd(pt, {x = 0, y}).\n"
+    POINTS = "[traced:same(X) || X <- [#pt{x = 3, y = 1}, #pt{}, {pu, 3, 1}, pt]], ok.\n"
+
+    def test_patterns_and_guards_know_the_records_of_the_prompt(self):
+        same = "call traced:same({pt,3,1})"
+        for pattern, shown in (
+                ("traced:same(#pt{x = 3})", [same]),
+                ("traced:same(#pt{_ = 1})", []),
+                ("traced:same(P) when P#pt.x > 2", [same]),
+                ("traced:same(P) when element(#pt.x, P) > 2, is_record(P, pt)", [same]),
+                ("traced:same(P) when P =:= #pt{}; is_record(P, pt) andalso P#pt.y =:= 1",
+                 [same, "call traced:same({pt,0,undefined})"]),
+                ("traced:same(P) when is_record(P, pu, 3) orelse P =:= pt", ["call traced:same({pu,3,1})", "call traced:same(pt)"]),
+                ("traced:same/1 when [#pt{y = Y}] -> Y =:= 1", [same]),
+                ("traced:same/1 returns #pt{y = 1}", [same, "returned from traced:same/1 -> {pt,3,1}"]),
+                ("traced:same/1 returns P when P#pt.y =:= 1", [same, "returned from traced:same/1 -> {pt,3,1}"])):
+            out = self.trace(self.RECORD + f":trace {pattern}\n" + self.POINTS)
+            self.assertEqual(events(out), shown, pattern)
+        out = self.trace(self.RECORD + ":trace send #pt{x = 3}\n:trace receive #pt{y = Y} when Y > 0\n"
+                         "self() ! #pt{x = 3, y = 0}, self() ! #pt{x = 4, y = 1}, ok.\n")
+        self.assertEqual(events(out), ["send {pt,3,0} to PID", "received {pt,4,1} from PID"])
+
+    def test_a_record_that_a_trace_does_not_know_is_named(self):
+        for pattern, why in (
+                ("traced:same(#no{x = 3})", "column 13: the arguments: there is no record no; rr and rd make one known"),
+                ("traced:same(P) when P#no.x > 1", "the guard: there is no record no;"),
+                ("traced:same(P) when is_record(P, no)", "the guard: there is no record no;"),
+                ("send {a, #no{}}", "column 10: the message: there is no record no;"),
+                ("traced:same/1 returns #no{}", "column 23: returns: there is no record no;"),
+                ("traced:same(#pt{z = 1})", "column 17: the arguments: field z undefined in record pt"),
+                ("traced:same(P) when P#pt.z > 1", "the guard: field z undefined in record pt"),
+                ("traced:same/1 returns #pt{z = 1}", "returns: field z undefined in record pt")):
+            status, out, err = repl(self.RECORD + f":trace {pattern}\n", folder / "traced.beam")
+            self.assertEqual((status, out), (1, "pt\n"), pattern)
+            self.assertIn(f":trace: {why}" if why.startswith("column") else why, err)
+        _, _, err = run("run", "--trace", "traced:same(#pt{})", folder / "traced.beam")
+        self.assertIn("there is no record pt without a prompt", err)
+
+    def test_variables_of_the_prompt_are_not_shadowed_by_patterns(self):
+        def calls(pattern, *values):
+            out = self.trace("V = 10, P = self(), A = '_', D = '$1', K = k, R = make_ref().\n"
+                             f":trace {pattern}\n[traced:same(X) || X <- [{', '.join(values)}]], ok.\n")
+            return [line.removeprefix("call traced:same") for line in events(out)]
+        self.assertEqual(calls("traced:same(V)", "3", "10", "10.0"), ["(10)"])
+        self.assertEqual(calls("traced:same(Free)", "3", "10"), ["(3)", "(10)"])
+        self.assertEqual(calls("traced:same({P, N})", "{P, 1}", "{a, 1}"), ["({PID,1})"])
+        self.assertEqual(calls("traced:same([A, D])", "['_', '$1']", "[a, b]"), ["(['_','$1'])"])
+        self.assertEqual(calls("traced:same({V, V, N, N}) when N > V", "{10, 10, 11, 11}", "{10, 10, 11, 12}",
+                               "{11, 11, 11, 11}", "{10, 10, 9, 9}"), ["({10,10,11,11})"])
+        self.assertEqual(calls("traced:same(#{K := V})", "#{k => 10}", "#{k => 11}", "#{v => 10}"), ["(#{k=>10})"])
+        self.assertEqual(calls("traced:same/1 when [{V, N}] -> N > 1; N < 0", "{10, 2}", "{10, 1}", "{10, -1}", "{9, 2}"),
+                         ["({10,2})", "({10,-1})"])
+        out = self.trace("V = 10, P = self().\n:trace send {V, _}\n:trace receive {N, P} when N > V\n"
+                         "P ! {10, b}, P ! {11, b}, P ! {11, P}, P ! {10, a}, ok.\n")
+        self.assertEqual(sorted(events(out)), ["received {11,PID} from PID", "send {10,a} to PID", "send {10,b} to PID"])
+        out = self.trace("V = 2.\n:trace traced:fac/1 returns V\ntraced:fac(3).\n")
+        self.assertEqual(events(out), ["call traced:fac(2)", "returned from traced:fac/1 -> 2"])
+        for pattern, why in (("traced:same(#{Free := 1})", "column 15: variable 'Free' is unbound"),
+                             ("traced:same(#{R := 1})", "column 15: the value of 'R' cannot be a key here")):
+            self.assertIn(why, repl(f"R = make_ref(), ok.\n:trace {pattern}\n", folder / "traced.beam")[2])
 
     def test_only_calls_that_fail(self):
         out = self.trace(":trace traced:* fails\ntraced:fac(3), catch traced:divide(0), traced:divide(1).\n")
@@ -534,6 +618,38 @@ class TraceOptions(unittest.TestCase):
         self.assertRegex(out, r"traced:loop/1 limit 5/s .* 5/s +2\n")
         self.assertRegex(out, r"\.\.\. \d+ more events of traced:loop/1 that are not shown \(limit 5/s\)\n")
 
+    def test_what_the_rate_hides_is_told_when_a_trace_ends(self):
+        for limit, end, shown in (("3000", "", 1001), ("20/s", ":untrace\n", 20), ("20/s", ":trace traced:same/1 return\n", 20)):
+            out = self.trace(f":trace traced:same/1 limit {limit}\n[traced:same(N) || N <- lists:seq(1, 4000)], ok.\n" + end)
+            hidden = re.findall(r"\.\.\. (\d+) more events of traced:same/1 that are not shown", out)
+            total = 3000 if limit == "3000" else 4000
+            if len(events(out)) == shown:                   # they came in one second
+                self.assertEqual(len(hidden), 1, out[-500:])
+            self.assertEqual(len(events(out)) + sum(map(int, hidden)), total, out[-500:])
+
+    def test_a_trace_is_not_indented_behind_one_that_has_ended(self):
+        for words, end in (("", ":untrace\n"), ("", ":trace traced:wait/0\n"), (" limit 1", "")):
+            out = self.trace(f":trace traced:wait/0 return{words}\n"
+                             "P = spawn(fun() -> traced:wait(), traced:same(1) end), timer:sleep(50).\n" + end +
+                             ":trace traced:same/1\nP ! go, timer:sleep(50).\n")
+            self.assertEqual(events(out), ["call traced:wait()", "call traced:same(1)"])
+            self.assertIn("> call traced:same(1)\n", out)
+
+    # It is killed in the end: as many returns at once would be a flood.
+    PACED = ("{{_, M}} = spawn_monitor(traced, paced, [{}]), receive {{'DOWN', M, process, _, killed}} -> ok end.\n").format
+
+    def test_a_loop_of_tail_calls_does_not_fill_the_memory(self):
+        for words in ("slower 1s", "returns never"):
+            out = self.trace(f":trace traced:paced/1 {words}\n" + self.PACED(50000) +
+                             "{bytes, lists:max([Bytes || P <- processes(), garbage_collect(P), "
+                             "{memory, Bytes} <- [process_info(P, memory)]])}.\n:traces\n")
+            self.assertNotIn("flood", out)
+            self.assertLess(int(re.search(r"{bytes,(\d+)}", out).group(1)), 9000000, words)
+
+    def test_calls_in_a_loop_of_tail_calls_are_shown_however_long_it_runs(self):
+        out = self.trace(":trace traced:* slower 5ms\n" + self.PACED(13000))
+        self.assertEqual(events(out), ["call traced:nap(10)", "returned from traced:nap/1 -> ok"] * 65)
+
     def test_what_cannot_be_meant(self):
         for words, why in (
                 ("limit 0", "column 20: limit: a number above 0"),
@@ -543,6 +659,8 @@ class TraceOptions(unittest.TestCase):
                 ("time limit 3", "column 19: limit: time shows a sum and no events"),
                 ("count pid init", "column 20: pid: count counts in all processes"),
                 ("pid init new", "column 23: pid and new contradict each other"),
+                ("fails returns ok", "column 20: fails and returns contradict each other"),
+                ("returns ok return fails", "column 32: returns and fails contradict each other"),
                 ("to init", "column 14: to: it is for messages"),
                 ("slower", "slower: a time is expected: 5ms, 200us or 1s"),
                 ("slower 5min", "column 22: min: no unit of time; there are s, ms and us"),
@@ -610,6 +728,16 @@ class TraceOptions(unittest.TestCase):
             status, out, err = repl(command + "\n")
             self.assertEqual((status, out), (1, ""), command)
             self.assertIn(why, err)
+
+    def test_a_command_that_is_ambiguous_says_which_it_may_be(self):
+        for command, why in ((":t", ":t: ambiguous; it may be :top, :trace or :traces\n"),
+                             (":tr lists", ":tr: ambiguous; it may be :trace or :traces\n"),
+                             (":help d", "d: ambiguous; it may be :disasm or :dump\n"),
+                             (":tt", ":tt: no such command; :help lists them\n"),
+                             (":", ":: no such command; :help lists them\n")):
+            self.assertEqual(repl(command + "\n"), (1, "", why), command)
+        self.assertEqual(repl(":trace lists:last/1\n:trac lists:last/1\n:un\n")[1:], ("1 function\n1 trace off\n",
+                         ":trac: ambiguous; it may be :trace or :traces\n"))
 
     def test_help_has_every_word(self):
         out = repl(":help trace\n")[1]

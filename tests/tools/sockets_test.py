@@ -66,6 +66,14 @@ class Sockets(unittest.TestCase):
             {ok, <<0:800>>} = socket:recv(S, 100, [trunc]), {ok, <<"a">>} = socket:recv(S, 1), io:format("ok~n"), halt()"""
         self.assertEqual(run([minivm, "erl"], " ".join(call.split())), (0, "ok\n"))
 
+    def test_dbg_traces_to_a_client_over_the_network(self):
+        # trace_ip_drv was no driver: sh was asked for it, and dbg got its complaint as a trace message.
+        told = "".join("{trace,pid,call,{trace_ip,f,[%d]}}\n" % n for n in (1, 2, 3))
+        later = "".join("{trace,pid,call,{trace_ip,f,[%d]}}\n" % n for n in (20, 21, 22, 30))
+        self.assertEqual(run([minivm, "erl"], "trace_ip:main(), halt()"), (0, (
+            "true true\n" + told + "left out: 7\nsecond {error,closed}\n" + later +
+            "[" + ",\n ".join(6 * ["{error,einval}"]) + "]\n{trace,pid,call,{trace_ip,f,\"(\"}}\n{error,econnrefused}\n")))
+
     def test_errors_of_the_network_have_the_names_that_erl_knows(self):
         # ehostunreach and enetunreach were `unknown`.
         call = 'io:format("~0p~n", [gen_tcp:connect({255, 255, 255, 255}, 9, [], 1000)]), halt()'
@@ -75,4 +83,4 @@ class Sockets(unittest.TestCase):
 if __name__ == "__main__":
     HERE = pathlib.Path(__file__).parent
     sys.exit(tool_tests.main(sys.modules[__name__], {name: (HERE / name).read_text(encoding="utf-8")
-                                                     for name in ("sockets.erl", "socket_natives.erl", "bare_sockets.erl")}))
+                                                     for name in ("sockets.erl", "socket_natives.erl", "trace_ip.erl", "bare_sockets.erl")}))

@@ -1,7 +1,7 @@
 %% Expressions at the prompt: read, evaluated and shown as OTP's shell does, with its own erl_scan,
 %% erl_parse and erl_eval. Variables are kept; so are the last results (v/1).
 -module(minivm_eval).
--export([memory/0, number/1, next/1, bindings/1, variables/1, parse/2, loop/2, show/3]).
+-export([memory/0, number/1, next/1, bindings/1, variables/1, records/1, parse/2, loop/2, show/3]).
 
 -record(memory, {bindings = erl_eval:new_bindings(),
                  dictionary = [],       % of the process that evaluates
@@ -32,6 +32,7 @@ number(#memory{number = N}) -> N.
 next(#memory{number = N} = M) -> M#memory{number = N + 1}.
 bindings(#memory{bindings = Bs}) -> erl_eval:bindings(Bs).
 variables(#memory{bindings = Bs}) -> [V || {V, _} <- erl_eval:bindings(Bs)].
+records(#memory{records = Table}) -> Table.
 
 %% ---- reading ---------------------------------------------------------------------------------------------
 

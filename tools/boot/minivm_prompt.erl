@@ -28,15 +28,22 @@ command(Text, Context) ->
     Words = words(Rest),
     case named(Name) of
         {Full, _, _} -> run(Full, Words, string:trim(Rest), Context);
-        false -> error_text(":~ts: no such command; :help lists them", [Name])
+        Commands -> unclear([$: | Name], Commands)
     end.
 
-%% A name may be cut short where it is still clear.
+%% A name may be cut short where it is still clear. A command, or all that it may be.
 named(Name) ->
-    case [C || {N, _, _} = C <- commands(), Name =/= "", lists:prefix(Name, N)] of
-        [Command] -> Command;
-        _ -> lists:keyfind(Name, 1, commands())
+    Commands = [C || {N, _, _} = C <- commands(), Name =/= "", lists:prefix(Name, N)],
+    case {lists:keyfind(Name, 1, Commands), Commands} of
+        {{_, _, _} = Command, _} -> Command;
+        {false, [Command]} -> Command;
+        {false, _} -> Commands
     end.
+
+unclear(Name, []) -> error_text("~ts: no such command; :help lists them", [Name]);
+unclear(Name, Commands) ->
+    {Others, [Last]} = lists:split(length(Commands) - 1, [[$: | N] || {N, _, _} <- Commands]),
+    error_text("~ts: ambiguous; it may be ~ts or ~ts", [Name, lists:join(", ", Others), Last]).
 
 error_text(Format, Args) -> {error, io_lib:format(Format ++ "~n", Args)}.
 
@@ -97,14 +104,15 @@ help([Name]) ->
             io:format(":~ts ~ts~n    ~ts~n", [N, A, H]),
             N =:= "trace" andalso io:put_chars(trace_help()),
             ok;
-        false -> error_text("~ts: no such command; :help lists them", [Name])
+        Commands -> unclear(Name, Commands)
     end;
 help(_) -> usage("help").
 
 trace_help() ->
     ["PATTERN: * and ? stand for parts of names (kv:p*, *:handle_call/3), also in modules that are loaded later;\n"
      "    send {put, _, _} and receive {'DOWN', _, _, _, _} are messages, all of them without a pattern\n"
-     "GUARD: kv:put(_, V) when V > 10, kv:put/2 when [_, V] -> V > 10; variables of the prompt may be used\n"
+     "GUARD: kv:put(_, V) when V > 10, kv:put/2 when [_, V] -> V > 10\n"
+     "    In patterns and guards a variable of the prompt is its value, and its records may be used.\n"
      "OPTION:\n",
      [io_lib:format("    ~-18ts ~ts~n", [[Name, $\s, Argument], Help])
       || {Name, Argument, Help} <- minivm_trace_words:options()],
@@ -325,7 +333,7 @@ tracer(#{session := Session}) ->
     receive {tracer, Pid} -> Pid end.
 
 trace(Text, #{memory := Memory} = Context) ->
-    case minivm_trace:set(tracer(Context), Text, minivm_eval:bindings(Memory), [self()]) of
+    case minivm_trace:set(tracer(Context), Text, {minivm_eval:bindings(Memory), minivm_eval:records(Memory)}, [self()]) of
         {error, Why} -> error_text(":trace: ~ts", [Why]);
         {ok, Set} ->
             case lists:usort([What || {What, _, _} <- Set, is_atom(What)]) of

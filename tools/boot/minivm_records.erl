@@ -2,7 +2,8 @@
 %% rewritten to tuples before they are evaluated. The definitions are in a table of {Name, Attribute}, which
 %% outlives the process that evaluates.
 -module(minivm_records).
--export([new/0, known/1, some/2, read/4, define/4, forget/2, initial/2, list/1, used/2, bound/2, rewrite/2, print_fun/1]).
+-export([new/0, known/1, some/2, read/4, define/4, forget/2, initial/2, list/1, used/2, unknown/2, bound/2, rewrite/2,
+         rewrite/3, print_fun/1]).
 
 new() -> ets:new(records, [public]).
 
@@ -144,6 +145,11 @@ used(Expr, Table) ->
     {Records, _} = used(names(Expr, []), Table, {[], #{}}),
     lists:reverse(Records).
 
+%% The names of those that it uses and that nobody has defined. Table: none where there are no records at all.
+unknown(Expr, none) -> lists:usort(names(Expr, []));
+unknown(Expr, Table) -> [Name || Name <- lists:usort(names(Expr, [])), not ets:member(Table, Name)].
+
+used(_, none, State) -> State;
 used(Names, Table, State) ->
     lists:foldl(fun(Name, {Records, Seen}) when not is_map_key(Name, Seen) ->
                         case ets:lookup(Table, Name) of
@@ -159,21 +165,23 @@ names({record, _, Name, Parts}, Names) when is_atom(Name) -> names(Parts, [Name 
 names({record, _, Of, Name, Parts}, Names) when is_atom(Name) -> names([Of, Parts], [Name | Names]);
 names({record_index, _, Name, Part}, Names) when is_atom(Name) -> names(Part, [Name | Names]);
 names({record_field, _, Of, Name, Part}, Names) when is_atom(Name) -> names([Of, Part], [Name | Names]);
-names({call, _, Called, [Of, {atom, _, Name} | More]}, Names)
+names({call, _, Called, [Of, {atom, _, Name}]}, Names)
   when element(3, Called) =:= is_record; element(1, Called) =:= remote, element(3, element(4, Called)) =:= is_record ->
-    names([Of | More], [Name | Names]);
+    names(Of, [Name | Names]);
 names({type, _, record, [{atom, _, Name} | More]}, Names) -> names(More, [Name | Names]);
 names(Tuple, Names) when is_tuple(Tuple) -> names(tuple_to_list(Tuple), Names);
 names([Head | Tail], Names) -> names(Tail, names(Head, Names));
 names(_, Names) -> Names.
 
-%% Without them.
-rewrite([], Expr) -> Expr;
-rewrite(Used, Expr) ->
+%% Without them. Options: of erl_expand_records.
+rewrite(Used, Expr) -> rewrite(Used, Expr, []).
+
+rewrite([], Expr, _) -> Expr;
+rewrite(Used, Expr, Options) ->
     At = erl_anno:new(1),
     Forms = [Attribute || {_, Attribute} <- Used] ++ [{function, At, expression, 0, [{clause, At, [], [], [Expr]}]}],
     {function, _, expression, 0, [{clause, _, [], [], [Rewritten]}]} =
-        lists:last(erl_expand_records:module(Forms, [strict_record_tests])),
+        lists:last(erl_expand_records:module(Forms, [strict_record_tests | Options])),
     Rewritten.
 
 %% For io_lib_pretty: the fields of a tuple that looks like a record.

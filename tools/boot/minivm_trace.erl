@@ -18,7 +18,7 @@
 -define(LOOK_MS, 30).                   % so often are events fetched,
 -define(BATCH, 2000).                   % so many at once
 -define(WRITES, 64).                    % output that may wait for the reader
--define(DEPTH, 10000).                  % calls without a return yet that are kept for one process
+-define(DEPTH, 10000).                  % calls without a return yet that are kept for one process: the last ones
 -define(STACKS, 1000).                  % processes with such calls before those that have ended are looked for
 
 -record(event, {trace,                  % its number
@@ -45,7 +45,8 @@
             looks = false,              % a `look` is under way
             refused = false,            % that it records nothing has been said
             batch = none,               % {Lines, Text} that are to be written as one
-            stacks = #{},               % who -> {Depth, [{Trace, MFA, Time, none | Call that is not shown yet}]}
+            %% who -> {Depth, How many, [{Trace, MFA, Time, none | Call that is not shown yet}]}
+            stacks = #{},
             hidden = 0,                 % lines that found no reader
             writes = 0}).
 
@@ -62,9 +63,10 @@ start(Io, Context) ->
                        loop(#s{io = Io, context = Context})
                end).
 
-%% {ok, [{What, Functions, What it takes the place of | none}]} | {error, Text}. Spared: processes whose doings are no news.
-set(Tracer, Text, Bindings, Spared) ->
-    case minivm_trace_words:parse(Text, Bindings) of
+%% {ok, [{What, Functions, What it takes the place of | none}]} | {error, Text}. Known: see
+%% minivm_trace_words:parse/2. Spared: processes whose doings are no news.
+set(Tracer, Text, Known, Spared) ->
+    case minivm_trace_words:parse(Text, Known) of
         {ok, Traces} ->
             case [M || #{what := {M, _, _}, glob := false} <- Traces, not is_there(M)] of
                 [] -> call(Tracer, {set, Traces, Spared ++ own_processes()});
@@ -166,21 +168,19 @@ request({set, Wanted, Spared}, S0) ->
         S1 ->
             New = lists:sublist(S1#s.traces, length(Wanted)),
             Gone = [{New1, Old} || New1 <- New, Old <- Before, is_same(New1, Old)],
-            [release(Old) || {_, Old} <- Gone],
             Set = [{maps:get(what, T), maps:get(functions, T),
                     case [Text || {#{id := Id}, #{text := Text}} <- Gone, Id =:= maps:get(id, T)] of
                         [] -> none;
                         [Text | _] -> Text
                     end} || T <- lists:reverse(New)],
-            {{ok, Set}, look(?LOOK_MS, S1#s{traces = S1#s.traces -- [Old || {_, Old} <- Gone]})}
+            {{ok, Set}, look(?LOOK_MS, ended([Old || {_, Old} <- Gone], S1))}
     catch
         throw:{Why, Begun} ->
             [release(T) || T <- Begun, not lists:member(T, Before)],
             {{error, Why}, S0}
     end;
 request({unset, ""}, S) ->
-    [release(T) || T <- S#s.traces],
-    {{ok, length(S#s.traces)}, S#s{traces = []}};
+    {{ok, length(S#s.traces)}, ended(S#s.traces, S)};
 request({unset, Text}, S) ->
     Names = case named(Text, S#s.traces) of
                 [] -> minivm_trace_words:split(Text);
@@ -189,14 +189,23 @@ request({unset, Text}, S) ->
     case [Name || Name <- Names, named(Name, S#s.traces) =:= []] of
         [] ->
             Gone = lists:usort(lists:append([named(Name, S#s.traces) || Name <- Names])),
-            [release(T) || T <- Gone],
-            {{ok, length(Gone)}, S#s{traces = S#s.traces -- Gone}};
+            {{ok, length(Gone)}, ended(Gone, S)};
         [Unknown | _] -> {{error, io_lib:format("~ts: no such trace; :traces lists them", [Unknown])}, S}
     end;
 request(list, S) ->
     {[#{id => maps:get(id, T), text => maps:get(text, T), functions => maps:get(functions, T),
         events => maps:get(events, T), limit => maps:get(limit, T), kind => maps:get(kind, T), state => state(T),
         numbers => numbers(T)} || T <- lists:reverse(S#s.traces)], S}.
+
+%% Without these traces: what they have not shown is said, and the calls that they wait for are forgotten, as those
+%% would be indented behind them that a later trace shows.
+ended(Gone0, S0) ->
+    Gone = lists:usort(Gone0),
+    [release(T) || T <- Gone],
+    S = lists:foldl(fun notice_rate/2, S0, Gone),
+    Ids = [Id || #{id := Id} <- Gone],
+    Left = [T || #{id := Id} = T <- S#s.traces, not lists:member(Id, Ids)],
+    S#s{traces = Left, stacks = without_flooded(Left, S#s.stacks)}.
 
 %% Of the same calls or messages of the same processes: a new one takes the place of the old one.
 is_same(New, Old) ->
@@ -264,10 +273,27 @@ begin_trace(#{kind := Kind} = Wanted, Spared, S0) ->
                    end)
     end.
 
-functions(#{session := Session, what := What, glob := true}, How, Flags) ->
-    minivm:trace_matching(Session, What, How, Flags);
+functions(#{session := Session, what := {M, F, A} = What, glob := true} = T, How, Flags) ->
+    N = minivm:trace_matching(Session, What, How, Flags),
+    case How =/= false andalso includes_own(M) of
+        false -> N;
+        true ->
+            Without = fun(Own) -> minivm:trace_matching(Session, {Own, F, A}, false, Flags) end,
+            Fits = fits(M, T),
+            There = lists:sum([Without(Own) || Own <- erlang:loaded(), is_own(Own), Fits(Own)]),
+            Without('minivm_*'),        % those that are loaded later
+            N - There
+    end;
 functions(#{session := Session, what := What}, How, Flags) ->
     trace:function(Session, What, How, Flags).
+
+%% The prompt's own modules, of which news is only what somebody asks for by that much of their names.
+is_own(Module) -> lists:prefix("minivm_", atom_to_list(Module)).
+
+includes_own('_') -> true;
+includes_own(M) ->
+    Begins = lists:takewhile(fun(C) -> C =/= $* andalso C =/= $? end, atom_to_list(M)),
+    Begins =/= "minivm_" andalso lists:prefix(Begins, "minivm_").
 
 events(#{session := Session, what := What, spec := Spec}, On) ->
     {Here, Elsewhere} = {On andalso Spec, false},
@@ -496,23 +522,34 @@ event(#event{trace = Id, what = What} = Event, S) ->
 
 %% A call whose return is of interest is kept, and not shown yet where that decides.
 call_event(#event{who = Who, mfa = Mfa, at = At} = Event, #{id := Id} = T, #s{stacks = Stacks} = S) ->
-    {Depth, Calls} = maps:get(Who, Stacks, {0, []}),
-    Held = is_held(T),
-    case returns(T) of
-        false -> counted([{Event, Depth, ""}], T, S);
-        true when Depth >= ?DEPTH, Held -> S;
-        true when Depth >= ?DEPTH -> counted([{Event, Depth, ""}], T, S);
-        true when Held -> S#s{stacks = Stacks#{Who => {Depth, [{Id, Mfa, At, Event} | Calls]}}};
-        true ->
-            counted([{Event, Depth, ""}], T, S#s{stacks = Stacks#{Who => {Depth + 1, [{Id, Mfa, At, none} | Calls]}}})
+    Stack = maps:get(Who, Stacks, {0, 0, []}),
+    case {returns(T), is_held(T)} of
+        {false, _} -> counted([{Event, element(1, Stack), ""}], T, S);
+        {true, true} ->
+            {Depth, Size, Calls} = with_room(Stack),
+            S#s{stacks = Stacks#{Who => {Depth, Size + 1, [{Id, Mfa, At, Event} | Calls]}}};
+        {true, false} ->
+            {Depth, Size, Calls} = with_room(Stack),
+            counted([{Event, Depth, ""}], T,
+                    S#s{stacks = Stacks#{Who => {Depth + 1, Size + 1, [{Id, Mfa, At, none} | Calls]}}})
     end.
 
+%% In a loop of tail calls no call returns before the last one has, so that there is no end to those that are kept. The
+%% oldest go: what returns next are the newest. Half of them at once, as what it takes is then little for each.
+with_room({_, Size, Calls}) when Size >= ?DEPTH -> stack(lists:sublist(Calls, ?DEPTH div 2));
+with_room(Stack) -> Stack.
+
+stack(Calls) -> {length([x || {_, _, _, none} <- Calls]), length(Calls), Calls}.
+
 return_event(#event{who = Who, mfa = Mfa, at = At} = Event, #{id := Id} = T, #s{stacks = Stacks} = S) ->
-    {Depth, Calls} = maps:get(Who, Stacks, {0, []}),
+    {Depth, Size, Calls} = maps:get(Who, Stacks, {0, 0, []}),
     case lists:splitwith(fun({I, Called, _, _}) -> {I, Called} =/= {Id, Mfa} end, Calls) of
         {Passed, [{_, _, Began, Call} | Rest]} ->
             Now = Depth - length([x || {_, _, _, none} <- Passed]) - case Call of none -> 1; _ -> 0 end,
-            S1 = S#s{stacks = case Rest of [] -> maps:remove(Who, Stacks); _ -> Stacks#{Who => {Now, Rest}} end},
+            S1 = S#s{stacks = case Rest of
+                                  [] -> maps:remove(Who, Stacks);
+                                  _ -> Stacks#{Who => {Now, Size - length(Passed) - 1, Rest}}
+                              end},
             Took = At - Began,
             Elapsed = io_lib:format("  (~b us)", [Took div 1000]),
             case is_wanted(Event, Took, T) of
@@ -520,7 +557,7 @@ return_event(#event{who = Who, mfa = Mfa, at = At} = Event, #{id := Id} = T, #s{
                 true when Call =:= none -> counted([{Event, Now, Elapsed}], T, S1);
                 true -> counted([{Call, Now, ""}, {Event, Now, Elapsed}], T, S1)
             end;
-        {_, []} ->                      % it was called before the trace
+        {_, []} ->                      % it was called before the trace, or too many calls ago
             case not is_held(T) andalso is_wanted(Event, 0, T) of
                 true -> counted([{Event, Depth, ""}], T, S);
                 false -> S
@@ -559,9 +596,9 @@ counted(Lines, #{events := Before, limit := Limit, shown := {Second0, Shown0}} =
     Most = case Limit of {N, second} -> N; _ -> 1000 end,
     case Limit of
         {Last, total} when Before + 1 >= Last ->
-            release(T),
+            S2 = ended([T], show_all(Lines, keep(T, S))),
             write(io_lib:format("~ts: ~b events, as many as were asked for; the trace is off~n", [maps:get(head, T), Last]),
-                  show_all(Lines, S#s{traces = S#s.traces -- [trace_of(maps:get(id, T), S)]}));
+                  S2);
         _ when Shown >= Most ->
             Hidden = maps:get(hidden, T),
             Hidden > 0 orelse erlang:send_after(1000, self(), {second, maps:get(id, T)}),
@@ -588,7 +625,8 @@ notice_unread(#s{hidden = N, writes = Writes} = S) when Writes < ?WRITES ->
 notice_unread(S) -> S.
 
 %% From here on calls are only counted; messages are not even that.
-flood(Source, N, S) ->
+flood(Source, N, S0) ->
+    S = lists:foldl(fun notice_rate/2, S0, [T || #{source := From, flooded := false} = T <- S0#s.traces, From =:= Source]),
     {Traces, Heads} =
         lists:foldr(fun(#{source := From, flooded := false} = T, {All, Gone}) when From =:= Source ->
                             {[only_counted(T) | All], [maps:get(head, T) | Gone]};
@@ -605,10 +643,12 @@ flood(Source, N, S) ->
 
 without_flooded(Traces, Stacks) ->
     Live = [Id || #{id := Id, flooded := false} <- Traces],
-    maps:map(fun(_, {_, Calls}) ->
-                     Left = [Call || Call <- Calls, lists:member(element(1, Call), Live)],
-                     {length([x || {_, _, _, none} <- Left]), Left}
-             end, Stacks).
+    maps:filtermap(fun(_, {_, _, Calls}) ->
+                           case [Call || Call <- Calls, lists:member(element(1, Call), Live)] of
+                               [] -> false;
+                               Left -> {true, stack(Left)}
+                           end
+                   end, Stacks).
 
 only_counted(#{kind := message} = T) ->
     release(T),
@@ -709,7 +749,7 @@ pending(Otherwise) ->
     end.
 
 one(Text, Spared, Otherwise) ->
-    case minivm_trace_words:parse(Text, []) of
+    case minivm_trace_words:parse(Text, {[], none}) of
         {error, Why} -> throw([Text, ": ", Why]);
         {ok, Traces} ->
             case [M || #{what := {M, _, _}, glob := false} <- Traces, M =/= '_', not erlang:module_loaded(M),
@@ -718,7 +758,7 @@ one(Text, Spared, Otherwise) ->
                     Otherwise(Text, io_lib:format("there is no module ~tw", [M])),
                     [Text];
                 [] ->
-                    case set(whereis(minivm_tracer), Text, [], Spared) of
+                    case set(whereis(minivm_tracer), Text, {[], none}, Spared) of
                         {error, Why} -> throw([Text, ": ", Why]);
                         _ -> []
                     end

@@ -31,7 +31,8 @@ options() ->
 
 words() -> [list_to_atom(Name) || {Name, _, _} <- options()].
 
-%% Text -> {ok, [Trace]}, one for each pattern | {error, Text}. Bindings: variables that guards may use.
+%% Text -> {ok, [Trace]}, one for each pattern | {error, Text}. Known: {Variables with values, table of records | none},
+%% which patterns and guards may use.
 %%
 %% A trace is a map:
 %%   text, head      as it was typed, whole and the pattern alone; name: M:F/A, or send, or receive
@@ -41,7 +42,7 @@ words() -> [list_to_atom(Name) || {Name, _, _} <- options()].
 %%   return, exception, fails :: boolean(), returns :: none | fun((Term) -> boolean()),
 %%   slower          none | nanoseconds;  stack: none | frames
 %%   scope           local | global;  who: all | new | [pid()];  limit: {N, total | second}
-parse(Text0, Bindings) ->
+parse(Text0, Known) ->
     Text = string:trim(Text0),
     try
         Tokens = scan(Text),
@@ -54,7 +55,7 @@ parse(Text0, Bindings) ->
                    [] -> "";
                    [T | _] -> [$\s, string:slice(Text, column(T) - 1)]
                end,
-        {ok, [trace(Head, Guard, Options, Rest, Bindings) || Head <- Heads]}
+        {ok, [trace(Head, Guard, Options, Rest, Known) || Head <- Heads]}
     catch
         throw:{Column, Why} when is_integer(Column) -> {error, ["column ", integer_to_list(Column), ": ", Why]};
         throw:Why -> {error, Why}
@@ -248,7 +249,7 @@ guard(Options) -> {none, Options}.
 call_spec(A, none, none, _) -> {[{'_', [], []}], A};
 call_spec(_, none, {Column, none, _}, _) ->
     throw({Column, "give the arguments names: M:F(A, B) when GUARD, or M:F/2 when [A, B] -> GUARD"});
-call_spec(A, Arguments, Guard, Bindings) ->
+call_spec(A, Arguments, Guard, Known) ->
     {Column, Given, Condition} =
         case Guard of
             none -> {column(hd(Arguments)), Arguments, []};
@@ -263,7 +264,7 @@ call_spec(A, Arguments, Guard, Bindings) ->
                 {N, N} -> N;
                 {N, _} -> throw({Column, io_lib:format("the guard has ~b arguments, the function ~b", [N, A])})
             end,
-    {transformed(List, Condition, Column, Bindings), Arity}.
+    {transformed(List, Given, Condition, "the arguments", Column, Known), Arity}.
 
 length_of({nil, _}) -> 0;
 length_of({cons, _, _, Tail}) ->
@@ -274,7 +275,7 @@ length_of({cons, _, _, Tail}) ->
 length_of(_) -> '_'.
 
 %% Of a message: its pattern, and who is at the other end ($100).
-message_spec(What, Pattern, Guard, Bindings) ->
+message_spec(What, Pattern, Guard, Known) ->
     {Column, Condition} = case Guard of
                               none -> {1, []};
                               {At, none, G} -> {At, G};
@@ -292,14 +293,107 @@ message_spec(What, Pattern, Guard, Bindings) ->
           {send, '_'} -> ['$100', '_'];
           {'receive', [M]} -> ['_', '$100', M];
           {'receive', '_'} -> ['_', '$100', '_']
-      end, Guards, Body} || {Head, Guards, Body} <- transformed(List, Condition, Column, Bindings)].
+      end, Guards, Body}
+     || {Head, Guards, Body} <- transformed(List, Pattern, Condition, "the message", Column, Known)].
 
-transformed(List, Condition, Column, Bindings) ->
-    Clause = {clause, erl_anno:new(1), [List], guards(Condition), [{atom, erl_anno:new(1), true}]},
-    case ms_transform:transform_from_shell(dbg, [Clause], Bindings) of
-        {error, [{_, [{_, Module, Why} | _]} | _], _} -> throw({Column, ["the guard: ", Module:format_error(Why)]});
+%% As dbg:fun2ms/1 does it in OTP's shell, but that a variable of the prompt is its value in a pattern as well, and that
+%% guards may test records.
+transformed(List, Pattern, Condition, What, Column, {Bindings, _} = Known) ->
+    A = erl_anno:new(1),
+    Place = case Condition of [] -> What; _ -> "the guard" end,
+    Fun = {'fun', A, {clauses, [{clause, A, [List], guards(Condition), [{atom, A, true}]}]}},
+    Tokens = Pattern ++ Condition,
+    {'fun', _, {clauses, [Clause]}} = case used_records(Fun, Tokens, Place, Known) of
+                                          [] -> Fun;
+                                          Used ->
+                                              check(Fun, Used, Tokens, Place, Bindings),
+                                              %% The option: tests in the guard are not made patterns, which could not be
+                                              %% translated.
+                                              minivm_records:rewrite(Used, Fun, [dialyzer])
+                                      end,
+    case ms_transform:transform_from_shell(dbg, [with_values(record_tests(Clause), Bindings)], Bindings) of
+        {error, [{_, [{_, Module, Why} | _]} | _], _} -> throw({Column, [Place, ": ", Module:format_error(Why)]});
         Alternatives -> Alternatives    % one for each guard between semicolons
     end.
+
+%% Tokens: what has been typed, to be pointed at.
+used_records(Expr, Tokens, What, {_, Table}) ->
+    case minivm_records:unknown(Expr, Table) of
+        [] -> minivm_records:used(Expr, Table);
+        [Name | _] ->
+            throw({record_column(Name, Tokens),
+                   [What, ": ", io_lib:format("there is no record ~tw", [Name]), case Table of
+                                                                                     none -> " without a prompt";
+                                                                                     _ -> "; rr and rd make one known"
+                                                                                 end]})
+    end.
+
+record_column(Name, [{'#', _} = Mark, {atom, _, Name} | _]) -> column(Mark);
+record_column(Name, [_ | [_ | _] = Tokens]) -> record_column(Name, Tokens);
+record_column(_, [Token]) -> column(Token).
+
+check(Expr, Records, Tokens, What, Bindings) ->
+    case erl_lint:exprs([Expr], minivm_records:bound(Records, Bindings)) of
+        {error, [{_, [{At, Module, Why} | _]} | _], _} ->
+            throw({case At of {_, Column} -> Column; _ -> column(hd(Tokens)) end, [What, ": ", Module:format_error(Why)]});
+        _ -> ok
+    end.
+
+%% is_record/3 is nothing that ms_transform knows.
+record_tests({call, At, {remote, _, {atom, _, erlang}, {atom, _, is_record} = Test}, [_, _, _] = Args}) ->
+    record_tests({call, At, Test, Args});
+record_tests({call, At, {atom, _, is_record}, [Term0, {atom, _, _} = Name, {integer, _, _} = Size]}) ->
+    Term = record_tests(Term0),
+    Is = fun(Function, Args) -> {call, At, {atom, At, Function}, Args} end,
+    Both = fun(A, B) -> {op, At, 'andalso', A, B} end,
+    Both(Is(is_tuple, [Term]), Both({op, At, '=:=', Is(size, [Term]), Size},
+                                    {op, At, '=:=', Is(element, [{integer, At, 1}, Term]), Name}));
+record_tests(Tuple) when is_tuple(Tuple) -> list_to_tuple(record_tests(tuple_to_list(Tuple)));
+record_tests([Head | Tail]) -> [record_tests(Head) | record_tests(Tail)];
+record_tests(Other) -> Other.
+
+%% What stands where the pattern has a variable of the prompt is compared with its value, in a guard: the value may be a
+%% process, or an atom that means something else in the pattern of a match specification.
+with_values({clause, At, Head0, Guards, Body}, Bindings) ->
+    {Head, Tests} = values(Head0, Bindings, []),
+    {clause, At, Head, case {Tests, Guards} of
+                           {[], _} -> Guards;
+                           {_, []} -> [Tests];
+                           _ -> [Tests ++ Guard || Guard <- Guards]
+                       end, Body}.
+
+values({var, At, Name} = Var, Bindings, Tests) ->
+    case lists:keymember(Name, 1, Bindings) of
+        true ->
+            Here = {var, At, list_to_atom("$value" ++ integer_to_list(length(Tests)))},
+            {Here, [{op, At, '=:=', Here, Var} | Tests]};
+        false -> {Var, Tests}
+    end;
+values({map_field_exact, At, Key, Value0}, Bindings, Tests0) ->
+    {Value, Tests} = values(Value0, Bindings, Tests0),
+    {{map_field_exact, At, key(Key, Bindings), Value}, Tests};
+values({bin, _, _} = Bin, _, Tests) -> {Bin, Tests};    % ms_transform says that it takes no variables
+values(Tuple, Bindings, Tests0) when is_tuple(Tuple) ->
+    {List, Tests} = values(tuple_to_list(Tuple), Bindings, Tests0),
+    {list_to_tuple(List), Tests};
+values([Head0 | Tail0], Bindings, Tests0) ->
+    {Head, Tests1} = values(Head0, Bindings, Tests0),
+    {Tail, Tests} = values(Tail0, Bindings, Tests1),
+    {[Head | Tail], Tests};
+values(Other, _, Tests) -> {Other, Tests}.
+
+%% Of a map: no part of the pattern.
+key({var, At, Name}, Bindings) ->
+    case lists:keyfind(Name, 1, Bindings) of
+        {_, Value} ->
+            try erl_parse:abstract(Value)
+            catch error:_ -> throw({erl_anno:column(At), io_lib:format("the value of ~tw cannot be a key here", [Name])})
+            end;
+        false -> throw({erl_anno:column(At), io_lib:format("variable ~tw is unbound", [Name])})
+    end;
+key(Tuple, Bindings) when is_tuple(Tuple) -> list_to_tuple(key(tuple_to_list(Tuple), Bindings));
+key([Head | Tail], Bindings) -> [key(Head, Bindings) | key(Tail, Bindings)];
+key(Other, _) -> Other.
 
 guards([]) -> [];
 guards(Tokens) ->
@@ -425,6 +519,9 @@ contradiction({Column, _, functions, _, _, Arguments}, Guard, #{kind := Kind} = 
         {_, {At, _, _}} -> throw({At, [Word, " looks at no arguments: M:F/A ", Word]});
         _ -> throw({Column, [Word, " looks at no arguments: M:F/A ", Word]})
     end;
+contradiction(_, _, #{fails := _, returns := _} = O) ->
+    [{_, First}, {Column, Second}] = lists:sort([maps:get({column, Key}, O) || Key <- [fails, returns]]),
+    throw({Column, [First, " and ", Second, " contradict each other"]});
 contradiction(_, _, O) ->
     contradicts([party], "it is for messages: send MESSAGE to P, receive MESSAGE from P", O).
 
@@ -435,12 +532,12 @@ contradicts(Keys, Why, O) ->
 
 %% ---- the whole -------------------------------------------------------------------------------------------
 
-trace({_, Head, What, Pattern}, Guard, O, Rest, Bindings) ->
+trace({_, Head, What, Pattern}, Guard, O, Rest, Known) ->
     {_, Party} = maps:get(party, O, {none, any}),
     (common(Head, Rest, O))#{what => What, name => atom_to_list(What), kind => message, glob => false, party => Party,
-                             spec => message_spec(What, Pattern, Guard, Bindings)};
-trace({_, Head, functions, {M, F, A}, IsGlob, Arguments}, Guard, O, Rest, Bindings) ->
-    {Spec, Arity} = call_spec(A, Arguments, Guard, Bindings),
+                             spec => message_spec(What, Pattern, Guard, Known)};
+trace({_, Head, functions, {M, F, A}, IsGlob, Arguments}, Guard, O, Rest, Known) ->
+    {Spec, Arity} = call_spec(A, Arguments, Guard, Known),
     What = {M, F, Arity},
     Ends = maps:get(fails, O, false) orelse maps:get(exception, O, false) orelse maps:is_key(slower, O),
     Body = case O of
@@ -452,14 +549,14 @@ trace({_, Head, functions, {M, F, A}, IsGlob, Arguments}, Guard, O, Rest, Bindin
     (common(Head, Rest, O))#{what => What, name => lists:flatten(canonical(What, IsGlob)),
                              kind => maps:get(kind, O, call),
                              %% A name behind one that is open is none that trace:function/4 knows.
-                             glob => IsGlob orelse (M =:= '_' andalso (F =/= '_' orelse Arity =/= '_'))
+                             glob => IsGlob orelse M =:= '_'
                                  orelse (F =:= '_' andalso Arity =/= '_'),
                              spec => [{H, Guards, Body} || {H, Guards, _} <- Spec],
                              return => maps:get(return, O, false), exception => maps:get(exception, O, false),
                              fails => maps:get(fails, O, false), slower => maps:get(slower, O, none),
                              stack => maps:get(stack, O, none), scope => maps:get(scope, O, local),
                              returns => case O of
-                                            #{returns := Tokens} -> matcher(Tokens, Bindings);
+                                            #{returns := Tokens} -> matcher(Tokens, Known);
                                             _ -> none
                                         end}.
 
@@ -480,20 +577,18 @@ part(Name, IsGlob) ->
     end.
 
 %% `returns PATTERN [when GUARD]`: as in a case, so that a variable of the prompt stands for its value.
-matcher(Tokens, Bindings) ->
+matcher(Tokens, {Bindings, _} = Known) ->
     A = erl_anno:new(1),
     Case = [{'case', A}, {var, A, '$result'}, {'of', A}] ++ Tokens ++
         [{'->', A}, {atom, A, true}, {';', A}, {var, A, '_'}, {'->', A}, {atom, A, false}, {'end', A}],
-    Exprs = case parsed(Case, "returns") of
-                [{'case', _, _, [_, _]}] = One -> One;
-                _ -> throw({column(hd(Tokens)), "returns: one pattern is expected"})
-            end,
-    case erl_lint:exprs(Exprs, [{'$result', x} | Bindings]) of
-        {error, [{_, [{_, Module, Why} | _]} | _], _} ->
-            throw({column(hd(Tokens)), ["returns: ", Module:format_error(Why)]});
-        _ -> ok
-    end,
+    Expr = case parsed(Case, "returns") of
+               [{'case', _, _, [_, _]} = One] -> One;
+               _ -> throw({column(hd(Tokens)), "returns: one pattern is expected"})
+           end,
+    Used = used_records(Expr, Tokens, "returns", Known),
+    check(Expr, Used, Tokens, "returns", [{'$result', x} | Bindings]),
+    Rewritten = minivm_records:rewrite(Used, Expr),
     fun(Value) ->
-            {value, Matches, _} = erl_eval:exprs(Exprs, [{'$result', Value} | Bindings]),
+            {value, Matches, _} = erl_eval:expr(Rewritten, [{'$result', Value} | Bindings]),
             Matches
     end.

@@ -5,6 +5,7 @@
 #include "vm/port/ram_file.hpp"
 #include "vm/port/terminal_port.hpp"
 #include "vm/port/trace_file.hpp"
+#include "vm/port/trace_ip.hpp"
 
 #include <cerrno>
 #include <string_view>
@@ -25,6 +26,7 @@ bool is_missing_driver(const std::string& command) {
 
 constexpr Row kDrivers[] = {
     {TraceFile::is_command, [](const std::string& c) -> std::shared_ptr<Driver> { return TraceFile::open(c); }},
+    {TraceIp::is_command, [](const std::string& c) -> std::shared_ptr<Driver> { return TraceIp::open(c); }},
     {RamFile::is_command, [](const std::string&) -> std::shared_ptr<Driver> { return std::make_shared<RamFile>(); }},
     {[](const std::string& c) { return c == "tcp_inet"; },
      [](const std::string&) -> std::shared_ptr<Driver> { return std::make_shared<inet::TcpSocket>(); }},

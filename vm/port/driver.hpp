@@ -31,12 +31,15 @@ public:
     //
     // What a process sends; `from` is it, or the non-value. The bytes may be taken.
     virtual Term output(Port& p, Term from, std::string* bytes) = 0;
-    // port_control(Port, command, bytes): the bytes of *answer are the list that it gives, *reason is as above.
-    // False: badarg.
+    // The port has its number. An errno: it cannot be opened; else 0.
+    virtual int opened(Port&) { return 0; }
+    // port_control(Port, command, bytes): the bytes of *answer are what it gives, *reason is as above. False: badarg.
     virtual bool control(Port&, Process&, uint32_t /*command*/, const std::string& /*bytes*/,
                          std::string* /*answer*/, Term* /*reason*/) {
         return false;
     }
+    // What port_control/3 gives is a binary and no list.
+    virtual bool answers_binaries() const { return false; }
     // Files that the port itself reads for it, and writes its queue to; they are not its own to close. -1: none.
     virtual int input_file() const { return -1; }
     virtual int output_file() const { return -1; }

@@ -29,7 +29,6 @@ namespace minivm::port {
 namespace {
 
 LOCAL_ATOM(atom_connect, "connect")
-LOCAL_ATOM(atom_control, "control")
 LOCAL_ATOM(atom_close, "close")
 
 std::mutex g_mutex;
@@ -254,6 +253,9 @@ static Term open_port(Process* owner, Term owner_id, OpenOptions options) {
             p.watching_input = poller::watch(p.options.from, p.number, Ready::input);
             error = p.watching_input ? 0 : errno;
         }
+        if (p.options.driver != nullptr && error == 0) {
+            error = p.options.driver->opened(p);
+        }
     }
     const bool hidden = !records::terms_are_on() || (owner != nullptr && records::is_sensitive(*owner));
     MINIVM_EVENT(port_open, records::subject(owner_id), p.number,
@@ -460,7 +462,7 @@ void trace_name(Term id, Term tag, Term name) {
     }
 }
 
-bool control(Process& p, Term id, uint32_t command, const std::string& bytes, std::string* answer) {
+bool control(Process& p, Term id, uint32_t command, const std::string& bytes, std::string* answer, bool* as_binary) {
     const PortPtr port = find(id);
     if (port == nullptr) {
         return false;
@@ -473,16 +475,8 @@ bool control(Process& p, Term id, uint32_t command, const std::string& bytes, st
         if (port->state != Port::State::open) {
             return false;
         }
-        const TracedTurn turn(*port, atom_control());
-        if (tracing::is_traced(port->traced, tracing::kReceive)) {
-            Heap h;
-            trace_received(*port, p.id, atom_control(),
-                           make_tuple(h, make_unsigned(h, command), make_binary(h, bytes.data(), bytes.size())));
-            h.clear();
-        }
-        // A driver that ends its port is still needed here.
-        const std::shared_ptr<Driver> driver = port->options.driver;
-        done = driver != nullptr && driver->control(*port, p, command, bytes, answer, &reason);
+        done = control_driver(*port, p, command, bytes, answer, &reason);
+        *as_binary = done && port->options.driver != nullptr && port->options.driver->answers_binaries();
         sink = port->sink;
     }
     if (sink != nullptr) {

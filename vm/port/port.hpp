@@ -86,7 +86,7 @@ extern uint32_t g_limit;  // how many there can be; set before the machine start
 // ---- what processes do; the result of each is said as OTP's erts_internal functions say it ------
 
 // port_control/3: *answer gets the bytes that it gives. False: no port, or one that has no such command.
-bool control(Process& p, Term id, uint32_t command, const std::string& bytes, std::string* answer);
+bool control(Process& p, Term id, uint32_t command, const std::string& bytes, std::string* answer, bool* as_binary);
 bool is_busy(Term id);
 // From here on the sink gets the packets, and the port is busy from so many bytes on. False: no port, or none whose
 // driver has packets, or it has a sink.

@@ -20,6 +20,7 @@ namespace minivm::port {
 std::atomic<uint64_t> g_input{0};
 std::atomic<uint64_t> g_output{0};
 
+LOCAL_ATOM(atom_control, "control")
 LOCAL_ATOM(atom_eol, "eol")
 LOCAL_ATOM(atom_noeol, "noeol")
 
@@ -46,6 +47,26 @@ void trace_command(Port& p, Term from, const std::string& bytes) {
         trace_received(p, from, atoms::command, make_binary(h, bytes.data(), bytes.size()));
         h.clear();
     }
+}
+
+bool control_driver(Port& p, Process& caller, uint32_t command, const std::string& bytes, std::string* answer, Term* reason) {
+    const TracedTurn turn(p, atom_control());
+    if (tracing::is_traced(p.traced, tracing::kReceive)) {
+        Heap h;
+        trace_received(p, caller.id, atom_control(),
+                       make_tuple(h, make_unsigned(h, command), make_binary(h, bytes.data(), bytes.size())));
+        h.clear();
+    }
+    // A driver that ends its port is still needed here.
+    const std::shared_ptr<Driver> driver = p.options.driver;
+    const bool done = driver != nullptr && driver->control(p, caller, command, bytes, answer, reason);
+    if (done && tracing::is_traced(p.traced, tracing::kSend)) {
+        Heap h;
+        const Term data = make_binary(h, answer->data(), answer->size());
+        trace_event(p, tracing::kSend, atoms::send, make_tuple(h, p.id, make_tuple(h, atom_control(), data)), caller.id);
+        h.clear();
+    }
+    return done;
 }
 
 // ---- messages to the owner ----------------------------------------------------------------------

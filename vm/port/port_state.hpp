@@ -76,6 +76,8 @@ extern std::atomic<uint64_t> g_output;
 void trace_event(Port& p, tracing::Flag flag, Term tag, Term what, Term extra = kNonValue);
 // {From, close}, or with an argument {From, {Tag, Argument}}.
 void trace_received(Port& p, Term from, Term tag, Term argument = kNonValue);
+// port_control/3, told as a turn of the port: what Driver::control() says. False without a driver.
+bool control_driver(Port& p, Process& caller, uint32_t command, const std::string& bytes, std::string* answer, Term* reason);
 void trace_command(Port& p, Term from, const std::string& bytes);
 // A message of the port as it is.
 void tell_message(Port& p, Term to, Term message);

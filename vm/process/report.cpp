@@ -8,14 +8,17 @@
 #include <string_view>
 
 #include "vm/process/extra.hpp"
+#include "vm/process/node_life.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_record.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/term/format.hpp"
 #include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"
+#include "vm/term/this_node.hpp"
 
 namespace minivm {
 
@@ -53,7 +56,12 @@ void log_event(Heap& h, Process& p, Term level, std::string_view format,
         list = cons(h, t[-1], list);
     }
     const Term text = make_string(h, format.data(), format.size());
-    deliver_message(to, make_tuple(h, atoms::log, level, text, list, event_metadata(h, p, level)));
+    const Term event = make_tuple(h, atoms::log, level, text, list, event_metadata(h, p, level));
+    if (is_atom(to) && !is_value(registry::whereis(to))) {  // before the boot has got so far, or after it has been killed
+        fprintf(stderr, "(no logger present) unexpected logger message: %s\r\n", display_term(event).c_str());
+        return;
+    }
+    deliver_message(to, event);
 }
 void log_error(Heap& h, Process& p, std::string_view format, std::initializer_list<Term> args) {
     log_event(h, p, atoms::error, format, args);
@@ -81,7 +89,12 @@ void report_uncaught(Process& p) {
     Heap h;
     records::uncaught(p, p.exception.cls == ExceptionClass::throw_ ? atoms::throw_ : atoms::error,
                       p.exception.reason, p.exception.trace);
-    log_error(h, p, "Error in process ~p with exit value:~n~p~n", {p.id, uncaught_exit_reason(p)});
+    if (node_life::is_alive()) {
+        log_error(h, p, "Error in process ~p on node ~p with exit value:~n~p~n",
+                  {p.id, this_node_name(), uncaught_exit_reason(p)});
+    } else {
+        log_error(h, p, "Error in process ~p with exit value:~n~p~n", {p.id, uncaught_exit_reason(p)});
+    }
     h.clear();
 }
 

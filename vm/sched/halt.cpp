@@ -207,7 +207,11 @@ void print_slogan(const std::optional<std::string>& slogan) {
     if (!slogan) {
         return;
     }
-    const std::string text = *slogan + "\r\n";
+    std::string text;
+    for (const char c : *slogan + "\n") {
+        text += c == '\n' ? "\r" : "";
+        text += c;
+    }
     pollfd ready{STDERR_FILENO, POLLOUT, 0};
     if (poll(&ready, 1, kSloganPatience_ms) == 1) {
         [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, text.data(), text.size());

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <mutex>
 
 #include "vm/bif/bif.hpp"
 #include "vm/code/loading.hpp"
@@ -171,18 +172,59 @@ Term minivm_set_code_path_1(Process& p, const Term* a) {
 // ---- display ------------------------------------------------------------------------------------------
 // Past the I/O servers, and each line feed with a carriage return, as the runtime system of OTP prints.
 
-void display_text(int fd, std::string_view text) {
+std::string with_returns(std::string_view text) {
     std::string out;
     for (const char c : text) {
         out += c == '\n' ? "\r" : "";
         out += c;
     }
-    write_all(fd, reinterpret_cast<const uint8_t*>(out.data()), out.size());
+    return out;
 }
 
-Term erlang_display_1(Process&, const Term* a) {
-    display_term(a[0], [](const std::string& text) { display_text(STDOUT_FILENO, text); });
-    display_text(STDOUT_FILENO, "\n");
+// Who displays writes at once where that cannot block, as write_stdout/1, so that it is out before its process does anything
+// else, and what comes from several processes is not mixed within a line. `text` has its returns.
+bool display_now(int fd, const std::string& text) {
+    pollfd ready{fd, POLLOUT, 0};
+    return text.size() <= PIPE_BUF && poll(&ready, 1, 0) == 1 &&
+           (write_all(fd, reinterpret_cast<const uint8_t*>(text.data()), text.size()), true);
+}
+std::mutex g_display_lock;
+void display_whole(int fd, const std::string& text) {
+    const std::lock_guard lock(g_display_lock);
+    write_all(fd, reinterpret_cast<const uint8_t*>(text.data()), text.size());
+}
+
+Term erlang_display_1(Process& p, const Term* a) {
+    constexpr size_t kShort = PIPE_BUF;  // a longer one is written piece by piece, and may block
+    const std::string text = display_term(a[0], kShort);
+    if (text.size() < kShort && display_now(STDOUT_FILENO, with_returns(text + "\n"))) {
+        return atoms::true_;
+    }
+    static const Export* dirty = bif_export("minivm", "display_dirty", 1);
+    return trap(p, dirty, {a[0]});
+}
+Term minivm_display_dirty_1(Process&, const Term* a) {
+    const std::lock_guard lock(g_display_lock);
+    const auto write = [](const std::string& text) {
+        const std::string out = with_returns(text);
+        write_all(STDOUT_FILENO, reinterpret_cast<const uint8_t*>(out.data()), out.size());
+    };
+    display_term(a[0], write);
+    write("\n");
+    return atoms::true_;
+}
+// `text` goes to the file, now or by a dirty scheduler.
+Term display_or_trap(Process& p, int fd, const std::string& text) {
+    if (display_now(fd, text)) {
+        return atoms::true_;
+    }
+    static const Export* dirty = bif_export("minivm", "display_bytes_dirty", 2);
+    return trap(p, dirty, {make_small(fd), make_binary(p.heap, text.data(), text.size())});
+}
+Term minivm_display_bytes_dirty_2(Process&, const Term* a) {
+    Bytes bytes;
+    get_bytes(a[1], &bytes);
+    display_whole(static_cast<int>(small_value(a[0])), std::string(reinterpret_cast<const char*>(bytes.data), bytes.size));
     return atoms::true_;
 }
 // Standard error up to OTP 25.
@@ -191,8 +233,7 @@ Term erlang_display_string_1(Process& p, const Term* a) {
     if (!get_text(a[0], &text)) {
         return badarg(p);
     }
-    display_text(STDERR_FILENO, text);
-    return atoms::true_;
+    return display_or_trap(p, STDERR_FILENO, with_returns(text));
 }
 // From OTP 26 on, where nothing is put before a line feed.
 Term erlang_display_string_2(Process& p, const Term* a) {
@@ -201,9 +242,7 @@ Term erlang_display_string_2(Process& p, const Term* a) {
     if ((!is_stdout && a[0] != atom_table::intern("stderr")) || !get_text(a[1], &text)) {
         return badarg(p);
     }
-    write_all(is_stdout ? STDOUT_FILENO : STDERR_FILENO,
-              reinterpret_cast<const uint8_t*>(text.data()), text.size());
-    return atoms::true_;
+    return display_or_trap(p, is_stdout ? STDOUT_FILENO : STDERR_FILENO, text);
 }
 // At most so many characters of it, if that is a number.
 Term erts_internal_term_to_string_2(Process& p, const Term* a) {
@@ -218,15 +257,14 @@ Term erts_internal_term_to_string_2(Process& p, const Term* a) {
     }
     return make_string(p.heap, text.data(), text.size());
 }
-Term erlang_display_nl_0(Process&, const Term*) {
-    display_text(STDERR_FILENO, "\n");
-    return atoms::true_;
+Term erlang_display_nl_0(Process& p, const Term*) {
+    return display_or_trap(p, STDERR_FILENO, "\r\n");
 }
 // Displays its argument and answers the text, as bytes.
 Term erts_debug_display_1(Process& p, const Term* a) {
     constexpr size_t kMaxBytes = size_t{1} << 24;  // the answer takes 16 times that
     const std::string text = display_term(a[0], kMaxBytes) + "\n";
-    display_text(STDOUT_FILENO, text);
+    display_whole(STDOUT_FILENO, with_returns(text));
     return make_string(p.heap, text.data(), text.size());
 }
 
@@ -242,11 +280,13 @@ MINIVM_BIF_TABLE(boot) = {
     {"minivm", "code_path", 0, minivm_code_path_0, kBifPlain, nullptr},
     {"minivm", "set_code_path", 1, minivm_set_code_path_1, kBifDirtyIo, nullptr},
     {"minivm", "otp_root", 0, minivm_otp_root_0, kBifPlain, nullptr},
-    {"erlang", "display", 1, erlang_display_1, kBifDirtyIo, nullptr},
-    {"erlang", "display_string", 2, erlang_display_string_2, kBifDirtyIo, nullptr},
+    {"erlang", "display", 1, erlang_display_1, kBifPlain, nullptr},
+    {"minivm", "display_dirty", 1, minivm_display_dirty_1, kBifDirtyIo | kBifHidden, nullptr},
+    {"minivm", "display_bytes_dirty", 2, minivm_display_bytes_dirty_2, kBifDirtyIo | kBifHidden, nullptr},
+    {"erlang", "display_string", 2, erlang_display_string_2, kBifPlain, nullptr},
     {"erts_internal", "term_to_string", 2, erts_internal_term_to_string_2, kBifPlain, nullptr},
-    {"erlang", "display_string", 1, erlang_display_string_1, kBifDirtyIo, nullptr},
-    {"erlang", "display_nl", 0, erlang_display_nl_0, kBifDirtyIo, nullptr},
+    {"erlang", "display_string", 1, erlang_display_string_1, kBifPlain, nullptr},
+    {"erlang", "display_nl", 0, erlang_display_nl_0, kBifPlain, nullptr},
     {"erts_debug", "display", 1, erts_debug_display_1, kBifDirtyIo, nullptr},
 };
 

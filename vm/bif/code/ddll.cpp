@@ -41,7 +41,7 @@ LOCAL_ATOM(atom_unloaded, "unloaded")
 LOCAL_ATOM(atom_unloaded_only, "unloaded_only")
 
 // What open_port/2 finds without a program of that name (bif/ports/ports.cpp).
-constexpr const char* kLinkedIn[] = {"ram_file_drv", "trace_file_drv"};
+constexpr const char* kLinkedIn[] = {"ram_file_drv", "trace_file_drv", "trace_ip_drv"};
 
 bool is_linked_in(const std::string& name) {
     return std::find(std::begin(kLinkedIn), std::end(kLinkedIn), name) != std::end(kLinkedIn);

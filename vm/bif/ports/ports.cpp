@@ -428,12 +428,14 @@ Term erts_internal_port_control_3(Process& p, const Term* a) {
     uint64_t command = 0;
     std::string bytes;
     std::string answer;
+    bool as_binary = false;
     if (!is_value(port) || !get_uint64(a[1], &command) || command > UINT32_MAX || !iolist_to_bytes(a[2], &bytes) ||
-        !port::control(p, port, static_cast<uint32_t>(command), bytes, &answer)) {
+        !port::control(p, port, static_cast<uint32_t>(command), bytes, &answer, &as_binary)) {
         return atoms::badarg;
     }
     consume(p, static_cast<int64_t>(1 + (bytes.size() + answer.size()) / 1024));
-    return make_string(p.heap, answer.data(), answer.size());
+    return as_binary ? make_binary(p.heap, answer.data(), answer.size())
+                     : make_string(p.heap, answer.data(), answer.size());
 }
 Term erts_internal_port_call_3(Process&, const Term*) {
     return atoms::badarg;

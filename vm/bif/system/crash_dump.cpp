@@ -20,6 +20,7 @@
 #include "vm/util/memory_count.hpp"
 #include "vm/util/otp_release.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -427,19 +428,21 @@ void write(const std::string& slogan) {
     if (seconds == 0 || bytes == 0) {
         return;
     }
-    std::fprintf(stderr, "\nCrash dump is being written to: %s...", path.c_str());
+    std::fprintf(stderr, "\r\nCrash dump is being written to: %s...", path.c_str());
     std::fflush(stderr);
-    FILE* const out = std::fopen(path.c_str(), "we");
+    // Messages and stacks are in it, which are not everybody's.
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
+    FILE* const out = file < 0 ? nullptr : fdopen(file, "w");
     if (out == nullptr) {
-        std::fprintf(stderr, "%s\n", std::strerror(errno));
+        std::fprintf(stderr, "%s\r\n", std::strerror(errno));
         return;
     }
     File f(out, bytes < 0 ? UINT64_MAX : static_cast<uint64_t>(bytes), seconds < 0 ? 0 : clock::monotonic_ns() + seconds * 1000000000);
     write_all(f, slogan);
     if (std::fclose(out) != 0) {
-        std::fprintf(stderr, "%s\n", std::strerror(errno));
+        std::fprintf(stderr, "%s\r\n", std::strerror(errno));
     } else if (!f.is_over()) {
-        std::fputs("done\n", stderr);
+        std::fputs("done\r\n", stderr);
     }
 }
 
