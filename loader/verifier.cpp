@@ -28,6 +28,8 @@
 // `move [] to x` before each such function (registers_of_failures_).
 #include "loader/verifier.hpp"
 
+#include "loader/endless_loops.hpp"
+
 #include "vm/code/export.hpp"
 #include "vm/instr/bif_def.hpp"
 #include "vm/sched/scheduler.hpp"
@@ -164,9 +166,14 @@ public:
           again_(m_.functions.size(), false) {}
 
     bool run() {
+        EndlessLoops loops(m_);
         for (const LoweredFunction& f : m_.functions) {
             if (!verify_function(f)) {
                 return false;
+            }
+            if (const uint32_t at = loops.find(f); at != kNoLabel) {
+                at_ = at;
+                return bad("code that comes back here without a call or a wait could not be stopped");
             }
         }
         // Each time a function has one more argument that may be a context, which ends.

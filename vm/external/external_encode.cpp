@@ -9,6 +9,8 @@
 #include "vm/term/map.hpp"
 #include "vm/term/native_record.hpp"
 #include "vm/term/this_node.hpp"
+#include "vm/term/told_references.hpp"
+#include "vm/util/otp_release.hpp"
 
 #include <zlib.h>
 
@@ -263,6 +265,9 @@ void Encoder::boxed(Term t, int64_t* budget) {
         }
         case Kind::ref:
         case Kind::magic_ref: {
+            if (!counting_ && is_magic_ref(t)) {
+                told_references::add(t);
+            }
             const RefId id = ref_id(t);
             const Node node = this_node();
             uint8_t* p = room(3);
@@ -536,7 +541,7 @@ void Encoder::fun(Term t) {
     if (counting_) {
         used_ = std::max(used_, numbers_at + 10);  // OTP reckons with INTEGER_EXT for both
     }
-    pid(fun_creator(t));
+    pid(by_release::funs_have_creators() ? fun_creator(t) : make_local_pid(0));
     frames_.push_back({kNil, size_at, Frame::Kind::fun_end});
     if (num_free != 0) {
         frames_.push_back({t, 0, Frame::Kind::fun});

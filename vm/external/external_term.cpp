@@ -9,6 +9,7 @@
 #include "vm/term/map.hpp"
 #include "vm/term/native_record.hpp"
 #include "vm/term/this_node.hpp"
+#include "vm/term/told_references.hpp"
 #include "vm/util/otp_release.hpp"
 #include "vm/util/utf8.hpp"
 
@@ -696,8 +697,7 @@ bool Decoder::reference(uint8_t tag, Term* slot) {
         if (n > kMaxLocalRefWords) {
             return false;
         }
-        *slot = put_ref(heap_.alloc(kRefWords),
-                        {words[0] | static_cast<uint64_t>(words[1]) << 32, words[2]});
+        *slot = told_references::make(heap_, {words[0] | static_cast<uint64_t>(words[1]) << 32, words[2]});
         return true;
     }
     const size_t pairs = (n + 1) / 2;

@@ -48,19 +48,6 @@ RefId ref_of(const MonitorId& m) {
     return id;
 }
 
-// False: its last reference is gone, it is being destroyed.
-bool try_retain(Resource& r) {
-    // relaxed: the compare-exchange decides.
-    size_t n = r.refs.load(std::memory_order_relaxed);
-    do {
-        if (n == 0) {
-            return false;
-        }
-        // relaxed: the lock that keeps r's memory orders the rest.
-    } while (!r.refs.compare_exchange_weak(n, n + 1, std::memory_order_relaxed));
-    return true;
-}
-
 void erase_watches_locked(const std::map<Word, std::vector<Watch>>::iterator& at) {
     g_watches.erase(at);
     // relaxed: a process that is being watched has seen it, see process_ends().
@@ -82,7 +69,7 @@ void process_ends(Process& p) {
         for (const Watch& w : at->second) {
             // relaxed: under the lock.
             w.resource->monitors.fetch_sub(1, std::memory_order_relaxed);
-            if (try_retain(*w.resource)) {
+            if (w.resource->try_retain()) {
                 told.push_back(w);
             }
         }
@@ -135,7 +122,7 @@ Term monitoring_resources(Heap& h, Term pid, Term tail) {
         return tail;
     }
     for (const Watch& w : at->second) {
-        if (try_retain(*w.resource)) {
+        if (w.resource->try_retain()) {
             tail = cons(h, make_magic_ref(h, w.resource->id, w.resource), tail);
         }
     }

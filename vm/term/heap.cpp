@@ -209,9 +209,25 @@ void MagicObject::retain() {
     refs.fetch_add(1, std::memory_order_relaxed);
 }
 
+bool MagicObject::try_retain() {
+    // relaxed: the compare-exchange decides.
+    size_t n = refs.load(std::memory_order_relaxed);
+    do {
+        if (n == 0) {
+            return false;
+        }
+        // relaxed: what keeps the memory, a lock, orders the rest.
+    } while (!refs.compare_exchange_weak(n, n + 1, std::memory_order_relaxed));
+    return true;
+}
+
 void MagicObject::release() {
     // acq_rel: as in RefBinary::release.
     if (refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        // relaxed: who told it had a reference, which is given up.
+        if (is_told.load(std::memory_order_relaxed)) {
+            forget_told();
+        }
         delete this;
     }
 }

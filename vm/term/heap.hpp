@@ -58,9 +58,16 @@ struct RefBinary {
 // Base of native objects held by magic references (prepared code, BIF continuations, ...).
 struct MagicObject {
     std::atomic<size_t> refs{1};
+    std::atomic<bool> is_told{false};  // it is found by told_id: told_references.hpp
+    RefId told_id{};
     virtual ~MagicObject() = default;
     void retain();
+    // For who knows that its memory stays, and orders what it sees there. False: its last reference is gone.
+    bool try_retain();
     void release();
+
+private:
+    void forget_told();
 };
 
 struct Heap {

@@ -36,6 +36,8 @@ inline bool prints_by_locale() { return at_least(26); }
 // Module re is PCRE2 with its own error texts and positions (up to 27: those of PCRE 8), knows the
 // option `export`, and takes a zero byte as a character.
 inline bool re_is_pcre2() { return at_least(28); }
+// A fun knows which process made it, and is written with it; later that is init's pid for all.
+inline bool funs_have_creators() { return !at_least(27); }
 // A bit string is in the heap or refers to one, whatever its size in bits (erts_internal:term_type/1).
 inline bool has_one_kind_of_bit_string() { return at_least(27); }
 // Native records are terms: binary_to_term makes them, is_record/3 takes two names.

@@ -8,6 +8,7 @@
 #include "vm/progress/thread_progress.hpp"
 #include "vm/record/record.hpp"
 #include "vm/sched/scheduler.hpp"
+#include "vm/util/otp_release.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/format.hpp"
 
@@ -329,7 +330,7 @@ Term fun_info_item(Process& p, Term fun, Term item) {
         return fe->module;
     }
     if (item == atoms::pid) {
-        return fun_creator(fun);
+        return by_release::funs_have_creators() ? fun_creator(fun) : make_local_pid(0);
     }
     if (item == atoms::name) {
         // Code that is gone, or that a purge has closed, has no names.

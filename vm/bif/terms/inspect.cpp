@@ -9,6 +9,7 @@
 #include "vm/term/binary.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/format.hpp"
+#include "vm/term/told_references.hpp"
 #include "vm/util/otp_release.hpp"
 
 namespace minivm {
@@ -20,6 +21,9 @@ Term erlang_pid_to_list_1(Process& p, const Term* a) {
     return is_pid(a[0]) ? as_list(p, format_pid(a[0])) : badarg(p);
 }
 Term erlang_ref_to_list_1(Process& p, const Term* a) {
+    if (is_magic_ref(a[0])) {
+        told_references::add(a[0]);
+    }
     return is_reference(a[0]) ? as_list(p, format_ref(a[0])) : badarg(p);
 }
 Term erlang_port_to_list_1(Process& p, const Term* a) {
@@ -74,7 +78,7 @@ Term erlang_list_to_ref_1(Process& p, const Term* a) {
     if (!read_numbers(a[0], "#Ref<0.", n)) {
         return badarg(p);
     }
-    return put_ref(p.heap.alloc(kRefWords), {n[2] | n[1] << 32, static_cast<uint32_t>(n[0])});
+    return told_references::make(p.heap, {n[2] | n[1] << 32, static_cast<uint32_t>(n[0])});
 }
 
 Term erlang_fun_info_mfa_1(Process& p, const Term* a) {
