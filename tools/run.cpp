@@ -338,6 +338,12 @@ void add_to_program_path(const std::string& root) {
 // Where modules come from. False: *error says why there are none.
 bool set_up_path(const RunOptions& options, loader::CodePath* path, std::string* error) {
     if (options.emulator.has_value()) {
+        for (size_t i = 0; i < kEmbeddedModuleCount; ++i) {
+            const EmbeddedModule& m = kEmbeddedModules[i];
+            if (std::string_view(m.name) == "minivm_processes") {  // a part of system_info/1, which asks for it by itself
+                path->add_embedded(m.name, m.bytes, m.size, false);
+            }
+        }
         return path->add_preloaded(error);  // code_server finds the others, and erlexec has seen to PATH
     }
     for (const std::string& dir : options.path) {

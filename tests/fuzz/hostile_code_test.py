@@ -119,6 +119,22 @@ class HostileCode(unittest.TestCase):
                            ("select_val", x(0), f(1), items(i(3), f(1), i(3), f(1), i(-3), f(1))),
                            ("label", u(1)), RETURN]))
 
+    # ---- loops -----------------------------------------------------------------------------------
+
+    def test_a_loop_without_a_call_would_hold_its_scheduler_for_ever(self):
+        for loop in ([("jump", f("entry"))],
+                     [("is_list", f("entry"), x(0)), ("jump", f("entry"))],
+                     [("select_val", x(0), f("entry"), items(i(1), f("entry")))],
+                     [("bif1", f("entry"), ("import", "erlang", "hd", 1), x(0), x(0)), RETURN],
+                     [("label", u(1)), ("move", NIL, x(0)), ("jump", f(1))],
+                     [("label", u(1)), ("is_list", f(2), x(0)), RETURN, ("label", u(2)), ("move", i(1), x(0)), ("jump", f(1))],
+                     [("label", u(1)), ("wait_timeout", f(1), i(0)), ("timeout",), ("jump", f(1))]):
+            self.refused(written(loop), "could not be stopped")
+
+    def test_a_loop_that_calls_or_waits_is_none_of_these(self):
+        self.ends_well(written([("label", u(1)), ("loop_rec", f(2), x(0)), ("loop_rec_end", f(1)), ("label", u(2)),
+                                ("wait_timeout", f(1), i(0)), ("timeout",), ("move", NIL, x(0)), RETURN]))
+
     # ---- matching --------------------------------------------------------------------------------
 
     def matching(self, *instructions, bits=b"\x83m\0\0\0\x08abcdefgh", **options):

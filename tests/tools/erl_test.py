@@ -97,6 +97,38 @@ class Erl(unittest.TestCase):
         self.evals('application:load({application, my, []}), io:format("~p~n", [application:get_env(my, key)]), halt().',
                    "-config", "my")
 
+    def test_what_the_end_leaves_is_as_erl_leaves_it(self):
+        # Bytes of standard error: line feeds of a slogan had no carriage returns. The dump, with messages and stacks in it, was
+        # readable by everybody.
+        def ended(program):
+            where = pathlib.Path(folder) / "end_dump"
+            where.unlink(missing_ok=True)
+            done = subprocess.run(["sh", "-c", 'umask 0; exec "$@"', "sh", *program, "-noshell", "-eval", 'halt("slo\ngan").'],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=WAIT_S,
+                                  env=dict(os.environ, ERL_CRASH_DUMP=str(where)), cwd=folder, check=False)
+            return done.returncode, done.stdout, done.stderr, oct(where.stat().st_mode)
+        self.assertEqual(ended(ours()), ended(["erl"]))
+
+    def test_a_crash_report_names_the_node(self):
+        # It was that of a VM without a name. Two nodes: each has its own, so they may run beside each other.
+        report = r"Error in process PID on node \w+@\S+ with exit value:\n"
+        for program, name in ((["erl"], "named_a"), (ours(), "named_b")):
+            _, text = run(program, ["-noshell", "-sname", name, "-eval", "spawn(fun() -> exit(error(boo)) end), timer:sleep(300), halt()."])
+            self.assertRegex(text, report)
+
+    def test_what_nobody_can_log_is_said(self):
+        # An error of the boot before there is a logger was lost. erl says it as well, now and then.
+        (pathlib.Path(folder) / "no.boot").write_text("no boot file", encoding="utf-8")
+        status, text = run(ours(), ["-noshell", "-boot", "./no"], env={"ERL_CRASH_DUMP": "/dev/null"})
+        self.assertEqual(status, 1)
+        self.assertIn("(no logger present) unexpected logger message: {log,error,\"Error in process", text)
+
+    def test_what_processes_display_is_not_mixed_within_a_line(self):
+        call = ("S = self(), [spawn(fun() -> [erlang:display({N, lists:seq(1, 30)}) || _ <- lists:seq(1, 50)], S ! done end) "
+                "|| N <- lists:seq(1, 20)], [receive done -> ok end || _ <- lists:seq(1, 20)], halt().")
+        _, text = run(ours(), ["-noshell", "-eval", call])
+        self.assertEqual({text.splitlines().count(line) for line in text.splitlines()}, {50}, text[:2000])
+
     def test_flags_of_the_emulator(self):
         self.evals('io:format("~p~n", [[erlang:system_info(I) || I <- [schedulers, schedulers_online, atom_limit, '
                    'min_heap_size, max_heap_size]] ++ [io:printable_range(), error_logger:warning_map()]]), halt().',

@@ -694,6 +694,17 @@ main(_) ->
                     self.assertRegex(crash, "(?m)^[^\n]*: " + line)
                 self.assertEqual("ended in good order" in crash, is_good, crash)
 
+    def test_a_process_that_exits_is_one_that_failed(self):
+        # gen_servers and all of proc_lib end by exit: the view said that no process had failed.
+        for how, word in (("exit(boom)", "exit boom"), ("exit(self(), kill)", "signal killed"),
+                          ("proc_lib:init_p(self(), [], fun() -> error(pl_boom) end)", "exit {pl_boom,")):
+            with self.subTest(how=how):
+                self.assertEqual(self.erlang("main(_) -> {P, M} = spawn_monitor(fun() -> %s end), "
+                                             "receive {'DOWN', M, _, P, _} -> ok end." % how).returncode, 0)
+                crash = self.dump("--crash")
+                self.assertRegex(crash, r"(?m)^Process <0\.\d+\.0>, [^\n]*: exit: <0\.\d+\.0>, " + re.escape(word))
+                self.assertNotIn("good order, and", crash)
+
     def test_the_second_signal_is_a_record(self):
         vm = subprocess.Popen([MINIVM, "run", "--record", str(self.file), "--eval",
                                'erlang:suspend_process(whereis(user)), minivm:write_stdout(<<"r">>), '

@@ -272,6 +272,10 @@ Term input_finished(Port& p) {
         Heap h;
         tell_traced(p, h, make_tuple(h, atoms::exit_status, make_small(status)));
     }
+    // A line without its end comes behind the status, as OTP's ports flush it last of all.
+    for (Framing::Piece piece; p.options.framing.last(&piece);) {
+        tell_data(p, piece);
+    }
     if (p.options.eof) {
         Heap h;
         tell_traced(p, h, atoms::eof);
@@ -303,9 +307,6 @@ Term read_input(Port& p) {
     if (n == 0) {
         stop_input(p);
         p.input_ended = true;
-        while (framing.last(&piece)) {
-            tell_data(p, piece);
-        }
         return input_finished(p);
     }
     const auto bytes = static_cast<size_t>(n);

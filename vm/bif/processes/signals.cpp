@@ -310,11 +310,7 @@ Term erlang_unalias_1(Process& p, const Term* a) {
     if (!is_local_ref(a[0])) {
         return atoms::false_;
     }
-    // A reply that is already here was sent to an active alias.
-    Term result;
-    if (handle_now(p, &result)) {
-        return result;
-    }
+    // As in OTP, a message that the process has not taken over yet finds no alias then.
     return make_bool(remove_alias(p, ref_id(a[0])));
 }
 

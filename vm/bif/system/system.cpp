@@ -355,10 +355,9 @@ Term memory_internal(Process& p, Term ref, Term allocators) {
 }
 
 Term erlang_system_info_1(Process& p, const Term* a) {
-    if (a[0] == atom_table::intern("procs")) {  // each tells of itself
-        static const Export* const procs = export_table::get(atom_table::intern("minivm_processes"),
-                                                             atom_table::intern("text"), 0);
-        return trap(p, procs, {});
+    if (a[0] == atom_table::intern("procs")) {  // each tells of itself; OTP's own code server does not know the module
+        static const Export* const load = bif_export("minivm", "load_and_apply", 3);
+        return trap(p, load, {atom_table::intern("minivm_processes"), atom_table::intern("text"), kNil});
     }
     Term r = kNonValue;
     if (is_atom(a[0])) {
