@@ -13,7 +13,7 @@ namespace minivm::vm {
 namespace {
 
 std::atomic<bool> g_is_paused{false};
-std::mutex g_mutex;  // who changes it to false, or waits for that
+std::mutex g_pause_mutex;  // who changes it to false, or waits for that
 std::condition_variable g_goes_on;
 
 bool stands(const SchedulerThread& s) {
@@ -41,7 +41,7 @@ bool pause(int patience_ms) {
 
 void go_on() {
     {
-        const std::lock_guard lock(g_mutex);
+        const std::lock_guard lock(g_pause_mutex);
         g_is_paused.store(false, std::memory_order_seq_cst);  // seq_cst: see is_paused()
     }
     g_goes_on.notify_all();
@@ -53,7 +53,7 @@ bool is_paused() {
 }
 
 void wait_while_paused() {
-    std::unique_lock lock(g_mutex);
+    std::unique_lock lock(g_pause_mutex);
     g_goes_on.wait(lock, [] { return !is_paused(); });
 }
 
