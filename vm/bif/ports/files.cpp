@@ -775,7 +775,9 @@ Term prim_buffer_unlock_1(Process& p, const Term* a) {
 // ---- dynamic tracing -----------------------------------------------------------------------------------
 
 // The module file asks for the tags of dynamic trace probes. As on an OTP without them.
-Term dt_true(Process&, const Term*) { return atoms::true_; }
+Term erlang_dt_spread_tag_1(Process& p, const Term* a) { return is_bool(a[0]) ? atoms::true_ : badarg(p); }
+// What dt_spread_tag/1 has returned.
+Term erlang_dt_restore_tag_1(Process& p, const Term* a) { return a[0] == atoms::true_ ? a[0] : badarg(p); }
 Term dt_undefined(Process&, const Term*) { return atoms::undefined; }
 Term dt_argument(Process&, const Term* a) { return a[0]; }
 
@@ -785,8 +787,8 @@ Term dt_argument(Process&, const Term* a) { return a[0]; }
 constexpr uint8_t kIo = kBifDirtyIo | kBifLeavable;
 
 MINIVM_BIF_TABLE(files) = {
-    {"erlang", "dt_spread_tag", 1, dt_true, kBifPlain, nullptr},
-    {"erlang", "dt_restore_tag", 1, dt_true, kBifPlain, nullptr},
+    {"erlang", "dt_spread_tag", 1, erlang_dt_spread_tag_1, kBifPlain, nullptr},
+    {"erlang", "dt_restore_tag", 1, erlang_dt_restore_tag_1, kBifPlain, nullptr},
     {"erlang", "dt_put_tag", 1, dt_undefined, kBifPlain, nullptr},
     {"erlang", "dt_get_tag", 0, dt_undefined, kBifPlain, nullptr},
     {"erlang", "dt_get_tag_data", 0, dt_undefined, kBifPlain, nullptr},

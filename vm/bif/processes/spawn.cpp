@@ -242,6 +242,9 @@ Term erts_internal_spawn_request_4(Process& p, const Term* a) {
         return atoms::badarg;
     }
     if (!parse_request_options(a[3], &o, &request)) {
+    if (list_length(a[3]) < 0) {
+        return atoms::badopt;
+    }
         const RefId bad = new_ref_id(p);
         reply_to_request(p, request, bad, atoms::badopt);
         return make_ref_term(p.heap, bad);

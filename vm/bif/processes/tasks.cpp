@@ -48,6 +48,9 @@ void suspend_here(Process& target, ControlSignal& request) {
 }
 
 Term erts_internal_suspend_process_2(Process& p, const Term* a) {
+    if (!is_local_pid(a[0]) || a[0] == p.id) {
+        return atoms::badarg;
+    }
     bool unless_suspending = false;
     bool asynchronous = false;
     Term answer = kNonValue;
@@ -67,9 +70,6 @@ Term erts_internal_suspend_process_2(Process& p, const Term* a) {
     }
     if (!is_nil(list)) {
         return atoms::badopt;
-    }
-    if (!is_local_pid(a[0]) || a[0] == p.id) {
-        return atoms::badarg;
     }
     if (process_table::lookup(a[0]) == nullptr && !asynchronous) {
         return atoms::badarg;
