@@ -219,13 +219,11 @@ Term erts_internal_request_system_task_4(Process& p, const Term* a) {
 }
 
 Term erlang_bump_reductions_1(Process& p, const Term* a) {
-    if (!is_integer(a[0]) || (is_big(a[0]) && big_is_negative(a[0])) ||
-        (is_small(a[0]) && small_value(a[0]) < 1)) {
+    constexpr int64_t kOtpSmallEnd = int64_t{1} << 59;  // ours have a bit more
+    if (!is_small(a[0]) || small_value(a[0]) < 0 || small_value(a[0]) >= kOtpSmallEnd) {
         return badarg(p);
     }
-    const int64_t n = is_small(a[0]) ? std::min<int64_t>(small_value(a[0]), kSliceReductions)
-                                     : kSliceReductions;
-    consume(p, n);
+    consume(p, std::min<int64_t>(small_value(a[0]), kSliceReductions));
     return atoms::true_;
 }
 

@@ -42,8 +42,10 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <optional>
 #include <unordered_map>
 
+#include <vector>
 namespace minivm {
 namespace {
 
@@ -392,33 +394,55 @@ std::mutex g_environment_lock;
 
 // Characters of a string as UTF-8; false if it is no string or has a NUL.
 bool get_string(Term t, std::string* out) {
-    Bytes bytes;
-    if (is_binary(t) && get_bytes(t, &bytes)) {
-        out->assign(reinterpret_cast<const char*>(bytes.data), bytes.size);
-        return out->find('\0') == std::string::npos;
-    }
     out->clear();
-    for (; is_cons(t); t = tail(t)) {
-        const Term c = head(t);
-        if (!is_small(c) || small_value(c) < 1 || small_value(c) > 0x10FFFF) {
+    std::vector<Term> behind;  // of the lists that are open
+    for (;;) {
+        if (is_cons(t)) {
+            const Term c = head(t);
+            if (is_list(c)) {
+                behind.push_back(tail(t));
+                t = c;
+                continue;
+            }
+            if (!is_small(c) || small_value(c) < 1 || small_value(c) > 0x10FFFF ||
+                (small_value(c) >= 0xD800 && small_value(c) <= 0xDFFF)) {
+                return false;
+            }
+            append_utf8(static_cast<uint32_t>(small_value(c)), out);
+            t = tail(t);
+        } else if (!is_nil(t)) {
             return false;
         }
-        append_utf8(static_cast<uint32_t>(small_value(c)), out);
     }
-    return is_nil(t);
 }
 
 bool get_variable_name(Term t, std::string* out) {
-    return get_string(t, out) && !out->empty() && out->find('=') == std::string::npos;
+    return get_string(t, out) && out->find('=') == std::string::npos;
+}
+
+// OTP's environment has room for a variable without a name, that of the operating system has not.
+// Under g_environment_lock.
+std::optional<std::string> g_nameless_variable;
+
+const char* value_of_variable(const std::string& name) {
+    if (name.empty()) {
+        return g_nameless_variable ? g_nameless_variable->c_str() : nullptr;
+    }
+    return std::getenv(name.c_str());
 }
 
 Term os_get_env_var_1(Process& p, const Term* a) {
+        } else if (behind.empty()) {
+            return true;
+        } else {
+            t = behind.back();
+            behind.pop_back();
     std::string name;
-    if (!get_string(a[0], &name)) {
+    if (!get_variable_name(a[0], &name)) {
         return badarg(p);
     }
     std::lock_guard lock(g_environment_lock);
-    const char* value = std::getenv(name.c_str());
+    const char* value = value_of_variable(name);
     return value == nullptr ? atoms::false_ : text_term(p, value);
 }
 Term os_set_env_var_2(Process& p, const Term* a) {
@@ -428,7 +452,11 @@ Term os_set_env_var_2(Process& p, const Term* a) {
         return badarg(p);
     }
     std::lock_guard lock(g_environment_lock);
-    setenv(name.c_str(), value.c_str(), 1);
+    if (name.empty()) {
+        g_nameless_variable = value;
+    } else {
+        setenv(name.c_str(), value.c_str(), 1);
+    }
     return atoms::true_;
 }
 Term os_unset_env_var_1(Process& p, const Term* a) {
@@ -437,7 +465,11 @@ Term os_unset_env_var_1(Process& p, const Term* a) {
         return badarg(p);
     }
     std::lock_guard lock(g_environment_lock);
-    unsetenv(name.c_str());
+    if (name.empty()) {
+        g_nameless_variable.reset();
+    } else {
+        unsetenv(name.c_str());
+    }
     return atoms::true_;
 }
 }  // namespace
@@ -459,6 +491,9 @@ Term environment_list(Process& p, bool pairs) {
     Term list = kNil;
     for (char** e = environ; *e != nullptr; ++e) {
         const std::string_view entry(*e);
+    if (g_nameless_variable) {
+        all.push_back("=" + *g_nameless_variable);
+    }
         const size_t at = entry.find('=', 1);
         if (!pairs || at == entry.npos) {
             list = cons(p.heap, text_term(p, entry), list);
@@ -479,6 +514,12 @@ LOCAL_ATOM(atom_handle, "handle")
 
 Term os_set_signal_2(Process& p, const Term* a) {
     os_signals::Action action;
+    if (g_nameless_variable) {
+        const std::string_view value = *g_nameless_variable;
+        list = cons(p.heap,
+                    pairs ? make_tuple(p.heap, kNil, text_term(p, value)) : text_term(p, "=" + std::string(value)),
+                    list);
+    }
     if (a[1] == atoms::default_) {
         action = os_signals::Action::by_default;
     } else if (a[1] == atoms::ignore) {
@@ -592,9 +633,28 @@ Term erlang_posixtime_to_universaltime_1(Process& p, const Term* a) {
     if (!get_int64(a[0], &seconds)) {
         return badarg(p);
     }
-    const std::time_t s = seconds;
-    std::tm t{};
-    return gmtime_r(&s, &t) != nullptr ? date_time(p, t) : badarg(p);
+    // As OTP reckons: its years reach further than C's, and its division truncates before year 0 too.
+    constexpr int64_t kDay = 86400;
+    int64_t days = seconds / kDay;
+    int64_t second = seconds % kDay;
+    if (second < 0) {
+        --days;
+        second += kDay;
+    }
+    days += 719468;  // from March 1st of year 0 to 1970
+    int64_t year = (10000 * days + 14780) / 3652425;
+    const auto day_of = [days](int64_t y) { return days - (365 * y + y / 4 - y / 100 + y / 400); };
+    if (day_of(year) < 0) {
+        --year;
+    }
+    const int64_t day = day_of(year);
+    const int64_t month = (100 * day + 52) / 3060;  // since March
+    Heap& h = p.heap;
+    const Term date = make_tuple(h, make_small(year + (month + 2) / 12), make_small((month + 2) % 12 + 1),
+                                 make_small(day - (month * 306 + 5) / 10 + 1));
+    const Term time =
+        make_tuple(h, make_small(second / 3600), make_small(second / 60 % 60), make_small(second % 60));
+    return make_tuple(h, date, time);
 }
 Term erlang_universaltime_to_posixtime_1(Process& p, const Term* a) {
     std::tm t;
