@@ -217,7 +217,7 @@ Term max_heap_of(Heap& h, const Process& p) {
                                         e->max_heap_shared);
 }
 
-uint32_t vheap_words(const Process& p) {
+uint64_t vheap_words(const Process& p) {
     return p.extra == nullptr ? 46422 : p.extra->min_bin_vheap_words;
 }
 
@@ -445,7 +445,7 @@ Term garbage_collection_of(Process& p, Heap& h) {
     Term list = cons(h, last, kNil);
     list = cons(h, entry(atoms::fullsweep_after, make_small(p.fullsweep_after)), list);
     list = cons(h, entry(atoms::min_heap_size, make_small(p.min_heap_words)), list);
-    list = cons(h, entry(atoms::min_bin_vheap_size, make_small(vheap_words(p))), list);
+    list = cons(h, entry(atoms::min_bin_vheap_size, make_unsigned(h, vheap_words(p))), list);
     return cons(h, entry(atoms::max_heap_size, max_heap_of(h, p)), list);
 }
 
@@ -587,7 +587,7 @@ Term item_value(Process& p, Item item, Heap& h, const ForeignView* view) {
         case Item::min_heap_size:
             return make_small(p.min_heap_words);
         case Item::min_bin_vheap_size:
-            return make_small(vheap_words(p));
+            return make_unsigned(h, vheap_words(p));
         case Item::max_heap_size:
             return max_heap_of(h, p);
         case Item::fullsweep_after:

@@ -61,7 +61,10 @@ Term set_min_heap_size(Process& p, Term value) {
 }
 
 Term set_min_bin_vheap_size(Process& p, Term value) {
-    return exchange(p, value, 0, 0x7FFFFFFF, g_spawn_defaults.min_bin_vheap_words);
+    return is_small(value) && small_value(value) >= 0
+               ? make_unsigned(p.heap, g_spawn_defaults.min_bin_vheap_words.exchange(
+                                           next_heap_size(static_cast<uint64_t>(small_value(value))), kRelaxed))
+               : badarg(p);
 }
 
 Term set_max_heap_size(Process& p, Term value) {
