@@ -3,6 +3,7 @@
 #include "vm/bif/processes/options.hpp"
 #include "vm/bif/system/system_areas.hpp"
 #include "vm/bif/system/system_constants.hpp"
+#include "vm/bif/system/topology.hpp"
 #include "vm/code_change/code_change.hpp"
 #include "vm/code/engine.hpp"
 #include "vm/code/loading.hpp"
@@ -41,11 +42,11 @@
 #include <ctime>
 #include <map>
 #include <mutex>
-#include <string>
 #include <optional>
+#include <string>
 #include <unordered_map>
-
 #include <vector>
+
 namespace minivm {
 namespace {
 
@@ -229,14 +230,12 @@ constexpr InfoItem kInfoItems[] = {
     {"async_dist", async_dist_default},
     {"atom_count", [](Process&) { return make_small(atom_table::count()); }},
     {"atom_limit", [](Process&) { return make_small(atom_table::limit()); }},
-    {"backtrace_depth", [](Process&) { return make_small(g_backtrace_depth); }},
     {"beam_jump_table", [](Process&) { return atoms::true_; }},
     {"build_type", [](Process&) { return atoms::opt; }},
     {"check_io", [](Process&) { return kNil; }},
     {"compat_rel", [](Process&) { return make_small(otp_release().number); }},
     {"context_reductions", [](Process&) { return make_small(kSliceReductions); }},
     {"cpu_quota", [](Process&) { return atom_table::intern("unknown"); }},
-    {"cpu_topology", [](Process&) { return atoms::undefined; }},  // it is not looked for
     {"creation", [](Process&) { return make_small(this_node().creation); }},
     {"dirty_cpu_schedulers", [](Process&) { return make_small(vm::dirty_cpu_count()); }},
     {"dirty_cpu_schedulers_online", [](Process&) { return make_small(online::dirty_cpu()); }},
@@ -356,6 +355,12 @@ Term memory_internal(Process& p, Term ref, Term allocators) {
     return atoms::true_;
 }
 
+Term detected_cpu_topology(Process& p) {
+    static const Export* const format =
+        export_table::get(atoms::erlang, atom_table::intern("format_cpu_topology"), 1);
+    return trap(p, format, {cpu_topology::detected(p.heap)});
+}
+
 Term erlang_system_info_1(Process& p, const Term* a) {
     if (a[0] == atom_table::intern("procs")) {  // each tells of itself
         static const Export* const procs = export_table::get(atom_table::intern("minivm_processes"),
@@ -363,6 +368,9 @@ Term erlang_system_info_1(Process& p, const Term* a) {
         return trap(p, procs, {});
     }
     Term r = kNonValue;
+    if (a[0] == atom_table::intern("cpu_topology")) {
+        return detected_cpu_topology(p);
+    }
     if (is_atom(a[0])) {
         r = system_info_atom(p, a[0]);
     } else if (is_tuple(a[0]) && tuple_arity(a[0]) == 2 &&
@@ -371,11 +379,13 @@ Term erlang_system_info_1(Process& p, const Term* a) {
                 tuple_element(a[0], 1) == atoms::external)) {
         r = make_small(8);
     }
-    if (is_tuple_of(a[0], 2) && tuple_element(a[0], 0) == atom_table::intern("cpu_topology") &&
-        (tuple_element(a[0], 1) == atom_table::intern("defined") ||
-         tuple_element(a[0], 1) == atom_table::intern("detected") ||
-         tuple_element(a[0], 1) == atom_table::intern("used"))) {
-        r = atoms::undefined;
+    if (is_tuple_of(a[0], 2) && tuple_element(a[0], 0) == atom_table::intern("cpu_topology")) {
+        const Term which = tuple_element(a[0], 1);
+        if (which == atom_table::intern("defined")) {
+            r = atoms::undefined;  // nobody can define one
+        } else if (which == atom_table::intern("detected") || which == atom_table::intern("used")) {
+            return detected_cpu_topology(p);
+        }
     }
     if (is_tuple_of(a[0], 3) && tuple_element(a[0], 0) == atom_table::intern("memory_internal")) {
         r = memory_internal(p, tuple_element(a[0], 1), tuple_element(a[0], 2));
@@ -392,7 +402,8 @@ Term erlang_system_info_1(Process& p, const Term* a) {
 
 std::mutex g_environment_lock;
 
-// Characters of a string as UTF-8; false if it is no string or has a NUL.
+// Characters of a string as UTF-8, which may hold others, as names of files do; false if it is no string
+// or has a NUL.
 bool get_string(Term t, std::string* out) {
     out->clear();
     std::vector<Term> behind;  // of the lists that are open
@@ -412,6 +423,11 @@ bool get_string(Term t, std::string* out) {
             t = tail(t);
         } else if (!is_nil(t)) {
             return false;
+        } else if (behind.empty()) {
+            return true;
+        } else {
+            t = behind.back();
+            behind.pop_back();
         }
     }
 }
@@ -432,11 +448,6 @@ const char* value_of_variable(const std::string& name) {
 }
 
 Term os_get_env_var_1(Process& p, const Term* a) {
-        } else if (behind.empty()) {
-            return true;
-        } else {
-            t = behind.back();
-            behind.pop_back();
     std::string name;
     if (!get_variable_name(a[0], &name)) {
         return badarg(p);
@@ -480,6 +491,9 @@ std::vector<std::string> environment_copy() {
     for (char** e = environ; *e != nullptr; ++e) {
         all.emplace_back(*e);
     }
+    if (g_nameless_variable) {
+        all.push_back("=" + *g_nameless_variable);
+    }
     return all;
 }
 
@@ -491,9 +505,6 @@ Term environment_list(Process& p, bool pairs) {
     Term list = kNil;
     for (char** e = environ; *e != nullptr; ++e) {
         const std::string_view entry(*e);
-    if (g_nameless_variable) {
-        all.push_back("=" + *g_nameless_variable);
-    }
         const size_t at = entry.find('=', 1);
         if (!pairs || at == entry.npos) {
             list = cons(p.heap, text_term(p, entry), list);
@@ -502,6 +513,12 @@ Term environment_list(Process& p, bool pairs) {
             const Term value = text_term(p, entry.substr(at + 1));
             list = cons(p.heap, make_tuple(p.heap, name, value), list);
         }
+    }
+    if (g_nameless_variable) {
+        const std::string_view value = *g_nameless_variable;
+        list = cons(p.heap,
+                    pairs ? make_tuple(p.heap, kNil, text_term(p, value)) : text_term(p, "=" + std::string(value)),
+                    list);
     }
     return list;
 }
@@ -514,12 +531,6 @@ LOCAL_ATOM(atom_handle, "handle")
 
 Term os_set_signal_2(Process& p, const Term* a) {
     os_signals::Action action;
-    if (g_nameless_variable) {
-        const std::string_view value = *g_nameless_variable;
-        list = cons(p.heap,
-                    pairs ? make_tuple(p.heap, kNil, text_term(p, value)) : text_term(p, "=" + std::string(value)),
-                    list);
-    }
     if (a[1] == atoms::default_) {
         action = os_signals::Action::by_default;
     } else if (a[1] == atoms::ignore) {
