@@ -29,8 +29,7 @@ told({Name, Way}, Flags) ->
     Parent ! stop,
     receive {'DOWN', Watch, process, Parent, _} -> ok end,
     io:format("~p ~p~n", [Name, Flags]),
-    [io:format("    ~p~n", [shown(T, Parent)]) || T <- Told],
-    until_quiet().
+    [io:format("    ~p~n", [shown(T, Parent)]) || T <- Told].
 
 until_quiet() -> receive T when element(1, T) =:= trace -> [T | until_quiet()] after 100 -> [] end.
 
