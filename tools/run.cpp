@@ -178,7 +178,7 @@ void apply_flags(const EmulatorFlags& flags, vm::Options* options) {
         dist::g_busy_limit.store(flags.dist_limit_kb * 1024, kRelaxed);
     }
     if (flags.min_binary_heap_words != 0) {
-        g_spawn_defaults.min_bin_vheap_words.store(static_cast<uint32_t>(next_heap_size(flags.min_binary_heap_words)), kRelaxed);
+        g_spawn_defaults.min_bin_vheap_words.store(next_heap_size(flags.min_binary_heap_words), kRelaxed);
     }
     g_spawn_defaults.max_heap_words.store(flags.max_heap_words, kRelaxed);
     g_spawn_defaults.max_heap_kill.store(flags.max_heap_kill, kRelaxed);

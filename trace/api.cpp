@@ -228,17 +228,26 @@ bool is_counter_state(Term t) {
     return t == atom_restart() || t == atom_pause();
 }
 
+// Of what is wrong with both, the specification and the flags, one is told: since there are sessions, the flags.
+bool looks_at_flags_first() {
+    return by_release::at_least(27);
+}
+
 Term set_event_pattern(Process& p, Session& session, const Term* a) {
     EventPatterns e = event_patterns(session);
     const bool off = a[1] == atoms::false_;
     const auto dialect =
         a[0] == atoms::send ? match_spec::Dialect::sent : match_spec::Dialect::received;
     SpecPtr spec;
+    Request r;
+    const bool flags_are_good = parse_flags(p, session, a[2], &r);
+    if (!flags_are_good && looks_at_flags_first()) {
+        return badarg_cause(p, atoms::badopt);
+    }
     if (!off && !is_counter_state(a[1]) && !make_spec_for(session, a[1], &spec, dialect)) {
         return badarg_cause(p, atoms::match_spec);
     }
-    Request r;
-    if (!parse_flags(p, session, a[2], &r)) {
+    if (!flags_are_good) {
         return badarg_cause(p, atoms::badopt);
     }
     // Nothing but a specification or whether there is one.
@@ -259,6 +268,11 @@ Term set_event_pattern(Process& p, Session& session, const Term* a) {
 // A change of patterns, complete but for its functions. False: the process has the exception.
 bool parse_request(Process& p, const Session& session, const Term* a, Request* out) {
     Request& r = *out;
+    const bool flags_are_good = parse_flags(p, session, a[2], &r);
+    if (!flags_are_good && looks_at_flags_first()) {
+        badarg_cause(p, atoms::badopt);
+        return false;
+    }
     if (a[1] == atoms::false_) {
         r.on = false;
     } else if (is_counter_state(a[1])) {
@@ -269,7 +283,7 @@ bool parse_request(Process& p, const Session& session, const Term* a, Request* o
         badarg_cause(p, atoms::match_spec);
         return false;
     }
-    if (!parse_flags(p, session, a[2], &r)) {
+    if (!flags_are_good) {
         badarg_cause(p, atoms::badopt);
         return false;
     }

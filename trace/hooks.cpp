@@ -15,6 +15,7 @@
 #include "vm/process/gc.hpp"
 #include "vm/instr/bif_def.hpp"
 #include "vm/process/exception.hpp"
+#include "vm/process/process_life.hpp"
 #include "vm/process/process_record.hpp"
 #include "vm/process/report.hpp"
 #include "vm/process/signal.hpp"
@@ -37,6 +38,7 @@ LOCAL_ATOM(atom_gc_minor_start, "gc_minor_start")
 LOCAL_ATOM(atom_open, "open")
 LOCAL_ATOM(atom_out_exited, "out_exited")
 LOCAL_ATOM(atom_send_to_non_existing_process, "send_to_non_existing_process")
+LOCAL_ATOM(atom_spawn_init, "spawn_init")
 LOCAL_ATOM(atom_spawned, "spawned")
 
 // What is inherited: all but what says how it is inherited, unless it is passed on as well.
@@ -363,10 +365,17 @@ struct TraceHooks final : Hooks {
         }
     }
     void spawning(Process& parent, Process& child, const Export* e, Term args,
-                  bool linked) override {
+                  const SpawnOptions& options) override {
+        const bool linked = options.link;
         Heap h;
-        const Term call = make_tuple(h, e->module, e->function, args);
+        Term call = make_tuple(h, e->module, e->function, args);
+        if (options.replies) {  // as OTP's own code does it
+            call = make_tuple(h, atoms::erts_internal, atom_spawn_init(), cons(h, call, kNil));
+        }
         tell_procs(parent, atoms::spawn, child.id, call);
+        if (linked) {
+            tell_procs(parent, atoms::link, child.id);
+        }
         // Also of one that is sensitive, as in OTP.
         std::vector<State> given = all_new_flags(New::processes);
         for (const State* s = state_of(parent); s != nullptr; s = s->next) {
@@ -377,7 +386,6 @@ struct TraceHooks final : Hooks {
         }
         tell_procs(child, atom_spawned(), parent.id, call);
         if (linked) {
-            tell_procs(parent, atoms::link, child.id);
             tell_procs(child, atoms::getting_linked, parent.id);
         }
         h.clear();

@@ -131,7 +131,8 @@ Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
             // relaxed: a call that finds it gone beside this comes before or after.
             return a.meta && !meta.meta_tracer_gone->load(std::memory_order_relaxed)
                        ? shown_tracer(h, meta.meta_tracer)
-                       : kNil;
+                   : by_release::at_least(29) && !a.meta ? atoms::false_
+                                                         : kNil;
         }
         if (i == atom_meta_match_spec()) {
             return a.meta ? copy_spec(p, a.others().meta_spec) : atoms::false_;

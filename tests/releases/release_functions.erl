@@ -13,6 +13,8 @@ main(_) ->
     guards(),
     signals(),
     items(),
+    traced(),
+    Release >= 27 andalso show(fun() -> binary:referenced_byte_size(<<5:3>>) end),
     Release >= 26 andalso stacks(),
     decoded(),
     tables(),
@@ -189,6 +191,20 @@ too_long() ->
 
 %% Pids and what stands beside the names of functions differ.
 show(F) -> io:format("~p~n", [try F() catch C:R:S -> {C, R, setelement(3, hd(S), arguments)} end]).
+
+%% Of two things that are wrong, which one is told; a function that is traced, but not for meta tracing; what is watched.
+traced() ->
+    [show(fun() -> erlang:trace_pattern(Which, Spec, Flags) end)
+     || Which <- [foo, send, {lists, seq, 2}], Spec <- [foo, true], Flags <- [foo, [foo], []],
+        {Which, Spec, Flags} =/= {send, true, []}, {Which, Spec, Flags} =/= {{lists, seq, 2}, true, []}],
+    erlang:trace_pattern({lists, seq, 2}, true, [local]),
+    show(fun() -> erlang:trace_info({lists, seq, 2}, meta) end),
+    erlang:trace_pattern({lists, seq, 2}, false, [local]),
+    show(fun() -> erlang:trace_info({lists, seq, 2}, meta) end),
+    Watch = fun(Options) -> show(fun() -> element(2, {erlang:system_monitor(self(), Options), watched}) end) end,
+    Watch([{long_message_queue, {1, 20}}]),
+    Watch([{long_message_queue, {20, 1}}]),
+    erlang:system_monitor(undefined).
 
 %% Whether there is any differs; what cannot be, no release says otherwise.
 coverage() ->

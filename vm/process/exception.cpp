@@ -116,6 +116,21 @@ void put_frame(Term* at, const FunctionInfo& f) {
     at[3] = f.file;
 }
 
+// Nothing is known of the place but that the process has begun with erlang:apply/2, which in OTP is a function of
+// Erlang: with a fun that does not take the arguments, or what it refuses itself.
+bool failed_to_begin(const Process& p) {
+    static const Export* const apply = export_table::get(atoms::erlang, atoms::apply, 2);
+    const Exception& e = p.exception;
+    if (p.initial_call != apply) {
+        return false;
+    }
+    if (e.bif != nullptr || is_value(e.top_module)) {
+        return e.bif != nullptr && e.bif->exp == apply;
+    }
+    return e.cls == ExceptionClass::error && is_tuple_of(e.reason, 2) &&
+           (tuple_element(e.reason, 0) == atoms::badfun || tuple_element(e.reason, 0) == atoms::badarity);
+}
+
 Term build_raw_trace(Process& p, const void* fault, int code_ix) {
     Exception& e = p.exception;
     Frames frames;
@@ -140,6 +155,9 @@ Term build_raw_trace(Process& p, const void* fault, int code_ix) {
     // The depth counts all entries, the BIF's or missing function's own included.
     collect_frames(p.heap.end, p.stack_base, nullptr, code_ix, limit - (has_own_top ? 1 : 0),
                    &frames);
+    if (frames.count == 0 && failed_to_begin(p)) {
+        frames.info[frames.count++] = FunctionInfo{atoms::erlang, atoms::apply, 2, nullptr, 0, kNil};
+    }
     int first = 0;
     if (has_own_top) {
         Term m = e.top_module;

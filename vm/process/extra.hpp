@@ -127,7 +127,8 @@ struct ProcessExtra {
     std::unique_ptr<SavedCalls> saved_calls;  // null: they are not saved
     SeqCounters seq;
     Term error_handler = kNonValue;   // an atom; the non-value: error_handler
-    uint32_t min_bin_vheap_words = 46422;
+    uint64_t min_bin_vheap_words = 46422;
+    bool ets_super_user = false;      // erts_internal:ets_super_user/1
 };
 
 // Roots in Process::extra: calls visit(term, context) for each, once.

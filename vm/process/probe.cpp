@@ -156,7 +156,7 @@ void spawned(Process* parent, Process& p, const Export& entry, Term args, const 
         seq_trace::spawning(*parent, p, entry, args, options);
     }
     if (watchers::any(*parent, watchers::kTraced | watchers::kNewTraced)) {
-        g_hooks->spawning(*parent, p, &entry, args, options.link);
+        g_hooks->spawning(*parent, p, &entry, args, options);
     }
 }
 

@@ -78,13 +78,10 @@ void free_memory(Process& p) {
 void set_limits(Process& p, const SpawnOptions& o) {
     // relaxed: settings of the machine; a new process may see a change late.
     constexpr auto kRelaxed = std::memory_order_relaxed;
-    p.min_heap_words = o.min_heap_words != 0 ? static_cast<uint32_t>(next_heap_size(o.min_heap_words))
-                                             : g_spawn_defaults.min_heap_words.load(kRelaxed);
+    p.min_heap_words = least_heap_words(o.min_heap_words);
     p.fullsweep_after = o.has_fullsweep_after ? o.fullsweep_after
                                               : g_spawn_defaults.fullsweep_after.load(kRelaxed);
-    const uint32_t vheap = o.min_bin_vheap_words != 0
-                               ? o.min_bin_vheap_words
-                               : g_spawn_defaults.min_bin_vheap_words.load(kRelaxed);
+    const uint64_t vheap = least_vheap_words(o.min_bin_vheap_words);
     const uint64_t max_heap =
         o.has_max_heap ? o.max_heap_words : g_spawn_defaults.max_heap_words.load(kRelaxed);
     if (max_heap != 0 || o.has_max_heap || vheap != 46422) {
@@ -125,6 +122,18 @@ void tie_to_parent(Process& p, Process& parent, SpawnOptions& o) {
 }
 
 }  // namespace
+
+uint32_t least_heap_words(uint32_t wanted) {
+    // relaxed: a setting of the machine; who asks may see a change late.
+    const uint32_t least = g_spawn_defaults.min_heap_words.load(std::memory_order_relaxed);
+    return wanted < least ? least : static_cast<uint32_t>(std::min<size_t>(next_heap_size(wanted), UINT32_MAX));
+}
+
+uint64_t least_vheap_words(uint64_t wanted) {
+    // relaxed: as above.
+    const uint64_t least = g_spawn_defaults.min_bin_vheap_words.load(std::memory_order_relaxed);
+    return wanted < least ? least : next_heap_size(wanted);
+}
 
 Term spawn(Process* parent, const Export* entry, Term args, SpawnOptions& options) {
     Process* p = allocate_process();

@@ -9,7 +9,7 @@ namespace minivm {
 struct SpawnDefaults {
     std::atomic<uint32_t> min_heap_words{233};
     std::atomic<uint32_t> fullsweep_after{65535};
-    std::atomic<uint32_t> min_bin_vheap_words{46422};
+    std::atomic<uint64_t> min_bin_vheap_words{46422};
     std::atomic<uint64_t> max_heap_words{0};
     std::atomic<bool> max_heap_kill{true};
     std::atomic<bool> max_heap_log{true};
@@ -17,6 +17,10 @@ struct SpawnDefaults {
     std::atomic<bool> async_dist{false};
 };
 extern SpawnDefaults g_spawn_defaults;
+
+// The least sizes of a process that asks for `wanted`: not below the defaults, and of those that heaps have.
+uint32_t least_heap_words(uint32_t wanted);
+uint64_t least_vheap_words(uint64_t wanted);
 
 struct SpawnOptions {
     bool link = false;
@@ -27,7 +31,7 @@ struct SpawnOptions {
     bool monitor_priority = false;
     Priority priority = Priority::normal;
     uint32_t min_heap_words = 0;       // 0: the default, like the next
-    uint32_t min_bin_vheap_words = 0;
+    uint64_t min_bin_vheap_words = 0;
     bool has_fullsweep_after = false;
     uint32_t fullsweep_after = 0;
     bool has_max_heap = false;

@@ -70,7 +70,7 @@ Registered register_name(Term name, Term pid) {
         // it here, it will find the name we give it.
         if (p == nullptr ||
             (p->state.load(std::memory_order_acquire) & process_state::kExiting) != 0) {
-            return Registered::no;
+            return Registered::not_alive;
         }
         if (is_value(p->registered_name)) {
             return Registered::has_name;

@@ -19,8 +19,8 @@ void destroy();
 
 // The pid or port, or the non-value.
 Term whereis(Term name);
-enum class Registered : uint8_t { yes, no, has_name };
-// no: the name is taken, or the process or port is no more.
+enum class Registered : uint8_t { yes, no, has_name, not_alive };
+// no: the name is taken, or the port is no more. not_alive: the process is no more.
 Registered register_name(Term name, Term pid);
 // False: nobody has the name.
 bool unregister_name(Term name);

@@ -15,6 +15,7 @@ namespace minivm {
 
 struct ModuleInstance;
 struct Signal;
+struct SpawnOptions;
 
 namespace tracing {
 
@@ -256,7 +257,7 @@ struct Hooks {
     // It takes one out of its queue.
     virtual void took_message(Process& p) = 0;
     virtual void spawning(Process& parent, Process& child, const Export* e, Term args,
-                          bool linked) = 0;
+                          const SpawnOptions& options) = 0;
     virtual void exited(Process& p, Term reason) = 0;
     virtual void forget(Process& p) = 0;
     // {trace, Pid, Tag, What} to whom the flag `procs` asks for it; on any thread.

@@ -6,6 +6,7 @@
 #include "vm/semantics/binary.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/util/otp_release.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -117,8 +118,10 @@ Term binary_referenced_byte_size_1(Process& p, const Term* a) {
     if (kind_of(orig) == Kind::sub_bits) {
         orig = boxed_ptr(orig)[1];
     }
+    // Up to OTP 26 the last bits are a part of a binary that has room for them.
+    const Word started = by_release::has_one_kind_of_bit_string() ? 0 : 7;
     const Word size = kind_of(orig) == Kind::heap_bits
-                          ? (boxed_ptr(orig)[1].raw + 7) >> 3
+                          ? (boxed_ptr(orig)[1].raw + started) >> 3
                           : reinterpret_cast<RefBinary*>(boxed_ptr(orig)[1].raw)->size_bytes;
     return make_small(static_cast<int64_t>(size));
 }

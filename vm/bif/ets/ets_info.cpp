@@ -4,6 +4,7 @@
 #include "vm/process/continuation.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/term/bignum.hpp"
+#include "vm/term/map.hpp"
 
 #include <algorithm>
 #include <ctime>
@@ -59,22 +60,22 @@ Term safe_fixed(Process& p, const Table& t, bool monotonic) {
 }
 
 // [{Address, Bytes, References}] of the reference-counted binaries in the table.
+void add_binaries_of(Process& p, const Object* o, Term* list) {
+    for (Term* x = o->off_heap; x != nullptr; x = *off_heap_next(x)) {
+        if (header_kind(x->raw) == Kind::bin_ref) {
+            const auto* b = reinterpret_cast<const RefBinary*>(x[1].raw);
+            // relaxed: a figure.
+            const size_t refs = b->refs.load(std::memory_order_relaxed);
+            *list = cons(p.heap,
+                         make_tuple(p.heap, make_unsigned(p.heap, x[1].raw),
+                                    make_unsigned(p.heap, b->size_bytes), make_unsigned(p.heap, refs)),
+                         *list);
+        }
+    }
+}
 Term binaries_of(Process& p, const Table& t) {
     Term list = kNil;
-    const auto add = [&](const Object* o) {
-        for (Term* x = o->off_heap; x != nullptr; x = *off_heap_next(x)) {
-            if (header_kind(x->raw) == Kind::bin_ref) {
-                const auto* b = reinterpret_cast<const RefBinary*>(x[1].raw);
-                // relaxed: a figure.
-                const size_t refs = b->refs.load(std::memory_order_relaxed);
-                list = cons(
-                    p.heap,
-                    make_tuple(p.heap, make_unsigned(p.heap, x[1].raw),
-                               make_unsigned(p.heap, b->size_bytes), make_unsigned(p.heap, refs)),
-                    list);
-            }
-        }
-    };
+    const auto add = [&](const Object* o) { add_binaries_of(p, o, &list); };
     if (t.stores.tree) {
         for (size_t i = 0; i < t.stores.tree->size(); i++) {
             add(t.stores.tree->nth(i));
@@ -220,9 +221,38 @@ Term ets_info_2(Process& p, const Term* a) {
     return is_value(value) ? value : stdlib_badarg(p);
 }
 
+// The same of the objects of one key.
+Term erts_internal_ets_lookup_binary_info_2(Process& p, const Term* a) {
+    Locked t(p, a[0], Access::read, false);
+    if (!t) {
+        bad_table(p, t.failure());
+        p.exception.error_info = map::put(p.heap, p.exception.error_info, atoms::module, atoms::erl_erts_errors);
+        return kNonValue;
+    }
+    Term list = kNil;
+    const HashStore* hash = t->stores.hash.get();
+    for (const Object* o = find(*t, a[1]); o != nullptr; o = hash != nullptr ? hash->next_of_key(o) : nullptr) {
+        add_binaries_of(p, o, &list);
+    }
+    return list;
+}
+
+// Whether it may read and write tables that are private to others.
+Term erts_internal_ets_super_user_1(Process& p, const Term* a) {
+    if (!is_bool(a[0])) {
+        return badarg(p);
+    }
+    if (a[0] == atoms::true_ || p.extra != nullptr) {
+        extra_of(p).ets_super_user = a[0] == atoms::true_;
+    }
+    return atoms::ok;
+}
+
 }  // namespace
 
 MINIVM_BIF_TABLE(ets_info) = {
+    {"erts_internal", "ets_lookup_binary_info", 2, erts_internal_ets_lookup_binary_info_2, kBifPlain, nullptr},
+    {"erts_internal", "ets_super_user", 1, erts_internal_ets_super_user_1, kBifPlain, nullptr},
     {"ets", "info", 1, ets_info_1, kBifPlain, nullptr},
     {"ets", "info", 2, ets_info_2, kBifPlain, nullptr},
 };

@@ -2,6 +2,7 @@
 #include "vm/bif/bif.hpp"
 #include "vm/bif/ets/ets_support.hpp"
 #include "vm/term/compare.hpp"
+#include "vm/term/map.hpp"
 
 #include <ctime>
 
@@ -107,6 +108,21 @@ Term ets_prev_lookup_2(Process& p, const Term* a) {
     return neighbour_key(p, a, true, Tell::objects);
 }
 
+// As first/1 and next/2, for OTP's own code: an ordered_set has something behind any key, and it is
+// explained where erts explains.
+Term of_erts(Process& p, Term result) {
+    if (!is_value(result) && is_value(p.exception.error_info)) {
+        p.exception.error_info = map::put(p.heap, p.exception.error_info, atoms::module, atoms::erl_erts_errors);
+    }
+    return result;
+}
+Term erts_internal_ets_raw_first_1(Process& p, const Term* a) {
+    return of_erts(p, ets_first_1(p, a));
+}
+Term erts_internal_ets_raw_next_2(Process& p, const Term* a) {
+    return of_erts(p, ets_next_2(p, a));
+}
+
 Term ets_slot_2(Process& p, const Term* a) {
     Locked t(p, a[0], Access::read, false);
     if (!t) {
@@ -143,6 +159,8 @@ MINIVM_BIF_TABLE(ets_iterate) = {
     {"ets", "last", 1, ets_last_1, kBifPlain, nullptr},
     {"ets", "next", 2, ets_next_2, kBifPlain, nullptr},
     {"ets", "prev", 2, ets_prev_2, kBifPlain, nullptr},
+    {"erts_internal", "ets_raw_first", 1, erts_internal_ets_raw_first_1, kBifPlain, nullptr},
+    {"erts_internal", "ets_raw_next", 2, erts_internal_ets_raw_next_2, kBifPlain, nullptr},
     {"ets", "slot", 2, ets_slot_2, kBifPlain, nullptr},
 };
 

@@ -636,29 +636,31 @@ Term continue_walk(Process& p, const Term* a, const char* name) {
     if (c == atoms::end_of_table) {
         return c;
     }
+    if (!is_tuple(c) || tuple_arity(c) == 0) {
+        return stdlib_badarg(p);
+    }
+    const Term* e = tuple_elements(c);
+    Locked t(p, e[0], Access::read, false);
+    if (!t) {
+        return bad_table(p, t.failure());
+    }
     const bool hash = is_tuple_of(c, 6);
     if (!hash && !is_tuple_of(c, 8)) {
         return stdlib_badarg(p);
     }
-    const Term* e = tuple_elements(c);
     const Term limit = e[hash ? 2 : 3];
     const Program* program = match_spec::program_of(e[hash ? 3 : 4]);
     if (program == nullptr || !is_small(limit) || small_value(limit) < 1 ||
         (hash ? !is_small(e[1]) || !is_list(e[4]) || !is_small(e[5]) : !is_small(e[7]))) {
         return stdlib_badarg(p);
     }
-    auto w = std::make_unique<Walk>();
-    {
-        Locked t(p, e[0], Access::read, false);
-        if (!t) {
-            return bad_table(p, t.failure());
-        }
-        if (t->is_ordered() == hash) {
-            return stdlib_badarg(p);
-        }
-        w->table = &*t;
-        w->table->retain();
+    if (t->is_ordered() == hash) {
+        return stdlib_badarg(p);
     }
+    auto w = std::make_unique<Walk>();
+    w->table = &*t;
+    w->table->retain();
+    t.release();
     w->program = program;
     const_cast<Program*>(program)->retain();
     w->bif = bif_registry::find(atom_table::intern("ets"), atom_table::intern(name), 1);

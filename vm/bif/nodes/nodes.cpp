@@ -158,14 +158,17 @@ Term erlang_nodes_2(Process& p, const Term* a) {
 }
 
 Term monitor_node(Process& p, Term node, Term on, bool connect) {
-    if (!is_atom(node) || !is_bool(on)) {
+    if (!is_atom(node)) {
+        return badarg(p);
+    }
+    if (node != atoms::nonode_at_nohost && !node_life::is_alive()) {
+        return error(p, atom_notalive());
+    }
+    if (!is_bool(on)) {
         return badarg(p);
     }
     if (node == this_node_name()) {
         return atoms::true_;  // the own node never goes down
-    }
-    if (!node_life::is_alive()) {
-        return error(p, atom_notalive());
     }
     if (!dist::watch(p, node, on == atoms::true_, connect)) {
         Heap h;
@@ -181,10 +184,10 @@ Term erlang_monitor_node_3(Process& p, const Term* a) {
     Term list = a[2];
     for (; is_cons(list); list = tail(list)) {
         if (head(list) != atom_allow_passive_connect()) {
-            return badarg(p);
+            return badarg_cause(p, atoms::badopt);
         }
     }
-    return is_nil(list) ? monitor_node(p, a[0], a[1], true) : badarg(p);
+    return is_nil(list) ? monitor_node(p, a[0], a[1], true) : badarg_cause(p, atoms::badopt);
 }
 
 // Whether the node of a pid takes Unicode in the I/O protocol.

@@ -421,8 +421,12 @@ Term erlang_float_to_binary_2(Process& p, const Term* a) {
 
 Term text_to_float(Process& p, std::string_view text) {
     double d;
-    // OTP has C read it, to the first zero byte.
-    return parse_float(text.substr(0, text.find('\0')), &d) ? make_float(p.heap, d) : badarg(p);
+    // OTP has C read it, to the first zero byte, and takes a comma for the point.
+    std::string number(text.substr(0, text.find('\0')));
+    if (const size_t comma = number.find(','); comma != std::string::npos) {
+        number[comma] = number.find('.') == std::string::npos ? '.' : ',';
+    }
+    return parse_float(number, &d) ? make_float(p.heap, d) : badarg(p);
 }
 
 Term erlang_list_to_float_1(Process& p, const Term* a) {

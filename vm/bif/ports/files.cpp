@@ -19,6 +19,7 @@
 #include "vm/process/continuation.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/local_atoms.hpp"
+#include "vm/util/utf8.hpp"
 
 namespace minivm {
 namespace {
@@ -772,10 +773,32 @@ Term prim_buffer_unlock_1(Process& p, const Term* a) {
     return atoms::ok;
 }
 
+// prim_file:internal_normalize_utf8(Utf8): the characters, composed; for names that macOS has decomposed.
+Term prim_file_internal_normalize_utf8_1(Process& p, const Term* a) {
+    Bytes bytes;
+    if (!is_binary(a[0]) || !get_bytes(a[0], &bytes)) {
+        return badarg(p);
+    }
+    for (size_t i = 0; i < bytes.size;) {
+        uint32_t c;
+        bool more;
+        const unsigned n = utf8_decode(bytes.data + i, bytes.size - i, &c, &more);
+        if (n == 0) {
+            return badarg(p);
+        }
+        i += n;
+    }
+    static const Export* const compose =
+        export_table::get(atom_table::intern("unicode"), atom_table::intern("characters_to_nfc_list"), 1);
+    return trap(p, compose, {a[0]});
+}
+
 // ---- dynamic tracing -----------------------------------------------------------------------------------
 
 // The module file asks for the tags of dynamic trace probes. As on an OTP without them.
-Term dt_true(Process&, const Term*) { return atoms::true_; }
+Term erlang_dt_spread_tag_1(Process& p, const Term* a) { return is_bool(a[0]) ? atoms::true_ : badarg(p); }
+// What dt_spread_tag/1 has returned.
+Term erlang_dt_restore_tag_1(Process& p, const Term* a) { return a[0] == atoms::true_ ? a[0] : badarg(p); }
 Term dt_undefined(Process&, const Term*) { return atoms::undefined; }
 Term dt_argument(Process&, const Term* a) { return a[0]; }
 
@@ -785,13 +808,14 @@ Term dt_argument(Process&, const Term* a) { return a[0]; }
 constexpr uint8_t kIo = kBifDirtyIo | kBifLeavable;
 
 MINIVM_BIF_TABLE(files) = {
-    {"erlang", "dt_spread_tag", 1, dt_true, kBifPlain, nullptr},
-    {"erlang", "dt_restore_tag", 1, dt_true, kBifPlain, nullptr},
+    {"erlang", "dt_spread_tag", 1, erlang_dt_spread_tag_1, kBifPlain, nullptr},
+    {"erlang", "dt_restore_tag", 1, erlang_dt_restore_tag_1, kBifPlain, nullptr},
     {"erlang", "dt_put_tag", 1, dt_undefined, kBifPlain, nullptr},
     {"erlang", "dt_get_tag", 0, dt_undefined, kBifPlain, nullptr},
     {"erlang", "dt_get_tag_data", 0, dt_undefined, kBifPlain, nullptr},
     {"erlang", "dt_append_vm_tag_data", 1, dt_argument, kBifPlain, nullptr},
     {"erlang", "dt_prepend_vm_tag_data", 1, dt_argument, kBifPlain, nullptr},
+    {"prim_file", "internal_normalize_utf8", 1, prim_file_internal_normalize_utf8_1, kBifPlain, nullptr},
     {"prim_file", "open_nif", 2, prim_file_open_nif_2, kIo, nullptr},
     {"prim_file", "file_desc_to_ref_nif", 1, prim_file_file_desc_to_ref_nif_1, kIo, nullptr},
     {"prim_file", "close_nif", 1, prim_file_close_nif_1, kIo, nullptr},

@@ -9,6 +9,7 @@
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/local_atoms.hpp"
+#include "vm/term/this_node.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -501,25 +502,27 @@ Term info_item(Process& p, Term port, const port::Info& info, Term item) {
     return make_tuple(h, item, value);
 }
 
+// Of this node, before it took its name anew.
+bool is_port_of_former_life(Term t) {
+    return is_kind(t, Kind::ext_port) && boxed_ptr(t)[1] == this_node_name();
+}
+
 Term erts_internal_port_info_2(Process& p, const Term* a) {
-    static const port::Info kNothing;
-    if (!is_atom(a[0]) && !is_port(a[0])) {
-        return atoms::badarg;
-    }
-    if (!is_atom(a[1]) || !is_value(info_item(p, make_local_port(0), kNothing, a[1]))) {
-        return atoms::badtype;
+    if (!is_atom(a[0]) && !is_local_port(a[0])) {
+        return is_port_of_former_life(a[0]) ? atoms::undefined : atoms::badtype;
     }
     const Term port = port_of(a[0]);
     port::Info info;
     if (!is_value(port) || !port::info(port, &info)) {
-        return is_port(a[0]) && !is_local_port(a[0]) ? atoms::badarg : atoms::undefined;
+        return atoms::undefined;
     }
-    return info_item(p, port, info, a[1]);
+    const Term item = info_item(p, port, info, a[1]);
+    return is_value(item) ? item : atoms::badarg;
 }
 
 Term erts_internal_port_info_1(Process& p, const Term* a) {
     if (!is_atom(a[0]) && !is_local_port(a[0])) {
-        return atoms::badarg;
+        return is_port_of_former_life(a[0]) ? atoms::undefined : atoms::badarg;
     }
     const Term port = port_of(a[0]);
     port::Info info;

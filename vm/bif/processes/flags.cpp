@@ -57,7 +57,7 @@ Term set_own_min_heap_size(Process& p, Term, Term value) {
     if (!small_in(value, 0, 0x7FFFFFFF, &n)) {
         return badarg(p);
     }
-    p.min_heap_words = static_cast<uint32_t>(next_heap_size(std::max<uint32_t>(n, 12)));
+    p.min_heap_words = least_heap_words(n);
     return old;
 }
 
@@ -92,12 +92,11 @@ Term set_error_handler(Process& p, Term, Term value) {
 
 Term set_own_min_bin_vheap_size(Process& p, Term, Term value) {
     ProcessExtra& extra = extra_of(p);
-    const Term old = make_small(extra.min_bin_vheap_words);
-    uint32_t n;
-    if (!small_in(value, 0, 0x7FFFFFFF, &n)) {
+    const Term old = make_small(static_cast<int64_t>(extra.min_bin_vheap_words));
+    if (!is_small(value) || small_value(value) < 0) {
         return badarg(p);
     }
-    extra.min_bin_vheap_words = n;
+    extra.min_bin_vheap_words = least_vheap_words(static_cast<uint64_t>(small_value(value)));
     return old;
 }
 

@@ -7,10 +7,13 @@
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/term/compare.hpp"
+#include "vm/term/local_atoms.hpp"
 
 namespace minivm {
 
 namespace {
+
+LOCAL_ATOM(atom_notalive, "notalive")
 
 // ---- names ---------------------------------------------------------------------------------------------
 
@@ -36,6 +39,8 @@ Term erlang_register_2(Process& p, const Term* a) {
             return atoms::true_;
         case registry::Registered::has_name:
             return badarg_cause(p, atoms::registered_name);
+        case registry::Registered::not_alive:
+            return badarg_cause(p, atom_notalive());
         case registry::Registered::no:
             break;
     }

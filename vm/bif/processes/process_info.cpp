@@ -54,7 +54,7 @@ enum class Item : uint8_t {
     stack_size, reductions, garbage_collection, garbage_collection_info, suspending, memory,
     monitors, monitored_by, binary, catchlevel, backtrace, last_calls, current_location,
     current_stacktrace, min_heap_size, min_bin_vheap_size, max_heap_size, fullsweep_after,
-    message_queue_data, parent, sequential_trace_token,
+    message_queue_data, parent, sequential_trace_token, magic_ref,
     async_dist, label, priority_messages,  // the youngest last
     count
 };
@@ -71,7 +71,7 @@ const Term* item_names() {
         atom_backtrace(), atoms::last_calls, atoms::current_location, atoms::current_stacktrace,
         atoms::min_heap_size, atoms::min_bin_vheap_size, atoms::max_heap_size,
         atoms::fullsweep_after, atoms::message_queue_data, atoms::parent,
-        atom_table::intern("sequential_trace_token"), atoms::async_dist,
+        atom_table::intern("sequential_trace_token"), atom_table::intern("magic_ref"), atoms::async_dist,
         atom_table::intern("label"), atom_table::intern("priority_messages")};
     return names;
 }
@@ -217,7 +217,7 @@ Term max_heap_of(Heap& h, const Process& p) {
                                         e->max_heap_shared);
 }
 
-uint32_t vheap_words(const Process& p) {
+uint64_t vheap_words(const Process& p) {
     return p.extra == nullptr ? 46422 : p.extra->min_bin_vheap_words;
 }
 
@@ -291,6 +291,27 @@ Term binaries_of(Heap& h, Process& p) {
     add_binaries(h, p.old_off_heap, &list);
     for (Signal* m = p.mailbox.first; m != nullptr; m = m->next) {
         add_binaries(h, m->off_heap, &list);
+    }
+    return list;
+}
+
+// [{Address, Bytes, References}] of the native objects that its heap refers to.
+Term magic_refs_of(Heap& h, Process& p) {
+    Term list = kNil;
+    for (Term* first : {p.heap.off_heap, p.old_off_heap}) {
+        for (Term* o = first; o != nullptr; o = *off_heap_next(o)) {
+            if (header_kind(o->raw) != Kind::magic_ref) {
+                continue;
+            }
+            auto* object = reinterpret_cast<MagicObject*>(o[3].raw);
+            // relaxed: a number to show.
+            const size_t refs = object->refs.load(std::memory_order_relaxed);
+            // What an object has behind its head is its own business.
+            list = cons(h,
+                        make_tuple(h, make_unsigned(h, reinterpret_cast<Word>(object)),
+                                   make_small(sizeof(MagicObject)), make_unsigned(h, refs)),
+                        list);
+        }
     }
     return list;
 }
@@ -445,7 +466,7 @@ Term garbage_collection_of(Process& p, Heap& h) {
     Term list = cons(h, last, kNil);
     list = cons(h, entry(atoms::fullsweep_after, make_small(p.fullsweep_after)), list);
     list = cons(h, entry(atoms::min_heap_size, make_small(p.min_heap_words)), list);
-    list = cons(h, entry(atoms::min_bin_vheap_size, make_small(vheap_words(p))), list);
+    list = cons(h, entry(atoms::min_bin_vheap_size, make_unsigned(h, vheap_words(p))), list);
     return cons(h, entry(atoms::max_heap_size, max_heap_of(h, p)), list);
 }
 
@@ -575,6 +596,8 @@ Term item_value(Process& p, Item item, Heap& h, const ForeignView* view) {
             return monitored_by_of(p, h);
         case Item::binary:
             return binaries_of(h, p);
+        case Item::magic_ref:
+            return magic_refs_of(h, p);
         case Item::catchlevel:
             return catch_level_of(p);
         case Item::backtrace: {
@@ -587,7 +610,7 @@ Term item_value(Process& p, Item item, Heap& h, const ForeignView* view) {
         case Item::min_heap_size:
             return make_small(p.min_heap_words);
         case Item::min_bin_vheap_size:
-            return make_small(vheap_words(p));
+            return make_unsigned(h, vheap_words(p));
         case Item::max_heap_size:
             return max_heap_of(h, p);
         case Item::fullsweep_after:
@@ -669,6 +692,7 @@ bool items_are_known(Term what) {
 bool is_seen_from_outside(Item item, const ForeignView& view) {
     switch (item) {
         case Item::binary:  // lists that the function may add to
+        case Item::magic_ref:
         case Item::garbage_collection_info:
             return false;
         case Item::message_queue_len:

@@ -160,6 +160,10 @@ Term do_monitor(Process& p, Term type, Term item, uint8_t alias, Term tag, bool 
         if (!is_pid(item) && !is_name) {
             return badarg(p);
         }
+        if (is_name && !is_atom(item) && tuple_element(item, 1) != atoms::nonode_at_nohost &&
+            !node_life::is_alive()) {
+            return badarg(p);  // a node without a name knows no other
+        }
     } else if (type == atoms::port) {
         if ((!is_port(item) && !is_name) || is_of_other_node(item)) {
             return badarg(p);  // ports are watched on their own node alone

@@ -15,6 +15,7 @@
 #include "vm/util/otp_release.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace minivm {
 
@@ -36,12 +37,12 @@ struct AllOptions {
     RequestOptions* request;  // null: spawn_opt
 };
 
-// A number that a process may have, which 0 does not stand for.
-bool heap_words(Term value, uint32_t* out) {
+template <typename T>
+bool heap_words(Term value, T* out) {
     if (!is_small(value) || small_value(value) < 0) {
         return false;
     }
-    *out = static_cast<uint32_t>(std::clamp<int64_t>(small_value(value), 1, 0xFFFFFFFF));
+    *out = static_cast<T>(std::min<uint64_t>(static_cast<uint64_t>(small_value(value)), std::numeric_limits<T>::max()));
     return true;
 }
 
@@ -238,8 +239,11 @@ Term erlang_spawn_opt_4(Process& p, const Term* a) {
 Term erts_internal_spawn_request_4(Process& p, const Term* a) {
     SpawnOptions o;
     RequestOptions request;
-    if (!check_mfa(a) || list_length(a[3]) < 0) {
+    if (!check_mfa(a)) {
         return atoms::badarg;
+    }
+    if (list_length(a[3]) < 0) {
+        return atoms::badopt;
     }
     if (!parse_request_options(a[3], &o, &request)) {
         const RefId bad = new_ref_id(p);

@@ -4,6 +4,7 @@
 #include "vm/bif/bif.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/term/local_atoms.hpp"
+#include "vm/util/otp_release.hpp"
 
 #include <algorithm>
 
@@ -28,7 +29,7 @@ bool parse_option(Term t, system_monitor::Settings* s) {
     }
     const Term name = tuple_element(t, 0);
     const Term value = tuple_element(t, 1);
-    if (name == atoms::long_message_queue) {
+    if (name == atoms::long_message_queue && by_release::at_least(27)) {
         s->events |= system_monitor::kLongMessageQueue;
         return is_tuple_of(value, 2) && get_uint64(tuple_element(value, 0), &s->queue_disable) &&
                get_uint64(tuple_element(value, 1), &s->queue_enable) && s->queue_enable > 0 &&

@@ -48,6 +48,9 @@ void suspend_here(Process& target, ControlSignal& request) {
 }
 
 Term erts_internal_suspend_process_2(Process& p, const Term* a) {
+    if (!is_local_pid(a[0]) || a[0] == p.id) {
+        return atoms::badarg;
+    }
     bool unless_suspending = false;
     bool asynchronous = false;
     Term answer = kNonValue;
@@ -67,9 +70,6 @@ Term erts_internal_suspend_process_2(Process& p, const Term* a) {
     }
     if (!is_nil(list)) {
         return atoms::badopt;
-    }
-    if (!is_local_pid(a[0]) || a[0] == p.id) {
-        return atoms::badarg;
     }
     if (process_table::lookup(a[0]) == nullptr && !asynchronous) {
         return atoms::badarg;
@@ -219,13 +219,11 @@ Term erts_internal_request_system_task_4(Process& p, const Term* a) {
 }
 
 Term erlang_bump_reductions_1(Process& p, const Term* a) {
-    if (!is_integer(a[0]) || (is_big(a[0]) && big_is_negative(a[0])) ||
-        (is_small(a[0]) && small_value(a[0]) < 1)) {
+    constexpr int64_t kOtpSmallEnd = int64_t{1} << 59;  // ours have a bit more
+    if (!is_small(a[0]) || small_value(a[0]) < 0 || small_value(a[0]) >= kOtpSmallEnd) {
         return badarg(p);
     }
-    const int64_t n = is_small(a[0]) ? std::min<int64_t>(small_value(a[0]), kSliceReductions)
-                                     : kSliceReductions;
-    consume(p, n);
+    consume(p, std::min<int64_t>(small_value(a[0]), kSliceReductions));
     return atoms::true_;
 }
 

@@ -187,11 +187,11 @@ Term start_timer(Process& p, const Term* a, Term options, bool wrap) {
     if (!parse_abs(options, &abs)) {
         return badarg_cause(p, atoms::badopt);
     }
-    if (!is_local_pid(a[1]) && !is_atom(a[1])) {
-        return badarg(p);
-    }
     if (!due_time(a[0], abs, &due)) {
         return badarg_cause(p, atoms::time);
+    }
+    if (!is_local_pid(a[1]) && !is_atom(a[1])) {
+        return badarg(p);
     }
     const RefId ref = timers::start(p, due, a[1], a[2], wrap);
     return put_ref(p.heap.alloc(kRefWords), ref);
@@ -234,7 +234,7 @@ Term access_timer(Process& p, Term timer, Term options, bool cancel) {
     bool async = false;
     bool info = true;
     if (!parse_access(options, &async, cancel ? &info : nullptr)) {
-        return cancel ? badarg_cause(p, atoms::badopt) : badarg(p);
+        return badarg(p);
     }
     if (!is_reference(timer)) {
         return badarg(p);

@@ -1,15 +1,20 @@
 // What tests and debugging tools ask of erts_debug: functions that run on dirty schedulers,
 // instructions.
 #include "vm/bif/bif.hpp"
+#include "vm/bif/system/system_areas.hpp"
 #include "vm/instr/lowered.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/local_atoms.hpp"
+#include "vm/util/otp_release.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace minivm {
 
@@ -137,9 +142,99 @@ Term erts_debug_instructions_0(Process& p, const Term*) {
     return list;
 }
 
+// Locks are not counted, as in an OTP that is not built for it.
+Term lcnt_error(Process&, const Term*) { return atoms::error; }
+Term lcnt_badarg(Process& p, const Term*) { return badarg(p); }
+
+// {Allocator, Scheduler, Width, Start, Flags, Ref}: how many messages come. There is nothing to be told of any.
+Term gather_from_allocator(Process& p, const Term* a) {
+    if (!is_tuple_of(a[0], 6)) {
+        return badarg(p);
+    }
+    const Term name = tuple_element(a[0], 0);
+    const Term scheduler = tuple_element(a[0], 1);
+    if (!is_atom(name) || !is_value(allocator_info(p.heap, name, true)) || !is_small(scheduler) ||
+        small_value(scheduler) < 0 || small_value(scheduler) > vm::scheduler_count()) {
+        return badarg(p);
+    }
+    return make_small(0);
+}
+
+// How the nodes of a large map are used: [{depth, N}, {arrays, N, []}, {collisions, N, BySize},
+// {bitmaps, N, BySize}, {leafs, N, ByLevel}]. The shape is OTP's; the numbers are of our trie, whose nodes
+// have up to 32 children: what is larger than 16 counts as 16.
+Term erts_debug_map_info_1(Process& p, const Term* a) {
+    if (!is_map(a[0])) {
+        return error(p, make_tuple(p.heap, atoms::badmap, a[0]));
+    }
+    if (kind_of(a[0]) != Kind::hash_map) {
+        return badarg(p);
+    }
+    constexpr size_t kSizes = 16;
+    constexpr size_t kLevels = 18;
+    int64_t nodes_of_size[kSizes] = {};
+    int64_t collisions_of_size[kSizes] = {};
+    int64_t leafs_of_level[kLevels] = {};
+    int64_t nodes = 0;
+    int64_t collisions = 0;
+    int64_t leafs = 0;
+    size_t depth = 0;
+    std::vector<std::pair<Term, size_t>> open{{boxed_ptr(a[0])[2], 0}};
+    while (!open.empty()) {
+        const auto [t, level] = open.back();
+        open.pop_back();
+        if (is_cons(t)) {
+            ++leafs;
+            ++leafs_of_level[level];
+            continue;
+        }
+        depth = std::max(depth, level + 1);
+        const Term* node = boxed_ptr(t);
+        const size_t words = header_arity(node->raw);
+        if (kind_of(t) == Kind::map_collision) {
+            const size_t pairs = words / 2;
+            ++collisions;
+            ++collisions_of_size[std::min(pairs, kSizes) - 1];
+            leafs += static_cast<int64_t>(pairs);
+            leafs_of_level[level + 1] += static_cast<int64_t>(pairs);
+            continue;
+        }
+        ++nodes;
+        ++nodes_of_size[std::min(words - 1, kSizes) - 1];
+        for (size_t i = 2; i <= words; ++i) {
+            open.emplace_back(node[i], level + 1);
+        }
+    }
+    Heap& h = p.heap;
+    const auto tuple = [&h](const int64_t* numbers, size_t n) {
+        Term* t = h.alloc(n + 1);
+        t[0] = Term{make_header(Kind::tuple, n)};
+        for (size_t i = 0; i < n; ++i) {
+            t[i + 1] = make_small(numbers[i]);
+        }
+        return make_boxed(t);
+    };
+    const auto name = [](const char* text) { return atom_table::intern(text); };
+    Term list = cons(h, make_tuple(h, name("leafs"), make_small(leafs), tuple(leafs_of_level, kLevels)), kNil);
+    list = cons(h, make_tuple(h, name("bitmaps"), make_small(nodes), tuple(nodes_of_size, kSizes)), list);
+    if (by_release::at_least(26)) {
+        const Term of_size = tuple(collisions_of_size, kSizes);
+        list = cons(h, make_tuple(h, name("collisions"), make_small(collisions), of_size), list);
+    }
+    list = cons(h, make_tuple(h, name("arrays"), make_small(0), kNil), list);
+    return cons(h, make_tuple(h, name("depth"), make_small(static_cast<int64_t>(depth))), list);
+}
+
 }  // namespace
 
 MINIVM_BIF_TABLE(debug) = {
+    {"erts_debug", "lcnt_clear", 0, lcnt_error, kBifPlain, nullptr},
+    {"erts_debug", "lcnt_collect", 0, lcnt_error, kBifPlain, nullptr},
+    {"erts_debug", "lcnt_control", 1, lcnt_badarg, kBifPlain, nullptr},
+    {"erts_debug", "lcnt_control", 2, lcnt_badarg, kBifPlain, nullptr},
+    {"erts_internal", "gather_alloc_histograms", 1, gather_from_allocator, kBifPlain, nullptr},
+    {"erts_internal", "gather_carrier_info", 1, gather_from_allocator, kBifPlain, nullptr},
+    {"erts_debug", "map_info", 1, erts_debug_map_info_1, kBifPlain, nullptr},
     {"erts_debug", "disassemble", 1, erts_debug_disassemble_1, kBifPlain, nullptr},
     {"erts_debug", "instructions", 0, erts_debug_instructions_0, kBifPlain, nullptr},
     {"erts_debug", "dirty_cpu", 2, erts_debug_dirty_cpu_2, kBifDirtyCpu | kBifLeavable, nullptr},

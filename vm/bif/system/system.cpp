@@ -3,6 +3,7 @@
 #include "vm/bif/processes/options.hpp"
 #include "vm/bif/system/system_areas.hpp"
 #include "vm/bif/system/system_constants.hpp"
+#include "vm/bif/system/topology.hpp"
 #include "vm/code_change/code_change.hpp"
 #include "vm/code/engine.hpp"
 #include "vm/code/loading.hpp"
@@ -41,8 +42,10 @@
 #include <ctime>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace minivm {
 namespace {
@@ -227,14 +230,12 @@ constexpr InfoItem kInfoItems[] = {
     {"async_dist", async_dist_default},
     {"atom_count", [](Process&) { return make_small(atom_table::count()); }},
     {"atom_limit", [](Process&) { return make_small(atom_table::limit()); }},
-    {"backtrace_depth", [](Process&) { return make_small(g_backtrace_depth); }},
     {"beam_jump_table", [](Process&) { return atoms::true_; }},
     {"build_type", [](Process&) { return atoms::opt; }},
     {"check_io", [](Process&) { return kNil; }},
     {"compat_rel", [](Process&) { return make_small(otp_release().number); }},
     {"context_reductions", [](Process&) { return make_small(kSliceReductions); }},
     {"cpu_quota", [](Process&) { return atom_table::intern("unknown"); }},
-    {"cpu_topology", [](Process&) { return atoms::undefined; }},  // it is not looked for
     {"creation", [](Process&) { return make_small(this_node().creation); }},
     {"dirty_cpu_schedulers", [](Process&) { return make_small(vm::dirty_cpu_count()); }},
     {"dirty_cpu_schedulers_online", [](Process&) { return make_small(online::dirty_cpu()); }},
@@ -354,12 +355,21 @@ Term memory_internal(Process& p, Term ref, Term allocators) {
     return atoms::true_;
 }
 
+Term detected_cpu_topology(Process& p) {
+    static const Export* const format =
+        export_table::get(atoms::erlang, atom_table::intern("format_cpu_topology"), 1);
+    return trap(p, format, {cpu_topology::detected(p.heap)});
+}
+
 Term erlang_system_info_1(Process& p, const Term* a) {
     if (a[0] == atom_table::intern("procs")) {  // each tells of itself; OTP's own code server does not know the module
         static const Export* const load = bif_export("minivm", "load_and_apply", 3);
         return trap(p, load, {atom_table::intern("minivm_processes"), atom_table::intern("text"), kNil});
     }
     Term r = kNonValue;
+    if (a[0] == atom_table::intern("cpu_topology")) {
+        return detected_cpu_topology(p);
+    }
     if (is_atom(a[0])) {
         r = system_info_atom(p, a[0]);
     } else if (is_tuple(a[0]) && tuple_arity(a[0]) == 2 &&
@@ -368,11 +378,13 @@ Term erlang_system_info_1(Process& p, const Term* a) {
                 tuple_element(a[0], 1) == atoms::external)) {
         r = make_small(8);
     }
-    if (is_tuple_of(a[0], 2) && tuple_element(a[0], 0) == atom_table::intern("cpu_topology") &&
-        (tuple_element(a[0], 1) == atom_table::intern("defined") ||
-         tuple_element(a[0], 1) == atom_table::intern("detected") ||
-         tuple_element(a[0], 1) == atom_table::intern("used"))) {
-        r = atoms::undefined;
+    if (is_tuple_of(a[0], 2) && tuple_element(a[0], 0) == atom_table::intern("cpu_topology")) {
+        const Term which = tuple_element(a[0], 1);
+        if (which == atom_table::intern("defined")) {
+            r = atoms::undefined;  // nobody can define one
+        } else if (which == atom_table::intern("detected") || which == atom_table::intern("used")) {
+            return detected_cpu_topology(p);
+        }
     }
     if (is_tuple_of(a[0], 3) && tuple_element(a[0], 0) == atom_table::intern("memory_internal")) {
         r = memory_internal(p, tuple_element(a[0], 1), tuple_element(a[0], 2));
@@ -389,35 +401,58 @@ Term erlang_system_info_1(Process& p, const Term* a) {
 
 std::mutex g_environment_lock;
 
-// Characters of a string as UTF-8; false if it is no string or has a NUL.
+// Characters of a string as UTF-8, which may hold others, as names of files do; false if it is no string
+// or has a NUL.
 bool get_string(Term t, std::string* out) {
-    Bytes bytes;
-    if (is_binary(t) && get_bytes(t, &bytes)) {
-        out->assign(reinterpret_cast<const char*>(bytes.data), bytes.size);
-        return out->find('\0') == std::string::npos;
-    }
     out->clear();
-    for (; is_cons(t); t = tail(t)) {
-        const Term c = head(t);
-        if (!is_small(c) || small_value(c) < 1 || small_value(c) > 0x10FFFF) {
+    std::vector<Term> behind;  // of the lists that are open
+    for (;;) {
+        if (is_cons(t)) {
+            const Term c = head(t);
+            if (is_list(c)) {
+                behind.push_back(tail(t));
+                t = c;
+                continue;
+            }
+            if (!is_small(c) || small_value(c) < 1 || small_value(c) > 0x10FFFF ||
+                (small_value(c) >= 0xD800 && small_value(c) <= 0xDFFF)) {
+                return false;
+            }
+            append_utf8(static_cast<uint32_t>(small_value(c)), out);
+            t = tail(t);
+        } else if (!is_nil(t)) {
             return false;
+        } else if (behind.empty()) {
+            return true;
+        } else {
+            t = behind.back();
+            behind.pop_back();
         }
-        append_utf8(static_cast<uint32_t>(small_value(c)), out);
     }
-    return is_nil(t);
 }
 
 bool get_variable_name(Term t, std::string* out) {
-    return get_string(t, out) && !out->empty() && out->find('=') == std::string::npos;
+    return get_string(t, out) && out->find('=') == std::string::npos;
+}
+
+// OTP's environment has room for a variable without a name, that of the operating system has not.
+// Under g_environment_lock.
+std::optional<std::string> g_nameless_variable;
+
+const char* value_of_variable(const std::string& name) {
+    if (name.empty()) {
+        return g_nameless_variable ? g_nameless_variable->c_str() : nullptr;
+    }
+    return std::getenv(name.c_str());
 }
 
 Term os_get_env_var_1(Process& p, const Term* a) {
     std::string name;
-    if (!get_string(a[0], &name)) {
+    if (!get_variable_name(a[0], &name)) {
         return badarg(p);
     }
     std::lock_guard lock(g_environment_lock);
-    const char* value = std::getenv(name.c_str());
+    const char* value = value_of_variable(name);
     return value == nullptr ? atoms::false_ : text_term(p, value);
 }
 Term os_set_env_var_2(Process& p, const Term* a) {
@@ -427,7 +462,11 @@ Term os_set_env_var_2(Process& p, const Term* a) {
         return badarg(p);
     }
     std::lock_guard lock(g_environment_lock);
-    setenv(name.c_str(), value.c_str(), 1);
+    if (name.empty()) {
+        g_nameless_variable = value;
+    } else {
+        setenv(name.c_str(), value.c_str(), 1);
+    }
     return atoms::true_;
 }
 Term os_unset_env_var_1(Process& p, const Term* a) {
@@ -436,7 +475,11 @@ Term os_unset_env_var_1(Process& p, const Term* a) {
         return badarg(p);
     }
     std::lock_guard lock(g_environment_lock);
-    unsetenv(name.c_str());
+    if (name.empty()) {
+        g_nameless_variable.reset();
+    } else {
+        unsetenv(name.c_str());
+    }
     return atoms::true_;
 }
 }  // namespace
@@ -446,6 +489,9 @@ std::vector<std::string> environment_copy() {
     std::vector<std::string> all;
     for (char** e = environ; *e != nullptr; ++e) {
         all.emplace_back(*e);
+    }
+    if (g_nameless_variable) {
+        all.push_back("=" + *g_nameless_variable);
     }
     return all;
 }
@@ -466,6 +512,12 @@ Term environment_list(Process& p, bool pairs) {
             const Term value = text_term(p, entry.substr(at + 1));
             list = cons(p.heap, make_tuple(p.heap, name, value), list);
         }
+    }
+    if (g_nameless_variable) {
+        const std::string_view value = *g_nameless_variable;
+        list = cons(p.heap,
+                    pairs ? make_tuple(p.heap, kNil, text_term(p, value)) : text_term(p, "=" + std::string(value)),
+                    list);
     }
     return list;
 }
@@ -591,9 +643,28 @@ Term erlang_posixtime_to_universaltime_1(Process& p, const Term* a) {
     if (!get_int64(a[0], &seconds)) {
         return badarg(p);
     }
-    const std::time_t s = seconds;
-    std::tm t{};
-    return gmtime_r(&s, &t) != nullptr ? date_time(p, t) : badarg(p);
+    // As OTP reckons: its years reach further than C's, and its division truncates before year 0 too.
+    constexpr int64_t kDay = 86400;
+    int64_t days = seconds / kDay;
+    int64_t second = seconds % kDay;
+    if (second < 0) {
+        --days;
+        second += kDay;
+    }
+    days += 719468;  // from March 1st of year 0 to 1970
+    int64_t year = (10000 * days + 14780) / 3652425;
+    const auto day_of = [days](int64_t y) { return days - (365 * y + y / 4 - y / 100 + y / 400); };
+    if (day_of(year) < 0) {
+        --year;
+    }
+    const int64_t day = day_of(year);
+    const int64_t month = (100 * day + 52) / 3060;  // since March
+    Heap& h = p.heap;
+    const Term date = make_tuple(h, make_small(year + (month + 2) / 12), make_small((month + 2) % 12 + 1),
+                                 make_small(day - (month * 306 + 5) / 10 + 1));
+    const Term time =
+        make_tuple(h, make_small(second / 3600), make_small(second / 60 % 60), make_small(second % 60));
+    return make_tuple(h, date, time);
 }
 Term erlang_universaltime_to_posixtime_1(Process& p, const Term* a) {
     std::tm t;

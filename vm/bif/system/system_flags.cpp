@@ -4,6 +4,7 @@
 #include "vm/bif/code/code_operation.hpp"
 #include "vm/bif/processes/microstates.hpp"
 #include "vm/bif/processes/options.hpp"
+#include "vm/bif/system/topology.hpp"
 #include "vm/code_change/code_change.hpp"
 #include "vm/process/exception.hpp"
 #include "vm/process/process_life.hpp"
@@ -61,7 +62,10 @@ Term set_min_heap_size(Process& p, Term value) {
 }
 
 Term set_min_bin_vheap_size(Process& p, Term value) {
-    return exchange(p, value, 0, 0x7FFFFFFF, g_spawn_defaults.min_bin_vheap_words);
+    return is_small(value) && small_value(value) >= 0
+               ? make_unsigned(p.heap, g_spawn_defaults.min_bin_vheap_words.exchange(
+                                           next_heap_size(static_cast<uint64_t>(small_value(value))), kRelaxed))
+               : badarg(p);
 }
 
 Term set_max_heap_size(Process& p, Term value) {
@@ -151,14 +155,41 @@ Term set_scheduler_wall_time(Process& p, Term value) {
     return is_bool(value) ? trap(p, counted, {value}) : badarg(p);
 }
 
+// The topology is what is detected: no other can be defined.
+Term set_cpu_topology(Process& p, Term value) {
+    report_text(p, ReportLevel::warning,
+                "A call to erlang:system_flag(cpu_topology, _) was made.\n"
+                "The cpu_topology argument is deprecated and scheduled\n"
+                "for removal in Erlang/OTP 18. For more information\n"
+                "see the erlang:system_flag/2 documentation.\n");
+    // Which comes back with what it makes of the value.
+    static const Export* const set = export_table::get(atoms::erlang, atom_table::intern("set_cpu_topology"), 1);
+    return trap(p, set, {value});
+}
+Term set_internal_cpu_topology(Process& p, Term value) {
+    return value == atoms::undefined ? cpu_topology::detected(p.heap) : badarg(p);
+}
+
+// Schedulers are not bound.
+Term set_scheduler_bind_type(Process& p, Term value) {
+    report_text(p, ReportLevel::warning,
+                "A call to erlang:system_flag(scheduler_bind_type, _) was\n"
+                "made. The scheduler_bind_type argument is deprecated and\n"
+                "scheduled for removal in Erlang/OTP 18. For more\n"
+                "information see the erlang:system_flag/2 documentation.\n");
+    return value == atom_table::intern("unbound") ? value : badarg(p);
+}
+
 struct Flag {
     std::string_view name;
     Term (*set)(Process& p, Term value);
 };
 constexpr Flag kFlags[] = {
     {"backtrace_depth", set_backtrace_depth},
+    {"cpu_topology", set_cpu_topology},
     {"dirty_cpu_schedulers_online", set_dirty_cpu_online},
     {"fullsweep_after", set_fullsweep_after},
+    {"internal_cpu_topology", set_internal_cpu_topology},
     {"max_heap_size", set_max_heap_size},
     {"microstate_accounting", set_microstate_accounting},
     {"min_bin_vheap_size", set_min_bin_vheap_size},
@@ -166,6 +197,7 @@ constexpr Flag kFlags[] = {
     {"multi_scheduling", set_multi_scheduling},
     {"outstanding_system_requests_limit", set_requests_limit},
     {"reset_seq_trace", reset_seq_trace},
+    {"scheduler_bind_type", set_scheduler_bind_type},
     {"scheduler_wall_time", set_scheduler_wall_time},
     {"schedulers_online", set_schedulers_online},
     {"sequential_tracer", set_sequential_tracer},
