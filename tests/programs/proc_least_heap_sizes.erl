@@ -16,6 +16,14 @@ main(_) ->
      || Flag <- [min_heap_size, min_bin_vheap_size], V <- [-1, a, 1 bsl 60]],
     [io:format("~p ~p~n", [V, try spawn_opt(fun() -> ok end, [V]) catch C:E -> {C, E} end])
      || V <- [{min_bin_vheap_size, -1}, {min_bin_vheap_size, a}, {min_bin_vheap_size, 1 bsl 60}]],
+    %% Without one of some others min_bin_vheap_size does nothing.
+    [begin
+         Self = self(),
+         Pid = spawn_opt(fun() -> Self ! {self(), process_info(self(), [min_heap_size, min_bin_vheap_size])} end, Options),
+         receive {Pid, Told} -> io:format("~p ~p~n", [Options, Told]) end
+     end || More <- [[], [link], [{message_queue_data, off_heap}], [{min_heap_size, 1000}], [{priority, normal}],
+                     [{fullsweep_after, 3}], [{max_heap_size, 300000}], [{scheduler, 1}]],
+            Options <- [[{min_bin_vheap_size, 100000} | More], More]],
     process_flag(min_bin_vheap_size, 1 bsl 40),
     io:format("~p~n", [process_flag(min_bin_vheap_size, 1)]).
 

@@ -81,7 +81,7 @@ void set_limits(Process& p, const SpawnOptions& o) {
     p.min_heap_words = least_heap_words(o.min_heap_words);
     p.fullsweep_after = o.has_fullsweep_after ? o.fullsweep_after
                                               : g_spawn_defaults.fullsweep_after.load(kRelaxed);
-    const uint64_t vheap = least_vheap_words(o.min_bin_vheap_words);
+    const uint64_t vheap = least_vheap_words(o.looks_at_vheap ? o.min_bin_vheap_words : 0);
     const uint64_t max_heap =
         o.has_max_heap ? o.max_heap_words : g_spawn_defaults.max_heap_words.load(kRelaxed);
     if (max_heap != 0 || o.has_max_heap || vheap != 46422) {

@@ -32,6 +32,9 @@ struct SpawnOptions {
     Priority priority = Priority::normal;
     uint32_t min_heap_words = 0;       // 0: the default, like the next
     uint64_t min_bin_vheap_words = 0;
+    // Given with one of min_heap_size, priority, fullsweep_after, max_heap_size and scheduler, without which OTP
+    // does not look at min_bin_vheap_size.
+    bool looks_at_vheap = false;
     bool has_fullsweep_after = false;
     uint32_t fullsweep_after = 0;
     bool has_max_heap = false;

@@ -137,6 +137,9 @@ bool parse_spawn_option(Term option, SpawnOptions* out, RequestOptions* request)
     }
     for (const SpawnOption& known : kSpawnOptions) {
         if (known.name == tuple_element(option, 0)) {
+            out->looks_at_vheap |= known.name == atoms::min_heap_size || known.name == atoms::priority ||
+                                   known.name == atoms::fullsweep_after || known.name == atoms::max_heap_size ||
+                                   known.name == atoms::scheduler;
             return by_release::at_least(known.since) && known.take(tuple_element(option, 1), {out, request});
         }
     }
