@@ -340,7 +340,7 @@ Sent command(Term id, std::string* bytes, bool even_if_busy, Term wake, Term fro
 }
 
 void report_bad_value(Term id) {
-    static constexpr char kFormat[] = "Bad value on output port '~ts'~n";
+    static constexpr char kFormat[] = "Bad value on output port '~ts'~n~n";
     const PortPtr port = find(id);
     if (port == nullptr) {
         return;

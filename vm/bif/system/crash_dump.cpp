@@ -13,6 +13,7 @@
 #include "vm/process/extra.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
+#include "vm/sched/online.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/term/format.hpp"
