@@ -63,6 +63,7 @@ private:
     void running();
     std::vector<Failure> newest(std::string_view name, const char* what);
     void failure(const Failure& f);
+    bool has_records(uint32_t subject, size_t end);
     void last_records(uint32_t subject, size_t end);
     void last_of_all();
 
@@ -169,6 +170,15 @@ void CrashPrinter::running() {
     out_ += '\n';
 }
 
+bool CrashPrinter::has_records(uint32_t subject, size_t end) {
+    for (size_t i = end; i > 0; i--) {
+        if (is_about(i - 1, subject)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void CrashPrinter::last_records(uint32_t subject, size_t end) {
     std::vector<size_t> found;
     for (size_t i = end; i > 0 && found.size() < records_; i--) {
@@ -222,8 +232,11 @@ void CrashPrinter::failure(const Failure& f) {
         line(text);
         frames++;
     }
-    line("  its last records:");
-    last_records(f.subject, f.at);
+    // Who exits may well have been short-lived and quiet; of an exception there is always more to say.
+    if (event(f.at) == "uncaught" || has_records(f.subject, f.at)) {
+        line("  its last records:");
+        last_records(f.subject, f.at);
+    }
 }
 
 void CrashPrinter::last_of_all() {

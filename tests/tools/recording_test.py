@@ -682,7 +682,7 @@ main(_) ->
                 (end % "exit(whereis(init), kill)", 1, ("the end: status 1, system_process_terminated, asked for by ",),
                  False),
                 (end % "halt(3)", 3, ("the end: status 3, halt, asked for by " + killer,), False),
-                (end % 'halt("text")', 1, ("the end: status 1, halt, asked for by " + killer,), False),
+                (end % 'halt("text")', 1, ("the end: status 1, halt, asked for by " + killer, "its last words: text"), False),
                 (end % "init:stop(4)", 4, ("the end: status 4, stop, ",), False),
                 (end % "init:stop()", 0, ("the end: status 0, stop, ",), True),
                 ("error(boo).", 127, ("the end: status 127, uncaught, asked for by ",), False),

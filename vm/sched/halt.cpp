@@ -77,6 +77,7 @@ static void end_in(int ms) {
 
 Planned plan_halt(HaltPlan plan, Term how, Term by) {
     const int status = plan.status;
+    const std::optional<std::string> slogan = plan.slogan;
     {
         std::lock_guard lock(g_mutex);
         if (!g_is_running) {
@@ -93,6 +94,9 @@ Planned plan_halt(HaltPlan plan, Term how, Term by) {
         g_plan = std::move(plan);
     }
     MINIVM_EVENT(program_halt, static_cast<uint64_t>(status), records::atom(how), records::subject_or_none(by));
+    if (slogan && records::terms_are_on()) {  // terms may stand in it
+        MINIVM_EVENT(program_slogan, std::string_view(*slogan));
+    }
     g_condition.notify_all();
     Term pid = kNonValue;
     if (g_last_words != nullptr) {
