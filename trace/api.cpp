@@ -17,6 +17,7 @@
 #include "vm/process/process_table.hpp"
 #include "vm/process/report.hpp"
 #include "vm/process/signal.hpp"
+#include "vm/process/system_monitor.hpp"
 #include "vm/progress/thread_progress.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/arguments.hpp"
@@ -24,9 +25,12 @@
 #include "vm/term/map.hpp"
 #include "vm/util/otp_release.hpp"
 
+#include <optional>
+
 namespace minivm::trace {
 namespace {
 
+LOCAL_ATOM(atom_legacy, "legacy")
 LOCAL_ATOM(atom_pause, "pause")
 LOCAL_ATOM(atom_restart, "restart")
 LOCAL_ATOM(atom_trace_delivered, "trace_delivered")
@@ -450,12 +454,67 @@ Term erts_internal_trace_session_destroy_1(Process& p, const Term* a) {
         process_table::for_each(forget_flags<Process>, &number);
         for_each_port(forget_flags<tracing::TracedPort>, &number);
     }
+    system_monitor::set(number, {});
     session->patterns = Patterns{};
     Change change(number, session->tracer);
     change.remove_all();
     code_change::ForProcess* op = new_code_operation(p);
     change.apply(op);
     return await_code_change(p, op, atoms::true_);
+}
+
+// ---- system_monitor ---------------------------------------------------------------------------------
+
+// The number of a session, 0 for `legacy`; none: it is no session.
+std::optional<uint32_t> number_of_session(Term handle, SessionPtr* session) {
+    if (handle == atom_legacy()) {
+        return 0;
+    }
+    *session = session_of_handle(handle);
+    return *session != nullptr ? std::optional<uint32_t>((*session)->number) : std::nullopt;
+}
+
+Term erts_internal_system_monitor_1(Process& p, const Term* a) {
+    SessionPtr session;
+    const std::optional<uint32_t> number = number_of_session(a[0], &session);
+    return number ? system_monitor::monitor_of(p.heap, system_monitor::settings(*number)) : badarg(p);
+}
+
+// (Session, session, Options): a change of what the session's tracer, a process, is told. Without a tracer, as that of
+// erlang:system_monitor() is: (legacy, Pid, Options), all that Pid is told from here on; what was before comes back.
+Term erts_internal_system_monitor_3(Process& p, const Term* a) {
+    SessionPtr session;
+    const std::optional<uint32_t> number = number_of_session(a[0], &session);
+    if (!number) {
+        return badarg(p);
+    }
+    const bool has_tracer = session != nullptr && session->has_tracer();
+    system_monitor::Settings s;
+    Term list = a[2];
+    if (has_tracer) {
+        s = system_monitor::settings(*number);
+        s.pid = session->tracer.term();
+        if (!is_local_pid(s.pid) || a[1] != atoms::session) {
+            return badarg(p);
+        }
+    } else if (a[1] == atoms::undefined || is_nil(list)) {
+        list = kNil;
+    } else if (!is_local_pid(a[1]) || process_table::lookup(a[1]) == nullptr) {
+        return badarg(p);
+    } else {
+        s.pid = a[1];
+    }
+    for (; is_cons(list); list = tail(list)) {
+        if (!system_monitor::change(head(list), &s)) {
+            return badarg(p);
+        }
+    }
+    if (!is_nil(list)) {
+        return badarg(p);
+    }
+    const Term old = has_tracer ? atoms::ok : system_monitor::monitor_of(p.heap, system_monitor::settings(*number));
+    system_monitor::set(*number, s);
+    return old;
 }
 
 // ---- trace_delivered/1 --------------------------------------------------------------------------
@@ -579,6 +638,8 @@ std::vector<BifDef> g_bifs = {
      nullptr},
     {"minivm", "trace_session_destroy", 1, erts_internal_trace_session_destroy_1,
      kBifDirtyCpu | kBifHidden, nullptr},
+    {"erts_internal", "system_monitor", 1, erts_internal_system_monitor_1, kBifPlain, nullptr},
+    {"erts_internal", "system_monitor", 3, erts_internal_system_monitor_3, kBifPlain, nullptr},
     {"minivm", "trace_frames", 1, minivm_trace_frames_1, kBifPlain, nullptr},
     {"erlang", "trace_delivered", 1, erlang_trace_delivered_1, kBifPlain, nullptr},
 };

@@ -14,6 +14,7 @@
 #include "vm/process/process_table.hpp"
 #include "vm/process/report.hpp"
 #include "vm/process/signal.hpp"
+#include "vm/process/system_monitor.hpp"
 #include "vm/progress/thread_progress.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/arguments.hpp"
@@ -26,6 +27,7 @@ namespace {
 
 LOCAL_ATOM(atom_any, "any")
 LOCAL_ATOM(atom_meta_match_spec, "meta_match_spec")
+LOCAL_ATOM(atom_system, "system")
 LOCAL_ATOM(atom_traced, "traced")
 
 // ---- trace_info/2 -------------------------------------------------------------------------------
@@ -237,6 +239,11 @@ Term info_of_target(Process& p, const Session& session, T& target, Term item) {
 }
 
 Term info_of(Process& p, const Session& session, Term of, Term item) {
+    if (of == atom_system() && by_release::at_least(28)) {
+        return item == atoms::all ? make_tuple(p.heap, of, system_monitor::options_of(
+                                                                   p.heap, system_monitor::settings(session.number)))
+                                  : badarg(p);
+    }
     if (of == atoms::send || of == atoms::receive) {
         return info_of_event(p, session, of, item);
     }

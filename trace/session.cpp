@@ -12,12 +12,12 @@
 namespace minivm::trace {
 namespace {
 
-LOCAL_ATOM(atom_legacy, "legacy")
+LOCAL_ATOM(atom_legacy_session, "legacy")
 
 using List = std::vector<Session*>;
 
 Session& legacy() {
-    static Session session(0, atom_legacy(), Tracer());
+    static Session session(0, atom_legacy_session(), Tracer());
     return session;
 }
 

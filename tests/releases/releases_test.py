@@ -175,6 +175,9 @@ class Tree(unittest.TestCase):
     def test_module_re_is_pcre2_to_code_of_otp_29(self):
         self.file_of_otp_29("regular_expressions")
 
+    def test_events_of_the_system_are_told_by_session(self):
+        self.file_of_otp_29("system_monitors")
+
     def file_of_otp_29(self, name):
         """NAME.beam.txt is the file, NAME.txt what OTP 29's erl printed."""
         env = self.tree(name + "_29", [("releases/29/OTP_VERSION", "29.0")], "17.0")

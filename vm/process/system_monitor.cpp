@@ -5,10 +5,15 @@
 #include "vm/code/module_table.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/term/arguments.hpp"
+#include "vm/term/local_atoms.hpp"
+#include "vm/util/otp_release.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 namespace minivm::system_monitor {
 
@@ -16,8 +21,54 @@ std::atomic<uint32_t> g_gc_sleep_ms{0};
 
 namespace {
 
+LOCAL_ATOM(atom_busy_dist_port, "busy_dist_port")
+
+constexpr uint64_t kLeastLargeHeap = 16384;  // words, as in OTP
+
 std::mutex g_lock;
-Settings g_settings;  // guarded by g_lock
+struct Monitor {
+    uint32_t session;
+    Settings settings;
+};
+std::vector<Monitor> g_monitors;  // guarded by g_lock: those who are told
+
+void show_events() {
+    uint32_t events = 0;
+    for (const Monitor& m : g_monitors) {
+        events |= m.settings.events;
+    }
+    watchers::set_bits(events, watchers::kMonitorShift, watchers::kMonitorBits);
+}
+// Of whoever lives.
+std::vector<Settings> all_settings() {
+    const std::lock_guard lock(g_lock);
+    if (std::erase_if(g_monitors, [](const Monitor& m) { return !tracing::tracer_exists(m.settings.pid); }) != 0) {
+        show_events();
+    }
+    std::vector<Settings> all;
+    for (const Monitor& m : g_monitors) {
+        all.push_back(m.settings);
+    }
+    return all;
+}
+
+bool change_flag(Term value, uint32_t event, Settings* s) {
+    s->events = value == atoms::true_ ? s->events | event : s->events & ~event;
+    return is_bool(value);
+}
+// A limit that is not below `least`; `false`: none.
+bool change_limit(Term value, uint32_t event, uint64_t least, uint64_t* limit, Settings* s) {
+    if (value == atoms::false_ && by_release::at_least(28)) {
+        s->events &= ~event;
+        return true;
+    }
+    s->events |= event;
+    if (!get_uint64(value, limit)) {
+        return false;
+    }
+    *limit = std::max(*limit, least);
+    return true;
+}
 
 // {monitor, Pid, Tag, What} to the monitor, which is not told of itself.
 void tell(const Process& p, const Settings& s, Heap& h, Term tag, Term what) {
@@ -61,19 +112,78 @@ uint64_t now_ns() {
                                      .count());
 }
 
-Settings settings() {
+Settings settings(uint32_t session) {
     const std::lock_guard lock(g_lock);
-    if (g_settings.events != 0 && !tracing::tracer_exists(g_settings.pid)) {
-        g_settings = Settings{};
-        watchers::set_bits(0, watchers::kMonitorShift, watchers::kMonitorBits);
+    for (const Monitor& m : g_monitors) {
+        // The tracer of a session is found out to be gone when it is to be told.
+        if (m.session == session && (session != 0 || tracing::tracer_exists(m.settings.pid))) {
+            return m.settings;
+        }
     }
-    return g_settings;
+    return {};
 }
 
-void set(const Settings& s) {
+void set(uint32_t session, const Settings& s) {
     const std::lock_guard lock(g_lock);
-    g_settings = s;
-    watchers::set_bits(s.events, watchers::kMonitorShift, watchers::kMonitorBits);
+    std::erase_if(g_monitors, [session](const Monitor& m) { return m.session == session; });
+    if (s.events != 0) {
+        g_monitors.push_back({session, s});
+    }
+    show_events();
+}
+
+bool change(Term option, Settings* s) {
+    const bool is_pair = is_tuple_of(option, 2);
+    const Term name = is_pair ? tuple_element(option, 0) : option;
+    const Term value = is_pair ? tuple_element(option, 1) : atoms::true_;
+    const bool may_be_pair = by_release::at_least(28);
+    if (name == atoms::busy_port) {
+        return (may_be_pair || !is_pair) && change_flag(value, kBusyPort, s);
+    }
+    if (name == atom_busy_dist_port()) {
+        return (may_be_pair || !is_pair) && change_flag(value, kBusyDistPort, s);
+    }
+    if (name == atoms::long_message_queue && by_release::at_least(27)) {
+        if (value == atoms::false_ && may_be_pair) {
+            s->events &= ~uint32_t{kLongMessageQueue};
+            return true;
+        }
+        s->events |= kLongMessageQueue;
+        return is_tuple_of(value, 2) && get_uint64(tuple_element(value, 0), &s->queue_disable) &&
+               get_uint64(tuple_element(value, 1), &s->queue_enable) && s->queue_enable > 0 &&
+               s->queue_disable < s->queue_enable;
+    }
+    return name == atoms::long_gc         ? change_limit(value, kLongGc, 1, &s->long_gc_ms, s)
+           : name == atoms::long_schedule ? change_limit(value, kLongSchedule, 1, &s->long_schedule_ms, s)
+           : name == atoms::large_heap    ? change_limit(value, kLargeHeap, kLeastLargeHeap, &s->large_heap_words, s)
+                                          : false;
+}
+
+Term options_of(Heap& h, const Settings& s) {
+    Term list = kNil;
+    const auto add = [&](uint32_t event, Term name, uint64_t value) {
+        if ((s.events & event) != 0) {
+            list = cons(h, make_tuple(h, name, make_unsigned(h, value)), list);
+        }
+    };
+    if ((s.events & kLongMessageQueue) != 0) {
+        const Term limits = make_tuple(h, make_unsigned(h, s.queue_disable), make_unsigned(h, s.queue_enable));
+        list = cons(h, make_tuple(h, atoms::long_message_queue, limits), list);
+    }
+    add(kLongGc, atoms::long_gc, s.long_gc_ms);
+    add(kLongSchedule, atoms::long_schedule, s.long_schedule_ms);
+    add(kLargeHeap, atoms::large_heap, s.large_heap_words);
+    if ((s.events & kBusyPort) != 0) {
+        list = cons(h, atoms::busy_port, list);
+    }
+    if ((s.events & kBusyDistPort) != 0) {
+        list = cons(h, atom_busy_dist_port(), list);
+    }
+    return list;
+}
+
+Term monitor_of(Heap& h, const Settings& s) {
+    return s.events == 0 ? atoms::undefined : make_tuple(h, s.pid, options_of(h, s));
 }
 
 void collected(Process& p, uint64_t began_ns) {
@@ -82,56 +192,56 @@ void collected(Process& p, uint64_t began_ns) {
     if (MINIVM_UNLIKELY(sleep_ms != 0)) {
         std::this_thread::sleep_for(std::chrono::milliseconds(sleep_ms));
     }
-    const Settings s = settings();
-    if ((s.events & kLongGc) != 0) {
-        const uint64_t ms = (now_ns() - began_ns) / 1000000;
-        if (ms > s.long_gc_ms) {
-            Heap h;
+    const uint64_t ms = (now_ns() - began_ns) / 1000000;
+    const auto words = static_cast<uint64_t>((p.stack_base - p.heap_start) + (p.old_end - p.old_start));
+    for (const Settings& s : all_settings()) {
+        Heap h;
+        if ((s.events & kLongGc) != 0 && ms > s.long_gc_ms) {
             tell(p, s, h, atoms::long_gc, put_number(h, "timeout", ms, sizes_of(h, p)));
         }
-    }
-    if ((s.events & kLargeHeap) != 0) {
-        const auto words =
-            static_cast<uint64_t>((p.stack_base - p.heap_start) + (p.old_end - p.old_start));
-        if (words >= s.large_heap_words) {
-            Heap h;
+        if ((s.events & kLargeHeap) != 0 && words >= s.large_heap_words) {
             tell(p, s, h, atoms::large_heap, sizes_of(h, p));
         }
     }
 }
 
 void scheduled_out(Process& p, uint64_t began_ns, const void* in) {
-    const Settings s = settings();
     const uint64_t ms = (now_ns() - began_ns) / 1000000;
-    if ((s.events & kLongSchedule) == 0 || ms < s.long_schedule_ms) {
-        return;
+    for (const Settings& s : all_settings()) {
+        if ((s.events & kLongSchedule) != 0 && ms >= s.long_schedule_ms) {
+            Heap h;
+            Term list = cons(h, make_tuple(h, atoms::out, place(h, p, p.pc)), kNil);
+            list = cons(h, make_tuple(h, atoms::in, place(h, p, in)), list);
+            tell(p, s, h, atoms::long_schedule, put_number(h, "timeout", ms, list));
+        }
     }
-    Heap h;
-    Term list = cons(h, make_tuple(h, atoms::out, place(h, p, p.pc)), kNil);
-    list = cons(h, make_tuple(h, atoms::in, place(h, p, in)), list);
-    tell(p, s, h, atoms::long_schedule, put_number(h, "timeout", ms, list));
 }
 
 void suspended_by(const Process& p, Term port) {
-    const Settings s = settings();
-    if ((s.events & kBusyPort) != 0) {
-        Heap h;
-        tell(p, s, h, atoms::busy_port, port);
+    for (const Settings& s : all_settings()) {
+        if ((s.events & kBusyPort) != 0) {
+            Heap h;
+            tell(p, s, h, atoms::busy_port, port);
+        }
     }
 }
 
+// A process has one mark for all sessions: with different limits those count whose side its queue is on.
 void queue_changed(Process& p) {
-    const Settings s = settings();
     const uint32_t length = p.mailbox.length;
     // relaxed: its own.
     const bool told = (p.watchers.load(std::memory_order_relaxed) & watchers::kLongQueueTold) != 0;
-    if ((s.events & kLongMessageQueue) == 0 ||
-        (told ? length > s.queue_disable : length < s.queue_enable)) {
-        return;
+    bool changes = false;
+    for (const Settings& s : all_settings()) {
+        if ((s.events & kLongMessageQueue) != 0 && (told ? length <= s.queue_disable : length >= s.queue_enable)) {
+            changes = true;
+            Heap h;
+            tell(p, s, h, atoms::long_message_queue, make_bool(!told));
+        }
     }
-    watchers::set(p.watchers, watchers::kLongQueueTold, !told);
-    Heap h;
-    tell(p, s, h, atoms::long_message_queue, make_bool(!told));
+    if (changes) {
+        watchers::set(p.watchers, watchers::kLongQueueTold, !told);
+    }
 }
 
 }  // namespace minivm::system_monitor

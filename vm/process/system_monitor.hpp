@@ -1,4 +1,4 @@
-// erlang:system_monitor/0,1,2: one process is told of what takes long or grows large.
+// erlang:system_monitor/0,1,2 and trace:system/3: a process of each session of tracing is told of what takes long or grows large.
 //
 // Where nothing is asked for, each place pays one load and a test.
 // Threads: any; each event is told on the scheduler where it happens.
@@ -26,8 +26,14 @@ struct Settings {
     uint64_t queue_enable = 0;  // messages
     uint64_t queue_disable = 0;
 };
-Settings settings();  // events 0: nobody is told
-void set(const Settings& s);
+// Of a session of tracing, 0: of erlang:system_monitor(). events 0: nobody is told.
+Settings settings(uint32_t session);
+void set(uint32_t session, const Settings& s);
+// What an option of system_monitor/2 or trace:system/3 says. False: it is none.
+bool change(Term option, Settings* s);
+// The options that these settings have, and {Pid, Options} or undefined.
+Term options_of(Heap& h, const Settings& s);
+Term monitor_of(Heap& h, const Settings& s);
 
 inline bool wants(uint32_t events) { return watchers::any_of_all(events << watchers::kMonitorShift); }
 
