@@ -9,17 +9,23 @@ start() ->
         Options <- [[{line, 9}], [{line, 9}, exit_status], [{line, 9}, eof], [{line, 9}, eof, exit_status],
                     [{line, 9}, binary, exit_status], [exit_status], [eof, exit_status]]].
 
+%% With `eof` that is the last of all, and the port stays; else it ends.
 told(Command, Options) ->
     P = open_port({spawn, Command}, Options),
-    Told = collect(P, 300),
-    catch port_close(P),
-    Told ++ collect(P, 0).
+    case lists:member(eof, Options) of
+        false -> until(exit, P);
+        true ->
+            Told = until(eof, P),
+            port_close(P),
+            Told ++ until(exit, P)
+    end.
 
-collect(P, Wait) ->
+until(Last, P) ->
     receive
-        {P, {exit_status, S}} -> [{exit_status, S} | collect(P, Wait)];
-        {P, {data, D}} -> [D | collect(P, Wait)];
-        {P, eof} -> [eof | collect(P, Wait)];
-        {'EXIT', P, R} -> [{exit, R} | collect(P, Wait)]
-    after Wait -> []
+        {P, {exit_status, S}} -> [{exit_status, S} | until(Last, P)];
+        {P, {data, D}} -> [D | until(Last, P)];
+        {P, eof} when Last =:= eof -> [eof];
+        {P, eof} -> [eof | until(Last, P)];
+        {'EXIT', P, R} -> [{exit, R}]
+    after 20000 -> [nothing_more]
     end.
