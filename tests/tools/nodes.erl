@@ -1,7 +1,7 @@
 %% What programs see of nodes, told as text that must be the same whatever runs on either side; and a storm of links,
 %% monitors, spawns and losses of the connection between two.
 -module(nodes).
--export([serve/0, alone/0, pair/1, storm/2, peers/0, ticks/2, restarts/1]).
+-export([serve/0, alone/0, pair/1, storm/2, peers/0, ticks/2, restarts/1, late/0]).
 -export([echo/0, worker/0]).
 
 say(What, Result) -> io:format("~s: ~p~n", [What, Result]).
@@ -262,6 +262,38 @@ restarts(N, Times) ->
             Answer = rpc:call(N, init, restart, []),
             true = lists:member(Answer, [ok, {badrpc, nodedown}]),
             receive {nodedown, N} -> restarts(N, Times - 1) end
+    end.
+
+%% ---- a connection that ends while its last packet is being handled ------------------------------
+
+%% The next one is another, and can be given up: net_kernel asks for it as soon as it is told of the end.
+late() ->
+    io:format("~p ~s~n", [{began, [1]}, "x"]),  % loads what prints: loading would wait for the packet
+    Node = list_to_atom("nobody@nowhere"),
+    Self = self(),
+    {Number, _} = erts_internal:new_connection(Node),
+    {erts_dflags, Flags, _, _, _, _} = erts_internal:get_dflags(),
+    Packet = [<<112>>, term_to_binary({2, '', Self}), term_to_binary(lists:seq(1, 3000000))],
+    {Controller, Monitor} = spawn_monitor(
+        fun() ->
+            {ok, Handle} = erts_internal:create_dist_channel(Node, self(), {Flags, 77}),
+            Gives = spawn(fun() -> receive go -> erlang:dist_ctrl_put_data(Handle, Packet) end end),
+            ok = erlang:dist_ctrl_input_handler(Handle, Gives),
+            Self ! {up, Gives},
+            receive never -> ok end
+        end),
+    receive {up, Gives} -> Gives ! go end,
+    work_until(erlang:monotonic_time(millisecond) + 20),
+    exit(Controller, kill),
+    receive {'DOWN', Monitor, process, _, killed} -> ok end,
+    {Next, _} = Handle = erts_internal:new_connection(Node),
+    io:format("~p~n", [{Next - Number, erts_internal:abort_pending_connection(Node, Handle)}]),
+    halt().
+
+work_until(Time) ->
+    case erlang:monotonic_time(millisecond) < Time of
+        true -> work_until(Time);
+        false -> ok
     end.
 
 %% ---- a storm ----------------------------------------------------------------------------------

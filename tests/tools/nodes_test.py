@@ -219,6 +219,14 @@ class Nodes(unittest.TestCase):
                 self.assertEqual(out, "silence: true\nstands still: [{nodedown_reason,net_tick_timeout}]\n",
                                  "%s <- %s" % programs)
 
+    def test_a_connection_begins_when_the_one_before_has_been_lost_and_not_before(self):
+        # While the last packets of a connection were handled, net_kernel got its handle for the next one, which nobody could
+        # connect or give up: that node stayed `pending` for ever. The storm found it, as rarely as its timing.
+        for program in (["erl"], ours()):
+            node = start([*program, "+S", "4"], "late%d" % random.SystemRandom().randrange(1 << 30), "nodes:late()")
+            out = node.communicate(timeout=WAIT_S)[0]
+            self.assertEqual((node.returncode, out.splitlines()), (0, ["{began,[1]} x", "{1,true}"]), program)
+
     def test_a_storm_loses_nothing_and_leaves_nothing(self):
         seed = tool_tests.seed()
         kinds = [(ours(), ours()), (["erl"], ours()), (ours(), ["erl"])]

@@ -667,6 +667,11 @@ void Channel::ended(Term reason) {
     }
 }
 
+bool Channel::has_ended() {
+    const std::lock_guard lock(mutex_);
+    return has_ended_;
+}
+
 void Channel::deliver() {
     const auto self = shared_from_this();
     for (;;) {

@@ -453,9 +453,6 @@ void tell_of_loss(const Peer& p, Ties& ties) {
         }
         h.clear();
     }
-    for (const Term pid : ties.waiting) {
-        wake_up_pid(pid);
-    }
 }
 
 }  // namespace
@@ -489,6 +486,10 @@ bool lost(Peer& p, uint32_t connection, Term reason, Lost which) {
     if (was_connected) {
         static const Term closed = atom_table::intern("connection_closed");
         node_life::tell_of_node(p.name, connection, visible, reason == atoms::normal ? closed : reason);
+    }
+    // Behind all news of the loss: who waits for it may begin the next connection.
+    for (const Term pid : ties.waiting) {
+        wake_up_pid(pid);
     }
     return true;
 }

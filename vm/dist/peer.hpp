@@ -109,7 +109,7 @@ struct Peer {
     Term input_handler = kNonValue;  // the process that may give what came, besides the controller
     bool get_size = false;           // dist_ctrl_get_data/1 tells it
     bool wants_data = false;        // the controller, a process, is to be told when there is some
-    std::vector<Term> waiting;      // processes to wake when there is room
+    std::vector<Term> waiting;      // processes to wake when there is room, or the connection is lost
     std::map<Who, uint64_t> ids;
     std::unordered_map<uint64_t, Foreign> foreigns;  // by the data of the immediate
     std::map<RefId, LocalMonitor, RefLess> monitors;
@@ -133,6 +133,8 @@ public:
     void packet(const uint8_t* bytes, size_t n) override;
     void deliver() override;
     void ended(Term reason) override;
+    // Nothing more comes; lost() follows behind what has come. May be asked with the peer's lock.
+    bool has_ended();
 
     Peer& peer() const { return peer_; }
     uint32_t connection() const { return connection_; }

@@ -217,11 +217,20 @@ Term erts_internal_new_connection_1(Process& p, const Term* a) {
         return badarg(p);
     }
     dist::Peer& peer = dist::peer(a[0]);
-    const std::lock_guard lock(peer.mutex);
-    if (peer.state == dist::Peer::State::idle) {
-        dist::begin_pending(peer);
+    {
+        const std::lock_guard lock(peer.mutex);
+        if (peer.channel == nullptr || !peer.channel->has_ended()) {
+            if (peer.state == dist::Peer::State::idle) {
+                dist::begin_pending(peer);
+            }
+            return dist::handle_term(p.heap, peer);
+        }
+        peer.waiting.push_back(p.id);
     }
-    return dist::handle_term(p.heap, peer);
+    // net_kernel has been told of the end of a connection whose last packets are still being handled: its handle would be that
+    // of the old one, which nobody could connect or abort. lost() wakes us.
+    static const Export* const again = bif_export("erts_internal", "new_connection", 1);
+    return trap_wait(p, again, {a[0]});
 }
 
 // True: it is no connection any more, or was none.
