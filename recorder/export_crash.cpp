@@ -301,7 +301,7 @@ uint64_t CrashPrinter::print() {
     if (!ended_well) {
         last_of_all();
     } else if (failures.empty()) {
-        line(went_wrong_ ? "No other process of it failed."
+        line(went_wrong_ ? "No process of it failed."
                          : "The program ended in good order, and no process of it failed.");
     }
     return failures.size();

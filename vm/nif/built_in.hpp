@@ -1,5 +1,8 @@
 // What the natives that are part of the VM (prim_tty, prim_socket, prim_net, zstd) have in common: an entry as nif_init of a
 // library gives one, and those functions of the interface that they call, which are declared once for all of them.
+//
+// They take and give terms as they are, and not by word_of(); those of the interface that are declared here convert all the same.
+// That does not matter: 0 and the non-value are the only words that it changes, and neither is a resource, a message or a list.
 #pragma once
 
 #include "vm/nif/library.hpp"

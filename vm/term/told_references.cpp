@@ -34,8 +34,8 @@ namespace told_references {
 
 void add(Term magic_ref) {
     MagicObject& object = *magic_object(magic_ref);
-    // acquire: who sees it has nothing more to do. It is set once, by who wins the exchange.
-    if (object.is_told.load(std::memory_order_acquire)) {
+    // relaxed: who sees it has nothing more to do. The entry is made under the lock that whoever reads the reference takes.
+    if (object.is_told.load(std::memory_order_relaxed)) {
         return;
     }
     const RefId id = ref_id(magic_ref);

@@ -181,14 +181,20 @@ std::string with_returns(std::string_view text) {
     return out;
 }
 
-// Who displays writes at once where that cannot block, as write_stdout/1, so that it is out before its process does anything
-// else, and what comes from several processes is not mixed within a line. `text` has its returns.
-bool display_now(int fd, const std::string& text) {
-    pollfd ready{fd, POLLOUT, 0};
-    return text.size() <= PIPE_BUF && poll(&ready, 1, 0) == 1 &&
-           (write_all(fd, reinterpret_cast<const uint8_t*>(text.data()), text.size()), true);
-}
+// Held by who displays, so that what comes from several processes is not mixed within a line.
 std::mutex g_display_lock;
+
+// Who displays writes at once where that cannot block, as write_stdout/1, so that it is out before its process does anything
+// else. `text` has its returns. False: it is long, or the file or somebody who displays has to be waited for.
+bool display_now(int fd, const std::string& text) {
+    const std::unique_lock lock(g_display_lock, std::try_to_lock);
+    pollfd ready{fd, POLLOUT, 0};
+    if (!lock.owns_lock() || text.size() > PIPE_BUF || poll(&ready, 1, 0) != 1) {
+        return false;
+    }
+    write_all(fd, reinterpret_cast<const uint8_t*>(text.data()), text.size());
+    return true;
+}
 void display_whole(int fd, const std::string& text) {
     const std::lock_guard lock(g_display_lock);
     write_all(fd, reinterpret_cast<const uint8_t*>(text.data()), text.size());

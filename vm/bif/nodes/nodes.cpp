@@ -15,6 +15,8 @@
 #include "vm/term/map.hpp"
 #include "vm/util/otp_release.hpp"
 
+#include <algorithm>
+
 namespace minivm {
 
 namespace {
@@ -225,7 +227,9 @@ Term erts_internal_new_connection_1(Process& p, const Term* a) {
             }
             return dist::handle_term(p.heap, peer);
         }
-        peer.waiting.push_back(p.id);
+        if (std::find(peer.waiting.begin(), peer.waiting.end(), p.id) == peer.waiting.end()) {
+            peer.waiting.push_back(p.id);  // once, though a message wakes it as well
+        }
     }
     // net_kernel has been told of the end of a connection whose last packets are still being handled: its handle would be that
     // of the old one, which nobody could connect or abort. lost() wakes us.
