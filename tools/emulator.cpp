@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 #include <thread>
 
@@ -27,18 +28,27 @@ bool is_emulator() {
 int emulator_main(int argc, char** argv) {
     const std::vector<std::string> words(argv, argv + argc);
     const int processors = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
-    const EmulatorFlags flags = parse_emulator_flags(words, processors);
-    if (!flags.error.empty()) {
-        std::fprintf(stderr, "%s\r\n%s", flags.error.c_str(), emulator_usage(words.front()).c_str());
-        return 1;
-    }
-    if (flags.tells_version) {
-        loader::CodePath path;
+    EmulatorFlags flags = parse_emulator_flags(words, processors);
+    const auto compat = std::find_if(flags.told.rbegin(), flags.told.rend(), [](const auto& t) { return t.first == "compat_rel"; });
+    if (flags.error.empty() && (flags.tells_version || compat != flags.told.rend())) {
+        loader::CodePath path;  // which release it is, is told by its libraries
         std::string error;
         if (!path.add_otp(&error)) {
             std::fprintf(stderr, "%s\n", error.c_str());
             return 1;
         }
+        if (compat != flags.told.rend()) {
+            const int release = std::atoi(compat->second.c_str());
+            if (release < otp_release().number - 2 || release > otp_release().number) {
+                flags.error = "bad compatibility release number " + compat->second;
+            }
+        }
+    }
+    if (!flags.error.empty()) {
+        std::fprintf(stderr, "%s\r\n%s", flags.error.c_str(), emulator_usage(words.front()).c_str());
+        return 1;
+    }
+    if (flags.tells_version) {
         std::fprintf(stderr, "Erlang (SMP,ASYNC_THREADS) (BEAM) emulator version %s\r\n", otp_release().erts_version.c_str());
         return 0;
     }

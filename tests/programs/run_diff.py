@@ -29,6 +29,7 @@ import argparse
 import concurrent.futures
 import dataclasses
 import difflib
+import fcntl
 import fnmatch
 import functools
 import glob
@@ -42,6 +43,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -575,9 +577,11 @@ def main():
     if not programs:
         parser.error("no program matches %s" % ", ".join(options.only))
 
-    support_dir, cache_dir, work_dir = out / "support", out / "expected", out / "work"
-    for directory in (out, support_dir, cache_dir, work_dir):
+    support_dir, cache_dir = out / "support", out / "expected"
+    for directory in (out, support_dir, cache_dir):
         directory.mkdir(parents=True, exist_ok=True)
+    work = tempfile.TemporaryDirectory(prefix="work-", dir=out)  # another run may be at the same programs
+    work_dir = pathlib.Path(work.name)
     later = set() if options.later else read_list(options.folder / "later.list")
     large = read_list(options.folder / "large.list")
     stderr_differs = read_list(options.folder / "stderr.list")
@@ -589,7 +593,9 @@ def main():
     if options.otp:
         report.known = read_reasons(options.folder / "other_otp.list")
     include = nif_include_dir() if shutil.which("cc") else None
-    not_compiled = compile_all(programs, out, support_dir, include)
+    with open(out / "compiling", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        not_compiled = compile_all(programs, out, support_dir, include)
     if LAUNCHER in not_compiled:
         print(not_compiled[LAUNCHER])
         return 1

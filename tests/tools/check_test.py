@@ -203,8 +203,23 @@ class Check(unittest.TestCase):
         self.assertEqual(self.run_check("- | eats | quick | 1 s | sh -c 'cat; echo 1 passed, 0 failed'\n" + self.TWO)[:2],
                          (0, "12 passed, 0 failed"))
 
+    def test_those_that_may_run_beside_each_other_and_no_other_beside_them(self):
+        meets = "- | %s | quick beside | 1 s | sh -c 'touch %s; until [ -e %s ]; do sleep 0.1; done; echo 1 passed, 0 failed'\n"
+        # Neither of the first two ends without the other; c and e run when the last two have removed their files.
+        alone = "- | %s | quick | 1 s | sh -c '[ ! -e d1 ] && [ ! -e d2 ] && echo 1 passed, 0 failed'\n"
+        slow = "- | %s | quick beside | 1 s | sh -c 'touch %s; sleep 0.5; rm %s; echo 1 passed, 0 failed'\n"
+        self.assertEqual(self.run_check(meets % ("a", "x", "y") + meets % ("b", "y", "x") + slow % ("s", "d1", "d1") +
+                                        slow % ("t", "d2", "d2") + alone % "c" + alone % "e")[:2], (0, "6 passed, 0 failed"))
+
+    def test_a_failure_beside_another_is_told_with_its_name(self):
+        status, total, output = self.run_check(
+            '- | first one | quick beside | 1 s | sh -c "sleep 0.3; echo broken here; echo 3 passed, 2 failed; exit 1"\n'
+            '- | second | quick beside | 1 s | echo "1 passed, 0 failed"\n')
+        self.assertEqual((status, total), (1, "4 passed, 2 failed"))
+        self.assertRegex(output, r"(?s)second +ok .*first one +failed .*\| broken here.*failed:\n  first one\n")
+
     def test_a_row_that_is_none_is_refused(self):
-        for row in ("- | a | quick | echo\n", "- | a | often | 1 s | echo\n", "- | a | quick | 1 h | echo\n",
+        for row in ("- | a | quick quick | 1 s | echo\n","- | a | quick | echo\n", "- | a | often | 1 s | echo\n", "- | a | quick | 1 h | echo\n",
                     "- | a | quick | 1 s | echo {nothing}\n"):
             status, _, output = self.run_check(row)
             self.assertEqual(status, 1, row)
@@ -249,7 +264,7 @@ class Steps(unittest.TestCase):
         self.assertEqual(found - listed, set())
 
     def test_all_of_it_fits_into_an_hour(self):
-        self.assertLess(sum(s.seconds for s in TABLE.steps) + sum(TABLE.builds.values()), 3600)
+        self.assertLess(TABLE.seconds(), 3600)
 
 
 if __name__ == "__main__":

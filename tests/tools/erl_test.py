@@ -46,6 +46,11 @@ def run(program, arguments, text="", env=None, cwd=None):
     return done.returncode, output
 
 
+def release():
+    """Of the erl beside which we run."""
+    return int(run(["erl"], ["-noshell", "-eval", "io:put_chars(erlang:system_info(otp_release)), halt()."])[1])
+
+
 class Erl(unittest.TestCase):
     maxDiff = None
 
@@ -151,7 +156,7 @@ class Erl(unittest.TestCase):
                 " end, {N, {'EXIT', {Why, _}}} = L(length(processes())),"
                 'io:format("~p~n", [{N, Why, process_info(whereis(init), message_queue_data)}]),')
         self.evals(show + fill + "halt().", *"+P 2000 +Q 3000 +e 9000 +hmqd off_heap +C multi_time_warp +A 10 +spp true +T 5"
-                   " +SDio 7 +SDcpu 2:1 +R 23 +Bi +hmbs 1000 +zosrl 7".split())
+                   " +SDio 7 +SDcpu 2:1 +Bi +hmbs 1000 +zosrl 7".split(), "+R", str(release() - 2))
         self.evals(show + 'O = fun O(N) -> case catch open_port({spawn_driver, "udp_inet"}, []) of P when is_port(P) -> O(N + 1);'
                    " {'EXIT', {E, _}} -> {N, E} end end, Had = length(erlang:ports()), {N, Why} = O(Had),"
                    'io:format("~p~n", [{N, Why}]), halt().',
@@ -161,7 +166,8 @@ class Erl(unittest.TestCase):
     def test_flags_that_are_none_are_refused_as_the_emulator_does(self):
         for flag in ("+P 5", "+Q abc", "+t 1", "+A 2000", "+C x", "+sbwt foo", "+hms x", "+xyz", "+s zz", "+W q",
                      "+pc foo", "+sbt x", "+JPperf zz", "+hmqd z", "+swt zz", "+fnx", "+S 0:3", "+S 3:9", "+n q", "+R 2",
-                     "+T 44", "+a x", "+rg x", "+SDio 3000", "+zosrl x", "+zz", "+Mfoo", "+Q"):
+                     "+T 44", "+a x", "+rg x", "+SDio 3000", "+zosrl x", "+zz", "+Mfoo", "+Q", "+R %d" % (release() - 3),
+                     "+R %d" % (release() + 1)):
             with self.subTest(flag=flag):
                 (status, line), (own_status, own_line) = (
                     (status, re.sub(r"^\S*/beam\.smp", "beam.smp", text.splitlines()[0]))  # the usage behind it is ours

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The steps of tools/check, from tests/steps.list.
 
-    tools/lib/steps.py list [--quick] [GLOB...]   "PRESET<tab>STEP" a line: those whose "PRESET STEP" matches
+    tools/lib/steps.py list [--quick] [GLOB...]   "PRESET<tab>STEP[<tab>beside]" a line: those whose "PRESET STEP" matches
     tools/lib/steps.py run PRESET STEP            runs one in place of itself; what tests/skip.list leaves out is told first
     tools/lib/steps.py command PRESET STEP        prints what that would run
     tools/lib/steps.py docs                       the table of docs/testing.md, as Markdown
@@ -23,7 +23,7 @@ import sys
 
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-Step = collections.namedtuple("Step", "preset name is_quick seconds command")
+Step = collections.namedtuple("Step", "preset name is_quick is_beside seconds command")
 # Sanitizers: stop at the first error, say where.
 SANITIZERS = {"ASAN_OPTIONS": "abort_on_error=0:detect_stack_use_after_return=1", "UBSAN_OPTIONS": "print_stacktrace=1",
               "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1"}
@@ -45,9 +45,15 @@ class Table:
                 self.builds[preset.strip()] = seconds_of(takes.strip())
             else:
                 columns = [c.strip() for c in line.split("|", 4)]
-                if len(columns) != 5 or columns[2] not in ("quick", "full") or not columns[4]:
-                    sys.exit("tests/steps.list:%d: not a row: preset | step | quick or full | takes | command" % number)
-                self.steps.append(Step(columns[0], columns[1], columns[2] == "quick", seconds_of(columns[3]), columns[4]))
+                kind = (columns + ["", "", ""])[2].split()
+                if len(columns) != 5 or kind[:1] not in (["quick"], ["full"]) or kind[1:] not in ([], ["beside"]) or not columns[4]:
+                    sys.exit("tests/steps.list:%d: not a row: preset | step | quick or full [beside] | takes | command" % number)
+                self.steps.append(Step(columns[0], columns[1], kind[0] == "quick", kind[1:] == ["beside"],
+                                       seconds_of(columns[3]), columns[4]))
+
+    def seconds(self):
+        """What all of it takes on two processors, about."""
+        return sum(self.builds.values()) + sum(s.seconds // 2 if s.is_beside else s.seconds for s in self.steps)
 
     def find(self, preset, name):
         for step in self.steps:
@@ -146,7 +152,7 @@ def docs(table):
             rows.append("| %s | build | %s |" % (preset, duration(table.builds[preset])))
         rows += ["| %s | %s%s | %s |" % ("" if preset == "-" else preset, s.name, "" if s.is_quick else " (not with `--quick`)",
                                          duration(s.seconds)) for s in table.steps if s.preset == preset]
-    rows.append("| | all | %s |" % duration(sum(s.seconds for s in table.steps) + sum(table.builds.values())))
+    rows.append("| | all, two of those that run beside others at a time | %s |" % duration(table.seconds()))
     return "\n".join(rows) + "\n"
 
 
@@ -159,7 +165,7 @@ def main():
         globs = [a for a in rest if a != "--quick"]
         for step in table.steps:
             if (step.is_quick or "--quick" not in rest) and any(fnmatch.fnmatchcase(shown(step), g) for g in globs or ["*"]):
-                print("%s\t%s" % (step.preset, step.name))
+                print("\t".join([step.preset, step.name] + ["beside"] * step.is_beside))
     elif what in ("run", "command") and len(rest) == 2:
         step = table.find(*rest)
         command = command_of(table, step)
