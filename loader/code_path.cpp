@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "loader/beam_file.hpp"
+#include "loader/emulator_modules.hpp"
 #include "loader/prepare.hpp"
 #include "vm/code_change/code_change.hpp"
 #include "vm/code/permission.hpp"
@@ -232,32 +233,57 @@ bool CodePath::add_preloaded(std::string* error) {
         return dir.starts_with(otp_root_ + "/lib/erts-");
     });
     directories_ = std::make_shared<const Directories>();
-    if (place == all.end()) {
-        *error = otp_root_ + "/lib: no erts-*/ebin, which has the modules that OTP starts with";
+    if (place != all.end()) {
+        preloaded_place_ = *place;
+        return true;
+    }
+    preloaded_place_ = otp_root_ + "/erts-" + otp_release().erts_version + "/bin/beam.smp";
+    if (access(preloaded_place_.c_str(), R_OK) != 0) {
+        *error = "the modules that OTP starts with are neither in " + otp_root_ + "/lib/erts-*/ebin nor, as in a release, in " +
+                 preloaded_place_ + ": " + std::strerror(errno);
         return false;
     }
-    preloaded_directory_ = *place;
+    return true;
+}
+
+bool CodePath::prepare_preloaded(std::vector<std::unique_ptr<ModuleInstance>>* set, std::string* error) {
+    if (is_directory(preloaded_place_)) {
+        for (const std::string& name : names_in(preloaded_place_)) {
+            if (name.ends_with(".beam")) {
+                set->push_back(prepare_file(preloaded_place_ + "/" + name, error));
+                if (set->back() == nullptr) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+    std::vector<uint8_t> emulator;
+    if (!read_file(preloaded_place_, &emulator, error)) {
+        return false;
+    }
+    for (const std::span<const uint8_t> file : beam_files_in(emulator)) {
+        set->push_back(prepare(file.data(), file.size(), nullptr, error));
+        if (set->back() == nullptr) {
+            error->insert(0, preloaded_place_ + ", at byte " + std::to_string(file.data() - emulator.data()) + ": ");
+            return false;
+        }
+    }
     return true;
 }
 
 bool CodePath::load_preloaded(std::string* error) {
     std::vector<std::unique_ptr<ModuleInstance>> set;
-    for (const std::string& name : names_in(preloaded_directory_)) {
-        constexpr std::string_view kSuffix = ".beam";
-        if (!name.ends_with(kSuffix)) {
-            continue;
-        }
-        std::unique_ptr<ModuleInstance> instance = prepare_file(preloaded_directory_ + "/" + name, error);
-        if (instance == nullptr) {
-            return false;
-        }
-        make_preloaded(*instance);
-        preloaded_.push_back(instance->name());
-        set.push_back(std::move(instance));
+    if (!prepare_preloaded(&set, error)) {
+        return false;
     }
     if (set.empty()) {
-        *error = preloaded_directory_ + ": no modules there";
+        *error = preloaded_place_ + ": no modules there";
         return false;
+    }
+    for (const std::unique_ptr<ModuleInstance>& instance : set) {
+        make_preloaded(*instance);
+        preloaded_.push_back(instance->name());
     }
     code_permission::seize_blocking();
     finish_and_wait(std::move(set));
@@ -332,7 +358,7 @@ std::unique_ptr<ModuleInstance> CodePath::prepare(const uint8_t* bytes, size_t s
     std::unique_ptr<ModuleInstance> instance = loader::prepare(bytes, size, engine, &why);
     if (instance == nullptr) {
         *error = why.text();
-    } else if (preloaded_directory_.empty()) {
+    } else if (preloaded_place_.empty()) {
         runs_own_on_load(*instance);
     }
     return instance;

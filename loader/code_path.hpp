@@ -40,7 +40,9 @@ class CodePath final : public ModuleSource {
                       bool if_missing = false);
     // The ebin directories of the OTP installed here. False: there is none; *error says what to do.
     bool add_otp(std::string* error);
-    // What OTP's emulator has in it from the start, and no directory. Behind it load_preloaded(), when schedulers run.
+    // What OTP's emulator has in it from the start, and no directory. Where the tree has those modules as files they are taken;
+    // where it has not, which is a release with an ERTS of its own, they are in that one's beam.smp. Behind it
+    // load_preloaded(), when schedulers run.
     bool add_preloaded(std::string* error);
     bool load_preloaded(std::string* error);
     const std::vector<Term>& preloaded() const override { return preloaded_; }
@@ -66,6 +68,7 @@ class CodePath final : public ModuleSource {
 
     // The file of a module, or empty; *in_archive: an archive comes before it in the path.
     std::string find(std::string_view module, bool* in_archive) const;
+    bool prepare_preloaded(std::vector<std::unique_ptr<ModuleInstance>>* set, std::string* error);
     // A module that may be needed to read an archive: it cannot come out of one.
     bool opens_archives(const std::string& path) const;
 
@@ -80,7 +83,7 @@ class CodePath final : public ModuleSource {
     std::vector<Embedded> embedded_;
     std::string otp_root_;
     std::vector<Term> preloaded_;
-    std::string preloaded_directory_;
+    std::string preloaded_place_;  // a directory, or the emulator that has them in it; empty in a bare boot
     std::mutex lock_;
     std::condition_variable loaded_;
     std::set<Word> loading_;  // modules being loaded now

@@ -178,6 +178,32 @@ bool install_for_user(const Tree& tree, std::string* folder, std::string* error)
     return false;
 }
 
+// The folder of the programs of the ERTS that a release, or a tree of OTP, has of its own; empty: it has none. Of several,
+// which an upgrade leaves, every one is as good, and each gets the emulator.
+std::vector<std::string> own_erts(const std::string& folder) {
+    std::vector<std::string> found;
+    std::error_code why;
+    for (const auto& entry : fs::directory_iterator(folder, why)) {
+        const std::string programs = entry.path() / "bin";
+        if (entry.path().filename().string().starts_with("erts-") && access((programs + "/erlexec").c_str(), X_OK) == 0) {
+            found.push_back(programs);
+        }
+    }
+    return found;
+}
+
+// A copy: a release is moved to other machines.
+bool put_emulator(const std::string& path, std::string* error) {
+    const std::string made = temporary_name(path);
+    std::error_code why;
+    fs::copy_file("/proc/self/exe", made, fs::copy_options::overwrite_existing, why);
+    if (why) {
+        *error = made + ": " + why.message();
+        return false;
+    }
+    return put_in_place(made, path, error);
+}
+
 }  // namespace
 
 bool install(const std::string& folder, std::string* error) {
@@ -189,6 +215,17 @@ bool install(const std::string& folder, std::string* error) {
 
 int install_command(const std::string& folder) {
     std::string error;
+    if (const std::vector<std::string> erts = own_erts(folder); !erts.empty()) {
+        for (const std::string& programs : erts) {
+            if (!put_emulator(programs + "/beam.minivm", &error)) {
+                spdlog::error("install: {}", error);
+                return 1;
+            }
+        }
+        std::printf("%s has an ERTS of its own, beside whose emulator minivm is now. Its scripts start minivm with\n"
+                    "  ERL_FLAGS=\"-emu_flavor minivm\"\nin the environment, and its own emulator without.\n", folder.c_str());
+        return 0;
+    }
     if (!install(folder, &error)) {
         spdlog::error("install: {}", error);
         return 1;

@@ -9,6 +9,7 @@ import base64
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -318,6 +319,39 @@ class Erl(unittest.TestCase):
             self.assertEqual(refused.returncode, 1)
             self.assertIn("is there already, and not from minivm install", refused.stderr)
             self.assertEqual((other / "bin" / "erl").read_text(encoding="utf-8"), "mine")
+
+    def test_a_release_with_an_erts_of_its_own(self):
+        # What relx and mix put into one: no erts-*/ebin, so the modules that OTP starts with are in its beam.smp alone.
+        root, version = run(["erl"], ["-noshell", "-eval",
+                                      'io:format("~s ~s", [code:root_dir(), erlang:system_info(version)]), halt().'])[1].split()
+        with tempfile.TemporaryDirectory() as place:
+            place = pathlib.Path(os.path.realpath(place))
+            programs = place / ("erts-" + version) / "bin"
+            shutil.copytree("%s/erts-%s/bin" % (root, version), programs)
+            for application in ("kernel", "stdlib"):
+                found, = (p for p in (pathlib.Path(root) / "lib").glob(application + "-*") if (p / "ebin").is_dir())
+                shutil.copytree(found / "ebin", place / "lib" / found.name / "ebin")
+            (place / "bin").mkdir()
+            shutil.copy(pathlib.Path(root) / "bin" / "start_clean.boot", place / "bin" / "start.boot")
+            start = [programs / "erlexec", "-noshell", "-mode", "embedded", "-eval",
+                     'io:format("~0p~n", [{code:which(erlang), code:root_dir(), lists:sort(erlang:pre_loaded()),'
+                     ' lists:member(minivm, [list_to_atom(string:trim(W, both, "[]")) ||'
+                     ' W <- string:lexemes(erlang:system_info(system_version), " ")])}]), halt().']
+            env = {"ROOTDIR": str(place), "BINDIR": str(programs), "EMU": "beam", "PROGNAME": "erl"}
+            expected = run(start, [], env=env)
+            self.assertIn(",false}", expected[1])
+            for _ in range(2):  # again brings it up to date
+                told = subprocess.run([minivm, "install", place], stdout=subprocess.PIPE, text=True, check=True).stdout
+                self.assertIn('ERL_FLAGS="-emu_flavor minivm"', told)
+            env["ERL_FLAGS"] = "-emu_flavor minivm"
+            self.assertEqual(run(start, [], env=env), (0, expected[1].replace(",false}", ",true}")))
+            (programs / "beam.smp").write_bytes(b"FOR1\0\0\0\x10BEAMnone")
+            status, said = run(start, [], env=env)
+            self.assertEqual((status, said), (1, "minivm: %s/beam.smp: no modules there\n" % programs))
+            (programs / "beam.smp").unlink()
+            status, said = run(start, [], env=env)
+            self.assertEqual((status, said), (1, "minivm: the modules that OTP starts with are neither in %s/lib/erts-*/ebin nor, as in"
+                                              " a release, in %s/beam.smp: No such file or directory\n" % (place, programs)))
 
     def test_elixirs_own_scripts(self):
         with tempfile.TemporaryDirectory() as place:
