@@ -295,6 +295,14 @@ class Erl(unittest.TestCase):
                    'v:f() end, io:format("~p~n", [[Make(1), Make(2), catch Make(3), code:purge(v), code:soft_purge(v), Make(4), '
                    'code:purge(v), code:delete(v), code:purge(v), element(1, catch v:f())]]), halt().')
 
+    def test_a_fun_that_its_module_has_no_more_is_a_badfun(self):
+        # OTP's own error handler would load the module, which is there, and call the fun again, for ever.
+        self.evals('Make = fun(N) -> {ok, v, B} = compile:forms([{attribute, 1, module, v}, {attribute, 1, export, [{f, 0}]},'
+                   '{function, 1, f, 0, [{clause, 1, [], [], [{\'fun\', 1, {clauses, [{clause, 1, [], [], [{integer, 1, N}]}]}}]}]}]),'
+                   ' {module, v} = code:load_binary(v, "v", B) end, Make(1), F = v:f(), code:delete(v), Make(2), code:purge(v),'
+                   ' io:format("~p ~p~n", [element(1, element(2, catch F())), element(1, element(2, catch apply(F, [])))]),'
+                   ' code:delete(v), code:purge(v), io:format("~p~n", [element(1, element(2, catch F()))]), halt().')
+
     def test_a_folder_for_scripts(self):
         with tempfile.TemporaryDirectory() as place:
             place = os.path.realpath(place) + "/it's here"

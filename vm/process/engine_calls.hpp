@@ -24,8 +24,9 @@ bool trap_keeps_caller(const Process& p);
 uint32_t trap_live(const Process& p);
 
 // The timeout of the receive that waits. It fires once; then take_timed_out() is true once, when the
-// process is scheduled in.
+// process is scheduled in. `infinity` is one that never fires: it is there, so that nobody asks for it again.
 void set_receive_timeout(Process& p, uint64_t ms);
+void set_receive_for_ever(Process& p);
 bool has_receive_timeout(const Process& p);
 void cancel_receive_timeout(Process& p);
 bool take_timed_out(Process& p);

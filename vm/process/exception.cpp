@@ -281,6 +281,12 @@ void raise_bad_fun(Process& p, Term fun, uint32_t arity, const Term* x) {
     raise_tagged(p, atoms::badarity, make_tuple(p.heap, fun, args));
 }
 
+Term raise_fun_is_gone(Process& p, Term fun) {
+    raise_tagged(p, atoms::badfun, fun);
+    p.exception.caller_raised = true;
+    return kNonValue;
+}
+
 void raise_undef(Process& p, Term module, Term function, uint32_t arity, const Term* x) {
     raise_from_code(p, ExceptionClass::error, atoms::undef);
     p.exception.top_module = module;

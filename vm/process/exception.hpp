@@ -26,6 +26,8 @@ void raise_code_error(Process& p, Term reason);             // error Reason, rai
 void raise_function_clause(Process& p, Term module, Term function, uint32_t arity, const Term* x);
 void raise_bad_apply(Process& p, uint32_t arity, const Term* x);  // as applied() has left them
 void raise_bad_fun(Process& p, Term fun, uint32_t arity, const Term* x);  // badfun or badarity
+// By a BIF that its call trapped to: the module is there, and has no such fun any more. The non-value.
+Term raise_fun_is_gone(Process& p, Term fun);
 void raise_undef(Process& p, Term module, Term function, uint32_t arity, const Term* x);
 void raise_again(Process& p, Term raw_trace, Term reason);
 // raw_raise: false if class is none.

@@ -13,6 +13,21 @@ namespace minivm {
 
 // ---- the timeout of a receive ---------------------------------------------------------------------
 
+namespace {
+
+// In place of a wheel: the receive waits for ever, and has said so. Never looked into.
+const char g_for_ever = 0;
+bool waits_for_ever(const Process& p) {
+    return p.receive_timer.wheel == reinterpret_cast<const TimerWheel*>(&g_for_ever);
+}
+
+}  // namespace
+
+void set_receive_for_ever(Process& p) {
+    MINIVM_ASSERT(p.receive_timer.wheel == nullptr);
+    p.receive_timer.wheel = reinterpret_cast<TimerWheel*>(const_cast<char*>(&g_for_ever));
+}
+
 void set_receive_timeout(Process& p, uint64_t ms) {
     MINIVM_ASSERT(p.receive_timer.wheel == nullptr);
     p.receive_timer.is_receive = true;
@@ -28,7 +43,7 @@ void cancel_receive_timeout(Process& p) {
     if (MINIVM_LIKELY(p.receive_timer.wheel == nullptr)) {
         return;
     }
-    if (!p.receive_timer.wheel->cancel(&p.receive_timer)) {
+    if (!waits_for_ever(p) && !p.receive_timer.wheel->cancel(&p.receive_timer)) {
         // It has fired, and completely so: the lock was ours.
         // relaxed: the bit was set under the wheel's lock.
         p.state.fetch_and(~process_state::kTimedOut, std::memory_order_relaxed);

@@ -26,14 +26,17 @@ MEANING(remove_message) {
     cancel_receive_timeout(a.p);
     return Next::go_on;
 }
-// Branch: wait. Go on: no wait at all.
+// Branch: wait. Go on: no wait at all. It comes here again for each message that is none of its own, and what it was given counts
+// the first time only: it may be in an x register, which is somebody else's when the process has waited.
 MEANING(wait_timeout) {
-    const Term t = ARG(1);
     if (!has_receive_timeout(a.p)) {
+        const Term t = ARG(1);
         if (t == make_small(0)) {
             return Next::go_on;
         }
-        if (t != atoms::infinity) {
+        if (t == atoms::infinity) {
+            set_receive_for_ever(a.p);
+        } else {
             if (!is_small(t) || small_value(t) < 0 || small_value(t) > 0xFFFFFFFF) {
                 mailbox_timeout(a.p);  // the next receive begins at the front
                 raise_code_error(a.p, atoms::timeout_value);

@@ -487,6 +487,10 @@ Term minivm_apply_unloaded_fun_3(Process& p, const Term* a) {
         return trap_wait(p, export_table::is_loaded(pending, code_index::active()) ? pending : self,
                          {a[0], a[1], a[2]});
     }
+    // In this order: a version that comes meanwhile and has it is not missed.
+    if (module_table::current(a[0], code_index::active()) != nullptr && !fun_table::is_loaded(fe, code_index::active())) {
+        return raise_fun_is_gone(p, a[1]);  // its module is there and has no such fun: no handler can load it
+    }
     if (const Export* handler = own_error_handler(p, "undefined_lambda"); handler != nullptr) {
         return trap(p, handler, {a[0], a[1], a[2]});
     }

@@ -160,7 +160,7 @@ Term minivm_load_and_apply_fun_3(Process& p, const Term* a) {
     }
     const thread_progress::DelaySection section;  // as in minivm_apply_loaded_3()
     if (!fun_table::is_loaded(fun_entry(a[1]), code_index::active())) {
-        return error(p, make_tuple(p.heap, atoms::badfun, a[1]));
+        return raise_fun_is_gone(p, a[1]);
     }
     const Term args[2] = {a[1], a[2]};
     return erlang_apply_2(p, args);
