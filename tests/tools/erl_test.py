@@ -295,6 +295,10 @@ class Erl(unittest.TestCase):
                    'v:f() end, io:format("~p~n", [[Make(1), Make(2), catch Make(3), code:purge(v), code:soft_purge(v), Make(4), '
                    'code:purge(v), code:delete(v), code:purge(v), element(1, catch v:f())]]), halt().')
 
+    def test_preloaded_modules_tell_as_little_as_otps(self):
+        self.evals('io:format("~p~n", [lists:sort([{M, M:module_info(compile), M:module_info(attributes), code:which(M)}'
+                   ' || M <- erlang:pre_loaded()])]), halt().')
+
     def test_a_fun_that_its_module_has_no_more_is_a_badfun(self):
         # OTP's own error handler would load the module, which is there, and call the fun again, for ever.
         self.evals('Make = fun(N) -> {ok, v, B} = compile:forms([{attribute, 1, module, v}, {attribute, 1, export, [{f, 0}]},'
