@@ -64,7 +64,8 @@ std::vector<std::string> names_in(const std::string& path) {
     return names;
 }
 
-// As OTP's preloaded modules: they show no lines, attributes or options of the compiler, and what their on_load functions would fetch is part of the VM.
+// As OTP's preloaded modules: they show no lines, attributes or options of the compiler, and what their on_load functions would
+// fetch is part of the VM.
 void make_preloaded(ModuleInstance& instance) {
     instance.path = kPreloaded;
     instance.lowered.lines.clear();

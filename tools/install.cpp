@@ -178,8 +178,8 @@ bool install_for_user(const Tree& tree, std::string* folder, std::string* error)
     return false;
 }
 
-// The folder of the programs of the ERTS that a release, or a tree of OTP, has of its own; empty: it has none. Of several,
-// which an upgrade leaves, every one is as good, and each gets the emulator.
+// The folder of the programs of each ERTS that a release, or a tree of OTP, has of its own: an upgrade leaves several. Empty: it
+// has none.
 std::vector<std::string> own_erts(const std::string& folder) {
     std::vector<std::string> found;
     std::error_code why;

@@ -490,7 +490,8 @@ Command erl_command(CLI::App& app) {
 
 Command install_command(CLI::App& app) {
     const auto folder = std::make_shared<std::string>();
-    CLI::App* install = app.add_subcommand("install", "Make a folder whose bin/erl is minivm's, for scripts that start erl; or put minivm into a release");
+    CLI::App* install = app.add_subcommand(
+        "install", "Make a folder whose bin/erl is minivm's, for scripts that start erl; or put minivm into a release");
     install->add_option("DIR", *folder, "The folder, or a release with an ERTS of its own; again to bring it up to date");
     return {install, [folder] {
                 if (folder->empty()) {

@@ -39,7 +39,8 @@ class Server:
         self.kind, self.how, self.files = kind, how, files
         self.said = open(files / "server.log", "w+", encoding="utf-8")
         self.vm = subprocess.Popen([erl, "-noshell", "-pa", *code, "-pa", str(files), "-s", "web_server", "main", "--", kind, how,
-                                    str(files)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said, text=True, bufsize=1)
+                                    str(files)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said, text=True, bufsize=1,
+                                   env={k: v for k, v in os.environ.items() if k != "XDG_RUNTIME_DIR"})  # killed() looks in /dev/shm
         self.port = int(self.answer(r"port (\d+)"))
 
     def answer(self, pattern):

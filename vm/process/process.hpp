@@ -115,7 +115,8 @@ struct Process : ProcessHeap {
     bool blocks_schedulers = false;   // or has: vm/sched/online.hpp
     uint32_t suspended = 0;           // how often it has been suspended and not resumed
     Term registered_name = kNonValue; // guarded by the registry's lock
-    TimerNode receive_timer;          // the timeout of the receive that waits
+    TimerNode receive_timer;          // the timeout of the receive that waits; its wheel is null, or a mark, or that it is in:
+                                      // none was asked for yet, or it is infinity (timers.cpp), or it runs or has fired
 
     // An exit signal has taken effect: nothing of this process is to run any more.
     bool is_exiting() const { return exit_signal != nullptr; }
