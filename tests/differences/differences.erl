@@ -120,11 +120,6 @@ row(negation) ->
         <<0:64>> -> plus;
         <<1:1, 0:63>> -> minus
     end;
-%% The same for equal maps, however they came to be.
-row(order_of_keys) ->
-    Keys = lists:seq(1, 100),
-    maps:keys(maps:from_list([{K, K} || K <- Keys])) =:=
-        maps:keys(lists:foldl(fun(K, M) -> M#{K => K} end, #{}, lists:reverse(Keys)));
 row(small_integers) ->
     erts_debug:flat_size((1 bsl 59) + length([]));
 row(floats) -> erts_debug:flat_size(math:sqrt(2.0));

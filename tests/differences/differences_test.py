@@ -37,7 +37,6 @@ SHOWN = {
     "`current_stacktrace` in match specifications": ("current_stacktrace", "not_there", "there"),
     "`0.0 =:= -0.0`": ("signed_zero", "true", "false"),
     "`-X` of a float": ("negation", "plus", "minus"),
-    "Order of keys in maps over 32 keys": ("order_of_keys", "true", "true"),
     "Small integers": ("small_integers", "2", "0"),
     "Most floats": ("floats", "2", "0"),
     "Reports of processes that crash": ("kernel_runs", "true", "false"),
@@ -57,6 +56,7 @@ HELD = {
     "Modules as tracers": "tests/trace/tracer_modules_test.py",
     "Descriptors by number (`prim_file:file_desc_to_ref/2`, `open_port({fd, In, Out}, _)`)":
         "tests/tools/command_line_test.py",
+    "Order by the numbers of atoms, local pids, ports, references and funs": "tests/programs/map_order.erl",
     "Trace flag `'receive'`": "tests/generate/run_trace.py",
     "`process_dump` in match specifications": "tests/generate/generate_trace.py",
     "The end": "tests/tools/ends_test.py",

@@ -1,13 +1,16 @@
 #include "vm/ets/hash_store.hpp"
 
+#include "vm/term/atom_table.hpp"
 #include "vm/term/compare.hpp"
-#include "vm/term/hash.hpp"
+#include "vm/term/order_hash.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace minivm::ets {
 
-HashStore::HashStore(Type type, size_t keypos) : type_(type), keypos_(keypos) {
+HashStore::HashStore(Type type, size_t keypos, size_t locks)
+    : type_(type), keypos_(keypos), locks_(std::min(locks, kFirstChains)) {
     segments_[0] = segment_new(kFirstChains);
 }
 
@@ -28,7 +31,9 @@ Object** HashStore::segment_new(size_t chains) {
 }
 
 uint32_t HashStore::hash_of(Term key) {
-    return internal_hash(key, 0);
+    // As OTP, which keeps its highest bit free; one of 32 bits has more than enough.
+    const uint64_t hash = is_atom(key) ? atom_table::hash_value(key) : order_hash(key);
+    return static_cast<uint32_t>(by_release::hashes_are_wide() ? hash >> 1 : hash & 0x7FFFFFFF);
 }
 
 bool HashStore::key_is(const Object* o, Term key, uint32_t hash) const {
@@ -77,13 +82,12 @@ Object* HashStore::next_of_key(const Object* o) const {
 void HashStore::insert(Object* o) {
     const Term key = o->key(keypos_);
     const uint32_t hash = o->hash = hash_of(key);
-    Object** first = &chain(chain_of(hash));
-    Object** at = first;
+    Object** at = &chain(chain_of(hash));
     while (*at != nullptr && !key_is(*at, key, hash)) {
         at = &(*at)->link[0];
     }
     if (*at == nullptr) {
-        at = first;
+        // It becomes the last of its chain.
     } else if (type_ == Type::set) {
         Object* old = *at;
         o->link[0] = old->link[0];
@@ -119,7 +123,7 @@ void HashStore::insert(Object* o) {
     *at = o;
     added(o);
     // More than one step: it may have been fixed while many objects came.
-    for (int n = 0; n < 4 && size() > chains_ && !is_fixed(); n++) {
+    for (int n = 0; n < kStepsAtOnce && size() > chains_ && !is_fixed(); n++) {
         grow();
     }
 }
@@ -206,14 +210,7 @@ void HashStore::unfix() {
     }
     marked_chains_.clear();
     marked_ = 0;
-    // What has been put off: some chains now, the rest with later inserts and deletions.
-    constexpr int kSteps = 1000;
-    for (int n = 0; n < kSteps && size() > chains_; n++) {
-        grow();
-    }
-    for (int n = 0; n < kSteps; n++) {
-        shrink();
-    }
+    // What has been put off comes with later inserts and deletions.
 }
 
 void HashStore::grow() {
@@ -223,6 +220,7 @@ void HashStore::grow() {
         MINIVM_CHECK(segment < kMaxSegments);
         segments_[segment] = segment_new(chains_);
     }
+    slots_ += chains_ == slots_ ? kSlotsAtOnce : 0;
     const size_t to = chains_;
     const size_t from = to & (mask_ >> 1);
     chains_++;
@@ -240,15 +238,21 @@ void HashStore::grow() {
 }
 
 void HashStore::shrink() {
-    if (is_fixed() || chains_ <= kFirstChains || size() > chains_ / 4) {
-        return;
+    for (int n = 0; n < kStepsAtOnce && size() < shrinks_below() && !is_fixed(); n++) {
+        join();
     }
+}
+
+void HashStore::join() {
     const size_t from = --chains_;
-    Object** end = &chain(from & (mask_ >> 1));
+    slots_ -= slots_ - from >= kSlotsAtOnce ? kSlotsAtOnce : 0;
+    Object** end = &chain(from);
     while (*end != nullptr) {
         end = &(*end)->link[0];
     }
-    *end = chain(from);
+    Object*& into = chain(from & (mask_ >> 1));
+    *end = into;
+    into = chain(from);
     chain(from) = nullptr;
     if (chains_ == std::bit_floor(chains_)) {
         // The last segment is empty.

@@ -6,11 +6,15 @@
 // two, so no operation pays for a large table. Chains lie in segments of doubling size, which never
 // move.
 //
+// What comes first in the table is what comes first on `erl`: the hash, when it grows and shrinks, where
+// in a chain an object goes, and the order of the chains are OTP's (erl_db_hash.c), where those of one
+// lock of a table with write_concurrency come one after the other.
+//
 // While the table is fixed neither happens, and objects that are deleted stay in their chains,
 // marked: who walks the chains by number meets each object once, and next(Key) finds its place.
 //
 // Invariants
-//   (1) Objects of one key are neighbours in their chain, the newest first.
+//   (1) Objects of one key are neighbours in their chain, the newest first; a new key is the last.
 //   (2) Of a set there is at most one of a key, marked or not.
 //   (3) Marked objects exist only while the table is fixed.
 // Threads: guarded by the lock of the table; size() and words() are read without it.
@@ -27,7 +31,8 @@ enum class Type : uint8_t { set, ordered_set, bag, duplicate_bag };
 
 class HashStore {
 public:
-    HashStore(Type type, size_t keypos);
+    // `locks`: a power of two, what OTP would have for the table; 1: no write_concurrency.
+    HashStore(Type type, size_t keypos, size_t locks = 1);
     ~HashStore();
     HashStore(const HashStore&) = delete;
     HashStore& operator=(const HashStore&) = delete;
@@ -69,6 +74,16 @@ public:
 
     size_t chains() const { return chains_; }
     Object* first_in_chain(size_t i) const { return const_cast<HashStore*>(this)->chain(i); }
+    // The chains in their order, from 0 on; kNoChain: there are no more.
+    static constexpr size_t kNoChain = ~size_t{0};
+    size_t next_chain(size_t i) const {
+        i += locks_;
+        if (i < chains_) {
+            return i;
+        }
+        i = (i + 1) & (locks_ - 1);
+        return i != 0 ? i : kNoChain;
+    }
     size_t chain_of(uint32_t hash) const {
         const size_t i = hash & mask_;
         return i < chains_ ? i : i & (mask_ >> 1);
@@ -82,6 +97,9 @@ public:
     bool is_fixed() const { return fixed_.load(std::memory_order_relaxed) != 0; }
     // Shrinks the table a little; false: there is nothing to shrink.
     void shrink();
+    size_t shrinks_below() const {
+        return slots_ >= kFirstChains + 2 * kSlotsAtOnce ? (slots_ - kSlotsAtOnce) / 2 : 0;
+    }
 
     // relaxed, both: figures for info/2; writers hold the lock.
     size_t size() const { return size_.load(std::memory_order_relaxed); }
@@ -93,6 +111,8 @@ public:
 
 private:
     static constexpr size_t kFirstChains = 256;
+    static constexpr size_t kSlotsAtOnce = 2048;
+    static constexpr int kStepsAtOnce = 5;  // chains split or joined by one operation at most
     static constexpr int kMaxSegments = 40;
 
     Object*& chain(size_t i) {
@@ -106,12 +126,16 @@ private:
     bool drop(Object** at, size_t i);
     void added(const Object* o);
     void removed(const Object* o);
-    void grow();
+    void grow();  // by a chain
+    void join();  // a chain less
 
     const Type type_;
     const size_t keypos_;
+    const size_t locks_;
     size_t chains_ = kFirstChains;
     size_t mask_ = kFirstChains - 1;  // 2^k - 1 >= chains_ - 1
+    // As many chains as OTP's segments would have room for: how far the table shrinks goes by that.
+    size_t slots_ = kFirstChains;
     std::atomic<size_t> fixed_{0};
     size_t marked_ = 0;
     size_t free_chain_ = 0;  // free_some() goes on here

@@ -187,12 +187,20 @@ Table::~Table() {
     }
 }
 
+// Up to so many writers go into a hash table of OTP's at a time.
+static size_t locks_of_otp(Term write_concurrency) {
+    constexpr size_t kLocks = 64;
+    return is_small(write_concurrency)                 ? static_cast<size_t>(small_value(write_concurrency))
+           : write_concurrency == atoms::true_ || write_concurrency == atoms::auto_ ? kLocks
+                                                                                    : 1;
+}
+
 Stores Table::make_stores() const {
     Stores s;
     if (is_ordered()) {
         s.tree = std::make_unique<TreeStore>(keypos);
     } else {
-        s.hash = std::make_unique<HashStore>(type, keypos);
+        s.hash = std::make_unique<HashStore>(type, keypos, locks_of_otp(write_concurrency));
     }
     return s;
 }

@@ -471,12 +471,12 @@ void Encoder::large_map(Term t, int64_t* budget) {
     Term* pairs = scratch_->alloc(1 + 2 * n);
     *pairs = Term{make_header(Kind::tuple, 2 * n)};
     map::Iterator it(t);
-    size_t i = 1;
-    for (Term key, value; it.next(&key, &value); i += 2) {
-        pairs[i] = key;
-        pairs[i + 1] = value;
+    size_t end = 1 + 2 * n;  // the last one comes first, as on OTP
+    for (Term key, value; it.next(&key, &value);) {
+        pairs[--end] = value;
+        pairs[--end] = key;
     }
-    MINIVM_CHECK(i == 1 + 2 * n);
+    MINIVM_CHECK(end == 1);
     if (options_.deterministic) {
         struct Pair {
             Term key, value;

@@ -9,108 +9,32 @@
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/function_name.hpp"
+#include "vm/term/hash_parts.hpp"
 #include "vm/term/map.hpp"
 #include "vm/term/native_record.hpp"
 #include "vm/term/term_stack.hpp"
 
 #include <cstring>
-#include <memory>
 
 namespace minivm {
-namespace {
 
-// Marks among the terms still to hash; no term is a catch.
-constexpr Term kMarkPair = make_catch(0);     // a pair of a map is complete
-constexpr Term kMarkMap = make_catch(1);      // a map is complete; below it its saved state
-constexpr Term kMarkTuple = make_catch(2);    // phash: a tuple is complete; below it its arity
-constexpr Term kMarkCdr = make_catch(3);      // phash: the tail of a list follows
-constexpr Term kMarkListEnd = make_catch(4);  // phash: a list is complete
-constexpr Term kMarkRecord = make_catch(5);   // phash: a native record, as a tuple
+namespace hashing {
 
-// State kept among terms: any 61-bit value as a small.
-Term saved(uint64_t v) {
-    return make_small(static_cast<int64_t>(v));
-}
-uint32_t saved32(Term t) {
-    return static_cast<uint32_t>(small_value(t));
-}
-
-bool is_byte(Term t) {
-    return is_small(t) && t.raw <= make_small(255).raw;
-}
-
-// The bytes of a bit string and the bits after them, wherever it begins.
-class BitBytes {
-public:
-    explicit BitBytes(Term t) {
-        const BitView v = bit_view(t);
-        size_ = v.size / 8;
-        extra_bits_ = static_cast<unsigned>(v.size % 8);
-        if (v.byte_aligned()) {
-            data_ = v.first_byte();
-            return;
-        }
-        const size_t bytes = size_ + (extra_bits_ != 0 ? 1 : 0);
-        copy_ = std::make_unique_for_overwrite<uint8_t[]>(bytes + 1);
-        copy_bits(v.bytes, v.offset, copy_.get(), 0, v.size);
-        data_ = copy_.get();
+BitBytes::BitBytes(Term t) {
+    const BitView v = bit_view(t);
+    size_ = v.size / 8;
+    extra_bits_ = static_cast<unsigned>(v.size % 8);
+    if (v.byte_aligned()) {
+        data_ = v.first_byte();
+        return;
     }
-    const uint8_t* data() const { return data_; }
-    size_t size() const { return size_; }
-    unsigned extra_bits() const { return extra_bits_; }
-    unsigned extra() const { return data_[size_] >> (8 - extra_bits_); }
-
-private:
-    const uint8_t* data_;
-    size_t size_;
-    unsigned extra_bits_;
-    std::unique_ptr<uint8_t[]> copy_;
-};
-
-// Number of a pid, port or reference as the portable hashes see it.
-uint32_t pid_hash_number(Term t) {
-    return is_local_pid(t) ? pid_number(t) : static_cast<uint32_t>(boxed_ptr(t)[2].raw);
-}
-uint64_t port_hash_number(Term t) {
-    return is_local_port(t) ? imm_data(t) : boxed_ptr(t)[2].raw;
-}
-uint32_t ref_hash_number(Term t) {
-    return is_local_ref(t) ? static_cast<uint32_t>(ref_id(t).low)
-                           : static_cast<uint32_t>(boxed_ptr(t)[4].raw);
+    const size_t bytes = size_ + (extra_bits_ != 0 ? 1 : 0);
+    copy_ = std::make_unique_for_overwrite<uint8_t[]>(bytes + 1);
+    copy_bits(v.bytes, v.offset, copy_.get(), 0, v.size);
+    data_ = copy_.get();
 }
 
-// +0.0 for both zeros.
-uint64_t float_hash_bits(Term t) {
-    const double d = float_value(t);
-    return d == 0 ? 0 : std::bit_cast<uint64_t>(d);
-}
-
-// ---- phash2 -------------------------------------------------------------------------------------
-
-[[gnu::always_inline]] inline void jenkins_mix(uint32_t& a, uint32_t& b, uint32_t& c) {
-    const auto round = [&](unsigned s1, unsigned s2, unsigned s3) {
-        a = (a - b - c) ^ (c >> s1);
-        b = (b - c - a) ^ (a << s2);
-        c = (c - a - b) ^ (b >> s3);
-    };
-    round(13, 8, 13);
-    round(12, 16, 5);
-    round(3, 10, 15);
-}
-
-constexpr uint32_t kGolden = 0x9E3779B9;
-// What tells the types apart: multiples of the golden ratio.
-constexpr uint32_t golden(uint32_t k) {
-    return kGolden * k;
-}
-
-[[gnu::always_inline]] inline void mix_in(uint32_t& hash, uint32_t x, uint32_t y, uint32_t constant) {
-    uint32_t a = constant + x;
-    uint32_t b = constant + y;
-    jenkins_mix(a, b, hash);
-}
-
-uint32_t load32(const uint8_t* p) {
+static uint32_t load32(const uint8_t* p) {
     uint32_t v;
     std::memcpy(&v, p, 4);
     return v;
@@ -136,6 +60,55 @@ uint32_t block_hash(const uint8_t* bytes, size_t size, uint32_t initial) {
     jenkins_mix(a, b, c);
     return c;
 }
+
+}  // namespace hashing
+
+namespace {
+
+using hashing::BitBytes;
+using hashing::block_hash;
+using hashing::golden;
+using hashing::mix_in;
+
+// Marks among the terms still to hash; no term is a catch.
+constexpr Term kMarkPair = make_catch(0);     // a pair of a map is complete
+constexpr Term kMarkMap = make_catch(1);      // a map is complete; below it its saved state
+constexpr Term kMarkTuple = make_catch(2);    // phash: a tuple is complete; below it its arity
+constexpr Term kMarkCdr = make_catch(3);      // phash: the tail of a list follows
+constexpr Term kMarkListEnd = make_catch(4);  // phash: a list is complete
+constexpr Term kMarkRecord = make_catch(5);   // phash: a native record, as a tuple
+
+// State kept among terms: any 61-bit value as a small.
+Term saved(uint64_t v) {
+    return make_small(static_cast<int64_t>(v));
+}
+uint32_t saved32(Term t) {
+    return static_cast<uint32_t>(small_value(t));
+}
+
+bool is_byte(Term t) {
+    return is_small(t) && t.raw <= make_small(255).raw;
+}
+
+// Number of a pid, port or reference as the portable hashes see it.
+uint32_t pid_hash_number(Term t) {
+    return is_local_pid(t) ? pid_number(t) : static_cast<uint32_t>(boxed_ptr(t)[2].raw);
+}
+uint64_t port_hash_number(Term t) {
+    return is_local_port(t) ? imm_data(t) : boxed_ptr(t)[2].raw;
+}
+uint32_t ref_hash_number(Term t) {
+    return is_local_ref(t) ? static_cast<uint32_t>(ref_id(t).low)
+                           : static_cast<uint32_t>(boxed_ptr(t)[4].raw);
+}
+
+// +0.0 for both zeros.
+uint64_t float_hash_bits(Term t) {
+    const double d = float_value(t);
+    return d == 0 ? 0 : std::bit_cast<uint64_t>(d);
+}
+
+// ---- phash2 -------------------------------------------------------------------------------------
 
 // A small that fits 28 bits; larger ones hash as if they were big.
 void mix_small(uint32_t& hash, int64_t v) {

@@ -15,7 +15,7 @@ uint32_t phash(Term t);
 bool phash2_within(Term t, int64_t* steps, uint32_t* hash);
 bool phash_within(Term t, int64_t* steps, uint32_t* hash);
 
-// ---- for hash maps and tables inside this VM only: fast, equal for =:= terms ---------------------
+// ---- for tables whose order nobody sees: fast, equal for =:= terms --------------------------------
 
 // Multiplications to 128 bits folded, as wyhash does.
 namespace hashing {

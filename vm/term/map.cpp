@@ -1,10 +1,7 @@
 // Flat maps and hash array mapped tries.
 //
-// A level of the trie uses five bits of the key's hash, from the top. After six levels the next hash of
-// the key is taken (another salt), after three hashes the pairs stand in a collision node.
-//
 // The shape of a trie depends on the set of its keys alone: a node other than the root never has a leaf
-// as its only child. (In a collision node the order is that of insertion.)
+// as its only child, and in a collision node the keys are in the order of terms.
 #include "vm/term/map.hpp"
 
 #include <algorithm>
@@ -20,6 +17,14 @@ namespace minivm::map {
 #ifdef MINIVM_DEBUG
 uint32_t g_hash_mask_for_tests = ~uint32_t{0};
 #endif
+
+uint64_t whole_way(Term key) {
+    const uint64_t hash = order_hash(key);
+    const auto upper = static_cast<uint32_t>(by_release::hashes_are_wide() ? hash >> 32
+                                                                           : order_hash_again(key));
+    return uint64_t{reverse_digits(masked(static_cast<uint32_t>(hash)))} << 32 |
+           reverse_digits(masked(upper));
+}
 
 namespace {
 
@@ -210,6 +215,9 @@ Term* new_collision(Heap& h, size_t pairs) {
 // A subtree of two leaves with different keys.
 Term join_leaves(Heap& h, Term a, Way way_a, Term b, Way way_b) {
     if (way_a.level() == kMaxLevels) {
+        if (compare_terms_exact(head(b), head(a)) < 0) {
+            std::swap(a, b);
+        }
         Term* p = new_collision(h, 2);
         p[1] = head(a);
         p[2] = tail(a);
@@ -267,15 +275,19 @@ struct Insertion {
   private:
     Term into_collision(Term child, const Term* node) {
         const size_t n = collision_pairs(node);
-        const size_t at = find_colliding(node, key);
+        size_t at = find_colliding(node, key);
         existed = at != n;
         if (existed ? !may_replace || node[2 + 2 * at] == value : !may_add) {
             return child;
         }
+        while (!existed && at > 0 && compare_terms_exact(key, node[1 + 2 * (at - 1)]) < 0) {
+            at--;
+        }
         Term* p = new_collision(h, existed ? n : n + 1);
-        std::copy_n(node + 1, 2 * n, p + 1);
+        std::copy_n(node + 1, 2 * at, p + 1);
         p[1 + 2 * at] = key;
         p[2 + 2 * at] = value;
+        std::copy(node + 1 + 2 * (existed ? at + 1 : at), node + 1 + 2 * n, p + 3 + 2 * at);
         return make_boxed(p);
     }
 };
@@ -385,14 +397,14 @@ Term merge_subtrees(Heap& h, Term a, Term b, int level, size_t* common) {
 
 // ---- building a trie from many pairs ------------------------------------------------------------------
 
-// Entries are hash << 32 | number of the leaf: sorting puts them in the order of the trie and keeps
-// the order of insertion among equal hashes.
+// Entries are the upper half of a way << 32 | number of the leaf: sorting puts them in the order of the
+// trie and keeps the order of insertion among equal ones.
 class Builder {
   public:
     Builder(Heap& h, const Term* keys, const Term* values, size_t n)
         : h_(h), keys_(keys), values_(values), entries_(n) {
         for (size_t i = 0; i < n; i++) {
-            entries_[i] = entry(salted_hash(keys[i], 0), i);
+            entries_[i] = entry(quick_way(keys[i]), i);
         }
         std::sort(entries_.begin(), entries_.end());
         drop_overwritten();
@@ -439,22 +451,16 @@ class Builder {
         if (n == 1 && level > 0) {
             return leaf(entries[0]);
         }
-        if (level == kMaxLevels) {
-            Term* p = new_collision(h_, n);
-            for (size_t i = 0; i < n; i++) {
-                p[1 + 2 * i] = keys_[number(entries[i])];
-                p[2 + 2 * i] = values_[number(entries[i])];
-            }
-            return make_boxed(p);
-        }
-        if (level > 0 && level % kLevelsPerHash == 0) {
-            for (size_t i = 0; i < n; i++) {
+        if (level == kQuickLevels) {
+            Term child = leaf(entries[0]);
+            for (size_t i = 1; i < n; i++) {
                 const size_t k = number(entries[i]);
-                entries[i] = entry(salted_hash(keys_[k], level / kLevelsPerHash), k);
+                Insertion insertion{h_, keys_[k], values_[k]};
+                child = insertion.into(child, Way::at_level(keys_[k], level));
             }
-            std::sort(entries, entries + n);
+            return child;
         }
-        const int shift = kTopShift - kLevelBits * (level % kLevelsPerHash);
+        const int shift = 32 - kLevelBits * (level + 1);
         const auto index = [&](size_t i) { return (hash(entries[i]) >> shift) & 31; };
         Term children[32];
         size_t count = 0;
@@ -496,7 +502,7 @@ Term add_pairs(Heap& h, Term flat, const Term* pairs, size_t n) {
 
 Term put_hashed(Heap& h, Term map, Insertion& insertion) {
     const Term root = root_of(map);
-    const Term changed = insertion.into(root, Way(insertion.key, salted_hash(insertion.key, 0)));
+    const Term changed = insertion.into(root, Way(insertion.key, quick_way(insertion.key)));
     if (changed == root) {
         return map;
     }
@@ -549,32 +555,31 @@ Term child_for(Term hash_map, unsigned part) {
 
 // ---- looking up -----------------------------------------------------------------------------------------
 
-uint32_t key_hash(Term key) { return salted_hash(key, 0); }
+uint32_t key_hash(Term key) { return quick_way(key); }
 
 // As Way goes, without its account of the level.
 Term get_hashed(Term map, Term key, uint32_t hash) {
     Term child = root_of(map);
-    for (int salt = 0;;) {
-        for (int level = 0; level < kLevelsPerHash; ++level) {
-            const Term* node = boxed_ptr(child);
-            const uint32_t bit = 1u << (hash >> kTopShift);
-            const uint32_t bitmap = bitmap_of(node);
-            if ((bitmap & bit) == 0) {
-                return kNonValue;
-            }
-            child = node[slot_of(bitmap, bit)];
-            if (is_cons(child)) {
-                return exact_equal(head(child), key) ? tail(child) : kNonValue;
-            }
-            hash <<= kLevelBits;
+    uint64_t bits = uint64_t{hash} << 32;
+    for (int level = 0; level < kMaxLevels; ++level) {
+        if (MINIVM_UNLIKELY(level == kQuickLevels)) {
+            bits = whole_way(key) << (kLevelBits * kQuickLevels);
         }
-        if (++salt == kMaxLevels / kLevelsPerHash) {
-            const Term* node = boxed_ptr(child);
-            const size_t at = find_colliding(node, key);
-            return at != collision_pairs(node) ? node[2 + 2 * at] : kNonValue;
+        const Term* node = boxed_ptr(child);
+        const uint32_t bit = 1u << (bits >> (64 - kLevelBits));
+        const uint32_t bitmap = bitmap_of(node);
+        if ((bitmap & bit) == 0) {
+            return kNonValue;
         }
-        hash = salted_hash(key, salt);
+        child = node[slot_of(bitmap, bit)];
+        if (is_cons(child)) {
+            return exact_equal(head(child), key) ? tail(child) : kNonValue;
+        }
+        bits <<= kLevelBits;
     }
+    const Term* node = boxed_ptr(child);
+    const size_t at = find_colliding(node, key);
+    return at != collision_pairs(node) ? node[2 + 2 * at] : kNonValue;
 }
 
 Term get(Term map, Term key) {
@@ -583,7 +588,7 @@ Term get(Term map, Term key) {
         const size_t at = find_key(flat_keys(map), n, key);
         return at != n ? flat_values(map)[at] : kNonValue;
     }
-    return get_hashed(map, key, salted_hash(key, 0));
+    return get_hashed(map, key, quick_way(key));
 }
 
 // ---- building ---------------------------------------------------------------------------------------------
@@ -677,7 +682,7 @@ Term remove(Heap& h, Term map, Term key) {
         std::copy(values + at + 1, values + n, p + 2 + at);
         return make_boxed(p);
     }
-    const uint32_t hash = salted_hash(key, 0);
+    const uint32_t hash = quick_way(key);
     if (!is_value(get_hashed(map, key, hash))) {
         return map;
     }

@@ -31,9 +31,10 @@ constexpr unsigned kMergeParts = 32;
 Term merge_part(Heap& h, Term a, Term b, unsigned part, size_t* common);
 Term merge_finish(Heap& h, Term a, Term b, const Term* parts, size_t common);
 
-// All pairs in the map's own order: that of the keys in a flat map.
+// All pairs in the map's own order, which for a flat map is that of the keys and otherwise OTP's; or, of a
+// hash map, from its end on. Positions are those of one direction.
 struct Iterator {
-    explicit Iterator(Term map);
+    explicit Iterator(Term map, bool backwards = false);
     bool next(Term* key, Term* value);
 
     // Where next() will go on: five bits a level, then the place among colliding keys. Stays valid for
@@ -55,6 +56,7 @@ struct Iterator {
     int depth_;
     Term map_;
     uint32_t flat_index_;
+    bool backwards_;
 };
 // put_map_assoc / put_map_exact: pairs in args[0..2n): key, value. Non-value: the key is not there
 // (exact only; *missing_key is set).

@@ -6,7 +6,8 @@
 
 namespace minivm::map {
 
-Iterator::Iterator(Term map) : depth_(0), map_(map), flat_index_(0) {
+Iterator::Iterator(Term map, bool backwards)
+    : depth_(0), map_(map), flat_index_(0), backwards_(backwards) {
     static_assert(kMaxLevels + 1 <= 24);
     if (!is_flat_map(map)) {
         stack_[0] = root_of(map);
@@ -44,8 +45,11 @@ bool Iterator::next(Term* key, Term* value) {
     }
     for (;;) {
         const Term top = stack_[depth_ - 1];
-        const uint32_t at = position_[depth_ - 1]++;
         const Term* node = boxed_ptr(top);
+        size_t at = position_[depth_ - 1]++;
+        if (backwards_) {
+            at = node_size(top) - 1 - at;
+        }
         if (is_collision(top)) {
             *key = node[1 + 2 * at];
             *value = node[2 + 2 * at];
@@ -97,7 +101,7 @@ bool Iterator::seek(Position position) {
             return true;
         }
         path >>= kLevelBits;
-        child = boxed_ptr(child)[kNodeWords + at];
+        child = boxed_ptr(child)[kNodeWords + (backwards_ ? node_size(child) - 1 - at : at)];
         if (!is_cons(child)) {
             position_[depth_ - 1]++;
         }
@@ -114,8 +118,16 @@ bool is_subtree(Term child, int level, size_t* count) {
     }
     const Term* node = boxed_ptr(child);
     if (level == kMaxLevels) {
+        if (!is_collision(child) || collision_pairs(node) < 2) {
+            return false;
+        }
         *count += collision_pairs(node);
-        return is_collision(child) && collision_pairs(node) >= 2;
+        for (size_t i = 1; i < collision_pairs(node); i++) {
+            if (compare_terms_exact(node[2 * i - 1], node[2 * i + 1]) >= 0) {
+                return false;
+            }
+        }
+        return true;
     }
     if (kind_of(child) != Kind::map_node || bitmap_of(node) == 0 || node[1].raw >> 32 != 0 ||
         static_cast<size_t>(std::popcount(bitmap_of(node))) != children_of(node) ||

@@ -1,18 +1,24 @@
 // The shape of hash array mapped tries (map.cpp), for what builds, walks and checks them.
 #pragma once
 
-#include "vm/term/hash.hpp"
 #include "vm/term/map.hpp"
+#include "vm/term/order_hash.hpp"
 
 namespace minivm::map {
 
+// A level takes five bits of a key's way, from the top. A way is 64 bits: OTP's hash of the key with its
+// digits of four bits in reverse, for OTP goes by them from the lowest one. So an iterator, which goes by
+// ascending ways, has OTP's order.
 constexpr int kLevelBits = 5;
-constexpr int kLevelsPerHash = 6;
-constexpr int kMaxLevels = 3 * kLevelsPerHash;  // collision nodes hang below the last
-constexpr int kTopShift = 32 - kLevelBits;
+constexpr int kMaxLevels = (64 + kLevelBits - 1) / kLevelBits;  // collision nodes hang below the last
+constexpr int kQuickLevels = 32 / kLevelBits;  // for these 32 bits are enough
 
-inline uint32_t salted_hash(Term key, int salt) {
-    const uint32_t hash = internal_hash(key, static_cast<uint32_t>(salt));
+constexpr uint32_t reverse_digits(uint32_t v) {
+    v = __builtin_bswap32(v);
+    return (v & 0x0F0F0F0F) << 4 | (v >> 4 & 0x0F0F0F0F);
+}
+
+inline uint32_t masked(uint32_t hash) {
 #ifdef MINIVM_DEBUG
     return hash & g_hash_mask_for_tests;
 #else
@@ -20,33 +26,42 @@ inline uint32_t salted_hash(Term key, int salt) {
 #endif
 }
 
+// The upper half of a key's way.
+inline uint32_t quick_way(Term key) {
+    return reverse_digits(masked(static_cast<uint32_t>(order_hash(key))));
+}
+uint64_t whole_way(Term key);
+
 // The way of a key through the levels.
 class Way {
   public:
-    Way(Term key, uint32_t hash) : key_(key), bits_(hash), level_(0) {}
+    Way(Term key, uint32_t quick) : key_(key), bits_(uint64_t{quick} << 32), level_(0) {}
     static Way at_level(Term key, int level) {
-        Way way(key, 0);
-        way.level_ = level;
-        if (level < kMaxLevels) {
-            way.bits_ = salted_hash(key, level / kLevelsPerHash)
-                        << (kLevelBits * (level % kLevelsPerHash));
+        Way way(key, level < kQuickLevels ? quick_way(key) : 0);
+        if (level >= kQuickLevels) {
+            way.bits_ = whole_way(key);
         }
+        if (level != kMaxLevels) {
+            way.bits_ <<= kLevelBits * level;
+        }
+        way.level_ = level;
         return way;
     }
-    unsigned index() const { return bits_ >> kTopShift; }
+    unsigned index() const { return static_cast<unsigned>(bits_ >> (64 - kLevelBits)); }
     int level() const { return level_; }
     Way next() const {
+        if (MINIVM_UNLIKELY(level_ + 1 == kQuickLevels)) {
+            return at_level(key_, kQuickLevels);
+        }
         Way way = *this;
         way.bits_ <<= kLevelBits;
-        if (++way.level_ % kLevelsPerHash == 0 && way.level_ < kMaxLevels) {
-            way.bits_ = salted_hash(key_, way.level_ / kLevelsPerHash);
-        }
+        way.level_++;
         return way;
     }
 
   private:
     Term key_;
-    uint32_t bits_;
+    uint64_t bits_;
     int level_;
 };
 

@@ -25,6 +25,10 @@ const OtpRelease& otp_release();
 
 namespace by_release {
 
+extern bool g_hashes_are_wide;  // set with the release: asked for at every look into a map
+// Maps and tables of ets have the order of 64 bits of MurmurHash3, and not of 32 of Jenkins' mix.
+inline bool hashes_are_wide() { return g_hashes_are_wide; }
+
 inline bool at_least(int number) { return otp_release().number >= number; }
 
 // The external term format: term_to_binary writes atoms as UTF-8 (minor version 2).
@@ -57,8 +61,10 @@ inline bool refuses_no_bits() { return at_least(29); }
 // In the key of a match specification's head, a map matches all that have its associations, as anywhere
 // else; before, such a key was looked up.
 inline bool maps_in_keys_match_larger_ones() { return at_least(29); }
-// ets:insert/2 puts a list into a bag from its beginning on.
-inline bool bags_keep_the_order_of_lists() { return at_least(29); }
+// ets:insert/2 puts a list into a bag from its beginning on, and a long list into any table.
+inline bool lists_go_in_from_their_beginning() { return at_least(29); }
+// maps:keys/1, values/1 and to_list/1 have the order of an iterator; before, of large maps, the opposite.
+inline bool maps_are_listed_in_their_order() { return at_least(29); }
 // The default object of ets:update_counter/4 and update_element/4 is looked at even if there is another.
 inline bool checks_default_objects() { return at_least(29); }
 // The largest integer has so many words; what would be larger is a system_limit.

@@ -28,9 +28,9 @@ Term key_or_end(Process& p, const Table& t, const Object* o, Tell tell) {
     return make_tuple(p.heap, key, objects);
 }
 
-// The first object that is not marked in chain i or a later one.
+// The first object that is not marked in chain i or a later one; null if i is none.
 const Object* first_from(const HashStore& hash, size_t i) {
-    for (; i < hash.chains(); i++) {
+    for (; i != HashStore::kNoChain; i = hash.next_chain(i)) {
         for (const Object* o = hash.first_in_chain(i); o != nullptr; o = o->link[0]) {
             if (!o->deleted) {
                 return o;
@@ -89,7 +89,7 @@ Term neighbour_key(Process& p, const Term* a, bool back, Tell tell) {
            ((o->hash == value && exact_equal(o->key(t->keypos), a[1])) || o->deleted)) {
         o = o->link[0];
     }
-    return key_or_end(p, *t, o != nullptr ? o : first_from(hash, hash.chain_of(value) + 1), tell);
+    return key_or_end(p, *t, o != nullptr ? o : first_from(hash, hash.next_chain(hash.chain_of(value))), tell);
 }
 
 Term ets_next_2(Process& p, const Term* a) {

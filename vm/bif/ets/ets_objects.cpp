@@ -21,6 +21,9 @@ namespace {
 
 LOCAL_ATOM(position_cause, "position")
 
+// A list of more is copied by OTP before any of it goes in (8 for each reduction of a whole slice).
+constexpr int64_t kInsertedAtOnce = 8 * 4000;
+
 // ---- inserting -----------------------------------------------------------------------------------------
 
 bool is_object(const Table& t, Term tuple) {
@@ -39,6 +42,7 @@ void insert(Table& t, Object* o) {
 struct InsertJob final : MagicObject {
     Table* table = nullptr;
     std::vector<Object*> objects;
+    bool goes_backwards = false;
     ~InsertJob() override {
         for (Object* o : objects) {
             object_free(o);
@@ -82,7 +86,7 @@ Term ets_insert_continue_2(Process& p, const Term* a) {
             }
         }
     }
-    if (t->type == Type::bag && !by_release::bags_keep_the_order_of_lists()) {
+    if (job.goes_backwards && !by_release::lists_go_in_from_their_beginning()) {
         // Of the objects of one key, the last in the list counts as the oldest.
         std::reverse(job.objects.begin(), job.objects.end());
     }
@@ -112,7 +116,8 @@ Term insert_objects(Process& p, const Term* a, bool only_new) {
         return atoms::true_;
     }
     Term list = a[1];
-    for (; is_cons(list); list = tail(list)) {
+    int64_t count = 0;
+    for (; is_cons(list); list = tail(list), count++) {
         if (!is_object(*t, head(list))) {
             return stdlib_badarg(p);
         }
@@ -125,6 +130,8 @@ Term insert_objects(Process& p, const Term* a, bool only_new) {
     }
     auto job = std::make_unique<InsertJob>();
     job->table = &*t;
+    // OTP has the last copy in front then.
+    job->goes_backwards = t->type == Type::bag || count > kInsertedAtOnce;
     t->retain();
     t.release();
     // The arguments lie in registers that a yield overwrites.

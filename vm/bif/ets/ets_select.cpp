@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <unordered_set>
 
 namespace minivm {
 
@@ -40,12 +41,14 @@ struct Walk final : MagicObject {
     int64_t limit = 0;     // objects wanted at a time; 0: all
     // What the walk continues as: {Tab, ...} goes into the continuation.
     bool fixed = false;
+    bool continued = false;   // hash: ets:select/1 and so on
     bool started = false;     // ordered_set: `key` of the state is the last one visited
     bool keyed = false;       // hash: only `keys` are visited
     bool bounded = false;     // ordered_set: `keys` may lie all on one side of a key
     bool impossible = false;  // no object can match
-    size_t at = 0;            // next chain, or next of `keys`
+    size_t at = 0;            // next chain, or next of `chains`
     int64_t found = 0;
+    std::vector<size_t> chains;  // hash, keyed
     std::vector<Term> keys;  // hash: exact keys; ordered_set: patterns of keys. The program's.
 
     // Lets the table grow and shrink again.
@@ -68,6 +71,8 @@ struct Walk final : MagicObject {
         }
     }
     bool forward() const { return limit != 0 ? !reverse : reverse; }
+    // Of a hash table.
+    bool is_over() const { return keyed ? at >= chains.size() : at == HashStore::kNoChain; }
 };
 
 // The state of a walk beside the job: terms of the process.
@@ -183,27 +188,6 @@ public:
             o = next;
         }
     }
-    void visit_key(Term key) {
-        HashStore& hash = *t_.stores.hash;
-        if (w_.work == Work::erase) {
-            const uint32_t value = HashStore::hash_of(key);
-            w_.found +=
-                static_cast<int64_t>(hash.erase_if(hash.chain_of(value), [&](const Object* o) {
-                    if (o->hash != value || !exact_equal(o->key(t_.keypos), key)) {
-                        return false;
-                    }
-                    left_--;
-                    return runner_.run(o->tuple()) == atoms::true_;
-                }));
-            return;
-        }
-        for (Object* o = hash.find(key); o != nullptr;) {
-            Object* next = hash.next_of_key(o);
-            visit(o);
-            o = next;
-        }
-    }
-
 private:
     void replace(Object* o, Term value) {
         // That the key stays the same has been seen to when the walk was made.
@@ -232,6 +216,17 @@ private:
 
 bool has_chunk(const Walk& w) {
     return w.limit != 0 && w.found >= w.limit;
+}
+
+// The chains of the keys, each once. The table stays fixed until the walk is over.
+void find_chains_of_keys(Walk& w, const HashStore& hash) {
+    std::unordered_set<size_t> seen;
+    for (const Term key : w.keys) {
+        const size_t chain = hash.chain_of(HashStore::hash_of(key));
+        if (seen.insert(chain).second) {
+            w.chains.push_back(chain);
+        }
+    }
 }
 
 // One slice. True: it is complete, or a chunk is.
@@ -278,27 +273,28 @@ bool visit_slice(Process& p, Walk& w, Table& t, State& s) {
         v.charge();
         return complete;
     }
-    const size_t end = w.keyed ? w.keys.size() : t.stores.hash->chains();
-    while (w.at < end && !has_chunk(w)) {
+    if (w.keyed && w.chains.empty()) {
+        find_chains_of_keys(w, *t.stores.hash);
+    }
+    // Keys are all visited, whatever was asked for, as on OTP.
+    while (!w.is_over() && (w.keyed || !has_chunk(w))) {
         if (v.tired()) {
             complete = false;
             break;
         }
         if (w.keyed) {
-            v.visit_key(w.keys[w.at]);
+            v.visit_chain(w.chains[w.at++]);
         } else {
             v.visit_chain(w.at);
+            w.at = t.stores.hash->next_chain(w.at);
         }
-        w.at++;
     }
     if (!complete && !w.fixed) {
         t.stores.hash->fix();
         w.fixed = true;
     }
     if (w.work == Work::erase && !w.fixed) {
-        for (int64_t i = 0; i < w.found && i < 1000; i++) {
-            t.stores.hash->shrink();
-        }
+        t.stores.hash->shrink();
     }
     v.charge();
     return complete;
@@ -320,46 +316,27 @@ Term program_ref(Process& p, const Program* program) {
     return make_magic_ref(p.heap, new_ref_id(p), shared);
 }
 
-// {Chunk, Continuation} of a hash table. A chain, or the objects of a key, may give more than was
-// asked for: the rest is cut into chunks that wait in the continuation.
+// {Chunk, Continuation} of a hash table. A chain may give more than was asked for: the newest of these
+// wait in the continuation. As on OTP, they are turned round each time but the first.
 Term hash_chunk(Process& p, const Walk& w, const State& s, bool at_end) {
-    int64_t n = w.found;
-    Term list = s.found;
-    Term chunks = kNil;
-    // The newest are at the end of the list and come first.
-    const int64_t rest = n % w.limit;
-    std::vector<Term> cut;
-    if (n > w.limit) {
-        Term part = kNil;
-        int64_t wanted = rest != 0 ? rest : w.limit;
-        for (; is_cons(list); list = tail(list)) {
-            part = cons(p.heap, head(list), part);
-            if (--wanted == 0) {
-                cut.push_back(reversed(p, part));
-                part = kNil;
-                wanted = w.limit;
-            }
-        }
-        list = cut.back();
-        cut.pop_back();
-        for (Term c : cut) {
-            chunks = cons(p.heap, c, chunks);
-        }
-        n -= w.limit;
-    } else {
-        n = 0;
+    Term chunk = s.found;
+    Term rest = kNil;
+    const int64_t waiting = std::max<int64_t>(w.found - w.limit, 0);
+    for (int64_t i = 0; i < waiting; i++, chunk = tail(chunk)) {
+        rest = cons(p.heap, head(chunk), rest);
+    }
+    if (!w.continued) {
+        rest = reversed(p, rest);
     }
     consume(p, w.found / 10);
-    if (at_end && n == 0) {
-        return make_tuple(p.heap, list, atoms::end_of_table);
+    if (at_end && is_nil(rest)) {
+        return is_nil(chunk) ? atoms::end_of_table : make_tuple(p.heap, chunk, atoms::end_of_table);
     }
-    const int64_t place = at_end    ? -1
-                          : w.keyed ? -2 - static_cast<int64_t>(w.at)
-                                    : static_cast<int64_t>(w.at);
+    const Term place = make_small(at_end ? -1 : static_cast<int64_t>(w.at));
     // Not by its name, which may be another table's when the walk goes on; ordered sets go by it, as on OTP.
-    const Term continuation = make_tuple(p.heap, reference(p.heap, *w.table), make_small(place), make_small(w.limit),
-                                         program_ref(p, w.program), chunks, make_small(n));
-    return make_tuple(p.heap, list, continuation);
+    const Term continuation = make_tuple(p.heap, reference(p.heap, *w.table), place, make_small(w.limit),
+                                         program_ref(p, w.program), rest, make_small(waiting));
+    return make_tuple(p.heap, chunk, continuation);
 }
 
 Term tree_chunk(Process& p, const Walk& w, const State& s) {
@@ -408,9 +385,14 @@ Term go_on(Process& p, std::unique_ptr<Walk> fresh, Term held, State s) {
             return fail(p, w.bif, s.args);
         }
         ordered = t->is_ordered();
+        if (!ordered && !w.keyed && !w.is_over() && w.at >= t->stores.hash->chains()) {
+            // Not a place of this table's, or it has shrunk since.
+            stdlib_badarg(p);
+            return fail(p, w.bif, s.args);
+        }
         if (!w.impossible) {
             complete = visit_slice(p, w, *t, s);
-            at_end = ordered || w.at >= (w.keyed ? w.keys.size() : t->stores.hash->chains());
+            at_end = ordered || w.is_over();
         }
     }
     if (!complete) {
@@ -606,28 +588,22 @@ Term ets_match_object_3(Process& p, const Term* a) {
 // ---- continuations ------------------------------------------------------------------------------
 
 Term continue_hash(Process& p, const Term* a, std::unique_ptr<Walk> w) {
-    // {Tab, Place, Limit, Program, Chunks, how many objects they are}
+    // {Tab, Place, Limit, Program, objects that wait, how many they are}
     const Term* c = tuple_elements(a[0]);
     const int64_t place = small_value(c[1]);
-    const int64_t waiting = small_value(c[5]);
-    if (is_cons(c[4]) && (waiting >= w->limit || place == -1)) {
-        const Term next = tail(c[4]);
-        const int64_t left = std::max<int64_t>(waiting - w->limit, 0);
-        if (is_nil(next) && place == -1) {
-            return make_tuple(p.heap, head(c[4]), atoms::end_of_table);
+    w->continued = true;
+    w->found = small_value(c[5]);
+    w->at = place < 0 ? HashStore::kNoChain : static_cast<size_t>(place);
+    Term rest = c[4];
+    for (int64_t i = 0; i < w->found; i++, rest = tail(rest)) {
+        if (!is_cons(rest)) {
+            return stdlib_badarg(p);
         }
-        return make_tuple(p.heap, head(c[4]),
-                          make_tuple(p.heap, c[0], c[1], c[2], c[3], next, make_small(left)));
     }
-    State s{c[0], kNil, kNil, list_of(p, a, 1)};
-    if (is_cons(c[4])) {
-        s.found = head(c[4]);
-        w->found = waiting;
+    const State s{c[0], c[4], kNil, list_of(p, a, 1)};
+    if (place < 0 || has_chunk(*w)) {
+        return hash_chunk(p, *w, s, place < 0);
     }
-    if (place == -1) {
-        return atoms::end_of_table;
-    }
-    w->at = static_cast<size_t>(place < -1 ? -2 - place : place);
     return go_on(p, std::move(w), kNonValue, s);
 }
 
@@ -651,7 +627,7 @@ Term continue_walk(Process& p, const Term* a, const char* name) {
     const Term limit = e[hash ? 2 : 3];
     const Program* program = match_spec::program_of(e[hash ? 3 : 4]);
     if (program == nullptr || !is_small(limit) || small_value(limit) < 1 ||
-        (hash ? !is_small(e[1]) || !is_list(e[4]) || !is_small(e[5]) : !is_small(e[7]))) {
+        (hash ? !is_small(e[1]) || !is_list(e[4]) || !is_small(e[5]) || small_value(e[5]) < 0 : !is_small(e[7]))) {
         return stdlib_badarg(p);
     }
     if (t->is_ordered() == hash) {

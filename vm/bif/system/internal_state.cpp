@@ -21,7 +21,7 @@
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/format.hpp"
-#include "vm/term/hash.hpp"
+#include "vm/term/order_hash.hpp"
 #include "vm/term/map.hpp"
 
 namespace minivm {
@@ -327,7 +327,7 @@ Term state_of(Process& p, Term what, Term of) {
         return process_status(of);
     }
     if (is(what, "internal_hash")) {
-        return make_small(internal_hash(of, 0));
+        return make_unsigned(p.heap, order_hash(of));
     }
     if (is(what, "binary_info")) {
         return binary_info(p, of);

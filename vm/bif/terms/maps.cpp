@@ -173,10 +173,10 @@ Term list_of_pairs(Process& p, Term map, Pick pick) {
 // process_info/2 show. Hence the one argument more than a name allows goes in a tuple.
 
 // Keys or values of a hash map, a piece at a time: {Map, Position, those so far}.
-// In the order of maps:to_list/1, which is that of an iterator backwards, as on OTP.
+// In the order of maps:to_list/1.
 Term list_slice(Process& p, Term state, bool values) {
     const Term map = tuple_element(state, 0);
-    map::Iterator it(map);
+    map::Iterator it(map, by_release::maps_are_listed_in_their_order());
     map::Iterator::Position position{};
     get_position(tuple_element(state, 1), &position);
     const bool found = it.seek(position);
@@ -377,7 +377,7 @@ Term erts_internal_map_next_3(Process& p, const Term* a) {
     if (!get_position(a[0], &position)) {
         return fail(p, atoms::badarg, atoms::erl_erts_errors);
     }
-    map::Iterator it(map);
+    map::Iterator it(map, !wants_iterator && by_release::maps_are_listed_in_their_order());
     if (is_flat_map(map)) {
         position = {0, 0};
     }
