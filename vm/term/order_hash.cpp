@@ -33,10 +33,6 @@ uint32_t high(uint64_t v) {
 uint64_t both(uint64_t low, uint64_t high) {
     return low | high << 32;
 }
-bool is_any_small_beyond_otp(Term t) {
-    return is_small(t) && !is_otp_immediate(t);
-}
-
 // A magnitude, a limb at a time: that of a bignum, or of a small that is one to OTP.
 struct Magnitude {
     explicit Magnitude(Term t) {
@@ -82,156 +78,166 @@ struct RefWords {
 
 // ---- up to OTP 26 -------------------------------------------------------------------------------
 
-uint32_t narrow_hash(Term term, uint32_t salt) {
-    uint32_t hash = salt ^ order_hashing::kNarrowStart;
-    TermStack todo;
-    const auto word = [&](uint64_t w, uint32_t constant) __attribute__((always_inline)) {
-        hashing::mix_in(hash, low(w), high(w), golden(constant));
-    };
-    const auto small_word = [&](uint64_t w, uint32_t constant) __attribute__((always_inline)) {
-        hashing::mix_in(hash, low(w), 0, golden(constant));
-    };
-    const auto stir_constant = [&](uint32_t constant) {
-        hash ^= golden(constant);
-        hash = std::rotl(hash, 17);
-    };
-    for (;;) {
-        if (is_cons(term)) {
-            uint32_t packed = 0;
-            unsigned count = 0;
-            while (is_cons(term) && is_byte(head(term))) {
-                packed = (packed << 8) + static_cast<uint32_t>(small_value(head(term)));
-                if (++count == 4) {
-                    small_word(packed, 4);
-                    packed = count = 0;
-                }
-                term = tail(term);
-            }
-            if (count > 0) {
-                word(both(packed, count), 22);
-            }
+class NarrowHash {
+public:
+    explicit NarrowHash(uint32_t salt) : hash_(salt ^ order_hashing::kNarrowStart) {}
+
+    uint32_t of(Term term) {
+        for (;;) {
             if (is_cons(term)) {
-                stir_constant(17);
-                todo.push(tail(term));
-                if (!is_cons(tail(term))) {
-                    todo.push(kMarkCdr);
-                }
-                term = head(term);
+                term = list(term);
+                continue;
             }
-            continue;
-        }
-        if (is_otp_immediate(term)) {
-            word(otp_word(term), 1);
-        } else if (is_any_small_beyond_otp(term)) {
-            const Magnitude m(term);
-            word(m.one, m.negative ? 10 : 11);
-        } else if (is_float(term)) {
-            const double d = float_value(term);
-            word(d == 0 ? 0 : std::bit_cast<uint64_t>(d), 12);
-        } else {
-            const Term* p = boxed_ptr(term);
-            switch (kind_of(term)) {
-                case Kind::tuple:
-                case Kind::record: {
-                    const size_t n = header_arity(p[0].raw);
-                    small_word(n, 9);
-                    for (size_t i = n; i > 0; i--) {
-                        todo.push(p[i]);
-                    }
-                    break;
+            if (is_otp_immediate(term)) {
+                word(otp_word(term), 1);
+            } else if (is_small(term) || is_kind(term, Kind::pos_big) ||
+                       is_kind(term, Kind::neg_big)) {
+                const Magnitude m(term);
+                for (size_t i = 0; i < m.n; i++) {
+                    word(m.limb(i), m.negative ? 10 : 11);
                 }
-                case Kind::flat_map: {
-                    const size_t n = map_size(term);
-                    small_word(n, 16);
-                    for (size_t i = n; i-- > 0;) {
-                        todo.push(map::flat_values(term)[i]);
-                        todo.push(map::flat_keys(term)[i]);
-                    }
-                    break;
-                }
-                case Kind::hash_map: {  // backwards
-                    small_word(map_size(term), 16);
-                    map::Iterator it(term);
-                    for (Term key, value; it.next(&key, &value);) {
-                        todo.push(value);
-                        todo.push(key);
-                    }
-                    break;
-                }
-                case Kind::export_fun:
-                    word(p[1].raw, 14);  // entries never move
-                    break;
-                case Kind::fun: {
-                    const LambdaName e = name_of(fun_entry(term));
-                    const size_t n = fun_free_count(term);
-                    word(both(n, otp_word(e.module)), 20);
-                    word(both(e.index, e.old_uniq), 21);
-                    for (size_t i = n; i-- > 0;) {
-                        todo.push(fun_free_variables(term)[i]);
-                    }
-                    break;
-                }
-                case Kind::heap_bits:
-                case Kind::sub_bits: {
-                    const BitBytes bits(term);
-                    hash += golden(13);
-                    if (bits.size() == 0 && bits.extra_bits() == 0) {
-                        break;
-                    }
-                    hash = hashing::block_hash(bits.data(), bits.size(), hash);
-                    if (bits.extra_bits() > 0) {
-                        word(both(bits.extra_bits(), bits.extra()), 15);
-                    }
-                    break;
-                }
-                case Kind::pos_big:
-                case Kind::neg_big: {
-                    const Magnitude m(term);
-                    for (size_t i = 0; i < m.n; i++) {
-                        word(m.limb(i), m.negative ? 10 : 11);
-                    }
-                    break;
-                }
-                case Kind::ref:
-                case Kind::magic_ref:
-                case Kind::ext_ref: {
-                    const RefWords r(term);
-                    if (kind_of(term) == Kind::ext_ref) {
-                        word(p[1].raw, 7);
-                    }
-                    small_word(r.words[0], 7);
-                    word(both(r.words[1], r.words[2]), 8);
-                    if (r.rest != 0) {
-                        word(r.rest, 8);
-                    }
-                    break;
-                }
-                case Kind::ext_pid:
-                    word(p[1].raw, 5);
-                    word(both(p[2].raw, p[3].raw), 5);
-                    break;
-                case Kind::ext_port:
-                    word(p[1].raw, 6);
-                    word(p[2].raw, 6);
-                    break;
-                case Kind::float64:
-                case Kind::bin_ref:
-                case Kind::match_context:
-                case Kind::map_node:
-                case Kind::map_collision:
-                    MINIVM_CHECK(false);  // no terms of their own, or done above
+            } else if (is_float(term)) {
+                const double d = float_value(term);
+                word(d == 0 ? 0 : std::bit_cast<uint64_t>(d), 12);
+            } else {
+                object(term);
             }
-        }
-        if (todo.empty()) {
-            return hash;
-        }
-        term = todo.pop();
-        if (term == kMarkCdr) {
-            stir_constant(18);
-            term = todo.pop();
+            if (todo_.empty()) {
+                return hash_;
+            }
+            term = todo_.pop();
+            if (term == kMarkCdr) {
+                stir_constant(18);
+                term = todo_.pop();
+            }
         }
     }
-}
+
+private:
+    [[gnu::always_inline]] void word(uint64_t w, uint32_t constant) {
+        hashing::mix_in(hash_, low(w), high(w), golden(constant));
+    }
+    [[gnu::always_inline]] void small_word(uint64_t w, uint32_t constant) {
+        hashing::mix_in(hash_, low(w), 0, golden(constant));
+    }
+    void stir_constant(uint32_t constant) {
+        hash_ ^= golden(constant);
+        hash_ = std::rotl(hash_, 17);
+    }
+
+    // What is to be hashed next.
+    Term list(Term term) {
+        uint32_t packed = 0;
+        unsigned count = 0;
+        while (is_cons(term) && is_byte(head(term))) {
+            packed = (packed << 8) + static_cast<uint32_t>(small_value(head(term)));
+            if (++count == 4) {
+                small_word(packed, 4);
+                packed = count = 0;
+            }
+            term = tail(term);
+        }
+        if (count > 0) {
+            word(both(packed, count), 22);
+        }
+        if (!is_cons(term)) {
+            return term;
+        }
+        stir_constant(17);
+        todo_.push(tail(term));
+        if (!is_cons(tail(term))) {
+            todo_.push(kMarkCdr);
+        }
+        return head(term);
+    }
+
+    void bits(Term term) {
+        const BitBytes b(term);
+        hash_ += golden(13);
+        if (b.size() == 0 && b.extra_bits() == 0) {
+            return;
+        }
+        hash_ = hashing::block_hash(b.data(), b.size(), hash_);
+        if (b.extra_bits() > 0) {
+            word(both(b.extra_bits(), b.extra()), 15);
+        }
+    }
+
+    void map(Term term) {
+        const size_t n = map_size(term);
+        small_word(n, 16);
+        if (is_flat_map(term)) {
+            for (size_t i = n; i-- > 0;) {
+                todo_.push(map::flat_values(term)[i]);
+                todo_.push(map::flat_keys(term)[i]);
+            }
+            return;
+        }
+        map::Iterator it(term);  // so it is hashed backwards
+        for (Term key, value; it.next(&key, &value);) {
+            todo_.push(value);
+            todo_.push(key);
+        }
+    }
+
+    void object(Term term) {
+        const Term* p = boxed_ptr(term);
+        switch (kind_of(term)) {
+            case Kind::tuple:
+            case Kind::record: {
+                const size_t n = header_arity(p[0].raw);
+                small_word(n, 9);
+                for (size_t i = n; i > 0; i--) {
+                    todo_.push(p[i]);
+                }
+                return;
+            }
+            case Kind::flat_map:
+            case Kind::hash_map:
+                return map(term);
+            case Kind::export_fun:
+                return word(p[1].raw, 14);  // entries never move
+            case Kind::fun: {
+                const LambdaName e = name_of(fun_entry(term));
+                const size_t n = fun_free_count(term);
+                word(both(n, otp_word(e.module)), 20);
+                word(both(e.index, e.old_uniq), 21);
+                for (size_t i = n; i-- > 0;) {
+                    todo_.push(fun_free_variables(term)[i]);
+                }
+                return;
+            }
+            case Kind::heap_bits:
+            case Kind::sub_bits:
+                return bits(term);
+            case Kind::ref:
+            case Kind::magic_ref:
+            case Kind::ext_ref: {
+                const RefWords r(term);
+                if (kind_of(term) == Kind::ext_ref) {
+                    word(p[1].raw, 7);
+                }
+                small_word(r.words[0], 7);
+                word(both(r.words[1], r.words[2]), 8);
+                if (r.rest != 0) {
+                    word(r.rest, 8);
+                }
+                return;
+            }
+            case Kind::ext_pid:
+                word(p[1].raw, 5);
+                return word(both(p[2].raw, p[3].raw), 5);
+            case Kind::ext_port:
+                word(p[1].raw, 6);
+                return word(p[2].raw, 6);
+            default:
+                MINIVM_CHECK(false);  // no terms of their own, or done above
+        }
+    }
+
+    uint32_t hash_;
+    TermStack todo_;
+};
 
 // ---- from OTP 27 on -----------------------------------------------------------------------------
 
@@ -310,224 +316,234 @@ uint64_t up_to_8_bytes(const uint8_t* bytes, size_t n) {
     return word;
 }
 
-void add_bits(Murmur& hash, Term t) {
-    hash.alpha(Type::binary);
-    hash.beta(bitstring_bits(t));
-    if (bitstring_bits(t) == 0) {
-        return;
-    }
-    const BitBytes bits(t);
-    const uint8_t* bytes = bits.data();
-    size_t left = bits.size();
-    for (; left >= 16; left -= 16, bytes += 16) {
-        hash.alpha(up_to_8_bytes(bytes, 8));
-        hash.beta(up_to_8_bytes(bytes + 8, 8));
-    }
-    if (left > 8) {
-        hash.rest_beta(up_to_8_bytes(bytes + 8, left - 8));
-    }
-    if (left > 0) {
-        hash.rest_alpha(up_to_8_bytes(bytes, left < 8 ? left : 8));
-    }
-    if (bits.extra_bits() > 0) {
-        hash.alpha(uint64_t{bits.extra()});
-    }
-}
-
-uint64_t wide_hash(Term term) {
-    Murmur hash;
-    TermStack todo;
-    // Immediates are hashed at once, what else there is is known to be there and comes later.
-    const auto later = [&](Term t) {
-        if (is_otp_immediate(t)) {
-            hash.immediate(t);
-        } else {
-            hash.alpha(Type::array_element);
-            todo.push(t);
-        }
-    };
-    const auto typed = [](Type type, uint64_t high) { return both(static_cast<uint64_t>(type), high); };
-    for (;;) {
-        if (is_cons(term)) {
-            uint64_t packed = 0;
-            unsigned count = 0;
-            while (is_cons(term) && is_byte(head(term))) {
-                packed = packed << 8 | static_cast<uint64_t>(small_value(head(term)));
-                if (++count == 4) {
-                    hash.alpha(typed(Type::string, packed) | 4 << 8);
-                    packed = count = 0;
-                }
-                term = tail(term);
-            }
-            if (count > 0) {
-                hash.alpha(typed(Type::string, packed) | count << 8);
-            }
+class WideHash {
+public:
+    uint64_t of(Term term) {
+        for (;;) {
             if (is_cons(term)) {
-                const Term first = head(term);
-                const Term rest = tail(term);
-                if (is_otp_immediate(first)) {
-                    hash.alpha(typed(Type::immediate, static_cast<uint64_t>(Type::car)));
-                    hash.beta(otp_word(first));
-                    if (!is_cons(rest)) {
-                        hash.alpha(Type::cdr);
-                    }
-                    term = rest;
-                } else {
-                    todo.push(rest);
-                    if (!is_cons(rest)) {
-                        todo.push(kMarkCdr);
-                    }
-                    hash.alpha(Type::car);
-                    term = first;
-                }
+                term = list(term);
+                continue;
             }
-            continue;
-        }
-        if (is_otp_immediate(term)) {
-            hash.immediate(term);
-        } else if (is_float(term)) {
-            hash.alpha(Type::float64);
-            hash.beta(std::bit_cast<uint64_t>(float_value(term)));
-        } else if (is_small(term) || kind_of(term) == Kind::pos_big ||
-                   kind_of(term) == Kind::neg_big) {
-            const Magnitude m(term);
-            hash.alpha(typed(m.negative ? Type::neg_big : Type::pos_big, m.n));
-            size_t i = 0;
-            for (; i + 2 <= m.n; i += 2) {
-                hash.alpha(m.limb(i));
-                hash.beta(m.limb(i + 1));
+            Term next = kNonValue;
+            if (is_otp_immediate(term)) {
+                hash_.immediate(term);
+            } else if (is_float(term)) {
+                hash_.alpha(Type::float64);
+                hash_.beta(std::bit_cast<uint64_t>(float_value(term)));
+            } else if (is_small(term) || is_kind(term, Kind::pos_big) ||
+                       is_kind(term, Kind::neg_big)) {
+                integer(Magnitude(term));
+            } else {
+                next = object(term);
             }
-            if (i < m.n) {
-                hash.beta(m.limb(i));
+            if (is_value(next)) {
+                term = next;
+                continue;
             }
-        } else {
-            const Term* p = boxed_ptr(term);
-            switch (kind_of(term)) {
-                case Kind::tuple:
-                case Kind::record: {
-                    const size_t n = header_arity(p[0].raw);
-                    hash.alpha(kind_of(term) == Kind::tuple ? Type::tuple : Type::record);
-                    hash.beta(n);
-                    size_t i = 1;
-                    if (kind_of(term) == Kind::record) {
-                        later(tuple_element(native_record::definition(term), native_record::kHash));
-                        i = 2;
-                    }
-                    for (; i < n; i++) {
-                        later(p[i]);
-                    }
-                    if (i == n) {
-                        term = p[n];
-                        continue;
-                    }
-                    break;
-                }
-                case Kind::flat_map: {
-                    const size_t n = map_size(term);
-                    hash.alpha(Type::flat_map);
-                    hash.beta(n);
-                    if (n == 0) {
-                        break;
-                    }
-                    const Term* keys = map::flat_keys(term);
-                    const Term* values = map::flat_values(term);
-                    for (size_t i = 0; i + 1 < n; i++) {
-                        later(values[i]);
-                        later(keys[i]);
-                    }
-                    later(values[n - 1]);
-                    term = keys[n - 1];
-                    continue;
-                }
-                case Kind::hash_map: {
-                    hash.alpha(Type::hash_map);
-                    hash.beta(map_size(term));
-                    map::Iterator it(term);
-                    for (Term key, value; it.next(&key, &value);) {
-                        later(value);
-                        later(key);
-                    }
-                    break;
-                }
-                case Kind::export_fun:
-                    hash.alpha(Type::external_fun);
-                    hash.beta(p[1].raw);  // entries never move
-                    break;
-                case Kind::fun: {
-                    const LambdaName e = name_of(fun_entry(term));
-                    const size_t n = fun_free_count(term);
-                    hash.alpha(typed(Type::local_fun, n));
-                    hash.beta(both(e.index, e.old_uniq));
-                    hash.immediate(e.module);
-                    for (size_t i = 0; i + 1 < n; i++) {
-                        later(fun_free_variables(term)[i]);
-                    }
-                    if (n > 0) {
-                        term = fun_free_variables(term)[n - 1];
-                        continue;
-                    }
-                    break;
-                }
-                case Kind::heap_bits:
-                case Kind::sub_bits:
-                    add_bits(hash, term);
-                    break;
-                case Kind::ref:
-                case Kind::magic_ref:
-                case Kind::ext_ref: {
-                    const RefWords r(term);
-                    hash.alpha(typed(is_local_ref(term) ? Type::local_ref : Type::external_ref,
-                                     r.words[0]));
-                    hash.beta(both(r.words[1], r.words[2]));
-                    if (r.rest != 0) {
-                        hash.alpha(r.rest);
-                    }
-                    if (!is_local_ref(term)) {
-                        hash.alpha(p[1].raw);
-                    }
-                    break;
-                }
-                case Kind::ext_pid:
-                case Kind::ext_port:
-                    hash.alpha(kind_of(term) == Kind::ext_pid ? Type::external_pid
-                                                              : Type::external_port);
-                    hash.beta(p[1].raw);
-                    hash.alpha(p[2].raw);
-                    if (kind_of(term) == Kind::ext_pid) {
-                        hash.beta(p[3].raw);
-                    }
-                    break;
-                case Kind::pos_big:
-                case Kind::neg_big:
-                case Kind::float64:
-                case Kind::bin_ref:
-                case Kind::match_context:
-                case Kind::map_node:
-                case Kind::map_collision:
-                    MINIVM_CHECK(false);  // no terms of their own, or done above
+            if (todo_.empty()) {
+                return hash_.finish();
             }
-        }
-        if (todo.empty()) {
-            return hash.finish();
-        }
-        term = todo.pop();
-        if (term == kMarkCdr) {
-            hash.beta(static_cast<uint64_t>(Type::cdr));
-            term = todo.pop();
+            term = todo_.pop();
+            if (term == kMarkCdr) {
+                hash_.beta(static_cast<uint64_t>(Type::cdr));
+                term = todo_.pop();
+            }
         }
     }
-}
+
+private:
+    static uint64_t typed(Type type, uint64_t high) {
+        return both(static_cast<uint64_t>(type), high);
+    }
+    // Immediates are hashed at once; of what else there is is told that it is there, and it comes later.
+    void later(Term t) {
+        if (is_otp_immediate(t)) {
+            hash_.immediate(t);
+        } else {
+            hash_.alpha(Type::array_element);
+            todo_.push(t);
+        }
+    }
+    // The last of n terms comes first, and is the answer; without any, the non-value.
+    Term row(const Term* terms, size_t n) {
+        if (n == 0) {
+            return kNonValue;
+        }
+        for (size_t i = 0; i + 1 < n; i++) {
+            later(terms[i]);
+        }
+        return terms[n - 1];
+    }
+
+    // What is to be hashed next.
+    Term list(Term term) {
+        uint64_t packed = 0;
+        unsigned count = 0;
+        while (is_cons(term) && is_byte(head(term))) {
+            packed = packed << 8 | static_cast<uint64_t>(small_value(head(term)));
+            if (++count == 4) {
+                hash_.alpha(typed(Type::string, packed) | 4 << 8);
+                packed = count = 0;
+            }
+            term = tail(term);
+        }
+        if (count > 0) {
+            hash_.alpha(typed(Type::string, packed) | count << 8);
+        }
+        if (!is_cons(term)) {
+            return term;
+        }
+        const Term first = head(term);
+        const Term rest = tail(term);
+        if (is_otp_immediate(first)) {
+            hash_.alpha(typed(Type::immediate, static_cast<uint64_t>(Type::car)));
+            hash_.beta(otp_word(first));
+            if (!is_cons(rest)) {
+                hash_.alpha(Type::cdr);
+            }
+            return rest;
+        }
+        todo_.push(rest);
+        if (!is_cons(rest)) {
+            todo_.push(kMarkCdr);
+        }
+        hash_.alpha(Type::car);
+        return first;
+    }
+
+    void integer(const Magnitude& m) {
+        hash_.alpha(typed(m.negative ? Type::neg_big : Type::pos_big, m.n));
+        size_t i = 0;
+        for (; i + 2 <= m.n; i += 2) {
+            hash_.alpha(m.limb(i));
+            hash_.beta(m.limb(i + 1));
+        }
+        if (i < m.n) {
+            hash_.beta(m.limb(i));
+        }
+    }
+
+    void bits(Term t) {
+        hash_.alpha(Type::binary);
+        hash_.beta(bitstring_bits(t));
+        if (bitstring_bits(t) == 0) {
+            return;
+        }
+        const BitBytes b(t);
+        const uint8_t* bytes = b.data();
+        size_t left = b.size();
+        for (; left >= 16; left -= 16, bytes += 16) {
+            hash_.alpha(up_to_8_bytes(bytes, 8));
+            hash_.beta(up_to_8_bytes(bytes + 8, 8));
+        }
+        if (left > 8) {
+            hash_.rest_beta(up_to_8_bytes(bytes + 8, left - 8));
+        }
+        if (left > 0) {
+            hash_.rest_alpha(up_to_8_bytes(bytes, left < 8 ? left : 8));
+        }
+        if (b.extra_bits() > 0) {
+            hash_.alpha(uint64_t{b.extra()});
+        }
+    }
+
+    Term map(Term term) {
+        const size_t n = map_size(term);
+        hash_.alpha(is_flat_map(term) ? Type::flat_map : Type::hash_map);
+        hash_.beta(n);
+        if (!is_flat_map(term)) {
+            map::Iterator it(term);
+            for (Term key, value; it.next(&key, &value);) {
+                later(value);
+                later(key);
+            }
+            return kNonValue;
+        }
+        if (n == 0) {
+            return kNonValue;
+        }
+        const Term* keys = map::flat_keys(term);
+        const Term* values = map::flat_values(term);
+        for (size_t i = 0; i + 1 < n; i++) {
+            later(values[i]);
+            later(keys[i]);
+        }
+        later(values[n - 1]);
+        return keys[n - 1];
+    }
+
+    // What is to be hashed next, if not what waits.
+    Term object(Term term) {
+        const Term* p = boxed_ptr(term);
+        const Kind kind = kind_of(term);
+        switch (kind) {
+            case Kind::tuple:
+                hash_.alpha(Type::tuple);
+                hash_.beta(tuple_arity(term));
+                return row(p + 1, tuple_arity(term));
+            case Kind::record:
+                hash_.alpha(Type::record);
+                hash_.beta(header_arity(p[0].raw));
+                later(tuple_element(native_record::definition(term), native_record::kHash));
+                return row(native_record::values(term), native_record::field_count(term));
+            case Kind::flat_map:
+            case Kind::hash_map:
+                return map(term);
+            case Kind::export_fun:
+                hash_.alpha(Type::external_fun);
+                hash_.beta(p[1].raw);  // entries never move
+                break;
+            case Kind::fun: {
+                const LambdaName e = name_of(fun_entry(term));
+                hash_.alpha(typed(Type::local_fun, fun_free_count(term)));
+                hash_.beta(both(e.index, e.old_uniq));
+                hash_.immediate(e.module);
+                return row(fun_free_variables(term), fun_free_count(term));
+            }
+            case Kind::heap_bits:
+            case Kind::sub_bits:
+                bits(term);
+                break;
+            case Kind::ref:
+            case Kind::magic_ref:
+            case Kind::ext_ref: {
+                const RefWords r(term);
+                hash_.alpha(typed(is_local_ref(term) ? Type::local_ref : Type::external_ref,
+                                  r.words[0]));
+                hash_.beta(both(r.words[1], r.words[2]));
+                if (!is_local_ref(term)) {
+                    hash_.alpha(r.rest);
+                    hash_.alpha(p[1].raw);
+                }
+                break;
+            }
+            case Kind::ext_pid:
+            case Kind::ext_port:
+                hash_.alpha(kind == Kind::ext_pid ? Type::external_pid : Type::external_port);
+                hash_.beta(p[1].raw);
+                hash_.alpha(p[2].raw);
+                hash_.beta(kind == Kind::ext_pid ? p[3].raw : 0);
+                break;
+            default:
+                MINIVM_CHECK(false);  // no terms of their own, or done above
+        }
+        return kNonValue;
+    }
+
+    Murmur hash_;
+    TermStack todo_;
+};
 
 }  // namespace
 
 uint64_t order_hashing::of_pointer(Term t) {
-    return by_release::hashes_are_wide() ? wide_hash(t) : narrow_hash(t, 0);
+    return by_release::hashes_are_wide() ? WideHash().of(t) : NarrowHash(0).of(t);
 }
 
 uint32_t order_hash_again(Term t) {
     uint32_t salt = 0;
     hashing::mix_in(salt, 1, 1, golden(22));
-    return narrow_hash(t, salt);
+    return NarrowHash(salt).of(t);
 }
 
 }  // namespace minivm
