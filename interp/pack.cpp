@@ -6,6 +6,7 @@
 #include "interp/code.hpp"
 #include "interp/fused.hpp"
 #include "interp/handlers.hpp"
+#include "vm/term/compare.hpp"
 
 namespace minivm::interp {
 namespace {
@@ -301,7 +302,7 @@ class Packer {
         }
         if (h == nullptr) {
             const bool immediate = i.operand_count > 2 &&
-                                   o[2].kind == Operand::Kind::constant && is_immediate(o[2].term);
+                                   o[2].kind == Operand::Kind::constant && is_equal_by_word(o[2].term);
             h = select_test(i.op, kinds, immediate);
         }
         if (h == nullptr) {
@@ -418,7 +419,7 @@ class Packer {
             Word key;
             if (o[n].kind == Operand::Kind::constant) {
                 key = o[n].term.raw;
-                all_immediate = all_immediate && is_immediate(o[n].term);
+                all_immediate = all_immediate && is_equal_by_word(o[n].term);
                 all_small = all_small && is_small(o[n].term);
             } else {
                 key = o[n].value;

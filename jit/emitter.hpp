@@ -135,6 +135,7 @@ private:
     void look_up(const Operand& map, const Operand& key, bool wants_value, Label slow);
     void negate_boolean(const Operand& from, Label slow);
     bool compare_bif(const BifDef& bif);
+    void to_if_zeros(Reg a, Reg b, Label target);
 
     // t1 := the address of the object that `term` points to, or `otherwise` if it is not boxed.
     void unbox(Reg term, Label otherwise);

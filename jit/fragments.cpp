@@ -6,6 +6,7 @@
 #include "jit/layout.hpp"
 #include "jit/macro_assembler.hpp"
 #include "jit/runtime.hpp"
+#include "vm/term/compare.hpp"
 
 #include <utility>
 
@@ -293,6 +294,12 @@ private:
         a_.sub_imm(Reg::t2, 1);
         a_.branch_near(Cond::not_equal, next);
         a_.bind(none);
+        if (by_release::zeros_are_equal()) {
+            a_.move(Reg::t0, Reg::t3);
+            a_.or_imm(Reg::t0, kZeroSign);
+            a_.compare_imm(Reg::t0, static_cast<int64_t>(kZeroWord | kZeroSign));
+            a_.branch(Cond::equal, other);
+        }
         a_.move_imm(Reg::t0, kNonValue.raw);
         a_.leaf_return();
         // Values lie from the third word of the map on as keys do from the second of their tuple.

@@ -1,6 +1,7 @@
 // Small integers and floats; everything else takes the default operation.
 #include "jit/emitter.hpp"
 #include "jit/layout.hpp"
+#include "vm/util/otp_release.hpp"
 
 #include <bit>
 
@@ -413,6 +414,11 @@ bool Emitter::emit_fnegate() {
     const FReg d = float_target(o[1]);
     a_.float_move(d, float_register(o[0], FReg::f1));
     a_.float_negate(d);
+    if (by_release::zeros_are_equal()) {  // -0.0 becomes 0.0
+        a_.move_imm(Reg::t0, 0);
+        a_.float_from_int(FReg::f1, Reg::t0);
+        a_.float_add(d, FReg::f1);
+    }
     float_computed(o[1], d);
     return true;
 }

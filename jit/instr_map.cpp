@@ -32,7 +32,7 @@ void Emitter::map_value(const Operand& map, const Operand& key) {
         return;
     }
     a_.move_imm(Reg::t2, map::key_hash(key.term));
-    a_.call_leaf_fragment(is_immediate(key.term) ? fragments_.map_get_immediate
+    a_.call_leaf_fragment(is_equal_by_word(key.term) ? fragments_.map_get_immediate
                                                  : fragments_.map_get_constant);
 }
 
@@ -45,7 +45,7 @@ bool Emitter::are_ascending_keys(uint32_t step) const {
         return false;
     }
     for (uint32_t k = 2; k < count; k += step) {
-        if (o[k].kind != Operand::Kind::constant || !is_immediate(o[k].term) ||
+        if (o[k].kind != Operand::Kind::constant || !is_equal_by_word(o[k].term) ||
             (k > 2 && compare_terms_exact(o[k - step].term, o[k].term) >= 0) ||
             (step == 2 && same_register(o[1], o[k + 1]))) {
             return false;
@@ -210,8 +210,9 @@ bool Emitter::compare_bif(const BifDef& bif) {
         a_.branch_near(Cond::equal, done);
         a_.move_imm(Reg::t3, make_bool(!if_equal).raw);
         if (c->exact) {
-            // Different words are different terms unless both are pointers.
+            // Different words are different terms unless both are pointers, or zeros.
             static_assert(kTagCons == 1 && kTagBoxed == 2);
+            to_if_zeros(Reg::t0, Reg::t1, slow);
             a_.lea(Reg::t2, {Reg::t0, -static_cast<int32_t>(kTagCons)});
             a_.test_imm(Reg::t2, 6);
             a_.branch_near(Cond::not_equal, done);

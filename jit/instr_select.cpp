@@ -1,6 +1,7 @@
 // select_val, select_tuple_arity: jump tables, binary search, or one comparison after the other.
 #include "jit/emitter.hpp"
 #include "jit/runtime.hpp"
+#include "vm/term/compare.hpp"
 
 #include <algorithm>
 
@@ -76,7 +77,7 @@ bool Emitter::emit_select() {
                                                : o[k].value);
         } else {
             key = o[k].term.raw;
-            immediate = immediate && is_immediate(o[k].term);
+            immediate = immediate && is_equal_by_word(o[k].term);
         }
         pairs.emplace_back(key, o[k + 1].index);
     }

@@ -185,7 +185,7 @@ bool Emitter::emit_comparison() {
             : holds == Cond::greater_equal ? Cond::less_equal
                                            : holds;
     }
-    const bool immediate_constant = is_constant(right) && is_immediate(right.term);
+    const bool immediate_constant = is_constant(right) && is_equal_by_word(right.term);
     const Reg l = value(left, Reg::t0);
     if (exact) {
         if (immediate_constant) {
@@ -226,8 +226,10 @@ bool Emitter::emit_comparison() {
         value_to(Reg::t0, a);
         value_to(Reg::t1, b);
         if (exact) {
-            // Different words are different terms unless both are pointers.
+            // Different words are different terms unless both are pointers, or zeros.
             const Label no = wanted ? otherwise : yes;
+            const Label ask = a_.new_label();
+            to_if_zeros(Reg::t0, Reg::t1, ask);
             for (const Reg r : {Reg::t0, Reg::t1}) {
                 a_.move(Reg::t2, r);
                 a_.and_imm(Reg::t2, kTagMask);
@@ -235,6 +237,7 @@ bool Emitter::emit_comparison() {
                 a_.compare_imm(Reg::t2, 1);  // cons or boxed
                 a_.branch(Cond::above, no);
             }
+            a_.bind(ask);
         }
         a_.call_leaf(reinterpret_cast<const void*>(leaf));
         a_.compare_imm(Reg::t0, 0);
@@ -242,6 +245,19 @@ bool Emitter::emit_comparison() {
         a_.jump(yes);
     });
     return true;
+}
+
+// Where 0.0 =:= -0.0: to `target` if a and b, which differ, are both a zero, or two words that only C++ can
+// tell from these. Takes t2.
+void Emitter::to_if_zeros(Reg a, Reg b, Label target) {
+    if (!by_release::zeros_are_equal()) {
+        return;
+    }
+    a_.move(Reg::t2, a);
+    a_.or_(Reg::t2, b);
+    a_.or_imm(Reg::t2, kZeroSign);
+    a_.compare_imm(Reg::t2, static_cast<int64_t>(kZeroWord | kZeroSign));
+    a_.branch(Cond::equal, target);
 }
 
 // To `otherwise` unless the bits of r under `mask`, of its low six, are these.

@@ -35,6 +35,7 @@
 #include "vm/sched/scheduler.hpp"
 #include "vm/semantics/binary.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/term/compare.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -1177,10 +1178,10 @@ private:
             case Op::is_eq_exact:
             case Op::is_ne_exact:
                 // Compared as words.
-                return o[2].kind == Kind::constant && is_immediate(o[2].term) ? &o[1] : nullptr;
+                return o[2].kind == Kind::constant && is_equal_by_word(o[2].term) ? &o[1] : nullptr;
             case Op::select_val:
                 for (uint32_t n = 2; n < i.operand_count; n += 2) {
-                    if (!is_immediate(o[n].term)) {
+                    if (!is_equal_by_word(o[n].term)) {
                         return nullptr;
                     }
                 }

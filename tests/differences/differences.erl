@@ -1,7 +1,7 @@
 %% The rows of docs/differences_with_beam.md, run: each function shows one difference by what it answers.
 %% differences_test.py has the answers of both sides. Everything a row needs it makes and takes away itself.
 -module(differences).
--export([main/1, traced/1, deep/1, negate/1, sum/1, tuple_call/1]).
+-export([main/1, traced/1, deep/1, sum/1, tuple_call/1]).
 
 main(Rows) ->
     %% Before a row starts it; asking for its name would.
@@ -112,14 +112,6 @@ row(current_stacktrace) ->
 
 %% ---- terms ---------------------------------------------------------------------------------------------
 
-row(signed_zero) ->
-    Zero = zero(),
-    Zero =:= -Zero;
-row(negation) ->
-    case <<(negate(zero()))/float>> of
-        <<0:64>> -> plus;
-        <<1:1, 0:63>> -> minus
-    end;
 row(small_integers) ->
     erts_debug:flat_size((1 bsl 59) + length([]));
 row(floats) -> erts_debug:flat_size(math:sqrt(2.0));
@@ -167,15 +159,11 @@ traced(X) -> X.
 deep(0) -> 0;
 deep(N) -> 1 + deep(N - 1).
 
-negate(X) when is_float(X) -> -X.
-
 sum(X) -> X + 1.
 
 tuple_call(F) ->
     R = F(),
     [R].
-
-zero() -> list_to_float("0.0").
 
 count_returns(N) ->
     receive

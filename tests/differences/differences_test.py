@@ -35,8 +35,6 @@ SHOWN = {
     "Answers of `is_process_alive/1`, `group_leader/2`, `suspend_process/1` about another process":
         ("answers_of_signals", "0", "1"),
     "`current_stacktrace` in match specifications": ("current_stacktrace", "not_there", "there"),
-    "`0.0 =:= -0.0`": ("signed_zero", "true", "false"),
-    "`-X` of a float": ("negation", "plus", "minus"),
     "Small integers": ("small_integers", "2", "0"),
     "Most floats": ("floats", "2", "0"),
     "Reports of processes that crash": ("kernel_runs", "true", "false"),

@@ -97,8 +97,6 @@ class Generator:
         self.times = 1
         self.plain = True
         self.pattern_base = None
-        # Modules with zeros of both signs: minivm tells them apart as OTP 27 does, OTP 25 does not.
-        self.zeros = self.rng.random() < 0.1
         self.options = self.rng.choice(COMPILE_OPTIONS)
         # Modules whose qualified calls go to a twin of themselves, and come back from there.
         self.crossing = random.Random(seed * 7 + 3).random() < 0.4
@@ -160,7 +158,7 @@ class Generator:
             return x(self.pick(self.scope)[0], hint=hint)
         if hint == "fun":
             return self.e_fun(1)
-        text = values.literal(self.rng, hint, self.zeros)
+        text = values.literal(self.rng, hint)
         if self.chance(0.35):  # or the compiler computes it all
             text = "id(%s)" % text
         return x(text, hint=hint)
@@ -263,7 +261,7 @@ class Generator:
         elif kind == "arity":
             keys = ["{%s}" % ",".join("_" * k) for k in range(count)]
         else:
-            keys = [values.literal(self.rng, self.pick(("int", "atom", "float", "list")), False)
+            keys = [values.literal(self.rng, self.pick(("int", "atom", "float", "list")))
                     for _ in range(count)]
         keys = [k for k in dict.fromkeys(keys) if "=>" not in k]  # no map is a pattern
         self.rng.shuffle(keys)
@@ -427,7 +425,7 @@ class Generator:
     def size(self, hint, d):
         """Of something that is built: bounded."""
         if self.chance(0.6):
-            return x(values.literal(self.rng, "small", False))
+            return x(values.literal(self.rng, "small"))
         return Node("text", ["sz(", self.expr(hint, d), ")"])
 
     def e_int(self, d):
@@ -436,9 +434,9 @@ class Generator:
             op = self.pick(("+", "-", "*", "+", "-", "*", "div", "rem", "band", "bor", "bxor"))
             a, b = self.expr("int", d), self.expr("int", d)
             if self.chance(0.35):
-                b = x(values.literal(self.rng, self.pick(("int", "small")), False))
+                b = x(values.literal(self.rng, self.pick(("int", "small"))))
             elif self.chance(0.2):
-                a = x(values.literal(self.rng, self.pick(("int", "small")), False))
+                a = x(values.literal(self.rng, self.pick(("int", "small"))))
             return x("(", a, " ", op, " ", b, ")")
         if kind == 5:
             return x("(", self.expr("int", d), self.pick((" bsl ", " bsr ")), self.size("small", d), ")")
@@ -483,23 +481,19 @@ class Generator:
     def e_small(self, d):
         return x("(", self.expr("int", d), self.pick((" band 63", " band 15", " rem 20", " rem 65")), ")")
 
-    def no_negative_zero(self, op):
-        """Behind a product or quotient: the sum of both zeros is 0.0."""
-        return " + 0.0" if op.strip() in ("*", "/") and not self.zeros else ""
-
     def e_float(self, d):
         kind = self.rng.randint(0, 9)
         if kind <= 5:
             a, b = self.expr("float", d), self.expr(self.pick(("float", "float", "number")), d)
             if self.chance(0.3):
-                b = x(values.float_text(self.rng, self.zeros))
+                b = x(values.float_text(self.rng))
             if self.chance(0.5):
                 a, b = b, a
             op = self.pick((" + ", " - ", " * ", " / "))
-            return x("(", a, op, b, self.no_negative_zero(op), ")")
+            return x("(", a, op, b, ")")
         if kind == 6:
             return x("float(", self.expr(self.pick(("int", "number")), d), ")")
-        if kind == 7 and self.zeros:  # erl's has no negative zero where the float is known to be one
+        if kind == 7:  # no negative zero comes of it where the float is known to be one
             return x("(-(", self.expr("float", d), "))")
         if kind == 8:
             return x(self.pick(("math:sqrt", "abs", "math:floor", "math:ceil")), "(",
@@ -514,8 +508,7 @@ class Generator:
     def e_number(self, d):
         if self.chance(0.5):
             op = self.pick((" + ", " - ", " * ", " / "))
-            return x("(", self.expr("number", d), op, self.expr("number", d),
-                     self.no_negative_zero(op) if op == " / " else "", ")")
+            return x("(", self.expr("number", d), op, self.expr("number", d), ")")
         return self.expr(self.pick(("int", "float", "small")), d)
 
     def e_atom(self, d):
@@ -774,7 +767,7 @@ class Generator:
         if value == "_":
             name = "_"
         elif value == "literal":
-            name = values.literal(self.rng, "float" if kind == "float" else "int", False)
+            name = values.literal(self.rng, "float" if kind == "float" else "int")
             if kind == "float":
                 name = "1.5"
             elif kind == "integer" and self.chance(0.7):
@@ -863,7 +856,7 @@ class Generator:
             inner = self.pattern(hint, d)
             return Node("text", [inner, " = ", self.variable(hint)])
         if hint in ("int", "small", "number", "float", "atom", "bool"):
-            return Node("text", [values.literal(self.rng, hint, False)])
+            return Node("text", [values.literal(self.rng, hint)])
         if hint in ("list", "ints"):
             inner = "int" if hint == "ints" else "any"
             kind = self.rng.randint(0, 3)
@@ -933,7 +926,7 @@ class Generator:
                 return self.pick(names)[0]
             if self.scope and self.chance(0.5):
                 return self.pick(self.scope)[0]
-            return "1" if hint == "fun" else values.literal(self.rng, hint, False)
+            return "1" if hint == "fun" else values.literal(self.rng, hint)
         if hint in ("any", "atom", "list", "fun"):
             return self.pick((
                 "element(%s, %s)" % (self.guard_value("small", 0), self.guard_value("tuple", 0)),
@@ -944,8 +937,7 @@ class Generator:
         if self.chance(0.6):
             op = self.pick(("+", "-", "*", "/")) if hint in ("float", "number") else self.pick(
                 ("+", "-", "*", "div", "rem", "band", "bor", "bxor", "bsr"))
-            return "(%s %s %s%s)" % (self.guard_value(hint, d - 1), op, self.guard_value(hint, d - 1),
-                                     self.no_negative_zero(op) if op == "/" else "")
+            return "(%s %s %s)" % (self.guard_value(hint, d - 1), op, self.guard_value(hint, d - 1))
         name, of = self.pick((("length", "list"), ("byte_size", "bits"), ("bit_size", "bits"),
                               ("tuple_size", "tuple"), ("map_size", "map"), ("size", "tuple"),
                               ("abs", "number"), ("trunc", "float"), ("round", "float"), ("floor", "float"),
@@ -1155,13 +1147,13 @@ class Generator:
         function = Function(name, hints, node, self.cost + 1, self.chance(0.2), self.plain)
         if not function.local:
             for _ in range(CALLS_PER_FUNCTION if arity else 1):
-                function.calls.append([values.argument(self.rng, h, self.zeros) for h in hints])
+                function.calls.append([values.argument(self.rng, h) for h in hints])
         return function
 
     def module(self):
         for index in range(self.count):
             self.functions.append(self.make_function(index))
-        return Module(self.name, self.functions, self.options, self.zeros, self.crossing)
+        return Module(self.name, self.functions, self.options, self.crossing)
 
 
 TESTS = ("is_integer", "is_float", "is_number", "is_atom", "is_boolean", "is_list", "is_tuple", "is_map",
@@ -1171,11 +1163,10 @@ TESTS = ("is_integer", "is_float", "is_number", "is_atom", "is_boolean", "is_lis
 class Module:
     """A generated module; with_functions and the like answer changed copies."""
 
-    def __init__(self, name, functions, options, zeros, crossing=False):
+    def __init__(self, name, functions, options, crossing=False):
         self.name = name
         self.functions = functions
         self.options = options
-        self.zeros = zeros
         self.crossing = crossing
 
     suffix = ".erl"
@@ -1191,7 +1182,7 @@ class Module:
             wanted.add(current)
             todo += [n for n in re.findall(r"\bf\d+\b", by_name[current].node.text()) if n in by_name]
         return Module(as_name, [f for f in self.functions if f.name in wanted], self.options,
-                      self.zeros, self.crossing)
+                      self.crossing)
 
     def smaller(self, name):
         """Modules with something taken out, the larger pieces first."""
@@ -1199,9 +1190,9 @@ class Module:
         if len(reached.functions) < len(self.functions):
             yield reached
         if self.options:
-            yield Module(self.name, self.functions, (), self.zeros, self.crossing)
+            yield Module(self.name, self.functions, (), self.crossing)
         if self.crossing:
-            yield Module(self.name, self.functions, self.options, self.zeros)
+            yield Module(self.name, self.functions, self.options)
         # when it is the loader that fails, another function may be the one
         for function in self.functions:
             pair = self.only(name, self.name, function.name)
@@ -1223,7 +1214,7 @@ class Module:
                            function.plain)
         changed.calls = calls
         return Module(self.name, [changed if f is function else f for f in self.functions],
-                      self.options, self.zeros, self.crossing)
+                      self.options, self.crossing)
 
     def sources(self):
         """[(name, text)]: the module and its twin, if there is one."""

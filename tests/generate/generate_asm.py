@@ -76,7 +76,6 @@ class Assembler:
         self.ends = []  # blocks to put behind the steps
         self.recovering = False
         self.pending = []  # tests of this step that may fail, with the registers there
-        self.zeros = self.rng.random() < 0.1
 
     def chance(self, p):
         return self.rng.random() < p
@@ -96,14 +95,14 @@ class Assembler:
     def constant(self, hint=None):
         hint = hint or self.rng.choices(HINTS, HINT_WEIGHTS)[0]
         if hint in ("int", "small"):
-            return "{integer,%s}" % values.literal(self.rng, hint, False)
+            return "{integer,%s}" % values.literal(self.rng, hint)
         if hint == "number":
             return self.constant(self.pick(("int", "float")))
         if hint == "float":
-            return "{float,%s}" % values.float_text(self.rng, self.zeros)
+            return "{float,%s}" % values.float_text(self.rng)
         if hint in ("atom", "bool"):
             return "{atom,%s}" % (self.pick(ATOMS) if hint == "atom" else self.pick(("true", "false")))
-        text = values.literal(self.rng, hint, False)
+        text = values.literal(self.rng, hint)
         if text == "[]":
             return "nil"
         if text.lstrip("-").isdigit():
@@ -348,7 +347,7 @@ class Assembler:
         if self.chance(0.15):
             name, operands = self.pick(("-", "bnot")), [self.source("int")]
         elif name in ("bsl", "bsr"):
-            operands = [self.source("int"), "{integer,%s}" % values.literal(self.rng, "small", False)]
+            operands = [self.source("int"), "{integer,%s}" % values.literal(self.rng, "small")]
         else:
             operands = [self.source("number"), self.source("int")]
             if self.chance(0.3):
@@ -474,7 +473,7 @@ class Assembler:
             if known == "float":
                 self.emit("{fmove,%s,{fr,%d}}", source, number)
             elif self.chance(0.2):
-                self.emit("{fmove,{float,%s},{fr,%d}}", values.float_text(self.rng, self.zeros), number)
+                self.emit("{fmove,{float,%s},{fr,%d}}", values.float_text(self.rng), number)
             else:
                 if known != "integer":
                     test = self.pick(("is_number", "is_float"))
@@ -490,7 +489,7 @@ class Assembler:
                 return
             a, b = self.pick(sorted(s.floats)), self.pick(sorted(s.floats))
             to = self.rng.randint(0, 4)
-            if self.zeros and self.chance(0.15):  # erl's has no negative zero
+            if self.chance(0.15):
                 self.emit("{bif,fnegate,{f,0},[{fr,%d}],{fr,%d}}", a, to)
             else:
                 self.emit("{bif,%s,{f,0},[{fr,%d},{fr,%d}],{fr,%d}}",
@@ -890,29 +889,28 @@ class Assembler:
         return function
 
     def argument(self, hint):
-        return values.argument(self.rng, hint, self.zeros)
+        return values.argument(self.rng, hint)
 
     def module(self):
         self.next_label = 5
         for index in range(self.count):
             self.functions.append(self.make_function(index))
-        return AsmModule(self.name, self.functions, self.next_label, self.zeros)
+        return AsmModule(self.name, self.functions, self.next_label)
 
 
 class AsmModule:
     suffix = ".S"
     options = ("no_postopt",)
 
-    def __init__(self, name, functions, labels, zeros):
+    def __init__(self, name, functions, labels):
         self.name = name
         self.functions = functions
         self.labels = labels
-        self.zeros = zeros
         self.made_as = name
 
     def only(self, name, as_name, *others):
         result = AsmModule(as_name, [f for f in self.functions if f.name == name or f.name in others],
-                           self.labels, self.zeros)
+                           self.labels)
         result.made_as = self.made_as
         return result
 
@@ -936,7 +934,7 @@ class AsmModule:
         changed = Function(function.name, function.hints, node, 1, False, True)
         changed.calls = calls
         result = AsmModule(self.name, [changed if f is function else f for f in self.functions],
-                           self.labels, self.zeros)
+                           self.labels)
         result.made_as = self.made_as
         return result
 

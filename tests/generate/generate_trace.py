@@ -10,7 +10,7 @@ Left out, because minivm is meant to differ (docs/differences_with_beam.md, docs
 - `X + 1` of what is no number, calls of what is no fun: other frames in stack traces;
 - tokens of sequential tracing together with spawns: other serial numbers;
 - loading a module again that is traced, deleting one with global patterns;
-- zeros with a sign; call_memory and current_stacktrace, which OTP 25 does not have; sessions; tracers that
+- call_memory and current_stacktrace, which OTP 25 does not have; sessions; tracers that
   are modules; ports;
 - several messages that wait when a process receives: `'receive'` is told of all of them at once, in OTP
   mostly of each when it is looked at;

@@ -58,23 +58,23 @@ def integer(rng):
     return rng.getrandbits(bits) * rng.choice((1, -1))
 
 
-def float_text(rng, zeros):
-    if zeros and rng.random() < 0.3:
+def float_text(rng):
+    if rng.random() < 0.1:
         return rng.choice(ZEROS)
     if rng.random() < 0.8:
         return rng.choice(FLOATS)
     return repr(rng.uniform(-1, 1) * 10.0 ** rng.randint(-20, 20))
 
 
-def literal(rng, hint, zeros):
+def literal(rng, hint):
     if hint == "int":
         return str(integer(rng))
     if hint == "small":
         return str(rng.choice((0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 63, 64, 65)))
     if hint == "float":
-        return float_text(rng, zeros)
+        return float_text(rng)
     if hint == "number":
-        return literal(rng, rng.choice(("int", "float", "small")), zeros)
+        return literal(rng, rng.choice(("int", "float", "small")))
     if hint == "atom":
         return rng.choice(ATOMS)
     if hint == "bool":
@@ -95,11 +95,10 @@ def literal(rng, hint, zeros):
         return rng.choice(BITSTRINGS + BINARIES)
     assert hint in ("any", "fun"), hint
     return literal(rng, rng.choice(
-        ("int", "int", "small", "float", "atom", "bool", "list", "tuple", "map", "bin", "bits")),
-        zeros)
+        ("int", "int", "small", "float", "atom", "bool", "list", "tuple", "map", "bin", "bits")))
 
 
-def argument(rng, hint, zeros):
+def argument(rng, hint):
     """An argument for a parameter whose code expects `hint`; now and then something else."""
     if hint == "fun" and rng.random() < 0.9:
         return rng.choice(("{'$fun',0}", "{'$fun',1}", "{'$fun',1}", "{'$fun',2}", "{'$extfun',1}"))
@@ -107,4 +106,4 @@ def argument(rng, hint, zeros):
         return rng.choice(MARKERS)
     if rng.random() < 0.12:
         hint = "any"
-    return literal(rng, hint, zeros)
+    return literal(rng, hint)

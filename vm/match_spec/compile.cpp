@@ -84,8 +84,9 @@ bool is_trace_form(Term name) {
                        [&](const char* f) { return text == f; });
 }
 
-// A wildcard in the term, or a map if they count: 1 yes, 0 no, -1 not known after `budget` words.
-int find_wildcard(Term t, int64_t budget, bool maps_count) {
+// A wildcard in the term, or a map or a zero of a float if they count: 1 yes, 0 no, -1 not known after
+// `budget` words.
+int find_wildcard(Term t, int64_t budget, bool maps_count, bool zeros_count = false) {
     std::vector<Term> rest{t};
     while (!rest.empty()) {
         t = rest.back();
@@ -93,7 +94,7 @@ int find_wildcard(Term t, int64_t budget, bool maps_count) {
         if (budget-- <= 0) {
             return -1;
         }
-        if (is_wildcard(t) || (maps_count && is_map(t))) {
+        if (is_wildcard(t) || (maps_count && is_map(t)) || (zeros_count && is_zero_float(t))) {
             return 1;
         }
         if (is_cons(t)) {
@@ -404,8 +405,9 @@ private:
             look(Op::equal_word, at).term = t;
             return true;
         }
+        // In a head 0.0 and -0.0 differ, of whatever release.
         if (!(is_cons(t) || is_tuple(t) || is_map(t)) ||
-            find_wildcard(t, kConstantWords, true) == 0) {
+            find_wildcard(t, kConstantWords, true, true) == 0) {
             look(Op::equal, at).term = t;
             return true;
         }

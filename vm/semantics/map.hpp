@@ -5,6 +5,7 @@
 #pragma once
 
 #include "vm/process/outcome.hpp"
+#include "vm/term/compare.hpp"
 #include "vm/term/map.hpp"
 
 namespace minivm::semantics {
@@ -15,7 +16,7 @@ struct MapFields {
     Term map;
     Word at = 0;  // in a flat map
     Term fetch(Term key) {
-        if (!is_immediate(key) || !is_flat_map(map)) {
+        if (!is_equal_by_word(key) || !is_flat_map(map)) {
             return map::get(map, key);
         }
         const Term* p = boxed_ptr(map);

@@ -22,7 +22,8 @@ FARITH(fsub)
 FARITH(fmul)
 FARITH(fdiv)
 MEANING(fnegate) {
-    FR(1) = -FR(0);
+    // Where the zeros are equal, OTP has 0.0 - X, which is never -0.0.
+    FR(1) = by_release::zeros_are_equal() ? 0.0 - FR(0) : -FR(0);
     return Next::go_on;
 }
 #undef FARITH

@@ -173,7 +173,7 @@ Rank rank_of(Term t) {
 }
 
 int compare_floats(double a, double b, bool exact) {
-    if (a == b && exact) {
+    if (a == b && exact && !by_release::zeros_are_equal()) {
         return three_way<int>(std::signbit(b),
                               std::signbit(a));  // only the zeros differ: -0.0 first
     }
@@ -527,6 +527,9 @@ bool exact_equal_slow(Term a, Term b) {
     for (;;) {
         while (a != b) {
             if (!is_pointer(a) || !is_pointer(b)) {
+                if (are_equal_zeros(a, b)) {
+                    break;
+                }
                 return false;
             }
             if (is_cons(a)) {
@@ -535,7 +538,7 @@ bool exact_equal_slow(Term a, Term b) {
                 }
                 const Term x = head(a);
                 const Term y = head(b);
-                if (x != y) {
+                if (x != y && !are_equal_zeros(x, y)) {
                     if (!is_pointer(x) || !is_pointer(y)) {
                         return false;
                     }
@@ -567,7 +570,7 @@ bool exact_equal_slow(Term a, Term b) {
                     }
                     a = x[i];
                     b = y[i];
-                    if (!is_pointer(a) || !is_pointer(b)) {
+                    if ((!is_pointer(a) || !is_pointer(b)) && !are_equal_zeros(a, b)) {
                         return false;
                     }
                     work.push(x + i + 1, y + i + 1, n - i - 1, true);

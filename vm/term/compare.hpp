@@ -5,14 +5,28 @@
 #pragma once
 
 #include "vm/term/term.hpp"
+#include "vm/util/otp_release.hpp"
 
 namespace minivm {
 
+// The words of 0.0 and -0.0: all but the bit of the sign is the same.
+constexpr Word kZeroWord = try_make_imm_float(0.0).raw;
+constexpr Word kZeroSign = try_make_imm_float(-0.0).raw ^ kZeroWord;
+constexpr bool is_zero_float(Term t) { return (t.raw & ~kZeroSign) == kZeroWord; }
+// Both are a zero, and of the release in use that makes them equal.
+inline bool are_equal_zeros(Term a, Term b) {
+    return MINIVM_UNLIKELY((a.raw | b.raw | kZeroSign) == (kZeroWord | kZeroSign)) && is_zero_float(a) &&
+           is_zero_float(b) && by_release::zeros_are_equal();
+}
+// An immediate that equals nothing but itself: floats are boxed canonically.
+inline bool is_equal_by_word(Term t) {
+    return is_immediate(t) && !(is_zero_float(t) && by_release::zeros_are_equal());
+}
+
 bool exact_equal_slow(Term a, Term b);
-// =:=. 0.0 and -0.0 differ.
+// =:=. Whether 0.0 and -0.0 differ goes by the release.
 inline bool exact_equal(Term a, Term b) {
-    // An immediate equals nothing but itself: floats are boxed canonically.
-    return a == b || (is_pointer(a) && is_pointer(b) && exact_equal_slow(a, b));
+    return a == b || (is_pointer(a) && is_pointer(b) ? exact_equal_slow(a, b) : are_equal_zeros(a, b));
 }
 // Term order with 1 == 1.0. <0, 0, >0.
 int compare_terms(Term a, Term b);

@@ -606,7 +606,7 @@ uint32_t internal_hash_of_pointer(Term term, uint32_t salt) {
             continue;
         }
         if (!is_boxed(term)) {
-            stir(hash, term.raw);
+            stir(hash, word_of(term));
         } else {
             const Term* p = boxed_ptr(term);
             const Kind kind = kind_of(term);

@@ -2,7 +2,7 @@
 // Threads: any; reads only. No recursion on the C++ stack in the depth of the terms.
 #pragma once
 
-#include "vm/term/term.hpp"
+#include "vm/term/compare.hpp"
 
 namespace minivm {
 
@@ -31,6 +31,8 @@ inline uint64_t fold(uint64_t a, uint64_t b) {
 // stir() multiplies by hash ^ kSecret1: this is never kSecret1.
 inline uint64_t start_of(uint32_t salt) { return (uint64_t{salt} + 1) * kSecret3; }
 inline void stir(uint64_t& hash, uint64_t word) { hash = fold(hash ^ kSecret1, word ^ kSecret2); }
+// Both zeros have one, as of some releases they are =:=.
+inline uint64_t word_of(Term immediate) { return is_zero_float(immediate) ? kZeroWord : immediate.raw; }
 inline uint32_t finish(uint64_t hash) {
     hash = fold(hash ^ kSecret3, kSecret1);
     return static_cast<uint32_t>(hash ^ (hash >> 32));
@@ -45,7 +47,7 @@ inline uint32_t internal_hash(Term t, uint32_t salt) {
         return internal_hash_of_pointer(t, salt);
     }
     uint64_t hash = hashing::start_of(salt);
-    hashing::stir(hash, t.raw);
+    hashing::stir(hash, hashing::word_of(t));
     return hashing::finish(hash);
 }
 

@@ -32,7 +32,7 @@ namespace {
 
 // Index of key in keys[0..n), or n.
 size_t find_key(const Term* keys, size_t n, Term key) {
-    if (is_immediate(key)) {
+    if (is_equal_by_word(key)) {
         for (size_t i = 0; i < n; i++) {
             if (keys[i] == key) {
                 return i;
@@ -116,6 +116,7 @@ struct SortedPairs {
             keys[at] = key;
             n++;
         }
+        keys[at] = key;  // of 0.0 and -0.0 the later one too
         values[at] = value;
         return true;
     }

@@ -103,12 +103,14 @@ OtpRelease read_otp_release(const std::string& root) {
 void set_otp_release(OtpRelease release) {
     g_release = std::move(release);
     by_release::g_hashes_are_wide = by_release::at_least(27);
+    by_release::g_zeros_are_equal = !by_release::at_least(27);
 }
 const OtpRelease& otp_release() { return g_release; }
 
 namespace by_release {
 
 bool g_hashes_are_wide = false;
+bool g_zeros_are_equal = true;
 
 int nif_minor_version() { return at_least(29) ? 18 : at_least(26) ? 17 : 16; }
 

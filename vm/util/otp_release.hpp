@@ -25,7 +25,11 @@ const OtpRelease& otp_release();
 
 namespace by_release {
 
-extern bool g_hashes_are_wide;  // set with the release: asked for at every look into a map
+// Set with the release: asked for at every look into a map and every comparison.
+extern bool g_hashes_are_wide;
+extern bool g_zeros_are_equal;
+// 0.0 =:= -0.0, so that each matches the other and they are one key.
+inline bool zeros_are_equal() { return g_zeros_are_equal; }
 // Maps and tables of ets have the order of 64 bits of MurmurHash3, and not of 32 of Jenkins' mix.
 inline bool hashes_are_wide() { return g_hashes_are_wide; }
 
