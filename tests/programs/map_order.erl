@@ -5,6 +5,7 @@
 
 main(_) ->
     [map(Kind, N) || Kind <- kinds(), N <- [33, 300, 3000]],
+    io:format("~w~n", [[from_place(Place, Map) || Map <- [#{}, #{a => 1}], Place <- [0, 1, 2, -1, 16#FFFFFFFFFFFFFFFF, 1 bsl 200]]]),
     io:format("~w~n~p~n", [grown_and_shrunk(), maps:from_list([{X, X} || X <- keys(string, 40)])]).
 
 kinds() ->
@@ -40,6 +41,10 @@ map(Kind, N) ->
 iterated(Map) -> iterated_from(maps:next(maps:iterator(Map))).
 iterated_from(none) -> [];
 iterated_from({Key, Value, Next}) -> [{Key, Value} | iterated_from(maps:next(Next))].
+
+%% A small map comes whole, from any place that it has.
+from_place(Place, Map) ->
+    try erts_internal:map_next(Place, Map, iterator) catch error:badarg -> badarg end.
 
 hash(Term) -> erlang:phash2(Term).
 

@@ -326,6 +326,10 @@ Term state_of(Process& p, Term what, Term of) {
     if (is(what, "process_status") && is_local_pid(of)) {
         return process_status(of);
     }
+    if (is(what, "atom") && is_small(of)) {
+        const int64_t n = small_value(of);
+        return n >= 0 && n < atom_table::count() ? make_atom(static_cast<uint32_t>(n)) : kNonValue;
+    }
     if (is(what, "internal_hash")) {
         return make_unsigned(p.heap, order_hash(of));
     }

@@ -379,6 +379,10 @@ Term erts_internal_map_next_3(Process& p, const Term* a) {
     }
     map::Iterator it(map, !wants_iterator && by_release::maps_are_listed_in_their_order());
     if (is_flat_map(map)) {
+        // All of it comes, whichever of its places that is.
+        if (position.high != 0 || position.low > map_size(map)) {
+            return fail(p, atoms::badarg, atoms::erl_erts_errors);
+        }
         position = {0, 0};
     }
     if (!it.seek(position)) {
