@@ -5,7 +5,7 @@
 
 main(_) ->
     [table(Type, Kind, N, Options) ||
-        Type <- [set, bag, duplicate_bag], Kind <- [atom, small, binary, tuple], N <- [4, 25, 300, 2000],
+        Type <- [set, bag, duplicate_bag], Kind <- [atom, small, binary, tuple], N <- [4, 25, 700],
         Options <- [[], [{write_concurrency, true}]]],
     [emptied(Options) || Options <- [[], [{write_concurrency, true}]]],
     counters(),

@@ -4,7 +4,7 @@
 -export([main/1]).
 
 main(_) ->
-    [map(Kind, N) || Kind <- kinds(), N <- [33, 300, 3000]],
+    [map(Kind, N) || Kind <- kinds(), N <- [33, 1200]],
     io:format("~w~n", [[from_place(Place, Map) || Map <- [#{}, #{a => 1}], Place <- [0, 1, 2, -1, 16#FFFFFFFFFFFFFFFF, 1 bsl 200]]]),
     io:format("~w~n~p~n", [grown_and_shrunk(), maps:from_list([{X, X} || X <- keys(string, 40)])]).
 
