@@ -92,7 +92,10 @@ COMPARE(is_ne, a != b, x != y)
         constexpr Op kOp = Op::name;                    \
         const Term a = src_at<kOp, 1, A>(pc, E, s);     \
         const Term b = src_at<kOp, 2, B>(pc, E, s);     \
-        if (a != b && ((is_pointer(a) && is_pointer(b)) || are_equal_zeros(a, b))) { \
+        if (a != b && is_pointer(a) && is_pointer(b)) { \
+            TAIL(generic<kOp>);                         \
+        }                                               \
+        if (a != b && are_equal_zeros(a, b)) {          \
             TAIL(generic<kOp>);                         \
         }                                               \
         if ((a == b) == (wanted)) {                     \

@@ -33,7 +33,7 @@ void Emitter::map_value(const Operand& map, const Operand& key) {
     }
     a_.move_imm(Reg::t2, map::key_hash(key.term));
     a_.call_leaf_fragment(is_equal_by_word(key.term) ? fragments_.map_get_immediate
-                                                 : fragments_.map_get_constant);
+                                                     : fragments_.map_get_constant);
 }
 
 // Keys of which a flat map has one behind the other, as its loader puts them if it may

@@ -1,4 +1,5 @@
 // What OTP's hashes of terms have in common: Bob Jenkins' mix of 1996, over words and over bytes.
+// Threads: any; reads only.
 #pragma once
 
 #include "vm/term/binary.hpp"
@@ -28,6 +29,7 @@ constexpr uint32_t golden(uint32_t k) { return kGolden * k; }
     jenkins_mix(a, b, hash);
 }
 
+// Of bytes, whatever their number; `initial` is what has been hashed before.
 uint32_t block_hash(const uint8_t* bytes, size_t size, uint32_t initial);
 
 // The bytes of a bit string and the bits after them, wherever it begins.

@@ -113,7 +113,6 @@ struct SortedPairs {
             }
             std::copy_backward(keys + at, keys + n, keys + n + 1);
             std::copy_backward(values + at, values + n, values + n + 1);
-            keys[at] = key;
             n++;
         }
         keys[at] = key;  // of 0.0 and -0.0 the later one too

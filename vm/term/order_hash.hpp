@@ -33,6 +33,7 @@ constexpr Word otp_word(Term t) {
                              : imm_data(t) << 4 | kOtpPort;
 }
 
+// OTP begins with it so that keys which phash2 has put together are not together in a table as well.
 constexpr uint32_t kNarrowStart = 3432918353;
 
 // The finish of MurmurHash3, which is the whole hash of an immediate.
@@ -56,7 +57,7 @@ inline uint64_t order_hash(Term t) {
     }
     uint32_t hash = order_hashing::kNarrowStart;
     hashing::mix_in(hash, static_cast<uint32_t>(word), static_cast<uint32_t>(word >> 32),
-                          hashing::golden(1));
+                    hashing::golden(1));
     return hash;
 }
 
