@@ -1072,6 +1072,12 @@ private:
             return bad(Code::bad_operand, "a BIF of %u arguments", import.arity);
         }
         if (import.module == names().erlang) {
+            // OTP's loader makes +X an addition too: 0.0 of -0.0, and '+'/2 in the trace of an error.
+            if (import.function == names().guard_ops[0].name && arity == 1) {
+                emit(Op::add, *fail, sources[0], Operand::constant_of(make_small(0)));
+                add(dst);
+                return true;
+            }
             for (const GuardOp& g : names().guard_ops) {
                 if (g.name == import.function && g.arity == arity) {
                     emit(g.op);
