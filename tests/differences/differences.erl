@@ -1,7 +1,7 @@
 %% The rows of docs/differences_with_beam.md, run: each function shows one difference by what it answers.
 %% differences_test.py has the answers of both sides. Everything a row needs it makes and takes away itself.
 -module(differences).
--export([main/1, traced/1, deep/1, sum/1, tuple_call/1]).
+-export([main/1, traced/1, deep/1, sum/1, skip/2, tuple_call/1]).
 
 main(Rows) ->
     %% Before a row starts it; asking for its name would.
@@ -123,6 +123,8 @@ row(operator_frame) ->
 row(list_to_integer) ->
     %% Not a list that the compiler knows.
     try list_to_integer([C + 1024 || C <- "1"] ++ "2") catch error:badarg -> badarg end;
+row(skip_backwards) ->
+    ?MODULE:skip(<<1, 2>>, 1 bsl 58 - 1);
 row(no_fun) ->
     try tuple_call({}) catch error:{badfun, _}:Stack -> length([x || {?MODULE, tuple_call, 1, _} <- Stack]) end;
 row(token_serial) ->
@@ -160,6 +162,11 @@ deep(0) -> 0;
 deep(N) -> 1 + deep(N - 1).
 
 sum(X) -> X + 1.
+skip(<<_:8, Rest/bits>>, Size) ->
+    case Rest of
+        <<_:Size/binary-unit:4, Left/bits>> -> Left;
+        _ -> no_match
+    end.
 
 tuple_call(F) ->
     R = F(),

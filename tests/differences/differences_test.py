@@ -41,6 +41,7 @@ SHOWN = {
     "Literals of purged code": ("literal_collector", "true", "false"),
     "`X + 1` of what is no number": ("operator_frame", "sum", "'+'"),
     "`list_to_integer/1` of characters above 255": ("list_to_integer", "12", "badarg"),
+    "Skipped segments of 2^57 units and more": ("skip_backwards", "<<16,2:4>>", "no_match"),
     "Calling what is no fun, or with too many arguments": ("no_fun", "2", "1"),
     "Counters of a sequential trace token": ("token_serial", "false", "true"),
     "Funs of modules that nobody has": ("made_up_funs", "all", "not_all"),

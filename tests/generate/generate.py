@@ -796,6 +796,9 @@ class Generator:
                     sized = self.pick(sizes)[0]
                     if self.chance(0.3):
                         sized = "(%s + 1)" % sized
+                    # OTP's products of sizes and units wrap round, so that it skips backwards.
+                    if unit > 1:
+                        sized = "(%s rem 16#FFFFFFFFFFFF)" % sized
             text = "%s:%s%s" % (name, sized, self.spec(segment))
         if pending:
             self.scope.append(pending)
