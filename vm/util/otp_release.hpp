@@ -48,6 +48,8 @@ inline bool re_is_pcre2() { return at_least(28); }
 inline bool funs_have_creators() { return !at_least(27); }
 // A bit string is in the heap or refers to one, whatever its size in bits (erts_internal:term_type/1).
 inline bool has_one_kind_of_bit_string() { return at_least(27); }
+// Parts are those of binaries (binary_part, binary_to_list/3); before, of the whole bytes of a bit string.
+inline bool has_parts_of_bit_strings() { return !at_least(27); }
 // Native records are terms: binary_to_term makes them, is_record/3 takes two names.
 inline bool has_native_records() { return at_least(29); }
 // The head of a match specification for traces may be [First, ... | '_'].

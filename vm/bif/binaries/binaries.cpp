@@ -45,11 +45,15 @@ Term erlang_bit_size_1(Process& p, const Term* a) {
     return bits_left(a[0], &bits) ? make_small(static_cast<int64_t>(bits)) : badarg(p);
 }
 
+bool has_parts(Term t) {
+    return is_bitstring(t) && (bitstring_bits(t) % 8 == 0 || by_release::has_parts_of_bit_strings());
+}
+
 // Start and length in bytes; a negative length ends at start. The non-value: out of range.
 Term part(Process& p, Term binary, Term start, Term length) {
     int64_t first;
     int64_t n;
-    if (!is_bitstring(binary) || !get_int64(start, &first) || !get_int64(length, &n) ||
+    if (!has_parts(binary) || !get_int64(start, &first) || !get_int64(length, &n) ||
         !byte_range(bitstring_bits(binary) >> 3, &first, &n)) {
         return kNonValue;
     }
@@ -166,7 +170,7 @@ Term erlang_binary_to_list_1(Process& p, const Term* a) {
     return is_binary(a[0]) ? list_slice(p, a[0], 0, bitstring_bits(a[0]) >> 3, kNil) : badarg(p);
 }
 Term erlang_binary_to_list_3(Process& p, const Term* a) {
-    if (!is_bitstring(a[0]) || !is_small(a[1]) || !is_small(a[2])) {
+    if (!has_parts(a[0]) || !is_small(a[1]) || !is_small(a[2])) {
         return badarg(p);
     }
     const int64_t size = static_cast<int64_t>(bitstring_bits(a[0]) >> 3);
