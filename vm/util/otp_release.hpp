@@ -46,6 +46,8 @@ inline bool prints_by_locale() { return at_least(26); }
 inline bool re_is_pcre2() { return at_least(28); }
 // A fun knows which process made it, and is written with it; later that is init's pid for all.
 inline bool funs_have_creators() { return !at_least(27); }
+// fun_info(F, refc) counts the funs of that code; later a fun counts none but its module.
+inline bool counts_funs() { return !at_least(27); }
 // A bit string is in the heap or refers to one, whatever its size in bits (erts_internal:term_type/1).
 inline bool has_one_kind_of_bit_string() { return at_least(27); }
 // Parts are those of binaries (binary_part, binary_to_list/3); before, of the whole bytes of a bit string.

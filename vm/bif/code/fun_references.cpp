@@ -1,6 +1,6 @@
 // erlang:fun_info(Fun, refc).
 //
-// OTP counts the references to the code of a fun: one of its module, and one of each fun that somebody holds. Here
+// OTP counts, up to 26, the references to the code of a fun: one of its module, and one of each fun that somebody holds. Here
 // nobody counts, so that making a fun costs three words and nothing else; who asks has them looked for. Each process
 // looks through its own heap and messages when the request reaches it, as it does for process_info/2, and a dirty
 // scheduler looks through the tables meanwhile. A process that is with a dirty scheduler may be there for as long as
@@ -22,6 +22,7 @@
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/util/otp_release.hpp"
 
 namespace minivm {
 namespace {
@@ -152,6 +153,9 @@ Term erlang_fun_info_continue_2(Process& p, const Term* a) {
 }  // namespace
 
 Term fun_reference_count(Process& p, Term fun) {
+    if (!by_release::counts_funs()) {
+        return make_tuple(p.heap, atom_table::intern("refc"), make_small(1));
+    }
     auto state = std::make_unique<FunSearch>();
     state->entry = fun_entry(fun);
     state->asker = p.id;
