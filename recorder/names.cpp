@@ -9,7 +9,6 @@ namespace minivm::recorder {
 
 namespace {
 
-using detail::g_recording;
 
 // The section of MINIVM_EVENT_PLACE; the linker gives its ends these names.
 extern "C" {
@@ -104,12 +103,13 @@ void define_string(uint64_t id, std::string_view text) {
 }
 
 uint16_t declare_event(const EventDeclaration& declaration) {
-    if (g_recording == nullptr || !format_fits(declaration.format, declaration.kinds) ||
+    detail::Recording* const recording = detail::recording_now();
+    if (recording == nullptr || !format_fits(declaration.format, declaration.kinds) ||
         declaration.kinds.size() > kMaxPayloadWords) {
         return 0;
     }
     // relaxed: a ticket.
-    const uint32_t id = g_recording->next_event.fetch_add(1, std::memory_order_relaxed);
+    const uint32_t id = recording->next_event.fetch_add(1, std::memory_order_relaxed);
     if (id > UINT16_MAX) {
         return 0;
     }

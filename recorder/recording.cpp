@@ -33,6 +33,7 @@ namespace {
 
 using detail::append_places;
 using detail::g_recording;
+using detail::recording_now;
 using detail::kMostMore;
 using detail::lay_out;
 using detail::More;
@@ -368,19 +369,21 @@ void give_back(Recording& recording, uint32_t group) {
 namespace detail {
 
 bool own_recording(const Mapping*& mapping, const FileHeader*& header) {
-    if (g_recording == nullptr) {
+    Recording* const recording = recording_now();
+    if (recording == nullptr) {
         return false;
     }
-    mapping = &g_recording->mapping;
-    header = &g_recording->header;
+    mapping = &recording->mapping;
+    header = &recording->header;
     return true;
 }
 
 bool append_dictionary(DictionaryKind kind, uint64_t key, std::string_view text) {
-    if (g_recording == nullptr) {
+    Recording* const recording = recording_now();
+    if (recording == nullptr) {
         return false;
     }
-    const bool done = append_entry(*g_recording, kind, key, text);
+    const bool done = append_entry(*recording, kind, key, text);
     // Behind the main one: see copy_dictionary().
     for_each_more([&](Recording& r, unsigned) { append_entry(r, kind, key, text); });
     return done;
@@ -523,7 +526,8 @@ InitResult init(const Options& options) {
     if (recording == nullptr) {
         return {false, std::move(error)};
     }
-    g_recording = recording.release();
+    // release: complete.
+    std::atomic_ref(g_recording).store(recording.release(), std::memory_order_release);
     // relaxed: sites that see it early find the recording not ready and try again.
     detail::g_recording_number.store(g_recording->number, std::memory_order_relaxed);
     for (unsigned i = 0; i < kEventCount; i++) {
@@ -686,7 +690,7 @@ void shutdown() {
         in_use = in_use || live_state().group_owner[g].load(std::memory_order_acquire) != 0;
     }
     Recording* const last = g_recording;
-    // release: pairs with detach_thread().
+    // release: pairs with recording_now().
     std::atomic_ref(g_recording).store(nullptr, std::memory_order_release);
     if (in_use) {
         // Somebody who has not detached may have found it: it is not freed.
@@ -698,15 +702,17 @@ void shutdown() {
 }
 
 double ticks_per_second() {
-    return g_recording == nullptr ? 1e9 : static_cast<double>(g_recording->header.ticks_per_second);
+    const Recording* const recording = recording_now();
+    return recording == nullptr ? 1e9 : static_cast<double>(recording->header.ticks_per_second);
 }
 
 bool is_active() {
-    return g_recording != nullptr;
+    return recording_now() != nullptr;
 }
 
 const std::string& file_path() {
-    return g_recording == nullptr ? g_no_path : g_recording->path;
+    const Recording* const recording = recording_now();
+    return recording == nullptr ? g_no_path : recording->path;
 }
 
 bool attach_thread(std::string_view name, RingSize size) {
@@ -714,32 +720,33 @@ bool attach_thread(std::string_view name, RingSize size) {
     std::memset(state.name, 0, sizeof state.name);
     name.copy(state.name, sizeof state.name - 1);
     state.wants_large = size == RingSize::large;
-    if (g_recording == nullptr) {
+    Recording* const recording = recording_now();
+    if (recording == nullptr) {
         return false;
     }
     const uint32_t thread = system_thread_id();
     state.thread_id = thread;
-    if (state.group != detail::kNoGroup && state.recording == g_recording->number) {
-        note_owner(*g_recording, state.group, thread, name, state.rings);
+    if (state.group != detail::kNoGroup && state.recording == recording->number) {
+        note_owner(*recording, state.group, thread, name, state.rings);
         MINIVM_EVENT(thread_start, thread, name);
         return true;
     }
     for (ThreadRings& more : state.more) {
         more.recording = more.group == detail::kNoGroup ? 0 : more.recording;
     }
-    take_rings(*g_recording, state, thread, name, state.wants_large);
+    take_rings(*recording, state, thread, name, state.wants_large);
     state.rare_turn = state.group * 64;  // so that threads begin with different rings
-    state.recording = g_recording->number;
+    state.recording = recording->number;
     t_end.armed = true;
     MINIVM_EVENT(thread_start, thread, name);
-    grow_if_low(*g_recording);
+    grow_if_low(*recording);
     return state.group != detail::kNoGroup;
 }
 
 void detach_thread() {
     detail::ThreadState& state = detail::thread_state();
-    // acquire: pairs with shutdown(), which one that comes back late may meet: what it was part of stays then.
-    Recording* const recording = std::atomic_ref(g_recording).load(std::memory_order_acquire);
+    // One that comes back late may meet shutdown(): what it was part of stays then.
+    Recording* const recording = recording_now();
     const bool current = state.group != detail::kNoGroup && recording != nullptr &&
                          state.recording == recording->number;
     if (current) {
@@ -766,32 +773,34 @@ void detach_thread() {
 }
 
 void tick() {
-    if (g_recording == nullptr) {
+    Recording* const recording = recording_now();
+    if (recording == nullptr) {
         return;
     }
     // The counter and not the system's clock: this stands in scheduling loops.
-    const uint64_t now = read_clock(static_cast<ClockKind>(g_recording->header.clock_kind));
-    std::atomic_ref<uint64_t> last(g_recording->last_tick);
+    const uint64_t now = read_clock(static_cast<ClockKind>(recording->header.clock_kind));
+    std::atomic_ref<uint64_t> last(recording->last_tick);
     // relaxed: a rate limit; the exchange lets one thread through.
     uint64_t seen = last.load(std::memory_order_relaxed);
     // Counters of two processors may differ a little: an earlier `now` is no second.
     if (static_cast<int64_t>(now - seen) <
-            static_cast<int64_t>(g_recording->header.ticks_per_second) ||
+            static_cast<int64_t>(recording->header.ticks_per_second) ||
         !last.compare_exchange_strong(seen, now,
                                       std::memory_order_relaxed)) {  // relaxed: as above
         return;
     }
-    const ClockAnchor anchor = read_anchor(static_cast<ClockKind>(g_recording->header.clock_kind));
-    store_anchor(live_state(), anchor);
+    const ClockAnchor anchor = read_anchor(static_cast<ClockKind>(recording->header.clock_kind));
+    store_anchor(recording->live(), anchor);
     for_each_more([&anchor](Recording& r, unsigned) { store_anchor(r.live(), anchor); });
     MINIVM_EVENT(clock, anchor.monotonic_ns, anchor.wall_ns);
 }
 
 bool begin_crash(int signal) {
-    if (g_recording == nullptr) {
+    Recording* const recording = recording_now();
+    if (recording == nullptr) {
         return false;
     }
-    LiveState& live = live_state();
+    LiveState& live = recording->live();
     auto expected = static_cast<uint64_t>(CrashState::running);
     // acquire: one thread gets it. Nothing else is ordered by it; the partner is this exchange
     // elsewhere.
@@ -803,7 +812,7 @@ bool begin_crash(int signal) {
     live.crash_signal.store(static_cast<uint64_t>(signal), std::memory_order_relaxed);
     // relaxed: likewise.
     live.crash_thread.store(system_thread_id(), std::memory_order_relaxed);
-    const auto kind = static_cast<ClockKind>(g_recording->header.clock_kind);
+    const auto kind = static_cast<ClockKind>(recording->header.clock_kind);
     // relaxed: likewise.
     live.crash_ticks.store(read_clock(kind), std::memory_order_relaxed);
     store_anchor(live, read_anchor(kind));
@@ -811,26 +820,28 @@ bool begin_crash(int signal) {
 }
 
 void append_crash_report(std::string_view text) {
-    if (g_recording == nullptr) {
+    Recording* const recording = recording_now();
+    if (recording == nullptr) {
         return;
     }
-    LiveState& live = live_state();
+    LiveState& live = recording->live();
     // relaxed: only the owner of the crash writes it.
     const uint64_t used = live.crash_report_bytes.load(std::memory_order_relaxed);
     const uint64_t room = used < kCrashReportBytes ? kCrashReportBytes - used : 0;
     const uint64_t count = text.size() < room ? text.size() : room;
-    std::memcpy(g_recording->mapping.at(g_recording->header.crash_offset + used), text.data(),
+    std::memcpy(recording->mapping.at(recording->header.crash_offset + used), text.data(),
                 count);
     // release: the bytes are there. Pairs with the acquire in Snapshot::read_crash_report().
     live.crash_report_bytes.store(used + count, std::memory_order_release);
 }
 
 void end_crash() {
-    if (g_recording == nullptr) {
+    Recording* const recording = recording_now();
+    if (recording == nullptr) {
         return;
     }
     // release: the report is complete. Pairs with Snapshot::read_live().
-    live_state().crash_state.store(static_cast<uint64_t>(CrashState::crashed),
+    recording->live().crash_state.store(static_cast<uint64_t>(CrashState::crashed),
                                    std::memory_order_release);
 }
 

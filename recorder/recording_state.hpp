@@ -45,8 +45,13 @@ struct Recording {
     }
 };
 
-// That of init(), or null.
+// That of init(), or null. shutdown() takes it away from threads that have not ended, dirty ones that are in a system
+// call: who may be one of them asks recording_now(), once.
 extern Recording* g_recording;
+inline Recording* recording_now() {
+    // acquire: pairs with shutdown(), which frees nothing while a thread is attached.
+    return std::atomic_ref(g_recording).load(std::memory_order_acquire);
+}
 
 // ---- recording_file.cpp
 

@@ -20,18 +20,31 @@ main(_) ->
                        catch error:badarg -> Release < 27 end]).
 
 told({Name, Way}, Flags) ->
-    Parent = spawn(fun() -> receive go -> Way(), receive stop -> ok end end end),
+    Self = self(),
+    Parent = spawn(fun() -> receive go -> Way(), Self ! {done, self()}, receive stop -> ok end end end),
     Watch = monitor(process, Parent),
     erlang:trace(Parent, true, Flags),
     Parent ! go,
-    Told = until_quiet(),
+    receive {done, Parent} -> until_gone(Parent) end,
+    All = erlang:trace_delivered(all),
+    Told = until_delivered(All),
     erlang:trace(Parent, false, [all]),
     Parent ! stop,
     receive {'DOWN', Watch, process, Parent, _} -> ok end,
     io:format("~p ~p~n", [Name, Flags]),
     [io:format("    ~p~n", [shown(T, Parent)]) || T <- Told].
 
-until_quiet() -> receive T when element(1, T) =:= trace -> [T | until_quiet()] after 100 -> [] end.
+until_gone(Parent) ->
+    case [P || P <- processes(), process_info(P, parent) =:= {parent, Parent}] of
+        [] -> ok;
+        _ -> erlang:yield(), until_gone(Parent)
+    end.
+
+until_delivered(All) ->
+    receive
+        {trace_delivered, all, All} -> [];
+        T when element(1, T) =:= trace -> [T | until_delivered(All)]
+    end.
 
 shown(Parent, Parent) -> parent;
 shown(T, _) when is_pid(T) -> child;

@@ -133,7 +133,7 @@ static Export* new_export(Term module, Term function, uint32_t arity) {
 
 FunctionName name_of(const Export* entry) { return {entry->module, entry->function, entry->arity}; }
 LambdaName name_of(const FunEntry* entry) {
-    return {entry->module, entry->index, entry->old_uniq, entry->function, entry->arity};
+    return {entry->module, entry->index, entry->old_uniq, entry->function(), entry->arity};
 }
 
 namespace export_table {
@@ -218,7 +218,7 @@ static FunEntry* get_or_make(Term module, uint32_t index, uint32_t old_uniq, con
     std::memcpy(e->uniq, uniq, 16);
     e->arity = arity;
     e->num_free = num_free;
-    e->function = kNonValue;
+    e->set_function(kNonValue);
     for (int i = 0; i < 2; ++i) {
         e->stub[i] = g_stubs.fun[i];
     }

@@ -8,6 +8,7 @@
 // permission, for the staging index; readers use the active one.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "vm/term/term.hpp"
@@ -64,7 +65,12 @@ struct FunEntry {
     uint8_t uniq[16];    // MD5 of the module that made it
     uint32_t arity;      // as called: free variables not counted
     uint32_t num_free;
-    Term function;       // name of the lifted function
+    // Name of the lifted function, kNonValue until its module is loaded. Loading sets it, to what it is already if
+    // the module is loaded again, while others read it.
+    std::atomic<Term> function_name;
+    // relaxed: an atom is all there is to it.
+    Term function() const { return function_name.load(std::memory_order_relaxed); }
+    void set_function(Term name) { function_name.store(name, std::memory_order_relaxed); }
     Word stub[2];        // FunStubIndex
     const void* body[kCodeIndexes];  // native: the function itself, free variables in x registers
     FunEntry* next_in_bucket;

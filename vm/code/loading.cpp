@@ -129,7 +129,7 @@ static void add_code(ModuleInstance* instance) {
     for (const LoweredLambda& l : m.lambdas) {
         FunEntry* fe = fun_table::get(m.name, l.index, l.old_uniq, m.md5, l.arity - l.num_free,
                                       l.num_free);
-        fe->function = l.function;
+        fe->set_function(l.function);
         entries::set_fun(fe, ix, *instance, static_cast<uint32_t>(&l - m.lambdas.data()));
         g_generations.changes().funs.push_back(fe);
         instance->fun_entries.push_back(fe);

@@ -81,7 +81,7 @@ void check_max_heap(Process& p, size_t before_words) {
     if (extra.max_heap_kill) {
         extra.max_heap_reached = true;
         send_exit(p.id, p.id, atoms::kill, false);
-        p.reductions = 0;
+        set_reductions_left(p, 0);
     }
 }
 

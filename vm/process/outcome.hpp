@@ -30,7 +30,7 @@ Term trap_fun(Process& p, uint32_t arity);
 // As yield, but waits for a signal or wake_up() first.
 Term trap_wait(Process& p, const Export* to, std::initializer_list<Term> args);
 
-inline void consume(Process& p, int64_t reductions) { p.reductions -= reductions; }
-inline bool out_of_reductions(const Process& p) { return p.reductions <= 0; }
+inline void consume(Process& p, int64_t reductions) { set_reductions_left(p, reductions_left(p) - reductions); }
+inline bool out_of_reductions(const Process& p) { return reductions_left(p) <= 0; }
 
 }  // namespace minivm

@@ -140,7 +140,8 @@ static uint64_t begins_with(const Export& entry, Term args) {
         return records::function(entry);
     }
     const FunEntry* fun = fun_entry(first);
-    return records::function(fun->module, is_value(fun->function) ? fun->function : atoms::fun, fun->arity);
+    const Term function = fun->function();
+    return records::function(fun->module, is_value(function) ? function : atoms::fun, fun->arity);
 }
 
 void spawned(Process* parent, Process& p, const Export& entry, Term args, const SpawnOptions& options) {

@@ -122,6 +122,15 @@ struct Process : ProcessHeap {
     bool is_exiting() const { return exit_signal != nullptr; }
 };
 
+// Reductions left in p's slice, for others than its engine.
+// relaxed: while p is with a dirty scheduler, process_info/2 of others looks at them; a number to show.
+inline int64_t reductions_left(const Process& p) {
+    return std::atomic_ref(const_cast<int64_t&>(p.reductions)).load(std::memory_order_relaxed);
+}
+inline void set_reductions_left(Process& p, int64_t n) {
+    std::atomic_ref(p.reductions).store(n, std::memory_order_relaxed);  // relaxed: as above
+}
+
 // The process dictionary, links, monitors etc. are reached through functions of their own files.
 
 }  // namespace minivm

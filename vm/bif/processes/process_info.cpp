@@ -110,7 +110,7 @@ bool find_item(Term name, Item* out) {
     return false;
 }
 
-bool in_slice(const Process& p) { return p.reductions != 0 || p.dirty_bif != nullptr; }
+bool in_slice(const Process& p) { return reductions_left(p) != 0 || p.dirty_bif != nullptr; }
 
 Term mfa(Heap& h, Term module, Term function, uint32_t arity) {
     return make_tuple(h, module, function, make_small(arity));
@@ -526,8 +526,9 @@ Term catch_level_of(Process& p) {
 
 Term reductions_of(Process& p, Heap& h) {
     uint64_t n = p.reductions_done;
-    if (in_slice(p) && p.reductions < kSliceReductions) {
-        n += static_cast<uint64_t>(kSliceReductions - p.reductions);
+    const int64_t left = reductions_left(p);
+    if (in_slice(p) && left < kSliceReductions) {
+        n += static_cast<uint64_t>(kSliceReductions - left);
     }
     return make_unsigned(h, n);
 }

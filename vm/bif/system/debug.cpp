@@ -91,7 +91,9 @@ Term dirty(Process& p, Term kind, Term what, Term argument, const Export* again)
         while ((p.state.load(std::memory_order_relaxed) & process_state::kExiting) == 0 && !vm::is_halting()) {
             sleep_ms(1);
         }
-        sleep_ms(vm::is_halting() ? 0 : 1000);
+        for (int ms = 0; ms < 1000 && !vm::is_halting(); ++ms) {
+            sleep_ms(1);
+        }
         return atoms::ok;
     }
     return badarg(p);

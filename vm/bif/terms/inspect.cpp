@@ -84,7 +84,7 @@ Term erlang_list_to_ref_1(Process& p, const Term* a) {
 Term erlang_fun_info_mfa_1(Process& p, const Term* a) {
     if (is_local_fun(a[0])) {
         const FunEntry* fe = fun_entry(a[0]);
-        return make_tuple(p.heap, fe->module, is_value(fe->function) ? fe->function : kNil,
+        return make_tuple(p.heap, fe->module, is_value(fe->function()) ? fe->function() : kNil,
                           make_small(fe->arity));
     }
     if (is_export_fun(a[0])) {
