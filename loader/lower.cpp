@@ -997,19 +997,13 @@ private:
         return o;
     }
 
-    // A call that raises and is no tail call: before OTP 23 compilers let functions and blocks end
-    // with it, so the code that follows, if a label stands before it, is reached from elsewhere
-    // only.
+    // A call that raises and is no tail call. What follows, up to a label, is never reached, and compilers do not
+    // keep the frame's size right there: before OTP 23 they let functions and blocks end with the call, and those of
+    // OTP 25 may leave a frame behind it that has been trimmed.
     void end_after_error(const BeamFile::Import& import) {
-        if (never_returns(import) &&
-            (next_is(GenericOp::op_label) || next_is(GenericOp::op_int_code_end))) {
+        if (never_returns(import)) {
             emit(Op::trap_end);
         }
-    }
-    bool next_is(GenericOp op) const {
-        ByteReader ahead = in_;
-        uint8_t opcode;
-        return ahead.u8(&opcode) && static_cast<GenericOp>(opcode) == op;
     }
 
     bool lower_call_ext() {
