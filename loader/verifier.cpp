@@ -49,11 +49,12 @@ namespace {
 using Code = LoadError::Code;
 using Kind = Operand::Kind;
 
-// A set of register numbers, all of one function's below a bound known beforehand.
+// A set of register numbers. Those that a function's operands name are below a bound known beforehand; the arity of a call
+// may ask for others, which are none of it.
 class RegisterSet {
 public:
     void resize(size_t registers) { words_.assign((registers + 63) / 64, 0); }
-    bool has(uint32_t r) const { return (words_[r / 64] >> (r % 64) & 1) != 0; }
+    bool has(uint32_t r) const { return r / 64 < words_.size() && (words_[r / 64] >> (r % 64) & 1) != 0; }
     void add(uint32_t r) { words_[r / 64] |= Word{1} << (r % 64); }
     void clear() { std::fill(words_.begin(), words_.end(), 0); }
     // Removes all registers from `first` on.
