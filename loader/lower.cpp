@@ -77,7 +77,7 @@ struct GuardOp {
 
 // Atoms with a meaning in instructions.
 struct Names {
-    Term erlang = intern("erlang"), get = intern("get");
+    Term erlang = intern("erlang"), get = intern("get"), plus = intern("+");
     Term little = intern("little"), is_signed = intern("signed"), native = intern("native");
     Term no_fail = intern("no_fail"), resume = intern("resume");
     NamedCode match_commands[7] = {{intern("ensure_at_least"), ensure_at_least},
@@ -93,7 +93,7 @@ struct Names {
         {intern("utf16"), seg_utf16},     {intern("utf32"), seg_utf32},
         {intern("append"), seg_append},   {intern("private_append"), seg_private_append},
         {intern("string"), seg_string}};
-    GuardOp guard_ops[17] = {{intern("+"), 2, Op::add},
+    GuardOp guard_ops[17] = {{plus, 2, Op::add},
                              {intern("-"), 2, Op::sub},
                              {intern("*"), 2, Op::mul},
                              {intern("div"), 2, Op::int_div},
@@ -1067,7 +1067,7 @@ private:
         }
         if (import.module == names().erlang) {
             // OTP's loader makes +X an addition too: 0.0 of -0.0, and '+'/2 in the trace of an error.
-            if (import.function == names().guard_ops[0].name && arity == 1) {
+            if (import.function == names().plus && arity == 1) {
                 emit(Op::add, *fail, sources[0], Operand::constant_of(make_small(0)));
                 add(dst);
                 return true;

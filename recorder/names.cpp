@@ -9,7 +9,6 @@ namespace minivm::recorder {
 
 namespace {
 
-
 // The section of MINIVM_EVENT_PLACE; the linker gives its ends these names.
 extern "C" {
 // NOLINTBEGIN(bugprone-reserved-identifier)

@@ -33,12 +33,12 @@ namespace {
 
 using detail::append_places;
 using detail::g_recording;
-using detail::recording_now;
 using detail::kMostMore;
 using detail::lay_out;
 using detail::More;
 using detail::open_memory;
 using detail::Recording;
+using detail::recording_now;
 using detail::set_build_id;
 using detail::ThreadRings;
 
@@ -526,7 +526,7 @@ InitResult init(const Options& options) {
     if (recording == nullptr) {
         return {false, std::move(error)};
     }
-    // release: complete.
+    // release: made, with its mapping. Pairs with recording_now().
     std::atomic_ref(g_recording).store(recording.release(), std::memory_order_release);
     // relaxed: sites that see it early find the recording not ready and try again.
     detail::g_recording_number.store(g_recording->number, std::memory_order_relaxed);
@@ -829,8 +829,7 @@ void append_crash_report(std::string_view text) {
     const uint64_t used = live.crash_report_bytes.load(std::memory_order_relaxed);
     const uint64_t room = used < kCrashReportBytes ? kCrashReportBytes - used : 0;
     const uint64_t count = text.size() < room ? text.size() : room;
-    std::memcpy(recording->mapping.at(recording->header.crash_offset + used), text.data(),
-                count);
+    std::memcpy(recording->mapping.at(recording->header.crash_offset + used), text.data(), count);
     // release: the bytes are there. Pairs with the acquire in Snapshot::read_crash_report().
     live.crash_report_bytes.store(used + count, std::memory_order_release);
 }
@@ -842,7 +841,7 @@ void end_crash() {
     }
     // release: the report is complete. Pairs with Snapshot::read_live().
     recording->live().crash_state.store(static_cast<uint64_t>(CrashState::crashed),
-                                   std::memory_order_release);
+                                        std::memory_order_release);
 }
 
 Totals totals() {

@@ -54,7 +54,7 @@ BeamBuilder& within_two_frames(BeamBuilder& b, uint32_t first_handler, uint32_t 
 
 }  // namespace
 
-// The set of registers was read beyond its end: a mutant of record_use, whose last call asks for 250.
+// The set of registers was read beyond its end: a damaged record_use, whose last call is such a one.
 TEST_CASE("the arity of a call may ask for registers that nothing else names", "[loader]") {
     for (const uint32_t arity : {60u, 64u, 250u}) {
         CHECK_THAT(why_not(0, [&](BeamBuilder& b) { b.op(12, {u(0), u(0)}).op(112, {u(arity)}).op(18, {u(0)}).op(19); }),

@@ -1,7 +1,7 @@
 // erlang:fun_info(Fun, refc).
 //
-// OTP counts, up to 26, the references to the code of a fun: one of its module, and one of each fun that somebody holds. Here
-// nobody counts, so that making a fun costs three words and nothing else; who asks has them looked for. Each process
+// OTP counts, up to 26, the references to the code of a fun: one of its module, and one of each fun that somebody
+// holds. Here nobody counts, so that making a fun costs three words and nothing else; who asks has them looked for. Each process
 // looks through its own heap and messages when the request reaches it, as it does for process_info/2, and a dirty
 // scheduler looks through the tables meanwhile. A process that is with a dirty scheduler may be there for as long as
 // it likes, and is left out; so are messages that timers hold.

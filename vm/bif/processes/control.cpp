@@ -335,7 +335,7 @@ Term fun_info_item(Process& p, Term fun, Term item) {
     if (item == atoms::name) {
         // Code that is gone, or that a purge has closed, has no names.
         return is_value(fe->function()) && fun_table::is_loaded(fe, p.scheduler->code_ix) ? fe->function()
-                                                                                        : kNil;
+                                                                                          : kNil;
     }
     if (item == atoms::arity) {
         return make_small(fe->arity);
