@@ -15,7 +15,8 @@ Left out, because minivm is meant to differ (docs/differences_with_beam.md, docs
 - several messages that wait when a process receives: `'receive'` is told of all of them at once, in OTP
   mostly of each when it is looked at;
 - what a process asks another one with `process_info/2`, `group_leader/2` and their like: which of the answers
-  are messages that `'receive'` tells of.
+  are messages that `'receive'` tells of;
+- a global pattern of a function of the VM that is turned off as a local one.
 Left out, because nothing says what has to come out: when processes run and collect (only that those
 events come in pairs), times, counts of patterns for all modules, the number of a scheduler.
 """
@@ -97,6 +98,7 @@ class Program:
         self.tracers = self.random.randint(1, 2)
         # A meta tracer that has ended is not asked for (see above).
         self.kills = self.chance(0.2)
+        self.with_global_pattern = set()
         self.steps = self.make_steps()
 
     # ---- the module -----------------------------------------------------------------------------
@@ -463,6 +465,10 @@ bits(T) -> T.
         else:
             how = "false" if kind < 0.12 else self.pick("restart", "pause") if kind < 0.14 \
                 else self.spec(arity)
+        if options in ("[]", "[global]"):
+            self.with_global_pattern.add(which)
+        elif how == "false" and which in BIFS and which in self.with_global_pattern:
+            options = "[global]"
         return "{pattern, %s, %s, %s}" % (which, how, options)
 
     def trace_step(self):

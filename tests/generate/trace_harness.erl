@@ -244,12 +244,18 @@ first_ones(List) -> lists:reverse(lists:foldl(fun(X, Seen) ->
                                               end, [], List)).
 
 %% When a process runs and when it collects is not the same in two runs; those events only have to
-%% come in pairs. Nor is it when a message comes to a receive, so these stand behind the others. Of a time
-%% stamp its kind is left.
+%% come in pairs. Nor is it when a message comes to a receive, so these stand behind the others; and a
+%% message that its process ends without having looked at is told of in OTP 25 unless a collection took
+%% over those before it alone. Of a time stamp its kind is left.
 comparable(Events) ->
     {Received, Others} = lists:partition(fun(E) -> element(3, E) =:= 'receive' end,
-                                         [without_time(E) || E <- Events, family(element(3, E)) =:= none]),
+                                         [without_time(E) || E <- Events, family(element(3, E)) =:= none,
+                                                             not is_for_nobody(E)]),
     Others ++ Received.
+
+is_for_nobody(Event) ->
+    element(3, Event) =:= 'receive' andalso
+        case element(4, Event) of {to_nobody, _} -> true; _ -> false end.
 
 without_time(Event) when element(1, Event) =:= trace_ts ->
     setelement(tuple_size(Event), Event,
