@@ -60,19 +60,8 @@ row(flight_recorder) ->
     catch
         error:undef -> undef
     end;
-row(global_of_bif) ->
-    erlang:trace_pattern({erlang, phash2, 1}, true, [global]),
-    erlang:trace_pattern({erlang, phash2, 1}, false, [local]),
-    erlang:trace(self(), true, [call, {tracer, whereis(init)}]),
-    Self = self(),
-    {Tracer, _} = spawn_monitor(fun() -> receive {trace, _, call, _} -> Self ! told after 300 -> Self ! not_told end end),
-    {Pid, Ref} = spawn_monitor(fun() -> receive go -> erlang:phash2(a) end end),
-    erlang:trace(Pid, true, [call, {tracer, Tracer}]),
-    Pid ! go,
-    receive {'DOWN', Ref, process, Pid, _} -> ok end,
-    Told = receive told -> told; not_told -> not_told end,
-    erlang:trace_pattern({erlang, phash2, 1}, false, [global]),
-    Told;
+row(patterns_of_bif) ->
+    [is_told(Set, Cleared) || Set <- [local, global, meta], Cleared <- [local, global, meta], Cleared =/= Set];
 row(trace_sessions) ->
     case code:ensure_loaded(trace) of
         {module, trace} -> erlang:function_exported(trace, session_create, 3);
@@ -171,6 +160,23 @@ skip(<<_:8, Rest/bits>>, Size) ->
 tuple_call(F) ->
     R = F(),
     [R].
+
+%% Whether a tracer is told of a call under a pattern of one kind when another has been cleared.
+is_told(Set, Cleared) ->
+    Tracer = spawn_link(fun() -> receive {how_many, From} -> From ! {told, element(2, process_info(self(), message_queue_len))} end end),
+    Function = {erlang, phash2, 1},
+    erlang:trace_pattern(Function, true, [case Set of meta -> {meta, Tracer}; _ -> Set end]),
+    erlang:trace_pattern(Function, false, [Cleared]),
+    {Pid, Ref} = spawn_monitor(fun() -> receive go -> erlang:phash2(a) end end),
+    erlang:trace(Pid, true, [call, {tracer, Tracer}]),
+    Pid ! go,
+    receive {'DOWN', Ref, process, Pid, _} -> ok end,
+    Delivered = erlang:trace_delivered(all),
+    receive {trace_delivered, all, Delivered} -> ok end,
+    Tracer ! {how_many, self()},
+    IsTold = receive {told, N} -> N > 0 end,
+    [erlang:trace_pattern(Function, false, [Kind]) || Kind <- [local, global, meta]],
+    IsTold.
 
 count_returns(N) ->
     receive

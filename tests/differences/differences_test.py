@@ -28,8 +28,8 @@ SHOWN = {
     "Old code": ("old_code", "0", "5"),
     "Trace frames": ("trace_frames", "100501", "100000"),
     "`{tracer, flight_recorder, []}`": ("flight_recorder", "undef", "taken"),
-    "A global pattern of a function of the VM, and then `trace_pattern(F, false, [local])` or `[meta]`":
-        ("global_of_bif", "not_told", "told"),
+    "A pattern of a function of the VM (`[local]`, `[global]` or `[meta]`), and then `trace_pattern(F, false, _)` with another of the three":
+        ("patterns_of_bif", "[false,false,false,false,false,false]", "[true,true,true,true,true,true]"),
     "Sessions of tracing": ("trace_sessions", "false", "true"),
     "`call_memory`": ("call_memory", "badarg", "{1,false}"),
     "Answers of `is_process_alive/1`, `group_leader/2`, `suspend_process/1` about another process":

@@ -16,12 +16,13 @@ Left out, because minivm is meant to differ (docs/differences_with_beam.md, docs
   mostly of each when it is looked at;
 - what a process asks another one with `process_info/2`, `group_leader/2` and their like: which of the answers
   are messages that `'receive'` tells of;
-- a global pattern of a function of the VM that is turned off as a local one.
+- a pattern of a function of the VM while another of another kind is turned off.
 Left out, because nothing says what has to come out: when processes run and collect (only that those
 events come in pairs), times, counts of patterns for all modules, the number of a scheduler.
 """
 
 import argparse
+import collections
 import random
 
 FUNCTIONS = 11
@@ -98,7 +99,7 @@ class Program:
         self.tracers = self.random.randint(1, 2)
         # A meta tracer that has ended is not asked for (see above).
         self.kills = self.chance(0.2)
-        self.with_global_pattern = set()
+        self.kinds_set = collections.defaultdict(set)  # of patterns, by what they name
         self.steps = self.make_steps()
 
     # ---- the module -----------------------------------------------------------------------------
@@ -465,10 +466,11 @@ bits(T) -> T.
         else:
             how = "false" if kind < 0.12 else self.pick("restart", "pause") if kind < 0.14 \
                 else self.spec(arity)
-        if options in ("[]", "[global]"):
-            self.with_global_pattern.add(which)
-        elif how == "false" and which in BIFS and which in self.with_global_pattern:
-            options = "[global]"
+        kinds = {kind for kind in ("local", "global", "meta") if kind in options} or {"global"}
+        if how == "false" and which in BIFS and self.kinds_set[which] - kinds:
+            how = "true"
+        if how != "false":
+            self.kinds_set[which] |= kinds
         return "{pattern, %s, %s, %s}" % (which, how, options)
 
     def trace_step(self):
