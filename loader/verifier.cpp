@@ -1416,9 +1416,9 @@ private:
     bool after_missing_key(const Instr& i, const Operand* o) {
         const State now = s_;
         for (uint32_t n = 3; n < i.operand_count; n += 2) {
-            const uint16_t before = type_of(o[n]).bits & kContext;
+            // That it is in the frame is demanded where there is an element.
             if (o[n].kind == Kind::x || o[n].index < s_.y.size()) {
-                set_type(o[n], type(Type{}.bits | before));
+                set_type(o[n], type(Type{}.bits | (type_of(o[n]).bits & kContext)));
                 *value_of(o[n]) = 0;
             }
         }

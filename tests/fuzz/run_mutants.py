@@ -9,6 +9,9 @@ both engines. It may be refused, end, raise, or run for ever (then it is ended a
 print anything. Death by a signal, a failed assertion or a sanitizer's report is a failure. Input number i
 depends on seed and i alone: `--first i --count 1` is the same again, and --keep FILE leaves it there.
 
+With --reader build/dev/tests/beam_fuzz they are not run: that reads, verifies and lowers a hundred of them in the time
+that it takes to run one.
+
 The programs are compiled by run_diff.py (--compile-only), which this calls.
 """
 
@@ -16,6 +19,7 @@ import argparse
 import copy
 import pathlib
 import random
+import re
 import shutil
 import struct
 import subprocess
@@ -34,6 +38,7 @@ PROGRAMS = ["arith_errors", "bin_match_int", "bin_comprehension", "bin_utf", "ex
             "instr_types", "list_comprehensions", "map_small", "proc_links", "record_use",
             "select_values", "tuple_basics"]
 CODE_HEADER = 28  # chunk name, size, then size of the rest, instruction set, opcodes, labels, functions
+BATCH = 500
 REPORTS = (b"AddressSanitizer", b"runtime error:", b"ThreadSanitizer", b"LeakSanitizer")
 
 
@@ -190,10 +195,38 @@ def damaged(beams, seed, number):
     return name, file.data()
 
 
+def read(beams, reader, options):
+    """The inputs from --first on, BATCH of them at a time; one that ends the reader is left out and the rest goes on."""
+    end = time.monotonic() + options.seconds
+    number, failed = options.first, 0
+    while number < options.first + options.count if options.count else time.monotonic() < end:
+        batch = min(BATCH, options.first + options.count - number) if options.count else BATCH
+        with tempfile.TemporaryDirectory() as place:
+            for n in range(batch):
+                (pathlib.Path(place) / ("%06d.beam" % n)).write_bytes(damaged(beams, options.seed, number + n)[1])
+            done = subprocess.run([reader, "--seed", "0", "--count", str(batch), place], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+        said = done.stderr.decode("utf-8", "replace")
+        failing = re.search(r"^input (\d+) failed", said, re.MULTILINE)
+        if failing:
+            batch = int(failing[1]) + 1
+            failed += 1
+            print("input %d (--seed %d --first %d --count 1): status %d\n%s" % (
+                number + batch - 1, options.seed, number + batch - 1, done.returncode, said[-3000:]), flush=True)
+        elif done.returncode != 0:
+            raise SystemExit("%s: status %d\n%s" % (reader, done.returncode, said[-3000:]))
+        number += batch
+    print("seed %d: read by %s" % (options.seed, reader))
+    print("%d passed, %d failed" % (number - options.first - failed, failed))
+    return 1 if failed else 0
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minivm", required=True, metavar="BIN")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--minivm", metavar="BIN")
+    what.add_argument("--reader", metavar="BIN", help="beam_fuzz")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--first", type=int, default=0)
@@ -202,16 +235,18 @@ def main():
     parser.add_argument("--limit", type=float, default=10, help="seconds that an input may run")
     parser.add_argument("--keep", type=pathlib.Path, help="where the input stands while it runs")
     options = parser.parse_args()
-    minivm = shutil.which(options.minivm)
-    if minivm is None:
-        parser.error("no such program: %s" % options.minivm)
-    minivm = str(pathlib.Path(minivm).resolve())  # it runs in another folder
+    program = shutil.which(options.minivm or options.reader)
+    if program is None:
+        parser.error("no such program: %s" % (options.minivm or options.reader))
+    program = str(pathlib.Path(program).resolve())  # it runs in another folder
 
     only = [word for name in PROGRAMS for word in ("--only", name)]
     subprocess.run([sys.executable, str(RUN_DIFF), "--compile-only", *only], check=True)
     folder = REPOSITORY / "build" / "programs"
     beams = {name: (folder / (name + ".beam")).read_bytes() for name in PROGRAMS}
 
+    if options.reader:
+        return read(beams, program, options)
     counts = {"refused": 0, "ended": 0, "raised": 0, "ran on": 0}
     failures = []
     with tempfile.TemporaryDirectory() as place:
@@ -226,7 +261,7 @@ def main():
             for engine in options.engines.split(","):
                 try:
                     done = subprocess.run(
-                        [minivm, "run", "-S", "1", "--engine", engine, str(path)],
+                        [program, "run", "-S", "1", "--engine", engine, str(path)],
                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                         timeout=options.limit, cwd=place, check=False)
                 except subprocess.TimeoutExpired:

@@ -634,3 +634,21 @@ TEST_CASE("messages and bit strings are finished only when they were begun", "[l
                        }),
                Contains("no bit string has been begun"));
 }
+
+// The kinds of y registers were read beyond their end: a damaged instr_switches, whose map element goes there.
+TEST_CASE("an element of a map must not go to a register outside of the frame", "[loader]") {
+    const auto into = [](uint32_t r) {
+        return why_not(1, [&](BeamBuilder& b) {
+            b.op(12, {u(2), u(1)})
+                .op(172, {list({y(0), y(1)})})
+                .op(158, {label(3), x(0), list({b.atom("k"), y(r)})})
+                .op(1, {u(3)})
+                .op(64, {b.atom("ok"), x(0)})
+                .op(18, {u(2)})
+                .op(19);
+        });
+    };
+    CHECK(into(1) == "");
+    CHECK_THAT(into(2), Contains("y2 in a frame of 2"));
+    CHECK_THAT(into(500), Contains("y500 in a frame of 2"));
+}
