@@ -86,7 +86,7 @@ Word append(Process& p, Term base, uint64_t v, unsigned n, AppendShape shape) {
 
 Word leaf_append_bits(Process* p, Word bits, Word number, Word shape) {
     const AppendShape s = AppendShape::of(shape);
-    return append(*p, Term{bits}, number, s.bits, s);
+    return append(*p, Term{bits}, number >> (64 - s.bits), s.bits, s);
 }
 
 Word leaf_append_utf8(Process* p, Word bits, Word character, Word shape) {

@@ -6,6 +6,8 @@
 // afterwards, and the words that an instruction reserves are still free.
 #pragma once
 
+#include "vm/term/binary.hpp"
+#include "vm/term/heap.hpp"
 #include "vm/term/term.hpp"
 
 namespace minivm {
@@ -21,10 +23,17 @@ struct AppendShape {
     uint8_t bits = 0;         // that are appended, 64 at most; the character's own with UTF-8
     uint8_t unit = 1;         // of the bit string
     uint16_t heap_words = 0;  // that the instruction reserves
-    Word packed() const { return bits | uint64_t{unit} << 8 | uint64_t{heap_words} << 16; }
+    bool in_place = false;    // nothing else has the bit string: it may become the result
+    // With the bytes of heap that have to be free from bit 32 on, for native code.
+    Word packed() const {
+        const uint64_t words = heap_words + kSubBitsWords + kReserveWords;
+        return bits | (in_place ? kInPlace : 0) | uint64_t{unit} << 8 | uint64_t{heap_words} << 16 |
+               words * sizeof(Term) << 32;
+    }
+    static constexpr uint8_t kInPlace = 0x80;
     static AppendShape of(Word w) {
-        return {static_cast<uint8_t>(w), static_cast<uint8_t>(w >> 8),
-                static_cast<uint16_t>(w >> 16)};
+        return {static_cast<uint8_t>(w & (kInPlace - 1)), static_cast<uint8_t>(w >> 8),
+                static_cast<uint16_t>(w >> 16), (w & kInPlace) != 0};
     }
 };
 // Words of a bit string of at most 64 bits on the heap.
@@ -40,7 +49,7 @@ Word leaf_match_string(Process* p, Word context, Word bits, Word string);
 // The operands are in the record; x registers are in the scheduler's array, and the return address
 // of the call into the fragment is on top of the stack.
 Word leaf_create_bin(Process* p, Word record, Word scheduler, Word);
-// The lower bits of the number behind a bit string.
+// The uppermost bits of the number behind a bit string.
 Word leaf_append_bits(Process* p, Word bits, Word number, Word shape);
 // A character, if it is one.
 Word leaf_append_utf8(Process* p, Word bits, Word character, Word shape);

@@ -56,6 +56,7 @@ auto named(const Fragments& f) {
         Fragment{"bs_match_string", f.bs_match_string},
         Fragment{"bs_create_bin", f.bs_create_bin},
         Fragment{"bs_append_bits", f.bs_append_bits},
+        Fragment{"bs_append_bytes", f.bs_append_bytes},
         Fragment{"bs_append_utf8", f.bs_append_utf8},
         Fragment{"bs_new_bits", f.bs_new_bits},
         Fragment{"breakpoint", f.breakpoint},

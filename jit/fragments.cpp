@@ -118,7 +118,7 @@ public:
         a_.ret();
 
         leaf(&Fragments::bs_append_bits, leaf_append_bits);
-        leaf(&Fragments::bs_append_utf8, leaf_append_utf8);
+        append_bytes();
         new_bits();
 
         runtime(&Fragments::check_state, runtime_check_state, 0);
@@ -387,6 +387,161 @@ private:
         a_.bind(no);
         a_.move_imm(Reg::t0, kNonValue.raw);
         a_.leaf_return();
+    }
+    // t0: a RefBinary with room, t1: 8 more than the bytes in use, t2: an AppendShape, t3: bits that the bit string has, and
+    // then those that it has with the bytes whose value is at the heap's top.
+    void write_bytes() {
+        a_.and_imm(Reg::t2, AppendShape::kInPlace - 1);
+        a_.add(Reg::t3, Reg::t2);
+        a_.store({Reg::heap, 24}, Reg::t3);
+        a_.move(Reg::t3, Reg::t1);
+        a_.shift_left(Reg::t3, 3);
+        a_.sub_imm(Reg::t3, 64);
+        a_.add(Reg::t3, Reg::t2);
+        a_.store({Reg::t0, offsetof(RefBinary, append_end)}, Reg::t3);
+        a_.load(Reg::t2, {Reg::heap, 0});
+        a_.byte_swap(Reg::t2, 64);
+        a_.load(Reg::t0, {Reg::t0, offsetof(RefBinary, bytes)});
+        a_.add(Reg::t1, Reg::t0);
+        a_.store({Reg::t1, -8}, Reg::t2);
+        a_.load(Reg::t3, {Reg::heap, 24});
+    }
+    // bs_append_utf8 up to where t1 has the bytes of the character, uppermost first, and t2 how many bits they are; to `other`
+    // as it was called with what is no character of up to three bytes.
+    void encode_utf8(Label bytes, Label other) {
+        constexpr unsigned kSmallShift = 3;
+        static_assert(make_small(1).raw == 1 << kSmallShift);
+        const Label two = a_.new_label();
+        const Label three = a_.new_label();
+        begin(&Fragments::bs_append_utf8);
+        a_.test_imm(Reg::t1, kTagMask);
+        a_.branch(Cond::not_equal, other);
+        a_.compare_imm(Reg::t1, make_small(0x80).raw);
+        a_.branch(Cond::above_equal, two);
+        a_.shift_left(Reg::t1, 64 - 8 - kSmallShift);
+        a_.add_imm(Reg::t2, 8);
+        a_.jump(bytes);
+        a_.bind(two);
+        a_.compare_imm(Reg::t1, make_small(0x800).raw);
+        a_.branch(Cond::above_equal, three);
+        a_.shift_right(Reg::t1, kSmallShift);
+        a_.move(Reg::t3, Reg::t1);
+        a_.shift_right(Reg::t3, 6);
+        a_.shift_left(Reg::t3, 8);
+        a_.and_imm(Reg::t1, 0x3F);
+        a_.or_(Reg::t1, Reg::t3);
+        a_.or_imm(Reg::t1, 0xC080);
+        a_.shift_left(Reg::t1, 64 - 16);
+        a_.add_imm(Reg::t2, 16);
+        a_.jump(bytes);
+        a_.bind(three);
+        a_.compare_imm(Reg::t1, make_small(0x10000).raw);
+        a_.branch(Cond::above_equal, other);
+        a_.move(Reg::t3, Reg::t1);
+        a_.shift_right(Reg::t3, kSmallShift + 11);
+        a_.compare_imm(Reg::t3, 0xD800 >> 11);  // half of a pair of UTF-16
+        a_.branch(Cond::equal, other);
+        a_.shift_right(Reg::t1, kSmallShift);
+        a_.shift_right(Reg::t3, 1);
+        a_.shift_left(Reg::t3, 16);
+        a_.store({Reg::sched, kScratchX}, Reg::t3);
+        a_.move(Reg::t3, Reg::t1);
+        a_.shift_right(Reg::t3, 6);
+        a_.and_imm(Reg::t3, 0x3F);
+        a_.shift_left(Reg::t3, 8);
+        a_.and_imm(Reg::t1, 0x3F);
+        a_.or_(Reg::t1, Reg::t3);
+        a_.load(Reg::t3, {Reg::sched, kScratchX});
+        a_.or_(Reg::t1, Reg::t3);
+        a_.or_imm(Reg::t1, 0xE08080);
+        a_.shift_left(Reg::t1, 64 - 24);
+        a_.add_imm(Reg::t2, 24);
+        a_.jump(bytes);
+    }
+    // What append_bits() does (vm/term/binary.cpp) where the only owner appends whole bytes to whole bytes and 8 bytes
+    // more than those that it has would still fit, for they are written at once; all else is the leaf's. The new object
+    // is begun on the heap, where the arguments stay meanwhile. Characters of up to three bytes become the bytes.
+    // What the compiler says nothing else has (private_append) grows itself, as in OTP: code that says so in error sees
+    // its own bit string change, and nothing else.
+    void append_bytes() {
+        constexpr auto header = [](Kind k) { return static_cast<uint8_t>(make_header(k, 0)); };
+        constexpr int32_t kTag = kTagBoxed;
+        const Label bytes = a_.new_label();
+        const Label leaf_of_bytes = a_.new_label();
+        const Label leaf_of_utf8 = a_.new_label();
+        const Label restore = a_.new_label();
+        const Label in_place = a_.new_label();
+
+        encode_utf8(bytes, leaf_of_utf8);
+        begin(&Fragments::bs_append_bytes);
+        a_.bind(bytes);
+        a_.move(Reg::t3, Reg::t2);
+        a_.shift_right(Reg::t3, 32);
+        a_.add(Reg::t3, Reg::heap);
+        a_.compare(Reg::t3, Reg::stack);
+        a_.branch(Cond::above, leaf_of_bytes);
+        a_.lea(Reg::t3, {Reg::t0, -kTag});
+        a_.test_imm(Reg::t3, kTagMask);
+        a_.branch(Cond::not_equal, leaf_of_bytes);
+        a_.compare_u8_imm({Reg::t3, 0}, header(Kind::sub_bits));
+        a_.branch(Cond::not_equal, leaf_of_bytes);
+        a_.store({Reg::sched, kScratchX}, Reg::t0);
+        a_.store({Reg::heap, 0}, Reg::t1);
+        a_.load(Reg::t0, {Reg::t3, 8});
+        a_.store({Reg::heap, 8}, Reg::t0);
+        a_.compare_u8_imm({Reg::t0, -kTag}, header(Kind::bin_ref));
+        a_.branch(Cond::not_equal, restore);
+        a_.move_imm(Reg::t1, reinterpret_cast<uint64_t>(&g_literal_base));
+        a_.load(Reg::t1, {Reg::t1, 0});
+        a_.sub(Reg::t1, Reg::t0);
+        a_.negate_reg(Reg::t1);
+        static_assert(kLiteralRangeBytes == Word{1} << 34);
+        a_.shift_right(Reg::t1, 34);
+        a_.compare_imm(Reg::t1, 0);
+        a_.branch(Cond::equal, restore);
+        a_.load(Reg::t0, {Reg::t0, 8 - kTag});
+        // Plain loads do: the last other owner's mark, if that is what is read, ends where it was before it went, no
+        // reader of what lies behind is left, and the stores below come after its own as they depend on `refs`.
+        a_.compare_mem_imm({Reg::t0, offsetof(RefBinary, refs)}, 1);
+        a_.branch(Cond::not_equal, restore);
+        a_.load(Reg::t1, {Reg::t3, 16});
+        a_.store({Reg::heap, 16}, Reg::t1);
+        a_.load(Reg::t3, {Reg::t3, 24});
+        a_.add(Reg::t1, Reg::t3);
+        a_.compare_mem(Reg::t1, {Reg::t0, offsetof(RefBinary, append_end)});
+        a_.branch(Cond::not_equal, restore);
+        a_.test_imm(Reg::t1, 7);
+        a_.branch(Cond::not_equal, restore);
+        a_.test_imm(Reg::t3, 7);
+        a_.branch(Cond::not_equal, restore);
+        a_.shift_right(Reg::t1, 3);
+        a_.add_imm(Reg::t1, 8);
+        a_.compare_mem(Reg::t1, {Reg::t0, offsetof(RefBinary, size_bytes)});
+        a_.branch(Cond::above, restore);
+        a_.test_imm(Reg::t2, AppendShape::kInPlace);
+        a_.branch(Cond::not_equal, in_place);
+        write_bytes();
+        a_.store_imm({Reg::heap, 0}, make_header(Kind::sub_bits, kSubBitsWords - 1));
+        a_.lea(Reg::t0, {Reg::heap, kTag});
+        a_.add_imm(Reg::heap, 8 * kSubBitsWords);
+        a_.leaf_return();
+        a_.bind(in_place);
+        write_bytes();
+        a_.load(Reg::t0, {Reg::sched, kScratchX});
+        a_.store({Reg::t0, 24 - kTag}, Reg::t3);
+        a_.leaf_return();
+
+        a_.bind(restore);
+        a_.load(Reg::t0, {Reg::sched, kScratchX});
+        a_.load(Reg::t1, {Reg::heap, 0});
+        a_.bind(leaf_of_bytes);
+        a_.fragment_entry();
+        a_.call_heap_leaf(reinterpret_cast<const void*>(leaf_append_bits), Caller::on_top);
+        a_.ret();
+        a_.bind(leaf_of_utf8);
+        a_.fragment_entry();
+        a_.call_heap_leaf(reinterpret_cast<const void*>(leaf_append_utf8), Caller::on_top);
+        a_.ret();
     }
     // t0: a term, t1: arity. t3 := the code of the fun it is, to be entered with the fun in t0.
     void find_fun(Label slow) {

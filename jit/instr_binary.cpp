@@ -564,8 +564,8 @@ bool Emitter::create_small() {
     if (rest == end || (appends && begin[2].value > 0xFF)) {
         return false;
     }
-    const bool utf8 =
-        appends && type_of(rest) == Type::utf8 && rest + semantics::kBsSegmentWords == end;
+    const bool whole_bytes = appends && (begin[2].value == 1 || begin[2].value == 8);
+    const bool utf8 = whole_bytes && type_of(rest) == Type::utf8 && rest + semantics::kBsSegmentWords == end;
     uint64_t total = 0;
     for (const Operand* s = rest; s < end && !utf8; s += semantics::kBsSegmentWords) {
         const uint64_t bits = number_bits(s);
@@ -580,19 +580,23 @@ bool Emitter::create_small() {
         value_to(Reg::t1, rest[4]);
     } else {
         collect_bits(rest, end, total, slow);
+        if (total < 64) {
+            a_.shift_left(Reg::t1, static_cast<unsigned>(64 - total));
+        }
     }
     if (appends) {
         AppendShape shape;
         shape.bits = static_cast<uint8_t>(total);
         shape.unit = static_cast<uint8_t>(begin[2].value);
         shape.heap_words = static_cast<uint16_t>(o[1].value);
+        shape.in_place = type_of(begin) == Type::private_append;
         value_to(Reg::t0, begin[4]);
         a_.move_imm(Reg::t2, shape.packed());
-        call_for(utf8 ? fragments_.bs_append_utf8 : fragments_.bs_append_bits, slow);
+        call_for(utf8                            ? fragments_.bs_append_utf8
+                 : whole_bytes && total % 8 == 0 ? fragments_.bs_append_bytes
+                                                 : fragments_.bs_append_bits,
+                 slow);
     } else {
-        if (total < 64) {
-            a_.shift_left(Reg::t1, static_cast<unsigned>(64 - total));
-        }
         a_.move_imm(Reg::t0, total);
         a_.move_imm(Reg::t2, 8 * (o[1].value + kSmallBitsWords + kReserveWords));
         call_for(fragments_.bs_new_bits, slow);

@@ -136,8 +136,10 @@ struct Fragments {
     const void* bs_get_utf8 = nullptr;      // t0: context
     const void* bs_match_string = nullptr;  // t0: context, t1: bits, t2: address of the string
     const void* bs_create_bin = nullptr;    // t0: OpRecord
-    const void* bs_append_bits = nullptr;   // t0: bit string, t1: number, t2: AppendShape
-    const void* bs_append_utf8 = nullptr;   // t1: character; likewise
+    // t0: bit string, t1: the bits, uppermost first, t2: AppendShape
+    const void* bs_append_bits = nullptr;
+    const void* bs_append_bytes = nullptr;  // the same of whole bytes behind whole bytes
+    const void* bs_append_utf8 = nullptr;   // t1: character; behind whole bytes
     // t0: how many, t1: the bits, uppermost first, t2: bytes that must be free
     const void* bs_new_bits = nullptr;
     // t0: live x registers, and bit 32 at a function's entry; t1: words of the frame. Only where
