@@ -96,25 +96,29 @@ static bool lookup_in_ranges(const void* address, int code_ix, bool is_return_ad
 }
 
 bool lookup(const void* address, int code_ix, bool is_return_address, FunctionInfo* out) {
-    // Exceptions ask for the same few places again and again.
+    // Exceptions ask for the same few places again and again. Two of them that share a set must not drive each other out.
     struct Known {
         Word key;
         uint64_t staging;
         FunctionInfo info;  // instance: null if the address is in no code
     };
-    constexpr size_t kKnown = 128;
-    static thread_local Known known[kKnown];
+    constexpr int kSetBits = 7;
+    static thread_local Known known[1 << kSetBits][2];
     const Word a = reinterpret_cast<Word>(address);
     // Addresses have at most 57 bits.
     const Word key = a << 3 | static_cast<Word>(code_ix) << 1 | (is_return_address ? 1 : 0);
     // relaxed: thread progress passes between the beginning of a staging and the use of its result,
     // so whoever reads a new generation reads this number or a later one.
     const uint64_t staging = g_stagings.load(std::memory_order_relaxed);
-    Known& k = known[(a >> 3 ^ a >> 10 ^ a >> 17) % kKnown];
-    if (k.key != key || k.staging != staging) {
-        k = {key, staging, {}};
-        if (!lookup_in_ranges(address, code_ix, is_return_address, &k.info)) {
-            k.info.instance = nullptr;
+    constexpr Word kGoldenRatio = 0x9E3779B97F4A7C15;
+    Known* const set = known[key * kGoldenRatio >> (64 - kSetBits)];
+    const auto is_it = [&](const Known& k) { return k.key == key && k.staging == staging; };
+    const Known& k = is_it(set[0]) || !is_it(set[1]) ? set[0] : set[1];
+    if (!is_it(k)) {
+        set[1] = set[0];
+        set[0] = {key, staging, {}};
+        if (!lookup_in_ranges(address, code_ix, is_return_address, &set[0].info)) {
+            set[0].info.instance = nullptr;
         }
     }
     if (k.info.instance == nullptr) {
