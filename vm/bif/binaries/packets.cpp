@@ -1,6 +1,7 @@
 // erlang:decode_packet/3
 #include "vm/bif/bif.hpp"
 #include "vm/semantics/packets.hpp"
+#include "vm/util/otp_release.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/local_atoms.hpp"
 
@@ -83,6 +84,9 @@ Term erlang_decode_packet_3(Process& p, const Term* a) {
     }
     Limits limits;
     if (!is_bitstring(a[1]) || !parse_options(a[2], format, &limits)) {
+        return badarg(p);
+    }
+    if (bitstring_bits(a[1]) % 8 != 0 && !by_release::has_parts_of_bit_strings()) {
         return badarg(p);
     }
     // Of a bit string the bits behind the last whole byte belong to what remains.
