@@ -46,7 +46,7 @@ bool Emitter::are_ascending_keys(uint32_t step) const {
     }
     for (uint32_t k = 2; k < count; k += step) {
         if (o[k].kind != Operand::Kind::constant || !is_equal_by_word(o[k].term) ||
-            (k > 2 && compare_terms_exact(o[k - step].term, o[k].term) >= 0) ||
+            (k > 2 && compare_flat_keys(o[k - step].term, o[k].term) >= 0) ||
             (step == 2 && same_register(o[1], o[k + 1]))) {
             return false;
         }

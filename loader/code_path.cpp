@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "loader/beam_file.hpp"
+#include "loader/emulator_atoms.hpp"
 #include "loader/emulator_modules.hpp"
 #include "loader/prepare.hpp"
 #include "vm/code_change/code_change.hpp"
@@ -249,14 +250,31 @@ bool CodePath::add_preloaded(std::string* error) {
     return true;
 }
 
+// The files there in the order in which the emulator of each release takes what is in them, which is what the numbers of their
+// atoms depend on and erlang:pre_loaded/0 tells, the last one first. Others come behind those.
+static std::vector<std::string> preloaded_in(const std::string& directory) {
+    constexpr std::string_view kOrder[] = {
+        "erts_code_purger", "erl_init", "init", "prim_buffer", "prim_eval", "prim_inet", "prim_file", "zlib", "socket_registry",
+        "prim_socket", "prim_net", "prim_zip", "erl_prim_loader", "erlang", "erts_internal", "erl_tracer",
+        "erts_literal_area_collector", "erts_trace_cleaner", "erts_dirty_process_signal_handler", "atomics", "counters",
+        "persistent_term"};
+    constexpr std::string_view kSuffix = ".beam";
+    std::vector<std::string> files = names_in(directory);
+    std::erase_if(files, [](const std::string& name) { return !name.ends_with(kSuffix); });
+    const auto place = [&](std::string_view name) {
+        name.remove_suffix(kSuffix.size());
+        return std::find(std::begin(kOrder), std::end(kOrder), name);
+    };
+    std::stable_sort(files.begin(), files.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
+    return files;
+}
+
 bool CodePath::prepare_preloaded(std::vector<std::unique_ptr<ModuleInstance>>* set, std::string* error) {
     if (is_directory(preloaded_place_)) {
-        for (const std::string& name : names_in(preloaded_place_)) {
-            if (name.ends_with(".beam")) {
-                set->push_back(prepare_file(preloaded_place_ + "/" + name, error));
-                if (set->back() == nullptr) {
-                    return false;
-                }
+        for (const std::string& name : preloaded_in(preloaded_place_)) {
+            set->push_back(prepare_file(preloaded_place_ + "/" + name, error));
+            if (set->back() == nullptr) {
+                return false;
             }
         }
         return true;
@@ -301,6 +319,9 @@ bool CodePath::add_otp(std::string* error) {
         return false;
     }
     set_otp_release(read_otp_release(otp_root_));
+    if (by_release::atom_keys_have_numbers()) {
+        number_emulator_atoms((otp_root_ + "/erts-" + otp_release().erts_version + "/bin/beam.smp").c_str());
+    }
     std::vector<std::string> first;
     std::vector<std::string> rest;
     const std::string lib = otp_root_ + "/lib";

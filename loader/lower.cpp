@@ -1480,7 +1480,7 @@ private:
             }
         }
         std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-            return compare_terms_exact(items_[a].term, items_[b].term) < 0;
+            return compare_flat_keys(items_[a].term, items_[b].term) < 0;
         });
         auto sorted = decltype(items_)();
         for (const size_t i : order) {

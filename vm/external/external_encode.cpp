@@ -238,6 +238,10 @@ void Encoder::boxed(Term t, int64_t* budget) {
             return;
         case Kind::flat_map: {
             const size_t n = map_size(t);
+            if (n > 1 && options_.deterministic && by_release::atom_keys_have_numbers()) {
+                large_map(t, budget);
+                return;
+            }
             uint8_t* p = room(5);
             p[0] = kMapExt;
             write32(p + 1, static_cast<uint32_t>(n));

@@ -252,7 +252,7 @@ bool Decoder::finish(Frame& f) {
         const Term value = values[i];
         size_t j = i;
         for (; j != 0; j--) {
-            const int c = compare_terms_exact(keys[j - 1], key);
+            const int c = compare_flat_keys(keys[j - 1], key);
             if (c == 0) {
                 return false;
             }

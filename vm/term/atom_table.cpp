@@ -21,6 +21,7 @@
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace minivm::atom_table {
 namespace {
@@ -232,6 +233,19 @@ Term add_locked(HashTable& t, std::string_view text, uint32_t hash) {
 
 constexpr size_t kMaxAtomBytes = 4 * kMaxAtomChars;
 
+// The numbers of the atoms that there are when number_first() is done; those that come later have their index, and
+// what comes before all of them, more. Written before other threads start.
+std::vector<uint32_t>& numbers() {
+    static std::vector<uint32_t> those;
+    return those;
+}
+constinit uint32_t g_first = 0;  // as many come before the others
+
+uint32_t number_of(Term atom) {
+    const uint32_t index = atom_index(atom);
+    return index < numbers().size() ? numbers()[index] : g_first + index;
+}
+
 }  // namespace
 
 Term intern(std::string_view utf8) {
@@ -284,6 +298,30 @@ void set_limit(uint32_t atoms) { g_limit = atoms; }
 uint32_t count() {
     // acquire: pairs with add_locked().
     return used.load(std::memory_order_acquire);
+}
+
+int compare_numbers(Term a, Term b) {
+    const uint32_t of_a = number_of(a);
+    const uint32_t of_b = number_of(b);
+    return of_a < of_b ? -1 : of_a > of_b ? 1 : 0;
+}
+
+void number_first(std::span<const std::string_view> texts) {
+    if (!numbers().empty()) {
+        return;  // maps may have that order already
+    }
+    std::vector<uint32_t> first;
+    for (const std::string_view text : texts) {
+        first.push_back(atom_index(intern(text)));
+    }
+    g_first = static_cast<uint32_t>(first.size());
+    numbers().resize(count());
+    for (uint32_t index = 0; index < numbers().size(); ++index) {
+        numbers()[index] = g_first + index;
+    }
+    for (uint32_t i = g_first; i-- > 0;) {  // of one that is there twice, the first
+        numbers()[first[i]] = i;
+    }
 }
 
 bool is_valid(std::string_view utf8) {

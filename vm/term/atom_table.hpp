@@ -5,6 +5,7 @@
 // Threads: intern() and find() from any thread; text() is wait-free. set_limit() before others start.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "vm/term/term.hpp"
@@ -44,6 +45,10 @@ void set_limit(uint32_t atoms);
 bool is_valid(std::string_view utf8);
 // Term order of two atoms: by code points; memcmp of the UTF-8 gives the same. <0, 0, >0.
 int compare(Term a, Term b);
+// The order of two atoms by their numbers, which they have by when they are made. <0, 0, >0.
+int compare_numbers(Term a, Term b);
+// These come before all others, in their order: OTP's emulator makes them first. Before others start; only the first call counts.
+void number_first(std::span<const std::string_view> texts);
 // The hash that phash2 and friends use for an atom's text (OTP's atom hash, kept per entry).
 uint32_t hash_value(Term atom);
 }  // namespace atom_table

@@ -306,7 +306,7 @@ int compare_fun_entries(const FunEntry* one, const FunEntry* other) {
     return three_way(a.old_uniq, b.old_uniq);
 }
 
-// Puts the pairs of a hash map at out: n keys in exact order, then their values.
+// Puts the pairs of a map at out: n keys in exact order, then their values.
 void sorted_pairs(Term map, size_t n, Term* out) {
     struct Pair {
         Term key;
@@ -327,10 +327,20 @@ void sorted_pairs(Term map, size_t n, Term* out) {
     }
 }
 
+bool has_keys_in_term_order(Term flat) {
+    const Term* const keys = tuple_elements(boxed_ptr(flat)[1]);
+    for (size_t i = 1; i < map_size(flat); ++i) {
+        if (is_atom(keys[i - 1]) && is_atom(keys[i]) && atom_table::compare(keys[i - 1], keys[i]) > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // Sizes have been found equal. Values come after all keys, so they go on the work list first.
 void push_maps(WorkList& work, Term a, Term b, bool exact) {
     const size_t n = map_size(a);
-    if (is_flat_map(a)) {
+    if (is_flat_map(a) && (!by_release::atom_keys_have_numbers() || (has_keys_in_term_order(a) && has_keys_in_term_order(b)))) {
         work.push(boxed_ptr(a) + 2, boxed_ptr(b) + 2, n, exact);
         const Term keys_a = boxed_ptr(a)[1];
         const Term keys_b = boxed_ptr(b)[1];

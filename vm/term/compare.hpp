@@ -4,6 +4,7 @@
 // Threads: any; reads only. No recursion on the C++ stack in the depth of the terms.
 #pragma once
 
+#include "vm/term/atom_table.hpp"
 #include "vm/term/term.hpp"
 #include "vm/util/otp_release.hpp"
 
@@ -30,8 +31,13 @@ inline bool exact_equal(Term a, Term b) {
 }
 // Term order with 1 == 1.0. <0, 0, >0.
 int compare_terms(Term a, Term b);
-// Term order where an integer sorts before a float it equals: the order of map keys (exact).
+// Term order where an integer sorts before a float it equals: the order of keys (exact).
 int compare_terms_exact(Term a, Term b);
+// The order of the keys in a flat map: that one, but for two atoms, by the release.
+inline int compare_flat_keys(Term a, Term b) {
+    return by_release::atom_keys_have_numbers() && is_atom(a) && is_atom(b) ? atom_table::compare_numbers(a, b)
+                                                                            : compare_terms_exact(a, b);
+}
 // ==
 inline bool loose_equal(Term a, Term b) {
     if (a == b) {

@@ -81,7 +81,7 @@ struct SortedPairs {
         size_t high = n;
         // Mostly pairs come in order.
         if (n != 0) {
-            const int c = compare_terms_exact(keys[n - 1], key);
+            const int c = compare_flat_keys(keys[n - 1], key);
             if (c <= 0) {
                 *found = c == 0;
                 return c == 0 ? n - 1 : n;
@@ -90,7 +90,7 @@ struct SortedPairs {
         }
         while (low < high) {
             const size_t middle = (low + high) / 2;
-            const int c = compare_terms_exact(keys[middle], key);
+            const int c = compare_flat_keys(keys[middle], key);
             if (c == 0) {
                 *found = true;
                 return middle;
@@ -525,7 +525,7 @@ Term merge_flat(Heap& h, Term a, Term b) {
     while (i < size_a || j < size_b) {
         const int c = i == size_a   ? 1
                       : j == size_b ? -1
-                                    : compare_terms_exact(keys_a[i], keys_b[j]);
+                                    : compare_flat_keys(keys_a[i], keys_b[j]);
         keys[n] = c < 0 ? keys_a[i] : keys_b[j];
         values[n++] = c < 0 ? flat_values(a)[i] : flat_values(b)[j];
         i += c <= 0 ? 1 : 0;
@@ -630,7 +630,7 @@ Term put(Heap& h, Term map, Term key, Term value) {
     size_t before = 0;
     for (size_t high = n; before < high;) {
         const size_t middle = (before + high) / 2;
-        if (compare_terms_exact(keys[middle], key) < 0) {
+        if (compare_flat_keys(keys[middle], key) < 0) {
             before = middle + 1;
         } else {
             high = middle;
@@ -796,13 +796,13 @@ Term update_assoc(Heap& h, Term map, const Term* pairs, size_t n) {
     return make_boxed(p);
 }
 
-// The first in term order of the keys that map does not have: updates go in that order.
+// The first of the keys that map does not have: updates go in the order of a flat map's.
 static Term first_missing_key(Term map, const Term* pairs, size_t n) {
     Term missing = kNonValue;
     for (size_t i = 0; i < n; i++) {
         const Term key = pairs[2 * i];
         if (!is_value(get(map, key)) &&
-            (!is_value(missing) || compare_terms_exact(key, missing) < 0)) {
+            (!is_value(missing) || compare_flat_keys(key, missing) < 0)) {
             missing = key;
         }
     }

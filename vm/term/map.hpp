@@ -1,4 +1,4 @@
-// Maps: flat up to kMaxFlatMap pairs, keys sorted in exact term order; then a hash array mapped trie.
+// Maps: flat up to kMaxFlatMap pairs, keys sorted (compare_flat_keys); then a hash array mapped trie.
 //
 // Layouts (term.hpp): flat_map [keys tuple | values], hash_map [count | root], map_node
 // [bitmap | children], a child being a cons [Key | Value], a boxed map_node or a map_collision.

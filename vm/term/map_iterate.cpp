@@ -154,7 +154,7 @@ bool is_well_formed(Term map) {
             return false;
         }
         for (size_t i = 1; i < n; i++) {
-            if (compare_terms_exact(flat_keys(map)[i - 1], flat_keys(map)[i]) >= 0) {
+            if (compare_flat_keys(flat_keys(map)[i - 1], flat_keys(map)[i]) >= 0) {
                 return false;
             }
         }

@@ -104,6 +104,7 @@ void set_otp_release(OtpRelease release) {
     g_release = std::move(release);
     by_release::g_hashes_are_wide = by_release::at_least(27);
     by_release::g_zeros_are_equal = !by_release::at_least(27);
+    by_release::g_atom_keys_have_numbers = by_release::at_least(26);
 }
 const OtpRelease& otp_release() { return g_release; }
 
@@ -111,6 +112,7 @@ namespace by_release {
 
 bool g_hashes_are_wide = false;
 bool g_zeros_are_equal = true;
+bool g_atom_keys_have_numbers = false;
 
 int nif_minor_version() { return at_least(29) ? 18 : at_least(26) ? 17 : 16; }
 

@@ -28,10 +28,14 @@ namespace by_release {
 // Set with the release: asked for at every look into a map and every comparison.
 extern bool g_hashes_are_wide;
 extern bool g_zeros_are_equal;
+extern bool g_atom_keys_have_numbers;
 // 0.0 =:= -0.0, so that each matches the other and they are one key.
 inline bool zeros_are_equal() { return g_zeros_are_equal; }
 // Maps and tables of ets have the order of 64 bits of MurmurHash3, and not of 32 of Jenkins' mix.
 inline bool hashes_are_wide() { return g_hashes_are_wide; }
+
+// Atoms among the keys of small maps are in the order of their numbers (atom_table.hpp); before, in that of terms.
+inline bool atom_keys_have_numbers() { return g_atom_keys_have_numbers; }
 
 inline bool at_least(int number) { return otp_release().number >= number; }
 
@@ -50,7 +54,7 @@ inline bool funs_have_creators() { return !at_least(27); }
 inline bool counts_funs() { return !at_least(27); }
 // A bit string is in the heap or refers to one, whatever its size in bits (erts_internal:term_type/1).
 inline bool has_one_kind_of_bit_string() { return at_least(27); }
-// Parts are those of binaries (binary_part, binary_to_list/3); before, of the whole bytes of a bit string.
+// Parts are those of binaries (binary_part, binary_to_list/3, decode_packet/3); before, of the whole bytes of a bit string.
 inline bool has_parts_of_bit_strings() { return !at_least(27); }
 // Native records are terms: binary_to_term makes them, is_record/3 takes two names.
 inline bool has_native_records() { return at_least(29); }
