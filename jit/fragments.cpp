@@ -500,8 +500,9 @@ private:
         a_.compare_imm(Reg::t1, 0);
         a_.branch(Cond::equal, restore);
         a_.load(Reg::t0, {Reg::t0, 8 - kTag});
-        // Plain loads do: the last other owner's mark, if that is what is read, ends where it was before it went, no
-        // reader of what lies behind is left, and the stores below come after its own as they depend on `refs`.
+        // Plain loads do. One owner: whoever let go last (RefBinary::release()) has read and written before that, and the
+        // stores below depend on what is read here. Its last move of the mark may be missed: then the mark says that
+        // the bits behind ours are free, and so they are, for nobody else is left.
         a_.compare_mem_imm({Reg::t0, offsetof(RefBinary, refs)}, 1);
         a_.branch(Cond::not_equal, restore);
         a_.load(Reg::t1, {Reg::t3, 16});

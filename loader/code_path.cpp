@@ -138,6 +138,25 @@ std::string find_otp_root() {
     return {};
 }
 
+// The files there in the order in which the emulator of each release takes what is in them, which is what the numbers of their
+// atoms depend on and erlang:pre_loaded/0 tells, the last one first. Others come behind those.
+std::vector<std::string> preloaded_in(const std::string& directory) {
+    constexpr std::string_view kOrder[] = {
+        "erts_code_purger", "erl_init", "init", "prim_buffer", "prim_eval", "prim_inet", "prim_file", "zlib", "socket_registry",
+        "prim_socket", "prim_net", "prim_zip", "erl_prim_loader", "erlang", "erts_internal", "erl_tracer",
+        "erts_literal_area_collector", "erts_trace_cleaner", "erts_dirty_process_signal_handler", "atomics", "counters",
+        "persistent_term"};
+    constexpr std::string_view kSuffix = ".beam";
+    std::vector<std::string> files = names_in(directory);
+    std::erase_if(files, [](const std::string& name) { return !name.ends_with(kSuffix); });
+    const auto place = [&](std::string_view name) {
+        name.remove_suffix(kSuffix.size());
+        return std::find(std::begin(kOrder), std::end(kOrder), name);
+    };
+    std::stable_sort(files.begin(), files.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
+    return files;
+}
+
 }  // namespace
 
 bool read_file(const std::string& path, std::vector<uint8_t>* out, std::string* error) {
@@ -248,25 +267,6 @@ bool CodePath::add_preloaded(std::string* error) {
         return false;
     }
     return true;
-}
-
-// The files there in the order in which the emulator of each release takes what is in them, which is what the numbers of their
-// atoms depend on and erlang:pre_loaded/0 tells, the last one first. Others come behind those.
-static std::vector<std::string> preloaded_in(const std::string& directory) {
-    constexpr std::string_view kOrder[] = {
-        "erts_code_purger", "erl_init", "init", "prim_buffer", "prim_eval", "prim_inet", "prim_file", "zlib", "socket_registry",
-        "prim_socket", "prim_net", "prim_zip", "erl_prim_loader", "erlang", "erts_internal", "erl_tracer",
-        "erts_literal_area_collector", "erts_trace_cleaner", "erts_dirty_process_signal_handler", "atomics", "counters",
-        "persistent_term"};
-    constexpr std::string_view kSuffix = ".beam";
-    std::vector<std::string> files = names_in(directory);
-    std::erase_if(files, [](const std::string& name) { return !name.ends_with(kSuffix); });
-    const auto place = [&](std::string_view name) {
-        name.remove_suffix(kSuffix.size());
-        return std::find(std::begin(kOrder), std::end(kOrder), name);
-    };
-    std::stable_sort(files.begin(), files.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
-    return files;
 }
 
 bool CodePath::prepare_preloaded(std::vector<std::unique_ptr<ModuleInstance>>* set, std::string* error) {

@@ -203,7 +203,10 @@ def read(beams, reader, options):
         batch = min(BATCH, options.first + options.count - number) if options.count else BATCH
         with tempfile.TemporaryDirectory() as place:
             for n in range(batch):
-                (pathlib.Path(place) / ("%06d.beam" % n)).write_bytes(damaged(beams, options.seed, number + n)[1])
+                beam = damaged(beams, options.seed, number + n)[1]
+                (pathlib.Path(place) / ("%06d.beam" % n)).write_bytes(beam)
+                if options.keep:
+                    options.keep.write_bytes(beam)
             done = subprocess.run([reader, "--seed", "0", "--count", str(batch), place], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
         said = done.stderr.decode("utf-8", "replace")
@@ -233,7 +236,7 @@ def main():
     parser.add_argument("--count", type=int, default=0, help="instead of --seconds")
     parser.add_argument("--engines", default="interp,jit", metavar="E,E")
     parser.add_argument("--limit", type=float, default=10, help="seconds that an input may run")
-    parser.add_argument("--keep", type=pathlib.Path, help="where the input stands while it runs")
+    parser.add_argument("--keep", type=pathlib.Path, help="where the input stands while it runs; the last one that is read")
     options = parser.parse_args()
     program = shutil.which(options.minivm or options.reader)
     if program is None:

@@ -466,6 +466,7 @@ bits(T) -> T.
         else:
             how = "false" if kind < 0.12 else self.pick("restart", "pause") if kind < 0.14 \
                 else self.spec(arity)
+        # What is turned off is left on instead where a BIF has a pattern of another kind (see above).
         kinds = {kind for kind in ("local", "global", "meta") if kind in options} or {"global"}
         if how == "false" and which in BIFS and self.kinds_set[which] - kinds:
             how = "true"

@@ -1,9 +1,9 @@
 // erlang:decode_packet/3
 #include "vm/bif/bif.hpp"
 #include "vm/semantics/packets.hpp"
-#include "vm/util/otp_release.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/local_atoms.hpp"
+#include "vm/util/otp_release.hpp"
 
 namespace minivm {
 
@@ -86,11 +86,11 @@ Term erlang_decode_packet_3(Process& p, const Term* a) {
     if (!is_bitstring(a[1]) || !parse_options(a[2], format, &limits)) {
         return badarg(p);
     }
-    if (bitstring_bits(a[1]) % 8 != 0 && !by_release::has_parts_of_bit_strings()) {
+    const uint64_t bits = bitstring_bits(a[1]);
+    if (bits % 8 != 0 && !by_release::has_parts_of_bit_strings()) {
         return badarg(p);
     }
     // Of a bit string the bits behind the last whole byte belong to what remains.
-    const uint64_t bits = bitstring_bits(a[1]);
     const Term whole_bytes =
         bits % 8 == 0 ? a[1] : sub_bitstring(p.heap, a[1], 0, bits & ~uint64_t{7});
     Bytes bytes;
