@@ -17,10 +17,12 @@
 #include "vm/process/exception.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/process/process_record.hpp"
+#include "vm/process/process_table.hpp"
 #include "vm/process/report.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/progress/thread_progress.hpp"
 #include "vm/term/local_atoms.hpp"
+#include "vm/util/otp_release.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -40,9 +42,6 @@ LOCAL_ATOM(atom_out_exited, "out_exited")
 LOCAL_ATOM(atom_send_to_non_existing_process, "send_to_non_existing_process")
 LOCAL_ATOM(atom_spawn_init, "spawn_init")
 LOCAL_ATOM(atom_spawned, "spawned")
-
-// What is inherited: all but what says how it is inherited, unless it is passed on as well.
-constexpr uint32_t kFirstOnly = kSetOnFirstSpawn | kSetOnFirstLink;
 
 // That of a meta tracer, where a frame is of one.
 using MetaState = std::optional<State>;
@@ -284,8 +283,8 @@ struct TraceHooks final : Hooks {
 
     void unwound(Process& p, const Term* from, const Term* to, const void* caught_by, Term cls,
                  Term reason) override {
-        // As in OTP, one that dies of it is only told of while somebody traces it.
-        const bool told = caught_by != nullptr || state_of(p) != nullptr;
+        // As in OTP up to 26, one that dies of it is only told of while somebody traces it.
+        const bool told = caught_by != nullptr || state_of(p) != nullptr || by_release::traces_by_session();
         // Sessions: whose frames have come since the last call's, and those right under that. A
         // return is told if the function that catches has called the traced one itself.
         std::vector<uint32_t> above;
@@ -376,10 +375,11 @@ struct TraceHooks final : Hooks {
         if (linked) {
             tell_procs(parent, atoms::link, child.id);
         }
-        // Also of one that is sensitive, as in OTP.
         std::vector<State> given = all_new_flags(New::processes);
-        for (const State* s = state_of(parent); s != nullptr; s = s->next) {
-            inherit(parent, *s, linked, given);
+        if (!records::is_sensitive(parent) || !by_release::traces_by_session()) {
+            for (const State* s = state_of(parent); s != nullptr; s = s->next) {
+                inherit(parent, *s, linked, given);
+            }
         }
         for (const State& s : given) {
             change_flags(child, s.session, 0, s.flags, &s.tracer);
@@ -412,7 +412,12 @@ struct TraceHooks final : Hooks {
     }
     void forget(TracedPort& port) override { clear_all_flags(port); }
     void dropped_stack(Process& p) override { clock_dropped(p); }
-    void procs(Process& p, Term tag, Term what) override { tell_procs(p, tag, what); }
+    void procs(Process& p, Term tag, Term what) override {
+        tell_procs(p, tag, what);
+        if (tag == atoms::link && by_release::traces_by_session()) {
+            give_to_linked(p, what);
+        }
+    }
     void scheduled(Process& p, bool in) override {
         if (is_clocked(p)) {
             clock_scheduled(p, in);
@@ -668,9 +673,33 @@ private:
             place = given.insert(given.end(), State{0, Tracer(), s.session});
         }
         place->tracer = s.tracer;
-        place->flags = (place->flags | flags) & ~gone;
+        place->flags = ((by_release::traces_by_session() ? 0 : place->flags) | flags) & ~gone;
         if (gone != 0) {
             change_flags(parent, s.session, gone, 0, nullptr);
+        }
+    }
+
+    // What the process that it links to gets, before the link comes there.
+    static void give_to_linked(Process& p, Term pid) {
+        constexpr uint32_t kLink = kSetOnLink | kSetOnFirstLink;
+        if (!is_traced(p, kLink) || !is_local_pid(pid)) {
+            return;
+        }
+        std::vector<State> given;
+        for (const State* s = state_of(p); s != nullptr; s = s->next) {
+            if ((s->flags & kLink) != 0) {
+                given.push_back(*s);
+            }
+        }
+        Process* const linked = process_table::lookup(pid);
+        for (const State& s : given) {
+            const uint32_t gone = (s.flags & kSetOnFirstLink) != 0 ? kLink : 0;
+            if (linked != nullptr) {
+                change_flags(*linked, s.session, gone, s.flags & ~gone, &s.tracer);
+            }
+            if (gone != 0) {
+                change_flags(p, s.session, gone, 0, nullptr);
+            }
         }
     }
 

@@ -15,6 +15,7 @@
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/local_atoms.hpp"
 #include "vm/util/lock.hpp"
+#include "vm/util/otp_release.hpp"
 
 #include <mutex>
 
@@ -266,7 +267,7 @@ static Set set_flags_of(T& p, uint32_t session, bool on, uint32_t flags, const T
             }
             const State* old = state_of(p, session);
             if (old == nullptr || tracer == nullptr || old->tracer == *tracer ||
-                old->tracer.is_copy_of(gone)) {
+                old->tracer.is_copy_of(gone) || (!on && by_release::traces_by_session())) {
                 State now = old != nullptr ? *old : State{0, Tracer(), session};
                 now.flags = on ? now.flags | flags : now.flags & ~flags;
                 now.tracer = tracer != nullptr ? *tracer : now.tracer;

@@ -5,6 +5,7 @@
 #include "vm/term/bignum.hpp"
 #include "vm/term/compare.hpp"
 #include "vm/term/map.hpp"
+#include "vm/util/otp_release.hpp"
 #include "vm/util/scratch.hpp"
 #include "vm/util/utf8.hpp"
 
@@ -501,7 +502,7 @@ Term bs_create_bin(Process& p, const Word* list, size_t n, const ListRegisters& 
 Term bs_create_bin(Process& p, const BinSegment* segments, size_t n) {
     Scratch<uint64_t, 32> scratch(n);
     uint64_t* const bits = scratch.data();
-    // Sizes first, then values, as OTP raises; it looks at UTF-32 characters among the sizes.
+    // Sizes first, then values, as OTP raises; it looks at characters of UTF-32, and of UTF-8 by the release, among the sizes.
     uint64_t total = 0;
     for (size_t i = 0; i < n; i++) {
         const BinSegment& s = segments[i];
@@ -530,6 +531,9 @@ Term bs_create_bin(Process& p, const BinSegment* segments, size_t n) {
                 bits[i] = 8 * static_cast<uint64_t>(small_value(s.size));
                 break;
             case Type::utf8:
+                if (by_release::checks_utf8_with_sizes() && !check_value(p, s, 0)) {
+                    return kNonValue;
+                }
                 bits[i] = utf8_bits(s.src);
                 break;
             case Type::utf16:

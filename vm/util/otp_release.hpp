@@ -52,6 +52,12 @@ inline bool re_is_pcre2() { return at_least(28); }
 inline bool funs_have_creators() { return !at_least(27); }
 // fun_info(F, refc) counts the funs of that code; later a fun counts none but its module.
 inline bool counts_funs() { return !at_least(27); }
+// Whether the source of an utf8 segment is a character is looked at before other sources are.
+inline bool checks_utf8_with_sizes() { return at_least(26); }
+// With sessions of tracing: link/1 gives what set_on_link says (before, spawn_link alone), and a child has the flags of its
+// parent and not those of new processes beside them, but none of one that is sensitive; flags are taken away whoever is named
+// as the tracer.
+inline bool traces_by_session() { return at_least(27); }
 // A bit string is in the heap or refers to one, whatever its size in bits (erts_internal:term_type/1).
 inline bool has_one_kind_of_bit_string() { return at_least(27); }
 // Parts are those of binaries (binary_part, binary_to_list/3, decode_packet/3); before, of the whole bytes of a bit string.
