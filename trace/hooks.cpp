@@ -286,9 +286,11 @@ struct TraceHooks final : Hooks {
         // As in OTP up to 26, one that dies of it is only told of while somebody traces it.
         const bool told = caught_by != nullptr || state_of(p) != nullptr || by_release::traces_by_session();
         // Sessions: whose frames have come since the last call's, and those right under that. A
-        // return is told if the function that catches has called the traced one itself.
+        // return is told if the function that catches has called the traced one itself; from OTP 27 on, of a BIF
+        // whoever has called it.
         std::vector<uint32_t> above;
         std::vector<uint32_t> return_to;
+        std::vector<uint32_t> of_bif;
         const auto passes = [&](const FrameView& f) {
             if (told) {
                 report_exception(p, f, cls, reason, caught_by != nullptr);
@@ -307,6 +309,9 @@ struct TraceHooks final : Hooks {
             }
             return_to = std::move(above);
             above.clear();
+            if (by_release::traces_by_session()) {
+                of_bif = return_to;
+            }
         }
         uint32_t count = 0;
         for (const Term* w = from; w < to; ++w) {
@@ -324,6 +329,12 @@ struct TraceHooks final : Hooks {
             }
         }
         remove_frames(p, count);
+        for (const uint32_t session : return_to) {
+            if (std::find(of_bif.begin(), of_bif.end(), session) == of_bif.end()) {
+                of_bif.push_back(session);
+            }
+        }
+        return_to = std::move(of_bif);
         for (size_t i = 0; i < return_to.size() && caught_by != nullptr; ++i) {
             send_return_to(p, return_to[i], caught_by, false);
         }
@@ -595,7 +606,7 @@ private:
     }
     // A function of the VM is called; what it leaves for its return.
     static UnfinishedCall bif_called(Process& p, const Breakpoint& b, const Term* x) {
-            const Frames frames = hit(b, p, x, caller_of_bif);
+        const Frames frames = hit(b, p, x, caller_of_bif);
         UnfinishedCall call;
         call.record_id = b.record_id;
         const auto tells = [&](int64_t flags, Term tracer) {
