@@ -26,6 +26,7 @@ struct Table : ArmedTable {
     size_t size = 8;
     size_t count = 0;
     std::shared_ptr<Slot[]> memory;
+    Table* next_dead = nullptr;
 
     // Room for that many and some more.
     explicit Table(size_t wanted) {
@@ -121,12 +122,35 @@ void free_table(void* table) {
     delete static_cast<Table*>(table);
 }
 
+// Small tables that nobody looks at any more, for who makes the next change: a scheduler that freed them would wait
+// for the thread that has made them (malloc's locks).
+std::atomic<Table*> g_dead_tables{nullptr};  // the newest first
+// Deferred work.
+void leave_table(void* table) {
+    auto* const t = static_cast<Table*>(table);
+    // relaxed: the compare-exchange decides.
+    t->next_dead = g_dead_tables.load(std::memory_order_relaxed);
+    // release: to free_dead_tables().
+    while (!g_dead_tables.compare_exchange_weak(t->next_dead, t, std::memory_order_release,
+                                                std::memory_order_relaxed)) {
+    }
+}
+void free_dead_tables() {
+    // acquire: of leave_table(). All at once, so none comes back to the stack.
+    for (Table* t = g_dead_tables.exchange(nullptr, std::memory_order_acquire); t != nullptr;) {
+        Table* const next = t->next_dead;
+        free_table(t);
+        t = next;
+    }
+}
+
+constexpr size_t kFew = 4;
+
 // kWork(data) after thread progress. About more than a few breakpoints it is no work for a scheduler: where there
 // is no room for a writable view of all code, system calls about memory may wait for those of other threads; and
 // who frees another thread's memory waits for that thread (malloc's locks).
 template <void (*kWork)(void*)>
 void after_progress(void* data, size_t breakpoints) {
-    constexpr size_t kFew = 4;
     if (breakpoints <= kFew) {
         thread_progress::later(kWork, data);
         return;
@@ -151,8 +175,15 @@ public:
     Changing& operator=(const Changing&) = delete;
     ~Changing() {
         lock_.unlock();
+        free_dead_tables();
         if (table_ != nullptr) {
-            after_progress<free_table>(table_, table_->count);
+            // A table of few may be the last that has the slots of many.
+            const size_t room = table_->size / 2;
+            if (room <= kFew) {
+                thread_progress::later(leave_table, table_);
+            } else {
+                after_progress<free_table>(table_, room);
+            }
         }
         if (breakpoints_ != nullptr) {
             const size_t count = breakpoints_->size();

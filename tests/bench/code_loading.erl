@@ -40,8 +40,8 @@ pause(Mode, Ms) ->
     io:format("loads ~w~n", [Done * 1000 div Ms]),
     [io:format("~s ~s~n", [Name, lists:join(" ", [integer_to_list(V) || V <- tuple_to_list(Vs)])])
      || {Name, Vs} <- lists:zip(["wall", "cpu"], Results)],
-    [io:format("waits ~s ~w~n", [K, maps:get(K, After) - maps:get(K, Before)]) || K <- [long, short, given_up, sleeps, minor_faults, major_faults], Before =/= none],
-    _ = Before =/= none andalso io:format("# locks ~w~n", [maps:get(locks, After)]),
+    [io:format("waits ~s ~w~n", [K, maps:get(K, After) - maps:get(K, Before)]) || K <- [long, preempted, short, given_up, sleeps, minor_faults, major_faults], Before =/= none],
+    _ = Before =/= none andalso io:format("waits longest ~w~n# locks ~w~n", [maps:get(longest, After), maps:get(locks, After)]),
     halt(0).
 
 waits() ->

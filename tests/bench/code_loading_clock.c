@@ -69,11 +69,12 @@ static unsigned long below(const struct histogram* h, double part) {
 }
 
 static ERL_NIF_TERM describe(ErlNifEnv* env, const struct histogram* h) {
-    return enif_make_tuple4(env, enif_make_ulong(env, h->total), enif_make_ulong(env, below(h, 0.5)),
-                            enif_make_ulong(env, below(h, 0.999)), enif_make_ulong(env, h->worst));
+    return enif_make_tuple5(env, enif_make_ulong(env, h->total), enif_make_ulong(env, below(h, 0.5)),
+                            enif_make_ulong(env, below(h, 0.999)), enif_make_ulong(env, below(h, 0.99999)),
+                            enif_make_ulong(env, h->worst));
 }
 
-// [{Samples, P50, P99.9, Worst}] by the wall and by the thread's clock, nanoseconds.
+// [{Samples, P50, P99.9, P99.999, Worst}] by the wall and by the thread's clock, nanoseconds.
 static ERL_NIF_TERM results(ErlNifEnv* env, int argc, const ERL_NIF_TERM argv[]) {
     return enif_make_list2(env, describe(env, &g_wall), describe(env, &g_cpu));
 }

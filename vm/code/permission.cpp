@@ -13,7 +13,7 @@ namespace minivm::code_permission {
 namespace {
 
 CountedMutex g_lock{LockKind::permission};
-std::condition_variable g_free;  // for threads that are no schedulers
+std::condition_variable_any g_free;  // for threads that are no schedulers
 bool g_taken = false;
 std::vector<Term> g_waiting;     // pids, in the order they asked
 
@@ -37,7 +37,7 @@ bool is_queued(Term pid) {
 }
 
 void seize_blocking() {
-    std::unique_lock lock(g_lock.native());
+    std::unique_lock lock(g_lock);
     g_free.wait(lock, [] { return !g_taken; });
     g_taken = true;
 }

@@ -7,6 +7,7 @@
 #include "vm/process/timer_wheel.hpp"
 #include "vm/util/activity.hpp"
 #include "vm/util/assert.hpp"
+#include "vm/util/lock.hpp"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -175,6 +176,7 @@ void look_at_sockets(bool on) {
 void run() {
     pthread_setname_np(pthread_self(), "ports");
     recorder::attach_thread("ports");
+    lock_waits::set_has_clock();
     activity::attach(activity::ThreadKind::poll, 1);
     epoll_event events[64];
     for (;;) {

@@ -35,6 +35,7 @@
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/util/activity.hpp"
 #include "vm/util/fatal.hpp"
+#include "vm/util/lock.hpp"
 #include "vm/util/pause_cpu.hpp"
 
 namespace minivm {
@@ -336,6 +337,7 @@ void dirty_main(Pool* pool, unsigned number) {
     set_this_scheduler(scheduler.get());
     recorder::attach_thread(pool->name);
     pthread_setname_np(pthread_self(), pool->name);
+    lock_waits::set_has_clock();
     if (pool != &g_own) {
         activity::attach(pool == &g_io ? activity::ThreadKind::dirty_io_scheduler
                                        : activity::ThreadKind::dirty_cpu_scheduler,

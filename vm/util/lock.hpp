@@ -1,13 +1,17 @@
 // A mutex that counts who waits for it: schedulers should not.
 //
 // Taking a free one costs what a std::mutex costs. A scheduler that finds one taken looks again for
-// kPatience; if it is free by then that is a short wait, else a long one, for which the thread gives up the
-// processor. Long waits are what the VM promises not to have while code is loaded, traced or purged
-// (docs/protocols/code_loading.md), and minivm:scheduler_waits() tells how many there were.
+// kPatience; if it is free by then that is a short wait. If not, what counts is what the holder does
+// meanwhile, by the clock of its processor time: if it works for kPatience, that is a long wait; if not, the
+// kernel has taken it off its processor, and no lock keeps it from that. In the end the thread sleeps.
+// (Interrupts are work by that clock: longest_ns tells whether a wait was longer than the machine's own are.)
+// Long waits are what the VM promises not to have while code is loaded, traced or purged
+// (docs/protocols/code_loading.md), and minivm:scheduler_waits() tells how many there were of each.
 //
 // Threads that are no schedulers wait as long as they have to, and are not counted.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 
@@ -38,6 +42,11 @@ enum class LockKind : uint8_t {
 };
 constexpr int kLockKinds = static_cast<int>(LockKind::tracers) + 1;
 
+namespace lock_waits {
+// The clock of this thread's processor time, as clock_gettime() takes it; 0: not known, see set_is_counted().
+extern constinit thread_local int32_t t_clock;
+}  // namespace lock_waits
+
 class CountedMutex {
   public:
     constexpr explicit CountedMutex(LockKind kind) : kind_(kind) {}
@@ -48,16 +57,24 @@ class CountedMutex {
         if (MINIVM_UNLIKELY(!mutex_.try_lock())) {
             lock_taken();
         }
+        note_holder();
     }
-    bool try_lock() { return mutex_.try_lock(); }
+    bool try_lock() {
+        const bool done = mutex_.try_lock();
+        if (done) {
+            note_holder();
+        }
+        return done;
+    }
     void unlock() { mutex_.unlock(); }
-    // For condition variables; on threads that are no schedulers.
-    std::mutex& native() { return mutex_; }
 
   private:
     void lock_taken();
+    // relaxed: for numbers to show; who waits may read the one before, and then asks what that one has worked.
+    void note_holder() { holder_.store(lock_waits::t_clock, std::memory_order_relaxed); }
 
     std::mutex mutex_;
+    std::atomic<int32_t> holder_{0};  // the clock of who has it, or had it last
     const LockKind kind_;
 };
 
@@ -69,11 +86,16 @@ constexpr uint64_t kPatience_ns = 20000;
 struct Count {
     uint64_t short_waits;
     uint64_t long_waits;
+    uint64_t preempted;   // no shorter, but the holder was off its processor for all but kPatience
+    uint64_t longest_ns;  // the most that a holder has worked in a long wait, where that is known
 };
 // Since the start. Any thread.
 Count count(LockKind kind);
 const char* name(LockKind kind);
-// From here on the waits of this thread count.
+// From here on waits for this thread are told apart by what it works; those of a thread that has not said so
+// are long ones.
+void set_has_clock();
+// That, and from here on the waits of this thread count.
 void set_is_scheduler();
 
 }  // namespace lock_waits

@@ -1,4 +1,5 @@
 // minivm:scheduler_waits/0: what schedulers have waited for outside of their own sleep.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -53,10 +54,11 @@ void add_kernel_counts(int thread, KernelCounts& sum) {
     }
 }
 
-// minivm:scheduler_waits() -> #{long, short, locks => [{Name, Short, Long}], sleeps, given_up, taken_away,
-// minor_faults, major_faults}, sums over all schedulers since the start. long: waits for a lock that was
-// held for longer than a scheduler looks for it again. given_up - sleeps: whatever else has made a thread
-// wait in the kernel.
+// minivm:scheduler_waits() -> #{long, longest, short, preempted, locks => [{Name, Short, Long, Preempted}], sleeps,
+// given_up, taken_away, minor_faults, major_faults}, sums over all schedulers since the start. long: waits for a lock
+// whose holder has worked with it for longer than a scheduler looks for it again; longest: the most that one has, in
+// nanoseconds, the interrupts of its processor included; preempted: waits no shorter, for a holder that the kernel had
+// taken off its processor. given_up - sleeps: whatever else has made a thread wait in the kernel, both included.
 Term minivm_scheduler_waits_0(Process& p, const Term*) {
     KernelCounts kernel;
     uint64_t sleeps = 0;
@@ -68,16 +70,21 @@ Term minivm_scheduler_waits_0(Process& p, const Term*) {
     }
     uint64_t short_waits = 0;
     uint64_t long_waits = 0;
+    uint64_t preempted = 0;
+    uint64_t longest_ns = 0;
     Term locks = kNil;
     for (int i = kLockKinds - 1; i >= 0; --i) {
         const auto kind = static_cast<LockKind>(i);
         const lock_waits::Count count = lock_waits::count(kind);
         short_waits += count.short_waits;
         long_waits += count.long_waits;
-        if (count.short_waits + count.long_waits != 0) {
+        preempted += count.preempted;
+        longest_ns = std::max(longest_ns, count.longest_ns);
+        if (count.short_waits + count.long_waits + count.preempted != 0) {
             const Term entry = make_tuple(p.heap, atom_table::intern(lock_waits::name(kind)),
                                           make_unsigned(p.heap, count.short_waits),
-                                          make_unsigned(p.heap, count.long_waits));
+                                          make_unsigned(p.heap, count.long_waits),
+                                          make_unsigned(p.heap, count.preempted));
             locks = cons(p.heap, entry, locks);
         }
     }
@@ -85,7 +92,9 @@ Term minivm_scheduler_waits_0(Process& p, const Term*) {
         const char* key;
         Term value;
     } all[] = {{"long", make_unsigned(p.heap, long_waits)},
+               {"longest", make_unsigned(p.heap, longest_ns)},
                {"short", make_unsigned(p.heap, short_waits)},
+               {"preempted", make_unsigned(p.heap, preempted)},
                {"locks", locks},
                {"sleeps", make_unsigned(p.heap, sleeps)},
                {"given_up", make_unsigned(p.heap, kernel.given_up)},
