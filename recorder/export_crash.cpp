@@ -117,7 +117,7 @@ void CrashPrinter::how_it_ended() {
             continue;
         }
         const Record& record = *merged_[i].record;
-        was_cut_off_ = was_cut_off_ || name == "program_cut_off";
+        was_cut_off_ = was_cut_off_ || name == "program_cut_off" || name == "program_abort";
         went_wrong_ = went_wrong_ || name != "program_halt" ||
                       (record.arguments() > 0 && record.argument(0) != 0);
         Text text(wall_time(snapshot_.wall_ns(record.ticks)));

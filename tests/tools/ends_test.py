@@ -46,6 +46,7 @@ main(["supervisor"]) ->
     {ok, _} = supervisor:start_link(?MODULE, []),
     wait();
 main(["halt"]) -> spawn(fun() -> halt(7) end), wait();
+main(["abort"]) -> spawn(fun() -> halt(abort) end), wait();
 main(["halt", Text]) -> spawn(fun() -> halt(Text) end), wait();
 main(["halt", "with", "characters"]) -> halt(lists:duplicate(1020, 16#20AC) ++ "abcdef");
 main(["halt", "badly"]) ->
@@ -157,6 +158,10 @@ class Endings(unittest.TestCase):
             seed = str(tool_tests.seed() + number)
             got = run(command("kernel", "stop", "3", options=("--stress-sched", seed)))
             self.assertEqual(got, (3, "", ""), seed)
+
+    def test_an_abort_that_was_asked_for_is_no_fault(self):
+        # A report of a fault of the VM stood on standard error.
+        self.compare("abort")
 
     def test_halt_takes_what_erl_takes(self):
         self.compare("halt", "badly")

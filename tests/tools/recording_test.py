@@ -691,6 +691,7 @@ main(_) ->
                  False),
                 (end % "halt(3)", 3, ("the end: status 3, halt, asked for by " + killer,), False),
                 (end % 'halt("text")', 1, ("the end: status 1, halt, asked for by " + killer, "its last words: text"), False),
+                (end % "halt(abort)", -signal.SIGABRT, ("the end at once: abort, asked for by " + killer,), False),
                 (end % "init:stop(4)", 4, ("the end: status 4, stop, ",), False),
                 (end % "init:stop()", 0, ("the end: status 0, stop, ",), True),
                 ("error(boo).", 127, ("the end: status 127, uncaught, asked for by ",), False),
@@ -701,6 +702,7 @@ main(_) ->
                 for line in records_:
                     self.assertRegex(crash, "(?m)^[^\n]*: " + line)
                 self.assertEqual("ended in good order" in crash, is_good, crash)
+                self.assertNotIn("killed from outside", crash)
 
     def test_a_process_that_exits_is_one_that_failed(self):
         # gen_servers and all of proc_lib end by exit: the view said that no process had failed.

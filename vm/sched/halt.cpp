@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -112,6 +113,13 @@ Planned plan_halt(HaltPlan plan, Term how, Term by) {
         halt(0, false);
     }
     return Planned::first;
+}
+
+void abort_as_asked(Term by) {
+    MINIVM_EVENT(program_abort, records::subject_or_none(by));
+    terminal::restore();
+    std::signal(SIGABRT, SIG_DFL);
+    std::abort();
 }
 
 bool is_halt_planned() {

@@ -36,6 +36,10 @@ enum class Planned : uint8_t { first, later, not_running };
 Planned plan_halt(HaltPlan plan, Term how, Term by);
 bool is_halt_planned();
 
+// halt(abort) of a process: the end here and now by SIGABRT, with the dump of memory that the system makes of it. The
+// recording says who has asked for it; it is no fault to be reported.
+[[noreturn]] void abort_as_asked(Term by);
+
 // Calls f unless the machine stops already, or does not run yet; it does not stop before f has returned, which
 // must not call halt() or plan_halt(). False: not called. For threads that are no schedulers.
 bool call_while_running(void (*f)(void*), void* context);

@@ -1,11 +1,9 @@
 // The end of the machine as Erlang code asks for it.
 #include <climits>
-#include <cstdlib>
 #include <utility>
 
 #include "vm/bif/bif.hpp"
 #include "vm/sched/halt.hpp"
-#include "vm/process/terminal.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/bignum.hpp"
 #include "vm/util/otp_release.hpp"
@@ -89,8 +87,7 @@ Term erlang_halt_2(Process& p, const Term* a) {
         return badarg_cause(p, atoms::badopt);
     }
     if (a[0] == atoms::abort) {
-        terminal::restore();
-        std::abort();
+        vm::abort_as_asked(p.id);
     }
     if (!get_end(a[0], &plan)) {
         return badarg(p);
