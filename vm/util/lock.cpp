@@ -24,13 +24,15 @@ struct alignas(64) Counters {
 
     // A wait that was no short one, in which the holder has worked so long.
     void add(uint64_t worked_ns) {
-        // relaxed, all: numbers to show.
         if (worked_ns < lock_waits::kPatience_ns) {
+            // relaxed, here and below: numbers to show.
             preempted.fetch_add(1, std::memory_order_relaxed);
             return;
         }
+        // relaxed: as above.
         long_waits.fetch_add(1, std::memory_order_relaxed);
         uint64_t longest = longest_ns.load(std::memory_order_relaxed);
+        // relaxed: as above.
         while (worked_ns != kNotKnown && worked_ns > longest &&
                !longest_ns.compare_exchange_weak(longest, worked_ns, std::memory_order_relaxed)) {
         }
@@ -133,10 +135,11 @@ namespace lock_waits {
 
 Count count(LockKind kind) {
     const Counters& counters = g_counters[static_cast<int>(kind)];
-    // relaxed: numbers to show.
+    // relaxed, all: numbers to show.
     return {counters.short_waits.load(std::memory_order_relaxed),
             counters.long_waits.load(std::memory_order_relaxed),
             counters.preempted.load(std::memory_order_relaxed),
+            // relaxed: as above.
             counters.longest_ns.load(std::memory_order_relaxed)};
 }
 
