@@ -4,7 +4,8 @@
 // kPatience; if it is free by then that is a short wait. If not, what counts is what the holder does
 // meanwhile, by the clock of its processor time: if it works for kPatience, that is a long wait; if not, the
 // kernel has taken it off its processor, and no lock keeps it from that. In the end the thread sleeps.
-// (Interrupts are work by that clock: longest_ns tells whether a wait was longer than the machine's own are.)
+// (Interrupts are work by that clock: longest_ns tells whether a wait was longer than the machine's own are. A
+// thread that is off its own processor before its first look at the holder does not see what that one works until then.)
 // Long waits are what the VM promises not to have while code is loaded, traced or purged
 // (docs/protocols/code_loading.md), and minivm:scheduler_waits() tells how many there were of each.
 //
@@ -43,7 +44,7 @@ enum class LockKind : uint8_t {
 constexpr int kLockKinds = static_cast<int>(LockKind::tracers) + 1;
 
 namespace lock_waits {
-// The clock of this thread's processor time, as clock_gettime() takes it; 0: not known, see set_is_counted().
+// The clock of this thread's processor time, as clock_gettime() takes it; 0: not known, see set_has_clock().
 extern constinit thread_local int32_t t_clock;
 }  // namespace lock_waits
 
