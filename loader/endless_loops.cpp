@@ -34,9 +34,11 @@ bool EndlessLoops::edge(const LoweredFunction& f, uint32_t at, uint32_t n, uint3
 // Without a way back there is no loop, which is what nearly all functions show at once.
 bool EndlessLoops::goes_back(const LoweredFunction& f) const {
     for (uint32_t at = f.entry; at < f.end; ++at) {
-        uint32_t to = kNoLabel;
-        for (uint32_t n = 0; edge(f, at, n, &to); ++n) {
-            if (to <= at) {
+        const Instr& i = m_.code[at];
+        const Operand* const o = m_.operands_of(i);
+        for (uint32_t n = 0; n < i.operand_count; ++n) {
+            if (o[n].kind == Operand::Kind::label && o[n].index <= at && o[n].index >= f.entry && !counts(i) &&
+                i.op != Op::wait_timeout) {
                 return true;
             }
         }

@@ -251,7 +251,8 @@ private:
         }
         states_used_ = 0;
         work_.clear();
-        recording_ = needs_last_pass_ = false;
+        to_repair_.clear();
+        recording_ = false;
         std::fill(state_at_.begin() + f.info, state_at_.begin() + f.end, kNoState);
         s_.begin(std::max<size_t>(x_count, 4), float_count);  // 4: x0..x2 of exceptions and sends
         for (uint32_t r = 0; r < f.arity; ++r) {
@@ -267,19 +268,16 @@ private:
             return false;
         }
         while (!work_.empty()) {
-            const uint32_t at = work_.back();
-            work_.pop_back();
-            if (!run_block(at)) {
+            if (!run_block(take_work())) {
                 return false;
             }
         }
         m_.code[f.info].live = static_cast<uint16_t>(f.arity);
-        if (!needs_last_pass_) {
-            return true;
-        }
         recording_ = true;
-        for (uint32_t at = f.info; at < f.end; ++at) {
-            if (state_at_[at] != kNoState && !run_block(at)) {
+        std::sort(to_repair_.begin(), to_repair_.end());
+        to_repair_.erase(std::unique(to_repair_.begin(), to_repair_.end()), to_repair_.end());
+        for (const uint32_t at : to_repair_) {
+            if (!run_block(at)) {
                 return false;
             }
         }
@@ -304,7 +302,7 @@ private:
             } else {
                 states_.push_back(s);
             }
-            work_.push_back(target);
+            add_work(target);
             return true;
         }
         const uint32_t number = slot;  // the handlers below may move states_
@@ -360,9 +358,21 @@ private:
         changed |= lower(old.reserved, s.reserved);
         changed |= lower(old.lapsed, s.lapsed);
         if (changed) {
-            work_.push_back(target);
+            add_work(target);
         }
         return true;
+    }
+    void add_work(uint32_t block) {
+        work_.push_back(block);
+        std::push_heap(work_.begin(), work_.end(), std::greater<>());
+    }
+    uint32_t take_work() {
+        const uint32_t block = work_.front();
+        do {
+            std::pop_heap(work_.begin(), work_.end(), std::greater<>());
+            work_.pop_back();
+        } while (!work_.empty() && work_.front() == block);
+        return block;
     }
     static bool widen_all(std::vector<Type>& old, const std::vector<Type>& other) {
         bool changed = false;
@@ -399,6 +409,7 @@ private:
     }
 
     bool run_block(uint32_t at) {
+        block_ = at;
         s_ = states_[state_at_[at]];
         for (const uint32_t first = at;; ++at) {
             if (at != first && m_.code[at].block_start) {
@@ -722,7 +733,9 @@ private:
 
     // Asked where something is to be repaired. Before the fixpoint it is only noted that it is.
     bool writes_repairs() {
-        needs_last_pass_ |= !recording_;
+        if (!recording_ && (to_repair_.empty() || to_repair_.back() != block_)) {
+            to_repair_.push_back(block_);
+        }
         return recording_;
     }
     Repair& repair() {
@@ -1010,7 +1023,7 @@ private:
     // ---- types ----------------------------------------------------------------------------------
 
     // Makes sure that o is what the instruction takes it for.
-    bool expect(const Operand& o, Type wanted, Op test, const std::vector<Operand>& tested) {
+    bool expect(const Operand& o, Type wanted, Op test, std::initializer_list<Operand> tested) {
         const Type known = type_of(o);
         if ((known.bits & ~wanted.bits) == 0 &&
             (wanted.bits != TypeInfo::tuple || known.arity >= wanted.arity)) {
@@ -1023,7 +1036,7 @@ private:
             r.tested = tested;
         }
         if ((instr_info(test).effects & BRANCHES) != 0) {
-            if (!flow_to(tested[0].index, s_)) {
+            if (!flow_to(tested.begin()->index, s_)) {
                 return false;
             }
         } else {
@@ -1708,19 +1721,24 @@ private:
     bool never_holds_ = false;  // nothing goes on behind the instruction being looked at
     bool begin_again_ = false;                     // with one more of them
     bool recording_ = false;                       // the fixpoint is reached: write repairs down
-    bool needs_last_pass_ = false;     // something has to be written down then
+    uint32_t block_ = 0;               // where the block begins that is being run
+    std::vector<uint32_t> to_repair_;  // blocks in which something has to be written down then
     std::vector<Repair> repairs_;      // in the order of instructions
 };
 
-// Puts the repairs into the code; instruction indexes change everywhere.
+// Puts the repairs into the code; instruction indexes change everywhere. Notes are of no use any more.
 void apply_repairs(const std::vector<Repair>& repairs, UnverifiedModule& unverified) {
     if (repairs.empty()) {
         return;
     }
     LoweredModule& m = *unverified.module;
     std::vector<uint32_t> moved_to(m.code.size() + 1);
+    size_t inserted = 0;
+    for (const Repair& r : repairs) {
+        inserted += r.x.size() + (r.y.empty() ? 0 : 1) + (r.tests ? 1 : 0) + (r.test_heap_words != 0 ? 1 : 0);
+    }
     std::vector<Instr> code;
-    std::vector<InstrNote> notes;
+    code.reserve(m.code.size() + inserted);
     size_t next = 0;
     const auto insert = [&](const Instr& before, Op op, const std::vector<Operand>& operands) {
         Instr i = before;
@@ -1731,7 +1749,6 @@ void apply_repairs(const std::vector<Repair>& repairs, UnverifiedModule& unverif
         i.block_start = false;
         m.operands.insert(m.operands.end(), operands.begin(), operands.end());
         code.push_back(i);
-        notes.push_back(unverified.notes[&before - m.code.data()]);
     };
     for (uint32_t at = 0; at < m.code.size(); ++at) {
         moved_to[at] = static_cast<uint32_t>(code.size());
@@ -1759,11 +1776,9 @@ void apply_repairs(const std::vector<Repair>& repairs, UnverifiedModule& unverif
             i.block_start = false;
         }
         code.push_back(i);
-        notes.push_back(unverified.notes[at]);
     }
     moved_to[m.code.size()] = static_cast<uint32_t>(code.size());
     m.code = std::move(code);
-    unverified.notes = std::move(notes);
     for (Operand& o : m.operands) {
         if (o.kind == Kind::label && o.index != kNoLabel) {
             o.index = moved_to[o.index];
