@@ -1,6 +1,7 @@
 // Maps, and guard functions.
 #include "jit/emitter.hpp"
 #include "jit/layout.hpp"
+#include "jit/runtime.hpp"
 #include "vm/instr/bif_def.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/compare.hpp"
@@ -331,6 +332,13 @@ bool Emitter::emit_guard_bif() {
     const BifDef& bif = *o[1].bif;
     const auto named = [&](std::string_view name) { return is_guard_bif(bif, name); };
     if (arity == 2 && compare_bif(bif)) {
+        return true;
+    }
+    if (arity == 1 && named("get")) {
+        value_to(Reg::t1, o[2]);
+        a_.move(Reg::t0, Reg::proc);
+        a_.call_leaf(reinterpret_cast<const void*>(leaf_dictionary_value));
+        store_result(o[3], Reg::t0);
         return true;
     }
     const Label slow = a_.new_label();

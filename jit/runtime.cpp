@@ -7,6 +7,7 @@
 #include "vm/instr/bif_def.hpp"
 #include "vm/process/bif_answer.hpp"
 #include "vm/process/exception.hpp"
+#include "vm/process/extra.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/semantics/map.hpp"
 #include "vm/term/compare.hpp"
@@ -321,6 +322,9 @@ Word leaf_map_get_hashed(Word map, Word key, Word hash) {
 Word leaf_remove_message(Word process, Word) {
     mailbox_remove(*reinterpret_cast<Process*>(process));
     return 0;
+}
+Word leaf_dictionary_value(Word process, Word key) {
+    return dictionary_value(*reinterpret_cast<const Process*>(process), Term{key}).raw;
 }
 Word leaf_exact_equal(Word a, Word b) {
     return exact_equal(Term{a}, Term{b}) ? 1 : 0;

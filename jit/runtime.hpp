@@ -34,6 +34,7 @@ Word leaf_map_get(Word map, Word key);
 Word leaf_map_get_hashed(Word map, Word key, Word hash);
 Word leaf_exact_equal(Word a, Word b);
 Word leaf_remove_message(Word process, Word);
+Word leaf_dictionary_value(Word process, Word key);
 
 // A dirty BIF called at p.pc, a native return address, has run: where to go on.
 const void* dirty_result(Scheduler* s);

@@ -7,8 +7,9 @@ namespace minivm {
 
 size_t Dictionary::find(Term key) const {
     if (index_.empty()) {
+        const bool by_word = is_equal_by_word(key);
         for (size_t i = 0; i < pairs_.size(); ++i) {
-            if (exact_equal(pairs_[i].key, key)) {
+            if (pairs_[i].key == key || (!by_word && exact_equal(pairs_[i].key, key))) {
                 return i;
             }
         }

@@ -134,6 +134,11 @@ struct ProcessExtra {
 // Roots in Process::extra: calls visit(term, context) for each, once.
 void visit_extra_roots(Process& p, void (*visit)(Term* root, void* context), void* context);
 
+// get(Key): undefined where there is none. The owner.
+inline Term dictionary_value(const Process& p, Term key) {
+    const Term value = p.extra == nullptr ? kNonValue : p.extra->dictionary.get(key);
+    return is_value(value) ? value : atoms::undefined;
+}
 inline ProcessExtra& extra_of(Process& p) {
     if (MINIVM_UNLIKELY(p.extra == nullptr)) {
         p.extra = new ProcessExtra;

@@ -361,6 +361,9 @@ int compare_any(Term a, Term b, bool exact) {
     if (a == b) {
         return 0;
     }
+    if (is_boxed(a) && is_boxed(b) && is_bitstring(a) && is_bitstring(b)) {  // keys, often
+        return compare_bits(bit_view(a), bit_view(b));
+    }
     WorkList work;
     for (;;) {
         while (a != b) {

@@ -99,7 +99,7 @@ Term erlang_registered_0(Process& p, const Term*) {
 Term or_undefined(Term t) { return is_value(t) ? t : atoms::undefined; }
 
 Term erlang_get_1(Process& p, const Term* a) {
-    return p.extra == nullptr ? atoms::undefined : or_undefined(p.extra->dictionary.get(a[0]));
+    return dictionary_value(p, a[0]);
 }
 
 Term erlang_put_2(Process& p, const Term* a) {
