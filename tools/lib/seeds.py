@@ -51,11 +51,14 @@ trace_stress   | release | python3 tests/trace/trace_stress.py --minivm {vm} --s
 tracers        | release | env MINIVM_SEED={seed} python3 tests/trace/tracer_modules_test.py {vm} TracerModules.test_tracers_change_and_their_modules_are_purged_under_load
 ends           | release | env MINIVM_SEED={seed} python3 tests/tools/ends_test.py {vm} Endings.test_the_kernel_that_was_stopped_first_does_not_end_the_vm
 unit           | release | {tests}/minivm_tests --order rand --rng-seed {seed} '~[.]~"perf *"~"gdb *"~"model: *"~"SIGKILL *"'
+nodes          | release | env MINIVM_SEED={seed} python3 tests/tools/nodes_test.py {vm} Nodes.test_a_storm_loses_nothing_and_leaves_nothing Nodes.test_garbage_ends_its_connection_and_nothing_else
+sockets        | release | env MINIVM_SEED={seed} python3 tests/tools/sockets_test.py {vm} Sockets.test_many_connections_lose_nothing_and_leave_nothing Sockets.test_many_processes_on_sockets_of_module_socket_lose_nothing
 atomicity      | release | python3 tests/programs/atomicity.py --minivm {vm} --commits 200 --engine mixed:{seed}
 beam           | dev     | {tests}/beam_fuzz --seed {seed} --count 200 --suffix .beam build/programs build/dev
 external_term  | dev     | {tests}/external_term_fuzz --seed {seed} --count 20000
 recorder       | dev     | {tests}/recorder_fuzz --seed {seed} --count 400
 mutants        | dev     | python3 tests/fuzz/run_mutants.py --minivm {vm} --seed {seed} --count 8 --limit 5
+read_mutants   | dev     | python3 tests/fuzz/run_mutants.py --reader {tests}/beam_fuzz --seed {seed} --count 400
 unit_dev       | dev     | {tests}/minivm_tests --order rand --rng-seed {seed} '~[.]~"perf *"~"gdb *"~"model: *"~"SIGKILL *"'
 """
 Kind = collections.namedtuple("Kind", "name preset command")

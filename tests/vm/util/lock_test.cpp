@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <ctime>
 #include <mutex>
 #include <thread>
@@ -14,33 +15,55 @@ namespace {
 constexpr LockKind kKind = LockKind::purge;
 constexpr int kMaxTries = 1000;
 
+int32_t own_clock() {
+    lock_waits::set_has_clock();
+    return lock_waits::t_clock;
+}
+
+// A thread that waits for its end, and what clock it has: such a holder works for no nanosecond, whatever the machine
+// makes of a sleep.
+class Parked {
+public:
+    Parked() : thread_([this] { park(); }) { clock_.wait(0); }
+    ~Parked() {
+        is_over_ = true;
+        is_over_.notify_one();
+        thread_.join();
+    }
+    int32_t clock() const { return clock_; }
+
+private:
+    void park() {
+        clock_ = own_clock();
+        clock_.notify_one();
+        is_over_.wait(false);
+    }
+
+    std::atomic<int32_t> clock_{0};
+    std::atomic<bool> is_over_{false};
+    std::thread thread_;
+};
+
 uint64_t worked_ns() {
     timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return static_cast<uint64_t>(t.tv_sec) * 1000000000 + static_cast<uint64_t>(t.tv_nsec);
 }
 
-// A scheduler takes a lock while another thread, which has it, does that.
-template <typename Hold>
-void wait_once(Hold hold) {
+// A scheduler takes a lock while another thread, which has it by this clock, does that.
+template <typename Clock, typename Hold>
+void wait_once(Clock clock, Hold hold) {
     CountedMutex mutex(kKind);
     std::atomic<bool> is_held{false};
     std::atomic<bool> is_wanted{false};
-    std::atomic<bool> is_over{false};
     std::thread holder([&] {
-        lock_waits::set_has_clock();
-        {
-            const std::lock_guard lock(mutex);
-            is_held = true;
-            while (!is_wanted) {
-                std::this_thread::yield();
-            }
-            hold();
-        }
-        // Its clock is asked behind the wait.
-        while (!is_over) {
+        lock_waits::t_clock = clock();
+        const std::lock_guard lock(mutex);
+        is_held = true;
+        while (!is_wanted) {
             std::this_thread::yield();
         }
+        hold();
     });
     std::thread scheduler([&] {
         lock_waits::set_is_scheduler();
@@ -48,9 +71,7 @@ void wait_once(Hold hold) {
             std::this_thread::yield();
         }
         is_wanted = true;
-        mutex.lock();
-        is_over = true;
-        mutex.unlock();
+        const std::lock_guard lock(mutex);
     });
     holder.join();
     scheduler.join();
@@ -67,16 +88,17 @@ void work() {
 
 // Now and then one of the two is interrupted where it counts, so not every try tells.
 TEST_CASE("a wait for a lock whose holder is off its processor is told from one whose holder works") {
+    Parked parked;
     const lock_waits::Count before = lock_waits::count(kKind);
     int tries = 0;
     while (lock_waits::count(kKind).preempted == before.preempted && ++tries < kMaxTries) {
-        wait_once(sleep);
+        wait_once([&parked] { return parked.clock(); }, sleep);
     }
     CHECK(tries < kMaxTries);
     const uint64_t long_waits = lock_waits::count(kKind).long_waits;
     tries = 0;
     while (lock_waits::count(kKind).long_waits == long_waits && ++tries < kMaxTries) {
-        wait_once(work);
+        wait_once(own_clock, work);
     }
     CHECK(tries < kMaxTries);
     CHECK(lock_waits::count(kKind).longest_ns >= lock_waits::kPatience_ns);
