@@ -1029,6 +1029,10 @@ private:
             (wanted.bits != TypeInfo::tuple || known.arity >= wanted.arity)) {
             return true;
         }
+        // The test would raise an exception whose reason is the operand.
+        if ((instr_info(test).effects & BRANCHES) == 0 && !demand_term(o)) {
+            return false;
+        }
         if (writes_repairs()) {
             Repair& r = repair();
             r.tests = true;

@@ -278,7 +278,11 @@ class HostileCode(unittest.TestCase):
                      [("badmatch", x(0))], [("case_end", x(0))], [RETURN],
                      [("select_val", x(0), f(1), items(("literal", 0), f(1))), ("label", u(1)),
                       ("move", NIL, x(0)), RETURN],
-                     [("call_ext_only", u(1), ("import", "erlang", "display", 1))]):
+                     [("call_ext_only", u(1), ("import", "erlang", "display", 1))],
+                     # The reason of the exception that they raise was the context.
+                     [("get_hd", x(0), x(0)), RETURN], [("get_list", x(0), x(0), x(1)), RETURN],
+                     [("get_tuple_element", x(0), u(0), x(0)), RETURN],
+                     [("fmove", x(0), ("fr", 0)), ("move", NIL, x(0)), RETURN]):
             self.refused(self.matching(*body), "context")
             # Through an argument of another function, and of one that is verified before.
             self.refused(self.matching(*gives, more=[("g", 1, body)]), "context")
@@ -293,6 +297,14 @@ class HostileCode(unittest.TestCase):
         self.ends_well(self.matching(("call_only", u(1), f("g/1")), more=[("g", 1, goes_on)]))
         self.raises(self.matching(("call_only", u(1), f("g/1")),
                                   more=[("g", 1, [("jump", f("info"))])]), "no function clause")
+
+    def test_a_match_context_is_no_argument_in_a_stack_trace(self):
+        caught = [("allocate", u(1), u(1)), ("try", y(0), f(1)), ("call", u(1), f("h/1")), ("label", u(1)),
+                  ("try_case", y(0)), ("move", x(2), x(0)), ("build_stacktrace",),
+                  ("call_ext", u(1), ("import", "erlang", "term_to_binary", 1)),
+                  ("move", NIL, x(0)), ("deallocate", u(1)), RETURN]
+        self.ends_well(self.matching(("call_only", u(1), f("g/1")),
+                                     more=[("g", 1, caught), ("h", 1, [("jump", f("info"))])]))
 
     # ---- bit strings that are begun, then filled -----------------------------------------------------
 

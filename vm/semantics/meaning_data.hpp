@@ -4,12 +4,17 @@
 #include <utility>
 
 #include "vm/process/exception.hpp"
+#include "vm/semantics/binary.hpp"
 #include "vm/semantics/native_record.hpp"
 #include "vm/semantics/operation.hpp"
 
 namespace minivm::semantics {
 
 MEANING(func_info) {
+    // Arguments of a local function may be contexts; the exception's are terms.
+    for (Word i = 0; i < NUMBER(2); ++i) {
+        a.s->x[i] = bs_context_to_binary(a.p, a.s->x[i]);
+    }
     raise_function_clause(a.p, Term{RAW(0)}, Term{RAW(1)}, NUMBER(2), a.s->x);
     return Next::raise;
 }
