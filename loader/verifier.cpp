@@ -95,10 +95,13 @@ private:
 // What a y register holds: nothing, a term, or a catch mark (kMark + the handler's instruction).
 constexpr uint32_t kUndefined = 0, kTerm = 1, kMark = 2;
 
+// The compiler's types have no bit for a native record, which no other test finds.
+constexpr uint16_t kNativeRecord = TypeInfo::any + 1;
+
 // What is known of a register's value: the kinds it can be of, as TypeInfo has them (bs_matchable
 // being a match context), and of a tuple how many elements it has at least.
 struct Type {
-    uint16_t bits = TypeInfo::any & ~TypeInfo::bs_matchable;  // any term
+    uint16_t bits = (TypeInfo::any & ~TypeInfo::bs_matchable) | kNativeRecord;  // any term
     uint32_t arity = 0;  // only if bits is tuple
     friend bool operator==(const Type&, const Type&) = default;
 };

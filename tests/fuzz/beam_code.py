@@ -165,9 +165,10 @@ class Builder:
 
     An instruction is ("move", ("x", 0), ("x", 1)); ("atom", "ok") stands for an atom by its text,
     ("import", "erlang", "self", 0) for an import and ("string", b"ab") for bytes of the string table.
-    The function's own labels are "info" and "entry": ("f", "entry") or ("f", "other/1")."""
+    The function's own labels are "info" and "entry": ("f", "entry") or ("f", "other/1"). Native records, of OTP 29,
+    are names; none has a field."""
 
-    def __init__(self, module, functions, literals=(), types=b"", label_count=200):
+    def __init__(self, module, functions, literals=(), types=b"", label_count=200, records=()):
         self.atoms, self.imports, self.strings = [module], [], b""
         entries, exports, code = {}, b"", []
         for n, (name, arity, _) in enumerate(functions):
@@ -182,16 +183,21 @@ class Builder:
                 code.append([OPCODES[instruction[0]]] +
                             [self._operand(o, entry, entries) for o in instruction[1:]])
         code.append([END])
+        record_rows = b"".join(
+            bytes([OPCODES["call_last"]]) + encode(("a", self._atom(name))) + encode(("a", self._atom("true"))) +
+            encode(("list", [])) for name in records)
         self.file = {
             "AtU8": struct.pack(">I", len(self.atoms)) + b"".join(
                 bytes([len(a.encode())]) + a.encode() for a in self.atoms),
-            "Code": struct.pack(">5I", 16, 0, 182, label_count, len(functions)) + encode_code(code),
+            "Code": struct.pack(">5I", 16, 0, max(OPCODES.values()), label_count, len(functions)) + encode_code(code),
             "StrT": self.strings,
             "ImpT": struct.pack(">I", len(self.imports)) + b"".join(
                 struct.pack(">3I", self._atom(m), self._atom(f), a) for m, f, a in self.imports),
             "ExpT": struct.pack(">I", len(functions)) + exports}
         if types:
             self.file["Type"] = types
+        if records:
+            self.file["Recs"] = struct.pack(">3I", 0, len(records), 0) + record_rows
         if literals:  # in the external term format
             self.file["LitT"] = struct.pack(">2I", 0, len(literals)) + b"".join(
                 struct.pack(">I", len(t)) + t for t in literals)

@@ -268,6 +268,23 @@ class HostileCode(unittest.TestCase):
         self.raises(written([*make, ("set_tuple_element", NIL, x(0), u(1)), ("deallocate", u(0)), RETURN],
                             literals=self.LITERALS), self.BAD)
 
+    def test_what_no_test_finds_is_none_of_the_kinds_that_are_left(self):
+        # A native record is nothing that these tests ask for: what is no other kind was taken for a list, or a map.
+        tests = ("is_atom", "is_bitstr", "is_float", "is_function", "is_integer", "is_map", "is_nil", "is_nonempty_list",
+                 "is_pid", "is_port", "is_reference", "is_tuple")
+        made = ("put_record", NO_LABEL, atom("r"), NIL, x(0), u(0), items())
+        for left, use in (("is_nonempty_list", [("get_hd", x(0), x(0))]),
+                          ("is_tuple", [("get_tuple_element", x(0), u(0), x(0))]),
+                          ("is_map", [("get_map_elements", f(60), x(0), items(atom("a"), x(0))), ("label", u(60))]),
+                          ("is_float", [("fmove", x(0), ("fr", 0)), ("fmove", ("fr", 0), x(0))])):
+            chain = []
+            for n, test in enumerate(tests, 1):
+                if test != left:
+                    chain += [(test, f(n), x(0)), ("move", NIL, x(0)), RETURN, ("label", u(n))]
+            data = written([*chain, *use, RETURN], start_with=[made], records=["r"])
+            for engine in ("interp", "jit"):  # OTP 25 has no words for the reason that such an exception has
+                self.assertEqual(0 if left == "is_map" else 127, self.run_it(data, engine)[0], left)
+
     # ---- match contexts are no terms -------------------------------------------------------------------
 
     def test_a_match_context_does_not_become_a_term(self):
@@ -305,6 +322,22 @@ class HostileCode(unittest.TestCase):
                   ("move", NIL, x(0)), ("deallocate", u(1)), RETURN]
         self.ends_well(self.matching(("call_only", u(1), f("g/1")),
                                      more=[("g", 1, caught), ("h", 1, [("jump", f("info"))])]))
+
+    # ---- stack traces ------------------------------------------------------------------------------------
+
+    def test_a_raw_stack_trace_of_any_terms(self):
+        # {error, {a, b, c}, m, f, {1, 2}, {1, 2}}: arity and line, and the file, were taken for what they have to be.
+        pair = b"h\2a\1a\2"
+        for top in (b"h\3w\1aw\1bw\1c", b"w\1a"):
+            for count in (1, 2):
+                frame = b"w\1mw\1f" + pair + pair
+                trace = b"\x83h" + bytes([2 + 4 * count]) + b"w\5error" + top + count * frame
+                place = {"start_with": [("move", ("literal", 0), x(0))], "literals": [trace]}
+                show = [("call_ext", u(1), ("import", "erlang", "display", 1)), ("move", NIL, x(0)), ("deallocate", u(1)), RETURN]
+                self.ends_well(written([("allocate", u(1), u(1)), ("init_yregs", items(y(0))), ("build_stacktrace",), *show],
+                                       **place))
+                self.ends_well(written([("allocate", u(1), u(1)), ("catch", y(0), f(1)), ("raise", x(0), x(0)),
+                                        ("label", u(1)), ("catch_end", y(0)), *show], **place))
 
     # ---- bit strings that are begun, then filled -----------------------------------------------------
 

@@ -199,10 +199,11 @@ Term build_raw_trace(Process& p, const void* fault, int code_ix) {
     return make_boxed(t);
 }
 
+// Of a raw trace, which code that no compiler wrote may have made of any terms.
 Term frame_entry(Heap& h, const Term* frame, FileTuple* files, Term args = kNonValue) {
-    const int64_t packed = small_value(frame[2]);
-    const Term where =
-        location_list(h, frame[3], static_cast<uint32_t>(packed >> 8), kNonValue, files);
+    const int64_t packed = is_small(frame[2]) ? small_value(frame[2]) : 0;
+    const Term file = is_atom(frame[3]) ? frame[3] : kNil;
+    const Term where = location_list(h, file, static_cast<uint32_t>(packed >> 8), kNonValue, files);
     return make_tuple(h, frame[0], frame[1], is_value(args) ? args : make_small(packed & 0xFF),
                       where);
 }
