@@ -8,7 +8,7 @@
 
 namespace minivm::interp {
 
-// A place in the words that depends on the module instance.
+// A word of the bytecode whose value depends on the module instance.
 struct Fixup {
     enum class Kind : uint8_t { catch_mark, fun_entry };
     Kind kind;
@@ -23,7 +23,7 @@ struct InterpCode final : EngineCode {
     std::vector<Fixup> fixups;
     std::vector<uint32_t> catch_handlers;   // word offset of each catch's handler
     struct Location {
-        uint32_t word;      // the first word it holds for
+        uint32_t word;      // the first word at this location
         uint32_t function;  // index into LoweredModule::functions
         uint32_t line;      // index into LoweredModule::lines, 1-based; 0: none
     };

@@ -8,9 +8,9 @@
 
 namespace minivm::interp {
 
-// Whether a meaning reads or writes the process's heap, stack pointer, reductions, pc or exception, which are
-// saved for it then. One of no effects but branches does not, as one that fails or collects does, but for
-// those named here: whoever changes a meaning changes this.
+// Whether a meaning reads or writes the process's heap, stack pointer, reductions, pc or exception; its handler
+// saves them first. An instruction whose only effect is to branch does not touch them, one that fails or
+// collects does; the exceptions to this rule are listed here. Update the list when you change a meaning.
 constexpr bool touches_process(Op op) {
     switch (op) {
         case Op::bs_get_utf8:
@@ -30,8 +30,8 @@ constexpr bool touches_process(Op op) {
             return (kEffects[static_cast<int>(op)] & ~BRANCHES) != NONE;
     }
 }
-// Meanings with arrays or aggregates of their own are no part of a handler: its last call would not become a
-// jump.
+// The compiler must not inline meanings with local arrays or aggregates into a handler: the handler's last call
+// would not become a jump.
 constexpr bool has_aggregates(Op op) {
     switch (op) {
         case Op::bif0:
@@ -48,7 +48,7 @@ constexpr bool has_aggregates(Op op) {
 template <Op kOp>
 struct PackedOperands {
     const Word* pc;
-    Term* E;  // where the process is not touched; else it is in the process
+    Term* E;  // valid if the meaning does not touch the process; else p.heap.end is
     Scheduler* s;
     Process& p;
 

@@ -48,8 +48,8 @@ inline InterpState& interp_state(Scheduler* s) {
 }
 inline Handler handler_at(const Word* pc) {
 #ifdef __SANITIZE_THREAD__
-    // The load of 32 bits that the line below is, said so that ThreadSanitizer knows it: breakpoints are
-    // written beside it. relaxed: thread progress orders it.
+    // The same 32-bit load as below, atomic for ThreadSanitizer: another thread may arm a breakpoint here
+    // meanwhile. relaxed: thread progress orders it.
     return reinterpret_cast<Handler>(static_cast<Word>(
         __atomic_load_n(reinterpret_cast<const uint32_t*>(pc), __ATOMIC_RELAXED)));
 #else
@@ -57,7 +57,7 @@ inline Handler handler_at(const Word* pc) {
 #endif
 }
 
-// What executes the instruction at pc, a breakpoint there or not.
+// The handler of the instruction at pc, also where a breakpoint has replaced it.
 Handler instruction_at(const Word* pc);
 
 #ifdef MINIVM_INTERP_LOOP
@@ -81,7 +81,7 @@ Handler instruction_at(const Word* pc);
 
 // ---- operands -----------------------------------------------------------------------------------
 
-enum class K : uint8_t { X, Y, C, S };  // S: any, found out when it runs
+enum class K : uint8_t { X, Y, C, S };  // S: any, tested at run time
 
 inline Term* reg_ptr(uint32_t slot, Term* E, Scheduler* s) {
     char* base = (slot & kSlotY) ? reinterpret_cast<char*>(E) : reinterpret_cast<char*>(s->x);
@@ -97,7 +97,7 @@ template <Op O, int I>
 inline uint32_t slot_of(const Word* pc) {
     constexpr Place p = place_of(O, I);
 #ifdef __SANITIZE_THREAD__
-    // The same 16 bits, apart from those of the handler beside them, which a breakpoint writes.
+    // Loads these 16 bits only: arming a breakpoint writes the handler's bits of the same word.
     return reinterpret_cast<const uint16_t*>(pc + p.word)[p.shift / 16];
 #else
     return static_cast<uint16_t>(pc[p.word] >> p.shift);
@@ -116,7 +116,7 @@ inline Term src_at(const Word* pc, Term* E, Scheduler* s) {
         return slot_value(slot, pc, E, s);
     }
 }
-// The same where all operand kinds are known: a constant is the Nth behind the fixed words.
+// The same where all operand kinds are known: a constant is the Nth word after the fixed ones.
 template <Op O, int I, K Kind, int Nth>
 inline Term source(const Word* pc, Term* E, Scheduler* s) {
     if constexpr (Kind == K::C) {
@@ -159,7 +159,7 @@ inline Term list_value(Word w, Term* E, Scheduler* s) {
 #define LIST() (pc + fixed_words(kOp))
 
 // Words of the instruction at pc. An s operand that is a constant adds one word, a list its count.
-// Ks: what is known statically of the operands, by position (K::S where nothing is).
+// Ks: the operand kinds known at compile time, by position (K::S where the kind is not known).
 template <Op O, int I, K Kind>
 inline int extra_words(const Word* pc) {
     constexpr char c = kLetters[static_cast<int>(O)][I];
@@ -189,9 +189,9 @@ inline int size_of(const Word* pc) {
 }
 #define NEXT_OP() NEXT((size_of<kOp>(pc)))
 #define NEXT_OP_KINDS(...) NEXT((size_of<kOp, __VA_ARGS__>(pc)))
-// To the label of this instruction, which has one.
+// Goes to the label of this instruction, which must have one.
 #define JUMP() NEXT(label_at(pc))
-// A failure: to the label, or the exception that is set.
+// After a failure: goes to the label, or raises Process::exception where there is none.
 #define FAIL_OR_RAISE(p)                                  \
     do {                                                  \
         if (label_at(pc) != 0) {                          \
@@ -297,20 +297,20 @@ void h_return_trace(ARGS);     // a function whose call left a trace frame retur
 void h_process_exit(ARGS);     // the first function of a process returns here
 void h_return_to_native(ARGS); // a function that native code called returns here
 
-// ---- what is nothing but an instruction's meaning (interp/generic.hpp) -----------------------------------
+// ---- handlers that are an instruction's meaning (interp/generic.hpp) --------------------------------------
 
-// Where a handler's common case is over.
+// A handler with a fast path of its own goes on here where the fast path does not apply.
 template <Op kOp>
 void generic(ARGS);
 
 // ---- the table --------------------------------------------------------------------------------------
 
-// A handler for these operand kinds (K per operand; K::S where it does not matter).
+// The handler for these operand kinds, one K an operand; null: op has none by operand kinds.
 Handler select_control(Op op, const K* kinds);
 Handler select_test(Op op, const K* kinds, bool constant_is_immediate);
 Handler select_arith(Op op, const K* kinds);
 Handler select_data(Op op, const K* kinds);
-// bs_get_integer with a size that is known; null: none of its own.
+// For bs_get_integer with a constant size; null: it has no special handler.
 Handler select_bs_get_integer(const K* kinds, Term size, Word unit, uint32_t flags);
 void h_select_linear(ARGS);
 void h_select_boxed(ARGS);

@@ -1,4 +1,4 @@
-// Small integers, floats, and what guards ask of lists and tuples.
+// Small integers, floats, and guard functions on lists and tuples (hd, tl, element, tuple_size).
 #include <cmath>
 
 #include "interp/handlers.hpp"
@@ -176,7 +176,7 @@ HANDLER(fconv) {
     }
     TAIL(generic<kOp>);
 }
-// The result may go where an operand is: it is stored when it is known to be one.
+// The destination may be an operand's register, so only a finite result is stored: generic() needs the operands.
 #define FARITH(name, expression)               \
     HANDLER(name) {                            \
         const double a = FREG(0);              \

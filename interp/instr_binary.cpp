@@ -1,11 +1,11 @@
-// Bit strings: the fields that most matches read.
+// Bit strings: integer fields of constant size, which most matches read.
 #include "interp/handlers.hpp"
 #include "vm/semantics/binary.hpp"
 
 namespace minivm::interp {
 
-// A field whose size is known and whose value is a small integer, which most are. Bits is the size, or
-// 0 where no handler of its own pays.
+// A field of constant size whose value is a small integer. Bits is the size; 0: the handler for all sizes
+// that have none of their own.
 template <unsigned Bits, K Ctx, K D>
 static void bs_get_small(ARGS) {
     constexpr Op kOp = Op::bs_get_integer;

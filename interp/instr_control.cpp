@@ -44,7 +44,7 @@ HANDLER(call_ext_last) {
     ENTER_EXPORT(e);
 }
 
-// What an export entry's stub begins with; the entry is found from the stub's address.
+// The export entry whose stub pc points to.
 static const Export* export_of_stub(const Word* pc, int stub_word) {
     return reinterpret_cast<const Export*>(reinterpret_cast<const char*>(pc) -
                                            offsetof(Export, stub) - stub_word * sizeof(Word));
@@ -55,12 +55,12 @@ void h_stub_undefined(ARGS) {
     const Export* e = export_of_stub(pc, kStubUndefined);
     ENTER_RUNTIME(p);
     p.x = s->x;
-    call_undefined(p, e);  // a trap, or undef
+    call_undefined(p, e);  // traps, or raises undef
     LEAVE_RUNTIME(p);
     TAIL(slow_bif_failed);
 }
 
-// The whole body of a function that is `called`: calls it and returns its value to who called the function.
+// The whole body of a function that is the BIF `called`: calls it and returns its value to the function's caller.
 #define BIF_AS_BODY(p, called)                                                \
     do {                                                                      \
         ENTER_RUNTIME(p);                                                     \
@@ -84,7 +84,7 @@ void h_stub_bif(ARGS) {
     const Export* e = export_of_stub(pc, kStubBif);
     BIF_AS_BODY(p, *e->bif);
 }
-// Where a process that was scheduled out on its way into a function resumes.
+// A process that was scheduled out on its way into a function resumes here.
 void h_stub_call(ARGS) {
     const Export* e = export_of_stub(pc, kStubCall);
     pc = e->bytecode[s->code_ix];
@@ -150,8 +150,8 @@ HANDLER(apply_last) {
     ENTER_EXPORT(e);
 }
 
-// The code of `fun` for `arity` arguments in x0..., its free variables put behind them; null if it is
-// no fun of that arity.
+// The code of `fun`; copies its free variables into the x registers after the `arity` arguments. Null if it
+// is no fun of that arity.
 static inline const Word* fun_code(Term fun, uint32_t arity, Scheduler* s, uint32_t* live) {
     if (MINIVM_UNLIKELY(!is_boxed(fun))) {
         return nullptr;
@@ -210,7 +210,7 @@ HANDLER(i_apply_fun_last) {
     ENTER(target, live);
 }
 
-// A fun of a module that is not loaded: its entry's stub.
+// The stub of a fun whose module is not loaded.
 void h_stub_fun_unloaded(ARGS) {
     Process& p = *s->process;
     const FunEntry* fe = reinterpret_cast<const FunEntry*>(reinterpret_cast<const char*>(pc) -
@@ -222,18 +222,18 @@ void h_stub_fun_unloaded(ARGS) {
     TAIL(slow_bif_failed);
 }
 
-// The native code of a function or of a fun's body is entered from bytecode.
+// Enters the native code of a function or of a fun's body from bytecode.
 #define CROSS_TO_NATIVE(entry)                  \
     do {                                        \
         Process& p = *s->process;               \
         const void* target_ = (entry);          \
-        ++fcalls; /* it counts its own call */  \
+        ++fcalls; /* native code counts it */   \
         ENTER_RUNTIME(p);                       \
         cross_to_native(p, target_);            \
         TAIL(slow_cross);                       \
     } while (0)
-// A process may have been scheduled out at the stub, with no address of the function about it that would tell
-// a purge: what was native then can be gone, closed or bytecode when it is back, so it looks once more.
+// A process that was scheduled out at the stub holds no address of the function, so a purge does not see it:
+// the native code may be gone or replaced by bytecode when the process is back. So look the target up again.
 void h_stub_native(ARGS) {
     const Export* e = export_of_stub(pc, kStubNative);
     const Word* target = e->bytecode[s->code_ix];
@@ -278,7 +278,7 @@ void h_breakpoint(ARGS) {
     Process& p = *s->process;
     const tracing::ArmedPlace& place = tracing::armed_place(pc);
     const auto saved = reinterpret_cast<Handler>(place.saved);
-    // relaxed: a call beside a change of it may or may not count.
+    // relaxed: a call at the same time as a change of it may or may not count.
     if (tracing::state_of(p) == nullptr &&
         tracing::g_everywhere.load(std::memory_order_relaxed) == 0) {
         return saved(PASS);
@@ -333,7 +333,7 @@ HANDLER(return_) {
 HANDLER(jump) { JUMP(); }
 HANDLER(on_load) { NEXT(fixed_words(kOp)); }
 
-// The function has been replaced by a library's.
+// A NIF library has replaced the function.
 template <Op kOp>
 static MINIVM_NOINLINE void call_nif(ARGS) {
     Process& p = *s->process;
@@ -343,7 +343,7 @@ static MINIVM_NOINLINE void call_nif(ARGS) {
 HANDLER(nif_start) {
     const auto* function =
         static_cast<const nif::Function*>(reinterpret_cast<const BifDef*>(WORD(0)));
-    // acquire: pairs with the store in nif::load(), which comes last.
+    // acquire: pairs with the store in nif::load(), which is its last one.
     if (MINIVM_LIKELY(function->code.load(std::memory_order_acquire) == nullptr)) {
         NEXT(fixed_words(kOp));
     }
@@ -386,7 +386,7 @@ HANDLER(test_heap) {
     NEXT(fixed_words(kOp));
 }
 
-// With --stress-gc every chance to collect is taken; one in 64 is a full collection.
+// With --stress-gc the process collects at every chance; one collection in 64 is a full one.
 static void stress_collect(Process& p, Scheduler* s, Word need, uint32_t live) {
     const bool major = (++interp_state(s).stress_count & 63) == 0;
     collect_gc(p, need, s->x, live, major);

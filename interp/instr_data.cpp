@@ -1,4 +1,4 @@
-// Lists, tuples, funs: what programs do most.
+// Lists, tuples, funs.
 #include "interp/handlers.hpp"
 
 namespace minivm::interp {

@@ -3,7 +3,7 @@
 
 namespace minivm::interp {
 
-// The slot operand is the y register; the catch mark, made by install, is word 2.
+// The slot operand is the y register; install() writes the catch mark into the word after the fixed ones.
 HANDLER(catch_) {
     *dst_at<kOp, 0>(pc, E, s) = Term{pc[fixed_words(kOp)]};
     NEXT(fixed_words(kOp) + 1);

@@ -1,6 +1,5 @@
-// Fused instructions: pairs and triples that real code is full of (docs/interpreter.md has the counts).
-// pack.cpp lays them out; only their first part can be a jump target. They exist in the interpreter
-// alone.
+// Fused instructions: pairs and triples that are frequent in real code (docs/interpreter.md has the table).
+// pack.cpp lays them out; only their first part can be a jump target. Only the interpreter has them.
 //
 //   move2, move3     word 0: source, destination; word 1: the others
 //   move_call...     word 0: source, frame words; word 1: label

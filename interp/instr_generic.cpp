@@ -1,5 +1,5 @@
-// The handlers that are nothing but their instruction's meaning, and the way on from those that have a case of
-// their own.
+// The handlers that are their instruction's meaning, and generic(), where handlers with a fast path of their own
+// go on if it does not apply.
 #include "interp/generic.hpp"
 
 namespace minivm::interp {

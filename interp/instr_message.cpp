@@ -1,4 +1,4 @@
-// Sending, and what of receiving transfers control.
+// Sending, and the instructions of a receive that transfer control.
 #include "interp/generic.hpp"
 #include "vm/process/engine_calls.hpp"
 #include "vm/process/exception.hpp"

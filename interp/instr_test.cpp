@@ -8,7 +8,7 @@
 
 namespace minivm::interp {
 
-// Operand 1 of a test, of a kind that is known, and the plain numbers behind it.
+// The operands of a test for its meaning: operand 1, of a known kind, and the plain numbers after it.
 template <Op kOp, K S>
 struct TestOperands {
     const Word* pc;
@@ -25,7 +25,7 @@ struct TestOperands {
     }
 };
 
-// A test on one operand, specialised for x and y registers: the meaning, which touches no process.
+// A test on one operand, specialised for x and y registers. Runs the meaning, which touches no process.
 template <Op kOp, K S>
 void test_kind(ARGS) {
     if (semantics::meaning(semantics::Is<kOp>(), TestOperands<kOp, S>{pc, E, s}) == semantics::Next::go_on) {
@@ -54,8 +54,8 @@ TEST1(is_function)
 TEST1(test_arity)
 TEST1(is_tagged_tuple)
 
-// A comparison of two operands: small integers and immediate floats here, the rest in a handler of its
-// own, so that the fast one saves no registers.
+// A comparison of two operands: small integers and immediate floats here, the rest in generic(), so that
+// this handler saves no registers.
 #define COMPARE(name, word_condition, float_condition)           \
     template <K A, K B>                                          \
     void name##_kinds(ARGS) {                                    \
@@ -119,8 +119,8 @@ void is_exact_immediate(ARGS) {
 }
 
 // ---- selects --------------------------------------------------------------------------------------------
-// pack.cpp sorts the pairs and lays them out as: slot 0 source, word 1 label of "none", count n in the
-// list count (2n words): n constants by unsigned word, then n labels. A jump table has its own handler.
+// pack.cpp lays them out: slot 0 the source, word 1 the label for no match, the list count 2n, then n constants
+// and n labels. It sorts the constants, by unsigned word, for h_select_val only.
 
 HANDLER(select_val) {  // immediates, sorted by word: binary search
     const Word key = SRC(0).raw;
@@ -165,7 +165,7 @@ void h_select_boxed(ARGS) {  // some constant is no immediate
     }
     JUMP();
 }
-void h_select_jump(ARGS) {  // dense small integers: [lowest | labels ...], 0: none
+void h_select_jump(ARGS) {  // dense small integers: [lowest | labels ...], 0: no match
     constexpr Op kOp = Op::select_val;
     const Term key = SRC(0);
     const Word n = LIST_COUNT() - 1;

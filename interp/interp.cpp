@@ -56,9 +56,9 @@ struct Interpreter final : Engine {
         const Word* entry = m.code->bytecode_at(m.lowered.functions[function].entry);
         return {entry, static_cast<uint32_t>(*entry)};
     }
-    // Handlers read the operands beside, which stay; dispatch reads the half word that changes.
+    // Writes only the half of the word that dispatch reads; handlers read the operands in the other half.
     static void write_handler(const void* entry, uint32_t handler) {
-        // relaxed: thread progress before this and after orders it.
+        // relaxed: thread progress before and after this store orders it.
         __atomic_store_n(static_cast<uint32_t*>(const_cast<void*>(entry)), handler,
                          __ATOMIC_RELAXED);
     }
@@ -76,8 +76,8 @@ struct Interpreter final : Engine {
     Stop run(Scheduler& s, Process& p) override { return run_from(s, p, handler_at(p.pc)); }
     Stop dirty_done(Scheduler& s, Process& p) override { return run_from(s, p, slow_dirty_done); }
 
-    // Handlers keep the state in the registers of their first arguments, so what is left of it there
-    // tells. If bytecode and stack both fit, that is it.
+    // Handlers keep pc and E in the first two argument registers, which may still hold them. They do if the one
+    // is an address of loaded bytecode and the other one of p's stack.
     bool state_at_fault(const Process& p, const fault::Registers& r,
                         fault::ErlangState* state) const override {
         const auto* pc = reinterpret_cast<const void*>(r.argument[0]);

@@ -5,7 +5,7 @@
 
 namespace minivm::interp {
 
-// The engine; one for the whole VM. Sets up the stubs that entries without bytecode point to.
+// The engine, one for the whole VM. The first call sets up the stubs that entries without bytecode point to.
 Engine& engine();
 
 }  // namespace minivm::interp

@@ -37,7 +37,7 @@ constexpr uint16_t kEffects[] = {
 };
 
 constexpr bool is_slot_letter(char c) { return c == 's' || c == 'd' || c == 'y' || c == 'l'; }
-// An instruction that may collect has one more slot behind its own: the count of live x registers.
+// An instruction that may collect has one more slot after its operands': the count of live x registers.
 constexpr bool has_live_slot(Op op) { return (kEffects[static_cast<int>(op)] & COLLECTS) != 0; }
 constexpr int kLiveOperand = -1;
 
@@ -91,7 +91,7 @@ constexpr Place place_of(Op op, int index) {
     return {static_cast<uint8_t>(first_slot_word + slot_words + words_before), 0};
 }
 
-// Words of the fixed part (for L: up to and with the count); constants follow (after the list).
+// Words of the fixed part (with an L operand: up to and including its count). List and constants follow.
 constexpr int fixed_words(Op op) {
     const char* letters = kLetters[static_cast<int>(op)];
     bool has_label = false;

@@ -33,7 +33,7 @@ class Packer {
         find_loops();
         for (size_t n = 0; n < m_.code.size();) {
             if (entry_is_loop_[n]) {
-                // A breakpoint here counts calls, and not the rounds of the loop.
+                // A breakpoint replaces this h_nop, so it counts calls and not the rounds of the loop.
                 code_->starts.push_back(size());
                 locate(m_.code[n]);
                 words_.push_back(handler_bits(h_nop));
@@ -79,7 +79,7 @@ class Packer {
     static bool is_call(Op op) {
         return op == Op::call || op == Op::call_only || op == Op::call_last;
     }
-    // Functions whose first instruction is also jumped to, as a receive may be.
+    // Functions whose first instruction is also the target of a jump, such as a receive.
     void find_loops() {
         entry_is_loop_.resize(m_.code.size() + 1);
         std::vector<bool> entry(m_.code.size() + 1);
@@ -116,14 +116,14 @@ class Packer {
     }
     const Operand* operands(size_t n) const { return m_.operands_of(m_.code[n]); }
 
-    // All instructions [n, n + count) begin where the fused one does; none but the first is a target.
-    // The location is that of the last, which is the one that can call.
+    // All instructions [n, n + count) begin where the fused one does; only the first may be a jump target.
+    // The location is that of the last one, because only that one can be a call.
     void begin_fused(size_t n, size_t count) {
         locate(m_.code[n + count - 1]);
         code_->starts.insert(code_->starts.end(), count, size());
     }
 
-    // Packs a fused instruction for what begins at n. The number of instructions it stands for, or 0.
+    // Packs a fused instruction for those from n on. Returns how many instructions it stands for, or 0.
     size_t fuse(size_t n) {
         const Instr& i = m_.code[n];
         if (i.op == Op::deallocate && joins(n + 1, Op::return_)) {
@@ -172,7 +172,7 @@ class Packer {
         while (count < 3 && (count == 0 || joins(n + count, Op::move)) &&
                operands(n + count)[0].is_register()) {
             const Operand* m = operands(n + count);
-            // The last move into x0 rather goes with the call or return behind it.
+            // A last move into x0 is better fused with the call or return after it.
             const bool x0 = m[1].kind == Operand::Kind::x && m[1].index == 0;
             if (count > 0 && x0 && move_then_follows(n + count)) {
                 break;

@@ -15,11 +15,11 @@ void slow_collect(ARGS) {
     ENTER_RUNTIME(p);
     collect_gc(p, st.need, s->x, st.live, false);
     LEAVE_RUNTIME(p);
-    // Once more, but a breakpoint has been passed.
+    // Executes the instruction again, without its breakpoint, which has been hit already.
     return instruction_at(pc)(PASS);
 }
 
-// Leaves the engine: pc is where to resume, st.live x registers are kept.
+// Leaves the engine. The process resumes at pc with st.live x registers.
 void slow_stop(ARGS) {
     Process& p = *s->process;
     InterpState& st = interp_state(s);
@@ -33,7 +33,7 @@ void slow_yield(ARGS) {
     TAIL(slow_stop);
 }
 
-// The process has been told to exit; nothing of its state is needed any more.
+// The process ends, so nothing of its state is kept.
 void slow_exiting(ARGS) {
     Process& p = *s->process;
     InterpState& st = interp_state(s);
@@ -75,8 +75,8 @@ void slow_raise(ARGS) {
     DISPATCH();
 }
 
-// The return address for a trap out of the instruction at p.pc, unless that instruction was in tail
-// position: then the frame is dropped now and the trap target returns to our caller, so that loops
+// Pushes the return address for a trap out of the instruction at p.pc. If that instruction was in tail
+// position, drops the frame instead: the trap's target then returns to our caller, so that loops
 // through apply/3 and the like run in constant stack.
 static void prepare_trap_return(Process& p) {
     const Word* next = nullptr;
@@ -128,7 +128,7 @@ void slow_bif_failed(ARGS) {
     }
 }
 
-// erlang:apply/2: x[p.trap_arity] is the fun, x0... its arguments.
+// Calls the fun x[p.trap_arity], for erlang:apply/2; its arguments are in x0...
 void slow_apply_fun(ARGS) {
     Process& p = *s->process;
     const uint32_t arity = p.trap_arity;
@@ -158,7 +158,7 @@ void slow_apply_fun(ARGS) {
     ENTER(target, live);
 }
 
-// Where the result of a dirty BIF called at pc is taken up; the outcome is in the process.
+// Takes up the result of the dirty BIF called at pc; the process holds the outcome.
 void slow_dirty_done(ARGS) {
     Process& p = *s->process;
     const BifDef* bif = p.dirty_bif;

@@ -1,4 +1,4 @@
-// What both machines' assemblers have from asmjit: labels, sections of data, listings.
+// What both machines' assemblers take from asmjit: labels, embedded addresses, listings.
 // Only they include this.
 #pragma once
 

@@ -8,7 +8,7 @@
 namespace minivm::jit {
 namespace {
 
-// What a part of a binary takes: a copy of 64 bytes, or a reference to a part of another.
+// Heap words of a part of a binary: a copy of up to 64 bytes, or a reference into the other one.
 constexpr size_t kPartWords = 2 + 64 / sizeof(Term);
 // Larger integers are the default operation's.
 constexpr uint64_t kMaxIntegerBits = 1024;
@@ -64,8 +64,8 @@ Word leaf_match_string(Process*, Word context, Word bits, Word string) {
 Word leaf_create_bin(Process* p, Word record, Word scheduler, Word) {
     const auto* r = reinterpret_cast<const OpRecord*>(record);
     const Word reserved_words = r->operands[1];
-    // A large binary may make a collection due. The next one to come here notices, and goes the way
-    // that collects.
+    // A large binary may make a collection due: then the next call of this leaf leaves it to the default
+    // operation, which collects.
     if (p->needs_gc() || !has_room(*p, reserved_words + semantics::kBsCreateWords)) {
         return kNonValue.raw;
     }
@@ -74,7 +74,7 @@ Word leaf_create_bin(Process* p, Word record, Word scheduler, Word) {
 }
 
 namespace {
-// n <= 64 bits of v, the lower ones, behind `base`.
+// Appends the lower n <= 64 bits of v to `base`.
 Word append(Process& p, Term base, uint64_t v, unsigned n, AppendShape shape) {
     if (MINIVM_UNLIKELY(p.needs_gc() ||
                         !has_room(p, shape.heap_words + semantics::kBsCreateWords))) {

@@ -147,7 +147,7 @@ std::string CodeMemory::reserve(const Options& options) {
     return {};
 }
 
-// Where addresses are few (ulimit -v) there is none, and each write maps what it needs.
+// Where addresses are limited (ulimit -v) no view is kept, and each write maps the pages that it needs.
 void CodeMemory::keep_view() {
     void* const view = map_view(0, range_bytes_, 0);
     if (view == MAP_FAILED) {
@@ -174,8 +174,8 @@ void* CodeMemory::map_view(size_t begin, size_t end, int populate) {
         return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | populate, fd_,
                     static_cast<off_t>(begin));
     }
-    // An old size of 0 duplicates a shared mapping, with its protection. It is executable or
-    // nothing at first, and then writable.
+    // An old size of 0 duplicates a shared mapping, with its protection. The view is executable or
+    // inaccessible at first, and then writable.
     void* const view = mremap(base_ + begin, 0, bytes, MREMAP_MAYMOVE);
     if (view != MAP_FAILED && mprotect(view, bytes, PROT_READ | PROT_WRITE) != 0) {
         munmap(view, bytes);
@@ -220,7 +220,7 @@ bool CodeMemory::reaches_program() const {
 }
 
 // An emulator that translates code notices writes through the mapping it translated from, and not
-// those through another. Asking the machine what it does is surer than knowing its name.
+// those through another. To test for that is safer than to recognise the emulator.
 bool CodeMemory::runs_stale_code() {
     const CodeBlock block = allocate(kCodeAlignment);
     if (!block) {
@@ -277,7 +277,7 @@ CodeBlock CodeMemory::take_locked(std::map<size_t, size_t>::iterator free, Span 
     const Span around{free->first, free->second};
     const Span pages = pages_of_its_own(block, around);
     if (!pages.empty()) {
-        // Nobody may run the bytes beside the block before they are code.
+        // The bytes beside the block have to trap until they are code.
         fill_with_traps({pages.begin, block.begin});
         fill_with_traps({block.end, pages.end});
         if (mprotect(base_ + pages.begin, pages.end - pages.begin, PROT_READ | PROT_EXEC) != 0) {
@@ -387,8 +387,8 @@ CodeMemory::Writer CodeMemory::open(const std::byte* address, size_t bytes) {
     return {*this, address, bytes};
 }
 
-// Has each page mapped, so that the first to run it need not wait for the kernel to do so. A kernel before
-// 5.14 is made to by looking at them.
+// Maps each page, so that the first thread to run it need not wait for the kernel to do so. Reads a byte of
+// each page where the kernel is older than 5.14.
 static void map_pages(const std::byte* address, size_t bytes) {
     constexpr size_t kPage = 4096;  // or a multiple
     const auto first = reinterpret_cast<uintptr_t>(address) & ~(kPage - 1);

@@ -23,7 +23,7 @@
 // Invariants
 //   (1) No page of the process is ever writable and executable, in this mapping or another.
 //   (2) Code is written only between open() and close() of a Writer, and within allocate() and release(),
-//       which fill the rest of a page with traps. The address of the view is nowhere else.
+//       which fill the rest of a page with traps. Only these know the address of the view.
 //   (3) Memory in the range that belongs to no block is not executable, or holds instructions that
 //       trap when it shares a page with a block.
 //   (4) What a closed Writer or a patch has written is seen by instruction fetches of this thread.
@@ -97,7 +97,7 @@ public:
     // it is left (purge, then thread progress). Pages without a block go back to the kernel.
     void release(CodeBlock block);
 
-    // Through which code is written. Closed by its destructor. Aborts when there is no view and the kernel
+    // Writes code; its destructor closes it. To open one aborts when there is no view and the kernel
     // refuses one: a patch that is half done cannot be taken back.
     class Writer {
     public:
@@ -135,7 +135,7 @@ public:
     };
 
     Writer open(CodeBlock block);
-    // Part of a block, or of several with what is between.
+    // Part of a block, or of several blocks with what lies between them.
     Writer open(const std::byte* address, size_t bytes);
 
     const std::byte* begin() const { return base_; }
@@ -168,9 +168,9 @@ private:
     std::string reserve(const Options& options);
     bool duplicates();
     void keep_view();
-    // Writable, of pages; MAP_FAILED where the kernel refuses. populate: MAP_POPULATE or 0.
+    // A writable view of these pages; MAP_FAILED where the kernel refuses. populate: MAP_POPULATE or 0.
     void* map_view(size_t begin, size_t end, int populate);
-    // Where to write what the pages hold; end_write() gets the answer.
+    // Where to write what the pages will hold; pass the answer to end_write().
     std::byte* begin_write(size_t begin, size_t end);
     void end_write(std::byte* view, size_t bytes);
     bool runs_stale_code();

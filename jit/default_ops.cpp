@@ -46,7 +46,7 @@ Next run_op(const RecordedOperands& a) {
     return semantics::meaning(Is<kOp>(), a);
 }
 
-// x[Arity]:x[Arity+1]: its export entry goes to the scratch word.
+// Puts the export entry of x[Arity]:x[Arity+1] into the scratch word.
 Next resolve_apply(const RecordedOperands& a) {
     uint32_t arity = static_cast<uint32_t>(a.word<0>());
     const Export* e = applied(&arity, a.s->x);
@@ -88,8 +88,8 @@ Next entry(Scheduler* s, Process& p, const OpRecord* r) {
     return run_op<kOp>(RecordedOperands{s, p, r});
 }
 
-// Of `flow` instructions the emitter has code for all operands. One that is neither `flow` in emitted.def nor has a
-// meaning does not compile.
+// `flow` instructions have no entry: the emitter has code for all their operands. An instruction that is neither
+// `flow` in emitted.def nor has a meaning does not compile.
 template <Op kOp>
 constexpr DefaultOp kEntry = entry<kOp>;
 #define WHEN_flow(name) \

@@ -5,7 +5,7 @@
 
 namespace minivm::jit {
 
-// The default operation of an instruction that is not written by hand.
+// The default operation of an instruction; null for a `flow` one (jit/emitted.def).
 DefaultOp default_op(Op op);
 
 }  // namespace minivm::jit

@@ -63,7 +63,7 @@ auto named(const Fragments& f) {
         Fragment{"return_trace", f.return_trace},
     };
 }
-// All of them have a name: each is a pointer, and the last one says where they end.
+// Each member of Fragments is a pointer and has a name here, but for the last one, `end`.
 static_assert(sizeof(Fragments) ==
               (std::tuple_size_v<decltype(named({}))> + 1) * sizeof(const void*));
 

@@ -22,12 +22,12 @@ NativeModule describe(const LoweredModule& m, const NativeCode& code);
 NativeModule describe_fragments();
 
 // The code that would be emitted for the module, for either machine on any host; nothing is put
-// into code memory. It is listed, and what its instructions take is added up, where that is wanted.
+// into code memory. Fills `listing` with it, and `uses` with the bytes of its instructions, if not null.
 std::vector<uint8_t> lay_out(const LoweredModule& m, Machine machine, bool fast_paths,
                              Listing* listing = nullptr, OpUses* uses = nullptr);
 
-// What would be emitted for the module, on whichever machine this runs: lowered instructions, and
-// below each its machine code. A text for each function, by its index.
+// The code that would be emitted for the module, as text: lowered instructions, and below each its
+// machine code. A text for each function, by its index.
 std::vector<std::string> disassemble(const LoweredModule& m, Machine machine, bool fast_paths);
 
 }  // namespace minivm::jit

@@ -324,14 +324,14 @@ public:
     static constexpr uint16_t kTextSection = 1;
 
 private:
-    std::string table_ = std::string(sizeof(Elf64_Sym), '\0');  // the first is nobody
+    std::string table_ = std::string(sizeof(Elf64_Sym), '\0');  // the first one is no symbol
     std::string names_ = std::string(1, '\0');
 };
 
 // Erlang's stack and the scheduler's lie anywhere, and gdb takes a caller's frame on the wrong side
-// of its callee's for a broken stack, unless a symbol of the caller has the name of the function by
+// of its callee's for a corrupt stack, unless a symbol of the caller is __morestack, the function by
 // which GCC's split stacks go on elsewhere. So code that runs while C++ has the scheduler's stack
-// gets a symbol of that name beside its own; what a backtrace shows is the name in .debug_info.
+// gets a symbol of that name beside its own; a backtrace shows the name in .debug_info.
 void add_symbols(Symbols& symbols, const NativeRange& range) {
     symbols.add(range.name, range.begin, range.end);
     for (size_t i = 0; i < range.frames.size(); i++) {

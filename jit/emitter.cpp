@@ -24,7 +24,7 @@ Emitter::Emitter(const LoweredModule& m, MacroAssembler& a, const Fragments& fra
         function_at_[m.functions[f].entry] = f + 1;
     }
     catches_.resize(m.catch_count);
-    // About 95 of 100 modules of stdlib and kernel fit in that; what is not used is never touched.
+    // About 95 of 100 modules of stdlib and kernel fit in that; pages that are not used are never touched.
     a.reserve(m.code.size() * 24);
     cold_.reserve(m.code.size() / 4);
 }
@@ -153,7 +153,7 @@ static bool returns_a_value(Op op) {
            op == Op::call_bif || op == Op::send;
 }
 
-// With --check-native: what must hold between instructions, here, is looked at
+// With --check-native: emits a call that checks what must hold between instructions
 // (runtime_check_state).
 void Emitter::check_state(Word live) {
     if (!checks_emitted()) {
@@ -269,7 +269,7 @@ void Emitter::slow_path(Label entry, Label back) {
     });
 }
 
-// Room for words on heap and stack, and the reserve.
+// Makes room for words on heap and stack, and for the reserve.
 void Emitter::reserve(Word stack_words, Word heap_words) {
     const Word words = stack_words + heap_words;
     const Label slow = a_.new_label();
@@ -308,8 +308,8 @@ Word Emitter::frame_words() const {
     return static_cast<Word>(std::max<int>(i_->frame, 0) + (a_.frame_pointers() ? 1 : 0));
 }
 
-// 1 + the words of the frame that what follows this instruction drops before it returns; 0: it does
-// not return at once.
+// If the instructions behind this one return at once, 1 + the words of the frame that they drop before that;
+// else 0.
 Word Emitter::tail_code() const {
     const Word above_y = a_.frame_pointers() ? 1 : 0;
     if (next_is(Op::return_)) {
@@ -395,7 +395,7 @@ void Emitter::run() {
             use.bytes += a_.offset() - begin;
         }
     }
-    // What a call of a fun enters, with the fun in t0: its free variables go behind the arguments.
+    // A call of a fun enters here, with the fun in t0: loads its free variables behind the arguments.
     for (const LoweredLambda& l : m_.lambdas) {
         a_.align(8);
         funs_.push_back(a_.new_label());
@@ -450,7 +450,7 @@ void Emitter::run() {
     }
 }
 
-// Within an instruction, C++ may have the scheduler's stack for a while.
+// Adds the frames of the code during which C++ has the scheduler's stack.
 void Emitter::add_scheduler_stack_frames() {
     std::vector<NativeFrame> merged;
     size_t next = 0;

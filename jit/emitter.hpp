@@ -24,13 +24,13 @@ public:
     // fast: with fast paths (else default operations only).
     Emitter(const LoweredModule& m, MacroAssembler& a, const Fragments& fragments, NativeCode& code,
             bool fast);
-    // Of the functions, only these get fast paths.
+    // Only these functions get fast paths.
     void select(const Selection& selection);
-    // A mistake is planted for tests: in this function additions of small integers yield one more.
+    // Plants a mistake, for tests: additions of small integers in this function yield one too many.
     void plant_mistake(uint32_t function) { mistaken_function_ = function; }
-    // run() adds up there what each instruction takes.
+    // run() adds to `uses` the bytes that each instruction takes.
     void count_to(OpUses& uses) { uses_ = &uses; }
-    // The lowered instructions are listed with the code that run() emits.
+    // run() lists each lowered instruction with the code that it emits for it.
     void list_to(Listing& listing);
     void run();
     // After run(): the labels' offsets are final.
@@ -51,7 +51,7 @@ private:
         return in_machine(o) ? machine_reg(o) : scratch;
     }
     void store_result(const Operand& o, Reg r);
-    // The object of so many words that has just been written at the top of the heap, as a term.
+    // to := the object of `words` words that has just been written at the top of the heap, which moves up.
     void take_boxed(const Operand& to, Word words);
     void move(const Operand& from, const Operand& to);
     void set_constant(const Operand& to, Term constant);
@@ -63,8 +63,8 @@ private:
     bool next_is(Op op, size_t ahead = 1) const;
 
     // ---- pieces
-    // What is rare: f() emits it behind the module's functions. f is a lambda that captures plain
-    // data.
+    // For rare code: run() calls f() to emit it behind the module's functions. f is a lambda that captures
+    // plain data.
     template <class F>
     void cold(const F& f) {
         static_assert(std::is_trivially_copyable_v<F> && sizeof(F) <= Cold::kBytes);
@@ -91,10 +91,10 @@ private:
     }
     void instruction();
     void add_one_too_many();
-    // Cold: the default operation of the current instruction, then on to `back`.
+    // Cold code at `entry`: the default operation of the current instruction, then a jump to `back`.
     void slow_path(Label entry, Label back);
 
-    // ---- instructions (emitted.def); false: none of this is for these operands
+    // ---- instructions (emitted.def); false: no code for these operands, nothing has been emitted
     bool emit_call(), emit_call_last(), emit_call_only(), emit_call_ext(), emit_call_ext_only(),
         emit_call_ext_last(), emit_call_bif(), emit_bif_body(), emit_apply(), emit_call_fun(),
         emit_i_apply_fun_last(), emit_return_(), emit_jump(), emit_on_load(), emit_nif_start(), emit_trap_end(),
@@ -185,7 +185,7 @@ private:
     void call_guard_bif(uint32_t arity);
 
     // BEAM's float registers are in memory, and some in a machine register as well: those whose bit
-    // is set, until the next label or call of C++.
+    // in floats_kept_ is set, until the next label or call of C++.
     FReg float_register(const Operand& o, FReg scratch);  // loads it
     FReg float_target(const Operand& o);
     void float_computed(const Operand& o, FReg r);  // stores it

@@ -31,7 +31,7 @@ public:
         begin(&Fragments::leave);
         a_.emit_leave();
 
-        // The address where to go on is in t0.
+        // Goes on at the address in t0, with the x registers loaded.
         special_ = a_.new_label();
         a_.bind(special_);
         reload();
@@ -94,7 +94,7 @@ public:
         a_.load_scaled(Reg::t3, Reg::t0, Reg::t2, kExportNative);
         a_.ret();
 
-        // Bytecode's return address is on top when this is returned to.
+        // A native function that bytecode called returns here; bytecode's return address is on top then.
         a_.align_return_address();
         begin_here(&Fragments::return_to_bytecode);
         a_.store({Reg::sched, 0}, Reg::x0);
@@ -109,7 +109,7 @@ public:
         leaf(&Fragments::bs_get_utf8, leaf_get_utf8);
         leaf(&Fragments::bs_match_string, leaf_match_string);
 
-        // It reads its operands from the scheduler's array, as default operations do.
+        // leaf_create_bin() reads x registers from the scheduler's array, as default operations do.
         begin(&Fragments::bs_create_bin);
         a_.fragment_entry();
         spill();
@@ -125,7 +125,7 @@ public:
 
         breakpoint();
 
-        // Returned to by a function whose call left a trace frame: x0 is its value.
+        // A function whose call left a trace frame returns here: x0 is its value.
         a_.align_return_address();
         begin_here(&Fragments::return_trace);
         a_.store({Reg::sched, 0}, Reg::x0);
@@ -153,7 +153,7 @@ private:
             a_.load(static_cast<Reg>(i), {Reg::sched, 8 * i});
         }
     }
-    // A fragment that is called and comes back, unless its answer is above `last_value`.
+    // A fragment that calls fn and returns, unless the answer is above `last_value`: an address to go on at.
     void runtime(const void* Fragments::*address, Runtime fn, int last_value) {
         begin(address);
         a_.fragment_entry();
@@ -164,7 +164,7 @@ private:
         reload();
         a_.ret();
     }
-    // The same for what is a call for the program: nothing but x0 is of use behind it.
+    // The same for an instruction that is a call in Erlang: only x0 is live behind it.
     void call(const void* Fragments::*address, Runtime fn) {
         begin(address);
         a_.fragment_entry();
@@ -175,7 +175,7 @@ private:
         a_.load(Reg::x0, {Reg::sched, 0});
         a_.ret();
     }
-    // A fragment that is entered as a function is, and goes on where its answer says.
+    // A fragment that is entered as a function is; it goes on at the address that fn answers.
     void function(const void* Fragments::*address, Runtime fn) {
         begin(address);
         a_.fragment_entry();
@@ -183,7 +183,7 @@ private:
         a_.call_runtime(reinterpret_cast<const void*>(fn), Caller::on_top);
         a_.jump(special_);
     }
-    // An export entry that is traced leads here: on to the function in a process that is not.
+    // A traced export entry leads here. A process that is not traced goes on to the function at once.
     void enter_traced() {
         const Label traced = a_.new_label();
         begin(&Fragments::enter_traced);
@@ -196,9 +196,9 @@ private:
         a_.bind(traced);
         function(&Fragments::enter_traced_bytecode, runtime_enter_traced);
     }
-    // Called from a function's prologue: its arguments are in x registers. Nothing is to be done if the
-    // process is not traced and no breakpoint acts on all processes, and where calls are only counted
-    // it is done here (tracing::armed_place, only_counts).
+    // Called from a function's prologue, with its arguments in x registers. Returns at once if the process is
+    // not traced and no breakpoint acts on all processes; counts the call here if the breakpoint does nothing
+    // else (as tracing::armed_place() and only_counts() do).
     void breakpoint() {
         using Table = tracing::ArmedTable;
         const Label look = a_.new_label();
@@ -213,8 +213,8 @@ private:
         a_.compare_u32_imm({Reg::t0, 0}, 0);
         a_.branch(Cond::not_equal, look);
         a_.ret();
-        // t0: offset of a slot, or its address; t1: the mask of offsets; t2: the slots; t3: the key,
-        // which is there. What is read comes by addresses that were read from g_armed.
+        // t0: offset of a slot, or its address; t1: the mask of offsets; t2: the slots; t3: the key, which the
+        // table contains. Plain loads do: each address depends on what was loaded from g_armed.
         a_.bind(look);
         a_.load(Reg::t3, {Reg::stack, 0});
         a_.move_imm(Reg::t1, reinterpret_cast<uint64_t>(&tracing::g_armed));
@@ -302,7 +302,7 @@ private:
         }
         a_.move_imm(Reg::t0, kNonValue.raw);
         a_.leaf_return();
-        // Values lie from the third word of the map on as keys do from the second of their tuple.
+        // The values begin at the third word of the map, the keys at the second word of their tuple.
         a_.bind(found);
         a_.load(Reg::t2, {Reg::t1, 8 - boxed});
         a_.sub(Reg::t0, Reg::t2);
@@ -329,7 +329,7 @@ private:
         a_.call_heap_leaf(reinterpret_cast<const void*>(fn), Caller::on_top);
         a_.ret();
     }
-    // t0 := a match context over the bit string that it is; the non-value if it is none or the heap
+    // t0 := a match context over the bit string in t0; the non-value if t0 is no bit string or the heap
     // is full.
     void start_match(const void* Fragments::*address) {
         constexpr auto header = [](Kind k) { return static_cast<uint8_t>(make_header(k, 0)); };
@@ -388,8 +388,8 @@ private:
         a_.move_imm(Reg::t0, kNonValue.raw);
         a_.leaf_return();
     }
-    // t0: a RefBinary with room, t1: 8 more than the bytes in use, t2: an AppendShape, t3: bits that the bit string has, and
-    // then those that it has with the bytes whose value is at the heap's top.
+    // Appends the bytes whose value is at the heap's top. t0: a RefBinary with room, t1: 8 more than the bytes in use,
+    // t2: an AppendShape, t3: the bits of the bit string; at the end t3 counts the appended ones as well.
     void write_bytes() {
         a_.and_imm(Reg::t2, AppendShape::kInPlace - 1);
         a_.add(Reg::t3, Reg::t2);
@@ -406,8 +406,8 @@ private:
         a_.store({Reg::t1, -8}, Reg::t2);
         a_.load(Reg::t3, {Reg::heap, 24});
     }
-    // bs_append_utf8 up to where t1 has the bytes of the character, uppermost first, and t2 how many bits they are; to `other`
-    // as it was called with what is no character of up to three bytes.
+    // bs_append_utf8 up to `bytes`: t1 has the bytes of the character then, uppermost first, and t2 how many bits they
+    // are. To `other`, with t0 to t2 as they came, if t1 is no character of up to three bytes.
     void encode_utf8(Label bytes, Label other) {
         constexpr unsigned kSmallShift = 3;
         static_assert(make_small(1).raw == 1 << kSmallShift);
@@ -458,11 +458,11 @@ private:
         a_.add_imm(Reg::t2, 24);
         a_.jump(bytes);
     }
-    // What append_bits() does (vm/term/binary.cpp) where the only owner appends whole bytes to whole bytes and 8 bytes
-    // more than those that it has would still fit, for they are written at once; all else is the leaf's. The new object
-    // is begun on the heap, where the arguments stay meanwhile. Characters of up to three bytes become the bytes.
-    // What the compiler says nothing else has (private_append) grows itself, as in OTP: code that says so in error sees
-    // its own bit string change, and nothing else.
+    // Does what append_bits() (vm/term/binary.cpp) does, where the only owner appends whole bytes to whole bytes and
+    // has room for 8 more, which are written at once; the leaf does the rest. The arguments stay meanwhile on the
+    // heap, where the new object will be. A character of up to three bytes is encoded first.
+    // A bit string that nothing else refers to, as the compiler says (private_append), grows in place, as in OTP:
+    // code that says so in error sees its own bit string change, and nothing else.
     void append_bytes() {
         constexpr auto header = [](Kind k) { return static_cast<uint8_t>(make_header(k, 0)); };
         constexpr int32_t kTag = kTagBoxed;
@@ -500,9 +500,9 @@ private:
         a_.compare_imm(Reg::t1, 0);
         a_.branch(Cond::equal, restore);
         a_.load(Reg::t0, {Reg::t0, 8 - kTag});
-        // Plain loads do. One owner: whoever let go last (RefBinary::release()) has read and written before that, and the
-        // stores below depend on what is read here. Its last move of the mark may be missed: then the mark says that
-        // the bits behind ours are free, and so they are, for nobody else is left.
+        // Plain loads do. With one owner left, the others read and wrote before they let go (RefBinary::release()),
+        // and the stores below depend on what is loaded here. We may miss the last move of append_end: then it
+        // says that the bits behind ours are free, and so they are, as there is no other owner.
         a_.compare_mem_imm({Reg::t0, offsetof(RefBinary, refs)}, 1);
         a_.branch(Cond::not_equal, restore);
         a_.load(Reg::t1, {Reg::t3, 16});
@@ -544,7 +544,7 @@ private:
         a_.call_heap_leaf(reinterpret_cast<const void*>(leaf_append_utf8), Caller::on_top);
         a_.ret();
     }
-    // t0: a term, t1: arity. t3 := the code of the fun it is, to be entered with the fun in t0.
+    // t0: a term, t1: arity. t3 := the code to enter with the fun in t0; to `slow` if t0 is no local fun of that arity.
     void find_fun(Label slow) {
         a_.lea(Reg::t2, {Reg::t0, -static_cast<int32_t>(kTagBoxed)});
         a_.test_imm(Reg::t2, kTagMask);

@@ -7,8 +7,8 @@
 
 namespace minivm::jit {
 
-// Two terms that the compiler knows to be floats: it leaves these where a float register does not pay,
-// as in guards. What it says is a hint, so all else takes the slow path.
+// An operator on two terms that the compiler knows to be floats: it uses these where float registers do not
+// pay, as in guards. Its types are hints, so other terms take the slow path.
 bool Emitter::float_operator() {
     const Operand* o = operands();
     void (MacroAssembler::*op)(FReg, FReg);
@@ -45,7 +45,7 @@ bool Emitter::float_operator() {
     return true;
 }
 
-// Of a small integer.
+// bnot and negation of a small integer.
 bool Emitter::emit_small_unary() {
     const Operand* o = operands();
     if (!o[1].is_register()) {
@@ -115,7 +115,7 @@ void Emitter::shift_small_right(const RightSmall& by, Label slow) {
     if (by.is_constant) {
         a_.shift_right_signed(Reg::t0, by.n > 60 ? 63u : static_cast<unsigned>(by.n));
     } else {
-        // All of the bits go by 60 as by more.
+        // A shift by 60 leaves the sign only, as one by more does.
         const Label few = a_.new_label();
         a_.move(Reg::t2, by.reg);
         a_.compare_imm(by.reg, 60 << 3);
@@ -225,7 +225,7 @@ bool Emitter::emit_arithmetic() {
     value_to(Reg::t0, *left);
     // The right operand stays where it is, or goes to t3.
     const Reg r = by_constant ? Reg::t3 : value(*right, Reg::t3);
-    // A hint is not enough: what is added to a pointer would be one, too.
+    // A hint is not enough: a number added to a pointer would make another pointer.
     const auto without_hint = [](Operand x) {
         x.type_index = 0;
         return x;
@@ -238,7 +238,7 @@ bool Emitter::emit_arithmetic() {
     return true;
 }
 
-// d := the float in `from`, which is one; or else, if it may be none, to `other`.
+// d := the float in `from`. If that may be no float, `other` is where to go then; else `other` is invalid.
 void Emitter::float_to(FReg d, const Operand& from, Label other) {
     if (from.kind == Operand::Kind::constant) {
         a_.move_imm(Reg::t0, std::bit_cast<uint64_t>(float_value(from.term)));

@@ -1,10 +1,10 @@
 // Bit strings.
 //
-// Fields whose sizes are constants are read by words: of up to 56 bits that follow one another, the
-// eight bytes are loaded that end with the last one's last byte, so any alignment is the same to
-// it, and the fields are taken from that register. What builds a term calls a leaf
-// (jit/binary_leaves.hpp), which keeps the registers and leaves to the default operation what
-// collects or fails.
+// Fields of constant size are read by words: one load takes the eight bytes that end with the last
+// byte of up to 56 bits of consecutive fields, whatever their alignment, and the fields are extracted
+// from that register. An instruction that builds a term calls a leaf (jit/binary_leaves.hpp), which
+// keeps the registers; where the leaf would have to collect or fail, the default operation takes
+// over.
 #include "jit/binary_leaves.hpp"
 #include "jit/emitter.hpp"
 #include "vm/sched/scheduler.hpp"
@@ -28,11 +28,11 @@ constexpr int32_t kFirst = field(offsetof(MatchContext, first));
 
 // Before the bits of any storage there are two words or more: a load may begin there.
 static_assert(sizeof(RefBinary) >= 8);
-// Bits of fields that are loaded at once, from any bit offset: 7 more fit a word.
+// Bits of fields that are loaded at once, from any bit offset: with 7 bits before them they fit a word.
 constexpr uint64_t kChunkBits = 56;
 constexpr uint64_t kMaxFieldBits = 0xFFFFFF;
 
-// Bits of a field whose size is a constant, or 0 (also where it is absurdly large).
+// Bits of a field whose size is a constant; 0 if it is none, or more than kMaxFieldBits.
 uint64_t constant_bits(const Operand& size, const Operand& unit) {
     uint64_t bits = 0;
     if (size.kind != Operand::Kind::constant || !is_small(size.term) ||
@@ -70,8 +70,8 @@ void Emitter::advance(Reg context, uint64_t bits, Label fail) {
     a_.branch(Cond::above, fail);
 }
 
-// d := the field of t1 that has `below` bits of others below it; what is above it is anything.
-// As a small integer, or as a number for a comparison.
+// d := the field of t1 that has `below` bits of other fields below it, as a small integer, or as a
+// plain number for a comparison. The bits above the field are ignored.
 void Emitter::extract(Reg d, const BitField& f, uint64_t below) {
     const auto unused = static_cast<unsigned>(64 - f.bits);
     const bool compared = f.kind == BitField::Kind::equal;
@@ -82,7 +82,7 @@ void Emitter::extract(Reg d, const BitField& f, uint64_t below) {
         a_.byte_swap(d, 64);
         below = 0;
     }
-    // Zeros follow the field if nothing else does, and three of them are the tag.
+    // If no other field follows, zeros do, and three of them are the tag.
     const unsigned tag_bits = below == 0 && !compared ? 3 : 0;
     if (bs_is_signed(f.flags)) {
         a_.shift_right_signed(d, unused - tag_bits);
@@ -94,8 +94,8 @@ void Emitter::extract(Reg d, const BitField& f, uint64_t below) {
     }
 }
 
-// The fields, all of which are there if `checked`; else `fail` takes over where they are not. It
-// does too if one differs from what it must be equal to. The position moves behind them at the end.
+// Reads the fields and moves the position behind them. Goes to `fail`, with the position unchanged, if
+// one differs from what it must be equal to or, unless `checked`, if the bits that are left do not do.
 void Emitter::read_fields(const Operand& context, const std::vector<BitField>& fields, Label fail,
                           bool checked) {
     uint64_t total = 0;
@@ -165,7 +165,7 @@ void Emitter::read_fields(const Operand& context, const std::vector<BitField>& f
     }
 }
 
-// One byte, which nearly always begins at one.
+// Reads one byte, which nearly always is aligned.
 void Emitter::read_byte(const Operand& context, const BitField& f, Label fail) {
     const Label unaligned = a_.new_label();
     const Label back = a_.new_label();
@@ -219,8 +219,8 @@ bool Emitter::as_field(const Instr& i, BitField* f) const {
     }
 }
 
-// Instructions that follow one another are read together if they fail to the same place: it can not
-// tell which of them failed, so it does not look at what they have read or at the position.
+// Reads the fields of consecutive instructions together if they fail to the same label: the code there
+// cannot know which of them failed, so it uses neither what they have read nor the position.
 bool Emitter::field_run() {
     const Operand* o = operands();
     if (!o[1].is_register()) {
@@ -268,14 +268,14 @@ bool Emitter::field_run() {
 
 // ---- leaves -------------------------------------------------------------------------------------
 
-// Calls the fragment, whose arguments are in place; to `none` without an answer.
+// Calls the fragment, whose arguments are in place; goes to `none` if it answers the non-value.
 void Emitter::call_for(const void* leaf, Label none) {
     fragment(leaf);
     a_.compare_imm(Reg::t0, static_cast<int64_t>(kNonValue.raw));
     a_.branch(Cond::equal, none);
 }
 
-// The same, and the default operation without an answer.
+// The same, with the default operation if the fragment answers the non-value.
 void Emitter::call_for_result(const void* leaf, const Operand& dst) {
     const Label slow = a_.new_label();
     const Label back = a_.new_label();
@@ -285,7 +285,7 @@ void Emitter::call_for_result(const void* leaf, const Operand& dst) {
     slow_path(slow, back);
 }
 
-// Compares the bits that are left with N, or tests the lower bits of that number.
+// Goes to `fail` unless n bits are left or, if `divisible`, a multiple of n, which is a power of two then.
 void Emitter::test_left(const Operand& context, uint64_t n, bool divisible, Label fail) {
     const Reg c = value(context, Reg::t2);
     a_.load(Reg::t0, {c, kEnd});
@@ -310,7 +310,7 @@ struct Emitter::MatchState {
     uint64_t ensured = 0;           // bits that are known to follow
 };
 
-// Where a command goes that fails: the context gets its first position back.
+// Where a command goes that fails: gives the context its first position back, and goes to `then`.
 Label Emitter::restoring(const MatchState& s, Label then) {
     if (s.moved == 0) {
         return then;
@@ -343,7 +343,7 @@ void Emitter::read_pending(MatchState& s) {
 }
 
 namespace {
-// Commands without a fast path: those of no bits, and comparisons of more than a word.
+// Whether the command has a fast path. Those of no bits have none, nor comparisons of more than a chunk.
 bool is_plain_command(const Operand* c) {
     switch (static_cast<semantics::BsMatchCommand>(c[0].value)) {
         case semantics::kBsEnsureAtLeast:
@@ -386,7 +386,7 @@ bool Emitter::match_commands() {
     s.context = &o[1];
     s.fail = o[0].index == kNoLabel ? Label() : label_of(o[0].index);
     const Label back = a_.new_label();
-    // The default operation does it all again.
+    // The default operation executes all commands again.
     const auto slow = [&] {
         const Label entry = a_.new_label();
         const Label redo = restoring(s, entry);
@@ -504,8 +504,8 @@ uint64_t number_bits(const Operand* s) {
 }
 }  // namespace
 
-// t1 := the segments' bits in the lowest `total` bits, the first one uppermost; what is above them
-// is anything. To `slow` if one is no small integer.
+// t1 := the segments' bits in the lowest `total` bits, the first one uppermost; the bits above them
+// are undefined. To `slow` if one is no small integer.
 void Emitter::collect_bits(const Operand* s, const Operand* end, uint64_t total, Label slow) {
     uint64_t known = 0;
     bool first = true;
@@ -551,7 +551,7 @@ void Emitter::collect_bits(const Operand* s, const Operand* end, uint64_t total,
     }
 }
 
-// Up to 64 bits of integers and strings, or a character, alone or behind a bit string.
+// Up to 64 bits of integers and strings, alone or behind a bit string, or a character behind one.
 bool Emitter::create_small() {
     const Operand* o = operands();
     const Operand* const begin = o + 4;
@@ -692,7 +692,7 @@ bool Emitter::emit_bs_skip_bits() {
     value_to(Reg::t1, o[2]);
     a_.test_imm(Reg::t1, kTagMask);
     a_.branch(Cond::not_equal, slow);
-    // A small integer is its value times 8. What is negative is huge without a sign.
+    // A small integer's word is its value times 8; a negative one is huge as an unsigned number.
     if (unit == 1) {
         a_.shift_right(Reg::t1, 3);
     }
@@ -740,7 +740,7 @@ bool Emitter::emit_bs_utf8() {
     if (!o[1].is_register()) {
         return false;
     }
-    // One byte below 128.
+    // The fast path: one byte below 128.
     const Operand* const dst = i_->op == Op::bs_get_utf8 ? &o[2] : nullptr;
     const Label longer = a_.new_label();
     const Label back = a_.new_label();

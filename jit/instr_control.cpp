@@ -1,4 +1,4 @@
-// Calls, returns, frames, catches, receive: what every engine writes by hand.
+// Calls, returns, frames, catches, receive: the instructions that each engine implements itself.
 #include "jit/emitter.hpp"
 #include "jit/layout.hpp"
 #include "vm/instr/bif_def.hpp"
@@ -6,7 +6,7 @@
 
 namespace minivm::jit {
 
-// One load in a function that no library has replaced.
+// Costs one load in a function that no NIF library has replaced.
 void Emitter::nif_start(const nif::Function& f) {
     const Label native = a_.new_label();
     const Label entry = entries_[i_->function];
@@ -152,7 +152,7 @@ bool Emitter::emit_nif_start() {
 }
 
 bool Emitter::emit_trap_end() {
-    // Behind an instruction that ends a block; whatever comes here is a mistake.
+    // Stands behind an instruction that ends a block, so only a mistake leads here.
     a_.never_reached();
     return true;
 }
@@ -242,7 +242,7 @@ bool Emitter::emit_wait_timeout() {
     return true;
 }
 
-// What happens when nothing was raised, and the move of what was.
+// try_end and catch_end where nothing was raised; try_case, which moves the exception.
 bool Emitter::emit_try_end() {
     const Operand* o = operands();
     set_constant(o[0], kNil);
@@ -272,8 +272,8 @@ bool Emitter::emit_catch_end() {
 
 bool Emitter::emit_loop_rec() {
     const Operand* o = operands();
-    // A message that lies in the heap, or is examined where it lies; else it has to be fetched,
-    // or perhaps moved there first.
+    // For a message that lies in the heap, or is examined in its fragment. Else the default operation fetches
+    // messages, or moves this one to the heap first.
     const Label slow = a_.new_label();
     const Label back = a_.new_label();
     const Label outside = a_.new_label();

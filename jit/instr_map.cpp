@@ -15,7 +15,7 @@ namespace minivm::jit {
 namespace {
 
 bool is_guard_bif(const BifDef& bif, std::string_view name) {
-    // The loader puts maps:get/2 and is_key/2 in the place of those of the erlang module.
+    // The loader replaces erlang:map_get/2 and is_map_key/2 by maps:get/2 and is_key/2.
     const std::string_view module = bif.module;
     return (module == "erlang" && bif.function == name) ||
            (module == "maps" &&
@@ -37,8 +37,8 @@ void Emitter::map_value(const Operand& map, const Operand& key) {
                                                      : fragments_.map_get_constant);
 }
 
-// Keys of which a flat map has one behind the other, as its loader puts them if it may
-// (loader/lower.cpp), and which are found by their words.
+// Whether the keys are constants that are found by their words, in the order that a flat map has, as the loader
+// sorts them where it may (loader/lower.cpp); and no value overwrites the map.
 bool Emitter::are_ascending_keys(uint32_t step) const {
     const Operand* o = operands();
     const uint32_t count = i_->operand_count;
@@ -55,7 +55,7 @@ bool Emitter::are_ascending_keys(uint32_t step) const {
     return true;
 }
 
-// Each key's value, or, where only the keys matter (a step of one), nothing.
+// Looks up each key; stores its value, unless only the keys matter (a step of one).
 void Emitter::fetch_keys(uint32_t step) {
     const Operand* o = operands();
     for (uint32_t k = 2; k < i_->operand_count; k += step) {
@@ -68,7 +68,7 @@ void Emitter::fetch_keys(uint32_t step) {
     }
 }
 
-// One way through the keys of a flat map.
+// Finds all keys in one pass over those of a flat map.
 void Emitter::fetch_ascending_keys(uint32_t step) {
     constexpr auto boxed = static_cast<int32_t>(kTagBoxed);
     const Operand* o = operands();
@@ -95,7 +95,7 @@ void Emitter::fetch_ascending_keys(uint32_t step) {
         a_.compare_mem(Reg::t3, {Reg::t0, -8});
         a_.branch_near(Cond::not_equal, next);
         if (step == 2) {
-            // Values lie from the third word of the map on as keys do from the second of their
+            // The values begin at the third word of the map, the keys at the second word of their
             // tuple.
             a_.load(Reg::t3, {Reg::t1, 8 - boxed});
             a_.negate_reg(Reg::t3);
@@ -147,8 +147,8 @@ bool Emitter::emit_new_flat_map() {
 bool Emitter::emit_put_map() {
     const Operand* o = operands();
     const uint32_t n = i_->operand_count - 3u;
-    // The pairs go behind the live registers, where those that are kept in the machine's
-    // are not stored.
+    // The pairs go behind the live registers, and behind those that the fragment stores from the
+    // machine's.
     const uint32_t first = std::max<uint32_t>(i_->live, kMachineXRegisters);
     if (first + n > 1000) {
         return false;
@@ -269,7 +269,7 @@ void Emitter::size_of(const Operand& from, const BifDef& bif, Label slow) {
     if (is_guard_bif(bif, "map_size")) {
         a_.compare_u8_imm({Reg::t1, 0}, static_cast<uint8_t>(make_header(Kind::flat_map, 0)));
         a_.branch_near(Cond::not_equal, other);
-        // The header counts the keys and, with the values, one word more.
+        // The header counts one word for each value, and one for the tuple of the keys.
         a_.load(Reg::t0, {Reg::t1, 0});
         a_.shift_right(Reg::t0, 8);
         a_.sub_imm(Reg::t0, 1);
@@ -298,7 +298,7 @@ void Emitter::size_of(const Operand& from, const BifDef& bif, Label slow) {
     }
 }
 
-// t0 := the value of `key` in the map in `map`, or whether it has one.
+// t0 := the value of `key` in the map in `map` or, unless `wants_value`, whether there is one.
 void Emitter::look_up(const Operand& map, const Operand& key, bool wants_value, Label slow) {
     unbox(value(map, Reg::t0), slow);
     check_kinds({Kind::flat_map, Kind::hash_map}, slow);

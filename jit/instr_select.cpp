@@ -50,7 +50,7 @@ bool Emitter::jump_table(const std::vector<std::pair<Word, uint32_t>>& sorted, R
     for (const auto& [word, target] : sorted) {
         table.targets[(word - static_cast<Word>(lowest)) / 8] = label_of(target);
     }
-    // The tagged value counts in eights, as the table does; a tag makes it no multiple.
+    // A small integer's word counts in eights, as the table does; a word with another tag is no multiple.
     a_.move(Reg::t1, key);
     a_.sub_imm(Reg::t1, lowest);
     a_.compare_imm(Reg::t1, static_cast<int64_t>(8 * span));

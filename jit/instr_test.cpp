@@ -86,7 +86,7 @@ void Emitter::check_small(const Operand& a, Reg ra, const Operand& b, Reg rb, La
     a_.branch(Cond::not_equal, slow);
 }
 
-// Two floats, or a float and a constant integer that is one exactly.
+// Compares two floats, or a float and a constant integer that a float represents exactly.
 bool Emitter::compare_floats_op() {
     const Operand* o = operands();
     constexpr int64_t kExact = int64_t{1} << 53;

@@ -40,7 +40,7 @@ std::string g_mistake_in;
 bool g_use_membarrier = true;
 FunctionList* g_list = nullptr;  // never freed, as g_perf
 
-// Once. The kernel answers at once while the process has one thread, and takes milliseconds later.
+// Registers once. The kernel takes no time for it while the process has one thread, and milliseconds later.
 bool register_membarrier() {
     static const bool registered =
         syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0) == 0;
@@ -135,8 +135,8 @@ struct Jit final : Engine {
             std::memcpy(w.at(code.base + f.offset), &value, sizeof value);
         }
     }
-    // Other code may have been there before. A commit waits for thread progress, so it is run behind a
-    // barrier; x86-64 needs none where all threads have left the old code by then.
+    // Other code may have been at these addresses before. The commit waits for thread progress, so each thread has
+    // executed a barrier before it runs the new code. x86-64 needs none: all threads have left the old code by then.
     static void addresses_are_new() {
         if constexpr (kHostMachine == Machine::aarch64) {
             thread_progress::want_instruction_barrier();
@@ -166,9 +166,9 @@ struct Jit final : Engine {
             i += write_some_patches(places + i, count - i, arm);
         }
     }
-    // Of those that lie close together, the first at least. How many these are.
+    // Patches the first place and those behind it that lie close together. Returns how many.
     size_t write_some_patches(const Armed* places, size_t count, bool arm) const {
-        // Between functions: what is skipped costs nothing but addresses, and on aarch64 the cleaning of caches.
+        // Bytes between functions: a gap costs only the touching of its pages, and on aarch64 the cleaning of caches.
         constexpr Word kClose = 64 * 1024;
         Word first = places[0].saved;
         Word last = first;
@@ -197,8 +197,8 @@ struct Jit final : Engine {
         return n;
     }
     void publish() override {
-        // Every core executes an instruction barrier before it goes on. Where the kernel refuses, each
-        // thread does so when it makes progress, which is waited for before anything relies on it.
+        // Every core executes an instruction barrier before it goes on. Where the kernel refuses, each thread
+        // executes one at its next progress, which callers wait for before they rely on it.
         if (!has_membarrier ||
             syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0) != 0) {
             thread_progress::want_instruction_barrier();
@@ -217,9 +217,9 @@ struct Jit final : Engine {
         return enter(s, p, p.pc, state);
     }
 
-    // While C++ runs for native code the Erlang stack pointer is saved in the process: what is in its
-    // register then is no place in the process's block (x86-64), or the saved one (aarch64). In a
-    // shared fragment the return address on top tells the place that called it.
+    // While C++ runs for native code the Erlang stack pointer is saved in the process: its register then
+    // holds no address in the process's block (x86-64), or the saved one (aarch64). In a shared
+    // fragment the return address on top is the place that called it.
     bool state_at_fault(const Process& p, const fault::Registers& r,
                         fault::ErlangState* state) const override {
         const auto* pc = reinterpret_cast<const void*>(r.pc);

@@ -12,7 +12,7 @@ struct PerfOptions;
 
 namespace minivm::jit {
 
-// Whether there is code for this machine.
+// Whether the JIT can make code for this machine.
 bool available();
 
 struct Options {
@@ -21,19 +21,19 @@ struct Options {
     std::string list;              // file for the names of the functions that get native code
     // False: as if the kernel had no membarrier for instructions (--code-barrier progress).
     bool use_membarrier = true;
-    // For tests of tools/bisect: "MODULE:FUNCTION/ARITY" gets a mistake, see jit/emitter.hpp.
+    // For tests of tools/bisect: the code of "MODULE:FUNCTION/ARITY" gets a mistake (jit/emitter.hpp).
     std::string mistake_in;
 };
 constexpr size_t kLeastCodeMemoryBytes = 64 * 1024;  // holds the shared fragments
 
-// Before what follows, and best before the process has more threads. Fails with what is wrong with a file.
+// Call it before the functions below, best while the process has one thread. Fails with what is wrong with a file.
 Result<void, std::string> configure(const Options& options);
 
-// Names and lines of all code from now on for Linux perf (jit/perf.hpp). Before engine(): only code
-// memory that is reserved for it can be named. Fails with what is wrong with a file.
+// Writes names and lines of all code from now on for Linux perf (jit/perf.hpp). Call it before engine(): perf
+// can name only code memory that was reserved for it. Fails with what is wrong with a file.
 Result<void, std::string> write_perf_files(const PerfOptions& options);
 
-// Names, lines and frames of all code for gdb (jit/gdb.hpp). Before engine().
+// Shows names, lines and frames of all code to gdb (jit/gdb.hpp). Call it before engine().
 void show_code_to_gdb();
 
 // Native code made from now on checks, where functions begin and where calls return, that the registers
@@ -42,7 +42,7 @@ void show_code_to_gdb();
 void emit_checks();
 bool checks_emitted();
 
-// Native code keeps frame pointers, for profilers that follow them (--perf=fp). Before engine().
+// Native code keeps frame pointers, for profilers that follow them (--perf=fp). Call it before engine().
 void keep_frame_pointers();
 bool frame_pointers();
 

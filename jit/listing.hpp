@@ -1,6 +1,6 @@
 // What was emitted, line by line, for `minivm disasm --native`: machine instructions as asmjit
-// shows them while they are emitted (nothing disassembles), and between them the remarks of whoever
-// emitted, such as the lowered instruction that they are for.
+// shows them while they are emitted (nothing disassembles), and between them the emitter's remarks,
+// such as the lowered instruction that they are for.
 //
 // Works for any machine on any host, since nothing runs.
 #pragma once
@@ -40,7 +40,7 @@ public:
     void instruction(uint32_t bytes, std::string text);
     void data(uint32_t bytes, std::string text);
 
-    // How an address in the code is called, such as a shared fragment's.
+    // Gives a name to an address in the code, such as a shared fragment's.
     void name_address(uint64_t address, std::string name);
     // The name, or the number.
     std::string address_text(uint64_t address) const;

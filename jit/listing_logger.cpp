@@ -12,7 +12,7 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(from, text.find_last_not_of(' ') + 1 - from);
 }
 
-// asmjit's spelling with the operands' blanks as it has them, and 0x for hexadecimal.
+// Whether asmjit's text is a directive for data or padding.
 bool is_data(std::string_view text) {
     return text.front() == '.' || text.substr(0, 6) == "align ";
 }
@@ -30,7 +30,7 @@ asmjit::Error ListingLogger::_log(const char* data, size_t size) noexcept {
     return asmjit::kErrorOk;
 }
 
-// Instructions are shown before they count in the assembler's offset, everything else after.
+// asmjit logs an instruction before it adds its bytes to the assembler's offset, everything else after.
 void ListingLogger::line(std::string_view whole) {
     const size_t semicolon = whole.rfind(';');
     const std::string_view text = trimmed(whole.substr(0, semicolon));
@@ -45,7 +45,7 @@ void ListingLogger::line(std::string_view whole) {
         listing_.data(now - listing_.end(), std::string(text));
         return;
     }
-    // What was written without asmjit's telling, such as the padding of its own.
+    // Bytes that were emitted without a line in the log, such as asmjit's own padding.
     listing_.data(now - listing_.end(), ".data");
     if (text.back() == ':') {
         listing_.label(text);

@@ -22,7 +22,7 @@ public:
         setPadding(asmjit::FormatPaddingGroup::kRegularLine, 1);
     }
 
-    // One that the assembler was not told of, just emitted as data: "call $global::collect".
+    // An instruction that was just emitted as data, so that asmjit did not list it: "call $global::collect".
     void instruction(uint32_t bytes, const char* name, uint64_t target) {
         listing_.instruction(bytes, std::string(name) + ' ' + listing_.address_text(target));
     }

@@ -1,4 +1,4 @@
-// What the emitter asks of a machine.
+// What the emitter needs of a machine's assembler.
 //
 // The emitter is written once against this interface; jit/x86_64 and jit/aarch64 implement it with
 // asmjit. Names of registers are roles (docs/jit.md, "Registers"); each machine says which of its
@@ -44,7 +44,7 @@ enum class Reg : uint8_t {
 };
 constexpr int kMachineXRegisters = 6;
 
-// Doubles: three scratch ones, then those that may keep BEAM's float registers. C++ loses all.
+// Doubles: three scratch ones, then those that may keep BEAM's float registers. A call of C++ loses all.
 enum class FReg : uint8_t { f0, f1, f2, kept };
 constexpr uint32_t kKeptFloats = 10;
 constexpr FReg kept_float(uint32_t n) {
@@ -87,20 +87,20 @@ struct CodeSpan {
     uint32_t end;
 };
 
-// Whether a fragment calls C++ for who called it: the return address on top of the stack is a place in
-// that function. Profilers that follow frame pointers see it then.
+// on_top: when the fragment calls C++, the return address on top of the stack is a place in the function that
+// called the fragment. Profilers that follow frame pointers then see that function.
 enum class Caller : uint8_t { unknown, on_top };
 
 class MacroAssembler {
 public:
     virtual ~MacroAssembler() = default;
 
-    // Before anything is emitted: a register holds the frame pointer, and C++ and frames keep it.
+    // Call it before anything is emitted: code then keeps a frame pointer in a register and in each frame.
     void keep_frame_pointers() { frame_pointers_ = true; }
     bool frame_pointers() const { return frame_pointers_; }
 
     // ---- labels, layout
-    virtual void reserve(size_t bytes) = 0;  // room for so much code, which may become more
+    virtual void reserve(size_t bytes) = 0;  // room for so much code; more than that may be emitted
     virtual Label new_label() = 0;
     virtual void bind(Label l) = 0;
     virtual uint32_t offset() const = 0;                // bytes emitted
@@ -172,32 +172,32 @@ public:
     virtual void jump_near(Label l) = 0;
     virtual void jump_reg(Reg r) = 0;
     virtual void jump_address(const void* native) = 0;
-    virtual void never_reached() = 0;  // an instruction that is none
-    // d := value if c holds.
+    virtual void never_reached() = 0;  // an undefined instruction
+    // d := s if c holds.
     virtual void move_if(Cond c, Reg d, Reg s) = 0;
-    // d := 1 or 0 from the bit of `table` at index & 31: bit test for float tags; equal: bit clear.
+    // Tests the bit of `table` at index & 31, as for the tags of floats; equal: the bit is clear.
     virtual void test_table_bit(uint32_t table, Reg index, Reg scratch) = 0;
 
     // ---- calls
     virtual void call(Label l) = 0;
     virtual void call_reg(Reg r) = 0;
     virtual void call_address(const void* native) = 0;
-    // Of a fragment that returns with leaf_return() and that nobody sees on the stack.
+    // Calls a leaf fragment: nobody walks the stack meanwhile, so the return address need not look like one.
     virtual void call_leaf_fragment(const void* native) = 0;
     virtual void leaf_return() = 0;
     virtual void tail_call(Label l) = 0;  // the return address is on top
     virtual void tail_call_reg(Reg r) = 0;
     virtual void tail_call_address(const void* native) = 0;
     virtual void ret() = 0;
-    // Entry of a function: bind `entry` here. Has the slot that a breakpoint may arm.
+    // Entry of a function: binds `entry`, and emits the slot that a breakpoint may arm.
     virtual void function_entry(Label entry, const void* breakpoint_fragment) = 0;
-    // With frame pointers: behind the entry, the caller's goes below the return address, and is
-    // taken off before a function returns or calls in tail position. Else nothing.
+    // With frame pointers: behind the entry, pushes the caller's below the return address, and pops it
+    // before a function returns or calls in tail position. Without: nothing.
     virtual void enter_frame() = 0;
     virtual void leave_frame() = 0;
     // Entry of a fragment that is called and returns.
     virtual void fragment_entry() = 0;
-    // reds := reds - 1, and to l if none are left.
+    // reds := reds - 1, and goes to l if none are left.
     virtual void count_reduction(Label l) = 0;
 
     // ---- the runtime
@@ -205,9 +205,8 @@ public:
     // fn(Scheduler*, t0, t1, t2), comes back with heap, reds and stack as the process has them. The
     // result is in t0. x registers are lost (spill them before).
     virtual void call_runtime(const void* fn, Caller caller = Caller::unknown) = 0;
-    // The same without touching process or heap: fn(a, b) of two words, a leaf that neither
-    // allocates nor raises. Arguments t0, t1, result t0; all x registers are kept, other scratch is
-    // lost.
+    // The same without saving heap and reds: fn(t0, t1, t2), a leaf that takes no heap words, uses no
+    // reductions and does not raise. Result t0; all x registers are kept, other scratch is lost.
     virtual void call_leaf(const void* fn, Caller caller = Caller::unknown) = 0;
     // fn(Process*, t0, t1, t2), a leaf that may take heap words but neither collects nor raises.
     // Result t0; all x registers are kept, other scratch is lost.
@@ -230,13 +229,13 @@ public:
     virtual void float_mul(FReg d, FReg s) = 0;
     virtual void float_div(FReg d, FReg s) = 0;
     virtual void float_negate(FReg d) = 0;
-    virtual void float_compare(FReg a, FReg b) = 0;  // then below, above, equal ... as unsigned
+    virtual void float_compare(FReg a, FReg b) = 0;  // then branch as after comparing unsigned
     // To l if s is infinite or not a number.
     virtual void branch_unless_finite(FReg s, FReg scratch, Label l) = 0;
 
-    // Where C++ has the scheduler's stack and the Erlang stack pointer is saved in the process.
+    // The code during which C++ has the scheduler's stack, and the process holds the Erlang stack pointer.
     virtual const std::vector<CodeSpan>& on_scheduler_stack() const = 0;
-    // What is emitted from now on is listed too.
+    // Lists what is emitted from now on.
     virtual void list_to(Listing& listing) = 0;
 
     // ---- the result
@@ -249,7 +248,7 @@ public:
     virtual uint32_t entry_skip() const = 0;
     // All of a patch lies in this many bytes from a function's entry.
     static constexpr size_t kBreakpointBytes = 8;
-    // How a function's prologue at address `entry` is made to call the breakpoint fragment.
+    // The write that makes the prologue at address `entry` call the breakpoint fragment.
     struct BreakpointPatch {
         uint32_t offset;         // from the entry
         uint32_t bytes;          // 1 or 4, aligned

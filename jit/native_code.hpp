@@ -32,7 +32,7 @@ struct OpRecord {
     uint32_t list_count;  // operands of the L list, which follow the others
     uint32_t list_at;
     uint16_t has_label;
-    uint16_t collects;    // the instruction may: `live` holds. Else what a function left stays
+    uint16_t collects;    // the instruction may, and `live` holds; else fragments that a function left stay
     Word operands[];
 };
 
@@ -77,7 +77,7 @@ struct NativeCode final : EngineCode {
     std::vector<Fixup> fixups;
     // Memory for records that live as long as the code.
     Word* new_words(size_t count);
-    // When all of it is known: what the vectors hold beyond it.
+    // When the code is complete: shrinks the vectors to what they hold.
     void give_back_room();
 
     const Word* bytecode_at(uint32_t) const override { return nullptr; }
@@ -114,17 +114,17 @@ struct Fragments {
     const void* put_map = nullptr;
     // Leaf fragments. t1: a map, t3: key; t0: its value, or the non-value. t0 to t3 are lost.
     const void* map_get = nullptr;
-    // The key is a constant, an immediate or none, and its hash in t2.
+    // The same for a constant key, an immediate or another term, with its hash in t2.
     const void* map_get_immediate = nullptr;
     const void* map_get_constant = nullptr;
-    const void* remove_message = nullptr;  // likewise
+    const void* remove_message = nullptr;  // a leaf fragment, too; no arguments
     const void* return_ = nullptr;            // returns from the function that runs
     const void* call_fun = nullptr;        // t0: fun, t1: arity; called as the function itself
     const void* check_fun = nullptr;       // the same, but comes back: t3: what to call, t0 for it
     const void* enter_bytecode = nullptr;  // t0: Export; called as the function itself
     const void* enter_fun_bytecode = nullptr;  // t0: fun; likewise
     const void* enter_traced = nullptr;           // t0: Export that is traced; likewise
-    const void* enter_traced_bytecode = nullptr;  // the same for what is no native code
+    const void* enter_traced_bytecode = nullptr;  // the same for a function without native code
     const void* return_to_bytecode = nullptr;
     // Bit strings (jit/binary_leaves.hpp): their answer is in t0, the non-value if there is none.
     // All x registers are kept.
@@ -153,7 +153,7 @@ struct PlacedFragment {
     const void* Fragments::*address;
     Label label;
 };
-// Emits the fragments; where they are when the code lies at `base`.
+// emit_fragments() emits the fragments; fragments_at() says where they are when the code lies at `base`.
 std::vector<PlacedFragment> emit_fragments(MacroAssembler& a);
 Fragments fragments_at(const MacroAssembler& a, const std::vector<PlacedFragment>& placed,
                        const void* base);

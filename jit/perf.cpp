@@ -99,8 +99,8 @@ std::string full_path(const NativeModule& module, uint32_t file) {
 
 std::string Perf::File::create(const std::string& directory, const std::string& name) {
     const std::string wanted = directory + "/" + name;
-    // Left by an earlier process with our number, perhaps another user's: a file is never followed
-    // to somewhere else.
+    // An earlier process with our pid, perhaps another user's, may have left something of that name: a
+    // symbolic link is not followed.
     fd = ::open(wanted.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0) {
         return wanted + ": " + std::strerror(errno);

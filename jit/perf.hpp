@@ -42,12 +42,12 @@ public:
     Perf(const Perf&) = delete;
     Perf& operator=(const Perf&) = delete;
 
-    // The code of the module is in place: called after its Writer is closed and before anybody runs
-    // it, since samples from before its record have no name. What cannot be written (a full disk)
-    // ends the file in question with a message on standard error; the VM goes on.
+    // Call it after the Writer of the module's code is closed and before any thread runs the code,
+    // since samples from before its record have no name. A write that fails (a full disk) ends that
+    // file with a message on standard error; the VM goes on.
     void add(const NativeModule& module);
 
-    // Writes the dump's last record; nothing is added any more. The files stay.
+    // Writes the dump's last record and closes the files, which stay; add() does nothing from then on.
     void finish();
 
     const std::string& map_path() const { return map_.path; }    // empty: no map

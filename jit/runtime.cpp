@@ -29,7 +29,7 @@ Word address(const void* p) {
     return reinterpret_cast<Word>(p);
 }
 
-// The return address on top of the stack, taken off. The process's pc is the call before it.
+// Pops the return address on top of the stack, and sets the process's pc to the call before it.
 Word pop_return_address(Process& p) {
     const Word ra = p.heap.end->raw;
     ++p.heap.end;
@@ -51,7 +51,7 @@ Word stop(Scheduler* s, Stop why, uint32_t live) {
     return address(g_fragments.leave);
 }
 
-// Process::exception is set, and the pc is the place.
+// Raises Process::exception; Process::pc is where.
 Word raise(Scheduler* s) {
     Process& p = *s->process;
     if (!unwind(p, s->x, s->code_ix)) {
@@ -78,7 +78,7 @@ Word enter_export(Scheduler* s, const Export* e) {
         native = e->original->native[ix];
     }
     const bool is_native = bytecode == &e->stub[kStubNative];
-    // Native code counts its own call. Who is scheduled out here is traced when it is back.
+    // Native code counts its own call. A process that is scheduled out here is traced when it is back.
     if (!is_native && --p.reductions <= 0) {
         cross_to_bytecode(p, &e->stub[kStubCall]);
         return stop(s, Stop::yielded, e->arity);
@@ -95,7 +95,7 @@ Word enter_export(Scheduler* s, const Export* e) {
     return stop(s, Stop::crossed, 0);
 }
 
-// erlang:apply/2 and what is like it: x[arity] is the fun, the return address is on top.
+// Calls a fun, as erlang:apply/2 does: its arguments are in x0..., the return address is on top.
 Word enter_fun(Scheduler* s, Term fun, uint32_t arity) {
     Process& p = *s->process;
     if (is_local_fun(fun) && fun_entry(fun)->arity == arity) {
@@ -128,8 +128,8 @@ Word enter_fun(Scheduler* s, Term fun, uint32_t arity) {
     return raise(s);
 }
 
-// A BIF returned the non-value. `ra` is where its result was to be taken up; tail: 0, or 1 + the
-// words of the frame that the code there would drop before it returns.
+// A BIF returned the non-value. `ra`: the return address of its call; tail: 0, or 1 + the words of the
+// frame that the code there drops before it returns.
 Word bif_failed(Scheduler* s, Word ra, Word tail) {
     Process& p = *s->process;
     const BifAnswer answer = bif_answer(p, s->x, true, [&p, ra, tail] {
@@ -247,11 +247,11 @@ Word runtime_bif_body(Scheduler* s, Word bif_word, Word here, Word) {
     return 0;
 }
 
-// The function is the VM's own and has no code.
+// Whether the function is a BIF that has no code.
 static bool is_bif_stub(const Scheduler* s, const Export* e) {
     return e->bytecode[s->code_ix] == &e->stub[kStubBif];
 }
-// Calls it for who called it as a function: the return address is on top.
+// Calls such a BIF as a function: the caller's return address is on top.
 static Word call_stub_bif(Scheduler* s, const Export* e) {
     Process& p = *s->process;
     if (--p.reductions <= 0) {
@@ -264,7 +264,7 @@ static Word call_stub_bif(Scheduler* s, const Export* e) {
     return elsewhere != 0 ? elsewhere : address(g_fragments.return_);
 }
 
-// The result of an instruction that may have left fragments goes to the scratch word.
+// Puts the result of an instruction into the scratch word, and collects if the instruction left fragments.
 static Word scratch_result(Scheduler* s, Term value, uint32_t live) {
     Process& p = *s->process;
     if (MINIVM_UNLIKELY(p.needs_gc()) && live != kNoCollection) {
@@ -368,7 +368,7 @@ Word runtime_call_fun(Scheduler* s, Word fun, Word arity, Word) {
     return enter_fun(s, f, n);
 }
 
-// A fun that is none of this module kind's own: its export entry goes to the scratch word.
+// The term is no local fun of this arity. Puts the export entry of an export fun into the scratch word.
 Word runtime_check_fun(Scheduler* s, Word fun, Word arity, Word) {
     Process& p = *s->process;
     const Term f{fun};
@@ -394,7 +394,7 @@ Word runtime_enter_fun_bytecode(Scheduler* s, Word fun, Word, Word) {
     return enter_fun(s, Term{fun}, fun_entry(Term{fun})->arity);
 }
 
-// A function called from bytecode has returned: that return address is on top now.
+// A function that bytecode called has returned: bytecode's return address is on top now.
 Word runtime_return_to_bytecode(Scheduler* s, Word, Word, Word) {
     Process& p = *s->process;
     p.pc = reinterpret_cast<const Word*>(p.heap.end->raw - kTagHeader);
@@ -409,14 +409,14 @@ bool is_native_return(Word w) {
     return (w & kTagMask) == kTagHeader && code_memory().contains(reinterpret_cast<const void*>(w));
 }
 
-// What may be in a live register.
+// Whether t may be in a live register.
 bool looks_like_term(Term t) {
     return !is_header(t.raw) && is_value(t) && (!is_boxed(t) || is_header(header_of(t)));
 }
 
-// The innermost frame pointers lead to the frames that return addresses show: below each there is
-// one, and the next native one belongs to the frame of the next, unless bytecode or a traced call's
-// words lie between. Only the innermost words are looked at: between two native frames there may be
+// Checks that the innermost frame pointers lead to the frames that return addresses show: each lies below a
+// native one, and the next native one belongs to the next frame pointer, unless bytecode or a traced call's
+// words lie between. Looks at the innermost words only: between two native frames there may be
 // all of a recursion in bytecode, and this runs at each call.
 void check_frame_pointers(const Process& p) {
     constexpr std::ptrdiff_t kWords = 256;
@@ -444,7 +444,7 @@ void check_frame_pointers(const Process& p) {
 
 }  // namespace
 
-// The registers have been saved where C++ looks for them: what they hold must be what they are for.
+// The fragment has saved the registers for C++: checks that they held what their roles say.
 Word runtime_check_state(Scheduler* s, Word live, Word frame_words, Word) {
     const Process& p = *s->process;
     const Heap& h = p.heap;
@@ -452,8 +452,8 @@ Word runtime_check_state(Scheduler* s, Word live, Word frame_words, Word) {
     MINIVM_CHECK(s->code_ix < kCodeIndexes);
     MINIVM_CHECK(reinterpret_cast<Word>(h.top) % sizeof(Term) == 0 && h.top >= p.heap_start);
     MINIVM_CHECK(reinterpret_cast<Word>(h.end) % sizeof(Term) == 0 && h.end < p.stack_base);
-    // Since room was made there may have been a call, a transition word, a frame pointer and this
-    // call.
+    // Since the last check of the reserve, a call, a transition word, a frame pointer and this call may
+    // have been pushed.
     MINIVM_CHECK(h.end - h.top >= static_cast<std::ptrdiff_t>(kReserveWords) - 5);
     MINIVM_CHECK(is_native_return(h.end[0].raw));
     const Term* frame_end = h.end + 1 + frame_words;
@@ -471,7 +471,7 @@ Word runtime_check_state(Scheduler* s, Word live, Word frame_words, Word) {
     return 0;
 }
 
-// The breakpoint whose key is where its call returns to. 0: the function goes on.
+// The breakpoint `place` has been hit. 0: the function goes on.
 Word runtime_breakpoint(Scheduler* s, Word place, Word, Word) {
     Process& p = *s->process;
     const Word ra = pop_return_address(p);

@@ -36,20 +36,20 @@ Word leaf_exact_equal(Word a, Word b);
 Word leaf_remove_message(Word process, Word);
 Word leaf_dictionary_value(Word process, Word key);
 
-// A dirty BIF called at p.pc, a native return address, has run: where to go on.
+// Takes up the result of a dirty BIF; p.pc is the native return address of its call. Returns where to go on.
 const void* dirty_result(Scheduler* s);
 
 NativeState& native_state(Scheduler* s);
 
-// Those that run. Made once, before there is other code.
+// The fragments of this process, made once, before there is other code.
 extern Fragments g_fragments;
 // Their frames, by offset from the first one's address.
 extern std::vector<NativeFrame> g_fragment_frames;
 void make_fragments();
 
-// Bytes from a function's entry to where it is entered with its return address on the stack.
 Word runtime_breakpoint(Scheduler* s, Word, Word, Word);
 Word runtime_return_trace(Scheduler* s, Word, Word, Word);
+// Bytes from a function's entry to where it is entered with its return address on the stack.
 extern uint32_t g_entry_skip;
 
 }  // namespace minivm::jit

@@ -13,7 +13,7 @@ namespace minivm::jit {
 std::string selection_name(const LoweredModule& m, uint32_t function) {
     const LoweredFunction& f = m.functions[function];
     return native_function_name(atom_table::text(m.name), atom_table::text(f.name), f.arity)
-        .substr(1);  // without the sign that tools for native code know it by
+        .substr(1);  // without the $ of names in tools for native code
 }
 
 Result<Selection, std::string> Selection::read(const std::string& path) {

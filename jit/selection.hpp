@@ -15,7 +15,7 @@
 
 namespace minivm::jit {
 
-// "lists:map/2", as they are called elsewhere in tools.
+// A function's name, "lists:map/2", as elsewhere in tools.
 std::string selection_name(const LoweredModule& m, uint32_t function);
 
 // Any thread.

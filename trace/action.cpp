@@ -26,15 +26,15 @@ namespace minivm {
 
 // What a match specification is run for, and what its actions have asked for.
 struct match_spec::TraceContext {
-    const trace::Breakpoint* called = nullptr;  // the function that is called; null: it is run for something else
+    const trace::Breakpoint* called = nullptr;  // of the function that is called; null: it is run for no call
     trace::CallerOf caller_of = nullptr;
-    const tracing::Tracer* tracer = nullptr;  // of whom it is run for
+    const tracing::Tracer* tracer = nullptr;  // that the result goes to
     uint32_t session = 0;
-    bool acts = true;         // false: a test; of what is not its own it changes flags only
+    bool acts = true;         // false: a test, whose actions change nothing but trace flags
     bool no_message = false;  // {message, false}
     Term extra = kNonValue;   // {message, Term}
     int64_t frames = 0;
-    bool return_trace = false;  // by that name
+    bool return_trace = false;  // the action of that name ran
 
     // Where the call returns to, or null.
     const void* caller(const Process& p) const { return called != nullptr ? caller_of(p, *called) : nullptr; }
@@ -145,7 +145,7 @@ Term act_set_tcw(Process& p, const Term* a, Context* c) {
     return system_bif(p, "system_flag", 2, a[0]);
 }
 
-// Flags and perhaps a tracer, as in erlang:trace/3; false: there is something else among them.
+// Parses flags and perhaps a tracer, as in erlang:trace/3. False: the list has something else in it.
 bool parse_flags(Term list, uint32_t* flags, std::optional<Tracer>* tracer) {
     static const Term tag = atom_table::intern("tracer");
     *flags = 0;
@@ -169,7 +169,7 @@ Process* process_of(Term pid) {
     }
     return is_local_pid(pid) ? process_table::lookup(pid) : nullptr;
 }
-// Where none is named: the tracer of whoever runs the specification, or null.
+// The tracer where none is named: that of the process that runs the specification, or null.
 const Tracer* default_tracer(const Process& p, const Context* c) {
     const Session* session = find_session(c->session);
     if (session == nullptr || session->has_tracer()) {
@@ -178,7 +178,7 @@ const Tracer* default_tracer(const Process& p, const Context* c) {
     const State* own = state_of(p, c->session);
     return own != nullptr ? &own->tracer : nullptr;
 }
-// Without a tracer the target is not traced any more. The answer: whether that was a change.
+// Changes the target's flags; without a tracer, ends its trace. Returns whether that was a change.
 Term change(Process& p, Process* target, uint32_t off, uint32_t on, const Tracer* tracer, const Context* c) {
     if (target == nullptr) {
         return badarg(p);
@@ -236,8 +236,8 @@ Term act_trace_3(Process& p, const Term* a, Context* c) {
     return trace_of(p, process_of(a[0]), a[1], a[2], c);
 }
 
-// Where it may be used: in all specifications for traces, in those of what a process does itself
-// (calls and sends), in those of calls.
+// Where a function may be used: in all specifications for traces, in those of what a process does
+// itself (calls and sends), in those of calls.
 enum class Use : uint8_t { always, own, call };
 
 struct Function {
@@ -251,7 +251,7 @@ struct Function {
                (use == Use::always && dialect != match_spec::Dialect::table) ||
                (use == Use::own && dialect == match_spec::Dialect::sent);
     }
-    // No special form, for which problems have texts of their own.
+    // False: a special form. Problems with those have texts of their own.
     bool is_plain() const { return act == act_get_tcw || act == act_set_tcw; }
 };
 const Function kFunctions[] = {
@@ -297,7 +297,7 @@ struct TraceFunctions final : match_spec::TraceFunctions {
     }
 
 private:
-    // How deep a stack is shown is said by a number, and not by an expression.
+    // The depth of current_stacktrace has to be a number, and not an expression.
     static std::string problem_of_argument(const Function& f, Term form) {
         if (f.act != act_current_stacktrace_1) {
             return "";
@@ -342,7 +342,7 @@ bool run_spec(const Spec* spec, Process& p, const Term* terms, uint32_t count, C
     }
     const Exception kept = p.exception;
     const BifOutcome outcome = p.outcome;
-    // What it builds stays good until the collection that hit()'s caller makes if need be.
+    // What it builds stays valid: hit()'s caller collects, if need be, only after the hit.
     const Term value = Runner(p, *spec->program, true, &context).run(terms, count);
     p.exception = kept;
     p.outcome = outcome;
@@ -376,11 +376,10 @@ bool send_call(const Breakpoint& b, Process& p, const State& s, const Term* x,
     return sent;
 }
 
-// Whether a meta tracer is there and wants to be told of a call. One that is no more is not asked
-// again.
+// Whether a meta tracer exists and wants to be told of a call. One that has ended is not asked again.
 bool wants_meta_call(const Process& p, const Action::Others& meta) {
     const Tracer& tracer = meta.meta_tracer;
-    // relaxed: one who asks again beside this says so again.
+    // relaxed: a call at the same time may ask once more, and finds the same.
     if (meta.meta_tracer_gone->load(std::memory_order_relaxed)) {
         return false;
     }
@@ -393,7 +392,7 @@ bool wants_meta_call(const Process& p, const Action::Others& meta) {
                                       nif::tracer::Answer::trace;
 }
 
-// The answer: FrameFlags. A tracer that is no more ends it, before the specification is run.
+// Does a meta trace, and returns FrameFlags. Does nothing, not even run the specification, if the tracer has ended.
 int64_t hit_meta(const Breakpoint& b, const Action& action, uint32_t session, Process& p,
                  const Term* x, CallerOf caller) {
     const Tracer& whose = action.others().meta_tracer;
@@ -415,12 +414,12 @@ int64_t hit_meta(const Breakpoint& b, const Action& action, uint32_t session, Pr
     return context.frames;
 }
 
-// The tracer is the one from before the actions of the specification, the flags are those that they
-// leave.
+// Traces a call, and returns FrameFlags. The event goes to the tracer from before the specification's actions, by the
+// flags that they leave.
 int64_t hit_call(const Breakpoint& b, const Action& action, Process& p, const State* s,
                  const Term* x, CallerOf caller) {
     if (s->tracer.is(p.id)) {
-        return 0;  // nobody is told of himself
+        return 0;  // a process is not told of itself
     }
     if (MINIVM_UNLIKELY(is_saver(s->tracer))) {
         saved_calls::save(p, b.module, b.function, b.arity);
@@ -461,7 +460,7 @@ int64_t hit_call(const Breakpoint& b, const Action& action, Process& p, const St
     return context.frames | (returns_to ? int64_t{kFrameReturnTo} : 0);
 }
 
-// What a session's action does at a call; does: that part of it.
+// Does what a session's action says for a call; does: the part of action.does that applies.
 [[gnu::always_inline]] inline void perform(const Breakpoint& b, const Action& action, uint8_t does,
                                            uint32_t session, Process& p, const Term* x,
                                            CallerOf caller, CallNeeds* asked) {
@@ -487,7 +486,7 @@ int64_t hit_call(const Breakpoint& b, const Action& action, Process& p, const St
     }
 }
 
-// For the sessions other than 0. A session's tracer is counted, but not told of itself.
+// The same for the sessions other than 0. Calls of a session's tracer are counted, but it is not told of them.
 void hit_sessions(const Breakpoint& b, Process& p, const Term* x,
                   CallerOf caller, Frames* frames) {
     for (const SessionAction& of : active_sessions(b)) {
@@ -504,8 +503,8 @@ void hit_sessions(const Breakpoint& b, Process& p, const Term* x,
     }
 }
 
-// A call within a match of a bit string passes the context of the match: what is left of the bits
-// stands for it.
+// The arguments as traces show them. A call within a match of a bit string passes the match context: the
+// bits that are left stand for it.
 const Term* shown_arguments(Process& p, const Term* x, uint32_t arity, Term* shown) {
     const auto is_context = [](Term t) { return is_match_context(t); };
     if (std::none_of(x, x + arity, is_context)) {
@@ -534,7 +533,7 @@ Frames hit(const Breakpoint& b, Process& p, const Term* x, CallerOf caller) {
     return frames;
 }
 
-// FrameFlags that the body of a clause asks for. Negative: it does something else.
+// FrameFlags that the body of a clause asks for. Negative: the body does something else.
 static int8_t frames_of_body(Term body) {
     int64_t frames = 0;
     for (; is_cons(body); body = tail(body)) {
@@ -549,7 +548,7 @@ static int8_t frames_of_body(Term body) {
     }
     return static_cast<int8_t>(frames);
 }
-// Of one for calls.
+// Fills in Spec::frames and frames_always, of a specification for calls.
 static void note_frames(Spec* spec) {
     for (const match_spec::Clause& c : spec->program->clauses()) {
         spec->frames.push_back(frames_of_body(c.body));
@@ -602,7 +601,7 @@ Term test_spec(Process& p, const Term* a) {
     if (program == nullptr) {
         return match_spec::problems_term(p.heap, problems);
     }
-    std::vector<Term> args;  // of an improper list too
+    std::vector<Term> args;  // the list may be improper
     for (Term l = a[0]; is_cons(l); l = tail(l)) {
         args.push_back(head(l));
     }

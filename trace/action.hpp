@@ -8,37 +8,38 @@
 
 namespace minivm::trace {
 
-// What a call that is traced asks for: frames of its trace on the stack, and clocks to be told.
+// What a traced call asks for: FrameFlags of the frames that it leaves on the stack, and the tables that
+// measure it.
 struct CallNeeds {
     int64_t call = 0;
     int64_t meta = 0;
-    CallTable* time = nullptr;  // clock_called() is to be told of these
+    CallTable* time = nullptr;  // for clock_called()
     CallTable* memory = nullptr;
     bool none() const { return (call | meta) == 0 && time == nullptr && memory == nullptr; }
 };
-// By another session than 0.
+// What a session other than 0 asks for.
 struct SessionFrames : CallNeeds {
     uint32_t session = 0;
     const Tracer* meta_tracer = nullptr;  // the breakpoint's, if the session has no tracer
 };
-// By session 0, and by the others.
+// What session 0 and the others ask for.
 struct Frames : CallNeeds {
     const Tracer* meta_tracer = nullptr;  // the breakpoint's
     std::vector<SessionFrames> of_sessions;
     bool none() const { return CallNeeds::none() && of_sessions.empty(); }
 };
-// Where the call of a breakpoint's function returns to, or null.
+// Returns where the call of the breakpoint's function returns to, or null.
 using CallerOf = const void* (*)(const Process&, const Breakpoint&);
-// The call of b with arguments x.
+// Does what b's active half says for a call with arguments x.
 Frames hit(const Breakpoint& b, Process& p, const Term* x, CallerOf caller_of);
 
-// A specification for a trace: false and true are none. False: it is not one.
+// Compiles a match specification for traces; null in *out for `true` and []. False: t is not valid.
 bool make_spec(Term t, SpecPtr* out, match_spec::Dialect dialect = match_spec::Dialect::call);
 
 // erlang:match_spec_test(Arguments, Spec, trace)
 Term test_spec(Process& p, const Term* a);
 
-// Whether messages that p sends, or gets, are traced, by trace_pattern(send | 'receive', ...).
+// Which sends and receives a session traces, by trace_pattern(send | 'receive', ...).
 struct EventPatterns {
     SpecPtr send, receive;  // null: all
     bool no_send = false, no_receive = false;

@@ -1,4 +1,4 @@
-// The BIFs. What they raise is explained by OTP's erl_erts_errors.
+// The BIFs that change traces. OTP's erl_erts_errors explains what they raise.
 //
 // Those of sessions (erts_internal:trace/4 and so on, which OTP 27's module `trace` calls) do for a
 // session what erlang:trace/3 and its like do for session 0.
@@ -49,7 +49,7 @@ struct SettingAll {
     uint32_t session;
     bool on;
     uint32_t flags;
-    const Tracer* tracer;  // null: whoever there is
+    const Tracer* tracer;  // null: as it is
     int64_t count = 0;
 };
 template <typename T>
@@ -60,17 +60,17 @@ void set_one(T& p, void* context) {
     }
 }
 
-// a: who, how, flags.
+// trace/3 for a session; a: who, how, flags.
 Term set_trace(Process& p, const Session& session, const Term* a) {
     uint32_t flags = 0;
     bool cpu_time = false;
     Tracer tracer;
-    bool named = false;  // where flags are cleared it may be, and if so has to be right
+    bool named = false;  // if so, up to OTP 26 flags are cleared only where it is the tracer
     Term list = a[2];
     for (; is_cons(list); list = tail(list)) {
         const Term f = head(list);
         if (!session.has_tracer() && is_tuple(f) && parse_tracer(f, atoms::tracer, &tracer)) {
-            // Of a process it is found out by the first event that it has ended.
+            // Whether a process has ended is found out by the first event.
             if (is_local_port(tracer.term()) && !tracing::tracer_exists(tracer.term())) {
                 return badarg_cause(p, atoms::badopt);
             }
@@ -86,7 +86,7 @@ Term set_trace(Process& p, const Session& session, const Term* a) {
     if (!is_nil(list)) {
         return badarg_cause(p, atoms::badopt);
     }
-    // That one is for all or nobody.
+    // cpu_timestamp is for all or nobody.
     if (!is_bool(a[1]) || (cpu_time && a[0] != atoms::all)) {
         return badarg(p);
     }
@@ -113,7 +113,7 @@ Term set_trace(Process& p, const Session& session, const Term* a) {
         return badarg(p);
     }
     if (cpu_time) {
-        // relaxed: an event beside the change has one or the other.
+        // relaxed: an event at the same time as the change has the one or the other.
         tracing::g_cpu_timestamps.store(on, std::memory_order_relaxed);
     }
     SettingAll setting{session.number, on, flags, by};
@@ -157,7 +157,7 @@ bool parse_functions(Term t, Functions* which) {
     } else {
         return false;
     }
-    // A name behind a '_' is none that can be looked up.
+    // Behind a '_' only '_' may follow.
     return (which->module != atoms::underscore ||
             (which->function == atoms::underscore && which->arity < 0)) &&
            (which->function != atoms::underscore || which->arity < 0);
@@ -196,7 +196,7 @@ bool parse_flags(Process& p, const Session& session, Term list, Request* r) {
     return true;
 }
 
-// Except in session 0 the action `trace` must not name another.
+// Whether flags of the action `trace` name a tracer, which they may in session 0 only.
 bool names_tracer(Term flags) {
     for (; is_cons(flags); flags = tail(flags)) {
         if (is_tuple(head(flags)) && tuple_arity(head(flags)) >= 2 &&
@@ -232,7 +232,7 @@ bool is_counter_state(Term t) {
     return t == atom_restart() || t == atom_pause();
 }
 
-// Of what is wrong with both, the specification and the flags, one is told: since there are sessions, the flags.
+// Where both the specification and the flags are wrong, the error names one of them: from OTP 27 on, the flags.
 bool looks_at_flags_first() {
     return by_release::at_least(27);
 }
@@ -254,7 +254,7 @@ Term set_event_pattern(Process& p, Session& session, const Term* a) {
     if (!flags_are_good) {
         return badarg_cause(p, atoms::badopt);
     }
-    // Nothing but a specification or whether there is one.
+    // Patterns for messages know no flags and no counters.
     if (!is_nil(a[2]) || is_counter_state(a[1])) {
         return badarg_cause(p, atoms::none);
     }
@@ -269,7 +269,7 @@ Term set_event_pattern(Process& p, Session& session, const Term* a) {
     return make_small(1);
 }
 
-// A change of patterns, complete but for its functions. False: the process has the exception.
+// Parses a request but for its functions. False: the exception is set.
 bool parse_request(Process& p, const Session& session, const Term* a, Request* out) {
     Request& r = *out;
     const bool flags_are_good = parse_flags(p, session, a[2], &r);
@@ -280,7 +280,7 @@ bool parse_request(Process& p, const Session& session, const Term* a, Request* o
     if (a[1] == atoms::false_) {
         r.on = false;
     } else if (is_counter_state(a[1])) {
-        // For all but counters that is `true`.
+        // For kinds other than counters this means `true`.
         r.restart = a[1] == atom_restart();
         r.pause = !r.restart;
     } else if (!make_spec_for(session, a[1], &r.spec, match_spec::Dialect::call)) {
@@ -292,13 +292,13 @@ bool parse_request(Process& p, const Session& session, const Term* a, Request* o
         return false;
     }
     if (r.counters() && r.spec != nullptr && !r.local && !r.meta) {
-        badarg_cause(p, atoms::call_count);  // counters know no patterns
+        badarg_cause(p, atoms::call_count);  // counters take no specification
         return false;
     }
     return true;
 }
 
-// By the holder of the permission, which it gives back.
+// Called by the permission holder; the change releases the permission.
 Term apply_and_await(Process& p, Session& session, const Request& r) {
     Change change(session.number, session.tracer);
     const int64_t count = apply_request(session, r, &change);
@@ -307,7 +307,7 @@ Term apply_and_await(Process& p, Session& session, const Request& r) {
     return await_code_change(p, op, make_small(count));
 }
 
-// a: which, specification, flags. handle: of a session; the non-value for session 0.
+// trace_pattern/3 for a session; a: which, specification, flags. handle: the session's; the non-value for session 0.
 Term set_pattern(Process& p, const SessionPtr& session, Term handle, const Term* a) {
     if (a[0] == atoms::send || a[0] == atoms::receive) {
         return set_event_pattern(p, *session, a);
@@ -320,8 +320,8 @@ Term set_pattern(Process& p, const SessionPtr& session, Term handle, const Term*
         return badarg_cause(p, atoms::none);
     }
     const bool own = is_value(handle);
-    // One function's code takes no time to speak of. Entries are staged, and many functions are
-    // many.
+    // Breakpoints in the code of one function take no time to speak of; staging entries does, and so do many
+    // functions.
     const bool is_short = r.which.arity >= 0 && !r.global && a[0] != atoms::on_load;
     if (!is_short && this_scheduler() != nullptr && this_scheduler()->number != 0) {
         static const Export* const on_dirty_3 = bif_export("minivm", "trace_pattern", 3);
@@ -348,7 +348,7 @@ Term set_pattern(Process& p, const SessionPtr& session, Term handle, const Term*
 }
 
 // minivm:trace_matching(Session, {Module, Function, Arity | '_'}, Specification, Flags): as trace:function/4, but
-// that the names may have * and ?, and that modules which come later are traced as well.
+// the names may have * and ?, and modules that are loaded later are traced as well.
 Term minivm_trace_matching_4(Process& p, const Term* a) {
     const SessionPtr session = session_of_handle(a[0]);
     if (session == nullptr) {
@@ -378,7 +378,7 @@ Term minivm_trace_matching_4(Process& p, const Term* a) {
     return apply_and_await(p, *session, r);
 }
 
-// Of OTP's debugger: calls go to breakpoint/3 of the error handler instead.
+// For OTP's debugger: calls go to breakpoint/3 of the error handler instead.
 Term erts_debug_breakpoint_2(Process& p, const Term* a) {
     Request r;
     r.debug = true;
@@ -432,7 +432,7 @@ Term erts_internal_trace_session_destroy_1(Process& p, const Term* a) {
         const bool was_one = is_tuple_of(a[0], 2) && is_magic_ref(tuple_element(a[0], 0));
         return was_one ? atoms::false_ : badarg(p);
     }
-    // All breakpoints are looked through.
+    // On a dirty scheduler: it goes through all breakpoints.
     if (this_scheduler() != nullptr && this_scheduler()->number != 0) {
         static const Export* const on_dirty = bif_export("minivm", "trace_session_destroy", 1);
         return trap(p, on_dirty, {a[0]});
@@ -465,7 +465,7 @@ Term erts_internal_trace_session_destroy_1(Process& p, const Term* a) {
 
 // ---- system_monitor ---------------------------------------------------------------------------------
 
-// The number of a session, 0 for `legacy`; none: it is no session.
+// The number of a session, 0 for `legacy`; none: the handle is not one of a session.
 std::optional<uint32_t> number_of_session(Term handle, SessionPtr* session) {
     if (handle == atom_legacy()) {
         return 0;
@@ -480,8 +480,8 @@ Term erts_internal_system_monitor_1(Process& p, const Term* a) {
     return number ? system_monitor::monitor_of(p.heap, system_monitor::settings(*number)) : badarg(p);
 }
 
-// (Session, session, Options): a change of what the session's tracer, a process, is told. Without a tracer, as that of
-// erlang:system_monitor() is: (legacy, Pid, Options), all that Pid is told from here on; what was before comes back.
+// (Session, session, Options): changes what the session's tracer, a process, is told. Of a session without a tracer,
+// such as that of erlang:system_monitor(): (legacy, Pid, Options) sets all that Pid is told; returns what was set.
 Term erts_internal_system_monitor_3(Process& p, const Term* a) {
     SessionPtr session;
     const std::optional<uint32_t> number = number_of_session(a[0], &session);
@@ -534,10 +534,10 @@ void tell_delivered(void* data) {
     h.clear();
 }
 
-// An event is pushed on its tracer's queue where it happens, by a thread that makes no progress
-// from its look at who traces until that is done (or that delays progress, where it takes no part).
-// So after thread progress all that happened before has been pushed, and also what the flags of
-// before the last change still told.
+// An event is pushed on its tracer's queue where it happens, by a thread that makes no progress between
+// reading the State and the push (or that delays progress, where it takes no part). So after
+// thread progress all events from before the call have been pushed, and also those that the flags
+// from before the last change still caused.
 Term erlang_trace_delivered_1(Process& p, const Term* a) {
     if (a[0] != atoms::all && !is_local_pid(a[0])) {
         return badarg(p);
@@ -553,17 +553,17 @@ Term minivm_trace_frames_1(Process& p, const Term* a) {
     if (!get_uint64(a[0], &n) || n == 0 || n > tracing::kMostFrames) {
         return badarg(p);
     }
-    // relaxed: a number that each call looks at anew.
+    // relaxed: a setting that each call reads.
     return make_small(
         tracing::g_max_frames.exchange(static_cast<uint32_t>(n), std::memory_order_relaxed));
 }
 
-// The recorder takes all: what erlang:trace/3 asks a tracer's module before it uses it.
+// enabled/3 of the tracer module flight_recorder: it takes all events.
 Term flight_recorder_enabled_3(Process&, const Term*) {
     return atoms::trace;
 }
 
-// As the option `timestamp` of a tracer's module says it; the non-value: it says nothing known.
+// The time, of the kind that the option `timestamp` of a tracer module names; the non-value: no known kind.
 Term time_of(Heap& h, Term kind) {
     const std::string_view name = atom_table::text(kind);
     if (name == "timestamp" || name == "cpu_timestamp") {
@@ -576,7 +576,7 @@ Term time_of(Heap& h, Term kind) {
     return name == "monotonic" ? now : make_tuple(h, now, clock::unique_integer(h, true, false));
 }
 
-// What stands for a process or port that is a tracer.
+// enabled/3 of the tracer module that stands for a process or port.
 Term erl_tracer_enabled_3(Process&, const Term* a) {
     if (!tracing::tracer_exists(a[1])) {
         return a[0] == atoms::trace_status ? atoms::remove : atoms::discard;
@@ -584,8 +584,8 @@ Term erl_tracer_enabled_3(Process&, const Term* a) {
     return a[1] == a[2] ? atoms::discard : atoms::trace;
 }
 
-// erl_tracer:trace(Tag, Tracer, Tracee, Term, Options): what the tracer gets, for modules that pass events on to a
-// process. A tracer that is a port gets it as the driver that it belongs to wants it, which none has here.
+// erl_tracer:trace(Tag, Tracer, Tracee, Term, Options): sends the event to the tracer, for modules that pass events
+// on to a process. OTP passes it to a port's driver in the driver's own form, which no driver has here.
 Term erl_tracer_trace_5(Process& p, const Term* a) {
     if (!is_local_pid(a[1])) {
         return atoms::ok;

@@ -28,7 +28,7 @@ struct Table : ArmedTable {
     std::shared_ptr<Slot[]> memory;
     Table* next_dead = nullptr;
 
-    // Room for that many and some more.
+    // Has room for `wanted` breakpoints or more.
     explicit Table(size_t wanted) {
         while (size < 2 * wanted) {
             size *= 2;
@@ -57,8 +57,8 @@ struct Table : ArmedTable {
     }
 };
 
-// All there are, for those who change them. Hits go by what was published of it last (g_armed), whose slots never
-// change: the next change has slots of its own.
+// Guards g_all, all breakpoints for those who change them, and the variables below it. Hits use the table that was
+// published last (g_armed), whose slots never change: the next change gets slots of its own.
 CountedMutex g_breakpoints_lock{LockKind::breakpoints};
 thread_local bool t_has_lock = false;  // by a BatchLock
 // Holds the lock, unless a BatchLock of this thread does.
@@ -74,21 +74,21 @@ private:
     std::unique_lock<CountedMutex> lock_;
 };
 Table g_all{0};
-bool g_is_published = false;  // its slots are those that hits look at
-size_t g_entries = 0;         // of these, on export entries
+bool g_is_published = false;  // g_all's slots are those that hits look at
+size_t g_entries = 0;         // how many of g_all are on export entries
 
-// Memory of breakpoints: those of a module come at once and go at once.
+// Memory of some breakpoints: those of a module come together and go together.
 struct Block {
     static constexpr uint32_t kRoom = 16;
     uint32_t used = 0;              // under g_breakpoints_lock
     std::atomic<uint32_t> live{1};  // breakpoints, and one for g_block
     alignas(Breakpoint) std::byte memory[kRoom * sizeof(Breakpoint)];
 };
-Block* g_block = nullptr;    // that has had room; under g_breakpoints_lock
+Block* g_block = nullptr;    // the newest one; under g_breakpoints_lock
 uint64_t g_last_serial = 0;  // under g_breakpoints_lock
 
 void drop_block(Block* block) {
-    // acq_rel: what others did with their breakpoints of it comes before its end.
+    // acq_rel: what other threads did with their breakpoints in the block comes before the delete.
     if (block->live.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         delete block;
     }
@@ -102,7 +102,7 @@ Breakpoint* new_breakpoint_locked() {
     }
     auto* b = new (g_block->memory + g_block->used * sizeof(Breakpoint)) Breakpoint;
     ++g_block->used;
-    // relaxed: it is not the first one.
+    // relaxed: g_block's own reference keeps the count above 0.
     g_block->live.fetch_add(1, std::memory_order_relaxed);
     b->block = g_block;
     b->serial = ++g_last_serial;
@@ -122,21 +122,21 @@ void free_table(void* table) {
     delete static_cast<Table*>(table);
 }
 
-// Small tables that nobody looks at any more, for who makes the next change: a scheduler that freed them would wait
-// for the thread that has made them (malloc's locks).
+// Small tables that nobody reads any more. The thread that makes the next change frees them: a scheduler would wait
+// for the thread that allocated them (malloc's locks).
 std::atomic<Table*> g_dead_tables{nullptr};  // the newest first
 // Deferred work.
 void leave_table(void* table) {
     auto* const t = static_cast<Table*>(table);
     // relaxed: the compare-exchange decides.
     t->next_dead = g_dead_tables.load(std::memory_order_relaxed);
-    // release: to free_dead_tables().
+    // release: pairs with free_dead_tables(). relaxed: a failed exchange is tried again.
     while (!g_dead_tables.compare_exchange_weak(t->next_dead, t, std::memory_order_release,
                                                 std::memory_order_relaxed)) {
     }
 }
 void free_dead_tables() {
-    // acquire: of leave_table(). All at once, so none comes back to the stack.
+    // acquire: pairs with leave_table(). Takes the whole stack, so there is no ABA problem.
     for (Table* t = g_dead_tables.exchange(nullptr, std::memory_order_acquire); t != nullptr;) {
         Table* const next = t->next_dead;
         free_table(t);
@@ -146,9 +146,9 @@ void free_dead_tables() {
 
 constexpr size_t kFew = 4;
 
-// kWork(data) after thread progress. About more than a few breakpoints it is no work for a scheduler: where there
-// is no room for a writable view of all code, system calls about memory may wait for those of other threads; and
-// who frees another thread's memory waits for that thread (malloc's locks).
+// Runs kWork(data) after thread progress, on a dirty scheduler if it is about more than a few breakpoints: where
+// there is no room for a writable view of all code, system calls about memory may wait for those of other threads,
+// and a thread that frees another one's memory waits for that thread (malloc's locks).
 template <void (*kWork)(void*)>
 void after_progress(void* data, size_t breakpoints) {
     if (breakpoints <= kFew) {
@@ -166,8 +166,8 @@ void after_progress(void* data, size_t breakpoints) {
         data);
 }
 
-// Holds the lock while the table is changed, and has what is no longer in use freed behind it: later() may run
-// the next step of another change, which takes the lock as well.
+// Holds the lock while the table is changed. Defers the freeing of the old table and breakpoints after it has released
+// the lock: later() may run the next step of another change, which takes the lock as well.
 class Changing {
 public:
     Changing() = default;
@@ -177,7 +177,7 @@ public:
         lock_.unlock();
         free_dead_tables();
         if (table_ != nullptr) {
-            // A table of few may be the last that has the slots of many.
+            // By its slots: a table of few breakpoints may be the last owner of many slots.
             const size_t room = table_->size / 2;
             if (room <= kFew) {
                 thread_progress::later(leave_table, table_);
@@ -198,7 +198,7 @@ public:
         const ArmedTable* old = tracing::g_armed.exchange(t, std::memory_order_acq_rel);
         table_ = const_cast<Table*>(static_cast<const Table*>(old));
     }
-    // These are taken out, those of which stays() is false; the rest is published.
+    // Takes `gone` out of the table, those for which stays() is false, and publishes the rest.
     template <typename F>
     void remove(std::unique_ptr<std::vector<Breakpoint*>> gone, F stays) {
         if (gone->empty()) {
@@ -227,7 +227,7 @@ private:
     std::unique_ptr<std::vector<Breakpoint*>> breakpoints_;
 };
 
-// With slots that may be changed, for so many in all.
+// Gives g_all slots of its own, with room for so many breakpoints in all.
 void enlarge_locked(size_t wanted) {
     Table larger(wanted);
     g_all.for_each([&](Breakpoint* b) { larger.add(b); });
@@ -258,7 +258,7 @@ bool is_armed(const Breakpoint& b) {
 }
 
 void flag_bif(BifDef& bif, bool on) {
-    // relaxed: a call beside this may or may not be traced.
+    // relaxed: a call at the same time may or may not be traced.
     if (on) {
         __atomic_fetch_or(&bif.flags, kBifTraced, __ATOMIC_RELAXED);
     } else {
@@ -266,9 +266,9 @@ void flag_bif(BifDef& bif, bool on) {
     }
 }
 
-// Code and BIFs; those that are in the wanted state already may be among them. An engine is asked
-// once, for the functions of a module side by side and modules in the order of their addresses: what
-// lies close together it can write together.
+// Arms or disarms breakpoints of code and BIFs; some may be in the wanted state already. Calls an engine
+// once, with the functions of a module side by side and modules in the order of their addresses: it can
+// write places that lie close together at once.
 void arm_all(const std::vector<Breakpoint*>& list, bool on) {
     struct OfModule {
         const void* where;
@@ -320,17 +320,17 @@ void publish_code(bool native) {
 }
 
 int other_half() {
-    // relaxed: it is the holder of the permission who switches.
+    // relaxed: only the permission holder, who calls this, switches halves.
     return 1 - g_active_half.load(std::memory_order_relaxed);
 }
 
-// How many breakpoints have something to do in all processes. On before the half that says so is
-// active, off when it is not any more.
+// Counts in g_everywhere the breakpoints that act in all processes. Set `on` before the half that does so
+// becomes active, off after the last one that did has ceased to be.
 void note_everywhere(Breakpoint& b, bool on) {
     if (b.everywhere != on) {
         b.everywhere = on;
-        // relaxed: who comes too early looks and finds nothing; thread progress follows before the
-        // switch.
+        // relaxed: a reader that sees it too early looks at the half and finds nothing; thread progress
+        // follows before the switch.
         tracing::g_everywhere.fetch_add(on ? 1 : -1, std::memory_order_relaxed);
     }
 }
@@ -417,7 +417,7 @@ void Breakpoint::seal(int which) {
         }
     }
     acts[which] = !own.none() || !all.empty();
-    // Engines look at an entry's only in processes that are traced.
+    // Engines look at the breakpoint of an entry only in processes that are traced.
     MINIVM_ASSERT(kind != Kind::entry || !own.everywhere());
     const Action& only = own.none() && all.size() == 1 ? all.front().action : own;
     cells[which] = only.does == Action::kCounts ? only.others().counted->cells() : nullptr;
@@ -500,7 +500,7 @@ void Change::remove_all() {
     {
         const std::lock_guard lock(g_breakpoints_lock);
         g_all.for_each([&](Breakpoint* b) {
-            // Those of code that is gone are freed without the permission, at any time.
+            // Those of removed code may be freed at any time, without the permission.
             const bool is_gone = b->instance != nullptr && b->instance->is_removed;
             if (!is_gone && active_of(*b, session_) != nullptr) {
                 list.push_back(b);
@@ -532,12 +532,12 @@ struct Change::Running {
     const bool any_entries;  // among those touched
     bool staged_entries = false;
 
-    // To be armed for the half to come, or disarmed as the half of now has no use for it.
+    // Whether to arm b, as the staged half acts, or to disarm it, as the active half does not.
     static bool is_to_be(bool armed, const Breakpoint& b) {
         return b.armed != armed && b.acts[armed ? other_half() : 1 - other_half()] == armed;
     }
 
-    // The step after thread progress.
+    // Runs the step kStep after thread progress.
     template <void (*kStep)(Running&)>
     void next() {
         after_progress<step<kStep>>(this, touched.size());
@@ -547,7 +547,7 @@ struct Change::Running {
         kStep(*static_cast<Running*>(running));
     }
 
-    // Entries that get a stub, or lose it.
+    // Stages the export entries that get a trace stub, or lose it. False: there are none.
     bool stage_entries(bool on) {
         const auto wanted = [&](const Breakpoint* b) {
             return b->kind == Breakpoint::Kind::entry && is_to_be(on, *b);
@@ -564,7 +564,7 @@ struct Change::Running {
         }
         return true;
     }
-    // The rest; true if there is any.
+    // Arms or disarms code and BIFs. False: there are none to do.
     bool arm_rest(bool on) {
         std::vector<Breakpoint*> list;
         for (Breakpoint* b : touched) {
@@ -586,7 +586,7 @@ struct Change::Running {
         return true;
     }
 
-    // Everybody sees the table and the staged halves.
+    // All threads see the table and the staged halves now.
     static void arm_new(Running& r) {
         const bool armed = r.arm_rest(true);
         r.staged_entries = r.stage_entries(true);
@@ -596,7 +596,7 @@ struct Change::Running {
             switch_halves(r);
         }
     }
-    // Everybody runs into what is armed, and does what the half says that was active: nothing yet.
+    // All threads hit what is armed, and act by the half that was active: new breakpoints do nothing yet.
     static void switch_halves(Running& r) {
         if (r.staged_entries) {
             code_index::commit_staging();
@@ -605,7 +605,7 @@ struct Change::Running {
         g_active_half.store(other_half(), std::memory_order_release);
         r.next<disarm_gone>();
     }
-    // Nobody acts by the former halves any more.
+    // No thread acts by the former halves any more.
     static void disarm_gone(Running& r) {
         const bool disarmed = r.arm_rest(false);
         r.staged_entries = r.stage_entries(false);
@@ -615,7 +615,7 @@ struct Change::Running {
             end(r);
         }
     }
-    // Nobody enters what is disarmed any more.
+    // No thread hits what is disarmed any more.
     static void consolidate(Running& r) {
         if (r.staged_entries) {
             code_index::commit_staging();
@@ -636,7 +636,7 @@ struct Change::Running {
             }
         }
         if (!gone->empty()) {
-            // Only what this change touched can be without use.
+            // Only breakpoints that this change touched can be disarmed.
             Changing().remove(std::move(gone), is_armed);
         }
         code_permission::release();
@@ -691,7 +691,7 @@ void arm_staged(ModuleInstance& m, uint32_t function, const Action& action,
 void arm_staged(Export& e, const Action& action, const SessionActions& sessions) {
     Breakpoint& b = breakpoint_of(e);
     if (b.armed) {
-        return;  // it still is: the entry has stayed
+        return;  // since the former version: the entry has stayed
     }
     set_both(b, action, sessions);
     staging::trace_export(&e, true);

@@ -1,8 +1,8 @@
-// Generic breakpoints: which functions do something when they are called, and what.
+// Generic breakpoints: which functions have actions when they are called, and which actions.
 //
 // A breakpoint has two halves, one of which is active (tracing::g_active_half). A change writes the
-// others, and one store makes all of them active. The whole sequence, by the holder of the code
-// modification permission, with thread progress (->) between:
+// other halves, and one store makes all of them active. The holder of the code modification
+// permission runs the whole sequence, with thread progress (->) between:
 //   stage the halves, publish the table   -> arm what is new, stage export entries
 //   -> commit these, switch the halves    -> disarm what is gone, stage its export entries
 //   -> commit these, make both halves alike -> free what is gone, give the permission back
@@ -31,16 +31,16 @@ struct Spec {
     Term term = kNil;
     // For calls: the FrameFlags that each clause's body asks for. Empty: some body does more.
     std::vector<int8_t> frames;
-    // What all calls get: the first clause matches, and its body asks for these. Negative: it has
-    // to be run.
+    // The FrameFlags of every call: the first clause always matches, and its body asks for these only.
+    // Negative: the specification has to be run.
     int8_t frames_always = -1;
     ~Spec() { heap.clear(); }
 };
 using SpecPtr = std::shared_ptr<const Spec>;
 
-// What a breakpoint does.
+// What a breakpoint does for one session.
 struct Action {
-    // Small things side by side: a change goes through thousands of these.
+    // Small members side by side: a change goes through thousands of Actions.
     bool call = false;
     bool global = false;  // of the call: only through the export entry
     bool meta = false;
@@ -51,19 +51,19 @@ struct Action {
     uint8_t does = 0;           // of Does
     int8_t always_frames = -1;  // as that of call_spec
     SpecPtr call_spec;
-    // What meta traces and counters have beside that. It never changes: both halves share it.
+    // The members that only meta traces and counters need. Immutable, so both halves share them.
     struct Others {
         SpecPtr meta_spec;
         tracing::Tracer meta_tracer;
-        // A call of this function found it to be no more, or its module has removed it: it is not asked again, nor
-        // shown. As in OTP another function of the same pattern does not know that before it is called.
+        // A call of this function found that the tracer has ended, or that its module has removed it: it is not
+        // asked again, nor shown. As in OTP, another function of the pattern finds out when it is called itself.
         std::shared_ptr<std::atomic<bool>> meta_tracer_gone;
         std::shared_ptr<CallCount> counted;
         CallTablePtr times;
         CallTablePtr words;
     };
     const Others& others() const { return others_ != nullptr ? *others_ : kNoOthers; }
-    // Others are put in their place: a copy that `change` changes, with the flags that go with it.
+    // Replaces the Others by a copy that `change` changes, along with the flags that belong to them.
     template <typename F>
     void change_others(F change) {
         auto copy = std::make_shared<Others>(others());
@@ -71,8 +71,8 @@ struct Action {
         others_ = meta || count || time || memory ? std::move(copy) : nullptr;
     }
     bool none() const { return !call && !meta && !count && !time && !memory && !debug; }
-    // What a hit looks at: summed up by seal() when the rest is as it is to be.
-    // kSessions...: what sessions do that are not session 0, in the latter's Action.
+    // What a hit looks at; seal() sums it up when the other members are final.
+    // kSessions...: in the Action of session 0, what the other sessions do.
     enum Does : uint8_t {
         kCalls = 1,
         kMeta = 2,
@@ -83,7 +83,7 @@ struct Action {
         kDebug = 64
     };
     static constexpr uint8_t kSessions = kSessionsTraced | kSessionsAll;
-    // In processes whose calls are traced.
+    // For processes whose calls are traced, and for all processes.
     static constexpr uint8_t kForTraced = kCalls | kClocks | kSessionsTraced;
     static constexpr uint8_t kForAll = kMeta | kCounts | kSessionsAll | kDebug;
     void seal() {
@@ -101,7 +101,7 @@ private:
     std::shared_ptr<const Others> others_;
 };
 
-// What it does for a session other than 0.
+// What a breakpoint does for a session other than 0.
 struct SessionAction {
     uint32_t session;
     tracing::Tracer tracer;
@@ -113,12 +113,12 @@ struct Breakpoint : tracing::ArmedPlace {
     enum class Kind : uint8_t { code, entry, bif };
     Kind kind = Kind::code;
     bool native = false;  // code: of native code
-    // The next four: holder of the permission.
+    // The next four are the permission holder's.
     bool armed = false;
     bool touched = false;     // by the change under way
     bool published = false;   // in the table that hits look at
     bool everywhere = false;  // counted in g_everywhere
-    bool acts[2] = {};        // of either half: it does something; known since seal()
+    bool acts[2] = {};        // whether each half does something; set by seal()
     uint32_t arity = 0;
     uint32_t index = 0;  // code: of the function
     Term module, function;
@@ -126,15 +126,15 @@ struct Breakpoint : tracing::ArmedPlace {
     Engine::Armed at{};                  // code; the key of the others is the entry or the BIF
     Export* entry = nullptr;
     BifDef* bif = nullptr;
-    void* block = nullptr;   // that its memory is of
-    uint64_t record_id = 0;  // how records name the function
-    uint64_t serial = 0;     // no other one has it, or had
+    void* block = nullptr;   // of memory, in which it lies
+    uint64_t record_id = 0;  // the function's id in records
+    uint64_t serial = 0;     // no other breakpoint has or had this number
     Action half[2];          // of session 0
     SessionActions sessions[2];
     const void* key() const;
-    // The half is as the active one.
+    // Copies the other half into this one.
     void make_alike(int which);
-    // Sums up what the half does, and drops what does nothing.
+    // Sums up what the half does, and drops sessions that do nothing.
     void seal(int which);
 };
 
@@ -147,53 +147,53 @@ inline const SessionActions& active_sessions(const Breakpoint& b) {
     // relaxed: as above.
     return b.sessions[tracing::g_active_half.load(std::memory_order_relaxed)];
 }
-// What it does for a session, or null.
+// What the breakpoint does for a session, or null.
 const Action* active_of(const Breakpoint& b, uint32_t session);
 
-// The breakpoint of a key that a hit has, or null. Any thread that makes progress, or in a delay
-// section. A key that armed code came with is always found.
+// The breakpoint of a key, as hits find it, or null; never null for a key from armed code. Any thread
+// that makes progress, or in a delay section.
 inline Breakpoint* find(const void* key) {
     // acquire: pairs with Changing::publish().
     const tracing::ArmedTable* t = tracing::g_armed.load(std::memory_order_acquire);
     return t != nullptr ? static_cast<Breakpoint*>(t->find(key)) : nullptr;
 }
-// The same for the holder of the permission, on any thread: those of the change under way as well.
+// The same for the permission holder, on any thread: also finds breakpoints of the change under way.
 Breakpoint* find_own(const void* key);
 
-// For who goes through many functions: the table's lock is taken once for some dozens of calls of
-// the two above and below instead of for each. Not across thread progress.
+// For code that goes through many functions: holds the table's lock for some dozens of calls of
+// find_own(), any_entries(), any_code() and Change's functions. Not across thread progress.
 class BatchLock {
 public:
-    // to_come: how many breakpoints there will be more, at most; 0: that has been said before.
+    // to_come: makes room for so many more breakpoints; 0: an earlier BatchLock has done so.
     explicit BatchLock(size_t to_come);
     BatchLock(const BatchLock&) = delete;
     BatchLock& operator=(const BatchLock&) = delete;
     ~BatchLock();
-    // Lets others have the lock now and then. Before each function.
+    // Releases the lock now and then, for other threads. Call it before each function.
     void step();
 
 private:
     uint32_t steps_ = 0;
 };
-// Whether any export entry has one; any code or BIF.
+// Whether any export entry has a breakpoint; whether any code or BIF has one.
 bool any_entries();
 bool any_code();
 
-// Holder of the permission. The change is to be applied with apply(); until then only halves that
-// are not active are different.
+// A change of breakpoints, by the permission holder. It takes effect with apply(); until then only halves
+// that are not active differ.
 class Change {
 public:
-    // For a session, whose tracer that is.
+    // For a session with this tracer.
     explicit Change(uint32_t session = 0, tracing::Tracer tracer = {})
         : session_(session), tracer_(std::move(tracer)) {}
-    // The function's breakpoint, made if there is none; its action for the session is to be changed
-    // before the next one is asked for.
+    // The session's action in the function's breakpoint, which is made if there is none. Change it before
+    // you ask for the next one.
     Action& of_code(ModuleInstance& m, uint32_t function);
     Action& of_entry(Export& e);
     Action& of_bif(BifDef& bif);
-    // Of one that there is (find_own()).
+    // The same of a breakpoint that exists (find_own()).
     Action& of(Breakpoint& b) { return touch(b); }
-    // Nothing is done for the session any more.
+    // Clears all of the session's actions.
     void remove_all();
     // Takes over one reference of op.
     void apply(code_change::Operation* op);
@@ -206,18 +206,18 @@ private:
     std::vector<Breakpoint*> touched_;
 };
 
-// A version of a module that nobody runs yet: its breakpoints are armed at once. Then
-// publish_staged() makes them visible to hits, before the commit. Holder of the permission.
+// For a version of a module that nobody runs yet: arms the breakpoint at once. Then publish_staged()
+// makes all of them visible to hits, before the commit. By the permission holder.
 void arm_staged(ModuleInstance& m, uint32_t function, const Action& action,
                 const SessionActions& sessions);
 void arm_staged(Export& e, const Action& action, const SessionActions& sessions);
 void publish_staged();
-// Entries of functions that this version exported, and that lead nowhere with what has been staged:
-// their breakpoints are disarmed with it. True: there were any. Holder of the permission.
+// Disarms, in the staged tables, the breakpoints of entries that this version exported and that lead
+// nowhere there. True: there were any. By the permission holder.
 bool disarm_withdrawn(const ModuleInstance& m);
-// When everybody has passed since the commit of that: they are freed. Holder of the permission.
+// Frees them, after the commit and thread progress. By the permission holder.
 void forget_disarmed();
-// Nobody can run its code any more.
+// Frees the breakpoints of a version whose code nobody can run any more.
 void forget_instance(const ModuleInstance& m);
 
 }  // namespace minivm::trace

@@ -15,7 +15,7 @@ namespace {
 uint32_t part_count() {
     return static_cast<uint32_t>(vm::scheduler_count()) + 1;
 }
-// This thread's part; 0 is that of all who are no scheduler.
+// This thread's part; 0 is the part of all threads that are no schedulers.
 uint32_t own_part() {
     const Scheduler* on = this_scheduler();
     const auto number = on != nullptr ? static_cast<uint32_t>(on->number) : 0;
@@ -67,7 +67,7 @@ namespace {
 
 std::mutex g_pool_lock;
 std::vector<CallTable*> g_pool;  // free ones
-std::mutex g_strangers_lock;     // who writes the parts of threads that are no schedulers
+std::mutex g_strangers_lock;     // for writing the parts of threads that are no schedulers
 
 // relaxed: one thread writes a counter, others show it.
 void add_to(std::atomic<uint64_t>& n, uint64_t more) {
@@ -117,14 +117,14 @@ void CallTable::add(Term pid, uint64_t calls, uint64_t amount) {
         lock.lock();
     }
     Part& part = parts_[number];
-    // relaxed: this thread alone writes it, or who holds the lock.
+    // relaxed: only this thread writes it, or for part 0 the holder of the lock.
     Slots* all = part.slots.load(std::memory_order_relaxed);
     if (all == nullptr || 2 * (all->used + 1) > all->mask + 1) {
         auto* larger = new Slots(all == nullptr ? 4 : 2 * (all->mask + 1));
         if (all != nullptr) {
             for (size_t i = 0; i <= all->mask; ++i) {
                 Slots::Slot& from = all->slots[i];
-                // relaxed: written by this thread, and not shown before the store below.
+                // relaxed: this thread has written it, and publishes it by the store below.
                 const uint64_t key = from.pid.load(std::memory_order_relaxed);
                 if (key != 0) {
                     Slots::Slot& to = larger->find(key);
@@ -213,7 +213,7 @@ struct Clock {
     uint64_t time_since = 0;     // ticks
     uint64_t words_since = 0;    // of words_made()
     uint64_t words_gone = 0;     // what collections and later growth make up for, modulo 2^64
-    std::vector<Running> outer;  // what runs on when the functions of the frames have returned
+    std::vector<Running> outer;  // what runs again when the functions of the frames return
     bool runs() const {
         return !outer.empty() || running.time.table != nullptr || running.memory.table != nullptr;
     }
@@ -223,8 +223,8 @@ struct OwnLocal final : tracing::Local {
     Clock own;                    // of session 0
     std::vector<Clock> sessions;  // of the others that have counted here
     UnfinishedCall unfinished_call;
-    uint64_t repeated = 0;  // the serial number of its breakpoint, if it is one that calls itself
-    bool full = false;      // no frame fitted since there were fewer
+    uint64_t repeated = 0;  // the breakpoint of unfinished_call, if that is a BIF that traps to itself; else 0
+    bool full = false;      // add_frame() has failed; see remove_frames()
 
     template <typename F>
     void for_each(F f) {
@@ -263,7 +263,7 @@ OwnLocal& local(Process& p) {
     return static_cast<OwnLocal&>(*p.trace_local);
 }
 
-// The recording's clock, or none.
+// Whether the recording uses a processor's counter as its clock; then ticks are of that counter.
 bool has_counter() {
     static const bool yes =
         recorder::is_active() && recorder::best_clock() != recorder::ClockKind::monotonic_ns;
@@ -281,7 +281,7 @@ uint64_t words_made(const Process& p, const Clock& l) {
     return l.words_gone + young_words(p);
 }
 
-// What has been used since the last look is the running function's.
+// Adds what p has used since the last call of this to the running function.
 void settle(Process& p, Clock& l, bool time_starts) {
     if (l.running.time.table != nullptr) {
         const uint64_t now = ticks();
@@ -391,7 +391,7 @@ bool take_repeated(Process& p, uint64_t breakpoint, UnfinishedCall* out) {
     if (p.trace_local == nullptr) {
         return false;
     }
-    // One of another breakpoint is of a call whose pattern was cleared meanwhile.
+    // The pattern of a call with another breakpoint was cleared meanwhile.
     OwnLocal& l = local(p);
     const bool same = l.repeated == breakpoint;
     l.repeated = 0;
@@ -422,13 +422,13 @@ bool has_room_for_frame(const Process& p) {
 void remove_frames(Process& p, uint32_t count) {
     OwnLocal& l = local(p);
     l.frames -= std::min(l.frames, count);
-    // Told again only when most have gone.
+    // The warning comes again only after half of the frames have gone.
     // relaxed: a setting.
     l.full = l.full && l.frames > tracing::g_max_frames.load(std::memory_order_relaxed) / 2;
 }
 
 void forget_local(Process& p) {
-    set_clocked(p, false);  // whose clocks are there
+    set_clocked(p, false);  // the clocks are in trace_local
     delete p.trace_local;
     p.trace_local = nullptr;
 }

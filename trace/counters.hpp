@@ -1,6 +1,6 @@
-// What breakpoints count: calls, the time or the words that a function took.
+// What breakpoints count: calls, and the time or the heap words that a function takes.
 //
-// Each scheduler has a part of its own, which only it writes; who reads adds them up, beside it.
+// Each scheduler has a part of its own, which only it writes; readers add the parts up meanwhile.
 #pragma once
 
 #include "vm/process/process.hpp"
@@ -27,9 +27,9 @@ private:
     std::unique_ptr<tracing::CallCell[]> cells_;
 };
 
-// How often processes called a function, and what it took of them: ticks of the clock, or words.
+// How often each process called a function, and how much the function took: clock ticks, or words.
 //
-// A process keeps a reference to the table of the function it runs for as long as that takes, so
+// A process keeps a reference to the table of the function that it runs for as long as that takes, so
 // tables are never freed but used again, under another generation.
 class CallTable {
 public:
@@ -38,11 +38,11 @@ public:
         uint64_t calls;
         uint64_t amount;
     };
-    // An empty one. Given back when nobody holds it, and everybody has passed after that.
+    // An empty table. It can be used again after the last reference has gone and thread progress.
     static std::shared_ptr<CallTable> make();
 
     uint32_t generation() const {
-        // relaxed: it changes only when everybody has passed since the table was in a breakpoint.
+        // relaxed: it changes only after thread progress since the table left the last breakpoint.
         return generation_.load(std::memory_order_relaxed);
     }
     void add(Term pid, uint64_t calls, uint64_t amount);  // by the process's scheduler
@@ -63,41 +63,41 @@ private:
 using CallTablePtr = std::shared_ptr<CallTable>;
 
 // ---- the clock of a process ---------------------------------------------------------------------
-// What a process takes goes to the innermost function that is counted, until it calls another such
-// function or returns from it. On its scheduler.
+// What a process takes goes to the innermost counted function, until the process calls another counted
+// function or returns. On the process's scheduler.
 
-// A function with these tables (either may be null) is called; each session counts by itself.
+// The process calls a function with these tables (either may be null); each session counts by itself.
 // leaves_frame: clock_left() follows when it returns; otherwise its caller's frame stands for both.
 void clock_called(Process& p, uint32_t session, CallTable* time, CallTable* memory,
                   bool leaves_frame);
-// It has returned, or an exception has passed its frame.
+// The function has returned, or an exception has passed its frame.
 void clock_left(Process& p, uint32_t session);
 void clock_scheduled(Process& p, bool in);
 void clock_collecting(Process& p, bool start);
 // The stack is gone.
 void clock_dropped(Process& p);
 
-// What is told when a call returns: a frame on the stack, without its address. Module, function,
+// A frame that a call leaves for its return, without the address: module, function,
 // flags << 8 | arity, and whose it is (trace/frame.hpp).
 using FrameWords = std::array<Term, 4>;
-// Of a function of the VM that has not returned yet.
+// A traced call of a function of the VM that has not returned yet.
 struct UnfinishedCall {
-    std::vector<FrameWords> frames;  // in the order in which they are told
+    std::vector<FrameWords> frames;  // in the order in which their returns are told
     std::vector<uint32_t> clocks;    // sessions that measure it
     const void* caller = nullptr;    // where it returns to
     uint64_t record_id = 0;          // the breakpoint's
-    std::vector<tracing::Tracer> meta_tracers;  // keeps those of the frames
+    std::vector<tracing::Tracer> meta_tracers;  // keep the tracers of frames alive
 };
 void set_unfinished(Process& p, UnfinishedCall call);
 UnfinishedCall take_unfinished(Process& p);
-// It traps to itself, to go on in another slice: the next call with the breakpoint of
-// that serial number is the same one.
+// The BIF traps to itself, to go on in another slice: its next call, with the breakpoint of that serial
+// number, is the same call.
 void set_repeated(Process& p, uint64_t breakpoint, UnfinishedCall call);
-// False: it is another call.
+// False: this is another call.
 bool take_repeated(Process& p, uint64_t breakpoint, UnfinishedCall* out);
 
-// Counts a trace frame on p's stack; false: there are as many as may be. once: it is the first time
-// since there were fewer.
+// Counts one more trace frame on p's stack. False: there are as many as there may be; *once: for the first
+// time since remove_frames() has reset that.
 bool add_frame(Process& p, bool* once);
 bool has_room_for_frame(const Process& p);
 void remove_frames(Process& p, uint32_t count);

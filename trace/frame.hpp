@@ -1,4 +1,4 @@
-// What is told when a call returns: a frame on the stack, vm/process/tracing.hpp has its words.
+// The frame that a traced call leaves on the stack for its return; vm/process/tracing.hpp has its words.
 #pragma once
 
 #include "trace/breakpoint.hpp"
@@ -8,8 +8,8 @@
 
 namespace minivm::trace {
 
-// Whose a frame is, for its last word: of a session's own trace, or of its meta trace. A session
-// without a tracer of its own has that of the breakpoint for the latter, a term.
+// The last word of a frame says whose it is: a session's own trace, or its meta trace. For a meta trace of a
+// session without a tracer the word is the breakpoint's tracer, a term.
 inline Term mark_of(uint32_t session) {
     return session == 0 ? kNil : make_small(int64_t{session});
 }
@@ -22,7 +22,7 @@ inline FrameWords frame_words(const Breakpoint& b, int64_t flags, Term whose) {
 }
 
 struct FrameView {
-    const Term* words;  // behind the address
+    const Term* words;  // after the address
     Term module() const { return words[0]; }
     Term function() const { return words[1]; }
     Term arity() const { return make_small(arity_number()); }
@@ -31,7 +31,7 @@ struct FrameView {
     bool is_meta() const {
         return !is_nil(words[3]) && (!is_small(words[3]) || small_value(words[3]) < 0);
     }
-    // Of a meta trace of a session without a tracer of its own.
+    // Whether tracer() is one: in a frame of a meta trace of a session without a tracer.
     bool has_tracer() const { return is_tracer(words[3]); }
     Term tracer() const { return words[3]; }
     uint32_t session() const {

@@ -43,11 +43,11 @@ LOCAL_ATOM(atom_send_to_non_existing_process, "send_to_non_existing_process")
 LOCAL_ATOM(atom_spawn_init, "spawn_init")
 LOCAL_ATOM(atom_spawned, "spawned")
 
-// That of a meta tracer, where a frame is of one.
+// The State of a meta tracer; none where a frame is no meta trace's.
 using MetaState = std::optional<State>;
 
-// The State by which a frame's events go: the process's, or that of the meta tracer, made in *meta.
-// Null: there is none any more.
+// The State that a frame's events use: the process's, or the meta tracer's, made in *meta. Null: the
+// process is not traced any more, or the session has ended.
 const State* state_of_frame(const Process& p, const FrameView& f, MetaState* meta) {
     if (is_nil(f.words[3])) {
         return state_of(p, 0);
@@ -66,8 +66,8 @@ const State* state_of_frame(const Process& p, const FrameView& f, MetaState* met
     return state_of(p, f.session());
 }
 
-// By which State what a frame waits for is to be told. Null: it is not. Silence that has come since
-// does not keep it back.
+// The State by which to tell what a frame waits for; null: do not tell it. The flag `silent` does not
+// matter: it may have been set since the call.
 const State* tells(const Process& p, const FrameView& f, int64_t flag, MetaState* meta) {
     if ((f.flags() & flag) == 0 || records::is_sensitive(p)) {
         return nullptr;
@@ -140,7 +140,7 @@ void send_return_to(Process& p, uint32_t session, const void* address, bool is_r
     h.clear();
 }
 
-// False: there are too many.
+// False: the stack has as many frames as it may.
 bool push_frame(Process& p, Word address, const FrameWords& words, uint64_t record_id) {
     bool once = false;
     if (!add_frame(p, &once)) {
@@ -152,8 +152,8 @@ bool push_frame(Process& p, Word address, const FrameWords& words, uint64_t reco
         }
         return false;
     }
-    // A tracer that is a tuple becomes a term of the process, as what it is of may end before the
-    // frame.
+    // Copies a tracer that is a tuple into the process: the breakpoint that it belongs to may go before
+    // the frame.
     const Term whose = is_boxed(words[3]) ? copy_term(words[3], p.heap, false) : words[3];
     Term* e = p.heap.end -= kFrameWords;
     e[0] = Term{address};
@@ -162,7 +162,7 @@ bool push_frame(Process& p, Word address, const FrameWords& words, uint64_t reco
     return true;
 }
 
-// {garbage_collection info}, as gc_minor_start and the others have it.
+// The info term of gc_minor_start and its like.
 Term gc_info(Heap& h, const Process& p) {
     const auto words = [](const Term* from, const Term* to) {
         return make_small(from == nullptr ? 0 : to - from);
@@ -198,9 +198,8 @@ Term gc_info(Heap& h, const Process& p) {
 
 struct TraceHooks final : Hooks {
     // ---- calls ----
-    // It is there: the table that has it was published, and everybody had passed, before the
-    // function was armed, and it leaves the table only when everybody has passed since it was
-    // disarmed.
+    // `place` is in the table: thread progress has passed between the publication of the table and the
+    // arming of the function, and passes between disarming it and the removal from the table.
     bool breakpoint(Process& p, const ArmedPlace& place, Term* x) override {
         const auto& b = static_cast<const Breakpoint&>(place);
         called(b, p, x, b.native ? g_return_words.native : g_return_words.bytecode);
@@ -211,7 +210,7 @@ struct TraceHooks final : Hooks {
         return false;
     }
 
-    // It only traces calls: who is not traced is never asked.
+    // Only for a traced process: the breakpoint of an entry does nothing in others.
     void export_call(Process& p, const Export* e, Term* x, bool native) override {
         if (const Breakpoint* b = find(e)) {
             called(*b, p, x, native ? g_return_words.native : g_return_words.bytecode);
@@ -283,11 +282,11 @@ struct TraceHooks final : Hooks {
 
     void unwound(Process& p, const Term* from, const Term* to, const void* caught_by, Term cls,
                  Term reason) override {
-        // As in OTP up to 26, one that dies of it is only told of while somebody traces it.
+        // Up to OTP 26, the exception that ends a process is told only while somebody traces the process.
         const bool told = caught_by != nullptr || state_of(p) != nullptr || by_release::traces_by_session();
-        // Sessions: whose frames have come since the last call's, and those right under that. A
-        // return is told if the function that catches has called the traced one itself; from OTP 27 on, of a BIF
-        // whoever has called it.
+        // Sessions: `above`, of the frames since the last return address of a call; `return_to`, of those right above
+        // that address. A return is told if the function that catches has called the traced one itself; from OTP 27
+        // on, of a BIF whichever function has called it.
         std::vector<uint32_t> above;
         std::vector<uint32_t> return_to;
         std::vector<uint32_t> of_bif;
@@ -302,7 +301,7 @@ struct TraceHooks final : Hooks {
             }
             return session;
         };
-        // The BIF that has raised it is the innermost call, and has no frame.
+        // A BIF that has raised the exception is the innermost call, and has no frame.
         if (has_unfinished_bif(p)) {
             for (const FrameWords& words : take_unfinished(p).frames) {
                 passes(FrameView{words.data()});
@@ -379,7 +378,7 @@ struct TraceHooks final : Hooks {
         const bool linked = options.link;
         Heap h;
         Term call = make_tuple(h, e->module, e->function, args);
-        if (options.replies) {  // as OTP's own code does it
+        if (options.replies) {  // as OTP's spawn_request() calls it
             call = make_tuple(h, atoms::erts_internal, atom_spawn_init(), cons(h, call, kNil));
         }
         tell_procs(parent, atoms::spawn, child.id, call);
@@ -472,7 +471,7 @@ private:
                        {.kind = EventKind::procs, .tag = tag, .what = what, .extra = extra});
     }
 
-    // A function of Erlang code is called; `address`: of its engine's return_trace.
+    // A function of Erlang code is called; `address`: its engine's return_trace code.
     static void called(const Breakpoint& b, Process& p, Term* x, Word address) {
         if (plain_call(b, p, x, address)) {
             return;
@@ -497,7 +496,7 @@ private:
             need += f.meta_tracer != nullptr ? words_of(*f.meta_tracer) : 0;
         }
         make_room(p, x, b.arity, need);
-        // What is told last returns first.
+        // The frame of the session that was told last is on top.
         leave_frame(b, p, address, 0, frames.call, frames.time, frames.memory);
         if (frames.meta != 0) {
             push_frame(p, address, frame_words(b, frames.meta, frames.meta_tracer->term()),
@@ -510,17 +509,17 @@ private:
             }
         }
     }
-    // Of a session's own call.
+    // Pushes the frame of a session's own trace, if the call needs one, and starts its clock.
     static void leave_frame(const Breakpoint& b, Process& p, Word address, uint32_t session,
                             int64_t flags, CallTable* time, CallTable* memory) {
         int64_t below = 0;
         if ((flags & kFrameReturnTo) != 0 &&
             has_frame_on_top(p, session, kFrameReturnTo | kFrameReturnToBelow)) {
-            flags &= ~kFrameReturnTo;  // what is under it says so already
+            flags &= ~kFrameReturnTo;  // a frame under this one tells of the same return
             below |= kFrameReturnToBelow;
         }
         const bool clocked = time != nullptr || memory != nullptr;
-        // A tail call of a counted function by another: the frame of that one stands for both.
+        // If a counted function calls another in tail position, the frame of the first stands for both.
         const bool own_clock =
             clocked && !has_frame_on_top(p, session, kFrameClock | kFrameClockBelow);
         if (clocked) {
@@ -533,7 +532,7 @@ private:
             clock_called(p, session, time, memory, own_clock && pushed);
         }
     }
-    // What is under it says so already, or it stays.
+    // Drops the flag return_to if a frame on the stack tells of the same return.
     static void drop_return_to(const Process& p, FrameWords* words) {
         const FrameView f{words->data()};
         if ((f.flags() & kFrameReturnTo) != 0 &&
@@ -542,8 +541,8 @@ private:
             (*words)[2] = make_small(flags << 8 | f.arity_number());
         }
     }
-    // Whether the session has a frame with one of these flags among those that the next return
-    // comes to, whatever engine it comes from.
+    // Whether the session has a frame with one of these flags among the frames that the next return passes,
+    // in either engine.
     static bool has_frame_on_top(const Process& p, uint32_t session, int64_t flags) {
         const auto behind_transition = [](const Term* w) {
             return w->raw == g_transitions.to_native || w->raw == g_transitions.to_bytecode ? w + 1
@@ -563,20 +562,20 @@ private:
         return return_address_of(p, p.heap.end);
     }
 
-    // By its entry, or as the body of a function of that name, and not by an instruction of another
-    // one: where it returns to is on the stack.
+    // Whether the BIF was called through its entry, or as the body of a function of its name, and not by an
+    // instruction of another function: then its return address is on the stack.
     static bool called_as_function(const Process& p, const Breakpoint& b) {
         FunctionInfo where{};
         return p.pc == nullptr ||
                !module_table::lookup(p.pc, code_index::active(), false, &where) ||
                (where.module == b.module && where.function == b.function && where.arity == b.arity);
     }
-    // erlang:apply/2,3, which the compiler's instructions stand for in OTP: only a process that begins with
-    // one, and a fun of it, calls a function.
+    // erlang:apply/2,3. OTP has instructions for them: only a process that begins with one, or a fun of one, calls
+    // the function.
     static bool is_apply(const BifDef& bif) {
         return bif.exp->module == atoms::erlang && bif.exp->function == atoms::apply;
     }
-    // Of the BIF whose breakpoint is hit: the address behind the call, as it would be on the stack.
+    // CallerOf a BIF: the address behind the call, as it would be on the stack.
     static const void* caller_of_bif(const Process& p, const Breakpoint& b) {
         if (called_as_function(p, b)) {
             return caller_of(p, b);
@@ -584,7 +583,7 @@ private:
         const auto* at = reinterpret_cast<const char*>(p.pc);
         return p.pc_is_native ? at + 1 - kTagHeader : at + sizeof(Word);
     }
-    // A return address of code; not of a trace frame, nor where the engines meet.
+    // Whether w is a return address of a module's code, and not of a trace frame or a transition word.
     static bool is_return_of_call(Term w) {
         FunctionInfo where{};
         return is_header(w.raw) &&
@@ -594,17 +593,17 @@ private:
     static Term meta_mark(const SessionFrames& f) {
         return f.meta_tracer != nullptr ? f.meta_tracer->term() : meta_mark_of(f.session);
     }
-    // What a frame's tracer takes on the heap.
+    // Heap words that push_frame() takes for a tracer.
     static size_t words_of(const Tracer& t) {
         return t.is_module() ? size_of_term(t.term(), false) : 0;
     }
-    // For so many words, and what C++ asks of a stack.
+    // Makes room for so many words and the reserve.
     static void make_room(Process& p, Term* x, uint32_t live, size_t need) {
         if (p.needs_gc() || static_cast<size_t>(p.heap.end - p.heap.top) < need + kReserveWords) {
             collect_gc(p, need, x, live, false);
         }
     }
-    // A function of the VM is called; what it leaves for its return.
+    // Traces the call of a function of the VM. Returns what its return needs.
     static UnfinishedCall bif_called(Process& p, const Breakpoint& b, const Term* x) {
         const Frames frames = hit(b, p, x, caller_of_bif);
         UnfinishedCall call;
@@ -645,7 +644,7 @@ private:
         }
         return call;
     }
-    // A function of the VM has returned r, and left nothing on the stack.
+    // A function of the VM, which has no frame on the stack, has returned r.
     static void after_bif(Process& p, const UnfinishedCall& call, Term r) {
         for (const FrameWords& words : call.frames) {
             const FrameView f{words.data()};
@@ -661,12 +660,12 @@ private:
                p.outcome == BifOutcome::hibernate_here;
     }
 
-    // What a child gets of what its parent has, beside what new processes get.
+    // Adds to `given` what the child inherits of its parent's State s; `given` has what new processes get.
     static void inherit(Process& parent, const State& s, bool linked, std::vector<State>& given) {
         constexpr uint32_t kSpawn = kSetOnSpawn | kSetOnFirstSpawn;
         constexpr uint32_t kLink = kSetOnLink | kSetOnFirstLink;
         uint32_t flags = 0;
-        uint32_t gone = 0;  // from both
+        uint32_t gone = 0;  // flags that parent and child lose
         if ((s.flags & kSpawn) != 0) {
             flags = s.flags;
             gone = (s.flags & kSetOnFirstSpawn) != 0 ? kSpawn : 0;
@@ -690,7 +689,7 @@ private:
         }
     }
 
-    // What the process that it links to gets, before the link comes there.
+    // Gives flags to the process that p links to, before the link arrives there.
     static void give_to_linked(Process& p, Term pid) {
         constexpr uint32_t kLink = kSetOnLink | kSetOnFirstLink;
         if (!is_traced(p, kLink) || !is_local_pid(pid)) {
@@ -714,7 +713,7 @@ private:
         }
     }
 
-    // To the tracers that the flag asks for, if their sessions' patterns for messages match the
+    // Tells the tracers that the flag asks for, if their sessions' patterns for messages match the
     // terms.
     static void tell_message(Process& p, Flag flag, const Term* terms, uint32_t count,
                              Event event) {
@@ -736,8 +735,8 @@ private:
             }
         }
     }
-    // By which State a message is to be told, by the session's pattern for messages. Null: it is
-    // not. A specification may change the State, and one that asks for silence has it at once.
+    // The State by which to tell a message, by the session's pattern for messages; null: do not tell it.
+    // A specification may change the State, and its action `silent` takes effect at once.
     static const State* for_message(Process& p, const State* s, bool send, const Term* terms,
                                     uint32_t count, Term* extra) {
         const Session* session = find_session(s->session);

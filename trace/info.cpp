@@ -1,4 +1,4 @@
-// The BIFs that tell what is traced: trace_info/2, and the sessions that something takes part in.
+// The BIFs that tell what is traced: trace_info/2, and the sessions that trace something.
 #include "trace/pattern.hpp"
 #include "trace/session.hpp"
 #include "trace/trace.hpp"
@@ -32,7 +32,7 @@ LOCAL_ATOM(atom_traced, "traced")
 
 // ---- trace_info/2 -------------------------------------------------------------------------------
 
-// tracer: as it is shown; [] if there is none.
+// tracer: the term to show; [] if there is none.
 Term info_of_flags(Process& p, Term item, uint32_t flags, Term tracer) {
     if (item == atoms::flags) {
         return make_tuple(p.heap, item, flag_list(p.heap, flags));
@@ -47,7 +47,7 @@ Term copy_spec(Process& p, const SpecPtr& spec) {
     return spec == nullptr ? kNil : copy_term(spec->term, p.heap, false);
 }
 
-// A session's actions of a function; false: there is no such function.
+// A session's actions in a function; false: there is no such function.
 bool actions_of(uint32_t session, Term module, Term function, uint32_t arity, const Action** local,
                 const Action** global) {
     const int ix = code_index::active();
@@ -130,7 +130,7 @@ Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
         }
         if (i == atoms::meta) {
             const Action::Others& meta = a.others();
-            // relaxed: a call that finds it gone beside this comes before or after.
+            // relaxed: a call that finds the tracer gone at the same time counts as before or after this.
             return a.meta && !meta.meta_tracer_gone->load(std::memory_order_relaxed)
                        ? shown_tracer(h, meta.meta_tracer)
                    : by_release::at_least(29) && !a.meta ? atoms::false_
@@ -153,7 +153,7 @@ Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
     if (by_release::at_least(29) && !is_function_item(item)) {
         return badarg(p);
     }
-    // Up to OTP 28 whatever the item is.
+    // Up to OTP 28 for any item.
     if (!known) {
         return make_tuple(h, item, atoms::undefined);
     }
@@ -165,7 +165,7 @@ Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
         for (const Term i :
              {atoms::call_count, atoms::call_time, atoms::call_memory, atom_meta_match_spec(),
               atoms::meta, atoms::match_spec, atom_traced()}) {
-            // OTP 25 does not show it among all.
+            // OTP 25 does not list call_memory.
             if (i != atoms::call_memory || session.number != 0 || by_release::at_least(26)) {
                 const Term value = value_of(i);
                 const bool gone = i == atoms::meta && is_nil(value);
@@ -178,7 +178,7 @@ Term info_of_function(Process& p, const Session& session, Term mfa, Term item) {
     return is_value(value) ? make_tuple(h, item, value) : badarg(p);
 }
 
-// What functions of modules to come will have. The caller has the code modification permission.
+// The pattern for functions of new code. The caller has the code modification permission.
 Term info_of_on_load(Process& p, const Session& session, Term item) {
     const OnLoad& o = session.patterns.on_load;
     const auto value_of = [&](Term i) -> Term {
@@ -273,7 +273,7 @@ Term info_of(Process& p, const Session& session, Term of, Term item) {
     return badarg_cause(p, atoms::badopt);
 }
 
-// module, args: of the function that is called, for on_load is looked up by the holder of the
+// module, args: of the BIF, which for on_load is called again when it has waited for the
 // permission.
 Term info(Process& p, const Session& session, Term of, Term item, Term module,
           std::initializer_list<Term> args) {
@@ -295,7 +295,7 @@ Term erlang_trace_info_2(Process& p, const Term* a) {
 
 // ---- sessions -----------------------------------------------------------------------------------
 
-// Whether a session has to do with something; `known` false: there is no such thing.
+// Whether a session traces something; *known = false: there is no such thing.
 bool is_about(const Session& s, Term what, bool* known) {
     if (what == atom_any()) {
         return true;

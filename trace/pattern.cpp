@@ -10,10 +10,11 @@
 namespace minivm::trace {
 namespace {
 
-// True: what has been counted is no more. traced: the function has a breakpoint.
+// Changes a counter's flags. True: its numbers are to begin anew, or it ends. traced: the function has a
+// breakpoint.
 bool change_counter(const Request& r, bool traced, bool& on, bool& paused) {
     if (!on && (r.pause || r.restart)) {
-        on = traced;  // as in OTP: begins one beside what is there, and none alone
+        on = traced;  // as in OTP: begins a counter only where there is a breakpoint
         paused = false;
         return on;
     }
@@ -32,9 +33,9 @@ void change_action(Action& a, const Request& r) {
         return;
     }
     if (r.on && (r.global || (a.call && a.global))) {
-        a = Action{};  // one way instead of the other
+        a = Action{};  // a global pattern and breakpoints replace each other
     }
-    // Clearing one kind leaves the other.
+    // Clearing a global pattern leaves a local one, and the other way round.
     if ((r.local || r.global) && (r.on || a.global == r.global)) {
         a.call = r.on;
         a.global = r.global;
@@ -73,7 +74,7 @@ struct Applying {
     int64_t count = 0;
 };
 
-// Null: the function has none, or it does nothing for the session.
+// The breakpoint of a key if it acts for the session, else null.
 Breakpoint* own_breakpoint(const Applying& a, const void* key) {
     Breakpoint* b = find_own(key);
     return b != nullptr && active_of(*b, a.session) != nullptr ? b : nullptr;
@@ -84,8 +85,8 @@ void stop_calls(Action& a) {
     a.call_spec = nullptr;
 }
 
-// Which of a module's versions. Old code keeps what it has, and follows changes of it; a version
-// whose on_load function still runs gets what it will have when it is current.
+// Which of a module's versions. Old code keeps its breakpoints and follows changes of them; a version
+// whose on_load function still runs gets the breakpoints that it will have when it is current.
 enum class Version : uint8_t { current, old, pending };
 
 void apply_to_entries(Applying& a, const LoweredModule& m, Version version, BatchLock& bulk) {
@@ -115,7 +116,7 @@ void apply_to_version(Applying& a, ModuleInstance* instance, Version version) {
     }
     const LoweredModule& m = instance->lowered;
     BatchLock bulk(0);
-    // What is set one way is no longer set the other way; counters and meta traces are local.
+    // Global patterns and breakpoints replace each other; counters and meta traces are breakpoints.
     if (!r.debug && (r.global || (r.on && any_entries())) && version != Version::old) {
         apply_to_entries(a, m, version, bulk);
     }
@@ -172,7 +173,7 @@ void apply_to_bif(Export* e, void* context) {
     }
 }
 
-// What it asks for functions to come: it has counters go on or begin anew only for those there are.
+// The part of a request that holds for new code: `pause` and `restart` of counters are for existing functions only.
 Request lasting_part(const Request& r) {
     Request lasting = r;
     if (r.pause || r.restart) {
@@ -188,7 +189,7 @@ bool same_target(const Request& a, const Request& b) {
            a.meta == b.meta && a.count == b.count && a.time == b.time && a.memory == b.memory;
 }
 
-// One that says the same about the same functions has no effect any more.
+// Keeps the request, and drops those it makes void: of the same functions and kinds, or of kinds cleared everywhere.
 void keep(Patterns& all, const Request& r) {
     std::vector<Request> kept;
     for (Request& old : all.requests) {
@@ -214,7 +215,7 @@ void keep(Patterns& all, const Request& r) {
 
 }  // namespace
 
-// Breakpoints add up, global calls and breakpoints take each other's place, and clearing one of the
+// Kinds of breakpoints add up, global calls and breakpoints replace each other, and clearing one of the
 // two leaves the other.
 void OnLoad::change(const Request& r) {
     if (r.local || r.global) {
@@ -307,7 +308,7 @@ bool Functions::matches(Term m, Term f, uint32_t a) const {
     return (arity < 0 || arity == a) && matches_module(m) && fits(function, f, is_glob);
 }
 
-// How many breakpoints a request makes in a module, at most.
+// At most how many breakpoints a request makes in a module; 0 for few.
 static size_t room_for(const Request& r, const ModuleInstance* m) {
     const bool all = m != nullptr && r.on && r.which.function == atoms::underscore &&
                      r.which.matches_module(m->name());
@@ -330,7 +331,7 @@ int64_t apply_request(Session& s, const Request& r, Change* change) {
     } else {
         add_room(module_table::current(r.which.module, ix), nullptr, &to_come);
     }
-    // Nobody else changes what there is.
+    // The room stays: only the permission holder adds breakpoints.
     if (to_come.second != 0) {
         const BatchLock room(to_come.second);
     }
@@ -342,7 +343,7 @@ int64_t apply_request(Session& s, const Request& r, Change* change) {
         apply_to_version(a, module_table::on_load(r.which.module, ix), Version::pending);
     }
     if (r.debug) {
-        return a.count;  // of Erlang code, as it is now
+        return a.count;  // only Erlang code, and no new code
     }
     if (one) {
         if (Export* e = export_table::find(r.which.module, r.which.function,
@@ -359,7 +360,7 @@ int64_t apply_request(Session& s, const Request& r, Change* change) {
     return a.count;
 }
 
-// What a function of a version that is being staged begins with.
+// The action that a session's requests ask for in a function of a staged version.
 static Action action_for(const Patterns& all, Term module, const LoweredFunction& f,
                          uint64_t came_after) {
     Action action;
@@ -375,7 +376,7 @@ static Action action_for(const Patterns& all, Term module, const LoweredFunction
     return action;
 }
 
-// Takes the trace of global calls, if it is one, out of the action.
+// Takes the trace of global calls, if there is one, out of the action, and returns it.
 static Action take_global(Action& a) {
     Action entry;
     if (a.call && a.global) {

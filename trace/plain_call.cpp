@@ -16,7 +16,7 @@ using recorder::pack_value;
 using recorder::ValueTag;
 using recorder::detail::event_word;
 
-// Whether the session records the calls of p, and none of these flags is on.
+// Whether the session records the calls of p, and none of the flags `without` is on.
 [[gnu::always_inline]] inline bool records_calls(const Process& p, uint32_t session,
                                                  uint32_t without) {
     const State* s = state_of(p, session);
@@ -25,7 +25,7 @@ using recorder::detail::event_word;
            !records::is_sensitive(p);
 }
 
-// For a frame and what C++ asks of a stack, and one frame more may be there.
+// Whether the stack has room for a frame and the reserve, and p may have one more frame.
 [[gnu::always_inline]] inline bool has_room(const Process& p) {
     // relaxed: a setting.
     return p.trace_local != nullptr &&
@@ -33,7 +33,7 @@ using recorder::detail::event_word;
            p.heap.end - p.heap.top >= 2 * kFrameWords + static_cast<std::ptrdiff_t>(kReserveWords);
 }
 
-// Specifications and records are shown something else instead of one (action.cpp).
+// Specifications and records get another term in the place of a match context: shown_arguments() in action.cpp.
 bool has_match_context(const Term* x, uint32_t count) {
     return std::any_of(x, x + count, [](Term t) { return is_match_context(t); });
 }
@@ -46,7 +46,7 @@ uint64_t short_word(Term t) {
 }
 
 // FrameFlags that the action's specification asks for. kNoMatch: the call is not even recorded.
-// kOther: it may ask for something else, or its guards have built what is to be collected.
+// kOther: the specification may ask for something else, or its guards have made a collection due.
 constexpr int64_t kNoMatch = -1;
 constexpr int64_t kOther = -2;
 int64_t frames_of_call(const Action& action, Process& p, const Term* x, uint32_t arity) {
@@ -66,7 +66,7 @@ int64_t frames_of_call(const Action& action, Process& p, const Term* x, uint32_t
                : spec.frames[static_cast<size_t>(clause - spec.program->clauses().data())];
 }
 
-// The record of the call. False: there is none.
+// Records the call. False: an argument is a match context, nothing has been recorded.
 [[gnu::always_inline]] inline bool record_call(const Breakpoint& b, uint32_t session, const Term* x,
                                                bool framed) {
     constexpr unsigned kHead = 3;  // the function, where the arguments lie, their tuple
@@ -128,8 +128,8 @@ bool plain_call(const Breakpoint& b, Process& p, const Term* x, Word address) {
     if (frames != 0) {
         ++p.trace_local->frames;
         Term* const e = p.heap.end -= kFrameWords;
-        // Word by word: a copy of frame_words() reads two words at once, and has to wait until both
-        // are stored.
+        // Word by word: copying what frame_words() returns would load two words at once, and wait until
+        // both are stored.
         e[0] = Term{address};
         e[1] = b.module;
         e[2] = b.function;

@@ -18,11 +18,11 @@ namespace {
 constexpr uint32_t kFlags = tracing::kCall | tracing::kSend | tracing::kReceive;
 
 std::mutex g_saved_calls_lock;
-// Guarded by it. The session is there while there are savers: those whose flags are set, and those to come.
+// Guarded by the lock. The session exists while there are savers: processes whose flags are set or will be.
 SessionPtr g_session;
 uint32_t g_savers = 0;
 
-// With one saver more. *is_new: its patterns are to be set.
+// The session, with one more saver. *is_new: the caller has to set its patterns.
 SessionPtr hold(bool* is_new) {
     const std::lock_guard lock(g_saved_calls_lock);
     ++g_savers;
@@ -33,7 +33,7 @@ SessionPtr hold(bool* is_new) {
     return g_session;
 }
 
-// Its last call was of erlang:send/2 or /3.
+// Whether the last call that p saved is of erlang:send/2 or /3.
 bool calls_send(const Process& p) {
     const SavedCalls* saved = p.extra != nullptr ? p.extra->saved_calls.get() : nullptr;
     if (saved == nullptr || saved->calls.empty()) {
@@ -47,7 +47,7 @@ bool calls_send(const Process& p) {
 }  // namespace
 
 bool begin(Process& p, Term function, std::initializer_list<Term> args, Term* answer) {
-    // Also where the session is there: its patterns are in place when its change has given the permission back.
+    // Also where the session exists already: its patterns are in place when their change has released the permission.
     Term wait = kNonValue;
     if (!has_code_permission(p, function, args, &wait)) {
         *answer = wait;
@@ -80,7 +80,7 @@ void set(Process& p, uint32_t n) {
     uint32_t session = 0;
     {
         const std::lock_guard lock(g_saved_calls_lock);
-        session = g_session->number;  // there, as p holds it, or who has begun for it
+        session = g_session->number;  // not null: p is a saver, or begin() has counted one for it
     }
     e = &extra_of(p);
     e->saved_calls = n != 0 ? std::make_unique<SavedCalls>(n) : nullptr;
@@ -91,7 +91,7 @@ void set(Process& p, uint32_t n) {
         change_flags(p, session, 0, kFlags, &tracer);
     }
     if (saved) {
-        end();  // it has stopped, or was counted twice
+        end();  // p saves no more, or begin() has counted it a second time
     }
 }
 

@@ -1,7 +1,7 @@
-// process_flag(save_calls, N): a process keeps its last calls through export entries, what it sent and received.
+// process_flag(save_calls, N): a process keeps its last calls through export entries, sends and receives.
 //
-// That is a session of its own kind: its patterns are all functions, its tracer (the atom save_calls) the process
-// itself. It is there as long as somebody saves his calls. Threads: any, unless noted.
+// A session of its own does that: its patterns match all functions, its tracer (the atom save_calls) stands for the
+// process itself. It exists as long as a process saves its calls. Threads: any, unless noted.
 #pragma once
 
 #include "vm/process/process.hpp"
@@ -15,7 +15,7 @@ bool begin(Process& p, Term function, std::initializer_list<Term> args, Term* an
 void set(Process& p, uint32_t n);
 void end();
 
-// On p's scheduler, where it has the session's flags.
+// Saves a call of p, which has the session's flags. On p's scheduler.
 void save(Process& p, Term module, Term function, uint32_t arity);
 void save(Process& p, Term what);  // the atom send, receive or timeout
 

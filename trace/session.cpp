@@ -22,13 +22,13 @@ Session& legacy() {
 }
 
 std::mutex g_sessions_lock;
-std::vector<SessionPtr> g_sessions;  // guarded by it; without session 0
+std::vector<SessionPtr> g_sessions;  // guarded by the lock; without session 0
 uint32_t g_next_number = 1;          // likewise
-// What find_session() looks at: replaced as a whole.
+// The sessions for find_session(): replaced as a whole.
 std::atomic<const List*> g_live{nullptr};
 
-// The answer is for forget(), outside of the lock: later() may call what is due, and that may be
-// one who asks for a session.
+// Returns the former list for forget(), to be called without the lock: later() may run deferred work, which may
+// look up a session.
 const List* publish_locked() {
     auto* live = new List;
     for (const SessionPtr& s : g_sessions) {
@@ -44,7 +44,7 @@ void forget(const List* old) {
     }
 }
 
-// A handle that nobody has any more: its session is destroyed by a process, as that takes waiting.
+// Deferred work. A process destroys the session, as that has to wait.
 void destroy_by_process(void* d) {
     static const Export* const destroy = bif_export("erts_internal", "trace_session_destroy", 1);
     const std::unique_ptr<uint32_t> number(static_cast<uint32_t*>(d));
@@ -62,7 +62,7 @@ void destroy_by_process(void* d) {
 struct Handle final : MagicObject {
     explicit Handle(uint32_t number_) : number(number_) {}
     ~Handle() override {
-        // Not from within a collection, or whatever else gives it up.
+        // Deferred: a collection may run this.
         destroy_later(number);
     }
     const uint32_t number;
@@ -75,7 +75,7 @@ void destroy_later(uint32_t number) {
 }
 
 Session::~Session() {
-    // relaxed: nobody else has it any more.
+    // relaxed: no other thread has the session any more.
     delete events.load(std::memory_order_relaxed);
 }
 
@@ -149,7 +149,7 @@ bool end_session(uint32_t number) {
         return false;
     }
     forget(old);
-    // Who found it before may look at it until then.
+    // Threads that found it before may use it until then.
     thread_progress::later([](void* d) { delete static_cast<SessionPtr*>(d); }, last);
     return true;
 }
@@ -164,7 +164,7 @@ EventPatterns event_patterns(const Session& s) {
 }
 
 void set_event_patterns(Session& s, const EventPatterns& e) {
-    // release: what it holds is complete. Readers may go by the former until they have passed.
+    // release: the new patterns are complete. Readers may use the former ones until thread progress.
     const EventPatterns* old = s.events.exchange(new EventPatterns(e), std::memory_order_acq_rel);
     if (old != nullptr) {
         thread_progress::later([](void* d) { delete static_cast<EventPatterns*>(d); },

@@ -1,11 +1,9 @@
-// Sessions of tracing: each has its tracer, flags, patterns and counters, beside those of the
-// others.
+// Trace sessions: each has its own tracer, flags, patterns and counters.
 //
-// Session 0 is the one of erlang:trace/3 and trace_pattern/3, where everybody names a tracer. The
-// others are made and ended by OTP 27's module `trace`; one made with `undefined` for a tracer, as
-// OTP's suites do, is like session 0. Numbers are never used again, so what is
-// left of an ended session (a frame on a stack, a handle) means nothing to anyone. Threads: any,
-// unless noted.
+// Session 0 is the one of erlang:trace/3 and trace_pattern/3, where each caller names a tracer. OTP 27's
+// module `trace` makes and destroys the others; one made with `undefined` for a tracer, as OTP's suites
+// do, is like session 0. Numbers are never used again, so what is left of a session that has ended (a
+// frame on a stack, a handle) has no effect. Threads: any, unless noted.
 #pragma once
 
 #include "trace/action.hpp"
@@ -34,18 +32,18 @@ struct Session {
 using SessionPtr = std::shared_ptr<Session>;
 
 SessionPtr create_session(Term name, const Tracer& tracer);
-// Null: it has ended, or there never was one.
+// Null: the session has ended, or there never was one of that number.
 SessionPtr session_of(uint32_t number);
 std::vector<SessionPtr> all_sessions();  // in the order they began, session 0 last
-// The same for hits, without a lock: good until the thread's next quiescent point.
+// As session_of(), without a lock, for hits: valid until the thread's next quiescent point.
 const Session* find_session(uint32_t number);
 inline bool is_live(uint32_t number) {
     return find_session(number) != nullptr;
 }
-// A process is made that destroys the session, unless it has ended. As this may be called where neither is possible,
-// a little later.
+// Spawns a process that destroys the session unless it has ended; deferred, as callers may be where no
+// process can be spawned.
 void destroy_later(uint32_t number);
-// From here on nobody finds it. False: it has ended already.
+// Takes the session out of the list: from here on nobody finds it. False: it has ended already.
 bool end_session(uint32_t number);
 
 EventPatterns event_patterns(const Session& s);
@@ -55,7 +53,7 @@ void set_event_patterns(Session& s, const EventPatterns& e);
 Term make_handle(Process& p, const Session& s);
 // {Name, Number}
 Term weak_handle(Heap& h, const Session& s);
-// Of a handle, strong or weak; null: it is none, or the session has ended. Not session 0.
+// The session of a handle, strong or weak; null: it is none, or the session has ended. Not session 0.
 SessionPtr session_of_handle(Term handle);
 
 }  // namespace minivm::trace

@@ -5,10 +5,10 @@
 
 namespace minivm::trace {
 
-// Makes the BIFs known; before bif_registry::init().
+// Registers the BIFs; before bif_registry::init().
 void add_bifs();
 void add_info_bifs();  // a part of these
-// From here on the VM tells what happens. Before any process begins.
+// Sets the hooks: from here on the VM reports events. Before any process begins.
 void start();
 
 }  // namespace minivm::trace

@@ -27,14 +27,14 @@ namespace {
 
 using namespace tracing;
 
-// Guards who replaces a State, and the flags of new processes and ports.
+// Orders the replacement of States, and guards the flags of new processes and ports.
 CountedMutex g_tracers_lock{LockKind::tracers};
 std::vector<State> g_new[2];  // by New; none without flags
 std::vector<State>& new_of(New which) {
     return g_new[static_cast<size_t>(which)];
 }
 
-// From the last to the first that trace_info/2 shows, in OTP's order.
+// In the order of trace_info/2 in OTP, the last one first.
 constexpr struct {
     const char* name;
     uint32_t flag;
@@ -70,8 +70,8 @@ void free_states(void* first) {
     }
 }
 
-// Holds the lock for one change. What it takes out is freed behind the lock: on a thread that is no
-// scheduler later() may run other work at once, and that may want the lock.
+// Holds the lock for one change. Defers the freeing of old States after it has released the lock: on a
+// thread that is no scheduler later() may run other work at once, which may take the lock.
 class FlagChange {
 public:
     FlagChange() : lock_(g_tracers_lock) {}
@@ -100,8 +100,8 @@ private:
     const State* gone_ = nullptr;
 };
 
-// Puts this in the place of the session's State; flags 0: takes it out. Its next counts for
-// nothing.
+// Replaces the session's State by `wanted`, whose `all` and `next` do not matter; flags 0: takes it
+// out.
 template <typename T>
 void replace(FlagChange& change, T& p, const State& wanted) {
     std::vector<State> all;
@@ -132,14 +132,15 @@ void replace(FlagChange& change, T& p, const State& wanted) {
 }
 
 bool is_ending(const Process& p) {
-    // acquire: a process sets kExiting, and then clear_flags() takes the lock that we hold.
+    // acquire: a process that ends sets kExiting before clear_all_flags() takes the lock that we hold.
     return (p.state.load(std::memory_order_acquire) & process_state::kExiting) != 0;
 }
 bool is_ending(const TracedPort& port) {
     return port.ended;
 }
 
-// Events of a port go by ports from tracer to tracer, each with its lock: they must not come back.
+// Whether tracer is a port whose tracers lead to `port`. Events go from port to port, each with its lock held, so
+// they must not come back.
 bool leads_to_locked(Term tracer, Term port) {
     if (!is_local_port(tracer)) {
         return false;
@@ -162,11 +163,11 @@ bool is_circle_locked(const TracedPort& port, const Tracer* tracer) {
 
 Term time_of(Heap& h, uint32_t flags) {
     if ((flags & kTimestamp) != 0) {
-        // relaxed: an event beside the change has one or the other.
+        // relaxed: an event at the same time as a change has the one or the other.
         if (g_cpu_timestamps.load(std::memory_order_relaxed)) {
             return clock::cpu_time(h);
         }
-        return clock::now(h);  // never the same twice, as programs expect of it
+        return clock::now(h);  // strictly increasing, as programs expect
     }
     const Term now = make_integer(h, clock::monotonic_ns());
     return (flags & kStrictMonotonicTimestamp) != 0
@@ -207,7 +208,7 @@ bool parse_module_tracer(Term module, Term state, Tracer* tracer) {
         *tracer = Tracer(state);
         return true;
     }
-    // That of OTP takes any state, and is found to be nobody later.
+    // erl_tracer takes any state; can_trace() finds later that it is no tracer.
     if (!is_atom(module) || (module != atom_erl_tracer() && !nif::tracer::is_tracer(module))) {
         return false;
     }
@@ -249,12 +250,12 @@ Term tracer_term(Heap& h, const Tracer& tracer, Term tracee) {
 
 // ---- flags --------------------------------------------------------------------------------------
 
-// A session that ends takes its flags away when nobody finds it any more, by the lock: whoever
-// holds it and finds the session comes before that.
+// A session that ends is first taken out of the list of sessions, and then clears its flags under the lock: who
+// holds the lock and still finds the session sets flags before that.
 
 template <typename T>
 static Set set_flags_of(T& p, uint32_t session, bool on, uint32_t flags, const Tracer* tracer) {
-    Tracer gone;  // another one that was found to be no more: a module is not asked under the lock
+    Tracer gone;  // another tracer that has ended, found out without the lock, as a module may be asked
     for (;;) {
         Tracer other;
         {
@@ -332,7 +333,7 @@ void clear_all_flags(TracedPort& port) {
     change.put(port, nullptr);
 }
 
-// A process begun beside this may come before it.
+// A process that begins at the same time may miss the change.
 static void note_new_locked() {
     watchers::set(watchers::g_of_all, watchers::kNewTraced, !new_of(New::processes).empty());
 }
@@ -360,7 +361,7 @@ void set_new_flags(New which, uint32_t session, bool on, uint32_t flags, const T
             erase_new_locked(which, old);
         }
         now.flags = on ? now.flags | flags : now.flags & ~flags;
-        // Without a tracer there are none: so clearing some without naming it clears all, as in
+        // Flags without a tracer are dropped: so clearing some without naming the tracer clears all, as in
         // OTP.
         now.tracer = tracer != nullptr ? *tracer : Tracer();
         if (is_tracer(now.tracer.term()) && now.flags != 0 && is_live(session)) {
@@ -386,7 +387,7 @@ std::vector<State> all_new_flags(New which) {
         const std::lock_guard lock(g_tracers_lock);
         all = new_of(which);
     }
-    // Modules are not asked under the lock.
+    // Not under the lock: modules may be asked.
     std::erase_if(all, [which](const State& s) {
         if (can_trace(s.tracer, atoms::undefined)) {
             return false;
@@ -404,14 +405,14 @@ std::vector<State> all_new_flags(New which) {
 
 // ---- messages -----------------------------------------------------------------------------------
 
-// Whether functions of a module may know in which process they are called, and end what is traced:
-// where that process runs, and is not being told something by others.
+// Whether functions of a module may know in which process they are called, and end the trace: for
+// events that happen on the scheduler of that process.
 static bool is_own(EventKind kind) {
     return kind == EventKind::call || kind == EventKind::send || kind == EventKind::running_procs ||
            kind == EventKind::garbage_collection;
 }
 
-// The process that functions of a module may know to be called in.
+// The process that functions of a module see themselves called in, or null.
 static Process* self_of(Process& p, EventKind kind) {
     return is_own(kind) ? &p : nullptr;
 }
@@ -453,7 +454,7 @@ bool wants_call(Process& p, const State& s) {
     return wants(p, s, EventKind::call, atoms::call);
 }
 
-// The recorder shows on whose turn something happens, which is none of a port's.
+// Puts a port into the terms of its event, as the record's subject is a process; the number of terms.
 static size_t recorded_subject(const Process&, Term*) {
     return 0;
 }
@@ -573,13 +574,13 @@ const void* return_address_of(const Process& p, const Term* from) {
 
 Term current_function(Heap& h, const Process& p) {
     if (p.dirty_bif != nullptr) {
-        // Native code goes on behind the call, which may be in tail position.
+        // Process::pc is behind the call, which may be in tail position.
         const Export* e = p.dirty_bif->exp;
         return make_tuple(h, e->module, e->function, make_small(e->arity));
     }
     static const Export* back = bif_export("minivm", "return", 1);
     if (p.trap_export == back && p.pc == &back->stub[kStubCall]) {
-        // What a yield goes on with is no function of the program.
+        // The function that ends a yield is none of the program's.
         const Term caller = function_at(h, return_address_of(p, p.heap.end), true);
         return is_value(caller) ? caller : make_small(0);
     }

@@ -1,6 +1,6 @@
-// Who is traced by whom, and the messages that a tracer gets.
+// Trace flags of processes and ports, and the messages that tracers get.
 //
-// A process's flags are its tracing::State, replaced as a whole; one lock orders those who replace.
+// A process's flags are its tracing::State, replaced as a whole; one lock orders the writers.
 // A message is pushed on the tracer's queue where the event happens, so that it comes before
 // everything the process does afterwards. Threads: any that may read process structures
 // (schedulers, or inside a delay section).
@@ -25,82 +25,82 @@ inline bool is_recorder(Term tracer) {
 inline bool is_recorder(const Tracer& tracer) {
     return is_recorder(tracer.term());
 }
-// Calls are saved in the process itself: trace/saved_calls.hpp.
+// The tracer of process_flag(save_calls, N), which saves calls in the process itself: trace/saved_calls.hpp.
 inline bool is_saver(Term tracer) {
     return tracer == atoms::save_calls;
 }
 inline bool is_saver(const Tracer& tracer) {
     return is_saver(tracer.term());
 }
-// The term of a Tracer that is somebody.
+// Whether t is the term of a Tracer other than nobody.
 inline bool is_tracer(Term t) {
     return is_local_pid(t) || is_local_port(t) || is_recorder(t) || is_saver(t) ||
            is_tuple_of(t, 2);
 }
-// {tracer, Pid}, {tracer, Port} or {tracer, Module, State} with this tag instead of `tracer`;
-// false: it is none, or the module cannot be one.
+// Parses {tracer, Pid}, {tracer, Port} or {tracer, Module, State} with this tag instead of `tracer`.
+// False: t is none of these, or the module cannot be a tracer.
 bool parse_tracer(Term t, Term tag, Tracer* tracer);
-// The same of {Module, State} by itself, as a session has it.
+// The same of Module and State, as a session has them.
 bool parse_module_tracer(Term module, Term state, Tracer* tracer);
-// It is there: a module says that it goes on. tracee: whom it traces, or the atom undefined.
+// Whether the tracer exists; a module is asked for its `trace_status`. tracee: what it traces, or the atom undefined.
 bool can_trace(const Tracer& tracer, Term tracee);
-// What trace_info/2 shows: a pid, a port, {Module, State}, {flight_recorder, []}, or [] if it is no
-// more. tracee: as above.
+// What trace_info/2 shows: a pid, a port, {Module, State}, {flight_recorder, []}, or [] if the tracer has
+// ended. tracee: as above.
 Term tracer_term(Heap& h, const Tracer& tracer, Term tracee);
-// The same whether it is there or not, of a meta tracer: that is known where it is called.
+// The same whether it has ended or not, of a meta tracer: calls find out whether it has.
 Term shown_tracer(Heap& h, const Tracer& tracer);
 
 enum class Set : uint8_t { done, dead, taken };  // taken: another tracer traces it
-// A session's flags on or off. tracer: it becomes this one unless there is another; null: it stays.
+// Sets or clears flags of a session. tracer: becomes the tracer unless there is another; null: the tracer stays.
 Set set_flags(Process& p, uint32_t session, bool on, uint32_t flags, const Tracer* tracer);
-// A port that is traced by another one, and that one by it, would wait for each other's lock: `taken`.
+// `taken` also if ports would trace each other in a circle: they would wait for each other's lock.
 Set set_flags(tracing::TracedPort& port, uint32_t session, bool on, uint32_t flags,
               const Tracer* tracer);
-// As a match specification asks for it: no check of who traces it.
+// As a match specification asks for it: does not check who traces the process.
 void change_flags(Process& p, uint32_t session, uint32_t off, uint32_t on, const Tracer* tracer);
-// What this says is traced no more, unless somebody has put other flags in its place.
+// Clears the flags of s's session, unless it has another tracer by now.
 void clear_flags(Process& p, const State& s);
-// Nor whatever the session traces.
+// Clears the flags of the session.
 void clear_flags(Process& p, uint32_t session);
 void clear_flags(tracing::TracedPort& port, const State& s);
 void clear_flags(tracing::TracedPort& port, uint32_t session);
-// It ends.
+// The process or port ends.
 void clear_all_flags(Process& p);
 void clear_all_flags(tracing::TracedPort& port);
 
-// What processes, or ports, to come begin with; no flags if nothing. A tracer that its module removes is
-// dropped.
+// The flags that new processes, or new ports, begin with. A tracer that has ended, or that its module
+// removes, is dropped.
 enum class New : uint8_t { processes, ports };
 void set_new_flags(New which, uint32_t session, bool on, uint32_t flags, const Tracer* tracer);
 State new_flags(New which, uint32_t session);
 std::vector<State> all_new_flags(New which);
 
-// Whether the tracer wants to be told of an event. For a module that is its function's answer,
-// which may end what s traces, where p runs here (OTP has it so: `receive` and `procs` do not); for
-// others, true.
+// Whether the tracer wants to be told of an event. For a module that is its function's answer, which
+// may also end what s traces, for events of p on its own scheduler (as in OTP, not for `receive` and
+// `procs`); for others, true.
 bool wants(Process& p, const State& s, EventKind kind, Term tag);
-// p's tracers that are no more, or modules that do not go on, trace it no more.
+// Clears the flags of those of p's tracers that have ended, or whose modules say so.
 void clear_inactive(Process& p);
-// Of a call: the module may also end it by its answer to `trace_status`.
+// The same of a call: the module may also end the trace by its answer to `trace_status`.
 bool wants_call(Process& p, const State& s);
-// {trace, Pid, Tag, ...} or {trace_ts, Pid, Tag, ..., Time} to s.tracer. The terms are copied.
-// False: the tracer is no more. A tracer is not told of itself. A module is not asked again.
+// Sends {trace, Pid, Tag, ...} or {trace_ts, Pid, Tag, ..., Time} to s.tracer. Copies the terms.
+// False: the tracer has ended. A tracer is not told of itself. Does not ask a module whether it wants it.
 bool send_event(Process& p, const State& s, const Event& event);
-// The same if it wants to be told; ends what the session traces of p if there is no tracer any
-// more.
+// The same if the tracer wants to be told; clears the session's flags of p if the tracer has
+// ended.
 void send_or_clear(Process& p, const State& s, const Event& event);
-// To the tracers of p that the flag asks for.
+// Sends to those tracers of p that the flag asks for.
 void send_own_event(Process& p, uint32_t flag, const Event& event);
 void send_own_event(tracing::TracedPort& port, uint32_t flag, const Event& event);
 
-// The function that an address on p's stack belongs to: {M, F, A}, or the non-value.
+// The function that an address of code belongs to: {M, F, A}, or the non-value.
 Term function_at(Heap& h, const void* address, bool is_return_address);
-// Where p will run on: {M, F, A}, or 0.
+// The function in which p goes on: {M, F, A}, or 0.
 Term current_function(Heap& h, const Process& p);
-// The innermost call that has not returned: its caller's address, or null.
+// The innermost return address on p's stack from `from` on, or null.
 const void* return_address_of(const Process& p, const Term* from);
 
-// The mask of a flag's name; 0: there is none. `all` is one.
+// The flag of this name, or all flags for `all`; 0: name is none.
 uint32_t flag_of(Term name);
 Term flag_list(Heap& h, uint32_t flags);
 

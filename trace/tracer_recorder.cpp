@@ -9,7 +9,7 @@ namespace {
 using recorder::ValueTag;
 using recorder::ValueWriter;
 
-// Words of a record: the function, where the arguments lie and where the extra does, then these.
+// Words of a record: the function, where the arguments and the extra term lie, then these.
 constexpr unsigned kHead = 3;
 constexpr unsigned kArgumentWords =
     kMostArguments + 2;  // their tuple, and the mark that more follows

@@ -1,4 +1,4 @@
-// The tracer flight_recorder: events become records of the thread they happen on, in its ring for
+// The tracer flight_recorder: events become records of the thread on which they happen, in its ring for
 // calls. No message, no lock, no allocation. The process is the record's subject. Threads: the
 // traced process's own.
 #pragma once
@@ -9,11 +9,11 @@
 
 namespace minivm::trace::to_recorder {
 
-// Of a call's arguments, if each takes one word; of more, or larger ones, the rest is left out.
+// How many arguments a record holds, if each takes one word; it leaves out the rest of more or larger ones.
 inline constexpr unsigned kMostArguments = 16;
 
-// Whose function words carry the number of the session that traces (records::in_session()).
-// extra: what a match specification adds, or the non-value. framed: its return will be recorded.
+// The word for the function also holds the session's number (records::in_session()).
+// extra: what a match specification adds, or the non-value. framed: the return will be recorded.
 void call(const Breakpoint& b, uint32_t session, const Term* x, bool arity_only, Term extra,
           bool framed);
 void return_from(uint32_t session, Term module, Term function, uint32_t arity, Term value);

@@ -33,8 +33,8 @@ constexpr int64_t kBranchReach = int64_t{1} << 20;  // of a conditional branch
 constexpr int64_t kCallReach = int64_t{1} << 27;    // of B and BL
 
 // A conditional branch forward whose label is not bound yet after kIslandAge bytes goes by an
-// island: branches without condition among the code. All that are older than kIslandKeep go at
-// once: so islands are kIslandAge - kIslandKeep apart, and as a branch and what it tests take 8
+// island: unconditional branches among the code. An island serves all branches that are older than
+// kIslandKeep, so islands are kIslandAge - kIslandKeep apart; and as a branch and its test take 8
 // bytes or more, an island has at most half that size.
 constexpr uint32_t kIslandAge = 640 * 1024;
 constexpr uint32_t kIslandKeep = 384 * 1024;
@@ -545,7 +545,7 @@ private:
         Next next;
     };
 
-    // Every instruction goes by a(), or has made room before, and then comes directly behind.
+    // Every instruction is emitted through a(), or directly behind one that was or behind make_room().
     a64::Assembler& a() {
         make_room();
         return assembler_;
@@ -581,7 +581,7 @@ private:
         }
     }
 
-    // An instruction that asmjit is not told of. A listing shows its number, if nothing better.
+    // An instruction that asmjit does not know of. A listing shows what `list` says, or its number.
     void word(uint32_t instruction) { assembler_.embedUInt32(instruction); }
     template <class List>
     void word(uint32_t instruction, List list) {
@@ -628,8 +628,8 @@ private:
     }
     void push_return() { assembler_.str(kReturn, a64::ptr_pre(gp(Reg::stack), -8)); }
     void pop_return() { a().ldr(kReturn, a64::ptr_post(gp(Reg::stack), 8)); }
-    // A frame on C++'s stack that shows the caller on top of the Erlang stack to who follows frame
-    // pointers.
+    // With frame pointers, pushes a frame onto C++'s stack that shows profilers the caller on top of
+    // the Erlang stack.
     void push_record(Caller caller) {
         if (!frame_pointers()) {
             return;

@@ -3,8 +3,8 @@
 //   x0..x5  r15 r12 r8 r9 r10 r11      sched rbx   proc rbp   heap r13   reds r14   stack rsp
 //   t0..t3  rax rdx rcx rsi            rdi: this file's own, for constants and addresses
 //
-// With frame pointers rbp holds that, and the process is loaded from the scheduler where it is
-// needed.
+// With frame pointers rbp holds the frame pointer, and the process is loaded from the scheduler where
+// it is needed.
 //
 // rsp is the Erlang stack, so that call and ret are the machine's own; C++ runs on the scheduler's
 // stack, and signal handlers on an alternate one.
@@ -237,8 +237,8 @@ public:
     void function_entry(Label entry, const void* breakpoint_fragment) override {
         align(8);
         bind(entry);
-        // test eax, imm32: it does nothing that anyone looks at. Arming a breakpoint writes one
-        // byte over the opcode and makes it call rel32.
+        // test eax, imm32: it changes only the flags, which nobody uses here. Arming a breakpoint
+        // writes one byte over the opcode and makes it call rel32.
         relative(0xA9, breakpoint_fragment);
     }
     void fragment_entry() override {}
@@ -393,8 +393,8 @@ private:
         uint64_t target;
     };
 
-    // The register with a memory operand's base. rdi may be it: nothing between loading and using
-    // it takes rdi. The flags stay.
+    // The register with a memory operand's base. It may be rdi: nothing between loading and using it
+    // takes rdi. The flags stay.
     x86::Gp base_of(Mem m) { return m.base == Reg::proc ? process_to_register() : gp(m.base); }
     x86::Mem mem(Mem m) { return x86::qword_ptr(base_of(m), m.offset); }
     x86::Gp process_to_register() {
@@ -404,8 +404,8 @@ private:
         a_.mov(x86::rdi, x86::qword_ptr(x86::rbx, kSchedProcess));
         return x86::rdi;
     }
-    // `process` is the register that holds it. A frame on the scheduler's stack shows the caller on
-    // top of the other one to who follows frame pointers. rdi and t3 are lost then.
+    // `process`: the register that holds the process. With frame pointers, pushes a frame that shows
+    // profilers the caller on top of the Erlang stack; rdi and t3 are lost then.
     void to_scheduler_stack(x86::Gp process, Caller caller) {
         a_.mov(x86::qword_ptr(process, kHeapEnd), gp(Reg::stack));
         if (frame_pointers()) {

@@ -105,7 +105,7 @@ static void register_all() {
 
 void add(std::vector<BifDef>* table) { g_tables.push_back(table); }
 
-// Whoever needs the BIFs may say so: the program, each command of it, each test.
+// The program, each of its commands and each test may call it.
 void init() {
     static std::once_flag once;
     std::call_once(once, register_all);
@@ -138,7 +138,7 @@ void for_each(void (*f)(Export*, void*), void* context) {
     }
 }
 
-// What is no BIF in OTP: of a module that it does not have, a native function of one that its VM links, or
+// Functions that are no BIFs in OTP: of modules that OTP does not have, native functions that its VM links, or
 // written in Erlang.
 static bool is_own(const BifDef& d) {
     constexpr std::string_view kModules[] = {"minivm",      "recorder", "flight_recorder",
@@ -166,7 +166,7 @@ static bool is_own(const BifDef& d) {
 bool is_builtin(const BifDef& d) {
     const std::string_view module = d.module;
     const std::string_view function = d.function;
-    // What OTP's compiler makes an instruction of counts, though it is no BIF.
+    // A function that OTP's compiler turns into an instruction counts, though it is no BIF.
     return !is_own(d) || module == "minivm" || (module == "erlang" && (function == "apply" || function == "yield"));
 }
 

@@ -9,7 +9,7 @@
 //
 // A BIF charges what it works: consume(p, reductions), about one per 10 list elements or 1 KB copied.
 // One that can run long checks `out_of_reductions(p)` every so often and then returns
-// yield(p, kind, state...) to continue with its state in terms (or in a magic reference).
+// yield(p, to, {state...}) to continue with its state in terms (or in a magic reference).
 //
 // Threads: a BIF runs on the scheduler of its process, or on a dirty scheduler if so marked.
 #pragma once

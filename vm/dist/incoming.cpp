@@ -1,4 +1,4 @@
-// What other nodes send: control messages, handled in the order in which they come.
+// Handles the control messages that other nodes send, in the order in which they come.
 #include "vm/code/export.hpp"
 #include "vm/dist/peer.hpp"
 #include "vm/external/external_term.hpp"
@@ -24,12 +24,12 @@ namespace {
 
 LOCAL_ATOM(atom_abandoned, "abandoned")
 
-// Keys of those there that watch somebody here, in the form of references that no scheduler makes: `high` of one that
-// is no alias has the scheduler's number, which is below 2^11.
+// Keys of foreign monitors on local processes. They have a form that no scheduler's reference has: without the flag of
+// an alias, `high` of such a reference is the scheduler's number, which is below 2^11.
 constexpr uint32_t kWatchKey = uint32_t{1} << 30;
 std::atomic<uint64_t> g_next_key{1};
 
-// A message being handled.
+// A packet while it is handled.
 struct Packet {
     Channel& channel;
     Peer& peer;
@@ -44,7 +44,7 @@ struct Packet {
 
 bool is_foreign_pid(Term t) { return is_kind(t, Kind::ext_pid); }
 
-// A pid of the node that sends. Others may not speak for it.
+// Whether t is a pid of the sending node: it may not act for processes of other nodes.
 bool is_of_peer(const Packet& p, Term t) { return is_foreign_pid(t) && boxed_ptr(t)[1] == p.peer.name; }
 
 bool take_ref(Term t, ForeignRef* out) {
@@ -58,7 +58,7 @@ bool take_ref(Term t, ForeignRef* out) {
     return true;
 }
 
-// Something back over the same connection.
+// Sends an answer, unless the connection is no longer the packet's.
 void answer(const Packet& p, Term control, Term payload = kNonValue) {
     std::string packet = packet_of(control, payload);
     {
@@ -71,8 +71,8 @@ void answer(const Packet& p, Term control, Term payload = kNonValue) {
     flush(p.peer);
 }
 
-// act(foreign) with the lock, if this is still the connection: the foreign of `from`, made if there is none. The
-// foreign's id; the non-value: it is another connection.
+// Calls act() with the lock and the foreign of `from`, created if there is none. Result: the foreign's id; the
+// non-value: the connection is no longer the packet's.
 template <typename Act>
 Term with_foreign(Packet& p, Term from, Act act) {
     const std::lock_guard lock(p.peer.mutex);
@@ -84,7 +84,7 @@ Term with_foreign(Packet& p, Term from, Act act) {
     return f.id;
 }
 
-// The same if there is one, which may take part in no tie any more behind act(). The non-value also: act() says no.
+// The same for a known foreign only; drops it if act() leaves it without ties. The non-value also: act() is false.
 template <typename Act>
 Term with_known(Packet& p, Term from, Act act) {
     const std::lock_guard lock(p.peer.mutex);
@@ -99,7 +99,7 @@ Term with_known(Packet& p, Term from, Act act) {
 
 // ---- messages ----------------------------------------------------------------------------------------------------
 
-// Moves the payload, which nobody else has, to the process.
+// Moves the payload to the process, without a copy.
 void give(Packet& p, Term pid) {
     thread_progress::DelaySection section;
     Process* const to = process_table::lookup(pid);
@@ -124,7 +124,7 @@ bool send_to_pid(Packet& p, Term to) {
     } else if (is_local_port(to) || is_local_ref(to)) {
         deliver_message(to, p.payload);
     }
-    return true;  // else of this node's life before
+    return true;  // else it belongs to an earlier incarnation of this node: dropped
 }
 
 bool send_to_name(Packet& p, Term name) {
@@ -155,11 +155,11 @@ bool link(Packet& p, Term from, Term to) {
     if (!is_of_peer(p, from) || !is_pid(to)) {
         return false;
     }
-    if (!is_local_pid(to)) {  // of this node's life before
+    if (!is_local_pid(to)) {  // of an earlier incarnation of this node
         answer(p, make_tuple(p.heap, op(Op::payload_exit), to, from), atoms::noproc);
         return true;
     }
-    // One that is being unlinked from here counts as that, until it is acknowledged.
+    // A link whose unlink from here is not acknowledged stays unlinked.
     const Term id = with_foreign(p, from, [to](Foreign& f) { f.links.try_emplace(to.raw, false); });
     if (is_value(id)) {
         send_signal(to, new_signal(SignalKind::link, id));
@@ -179,7 +179,7 @@ bool unlink(Packet& p, Term number, Term from, Term to) {
         return true;
     }
     const Term id = with_foreign(p, from, [to](Foreign& f) {
-        f.unlinks++;  // until the acknowledgement has gone through dist::signal()
+        f.unlinks++;  // dist::signal() counts it down when it sends the acknowledgement
         const auto link = f.links.find(to.raw);
         if (link != f.links.end() && !link->second) {
             f.links.erase(link);
@@ -213,7 +213,7 @@ bool unlink_acknowledged(Packet& p, Term number, Term from, Term to) {
     return true;
 }
 
-// linked: over a link; else by exit/2.
+// linked: the exit signal of a link; else of exit/2.
 bool exit(Packet& p, Term from, Term to, Term reason, bool linked) {
     if (!is_value(reason) || !is_of_peer(p, from) || !(is_pid(to) || is_port(to))) {
         return false;
@@ -221,7 +221,7 @@ bool exit(Packet& p, Term from, Term to, Term reason, bool linked) {
     if (!is_local_pid(to) && !is_local_port(to)) {
         return true;
     }
-    Term id = kNonValue;  // exit/2 is of nobody who is linked
+    Term id = kNonValue;  // stays so for exit/2, which needs no foreign
     if (linked) {
         id = with_known(p, from, [to](Foreign& f) {
             const auto link = f.links.find(to.raw);
@@ -251,7 +251,7 @@ bool monitor(Packet& p, Term from, Term what, Term ref) {
         answer(p, make_tuple(p.heap, op(Op::payload_monitor_p_exit), what, from, ref), atoms::noproc);
         return true;
     }
-    // relaxed: only uniqueness is asked of it.
+    // relaxed: the key only has to be unique.
     const RefId key{g_next_key.fetch_add(1, std::memory_order_relaxed), kWatchKey};
     const Term id = with_foreign(
         p, from, [&](Foreign& f) { f.watches.emplace(key, Foreign::Watch{local, std::move(foreign_ref)}); });
@@ -290,7 +290,7 @@ bool demonitor(Packet& p, Term from, Term ref) {
     return true;
 }
 
-// Somebody there, whom we watched, has ended.
+// A foreign process on which a local one has a monitor has ended.
 bool down(Packet& p, Term what, Term to, Term ref, Term reason) {
     if (!is_value(reason) || !is_reference(ref) || !(is_atom(what) || is_pid(what))) {
         return false;
@@ -342,7 +342,7 @@ bool group_leader(Term leader, Term to) {
 
 // ---- spawning ----------------------------------------------------------------------------------------------------
 
-// A process that a node there asked for: tied to who asked before it runs.
+// A spawn request of the peer: tie() links and monitors the new process before it runs.
 struct Asked {
     Packet& packet;
     Term from;
@@ -379,11 +379,11 @@ void tie(Process*, Process& child, SpawnOptions&, void* context) {
         extra.monitored_by[key] = MonitoredBy{f.id, kNonValue, ++extra.monitors_seen};
     }
     asked.packet.peer.drop_if_idle(imm_data(f.id));
-    // Before anything that the child sends.
+    // Queued before any packet of the child.
     put(asked.packet.peer, spawn_reply_packet(asked, child.id));
 }
 
-// {M, F, Arity}, and the arguments.
+// The export entry of {M, F, Arity}; null: malformed, or the list has not that many arguments.
 const Export* called(Term mfa, Term arguments) {
     if (!is_tuple_of(mfa, 3) || !is_atom(tuple_element(mfa, 0)) || !is_atom(tuple_element(mfa, 1)) ||
         !is_small(tuple_element(mfa, 2))) {
@@ -427,9 +427,9 @@ bool spawn_request(Packet& p, Term ref, Term from, Term leader, Term mfa, Term o
     return true;
 }
 
-// On the scheduler of who asked: links and monitors the new process, whose foreign is `from`. What is asked for lies in
-// fields of other names: `linked`, `priority` (the link's), `ref` (the monitor's; 0: none), `number` (its alias),
-// `term` (its tag), `no_quirk` (its priority); `name` is who asked, for gone().
+// Runs in the requesting process: links it to and monitors the new process, whose foreign is s.from. Fields of the
+// signal that have other names hold the request: `linked`, `priority` (the link's), `ref` (the monitor's; 0: none),
+// `number` (its alias), `term` (its tag), `no_quirk` (its priority); `name` is the requester, for gone().
 void tie_to_spawned(Process& q, ControlSignal& s) {
     ProcessExtra& extra = extra_of(q);
     if (s.linked) {
@@ -469,7 +469,7 @@ bool spawn_reply(Packet& p, Term ref, Term to, Term made, Term result) {
         }
         request = std::move(it->second);
         p.peer.requests.erase(it);
-        to = request.local;  // whoever the other side says
+        to = request.local;  // not the pid that the other side claims
         if (is_pid_result && !request.abandoned) {
             Foreign& f = p.peer.foreign(who_of(result));
             if (request.wants.link && (small_value(made) & kLinked) != 0) {
@@ -527,9 +527,9 @@ bool spawn_reply(Packet& p, Term ref, Term to, Term made, Term result) {
     return true;
 }
 
-// ---- all of them -------------------------------------------------------------------------------------------------
+// ---- the table of control messages -------------------------------------------------------------------------------
 
-// {37, Flags, From, To} or with a token behind it.
+// {altact_sig_send, Flags, From, To}, or with a token after it.
 bool alternate(Packet& p) {
     if (p.arity < 4 || !is_small(p.at(1))) {
         return false;
@@ -545,7 +545,7 @@ bool alternate(Packet& p) {
     return (flags & kAltAlias) != 0 ? alias_send(p, to, (flags & kAltPriority) != 0) : send_to_pid(p, to);
 }
 
-// A row takes a message with so many elements, the number included.
+// A row handles control messages with this number and arity (the number included).
 struct Handler {
     Op op;
     size_t arity;
@@ -687,9 +687,9 @@ void Channel::deliver() {
             handling_ = true;
         }
         if (is_end) {
-            flush_last(peer_);  // what was put off until the end of a turn, as the answer of a node that restarts at once
+            flush_last(peer_);  // packets that wait for the end of a turn, such as a last answer before a restart
             lost(peer_, connection_, reason_);
-            return;  // nothing comes behind it: handling_ stays
+            return;  // this was the last call: handling_ stays true
         }
         bool good = true;
         for (const std::string& packet : packets) {
@@ -699,7 +699,7 @@ void Channel::deliver() {
             }
         }
         if (good) {
-            // What comes for a connection that is no more would be lost without a word: the other side is to learn.
+            // Packets of a connection that is lost here had no effect: end the controller, so that the peer learns it.
             const std::lock_guard lock(peer_.mutex);
             good = peer_.connection == connection_ && peer_.state == Peer::State::connected;
         }

@@ -1,4 +1,4 @@
-// What processes here send to other nodes.
+// Messages and signals of local processes to other nodes.
 #include "vm/dist/peer.hpp"
 
 #include "vm/process/extra.hpp"
@@ -18,20 +18,20 @@ std::atomic<size_t> g_busy_limit{size_t{1} << 20};
 
 namespace {
 
-// Of a target that is of another node; null: it is of none, or of a life of this node before.
+// The peer of a target; null: the target has no node, or belongs to this node or to an earlier incarnation of it.
 Peer* peer_of_target(Term to) {
     const Term node = node_of(to);
     return is_value(node) && node != this_node_name() && node != atoms::nonode_at_nohost ? &peer(node) : nullptr;
 }
 
-// What the other side can at the moment: the form of a message depends on it.
+// The current capabilities of the other side, on which the form of a message depends.
 uint64_t flags_of(Peer& p) {
     const std::lock_guard lock(p.mutex);
     return p.flags;
 }
 
-// Puts what `pack` makes with the lock held into the queue, once a connection is there or under way. False: there is
-// none, and none is asked for.
+// Queues the packet that `pack` makes, with the lock held, if the connection exists or is pending; an idle peer becomes
+// pending if `connect` says so. False: there is no connection.
 template <typename Pack>
 bool put_over(Peer& p, bool connect, Pack pack) {
     bool ask = false;
@@ -49,7 +49,7 @@ bool put_over(Peer& p, bool connect, Pack pack) {
     return true;
 }
 
-// Reductions for so many bytes that were encoded.
+// Consumes reductions for so many encoded bytes.
 void pay(Process& p, size_t bytes) { consume(p, static_cast<int64_t>(bytes / 64)); }
 
 }  // namespace
@@ -87,7 +87,7 @@ std::string message_packet(uint64_t flags, Term from, Term to, Term message, boo
     return packet;
 }
 
-// Notes p where it has to wait, if the node takes no more for now. False: it takes more.
+// Whether the peer is busy. Then p is registered to be woken, unless nosuspend.
 bool waits(Peer& peer, const Process& p, bool nosuspend) {
     Term controller;
     {
@@ -219,7 +219,7 @@ void group_leader(Process&, Term leader, Term pid) {
 
 namespace {
 
-// What a signal becomes on the way to a foreign process; empty: nothing. With the lock.
+// The packet for a signal to a foreign process; updates the ties. Empty: nothing to send. With the lock.
 std::string packet_of_signal(Peer& p, Foreign& f, const ControlSignal& s, Heap& h) {
     const Term who = put_who(h, p, f.who);
     switch (s.kind) {
@@ -231,7 +231,7 @@ std::string packet_of_signal(Peer& p, Foreign& f, const ControlSignal& s, Heap& 
             if (link == f.links.end()) {
                 return {};
             }
-            if ((p.flags & kUnlinkId) == 0) {  // it does not acknowledge: what is not linked is not
+            if ((p.flags & kUnlinkId) == 0) {  // the other side does not acknowledge: the link is gone at once
                 f.links.erase(link);
                 return packet_of(make_tuple(h, op(Op::unlink), s.from, who));
             }
@@ -287,7 +287,7 @@ std::string packet_of_signal(Peer& p, Foreign& f, const ControlSignal& s, Heap& 
 void signal(Term foreign, Signal* signal) {
     auto* const s = static_cast<ControlSignal*>(signal);
     Peer* const p = peer_of(foreign);
-    bool is_unacknowledged = s->kind == SignalKind::unlink;  // if the connection is lost as well
+    bool is_unacknowledged = s->kind == SignalKind::unlink;  // also if the connection is lost
     if (p != nullptr) {
         Heap h;
         {

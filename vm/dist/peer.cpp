@@ -23,13 +23,13 @@ LOCAL_ATOM(atom_auto_connect, "auto_connect")
 LOCAL_ATOM(atom_dist_data, "dist_data")
 LOCAL_ATOM(atom_net_kernel_terminated, "net_kernel_terminated")
 
-// All there have been: the atoms that name them do not go away either.
+// All peers ever: they are never freed, as the atoms of their names are not.
 std::shared_mutex g_mutex;
 std::deque<Peer> g_peers;
 std::unordered_map<uint64_t, Peer*> g_by_name;
 std::atomic<uint64_t> g_next_foreign{1};
 
-// The data of a foreign: the mark, which peer, and a number that none had before.
+// The data of a foreign: the mark kForeignBit, the peer's index, and a number that no foreign had before.
 constexpr int kPeerShift = 37;
 constexpr uint64_t kMaxPeers = uint64_t{1} << 20;
 // In the reference of a handle, above the peer's index.
@@ -51,7 +51,7 @@ Capabilities capabilities() {
     return {all, mandatory, kDistHdrAtomCache | kHiddenAtomCache | kFragments | kAtomCache, kDistHdrAtomCache};
 }
 
-// ---- which peers there are ---------------------------------------------------------------------------------------
+// ---- the table of peers ------------------------------------------------------------------------------------------
 
 Peer* find_peer(Term name) {
     const std::shared_lock lock(g_mutex);
@@ -91,7 +91,7 @@ static Peer* peer_at(uint64_t index) {
 
 Peer* peer_of(Term foreign) { return peer_at((imm_data(foreign) & (kForeignBit - 1)) >> kPeerShift); }
 
-// ---- who is known there ------------------------------------------------------------------------------------------
+// ---- foreigns ----------------------------------------------------------------------------------------------------
 
 Foreign* Peer::find(const Who& who) {
     const auto it = ids.find(who);
@@ -102,7 +102,7 @@ Foreign& Peer::foreign(const Who& who) {
     if (Foreign* const f = find(who)) {
         return *f;
     }
-    // relaxed: only uniqueness is asked of it.
+    // relaxed: the number only has to be unique.
     const uint64_t number = g_next_foreign.fetch_add(1, std::memory_order_relaxed);
     const uint64_t id = kForeignBit | uint64_t{index} << kPeerShift | (number & ((uint64_t{1} << kPeerShift) - 1));
     Foreign& f = foreigns[id];
@@ -186,7 +186,7 @@ std::string packet_of(Term control, Term payload) {
 
 namespace {
 
-// p ends: it asks for no more news of nodes, and what made this node alive takes all connections with it.
+// At the end of p: removes its calls of monitor_node/2; if p made this node alive (net_kernel), ends all connections.
 void process_ends(Process& p) {
     if (p.extra != nullptr && p.extra->watches_peers) {
         for (Peer* peer : peers()) {
@@ -221,7 +221,7 @@ void begin_pending(Peer& p) {
     std::call_once(once, [] { at_process_exit(process_ends); });
     p.state = Peer::State::pending;
     p.connection++;
-    // A reference of the form that no scheduler makes (see kWatchKey in incoming.cpp), so that it is known from others.
+    // No scheduler makes references of this form (see kWatchKey in incoming.cpp), so it differs from all others.
     p.handle = {p.connection, kHandleMark | p.index};
     p.flags = capabilities().mandatory | kUnlinkId | kSpawn | kAlias | kDistMonitor | kDistMonitorName;
 }
@@ -276,8 +276,8 @@ void ask_for_connection(Peer& p) {
 }
 
 void put(Peer& p, std::string packet) {
-    // Without its name, which goes before its connections do, this node's pids are nonode@nohost's in a packet: the other
-    // side would take it for garbage. The name was there when it was made if it still is.
+    // A node that ends loses its name before its connections. A packet made after that contains pids of nonode@nohost,
+    // which the other side refuses. If the name still exists, it also existed when the packet was made.
     if (!node_life::is_alive()) {
         return;
     }
@@ -287,7 +287,7 @@ void put(Peer& p, std::string packet) {
 
 namespace {
 
-// Later than this it is no more put off: the other side may as well begin.
+// A queue of more bytes is not put off until the end of the turn: the other side can begin to work on it.
 constexpr size_t kMostPutOff = 64 * 1024;
 
 }  // namespace
@@ -353,8 +353,8 @@ void flush(Peer& p) {
 
 void flush_last(Peer& p) {
     flush(p);
-    // The other may have lost its processor with the packets in hand, which is why this waits at all. It waits for nothing
-    // but the port's lock. If it is this thread, what it sends has ended the port.
+    // Another thread may have been preempted while it had the packets; it waits for nothing but the port's lock. If the
+    // flusher is this thread, its packets have ended the port, and waiting would be for itself.
     constexpr std::chrono::milliseconds kAtMost{100};
     std::unique_lock lock(p.mutex);
     p.flushed.wait_for(lock, kAtMost, [&p] { return !p.flushing || p.flusher == std::this_thread::get_id(); });
@@ -370,7 +370,7 @@ void connected(Peer& p, Term controller, uint64_t flags, uint32_t creation) {
 }
 
 void tell_exit(Term local, Term foreign, Term from, Term reason, bool linked) {
-    thread_progress::DelaySection section;  // from copying to sending there is no thread progress
+    thread_progress::DelaySection section;  // the copies share literals: no thread progress from copying to sending
     ControlSignal* s = new_signal(SignalKind::exit, foreign);
     s->linked = linked;
     Heap h;
@@ -403,7 +403,7 @@ void forget_link(Term local, Term foreign) {
 
 namespace {
 
-// All that a connection held, once it is lost.
+// The ties of a lost connection, and the processes that wait for it.
 struct Ties {
     std::unordered_map<uint64_t, Foreign> foreigns;
     std::map<RefId, LocalMonitor, RefLess> monitors;
@@ -418,7 +418,7 @@ void tell_of_loss(const Peer& p, Ties& ties) {
         const Term who = put_who(h, p, f.who);
         for (const auto& [local, unlinking] : f.links) {
             if (unlinking) {
-                forget_link(Term{local}, f.id);  // no acknowledgement comes any more
+                forget_link(Term{local}, f.id);  // no acknowledgement will come
             } else {
                 tell_exit(Term{local}, f.id, who, atoms::noconnection, true);
             }
@@ -487,7 +487,7 @@ bool lost(Peer& p, uint32_t connection, Term reason, Lost which) {
         static const Term closed = atom_table::intern("connection_closed");
         node_life::tell_of_node(p.name, connection, visible, reason == atoms::normal ? closed : reason);
     }
-    // Behind all news of the loss: who waits for it may begin the next connection.
+    // After all messages of the loss: a process that is woken may begin the next connection.
     for (const Term pid : ties.waiting) {
         wake_up_pid(pid);
     }

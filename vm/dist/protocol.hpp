@@ -1,5 +1,5 @@
-// The numbers of the distribution protocol (erts' documentation, "Distribution Protocol"): capabilities that nodes
-// tell each other, and the first element of each control message.
+// The numbers of the distribution protocol (erts' documentation, "Distribution Protocol"): the flags for a node's
+// capabilities, and the first elements of control messages.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ enum Flag : uint64_t {
     kAltactSig = uint64_t{0x20} << 32
 };
 
-// What is said to the other node in a handshake. Each release asks for what it cannot do without.
+// The flags that net_kernel uses in a handshake; `mandatory` depends on the release.
 struct Capabilities {
     uint64_t all;
     uint64_t mandatory;
@@ -80,14 +80,14 @@ enum class Op : uint8_t {
     altact_sig_send = 37
 };
 
-// Before each control message: nothing of it lies in an atom cache.
+// The byte before each control message: no atom of it lies in an atom cache.
 constexpr char kPassThrough = 'p';
 
-// In a spawn_reply: what was made besides the process.
+// The flags of a spawn_reply: whether the new process is linked, and monitored.
 constexpr int64_t kLinked = 1;
 constexpr int64_t kMonitored = 2;
 
-// In an altact_sig_send.
+// The flags of an altact_sig_send.
 constexpr int64_t kAltPriority = 1;
 constexpr int64_t kAltToken = 2;
 constexpr int64_t kAltAlias = 4;

@@ -31,7 +31,7 @@ Object** HashStore::segment_new(size_t chains) {
 }
 
 uint32_t HashStore::hash_of(Term key) {
-    // As OTP, which keeps its highest bit free; one of 32 bits has more than enough.
+    // OTP keeps the highest bit of its hash free. The low 32 bits are more than enough here.
     const uint64_t hash = is_atom(key) ? atom_table::hash_value(key) : order_hash(key);
     return static_cast<uint32_t>(by_release::hashes_are_wide() ? hash >> 1 : hash & 0x7FFFFFFF);
 }
@@ -106,7 +106,7 @@ void HashStore::insert(Object* o) {
             Object* n = *link;
             if (exact_equal(n->tuple(), o->tuple())) {
                 if (n->deleted) {
-                    // It comes back as the newest of its key.
+                    // The marked object comes back as the newest of its key.
                     *link = n->link[0];
                     n->link[0] = *at;
                     *at = n;
@@ -122,7 +122,7 @@ void HashStore::insert(Object* o) {
     o->link[0] = *at;
     *at = o;
     added(o);
-    // More than one step: it may have been fixed while many objects came.
+    // More than one step: the table may have been fixed while many objects came.
     for (int n = 0; n < kStepsAtOnce && size() > chains_ && !is_fixed(); n++) {
         grow();
     }
@@ -210,7 +210,7 @@ void HashStore::unfix() {
     }
     marked_chains_.clear();
     marked_ = 0;
-    // What has been put off comes with later inserts and deletions.
+    // Later inserts and deletions grow or shrink the table.
 }
 
 void HashStore::grow() {
@@ -224,7 +224,7 @@ void HashStore::grow() {
     const size_t to = chains_;
     const size_t from = to & (mask_ >> 1);
     chains_++;
-    // Both keep their order.
+    // The objects keep their order in both chains.
     Object* o = chain(from);
     Object** stay = &chain(from);
     Object** go = &chain(to);

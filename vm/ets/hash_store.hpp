@@ -1,21 +1,20 @@
 // The objects of a set, bag or duplicate_bag: chains in a hash table that grows by one chain at a
 // time.
 //
-// Linear hashing: of the chains [0, n) those from n - half on, and their partners, are told apart
-// by one bit of the hash more than the others. Growing splits one chain into two, shrinking joins
-// two, so no operation pays for a large table. Chains lie in segments of doubling size, which never
-// move.
+// Linear hashing: a chain that was split, and its new partner, use one bit of the hash more than the
+// other chains. Growing splits one chain into two, shrinking joins two, so no operation pays for a
+// large table. Chains lie in segments of doubling size, which never move.
 //
-// What comes first in the table is what comes first on `erl`: the hash, when it grows and shrinks, where
-// in a chain an object goes, and the order of the chains are OTP's (erl_db_hash.c), where those of one
-// lock of a table with write_concurrency come one after the other.
+// A walk meets the objects in the order that it has on `erl`: the hash, the sizes at which the table
+// grows and shrinks, the place of an object in its chain and the order of the chains are OTP's
+// (erl_db_hash.c), where all chains of one lock of a table with write_concurrency come before the next's.
 //
-// While the table is fixed neither happens, and objects that are deleted stay in their chains,
-// marked: who walks the chains by number meets each object once, and next(Key) finds its place.
+// While the table is fixed it neither grows nor shrinks, and deleted objects stay in their chains,
+// marked: a walk by chain number meets each object once, and next(Key) finds its place.
 //
 // Invariants
-//   (1) Objects of one key are neighbours in their chain, the newest first; a new key is the last.
-//   (2) Of a set there is at most one of a key, marked or not.
+//   (1) Objects of one key are neighbours in their chain, the newest first; a new key goes to the end.
+//   (2) A set has at most one object of a key, marked or not.
 //   (3) Marked objects exist only while the table is fixed.
 // Threads: guarded by the lock of the table; size() and words() are read without it.
 #pragma once
@@ -31,7 +30,7 @@ enum class Type : uint8_t { set, ordered_set, bag, duplicate_bag };
 
 class HashStore {
 public:
-    // `locks`: a power of two, what OTP would have for the table; 1: no write_concurrency.
+    // `locks`: how many locks OTP's table would have, a power of two; 1: no write_concurrency.
     HashStore(Type type, size_t keypos, size_t locks = 1);
     ~HashStore();
     HashStore(const HashStore&) = delete;
@@ -46,15 +45,15 @@ public:
     // The first object of the key, even if it is marked.
     const Object* find_any(Term key) const;
 
-    // Takes the object over; replaces the one of a set with its key.
+    // Takes ownership of the object; in a set it replaces the one with its key.
     void insert(Object* o);
     // Puts `fresh`, which has the same key, in the place of `old`, which is freed.
     void replace(Object* old, Object* fresh);
-    // All of the key. How many.
+    // Erases all objects of the key; returns how many.
     size_t erase_key(Term key);
-    // All objects that are =:= to the tuple.
+    // Erases all objects that are =:= to the tuple.
     size_t erase_equal(Term tuple);
-    // Those of chain i for which condition(object) holds.
+    // Erases the objects of chain i for which condition(object) holds.
     template <typename Condition>
     size_t erase_if(size_t i, Condition condition) {
         size_t n = 0;
@@ -74,7 +73,7 @@ public:
 
     size_t chains() const { return chains_; }
     Object* first_in_chain(size_t i) const { return const_cast<HashStore*>(this)->chain(i); }
-    // The chains in their order, from 0 on; kNoChain: there are no more.
+    // The chain after chain i in a walk, which begins with chain 0; kNoChain: i was the last.
     static constexpr size_t kNoChain = ~size_t{0};
     size_t next_chain(size_t i) const {
         i += locks_;
@@ -89,13 +88,12 @@ public:
         return i < chains_ ? i : i & (mask_ >> 1);
     }
 
-    // Under a shared lock, too. relaxed: what it keeps writers from they do under the exclusive
-    // lock.
+    // Also under a shared lock. relaxed: writers look at the count under the exclusive lock.
     void fix() { fixed_.fetch_add(1, std::memory_order_relaxed); }
     void unfix();
     // relaxed: as fix().
     bool is_fixed() const { return fixed_.load(std::memory_order_relaxed) != 0; }
-    // Shrinks the table a little; false: there is nothing to shrink.
+    // Joins a few chains if there are many for the objects, and the table is not fixed.
     void shrink();
     size_t shrinks_below() const {
         return slots_ >= kFirstChains + 2 * kSlotsAtOnce ? (slots_ - kSlotsAtOnce) / 2 : 0;
@@ -106,7 +104,7 @@ public:
     size_t words() const { return words_.load(std::memory_order_relaxed); }
     size_t kept() const { return marked_; }
 
-    // Takes out and frees up to n objects; false: it is empty. Of a store nobody uses any more.
+    // Frees up to n objects; false: none is left. Only for a store that nobody uses any more.
     bool free_some(size_t n);
 
 private:
@@ -134,7 +132,7 @@ private:
     const size_t locks_;
     size_t chains_ = kFirstChains;
     size_t mask_ = kFirstChains - 1;  // 2^k - 1 >= chains_ - 1
-    // As many chains as OTP's segments would have room for: how far the table shrinks goes by that.
+    // Chains that OTP's segments would have room for: shrinks_below() goes by that.
     size_t slots_ = kFirstChains;
     std::atomic<size_t> fixed_{0};
     size_t marked_ = 0;

@@ -13,7 +13,7 @@ Object* object_new(Term tuple) {
     o->words = words;
     Heap h;
     h.top = o->data;
-    // The reserve that alloc() leaves is not there, and not used either.
+    // alloc() leaves a reserve below `end`, which nothing uses and the block does not have.
     h.end = h.top + words + kReserveWords;
     const Term copy = copy_term(tuple, h, false);
     MINIVM_CHECK(copy == o->tuple() && h.top == o->data + words);

@@ -2,7 +2,7 @@
 //
 // Nothing in the block points out of it but to reference-counted binaries, magic objects, atoms and
 // code entries: literals are copied too, so that purging code need not look into tables.
-// Threads: guarded by the lock of the table; free while it is in no table.
+// Threads: guarded by the lock of the table; an object in no table belongs to the thread that has it.
 #pragma once
 
 #include "vm/term/heap.hpp"
@@ -18,7 +18,7 @@ struct Object {
         uint32_t count;  // tree: objects in the subtree
     };
     uint8_t height;  // tree: of the subtree
-    bool deleted;    // hash: gone, but kept in its chain while the table is fixed
+    bool deleted;    // hash: marked as deleted, but in its chain while the table is fixed
     Term data[];     // the tuple is at the beginning
 
     Term tuple() const { return make_boxed(data); }

@@ -34,20 +34,20 @@ struct RefHash {
     }
 };
 
-// What one process has to do with tables.
+// The tables that one process owns or has fixed.
 struct Holdings {
     std::vector<Table*> owned;
     std::vector<Table*> fixed;  // a reference each
 };
 
-// By atom index. Mapped: what is never used costs nothing.
+// By atom index. Mapped: pages that are never used cost nothing.
 std::atomic<Table*>* g_names = nullptr;
 
 std::mutex g_mutex;  // guards the following, and writing g_names
 std::unordered_map<RefId, Table*, RefHash> g_tables;
 std::unordered_map<uint64_t, Holdings> g_holdings;  // by the raw word of the pid
-// How many holdings there are of the pids that share a place, so that a process that has never seen
-// a table need not take the lock when it ends.
+// Entries of g_holdings for all pids that share a place, so that a process that has never seen a
+// table need not take the lock when it ends.
 constexpr size_t kPlaces = 1024;
 std::atomic<uint32_t> g_holders[kPlaces];
 std::atomic<uint32_t>& holders(Term pid) {
@@ -70,7 +70,7 @@ void drop_if_empty(Term pid) {
     const auto it = g_holdings.find(pid.raw);
     if (it != g_holdings.end() && it->second.owned.empty() && it->second.fixed.empty()) {
         g_holdings.erase(it);
-        // relaxed: one too many only costs a lookup.
+        // relaxed: a count that is one too large only costs a lookup.
         holders(pid).fetch_sub(1, std::memory_order_relaxed);
     }
 }
@@ -117,9 +117,8 @@ void owner_has_ended(Process& p, Table* t) {
 }
 
 void on_process_exit(Process& p) {
-    // seq_cst: p has set kExiting before (end_process). Whoever gives it a table counts it first
-    // and looks at kExiting then, both under the lock; so either we see the count, or it sees
-    // kExiting.
+    // seq_cst: end_process() has set kExiting before this load. give_away() adds to the count first
+    // and loads kExiting then, both under the lock; so either we see the count, or it sees kExiting.
     if (holders(p.id).load(std::memory_order_seq_cst) == 0) {
         return;
     }
@@ -187,7 +186,7 @@ Table::~Table() {
     }
 }
 
-// Up to so many writers go into a hash table of OTP's at a time.
+// How many locks OTP's hash table would have.
 static size_t locks_of_otp(Term write_concurrency) {
     constexpr size_t kLocks = 64;
     return is_small(write_concurrency)                 ? static_cast<size_t>(small_value(write_concurrency))
@@ -215,7 +214,7 @@ void Locked::open(Process& p, Term tab, Access access, bool exclusive) {
         t = typeid(*object) == typeid(Table) ? static_cast<Table*>(object) : nullptr;
         failure_ = Failure::type;
     } else if (is_local_ref(tab)) {
-        // A reference that has been outside the machine.
+        // A reference that was in the external format: the number only.
         std::lock_guard lock(g_mutex);
         const auto it = g_tables.find(ref_id(tab));
         t = it == g_tables.end() ? nullptr : it->second;
@@ -229,7 +228,7 @@ void Locked::open(Process& p, Term tab, Access access, bool exclusive) {
     failure_ = Failure::none;
     enter(p, t, access, exclusive);
     if (failure_ == Failure::none && is_atom(tab) && (!t->named || t->name != tab)) {
-        // Renamed since.
+        // Renamed since find_name().
         release();
         failure_ = Failure::id;
     }
@@ -287,10 +286,10 @@ void destroy_all() {
     }
     g_holdings.clear();
     for (auto& n : g_holders) {
-        // relaxed: no other thread.
+        // relaxed: no other thread runs any more.
         n.store(0, std::memory_order_relaxed);
     }
-    // Tables may hold references to tables: first what is in them, then themselves.
+    // Objects may hold references to tables: frees the objects first, then the tables.
     for (const auto& [id, t] : g_tables) {
         t->stores = Stores();
     }
@@ -312,7 +311,7 @@ Table* create(Process& p, const Options& o, Term name) {
             t->release();
             return nullptr;
         }
-        // release: who finds the table finds it complete. Pairs with find_name().
+        // release: a thread that finds the table sees it complete. Pairs with find_name().
         name_place(name).store(t, std::memory_order_release);
     }
     g_tables.emplace(t->id, t);
@@ -332,7 +331,7 @@ Stores destroy(Table& t) {
         }
         t.fixations.clear();
         if (t.named) {
-            // relaxed: who still finds the table sees `deleted` under its lock.
+            // relaxed: a thread that still finds the table sees `deleted` under its lock.
             name_place(t.name).store(nullptr, std::memory_order_relaxed);
         }
         g_tables.erase(t.id);
@@ -342,7 +341,7 @@ Stores destroy(Table& t) {
             drop_if_empty(t.owner);
         }
     }
-    // Others may have found it by name and not retained it.
+    // Other threads may have found the table by name and not retained it.
     thread_progress::later(release_table, &t);
     return std::move(t.stores);
 }
@@ -354,7 +353,7 @@ bool rename(Table& t, Term name) {
         if (name_place(name).load(std::memory_order_relaxed) != nullptr) {
             return false;
         }
-        // relaxed: who still finds it by this name compares it under the table's lock.
+        // relaxed: a thread that still finds the table by this name compares it under the table's lock.
         name_place(t.name).store(nullptr, std::memory_order_relaxed);
         // release: as in create().
         name_place(name).store(&t, std::memory_order_release);
@@ -365,10 +364,10 @@ bool rename(Table& t, Term name) {
 
 bool give_away(Table& t, Term pid) {
     std::lock_guard lock(g_mutex);
-    // Counted first, then looked at: see on_process_exit().
+    // Adds to the count before it loads kExiting: see on_process_exit().
     Holdings& to = holdings_of(pid);
     const Process* p = process_table::lookup(pid);
-    // seq_cst: as there.
+    // seq_cst: see on_process_exit().
     if (p == nullptr || (p->state.load(std::memory_order_seq_cst) & process_state::kExiting) != 0) {
         drop_if_empty(pid);
         return false;
@@ -440,7 +439,7 @@ void unfix(Process& p, Table& t) {
         }
         std::lock_guard lock(g_mutex);
         if (remove_from(holdings_of(p.id).fixed, &t)) {
-            // Not the last one: the caller found it by its identifier.
+            // Not the last reference: the registry has one, since the table is not deleted.
             thread_progress::later(release_table, &t);
         }
         drop_if_empty(p.id);

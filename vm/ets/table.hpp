@@ -1,13 +1,13 @@
-// Tables: what they are called, who owns them, who may do what; and all tables there are.
+// Tables: names, owners, access rights; and the registry of all tables.
 //
 // A tid is a magic reference to the Table, so one that is in use never dangles; a deleted table
-// stays behind as an empty shell. A name leads to the table by one word an atom, without a lock:
-// the table that was found is good until the next quiescent point, because the registry's own
-// reference is given up after thread progress only.
+// stays behind as an empty shell. find_name() reads one word per atom, without a lock: the table it
+// finds is good until the next quiescent point, because the registry releases its own reference
+// after thread progress only.
 //
-// Locks: Table::lock guards what its comment says and is held for one short operation or a slice of
-// a long one; no Erlang code runs inside. The registry's lock (names, owners, who has fixed what)
-// is taken inside a table's lock or alone, never the other way round.
+// Locks: Table::lock guards the members below it. A thread holds it for one short operation or a slice
+// of a long one (a fun's references: for the whole table); no Erlang code runs inside. The registry's
+// lock (names, owners, fixations) is taken inside a table's lock or alone, never the other way round.
 //
 // Invariants
 //   (1) A table that is not deleted is in the registry, and its owner has not passed its exit hook.
@@ -82,15 +82,15 @@ struct Table final : MagicObject {
     size_t size() const { return stores.hash ? stores.hash->size() : stores.tree->size(); }
 };
 
-// What the caller is going to do; private tables let others do nothing but ask.
+// What the caller is going to do. A private table lets only its owner do more than ask.
 enum class Access : uint8_t { ask, read, write };
 enum class Failure : uint8_t { none, type, id, access };
 
-// A table that is locked: shared, or exclusively for who writes.
+// Holds a table's lock: shared, or exclusive for writers.
 class Locked {
 public:
     Locked(Process& p, Term tab, Access access, bool exclusive) { open(p, tab, access, exclusive); }
-    // One that is known already; fails with `id` if it has been deleted.
+    // For a table that the caller has found already; fails with `id` if it has been deleted.
     Locked(Process& p, Table& table, Access access, bool exclusive) {
         enter(p, &table, access, exclusive);
     }
@@ -134,9 +134,9 @@ Table* find_name(Term name);
 std::vector<Table*> all();
 size_t count();
 
-// What the table takes. Locked, to whatever.
+// Words of memory that the table takes. The caller holds its lock, shared or exclusive.
 size_t memory_words(const Table& t);
-// What all of them take. The caller holds no table.
+// Words that all tables take. The caller holds no table's lock.
 size_t memory_words(Process& p);
 
 // The table's identifier as the user sees it: name or reference.

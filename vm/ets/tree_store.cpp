@@ -101,8 +101,8 @@ Object* TreeStore::nth(size_t n) const {
 }
 
 Object* TreeStore::neighbour(Term key, int side) const {
-    // acquire: the walk is as the one who had it before left it; pairs with the release below.
-    // relaxed at first: only spares others the cache line.
+    // acquire: this thread sees the walk as the last one left it; pairs with the release below.
+    // relaxed at first: while the walk is taken, readers share its cache line.
     if (!walk_.is_taken.load(std::memory_order_relaxed) &&
         !walk_.is_taken.exchange(true, std::memory_order_acquire)) {
         Object* const found = step(walk_, key, side);
@@ -134,7 +134,7 @@ Object* TreeStore::step(Walk& walk, Term key, int side) const {
             at[walk.depth++] = o;
         }
     } else {
-        // The nearest above that has it on its other side.
+        // The nearest ancestor that has it on its other side.
         const Object* below = at[--walk.depth];
         while (walk.depth > 0 && at[walk.depth - 1]->link[side] == below) {
             below = at[--walk.depth];
@@ -230,7 +230,7 @@ size_t TreeStore::erase_key(Term key) {
 
 bool TreeStore::free_some(size_t n) {
     walk_.depth = 0;
-    // Left children are turned up until there is none, so that it needs no stack.
+    // Rotates left children up until there is none, so that no stack is needed.
     while (root_ != nullptr) {
         if (n-- == 0) {
             return true;

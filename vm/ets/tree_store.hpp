@@ -30,8 +30,8 @@ public:
     Object* last() const;
     // The n-th in order, from 0; null: there are no more than n.
     Object* nth(size_t n) const;
-    // Who goes through the table in order, forwards or back, takes each step from where the last
-    // one ended, in constant time on average.
+    // The steps of a walk in order, forwards or backwards, begin where the last one ended and take
+    // constant time on average.
     Object* next(Term key) const { return neighbour(key, 1); }
     Object* previous(Term key) const { return neighbour(key, 0); }
     // The first whose key fulfils a condition that holds from some key on.
@@ -63,7 +63,7 @@ public:
         return found;
     }
 
-    // Takes the object over; replaces the one with its key.
+    // Takes ownership of the object, which replaces the one with its key.
     void insert(Object* o);
     // Puts `fresh`, whose key is equal, in the place of `old`, which is freed.
     void replace(Object* old, Object* fresh);
@@ -84,8 +84,8 @@ private:
         int depth = 0;
     };
     // Where the last step of next() or previous() ended: the objects from the root to that one.
-    // Readers share the table's lock, so one of them at a time takes the walk, and others search
-    // from the root; writers hold the lock alone and forget it.
+    // Readers share the table's lock, so one of them at a time takes the walk, and the others search
+    // from the root; writers hold the lock exclusively and reset the walk.
     struct Walk {
         std::atomic<bool> is_taken{false};
         int depth = 0;

@@ -40,7 +40,7 @@ void write64(uint8_t* p, uint64_t v) {
     std::memcpy(p, &v, 8);
 }
 
-// Number of bytes of a proper list of at most kMaxStringBytes bytes, else 0.
+// The length of the list if it is a proper list of at most kMaxStringBytes bytes, else 0.
 size_t string_bytes(Term list) {
     size_t n = 0;
     for (; is_cons(list); list = tail(list)) {
@@ -471,11 +471,11 @@ void Encoder::large_map(Term t, int64_t* budget) {
     uint8_t* p = room(5);
     p[0] = kMapExt;
     write32(p + 1, static_cast<uint32_t>(n));
-    // The pairs as a tuple: it can be gone through in slices, and moves with the heap.
+    // The pairs as a tuple, which run() encodes in slices, and which the collector moves with the heap.
     Term* pairs = scratch_->alloc(1 + 2 * n);
     *pairs = Term{make_header(Kind::tuple, 2 * n)};
     map::Iterator it(t);
-    size_t end = 1 + 2 * n;  // the last one comes first, as on OTP
+    size_t end = 1 + 2 * n;  // the last pair comes first, as in OTP
     for (Term key, value; it.next(&key, &value);) {
         pairs[--end] = value;
         pairs[--end] = key;
@@ -543,7 +543,7 @@ void Encoder::fun(Term t) {
     small(e->index);
     small(e->old_uniq);
     if (counting_) {
-        used_ = std::max(used_, numbers_at + 10);  // OTP reckons with INTEGER_EXT for both
+        used_ = std::max(used_, numbers_at + 10);  // OTP's external_size counts INTEGER_EXT for both
     }
     pid(by_release::funs_have_creators() ? fun_creator(t) : make_local_pid(0));
     frames_.push_back({kNil, size_at, Frame::Kind::fun_end});
@@ -552,7 +552,7 @@ void Encoder::fun(Term t) {
     }
 }
 
-// ---- what is left to do, as a term -------------------------------------------------------------
+// ---- the work that is left, as a term ----------------------------------------------------------
 
 Term Encoder::save(Heap& h) {
     const size_t n = frames_.size();
@@ -591,7 +591,7 @@ bool Encoder::compress(int64_t* budget) {
         if (size > UINT32_MAX) {
             return true;
         }
-        // OTP's rule: the result is not longer than the plain one.
+        // As in OTP, the result must not be longer than the plain one.
         packed_ = RefBinary::create(used_);
         deflate_ = std::make_unique<z_stream_s>();
         std::memset(deflate_.get(), 0, sizeof(z_stream_s));

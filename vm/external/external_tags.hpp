@@ -40,7 +40,7 @@ enum Tag : uint8_t {
     kAtomUtf8Ext = 118,
     kSmallAtomUtf8Ext = 119,
     kV4PortExt = 120,
-    kLocalExt = 121  // from OTP 26 on: a mark of the VM, then a term
+    kLocalExt = 121  // from OTP 26 on: local_mark(), then a term
 };
 
 }  // namespace minivm::external

@@ -27,7 +27,7 @@ namespace minivm::external {
 
 namespace {
 
-// What a local identifier can hold: see make_local_pid. (OTP's own pids have fewer bits.)
+// The limits of local identifiers: see make_local_pid. (OTP's own pids have fewer bits.)
 constexpr uint32_t kMaxLocalPidNumber = 0xFFFFFFF;
 constexpr uint32_t kMaxLocalPidSerial = 0x3FFFFFFF;
 constexpr uint64_t kMaxLocalPort = 0xFFFFFFF;
@@ -36,7 +36,7 @@ constexpr size_t kMaxLocalRefWords = 3;
 constexpr size_t kMaxRefWords = 5;
 constexpr uint32_t kMaxFreeVariables = 255;
 constexpr uint32_t kMaxOldCreation = 3;
-// deflate cannot do better; what claims to is refused before memory is taken for it.
+// The best ratio of deflate; a term that claims more is refused before memory is allocated for it.
 constexpr uint64_t kMaxInflation = 1032;
 
 uint16_t read16(const uint8_t* p) {
@@ -107,19 +107,19 @@ bool parse_old_float(const uint8_t* bytes, double* out) {
 
 }  // namespace
 
-// What is being filled in: the objects on the way from the root to the value that comes next.
+// An object that is filled in; frames_ has those on the way from the root to the next value.
 struct Decoder::Frame {
     enum class Kind : uint8_t {
         slots,     // consecutive words
         list,      // heads of consecutive cells, then the tail of the last
         flat_map,  // keys and values in turn; sorted at the end
-        large_map  // keys and values in turn, in `scratch`; made at the end
+        large_map  // keys and values in turn, in `scratch`; the map is made at the end
     };
     Kind kind;
-    Term* next;      // where the next value goes
-    Term* other;     // maps: where the one after it goes
+    Term* next;      // the place of the next value
+    Term* other;     // maps: the place of the value after it
     uint64_t left;   // values still to come
-    Term* target;    // large_map: where the map goes
+    Term* target;    // large_map: the place of the map
     uint64_t pairs;  // maps
     std::unique_ptr<Term[]> scratch;
 };
@@ -170,7 +170,7 @@ bool Decoder::inflate_rest() {
     if (size > packed_size * kMaxInflation) {
         return false;
     }
-    inflated_.reset(new uint8_t[size + 1]);  // one more, to see what is longer than it says
+    inflated_.reset(new uint8_t[size + 1]);  // one more byte, to detect data longer than its size says
     z_stream z = {};
     z.next_in = const_cast<uint8_t*>(packed);
     z.avail_in = static_cast<uInt>(std::min<uint64_t>(packed_size, UINT32_MAX));
@@ -225,7 +225,7 @@ Decoder::Status Decoder::run(int64_t* budget) {
                 break;
         }
         if (f.left == 0 && f.kind <= Frame::Kind::list) {
-            frames_.pop_back();  // so that a long chain of last elements takes no space
+            frames_.pop_back();  // now, so that a long chain of last elements takes no space
         }
         if (!value(slot, budget)) {
             return Status::malformed;
@@ -234,17 +234,17 @@ Decoder::Status Decoder::run(int64_t* budget) {
     return Status::done;
 }
 
-// All keys and values of a map are there.
+// Sorts or makes a map whose keys and values are all decoded. False: a key is there twice.
 bool Decoder::finish(Frame& f) {
     const size_t n = f.pairs;
     if (f.kind == Frame::Kind::large_map) {
         *f.target = map::from_pairs(heap_, f.scratch.get(), f.scratch.get() + n, n);
-        return map_size(*f.target) == n;  // else a key was there twice
+        return map_size(*f.target) == n;
     }
     if (f.kind != Frame::Kind::flat_map) {
         return true;
     }
-    // The pointers have moved to the end of both arrays. Insertion sort: mostly sorted already.
+    // `next` and `other` point to the ends of both arrays. Insertion sort: most maps come sorted.
     Term* keys = f.next - n;
     Term* values = f.other - n;
     for (size_t i = 1; i < n; i++) {
@@ -268,8 +268,8 @@ bool Decoder::finish(Frame& f) {
     return true;
 }
 
-// For n values there is a byte each behind what is to come anyway. Whoever asks takes memory for them: so all
-// that is taken is in proportion to the bytes there are, whatever objects claim that lie in each other.
+// Whether n more values fit: each needs at least one byte, besides the values that are expected already. Called before
+// memory is allocated for them, so all memory is in proportion to the input, whatever nested objects claim.
 bool Decoder::expect(uint64_t n) {
     if (left() < expected_ || n > left() - expected_) {
         return false;
@@ -284,7 +284,7 @@ void Decoder::push_slots(Term* first, uint64_t n) {
     }
 }
 
-// Reads one value, but for its elements, into *slot.
+// Reads one value into *slot; frames for its elements go to frames_.
 bool Decoder::value(Term* slot, int64_t* budget) {
     for (;;) {
         if (left() == 0) {
@@ -372,7 +372,7 @@ bool Decoder::value(Term* slot, int64_t* budget) {
                 n = read32(p_);
                 p_ += 4;
                 if (n == 0) {
-                    continue;  // nothing but the tail
+                    continue;  // only the tail
                 }
                 if (!expect(n + 1)) {
                     return false;
@@ -485,7 +485,7 @@ bool Decoder::atom(uint8_t tag, Term* slot) {
     return is_value(*slot);
 }
 
-// An atom where the format asks for one.
+// Reads an atom where the format demands one.
 bool Decoder::tagged_atom(Term* slot) {
     if (left() == 0) {
         return false;
@@ -496,7 +496,7 @@ bool Decoder::tagged_atom(Term* slot) {
            atom(tag, slot);
 }
 
-// A small integer where the format asks for one, in whatever form.
+// Reads a small integer, in any of its forms, where the format demands one.
 bool Decoder::tagged_small(int64_t* v) {
     if (left() == 0) {
         return false;
@@ -586,7 +586,7 @@ bool Decoder::record(Term* slot) {
     if (native_record::any_twice(fields.get(), n)) {
         return false;
     }
-    // Records of one type come together: they share what says the same.
+    // Records of one type often come together: they share the definition.
     if (!is_value(definition_) ||
         !native_record::is_definition(definition_, module, name, flags == 1, fields.get(), n)) {
         definition_ =

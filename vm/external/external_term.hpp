@@ -1,4 +1,4 @@
-// The external term format, byte for byte as the release in use reads and writes it.
+// The external term format, byte for byte as the OTP release in use reads and writes it.
 // Threads: any.
 #pragma once
 
@@ -18,23 +18,22 @@ struct EncodeOptions {
     int level = 6;               // zlib level when compressed
     int minor_version = by_release::external_minor_version();  // 0: old floats, 2: atoms as UTF-8
     bool deterministic = false;  // large maps in term order of their keys
-    bool local = false;          // only this VM, while it runs, will take it back
+    bool local = false;          // only this VM, while it runs, can decode it
 };
-// What marks terms that were encoded with `local`: another in each VM.
+// The mark of terms that were encoded with `local`: random in each VM.
 constexpr size_t kLocalMarkBytes = 8;
 const uint8_t* local_mark();
 // The bytes of term_to_binary(t), version byte included. Not recursive on the C++ stack.
 void encode(Term t, const EncodeOptions& options, std::string* out);
-// The same behind what is there.
+// The same, appended to *out.
 void append(Term t, const EncodeOptions& options, std::string* out);
-// external_size/1,2: what encode() would need at most, not compressed.
+// external_size/1,2: the most bytes that encode() needs without compression.
 uint64_t encoded_size(Term t, const EncodeOptions& options);
 
 // Encoding in slices.
 class Encoder {
 public:
-    // Scratch space for the pairs of large maps goes to `scratch`. `count_only`: only size() is
-    // wanted.
+    // `scratch` gets the pairs of large maps. `count_only`: writes nothing, for size().
     Encoder(Heap& scratch, const EncodeOptions& options, bool count_only);
     ~Encoder();
     Encoder(const Encoder&) = delete;
@@ -43,9 +42,9 @@ public:
     void start(Term t);
     // Goes on until *budget (about one a term) is used up; true: done.
     bool run(int64_t* budget);
-    // After run(): compresses if that is asked for and gains something; true: done.
+    // After run(): compresses if the options ask for it and the result is not longer; true: done.
     bool compress(int64_t* budget);
-    // Between two run() calls terms may move only if what is left to do is kept as this term.
+    // The work that is left, as a term: terms may move between save() and restore(), not between other calls.
     Term save(Heap& h);
     void restore(Heap& scratch, Term saved);
     size_t pending() const { return frames_.size(); }
@@ -87,18 +86,18 @@ private:
     size_t used_ = 0;
     RefBinary* packed_ = nullptr;
     std::unique_ptr<z_stream_s> deflate_;
-    uint8_t counted_[1100];  // where room() points when only counting
+    uint8_t counted_[1100];  // count_only: room() returns it; longer than the longest atom
 };
 
 struct DecodeOptions {
     bool safe = false;  // no new atoms, no new external funs
 };
-// Decodes one term with its version byte; *used: bytes consumed, what follows is left alone. The
-// non-value: malformed (or unsafe).
+// Decodes one term with its version byte; *used: bytes consumed, more may follow. The non-value:
+// malformed (or unsafe).
 Term decode(Heap& h, const uint8_t* bytes, size_t size, const DecodeOptions& options, size_t* used);
 
-// Decoding in slices. The heap must not move what is built in it between run() calls, so it is one
-// of the caller's own, not a process's, unless there is but one call.
+// Decoding in slices. The heap must not move the terms between run() calls, so it may be a process's
+// heap only if there is a single call.
 class Decoder {
 public:
     enum class Status : uint8_t { done, more, malformed };
@@ -114,7 +113,7 @@ public:
     Status run(int64_t* budget);
     Term result() const { return root_; }
     size_t used() const;  // bytes consumed, once done
-    // Before the first run(): bytes to be decoded, inflated.
+    // Before the first run(): the number of bytes to decode, after inflating.
     size_t plain_size() const { return left(); }
 
 private:
@@ -148,7 +147,7 @@ private:
     Term root_ = kNonValue;
     Term definition_ = kNonValue;  // of the native record that was decoded last
     std::vector<Frame> frames_;
-    uint64_t expected_ = 1;  // values still to come, each a byte at least; never more than left()
+    uint64_t expected_ = 1;  // values still to come, each at least one byte; see expect()
     std::unique_ptr<uint8_t[]> inflated_;
     size_t used_ = 0;
 };

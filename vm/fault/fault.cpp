@@ -50,12 +50,12 @@ bool g_print = true;
 struct sigaction g_previous[NSIG];
 // The thread whose fault is being reported; 0: none.
 std::atomic<pid_t> g_owner{0};
-// Where to go on if writing the report faults; the owner's alone.
+// Where the owner goes on if writing the report faults; no other thread uses it.
 sigjmp_buf g_next_part;
-const char* volatile g_why = nullptr;  // of end_vm()
+const char* volatile g_why = nullptr;  // end_vm()'s
 volatile sig_atomic_t g_in_part = 0;
 
-// The thread's own stack, to tell an overflow.
+// The thread's own stack, to recognise an overflow.
 thread_local char* t_stack_low = nullptr;
 thread_local size_t t_guard_bytes = 0;
 
@@ -92,7 +92,7 @@ void emit(std::string_view text) {
     }
 }
 
-// One line at a time, so that what there is survives the next fault.
+// Writes one line at a time, so that the lines before the next fault survive it.
 class Line {
 public:
     ~Line() {
@@ -256,7 +256,7 @@ void write_what(const Fault& f) {
             line << ", a dirty scheduler";
         }
     }
-    // A frame may be larger than the guard; what lies less than a guard below counts as well.
+    // A frame may be larger than the guard, so addresses up to two guards and 64 KiB below the stack count as well.
     const auto low = reinterpret_cast<uint64_t>(t_stack_low);
     if (t_stack_low != nullptr && address < low + 4096 &&
         address + 2 * t_guard_bytes + 65536 > low) {
@@ -305,13 +305,13 @@ bool each_cpp_frame(const Fault& f, Visit visit) {
     return true;
 }
 
-// So long after the fault the frames were in the recording. Of the thread that owns the report.
+// How long after the fault the frames were in the recording. Only the owner of the report uses it.
 uint64_t g_recorded_ns = 0;
 
 void record_cpp_frame(unw_cursor_t*, int number, uint64_t pc) {
     MINIVM_EVENT(fault_frame, number, pc);
 }
-// Before anything is written: names take a hundred times as long.
+// Runs before anything is written: looking up names takes a hundred times as long.
 void record_cpp_frames(const Fault& f) {
     each_cpp_frame(f, record_cpp_frame);
     g_recorded_ns = ns_since(f.begun);
@@ -380,7 +380,7 @@ void write_process(const Fault& f) {
         ((Line() << "  runs " << p->dirty_bif->module << ":" << p->dirty_bif->function << "/")
              .number(p->dirty_bif->arity));
     }
-    // The engine's own registers if the fault is in its code, else what it saved before it called
+    // From the engine's own registers if the fault is in its code, else as the engine saved it before it called
     // C++.
     ErlangState state{p->pc, p->heap.end};
     for (const Engine* engine : {g_engines.bytecode, g_engines.native}) {
@@ -431,16 +431,16 @@ void give_up(int signal, const siginfo_t* info) {
         _exit(1);
     }
     sigaction(signal, &g_previous[signal], nullptr);
-    // An instruction that faulted does so again when we return, in its own place, which is what a
-    // core file should show; a signal that was sent has to be sent again, and a trap has its instruction behind it.
+    // When we return, an instruction that faulted does so again, in its own place, which a core file should show. A
+    // signal that was sent must be sent again, and so must a trap, whose instruction is already done.
     if (info->si_code <= 0 || !has_address(signal)) {
         ::raise(signal);
     }
 }
 
-// A handler that hangs is ended by SIGALRM. It is sent to this thread: what alarm() sends is for the one that waits for
-// signals, which may be told to ignore it, or be this one. Calls of the kernel only, since a lock of the library may be
-// what hangs. The timer, or -1: it is alarm() after all.
+// Lets SIGALRM end a handler that hangs. A timer sends it to this thread: alarm()'s would go to the thread that waits
+// for signals, which may be set to ignore it, or be this one. Uses system calls only, since a lock of the library may
+// be what hangs. Returns the timer, or -1: there is none, and alarm() does it after all.
 int be_patient(pid_t self) {
     std::signal(SIGALRM, SIG_DFL);
     sigset_t set;
@@ -465,7 +465,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     const int saved_errno = errno;
     const pid_t self = thread_id();
     pid_t owner = 0;
-    // acq_rel: one thread owns the report; nothing else is ordered by it. The partner is this
+    // acq_rel: makes one thread the owner of the report and orders nothing else. Its partner is the same
     // exchange on other threads.
     if (!g_owner.compare_exchange_strong(owner, self, std::memory_order_acq_rel)) {
         if (owner == self) {
@@ -475,7 +475,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
             give_up(signal, info);
             return;
         }
-        // Another thread is at it, and the process ends with it.
+        // Another thread writes its report, and then ends the program.
         sleep(kPatienceSeconds + 1);
         give_up(signal, info);
         return;
@@ -516,8 +516,8 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 
 }  // namespace
 
-// Nobody catches what the library throws when memory is out: that is an end as any other lack of it is, not a
-// failure of the VM. There is no unwinding before, so the report shows who wanted it.
+// Nobody catches what the library throws when memory is out: the VM ends as for any other lack of memory, which is no
+// failure of the VM. The stack has not been unwound, so the report shows who wanted the memory.
 [[noreturn]] static void on_terminate() {
     try {
         if (std::current_exception() != nullptr) {
@@ -543,7 +543,7 @@ void install(bool print) {
     for (const int signal : kSignals) {
         struct sigaction action {};
         action.sa_sigaction = on_fault;
-        // NODEFER: a fault in the handler comes back to it, which gives up that part of the report.
+        // NODEFER: a fault in the handler calls the handler again, which gives up that part of the report.
         action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
         sigaction(signal, &action, &g_previous[signal]);
     }

@@ -1,13 +1,13 @@
 // What happens when the VM itself fails: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT.
 //
-// The handler runs on the thread's alternate stack, so that an overflow of the thread's own is
-// reported as well. It allocates nothing, takes no lock of ours and writes one report, to the
+// The handler runs on the thread's alternate stack, so that it can report an overflow of the thread's
+// own stack as well. It allocates nothing, takes no lock of ours and writes one report, to the
 // recording and to standard error: what and where, the registers, the C++ frames (libunwind), the
-// process that ran and its Erlang frames (the walker of stack traces). Each part that faults itself
-// is given up and the next one written; another thread that faults meanwhile waits. Then the signal
-// takes its course: the system's default, or whoever handled it before.
+// process that ran and its Erlang frames (the walker of stack traces). If a part faults itself, the
+// handler goes on with the next one; another thread that faults meanwhile waits. Then the signal
+// takes its course: the handler before ours gets it, or the system's default action happens.
 //
-// Threads: install() and the settings before others start; prepare_thread() on each thread.
+// Threads: call install() and the settings before other threads start, prepare_thread() on each thread.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,17 @@ namespace fault {
 
 // Sets the handlers. print: the report goes to standard error as well.
 void install(bool print);
-// The first use of the unwinder reads the program's tables, which takes a millisecond; later ones find
-// them. On any thread, once install() has been called.
+// Uses the unwinder once: that reads the program's tables, which takes a millisecond and which later uses
+// find. Any thread, after install().
 void warm_up();
 bool is_installed();
-// The registers of the machine where a signal came, in the order of its calling convention.
+// The machine's registers when the signal came; the arguments in the order of the calling convention.
 struct Registers {
     uint64_t pc = 0;
     uint64_t sp = 0;
     uint64_t argument[6] = {};
-    // Where an engine that keeps the Erlang stack in a register of its own finds it: rsp on x86-64,
-    // x20 on aarch64 (docs/jit.md).
+    // The register in which an engine may keep the Erlang stack pointer: rsp on x86-64, x20 on aarch64
+    // (docs/jit.md).
     uint64_t erlang_stack = 0;
 };
 
@@ -43,7 +43,7 @@ struct ErlangState {
     const Term* stack = nullptr;  // its top
 };
 
-// For tests and for those who ask for trouble (the option --debug-bifs): fails as told, "segv",
+// For tests, and for programs that run with the option --debug-bifs: fails in the way that `how` says, "segv",
 // "abort", "fpe", "ill", "bus", "trap" or "stack". False: no such word.
 bool provoke(const char* how);
 extern bool g_may_provoke;

@@ -1,4 +1,4 @@
-// Whether a pointer leads into a row of words.
+// A range of memory, to test whether a pointer leads into it.
 #pragma once
 
 #include "vm/term/term.hpp"

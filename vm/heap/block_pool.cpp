@@ -116,10 +116,10 @@ MINIVM_NOINLINE void* refill(int c, size_t size) {
 
 void prepare_malloc() {
 #if defined(__GLIBC__) && MINIVM_POOLS
-    // A collection takes a block and frees the one before. As malloc is set up, each of more than
-    // 128 KiB would be mapped, its pages cleared by the kernel one fault at a time, and unmapped again:
-    // up to a third of the time of programs whose heaps have that size. What is kept at the end of an
-    // arena instead is bounded.
+    // A collection takes a block and frees the one before. By default malloc maps each block of more than
+    // 128 KiB, whose pages the kernel clears one fault at a time, and unmaps it again: up to a third of the
+    // time of programs whose heaps have that size. The memory that stays at the end of an arena instead is
+    // bounded.
     constexpr int kLargestFromArena = 32 << 20;  // bytes; glibc takes no more
     constexpr int kKeptAtEnd = 64 << 20;
     mallopt(M_MMAP_THRESHOLD, kLargestFromArena);

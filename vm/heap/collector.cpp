@@ -1,7 +1,7 @@
 // The collector proper: Cheney's algorithm with two destinations.
 //
-// Forwarding: the header of an object that has been copied is replaced by the boxed pointer to the
-// copy; of a cons cell the head becomes the non-value and the tail the pointer to the copy.
+// Forwarding: in an object that has been copied, the boxed pointer to the copy replaces the header; in a
+// cons cell the head becomes the non-value and the tail the pointer to the copy.
 #include "vm/heap/collector.hpp"
 
 #include <algorithm>
@@ -35,8 +35,8 @@ enum class From {
 
 class Collector {
 public:
-    // Objects below `promote_below` in the block go to old_free, others to young_free. A major
-    // collection passes no old generation and promotes nothing.
+    // Objects below `promote_below` in the block go to old_free, others to young_to. A major collection
+    // passes the start of the block as promote_below, so it promotes nothing.
     Collector(const ProcessHeap& p, Term* promote_below, Term* young_to, Term* old_free)
         : block_(p.heap_start, p.heap.top),
           mature_bytes_(AddressRange(p.heap_start, promote_below).bytes),
@@ -204,8 +204,8 @@ void Collector::run(ProcessHeap& p, const Roots& roots, Term* new_stack_base) {
     } while (young_scan != young_free_);
 }
 
-// Links what has been copied of an off-heap list to the front of the lists of where the copies are, in the order
-// that they had, and gives up the references of the rest.
+// Links the objects of an off-heap list that have been copied to the front of the lists of the generations where the
+// copies are, in their old order, and gives up the references of the others.
 void sweep_off_heap(ProcessHeap& p, Term* list, const AddressRange& old) {
     Term* young_first = nullptr;
     Term* old_first = nullptr;
@@ -236,7 +236,7 @@ void sweep_off_heap(ProcessHeap& p, Term* list, const AddressRange& old) {
     p.old_off_heap = old_first;
 }
 
-// The stack is moved: each frame pointer goes the same way.
+// The stack has been moved: moves each frame pointer by as much.
 void move_frame_pointers(ProcessHeap& p, const Term* old_base, Term* new_base) {
     const auto moved = [&](const Term* at) { return new_base - (old_base - at); };
     if (p.frame_pointer == nullptr) {
@@ -250,7 +250,7 @@ void move_frame_pointers(ProcessHeap& p, const Term* old_base, Term* new_base) {
     }
 }
 
-// Moves what lives in the block (and the fragments, and for `empty_old` the old generation) into a
+// Moves the live objects of the block (and the fragments, and for `empty_old` the old generation) into a
 // new block of new_words. Objects below promote_below go to the old generation, which has room for
 // them.
 void evacuate(ProcessHeap& p, const Roots& roots, size_t new_words, Term* promote_below,
@@ -295,7 +295,7 @@ void evacuate(ProcessHeap& p, const Roots& roots, size_t new_words, Term* promot
     p.stack_base = new_stack_base;
 }
 
-// A minor collection needs room for all that may be promoted. Makes an old generation if there is
+// Whether the old generation has room for all that may be promoted. Makes an old generation if there is
 // none.
 bool has_room_for_mature(ProcessHeap& p) {
     const size_t mature = static_cast<size_t>(p.high_water - p.heap_start);
@@ -323,8 +323,8 @@ void collect_major(ProcessHeap& p, const Roots& roots) {
 }
 
 void collect_minor(ProcessHeap& p, const Roots& roots) {
-    // What is mature leaves the block, but there was as much since the last time: as in OTP, who
-    // builds much outside of the block gets a larger one.
+    // Mature objects leave the block, and count all the same: as in OTP, a process that builds much outside of
+    // its block gets a larger one.
     const size_t bound = p.stack_words() + p.young_words() +
                          p.heap.fragment_words + kReserveWords;
     size_t words = p.block_words();
@@ -338,7 +338,7 @@ void collect_minor(ProcessHeap& p, const Roots& roots) {
     p.gc_minor_since_full++;
 }
 
-// Gives the block the size that fits what lives in it now.
+// Gives the block the size that fits its live objects.
 void adjust_block(ProcessHeap& p, const Roots& roots, size_t need_words, bool major) {
     const size_t block = p.block_words();
     const size_t needed = p.stack_words() + p.young_words() +
@@ -357,7 +357,7 @@ void adjust_block(ProcessHeap& p, const Roots& roots, size_t need_words, bool ma
     }
     if (wanted != block) {
         // No object is promoted here, and none dies: it is a plain move. A major collection that
-        // finds little alive pays for it twice, but little is what it pays for.
+        // finds little alive copies it twice, but it is little.
         evacuate(p, roots, wanted, p.heap_start, false);
     }
     if (needed * 4 > p.block_words() * 3) {

@@ -6,10 +6,10 @@
 // new block. Literals never move.
 //
 // Invariant: nothing in the old generation points into the block or a fragment. It holds because terms
-// are immutable and an object older than high_water cannot point to a younger one. What is written into
-// after it was made (match contexts, bin_refs) has only its raw words changed.
+// are immutable and an object older than high_water cannot point to a younger one. Objects that are written
+// after they were made (match contexts, bin_refs) have only their raw words changed.
 //
-// Threads: whoever owns the process.
+// Threads: the owner of the process.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace minivm {
 
-// What refers into the heap and is neither part of it nor on the stack.
+// The terms that refer into the heap and are neither part of it nor on the stack.
 class Roots {
   public:
     using Visit = void (*)(Term* root, void* context);
@@ -28,8 +28,8 @@ class Roots {
         MINIVM_ASSERT(count_ < spans_.size());
         spans_[count_++] = {first, count};
     }
-    // For what does not lie in rows: others(holder, visit, context) calls visit(root, context) for each,
-    // once.
+    // For roots that are not in arrays: others(holder, visit, context) calls visit(root, context) once for
+    // each.
     void add_others(void (*others)(void* holder, Visit visit, void* context), void* holder) {
         others_ = others;
         holder_ = holder;
@@ -55,15 +55,15 @@ class Roots {
     void* holder_ = nullptr;
 };
 
-// True if a minor collection does: there is room for all that may be promoted (an old generation is made if
-// there is none), and none of the limits asks for a major one.
+// True if a minor collection is enough: there is room for all that may be promoted (the call makes an old
+// generation if there is none), and none of the limits asks for a major collection.
 bool minor_is_enough(ProcessHeap& p);
 
 // Collects, minor or major, and then gives the block the size that fits what lives in it. Afterwards
 // heap.end - heap.top >= need_words + kReserveWords, and there are no fragments. Returns used_words() as
 // it was before the block got its size.
 size_t collect(ProcessHeap& p, const Roots& roots, size_t need_words, bool major);
-// A block with no more room than what lives (and the reserve) takes. Directly behind a major collection.
+// Shrinks the block to what live objects, stack and reserve take. Call it directly after a major collection.
 void shrink_block(ProcessHeap& p, const Roots& roots);
 
 // Words of a term, each part of it counted once; literals are not counted.

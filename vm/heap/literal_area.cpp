@@ -1,7 +1,7 @@
 // The literal range: reserved once at start, given out in pieces.
 //
-// Free pieces are kept by address, so that neighbours join; a piece is taken from the first that is
-// large enough. The pages of a large free piece go back to the system.
+// Free pieces are kept by address, so that neighbours join; an allocation takes the first that is large
+// enough. The whole pages of an area that is freed go back to the system.
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -26,7 +26,7 @@ constexpr size_t kPageBytes = size_t{1} << 16;  // the largest page size of the 
 
 constexpr size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 
-// Of the range, what may be given out.
+// The part of the range that may be given out.
 size_t g_reserved_bytes = kLiteralRangeBytes;
 
 void* map_range(Word wanted, size_t bytes) {
@@ -34,8 +34,8 @@ void* map_range(Word wanted, size_t bytes) {
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (wanted != 0 ? MAP_FIXED_NOREPLACE : 0), -1, 0);
 }
 
-// Where address space is limited (ulimit -v), a part of what there may be. Everything in the range counts as a
-// literal, so it lies where the kernel places nothing by itself.
+// Where address space is limited (ulimit -v): reserves only a part of the range. Every address in the range counts
+// as a literal, so it begins where the kernel places nothing by itself.
 void* map_part_of_range() {
     constexpr Word kFarFromAll = Word{1} << 45;
     constexpr size_t kLargestPart = size_t{1} << 30;
@@ -99,8 +99,8 @@ class LiteralAllocator {
         size_t offset = reinterpret_cast<Word>(p) - g_literal_base;
         size_t size = round_up(bytes, kGranuleBytes);
         count_memory(MemoryArea::literals, -static_cast<int64_t>(size));
-        // While it is nobody else's, so that no allocation waits for the kernel. A page that is only partly
-        // free stays.
+        // Done before the piece is in the list, without the lock, so that no allocation waits for the kernel. A
+        // page that is only partly in this piece stays.
         const size_t first_page = round_up(offset, kPageBytes);
         const size_t end_page = (offset + size) / kPageBytes * kPageBytes;
         if (first_page < end_page) {
@@ -159,8 +159,8 @@ Word g_literal_base = reserve_range();
 std::atomic<bool> g_literals_released{false};
 
 void set_literals_released(bool on) {
-    // seq_cst: after the marks were set; who copies from here on sees both, or is waited for by thread
-    // progress.
+    // seq_cst: after the marks were set; a thread that copies from here on sees both, or thread progress waits
+    // for it.
     g_literals_released.store(on, std::memory_order_seq_cst);
 }
 
@@ -174,7 +174,7 @@ void mark_literals(const LiteralArea& area, bool released) {
     for (Word i = begin; i < end; i++) {
         const uint8_t bit = static_cast<uint8_t>(1u << (i % 8));
         if (released) {
-            // relaxed: set_literals_released() and thread progress order it; neighbours share a byte.
+            // relaxed: set_literals_released() and thread progress order it. Atomic, since neighbours share a byte.
             bits[i / 8].fetch_or(bit, std::memory_order_relaxed);
         } else {
             // relaxed: as above.
@@ -232,7 +232,7 @@ LiteralArea::~LiteralArea() {
     release_off_heap(off_heap);
     if (start != nullptr) {
 #ifdef MINIVM_DEBUG
-        // Whoever still refers to it finds no term.
+        // A term that still refers to it finds no object.
         std::memset(static_cast<void*>(start), 0xEC, words * sizeof(Term));
 #endif
         allocator().free(start, words * sizeof(Term));

@@ -44,7 +44,7 @@ bool any_released(const ProcessHeap& p, const Roots& roots) {
 
 void LiteralMover::move(const Roots& roots) {
     MINIVM_ASSERT(p_.old_start == nullptr && p_.heap.fragments == nullptr);
-    const Term* const end = p_.heap.top;  // behind it come the copies
+    const Term* const end = p_.heap.top;  // the copies come after it
     for (Term* at = p_.heap_start; at < end;) {
         at = update_object(at, is_header(at->raw) ? 1 + header_arity(at->raw) : kConsWords);
     }
@@ -57,7 +57,7 @@ void LiteralMover::move(const Roots& roots) {
         copies_.pop_back();
         update_object(c.at, c.words);
     }
-    // Objects that were below it may refer to fragments now, which only the young generation may.
+    // Objects below the old high_water may refer to fragments now, which no object may when it is promoted.
     p_.high_water = p_.heap_start;
 }
 
@@ -115,7 +115,7 @@ Term LiteralMover::moved(Term t) {
     return copy;
 }
 
-// The copy of an object that holds a reference to something outside holds one of its own.
+// The copy of an off-heap object takes a reference of its own.
 void LiteralMover::keep_off_heap(Term* object) {
     const Kind kind = header_kind(object->raw);
     if (kind == Kind::bin_ref) {

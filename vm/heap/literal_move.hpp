@@ -1,9 +1,9 @@
-// Moving what a heap refers to of literals that are being given back into that heap.
+// Copies the released literals that a heap refers to into that heap, so that their area can be freed.
 //
 // The process is collected first: its block then holds nothing but live objects, one after another, and
-// there is neither an old generation nor a fragment. The walk goes over the block once; each literal
-// object that is met is copied once, whoever refers to it.
-// Threads: whoever owns the process, between its slices.
+// there is neither an old generation nor a fragment. The walk goes over the block once and copies each
+// literal object that it meets once, however many terms refer to it.
+// Threads: the owner of the process, between its slices.
 #pragma once
 
 #include <unordered_map>
@@ -13,16 +13,16 @@
 
 namespace minivm {
 
-// True if a term, or any word of a heap looked at as if it were one, may be of a released literal.
+// True if a term, or any word of a heap taken as a term, may point to a released literal.
 bool is_released(Term t);
 bool any_released(const Fragment* fragments);
 bool any_released(const ProcessHeap& p, const Roots& roots);
 
 class LiteralMover {
   public:
-    // Of a heap that has just had a major collection.
+    // The heap has just had a major collection.
     explicit LiteralMover(ProcessHeap& p) : p_(p) {}
-    // Updates the block, the stack and the roots, and copies what they refer to.
+    // Copies the released literals that block, stack and roots refer to, and updates these.
     void move(const Roots& roots);
 
   private:

@@ -1,12 +1,12 @@
-// The memory of a process: heap and stack in one block, and what has survived two collections in another.
+// The memory of a process: heap and stack in one block, and objects that survived two collections in another.
 //
 //   block:  heap_start ... top -> free <- stack ... stack_base
-//   stack:  grows down; y0 is at the stack pointer; below a frame's y registers lies the return
+//   stack:  grows down; y0 is at the stack pointer; above a frame's y registers lies the return
 //           address of the call that made it (a word tagged 100). A function without a frame has its
 //           return address on top. With frame pointers (--perf=fp) each native frame has one more
 //           word, directly below that return address: see frame_pointer.
 //
-// Threads: whoever owns the process.
+// Threads: the owner of the process.
 #pragma once
 
 #include "vm/term/heap.hpp"
@@ -18,8 +18,8 @@ struct ProcessHeap {
     Term* heap_start = nullptr;     // the block begins
     Term* high_water = nullptr;     // objects below survived one collection
     Term* stack_base = nullptr;     // the block ends
-    // That word of the innermost native frame; it holds the address of the next one's, at last 0. To
-    // all others it is a small integer. Null without frame pointers.
+    // Points to that word of the innermost native frame, which holds the address of the next frame's, or 0
+    // in the last one. To other readers the word is a small integer. Null without frame pointers.
     Term* frame_pointer = nullptr;
     size_t virtual_heap_bytes = ~size_t{0};  // off-heap bytes that trigger a collection
     uint32_t gc_room_words = 0;     // that the next collection is to leave free
@@ -37,12 +37,12 @@ struct ProcessHeap {
     size_t old_virtual_heap_bytes = 0;     // more than this: the next collection is a major one
 
     // A process whose last BIF left fragments (or much off-heap memory), or which has received more than
-    // there is room for, must collect before it goes on.
+    // its block has room for, must collect before it goes on.
     bool needs_gc() const {
         return heap.fragments != nullptr || force_gc || heap.off_heap_bytes > virtual_heap_bytes;
     }
     Term* stack_top() const { return heap.end; }
-    // Frames have been taken off the stack.
+    // Call it when frames have been taken off the stack.
     void drop_frame_pointers() {
         while (frame_pointer != nullptr && frame_pointer < heap.end) {
             frame_pointer = reinterpret_cast<Term*>(frame_pointer->raw);
@@ -66,7 +66,7 @@ void heap_init(ProcessHeap& p, size_t min_words);
 // messages are not touched.
 void heap_release(ProcessHeap& p);
 
-// The sizes that blocks have: the smallest of them that is at least `words`.
+// The smallest of the sizes that blocks have that is at least `words`.
 size_t next_heap_size(size_t words);
 // Words that block, old generation and fragments occupy, free ones included.
 size_t heap_capacity_words(const ProcessHeap& p);

@@ -1,4 +1,4 @@
-// Walks over all that a term reaches: to count it, and to see that a heap is well-formed.
+// Walks over all that a term reaches: to count its words, and to verify that a heap is well-formed.
 #include <span>
 #include <unordered_set>
 

@@ -1,4 +1,4 @@
-// What a built-in function is to those who load, call and trace it. How one is written: vm/bif/bif.hpp.
+// A BIF as the code that loads, calls and traces it sees it. How to write one: vm/bif/bif.hpp.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ enum BifFlag : uint8_t {
     kBifDirtyIo = 4,   // runs on a dirty I/O scheduler
     kBifHidden = 8,    // for the VM alone, such as the continuation of a yielding BIF: its entry is in no table
     kBifNative = 16,   // no BIF but a library's function: nif::Function (vm/nif/nif.hpp)
-    // A dirty one that may go on when its process has ended: of the process it uses the registers that were saved,
-    // and its heap.
+    // A dirty one that may go on after its process has ended: of the process it uses only the saved registers and
+    // the heap.
     kBifLeavable = 64,
-    kBifTraced = 32,   // calls of it go by tracing::Hooks; set and taken back while it is called
-    kBifHiddenDirty = kBifDirtyCpu | kBifHidden | kBifLeavable  // what one goes on with that has much to do
+    kBifTraced = 32,   // calls go through tracing::Hooks; set and cleared while processes call it
+    kBifHiddenDirty = kBifDirtyCpu | kBifHidden | kBifLeavable  // the continuation of a BIF that has much to do
 };
 
 struct BifDef {
@@ -36,28 +36,28 @@ struct BifDef {
     uint8_t flags;
     Export* exp;       // filled in at start-up by bif_registry
 
-    // relaxed: kBifTraced comes and goes (trace/breakpoint.cpp), and a call beside that may or may not be
-    // traced; the others stay.
+    // relaxed: trace/breakpoint.cpp sets and clears kBifTraced, and a call meanwhile may or may not be traced; the
+    // other flags stay.
     bool has_any(unsigned of) const { return (__atomic_load_n(&flags, __ATOMIC_RELAXED) & of) != 0; }
 };
 
 // Defined in bif/bif.cpp, where the tables are.
 namespace bif_registry {
-// One more table, of a folder above. Before init().
+// Adds the table of a folder above. Call it before init().
 void add(std::vector<BifDef>* table);
-// Interns the names and makes the export entries; once, before any module is loaded.
+// Interns the names and makes the export entries. Call it once, before any module is loaded.
 void init();
 // The VM's implementation of module:function/arity, or null.
 const BifDef* find(Term module, Term function, uint32_t arity);
-// The same for an instruction of a guard: also one that only later releases have, so that their files load.
+// The same for an instruction of a guard: finds BIFs of later releases as well, so that their files load.
 const BifDef* find_guard(Term module, Term function, uint32_t arity);
-// Whether a module has any of these.
+// Whether a module has any BIFs.
 bool has_any(Term module);
-// Calls f(entry) for each that is not hidden.
+// Calls f(entry) for each BIF that is not hidden.
 void for_each(void (*f)(Export*, void*), void* context);
-// As erlang:is_builtin/3 says it of the release.
+// What erlang:is_builtin/3 answers in the release in use.
 bool is_builtin(const BifDef& d);
-// [{Module, Function, Arity}] of all that Erlang code may call by name, the VM's own module apart.
+// [{Module, Function, Arity}] of all that Erlang code may call by name, without those of module minivm.
 Term all(Heap& h);
 }  // namespace bif_registry
 

@@ -2,7 +2,7 @@
 // and disassembler see of it.
 //
 // Operands are typed and resolved: a label is the index of an instruction, an import an export entry,
-// a literal a term in the module's literal area. It is immutable once the loader has returned it.
+// a literal a term in the module's literal area. A module is immutable once the loader has returned it.
 #pragma once
 
 #include <cstdint>
@@ -117,7 +117,7 @@ struct LoweredFunction {
     uint32_t end;         // one past its last instruction
     bool exported;
     const BifDef* native; // the VM's own implementation that replaces the body, or null
-    nif::Function* nif;   // what a library may replace the body with, or null
+    nif::Function* nif;   // where a library may put a replacement for the body, or null
 };
 
 struct LoweredLambda {
@@ -133,7 +133,7 @@ struct LoweredExport {
     Term function;
     uint32_t arity;
     uint32_t entry;       // instruction index
-    Export* callable = nullptr;  // what calls from other modules go through; known once the code is staged
+    Export* callable = nullptr;  // the entry that calls from other modules go through; known once the code is staged
 };
 
 struct LineEntry {

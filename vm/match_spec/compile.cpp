@@ -18,7 +18,7 @@ namespace {
 
 LOCAL_ATOM(and_then, "andthen")
 
-// Of what is wrong somebody is told so many characters.
+// Bytes of a problem's text; the rest is cut off.
 constexpr size_t kLongestProblem = 99;
 
 // Constants of up to this many words are compared as a whole; larger ones are opened, so that
@@ -73,7 +73,7 @@ const BifDef* guard_function(Term name, size_t arity) {
     return nullptr;
 }
 
-// An older name means the same.
+// andthen is an older name of andalso.
 bool is_and_also(Term name) {
     return name == atoms::andalso || name == and_then();
 }
@@ -84,8 +84,8 @@ bool is_trace_form(Term name) {
                        [&](const char* f) { return text == f; });
 }
 
-// A wildcard in the term, or a map or a zero of a float if they count: 1 yes, 0 no, -1 not known after
-// `budget` words.
+// Whether the term contains a wildcard, or a map or a float zero if these count: 1 yes, 0 no, -1 not
+// known after `budget` words.
 int find_wildcard(Term t, int64_t budget, bool maps_count, bool zeros_count = false) {
     std::vector<Term> rest{t};
     while (!rest.empty()) {
@@ -140,7 +140,7 @@ int64_t variable_number(Term t) {
         return -1;
     }
     const std::string_view text = atom_table::text(t);
-    // More digits are no variable: the number would not fit.
+    // At most 8 digits; more are no variable here.
     if (text.size() < 2 || text.size() > 9 || text[0] != '$') {
         return -1;
     }
@@ -171,7 +171,7 @@ int relation(Term key, Term pattern) {
         const auto [k, t] = rest.back();
         rest.pop_back();
         if (is_wildcard(t) || (is_map(t) && is_map(k) && !is_exact(t))) {
-            // From here on the order is open.
+            // The terms that match lie on both sides of the key from here on.
             return 0;
         }
         if (is_cons(t) && is_cons(k)) {
@@ -246,7 +246,7 @@ private:
         note(std::move(text));
         return false;
     }
-    // Of an expression: whoever asks for problems gets all of a clause.
+    // For an expression: goes on if the caller asks for problems, to find all of the clause.
     bool refuse_part(std::string text) {
         note(std::move(text));
         constant_term(kNil);
@@ -260,7 +260,7 @@ private:
         }
     }
 
-    // In a list of expressions.
+    // The same for a list of expressions.
     bool refuse_list(std::string text) {
         note(std::move(text));
         return problems_ != nullptr;
@@ -357,7 +357,7 @@ private:
         std::vector<Place> todo;
         const bool of_trace = is_for_traces(dialect_);
         if (of_trace && (is_list(root) || is_tuple(root))) {
-            // Arguments, matched where they are. A tuple of their patterns means what a list does.
+            // Matches arguments where they are. A tuple of patterns means the same as a list.
             const uint32_t slot = new_slot();
             Instr& open = add(is_prefix(root) ? Op::first_arguments : Op::arguments);
             open.to = slot;
@@ -385,7 +385,7 @@ private:
                 return false;
             }
         }
-        // What is wrong with its keys is said first.
+        // Problems with the keys of the map have been reported first.
         return !of_trace || !is_map(root) || refuse("Match head is invalid in this context.");
     }
 
@@ -405,7 +405,7 @@ private:
             look(Op::equal_word, at).term = t;
             return true;
         }
-        // In a head 0.0 and -0.0 differ, of whatever release.
+        // In a head 0.0 and -0.0 differ in every release, so a term with a zero is opened.
         if (!(is_cons(t) || is_tuple(t) || is_map(t)) ||
             find_wildcard(t, kConstantWords, true, true) == 0) {
             look(Op::equal, at).term = t;
@@ -420,7 +420,7 @@ private:
         open.to = slot;
         open.count = count;
         const Term* elements = is_cons(t) ? cons_ptr(t) : tuple_elements(t);
-        // What costs nothing to look at comes first; the rest waits, first one on top.
+        // Immediates are cheap to look at and come first; the others wait, the first on top.
         for (uint32_t i = 0; i < count; i++) {
             if (is_immediate(elements[i]) && !compile_place({elements[i], slot, i}, todo)) {
                 return false;
@@ -438,7 +438,7 @@ private:
         look(Op::map, at).to = slot;
         map::Iterator it(pattern);
         for (Term key, value; it.next(&key, &value);) {
-            // A key that has them inside is a key like any other.
+            // A key that contains wildcards is a key like any other.
             if (is_wildcard(key)) {
                 return refuse(key == atoms::underscore ? "Underscore found in map key."
                                                        : "Variable found in map key.");
@@ -455,7 +455,7 @@ private:
 
     // ---- expressions ----------------------------------------------------------------------------
 
-    // Turns nested terms into postfix code with a list of what is to be done yet.
+    // Turns nested terms into postfix code; a stack of tasks takes the place of recursion.
     bool compile_expression(Term expression) {
         depth_ = 0;
         tasks_.clear();
@@ -572,7 +572,7 @@ private:
     }
 
     bool compile_map_expression(Term t) {
-        // The values come first.
+        // The values are pushed first.
         emit_later(Op::make_map, map_size(t));
         std::vector<Term> values;
         map::Iterator it(t);
@@ -635,7 +635,7 @@ private:
         return true;
     }
 
-    // What is no function of guards; null: no function that may be called here.
+    // For what is no guard function. Null: it may not be called here, *problem says why.
     TraceFunction trace_function(Term form, std::string* problem) const {
         const Term name = tuple_element(form, 0);
         const size_t arity = tuple_arity(form) - 1;

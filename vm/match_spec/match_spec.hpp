@@ -2,10 +2,10 @@
 //
 // A clause is two pieces of code. The pattern's walks down the object: a slot is a pointer to the
 // terms of an opened tuple or list cell, and each instruction looks at one of them. The guards' and
-// body's is postfix, on a stack of terms. Constants are copies of the program's own, so it outlives
-// the process that compiled it.
+// body's is postfix, on a stack of terms. The program has its own copies of the constants, so it
+// outlives the process that compiled it.
 //
-// A call that fails in a guard makes the clause not match, one in a body has the value 'EXIT'.
+// A call that fails in a guard makes the clause not match; one that fails in a body has the value 'EXIT'.
 // Threads: a compiled program is immutable; a Runner belongs to the thread that runs it.
 #pragma once
 
@@ -38,7 +38,7 @@ enum class Op : uint8_t {
     push_variable,
     push_object,  // '$_'
     push_bound,   // '$$'
-    // What these take was pushed last to first, so that the first is on top.
+    // Their operands are pushed last to first, so that the first is on top.
     call,        // `bif` with `count` arguments
     act,         // `act`, the same way
     make_tuple,  // of `count` terms
@@ -53,8 +53,8 @@ enum class Op : uint8_t {
     done
 };
 
-// What a specification for traces may do beside, and what it is run for: trace/ has both. The context is null where
-// guards alone are run: what they may call does not look at it.
+// What else a specification for traces may call, and the event that it is run for: trace/ defines both. The context
+// is null where only guards are run: the functions that they may call do not look at it.
 struct TraceContext;
 using TraceFunction = Term (*)(Process& p, const Term* arguments, TraceContext* context);
 
@@ -75,15 +75,15 @@ struct Instr {
 struct Clause {
     Term pattern;  // the program's copy
     Term body;     // the list of expressions
-    size_t test;   // the pattern's code begins, the guards' code follows
+    size_t test;   // where the pattern's code begins
     size_t guards;
     size_t action;                // the body's code
     std::vector<uint32_t> bound;  // variables by ascending number: '$$'
 };
 
-// What it is for: objects of a table, calls that are traced, messages that are when they are sent or
-// received. All but the first match lists of terms, and calls in them may name what acts on a trace, in a
-// guard only what has no effect.
+// What a specification matches: objects of a table, traced calls, messages that are traced when they are sent
+// or received. All but the first match lists of terms and may call TraceFunctions, in guards only those
+// without effects.
 enum class Dialect : uint8_t { table, call, sent, received };
 constexpr bool is_for_traces(Dialect d) {
     return d != Dialect::table;
@@ -101,7 +101,7 @@ extern const TraceFunctions* g_trace_functions;
 
 class Program final : public MagicObject {
 public:
-    // Null: it is none; what is wrong with it is in *problems, if that is not null.
+    // Null: `spec` is no specification; *problems says why, if problems is not null.
     static std::unique_ptr<Program> compile(Term spec, std::vector<std::string>* problems,
                                             Dialect dialect = Dialect::table);
     ~Program() override;
@@ -121,37 +121,37 @@ private:
     uint32_t stack_size_ = 1;
 };
 
-// {error, [{error, Text}]}: what erlang:match_spec_test/3 says of one that is none.
+// {error, [{error, Text}]}: what erlang:match_spec_test/3 returns for what is no specification.
 Term problems_term(Heap& h, const std::vector<std::string>& problems);
 // The program of a magic reference, or null.
 const Program* program_of(Term t);
 // True if the term is '_' or a variable '$N'.
 bool is_wildcard(Term t);
-// True if a key of this pattern is looked up as it is: there is no wildcard in it, and from OTP 29 on no
-// map, which matches larger ones.
+// True if this pattern of a key is looked up as a key: it contains no wildcard, and from OTP 29 on no map,
+// which matches larger ones.
 bool is_exact(Term pattern);
 // True if nothing but an equal term matches: no wildcard is in it, and no map.
 bool matches_only_itself(Term pattern);
 // N of '$N', or -1.
 int64_t variable_number(Term t);
-// Where a term lies in term order as to all terms that match the pattern: < 0 below, > 0 above, 0
-// it may be among them.
+// Where a key lies in term order relative to all terms that match the pattern: < 0 below, > 0 above,
+// 0: it may be among them.
 int relation(Term key, Term pattern);
 
 // Runs one program again and again.
 class Runner {
 public:
-    // copy: bodies give terms of p's heap. Otherwise the result may lie in the object and is only
-    // good as long as that.
+    // copy: results lie in p's heap. Otherwise a result may refer to the object and the program, and
+    // is good only as long as both.
     Runner(Process& p, const Program& program, bool copy, TraceContext* context = nullptr);
     Runner(const Runner&) = delete;
     Runner& operator=(const Runner&) = delete;
 
-    // What the first clause that matches gives, or the non-value.
+    // The value of the first clause that matches, or the non-value.
     Term run(Term object);
-    // The same for a trace: the object is a list of these terms, and is only built if need be.
+    // The same for a trace: the object is a list of these terms, and is built only if a clause needs it.
     Term run(const Term* arguments, uint32_t count);
-    // Which clause that is, or null; its body has not been run.
+    // The first clause that matches, or null; does not run its body.
     const Clause* find(const Term* arguments, uint32_t count);
 
 private:
@@ -166,7 +166,7 @@ private:
     const Program& program_;
     const bool copy_;
     TraceContext* const context_;
-    // Room for most programs; others get their own.
+    // Room for most programs; larger ones allocate theirs.
     static constexpr size_t kOwnWords = 48;
     static constexpr size_t kOwnSlots = 16;
     Term own_words_[kOwnWords];

@@ -75,7 +75,7 @@ const Clause* Runner::find_clause() {
             continue;
         }
         if (code[clause.guards].op != Op::done) {
-            // What guards build is gone again if nothing but the heap's block was used for it.
+            // Takes back what the guards have built if all of it lies in the heap's block.
             Heap& h = p_.heap;
             Term* const top = h.top;
             const Fragment* const fragments = h.fragments;
@@ -168,7 +168,7 @@ bool Runner::test(const Instr* i) {
     }
 }
 
-// A term of the object or the program, as an operand in this run.
+// A term of the object or the program, copied to the process's heap.
 Term Runner::value(Term t) const {
     return is_pointer(t) ? copy_term(t, p_.heap, true) : t;
 }
@@ -231,7 +231,7 @@ Term Runner::evaluate(const Clause& clause, const Instr* i, bool in_guard) {
                 break;
             case Op::make_map: {
                 sp -= 2 * static_cast<size_t>(i->count);
-                // Later pairs win.
+                // Keys first, in the order of the map; of pairs with equal keys the later one wins.
                 std::reverse(sp, sp + 2 * static_cast<size_t>(i->count));
                 *sp = map::from_pairs(p_.heap, sp, sp + i->count, i->count);
                 sp++;

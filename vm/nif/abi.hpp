@@ -1,6 +1,6 @@
 // What a native library and the VM agree on in memory: the structures of OTP 25's erl_nif.h,
-// version 2.16 of the interface. Up to 2.18 of OTP 29 there came functions and no changes of these;
-// which version the VM has goes by release.
+// version 2.16 of the interface. Versions up to 2.18 (OTP 29) added functions and changed none of these;
+// which version the VM names goes by release.
 //
 // A library is compiled against OTP's own header, so sizes, offsets and values here must be that
 // header's; tests/vm/nif/abi_test.cpp compares them. A term is one opaque word to a library: see word_of().
@@ -23,8 +23,8 @@ constexpr int kMajorVersion = 2;
 constexpr int kMinorVersion = 16;
 constexpr const char* kVmVariant = "beam.vanilla";
 
-// The word of a library for a term, and back. It is ours, but zero is no term to a library, as in OTP, where many look for it
-// ("not set", "has failed"): small 0 and the non-value change places. Natives that are part of the VM take terms as they are.
+// A library's word for a term, and back. It is the term's own word, but to libraries zero is no term, as in OTP, which
+// they use ("not set", "failed"): small 0 and the non-value change places. The VM's own natives take terms as they are.
 constexpr Word swap_zero(Word w) { return w == 0 || w == kNonValue.raw ? w ^ kNonValue.raw : w; }
 constexpr Word word_of(Term t) { return swap_zero(t.raw); }
 constexpr Term term_of(Word w) { return Term{swap_zero(w)}; }
@@ -113,12 +113,12 @@ struct ThreadOptions {         // ErlNifThreadOpts
     int suggested_stack_size;  // kilowords; negative: the default
 };
 
-struct MapIterator {  // ErlNifMapIterator; all but its size is our own
+struct MapIterator {  // ErlNifMapIterator; all but its size is up to us
     Word map;
     Word size;
-    Word index;    // 0: before the first pair; size + 1: behind the last
+    Word index;    // 0: before the first pair; size + 1: after the last
     Term* keys;    // of a flat map: its keys; else null
-    Term* values;  // of a flat map: its values; else the pairs, key and value in turn, ours to free
+    Term* values;  // of a flat map: its values; else the pairs, key and value in turn, which the iterator owns
     void* spare[2];
 };
 

@@ -20,7 +20,7 @@ RefBinary* owned(const Binary& b) {
     return static_cast<RefBinary*>(b.ref_bin);
 }
 
-// More than this no machine has; malloc says no to the rest.
+// No machine has more than this. Below it, RefBinary::create() ends the VM when memory is out.
 constexpr size_t kMaxBinaryBytes = size_t{1} << 47;
 
 bool allocate(size_t size, Binary* out) {
@@ -58,7 +58,7 @@ int enif_realloc_binary(Binary* b, size_t size) {
         *b = Binary{size, moved->data(), moved, {}};
         return 1;
     }
-    // One that was inspected: it becomes a copy.
+    // A binary that was inspected becomes a copy.
     const Binary old = *b;
     if (!allocate(size, b)) {
         return 0;
@@ -129,7 +129,7 @@ int enif_term_to_binary(Env*, Word t, Binary* out) {
 
 size_t enif_binary_to_term(Env* env, const unsigned char* data, size_t size, Word* out,
                            unsigned options) {
-    // As OTP, which decodes nothing compressed here.
+    // As in OTP, which decodes no compressed terms here.
     constexpr uint8_t kCompressed = 80;
     if ((options & ~kBinaryToTermSafe) != 0 || (size > 1 && data[1] == kCompressed)) {
         return 0;
@@ -159,7 +159,7 @@ struct IoQueue {
     std::vector<Piece> pieces;
     size_t first = 0;  // pieces before it have been taken out
     size_t size = 0;
-    std::vector<iovec> view;  // what peek() has shown
+    std::vector<iovec> view;  // what enif_ioq_peek() returned last
 
     ~IoQueue() {
         for (size_t i = first; i < pieces.size(); ++i) {
@@ -210,7 +210,7 @@ void free_io_vec(IoVec* v) {
     }
 }
 
-// The structure itself may be the caller's, and gone by the time the environment ends.
+// Frees an IoVec's parts: the structure itself may be the caller's, and gone by the time the environment ends.
 struct TemporaryIoVec final : Temporary {
     explicit TemporaryIoVec(IoVec* v)
         : owners(v->ref_bins, v->ref_bins + v->count),
@@ -231,7 +231,7 @@ struct TemporaryIoVec final : Temporary {
     void** own_ref_bins;
 };
 
-// The bytes of a binary with a reference of their own: its storage's, or a copy's.
+// The bytes of a binary, with a reference of their own to its storage or to a copy.
 IoQueue::Piece piece_of(Term binary) {
     Bytes bytes;
     get_bytes(binary, &bytes);

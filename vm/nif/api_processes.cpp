@@ -1,4 +1,4 @@
-// Processes and ports, messages, time, time slices, calls that are made later.
+// Processes and ports, messages, time, time slices, scheduled calls.
 #include "vm/instr/bif_def.hpp"
 #include "vm/nif/api.hpp"
 #include "vm/nif/library.hpp"
@@ -22,10 +22,10 @@ namespace minivm::nif {
 
 namespace {
 
-// Inside a delay section. Null: there is none, or it ends.
+// Call it in a delay section. Null: there is no such process, or it is exiting.
 Process* living(Term pid) {
     Process* const p = is_local_pid(pid) ? process_table::lookup(pid) : nullptr;
-    // acquire: an end that has begun is seen by whoever was told of it.
+    // acquire: a thread that was told of the exit sees it.
     return p != nullptr && (p->state.load(std::memory_order_acquire) & process_state::kExiting) == 0
                ? p
                : nullptr;
@@ -39,7 +39,7 @@ int64_t per_second(int unit) {
     return kParts[unit];
 }
 
-// floor(v * to / from): no unit is off by less than one.
+// floor(v * to / from), also for negative v.
 int64_t converted(int64_t v, int64_t from, int64_t to) {
     const __int128 product = static_cast<__int128>(v) * to;
     __int128 quotient = product / from;
@@ -51,7 +51,6 @@ int64_t converted(int64_t v, int64_t from, int64_t to) {
 
 }  // namespace
 
-// What is built in the environment becomes the message, without a copy.
 Signal* message_from(Env& env, Term t) {
     if (is_immediate(t)) {
         Signal* const s = new_message(t);
@@ -67,9 +66,9 @@ Signal* message_from(Env& env, Term t) {
     return s;
 }
 
-// The process whose function it is has ended meanwhile (end_dirty_process()): nothing comes from it any more.
+// The process that calls the function has been ended meanwhile (end_dirty_process()), so it must not send any more.
 static bool is_left(const Env* env) {
-    // relaxed: what is sent beside the end may come or not.
+    // relaxed: a message that is sent during the exit may arrive or not.
     return env != nullptr && env->function != nullptr &&
            (env->process->state.load(std::memory_order_relaxed) & process_state::kExiting) != 0;
 }
@@ -113,7 +112,7 @@ int enif_is_process_alive(Env*, Pid* pid) {
 }
 int enif_is_current_process_alive(Env* env) {
     Process& p = *env->process;
-    const dirty::Hold hold(p);  // on a dirty scheduler; who ends the process takes its signals
+    const dirty::Hold hold(p);  // on a dirty scheduler: a thread that ends the process takes its signals
     return !p.is_exiting() && !will_exit(p);
 }
 int enif_send(Env* env, const Pid* to, Env* message_env, Word message) {
@@ -126,7 +125,7 @@ int enif_send(Env* env, const Pid* to, Env* message_env, Word message) {
     if (receiver == nullptr) {
         return 0;
     }
-    // What a function of a process sends; what others do, such as a tracer's, is no event.
+    // A message that a called function sends is an event; one of a callback, such as a tracer's, is none.
     if (env != nullptr && env->function != nullptr &&
         tracing::is_traced(*env->process, tracing::kSend)) {
         tracing::g_hooks->sent(*env->process, pid, term_of(message), true);
@@ -134,7 +133,7 @@ int enif_send(Env* env, const Pid* to, Env* message_env, Word message) {
     Signal* const s = message_env != nullptr && message_env->process == nullptr
                           ? message_from(*message_env, term_of(message))
                           : new_message(term_of(message));
-    if (env != nullptr && env->function != nullptr) {  // else it is no work of the process
+    if (env != nullptr && env->function != nullptr) {  // else it is not the process's work
         consume(*env->process, 1);
     }
     if (!push_message(*receiver, s)) {

@@ -17,8 +17,8 @@ namespace minivm::nif {
 
 namespace {
 
-// Which resources watch which processes. A process that ends has kExiting before its hook takes the
-// lock, so a monitor is either found by the hook or not made.
+// Which resources watch which processes. A process that ends sets kExiting before its hook takes the
+// lock, so the hook finds a monitor, or the monitor is not made.
 struct Watch {
     Resource* resource;
     RefId id;
@@ -27,7 +27,7 @@ std::mutex g_watches_lock;
 std::map<Word, std::vector<Watch>> g_watches;  // by pid
 std::atomic<size_t> g_watched{0};              // processes in it
 
-// A monitor: its reference, and whom it watches, which is where it is found.
+// A monitor: its reference, and the process it watches, which is the key in g_watches.
 static_assert(sizeof(RefId) + sizeof(Word) <= sizeof(MonitorId));
 MonitorId monitor_of(RefId id, Term pid) {
     MonitorId m{};
@@ -50,7 +50,7 @@ RefId ref_of(const MonitorId& m) {
 
 void erase_watches_locked(const std::map<Word, std::vector<Watch>>::iterator& at) {
     g_watches.erase(at);
-    // relaxed: a process that is being watched has seen it, see process_ends().
+    // relaxed: a count that is too high only makes process_ends() look.
     g_watched.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -131,12 +131,12 @@ Term monitoring_resources(Heap& h, Term pid, Term tail) {
 
 Resource::Resource(ResourceType* t, size_t bytes)
     : type(t), size(bytes), id(new_ref_id(this_scheduler())) {
-    // relaxed: the library holds the type.
+    // relaxed: the library holds a reference to the type.
     t->refs.fetch_add(1, std::memory_order_relaxed);
 }
 
 Resource::~Resource() {
-    // relaxed: nobody else has it any more; the hook takes the lock.
+    // relaxed: no reference is left; process_ends() changes the count under the lock.
     if (monitors.load(std::memory_order_relaxed) != 0) {
         forget_monitors_of(*this);
     }
@@ -195,7 +195,7 @@ Word enif_make_resource(Env* env, void* object) {
     r->retain();
     return make_magic_ref(heap_of(env), r->id, r).raw;
 }
-// The binary keeps the resource; its bytes stay where they are.
+// The binary keeps the resource, whose bytes stay where they are.
 Word enif_make_resource_binary(Env* env, void* object, const void* data, size_t size) {
     RefBinary* const b = RefBinary::refer_to(data, size, resource_of(object));
     return wrap_ref_binary(heap_of(env), b, 8 * static_cast<uint64_t>(size)).raw;
@@ -209,7 +209,7 @@ int enif_get_resource(Env*, Word t, ResourceType* type, void** object) {
     return 1;
 }
 
-// 0: called. Otherwise there is no such type, or that is none of its objects.
+// 0: called. Otherwise there is no such type, or the term is none of its objects.
 int enif_dynamic_resource_call(Env* env, Word module, Word name, Word term, void* data) {
     Resource* const r = resource_of(term_of(term));
     ResourceType* const type = find_type_any_thread(term_of(module), term_of(name));
@@ -228,7 +228,7 @@ int enif_dynamic_resource_call(Env* env, Word module, Word name, Word term, void
 
 // ---- monitors -----------------------------------------------------------------------------------
 
-// 0: monitored. < 0: the type has no down callback. > 0: no such process.
+// 0: monitored. < 0: the type has no down callback. > 0: there is no such process.
 int enif_monitor_process(Env*, void* object, const Pid* target, MonitorId* out) {
     Resource* const r = resource_of(object);
     // acquire: pairs with commit_opened_types().
@@ -241,8 +241,8 @@ int enif_monitor_process(Env*, void* object, const Pid* target, MonitorId* out) 
     const std::lock_guard lock(g_watches_lock);
     std::vector<Watch>& watches = g_watches[pid.raw];
     if (watches.empty()) {
-        // seq_cst: before the look at the state below; the end of a process does it the other way
-        // round.
+        // seq_cst: before the look at the state below; a process that ends sets its state first and then reads
+        // the count.
         g_watched.fetch_add(1, std::memory_order_seq_cst);
     }
     const Process* const p = is_local_pid(pid) ? process_table::lookup(pid) : nullptr;

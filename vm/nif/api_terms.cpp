@@ -1,4 +1,4 @@
-// Terms: testing, taking apart, making.
+// Terms: testing, taking apart, making; environments.
 #include "vm/nif/api.hpp"
 #include "vm/nif/library.hpp"
 #include "vm/sched/scheduler.hpp"
@@ -17,7 +17,7 @@ namespace minivm::nif {
 
 namespace {
 
-// The bytes of an atom's text, or -1: it holds a character that is not in the encoding.
+// The number of bytes of an atom's text, or -1: the encoding does not have one of its characters.
 int64_t atom_bytes(Term atom, int encoding, std::string* out) {
     const std::string_view text = atom_table::text(atom);
     if (encoding == kUtf8) {
@@ -38,7 +38,7 @@ int64_t atom_bytes(Term atom, int encoding, std::string* out) {
     return static_cast<int64_t>(out->size());
 }
 
-// The name in UTF-8; false: in no encoding there is.
+// The name in UTF-8; false: the encoding is unknown, or this is no text of an atom.
 bool atom_text(const char* name, size_t n, int encoding, std::string* out) {
     if (encoding == kUtf8) {
         out->assign(name, n);
@@ -61,7 +61,7 @@ bool utf8_of_list(Term list, std::string* out) {
     return is_nil(list);
 }
 
-// `atom_of` makes it or looks for it; 0: it has no text of an atom, or there is none.
+// `atom_of` makes the atom or looks for it; 0: the name is no text of an atom, or there is no such atom.
 int get_atom(Term (*atom_of)(std::string_view), const char* name, size_t n, Word* out, int encoding) {
     std::string text;
     if (!atom_text(name, n, encoding, &text)) {
@@ -98,7 +98,7 @@ struct TemporaryWords final : Temporary {
     std::vector<Word> words;
 };
 
-// The library's words for the elements of a tuple, as long as the environment lives; without one, until the thread asks again.
+// The library's words for a tuple's elements, valid as long as `env`; without one, until the thread's next call.
 const Word* words_for(Env* env, const Term* elements, size_t n) {
     thread_local std::vector<Word> without;
     std::vector<Word> words(n);
@@ -373,7 +373,7 @@ int enif_make_reverse_list(Env* env, Word t, Word* out) {
     return 1;
 }
 
-// In bytes, as a copy of it would take.
+// The bytes that a copy of the term would take.
 size_t enif_term_size(Word t) { return flat_size_of_term(term_of(t)) * sizeof(Term); }
 
 int enif_make_new_atom_len(Env*, const char* name, size_t n, Word* out, int encoding) {
@@ -386,7 +386,7 @@ int enif_make_new_atom(Env* env, const char* name, Word* out, int encoding) {
 // ---- strings ------------------------------------------------------------------------------------
 
 Word enif_make_string_len(Env* env, const char* text, size_t n, int encoding) {
-    // OTP 25 knows one encoding and does not look.
+    // OTP 25 knows one encoding and does not look at the argument.
     return (encoding == kUtf8 ? make_string_utf8(heap_of(env), text, n)
                               : make_string(heap_of(env), text, n))
         .raw;
@@ -418,7 +418,7 @@ int enif_get_string_length(Env*, Word t, unsigned* length, int encoding) {
     *length = n;
     return 1;
 }
-// Bytes written, the zero included; if they are too many for the buffer, minus what is in it.
+// The bytes written, the zero included; negative if the buffer is too small for all.
 int enif_get_string(Env*, Word t, char* buffer, unsigned size, int encoding) {
     if (size >= 1 && encoding == kUtf8) {
         std::string text;
@@ -505,7 +505,7 @@ int enif_make_map_remove(Env* env, Word t, Word key, Word* out) {
     return 1;
 }
 int enif_make_map_from_arrays(Env* env, const Word* keys, const Word* values, size_t n, Word* out) {
-    // from_pairs() may reorder what it is given.
+    // from_pairs() may reorder its arguments.
     std::vector<Term> k(n);
     std::vector<Term> v(n);
     for (size_t i = 0; i < n; ++i) {
@@ -582,7 +582,7 @@ Word enif_make_ref(Env* env) {
     return put_ref(heap_of(env).alloc(kRefWords), new_ref_id(this_scheduler())).raw;
 }
 Word enif_make_copy(Env* env, Word t) {
-    // What lives outside of processes has its own copy of literals.
+    // An environment without a process has its own copies of literals.
     return word_of(copy_term(term_of(t), heap_of(env), env->process != nullptr));
 }
 Word enif_make_badarg(Env* env) {

@@ -10,7 +10,7 @@ namespace minivm::nif {
 
 namespace {
 
-// What one conversion makes of its argument.
+// Appends the text that one conversion makes of its argument.
 template <typename T>
 void append_converted(std::string* out, const std::string& conversion, T argument) {
     char small[128];
@@ -65,7 +65,7 @@ Length read_length(const char** f) {
 }
 
 // ---- %T -----------------------------------------------------------------------------------------
-// As OTP's emulator prints terms in its own messages: not as io:format does.
+// Terms as OTP's emulator prints them in its own messages, which is not as io:format does.
 
 constexpr int kMaxDepth = 10000;
 
@@ -123,7 +123,7 @@ void append_bits(std::string* out, Term t) {
 
 void append_atom_text(std::string* out, Term atom) {
     const std::string_view name = atom_table::text(atom);
-    // Letters of Latin-1, and all others not: U+00DF to U+00FF but the division sign.
+    // Of other letters only those of Latin-1 are plain: at the start U+00DF to U+00FF but the division sign.
     bool plain = !name.empty() && ((name[0] >= 'a' && name[0] <= 'z') ||
                                    (name[0] == '\xC3' && name[1] >= '\x9F' && name[1] != '\xB7'));
     for (size_t i = 0; plain && i < name.size(); ++i) {
@@ -224,7 +224,7 @@ void append_term(std::string* out, Term t, int depth) {
     }
 }
 
-// The next argument, of that length. A va_list that is handed on by value may not be used any more.
+// The next argument, of that length. A pointer, since a va_list that was passed by value may not be used any more.
 long long signed_argument(Length length, va_list* args) {
     switch (length) {
         case Length::ll:

@@ -29,7 +29,6 @@ struct RwLock {
     pthread_rwlock_t handle = PTHREAD_RWLOCK_INITIALIZER;
     std::string name;
 };
-// Thread-specific data by the interface's own keys: destroyed keys are used again, values are not.
 struct Thread {
     pthread_t handle{};
     void* (*run)(void*) = nullptr;
@@ -43,7 +42,7 @@ thread_local Thread* t_thread = nullptr;
 thread_local std::vector<void*> t_data;  // by key
 
 std::mutex g_keys_lock;
-std::vector<bool> g_keys;  // under the lock: taken
+std::vector<bool> g_keys;  // under the lock: whether a key is taken; a new key gets the lowest free number
 
 std::string name_or_empty(const char* name) {
     return name != nullptr ? name : "";
@@ -202,7 +201,7 @@ int enif_thread_create(char* name, Thread** id, void* (*run)(void*), void* argum
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     if (options != nullptr && options->suggested_stack_size >= 0) {
-        // In kilowords; no less than the system runs with.
+        // In kilowords; no less than the system needs.
         const size_t least = size_t{64} * 1024;
         const size_t wanted =
             static_cast<size_t>(options->suggested_stack_size) * 1024 * sizeof(Word);
@@ -219,7 +218,7 @@ int enif_thread_create(char* name, Thread** id, void* (*run)(void*), void* argum
 }
 Thread* enif_thread_self() {
     if (t_thread == nullptr) {
-        // A thread of the VM. Its description is kept: others may have its address.
+        // A thread of the VM. Its description is never freed, since other threads may have its address.
         t_thread = new Thread;
         t_thread->handle = pthread_self();
     }
@@ -257,7 +256,7 @@ int enif_thread_type() {
 // ---- the system ---------------------------------------------------------------------------------
 
 void* enif_dlopen(const char* library, void (*on_error)(void*, const char*), void* argument) {
-    // As OTP, which adds the suffix; null is the program itself.
+    // As OTP, which adds the suffix; null stands for the program itself.
     void* const handle = library != nullptr
                              ? dlopen((std::string(library) + ".so").c_str(), RTLD_NOW)
                              : dlopen(nullptr, RTLD_NOW);
@@ -275,7 +274,7 @@ void* enif_dlsym(void* handle, const char* symbol, void (*on_error)(void*, const
     return address;
 }
 
-// 0: done; 1: *size is what it takes; -1: there is no such variable.
+// 0: done; 1: the buffer is too small, *size is what it takes; -1: there is no such variable.
 int enif_getenv(const char* key, char* value, size_t* size) {
     const char* const text = std::getenv(key);
     if (text == nullptr) {
@@ -291,8 +290,8 @@ int enif_getenv(const char* key, char* value, size_t* size) {
     return 0;
 }
 
-// Callbacks for the end of the VM and of its threads, and a halt that waits for native functions: there is
-// none of these, and a library is told so.
+// The options are callbacks for the end of the VM and of its threads, and a halt that waits for native functions.
+// None of them exists here, and the answer says so.
 int enif_set_option(Env* env, int option, ...) {
     constexpr int kOptions = 3;
     const bool loading = env != nullptr && env->library != nullptr && env->library->loading;

@@ -1,8 +1,8 @@
-// What the natives that are part of the VM (prim_tty, prim_socket, prim_net, zstd) have in common: an entry as nif_init of a
-// library gives one, and those functions of the interface that they call, which are declared once for all of them.
+// What the natives that are part of the VM (prim_tty, prim_socket, prim_net, zstd) have in common: an entry such as a
+// library's nif_init returns, and declarations of the interface's functions that they call.
 //
-// They take and give terms as they are, and not by word_of(); those of the interface that are declared here convert all the same.
-// That does not matter: 0 and the non-value are the only words that it changes, and neither is a resource, a message or a list.
+// These natives take and return terms as they are, not by word_of(); the functions declared here convert all the same.
+// That does no harm: conversion changes only 0 and the non-value, and neither is a resource, a message or a list.
 #pragma once
 
 #include "vm/nif/library.hpp"
@@ -28,7 +28,7 @@ int enif_select(Env* env, int fd, int mode, void* object, const Pid* pid, Word m
 int enif_send(Env* env, const Pid* to, Env* message_env, Word message);
 }
 
-// `module` and `functions` stay. It is never unloaded.
+// `module` and `functions` must stay valid. The library is never unloaded.
 template <size_t kCount>
 Entry entry_of(const char* module, LibraryFunction (&functions)[kCount], decltype(Entry::load) load,
                decltype(Entry::upgrade) upgrade) {

@@ -1,4 +1,4 @@
-// Calling native functions, at once or as enif_schedule_nif() asks.
+// Calls of native functions, at once or later, as enif_schedule_nif() asks.
 #include "vm/code/export.hpp"
 #include "vm/nif/environment.hpp"
 #include "vm/nif/library.hpp"
@@ -12,8 +12,8 @@ namespace minivm::nif {
 
 namespace {
 
-// x0: the call as a magic reference, x1: its arguments as a tuple, x2: those of the call that began
-// it, as a list.
+// The BIF that makes a scheduled call. x0: the call as a magic reference, x1: its arguments as a tuple, x2: the
+// list of the arguments of the call from Erlang that led to it.
 const Export* continuation(uint8_t flags) {
     static const Export* const plain = bif_export("minivm", "call_nif", 3);
     static const Export* const cpu = bif_export("minivm", "call_nif_dirty_cpu", 3);
@@ -37,7 +37,7 @@ Term go_on_with(Process& p, Env& env, Term origin_args) {
                                 : trap(p, to, {ref, args, origin_args});
 }
 
-// origin_args: the non-value for the call that may begin others, whose arguments `args` are.
+// origin_args: of the call from Erlang that led to this one; the non-value if this is that call.
 Term run(Process& p, const Function& f, const Term* args, uint32_t arity, Term origin_args) {
     Env env(p, f.library);
     env.function = &f;
@@ -65,7 +65,7 @@ Term run(Process& p, const Function& f, const Term* args, uint32_t arity, Term o
         }
         env.scheduled->release();
     }
-    // One that returns nothing has not said what it raises.
+    // A function that returns no term has not said what it raises.
     return is_value(result) ? result : error(p, atoms::badarg);
 }
 
@@ -79,7 +79,7 @@ Scheduled::Scheduled(const Function& origin, uint8_t flags, Callable c)
     : function(origin.exp->module, origin.exp->function, origin.arity) {
     function.flags = static_cast<uint8_t>(kBifNative | flags);
     function.library = origin.library;
-    // relaxed: handed over with the call.
+    // relaxed: the thread that makes the call gets it with the process.
     function.code.store(c, std::memory_order_relaxed);
     function.library->retain();
 }
@@ -93,7 +93,7 @@ Term call_scheduled(Process& p, Term ref, Term args, Term origin_args) {
     const std::vector<Term> copy(tuple_elements(args), tuple_elements(args) + n);
     const Term r = run(p, f, copy.data(), n, origin_args);
     if (!is_value(r) && p.outcome == BifOutcome::exception) {
-        // The trace shows the call that began it.
+        // The trace shows the call from Erlang.
         p.exception.bif = &f;
         p.exception.args = origin_args;
     }
@@ -105,7 +105,7 @@ Term call_scheduled(Process& p, Term ref, Term args, Term origin_args) {
 namespace minivm {
 
 void see_native(const BifDef& function) {
-    // acquire: native code has seen it without; its flags were written before it.
+    // acquire: native code has read the pointer without; the flags were written before it.
     static_cast<const nif::Function&>(function).code.load(std::memory_order_acquire);
 }
 

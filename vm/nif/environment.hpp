@@ -1,12 +1,12 @@
 // Environments: where a library's terms live and how long.
 //
-//   of a call         terms go to the heap of the process that made it; allocation there never
+//   of a call         terms go to the heap of the calling process; allocation there never
 //                     collects, so nothing moves before the library has returned
-//   of a callback     no process; terms live until it returns. That of a tracer may know the
-//                     process that it is called in, but does not use its heap
+//   of a callback     no process; terms live until the callback returns. A tracer's may know the
+//                     process in which it is called, but does not use its heap
 //   enif_alloc_env()  no process; terms live until it is cleared, freed or sent
 //
-// Threads: one at a time; that of a call only the thread that runs it.
+// Threads: one at a time; an environment of a call, only the thread that runs the call.
 #pragma once
 
 #include "vm/nif/nif.hpp"
@@ -20,7 +20,7 @@
 
 namespace minivm::nif {
 
-// What an environment frees when its terms end.
+// Memory that an environment frees together with its terms.
 struct Temporary {
     virtual ~Temporary() = default;
 };
@@ -45,7 +45,7 @@ struct Env {
     Heap* heap;
     Process* process = nullptr;
     Library* library;
-    const Function* function = nullptr;  // of a call
+    const Function* function = nullptr;  // the one that is called; null in a callback
     Heap own_heap;
     bool exception = false;
     Term reason = kNonValue;
@@ -54,7 +54,7 @@ struct Env {
     std::vector<Term> scheduled_args;
 };
 
-// A message of what was built in an environment without a process, without a copy; clears it.
+// Makes the terms of an environment without a process into a message, without a copy; clears the environment.
 Signal* message_from(Env& env, Term t);
 
 inline Heap& heap_of(Env* env) {
@@ -68,8 +68,8 @@ inline Word raise(Env* env, Term reason) {
 inline Word raise_badarg(Env* env) {
     return raise(env, atoms::badarg);
 }
-// The arguments of a call as words of its library, which has to take them before *kept goes: most calls have no zero, and theirs
-// stay where they are.
+// The arguments of a call as words for its library, valid as long as `args` and *kept: most calls have no zero among
+// them, and then the words are the terms themselves.
 inline const Word* words_of(const Term* args, size_t n, std::vector<Word>* kept) {
     for (size_t i = 0; i < n; ++i) {
         if (args[i] == make_small(0)) {

@@ -1,4 +1,4 @@
-// Loading native libraries, their resource types, and letting go of both.
+// Loading native libraries and their resource types, and unloading both.
 #include "vm/nif/library.hpp"
 
 #include "vm/code/export.hpp"
@@ -24,7 +24,7 @@ namespace minivm::nif {
 
 namespace {
 
-// Types that the load or upgrade callback under way has asked for.
+// The types that the running load or upgrade callback has asked for.
 struct OpenedType {
     ResourceType* type;
     ResourceFlags how;
@@ -76,7 +76,7 @@ void take_entry(Library& l, const Entry& e) {
     }
 }
 
-// What is wrong with the library itself; empty: nothing.
+// The text of the error in the library itself; empty: none.
 std::string check_entry(const Entry& e, Term module) {
     const std::string name = text_of_term(module);
     const int minor = by_release::nif_minor_version();
@@ -113,7 +113,7 @@ Function* find_function(const ModuleInstance& instance, const LibraryFunction& f
     return nullptr;
 }
 
-// Which function of the module each of the library's replaces. Empty: all is well.
+// *out: the module's function that each of the library's functions replaces. The text of the error; empty: none.
 std::string match_functions(const ModuleInstance& instance, const Library& l,
                             std::vector<Function*>* out) {
     const std::string module = text_of_term(l.module);
@@ -139,14 +139,14 @@ std::string match_functions(const ModuleInstance& instance, const Library& l,
     return {};
 }
 
-// A dirty scheduler calls it as the BIF that Process::dirty_bif is. If the process is ended meanwhile
-// (end_dirty_process()) its module may be purged: so the function is a copy, which keeps the library.
+// The BIF of a native function for dirty schedulers: it calls Process::dirty_bif. The process may be ended
+// meanwhile (end_dirty_process()) and its module purged, so it calls a copy that keeps the library.
 Term run_dirty(Process& p, const Term* args) {
     const auto& f = *static_cast<const Function*>(p.dirty_bif);
     // acquire: pairs with replace_functions().
     const Function own(f, f.code.load(std::memory_order_acquire));
     own.library->retain();
-    // release: end_dirty_process() waits for it.
+    // release: after the copy and the reference; end_dirty_process() waits for the bit.
     p.state.fetch_or(process_state::kKept, std::memory_order_release);
     const Term result = call(p, own, args);
     own.library->release();
@@ -162,12 +162,12 @@ void replace_functions(Library& l, const std::vector<Function*>& functions) {
             static_cast<uint8_t>(kBifNative | kBifLeavable | (l.functions[i].flags == kDirtyCpu  ? kBifDirtyCpu
                                                : l.functions[i].flags == kDirtyIo ? kBifDirtyIo
                                                                                   : 0));
-        // release: whoever finds the code finds the rest.
+        // release: a thread that reads the code sees the rest.
         f.code.store(l.functions[i].code, std::memory_order_release);
     }
 }
 
-// The version whose library hands its data on.
+// The instance whose library hands its data on to this one's, or null.
 ModuleInstance* previous_of(const ModuleInstance& instance, int ix) {
     ModuleInstance* const current = module_table::current(instance.name(), ix);
     if (current != nullptr && current != &instance) {
@@ -176,14 +176,14 @@ ModuleInstance* previous_of(const ModuleInstance& instance, int ix) {
     return module_table::old(instance.name(), ix);
 }
 
-// Calls load or upgrade. Empty: it agreed.
+// Calls load or upgrade. The text of the error; empty: the library agreed.
 std::string introduce(Process& p, Library& l, ModuleInstance* previous, Term info,
                       const char** reason) {
     l.loading = true;
     int refused = 0;
     std::string why;
     Env env(p, &l);
-    // relaxed: it changes only under the lock.
+    // relaxed: the pointer changes only under load_lock().
     Library* const former =
         previous != nullptr ? previous->library.load(std::memory_order_relaxed) : nullptr;
     if (former != nullptr) {
@@ -210,8 +210,7 @@ std::string introduce(Process& p, Library& l, ModuleInstance* previous, Term inf
     return why;
 }
 
-// Modules whose native functions the VM itself has.
-// Under load_lock(); in the order of their first libraries.
+// The modules for which a library has been opened, in the order of their first ones. Under load_lock().
 std::vector<Term>& taints() {
     static std::vector<Term> modules;
     return modules;
@@ -225,7 +224,7 @@ void add_taint(Term module) {
     taints().push_back(module);
 }
 
-// The library of a module whose natives are part of the VM; else null.
+// The library of a module whose natives are part of the VM; null for other modules.
 const Entry* built_in(Term module) {
     static const Term prim_tty = atom_table::intern("prim_tty");
     static const Term prim_socket = atom_table::intern("prim_socket");
@@ -238,7 +237,7 @@ const Entry* built_in(Term module) {
                                    : nullptr;
 }
 
-// A library of the VM serves the modules of several releases: each has those functions that it declares.
+// A library of the VM serves the modules of several releases: removes the functions that this module does not declare.
 void keep_declared(const ModuleInstance& instance, Library& l) {
     std::erase_if(l.functions, [&](const LibraryFunction& f) {
         const Function* const function = find_function(instance, f);
@@ -252,7 +251,7 @@ void close_file(void* handle) {
     }
 }
 
-// What its function nif_init gives. *why is not empty: there is no such function, or no file.
+// Opens a file and returns what its nif_init does. *why is not empty: there is no such file, or no such function.
 const Entry* open_library(const std::string& name, void** handle, const char** reason, std::string* why) {
     api_is_linked();
     *handle = dlopen((name + ".so").c_str(), RTLD_NOW);
@@ -309,7 +308,7 @@ Function::Function(const Function& called, Callable c) : BifDef{}, library(calle
     arity = called.arity;
     exp = called.exp;
     flags = kBifNative;
-    // relaxed: one thread has it.
+    // relaxed: only this thread has the copy.
     code.store(c, std::memory_order_relaxed);
 }
 
@@ -337,12 +336,12 @@ bool Library::has_function(const char* name, unsigned arity) const {
     });
 }
 void Library::retain() {
-    // relaxed: who retains holds a reference already.
+    // relaxed: the caller holds a reference already.
     refs.fetch_add(1, std::memory_order_relaxed);
 }
 
 bool Library::give_up() {
-    // acq_rel: all use of the library comes before it goes.
+    // acq_rel: all uses of the library come before its end.
     return refs.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
@@ -357,7 +356,7 @@ void Library::close(Library* l) {
 
 void Library::release() {
     if (give_up()) {
-        // Its own code may be among the callers.
+        // Deferred, since the library's own code may be calling.
         thread_progress::later([](void* l) { close(static_cast<Library*>(l)); }, this);
     }
 }
@@ -380,7 +379,7 @@ Term load(Process& p, ModuleInstance& instance, const std::string& library_name,
     if (is_served_by_vm(instance)) {
         return atoms::ok;
     }
-    // relaxed: it changes only under the lock.
+    // relaxed: the pointer changes only under load_lock().
     if (instance.library.load(std::memory_order_relaxed) != nullptr) {
         return failure(p, "reload", "NIF library already loaded (reload disallowed since OTP 20).");
     }
@@ -416,7 +415,7 @@ Term load(Process& p, ModuleInstance& instance, const std::string& library_name,
     }
     commit_opened_types(*library);
     replace_functions(*library, functions);
-    // release: who finds the library finds it complete (tracer.cpp).
+    // release: a thread that finds the library finds it complete (tracer.cpp).
     instance.library.store(library.release(), std::memory_order_release);
     return atoms::ok;
 }
@@ -434,7 +433,7 @@ void unload(ModuleInstance& instance) {
     Library* library = nullptr;
     {
         const std::lock_guard lock(load_lock());
-        // relaxed: it changes only under the lock, and nobody else finds the instance any more.
+        // relaxed: the pointer changes only under the lock, and no other thread finds the instance any more.
         library = instance.library.exchange(nullptr, std::memory_order_relaxed);
         if (library != nullptr) {
             close_types_of(*library);
@@ -448,11 +447,11 @@ void unload(ModuleInstance& instance) {
 // ---- resource types -----------------------------------------------------------------------------
 
 void ResourceType::release() {
-    // acq_rel: all use of the type comes before it goes.
+    // acq_rel: all uses of the type come before its end.
     if (refs.fetch_sub(1, std::memory_order_acq_rel) != 1) {
         return;
     }
-    // relaxed: nobody else has it any more.
+    // relaxed: no other thread refers to the type any more.
     Library* const library = owner.load(std::memory_order_relaxed);
     if (has_callbacks) {
         library->release();
@@ -502,7 +501,7 @@ ResourceType* find_type_any_thread(Term module, Term name) {
     const std::lock_guard lock(g_types_lock);
     ResourceType* const type = find_type(module, name);
     if (type != nullptr) {
-        // relaxed: the table has a reference.
+        // relaxed: the table holds a reference.
         type->refs.fetch_add(1, std::memory_order_relaxed);
     }
     return type;
@@ -516,14 +515,14 @@ void commit_opened_types(Library& library) {
         if (o.how == kCreate) {
             g_types.push_back(&t);
         } else if (t.has_callbacks) {
-            // relaxed: it changes only here, under the lock.
+            // relaxed: the owner changes only here, under the lock.
             former.push_back(t.owner.load(std::memory_order_relaxed));
         }
         if (o.callbacks.any()) {
             library.retain();
         }
         t.has_callbacks = o.callbacks.any();
-        // release: the library is there for whoever calls into it.
+        // release: a thread that reads a callback finds the library in place.
         t.destructor.store(o.callbacks.destructor, std::memory_order_release);
         t.stop.store(o.callbacks.stop, std::memory_order_release);
         t.down.store(o.callbacks.down, std::memory_order_release);
@@ -550,7 +549,7 @@ void close_types_of(Library& library) {
     std::vector<ResourceType*> closed;
     std::unique_lock lock(g_types_lock);
     std::erase_if(g_types, [&](ResourceType* t) {
-        // relaxed: it changes only under the lock.
+        // relaxed: the owner changes only under the lock.
         if (t->owner.load(std::memory_order_relaxed) != &library) {
             return false;
         }

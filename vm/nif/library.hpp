@@ -1,9 +1,9 @@
 // A loaded native library, and the resource types that belong to it.
 //
 // Invariants
-//   (1) A library stays mapped while the code of its module is there (current or old) and while
-//       resource types have callbacks in it; a type stays while it has objects.
-//   (2) Types are created and taken over in load and upgrade callbacks only, and only if these
+//   (1) A library stays mapped while the code of its module exists (current or old) and while
+//       resource types have callbacks in it; a type lives as long as its objects.
+//   (2) Only load and upgrade callbacks create and take over types, and only if they
 //       succeed.
 // Threads: under load_lock() unless noted.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace minivm::nif {
 
-// The functions of a library that may be a tracer (tracer.hpp); null where it has none.
+// The functions of a library that make it a tracer (vm/process/tracer_modules.hpp); null where it has none.
 struct TracerFunctions {
     static constexpr size_t kKinds = 9;  // of tracer::Kind
     std::array<Callable, kKinds> enabled_by_kind{};
@@ -36,23 +36,23 @@ private:
 };
 
 struct Library {
-    void* handle = nullptr;       // null: it is part of the VM
+    void* handle = nullptr;       // null: the library is part of the VM
     Term module = kNonValue;
     Entry entry{};
     std::vector<LibraryFunction> functions;
     TracerFunctions tracer;
     void* priv_data = nullptr;
     bool loading = false;         // load or upgrade is being called
-    std::atomic<size_t> refs{1};  // any thread: the module's code, and each type with callbacks
+    std::atomic<size_t> refs{1};  // any thread: the module's code, types with callbacks, dirty and scheduled calls
 
     bool has_function(const char* name, unsigned arity) const;
     void retain();
-    void release();  // the last one has it closed, soon
-    bool give_up();  // true: that was the last one, close() it
+    void release();  // the last release() lets deferred work close it
+    bool give_up();  // true: that was the last reference, and the caller must close() it
     static void close(Library* l);
 };
 
-// What a type's objects are given to when something happens to them.
+// The functions of a resource type that are called with its objects.
 struct Callbacks {
     Destructor destructor = nullptr;
     StopCallback stop = nullptr;
@@ -73,7 +73,7 @@ struct ResourceType {
     std::atomic<DownCallback> down{nullptr};
     std::atomic<DynamicCall> dynamic_call{nullptr};
     std::atomic<Library*> owner{nullptr};
-    std::atomic<size_t> refs{1};  // any thread: being registered, and each object
+    std::atomic<size_t> refs{1};  // any thread: the table of types, and each object
     bool has_callbacks = false;
 
     void release();  // any thread
@@ -83,11 +83,11 @@ std::mutex& load_lock();
 
 // ---- called by the API --------------------------------------------------------------------------
 
-// enif_open_resource_type() and the like. Null: not now, or not that way.
+// enif_open_resource_type() and the like. Null: no load or upgrade callback runs, or the flags do not allow it.
 ResourceType* open_type(Env* env, const char* name, const Callbacks& callbacks, ResourceFlags flags,
                         ResourceFlags* tried);
 ResourceType* find_type(Term module, Term name);
-// The same without the lock, with a reference of one's own.
+// The same without load_lock(); the caller gets a reference.
 ResourceType* find_type_any_thread(Term module, Term name);
 
 // ---- inside load() ------------------------------------------------------------------------------

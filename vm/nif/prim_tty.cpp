@@ -1,9 +1,9 @@
 // The module decides what to write and how to move; here is what it cannot do itself: the modes of the terminal, its
 // size, its capabilities, and reading and writing of descriptors.
 //
-// It has three forms, and declares the natives of its own (library.cpp leaves the others out): that of OTP 26 and 27 says
-// what modes it wants one by one, has SIGWINCH and SIGCONT through a pipe and asks termcap; 28 says how it wants the input,
-// and hears of signals from erl_signal_server; 29 asks terminfo.
+// The module has three forms, each of which declares its own natives (library.cpp leaves the others out). Those of OTP
+// 26 and 27 set modes one by one, get SIGWINCH and SIGCONT through a pipe and ask termcap; that of OTP 28 names a kind
+// of input and hears of signals from erl_signal_server; that of OTP 29 asks terminfo.
 #include "vm/nif/prim_tty.hpp"
 
 #include "vm/nif/built_in.hpp"
@@ -33,7 +33,7 @@
 #include <string>
 #include <utility>
 
-// Of term.h, which has macros with names that everybody uses.
+// From term.h, which cannot be included: it has macros with common names.
 extern "C" {
 struct term;
 extern struct term* cur_term;
@@ -66,19 +66,19 @@ ResourceType* g_type = nullptr;  // written while the library is loaded, before 
 
 struct Terminal {
     int out = STDOUT_FILENO;
-    int moded = STDOUT_FILENO;  // whose modes are changed
+    int moded = STDOUT_FILENO;  // the descriptor whose modes are changed
     bool is_terminal = false;
     int signals = -1;           // the end of the pipe to read signals from
-    termios usual{};  // before anything was changed
+    termios usual{};            // the modes before any change
     termios now{};
-    Pid owner{kNonValue.raw};   // who set it up: when that has ended, it is as usual
-    Pid reader{kNonValue.raw};  // who waits for input
+    Pid owner{kNonValue.raw};   // the process that set it up; when it ends, the modes are as usual again
+    Pid reader{kNonValue.raw};  // the process that waits for input
 };
 
 Term atom(const char* name) { return atom_table::intern(name); }
 Word ok(Env* env, Term value) { return make_tuple(heap_of(env), atoms::ok, value).raw; }
 Word error(Env* env, Term reason) { return make_tuple(heap_of(env), atoms::error, reason).raw; }
-// Of errno, in the function of that name.
+// {error, {Function, Errno}}
 Word system_error(Env* env, const char* function) {
     const Term why = posix_error_atom(errno);
     return error(env, make_tuple(heap_of(env), atom(function), why));
@@ -131,7 +131,7 @@ Word create(Env* env, int arity, const Word* a) {
     return ok(env, made);
 }
 
-// Each key as it is typed, nothing shown that the program does not write, and no newline changed.
+// Gives each key as it is typed, shows only what the program writes, and changes no newline.
 void make_raw(termios* modes) {
     modes->c_iflag &= ~static_cast<tcflag_t>(ISTRIP | ICRNL);
     modes->c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
@@ -140,7 +140,7 @@ void make_raw(termios* modes) {
     modes->c_cc[VTIME] = 0;
 }
 
-// The terminal is as usual when the caller has ended.
+// Makes the caller the owner: when it ends, ended() sets the usual modes.
 Word owned(Env* env, Terminal* t) {
     t->owner.id = env->process->id.raw;
     enif_monitor_process(env, t, &t->owner, nullptr);
@@ -180,7 +180,7 @@ void turn(tcflag_t* flags, tcflag_t which, Term wanted) {
         *flags &= ~which;
     }
 }
-// tty_init(Terminal, stdout, #{canon => _, echo => _, sig => _}): true, false or as it is. tty_set/1 does it.
+// tty_init(Terminal, stdout, #{canon => _, echo => _, sig => _}): true, false, or no change. tty_set/1 sets the modes.
 Word set_up_in_parts(Env* env, int, const Word* a) {
     static const Term canon = atom("canon");
     static const Term echo = atom("echo");
@@ -232,7 +232,7 @@ void hear_no_signals(Env* env, Terminal* t) {
     }
 }
 
-// tty_select(Terminal, OfInput), or tty_select(Terminal, OfSignals, OfInput): references for the messages.
+// tty_select(Terminal, InputRef), or tty_select(Terminal, SignalRef, InputRef): the references in the messages.
 Word select_input(Env* env, int arity, const Word* a) {
     Terminal* const t = terminal_of(env, a[0]);
     if (t == nullptr) {
@@ -271,7 +271,7 @@ void stopped(Env*, void*, int descriptor, int) {
     }
 }
 
-// tty_read_signal(Terminal, Reference): {ok, winch | cont}, and a message for the next.
+// tty_read_signal(Terminal, Reference): {ok, winch | cont}, and selects for the next one.
 Word read_signal(Env* env, int, const Word* a) {
     static const Term winch = atom("winch");
     static const Term cont = atom("cont");
@@ -325,7 +325,7 @@ Word is_open(Env* env, int, const Word* a) {
     return make_bool(ready == 0).raw;
 }
 
-// ---- reading and writing: on a dirty scheduler, for a reader may let a writer wait --------------------------------
+// ---- reading and writing: on a dirty scheduler, since a writer may wait for the terminal's reader -----------------
 
 Word write_all(Env* env, int, const Word* a) {
     const Terminal* const t = terminal_of(env, a[0]);
@@ -347,7 +347,7 @@ Word write_all(Env* env, int, const Word* a) {
     return atoms::ok.raw;
 }
 
-// read_nif(Terminal, Reference, Most), or read_nif(Terminal, Reference): what is there, and {select, Terminal, Reference, ready_input} for more.
+// read_nif(Terminal, Reference[, Most]): the bytes there are, and {select, Terminal, Reference, ready_input} for more.
 Word read_some(Env* env, int arity, const Word* a) {
     static const Term closed = atom("closed");
     constexpr int64_t kMostBytes = 1 << 20;
@@ -378,7 +378,7 @@ Word set_locale(Env*, int, const Word*) {
     const char* const set = setlocale(LC_CTYPE, "");
     return make_bool(set != nullptr && std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0).raw;
 }
-// Of one byte.
+// isprint(Byte)
 Word is_printable(Env* env, int, const Word* a) {
     const Term c{a[0]};
     if (!is_small(c)) {
@@ -394,7 +394,7 @@ Word width_of_character(Env* env, int, const Word* a) {
     const Term c{a[0]};
     return is_small(c) ? width_or_error(env, wcwidth(static_cast<wchar_t>(small_value(c)))) : raise_badarg(env);
 }
-// Of a binary of wide characters.
+// wcswidth(Binary), a binary of wide characters
 Word width_of_text(Env* env, int, const Word* a) {
     std::string bytes;
     if (!iolist_to_bytes(Term{a[0]}, &bytes)) {
@@ -407,7 +407,7 @@ Word width_of_text(Env* env, int, const Word* a) {
 }
 Word size_of_wide(Env*, int, const Word*) { return make_small(sizeof(wchar_t)).raw; }
 
-// ---- terminfo, whose functions share what they work with ------------------------------------------------------------
+// ---- terminfo, whose functions share one terminal description ----------------------------------------------------
 
 std::mutex g_terminfo_lock;
 struct term* g_terminal = nullptr;
@@ -425,7 +425,7 @@ Word set_up_terminfo(Env* env, int, const Word*) {
     return atoms::ok.raw;
 }
 
-// The name of a capability. A missing zero at its end is no harm.
+// The name of a capability, with or without a zero at its end.
 std::optional<std::string> name_of(Word t) {
     std::string name;
     return iolist_to_bytes(Term{t}, &name) ? std::optional(name.substr(0, name.find('\0'))) : std::nullopt;
@@ -451,12 +451,12 @@ Word text_of(Env* env, int, const Word* a) {
     return text == nullptr ? atoms::false_.raw : ok(env, make_binary(heap_of(env), text, std::strlen(text)));
 }
 
-std::string g_put;  // by tputs(), under the lock
+std::string g_put;  // what tputs() writes, under the lock
 int put_character(int c) {
     g_put.push_back(static_cast<char>(c));
     return c;
 }
-// tputs_nif(Capability, Numbers): what to write.
+// tputs_nif(Capability, Numbers): the text to write.
 Word filled_in(Env* env, int, const Word* a) {
     const auto text = name_of(a[0]);
     std::array<long, 9> numbers{};
@@ -482,7 +482,7 @@ Word filled_in(Env* env, int, const Word* a) {
     return ok(env, make_binary(heap_of(env), g_put.data(), g_put.size()));
 }
 
-// ---- termcap ---------------------------------------------------------------------------------------------------------
+// ---- termcap --------------------------------------------------------------------------------------------------------
 
 Word set_up_termcap(Env* env, int, const Word* a) {
     const auto name = name_of(a[0]);
@@ -503,7 +503,7 @@ Word string_of(Env* env, int, const Word* a) {
     const char* const text = tgetstr(name->c_str(), &free);
     return text == nullptr ? atoms::false_.raw : ok(env, make_binary(heap_of(env), text, std::strlen(text)));
 }
-// tgoto_nif(Capability[, Number[, Number]]): what to write. OTP 26 takes one number for the row.
+// tgoto_nif(Capability[, Number[, Number]]): the text to write. OTP 26 takes a single number for the row.
 Word moved_to(Env* env, int arity, const Word* a) {
     const auto text = name_of(a[0]);
     int numbers[2] = {0, 0};

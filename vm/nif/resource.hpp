@@ -1,7 +1,7 @@
 // Resources: a library's own objects, which terms may refer to.
 //
-// Terms hold a resource by magic references that all carry the same id, so they are equal. The
-// object lives until the last reference, a library's or a term's, is given up. Threads: any.
+// Terms refer to a resource by magic references that all have the same id, so they are equal. The
+// object lives until the library and all terms have given up their references. Threads: any.
 #pragma once
 
 #include "vm/nif/library.hpp"
@@ -26,7 +26,7 @@ struct alignas(16) Resource final : MagicObject {
 inline Resource* resource_of(void* object) {
     return static_cast<Resource*>(object) - 1;
 }
-// Null: the term is none.
+// Null: the term refers to no resource.
 Resource* resource_of(Term t);
 
 }  // namespace minivm::nif

@@ -6,14 +6,14 @@
 namespace minivm::nif {
 
 struct Scheduled final : MagicObject {
-    // flags: where it is to run, BifFlag. Keeps the library.
+    // flags: a BifFlag that says where to run it. Keeps the library.
     Scheduled(const Function& origin, uint8_t flags, Callable c);
     ~Scheduled() override;
     Function function;  // with the name of the function that was called first
 };
 
-// Makes the call; ref is the magic reference of it, args a tuple, origin_args the list of arguments
-// of the call that began it.
+// Makes the call; ref is its magic reference, args a tuple, origin_args the list of the arguments of the
+// call from Erlang that led to it.
 Term call_scheduled(Process& p, Term ref, Term args, Term origin_args);
 
 }  // namespace minivm::nif

@@ -1,8 +1,8 @@
 // Waiting for files on behalf of libraries: enif_select().
 //
-// The files are a set of their own (epoll), which is among the sockets that an idle scheduler or the ports' thread looks
-// at (poller.hpp): a file that a port waits for too is no trouble. Each is armed for one event at a time, so what has been
-// told is not told again before the library asks again.
+// The files form a set of their own (epoll), which an idle scheduler or the ports' thread waits for among the sockets
+// (poller.hpp), so a port may wait for the same file. Each file is armed for one event at a time, so the library gets
+// no second message before it asks again.
 //
 // Threads: any; one lock. No callback and no destructor runs under it, since either may select.
 #include "vm/nif/api.hpp"
@@ -39,9 +39,9 @@ struct Interest {
 // A file that some resource has selected and not stopped.
 struct File {
     Resource* resource = nullptr;  // a reference is kept
-    uint32_t generation = 0;       // tells late events of a number's former file apart
+    uint32_t generation = 0;       // by which late events of a descriptor's former file are recognised
     uint32_t armed = 0;            // EPOLLIN, EPOLLOUT, EPOLLERR: asked for, and not happened yet
-    bool wants_error = false;      // asked for once; else errors count as whatever is asked for
+    bool wants_error = false;      // EPOLLERR was asked for once; else an error counts as the armed events
     bool always_ready = false;     // one that cannot be waited for, such as an ordinary file
     Interest in;
     Interest out;
@@ -56,7 +56,7 @@ struct State {
 };
 State g;
 
-// What is to be done once the lock is free.
+// Work to do once the lock is free.
 struct Afterwards {
     std::vector<Interest> sent;
     std::vector<Signal*> dropped;
@@ -74,7 +74,7 @@ void send(const Interest& i) {
     }
 }
 
-// As the VM's other reports of bad use.
+// Logs an error, as the VM does for other bad use.
 void report(const std::string& text) {
     static constexpr char kFormat[] = "~ts~n";
     static const Term logger = atom_table::intern("logger");
@@ -101,7 +101,7 @@ void Afterwards::run() {
     }
 }
 
-// True: somebody waited for it.
+// take() and drop() end an interest: its message is to be sent, or to be freed. True: there was one.
 bool take(Interest& i, std::vector<Interest>& to) {
     if (i.message == nullptr) {
         return false;
@@ -143,7 +143,7 @@ int arm(int fd, const File& f) {
     return f.always_ready ? 0 : control(EPOLL_CTL_MOD, fd, f);
 }
 
-// On the ports' thread.
+// Called by the thread that waits for the sockets.
 void look() {
     epoll_event events[64];
     const int n = epoll_wait(g.epoll, events, 64, 0);
@@ -160,7 +160,7 @@ void look() {
             File& f = at->second;
             const bool error = (events[i].events & kErrorEvents) != 0;
             uint32_t happened = (events[i].events | (error ? uint32_t{EPOLLERR} : 0)) & f.armed;
-            // An error nobody asked for: whoever waits for anything finds it in the file.
+            // An error that nobody asked for counts as all armed events: a process that waits finds it in the file.
             if (error && (!f.wants_error || happened == 0)) {
                 happened = f.armed;
             }
@@ -190,7 +190,7 @@ std::string describe(int fd, int mode, const Resource& r, Term ref) {
            text_of_term(ref) + ") ";
 }
 
-// Another resource's file: a library that closed it without stopping, as a rule.
+// Takes the file from another resource, as a rule because its library closed it without stopping.
 void steal(int fd, File& f, std::string text, Afterwards& after) {
     const ResourceType& type = *f.resource->type;
     text += "stealing control of fd=" + std::to_string(fd) + " from resource " +
@@ -306,7 +306,7 @@ int select_on(int fd, int mode, Resource& r, Term to, Term message, Env* message
         if ((mode & one.mode) != 0) {
             drop(one.interest, after);
             one.interest = {to, message_of(r, mode, message, message_env, one.event)};
-            message_env = nullptr;  // its terms are the first message's, and copied from there
+            message_env = nullptr;  // its terms are the first message's now; a second one copies them from there
         }
     }
     if (f.always_ready) {

@@ -18,7 +18,7 @@ using tracing::Tracer;
 
 LOCAL_ATOM(atom_strict_monotonic, "strict_monotonic")
 
-// Null: the module has no library. In a delay section: the library stays for so long.
+// Null: the module has no library that is a tracer. Call it in a delay section, which keeps the library.
 const Library* library_of(Term module) {
     const ModuleInstance* const m = module_table::current(module, code_index::active());
     // acquire: the library is complete. Pairs with load().
@@ -26,7 +26,7 @@ const Library* library_of(Term module) {
     return l != nullptr && l->tracer.is_tracer() ? l : nullptr;
 }
 
-// The result, or the non-value if it has raised.
+// The result, or the non-value if the function has raised an exception.
 Term call(const Library& library, Callable code, Process* self, const Term* args, size_t count) {
     Env env(const_cast<Library*>(&library));
     env.process = self;
@@ -35,7 +35,7 @@ Term call(const Library& library, Callable code, Process* self, const Term* args
     return env.exception ? kNonValue : term_of(result);
 }
 
-// The term that enabled/3 or what stands for it answers; false: there is no such function.
+// *answer: what enabled/3, or the function for this kind, returns. False: the module has no tracer.
 bool ask_module(const Tracer& tracer, Kind kind, Term tag, Term tracee, Term* answer) {
     const thread_progress::DelaySection section;
     const Library* const library = library_of(tracer.module());
@@ -66,7 +66,7 @@ Term options(Heap& h, const Event& event, uint32_t flags) {
         add(atoms::scheduler_id, make_small(on != nullptr ? on->number : 0));
     }
     if ((flags & tracing::kAllTimestamps) != 0) {
-        // relaxed: as where it is written.
+        // relaxed: an event during the change has either kind.
         const bool cpu = tracing::g_cpu_timestamps.load(std::memory_order_relaxed);
         const Term now_kind = cpu ? atoms::cpu_timestamp : atoms::timestamp;
         add(atoms::timestamp, (flags & tracing::kTimestamp) != 0 ? now_kind

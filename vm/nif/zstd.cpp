@@ -38,13 +38,13 @@ struct FrameHeader {
     unsigned long long content_size;
     unsigned long long window_size;
     unsigned block_size;
-    int kind;  // 0: a frame; 1: one to be skipped
+    int kind;  // 0: a frame; 1: a skippable frame
     unsigned header_size;
     unsigned dictionary;
     unsigned checksum;
     unsigned reserved[2];
 };
-constexpr int kSkippedHeader = 8;  // bytes; libraries before 1.5.6 leave it out
+constexpr int kSkippedHeader = 8;  // bytes; libraries before 1.5.6 do not tell it
 constexpr unsigned long long kUnknownSize = ~0ULL;
 constexpr unsigned long long kNoSize = ~1ULL;
 constexpr int kSessionOnly = 1;
@@ -84,7 +84,7 @@ struct Api {
     const char* (*error_name)(size_t);
 };
 
-// Looked up once; stays open.
+// Opened and looked up once; stays open.
 const Api& api() {
     static const Api found = [] {
         Api a{};
@@ -155,13 +155,13 @@ bool get_int(Term t, int* out) {
 
 // ---- contexts and dictionaries ------------------------------------------------------------------------------------
 
-// Of a kind that compresses or decompresses. A dictionary's memory is its own.
+// A dictionary for compressing or for decompressing, which has its own copy of the bytes.
 struct Dictionary {
     void* handle = nullptr;
 };
 struct Context {
     void* handle = nullptr;
-    Dictionary* dictionary = nullptr;  // that it refers to; a reference is kept
+    Dictionary* dictionary = nullptr;  // the one that it refers to; holds a reference
     Term owner = kNonValue;
     bool in_use = false;
 };
@@ -202,7 +202,7 @@ Word new_context(Env* env, int, const Word*) {
     return ref;
 }
 
-// Null: the exception has been raised in *error.
+// Null: *error is the word of the exception that has been raised.
 template <bool kCompresses>
 Context* context_of(Env* env, Word t, Word* error) {
     void* object = nullptr;
@@ -387,7 +387,7 @@ Word get_parameter(Env* env, int, const Word* a) {
     }
     switch (p->kind) {
         case Kind::flag:
-            return atoms::false_.raw;  // whatever was set: so says erl
+            return atoms::false_.raw;  // as on erl, whatever was set
         case Kind::strategy:
             return value >= 0 && value < static_cast<int>(std::size(kStrategies)) ? atom(kStrategies[value]).raw
                                                                                   : raise_badarg(env);
@@ -421,7 +421,7 @@ Word step(Env* env, Context& c, const Word* a, const Bytes& bytes, size_t room) 
     if (!get_int(Term{a[2]}, &flush)) {
         return raise_badarg(env);
     }
-    // The thread's, of the size that libzstd advises: what a step gives is mostly less, and is copied.
+    // The thread's buffer, of the size that libzstd advises: the output of a step is mostly smaller, and is copied.
     thread_local std::vector<char> buffer;
     buffer.resize(std::max({room, buffer.size(), size_t{1}}));
     Output out{buffer.data(), room, 0};

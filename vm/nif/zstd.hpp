@@ -1,5 +1,5 @@
-// The natives of module zstd of OTP 28 and later, on the system's libzstd, which is opened when the module is loaded. A boot
-// in embedded mode loads the module: where there is no such library that succeeds as well, and its functions say so.
+// The natives of module zstd of OTP 28 and later, on the system's libzstd, which the first call opens. A boot in
+// embedded mode loads the module, so loading succeeds also without libzstd, and the functions say that it is missing.
 #pragma once
 
 #include "vm/nif/abi.hpp"

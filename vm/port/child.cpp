@@ -36,8 +36,8 @@ struct Pipe {
         }
         read = fds[0];
         write = fds[1];
-        // The program's files are put in their places by dup2(), one after the other: none of them
-        // may lie where another is to go.
+        // dup2() moves the program's files to their numbers one after the other: no pipe may have a
+        // number that another one will get.
         return lift(&read) && lift(&write);
     }
 
@@ -67,8 +67,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
     return list;
 }
 
-// In a session of its own, with all signals as a new program has them; but SIGPIPE stays ignored,
-// as with OTP.
+// The program gets a session of its own and the default action of all signals, except that SIGPIPE
+// stays ignored, as in OTP.
 void set_attributes(posix_spawnattr_t* attributes) {
     sigset_t none;
     sigset_t all;
@@ -90,10 +90,10 @@ int take(int* fd) {
     return result;
 }
 
-// Held while a program is started: it may have ended before its number is known here.
+// start_child() holds it while it starts a program, which may end before its pid is in g_children.
 std::mutex g_children_lock;
-std::vector<pid_t> g_children;        // guarded by it
-std::array<pid_t, 64> g_ended{};      // likewise; the last that were let go of
+std::vector<pid_t> g_children;        // guarded by g_children_lock
+std::array<pid_t, 64> g_ended{};      // likewise; the last that forget_child() removed
 size_t g_ended_count = 0;             // likewise
 
 }  // namespace
@@ -110,8 +110,8 @@ void forget_child(pid_t pid) {
 }
 
 bool start_child(const ChildOptions& o, Child* out) {
-    Pipe input;   // what it reads
-    Pipe output;  // what it writes
+    Pipe input;   // the program reads it
+    Pipe output;  // the program writes it
     if ((o.write && !input.open()) || (o.read && !output.open())) {
         return false;
     }

@@ -18,7 +18,7 @@ struct Row {
     bool (*is_command)(const std::string& command);
     std::shared_ptr<Driver> (*open)(const std::string& command);
 };
-// A name that OTP's emulator has a driver for, and this VM none: it cannot be started, and is no program for sh.
+// The name of a driver that OTP has and this VM lacks: opening it fails, and sh does not get it as a command.
 bool is_missing_driver(const std::string& command) {
     const std::string_view name = std::string_view(command).substr(0, command.find(' '));
     return name == "sctp_inet";

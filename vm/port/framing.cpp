@@ -48,7 +48,7 @@ bool Framing::next_packet(Piece* out) {
         kept_.clear();
         given_ = false;
     }
-    // Most packets are whole in what has come: they are not copied.
+    // Most packets lie complete in the input: they are not copied.
     if (kept_.empty() && left_ >= header_bytes_) {
         const size_t length = length_at(data_);
         if (left_ - header_bytes_ >= length) {
@@ -85,8 +85,8 @@ void Framing::give_line(Piece* out, bool eol) {
     given_ = true;
 }
 
-// A return character counts only when it is known what follows: in front of a newline it is part of
-// the line's end, and so it is behind a line that is full.
+// The character after a return character decides what it is: before a newline it belongs to the end of
+// the line, also after a full line (kept_ has longest_ bytes); else it is a character of the line.
 bool Framing::next_line(Piece* out) {
     if (given_) {
         kept_.clear();

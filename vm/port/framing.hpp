@@ -1,7 +1,7 @@
-// Cuts what comes out of a port's file into what its owner gets: the bytes as they come, packets
-// with their length in front, or lines.
+// Cuts the input of a port into the pieces that its owner gets: bytes as they come, packets with a
+// length header, or lines.
 //
-// Threads: whoever has the port's lock.
+// Threads: the one that holds the port's lock.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ class Framing {
 public:
     enum class Mode : uint8_t { stream, packet, line };
 
-    // One piece. The bytes are good until the next call.
+    // The bytes of a piece are valid until the next call.
     struct Piece {
         const uint8_t* data = nullptr;
         size_t size = 0;
-        bool eol = false;  // line: it ended here; else it went on
+        bool eol = false;  // line: the newline was here; else the line goes on
     };
 
     void use_packets(unsigned header_bytes) {
@@ -33,19 +33,19 @@ public:
     Mode mode() const { return mode_; }
     unsigned header_bytes() const { return mode_ == Mode::packet ? header_bytes_ : 0; }
 
-    // Bytes that have come. They must stay until next() has given false.
+    // The input to cut. It must stay in place until next() has returned false.
     void feed(const uint8_t* data, size_t n);
-    // The next piece that is whole; false: more must come first.
+    // The next complete piece. False: there is none yet.
     bool next(Piece* out);
-    // Nothing more comes. What is left of a line is a piece, what is left of a packet is lost.
+    // At the end of the input: the rest of a line is a piece, the rest of a packet is lost.
     bool last(Piece* out);
-    // Bytes that are kept until more come.
+    // Bytes that are kept until more input comes.
     size_t held() const { return kept_.size(); }
-    // Bytes that the packet says it has of which only a part has come; 0: none, or not known yet.
+    // The length in the header of an incomplete packet; 0: no such packet, or its header is incomplete.
     size_t announced() const;
 
 private:
-    // What a line is up to, with the return characters in front of a newline left out.
+    // The state of a line; a return character in front of a newline is no part of the line.
     enum class LineState : uint8_t { open, open_return, full, full_return };
 
     size_t length_at(const uint8_t* header) const;
@@ -55,7 +55,7 @@ private:
 
     Mode mode_ = Mode::stream;
     LineState line_state_ = LineState::open;
-    bool given_ = false;  // the piece in kept_ has been given, and goes with the next call
+    bool given_ = false;  // next() has given kept_ as a piece; the next call clears it
     unsigned header_bytes_ = 0;
     size_t longest_ = 0;
     std::string kept_;  // the beginning of a packet, header included, or of a line

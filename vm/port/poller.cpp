@@ -29,8 +29,7 @@ namespace minivm::port::poller {
 
 namespace {
 
-// How often programs are asked after that the kernel does not report (no pidfd_open), and how long
-// the thread rests between two looks at files that are always ready.
+// How often the thread checks whether a program has ended that the kernel does not report (no pidfd_open).
 constexpr int kAskChildrenMs = 20;
 constexpr uint64_t kLongestWaitMs = 1000 * 60 * 60;
 
@@ -42,10 +41,10 @@ struct AlwaysReady {
 struct Watched {
     pid_t pid;
     uint32_t port;
-    int pidfd;  // -1: must be asked after
+    int pidfd;  // -1: none; ask_children() checks the program
 };
 
-// The earliest is the greatest.
+// The earliest time is the greatest element, as a priority_queue has the greatest on top.
 struct Due {
     uint64_t ms;
     uint32_t port;
@@ -56,23 +55,23 @@ struct State {
     std::mutex mutex;
     std::thread thread;
     int epoll = -1;
-    int event = -1;  // readable: look at what follows again
-    // The sockets, a set of their own in `epoll`, which does not look at it while somebody has the seat.
+    int event = -1;  // readable: the thread reads the fields below again
+    // The set of the sockets, a member of `epoll`, which ignores it while a scheduler has the seat.
     int sockets = -1;
-    int seat_event = -1;  // in `sockets`; readable: who has the seat gets up
+    int seat_event = -1;  // in `sockets`; readable: the scheduler that has the seat leaves it
     bool stopping = false;
-    int set = -1;  // another set of files
+    int set = -1;  // the epoll file of watch_set(), in `sockets`
     void (*look)() = nullptr;
     std::vector<AlwaysReady> always_ready;
     std::vector<Watched> children;
     std::priority_queue<Due> due;
-    uint64_t wakes_ms = 0;     // when the thread wakes by itself; 0: it is about to look
+    uint64_t wakes_ms = 0;     // when the thread wakes by itself; 0: it will read `due` before it sleeps
 };
 State g;
 std::atomic<bool> g_has_sockets{false};
 std::atomic<bool> g_seat_taken{false};
 
-// What epoll gives back: what has happened, and the port or the program it happened to.
+// The data word of an epoll event: its kind, and the number of the port or the program.
 uint64_t pack(Ready what, uint32_t number) {
     return static_cast<uint64_t>(what) << 32 | number;
 }
@@ -105,7 +104,7 @@ void reap(pid_t pid) {
     child_ended(port, status);
 }
 
-// Looks after the programs without a pidfd.
+// Reaps the programs without a pidfd that have ended.
 void ask_children() {
     std::vector<pid_t> ended;
     {
@@ -165,7 +164,7 @@ void look_at_set() {
     look();
 }
 
-// How `epoll` looks at the sockets.
+// Makes `epoll` watch the set of the sockets, or ignore it.
 void look_at_sockets(bool on) {
     epoll_event e{};
     e.events = on ? static_cast<uint32_t>(EPOLLIN) : 0u;
@@ -186,7 +185,7 @@ void run() {
         activity::set(activity::Activity::check_io);
         if (vm::is_paused()) {
             vm::wait_while_paused();
-            continue;  // what was ready may have been read by whoever asked for the pause, see read_some() (port_io.cpp)
+            continue;  // the menu that asked for the pause may have read the input: see read_some() in port_io.cpp
         }
         for (int i = 0; i < n; ++i) {
             const uint64_t what = events[i].data.u64;
@@ -236,7 +235,7 @@ void close_files() {
     g.set = -1;
 }
 
-// Under the lock.
+// Starts the thread unless it runs. Under the lock.
 bool start() {
     if (g.epoll >= 0) {
         return true;
@@ -317,23 +316,23 @@ bool watch_socket(int fd, uint32_t port, bool output) {
     epoll_event e = socket_event(port, output);
     const bool done = epoll_ctl(g.sockets, EPOLL_CTL_ADD, fd, &e) == 0 ||
                       (errno == EEXIST && epoll_ctl(g.sockets, EPOLL_CTL_MOD, fd, &e) == 0);
-    // release: pairs with take_seat(), which uses the files.
+    // release: pairs with take_seat(), which reads the descriptors that start() has stored.
     g_has_sockets.store(true, std::memory_order_release);
     return done;
 }
 
 bool want_output(int fd, uint32_t port, bool wanted) {
-    // Without the lock: the file of the set stays while there are ports.
+    // Without the lock: g.sockets stays the same while there are ports.
     epoll_event e = socket_event(port, wanted);
     return epoll_ctl(g.sockets, EPOLL_CTL_MOD, fd, &e) == 0;
 }
 
 bool take_seat() {
-    // acquire: pairs with watch_socket(). relaxed: a look, that the exchange decides.
+    // acquire: pairs with watch_socket() and watch_set(). relaxed: a hint; the exchange decides.
     if (!g_has_sockets.load(std::memory_order_acquire) || g_seat_taken.load(std::memory_order_relaxed)) {
         return false;
     }
-    // acq_rel: what who had it before has done to the set comes before what we do.
+    // acq_rel: the set as the previous holder of the seat left it is visible here; pairs with leave_seat().
     if (g_seat_taken.exchange(true, std::memory_order_acq_rel)) {
         return false;
     }
@@ -342,7 +341,7 @@ bool take_seat() {
 }
 
 void leave_seat() {
-    // What has come meanwhile and nobody has been told of is told now: the set is looked at as it is, not as it changes.
+    // `epoll` watches the set by level: the thread gets the events of it that the seat's holder has not taken.
     look_at_sockets(true);
     // release: pairs with take_seat().
     g_seat_taken.store(false, std::memory_order_release);
@@ -370,7 +369,7 @@ void tell_seated(const epoll_event* events, int n) {
     }
 }
 
-// If he has got up by himself meanwhile, the next wait ends at once.
+// If the scheduler has left the seat meanwhile, the next wait_seated() returns at once.
 void wake_seated() {
     const uint64_t one = 1;
     [[maybe_unused]] const ssize_t n = write(g.seat_event, &one, sizeof(one));
@@ -396,7 +395,7 @@ void wake_at(uint32_t port, uint64_t due_ms) {
 void watch_child(pid_t pid, uint32_t port) {
     std::lock_guard lock(g.mutex);
     if (!start()) {
-        return;  // the program is never let go of, and its port learns nothing
+        return;  // the program stays a zombie, and its port does not learn of its end
     }
     const auto pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
     Watched child{pid, port, pidfd};
@@ -432,7 +431,7 @@ bool watch_set(int epoll_fd, void (*look)()) {
         return false;
     }
     g.set = epoll_fd;
-    // release: pairs with take_seat(), which uses the files.
+    // release: pairs with take_seat(), which reads the descriptors that start() has stored.
     g_has_sockets.store(true, std::memory_order_release);
     return true;
 }
@@ -456,7 +455,7 @@ void stop() {
     g.children.clear();
     g.always_ready.clear();
     g.due = {};
-    // relaxed: nobody else is there any more.
+    // relaxed: no other thread uses the poller any more.
     g_has_sockets.store(false, std::memory_order_relaxed);
     close_files();
 }

@@ -66,11 +66,11 @@ void close_files(Port& p) {
     }
     p.queue.clear();
     p.queued = p.queue_offset = 0;
-    wake_waiting(p);  // a connection to another node sends, and may get busy, while its end is told
+    wake_waiting(p);  // a connection to another node sends while everybody learns of its end, and may get busy again
 }
 
-// Everybody who is linked to it, watches it or knows its name learns that it ends; without the lock, once for a
-// port, whose state is no longer open. closed_to: gets {Port, closed}.
+// Sends the end of the port to its links, monitors, sink and tracers, and unregisters its name. Called without the
+// lock, once for a port, whose state is no longer open. closed_to: the process that gets {Port, closed}.
 void tell_of_end(const PortPtr& port, Term reason, Term closed_to) {
     Port& p = *port;
     std::set<uint64_t> links;
@@ -94,14 +94,14 @@ void tell_of_end(const PortPtr& port, Term reason, Term closed_to) {
         sink->ended(reason);
         sink->deliver();
     }
-    // A reason that is no atom may be what a sensitive owner ended with.
+    // A reason that is not an atom may be the exit reason of a sensitive owner.
     MINIVM_EVENT(port_close, p.number, records::subject_or_none(p.owner),
                  records::TermCopy<20>(reason, !is_atom(reason)).get());
     const Term name = registry::forget_port(p.id);
     bool ended = false;
     {
         std::lock_guard lock(p.mutex);
-        ended = p.state == Port::State::ended;  // else it drains, and stays in the table until it has
+        ended = p.state == Port::State::ended;  // else the port drains, and the table keeps it until end()
         if (is_value(name)) {
             trace_event(p, tracing::kPorts, atoms::unregister, name);
         }
@@ -129,7 +129,7 @@ void tell_of_end(const PortPtr& port, Term reason, Term closed_to) {
     }
 }
 
-// Ends the port for whoever comes first; without the lock. closed_to: gets {Port, closed}.
+// Ends the port; only the first call has an effect. Without the lock. closed_to: see tell_of_end().
 void end(const PortPtr& port, Term reason, Term closed_to = kNonValue) {
     Port& p = *port;
     bool told = false;
@@ -153,15 +153,15 @@ void end(const PortPtr& port, Term reason, Term closed_to = kNonValue) {
         std::lock_guard lock(g_mutex);
         g_ports.erase(p.number);
     }
-    // A driver's peer learns of it after those who are here, as in OTP.
+    // A driver's peer learns of the end after the local processes, as in OTP.
     std::lock_guard lock(p.mutex);
     if (p.options.driver != nullptr) {
         close_files(p);
     }
 }
 
-// What waits to be written is written first if it goes to files that are not ours (that is what happens to
-// standard output) or to a driver's; everybody else learns of the end of a driver's port before that.
+// Ends the port after it has written its queue, if the files are not its own (standard output is such a file) or it has
+// a driver; everybody learns of the end of a driver's port before that. Other ports end at once.
 void end_when_written(const PortPtr& port, Term reason, Term closed_to) {
     Port& p = *port;
     bool drains = false;
@@ -206,14 +206,14 @@ static Term name_atom(const std::string& name) {
     return atom_table::intern(is_one ? std::string_view(name) : std::string_view());
 }
 
-// owner null: the link is made by a signal.
+// owner null: the process `owner_id` is linked by a signal.
 static Term open_port(Process* owner, Term owner_id, OpenOptions options) {
     PortPtr port;
     {
         std::lock_guard lock(g_mutex);
         if (g_ports.size() < g_limit) {
             port = std::make_shared<Port>(g_next_number);
-            // The numbers of ports have 28 bits, as those of pids.
+            // A port's number has 28 bits, as a pid's has.
             do {
                 g_next_number = (g_next_number + 1) & 0xFFFFFFF;
             } while (g_next_number == 0 || g_ports.count(g_next_number) != 0);
@@ -276,7 +276,7 @@ static Term open_port(Process* owner, Term owner_id, OpenOptions options) {
         return kNonValue;
     }
     if (owner == nullptr) {
-        // Not under the lock: if the owner is gone, the answer comes back to us here.
+        // Not under the lock: if the owner is gone, this call ends the port, which takes the lock.
         send_signal(owner_id, new_signal(SignalKind::link, p.id));
     }
     return p.id;
@@ -305,7 +305,7 @@ uint32_t count() {
 
 // ---- what processes do --------------------------------------------------------------------------
 
-// Sent::done: what has to be done without the lock, if *reason is a value.
+// Sent::done and *reason is a value: the caller has to end the port with it, without the lock.
 static Sent command_locked(const PortPtr& port, std::string* bytes, bool even_if_busy, Term wake,
                            Term from, Term* reason) {
     {
@@ -396,7 +396,7 @@ void send_packets(Term id, std::deque<std::string>* packets) {
     {
         std::lock_guard lock(port->mutex);
         const std::shared_ptr<Driver> driver = port->options.driver;
-        if (driver == nullptr) {  // one that has ended sends until its socket is closed
+        if (driver == nullptr) {  // not the state: an ended port sends until close_files() closes its socket
             return;
         }
         const TracedTurn turn(*port, atoms::command);
@@ -435,7 +435,7 @@ bool trace(Term id, Term message) {
         return false;
     }
     if (is_value(reason)) {
-        // Not here: the lock of a port that is traced may be held.
+        // Later: the caller may hold the lock of a traced port.
         struct Ending {
             PortPtr port;
             Term reason;
@@ -480,7 +480,7 @@ bool control(Process& p, Term id, uint32_t command, const std::string& bytes, st
         sink = port->sink;
     }
     if (sink != nullptr) {
-        sink->deliver();  // more of it may be wanted now
+        sink->deliver();  // the request may have given the sink packets
     }
     if (is_value(reason)) {
         end(port, reason);
@@ -496,7 +496,7 @@ Term wait(Process& p, Term id, const Export* again, std::initializer_list<Term> 
     return trap_wait(p, again, args);
 }
 
-// Somebody asks it to end, or what is as if he did.
+// Traces a request of `from` to close the port, or an exit signal that has the same effect.
 static void trace_close(Port& p, Term from) {
     const std::lock_guard lock(p.mutex);
     if (p.state == Port::State::open) {
@@ -542,7 +542,7 @@ bool connect(Term id, Term owner, Term from, ConnectBy how) {
             return true;
         }
     }
-    // Not under the lock: if the new owner is gone, the answer comes back to us here.
+    // Not under the lock: if the new owner is gone, this call ends the port, which takes the lock.
     send_signal(owner, new_signal(SignalKind::link, id));
     return true;
 }
@@ -661,13 +661,13 @@ bool info(Term id, Info* out) {
 
 namespace {
 
-// An exit signal has come: whether the port is to end.
+// Whether the port ends because of this exit signal.
 bool exit_counts(Port& p, const ControlSignal& s, Term reason) {
     std::lock_guard lock(p.mutex);
     if (s.linked && p.links.erase(s.from.raw) == 0) {
-        return false;  // the link has gone meanwhile
+        return false;  // the link was removed meanwhile
     }
-    // That somebody whose port it was once ends in order is no reason.
+    // The normal exit of a linked process that is not the owner, such as a former owner, does not end the port.
     return !s.linked || reason != atoms::normal || s.from == p.owner;
 }
 
@@ -736,7 +736,7 @@ bool set_registered_name(Term id, Term name) {
         return false;
     }
     {
-        // A port that ends says so under its lock, then gives up its name under the registry's.
+        // A port that ends sets its state under its lock, then releases its name under the registry's lock.
         std::lock_guard lock(port->mutex);
         if (port->state == Port::State::ended) {
             return false;
@@ -787,7 +787,7 @@ void ready(uint32_t number, Ready what) {
     }
 }
 
-// What a driver has to do, and then the port's end if it is due.
+// Runs the driver, delivers to the sink, and ends the port if the driver gives a reason or a draining port is empty.
 template <typename DriverTurn>
 static void driver_turn(uint32_t number, DriverTurn turn_of) {
     const PortPtr port = find_number(number);
@@ -849,7 +849,7 @@ void child_ended(uint32_t number, int status) {
     }
 }
 
-// relaxed, both: numbers to show.
+// relaxed, both: statistics, which order nothing.
 uint64_t total_input() { return g_input.load(std::memory_order_relaxed); }
 uint64_t total_output() { return g_output.load(std::memory_order_relaxed); }
 

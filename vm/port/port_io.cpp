@@ -1,4 +1,4 @@
-// What a port reads and writes, and what it tells its owner and tracer.
+// Reading and writing of a port, and its messages to the owner and the tracer.
 #include "vm/port/port_state.hpp"
 
 #include "vm/process/posix.hpp"
@@ -57,7 +57,7 @@ bool control_driver(Port& p, Process& caller, uint32_t command, const std::strin
                        make_tuple(h, make_unsigned(h, command), make_binary(h, bytes.data(), bytes.size())));
         h.clear();
     }
-    // A driver that ends its port is still needed here.
+    // The pointer keeps a driver alive that ends its port in control().
     const std::shared_ptr<Driver> driver = p.options.driver;
     const bool done = driver != nullptr && driver->control(p, caller, command, bytes, answer, reason);
     if (done && tracing::is_traced(p.traced, tracing::kSend)) {
@@ -81,7 +81,7 @@ void tell(const Port& p, Term to, Heap& h, Term content) {
     }
     h.clear();
 }
-// The same.
+// Sends {Port, Content} to the owner, traces it, and clears h.
 static void tell_traced(Port& p, Heap& h, Term content) {
     if (tracing::is_traced(p.traced, tracing::kSend)) {
         trace_event(p, tracing::kSend, atoms::send, make_tuple(h, p.id, content), p.owner);
@@ -100,7 +100,7 @@ static void tell_data(Port& p, const Framing::Piece& piece) {
     tell_traced(p, h, make_tuple(h, atoms::data, bytes));
 }
 
-// {Port, {data, [Byte... | Data]}}
+// Sends {Port, {data, [Byte... | Data]}} to the owner.
 static void tell_answer(Port& p, const DriverAnswer& answer) {
     Heap h;
     const auto* data = reinterpret_cast<const uint8_t*>(answer.data.data());
@@ -152,8 +152,8 @@ void wake_waiting(Port& p) {
 
 // ---- output -------------------------------------------------------------------------------------
 
-// A file that is not ours may block: it is asked whether it takes PIPE_BUF bytes, which is as many
-// as a pipe that polls writable takes without blocking.
+// A file that is not the port's own may block: poll() says whether it is writable, and then at most PIPE_BUF
+// bytes are written, which a writable pipe accepts without blocking.
 static ssize_t write_some(const Port& p) {
     if (!p.options.own_files) {
         pollfd writable{p.options.to, POLLOUT, 0};
@@ -230,7 +230,7 @@ Term output(Port& p, Term from, std::string* bytes) {
     if (p.options.driver != nullptr) {
         return p.options.driver->output(p, from, bytes);
     }
-    // relaxed: a number to show.
+    // relaxed: a statistic, which orders nothing.
     g_output.fetch_add(n, std::memory_order_relaxed);
     if (p.options.to < 0) {
         return kNonValue;  // opened for input only
@@ -247,7 +247,7 @@ Term output(Port& p, Term from, std::string* bytes) {
         p.queue.push_back(std::move(*bytes));
         p.queued += n;
     }
-    // What already waits goes first: the poller has been asked.
+    // If the poller watches the output, older bytes are queued and go first; ready() writes.
     if (!p.watching_output) {
         const Term reason = write_queue(p);
         if (is_value(reason)) {
@@ -272,7 +272,7 @@ Term input_finished(Port& p) {
         Heap h;
         tell_traced(p, h, make_tuple(h, atoms::exit_status, make_small(status)));
     }
-    // A line without its end comes behind the status, as OTP's ports flush it last of all.
+    // An unfinished line is sent after the status, as in OTP.
     for (Framing::Piece piece; p.options.framing.last(&piece);) {
         tell_data(p, piece);
     }
@@ -284,8 +284,8 @@ Term input_finished(Port& p) {
     return atoms::normal;
 }
 
-// A file that is not ours may block, and what made it ready may have been read by somebody else since: the menu behind ^C,
-// or another program that has the same terminal. The port's lock is held, which those who write to it need.
+// A file that is not the port's own may block, and another reader may have taken the bytes since the poller reported
+// them: the menu of ^C, or a program at the same terminal. read() would block with the port's lock, which writers need.
 static ssize_t read_some(const Port& p, uint8_t* buffer, size_t size) {
     pollfd readable{p.options.from, POLLIN, 0};
     if (!p.options.own_files && poll(&readable, 1, 0) == 0) {
@@ -296,7 +296,7 @@ static ssize_t read_some(const Port& p, uint8_t* buffer, size_t size) {
 }
 
 Term read_input(Port& p) {
-    // One thread reads for all ports.
+    // One buffer: only the poller thread reads files, for all ports.
     static uint8_t buffer[kReadBytes];
     const ssize_t n = read_some(p, buffer, sizeof(buffer));
     Framing& framing = p.options.framing;
@@ -311,7 +311,7 @@ Term read_input(Port& p) {
     }
     const auto bytes = static_cast<size_t>(n);
     p.input += bytes;
-    // relaxed: a number to show.
+    // relaxed: a statistic, which orders nothing.
     g_input.fetch_add(bytes, std::memory_order_relaxed);
     framing.feed(buffer, bytes);
     bool given = false;

@@ -30,7 +30,7 @@ enum Kind : char { kOk = 0, kError = 1, kData = 2, kNumber = 3 };
 enum Mode : uint32_t { kForReading = 1, kForWriting = 2 };
 enum Whence : int64_t { kSet = 0, kCurrent = 1, kEnd = 2 };
 
-// The next argument; 0 if there is none.
+// Removes and returns the next number; 0 if there is none.
 int64_t take_number(std::string_view* arguments) {
     if (arguments->size() < 4) {
         arguments->remove_prefix(arguments->size());
@@ -158,7 +158,7 @@ int RamFile::execute(uint8_t what, std::string_view arguments, DriverAnswer* ans
         case kSync:
         case kSyncData:
         case kAdvise:
-        case kAllocate:  // nothing is to be done in memory
+        case kAllocate:  // a file in memory needs none of these
             return mode_ == 0 ? EBADF : 0;
         default:
             return kNoCommand;

@@ -1,10 +1,10 @@
-// A file in memory: the driver `ram_file_drv`, by which OTP's file:open/2 makes one of a binary or
-// a string (`ram`), as erl_tar does.
+// The driver `ram_file_drv`: a file in memory, which OTP's file:open/2 makes of a binary or a string
+// (option `ram`), for example in erl_tar.
 //
-// A command is a byte that says what is to be done, and its arguments as in OTP's ram_file.erl;
-// numbers have 32 bits, the most significant byte first.
+// A command is a byte that names the operation, and its arguments as in OTP's ram_file.erl; numbers
+// have 32 bits, the most significant byte first.
 //
-// Threads: whoever holds the port's lock.
+// Threads: the one that holds the port's lock.
 #pragma once
 
 #include "vm/port/driver.hpp"
@@ -19,12 +19,12 @@ class RamFile final : public CommandDriver {
 public:
     static bool is_command(const std::string& command);
 
-    // The answer's head is a byte that says what it is, and the number or the name of an error behind it; its data is what
-    // was read, if anything was to be. There is none to what is no command.
+    // The answer's head is a byte (Kind), then a number or the name of an error; its data is what a command has read.
+    // An unknown command has no answer, as in OTP.
     int command(const std::string& bytes, std::optional<DriverAnswer>* answer) override;
 
 private:
-    // These answer with an errno, or 0. kNoCommand: there is no such one.
+    // The results are an errno, or 0. kNoCommand: the command is unknown.
     static constexpr int kNoCommand = -1;
     int execute(uint8_t what, std::string_view arguments, DriverAnswer* answer);
     int write(std::string_view bytes, int64_t at);

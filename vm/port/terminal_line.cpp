@@ -14,7 +14,7 @@ constexpr char kEscape = 27;
 constexpr unsigned kTab = 8;
 constexpr size_t kLongest = 1 << 16;  // cells
 
-// The character at `at`, and how many bytes it has; a byte that begins none is one by itself.
+// The character at `at` and its size in bytes; a byte that begins no valid character counts as one.
 char32_t character_at(std::string_view s, size_t at, size_t* size) {
     const auto byte = [&](size_t i) { return static_cast<uint8_t>(s[at + i]); };
     const uint8_t first = byte(0);
@@ -34,7 +34,7 @@ char32_t character_at(std::string_view s, size_t at, size_t* size) {
     return c;
 }
 
-// Bytes of an escape sequence that begins at `at`, as ESC [ ... letter; else 1.
+// The size in bytes of the escape sequence ESC [ ... letter at `at`; 1 if it is another one.
 size_t escape_size(std::string_view s, size_t at) {
     if (at + 1 >= s.size() || s[at + 1] != '[') {
         return 1;
@@ -120,7 +120,7 @@ std::string TerminalLine::moved(size_t from_column, size_t to_column) const {
     return out;
 }
 
-// A terminal stays in the last column until another character comes: one that is taken back again.
+// After a full row the terminal's cursor stays in the last column until the next character: writes one and goes back.
 std::string TerminalLine::wrapped(size_t column) const {
     return column > 0 && column % columns_ == 0 ? " \b" : "";
 }
@@ -134,7 +134,7 @@ std::string TerminalLine::shown(size_t first) const {
     return column > columns_before(first) ? out + wrapped(column) : out;
 }
 
-// What was written without a newline for so long is not edited any more. The cursor is at the end; gives its column.
+// Bounds line_: drops its full rows, which cannot be edited afterwards. The cursor is at the end; returns its column.
 size_t TerminalLine::forget_full_rows(size_t column) {
     size_t first = line_.size();
     size_t kept = 0;
@@ -149,7 +149,7 @@ size_t TerminalLine::forget_full_rows(size_t column) {
 std::string TerminalLine::put(std::string_view text) {
     std::string out;
     std::vector<Cell> cells = cells_of(text);
-    // A newline that follows a full row ends that row and no empty one.
+    // A newline after a full row ends that row, not an empty row after it.
     const auto newline_follows = [&cells](size_t i) {
         while (i < cells.size() && cells[i].width == 0 && cells[i].bytes[0] == kEscape) {
             ++i;

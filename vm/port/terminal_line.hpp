@@ -1,9 +1,9 @@
-// The line that is being edited on a terminal: what it shows, where the cursor is, and what has to be written to
-// change it. The shell of OTP 25 (user_drv, edlin) thinks in characters, the terminal in columns.
+// The line that the user edits on a terminal: its content, the cursor, and the bytes that change it on the terminal.
+// The shell of OTP 25 (user_drv, edlin) counts characters, the terminal counts columns.
 //
-// The terminal wraps what is longer than its width; so a position is a row and a column below the line's beginning.
-// Escape sequences (of a coloured prompt) are kept as they are and take no columns.
-// Threads: whoever holds the port's lock.
+// The terminal wraps a line that is longer than its width: a position is a row below the line's beginning and a column.
+// Escape sequences (of a coloured prompt) are stored as they are and take no columns.
+// Threads: the one that holds the port's lock.
 #pragma once
 
 #include <cstddef>
@@ -19,27 +19,27 @@ public:
     void set_unicode(bool unicode) { unicode_ = unicode; }
     bool unicode() const { return unicode_; }
 
-    // Each gives what has to be written. Text is UTF-8; what a terminal without Unicode cannot show is \x{...}.
-    // Writes over what is at the cursor.
+    // Each returns the bytes to write. Text is UTF-8; a terminal without Unicode shows \x{...} for other characters.
+    // put() overwrites the characters at the cursor.
     std::string put(std::string_view text);
     std::string insert(std::string_view text);
-    // So many characters to the right, or to the left.
+    // The number of characters; positive: to the right of the cursor, negative: to the left.
     std::string move(int characters);
     std::string erase(int characters);
 
 private:
     struct Cell {
-        std::string bytes;  // what is written for it
-        unsigned width;     // columns; 0: joins the one before, or is part of an escape sequence
+        std::string bytes;  // written to the terminal
+        unsigned width;     // columns; 0: combines with the cell before, is an escape sequence or a control character
     };
     std::vector<Cell> cells_of(std::string_view text) const;
     bool starts_character(size_t cell) const { return cell == 0 || cell >= line_.size() || line_[cell].width > 0; }
-    size_t step(int characters) const;  // the position there
+    size_t step(int characters) const;  // the cell that many characters from the cursor
     size_t columns_before(size_t cell) const;
-    // From the place of one column to that of another.
+    // Moves the terminal's cursor; columns count from the line's beginning, through all rows.
     std::string moved(size_t from_column, size_t to_column) const;
-    // The cells from `first` on; the terminal's cursor is behind the last of them afterwards, in the next row even if
-    // that would only be shown with the next character.
+    // The cells from `first` on. Leaves the terminal's cursor behind the last cell: after a full row at the beginning
+    // of the next one, where a terminal moves it only with the next character.
     std::string shown(size_t first) const;
     std::string wrapped(size_t column) const;
     size_t forget_full_rows(size_t column);

@@ -19,15 +19,15 @@ namespace minivm::port {
 
 namespace {
 
-constexpr uint32_t kTerminalBase = 0x018B0900;  // so that a stray call of another driver is none of ours
+constexpr uint32_t kTerminalBase = 0x018B0900;  // added to each request, so that requests of other drivers differ
 enum TerminalRequest : uint32_t { kWindowSize = 100, kIsUnicode = 101, kSetUnicode = 102 };
 enum TerminalCommand : uint8_t { kPut = 0, kMove = 1, kInsert = 2, kDelete = 3, kBeep = 4, kPutAndAnswer = 5 };
 
-// There is one terminal. relaxed: whoever takes it does nothing that depends on the former owner but what the
-// terminal's modes are, which the system keeps.
+// There is one terminal. relaxed: a new port needs nothing from the former one except the terminal's modes, which the
+// kernel keeps.
 std::atomic<bool> g_is_open{false};
 
-// What OTP's driver is given: -c leaves the terminal's own line, -e its echo, -s its signals.
+// The flags of OTP's driver: -c turns the terminal's own line editing off, -e its echo. (-s, signals, is not used.)
 bool has_flag(const std::string& command, char flag) {
     return command.find(std::string(" -") + flag) != std::string::npos;
 }
@@ -155,7 +155,7 @@ bool TerminalPort::control(Port&, Process&, uint32_t command, const std::string&
             if (bytes.size() != 1) {
                 return false;
             }
-            answer->assign(1, line_.unicode() ? 1 : 0);  // what it was
+            answer->assign(1, line_.unicode() ? 1 : 0);  // the old value
             line_.set_unicode(bytes[0] != 0);
             return true;
         default:

@@ -1,9 +1,9 @@
-// The driver `tty_sl`: the terminal of OTP 25's shell. What is typed comes as data of the port, byte by byte; what is
-// written goes through the line that is being edited (terminal_line.hpp).
+// The driver `tty_sl`: the terminal of OTP 25's shell. The owner gets what the user types as data of the port; output
+// goes through the line that the user edits (terminal_line.hpp).
 //
-// A command is a byte that says what is to be done, as in OTP's user_drv.erl, and its argument: text in UTF-8, or a
-// number of characters in 16 bits.
-// Threads: whoever holds the port's lock.
+// A command is a byte that names the operation, as in OTP's user_drv.erl, and its argument: text in UTF-8, or a number
+// of characters in 16 bits.
+// Threads: the one that holds the port's lock.
 #pragma once
 
 #include "vm/port/driver.hpp"
@@ -17,7 +17,7 @@ namespace minivm::port {
 class TerminalPort final : public Driver {
 public:
     static bool is_command(const std::string& command);
-    // Null: standard input and output are no terminal, or none that can move its cursor; or there is one already.
+    // Null: standard input or output is no terminal, the terminal cannot move its cursor, or a port has it already.
     static std::shared_ptr<Driver> open(const std::string& command);
     ~TerminalPort() override;
 

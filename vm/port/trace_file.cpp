@@ -26,7 +26,7 @@ bool TraceFile::is_command(const std::string& command) {
     return command.starts_with(kCommand);
 }
 
-// trace_file_drv [w SIZE COUNT TIME LENGTH ] n NAME[TAIL]: LENGTH is that of NAME.
+// trace_file_drv [w SIZE COUNT TIME LENGTH ] n NAME[TAIL]: LENGTH is the length of NAME.
 std::unique_ptr<TraceFile> TraceFile::open(const std::string& command) {
     std::unique_ptr<TraceFile> file(new TraceFile);
     size_t at = sizeof(kCommand) - 1;
@@ -88,7 +88,7 @@ bool TraceFile::open_file(uint64_t number) {
 }
 
 bool TraceFile::control(Port&, Process&, uint32_t command, const std::string&, std::string* answer, Term*) {
-    *answer = std::string(1, '\0');  // the driver's word for done
+    *answer = std::string(1, '\0');  // means done
     return command == 'f' && flush();
 }
 
@@ -106,7 +106,7 @@ bool TraceFile::flush() {
     return true;
 }
 
-// One name more than there may be files goes round: the one that is missing is behind the newest.
+// The files use count_ + 1 numbers in turn: the number after the newest file's has no file.
 bool TraceFile::next_file() {
     if (!flush()) {
         return false;

@@ -1,7 +1,7 @@
-// What OTP's dbg writes traces to: the driver `trace_file_drv`, one file or several in turn.
+// The driver `trace_file_drv`, with which OTP's dbg writes traces to one file or to several in turn.
 //
 // Each trace is a byte 0, its size in four bytes, and the term in the external format.
-// Threads: whoever holds the port's lock.
+// Threads: the one that holds the port's lock.
 #pragma once
 
 #include "vm/port/driver.hpp"
@@ -14,15 +14,14 @@ namespace minivm::port {
 
 class TraceFile final : public CommandDriver {
 public:
-    // Null: the command is not one for it, or the file cannot be opened (errno tells; 0: the
-    // former).
+    // Null: the arguments of the command are wrong (errno is 0), or the file cannot be opened (errno).
     static std::unique_ptr<TraceFile> open(const std::string& command);
     static bool is_command(const std::string& command);
     ~TraceFile() override;
 
-    // A term, without an answer.
+    // Writes a term in the external format; has no answer.
     int command(const std::string& bytes, std::optional<DriverAnswer>* answer) override;
-    // The command $f: what was written so far is in the file.
+    // The command $f: writes the buffer to the file.
     bool control(Port& p, Process& caller, uint32_t command, const std::string& bytes, std::string* answer,
                  Term* reason) override;
 
@@ -33,16 +32,16 @@ private:
     bool next_file();
     bool flush();
     bool write(const std::string& term);  // false: errno tells
-    bool catch_up();  // as many files on as the time says
+    bool catch_up();  // begins as many new files as time_ms_ demands by now
 
     int fd_ = -1;
     std::string buffer_;
     std::string name_, tail_;
-    uint64_t size_ = 0;     // of one file: as much begins the next
+    uint64_t size_ = 0;     // bytes in a file after which the next one begins
     uint64_t count_ = 0;    // files; 0: one that grows
-    uint64_t time_ms_ = 0;  // of one file, and its size does not matter; 0: by size
+    uint64_t time_ms_ = 0;  // after which the next file begins, whatever the size; 0: by size
     uint64_t number_ = 0;
-    uint64_t left_ = 0;  // files to begin until the oldest is deleted
+    uint64_t left_ = 0;  // new files until each one deletes the oldest
     uint64_t oldest_ = 0;
     uint64_t written_ = 0;
     int64_t opened_ms_ = 0;

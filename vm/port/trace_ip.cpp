@@ -64,7 +64,7 @@ std::unique_ptr<TraceIp> TraceIp::open(const std::string& command) {
         bind(made->listener_, generic, size) != 0 || getsockname(made->listener_, generic, &size) != 0 ||
         listen(made->listener_, 1) != 0) {
         made.reset();
-        errno = EINVAL;  // OTP's says no more
+        errno = EINVAL;  // as in OTP, for all reasons
         return nullptr;
     }
     made->number_ = ntohs(address.sin_port);
@@ -98,7 +98,7 @@ Term TraceIp::output(Port&, Term, std::string* bytes) {
     return kNonValue;
 }
 
-// Behind a full queue stands how many were left out.
+// A full queue gets one more message: the number of the terms that were dropped.
 void TraceIp::enqueue(const std::string& term) {
     if (queue_.size() < most_) {
         queue_.push_back({head_of(0, term.size()) + term});
@@ -134,11 +134,11 @@ void TraceIp::close_client() {
     if (!keeps_) {
         queue_.clear();
     } else if (!queue_.empty()) {
-        queue_.front().sent = 0;  // the next client gets it whole
+        queue_.front().sent = 0;  // the next client gets the whole message
     }
 }
 
-// A second client is turned away.
+// Takes the first client and closes the connections of others.
 void TraceIp::accept_clients(Port& p) {
     for (;;) {
         int fd = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -156,7 +156,7 @@ void TraceIp::accept_clients(Port& p) {
     }
 }
 
-// What a client says does not matter; its end does.
+// Reads and drops what the client sends, to notice its end.
 void TraceIp::look_at_client() {
     char ignored[256];
     while (client_ >= 0) {
@@ -173,7 +173,7 @@ void TraceIp::look_at_client() {
     }
 }
 
-// Of the listener or of the client, which is not told: whoever has nothing says so.
+// The listener or the client is ready, and the poller does not tell which: tries both.
 Term TraceIp::ready(Port& p, uint32_t) {
     look_at_client();
     accept_clients(p);

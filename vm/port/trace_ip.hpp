@@ -1,8 +1,8 @@
-// What OTP's dbg sends traces to over the network: the driver `trace_ip_drv`, a TCP server with one client at a time.
+// The driver `trace_ip_drv`: OTP's dbg sends traces over the network with it. A TCP server with one client at a time.
 //
-// What goes out: a byte 0, the size in four bytes, and a term in the external format; or a byte 1, and how many terms were left
-// out because the queue was full.
-// Threads: whoever holds the port's lock.
+// A message is a byte 0, the size in four bytes, and a term in the external format; or a byte 1 and, in four bytes, the
+// number of terms that were dropped because the queue was full.
+// Threads: the one that holds the port's lock.
 #pragma once
 
 #include "vm/port/driver.hpp"
@@ -16,13 +16,13 @@ namespace minivm::port {
 
 class TraceIp final : public Driver {
 public:
-    // trace_ip_drv PORT QUEUE FLAGS: messages that may wait; 2: also while there is no client. Null: errno tells.
+    // trace_ip_drv PORT QUEUE FLAGS: QUEUE messages may wait, with FLAGS 2 also without a client. Null: errno tells.
     static std::unique_ptr<TraceIp> open(const std::string& command);
     static bool is_command(const std::string& command);
     ~TraceIp() override;
 
     int opened(Port& p) override;
-    // A term, without an answer.
+    // Queues and sends a term in the external format; has no answer.
     Term output(Port& p, Term from, std::string* bytes) override;
     // The command $p: the number of the TCP port.
     bool control(Port& p, Process& caller, uint32_t command, const std::string& bytes, std::string* answer,
@@ -35,7 +35,7 @@ private:
     struct Message {
         std::string bytes;
         size_t sent = 0;
-        uint32_t left_out = 0;  // not 0: it says so
+        uint32_t left_out = 0;  // not 0: the message tells this number of dropped terms
     };
     TraceIp() = default;
     void accept_clients(Port& p);
@@ -48,7 +48,7 @@ private:
     int client_ = -1;
     uint16_t number_ = 0;
     size_t most_ = 0;
-    bool keeps_ = false;  // without a client
+    bool keeps_ = false;  // messages wait also while there is no client
     std::deque<Message> queue_;
 };
 

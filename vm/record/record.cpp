@@ -23,16 +23,16 @@ constexpr unsigned kMaxDepth = 6;
 constexpr unsigned kMaxString = 120;  // characters of a string or bytes of a binary
 constexpr unsigned kMaxElements = 64;
 
-// One bit an atom: its text is in the dictionary. Zero pages until they are used. Atoms behind these, of
-// which there are none unless +t asks for more, are numbers in a recording.
+// One bit an atom: the dictionary has its text. The pages cost nothing until they are used. Atoms with higher
+// indexes, which exist only if +t asks for more, are numbers in a recording.
 constexpr size_t kNamedAtoms = atom_table::kDefaultLimit;
 std::atomic<uint64_t> g_atoms[kNamedAtoms / 64];
 
-// The other ids that are in the dictionary: open addressing, full after a while at worst; ids that
-// find no place are defined again each time, which the dictionary's end stops.
+// The other ids that are in the dictionary, by open addressing. Should the table fill up, ids that find no place
+// are defined again each time, until the dictionary is full.
 constexpr unsigned kKnownSize = 1 << 14;
 std::atomic<uint64_t> g_known[kKnownSize];
-bool g_started = false;  // a recording, once
+bool g_started = false;  // there has been a recording
 
 // True if the id was not known before.
 bool learn(uint64_t id) {
@@ -40,8 +40,8 @@ bool learn(uint64_t id) {
     uint64_t at = (key * 0x9e3779b97f4a7c15u) >> 50;
     for (unsigned i = 0; i < 32; ++i) {
         std::atomic<uint64_t>& place = g_known[(at + i) % kKnownSize];
-        // relaxed: only the id itself counts. Another thread may define it a moment later than we
-        // use it; a reader that comes just then shows the number.
+        // relaxed: only the id itself counts. Another thread may define it a moment after we use it; a
+        // reader at that moment shows the number.
         uint64_t seen = place.load(std::memory_order_relaxed);
         if (seen == key) {
             return false;
@@ -57,7 +57,7 @@ bool learn(uint64_t id) {
     return true;
 }
 
-constexpr uint64_t kNamedString = uint64_t{1} << 62;  // apart from the fixed words
+constexpr uint64_t kNamedString = uint64_t{1} << 62;  // tells these ids from the fixed words
 
 uint64_t hash_text(std::string_view text) {
     uint64_t hash = 0xcbf29ce484222325u;
@@ -69,7 +69,7 @@ uint64_t hash_text(std::string_view text) {
 
 bool put_list(ValueWriter& to, Term list, unsigned depth);
 
-// A list whose beginning is printable characters, at least one.
+// Puts a list as text. False: its first kMaxString elements are not all printable, or its tail is improper.
 bool put_string(ValueWriter& to, Term list) {
     char text[kMaxString];
     unsigned n = 0;
@@ -107,7 +107,7 @@ void put_bits(ValueWriter& to, Term t) {
     }
     uint8_t bytes[kMaxString] = {};
     copy_bits(view.bytes, view.offset, bytes, 0, std::min<uint64_t>(view.size, shown * 8));
-    // Only `shown` bytes are there to be read.
+    // The copy has no more than `shown` bytes.
     to.bytes(bytes, view.size, shown);
 }
 
@@ -175,7 +175,7 @@ void put_boxed(ValueWriter& to, Term t, unsigned depth) {
             return;
         }
         default:
-            to.text(format_term(t, 60), false, false);  // of another node
+            to.text(format_term(t, 60), false, false);  // a pid, port or reference of another node, a native record
             return;
     }
 }
@@ -212,7 +212,7 @@ void record_frame(uint32_t process, uint32_t level, Term m, Term f, uint32_t ari
 
 constexpr uint32_t kMaxFrames = 40;
 
-// {M, F, ArityOrArgs, [{file, F}, {line, L}]} as a program sees it. False: not of that form.
+// An entry {M, F, ArityOrArgs, [{file, F}, {line, L}]} of a trace as a program sees it. False: not of that form.
 bool record_entry(uint32_t process, uint32_t level, Term entry) {
     if (!is_tuple_of(entry, 4) || !is_atom(tuple_element(entry, 0)) ||
         !is_atom(tuple_element(entry, 1))) {
@@ -256,8 +256,8 @@ bool record_entry(uint32_t process, uint32_t level, Term entry) {
 void start(bool terms) {
     // relaxed: a setting.
     g_terms.store(terms, std::memory_order_relaxed);
-    // A recording before this one knew them. The first finds nothing known, and touches no page of
-    // it.
+    // An earlier recording knew names. The first recording finds the tables empty, and touches none of their
+    // pages.
     if (std::exchange(g_started, true)) {
         for (auto& word : g_known) {
             word.store(0, std::memory_order_relaxed);  // relaxed: as in learn()

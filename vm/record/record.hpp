@@ -1,10 +1,10 @@
 // What the VM's records say: processes, atoms, functions and terms in the recorder's words.
 //
-// The recorder knows ids; their names go into its dictionary the first time something is mentioned
-// here, without a lock and without allocation. A term is copied: its first words, some levels deep
-// (recorder/value.hpp), never a pointer. Terms of processes that are `sensitive` are not copied, nor
-// any while terms are off.
-// Threads: any. Terms that are copied must be the caller's to read.
+// The recorder knows ids; the first mention of a thing here puts its name into the recorder's dictionary,
+// without a lock and without allocation. A term is copied: its first words, some levels deep
+// (recorder/value.hpp), never a pointer. Terms of processes that are `sensitive` are not copied, and none are
+// while terms are off.
+// Threads: any. The caller must own the terms that are copied.
 #pragma once
 
 #include <atomic>
@@ -18,19 +18,19 @@
 
 namespace minivm::records {
 
-// After recorder::init(): names are to be defined anew, in this recording. terms: whether terms are
-// copied at all.
+// Call it after recorder::init(): this recording gets all names anew. terms: whether terms are copied at
+// all.
 void start(bool terms);
 extern std::atomic<bool> g_terms;
 // relaxed: a setting.
 inline bool terms_are_on() { return g_terms.load(std::memory_order_relaxed); }
 
-// The subject of a record: what its header has room for of a pid.
+// The subject of a record: as much of a pid as its header has room for.
 inline uint32_t subject(Term pid) {
     const auto data = static_cast<uint32_t>(imm_data(pid));
     return data != 0 ? data : recorder::kSubjectZero;
 }
-// 0 for what is no local pid.
+// 0 for a term that is no local pid.
 inline uint64_t subject_or_none(Term t) { return is_local_pid(t) ? subject(t) : 0; }
 uint64_t atom(Term atom);
 uint64_t function(Term module, Term function, uint32_t arity);
@@ -38,18 +38,18 @@ inline uint64_t function(const Export& e) {
     const FunctionName name = name_of(&e);
     return function(name.module, name.function, name.arity);
 }
-// Of one that function() was asked for before. Atom indexes have 20 bits; the id fits a value's 60 bits of
-// payload.
+// The id of a function that function() has defined before. Atom indexes have 20 bits; the id fits a value's 60
+// bits of payload.
 inline uint64_t function_id(Term module, Term function, uint32_t arity) {
     return uint64_t{atom_index(module)} << 28 | uint64_t{atom_index(function)} << 8 | (arity & 0xFF);
 }
-// The same in what a session of tracing tells: with its number (0 for erlang:trace/3), or as much of
+// The id in the records of a trace session: with the session's number (0 for erlang:trace/3), or as much of
 // it as there is room for.
 constexpr uint64_t kSessionMask = (uint64_t{1} << (64 - recorder::kFunctionBits)) - 1;
 inline uint64_t in_session(uint64_t function, uint32_t session) {
     return function | uint64_t{session} << recorder::kFunctionBits;
 }
-// The id of a text that stays the same, an Erlang format for one.
+// The id of a text that recurs, such as an Erlang format.
 uint64_t string(std::string_view text);
 
 // A copy of a term for record(); lives as long as the object.

@@ -11,7 +11,7 @@ class Account {
   public:
     Account(ThreadKind kind, int number) : kind_(kind), number_(number) {}
     bool is(ThreadKind kind, int number) const { return kind_ == kind && number_ == number; }
-    // relaxed (both): it is the thread's own word, which others only show.
+    // relaxed, here and in set(): only the thread itself writes the word; others only show it.
     Activity now() const { return now_.load(std::memory_order_relaxed); }
     void set(Activity to, bool is_counted);
     void begin();
@@ -31,7 +31,7 @@ class Account {
 namespace {
 
 std::mutex g_mutex;
-// All there ever were: a thread that is left behind in a system call keeps its own.
+// All accounts ever made: a thread of an earlier machine that still hangs in a system call keeps its own.
 std::deque<Account> g_accounts;
 std::vector<Account*> g_current;
 int g_users = 0;
@@ -43,7 +43,7 @@ int64_t clock_ns() {
     return int64_t{t.tv_sec} * 1000000000 + t.tv_nsec;
 }
 
-// relaxed: a thread that sees it late counts what it does now as what it does next.
+// relaxed: a thread that sees the change late adds the time of its present activity to that of its next one.
 bool is_counted() { return g_is_counted.load(std::memory_order_relaxed); }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // What the threads of the machine do with their time: statistics(microstate_accounting) and
 // statistics(scheduler_wall_time).
 //
-// Each thread says when it begins something else. The clock is only looked at while somebody wants to know
-// (start(), stop()), else a change is one store. The time of a thread that has not been started, as of a dirty
-// scheduler without work, is sleep.
+// Each thread reports with set() what it does from then on. A change reads the clock only while somebody wants
+// to know (between start() and stop()); else it is one store. A thread that has not been started, such as a
+// dirty scheduler without work, counts as asleep.
 //
-// Threads: set() and attach() concern the calling one; the rest any thread.
+// Threads: set() and attach() concern the calling thread; any thread may call the rest.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace minivm::activity {
 
-// By the names that OTP gives them. other: looking for work.
+// The names are OTP's. other: looking for work.
 enum class Activity : uint8_t { aux, check_io, emulator, gc, other, port, sleep };
 constexpr int kActivities = static_cast<int>(Activity::sleep) + 1;
 
@@ -26,19 +26,19 @@ extern constinit thread_local Account* t_account;
 void set(Account& account, Activity to);
 }  // namespace detail
 
-// The threads there will be; those of a machine before are forgotten. Before any of them starts.
+// Makes accounts for the threads to come and forgets an earlier machine's. Call it before any of them starts.
 void init(int schedulers, int dirty_cpu, int dirty_io);
 // The calling thread is the n-th (from 1) of its kind.
 void attach(ThreadKind kind, int n);
 
-// The calling thread, if it is one of them, does this from here on.
+// From here on the calling thread does this, if it has an account.
 inline void set(Activity to) {
     if (Account* const account = detail::t_account) {
         detail::set(*account, to);
     }
 }
 
-// In a block, then again what was before.
+// Sets an activity for a block, and at its end the one before it again.
 class While {
   public:
     explicit While(Activity what);
@@ -57,11 +57,11 @@ void stop();
 struct Times {
     ThreadKind kind;
     int number;                  // from 1
-    int64_t ns[kActivities];     // since any time at all: only differences say something
+    int64_t ns[kActivities];     // since some unknown time: only differences mean something
     // All but sleep and looking for work.
     int64_t busy_ns() const;
 };
-// Schedulers first, then dirty CPU and dirty I/O ones, at last the thread that waits for files.
+// Schedulers first, then dirty CPU and dirty I/O schedulers, last the thread that waits for files.
 std::vector<Times> times();
 
 }  // namespace minivm::activity

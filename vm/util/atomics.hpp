@@ -15,7 +15,7 @@ struct Atomics {
 
     static void fence([[maybe_unused]] std::memory_order order) {
 #if defined(__SANITIZE_THREAD__)
-        // ThreadSanitizer does not know fences. An exchange that all of them take part in orders more.
+        // ThreadSanitizer does not know fences. One atomic addition that all fences share orders more than they do.
         static constinit std::atomic<int> all{0};
         all.fetch_add(0, std::memory_order_seq_cst);  // seq_cst: as above
 #else

@@ -12,7 +12,7 @@ namespace minivm {
 namespace {
 
 constexpr uint64_t kOtherProcessor_ns = 2000;
-// How long a scheduler looks what the holder does before it sleeps: for longer than a time slice of the kernel.
+// How long a scheduler watches the holder before it sleeps: longer than a time slice of the kernel.
 constexpr uint64_t kWatched_ns = 20000000;
 constexpr uint64_t kNotKnown = UINT64_MAX;
 
@@ -22,7 +22,7 @@ struct alignas(64) Counters {
     std::atomic<uint64_t> preempted{0};
     std::atomic<uint64_t> longest_ns{0};
 
-    // A wait that was no short one, in which the holder has worked so long.
+    // Counts a wait that was not short; the holder used worked_ns of processor time in it.
     void add(uint64_t worked_ns) {
         if (worked_ns < lock_waits::kPatience_ns) {
             // relaxed, here and below: numbers to show.
@@ -48,7 +48,7 @@ constexpr const char* kNames[] = {
     "progress", "purge",           "registry",    "run_queue",  "timers",           "tracers"};
 static_assert(sizeof kNames / sizeof *kNames == kLockKinds);
 
-// kNotKnown: there is no such clock, any more.
+// kNotKnown: the clock does not exist, such as that of a thread that has ended.
 uint64_t read_ns(clockid_t clock) {
     timespec t;
     if (clock_gettime(clock, &t) != 0) {
@@ -59,11 +59,11 @@ uint64_t read_ns(clockid_t clock) {
 
 uint64_t now_ns() { return read_ns(CLOCK_MONOTONIC); }
 
-// What the thread that has a lock works while another one waits.
+// The processor time that the holder of a lock uses while another thread waits.
 class Holder {
 public:
     bool is_seen() const { return is_seen_; }
-    // By the clock in the lock. Who has it twice has worked in between, so it is one holder.
+    // Reads the holder's clock. A thread that holds the lock twice worked in between, so it counts as one holder.
     void look(int32_t clock) {
         const uint64_t now = clock == 0 ? kNotKnown : read_ns(clock);
         if (!is_seen_) {
@@ -73,9 +73,9 @@ public:
         }
         looked_ = clock == clock_ ? now : kNotKnown;
     }
-    // At the last look too.
+    // At the last look the lock was still taken.
     void has_it_still() { latest_ = looked_; }
-    // kNotKnown: it has said no clock, has ended, or there were several.
+    // kNotKnown: the holder noted no clock or has ended, or there were several holders.
     uint64_t worked_ns() const { return first_ == kNotKnown || latest_ == kNotKnown ? kNotKnown : latest_ - first_; }
 
 private:
@@ -104,8 +104,8 @@ MINIVM_NOINLINE void CountedMutex::lock_taken() {
             pause_cpu();
         }
         waited = now_ns() - begin;
-        // Who has it is on another processor and about to give it back, or has been taken off this one: by us,
-        // if we have just been woken.
+        // The holder is on another processor and about to unlock, or has been preempted on this one: by us, if we
+        // have just been woken.
         if (waited > kOtherProcessor_ns) {
             if (!holder.is_seen() || waited > lock_waits::kPatience_ns) {
                 // relaxed: see note_holder().
@@ -125,7 +125,7 @@ MINIVM_NOINLINE void CountedMutex::lock_taken() {
         holder.has_it_still();
     } while (waited < kWatched_ns);
     mutex_.lock();
-    // What it has worked until we were woken counts as well.
+    // The holder's work until we were woken counts as well. relaxed: see note_holder().
     holder.look(holder_.load(std::memory_order_relaxed));
     holder.has_it_still();
     counters.add(holder.worked_ns());
@@ -147,7 +147,7 @@ const char* name(LockKind kind) { return kNames[static_cast<int>(kind)]; }
 
 void set_has_clock() {
     clockid_t clock = 0;
-    // Negative for a thread, and an int where Linux is: the number of the thread and what is counted.
+    // On Linux a thread's clock is a negative int, made of the thread's number and of what is counted.
     t_clock = pthread_getcpuclockid(pthread_self(), &clock) == 0 ? clock : 0;
 }
 

@@ -1,11 +1,11 @@
 // A mutex that counts who waits for it: schedulers should not.
 //
-// Taking a free one costs what a std::mutex costs. A scheduler that finds one taken looks again for
-// kPatience; if it is free by then that is a short wait. If not, what counts is what the holder does
-// meanwhile, by the clock of its processor time: if it works for kPatience, that is a long wait; if not, the
-// kernel has taken it off its processor, and no lock keeps it from that. In the end the thread sleeps.
-// (Interrupts are work by that clock: longest_ns tells whether a wait was longer than the machine's own are. A
-// thread that is off its own processor before its first look at the holder does not see what that one works until then.)
+// Locking a free one costs what a std::mutex costs. A scheduler that finds it taken tries again for kPatience_ns;
+// if it gets the lock by then, the wait is short. If not, the processor time of the holder decides: if the holder
+// works for kPatience_ns meanwhile, the wait is long; if not, the kernel has preempted the holder, which no lock
+// can prevent. In the end the scheduler sleeps.
+// (Interrupts count as work on that clock: longest_ns shows whether a wait was longer than the machine's interrupts
+// are. A scheduler that is preempted before its first look at the holder does not see what it works until then.)
 // Long waits are what the VM promises not to have while code is loaded, traced or purged
 // (docs/protocols/code_loading.md), and minivm:scheduler_waits() tells how many there were of each.
 //
@@ -20,7 +20,7 @@
 
 namespace minivm {
 
-// One count each. Objects of one kind share it.
+// All locks of one kind share one count.
 enum class LockKind : uint8_t {
     atoms,
     blocks,          // of processes and signals
@@ -71,32 +71,32 @@ class CountedMutex {
 
   private:
     void lock_taken();
-    // relaxed: for numbers to show; who waits may read the one before, and then asks what that one has worked.
+    // relaxed: for numbers to show; a waiter may read the clock of the holder before, and measures that one's work.
     void note_holder() { holder_.store(lock_waits::t_clock, std::memory_order_relaxed); }
 
     std::mutex mutex_;
-    std::atomic<int32_t> holder_{0};  // the clock of who has it, or had it last
+    std::atomic<int32_t> holder_{0};  // the clock of the holder, or of the last one
     const LockKind kind_;
 };
 
 namespace lock_waits {
 
-// How long a scheduler looks again and again for a lock that is taken.
+// A wait up to this is short; in a longer one the holder's work is compared with it.
 constexpr uint64_t kPatience_ns = 20000;
 
 struct Count {
     uint64_t short_waits;
     uint64_t long_waits;
-    uint64_t preempted;   // no shorter, but the holder was off its processor for all but kPatience
+    uint64_t preempted;   // no shorter, but the holder worked for less than kPatience_ns
     uint64_t longest_ns;  // the most that a holder has worked in a long wait, where that is known
 };
-// Since the start. Any thread.
+// Counts since the VM started. Any thread.
 Count count(LockKind kind);
 const char* name(LockKind kind);
-// From here on waits for this thread are told apart by what it works; those of a thread that has not said so
-// are long ones.
+// From here on a wait for this thread counts as long or preempted by what it works; for a thread without a clock
+// it counts as long.
 void set_has_clock();
-// That, and from here on the waits of this thread count.
+// The same, and from here on this thread's own waits are counted.
 void set_is_scheduler();
 
 }  // namespace lock_waits

@@ -10,8 +10,8 @@ namespace minivm {
 
 namespace {
 
-// One thread's; never freed: what a thread that has ended has counted counts on, and another thread goes on
-// with it.
+// The sums of one thread. Never freed: those of a thread that has ended stay in force, and another thread goes on
+// with them.
 struct alignas(64) Counts {
     std::atomic<int64_t> bytes[kMemoryAreas] = {};
     std::atomic<bool> taken{true};
@@ -32,7 +32,7 @@ Counts* take_counts() {
     auto* const fresh = new Counts;
     // relaxed: the exchange tells if it has changed.
     fresh->next = g_all.load(std::memory_order_relaxed);
-    // release: who finds it sees what is in it.
+    // release: a thread that finds it sees its contents. relaxed: after a failure the loop tries again.
     while (!g_all.compare_exchange_weak(fresh->next, fresh, std::memory_order_release,
                                         std::memory_order_relaxed)) {
     }
@@ -58,7 +58,7 @@ void count_memory(MemoryArea area, int64_t bytes) {
         t_own.counts = take_counts();
     }
     std::atomic<int64_t>& sum = t_own.counts->bytes[static_cast<int>(area)];
-    // relaxed: this thread alone writes it, and who adds up the sums wants no order.
+    // relaxed: only this thread writes it, and memory_in_use() needs no order.
     sum.store(sum.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
 }
 

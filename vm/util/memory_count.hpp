@@ -1,7 +1,7 @@
 // How much memory the areas of the machine take: erlang:memory/1.
 //
-// Each thread counts for itself what it takes and gives back, which may be more than it took; the sum over
-// all threads is what is in use. A sum that is made while others allocate may miss what moves meanwhile.
+// Each thread counts what it takes and gives back, which may be more than it took; the sum over all threads is
+// what is in use. A sum that is made while others allocate may miss what they do meanwhile.
 // Threads: any.
 #pragma once
 

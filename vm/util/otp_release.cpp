@@ -32,8 +32,8 @@ std::vector<int> version_numbers(std::string_view text) {
     }
 }
 
-// The greatest version V of which the directory has an entry with the name `prefix` V for which
-// `holds` is true; empty: none.
+// The greatest version V for which the directory has an entry with the name `prefix` V and holds(entry) is
+// true; empty: none.
 template <typename Holds>
 std::string newest_version(const std::string& directory, std::string_view prefix, const Holds& holds) {
     std::string newest;
@@ -70,10 +70,10 @@ int release_of_file(const std::string& path) {
 }  // namespace
 
 OtpRelease read_otp_release(const std::string& root) {
-    constexpr int kErtsBehind = 12;  // erts-13 is that of OTP 25; so it was from OTP 23 on
+    constexpr int kErtsBehind = 12;  // erts-13 is OTP 25's; the difference is the same since OTP 23
     OtpRelease release;
     const auto any = [](const std::string&) { return true; };
-    // Where it is installed, and in OTP's sources.
+    // An installed OTP has releases/N/OTP_VERSION, a tree of sources OTP_VERSION.
     int number = 0;
     newest_version(root + "/releases", "", [&](const std::string& folder) {
         const int found = release_of_file(folder + "/OTP_VERSION");
@@ -88,7 +88,7 @@ OtpRelease read_otp_release(const std::string& root) {
         erts = newest_version(root, "erts-", any);
     }
     if (number == 0 && !erts.empty()) {
-        number = version_numbers(erts)[0] + kErtsBehind;  // a tree that a release was made of
+        number = version_numbers(erts)[0] + kErtsBehind;  // the tree of a release that somebody made
     }
     if (number != 0) {
         release.number = number;

@@ -1,5 +1,5 @@
-// What a thread executes while it looks again and again for a change: the other threads of its core get
-// on, and it leaves the loop without a pipeline full of stale reads.
+// What a thread executes while it polls for a change: the other hardware threads of its core get on, and the
+// loop does not end with a pipeline full of stale reads.
 #pragma once
 
 namespace minivm {

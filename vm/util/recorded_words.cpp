@@ -18,7 +18,7 @@ void define_words() {
 }
 
 void note_use(Word limit, uint64_t used, uint64_t of) {
-    // Eighths, sixteenths, ... that are still free: the step grows each time they are halved.
+    // The step grows by one each time the free part is halved: a quarter, an eighth, a sixteenth, ...
     static std::atomic<uint32_t> told[static_cast<size_t>(Word::count)];
     const uint64_t left = of > used ? of - used : 1;
     const auto step = static_cast<uint32_t>(std::bit_width(of / left));

@@ -24,7 +24,7 @@ enum class Word : uint64_t {
 // Gives the words their names in the recording that has just begun.
 void define_words();
 
-// Once a limit has been used up to 3/4, 7/8, 15/16 and so on, at most once each.
+// Records that a limit is used up to 3/4, 7/8, 15/16 and so on, at most once each.
 void note_use(Word limit, uint64_t used, uint64_t of);
 inline void note_use_rarely(Word limit, uint64_t used, uint64_t of) {
     if (MINIVM_UNLIKELY(used > of / 4 * 3)) {

@@ -9,7 +9,7 @@
 //         MINIVM_TRY_VOID(skip_padding(in));             // for Result<void, E>
 //         ...
 //         return Module(...);                            // a value converts
-//         return Failure(LoadError{...});                  // an error is always spelled
+//         return Failure(LoadError{...});                // an error is always spelled
 //     }
 //
 // Invariant: holds exactly one of T and E from construction to destruction; a moved-from Result

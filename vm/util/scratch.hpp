@@ -1,5 +1,4 @@
-// Room for n values for the time of a call: on the C++ stack unless there are many, since what decides
-// how many may come from outside.
+// Room for n values during a call: on the C++ stack unless there are many, since n may come from outside.
 // Threads: plain data, one owner.
 #pragma once
 

@@ -1,4 +1,4 @@
-// An address of a socket, of whichever family, with its size.
+// An address of a socket, of any family, with its size.
 #pragma once
 
 #include <sys/socket.h>
@@ -11,7 +11,7 @@ struct SocketAddress {
 
     sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
     const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
-    // Ready for the system to write one.
+    // Where the system writes the size of an address that it puts here; before, the room there is.
     socklen_t* room() {
         size = sizeof(storage);
         return &size;

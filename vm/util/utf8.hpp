@@ -18,8 +18,8 @@ unsigned utf8_encode(uint32_t c, uint8_t* out);
 void append_utf8(uint32_t c, std::string* out);
 // Writes at most twice as many bytes as there are; their number.
 size_t utf8_of_latin1(std::string_view latin1, char* out);
-// The character that begins at p, n > 0 bytes at most; its length. 0: none that is well formed.
-// `more` tells whether it could be one with more bytes.
+// Reads the character at p, of n > 0 bytes at most; its length. 0: it is not well formed, and `more`
+// tells whether it could be with more bytes.
 unsigned utf8_decode(const uint8_t* p, size_t n, uint32_t* c, bool* more);
 
 }  // namespace minivm

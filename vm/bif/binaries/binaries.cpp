@@ -17,7 +17,7 @@ namespace minivm {
 namespace {
 
 constexpr int64_t kElementsPerReduction = 40;
-constexpr uint64_t kBytesPerElement = 64;  // what copying so many bytes costs, in list elements
+constexpr uint64_t kBytesPerElement = 64;  // copying so many bytes costs as much as an element of a list
 // Larger than any memory: refused with system_limit instead of ending the VM.
 constexpr uint64_t kMaxBytes = uint64_t{1} << 37;
 
@@ -261,8 +261,8 @@ struct FlattenState : MagicObject {
         }
     }
 
-    // Is a part of its own, as it is. Where the part before it is small, that one is filled up with its first
-    // bytes, and if then no large part is left of it with all of them: the parts are those of OTP.
+    // Adds a binary as a part of its own, without a copy. A small part in front of it is first filled up with the
+    // binary's first bytes, or with all of them if what remains would be no large part: the parts are those of OTP.
     void large_part(Heap& h, Term t, uint64_t n) {
         const uint64_t collected = sink.size() - flushed;
         uint64_t copied = 0;
@@ -312,7 +312,7 @@ struct FlattenState : MagicObject {
     uint64_t size = 0;
 };
 
-// `as` and `args`: what raises badarg.
+// `as` and `args`: the function that raises badarg, and its list of arguments; with `fresh` its only argument.
 Term flatten_slice(Process& p, FlattenState& state, std::unique_ptr<FlattenState> fresh, Term held,
                    const Export* as, Term args) {
     const int64_t given = slice_budget(p, kElementsPerReduction);
@@ -405,7 +405,7 @@ Term erlang_iolist_to_iovec_1(Process& p, const Term* a) {
     return flatten(p, a[0], Into::iovec, self);
 }
 
-// Elements may be bit strings of any size. Not in slices: rare, and charged.
+// Elements may be bit strings of any size. Runs in one slice, since it is rare; charges for its work.
 Term erlang_list_to_bitstring_1(Process& p, const Term* a) {
     if (!is_list(a[0])) {
         return badarg(p);
@@ -490,7 +490,7 @@ Term copy_slice(Process& p, CopyState& state, std::unique_ptr<CopyState> fresh, 
     uint8_t* to = state.target->data();
     const uint64_t size = state.target->size_bytes;
     while (state.filled < size && left != 0) {
-        // What is there is doubled. A slice may have ended inside one copy.
+        // Doubles what is filled. A slice may have ended inside one copy.
         const uint64_t from = state.filled % state.unit;
         const uint64_t n = std::min({state.filled - from, size - state.filled, left});
         std::memcpy(to + state.filled, to + from, n);
@@ -663,7 +663,7 @@ MINIVM_BIF_TABLE(binaries) = {
     {"binary", "longest_common_prefix", 1, binary_longest_common_prefix_1, kBifPlain, nullptr},
     {"binary", "longest_common_suffix", 1, binary_longest_common_suffix_1, kBifPlain, nullptr},
     {"binary", "referenced_byte_size", 1, binary_referenced_byte_size_1, kBifPlain, nullptr},
-    // By the names that OTP's have: tracers and process_info/2 show them.
+    // OTP's names: tracers and process_info/2 show them.
     {"erts_internal", "binary_to_list_continue", 1, binary_to_list_continue_1, kBifHidden, nullptr},
     {"erts_internal", "list_to_binary_continue", 1, list_to_binary_continue_1, kBifHidden, nullptr},
     {"erlang", "binary_copy_trap", 2, binary_copy_trap_2, kBifHidden, nullptr},

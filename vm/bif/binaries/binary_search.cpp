@@ -193,7 +193,7 @@ struct SearchState : MagicObject {
         return Status::none;
     }
 
-    // How many of the bytes pass before one with which a pattern begins.
+    // How many bytes there are before the first one with which a pattern begins.
     uint64_t begins_nothing(const uint8_t* data, uint64_t size) const {
         const Pattern::State& root = pattern->states.front();
         uint64_t n = 0;
@@ -223,7 +223,7 @@ struct SearchState : MagicObject {
             }
             state = states[state].next[data[i]];
             const Pattern::State& s = states[state];
-            // No match that is still possible begins before what this state stands for.
+            // No match that is still possible begins before this state's prefix.
             if (has_best && i + 1 - s.depth > best.first) {
                 break;
             }
@@ -369,7 +369,7 @@ Term search(Process& p, Wanted wanted, Term subject, Term what, Term options) {
     if (!is_list(options)) {
         return stdlib_badarg(p);
     }
-    // What ends the list is not looked at, as in OTP.
+    // As in OTP, the end of the list may be any term.
     for (; is_cons(options); options = tail(options)) {
         const Term option = head(options);
         if (!scope_option(option, s.get()) &&
@@ -426,7 +426,7 @@ MINIVM_BIF_TABLE(binary_search) = {
     {"binary", "matches", 3, binary_matches_3, kBifPlain, nullptr},
     {"binary", "split", 2, binary_split_2, kBifPlain, nullptr},
     {"binary", "split", 3, binary_split_3, kBifPlain, nullptr},
-    // By the name that OTP's has: tracers and process_info/2 show it.
+    // OTP's name: tracers and process_info/2 show it.
     {"erlang", "binary_find_trap", 3, binary_find_trap_3, kBifHidden, nullptr},
 };
 

@@ -90,7 +90,7 @@ Term erlang_decode_packet_3(Process& p, const Term* a) {
     if (bits % 8 != 0 && !by_release::has_parts_of_bit_strings()) {
         return badarg(p);
     }
-    // Of a bit string the bits behind the last whole byte belong to what remains.
+    // The bits behind the last whole byte of a bit string belong to the rest.
     const Term whole_bytes =
         bits % 8 == 0 ? a[1] : sub_bitstring(p.heap, a[1], 0, bits & ~uint64_t{7});
     Bytes bytes;

@@ -2,8 +2,8 @@
 //
 // A compiled pattern is {re_pattern, Captures, Unicode, UseCrlf, Binary} as in OTP. Binary is ours: the
 // options and the source (PatternKey::text), so that it may be kept in files or sent anywhere; each
-// scheduler keeps the code it compiled lately. What OTP's texts and tables of PCRE 8 say is translated
-// here.
+// scheduler keeps the code it compiled lately. regex_pattern.cpp makes PCRE2 take the patterns and give
+// the errors of OTP's PCRE 8.
 //
 // A match first gets kQuickSteps steps on the scheduler of its process. One that needs more is begun
 // again on a dirty scheduler: PCRE2 cannot be interrupted and resumed.
@@ -51,7 +51,7 @@ struct Options {
     uint32_t match = 0;
     uint8_t newline = 0;  // 0: not given
     uint8_t bsr = 0;
-    bool compile_only = false;  // one was given that only compile takes
+    bool compile_only = false;  // there is an option that only compile takes
     bool run_only = false;
     bool global = false;
     bool report_errors = false;
@@ -151,7 +151,7 @@ bool parse_tuple_option(Term t, Options* o) {
         o->capture = value;
         o->type = type;
         o->run_only = true;
-        return true;  // what they may be is checked when there is a match
+        return true;  // match_result() checks the values when there is a match
     }
     if (n != 2) {
         return false;
@@ -223,8 +223,8 @@ Term pattern_term(Process& p, const PatternKey& key, const Regex& pattern) {
 constexpr std::string_view kExportTitle = "re-PCRE2";
 constexpr size_t kExportHeader = kExportTitle.size() + 6;  // CRC of Encoded, version of its form, unicode
 constexpr char kExportForm = 1;
-// Encoded: this and PatternKey::text(). A form that PCRE2 wrote is not read, for one that is made up would
-// be code: who gets one compiles the source, as OTP does with what another PCRE2 wrote, or we.
+// Encoded: kEncoded and PatternKey::text(). The form that PCRE2 writes is not read, for a forged one would be
+// code: import compiles the source instead, as OTP does with what another PCRE2, or minivm, wrote.
 constexpr std::string_view kEncoded{"MVRE\0\1\1\0", 8};
 
 uint32_t encoded_crc(const void* bytes, size_t size) {
@@ -252,7 +252,7 @@ Term exported_term(Process& p, const PatternKey& key, Term option_list) {
 
 // ---- compile ---------------------------------------------------------------------------------------------
 
-// `importing`: not for export, whatever the options say.
+// `importing`: ignores the option export.
 Term compile(Process& p, Term source, Term option_list, bool importing) {
     Options o;
     if (!parse_options(option_list, &o) || o.run_only) {
@@ -280,7 +280,7 @@ Term compile(Process& p, Term source, Term option_list, bool importing) {
 Term re_compile_1(Process& p, const Term* a) { return compile(p, a[0], kNil, false); }
 Term re_compile_2(Process& p, const Term* a) { return compile(p, a[0], a[1], false); }
 
-// What is encoded, if it is ours and whole. False: it is broken.
+// Reads the key if minivm encoded it. False: it is damaged.
 bool read_encoded(const uint8_t* header, Term encoded, std::optional<PatternKey>* key) {
     std::string bytes;
     if (header[kExportHeader - 2] != kExportForm) {
@@ -390,7 +390,7 @@ struct NameTable {
     const PCRE2_SPTR first;
 };
 
-// The group of that name: of several with one name the first that took part in the match.
+// The group of that name; of several, the first that took part in the match.
 uint64_t named_group(const RegexMatch& m, const NameTable& names, std::string_view name) {
     for (uint32_t i = 0; i < names.count; ++i) {
         const uint32_t group = names.group(i);
@@ -474,7 +474,7 @@ struct MatchMemory {
     pcre2_match_context* const context;
 };
 
-// The whole of a match with a pattern that is there. `checked`: the subject is known to be well formed.
+// Matches with a compiled pattern. `checked`: the subject is well formed. *need_more: the quick try gave up.
 Term run_pattern(Process& p, const Regex& pattern, Term subject, const Options& o, bool checked,
                  bool quick, bool* need_more) {
     *need_more = false;
@@ -492,7 +492,7 @@ Term run_pattern(Process& p, const Regex& pattern, Term subject, const Options& 
     if (o.offset > bytes.size) {
         return by_release::re_is_pcre2() ? stdlib_badarg(p) : stdlib_error(p, atoms::internal_error);
     }
-    // Looking at every character of a subject for being UTF-8 takes its time.
+    // PCRE2 checks that the whole subject is UTF-8, which takes time.
     if (quick && !checked && bytes.size - o.offset > kQuickBytes) {
         *need_more = true;
         return kNonValue;
@@ -554,7 +554,7 @@ Term run(Process& p, Term subject, Term re, Term option_list, bool first, bool q
     }
     const bool binary_subject = is_bitstring(subject) && is_binary(subject);
     const bool binary_re = is_bitstring(re) && is_binary(re);
-    // Lists of characters are for the module itself to make.
+    // Erlang code of the module makes lists of characters.
     const bool needs_characters = !binary_subject || (o.type == atoms::list && !o.global);
     PatternKey key;
     std::shared_ptr<Regex> pattern;
@@ -590,7 +590,7 @@ Term run(Process& p, Term subject, Term re, Term option_list, bool first, bool q
         if (o.global) {
             return to_grun(p, subject, re, make_tuple(p.heap, option_list, atoms::false_));
         }
-        // PCRE2 knows newlines only when it compiles; who has it by its name has to say the same again.
+        // PCRE2 takes newline options only when it compiles, so that OTP's run/3 with PCRE2 refuses others.
         const uint8_t newline = o.newline != 0 ? o.newline : key.newline;
         const uint8_t bsr = o.bsr != 0 ? o.bsr : key.bsr;
         if (by_release::re_is_pcre2() && (newline != key.newline || bsr != key.bsr)) {
@@ -606,7 +606,7 @@ Term run(Process& p, Term subject, Term re, Term option_list, bool first, bool q
     bool need_more;
     const Term result = run_pattern(p, *pattern, subject, o, !first, quick, &need_more);
     if (need_more) {
-        // By the name under which a match that goes on is seen on OTP.
+        // The name that the continuation of a match has on OTP.
         static const Export* dirty = bif_export("erlang", "re_run_trap", 3);
         const Term options = cons(p.heap, make_bool(first), option_list);
         return trap(p, dirty, {subject, re, options});

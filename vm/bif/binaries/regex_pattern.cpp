@@ -150,7 +150,7 @@ bool is_word(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// Where PCRE 8 saw an error that PCRE2 sees elsewhere, and what it called one that depends on the place.
+// Sets the offset of an error that PCRE 8 reported elsewhere, and the text of one that depends on the place.
 void as_old_error(int code, std::string_view source, CompileError* e) {
     size_t& at = e->offset;
     switch (code) {
@@ -227,7 +227,7 @@ void as_old_error(int code, std::string_view source, CompileError* e) {
     }
 }
 
-// A source in PCRE2's spelling, and how to get back from it.
+// A source in PCRE2's spelling, and the edits that lead back to offsets in the original.
 struct ModernSource {
     explicit ModernSource(const std::string& source) : text(source) {
         // Of the items a pattern may begin with, (*UTF8) is (*UTF) now.
@@ -306,7 +306,7 @@ struct ModernSource {
     static constexpr size_t kMaxEdits = 64;  // each costs a compilation
     std::string text;
     std::vector<Edit> edits;
-    bool utf = false;  // it says so itself
+    bool utf = false;  // the source asks for it itself
 };
 
 struct CompileContext {
@@ -343,15 +343,15 @@ std::shared_ptr<Regex> compile_as_is(const PatternKey& key, CompileError* error)
     return std::make_shared<Regex>(compiled);
 }
 
-// What PCRE 8 took, with its errors.
+// Takes what PCRE 8 took, with its errors.
 std::shared_ptr<Regex> compile_as_old(const PatternKey& key, CompileError* error) {
     const CompileContext context(key);
     pcre2_set_character_tables(context.context, latin1_tables());
     pcre2_set_parens_nest_limit(context.context, kMaxNesting);
     pcre2_set_compile_extra_options(context.context, PCRE2_EXTRA_ALLOW_LOOKAROUND_BSK);
     ModernSource source(key.source);
-    // The set of bytes that may begin a match lacks the letters above 127 of \w if it is not told by the
-    // Unicode properties what a letter is (PCRE2 10.42).
+    // In PCRE2 10.42, the set of bytes that may begin a match lacks the letters above 127 of \w unless
+    // PCRE2_UCP is given.
     uint32_t options = key.options;
     const bool utf = source.utf || (options & PCRE2_UTF);
     if (utf && !(options & PCRE2_UCP) && source.text.find("\\w") != std::string::npos) {

@@ -20,8 +20,8 @@ constexpr size_t kMaxUtf8 = 4;
 
 enum class Utf8 : uint8_t { ok, incomplete, bad };
 
-// What OTP makes of n > 0 bytes. Fewer than the first one announces are incomplete even if no
-// character begins so, as long as they are continuation bytes.
+// Classifies n > 0 bytes as OTP does. Fewer bytes than the first one announces are incomplete even if no
+// character begins with them, as long as the others are continuation bytes.
 Utf8 analyze(const uint8_t* p, size_t n, uint32_t* c, unsigned* length) {
     const uint8_t lead = p[0];
     const unsigned announced = lead < 0x80             ? 1
@@ -61,8 +61,7 @@ size_t ascii_run(const uint8_t* p, size_t n) {
     return i;
 }
 
-// Everything that is left has the shape of characters and binaries in lists, whatever the
-// characters.
+// Whether everything that is left is made of integers and binaries in lists, whatever the integers.
 bool is_chardata(Term t, std::vector<Term> rest) {
     for (;;) {
         while (is_cons(t)) {
@@ -98,7 +97,7 @@ struct ConvertState : MagicObject {
     uint64_t offset = 0;
     bool binary_is_head = false;  // `current` is the rest of its list
     std::vector<Term> stack;
-    // The beginning of a character that binaries share.
+    // The beginning of a character that goes on in the next binary.
     uint8_t partial[kMaxUtf8];
     size_t partial_size = 0;
 
@@ -117,8 +116,8 @@ struct ConvertState : MagicObject {
         }
     }
 
-    // Takes the ASCII characters that the list begins with, at most `limit` of them, which is most
-    // of most texts; returns how many there were.
+    // Takes the ASCII characters with which the list begins, at most `limit` of them; returns how many
+    // there were. Most texts are mostly ASCII.
     size_t take_ascii_run(int64_t limit) {
         size_t taken = 0;
         for (;;) {
@@ -370,7 +369,7 @@ Term unicode_continue_3(Process& p, const Term* a) {
 Term convert(Process& p, const Term* a, bool to_list) {
     const bool utf8 = a[1] == atoms::utf8 || a[1] == atoms::unicode;
     if (!utf8 && a[1] != atoms::latin1) {
-        // Erlang code knows the other encodings.
+        // Erlang code converts the other encodings.
         static const Export* to_list_int =
             export_table::get(atoms::unicode, atom_table::intern("characters_to_list_int"), 2);
         static const Export* to_binary_int =

@@ -1,9 +1,9 @@
-// Streams of OTP's zlib module, on the library it uses itself: the same bytes.
+// Streams of OTP's zlib module, on the library that OTP uses: they give the same bytes.
 //
 // A stream is a magic reference. Input waits in a queue of binaries; deflate_nif and inflate_nif
-// take a slice of it and give a slice of output, OTP's Erlang code around them goes on until
-// `finished`. Only the controlling process may use a stream; so one thread does at a time, and only
-// the pid is locked.
+// take a slice of it and return a slice of output, and OTP's Erlang code calls them until `finished`.
+// Only the controlling process may use a stream; so one thread does at a time, and only its pid is
+// atomic.
 #include "vm/bif/bif.hpp"
 #include "vm/process/continuation.hpp"
 #include "vm/sched/scheduler.hpp"
@@ -21,7 +21,7 @@ namespace minivm {
 namespace {
 
 enum class Mode : uint8_t { none, deflating, inflating, closed };
-// What becomes of input behind the end of a compressed stream.
+// What happens to input behind the end of a compressed stream.
 enum class AfterEnd : uint8_t { error = 0, reset = 1, cut = 2 };
 
 struct Stream final : MagicObject {
@@ -106,7 +106,7 @@ Stream* own_stream(Process& p, Term t) {
         badarg(p);
         return nullptr;
     }
-    // acquire: what the process did that gave the stream away is seen. Pairs with
+    // acquire: sees what the process that gave the stream away did with it. Pairs with
     // set_controller_nif.
     if (s->owner.load(std::memory_order_acquire) != p.id.raw) {
         raise(p, "not_on_controlling_process");
@@ -114,7 +114,7 @@ Stream* own_stream(Process& p, Term t) {
     }
     return s;
 }
-// As well as initialized for `mode`.
+// The same; null as well if the stream is not initialized for `mode`.
 Stream* own_stream_in(Process& p, Term t, Mode mode) {
     Stream* s = own_stream(p, t);
     if (s != nullptr && s->mode != mode) {
@@ -235,7 +235,7 @@ Term zlib_inflateReset_nif_1(Process& p, const Term* a) {
     return answer(p, code);
 }
 
-// data_error if input, or the end of it, is missing.
+// data_error if input is left, or the end of the stream has not been reached.
 Term end_stream(Process& p, Stream& s, int code, bool complete) {
     s.mode = Mode::none;
     const bool all_used = s.input.empty();
@@ -348,7 +348,7 @@ Term zlib_enqueue_nif_2(Process& p, const Term* a) {
     return is_cons(rest) ? make_tuple(p.heap, atom_table::intern("continue"), rest) : badarg(p);
 }
 
-// Runs the library over at most input_limit bytes of the queue; flushes when all is used. Its code.
+// Runs the library over about input_limit bytes of the queue; flushes when all is used. Its code.
 int run_codec(Process& p, Stream& s, int (*codec)(z_stream*, int), size_t input_limit, int flush,
               size_t* consumed) {
     int code = Z_OK;

@@ -170,7 +170,7 @@ Term minivm_set_code_path_1(Process& p, const Term* a) {
 }
 
 // ---- display ------------------------------------------------------------------------------------------
-// Past the I/O servers, and each line feed with a carriage return, as the runtime system of OTP prints.
+// Output goes past the I/O servers, with a carriage return before each line feed, as OTP's runtime system prints.
 
 std::string with_returns(std::string_view text) {
     std::string out;
@@ -181,11 +181,11 @@ std::string with_returns(std::string_view text) {
     return out;
 }
 
-// Held by who displays, so that what comes from several processes is not mixed within a line.
+// Held while a process displays, so that texts of several processes do not mix within a line.
 std::mutex g_display_lock;
 
-// Who displays writes at once where that cannot block, as write_stdout/1, so that it is out before its process does anything
-// else. `text` has its returns. False: it is long, or the file or somebody who displays has to be waited for.
+// Writes at once where that cannot block, as write_stdout/1, so that the text is out before the process does anything
+// else. `text` has its returns. False: it is long, or the file is not ready, or another process displays.
 bool display_now(int fd, const std::string& text) {
     const std::unique_lock lock(g_display_lock, std::try_to_lock);
     pollfd ready{fd, POLLOUT, 0};
@@ -219,7 +219,7 @@ Term minivm_display_dirty_1(Process&, const Term* a) {
     write("\n");
     return atoms::true_;
 }
-// `text` goes to the file, now or by a dirty scheduler.
+// Writes `text` to the file, now or on a dirty scheduler.
 Term display_or_trap(Process& p, int fd, const std::string& text) {
     if (display_now(fd, text)) {
         return atoms::true_;
@@ -233,7 +233,7 @@ Term minivm_display_bytes_dirty_2(Process&, const Term* a) {
     display_whole(static_cast<int>(small_value(a[0])), std::string(reinterpret_cast<const char*>(bytes.data), bytes.size));
     return atoms::true_;
 }
-// Standard error up to OTP 25.
+// To standard error.
 Term erlang_display_string_1(Process& p, const Term* a) {
     std::string text;
     if (!get_text(a[0], &text)) {
@@ -241,7 +241,7 @@ Term erlang_display_string_1(Process& p, const Term* a) {
     }
     return display_or_trap(p, STDERR_FILENO, with_returns(text));
 }
-// From OTP 26 on, where nothing is put before a line feed.
+// From OTP 26 on, without carriage returns.
 Term erlang_display_string_2(Process& p, const Term* a) {
     std::string text;
     const bool is_stdout = a[0] == atom_table::intern("stdout");
@@ -250,7 +250,7 @@ Term erlang_display_string_2(Process& p, const Term* a) {
     }
     return display_or_trap(p, is_stdout ? STDOUT_FILENO : STDERR_FILENO, text);
 }
-// At most so many characters of it, if that is a number.
+// (Term, Limit): at most Limit bytes of the text; undefined: all of it.
 Term erts_internal_term_to_string_2(Process& p, const Term* a) {
     std::string text = display_term(a[0], SIZE_MAX);
     if (is_small(a[1]) && small_value(a[1]) > 1) {

@@ -1,9 +1,9 @@
 // Loading, deleting and purging code.
 //
-// What stages code runs on a dirty scheduler and begins with the code modification permission. If it is
-// taken the process waits (await_code_permission) and makes the call again; when it is committed the
-// process is woken (await_code_change). The operation itself belongs to the machine: it ends well if the
-// process is killed on the way.
+// A BIF that stages code runs on a dirty scheduler and first takes the code modification permission. If
+// another process has it, the process waits (await_code_permission) and makes the call again; the commit
+// wakes the process (await_code_change). The operation belongs to the VM: it also completes if the process
+// is killed on the way.
 #include <cstring>
 
 #include "recorder/recorder.hpp"
@@ -83,7 +83,7 @@ LOCAL_ATOM(atom_prepare_on_load, "prepare_on_load")
 
 // ---- waiting ----------------------------------------------------------------------------------------
 
-// Not on a dirty scheduler: a wake-up is not lost between here and the wait.
+// On a normal scheduler, where no wake-up is lost between the check and the wait.
 Term minivm_await_code_permission_2(Process& p, const Term* a) {
     static const Export* self = bif_export("minivm", "await_code_permission", 2);
     if (code_permission::is_queued(p.id)) {
@@ -112,11 +112,11 @@ Term minivm_await_code_change_2(Process& p, const Term* a) {
 
 // ---- preparing ----------------------------------------------------------------------------------------
 
-// What prepare_loading/2 gives: a module that nobody sees.
+// The result of prepare_loading/2: a module that is in no table.
 struct PreparedCode final : MagicObject {
     explicit PreparedCode(std::unique_ptr<ModuleInstance> m)
         : name(m->name()), has_on_load(m->has_on_load()), instance(std::move(m)) {}
-    // Dropped by a collection, say, which has better things to do than to free a module.
+    // A collection may drop the object; a dirty scheduler frees the module.
     ~PreparedCode() override {
         if (instance != nullptr) {
             dirty::run([](void* m) { delete static_cast<ModuleInstance*>(m); }, instance.release());
@@ -124,7 +124,7 @@ struct PreparedCode final : MagicObject {
     }
     const Term name;
     const bool has_on_load;
-    // With the code modification permission; null when it has been finished.
+    // Guarded by the code modification permission; null once it has been finished.
     std::unique_ptr<ModuleInstance> instance;
     std::atomic<bool> used{false};
 };
@@ -133,7 +133,7 @@ PreparedCode* prepared_code(Term t) {
     return is_magic_ref(t) ? dynamic_cast<PreparedCode*>(magic_object(t)) : nullptr;
 }
 
-// By the engine that is given, or by the module's own choice.
+// With this engine; null: the one that the module asks for.
 Term prepare_by(Process& p, const Term* a, Engine* engine) {
     Bytes bytes;
     if (!is_atom(a[0]) || !is_binary(a[1]) || !get_bytes(a[1], &bytes) ||
@@ -168,7 +168,7 @@ Engine* engine_named(Term name) {
 }
 
 // minivm:set_engine(Module, Engine) -> {module, Module} | {error, Why}: the code server moves the
-// module, with what it finds in the module's file or is given.
+// module, with the code in the module's file or the third argument of set_engine/3.
 Term set_engine(Process& p, Term module, Term engine, Term code) {
     if (!is_atom(module) || !is_atom(engine)) {
         return badarg(p);
@@ -254,7 +254,7 @@ Term erts_internal_beamfile_module_md5_1(Process& p, const Term* a) {
 
 Term erlang_has_prepared_code_on_load_1(Process& p, const Term* a) {
     const PreparedCode* code = prepared_code(a[0]);
-    // relaxed: who finishes it at the same time may come before or after.
+    // relaxed: a finish_loading/1 at the same time may come before or after.
     return code == nullptr ? badarg(p)
                            : make_bool(code->has_on_load && !code->used.load(std::memory_order_relaxed));
 }
@@ -276,7 +276,7 @@ bool is_blocked(Term module) {
            module_table::on_load(module, ix) != nullptr;
 }
 
-// With the permission. The non-value: *result is what the call returns, or an exception is set.
+// With the permission. False: *result is what the call returns, the non-value after an exception.
 bool check_prepared(Process& p, const std::vector<PreparedCode*>& all, Term* result) {
     for (const PreparedCode* code : all) {
         if (code->instance == nullptr) {
@@ -379,7 +379,7 @@ Term erlang_finish_after_on_load_2(Process& p, const Term* a) {
         return badarg(p);
     }
     if (a[1] == atoms::false_) {
-        // None of its exports ever led anywhere; purge_module(M, prepare_on_load) does the rest.
+        // None of its exports has led to its code; purge_module(M, prepare_on_load) does the rest.
         code_permission::release();
         return atoms::true_;
     }
@@ -472,8 +472,8 @@ Term erts_internal_check_process_code_1(Process& p, const Term* a) {
 
 // ---- funs of code that is not there -----------------------------------------------------------------------
 
-// minivm:apply_unloaded_fun(Module, Fun, Args): waits for a purge to end, loads the module. It waits in the
-// code purger's function for that, which calls the fun once more, so that it is seen there.
+// minivm:apply_unloaded_fun(Module, Fun, Args): waits for a purge to end, loads the module. It waits in the code
+// purger's function, where OTP shows such a process too, and which then calls the fun once more.
 Term minivm_apply_unloaded_fun_3(Process& p, const Term* a) {
     static const Export* self = bif_export("minivm", "apply_unloaded_fun", 3);
     const Export* const pending = code_change::pending_purge_lambda();
@@ -487,7 +487,7 @@ Term minivm_apply_unloaded_fun_3(Process& p, const Term* a) {
         return trap_wait(p, export_table::is_loaded(pending, code_index::active()) ? pending : self,
                          {a[0], a[1], a[2]});
     }
-    // In this order: a version that comes meanwhile and has it is not missed.
+    // In this order: a version that is loaded meanwhile and has the fun is not missed.
     if (module_table::current(a[0], code_index::active()) != nullptr && !fun_table::is_loaded(fe, code_index::active())) {
         return raise_fun_is_gone(p, a[1]);  // its module is there and has no such fun: no handler can load it
     }
@@ -515,7 +515,7 @@ Term erlang_loaded_0(Process& p, const Term*) {
     return c.list;
 }
 
-// minivm:loaded_from(Module) -> Path | preloaded | false: where the VM itself found what is current.
+// minivm:loaded_from(Module) -> Path | preloaded | false: the file in which the VM found the current code;
 // [] if it was given the bytes.
 Term minivm_loaded_from_1(Process& p, const Term* a) {
     const ModuleInstance* m =
@@ -558,12 +558,12 @@ Term minivm_code_info_1(Process& p, const Term* a) {
     return map::from_pairs(p.heap, keys, values, n);
 }
 
-// minivm:engine_name(): of the engine for modules that do not ask for one; mixed.
+// minivm:engine_name(): the engine of modules that ask for none, or mixed.
 Term minivm_engine_name_0(Process&, const Term*) {
     return atom_table::intern(g_engines.mixed ? "mixed" : g_engines.standard->name());
 }
 
-// minivm:literal_areas() -> {Taken, Freed}: areas that were given up so far, and are free by now.
+// minivm:literal_areas() -> {Taken, Freed}: literal areas given up so far, and how many of them are freed.
 Term minivm_literal_areas_0(Process& p, const Term*) {
     const literal_release::Counts counts = literal_release::counts();
     return make_tuple(p.heap, make_unsigned(p.heap, counts.taken),
@@ -620,7 +620,7 @@ Term erts_internal_beamfile_chunk_2(Process& p, const Term* a) {
 
 Term code_coverage_support_0(Process&, const Term*) { return atoms::false_; }
 Term code_no_coverage(Process& p, const Term*) { return badarg(p); }
-// What the compiler wrote for a debugger is taken in by erl +D only, which minivm is not given.
+// Only erl +D reads what the compiler wrote for a debugger; minivm has no such option.
 Term code_get_debug_info_1(Process& p, const Term* a) {
     return is_atom(a[0]) && module_table::current(a[0], code_index::active()) != nullptr ? atoms::none
                                                                                          : badarg(p);

@@ -6,8 +6,8 @@
 
 namespace minivm {
 
-// True: the caller has the code modification permission. False: it returns *wait, and {Module,
-// Function} is called again with these arguments when it is free.
+// True: the caller has the code modification permission. False: it returns *wait, and the process calls
+// {Module, Function} with these arguments again when the permission is free.
 bool has_code_permission(Process& p, Term function, std::initializer_list<Term> args, Term* wait);
 Term function_name(Process& p, Term module, const char* function);  // {Module, Function}
 // One reference for the operation, one for await_code_change().

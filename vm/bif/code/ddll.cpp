@@ -1,5 +1,5 @@
-// Linked-in drivers: erl_ddll. None can be loaded, for they are written against OTP's own VM; those that OTP links
-// into it and this VM has of its own say so, and all else is refused with a text for erl_ddll:format_error/1.
+// Linked-in drivers: erl_ddll. None can be loaded, for drivers are written against OTP's own VM. OTP's own that minivm
+// implements are reported as linked in; all others are refused with a text for erl_ddll:format_error/1.
 #include "vm/bif/bif.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/sched/scheduler.hpp"
@@ -40,14 +40,14 @@ LOCAL_ATOM(atom_UP, "UP")
 LOCAL_ATOM(atom_unloaded, "unloaded")
 LOCAL_ATOM(atom_unloaded_only, "unloaded_only")
 
-// What open_port/2 finds without a program of that name (bif/ports/ports.cpp).
+// Drivers that open_port/2 finds by name (bif/ports/ports.cpp).
 constexpr const char* kLinkedIn[] = {"ram_file_drv", "trace_file_drv", "trace_ip_drv"};
 
 bool is_linked_in(const std::string& name) {
     return std::find(std::begin(kLinkedIn), std::end(kLinkedIn), name) != std::end(kLinkedIn);
 }
 
-// erl_ddll's errors have nothing beside them in the stack.
+// erl_ddll's errors have no error_info.
 Term bare_badarg(Process& p) { return error(p, atoms::badarg); }
 
 Term failed(Process& p, Term why) { return make_tuple(p.heap, atoms::error, why); }
@@ -91,10 +91,10 @@ bool parse_load_options(Term list, bool* reload) {
 
 // ---- texts of errors --------------------------------------------------------------------------------------------
 
-// {open_error, N}: the texts by N, which goes down from kFirstError. Each is there once.
+// The texts of {open_error, N}, where N goes down from kFirstError. No text is there twice.
 constexpr int64_t kFirstError = -10;
 std::mutex g_lock;
-std::vector<std::string>& g_texts = *new std::vector<std::string>;  // guarded by it
+std::vector<std::string>& g_texts = *new std::vector<std::string>;  // guarded by g_lock
 
 int64_t number_of(const std::string& text) {
     const std::lock_guard lock(g_lock);
@@ -106,7 +106,7 @@ int64_t number_of(const std::string& text) {
     return kFirstError - index;
 }
 
-// Why this file is no driver that could be loaded.
+// Why the driver in this file cannot be loaded.
 std::string why_not(const std::string& path) {
     std::FILE* file = std::fopen(path.c_str(), "rbe");
     if (file == nullptr) {
@@ -220,8 +220,8 @@ Term erl_ddll_format_error_int_1(Process& p, const Term* a) {
     return text.empty() ? bare_badarg(p) : make_string_utf8(p.heap, text.data(), text.size());
 }
 
-// {'UP' | 'DOWN', Ref, driver, Name, permanent | unloaded}: at once, for what is linked in stays, and nothing else
-// will ever be there.
+// Sends {'UP' | 'DOWN', Ref, driver, Name, permanent | unloaded} at once: linked-in drivers stay, and no other will
+// ever be loaded.
 Term erl_ddll_monitor_2(Process& p, const Term* a) {
     std::string name;
     if (a[0] != atom_driver() || !is_tuple_of(a[1], 2) || !get_driver_name(tuple_element(a[1], 0), &name)) {

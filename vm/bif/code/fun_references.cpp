@@ -1,13 +1,13 @@
 // erlang:fun_info(Fun, refc).
 //
-// OTP counts, up to 26, the references to the code of a fun: one of its module, and one of each fun that somebody
-// holds. Here nobody counts, so that making a fun costs three words and nothing else; who asks has them looked for. Each process
-// looks through its own heap and messages when the request reaches it, as it does for process_info/2, and a dirty
-// scheduler looks through the tables meanwhile. A process that is with a dirty scheduler may be there for as long as
-// it likes, and is left out; so are messages that timers hold.
+// Up to release 26, OTP counts the references to the code of a fun: one from its module, and one from each fun term.
+// minivm does not count, so that making a fun costs three words and nothing else; fun_info/2 searches for them. Each
+// process searches its own heap and messages when the request reaches it, as it does for process_info/2, and a dirty
+// scheduler searches the tables meanwhile. A process on a dirty scheduler may stay there for any time, and is left
+// out; so are messages that timers hold.
 //
-// A fun is found by its first two words, its header and its entry, wherever they stand one behind the other: what is
-// garbage and not yet collected counts, as it does on OTP.
+// The search finds a fun by its first two words, its header and its entry, wherever they follow each other: garbage
+// that is not yet collected counts, as it does on OTP.
 #include "vm/bif/code/fun_references.hpp"
 
 #include <mutex>
@@ -27,17 +27,17 @@
 namespace minivm {
 namespace {
 
-// One look. Whoever is done with a part of it says so once; the last wakes who asked.
+// One search. Each part of it calls done() once; the last call wakes the asker.
 struct FunSearch : MagicObject {
     const FunEntry* entry = nullptr;
     Term asker = kNonValue;
     std::atomic<uint64_t> found{1};  // the module's
-    std::atomic<uint64_t> waited_for{1};  // processes that have been asked, and the look through the tables
+    std::atomic<uint64_t> waited_for{1};  // processes that have been asked, and the search of the tables
 
     void done(uint64_t found_here) {
-        // relaxed: read by who has seen that nobody is waited for any more.
+        // relaxed: the asker reads it after it has seen waited_for at 0.
         found.fetch_add(found_here, std::memory_order_relaxed);
-        // acq_rel: pairs with the look of erlang_fun_info_continue_2().
+        // acq_rel: pairs with the load in erlang_fun_info_continue_2().
         if (waited_for.fetch_sub(1, std::memory_order_acq_rel) == 1) {
             wake_up_pid(asker);
         }
@@ -79,7 +79,7 @@ void ask(Process& p, Term search, Term pid) {
         return;
     }
     FunSearch* const state = held_state<FunSearch>(search);
-    // relaxed: it is not 0 before the tables have been looked through, which comes behind the last request.
+    // relaxed: it is not 0 before the search of the tables is done, which begins after the last request.
     state->waited_for.fetch_add(1, std::memory_order_relaxed);
     ControlSignal* const s = new_signal(SignalKind::rpc, p.id);
     const RefId ref = new_ref_id(p);
@@ -92,20 +92,20 @@ void ask(Process& p, Term search, Term pid) {
     s->term = copy_term(search, h, true);
     take_fragments(*s, h);
     send_signal(pid, s);
-    // It may have gone dirty without seeing the request.
+    // The process may have gone to a dirty scheduler without seeing the request.
     const dirty::Hold hold(*q);
     if (hold && hold.withdraw(p.id, ref)) {
         state->done(0);
     }
 }
 
-// (Search, Fun): the tables, and terms that are persistent. The fun is there so that its code stays.
+// (Search, Fun): searches the tables and the persistent terms. The fun is an argument so that its code stays.
 Term minivm_search_tables_for_fun_2(Process& p, const Term* a) {
     FunSearch* const state = held_state<FunSearch>(a[0]);
     const FunEntry* const entry = state->entry;
     uint64_t n = 0;
     for (ets::Table* const table : ets::all()) {
-        if (!table->compressed) {  // there OTP has the bytes of a fun, and no reference
+        if (!table->compressed) {  // there OTP stores the bytes of a fun, and no reference
             const std::shared_lock lock(table->lock);
             const ets::Stores& stores = table->stores;
             const auto count = [&n, entry](const ets::Object* o) {
@@ -145,7 +145,7 @@ Term erlang_fun_info_continue_2(Process& p, const Term* a) {
         static const Export* const self = bif_export("erlang", "fun_info", 2);
         return trap_wait(p, self, {a[0], a[1]});
     }
-    // relaxed: as above.
+    // relaxed: the acquire above orders it after all done().
     return make_tuple(p.heap, atom_table::intern("refc"),
                       make_unsigned(p.heap, state->found.load(std::memory_order_relaxed)));
 }
@@ -159,7 +159,7 @@ Term fun_reference_count(Process& p, Term fun) {
     auto state = std::make_unique<FunSearch>();
     state->entry = fun_entry(fun);
     state->asker = p.id;
-    // relaxed: nobody else has it yet.
+    // relaxed: no other thread has the search yet.
     state->found.fetch_add(count_funs_of(p, state->entry), std::memory_order_relaxed);
     const Term search = hold_state(p, std::move(state));
     struct Context {

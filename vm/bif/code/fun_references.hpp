@@ -5,7 +5,7 @@
 
 namespace minivm {
 
-// The result of fun_info(fun, refc), where the fun is a local one; it comes later (a trap).
+// Traps; the result is that of fun_info(Fun, refc) for a local fun.
 Term fun_reference_count(Process& p, Term fun);
 
 }  // namespace minivm

@@ -1,4 +1,4 @@
-// erlang:load_nif/2, and the calls that native functions ask for.
+// erlang:load_nif/2, and the calls that native functions schedule.
 #include "vm/bif/bif.hpp"
 #include "vm/code/module_table.hpp"
 #include "vm/nif/scheduled.hpp"

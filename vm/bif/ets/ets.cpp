@@ -1,4 +1,4 @@
-// Tables of ets: how they come into being, change hands and go. Match specifications are in ets_select.cpp.
+// BIFs that make, hand over, fix and delete tables of ets. Match specifications are in ets_select.cpp.
 #include "vm/bif/bif.hpp"
 #include "vm/bif/ets/ets_support.hpp"
 #include "vm/process/continuation.hpp"
@@ -29,7 +29,7 @@ bool get_protection(Term t, Protection* out) {
     return false;
 }
 
-// {heir, Pid}: it is not told.
+// {heir, Pid}: the heir gets no message.
 bool is_silent_heir(Term value) { return by_release::at_least(28) && is_local_pid(value); }
 
 // {debug_hash_fixed_number_of_locks, N}
@@ -70,7 +70,7 @@ bool get_option(Term t, Options* o) {
         } else if (name == atoms::write_concurrency && (is_bool(value) || value == atoms::auto_)) {
             o->write_concurrency = value;
         } else if (name == atoms::write_concurrency && is_number_of_locks(value)) {
-            // What info/2 tells; a table has one lock here.
+            // For info/2 and the order of the chains; a table has one lock here.
             constexpr uint64_t kFewestLocks = 64;
             const auto n = static_cast<uint64_t>(small_value(tuple_element(value, 1)));
             o->write_concurrency =
@@ -114,7 +114,7 @@ Term ets_new_2(Process& p, const Term* a) {
         return stdlib_badarg(p);
     }
     if (o.protection == Protection::private_ || vm::scheduler_count() == 1) {
-        o.write_concurrency = atoms::false_;  // there is nobody else
+        o.write_concurrency = atoms::false_;  // nobody writes at the same time
     }
     if (o.write_concurrency == atoms::false_) {
         o.decentralized_counters = false;
@@ -135,7 +135,7 @@ struct FreeJob final : MagicObject {
     Term result;  // an immediate
 };
 
-// What a function goes on with has the name that OTP's has: tracers and process_info/2 show it.
+// Continuations have the names that they have in OTP: tracers and process_info/2 show them.
 
 Term free_stores(Process& p, FreeJob& job) {
     const int64_t budget = slice_budget(p, kFreedPerReduction);
@@ -155,7 +155,7 @@ Term go_on_clearing(Process& p, Term held) {
     return yield(p, bif_export("ets", "internal_delete_all", 2), {held, atoms::undefined});
 }
 
-// `go_on` with what remains after a slice.
+// Continues with what remains after a slice.
 using GoOn = Term (*)(Process&, Term held);
 
 template <GoOn go_on>
@@ -168,7 +168,7 @@ Term free_and_return(Process& p, Stores stores, Term result, GoOn go_on) {
     auto job = std::make_unique<FreeJob>();
     job->stores = std::move(stores);
     job->result = result;
-    // Small tables go at once.
+    // Frees small tables at once.
     const Term done = free_stores(p, *job);
     return is_value(done) ? done : go_on(p, hold_state(p, std::move(job)));
 }
@@ -303,7 +303,7 @@ Term ets_whereis_1(Process& p, const Term* a) {
     return t ? reference(p.heap, *t) : atoms::undefined;
 }
 
-// Every scheduler answers in OTP; here the first answer has all.
+// In OTP every scheduler answers with its tables; here the first answer has all of them.
 Term ets_internal_request_all_0(Process& p, const Term*) {
     const Term ref = put_ref(p.heap.alloc(kRefWords), new_ref_id(p));
     std::vector<Table*> tables = all();

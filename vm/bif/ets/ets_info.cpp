@@ -1,4 +1,4 @@
-// What ets:info/1,2 tells of a table.
+// ets:info/1,2 and what else OTP's code asks of tables.
 #include "vm/bif/bif.hpp"
 #include "vm/bif/ets/ets_support.hpp"
 #include "vm/process/continuation.hpp"
@@ -84,14 +84,14 @@ Term binaries_of(Process& p, const Table& t) {
     }
     for (size_t i = 0; i < t.stores.hash->chains(); i++) {
         for (const Object* o = t.stores.hash->first_in_chain(i); o != nullptr; o = o->link[0]) {
-            add(o);  // even if it is deleted, and the table fixed: it still holds them
+            add(o);  // also an object that is marked as deleted: it still holds its binaries
         }
     }
     return list;
 }
 
-// Length of the chains: {chains, average, deviation, expected deviation, shortest, longest, kept
-// fixed}.
+// Length of the chains: {chains, average, deviation, expected deviation, shortest, longest, objects
+// marked as deleted, locks}.
 Term chain_statistics(Process& p, const Table& t) {
     if (t.stores.tree) {
         return atoms::false_;
@@ -221,7 +221,7 @@ Term ets_info_2(Process& p, const Term* a) {
     return is_value(value) ? value : stdlib_badarg(p);
 }
 
-// The same of the objects of one key.
+// As info(Table, binary), for the objects of one key.
 Term erts_internal_ets_lookup_binary_info_2(Process& p, const Term* a) {
     Locked t(p, a[0], Access::read, false);
     if (!t) {
@@ -237,7 +237,7 @@ Term erts_internal_ets_lookup_binary_info_2(Process& p, const Term* a) {
     return list;
 }
 
-// Whether it may read and write tables that are private to others.
+// Whether the caller may read and write the private tables of other processes.
 Term erts_internal_ets_super_user_1(Process& p, const Term* a) {
     if (!is_bool(a[0])) {
         return badarg(p);

@@ -1,4 +1,4 @@
-// One object after the other.
+// Walks over a table, one key or slot at a time.
 #include "vm/bif/bif.hpp"
 #include "vm/bif/ets/ets_support.hpp"
 #include "vm/term/compare.hpp"
@@ -12,7 +12,7 @@ using namespace ets;
 
 namespace {
 
-// What is told of the object that was found: its key, or {Key, Objects} (ets:first_lookup/1 and so on).
+// What a walk returns for the object it finds: the key, or {Key, Objects} (ets:first_lookup/1 and so on).
 enum class Tell : uint8_t { key, objects };
 
 Term key_or_end(Process& p, const Table& t, const Object* o, Tell tell) {
@@ -74,7 +74,7 @@ Term neighbour_key(Process& p, const Term* a, bool back, Tell tell) {
     }
     if (t->stores.tree) {
         if (a[1] == atoms::end_of_table) {
-            return stdlib_badarg(p);  // what came behind the last key: no key to OTP, even if there is such a one
+            return stdlib_badarg(p);  // OTP takes this for no key, even if the table has it
         }
         const TreeStore& tree = *t->stores.tree;
         return key_or_end(p, *t, back ? tree.previous(a[1]) : tree.next(a[1]), tell);
@@ -108,8 +108,7 @@ Term ets_prev_lookup_2(Process& p, const Term* a) {
     return neighbour_key(p, a, true, Tell::objects);
 }
 
-// As first/1 and next/2, for OTP's own code: an ordered_set has something behind any key, and it is
-// explained where erts explains.
+// As ets:first/1 and next/2, for OTP's own code: erl_erts_errors explains the errors.
 Term of_erts(Process& p, Term result) {
     if (!is_value(result) && is_value(p.exception.error_info)) {
         p.exception.error_info = map::put(p.heap, p.exception.error_info, atoms::module, atoms::erl_erts_errors);

@@ -1,4 +1,4 @@
-// Single objects of a table.
+// Inserting, looking up, deleting and changing objects of a table.
 #include "vm/bif/bif.hpp"
 #include "vm/bif/ets/ets_support.hpp"
 #include "vm/process/continuation.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 LOCAL_ATOM(position_cause, "position")
 
-// A list of more is copied by OTP before any of it goes in (8 for each reduction of a whole slice).
+// OTP copies a longer list before it inserts any of it (8 objects for each reduction of a whole slice).
 constexpr int64_t kInsertedAtOnce = 8 * 4000;
 
 // ---- inserting -----------------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ void insert(Table& t, Object* o) {
     }
 }
 
-// The objects of a list, being copied; they go into the table together.
+// Copies of the objects of a list, which go into the table together.
 struct InsertJob final : MagicObject {
     Table* table = nullptr;
     std::vector<Object*> objects;
@@ -51,7 +51,7 @@ struct InsertJob final : MagicObject {
     }
 };
 
-// The hidden ets:insert/2 or insert_new/2: ({Job, rest of the list, arguments}, is it insert_new)
+// The hidden ets:insert/2 or insert_new/2: ({Job, rest of the list, arguments}, whether it is insert_new)
 Term ets_insert_continue_2(Process& p, const Term* a) {
     const Term held = tuple_element(a[0], 0);
     Term list = tuple_element(a[0], 1);
@@ -130,7 +130,7 @@ Term insert_objects(Process& p, const Term* a, bool only_new) {
     }
     auto job = std::make_unique<InsertJob>();
     job->table = &*t;
-    // OTP has the last copy in front then.
+    // OTP inserts the last copy first then.
     job->goes_backwards = t->type == Type::bag || count > kInsertedAtOnce;
     t->retain();
     t.release();
@@ -152,7 +152,7 @@ Term ets_insert_new_2(Process& p, const Term* a) {
 
 // ---- looking up ----------------------------------------------------------------------------------------
 
-// A read of a table that could not be opened: one that OTP's kernel makes is waited for.
+// For a read of a table that could not be opened: waits for the table if OTP's kernel is to make it.
 Term bad_read(Process& p, const Locked& t, const char* function, const Term* a, size_t arity) {
     if (t.failure() != Failure::id || !is_atom(a[0]) || !kernel_start::must_wait(p.id, a[0])) {
         return bad_table(p, t.failure());
@@ -281,7 +281,7 @@ bool has_single_keys(const Table& t) {
 // Puts it where `old` is, or in the table if that is null.
 void store(Table& t, Object* old, ChangedObject& changed) {
     if (old != nullptr) {
-        // Immediates that become others are written in place.
+        // Writes in place if only immediates change, and to immediates.
         bool in_place = true;
         for (size_t i = 1; i <= changed.arity() && in_place; i++) {
             in_place = changed.element(i) == old->data[i] ||
@@ -390,7 +390,7 @@ Term update_counter(Process& p, const Term* a, Term otherwise) {
     ChangedObject changed(old != nullptr ? old->tuple() : otherwise);
     if (old == nullptr) {
         if (changed.arity() < t->keypos) {
-            // OTP's hash tables know nothing to say about an empty tuple.
+            // OTP's hash tables give no cause for an empty tuple.
             return t->stores.hash && changed.arity() == 0 ? stdlib_badarg(p)
                                                         : badarg_because(p, position_cause());
         }
@@ -433,7 +433,7 @@ Term ets_update_counter_4(Process& p, const Term* a) {
     return update_counter(p, a, a[3]);
 }
 
-// Of a list of changes the shape comes before the positions; later releases see to one after the other.
+// Up to OTP 28 the shapes of all changes are checked before any position, later one change after the other.
 bool has_bad_shape(Term changes) {
     for (; is_cons(changes); changes = tail(changes)) {
         if (!is_tuple_of(head(changes), 2)) {
@@ -443,7 +443,7 @@ bool has_bad_shape(Term changes) {
     return !is_nil(changes);
 }
 
-// With `otherwise` (a tuple) a new object is made of it where there is none.
+// Without an object of the key, makes one of `otherwise`, a tuple, if it is a value.
 Term update_element(Process& p, const Term* a, Term otherwise) {
     Locked t(p, a[0], Access::write, true);
     if (!t) {

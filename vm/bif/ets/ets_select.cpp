@@ -39,17 +39,17 @@ struct Walk final : MagicObject {
     Work work = Work::collect;
     bool reverse = false;  // select_reverse
     int64_t limit = 0;     // objects wanted at a time; 0: all
-    // What the walk continues as: {Tab, ...} goes into the continuation.
+    // hash: this walk keeps the table fixed.
     bool fixed = false;
     bool continued = false;   // hash: ets:select/1 and so on
     bool started = false;     // ordered_set: `key` of the state is the last one visited
     bool keyed = false;       // hash: only `keys` are visited
-    bool bounded = false;     // ordered_set: `keys` may lie all on one side of a key
+    bool bounded = false;     // ordered_set: no pattern of `keys` matches every key
     bool impossible = false;  // no object can match
     size_t at = 0;            // next chain, or next of `chains`
     int64_t found = 0;
     std::vector<size_t> chains;  // hash, keyed
-    std::vector<Term> keys;  // hash: exact keys; ordered_set: patterns of keys. The program's.
+    std::vector<Term> keys;  // hash: exact keys; ordered_set: patterns of keys. Owned by the program.
 
     // Lets the table grow and shrink again.
     void unfix() {
@@ -123,7 +123,7 @@ Object* tree_begin(const Walk& w, const TreeStore& tree, Term last_key) {
                        : tree.last_where([&](Term k) { return some(k, -1); });
 }
 
-// True if what comes from here on is beyond all patterns.
+// True if this key and those after it are beyond all patterns.
 bool is_beyond(const Walk& w, Term key) {
     return w.bounded && std::all_of(w.keys.begin(), w.keys.end(), [&](Term pattern) {
                const int c = match_spec::relation(key, pattern);
@@ -138,7 +138,7 @@ public:
     Visitor(Process& p, Walk& w, Table& t, State& s)
         : p_(p), w_(w), t_(t), s_(s), runner_(p, *w.program, w.work == Work::collect) {}
 
-    // False: there is nothing more to do with it (an object that was erased is gone).
+    // Erasing frees the object if it matches.
     void visit(Object* o) {
         left_--;
         const Term value = runner_.run(o->tuple());
@@ -155,7 +155,7 @@ public:
                 w_.found += value == atoms::true_;
                 break;
             case Work::erase:
-                // Hash tables are erased from by chain.
+                // An ordered_set: visit_chain() erases from hash tables.
                 if (value == atoms::true_) {
                     w_.found++;
                     Term key = o->key(t_.keypos);
@@ -190,7 +190,7 @@ public:
     }
 private:
     void replace(Object* o, Term value) {
-        // That the key stays the same has been seen to when the walk was made.
+        // keeps_key() has accepted the body; the value is checked all the same.
         if (!is_tuple(value) || tuple_arity(value) < t_.keypos ||
             !exact_equal(tuple_element(value, t_.keypos - 1), o->key(t_.keypos))) {
             return;
@@ -218,7 +218,7 @@ bool has_chunk(const Walk& w) {
     return w.limit != 0 && w.found >= w.limit;
 }
 
-// The chains of the keys, each once. The table stays fixed until the walk is over.
+// The chains of the keys, each once. A walk of several slices fixes the table, so they stay valid.
 void find_chains_of_keys(Walk& w, const HashStore& hash) {
     std::unordered_set<size_t> seen;
     for (const Term key : w.keys) {
@@ -247,7 +247,7 @@ bool visit_slice(Process& p, Walk& w, Table& t, State& s) {
             last = o;
             const bool gone = w.work == Work::erase;
             if (gone) {
-                // The object goes with its key.
+                // No key to go on from: it is erased with the object.
                 s.key = kNil;
             }
             v.visit(o);
@@ -257,8 +257,8 @@ bool visit_slice(Process& p, Walk& w, Table& t, State& s) {
             }
         }
         if (has_chunk(w) || !complete) {
-            // Where to go on: erasing walks begin anew, as what was before is gone or did not
-            // match.
+            // Where to go on: behind the last object visited. A walk that erases or replaces may have
+            // freed that one, and goes on behind the object in front of the next one.
             const Object* mark = w.work == Work::collect || w.work == Work::count ? last : nullptr;
             if (mark != nullptr) {
                 s.key = copy_out(p, mark->key(t.keypos));
@@ -276,7 +276,7 @@ bool visit_slice(Process& p, Walk& w, Table& t, State& s) {
     if (w.keyed && w.chains.empty()) {
         find_chains_of_keys(w, *t.stores.hash);
     }
-    // Keys are all visited, whatever was asked for, as on OTP.
+    // All keys are visited, whatever the limit, as on OTP.
     while (!w.is_over() && (w.keyed || !has_chunk(w))) {
         if (v.tired()) {
             complete = false;
@@ -316,8 +316,8 @@ Term program_ref(Process& p, const Program* program) {
     return make_magic_ref(p.heap, new_ref_id(p), shared);
 }
 
-// {Chunk, Continuation} of a hash table. A chain may give more than was asked for: the newest of these
-// wait in the continuation. As on OTP, they are turned round each time but the first.
+// {Chunk, Continuation} of a hash table. A chain may give more results than the limit: the newest of them
+// wait in the continuation. As on OTP, each chunk but the first reverses them.
 Term hash_chunk(Process& p, const Walk& w, const State& s, bool at_end) {
     Term chunk = s.found;
     Term rest = kNil;
@@ -333,7 +333,7 @@ Term hash_chunk(Process& p, const Walk& w, const State& s, bool at_end) {
         return is_nil(chunk) ? atoms::end_of_table : make_tuple(p.heap, chunk, atoms::end_of_table);
     }
     const Term place = make_small(at_end ? -1 : static_cast<int64_t>(w.at));
-    // Not by its name, which may be another table's when the walk goes on; ordered sets go by it, as on OTP.
+    // Not the name, which may be another table's when the walk goes on; ordered sets keep it, as on OTP.
     const Term continuation = make_tuple(p.heap, reference(p.heap, *w.table), place, make_small(w.limit),
                                          program_ref(p, w.program), rest, make_small(waiting));
     return make_tuple(p.heap, chunk, continuation);
@@ -357,7 +357,7 @@ Term fail(Process& p, const BifDef* bif, Term args) {
     return kNonValue;
 }
 
-// As on OTP: tracers and process_info/2 show it.
+// OTP's names: tracers and process_info/2 show them.
 const char* continuation_name(Work work, bool ordered) {
     switch (work) {
         case Work::collect:
@@ -386,7 +386,7 @@ Term go_on(Process& p, std::unique_ptr<Walk> fresh, Term held, State s) {
         }
         ordered = t->is_ordered();
         if (!ordered && !w.keyed && !w.is_over() && w.at >= t->stores.hash->chains()) {
-            // Not a place of this table's, or it has shrunk since.
+            // The place is in no table of this size: it has shrunk, or the continuation is forged.
             stdlib_badarg(p);
             return fail(p, w.bif, s.args);
         }
@@ -400,7 +400,7 @@ Term go_on(Process& p, std::unique_ptr<Walk> fresh, Term held, State s) {
         const Term state = make_tuple(p.heap, ref, s.tab, s.found, s.key, s.args);
         return yield(p, bif_export("ets", continuation_name(w.work, ordered), 1), {state});
     }
-    // Not when the state is collected: that may be much later.
+    // Now, not when the state is collected, which may be much later.
     w.unfix();
     if (w.work != Work::collect) {
         return make_small(w.found);
@@ -546,7 +546,7 @@ Term start(Process& p, const Term* a, const Request& r, Term spec, Term limit) {
     return go_on(p, std::move(w), kNonValue, s);
 }
 
-// What match and match_object look for, as a specification.
+// The specification for the pattern of match and match_object.
 Term spec_of(Process& p, Term pattern, Term result) {
     return cons(p.heap, make_tuple(p.heap, pattern, kNil, cons(p.heap, result, kNil)), kNil);
 }
@@ -666,7 +666,7 @@ Term ets_match_object_1(Process& p, const Term* a) {
 // ---- match specifications without a table -------------------------------------------------------
 
 Term ets_match_spec_compile_1(Process& p, const Term* a) {
-    // Only where a table is walked may the list be empty.
+    // Only walks over tables take an empty list.
     std::unique_ptr<Program> program = is_nil(a[0]) ? nullptr : Program::compile(a[0], nullptr);
     if (program == nullptr) {
         return stdlib_badarg(p);
@@ -683,7 +683,7 @@ Term ets_match_spec_run_r_3(Process& p, const Term* a) {
     if (program == nullptr) {
         return stdlib_badarg(p);
     }
-    // Results may share with the objects: both are the process's.
+    // Copies the results: constants in them belong to the program.
     Runner runner(p, *program, true);
     Term list = a[0];
     Term results = a[2];

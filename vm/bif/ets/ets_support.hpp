@@ -36,7 +36,7 @@ inline int64_t copying_cost(size_t words) {
 inline Object* find(const Table& t, Term key) {
     return t.stores.hash ? t.stores.hash->find(key) : t.stores.tree->find(key);
 }
-// All objects of the key, oldest first; of each what pick(object) gives.
+// The list of pick(object) for all objects of the key, the oldest first.
 template <typename Pick>
 Term list_of_key(Process& p, const Table& t, Term key, Pick pick) {
     Term list = kNil;

@@ -1,4 +1,4 @@
-// BIFs for this node's name, and for the others: which are connected, and what net_kernel needs for that.
+// BIFs for this node's name and for other nodes: which are connected, and what net_kernel needs to connect them.
 #include "vm/bif/bif.hpp"
 #include "vm/bif/processes/requests.hpp"
 #include "vm/dist/peer.hpp"
@@ -59,11 +59,11 @@ Term erlang_setnode_2(Process& p, const Term* a) {
     return valid && node_life::begin(a[0], static_cast<uint32_t>(small_value(a[1]))) ? atoms::true_ : badarg(p);
 }
 
-// ---- which others there are --------------------------------------------------------------------------------------
+// ---- other nodes -------------------------------------------------------------------------------------------------
 
 enum Kinds : unsigned { kThis = 1, kVisible = 2, kHidden = 4, kKnown = 8 };
 
-// Adds what nodes/1,2 takes. False: no such kind.
+// Adds the bits of a kind that nodes/1,2 takes. False: no such kind.
 bool node_kind(Term kind, unsigned* kinds) {
     const std::pair<Term, unsigned> known[] = {{atom_this(), kThis},
                                                {atoms::visible, kVisible},
@@ -205,7 +205,7 @@ Term net_kernel_dflag_unicode_io_1(Process& p, const Term* a) {
     return make_bool((peer->flags & dist::kUnicodeIo) != 0);
 }
 
-// ---- connections, for net_kernel and those who carry them --------------------------------------------------------
+// ---- connections, for net_kernel and their controllers -----------------------------------------------------------
 
 Term erts_internal_get_dflags_0(Process& p, const Term*) {
     const dist::Capabilities c = dist::capabilities();
@@ -231,13 +231,13 @@ Term erts_internal_new_connection_1(Process& p, const Term* a) {
             peer.waiting.push_back(p.id);  // once, though a message wakes it as well
         }
     }
-    // net_kernel has been told of the end of a connection whose last packets are still being handled: its handle would be that
-    // of the old one, which nobody could connect or abort. lost() wakes us.
+    // net_kernel knows that the old connection has ended, but its last packets are still being handled: a handle now
+    // would be the old one's, which nobody could connect or abort. lost() wakes this process.
     static const Export* const again = bif_export("erts_internal", "new_connection", 1);
     return trap_wait(p, again, {a[0]});
 }
 
-// True: it is no connection any more, or was none.
+// True: the handle's connection has ended, or is none.
 Term erts_internal_abort_pending_connection_2(Process& p, const Term* a) {
     dist::Peer* const peer = is_atom(a[0]) ? dist::find_peer(a[0]) : nullptr;
     if (peer == nullptr || !is_tuple_of(a[1], 2) || !is_small(tuple_element(a[1], 0))) {
@@ -257,12 +257,12 @@ Term erts_internal_abort_pending_connection_2(Process& p, const Term* a) {
     if (dist::lost(*peer, connection, atom_connection_closed(), dist::Lost::pending)) {
         return atoms::true_;
     }
-    // Nobody has it any more, or it has come about meanwhile.
+    // Another thread has ended the connection or completed it meanwhile.
     const std::lock_guard lock(peer->mutex);
     return make_bool(peer->connection != connection || peer->state != dist::Peer::State::connected);
 }
 
-// What a port or process that carries a connection is told to do.
+// The connection that a port or process is to carry.
 struct Setup {
     Term node;
     Term controller;
@@ -271,7 +271,7 @@ struct Setup {
     uint32_t creation;
 };
 
-// The handle, in h; the non-value: there is no connection under way, or the controller cannot be one.
+// The handle, in h; the non-value: no connection is pending, or the controller cannot carry it.
 Term set_up(const Setup& s, Heap& h) {
     const Term net_kernel = registry::whereis(atom_table::intern("net_kernel"));
     dist::Peer& peer = dist::peer(s.node);
@@ -289,7 +289,7 @@ Term set_up(const Setup& s, Heap& h) {
         channel = peer.channel;
         handle = dist::handle_term(h, peer);
     }
-    // relaxed: a limit that changes may be either.
+    // relaxed: while the limit changes, the old one is as good as the new one.
     if (is_local_port(s.controller) &&
         !port::divert(s.controller, channel, dist::g_busy_limit.load(std::memory_order_relaxed))) {
         dist::lost(peer, channel->connection(), atom_connection_closed());
@@ -304,7 +304,7 @@ Term set_up(const Setup& s, Heap& h) {
     return handle;
 }
 
-// A process that carries a connection ends: so does that.
+// Ends the connection that an ending process carries.
 void controller_ends(Process& p) {
     if (p.extra == nullptr || p.extra->channel == nullptr) {
         return;
@@ -343,7 +343,7 @@ Term erts_internal_create_dist_channel_3(Process& p, const Term* a) {
         }
         return make_tuple(p.heap, atoms::ok, handle);
     }
-    // By the process that is to carry it.
+    // The process that is to carry the connection sets it up.
     const RefId ref = new_ref_id(p);
     ControlSignal* signal = new_signal(SignalKind::rpc, p.id);
     Heap h;
@@ -373,7 +373,7 @@ Term erlang_dist_get_stat_1(Process& p, const Term* a) {
         return badarg(p);
     }
     const std::lock_guard lock(peer->mutex);
-    // relaxed: numbers to compare with themselves later.
+    // relaxed: net_kernel compares the numbers with later ones of the same counter.
     return make_tuple(p.heap, atoms::ok, make_unsigned(p.heap, peer->packets_in.load(std::memory_order_relaxed)),
                       make_unsigned(p.heap, peer->packets_out.load(std::memory_order_relaxed)),
                       make_unsigned(p.heap, peer->out_bytes));
@@ -381,7 +381,7 @@ Term erlang_dist_get_stat_1(Process& p, const Term* a) {
 
 // ---- processes that carry a connection ---------------------------------------------------------------------------
 
-// The peer whose connection the process carries; null, and the exception is raised: it carries none, or another.
+// The peer whose connection the process carries; null, with an exception: it carries none, or another.
 dist::Peer* carried(Process& p, Term handle) {
     if (p.extra == nullptr || p.extra->channel == nullptr) {
         error(p, atom_table::intern("notsup"));

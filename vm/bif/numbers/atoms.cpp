@@ -20,7 +20,7 @@ Encoding encoding_of(Term t) {
 
 enum class TextError { none, bad, too_long };
 
-// The atom of well-formed text, made if need be; or only looked for.
+// The atom of well-formed text, made if need be; `existing`: only looked up.
 Term to_atom(Process& p, TextError e, std::string_view utf8, bool existing) {
     if (existing) {
         const Term atom = e == TextError::none ? atom_table::find(utf8) : kNonValue;
@@ -59,7 +59,7 @@ TextError binary_text(std::string_view bytes, Encoding encoding, std::string* ut
         }
         return TextError::none;
     }
-    // The prefix of as many characters as an atom may have: is more behind it?
+    // `end`: behind the characters that an atom may have at most.
     size_t end = 0;
     for (size_t chars = 0; end < bytes.size(); ++end) {
         if ((static_cast<uint8_t>(bytes[end]) & 0xC0) != 0x80 && ++chars > kMaxAtomChars) {
@@ -149,7 +149,7 @@ Term erlang_atom_to_binary_2(Process& p, const Term* a) {
 
 MINIVM_BIF_TABLE(atoms) = {
     {"erlang", "atom_to_list", 1, erlang_atom_to_list_1, kBifPlain, nullptr},
-    // No guard, but the compiler of OTP 29 uses it as one in bodies.
+    // Not allowed in guards, but the compiler of OTP 29 calls it in bodies by the instruction of a guard.
     {"erlang", "list_to_atom", 1, erlang_list_to_atom_1, kBifGuard, nullptr},
     {"erlang", "list_to_existing_atom", 1, erlang_list_to_existing_atom_1, kBifGuard, nullptr},
     {"erlang", "atom_to_binary", 2, erlang_atom_to_binary_2, kBifPlain, nullptr},

@@ -1,5 +1,5 @@
-// Hashes of terms; CRC, Adler-32 and MD5 of bytes. Those of much go on as hidden functions on a dirty scheduler: they
-// would take more than a time slice.
+// Hashes of terms; CRC, Adler-32 and MD5 of bytes. For large inputs they go on as hidden functions on a dirty
+// scheduler: they would take more than a time slice.
 #include "vm/bif/bif.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/hash.hpp"
@@ -34,15 +34,15 @@ constexpr int64_t kStepsPerReduction = 20;
 constexpr int64_t kStepsBeforeDirty = 40'000;
 
 // A term that is large because parts are shared may take for ever. After so many steps the process handles its signals,
-// one that kills it too, and begins again with more: of all the work a third at most is lost.
+// also one that kills it, and begins again with a larger limit: of all the work a third at most is lost.
 constexpr int64_t kStepsOfFirstTry = 10'000'000;
 
 constexpr int64_t kMoreStepsEachTry = 4;
 
 using Hash = bool (*)(Term, int64_t*, uint32_t*);
 
-// Hashes t; false: it takes more than `limit` steps. Small terms are hashed where they are; for
-// large ones that much work is lost, and all of it done by hash_dirty.
+// Hashes t; false: it takes more than `limit` steps. The first try is on the normal scheduler; for a
+// large term its work is lost, and hash_dirty() begins again.
 template <Hash Function>
 bool hash_charged(Process& p, Term t, int64_t limit, uint32_t* hash) {
     int64_t steps = limit;
@@ -63,7 +63,7 @@ Term trap_to_hash_dirty(Process& p, Term t, Term range, int64_t limit) {
     return trap(p, dirty, {t, range, make_small(limit)});
 }
 
-// a[0] the term, a[1] the range, which is right, a[2] the steps that it may take.
+// a[0] the term, a[1] the range, checked already, a[2] the steps that it may take.
 template <Hash Function>
 Term hash_dirty(Process& p, const Term* a) {
     uint64_t range = 0;
@@ -170,8 +170,8 @@ Term erlang_adler32_1(Process& p, const Term* a) {
     return checksum<adler32_of>(p, args);
 }
 
-// OTP's answer for no bytes is the first sum as it is, where zlib's takes 1 away and adds the second's, which
-// differs if the second is no sum of nothing.
+// If the second sum is of no bytes, OTP returns the first one as it is. zlib subtracts 1 and adds the second sum,
+// which differs unless that is the sum of no bytes.
 uLong adler32_combined(uLong first, uLong second, z_off_t second_size) {
     return second_size == 0 ? first : adler32_combine(first, second, second_size);
 }

@@ -1,5 +1,5 @@
-// BIFs about numbers: conversions to and from text, module math. Conversions of long ones go on as hidden functions
-// on a dirty scheduler: above kDirty... they would take more than a time slice.
+// BIFs about numbers: conversions to and from text, module math. Conversions of numbers longer than kDirty... go on as
+// hidden functions on a dirty scheduler: they would take more than a time slice.
 #include "vm/bif/bif.hpp"
 #include "vm/bif/numbers/text.hpp"
 #include "vm/semantics/arith.hpp"
@@ -106,7 +106,7 @@ Term erlang_integer_to_binary_2(Process& p, const Term* a) {
     return integer_text<binary_string_of>(p, a[0], a[1]);
 }
 
-// The bytes of a list of them. false: it is no proper list, or has something else.
+// Appends the bytes of a list. False: it is no proper list, or has other elements.
 bool byte_list(Term list, std::string* out) {
     for (; is_cons(list); list = tail(list)) {
         const Term t = head(list);
@@ -135,13 +135,13 @@ bool is_integer_text(std::string_view text, int base) {
                                         [base](char c) { return digit_value(c) < base; });
 }
 
-// The text is an integer's; what parse() still refuses is too large.
+// The text is that of an integer, so parse() refuses only what is too large.
 Term parsed(Process& p, std::string_view text, int base) {
     const Term result = bignum::parse(p.heap, text, base);
     return is_value(result) ? result : system_limit(p);
 }
 
-// It has more digits than any integer: known without reading them.
+// Whether the text has more digits than any integer may have, known without reading them.
 bool is_too_long(std::string_view text, int base) {
     text.remove_prefix(std::min(text.find_first_not_of("+-0"), text.size()));
     const double bits = std::log2(base) * (static_cast<double>(text.size()) - 1);
@@ -196,7 +196,7 @@ Term erlang_binary_to_integer_1(Process& p, const Term* a) {
 
 // ---- prefixes of lists ---------------------------------------------------------------------------------
 
-// Reads the characters of a list one by one; what is no small character reads as 0.
+// Reads the characters of a list one by one; an element that is no ASCII character reads as 0.
 class CharReader {
 public:
     explicit CharReader(Term list) : rest_(list) {}
@@ -242,8 +242,8 @@ Term string_list_to_integer_dirty_2(Process& p, const Term* a) {
     return is_value(integer) ? make_tuple(p.heap, integer, a[1]) : kNonValue;
 }
 
-// What erlang's and string's functions of these names are made of from OTP 26 on: an integer, or an atom
-// that says why not.
+// From OTP 26 on, erlang's and string's functions of these names call these, which return an integer, or an
+// atom that says why there is none.
 Term erts_internal_binary_to_integer_2(Process& p, const Term* a) {
     Bytes text;
     if (base_of(a[1]) == 0) {
@@ -256,7 +256,7 @@ Term erts_internal_binary_to_integer_2(Process& p, const Term* a) {
     return text_to_integer(p, {reinterpret_cast<const char*>(text.data), text.size}, a[1]);
 }
 
-// {Integer, Rest}; big: of so many digits that the caller has to go another way.
+// {Integer, Rest}; big: there are so many digits that the caller converts them in parts.
 Term erts_internal_list_to_integer_2(Process& p, const Term* a) {
     const int base = base_of(a[1]);
     if (base == 0) {
@@ -421,7 +421,7 @@ Term erlang_float_to_binary_2(Process& p, const Term* a) {
 
 Term text_to_float(Process& p, std::string_view text) {
     double d;
-    // OTP has C read it, to the first zero byte, and takes a comma for the point.
+    // In OTP a C function reads the text, up to the first zero byte, and takes a comma for the point.
     std::string number(text.substr(0, text.find('\0')));
     if (const size_t comma = number.find(','); comma != std::string::npos) {
         number[comma] = number.find('.') == std::string::npos ? '.' : ',';
@@ -451,7 +451,7 @@ bool math_argument(Process& p, Term t, double* out) {
         return false;
     }
     if (!semantics::fconv(p, t, out)) {
-        badarith(p);  // a function, other than the instruction, has error_info
+        badarith(p);  // the error of a function has error_info, unlike the instruction's
         return false;
     }
     return true;

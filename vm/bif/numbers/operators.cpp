@@ -197,7 +197,7 @@ Term erlang_is_function_2(Process& p, const Term* a) {
     return make_bool(is_export_fun(a[0]) && export_fun_entry(a[0])->arity == small_value(a[1]));
 }
 
-// A native record, that is.
+// True for native records only.
 Term erlang_is_record_1(Process&, const Term* a) { return make_bool(is_native_record(a[0])); }
 
 Term erlang_is_record_2(Process& p, const Term* a) {
@@ -211,7 +211,7 @@ Term erlang_is_record_2(Process& p, const Term* a) {
 }
 
 Term erlang_is_record_3(Process& p, const Term* a) {
-    // Bignums are refused, and those of OTP begin earlier.
+    // OTP refuses bignums, which begin at smaller numbers there.
     constexpr int64_t kOtpSmallBound = int64_t{1} << 59;
     if (is_atom(a[1]) && is_atom(a[2]) && by_release::has_native_records()) {
         return make_bool(semantics::is_native_record_of(a[0], a[1], a[2]));
@@ -225,7 +225,7 @@ Term erlang_is_record_3(Process& p, const Term* a) {
                      tuple_element(a[0], 0) == a[1]);
 }
 
-// From OTP 29 on. Both bounds are looked at whatever the term is.
+// From OTP 29 on. Checks both bounds whatever the term is.
 Term erlang_is_integer_3(Process& p, const Term* a) {
     if (!is_integer(a[1]) || !is_integer(a[2])) {
         return badarg(p);

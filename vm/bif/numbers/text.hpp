@@ -1,4 +1,4 @@
-// Reading text as the conversions to numbers and atoms take it.
+// Text as the conversions of numbers and atoms return it.
 #pragma once
 
 #include <string>

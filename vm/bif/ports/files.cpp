@@ -1,7 +1,7 @@
 // The native functions of OTP's modules prim_file and prim_buffer.
 //
-// Everything that may touch a disk runs on a dirty I/O scheduler. A file is an object held by magic
-// references; it is closed with the last of them at the latest.
+// Everything that may touch a disk runs on a dirty I/O scheduler. A file is an object that magic references
+// hold; it is closed when the last of them goes, or when the process that opened it ends.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -42,7 +42,7 @@ LOCAL_ATOM(am_write, "write")
 
 // ---- files ---------------------------------------------------------------------------------------------
 
-// Begins every operation on a file: badarg for what is none, einval for a closed one.
+// Begins every operation on a file: badarg if the term is no file, einval if the file is closed.
 #define MINIVM_OPEN_FILE(file, term)     \
     OpenFile file(term);                 \
     if (!(file).is_file()) {             \
@@ -75,7 +75,7 @@ enum Mode : unsigned {
     kDirectory = 32
 };
 
-// 0 or errno.
+// Returns 0 or errno.
 int open_path(const std::string& path, unsigned mode, int* fd) {
     int flags = O_CLOEXEC;
     if (mode & kDirectory) {
@@ -115,7 +115,7 @@ Term prim_file_open_nif_2(Process& p, const Term* a) {
     unsigned mode = 0;
     Term list = a[1];
     for (; is_cons(list); list = tail(list)) {
-        // What else may be there (raw, binary, ...) is the business of the modules above.
+        // Other modes (raw, binary, ...) concern only the Erlang modules above.
         const Term m = head(list);
         mode |= m == am_read()        ? kRead
                 : m == am_write()     ? kWrite
@@ -145,7 +145,7 @@ Term prim_file_file_desc_to_ref_nif_1(Process& p, const Term* a) {
         return badarg(p);
     }
     int fd = static_cast<int>(small_value(a[0]));
-    // Of two that take it at the same time one gets it: the other would close what has its number by then.
+    // Of two callers with the same number one gets it: the other's close would hit whatever file has it by then.
     static std::mutex taking;
     const std::lock_guard lock(taking);
     if (!is_descriptor_of_program(fd)) {
@@ -153,13 +153,13 @@ Term prim_file_file_desc_to_ref_nif_1(Process& p, const Term* a) {
     }
     const int access = fcntl(fd, F_GETFL) & O_ACCMODE;
     if (fd <= STDERR_FILENO) {
-        // The VM writes there too: whatever took the number after a close would get that.
+        // The VM writes there too: after a close, a file that takes the number would get that output.
         fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
         if (fd < 0) {
             return posix_error(p, errno);
         }
     } else {
-        fcntl(fd, F_SETFD, FD_CLOEXEC);  // it is this file's from now on, and nobody's else
+        fcntl(fd, F_SETFD, FD_CLOEXEC);  // from now on only this file owns it
     }
     auto file = std::make_unique<File>(p, fd, access != O_WRONLY, access != O_RDONLY);
     return ok_with(p, hold_state(p, std::move(file)));
@@ -181,8 +181,8 @@ Term prim_file_delayed_close_nif_1(Process& p, const Term* a) {
     return atoms::ok;
 }
 
-// Reads `size` bytes, fewer only at the end of the file. offset < 0: from where the file stands, and as
-// far as there is something for devices. 0 or errno.
+// Reads `size` bytes, fewer at the end of the file or where an error follows. offset < 0: at the file's own
+// position. Returns 0 or errno.
 int read_bytes(int fd, int64_t offset, uint64_t size, ByteSink* sink) {
     constexpr uint64_t kChunk = 256 * 1024;  // so that a huge size costs nothing by itself
     std::unique_ptr<uint8_t[]> buffer(new uint8_t[size < kChunk ? size + 1 : kChunk]);
@@ -246,7 +246,7 @@ Term prim_file_pread_nif_3(Process& p, const Term* a) {
     return error != 0 ? posix_error(p, error) : read_result(p, wanted, &sink);
 }
 
-// The binaries of an iovec, one behind the other. offset < 0: where the file stands.
+// Writes the binaries of an iovec one after the other. offset < 0: at the file's own position.
 Term write_iovec(Process& p, int fd, int64_t offset, Term iovec) {
     for (; is_cons(iovec); iovec = tail(iovec)) {
         Bytes bytes;
@@ -342,7 +342,7 @@ Term prim_file_get_handle_nif_1(Process& p, const Term* a) {
     return make_binary(p.heap, &fd, sizeof(fd));
 }
 
-// What dets asks for: at Offset stand a size and a place, 32 bits each; the data there.
+// For dets: the file holds a size and a place at Offset, 32 bits each. Returns both and the data at that place.
 Term prim_file_ipread_s32bu_p32bu_nif_3(Process& p, const Term* a) {
     int64_t offset;
     uint64_t limit;
@@ -443,7 +443,7 @@ Term prim_file_read_handle_info_nif_1(Process& p, const Term* a) {
     if (fstat(file.fd(), &st) != 0) {
         return posix_error(p, errno);
     }
-    // By the name the descriptor has in /proc: what access() says of the file itself.
+    // Through the descriptor's name in /proc access() answers for the file itself.
     const std::string self = "/proc/self/fd/" + std::to_string(file.fd());
     return file_info(p, st, access(self.c_str(), R_OK) == 0, access(self.c_str(), W_OK) == 0);
 }
@@ -629,7 +629,7 @@ struct Buffer final : MagicObject {
             part.bytes->release();
         }
     }
-    // The caller has checked that so many are there.
+    // The caller has checked that the buffer holds n bytes.
     void skip(size_t n) {
         size -= n;
         while (n > 0) {
@@ -795,16 +795,16 @@ Term prim_file_internal_normalize_utf8_1(Process& p, const Term* a) {
 
 // ---- dynamic tracing -----------------------------------------------------------------------------------
 
-// The module file asks for the tags of dynamic trace probes. As on an OTP without them.
+// The module file asks for the tags of dynamic trace probes. These answer as an OTP without such probes does.
 Term erlang_dt_spread_tag_1(Process& p, const Term* a) { return is_bool(a[0]) ? atoms::true_ : badarg(p); }
-// What dt_spread_tag/1 has returned.
+// Takes what dt_spread_tag/1 returned.
 Term erlang_dt_restore_tag_1(Process& p, const Term* a) { return a[0] == atoms::true_ ? a[0] : badarg(p); }
 Term dt_undefined(Process&, const Term*) { return atoms::undefined; }
 Term dt_argument(Process&, const Term* a) { return a[0]; }
 
 }  // namespace
 
-// A process that waits for a file (a pipe, a disk that does not answer) can be ended.
+// An exit signal can end a process that waits for a file (a pipe, a disk that does not answer).
 constexpr uint8_t kIo = kBifDirtyIo | kBifLeavable;
 
 MINIVM_BIF_TABLE(files) = {

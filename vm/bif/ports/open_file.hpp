@@ -1,4 +1,4 @@
-// The files of prim_file: what a reference refers to, and how one operation has it for itself.
+// The files of prim_file: the object that a reference refers to, and how one operation locks it.
 #pragma once
 
 #include "vm/process/file_handle.hpp"
@@ -29,7 +29,7 @@ struct File final : FileHandle {
         return copy >= 0 ? copy : fd < 0 ? -EINVAL : -errno;
     }
     void owner_ended() override {
-        // seq_cst: before the try; who holds the lock looks behind giving it up, so one of the two closes.
+        // seq_cst: before the try_lock. An OpenFile that has the lock loads it after its unlock: one of both closes.
         is_orphan.store(true, std::memory_order_seq_cst);
         close_orphan();
     }
@@ -39,7 +39,7 @@ struct File final : FileHandle {
             lock.unlock();
         }
     }
-    // 0 or errno. With the lock.
+    // Returns 0 or errno. The caller holds the lock.
     int close() {
         const int descriptor = std::exchange(fd, -1);
         // After EINTR the descriptor is gone all the same.
@@ -53,7 +53,7 @@ struct File final : FileHandle {
     std::atomic<bool> is_orphan{false};
 };
 
-// A file for the time of one operation: locked and kept from going away.
+// A file for the time of one operation, locked and retained.
 class OpenFile {
   public:
     explicit OpenFile(Term ref)
@@ -66,7 +66,7 @@ class OpenFile {
     ~OpenFile() {
         if (file_ != nullptr) {
             file_->lock.unlock();
-            // seq_cst: behind the unlock; see owner_ended().
+            // seq_cst: after the unlock; see owner_ended().
             std::atomic_thread_fence(std::memory_order_seq_cst);
             // seq_cst: as above.
             if (MINIVM_UNLIKELY(file_->is_orphan.load(std::memory_order_seq_cst))) {

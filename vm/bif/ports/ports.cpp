@@ -1,4 +1,4 @@
-// BIFs about ports. OTP's erlang.erl makes exceptions out of the atoms that these give.
+// BIFs about ports. OTP's erlang.erl makes exceptions out of the atoms that they return.
 #include "vm/bif/bif.hpp"
 #include "vm/port/child.hpp"
 #include "vm/port/port.hpp"
@@ -45,7 +45,7 @@ LOCAL_ATOM(atom_port_level, "port_level")
 
 // ---- opening ------------------------------------------------------------------------------------
 
-// A name as open_port takes it.
+// A name in the arguments of open_port/2: an atom, or a file name.
 bool get_name(Term t, std::string* out) {
     if (is_atom(t)) {
         *out = atom_table::text(t);
@@ -100,7 +100,7 @@ bool parse_environment(Term list, Settings* s) {
 }
 
 bool parse_arguments(Term list, Settings* s) {
-    s->child.arguments.resize(1);  // the name before them
+    s->child.arguments.resize(1);  // the first is arg0
     s->has_arguments = true;
     for (; is_cons(list); list = tail(list)) {
         if (!get_name(head(list), &s->child.arguments.emplace_back())) {
@@ -169,7 +169,7 @@ bool parse_pair(Term name, Term value, Settings* s) {
         return parse_limits(value, &s->port.free_below, &s->port.busy_above);
     }
     if (name == atom_busy_limits_msgq()) {
-        // Nothing queues in front of a port.
+        // No queue of messages stands in front of a port here: only checked.
         size_t low;
         size_t high;
         return parse_limits(value, &low, &high);
@@ -198,7 +198,7 @@ bool parse_flag(Term flag, Settings* s) {
         s->port.eof = true;
     } else if (flag == atoms::exit_status) {
         s->port.exit_status = true;
-    } else if (flag != atom_hide() && flag != atom_overlapped_io()) {  // of other systems
+    } else if (flag != atom_hide() && flag != atom_overlapped_io()) {  // for Windows
         return false;
     }
     return true;
@@ -249,7 +249,7 @@ Term open_driver(Process& p, Settings& s, bool* is_driver) {
 Term open_program(Process& p, Settings& s, bool executable) {
     port::ChildOptions& child = s.child;
     if (executable) {
-        // Found out now, so that opening fails; what only loading shows is the program's status.
+        // Tested now, so that open_port fails; what only exec finds becomes the program's exit status.
         if (access(s.port.name.c_str(), X_OK) != 0) {
             return posix_error_atom(errno);
         }
@@ -343,7 +343,7 @@ Term minivm_open_port_dirty_2(Process& p, const Term* a) {
     return open_program(p, s, executable);
 }
 
-// Sockets are opened here and now; what may have to wait for a disk or a new program goes to a dirty scheduler.
+// Opens sockets at once; all that may wait for a disk or a new program is opened on a dirty scheduler.
 Term erts_internal_open_port_2(Process& p, const Term* a) {
     std::string name;
     if (is_tuple_of(a[0], 2) && tuple_element(a[0], 0) == atom_spawn_driver() &&
@@ -487,7 +487,7 @@ Term info_item(Process& p, Term port, const port::Info& info, Term item) {
     } else if (item == atom_parallelism()) {
         value = make_bool(info.parallelism);
     } else if (item == atoms::monitors) {
-        value = kNil;  // no port watches a process
+        value = kNil;  // ports monitor nothing
     } else if (item == atoms::monitored_by) {
         value = list_of(h, info.monitored_by);
     } else if (item == atom_queue_size()) {
@@ -502,7 +502,7 @@ Term info_item(Process& p, Term port, const port::Info& info, Term item) {
     return make_tuple(h, item, value);
 }
 
-// Of this node, before it took its name anew.
+// Whether it is a port of an earlier creation of this node.
 bool is_port_of_former_life(Term t) {
     return is_kind(t, Kind::ext_port) && boxed_ptr(t)[1] == this_node_name();
 }

@@ -1,4 +1,4 @@
-// BIFs for group leaders, and for who is alive.
+// BIFs about group leaders, and about which processes are alive.
 #include "vm/bif/bif.hpp"
 #include "vm/bif/processes/requests.hpp"
 #include "vm/code/export.hpp"
@@ -30,8 +30,8 @@ void set_group_leader(Process& p, Term leader) {
     p.group_leader = is_pointer(leader) ? copy_term(leader, p.heap, true) : leader;
 }
 
-// A process in a dirty function may be there for long: it gets it from here. asked: null, or the reference of the request
-// that was sent. False: it must be asked, or it answers.
+// Sets the leader of a process in a dirty function, which may take long. asked: null, or the reference of the request
+// that was sent. False: the process must be asked, or has taken the request and answers it.
 bool lead_from_outside(const Process& p, Term leader, Term pid, const RefId* asked) {
     Process* const q = process_table::lookup(pid);
     if (q == nullptr || is_pointer(leader)) {
@@ -45,7 +45,7 @@ bool lead_from_outside(const Process& p, Term leader, Term pid, const RefId* ask
     return true;
 }
 
-// minivm:end_dirty(Pid), of a process that is made for it: see end_dirty_process().
+// minivm:end_dirty(Pid), which a process spawned for it runs: see end_dirty_process().
 Term minivm_end_dirty_1(Process&, const Term* a) {
     if (Process* const q = process_table::lookup(a[0])) {
         end_dirty_process(*q);
@@ -53,7 +53,7 @@ Term minivm_end_dirty_1(Process&, const Term* a) {
     return atoms::ok;
 }
 
-// erts_internal:group_leader(Leader, Pid): false asks for the call with a reference.
+// erts_internal:group_leader(Leader, Pid): false asks the caller to call group_leader/3.
 Term erts_internal_group_leader_2(Process& p, const Term* a) {
     if (!is_pid(a[0]) || !is_pid(a[1])) {
         return atoms::badarg;
@@ -97,15 +97,15 @@ void ask_alive(Process& p, Term pid, RefId ref) {
                          [](ControlSignal& r) { reply(r, atoms::false_); }));
 }
 
-// One in a dirty function may be there for long: it is looked at from here. asked: null, or the request that
-// was sent. The non-value: it must be asked, or it answers.
+// Looks at a process in a dirty function, which may take long. asked: null, or the request that was sent.
+// The non-value: the process must be asked, or has taken the request and answers it.
 Term alive_from_outside(Process& p, Term pid, const RefId* asked) {
     Process* const q = process_table::lookup(pid);
     if (q == nullptr) {
         return kNonValue;
     }
     const dirty::Hold hold(*q);
-    // The one dirty function that changes links, which will_exit() reads; it is a short one.
+    // No other dirty function changes links, which will_exit() reads; this one is short.
     static const Export* const open_port = bif_export("erts_internal", "open_port", 2);
     if (!hold || q->dirty_bif->exp == open_port ||
         (asked != nullptr && !hold.withdraw(p.id, *asked))) {
@@ -121,14 +121,14 @@ Term erlang_is_process_alive_1(Process& p, const Term* a) {
     if (a[0] == p.id) {
         return atoms::true_;
     }
-    // Not even signals from us can be on their way to a process that is not there.
+    // No signal, not even from us, can be on its way to a process that is not there.
     if (process_table::lookup(a[0]) == nullptr) {
         return atoms::false_;
     }
     if (const Term alive = alive_from_outside(p, a[0], nullptr); is_value(alive)) {
         return alive;
     }
-    // What we have sent it before (an exit signal, say) must take effect first: so we ask it.
+    // Signals that we sent it before (an exit signal, say) must take effect first, so we ask the process.
     const RefId ref = new_ref_id(p);
     ask_alive(p, a[0], ref);
     if (const Term alive = alive_from_outside(p, a[0], &ref); is_value(alive)) {
@@ -170,8 +170,8 @@ Term erlang_processes_0(Process& p, const Term*) {
     return list;
 }
 
-// {Position, Pids} of those that exist now, then `none`. The position goes into the next call.
-// What comes in one piece here: behind it there is nothing.
+// {Position, Pids} of processes that exist now, then `none`. The next call takes the position.
+// Here the first call returns all pids, so the next one finds none.
 Term erts_internal_processes_next_1(Process& p, const Term* a) {
     if (a[0] == make_small(0)) {
         return make_tuple(p.heap, make_small(1), erlang_processes_0(p, nullptr));

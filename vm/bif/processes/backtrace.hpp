@@ -1,4 +1,4 @@
-// What process_info(Pid, backtrace) shows. On the process's own scheduler, or who owns it.
+// What process_info(Pid, backtrace) shows. On the process's own scheduler, or by the thread that owns it.
 #pragma once
 
 #include "vm/process/process.hpp"
@@ -14,7 +14,7 @@ std::string process_backtrace(Process& p);
 // not taken yet count.
 Term process_item_left(Process& p, Term what, Heap& h);
 
-// What process_info/2 may be asked for.
+// The items that process_info/2 knows.
 std::span<const Term> process_info_items();
 
 }  // namespace minivm

@@ -45,7 +45,7 @@ Term erlang_apply_3(Process& p, const Term* a) {
         return badarg(p);
     }
     if (n > kMaxArgs) {
-        // No function has so many, which is found out as with any other that does not exist.
+        // No function has so many arguments: it is undefined, like any other that does not exist.
         constexpr int64_t kMaxApplied = 1023;
         static const Export* const undefined = export_table::get(
             atoms::error_handler, atom_table::intern("undefined_function"), 3);
@@ -60,7 +60,7 @@ Term erlang_apply_3(Process& p, const Term* a) {
     return kNonValue;
 }
 
-// Modules with an on_load function: the code server loads them, for it waits for the function.
+// The code server loads modules with an on_load function, because it waits for that function.
 Term via_code_server(Process& p, const char* function, Term a, Term b, Term c) {
     const Export* e = export_table::get(atom_table::intern("code_server"), atom_table::intern(function),
                                         is_value(c) ? 3 : 2);
@@ -72,7 +72,7 @@ ModuleSource::Loaded load_module(Term module, std::string* why) {
                                       : ModuleSource::Loaded::not_found;
 }
 
-// Of the library tree's kernel application.
+// A function of the library tree's kernel application.
 const Export* raiser_of_undef() {
     static const Export* const e = export_table::get(
         atoms::error_handler, atom_table::intern("raise_undef_exception"), 3);
@@ -85,7 +85,7 @@ bool is_function_loaded(Term m, Term f, Term args) {
     return e != nullptr && export_table::is_loaded(e, code_index::active());
 }
 
-// minivm:apply_loaded(M, F, Args): as apply, but what is not there is undef, whatever could be loaded.
+// minivm:apply_loaded(M, F, Args): as apply, but loads nothing: a function that is not loaded is undef.
 Term minivm_apply_loaded_3(Process& p, const Term* a) {
     const Term m = a[0];
     const Term f = a[1];
@@ -96,7 +96,7 @@ Term minivm_apply_loaded_3(Process& p, const Term* a) {
     }
     const uint32_t n = static_cast<uint32_t>(length);
     Export* e = export_table::get(m, f, n);
-    // After a load this runs on a dirty scheduler, for which no generation of code waits otherwise.
+    // After a load this runs on a dirty scheduler, which is no managed thread: the section keeps the code index.
     const thread_progress::DelaySection section;
     Term x[kMaxArgs + 1];
     uint32_t i = 0;
@@ -113,7 +113,7 @@ Term minivm_apply_loaded_3(Process& p, const Term* a) {
     if (handler != nullptr && export_table::is_loaded(handler, code_index::active())) {
         return trap(p, handler, {f, args});
     }
-    // It raises the same, with calls that may be traced.
+    // It raises the same exception, by calls that can be traced.
     if (export_table::is_loaded(raiser_of_undef(), code_index::active())) {
         return trap(p, raiser_of_undef(), {m, f, args});
     }
@@ -166,7 +166,7 @@ Term minivm_load_and_apply_fun_3(Process& p, const Term* a) {
     return erlang_apply_2(p, args);
 }
 
-// minivm:fun_is_loaded(Fun): its code is there.
+// minivm:fun_is_loaded(Fun): whether its code is loaded.
 Term minivm_fun_is_loaded_1(Process&, const Term* a) {
     return make_bool(is_local_fun(a[0]) &&
                      fun_table::is_loaded(fun_entry(a[0]), code_index::active()));
@@ -203,13 +203,13 @@ Term erlang_error_1(Process& p, const Term* a) {
 }
 Term erlang_error_2(Process& p, const Term* a) {
     error(p, a[0]);
-    if (is_list(a[1])) {  // improper as well: it is only shown
+    if (is_list(a[1])) {  // improper ones too: it is only shown
         p.exception.args = a[1];
     }
     return raised_by_caller(p);
 }
 Term erlang_error_3(Process& p, const Term* a) {
-    // Options: [{error_info, Map}]; wrong ones are as none.
+    // Options: [{error_info, Map}]; wrong ones count as none.
     Term info = kNonValue;
     Term l = a[2];
     for (; is_cons(l); l = tail(l)) {
@@ -238,10 +238,10 @@ Term erlang_throw_1(Process& p, const Term* a) {
     throw_(p, a[0]);
     return raised_by_caller(p);
 }
-// Unlike error/1,2 these have an entry of their own in the trace.
+// Unlike error/1,2 these have an entry of their own in the stack trace.
 Term erlang_nif_error(Process& p, const Term* a) { return error(p, a[0]); }
 
-// A stack trace as raise/3 takes it.
+// Whether raise/3 takes it for a stack trace.
 bool is_stacktrace(Term list) {
     for (; is_cons(list); list = tail(list)) {
         const Term e = head(list);
@@ -393,7 +393,7 @@ Term erlang_is_builtin_3(Process& p, const Term* a) {
     const BifDef* bif = bif_registry::find(a[0], a[1], static_cast<uint32_t>(small_value(a[2])));
     return make_bool(bif != nullptr && bif_registry::is_builtin(*bif));
 }
-// minivm:has_function(Module, Function, Arity): the VM has it, whatever it is on OTP.
+// minivm:has_function(Module, Function, Arity): whether the VM implements it, be it a BIF of OTP or not.
 Term minivm_has_function_3(Process& p, const Term* a) {
     if (!is_atom(a[0]) || !is_atom(a[1]) || !is_small(a[2])) {
         return badarg(p);
@@ -409,8 +409,8 @@ Term erlang_module_loaded_1(Process& p, const Term* a) {
 }
 // ---- module_info ------------------------------------------------------------------------------------------
 
-// What OTP has in libraries of its own, and the VM here. The functions of other modules are not libraries' there
-// either.
+// Whether the VM implements a function that is a NIF in OTP. All that it implements of other modules are BIFs there
+// too.
 bool is_native_in_otp(Term module, const LoweredFunction& f) {
     const std::string_view name = atom_table::text(module);
     if (f.native == nullptr) {
@@ -420,7 +420,7 @@ bool is_native_in_otp(Term module, const LoweredFunction& f) {
            ((name == "prim_file" || name == "zlib") && atom_table::text(f.name).ends_with("_nif"));
 }
 
-// The functions that a library has replaced.
+// The functions that a NIF library has replaced, in OTP or here.
 Term native_list(Process& p, const ModuleInstance& m) {
     Term list = kNil;
     for (size_t i = m.lowered.functions.size(); i > 0; --i) {
@@ -473,7 +473,7 @@ Term module_info_item(Process& p, const ModuleInstance& m, Term item) {
     if (item == atoms::nifs) {
         return native_list(p, m);
     }
-    // Of the compiler to native code that OTP had once.
+    // This and the next one are of HiPE, the native compiler that OTP had once.
     if (item == atoms::native) {
         return atoms::false_;
     }
@@ -508,7 +508,7 @@ Term erlang_get_module_info_1(Process& p, const Term* a) {
 MINIVM_BIF_TABLE(control) = {
     {"erlang", "apply", 2, erlang_apply_2, kBifPlain, nullptr},
     {"erlang", "apply", 3, erlang_apply_3, kBifPlain, nullptr},
-    // Of direct calls, which are not traced.
+    // For direct calls, which are not traced.
     {"erlang", "apply", 2, erlang_apply_2, kBifHidden, nullptr},
     {"erlang", "apply", 3, erlang_apply_3, kBifHidden, nullptr},
     {"minivm", "load_and_apply", 3, minivm_load_and_apply_3, kBifDirtyIo | kBifHidden, nullptr},

@@ -19,18 +19,18 @@ namespace minivm {
 
 namespace {
 
-// How many calls it saves.
+// The N of its process_flag(save_calls, N).
 uint32_t saved_calls(const Process& p) {
     return p.extra != nullptr && p.extra->saved_calls != nullptr ? p.extra->saved_calls->most : 0;
 }
 
-// ---- process_flag/2: a function for each flag sets it and answers its former value, or fails -----------
+// ---- process_flag/2: a function for each flag sets it and returns its former value, or fails -----------
 
 Term set_trap_exit(Process& p, Term, Term value) {
     if (!is_bool(value)) {
         return badarg(p);
     }
-    // Exit signals that are here already were sent to a process with the old flag.
+    // Exit signals that have arrived take effect by the old flag.
     Term result;
     if (handle_now(p, &result)) {
         return result;
@@ -167,13 +167,13 @@ Term set_own_scheduler(Process& p, Term, Term value) {
     if (n == p.bound_to) {
         return old;
     }
-    // It goes on where it belongs now.
+    // The yield below moves the process to its new scheduler.
     p.bound_to = n;
     static const Export* back = bif_export("minivm", "return", 1);
     return yield(p, back, {old});
 }
 
-// The options of {monitor_nodes, Options}: a map, as net_kernel makes it. False: not of that form.
+// The options of {monitor_nodes, Options}: [], or a map as net_kernel makes it. False: neither.
 bool node_options(Term t, uint32_t* options) {
     if (is_nil(t)) {
         *options = 0;
@@ -258,7 +258,7 @@ Term erts_internal_process_flag_3(Process& p, const Term* a) {
     if (a[0] == p.id) {
         return erlang_process_flag_2(p, a + 1);
     }
-    const Term pid = a[0];  // a wait puts what it is for in the place of the arguments
+    const Term pid = a[0];  // begin_saving() may put the arguments of a wait there
     const RefId ref = new_ref_id(p);
     Term answer = make_ref_term(p.heap, ref);
     if (n != 0 &&

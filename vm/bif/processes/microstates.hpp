@@ -5,6 +5,6 @@
 
 namespace minivm {
 struct Process;
-// erlang:system_flag(microstate_accounting, to): what it was.
+// erlang:system_flag(microstate_accounting, to); returns the former value.
 Term set_microstate_accounting(Process& p, Term to);
 }  // namespace minivm

@@ -17,7 +17,7 @@ LOCAL_ATOM(atom_notalive, "notalive")
 
 // ---- names ---------------------------------------------------------------------------------------------
 
-// A process gets or loses its name.
+// Traces that a process or port gets or loses its name.
 static void trace_name(Term pid, Term tag, Term name) {
     if (is_local_port(pid)) {
         port::trace_name(pid, tag, name);
@@ -56,7 +56,7 @@ Term erlang_unregister_1(Process& p, const Term* a) {
     return atoms::true_;
 }
 
-// minivm:kernel(available | starting | up): starting, by the caller.
+// minivm:kernel(available | starting | up). The process that starts the kernel calls it with `starting`.
 Term minivm_kernel_1(Process& p, const Term* a) {
     if (a[0] == atom_table::intern("available")) {
         kernel_start::make_available();

@@ -1,4 +1,4 @@
-// Options that several BIFs about processes take. What parses answers false for what is no such option.
+// Options that several BIFs about processes take. The parsers return false for a term that is no such option.
 #pragma once
 
 #include "vm/process/process.hpp"
@@ -6,7 +6,7 @@
 namespace minivm {
 
 constexpr int64_t kMaxArguments = 255;
-// Module, function and a proper list of arguments.
+// Whether a[0..2] are a module, a function and a proper list of arguments.
 bool check_mfa(const Term* a);
 
 bool parse_priority(Term t, Priority* out);
@@ -20,8 +20,8 @@ struct MaxHeap {
     bool shared = false;
 };
 bool parse_max_heap(Term t, MaxHeap* out);
-// The map that erlang:process_flag/2 and others show for max_heap_size. shared: binaries outside of the heap count;
-// shown by releases that know it.
+// The map that erlang:process_flag/2 and others show for max_heap_size. shared: off-heap
+// binaries count; only releases that know it show it.
 Term max_heap_term(Heap& h, uint64_t words, bool kill, bool log, bool shared);
 
 // [], [priority]

@@ -1,7 +1,7 @@
 // process_info/1,2, process_display/2.
 //
-// Another process answers by itself: the request is a signal, so that it tells its state after all that
-// the asker has sent it before. One in a dirty function is looked at from outside.
+// Another process answers by itself: the request is a signal, so it tells its state after all signals that
+// the caller has sent it before. The caller looks at a process in a dirty function from outside.
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -83,7 +83,7 @@ constexpr Item kDefaultItems[] = {
     Item::total_heap_size, Item::heap_size, Item::stack_size, Item::reductions,
     Item::garbage_collection, Item::suspending};
 
-// {dictionary, Key}: what one key holds.
+// {dictionary, Key}: the value of one key.
 bool asks_for_key(Term name) {
     return by_release::at_least(26) && is_tuple_of(name, 2) && tuple_element(name, 0) == atoms::dictionary;
 }
@@ -116,7 +116,7 @@ Term mfa(Heap& h, Term module, Term function, uint32_t arity) {
     return make_tuple(h, module, function, make_small(arity));
 }
 
-// The export entry that a process which has not got into a function yet is about to enter, or null.
+// The export entry that a process is about to enter; null: it is inside a function.
 const Export* entry_ahead(const Process& p) {
     if (p.pc == nullptr || p.pc == &p.initial_call->stub[kStubCall]) {
         return p.initial_call;
@@ -127,20 +127,20 @@ const Export* entry_ahead(const Process& p) {
     return nullptr;
 }
 
-// It has called a fun of code that is being purged.
+// Whether it has called a fun of code that is being purged.
 bool waits_for_purge(const Process& p) {
     static const Export* const own = bif_export("minivm", "apply_unloaded_fun", 3);
     const Export* const e = entry_ahead(p);
     return e != nullptr && (e == own || e == code_change::pending_purge_lambda());
 }
 
-// Set where a process is looked at by another one while it is in a dirty function, or about to be
-// (dirty::Hold). The function may build terms meanwhile, so of its heap only what was there before is looked
-// at, and what has come to it since the last time it was scheduled lies in the outer queue.
+// What another process sees of one that is in a dirty function, or about to enter one (dirty::Hold). The
+// function may build terms meanwhile, so the viewer reads only what the heap held before. Signals that came
+// since the process was last scheduled lie in its outer queue.
 struct ForeignView {
-    int code_ix;                          // of who asks
+    int code_ix;                          // of the process that asks
     std::vector<const Signal*> messages;  // in the outer queue, oldest first
-    bool only_messages = true;            // nothing else is there that would change links and the like
+    bool only_messages = true;            // no other signal there changes links and the like
 };
 
 Term stacktrace_of(Process& p, Heap& h, size_t limit, const ForeignView* view) {
@@ -157,7 +157,7 @@ Term stacktrace_of(Process& p, Heap& h, size_t limit, const ForeignView* view) {
         return current_stacktrace(p, h, p.pc, ix, limit);
     }
     static const Export* back = bif_export("minivm", "return", 1);
-    if (ahead == back) {  // what a yield goes on with is no function of the program
+    if (ahead == back) {  // the continuation of a yield is no function of the program
         return current_stacktrace(p, h, nullptr, ix, limit);
     }
     if (limit > 1) {
@@ -175,12 +175,12 @@ Term stacktrace_of(Process& p, Heap& h, size_t limit, const ForeignView* view) {
 }
 
 size_t block_words(const Process& p) { return static_cast<size_t>(p.stack_base - p.heap_start); }
-// Fragments come and go in a dirty function.
+// Without fragments from outside: they come and go in a dirty function.
 size_t heap_words(const Process& p, const ForeignView* view) {
     return view == nullptr ? heap_capacity_words(p)
                               : block_words(p) + static_cast<size_t>(p.old_end - p.old_start);
 }
-// A block that hibernation has cut to what lives in it has the reserve beside that, for terms there is none in it.
+// The reserve of a block that hibernation has cut to its live terms: it holds no terms, so it is not counted.
 size_t hidden_words(const Process& p) {
     const bool is_cut = p.outcome == BifOutcome::hibernate && !p.in_engine &&
                         block_words(p) < p.min_heap_words && block_words(p) >= kReserveWords;
@@ -191,7 +191,7 @@ size_t stack_words(const Process& p) { return static_cast<size_t>(p.stack_base -
 size_t memory_bytes(const Process& p, const ForeignView* view) {
     size_t bytes = sizeof(Process) + heap_words(p, view) * sizeof(Term);
     if (p.extra != nullptr) {
-        constexpr size_t kMapNode = 32;  // of a std::map beside key and value
+        constexpr size_t kMapNode = 32;  // bytes of a std::map's node beside key and value
         bytes += sizeof(ProcessExtra) +
                  p.extra->links.size() * (kMapNode + sizeof(Term) + sizeof(Link)) +
                  p.extra->monitors.size() * (kMapNode + sizeof(RefId) + sizeof(Monitor)) +
@@ -306,7 +306,7 @@ Term magic_refs_of(Heap& h, Process& p) {
             auto* object = reinterpret_cast<MagicObject*>(o[3].raw);
             // relaxed: a number to show.
             const size_t refs = object->refs.load(std::memory_order_relaxed);
-            // What an object has behind its head is its own business.
+            // The sizes of derived objects are not known here.
             list = cons(h,
                         make_tuple(h, make_unsigned(h, reinterpret_cast<Word>(object)),
                                    make_small(sizeof(MagicObject)), make_unsigned(h, refs)),
@@ -362,12 +362,12 @@ std::string backtrace_text(Process& p, const ForeignView* view) {
     return text;
 }
 
-// A term of the process's own in h.
+// A term of p for a result in h: copied, unless h is p's heap.
 Term share(Process& p, Heap& h, Term t) {
     return &h == &p.heap || !is_pointer(t) ? t : copy_term(t, h, true);
 }
 
-// Of the dictionary; undefined if there is none, or nobody is to see it.
+// The value of a key of the dictionary; undefined if there is none, or the process is sensitive.
 Term value_of_key(Process& p, Term key, Heap& h) {
     if (p.extra != nullptr && !p.extra->sensitive) {
         for (const Dictionary::Pair& pair : p.extra->dictionary.pairs()) {
@@ -387,7 +387,7 @@ bool takes_priority_messages(const Process& p) {
                             std::any_of(e->links.begin(), e->links.end(), has_it));
 }
 
-// Says process_flag(sensitive, true).
+// process_flag(sensitive, true)
 bool hides_its_work(const Process& p) {
     return p.extra != nullptr && p.extra->sensitive;
 }
@@ -411,7 +411,7 @@ Term status_of(Process& p, const ForeignView* view) {
     if (p.suspended != 0 || (e != nullptr && e->waits_for_port)) {
         return atoms::suspended;
     }
-    // relaxed: the owner is us.
+    // relaxed: this thread owns p.
     if ((p.state.load(std::memory_order_relaxed) & process_state::kWaiting) != 0) {
         return waits_for_purge(p) ? atoms::suspended : atoms::waiting;
     }
@@ -440,7 +440,7 @@ Term links_of(Process& p, Heap& h) {
     if (e != nullptr) {
         for (auto it = e->links.rbegin(); it != e->links.rend(); ++it) {
             const Term other = it->second.unlinking == 0 ? dist::term_of(h, Term{it->first}) : kNonValue;
-            if (is_value(other)) {  // else the exit signal is on its way
+            if (is_value(other)) {  // else the connection is gone, and the exit signal on its way
                 list = cons(h, other, list);
             }
         }
@@ -689,10 +689,10 @@ bool items_are_known(Term what) {
     return is_nil(what);
 }
 
-// Whether an item can be told of a process in a dirty function.
+// Whether an item of a process in a dirty function can be read from outside.
 bool is_seen_from_outside(Item item, const ForeignView& view) {
     switch (item) {
-        case Item::binary:  // lists that the function may add to
+        case Item::binary:  // these read lists that the function may add to
         case Item::magic_ref:
         case Item::garbage_collection_info:
             return false;
@@ -737,9 +737,7 @@ bool changes_nothing(const ControlSignal& request) {
     return request.run == nullptr || request.run == answer_info || literal_release::is_request(request);
 }
 
-// One in a dirty function may be there for as long as it likes: a file that is a pipe nobody writes to. It is
-// looked at from here. asked: null, or the request that was sent. The non-value: it must be asked, or it answers.
-// Of a process whose owner takes no signals out meanwhile.
+// The owner of q takes no signals out of its queue meanwhile.
 ForeignView view_of(const Process& q, int code_ix) {
     ForeignView view{code_ix, {}};
     // acquire: pairs with push_signal().
@@ -754,9 +752,11 @@ ForeignView view_of(const Process& q, int code_ix) {
     return view;
 }
 
+// Looks at a process in a dirty function, which may take as long as it likes: a pipe to which nobody writes. asked:
+// null, or the request that was sent. The non-value: q must be asked, or has taken the request and answers it.
 Term info_from_outside(Process& p, Process& q, Term what, const RefId* asked) {
     const dirty::Hold hold(q);
-    // The one dirty function that changes links; it is a short one.
+    // No other dirty function changes links; this one is short.
     static const Export* const open_port = bif_export("erts_internal", "open_port", 2);
     if (!hold || q.dirty_bif->exp == open_port) {
         return kNonValue;
@@ -820,7 +820,7 @@ void print_backtrace(Process& p) {
     fwrite(text.data(), 1, text.size(), stderr);
 }
 
-// erts_internal:process_display(Pid, backtrace): true, a reference whose answer comes, badarg or badopt.
+// erts_internal:process_display(Pid, backtrace) -> true | badarg | badopt | a reference, whose answer comes later
 Term erts_internal_process_display_2(Process& p, const Term* a) {
     if (a[1] != atom_backtrace()) {
         return atoms::badopt;

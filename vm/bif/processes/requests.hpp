@@ -1,4 +1,4 @@
-// What another process must answer is asked by a signal; the caller then waits in
+// Requests to another process: a signal asks it, and the caller then waits in
 // erts_internal:await_result/1 for {Ref, Result}.
 // Threads: the scheduler of p.
 #pragma once
@@ -8,9 +8,9 @@
 namespace minivm {
 
 Term make_ref_term(Heap& h, RefId id);
-// The caller goes on when {Ref, Result} has come, with Result as the BIF's result.
+// A trap: the caller goes on when {Ref, Result} has come, with Result as the BIF's result.
 Term await(Process& p, RefId ref);
-// Handles what has arrived; true if it ended the process.
+// Handles the signals that have arrived. True: one of them ends p, and the BIF returns *result.
 bool handle_now(Process& p, Term* result);
 ControlSignal* new_request(Process& p, RefId ref, void (*run)(Process&, ControlSignal&),
                            void (*gone)(ControlSignal&));

@@ -20,8 +20,8 @@ namespace {
 
 // ---- exit, links, monitors, aliases --------------------------------------------------------------------
 
-// From OTP 28 on also to an alias, with the option `priority`. The non-value: the exception is raised, or the
-// signal is for us.
+// To a pid or port, from OTP 28 on also to an alias, perhaps with `priority`. The non-value: an exception is
+// raised, or the signal ends the caller.
 Term send_exit_signal(Process& p, const Term* a, ExitOptions options) {
     const bool is_to_alias = is_reference(a[0]);
     if (!is_to_alias && !is_pid(a[0]) && !is_port(a[0])) {
@@ -97,7 +97,7 @@ Term link_to(Process& p, const Term* a, bool priority) {
             link.priority = priority;
             probe::procs(p, atoms::link, a[0]);
         } else {
-            const bool is_own = boxed_ptr(a[0])[1] == this_node_name();  // of this node's life before
+            const bool is_own = boxed_ptr(a[0])[1] == this_node_name();  // of an earlier creation of this node
             send_exit(a[0], p.id, is_own && node_life::is_alive() ? atoms::noproc : atoms::noconnection, false);
         }
         return atoms::true_;
@@ -115,7 +115,7 @@ Term erlang_link_2(Process& p, const Term* a) {
 
 Term erlang_unlink_1(Process& p, const Term* a) {
     if (is_local_pid(a[0]) || is_local_port(a[0])) {
-        // An exit signal that is already here took effect before.
+        // An exit signal that has arrived takes effect before the unlink.
         Term result;
         if (handle_now(p, &result)) {
             return result;
@@ -134,7 +134,7 @@ Term erlang_unlink_1(Process& p, const Term* a) {
     return is_pid(a[0]) || is_port(a[0]) ? atoms::true_ : badarg(p);
 }
 
-// {Tag, Ref, Type, Object, Reason} to ourselves, through the queue like any other.
+// Sends {Tag, Ref, Type, Object, Reason} to the caller, through its queue like any other message.
 Term down_at_once(Process& p, Term tag, RefId ref, Term type, Term object, Term reason) {
     Heap h;
     const Term t = is_value(tag) ? copy_term(tag, h, true) : atoms::DOWN;
@@ -144,7 +144,7 @@ Term down_at_once(Process& p, Term tag, RefId ref, Term type, Term object, Term 
     return make_ref_term(p.heap, ref);
 }
 
-// Of a port, or of a name with its node.
+// Whether a port, or a name with its node, is of another node.
 bool is_of_other_node(Term item) {
     if (is_kind(item, Kind::ext_port)) {
         return boxed_ptr(item)[1] != this_node_name();
@@ -166,7 +166,7 @@ Term do_monitor(Process& p, Term type, Term item, uint8_t alias, Term tag, bool 
         }
     } else if (type == atoms::port) {
         if ((!is_port(item) && !is_name) || is_of_other_node(item)) {
-            return badarg(p);  // ports are watched on their own node alone
+            return badarg(p);  // ports can only be monitored on their own node
         }
     } else if (type == atoms::time_offset) {
         if (item != atoms::clock_service) {
@@ -196,7 +196,7 @@ Term do_monitor(Process& p, Term type, Term item, uint8_t alias, Term tag, bool 
     }
     const bool external = is_kind(item, Kind::ext_pid) || is_kind(item, Kind::ext_port);
     if (external && boxed_ptr(item)[1] == this_node_name()) {
-        return down_at_once(p, tag, ref, type, item, atoms::noproc);  // of this node's life before
+        return down_at_once(p, tag, ref, type, item, atoms::noproc);  // of an earlier creation of this node
     }
     if (external || node != this_node_name()) {
         const Term foreign = type == atoms::process ? dist::monitor(p, ref, item) : kNonValue;
@@ -215,7 +215,7 @@ Term do_monitor(Process& p, Term type, Term item, uint8_t alias, Term tag, bool 
     if (is_name) {
         target = registry::whereis(name);
         if (is_value(target) && is_local_port(target) != port) {
-            target = kNonValue;  // the name of one of the other sort
+            target = kNonValue;  // a port has the name of a process, or the other way round
         }
     }
     monitor_process(p, ref, target, name, tag, port, priority);
@@ -314,7 +314,7 @@ Term erlang_unalias_1(Process& p, const Term* a) {
     if (!is_local_ref(a[0])) {
         return atoms::false_;
     }
-    // As in OTP, a message that the process has not taken over yet finds no alias then.
+    // As in OTP, a message to the alias that the process has not taken over yet is dropped.
     return make_bool(remove_alias(p, ref_id(a[0])));
 }
 
@@ -370,7 +370,7 @@ Term erlang_send_3(Process& p, const Term* a) {
             port::wait_until_free(port, p.id);
             return port::wait(p, port, again, {a[0], a[1], a[2]});
         }
-        // Whoever makes it busy now: what is sent is taken all the same.
+        // If the port becomes busy now, it takes the message all the same.
         if (port::exists(port)) {
             probe::sends(p, port, kNonValue, a[1]);
         }

@@ -69,7 +69,7 @@ bool take_max_heap(Term value, SpawnOptions* o) {
     return o->has_max_heap;
 }
 
-// {Name, Value}: a row takes the value, or refuses it.
+// {Name, Value}: `take` stores the value; false: it is no value of this option.
 struct SpawnOption {
     Term name;
     unsigned since;  // OTP's release
@@ -147,7 +147,7 @@ bool parse_spawn_option(Term option, SpawnOptions* out, RequestOptions* request)
 }
 
 bool parse_spawn_options(Term list, SpawnOptions* out, RequestOptions* request);
-// vm/dist, which is below, spawns what other nodes ask for.
+// vm/dist, a floor below, calls it when other nodes ask for a spawn.
 [[maybe_unused]] const bool kTellsDist =
     (dist::g_parse_spawn_options = [](Term list, SpawnOptions* out) { return parse_spawn_options(list, out, nullptr); },
      true);
@@ -161,7 +161,7 @@ bool parse_spawn_options(Term list, SpawnOptions* out, RequestOptions* request) 
     return is_nil(list);
 }
 
-// Of a proper list. All of it is read: where the reply goes may stand behind what is wrong.
+// The list is proper. All of it is read: the options of the reply may stand behind a wrong one.
 bool parse_request_options(Term list, SpawnOptions* out, RequestOptions* request) {
     bool good = true;
     for (; is_cons(list); list = tail(list)) {
@@ -186,7 +186,7 @@ Term spawn_mfa(Process& p, const Term* a, SpawnOptions& o) {
     if (arity <= kMaxArguments) {
         return spawn(&p, export_table::get(a[0], a[1], static_cast<uint32_t>(arity)), a[2], o);
     }
-    // No function has so many: the process fails as apply/3 does.
+    // No function has so many arguments: the process fails as apply/3 does.
     static const Export* apply = export_table::get(atoms::erlang, atoms::apply, 3);
     Term cells[6];
     const Term args =
@@ -283,7 +283,7 @@ Term erts_internal_spawn_request_4(Process& p, const Term* a) {
     return make_ref_term(p.heap, ref);
 }
 
-// What the other node is to see of the options: who is told of what is the business of this one.
+// The options that the other node sees: monitors, links and replies with their own options stay on this one.
 Term options_for_other_node(Heap& h, Term list) {
     std::vector<Term> kept;
     for (; is_cons(list); list = tail(list)) {
@@ -362,7 +362,7 @@ Term erts_internal_is_system_process_1(Process& p, const Term* a) {
     if (!is_local_pid(a[0])) {
         return badarg(p);
     }
-    // Decided before the process started, so any thread may look.
+    // Set before the process starts, so any thread may read it.
     Process* q = process_table::lookup(a[0]);
     return make_bool(q != nullptr && q->system_process);
 }

@@ -7,7 +7,7 @@
 namespace minivm {
 namespace {
 
-// In the order in which system_profile/0 lists them, from the last.
+// In the reverse of the order in which system_profile/0 lists them.
 struct ProfileOption {
     Term name;
     uint32_t event;

@@ -32,12 +32,12 @@ LOCAL_ATOM(atom_check_process_code, "check_process_code")
 
 // ---- suspending ----------------------------------------------------------------------------------------
 
-// The answer: true, or badarg if the process is gone; a message of the asker's own if it gave one.
+// Answers `true`, or with the message that the suspender gave; a process that is gone answers badarg.
 void suspend_here(Process& target, ControlSignal& request) {
     target.suspended++;
     // relaxed: for information only; the scheduler looks at `suspended`.
     target.state.fetch_or(process_state::kSuspended, std::memory_order_relaxed);
-    target.reductions = 0;  // it is to give up its slice soon
+    target.reductions = 0;  // it gives up its slice soon
     MINIVM_EVENT_COARSE(sched_suspend, records::subject(target.id),
                         records::subject_or_none(request.from));
     if (is_value(request.term)) {
@@ -137,7 +137,7 @@ void answer_system_task(Term requester, Term request, Term result) {
     h.clear();
 }
 
-// A process about to run, or in a receive: what it is asked in request_system_task.
+// Run by a process that is about to run, or in a receive: what request_system_task asked for.
 void system_task_here(Process& target, ControlSignal& request) {
     const Term what = tuple_element(request.term, 0);
     Term result = atoms::true_;
@@ -155,9 +155,9 @@ void system_task_here(Process& target, ControlSignal& request) {
     answer_system_task(request.from, request.term, result);
 }
 
-// A process in a dirty function, or about to, is looked at from here: it may be there for as long as it
-// likes. Code that is being purged is entered by nobody any more, so what is not on its stack now will not
-// be when it comes back. asked: null, or the request that was sent. The non-value: it must be asked, or it answers.
+// Looks at a process in a dirty function, or about to enter one, which may take long. No process enters code
+// that is being purged, so what is not on its stack now will not be when it comes back. asked: null, or the
+// request that was sent. The non-value: the process must be asked, or has taken the request and answers it.
 Term check_code_from_outside(Term requester, Term target, Term module, const RefId* asked) {
     Process* const q = process_table::lookup(target);
     if (q == nullptr) {
@@ -219,7 +219,7 @@ Term erts_internal_request_system_task_4(Process& p, const Term* a) {
 }
 
 Term erlang_bump_reductions_1(Process& p, const Term* a) {
-    constexpr int64_t kOtpSmallEnd = int64_t{1} << 59;  // ours have a bit more
+    constexpr int64_t kOtpSmallEnd = int64_t{1} << 59;  // our small integers have one bit more
     if (!is_small(a[0]) || small_value(a[0]) < 0 || small_value(a[0]) >= kOtpSmallEnd) {
         return badarg(p);
     }
@@ -257,7 +257,7 @@ Term erlang_hibernate_3(Process& p, const Term* a) {
     return kNonValue;
 }
 
-// It waits for a message, and the stack stays.
+// The process waits for a message, and keeps its stack.
 Term erlang_hibernate_0(Process& p, const Term*) {
     static const Export* back = bif_export("minivm", "return", 1);
     if (has_signals(p)) {

@@ -41,7 +41,7 @@ LOCAL_ATOM(atom_microstate_accounting, "microstate_accounting")
 // ---- clocks ---------------------------------------------------------------------------------------
 constexpr int64_t kNanosecond = 1000000000;
 
-// Parts a second that a unit stands for; false: no unit.
+// The parts of a second of a time unit. False: no time unit.
 bool parse_unit(Term t, uint64_t* parts) {
     if (t == atoms::nanosecond || t == atoms::native || t == atom_perf_counter() ||
         t == atoms::nano_seconds) {
@@ -138,24 +138,24 @@ Term erlang_unique_integer_1(Process& p, const Term* a) {
 // ---- timers -------------------------------------------------------------------------------------------------
 
 constexpr int64_t kBeginMs = clock::kBegin / 1000000;
-// The farthest time, so that it can be counted in nanoseconds.
+// The farthest time that 64 bits count in nanoseconds.
 constexpr int64_t kMaxMs = INT64_MAX / 1000000;
 
-// When a timer of `time` milliseconds is due, in the clock of monotonic_ms(); abs: an Erlang monotonic
-// time in milliseconds. False: out of range.
+// When a timer of `time` milliseconds is due, by the clock of monotonic_ms(); abs: `time` is an Erlang
+// monotonic time. False: out of range.
 bool due_time(Term time, bool abs, uint64_t* due_ms) {
     int64_t t;
     if (!get_int64(time, &t)) {
         return false;
     }
     if (abs) {
-        // Erlang milliseconds since the start, on top of our clock's at the start.
+        // Erlang's time is kBegin when our clock is at `start`.
         const uint64_t start = clock::start_of_machine_ns();
         if (t < kBeginMs || t > kMaxMs) {
             *due_ms = 0;  // before the beginning: at once
             return t < kBeginMs;
         }
-        // Exact: the beginning is no whole number of milliseconds, and a timer is never early.
+        // In nanoseconds: kBegin is no whole number of milliseconds, and a timer is never early.
         const int64_t since = t * 1000000 - clock::kBegin;
         const uint64_t since_ns = since < 0 ? 0 : static_cast<uint64_t>(since);
         *due_ms = (start + since_ns + 999999) / 1000000;
@@ -268,7 +268,7 @@ Term since_last(Process& p, uint64_t total, std::atomic<uint64_t>& last) {
 }
 
 uint64_t all_reductions(Process& p) {
-    // What is used of the slices that run now is not in the sum yet; ours is known best.
+    // The sum lacks the reductions of slices that still run; only those of ours are known here.
     return vm::statistics().reductions +
            static_cast<uint64_t>(std::max<int64_t>(0, kSliceReductions - p.reductions));
 }
@@ -282,7 +282,7 @@ uint64_t total_queued() {
 }
 
 Term queue_lengths(Process& p, bool with_running, bool with_dirty_io) {
-    // Dirty work has one queue for computing and one for waiting.
+    // All dirty CPU schedulers have one queue, all dirty I/O schedulers another.
     Term list = kNil;
     if (with_dirty_io) {
         list = cons(p.heap, make_unsigned(p.heap, dirty::queued(true)), list);
@@ -314,7 +314,7 @@ int64_t clock_ns() {
     return int64_t{t.tv_sec} * kNanosecond + t.tv_nsec;
 }
 
-// What is measured counts from when it was turned on.
+// scheduler_wall_time: what it shows counts from when it was turned on.
 struct WallTime {
     std::mutex mutex;
     bool on = false;
@@ -323,7 +323,7 @@ struct WallTime {
 };
 WallTime g_wall_time;
 
-// What has been counted while it was on, since the last reset.
+// microstate_accounting: the times while it was on, since the last reset.
 struct Microstates {
     std::mutex mutex;
     bool on = false;
@@ -347,7 +347,7 @@ struct Microstates {
         }
     }
     std::vector<activity::Times> all_locked() {
-        if (sums.size() != activity::times().size()) {  // not yet, or of a machine before
+        if (sums.size() != activity::times().size()) {  // not made yet, or left by an earlier VM
             on = false;
             forget_locked();
         }
@@ -360,7 +360,7 @@ struct Microstates {
 };
 Microstates g_microstates;
 
-// erts_internal:scheduler_wall_time(Bool) -> what it was
+// erts_internal:scheduler_wall_time(Bool) -> the former setting
 Term erts_internal_scheduler_wall_time_1(Process& p, const Term* a) {
     if (a[0] != atoms::true_ && a[0] != atoms::false_) {
         return badarg(p);
@@ -385,7 +385,7 @@ Term scheduler_wall_time(Process& p, bool all) {
         return atoms::undefined;
     }
     const std::vector<activity::Times> now = activity::times();
-    if (now.size() != g_wall_time.before.size()) {  // of a machine before
+    if (now.size() != g_wall_time.before.size()) {  // left by an earlier VM
         return atoms::undefined;
     }
     const int64_t total = clock_ns() - g_wall_time.since_ns;

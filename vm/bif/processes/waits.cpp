@@ -15,13 +15,13 @@ namespace minivm {
 namespace {
 
 struct KernelCounts {
-    uint64_t given_up = 0;      // times that the thread left the processor of its own accord
-    uint64_t taken_away = 0;
+    uint64_t given_up = 0;      // voluntary context switches
+    uint64_t taken_away = 0;    // involuntary ones
     uint64_t minor_faults = 0;
     uint64_t major_faults = 0;  // with reading from a disk
 };
 
-// What the kernel knows of a thread of ours; zeros if it does not say.
+// Adds the kernel's counts for one of our threads; nothing where the kernel does not tell.
 void add_kernel_counts(int thread, KernelCounts& sum) {
     char path[64];
     char line[512];
@@ -55,16 +55,17 @@ void add_kernel_counts(int thread, KernelCounts& sum) {
 }
 
 // minivm:scheduler_waits() -> #{long, longest, short, preempted, locks => [{Name, Short, Long, Preempted}], sleeps,
-// given_up, taken_away, minor_faults, major_faults}, sums over all schedulers since the start. long: waits for a lock
-// whose holder has worked with it for longer than a scheduler looks for it again; longest: the most that one has, in
-// nanoseconds, the interrupts of its processor included; preempted: waits no shorter, for a holder that the kernel had
-// taken off its processor. given_up - sleeps: whatever else has made a thread wait in the kernel, both included.
+// given_up, taken_away, minor_faults, major_faults}, sums over all schedulers since the start:
+//   long: waits for a lock whose holder worked under it for longer than a scheduler tries again for it
+//   longest: the longest such work, in nanoseconds, interrupts of its processor included
+//   preempted: waits as long, for a holder that the kernel had taken off its processor
+//   given_up - sleeps: whatever else made a thread wait in the kernel, long and preempted waits included
 Term minivm_scheduler_waits_0(Process& p, const Term*) {
     KernelCounts kernel;
     uint64_t sleeps = 0;
     for (int i = 1; i <= vm::scheduler_count(); ++i) {
         const SchedulerThread& s = scheduler_at(i);
-        // relaxed: numbers to show. The sleeps first: each has been a switch when the kernel is asked.
+        // relaxed: numbers to show. The sleeps first, so that the kernel's count includes a switch for each.
         sleeps += s.sleeps.load(std::memory_order_relaxed);
         add_kernel_counts(s.thread_id.load(std::memory_order_relaxed), kernel);
     }

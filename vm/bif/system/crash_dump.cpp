@@ -1,5 +1,5 @@
-// Reference: "How to interpret the Erlang crash dumps" of OTP's documentation, format 0.5. Terms are written in the external
-// format (E), one entry for each that is no immediate, and not word by word: the same to a reader, and small.
+// Reference: "How to interpret the Erlang crash dumps" of OTP's documentation, format 0.5. Terms are written in the
+// external format (E), one entry for each non-immediate, not word by word: readers show the same, and it is small.
 #include "vm/bif/system/crash_dump.hpp"
 
 #include "vm/bif/processes/backtrace.hpp"
@@ -37,9 +37,9 @@ namespace minivm::crash_dump {
 
 namespace {
 
-constexpr size_t kLargestTerm = 64 * 1024;  // bytes of one; a larger one is not written, which readers show as incomplete
+constexpr size_t kLargestTerm = 64 * 1024;  // bytes; a larger term is left out, which readers show as incomplete
 
-// The file, up to the limit that ERL_CRASH_DUMP_BYTES sets, and up to the time of ERL_CRASH_DUMP_SECONDS.
+// The file, which ends at the size of ERL_CRASH_DUMP_BYTES, or at the time of ERL_CRASH_DUMP_SECONDS.
 class File {
   public:
     File(FILE* f, uint64_t limit, int64_t end_ns) : f_(f), left_(limit), end_ns_(end_ns) {}
@@ -88,7 +88,8 @@ std::string base64(const std::string& bytes) {
     return out;
 }
 
-// Terms that something refers to: an immediate as it is, others by the number under which proc_heap has them.
+// Terms that messages, dictionary and stack refer to: nil, small integers, atoms and local pids as they are, others
+// by the number under which proc_heap has them.
 class Terms {
   public:
     std::string element(Term t) {
@@ -129,7 +130,7 @@ class Terms {
     std::vector<Term> all_;
 };
 
-// One item of process_info/2; the non-value if there is none.
+// Items of process_info/2; the non-value: there is no such item.
 class Items {
   public:
     explicit Items(Process& p) : p_(p) {}
@@ -237,7 +238,7 @@ void write_stack(File& f, Process& p, Terms& terms) {
 // Messages, dictionary, stack, and the terms in them.
 void write_contents(File& f, Process& p) {
     if (is_sensitive(p) || is_on_dirty_scheduler(p) || p.is_exiting()) {
-        return;  // not to be seen, or not to be looked at: somebody still works on it
+        return;  // it hides its contents, or somebody still works on them
     }
     Items items(p);
     Terms terms;
@@ -327,7 +328,7 @@ void write_modules(File& f) {
     }
 }
 
-// All of them by pid. Those that no scheduler has look into code as the first one, until they may run again.
+// All processes, by pid. One without a scheduler is lent the first one, whose code index it is read with.
 class Processes {
   public:
     Processes() {
@@ -411,7 +412,7 @@ void write_all(File& f, const std::string& slogan) {
     f.put("=end\n");
 }
 
-// A number of the environment; `otherwise` if it is not set or none.
+// The number in an environment variable; `otherwise` if it is not set or no number.
 int64_t number_of(const char* name, int64_t otherwise) {
     const char* const text = std::getenv(name);
     char* end = nullptr;
@@ -431,7 +432,7 @@ void write(const std::string& slogan) {
     }
     std::fprintf(stderr, "\r\nCrash dump is being written to: %s...", path.c_str());
     std::fflush(stderr);
-    // Messages and stacks are in it, which are not everybody's.
+    // Not for everybody to read: messages and stacks are in it.
     const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
     FILE* const out = file < 0 ? nullptr : fdopen(file, "w");
     if (out == nullptr) {

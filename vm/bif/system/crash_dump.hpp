@@ -1,5 +1,5 @@
-// erl_crash.dump: what was there when the machine ended with a slogan, in OTP's format, which crashdump_viewer and the
-// scripts of those who support systems read. The recording says what led there; this says what is left.
+// erl_crash.dump: the state of the VM when it ended with a slogan, in OTP's format, which crashdump_viewer and support
+// scripts read. The recording tells what led there, the dump what is left.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace minivm::crash_dump {
 
-// Writes it as ERL_CRASH_DUMP, ERL_CRASH_DUMP_BYTES and ERL_CRASH_DUMP_SECONDS say, and tells so on standard error, as
-// erl does. No scheduler runs: everything is this thread's.
+// Writes it as ERL_CRASH_DUMP, ERL_CRASH_DUMP_BYTES and ERL_CRASH_DUMP_SECONDS say, and reports that on standard error,
+// as erl does. No scheduler runs: this thread owns everything.
 void write(const std::string& slogan);
 
-// The parts that the menu behind ^C shows. As above, or while all processes stand still.
+// The parts that the break menu (^C) shows. As above, or while no process runs.
 enum class Part : uint8_t { processes, ports, memory, modules, tables, distribution };
 void write_part(FILE* out, Part part);
 // The youngest first.

@@ -1,5 +1,5 @@
-// What tests and debugging tools ask of erts_debug: functions that run on dirty schedulers,
-// instructions.
+// Functions of erts_debug for tests and debugging tools: running on dirty schedulers, instructions, the
+// shape of maps.
 #include "vm/bif/bif.hpp"
 #include "vm/bif/system/system_areas.hpp"
 #include "vm/instr/lowered.hpp"
@@ -37,7 +37,7 @@ void tell(Term pid, Term message) {
     send_message_to_pid(pid, message);
 }
 
-// The reasons that the functions of the VM have; with any other it is badarg.
+// Fails with a reason that functions of the VM have; badarg for any other.
 Term fail_as_asked(Process& p, Term reason) {
     for (const char* known : {"undef", "badarith", "system_limit", "noproc"}) {
         if (reason == atom_table::intern(known)) {
@@ -47,7 +47,7 @@ Term fail_as_asked(Process& p, Term reason) {
     return badarg(p);
 }
 
-// erts_debug:dirty_cpu(What, Argument) and the like. What reschedules comes here again with `again`.
+// erts_debug:dirty_cpu(What, Argument) and the like. `again`: the function itself, for `reschedule`.
 Term dirty(Process& p, Term kind, Term what, Term argument, const Export* again) {
     if (what == atoms::scheduler) {
         return kind;
@@ -86,8 +86,8 @@ Term dirty(Process& p, Term kind, Term what, Term argument, const Export* again)
     }
     if (what == atom_alive_waitexiting() && is_local_pid(argument)) {
         tell(argument, make_tuple(p.heap, atom_alive(), p.id));
-        // Until a signal ends us, and then still for a while.
-        // relaxed: it comes to be seen.
+        // Until a signal ends the process, and then still for a while.
+        // relaxed: the bit is seen sooner or later.
         while ((p.state.load(std::memory_order_relaxed) & process_state::kExiting) == 0 && !vm::is_halting()) {
             sleep_ms(1);
         }
@@ -118,7 +118,7 @@ Term erts_debug_dirty_3(Process& p, const Term* a) {
     static const Export* cpu = bif_export("erts_debug", "dirty_cpu", 2);
     static const Export* io = bif_export("erts_debug", "dirty_io", 2);
     if (a[1] == atoms::error && (a[0] == atom_dirty_cpu() || a[0] == atom_dirty_io())) {
-        return fail_as_asked(p, a[2]);  // as the function that was called
+        return fail_as_asked(p, a[2]);  // as an error of dirty/3 itself
     }
     if (a[0] == atom_dirty_cpu()) {
         return trap(p, cpu, {a[1], a[2]});
@@ -129,12 +129,12 @@ Term erts_debug_dirty_3(Process& p, const Term* a) {
     return a[0] == atoms::normal ? on_this_scheduler(p, a + 1) : badarg(p);
 }
 
-// No instructions of OTP's interpreter are there to be shown, as in an OTP with its JIT.
+// There are no instructions of OTP's interpreter to show, as in an OTP with its JIT.
 Term erts_debug_disassemble_1(Process&, const Term*) {
     return atoms::false_;
 }
 
-// The names of the instructions that there are, as strings.
+// The names of all lowered instructions, as strings.
 Term erts_debug_instructions_0(Process& p, const Term*) {
     Term list = kNil;
     for (size_t i = static_cast<size_t>(Op::kCount); i > 0; --i) {
@@ -148,7 +148,7 @@ Term erts_debug_instructions_0(Process& p, const Term*) {
 Term lcnt_error(Process&, const Term*) { return atoms::error; }
 Term lcnt_badarg(Process& p, const Term*) { return badarg(p); }
 
-// {Allocator, Scheduler, Width, Start, Flags, Ref}: how many messages come. There is nothing to be told of any.
+// {Allocator, Scheduler, Width, Start, Flags, Ref} -> the number of messages that follow: none, for any allocator.
 Term gather_from_allocator(Process& p, const Term* a) {
     if (!is_tuple_of(a[0], 6)) {
         return badarg(p);
@@ -163,8 +163,8 @@ Term gather_from_allocator(Process& p, const Term* a) {
 }
 
 // How the nodes of a large map are used: [{depth, N}, {arrays, N, []}, {collisions, N, BySize},
-// {bitmaps, N, BySize}, {leafs, N, ByLevel}]. The shape is OTP's; the numbers are of our trie, whose nodes
-// have up to 32 children: what is larger than 16 counts as 16.
+// {bitmaps, N, BySize}, {leafs, N, ByLevel}]. The form is OTP's; the numbers are of our trie, whose nodes
+// have up to 32 children: nodes with more than 16 count as 16.
 Term erts_debug_map_info_1(Process& p, const Term* a) {
     if (!is_map(a[0])) {
         return error(p, make_tuple(p.heap, atoms::badmap, a[0]));

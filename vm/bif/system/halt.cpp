@@ -1,4 +1,4 @@
-// The end of the machine as Erlang code asks for it.
+// How Erlang code ends the VM.
 #include <climits>
 #include <utility>
 
@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kMaxSloganChars = 1023;  // as OTP; less than a pipe's PIPE_BUF in UTF-8 and with the line's end
 static_assert(4 * kMaxSloganChars + 2 <= PIPE_BUF);
 
-// False: it is no list of characters.
+// False: no list of characters.
 bool get_slogan(Term list, std::string* out) {
     size_t chars = 0;
     for (; is_cons(list); list = tail(list)) {
@@ -31,7 +31,7 @@ bool get_slogan(Term list, std::string* out) {
     return is_nil(list);
 }
 
-// Of a status what the parent process can see, or a slogan. False: it is neither.
+// A status, of which as many bits are kept as OTP keeps, or a slogan. False: neither.
 bool get_end(Term t, vm::HaltPlan* plan) {
     if (is_list(t)) {
         plan->status = 1;
@@ -47,13 +47,13 @@ bool get_end(Term t, vm::HaltPlan* plan) {
     return true;
 }
 
-// Waits until the machine has stopped.
+// Waits until the VM has stopped.
 Term minivm_halted_0(Process& p, const Term*) {
     static const Export* again = bif_export("minivm", "halted", 0);
     return trap_wait(p, again, {});
 }
 
-// {flush, Bool}, and from OTP 27 on {flush_timeout, Milliseconds | infinity}. False: it is another.
+// {flush, Bool}, and from OTP 27 on {flush_timeout, Milliseconds | infinity}. False: no such option.
 bool get_option(Term o, bool* flush, int* flush_ms) {
     static const Term flush_timeout = atom_table::intern("flush_timeout");
     if (!is_tuple_of(o, 2)) {
@@ -102,8 +102,8 @@ Term erlang_halt_2(Process& p, const Term* a) {
     return minivm_halted_0(p, a);
 }
 
-// minivm:plan_halt(Status | Slogan, How) -> whether nobody has asked for the end before. Returns; otherwise as
-// halt/1. How, an atom: for the recorder.
+// minivm:plan_halt(Status | Slogan, How) -> whether this is the first request for the end. As halt/1, but
+// returns. How, an atom: for the recorder.
 Term minivm_plan_halt_2(Process& p, const Term* a) {
     vm::HaltPlan plan;
     if (!is_atom(a[1]) || !get_end(a[0], &plan)) {
@@ -115,7 +115,7 @@ Term minivm_plan_halt_2(Process& p, const Term* a) {
 
 Term minivm_is_halt_planned_0(Process&, const Term*) { return make_bool(vm::is_halt_planned()); }
 
-// minivm:halt(): the last words are written.
+// minivm:halt(): called when the last words are written.
 Term minivm_halt_0(Process& p, const Term* a) {
     vm::halt(0, false);
     return minivm_halted_0(p, a);

@@ -1,5 +1,5 @@
 // erts_debug:set_internal_state/2 and get_internal_state/1: switches for tests of the VM itself.
-// Both are undefined functions until set_internal_state(available_internal_state, true).
+// Both raise undef until set_internal_state(available_internal_state, true).
 #include <pthread.h>
 
 #include <chrono>
@@ -41,10 +41,10 @@ bool available() {
     return g_available.load(std::memory_order_relaxed);
 }
 
-// A match of module re has no slices: its limit is kept, no more.
+// A match of module re has no slices: its limit is only kept.
 std::atomic<int64_t> g_re_limit{kNoSliceLimit};
 
-// The limit before: an integer, or `default`.
+// Returns the former limit: an integer, or `default`.
 Term set_loop_limit(Process& p, std::atomic<int64_t>& kept, Term value) {
     int64_t limit = kNoSliceLimit;
     if (!is(value, "default") && (!get_int64(value, &limit) || limit <= 0)) {
@@ -57,18 +57,18 @@ Term set_loop_limit(Process& p, std::atomic<int64_t>& kept, Term value) {
 
 // ---- waiting for thread progress ----------------------------------------------------------------
 
-// Set once every scheduler has left what it was reading, and freed what it was asked to before
-// that.
+// `passed` is set when thread progress has passed twice: deferred work that was asked for before it, and what
+// that work deferred, is done.
 struct Progress : MagicObject {
     std::atomic<bool> passed{false};
     Term waiting = kNonValue;
 };
 
-// The second time round: what the first freed may have put off more.
+// After the second round: the deferred work of the first may have deferred more.
 void progress_passed(void* data) {
     auto* progress = static_cast<Progress*>(data);
     const Term pid = progress->waiting;
-    // release: pairs with the waiting process's look.
+    // release: pairs with erts_debug_wait_progress_1().
     progress->passed.store(true, std::memory_order_release);
     wake_up_pid(pid);
     progress->release();
@@ -139,9 +139,9 @@ Term erts_debug_set_internal_state_2(Process& p, const Term* a) {
         return set_loop_limit(p, g_re_limit, a[1]);
     } else if ((is(a[0], "ets_force_split") || is(a[0], "ets_debug_random_split_join")) &&
                is_tuple(a[1]) && tuple_arity(a[1]) == 2 && is_bool(tuple_element(a[1], 1))) {
-        return atoms::ok;  // tables have one part here, whatever the load
+        return atoms::ok;  // a table is never split here
     } else if (is(a[0], "proc_sig_buffers") && a[1] == atoms::true_) {
-        return atoms::true_;  // senders never wait for each other here
+        return atoms::true_;  // senders need no buffers: they never wait for each other here
     } else if (is(a[0], "ets_force_trap")) {
         return atom_table::intern("notsup");  // as in every release build of erl
     } else if (is(a[0], "sleep") && is_small(a[1]) && small_value(a[1]) >= 0) {
@@ -163,7 +163,7 @@ Term erts_debug_set_internal_state_2(Process& p, const Term* a) {
         const Term ref = hold_state(p, std::move(object));
         return make_tuple(p.heap, ref, make_unsigned(p.heap, address));
     } else if (is(a[0], "binary") && is_small(a[1])) {
-        // Zeros in a binary outside of the heap, of whatever size.
+        // An off-heap binary of zeros, however small.
         constexpr int64_t kMostBytes = 1 << 26;
         const int64_t size = small_value(a[1]);
         if (size < 0 || size > kMostBytes) {
@@ -187,7 +187,7 @@ Term erts_debug_set_internal_state_2(Process& p, const Term* a) {
     return badarg(p);
 }
 
-// running, waiting and so on as it is now; `undefined`: there is no such process.
+// The status (running, waiting, ...) at this moment; `undefined`: no such process.
 Term process_status(Term pid) {
     const thread_progress::DelaySection section;
     const Process* const q = process_table::lookup(pid);
@@ -221,7 +221,7 @@ Term binary_info(Process& p, Term t) {
     return make_tuple(p.heap, atom_table::intern("refc_binary"), size, allocated, make_small(0));
 }
 
-// Of the C++ stack of the calling thread: what native code may still use of it.
+// The bytes of the calling thread's C++ stack that native code may still use.
 uint64_t free_stack_bytes() {
     pthread_attr_t attributes;
     void* lowest = nullptr;
@@ -286,7 +286,7 @@ Term monitors_of(Process& p, Heap& h) {
     return list;
 }
 
-// The process tells of itself.
+// Asks a process for a list about itself.
 template <Term (*list_of)(Process&, Heap&)>
 Term ask_for_list(Process& p, Term pid) {
     if (pid == p.id) {
@@ -321,7 +321,7 @@ Term links_of_port(Process& p, Term port) {
     return list;
 }
 
-// What get_internal_state({What, Of}) tells; the non-value: nothing.
+// get_internal_state({What, Of}); the non-value: no such state.
 Term state_of(Process& p, Term what, Term of) {
     if (is(what, "process_status") && is_local_pid(of)) {
         return process_status(of);
@@ -380,13 +380,13 @@ Term erts_debug_get_internal_state_1(Process& p, const Term* a) {
         return make_unsigned(p.heap, free_stack_bytes());
     }
     if (is(a[0], "nbalance")) {
-        // Load is seen to whenever a scheduler has nothing to do. A round is what makes OTP look at it.
+        // Schedulers balance without rounds here; this many reductions make OTP begin one.
         constexpr uint64_t kReductionsOfRound = 2000 * 2000;
         return make_unsigned(p.heap, vm::statistics().reductions /
                                          (kReductionsOfRound * static_cast<uint64_t>(vm::scheduler_count())));
     }
     if (is(a[0], "node_and_dist_references")) {
-        // Nobody counts who refers to a node: there is this one, which is never given back.
+        // References to nodes are not counted here.
         return make_tuple(p.heap, make_tuple(p.heap, atom_table::intern("node_references"), kNil),
                           make_tuple(p.heap, atom_table::intern("dist_references"), kNil));
     }
@@ -404,7 +404,7 @@ Term erts_debug_get_internal_state_1(Process& p, const Term* a) {
         }
     }
     if (is(a[0], "persistent_term")) {
-        // The part of the table in what persistent_term:info/0 gives as memory: it is not in it.
+        // The table's part of the memory in persistent_term:info/0, which leaves the table out.
         Term keys[1] = {atom_table::intern("table")};
         Term values[1] = {make_small(0)};
         return map::from_pairs(p.heap, keys, values, 1);
@@ -413,12 +413,12 @@ Term erts_debug_get_internal_state_1(Process& p, const Term* a) {
 }
 
 #ifdef MINIVM_DEBUG
-// minivm:leave_out_rereads(Boolean): what the program was started with takes effect, or no longer.
+// minivm:leave_out_rereads(Boolean): whether Options::left_out_rereads takes effect.
 Term minivm_leave_out_rereads_1(Process& p, const Term* a) {
     if (a[0] != atoms::true_ && a[0] != atoms::false_) {
         return badarg(p);
     }
-    // relaxed: what follows is told by messages.
+    // relaxed: messages order what follows.
     code_index::g_left_out.store(a[0] == atoms::true_ ? vm::g_options.left_out_rereads : 0,
                                  std::memory_order_relaxed);
     return atoms::true_;

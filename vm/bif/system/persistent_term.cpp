@@ -1,14 +1,14 @@
 // persistent_term: terms that everybody reads without copying.
 //
-// Readers take no lock. Changes, one at a time, are made in the table in place; one that grows is replaced
-// by a copy, and freed after thread progress. Values are literals, so processes share them; what was
-// replaced or erased is given back when nobody refers to it any more (vm/process/literal_release.hpp).
+// Readers take no lock. Writers, one at a time, change the table in place; a larger copy replaces a table that
+// grows, which is freed after thread progress. Values are literals, so processes share them; a replaced or
+// erased one is freed when no process refers to it any more (vm/process/literal_release.hpp).
 //
-// An entry belongs to one key as long as its table lives: an erased one is not used for another. So a
+// An entry belongs to one key as long as its table lives: no other key takes the entry of an erased one. So a
 // reader that has found its key reads a value of that key, the present one or one that was there when the
-// reader began, and neither key nor value goes away before the reader has made progress.
+// reader began, and neither key nor value is freed before the reader has made progress.
 //     reader: table (acquire), key (acquire), value (acquire)
-//     insert: value, then key (release): who sees the key sees the value
+//     insert: value, then key (release): a reader that sees the key sees the value
 //     update: key, an equal one, then value (release, both): any mixture is right
 //     erase:  key (release); the value stays for readers that have seen the key
 #include <atomic>
@@ -34,20 +34,20 @@ constexpr Term kErased{kImmCatch};  // no term of a program
 struct Entry {
     std::atomic<Term> key{kNonValue};  // the non-value: free
     std::atomic<Term> value{kNonValue};
-    LiteralArea* area = nullptr;  // of writers
+    LiteralArea* area = nullptr;  // only writers use it
 };
 
 struct Table {
     explicit Table(size_t slots) : mask(slots - 1), entries(new Entry[slots]) {}
     const size_t mask;
-    size_t used = 0;   // entries that are not free; of writers
-    size_t count = 0;  // of these, those that are not erased
+    size_t used = 0;   // entries that are not free; only writers use it
+    size_t count = 0;  // of these, the ones that are not erased
     const std::unique_ptr<Entry[]> entries;
 
     // The entry of the key; null if there is none.
     Entry* find(Term key) const {
         for (size_t i = internal_hash(key, 0) & mask;; i = (i + 1) & mask) {
-            // acquire: pairs with the release of the key in insert(), and of those it is replaced by.
+            // acquire: pairs with the releases of the key in insert() and in what replaces or erases it.
             const Term k = entries[i].key.load(std::memory_order_acquire);
             if (!is_value(k)) {
                 return nullptr;
@@ -57,7 +57,7 @@ struct Table {
             }
         }
     }
-    // Of a key that is not there, in a table that is not full.
+    // The table has no such key, and is not full.
     void insert(Term key, Term value, LiteralArea* area) {
         size_t i = internal_hash(key, 0) & mask;
         // relaxed: only writers change it.
@@ -82,7 +82,7 @@ const Table* table() {
     return g_table.load(std::memory_order_acquire);
 }
 
-// A copy with room for as many again.
+// A copy with room for as many terms again.
 std::unique_ptr<Table> copy_table(const Table* from) {
     const size_t count = from != nullptr ? from->count : 0;
     auto t = std::make_unique<Table>(std::bit_ceil(4 * (count + 1)));
@@ -112,13 +112,13 @@ Term find(Term key) {
     return e != nullptr ? e->value.load(std::memory_order_acquire) : kNonValue;
 }
 
-// Nobody finds it any more who begins to look.
+// A reader that begins now does not find the area.
 void give_up(LiteralArea* area) {
     g_words -= area->words;
     literal_release::take(std::unique_ptr<LiteralArea>(area));
 }
 
-// `only_new`: a key that has another value is an error.
+// `only_new`: badarg if the key has another value.
 Term put(Process& p, const Term* a, bool only_new) {
     std::lock_guard lock(g_change);
     // relaxed: only writers change it.
@@ -188,7 +188,7 @@ Term persistent_term_erase_1(Process&, const Term* a) {
     give_up(std::exchange(e->area, nullptr));
     return atoms::true_;
 }
-// When `init` starts anew.
+// For init:restart/0.
 Term erts_internal_erase_persistent_terms_0(Process&, const Term*) {
     std::lock_guard lock(g_change);
     // relaxed: only writers change it.
@@ -218,7 +218,7 @@ namespace persistent_term {
 
 void for_each_area(void (*f)(const Term* begin, const Term* end, void* context), void* context) {
     std::lock_guard lock(g_change);
-    // relaxed, here and below: only writers change it, of whom this thread counts as one.
+    // relaxed, here and below: only writers change it, and this thread has their lock.
     const Table* const t = g_table.load(std::memory_order_relaxed);
     for (size_t i = 0; t != nullptr && i <= t->mask; ++i) {
         const Entry& e = t->entries[i];

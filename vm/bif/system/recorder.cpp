@@ -1,4 +1,4 @@
-// recorder:event/3 and what recorder:span/3 (tools/boot/recorder.erl) is made of.
+// recorder:event/3, and the parts of recorder:span/3 (tools/boot/recorder.erl).
 #include <atomic>
 #include <string>
 
@@ -14,9 +14,9 @@ namespace {
 
 using recorder::Category;
 
-constexpr size_t kMaxFormat = 1000;  // bytes; what is longer is cut
+constexpr size_t kMaxFormat = 1000;  // bytes; a longer format is cut
 
-// The bytes of a string of characters below 256, or of a binary. False: it is neither.
+// The characters of a string in UTF-8, or the bytes of a binary. False: neither.
 bool format_text(Term t, char* text, size_t* length) {
     size_t n = 0;
     if (is_binary(t)) {
@@ -49,8 +49,8 @@ Term recorder_event_3(Process& p, const Term* a) {
     if (!recorder::enabled(Category::user)) {
         return atoms::ok;
     }
-    // The format's id, then the arguments as a list. A list of small numbers must not be taken for a
-    // string here.
+    // The format's id, then the arguments, written as a list element by element: never as a string, even if
+    // all are small numbers.
     uint64_t words[24];
     recorder::ValueWriter value(words, std::size(words));
     value.raw(records::string({text, length}));
@@ -89,13 +89,13 @@ Term recorder_end_span_1(Process& p, const Term* a) {
     return atoms::ok;
 }
 
-// For who catches what would otherwise end a process: (Class, Reason, Stacktrace).
+// (Class, Reason, Stacktrace): for code that catches exceptions which would otherwise end the process.
 Term recorder_uncaught_3(Process& p, const Term* a) {
     records::uncaught(p, a[0], a[1], a[2]);
     return atoms::ok;
 }
 
-// minivm:provoke_fault(How): for those who want to see a report. notsup unless the VM allows it.
+// minivm:provoke_fault(How): fails, to show a report. notsup unless the VM allows it.
 Term minivm_provoke_fault_1(Process& p, const Term* a) {
     if (!fault::g_may_provoke) {
         return notsup(p);

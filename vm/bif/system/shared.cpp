@@ -1,7 +1,7 @@
 // Numbers that processes share: the modules atomics and counters.
 //
 // Counters with write_concurrency have one row of cells for each scheduler, in cache lines of its own:
-// adding touches the row of the scheduler that runs the process, reading sums up the column.
+// add touches the row of the scheduler that runs the process, get sums up a column.
 #include <atomic>
 #include <memory>
 #include <new>
@@ -29,7 +29,7 @@ struct Atomics final : MagicObject {
     Term value(Heap& h, uint64_t v) const {
         return is_signed ? make_integer(h, static_cast<int64_t>(v)) : make_unsigned(h, v);
     }
-    // False: not in the range of these atomics.
+    // False: t is not in the range of these atomics.
     bool get_value(Term t, uint64_t* out) const {
         int64_t v;
         if (!is_signed) {
@@ -41,7 +41,7 @@ struct Atomics final : MagicObject {
     }
 };
 
-// An increment may be given in either range: what overflows wraps around.
+// An increment may be in the signed or the unsigned range: sums wrap around.
 bool get_increment(Term t, uint64_t* out) {
     int64_t v;
     if (get_int64(t, &v)) {
@@ -63,7 +63,7 @@ Cell* get_cell(const Atomics* all, Term index) {
     return &all->cells[static_cast<size_t>(small_value(index) - 1)];
 }
 
-// Cells that are all zero; null: there is no memory for so many.
+// Cells that are all zero; null: no memory for so many.
 std::unique_ptr<Cell[]> new_cells(uint64_t n) {
     return n <= kMaxCells ? std::unique_ptr<Cell[]>(new (std::nothrow) Cell[n]()) : nullptr;
 }
@@ -89,8 +89,8 @@ Term erts_internal_atomics_new_2(Process& p, const Term* a) {
     return hold_state(p, std::make_unique<Atomics>(std::move(cells), n, is_signed));
 }
 
-// All of them are sequentially consistent, as the module promises: the operations of one process on two
-// cells are seen in that order.
+// All operations are sequentially consistent, as the module promises: others see what one process does to two
+// cells in that order.
 Term atomics_get_2(Process& p, const Term* a) {
     const Atomics* all = get_atomics(a[0]);
     const Cell* cell = get_cell(all, a[1]);
@@ -166,7 +166,7 @@ struct Counters final : MagicObject {
     const std::unique_ptr<Cell[]> cells;
     const size_t size;
     const size_t stride;  // cells from one row to the next: whole cache lines
-    const size_t rows;    // by the number of a scheduler; 0 is for all others
+    const size_t rows;    // row N is of scheduler N; row 0 of all other threads
 
     Cell& cell(size_t row, size_t index) const { return cells[row * stride + index]; }
     size_t my_row() const {

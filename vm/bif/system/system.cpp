@@ -56,13 +56,13 @@ Term text_term(Process& p, std::string_view s) {
 
 // ---- system_info ----------------------------------------------------------------------------------------
 
-// Those that the first thread may run on: what programs like taskset change.
+// The processors that the first thread may run on, which programs like taskset change.
 int available_processors() {
     cpu_set_t set;
     return sched_getaffinity(getpid(), sizeof set, &set) == 0 ? CPU_COUNT(&set)
                                                               : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
 }
-// As it was found to be when it was looked at last.
+// What available_processors() returned last.
 std::atomic<int> g_processors{available_processors()};
 
 Term time_source(Heap& h, clockid_t id, const char* name, bool is_monotonic) {
@@ -89,7 +89,7 @@ Term time_source(Heap& h, clockid_t id, const char* name, bool is_monotonic) {
     return cons(h, make_tuple(h, atoms::function, atom_table::intern("clock_gettime")), list);
 }
 
-// What the program was started with.
+// The command line of the program.
 Term emu_args(Heap& h) {
     std::vector<std::string> words;
     if (FILE* f = std::fopen("/proc/self/cmdline", "re")) {
@@ -178,7 +178,7 @@ Term max_heap_setting(Process& p) {
 
 Term heap_sizes(Process& p) {
     std::vector<size_t> sizes;
-    // Behind the collector's table it is steps of 20 %, up to what no process will ever reach.
+    // Beyond the collector's table sizes grow by 20 %, up to one that no process ever reaches.
     size_t n = next_heap_size(1);
     while (n < size_t{1} << 52) {
         sizes.push_back(n);
@@ -339,8 +339,8 @@ Term system_info_atom(Process& p, Term item) {
     return is_value(areas) ? areas : system_constant(p.heap, text);
 }
 
-// {memory_internal, Ref, [Allocator]}: a message {Ref, Thread, [{Allocator, false}]} from each thread with allocators
-// of its own. Those of OTP exist nowhere here.
+// {memory_internal, Ref, [Allocator]}: a message {Ref, Scheduler, [{Allocator, false}]} for each scheduler: OTP's
+// allocators do not exist here.
 Term memory_internal(Process& p, Term ref, Term allocators) {
     if (!is_reference(ref) || list_length(allocators) < 0) {
         return kNonValue;
@@ -362,7 +362,7 @@ Term detected_cpu_topology(Process& p) {
 }
 
 Term erlang_system_info_1(Process& p, const Term* a) {
-    if (a[0] == atom_table::intern("procs")) {  // each tells of itself; OTP's own code server does not know the module
+    if (a[0] == atom_table::intern("procs")) {  // each process tells of itself; OTP's code server does not know the module
         static const Export* const load = bif_export("minivm", "load_and_apply", 3);
         return trap(p, load, {atom_table::intern("minivm_processes"), atom_table::intern("text"), kNil});
     }
@@ -401,11 +401,11 @@ Term erlang_system_info_1(Process& p, const Term* a) {
 
 std::mutex g_environment_lock;
 
-// Characters of a string as UTF-8, which may hold others, as names of files do; false if it is no string
-// or has a NUL.
+// The characters of a string as UTF-8; the list may be deep, as those of file names. False: no string, or
+// with a NUL.
 bool get_string(Term t, std::string* out) {
     out->clear();
-    std::vector<Term> behind;  // of the lists that are open
+    std::vector<Term> behind;  // the tails of the lists that are open
     for (;;) {
         if (is_cons(t)) {
             const Term c = head(t);
@@ -435,7 +435,7 @@ bool get_variable_name(Term t, std::string* out) {
     return get_string(t, out) && out->find('=') == std::string::npos;
 }
 
-// OTP's environment has room for a variable without a name, that of the operating system has not.
+// OTP's environment can hold a variable without a name, the operating system's cannot.
 // Under g_environment_lock.
 std::optional<std::string> g_nameless_variable;
 
@@ -609,7 +609,7 @@ bool get_date_time(Term t, std::tm* out) {
     out->tm_isdst = -1;
     return true;
 }
-// OTP knows no local time before.
+// OTP converts no local time before this year.
 constexpr int kFirstLocalYear = 1902;
 
 Term erlang_universaltime_to_localtime_1(Process& p, const Term* a) {
@@ -643,7 +643,7 @@ Term erlang_posixtime_to_universaltime_1(Process& p, const Term* a) {
     if (!get_int64(a[0], &seconds)) {
         return badarg(p);
     }
-    // As OTP reckons: its years reach further than C's, and its division truncates before year 0 too.
+    // As OTP calculates: its years reach further than C's, and its division truncates before year 0 too.
     constexpr int64_t kDay = 86400;
     int64_t days = seconds / kDay;
     int64_t second = seconds % kDay;

@@ -1,5 +1,5 @@
-// Where the memory of the machine is and what is in it: erlang:memory/0,1, and of system_info/1 what OTP has as
-// text for crash dumps.
+// What uses the VM's memory: erlang:memory/0,1, and the items of system_info/1 that OTP has as text for crash
+// dumps.
 #include "vm/bif/system/system_areas.hpp"
 
 #include <gnu/libc-version.h>
@@ -36,7 +36,7 @@ int64_t resident_bytes() {
     }
     return int64_t{resident} * sysconf(_SC_PAGESIZE);
 }
-// What erlang:memory() tells, in bytes. Names in OTP's order; those that do not add up to the total are parts.
+// What erlang:memory() tells, in bytes. Names in OTP's order; total = processes + system, the rest are parts of these.
 struct Memory {
     explicit Memory(Process& p)
         : processes(memory_in_use(MemoryArea::processes)),
@@ -48,7 +48,7 @@ struct Memory {
         for (const Engine* engine : {g_engines.bytecode, g_engines.native}) {
             code += engine != nullptr ? engine->code_usage().bytes : 0;
         }
-        // What is resident counts what has no name here as well; heaps may have pages that nobody has touched.
+        // Resident memory includes what no area counts; heaps may have pages that nobody has touched.
         total = std::max(static_cast<uint64_t>(resident_bytes()),
                          processes + atoms + binaries + code + ets);
     }
@@ -109,7 +109,7 @@ Term erlang_memory_0(Process& p, const Term*) {
 
 // ---- as in crash dumps -----------------------------------------------------------------------------------
 
-// Names and bytes, and of the first how many of them are used.
+// Names and bytes; atom_space also has the bytes in use.
 struct AllocatedAreas {
     explicit AllocatedAreas(const Memory& m)
         : atom_space(m.atoms), atoms_used(m.atoms_used), others{{"loaded_code", m.code},
@@ -160,7 +160,7 @@ Term info(Process& p) {
     return as_binary(p, text);
 }
 
-// The bytes of code of all modules, and of each that is current.
+// The bytes of code, current and old, of all modules and of each.
 Term loaded(Process& p) {
     struct Sums {
         uint64_t current = 0;
@@ -193,7 +193,7 @@ Term malloc_settings(Heap& h) {
                 cons(h, make_tuple(h, atom_table::intern("m"), atom_table::intern("libc")), kNil));
 }
 
-// {Name, Version, Features, Settings}: what is allocated is malloc()'s.
+// {Name, Version, Features, Settings}: malloc() allocates everything.
 Term allocator(Heap& h) {
     int major = 0;
     int minor = 0;
@@ -204,7 +204,7 @@ Term allocator(Heap& h) {
     return make_tuple(h, atom_table::intern("glibc"), version, cons(h, sys_alloc, kNil), settings);
 }
 
-// Of one.
+// allocator_info() for one name.
 Term allocator_info_of(Heap& h, Term which, bool sizes) {
     if (which == atom_table::intern("sys_alloc")) {
         const Term settings = make_tuple(h, atom_table::intern("options"), malloc_settings(h));

@@ -1,4 +1,4 @@
-// What system_info/1 says of the memory of the machine and of what is in it.
+// What system_info/1 says about the VM's memory and its contents.
 #pragma once
 
 #include <string_view>
@@ -13,11 +13,11 @@ namespace minivm {
 // none of these. On p's scheduler.
 Term system_areas(Process& p, std::string_view item);
 
-// The value of {allocator, Which}, with `sizes` of {allocator_sizes, Which}; Which: one or a list. OTP's allocators do not exist
-// here, which is what `false` says of one; sys_alloc is malloc(), whose settings are known. The non-value: no allocator.
+// The value of {allocator, Which}, or of {allocator_sizes, Which} if `sizes`; Which: a name or a list. OTP's allocators
+// do not exist here: `false`. sys_alloc is malloc(), whose settings are known. The non-value: no name of an allocator.
 Term allocator_info(Heap& h, Term which, bool sizes);
 
-// What erlang:memory() says, in bytes. By p's scheduler, or who owns p.
+// What erlang:memory() says, in bytes. On p's scheduler, or by the thread that owns p.
 std::vector<std::pair<const char*, uint64_t>> memory_areas(Process& p);
 
 }  // namespace minivm

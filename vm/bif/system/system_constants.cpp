@@ -61,7 +61,7 @@ constexpr NamedNumber kNumbers[] = {
     {"wordsize", 8},
 };
 
-// What the emulator's flags said of it, or null.
+// What the emulator's flags said of the item; null: nothing.
 const std::string* told(std::string_view item) {
     const auto& all = vm::g_options.told;
     const auto found = std::find_if(all.rbegin(), all.rend(), [&](const auto& t) { return t.first == item; });

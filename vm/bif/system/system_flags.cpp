@@ -1,4 +1,4 @@
-// erlang:system_flag/2: a row for each flag. What it sets holds for processes to come, which may see a change
+// erlang:system_flag/2: a row for each flag. A new value holds for processes spawned later, which may see it
 // late.
 #include "vm/bif/bif.hpp"
 #include "vm/bif/code/code_operation.hpp"
@@ -24,7 +24,7 @@ namespace {
 // relaxed (all of these): see above.
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
-// A number from `least` to `most` takes the place of the former one, which is the answer.
+// Sets the flag to a number from `least` to `most`; returns the former one.
 Term exchange(Process& p, Term value, uint32_t least, uint32_t most, std::atomic<uint32_t>& flag) {
     uint32_t n;
     return small_in(value, least, most, &n) ? make_small(flag.exchange(n, kRelaxed)) : badarg(p);
@@ -36,7 +36,7 @@ Term set_backtrace_depth(Process& p, Term value) {
         return badarg(p);
     }
     const Term old = make_small(g_backtrace_depth);
-    g_backtrace_depth = static_cast<int>(n > 64 ? 64 : n);  // what a trace has room for
+    g_backtrace_depth = static_cast<int>(n > 64 ? 64 : n);  // a stack trace has no room for more
     return old;
 }
 
@@ -148,21 +148,21 @@ Term finalize_time_offset(Process& p, Term value) {
     return value == atom_table::intern("finalize") ? atom_table::intern("final") : badarg(p);
 }
 
-// Measured while somebody who asked for it lives: the kernel counts them.
+// Measured while a process that asked for it lives: the kernel application counts these.
 Term set_scheduler_wall_time(Process& p, Term value) {
     static const Export* counted =
         export_table::get(atom_table::intern("kernel_refc"), atoms::scheduler_wall_time, 1);
     return is_bool(value) ? trap(p, counted, {value}) : badarg(p);
 }
 
-// The topology is what is detected: no other can be defined.
+// No other topology than the detected one can be defined.
 Term set_cpu_topology(Process& p, Term value) {
     report_text(p, ReportLevel::warning,
                 "A call to erlang:system_flag(cpu_topology, _) was made.\n"
                 "The cpu_topology argument is deprecated and scheduled\n"
                 "for removal in Erlang/OTP 18. For more information\n"
                 "see the erlang:system_flag/2 documentation.\n");
-    // Which comes back with what it makes of the value.
+    // It checks the value and then sets internal_cpu_topology.
     static const Export* const set = export_table::get(atoms::erlang, atom_table::intern("set_cpu_topology"), 1);
     return trap(p, set, {value});
 }
@@ -218,7 +218,7 @@ Term erlang_system_flag_2(Process& p, const Term* a) {
     return badarg_cause(p, atoms::badopt);
 }
 
-// Answers when each scheduler that is awake has come by: one that native code holds never does. `heart` asks so.
+// Answers when each scheduler that is awake has made progress, which one stuck in native code never does. For `heart`.
 Term erts_internal_system_check_1(Process& p, const Term* a) {
     static const Term schedulers = atom_table::intern("schedulers");
     return a[0] == schedulers ? await_thread_progress(p, atoms::ok) : badarg(p);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kNone = -1;
 
-// In the order in which they are sorted, which is that of the tuple.
+// In the order of the tuple's elements, by which processors are sorted.
 enum Part : uint8_t { node, processor, processor_node, core, thread, logical, kParts };
 using Cpu = std::array<int, kParts>;
 
@@ -31,7 +31,7 @@ std::optional<int> number_in(const std::filesystem::path& file) {
     return in >> n ? std::optional(n) : std::nullopt;
 }
 
-// The number behind `prefix`, if that is all of the name.
+// The number after `prefix`, if the name is nothing else.
 std::optional<int> number_behind(const std::string& name, const std::string& prefix) {
     const std::string digits = name.starts_with(prefix) ? name.substr(prefix.size()) : "";
     const bool is_number = !digits.empty() && digits.size() < 9 &&
@@ -78,7 +78,7 @@ std::vector<Cpu> read() {
     if (none) {
         add_cpus("/sys/devices/system/cpu", kNone, &cpus);
     }
-    // In a container there may be more of them than are ours; then OTP knows nothing.
+    // A container may show more processors than it has; then OTP tells nothing.
     if (static_cast<long>(cpus.size()) > sysconf(_SC_NPROCESSORS_CONF) ||
         static_cast<long>(cpus.size()) < sysconf(_SC_NPROCESSORS_ONLN)) {
         return {};

@@ -5,8 +5,8 @@
 
 namespace minivm::cpu_topology {
 
-// [{cpu, Node, Processor, ProcessorNode, Core, Thread, Logical}], of which erlang:format_cpu_topology/1
-// makes what is shown; undefined: the system does not tell.
+// [{cpu, Node, Processor, ProcessorNode, Core, Thread, Logical}], which erlang:format_cpu_topology/1
+// turns into what system_info/1 shows; undefined: the system does not tell.
 Term detected(Heap& h);
 
 }  // namespace minivm::cpu_topology

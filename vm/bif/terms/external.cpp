@@ -28,7 +28,7 @@ struct EncodeState : MagicObject {
     bool is_encoded = false;
 };
 
-// The state goes on; `held` is its reference if it has one already.
+// Runs one slice of `state`; `held` is its reference if it has one already.
 Term encode_slice(Process& p, EncodeState& state, std::unique_ptr<EncodeState> fresh, Term held) {
     const int64_t given = slice_budget(p, kTermsPerReduction);
     int64_t left = given;
@@ -141,8 +141,8 @@ Term erlang_external_size_2(Process& p, const Term* a) {
 
 // ---- decoding ----------------------------------------------------------------------------------
 
-// Decodes in a heap of its own, whose fragments the process takes over in the end: a process's heap
-// would move in between.
+// Decodes into a heap of its own, whose fragments the process takes over in the end: collections between
+// the slices would move terms in the process's heap.
 struct DecodeState : MagicObject {
     explicit DecodeState(const external::DecodeOptions& options) : decoder(heap, options) {}
     ~DecodeState() override { heap.clear(); }
@@ -246,7 +246,7 @@ MINIVM_BIF_TABLE(external) = {
     {"erlang", "external_size", 2, erlang_external_size_2, kBifPlain, nullptr},
     {"erlang", "binary_to_term", 1, erlang_binary_to_term_1, kBifPlain, nullptr},
     {"erlang", "binary_to_term", 2, erlang_binary_to_term_2, kBifPlain, nullptr},
-    // By the names that OTP's have: tracers and process_info/2 show them.
+    // By the names of OTP's, which tracers and process_info/2 show.
     {"erts_internal", "term_to_binary_trap", 1, term_to_binary_trap_1, kBifHidden, nullptr},
     {"erts_internal", "binary_to_term_trap", 1, binary_to_term_trap_1, kBifHidden, nullptr},
 };

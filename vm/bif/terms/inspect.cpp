@@ -1,4 +1,4 @@
-// Terms as text and back, and what debugging code asks: pids and references as lists, erts_debug.
+// Terms as text and back (pids, ports and references as lists), and functions for debugging, as in erts_debug.
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
 #include "vm/code/loading.hpp"
@@ -97,7 +97,7 @@ Term erlang_fun_info_mfa_1(Process& p, const Term* a) {
 Term erts_internal_cmp_term_2(Process&, const Term* a) {
     return make_small(compare_terms_exact(a[0], a[1]));
 }
-// The name that OTP has for how it keeps a bit string of this kind.
+// OTP's name for the representation of such a bit string.
 const char* bit_string_type(Term t) {
     const BitView bits = bit_view(t);
     if (kind_of(t) == Kind::heap_bits) {
@@ -111,7 +111,7 @@ const char* bit_string_type(Term t) {
     return is_whole && !by_release::has_one_kind_of_bit_string() ? "refc_binary" : "sub_binary";
 }
 Term erts_internal_term_type_1(Process&, const Term* a) {
-    constexpr int64_t kOtpSmallEnd = int64_t{1} << 59;  // ours have a bit more
+    constexpr int64_t kOtpSmallEnd = int64_t{1} << 59;  // our small integers have one bit more
     const Term t = a[0];
     const auto atom = [](const char* s) { return atom_table::intern(s); };
     if (is_small(t) && small_value(t) >= -kOtpSmallEnd && small_value(t) < kOtpSmallEnd) {
@@ -160,8 +160,8 @@ Term erts_debug_size_shared_1(Process&, const Term* a) {
     return make_small(static_cast<int64_t>(size_with_sharing(a[0])));
 }
 
-// erts_debug:copy_shared(Term, CopyLiterals): what is shared in the copy is what was in the term. Literals are
-// copied in either case.
+// erts_debug:copy_shared(Term, CopyLiterals): a copy that shares what the term shares. Literals are copied in
+// either case.
 Term erts_debug_copy_shared_2(Process& p, const Term* a) {
     if (!is_bool(a[1])) {
         return badarg(p);
@@ -213,8 +213,8 @@ Term erlang_seq_trace_print_2(Process& p, const Term* a) {
     return make_bool(seq_trace::print(p, a[0], a[1]));
 }
 
-// The same bits at a bit offset of 1..7 in their storage. Small parts are copied to a byte boundary where
-// that shows to nobody, so the storage is made large enough.
+// The same bits at a bit offset of 1..7 in new storage. sub_bitstring() may still copy a small part to a byte
+// boundary, where no program can notice.
 Term erts_debug_unaligned_bitstring_2(Process& p, const Term* a) {
     if (!is_bitstring(a[0]) || !is_small(a[1]) || small_value(a[1]) < 1 || small_value(a[1]) > 7) {
         return badarg(p);
@@ -234,7 +234,7 @@ Term erts_debug_unaligned_bitstring_2(Process& p, const Term* a) {
     return sub_bitstring(p.heap, storage, offset, from.size);
 }
 
-// Breakpoints of lines do not exist.
+// Line breakpoints do not exist.
 Term erl_debugger_supported_0(Process&, const Term*) { return atoms::false_; }
 
 }  // namespace

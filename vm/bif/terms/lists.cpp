@@ -10,7 +10,7 @@
 namespace minivm {
 namespace {
 
-// Elements handled before a loop gives the scheduler a chance; about ten a reduction.
+// Elements that a loop may handle before it yields: about ten a reduction.
 constexpr int64_t kElementsPerReduction = 10;
 int64_t budget(const Process& p) {
     return std::max<int64_t>(p.reductions, 1) * kElementsPerReduction;
@@ -23,8 +23,8 @@ void charge(Process& p, int64_t elements) {
 
 constexpr size_t kMaxRoomWords = size_t{1} << 30;  // Process::gc_room_words has 32 bits
 
-// A fragment would be copied by the collection that it makes due: it is better to collect first and
-// go on in the room that leaves. False: there is room, or too much is asked for.
+// A fragment makes a collection due, which would copy it: it is better to collect first and build the
+// list in the heap. True: a collection is asked for. False: there is room, or the list is too long.
 bool collects_for(Process& p, size_t words) {
     if (static_cast<size_t>(p.heap.end - p.heap.top) >= words + kReserveWords ||
         words > kMaxRoomWords) {
@@ -35,7 +35,7 @@ bool collects_for(Process& p, size_t words) {
     return true;
 }
 
-// What does not fit may go into a fragment if it is as short.
+// A list that does not fit may go into a fragment if it is not longer.
 constexpr int64_t kShortList = 32;
 
 Term lists_reverse_2(Process& p, const Term* a) {
@@ -72,7 +72,7 @@ Term lists_reverse_2(Process& p, const Term* a) {
     return trap(p, self, {list, acc});
 }
 
-// The elements of list up to the cell `end`, in front of rest; there is one at least.
+// Copies the n elements (at least one) of list before the cell `end`, in front of rest.
 Term copy_part(Process& p, Term list, Term end, Term rest, int64_t n) {
     Term* cell = p.heap.alloc(static_cast<size_t>(n) * kConsWords);
     const Term result = make_cons(cell);
@@ -85,9 +85,9 @@ Term copy_part(Process& p, Term list, Term end, Term rest, int64_t n) {
     return result;
 }
 
-// A long list is copied from its last part to its first, so that it can stop between them and no
-// cell is changed after it has been made: (the parts before the end, last one first; the end;
-// copied so far).
+// A long list is copied from its last part to its first, so that the copy can yield between parts and
+// no cell changes after it was made: (the parts still to copy, last one first; where they end; the copy
+// so far).
 constexpr int64_t kAppendPart = 4096;
 Term append_parts_3(Process& p, const Term* a) {
     Term parts = a[0];
@@ -108,7 +108,7 @@ Term append_parts_3(Process& p, const Term* a) {
     return is_cons(parts) ? yield(p, self, {parts, end, acc}) : acc;
 }
 
-// may_collect: not the second time, when a crossing between engines may have taken of the room.
+// may_collect: false the second time, when a transition between engines may have used up some of the room.
 Term append(Process& p, const Term* a, bool may_collect) {
     const Term list = a[0];
     const Term rest = a[1];
@@ -153,7 +153,7 @@ Term append_collected_2(Process& p, const Term* a) {
     return append(p, a, false);
 }
 
-// How many of each term are to be taken away.
+// How many of each term subtract takes away.
 class Counts {
 public:
     explicit Counts(size_t n) : slots_(std::bit_ceil(2 * n + 1)) {}
@@ -163,7 +163,7 @@ public:
         ++s.count;
     }
     bool take(Term t) {
-        // Must not leave t behind: there may be more such terms than slots.
+        // Must not store t in the slot: there may be more such terms than slots.
         Slot& s = find(t);
         if (s.count == 0) {
             return false;
@@ -289,13 +289,13 @@ Term key_search(Process& p, const Term* a, const Export* self, Term* found, Equa
 }
 Term key_search(Process& p, const Term* a, const Export* self, Term* found) {
     *found = kNonValue;
-    // Bignums are refused, and those of OTP begin earlier.
+    // Bignums are refused, and OTP's begin at smaller numbers.
     constexpr int64_t kOtpMaxSmall = (int64_t{1} << 59) - 1;
     if (!is_small(a[1]) || small_value(a[1]) < 1 || small_value(a[1]) > kOtpMaxSmall) {
         return badarg(p);
     }
     const Term key = a[0];
-    // An atom, a pid or [] equals itself alone; a small integer also a float.
+    // An atom, a local pid or [] equals only itself, a small integer also a float.
     if ((key.raw & kTagMask) == kTagImm) {
         return key_search(p, a, self, found, [key](Term element) { return element == key; });
     }

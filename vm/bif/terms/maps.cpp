@@ -1,4 +1,4 @@
-// The module maps, and what of erlang and erts_internal deals with maps.
+// The module maps, and the functions of erlang and erts_internal on maps.
 #include <algorithm>
 #include <memory>
 
@@ -70,7 +70,7 @@ Term erlang_map_size_1(Process& p, const Term* a) {
 
 // ---- one pair -------------------------------------------------------------------------------------------
 
-// Where they are called by name, the loader takes erlang:map_get/2 and is_map_key/2 for these two.
+// For calls by name the loader puts erlang:map_get/2 and is_map_key/2 in the place of these two.
 Term maps_get_2(Process& p, const Term* a) {
     if (!is_map(a[1])) {
         return fail_badmap(p, a[1]);
@@ -169,8 +169,8 @@ Term list_of_pairs(Process& p, Term map, Pick pick) {
     return make_cons(first);
 }
 
-// What these functions go on with when they yield has their own names, as on OTP: what a tracer and
-// process_info/2 show. Hence the one argument more than a name allows goes in a tuple.
+// The continuations of these functions have the functions' own names, as on OTP: tracers and process_info/2
+// show these. A name allows no more arguments than the function has, so the state goes into a tuple.
 
 // Keys or values of a hash map, a piece at a time: {Map, Position, those so far}.
 // In the order of maps:to_list/1.
@@ -308,7 +308,7 @@ Term maps_merge_trap_1(Process& p, const Term* a) {
                 make_tuple(p.heap, from, into, make_small(static_cast<int64_t>(common)), done);
             return yield(p, bif_export("maps", "merge_trap", 1), {state});
         }
-        // There may be no child; in a list of terms nil stands for that.
+        // No child: in the list nil stands for the non-value.
         const Term child = map::merge_part(p.heap, from, into, part, &common);
         done = cons(p.heap, is_value(child) ? child : kNil, done);
         consume(p, building_cost(part_size));
@@ -335,7 +335,7 @@ Term maps_merge_2(Process& p, const Term* a) {
 
 // ---- iterators --------------------------------------------------------------------------------------------
 
-// {K1, V1, {K2, V2, ... Rest}}, from pairs that lie key, value.
+// {K1, V1, {K2, V2, ... Rest}}, from an array of key, value, key, ...
 Term iterator_chain(Heap& h, const Term* pairs, size_t n, Term rest) {
     for (size_t i = n; i-- > 0;) {
         rest = make_tuple(h, pairs[2 * i], pairs[2 * i + 1], rest);
@@ -343,7 +343,7 @@ Term iterator_chain(Heap& h, const Term* pairs, size_t n, Term rest) {
     return rest;
 }
 
-// An iterator in a given order: [Keys | Map].
+// An iterator with an order of its own: [Keys | Map].
 Term next_in_order(Process& p, Term keys, Term map) {
     Term pairs[2 * kIteratorPairs];
     size_t n = 0;
@@ -370,7 +370,7 @@ Term erts_internal_map_next_3(Process& p, const Term* a) {
     if (!is_map(map) || (!wants_iterator && !is_list(a[2]))) {
         return fail(p, atoms::badarg, atoms::erl_erts_errors);
     }
-    // From OTP 26 on an iterator in an order of its own may have nothing in it.
+    // From OTP 26 on an iterator with an order of its own may be empty.
     if ((is_cons(a[0]) || (is_nil(a[0]) && by_release::at_least(26))) && wants_iterator) {
         return next_in_order(p, a[0], map);
     }
@@ -379,7 +379,7 @@ Term erts_internal_map_next_3(Process& p, const Term* a) {
     }
     map::Iterator it(map, !wants_iterator && by_release::maps_are_listed_in_their_order());
     if (is_flat_map(map)) {
-        // All of it comes, whichever of its places that is.
+        // The whole map is returned, for any valid position.
         if (position.high != 0 || position.low > map_size(map)) {
             return fail(p, atoms::badarg, atoms::erl_erts_errors);
         }
@@ -435,7 +435,7 @@ Term erts_internal_map_to_tuple_keys_1(Process& p, const Term* a) {
 }
 
 // An inner node, which is no term, as a tuple of as many words: of the bit map and the children, or of keys
-// and values in turn. A child that is a pair is [Key | Value] anyway. Nodes lie at most map.cpp's levels deep.
+// and values in turn. A child that is a pair is [Key | Value] already. The levels of map.cpp bound the recursion.
 Term tuple_of_node(Heap& h, Term node) {
     if (!is_boxed(node)) {
         return node;
@@ -453,7 +453,7 @@ Term tuple_of_node(Heap& h, Term node) {
     return make_boxed(tuple);
 }
 
-// The root node. erts_debug:size/1 adds up what is in it.
+// The root node, as tuples, in a list; erts_debug:size/1 adds up what is in it.
 Term erts_internal_map_hashmap_children_1(Process& p, const Term* a) {
     if (!is_map(a[0])) {
         return fail_badmap_erts(p, a[0]);

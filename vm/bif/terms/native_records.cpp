@@ -1,4 +1,4 @@
-// Module records of OTP 29: native records whose type is known when the program runs.
+// Module records of OTP 29: native records whose type is only known when the program runs.
 #include "vm/semantics/native_record.hpp"
 
 #include "vm/bif/bif.hpp"
@@ -84,7 +84,7 @@ Term records_create_4(Process& p, const Term* a) {
     return record;
 }
 
-// update(Record, Module, Name, Changes); with '_' for the name, of any type.
+// update(Record, Module, Name, Changes); with '_' for the name, a record of any type.
 Term records_update_4(Process& p, const Term* a) {
     if (!is_native_record(a[0])) {
         return badrecord(p, a[0]);
@@ -108,7 +108,7 @@ Term records_update_4(Process& p, const Term* a) {
     return semantics::update_native_record(p, a[0], pairs.data(), pairs.size() / 2);
 }
 
-// {#{is_exported => boolean()}, [Field | {Field, Default}]} of a module that is loaded.
+// {#{is_exported => boolean()}, [Field | {Field, Default}]}, from a loaded module.
 Term records_get_definition_2(Process& p, const Term* a) {
     if (!is_atom(a[0]) || !is_atom(a[1])) {
         return stdlib_badarg(p);

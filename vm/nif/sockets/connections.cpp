@@ -1,4 +1,4 @@
-// Connecting, accepting, and giving up what one waits for.
+// Connecting, accepting, and cancelling an operation that a process waits for.
 #include "vm/nif/sockets/socket.hpp"
 
 #include "vm/process/posix.hpp"
@@ -71,7 +71,7 @@ Word connect(Env* env, int argc, const Word* a) {
     }
     SocketAddress to;
     if (argc == 3 && (is_nil(Term{a[2]}) || is_cons(Term{a[2]}))) {
-        return not_supported(env);  // several addresses are of SCTP
+        return not_supported(env);  // only SCTP has several addresses
     }
     if (argc == 3 && !get_address(Term{a[2]}, &to)) {
         return invalid(env, "sockaddr");
@@ -115,7 +115,7 @@ Word try_to_accept(const Call& call) {
         ++s.accepts.done;
         Word result = 0;
         {
-            const std::lock_guard lock(s.write_lock);  // for what the new one has from this one
+            const std::lock_guard lock(s.write_lock);  // for the settings that the new socket copies
             result = new_socket(env, fd, s.domain, s.type, s.protocol, &s, call.self());
         }
         accept_is_done(call);
@@ -124,7 +124,7 @@ Word try_to_accept(const Call& call) {
     if (would_block(errno)) {
         if (again) {
             ++s.accepts.waits;
-            // It asked anew without having been told: the wait before is over.
+            // The process asked again before it got its message: the earlier wait is over.
             if (cancel_select(env, s, kSelectRead) == atoms::ok.raw) {
                 send_abort(env, call.ref, *s.acceptors.current, atom("cancelled"));
             }
@@ -166,11 +166,11 @@ Word accept(Env* env, int, const Word* a) {
     return kSelect.raw;
 }
 
-// ---- giving up --------------------------------------------------------------------------------------------------
+// ---- cancelling -------------------------------------------------------------------------------------------------
 
 namespace {
 
-// ok, select_sent, not_found: what became of the message that the caller waits for.
+// ok, select_sent or not_found: what happened to the message that the caller waits for.
 Word cancel_in(const Call& call, Line& line, int mode) {
     Socket& s = call.socket;
     static const Term not_found = atom("not_found");

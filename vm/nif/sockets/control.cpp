@@ -1,4 +1,4 @@
-// What goes with a message besides its bytes (cmsg(3)), and what devices are asked (ioctl(2), netdevice(7)).
+// Control messages, which go with a message besides its bytes (cmsg(3)), and ioctl(2) of devices (netdevice(7)).
 #include "vm/nif/sockets/socket.hpp"
 
 #include "vm/process/posix.hpp"
@@ -42,7 +42,7 @@ struct Control {
     int type;
     const char* name;
     Content content;
-    bool sent;  // its value may be given as a term
+    bool sent;  // a program may give its value as a term
 };
 
 constexpr Control kControls[] = {
@@ -65,7 +65,7 @@ constexpr Control kControls[] = {
     {SOL_IPV6, 11, "flowinfo", Content::integer, false},  // linux/in6.h: IPV6_FLOWINFO
 };
 
-// What is read of another's bytes, which may be too few.
+// Reads a T from bytes of the system or a peer. False: there are too few.
 template <typename T>
 bool take(const void* data, size_t size, T* out) {
     if (size < sizeof *out) {
@@ -75,7 +75,7 @@ bool take(const void* data, size_t size, T* out) {
     return true;
 }
 
-// ---- errors that the network tells: ip(7), IP_RECVERR
+// ---- errors that the network reports: ip(7), IP_RECVERR
 
 constexpr Named kOrigins[] = {{"none", SO_EE_ORIGIN_NONE},       {"local", SO_EE_ORIGIN_LOCAL},
                               {"icmp", SO_EE_ORIGIN_ICMP},       {"icmp6", SO_EE_ORIGIN_ICMP6},
@@ -125,7 +125,7 @@ Term error_term(Env* env, const sock_extended_err& e, const char* behind, size_t
     return map::put(heap_of(env), map, atom("offender"), address_term(env, offender));
 }
 
-// kNonValue: only the bytes are told.
+// kNonValue: the message has no value, only its bytes.
 Term content_term(Env* env, Content content, const char* data, size_t size) {
     Heap& h = heap_of(env);
     switch (content) {
@@ -235,7 +235,7 @@ std::string bytes_of(const T& value) {
     return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-// The bytes of a value that is given as a term.
+// The bytes of a value that a program gives as a term. False: it is no such value.
 bool get_content(const Control& c, Term t, std::string* out) {
     int64_t seconds = 0;
     int64_t part = 0;
@@ -378,14 +378,14 @@ constexpr Request kRequests[] = {
     {"siftxqlen", SIOCSIFTXQLEN, Asks::queue, 2},
     {"sifhwaddr", SIOCSIFHWADDR, Asks::hardware, 2},
 };
-// Understood, and not among what socket:supports(ioctl_requests) names.
+// Whether socket:supports(ioctl_requests) names the request; the others work all the same.
 bool is_told(const Request& r) {
     const bool later = r.code == FIONREAD || r.code == SIOCATMARK;  // since OTP 26
     return r.code != SIOCSIFNETMASK && r.code != SIOCSIFHWADDR && (!later || otp_release().number >= 26);
 }
 
 Term address_of(Env* env, const sockaddr& a) {
-    SocketAddress copy;  // readers of the longer families see zeros
+    SocketAddress copy;  // zeros for families with longer addresses
     std::memcpy(&copy.storage, &a, sizeof a);
     return address_term(env, copy.get(), 0);
 }
@@ -439,7 +439,7 @@ Word told(Env* env, Asks what, const ifreq& r) {
     }
 }
 
-// Null, or the name of what is wrong; "" for badarg.
+// Null, or the name of the invalid argument; "" for badarg.
 const char* get_change(Env*, const Socket& s, Asks what, Term value, ifreq* r) {
     SocketAddress address;
     int number = 0;

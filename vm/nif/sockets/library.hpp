@@ -1,6 +1,5 @@
-// The natives of OTP's modules prim_socket and prim_net, of OTP 25 to 29: what nif_init of their libraries would give,
-// if they were libraries of their own. A module has those of its functions that are declared here; what a later release
-// declares and an earlier one does not is left out.
+// The natives of OTP's modules prim_socket and prim_net, of OTP 25 to 29: what the nif_init of libraries of their own
+// would return. A module gets the natives that it declares; those that only other releases declare are left out.
 #pragma once
 
 #include "vm/nif/abi.hpp"

@@ -1,4 +1,4 @@
-// How sockets begin and end, what is known of them, and the library that module prim_socket loads.
+// Opening and closing of sockets, information about them, and the library that module prim_socket loads.
 #include "vm/nif/sockets/library.hpp"
 #include "vm/nif/sockets/socket.hpp"
 
@@ -24,14 +24,14 @@ namespace {
 
 ResourceType* g_type = nullptr;  // written while the library is loaded, before any of its functions is called
 
-// What concerns all sockets.
+// The state that all sockets share.
 struct Shared {
     std::mutex lock;
     Term registry = kNonValue;
     bool debug = false;
     bool socket_debug = false;
     bool use_registry = true;
-    // How many there are.
+    // The numbers of open sockets.
     int64_t all = 0, streams = 0, datagrams = 0, packets = 0, local = 0, inet = 0, inet6 = 0, ip = 0, tcp = 0, udp = 0;
 
     void count(const Socket& s, int by) {
@@ -51,7 +51,7 @@ Shared& shared() {
     return s;
 }
 
-// The file is closed: 0 or errno. Not under a lock if it may block.
+// Closes the file: 0 or errno. Do not call it under a lock if it may block.
 int close_file(int fd, bool owned) {
     const bool last = let_go_of_socket(fd);
     // After EINTR the descriptor is gone all the same.
@@ -64,7 +64,7 @@ void close_sent_file(Socket& s) {
     }
 }
 
-// Everybody who waits is told that the socket is closed. Under both locks.
+// Tells all processes that wait that the socket is closed. Under both locks.
 void stop(Env* env, Socket& s) {
     const Term ref{enif_make_resource(env, &s)};
     static const Term closed = atom("closed");
@@ -80,7 +80,7 @@ void stop(Env* env, Socket& s) {
     abort_line(env, s, ref, s.acceptors, closed, true);
 }
 
-// What is left to do once the file is closed, or about to be. Under both locks.
+// Marks the socket as closed; the caller closes the file that it returns. Under both locks.
 int give_up_file(Env* env, Socket& s) {
     const int fd = std::exchange(s.fd, -1);
     s.read_state |= kClosed;
@@ -111,7 +111,7 @@ void close_for(Env* env, Socket& s) {
     s.read_state |= kClosing;
     s.write_state |= kClosing;
     const int fd = give_up_file(env, s);
-    close_file(fd, s.owns_fd);  // does not block: the file does not
+    close_file(fd, s.owns_fd);  // waits for at most the time that the option linger gives
 }
 
 Socket* socket_of(Env* env, Word t) {
@@ -136,7 +136,7 @@ Word new_socket(Env* env, int fd, int domain, int type, int protocol, const Sock
         s.wrap_messages = like->wrap_messages;
         s.debug = like->debug;
         s.registered = like->registered;
-        s.write_state = otp_release().number >= 26 ? unsigned{kConnected} : 0;  // OTP 25 does not say it of an accepted one
+        s.write_state = otp_release().number >= 26 ? unsigned{kConnected} : 0;  // not for accepted sockets in OTP 25
     }
     const Word ref = enif_make_resource(env, &s);
     enif_release_resource(&s);
@@ -161,7 +161,7 @@ bool flag_of(Term options, const char* name, bool otherwise) {
     return value;
 }
 
-// An option of the opening, and the registry's message.
+// Applies the options of the opening, and tells the registry.
 Word opened(Env* env, Word result, Term options) {
     Socket& s = *socket_of(env, tuple_element(Term{result}, 1).raw);
     s.debug = flag_of(options, "debug", shared().socket_debug);
@@ -266,7 +266,7 @@ Word bind(Env* env, int argc, const Word* a) {
         return raise_badarg(env);
     }
     if (argc == 3) {
-        return not_supported(env);  // several addresses are of SCTP
+        return not_supported(env);  // only SCTP has several addresses
     }
     SocketAddress address;
     if (!get_address(Term{a[1]}, &address)) {
@@ -347,7 +347,7 @@ Word close(Env* env, int, const Word* a) {
     return atoms::ok.raw;  // finalize_close/1 next
 }
 
-// Dirty: closing may wait until what was sent is out (linger).
+// Dirty: closing may wait until the data is sent (linger).
 Word finalize_close(Env* env, int, const Word* a) {
     static const Term state = atom("state");
     Socket* const s = socket_of(env, a[0]);
@@ -401,7 +401,7 @@ Word shutdown(Env* env, int, const Word* a) {
                                                                                              : errno_error(env, errno);
 }
 
-// ---- what is known ----------------------------------------------------------------------------------------------
+// ---- information ------------------------------------------------------------------------------------------------
 
 Term states_term(Env* env, unsigned state) {
     static constexpr std::pair<unsigned, const char*> kNames[] = {
@@ -534,7 +534,7 @@ Word command(Env* env, int, const Word* a) {
     return atoms::ok.raw;
 }
 
-// [{[Name | Aliases], Number}] of what /etc/protocols says and of what there always is.
+// [{[Name | Aliases], Number}] of the protocols in /etc/protocols and those that are always there.
 Term protocol_terms(Env* env) {
     Heap& h = heap_of(env);
     Term list = kNil;
@@ -594,7 +594,7 @@ Word supports(Env* env, int argc, const Word* a) {
 
 // ---- callbacks --------------------------------------------------------------------------------------------------
 
-// No term refers to it any more.
+// The destructor.
 void ended(Env*, void* object) {
     Socket& s = *static_cast<Socket*>(object);
     if (s.fd >= 0) {
@@ -605,7 +605,7 @@ void ended(Env*, void* object) {
     s.~Socket();
 }
 
-// Always called by the one who stops, which closes then.
+// The thread that stops the select calls it at once, and closes the file itself.
 void stopped(Env*, void*, int, int) {}
 
 void give_up_place(Env* env, Socket& s, Line& line, const MonitorId& monitor, int mode) {
@@ -633,7 +633,7 @@ void process_ended(Env* env, void* object, Pid*, MonitorId* monitor) {
         s.owner = kNonValue;
     }
     if (closer) {
-        // Between the two calls of a close: the second will not come.
+        // It ended between the two calls of a close: the second will not come.
         s.closer_watched = false;
         s.closer = kNonValue;
         if (s.fd >= 0) {

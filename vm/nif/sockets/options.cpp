@@ -1,7 +1,7 @@
 // Options of sockets: socket:setopt/3, getopt/2 and their native forms.
 //
-// A table says of each option how its value looks as a term; an option without a number is known and not there, which
-// socket:supports(options) tells.
+// A table says how the value of each option looks as a term. An option without a number is known but not supported,
+// which socket:supports(options) tells.
 #include "vm/nif/sockets/socket.hpp"
 
 #include "vm/term/binary.hpp"
@@ -26,15 +26,15 @@ enum class Form : uint8_t {
     device,        // a name of at most IFNAMSIZ bytes
     congestion,    // a name of at most 16
     linger,        // #{onoff, linger} or abort
-    discovery,     // of the MTU: want, dont, do, probe or a number
+    discovery,     // MTU discovery: want, dont, do, probe or a number
     membership,    // #{multiaddr, interface}
     membership6,
     source,        // #{multiaddr, interface, sourceaddr}
     filter,        // #{multiaddr, interface, mode, slist}
-    address,       // of IPv4
+    address,       // an IPv4 address
     service,       // IP_TOS
     hops,          // 0 to 255, or default
-    family,        // to be another's: IPV6_ADDRFORM
+    family,        // the family to change to: IPV6_ADDRFORM
     domain,
     type,
     protocol,
@@ -49,7 +49,7 @@ struct Option {
     Form form = Form::none;
     Access access = kBoth;
     int since = 25;        // the release from which on it is known
-    int works_since = 25;  // and supported
+    int works_since = 25;  // the release from which on it is supported
 };
 
 #ifndef IP_NODEFRAG
@@ -280,7 +280,7 @@ bool put_filter(Value* out, Term t) {
     return true;
 }
 
-// False: no value of this option.
+// False: t is no value of this option.
 bool put_value(Value* out, Form form, Term t) {
     bool flag = false;
     int number = 0;
@@ -341,8 +341,8 @@ bool put_value(Value* out, Form form, Term t) {
     return false;
 }
 
-// Under the write lock. Linux takes the type of service for a wish of a priority, and the other way round: what was
-// not asked for stays as it was.
+// Under the write lock. On Linux setting the type of service changes the priority, and the other way round: the one
+// that was not asked for gets its old value back.
 Word set_at(Env* env, Socket& s, int level, int number, const void* value, size_t size) {
     int priority = 0;
     int service = 0;
@@ -496,7 +496,7 @@ Word set_own(Env* env, Socket& s, int number, const Word socket, Term t) {
             s.meta.set(t);
             break;
         case kUseRegistry:
-            known = t == atoms::true_;  // once known it stays known
+            known = t == atoms::true_;  // a socket cannot leave the registry
             if (known && !s.registered) {
                 s.registered = true;
                 tell_registry(env, Term{socket}, "add");
@@ -596,7 +596,7 @@ Term value_term(Env* env, const Socket& s, Form form, Value& v) {
         case Form::device:
             return make_string(h, v.data(), v.size());
         case Form::congestion:
-            // The last of the zeros behind the name goes, the others stay, as on erl.
+            // The last of the zeros after the name goes, the others stay, as on erl.
             return make_string(h, v.data(), !v.empty() && v.back() == 0 ? v.size() - 1 : v.size());
         case Form::linger: {
             const auto l = value_as<linger>(v);
@@ -642,7 +642,7 @@ Word get_plain(Env* env, Socket& s, int level, int number) {
     return ok(env, value_term(env, s, o->form, value));
 }
 
-// what: integer, boolean, a size, or a binary that is the value before.
+// what: integer, boolean, a size, or a binary that the system reads as the initial value.
 Word get_native(Env* env, Socket& s, int level, int number, Term what) {
     const std::lock_guard lock(s.read_lock);
     if (!s.reads_open()) {
@@ -658,7 +658,7 @@ Word get_native(Env* env, Socket& s, int level, int number, Term what) {
         return ok(env, value_term(env, s, what == atom("integer") ? Form::integer : Form::boolean, value));
     }
     if (get_int(what, &size) && size >= 0) {
-        if (size == 0) {  // no room at all, which the system says in its own way
+        if (size == 0) {  // no room at all: the system's own error
             return getsockopt(s.fd, level, number, nullptr, nullptr) != 0 ? errno_error(env, errno) : atoms::ok.raw;
         }
         if (!ask(s, level, number, static_cast<size_t>(size), &value)) {
@@ -717,8 +717,8 @@ Word get_option(Env* env, int argc, const Word* a) {
     if (!get_level(Term{a[1]}, &level)) {
         return bad_integer(env, Term{a[1]});
     }
-    // With four arguments always native; with five the fourth says so, or that there is a value, which only options
-    // of SCTP take.
+    // With four arguments always native; with five the fourth is `native`, or says that there is a value, which only
+    // options of SCTP take.
     if (argc == 4 || (argc == 5 && Term{a[3]} == atom("native"))) {
         return get_native(env, *s, level, number, Term{a[argc - 1]});
     }

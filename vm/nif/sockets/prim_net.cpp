@@ -28,7 +28,7 @@ Word info_of_net(Env* env, int, const Word*) {
     return make_map(env, {{"debug", atoms::false_}, {"netns", atoms::true_}}).raw;
 }
 
-// The only command is `debug`, and nothing is said on it.
+// The only command is `debug`, which prints nothing here.
 Word command_of_net(Env* env, int, const Word* a) {
     const Term name = field(Term{a[0]}, "command");
     const Term data = field(Term{a[0]}, "data");
@@ -101,7 +101,7 @@ Word name_info(Env* env, int, const Word* a) {
     return ok(env, make_map(env, {{"host", text(env, host)}, {"service", text(env, service)}}));
 }
 
-// A list of bytes, or undefined. False: neither.
+// A list of bytes, or undefined (*name is null). False: t is neither.
 bool get_name(Term t, std::string* out, const char** name) {
     if (t == atoms::undefined) {
         *name = nullptr;
@@ -142,7 +142,7 @@ Word address_info(Env* env, int, const Word* a) {
 
 // ---- services ---------------------------------------------------------------------------------------------------
 
-// The protocol's name; null for any. False: no name.
+// The protocol's name; null for any. False: t is no name.
 bool get_protocol(Term t, std::string* out, const char** name) {
     if (!get_string(t, out) || out->empty()) {
         return false;
@@ -182,7 +182,7 @@ Word service_by_port(Env* env, int, const Word* a) {
 
 // ---- interfaces -------------------------------------------------------------------------------------------------
 
-// What ifa_flags says; other bits have no name here.
+// The flags in ifa_flags; other bits have no name here.
 Term interface_flags_term(Env* env, unsigned flags) {
     static constexpr const char* kTold[] = {"up",      "broadcast", "debug",  "loopback", "pointopoint", "notrailers", "running",
                                             "noarp",   "promisc",   "master", "slave",    "multicast",   "portsel",    "automedia",
@@ -235,7 +235,7 @@ Word all_interfaces(Env* env) {
     return ok(env, list);
 }
 
-// Dirty: another namespace is the thread's for as long as this takes.
+// Dirty: the thread is in the other network namespace meanwhile, and reading it may take long.
 Word interface_addresses(Env* env, int, const Word* a) {
     const Term options{a[0]};
     std::string name;
@@ -311,7 +311,7 @@ Word of_windows(Env* env, int, const Word*) {
 int load_net(Env*, void**, Word) { return 0; }
 int upgrade_net(Env*, void**, void**, Word) { return 0; }
 
-// Resolving asks servers and may take seconds: dirty, though erl has it on its schedulers.
+// Resolving asks servers and may take seconds: dirty, though erl runs it on its schedulers.
 LibraryFunction g_net_functions[] = {
     {"nif_info", 0, info_of_net, 0},
     {"nif_command", 1, command_of_net, 0},

@@ -15,13 +15,13 @@ namespace minivm::nif::sockets {
 
 namespace {
 
-// One read fills no more than this: whoever asks for more gets it in parts, which cost what is there and not what
-// was asked for.
+// One read fills no more than this: a caller that asks for more gets it in parts, whose cost depends on the bytes
+// there are and not on the bytes asked for.
 constexpr size_t kLargestRead = size_t{16} << 20;
 
 bool at_once(const Call& call) { return call.handle == kZero; }
 
-// False: *result is the answer, and nothing is read.
+// False: the caller must not read, and *result is the answer.
 bool may_read(const Call& call, Word* result) {
     Socket& s = call.socket;
     if (!s.reads_open()) {
@@ -63,7 +63,7 @@ Word wait_to_read(const Call& call, Word answer) {
     return answer;
 }
 
-// n: what recv(2) answered, which is an error or the end.
+// n: what recv(2) returned: an error or the end of the stream.
 Word nothing_read(const Call& call, ssize_t n, int why) {
     Env* const env = call.env;
     Socket& s = call.socket;
@@ -71,7 +71,7 @@ Word nothing_read(const Call& call, ssize_t n, int why) {
     if (n < 0 && would_block(why)) {
         if (at_once(call)) {
             read_is_done(call);
-            // OTP 25 answers `ok` to who does not wait.
+            // OTP 25 answers `ok` to a caller that does not wait.
             return otp_release().number <= 25 ? atoms::ok.raw : kTimeout.raw;
         }
         return wait_to_read(call, kSelect.raw);
@@ -104,7 +104,7 @@ Word read_complete(const Call& call, Term value) {
     return ok(call.env, value);
 }
 
-// asked 0: whatever there is. filled: there may be more at once.
+// asked 0: the caller takes whatever there is. filled: more may be there already.
 Word bytes_read(const Call& call, Term data, size_t size, size_t asked, bool filled) {
     static const Term more = atom("more");
     Env* const env = call.env;
@@ -132,10 +132,10 @@ Word bytes_read(const Call& call, Term data, size_t size, size_t asked, bool fil
     return wait_to_read(call, tagged(env, kSelect, data));
 }
 
-// Bytes that are read into: on the stack what is usual, so that a small message costs its own bytes.
+// A buffer to read into: the usual sizes are on the stack, so that a small message costs only its own bytes.
 class Room {
   public:
-    // With MSG_TRUNC the system throws bytes of a stream away and says how many: nothing is written here then.
+    // With MSG_TRUNC the system discards bytes of a stream, says how many, and writes nothing here.
     Room(size_t size, int flags) : size_(std::min(size, kLargestRead)) {
         if (size_ > sizeof small_) {
             large_ = RefBinary::create(size_);
@@ -153,12 +153,12 @@ class Room {
     Room& operator=(const Room&) = delete;
     uint8_t* data() { return large_ != nullptr ? large_->data() : small_; }
     size_t size() const { return size_; }
-    // What is there of a datagram: of one that is longer the system says how long it was (MSG_TRUNC).
+    // The bytes here of a datagram of that length: the system tells its full length even if it was cut (MSG_TRUNC).
     size_t filled(size_t length) const { return std::min(length, size_); }
-    // A binary of the first of them; the room is used up.
+    // A binary of the first `used` bytes; the buffer must not be used any more.
     Term term(Heap& h, size_t used) {
         used = filled(used);
-        // Most of it is used: no copy. Else it would keep more than it is worth.
+        // No copy if most of the buffer is used; else the binary would keep too much memory.
         if (large_ != nullptr && used >= size_ / 2 + size_ / 4) {
             RefBinary* const b = RefBinary::reallocate(std::exchange(large_, nullptr), used);
             return wrap_ref_binary(h, b, uint64_t{used} * 8);
@@ -172,7 +172,7 @@ class Room {
     uint8_t small_[16 * 1024];
 };
 
-// Socket, size, flags and handle. False: *result.
+// Reads socket, sizes, flags and handle. False: *result is the answer.
 bool receive_arguments(Env* env, Word socket, std::initializer_list<std::pair<Word, size_t*>> sizes, Word flags,
                        Word handle, Socket** s, int* flag_bits, Word* result) {
     *s = socket_of(env, socket);
@@ -282,7 +282,7 @@ struct Incoming {
     }
 };
 
-// What a message's controls may take: more than the system ever writes is room that is never used.
+// The most room for control messages: more than the system ever writes.
 constexpr size_t kLargestControl = size_t{1} << 20;
 
 }  // namespace
@@ -306,7 +306,7 @@ Word receive_message(Env* env, int, const Word* a) {
     msghdr header;
     in.describe(&header);
     ++s->in.tries;
-    // Descriptors that come with it are not for the programs that the VM starts.
+    // Programs that the VM starts must not inherit descriptors that come with the message.
     const ssize_t n = ::recvmsg(s->fd, &header, flags | MSG_CMSG_CLOEXEC);
     if (n < 0 || (n == 0 && s->is_stream())) {
         return nothing_read(call, n, errno);

@@ -21,7 +21,7 @@ namespace minivm::nif::sockets {
 
 namespace {
 
-// False: *result is the answer, and nothing is sent.
+// False: the caller must not send, and *result is the answer.
 bool may_write(const Call& call, Word* result) {
     Socket& s = call.socket;
     if (!s.writes_open()) {
@@ -64,14 +64,14 @@ Word write_failed(const Call& call, int why) {
     Socket& s = call.socket;
     const Term reason = posix_error_atom(why);
     ++s.out.fails;
-    // A wrong argument says nothing about the socket: the others stay in line.
+    // A bad argument says nothing about the socket, so the others stay in line.
     if (why != EINVAL && s.writers.current != nullptr) {
         abort_line(call.env, s, call.ref, s.writers, reason, false);
     }
     return error(call.env, reason);
 }
 
-// written < 0: nothing.
+// written < 0: nothing was written.
 Word write_rest_later(const Call& call, ssize_t written) {
     Env* const env = call.env;
     Socket& s = call.socket;
@@ -93,7 +93,7 @@ Word write_rest_later(const Call& call, ssize_t written) {
     return written >= 0 ? tagged(env, kSelect, make_integer(heap_of(env), written)) : kSelect.raw;
 }
 
-// What send(2) answered. more: there are more buffers than one call takes.
+// The answer to a send(2) that returned `written`. more: there are more buffers than one call takes.
 Word sent(const Call& call, ssize_t written, size_t size, bool more) {
     static const Term iov = atom("iov");
     Socket& s = call.socket;
@@ -105,7 +105,7 @@ Word sent(const Call& call, ssize_t written, size_t size, bool more) {
     }
     s.out.bytes += static_cast<uint64_t>(written);
     if (more) {
-        // The caller goes on at once; others do not come between.
+        // The caller goes on at once; no other process gets in between.
         count_written(s, static_cast<size_t>(written), false);
         become_current(s.writers.current, call);
         return tagged(call.env, iov, make_integer(heap_of(call.env), written));
@@ -115,7 +115,7 @@ Word sent(const Call& call, ssize_t written, size_t size, bool more) {
     return atoms::ok.raw;
 }
 
-// Socket, data, flags and handle of send and sendto. False: *result.
+// Reads socket, data, flags and handle of send and sendto. False: *result is the answer.
 bool send_arguments(Env* env, Word socket, Word data, Word flags, Word handle, Socket** s, Bytes* bytes, int* number,
                     Word* result) {
     *s = socket_of(env, socket);
@@ -320,7 +320,7 @@ Word file_failed(const Call& call, Term reason) {
 
 enum class Sent { all, part, failed };
 
-// left 0: to the end of the file. *sent: the bytes of this call.
+// left 0: sends to the end of the file. *sent: the bytes that this call sent.
 Sent send_part(Socket& s, off_t offset, size_t left, size_t* sent, int* why) {
     constexpr size_t kChunk = 0x20000000;
     Socket::SentFiles& f = sent_files(s);
@@ -412,7 +412,7 @@ Word send_file(Env* env, int argc, const Word* a) {
     if (s == nullptr) {
         return raise_badarg(env);
     }
-    if (argc == 1) {  // the owner of the socket has ended, and the file's is asked to close it
+    if (argc == 1) {  // the owner of the socket has ended, and the module asks to close the file
         const std::lock_guard lock(s->write_lock);
         if (s->file < 0) {
             return wrong_state(env);
@@ -489,11 +489,11 @@ Word send_messages(Env* env, int, const Word* a) {
             return would_block(errno) ? write_rest_later(call, -1) : write_failed(call, errno);
         }
         if (n <= 0) {
-            break;  // what is left is told as not sent
+            break;  // the answer says that the other messages were not sent
         }
         done += static_cast<size_t>(n);
     }
-    // {Index, Bytes} of each that is not out as a whole; the module makes what is left of it.
+    // {Index, Bytes} of each message that was not sent as a whole; the module works out what is left of it.
     Term rest = kNil;
     for (size_t i = headers.size(); i-- > 0;) {
         const size_t bytes = i < done ? headers[i].msg_len : 0;

@@ -1,16 +1,16 @@
-// A socket of module socket: the resource behind its reference, and who waits for it.
+// A socket of module socket: the resource behind its reference, and the processes that wait for it.
 //
-// No call blocks: what cannot be done now answers `select`, and {'$socket', Socket, select, Handle} is sent once it
-// can; the caller tries again then. One process at a time reads, one writes, one accepts; others that come meanwhile
-// stand in line and are told when it is their turn, as erl does it.
+// No call waits: one that cannot be done now answers `select`, and {'$socket', Socket, select, Handle} is sent once it
+// can; the caller tries again then. One process at a time reads, one writes, one accepts; others that call meanwhile
+// stand in line and get the message when it is their turn, as on erl.
 //
 // Invariants
-//   (1) read_lock guards what reads and accepts, write_lock what writes and connects; both are taken, in this order,
-//       to close the socket and to change its owner. No call into the system that may block is made under a lock.
-//   (2) fd is valid while the socket is open; once it is closing nothing but finalize_close() uses it.
-//   (3) Whoever stands first in a line has a select of the file, or is about to try again.
-//   (4) Each process in a line, the owner and the closer are monitored: when one ends, its place is given up.
-// Threads: any; what a function needs is said where it is declared.
+//   (1) read_lock guards reading and accepting, write_lock writing and connecting; closing the socket and changing
+//       its owner take both, in this order. Only dirty calls (files, devices) may block in the system under one.
+//   (2) fd is valid while the socket is open; once it is closing only finalize_close() uses it.
+//   (3) The first process in a line has a select of the file, or is about to try again.
+//   (4) Each process in a line, the owner and the closer are monitored: when one ends, it loses its place.
+// Threads: any; each declaration says which locks the caller holds.
 #pragma once
 
 #include "vm/nif/sockets/values.hpp"
@@ -23,7 +23,7 @@
 
 namespace minivm::nif::sockets {
 
-// A copy of a term that no heap of a process holds.
+// A copy of a term, outside the heaps of processes.
 class KeptTerm {
   public:
     KeptTerm() = default;
@@ -67,8 +67,8 @@ struct Socket {
     std::mutex write_lock;
 
     int fd = -1;
-    int original_fd = -1;   // of one that was opened from a descriptor
-    bool owns_fd = true;    // closes it
+    int original_fd = -1;   // the descriptor that it was opened from; -1: none
+    bool owns_fd = true;    // whether closing the socket closes fd
     int domain = 0;
     int type = 0;
     int protocol = 0;
@@ -88,8 +88,8 @@ struct Socket {
     size_t buffer_size = 8 * 1024;
     unsigned buffer_count = 0;   // of {N, Size}
     unsigned buffers_read = 0;
-    size_t control_size = 1024;  // of what is received
-    bool select_read = false;    // a read that is complete begins the next one
+    size_t control_size = 1024;  // bytes for received control messages
+    bool select_read = false;    // a read that is complete selects for the next one
     struct {
         uint64_t bytes = 0, packages = 0, largest = 0, part = 0, tries = 0, waits = 0, fails = 0;
     } in;
@@ -110,10 +110,10 @@ struct Socket {
                  fails = 0;
     };
     std::unique_ptr<SentFiles> files;
-    int file = -1;               // that is being sent
+    int file = -1;               // the descriptor of the file that is being sent
     bool debug = false;
     bool wrap_messages = false;  // {otp, iow}; counters of 64 bits do not wrap
-    bool registered = false;     // socket_registry knows it
+    bool registered = false;     // socket_registry knows the socket
     KeptTerm meta;
 
     bool reads_open() const { return (read_state & (kClosing | kClosed)) == 0; }
@@ -126,13 +126,13 @@ struct Call {
     Env* env;
     Socket& socket;
     Term ref;     // of the socket
-    Term handle;  // of the operation; an atom where the caller does not wait
+    Term handle;  // of the operation; an atom if the caller does not wait
     Term self() const { return env->process->id; }
 };
 
-// What answers of several natives say.
+// Answers of several natives.
 inline const Term kSelect = atom("select");
-inline const Term kZero = atom("zero");  // the handle of who does not wait
+inline const Term kZero = atom("zero");  // the handle of a caller that does not wait
 inline const Term kTimeout = atom("timeout");
 inline Word closed(Env* env) {
     return error(env, "closed");
@@ -149,11 +149,11 @@ inline Word tagged(Env* env, Term tag, Term value) {
 inline bool would_block(int number) {
     return number == EAGAIN || number == EWOULDBLOCK;
 }
-constexpr size_t kMostMessages = 1024;  // UIO_MAXIOV, what the system takes in one call
+constexpr size_t kMostMessages = 1024;  // UIO_MAXIOV, as many as the system takes in one call
 
 // Null: the term is no socket.
 Socket* socket_of(Env* env, Word t);
-// A new socket of the calling process: {ok, Ref}. Takes over the descriptor.
+// Makes a socket of process `owner`, with settings of `like` unless that is null: {ok, Ref}. Takes over the descriptor.
 Word new_socket(Env* env, int fd, int domain, int type, int protocol, const Socket* like, Term owner);
 
 // ---- waiting (waiting.cpp); under the lock of the line ------------------------------------------------------------
@@ -167,9 +167,9 @@ void stand_in(Line& line, const Call& call);
 void become_current(std::unique_ptr<Requestor>& current, const Call& call);
 // mode: kSelectRead or kSelectWrite. False: raised in *error.
 bool wait_for(const Call& call, int mode, Term pid, Word* error);
-// What the one who was first did is done: the next one's turn.
+// The operation of the first in line is done: it is the next one's turn.
 void next_in_line(Env* env, Socket& s, Term ref, Line& line, int mode);
-// All in line, or all behind the first, are told that nothing comes of it.
+// Empties the line. Sends an abort message to all in it, or to all but the first.
 void abort_line(Env* env, Socket& s, Term ref, Line& line, Term reason, bool current_too);
 void send_abort(Env* env, Term ref, const Requestor& to, Term reason);
 // {'$socket', {'$socket', Ref}, Tag, Info}
@@ -201,9 +201,9 @@ Word get_option(Env* env, int argc, const Word* a);
 Term option_terms(Env* env, bool with_names);
 
 // control.cpp: control messages, ioctl
-// The messages in what the system wrote, [#{level, type, data, value}].
+// The control messages that the system wrote there, [#{level, type, data, value}].
 Term control_terms(Env* env, void* data, size_t size);
-// False: not understood, or too long.
+// False: not understood, or longer than `limit`.
 bool get_control(Term list, std::vector<char>* out, size_t limit);
 Word control_device(Env* env, int argc, const Word* a);
 Term request_terms(Env* env);
@@ -211,7 +211,7 @@ Term request_terms(Env* env);
 bool get_type_of_service(Term t, int* out);
 Term type_of_service_term(Env* env, int value);
 
-// life.cpp, called where the owner is gone; under both locks.
+// life.cpp, called when the owner has ended; under both locks.
 void close_for(Env* env, Socket& s);
 
 }  // namespace minivm::nif::sockets

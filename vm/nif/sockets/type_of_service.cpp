@@ -1,5 +1,5 @@
 // The type of service of IPv4 packets: the byte that RFC 791 divided into precedence and service, and RFC 2474 into a
-// code point and two bits of congestion. OTP 25 to 27 name the service only; later ones give all three readings.
+// code point and two bits of congestion. OTP 25 to 27 name only the service; later ones give all three readings.
 #include "vm/nif/sockets/socket.hpp"
 
 #include "vm/util/otp_release.hpp"
@@ -14,7 +14,7 @@ constexpr int kServiceShift = 1;
 constexpr Named kPrecedences[] = {{"netcontrol", 56}, {"internetcontrol", 48}, {"critical_ecp", 40},
                                   {"flashoverride", 32}, {"flash", 24},        {"immediate", 16},
                                   {"priority", 8},       {"routine", 0}};
-constexpr int kPrecedenceMask = 0xE0;
+constexpr int kPrecedenceMask = 0xE0;  // leaves 0 of the numbers above, which are code points: as on erl
 constexpr int kPrecedenceShift = 5;
 constexpr Named kCodePoints[] = {{"cs0", 0},   {"cs1", 8},   {"cs2", 16},  {"cs3", 24},  {"cs4", 32},
                                  {"cs5", 40},  {"cs6", 48},  {"cs7", 56},  {"af11", 10}, {"af12", 12},

@@ -59,7 +59,7 @@ Term make_map(Env* env, std::initializer_list<std::pair<const char*, Term>> fiel
 
 bool get_int64(Term t, int64_t* out) {
     if (!is_small(t)) {
-        return false;  // more than 60 bits: no size, offset or time that anybody means
+        return false;  // a bignum is no size, offset or time that anybody means
     }
     *out = small_value(t);
     return true;
@@ -147,10 +147,10 @@ std::span<const Named> interface_flags() {
         {"portsel", IFF_PORTSEL},
         {"automedia", IFF_AUTOMEDIA},
         {"dynamic", IFF_DYNAMIC},
-        {"lower_up", 0x10000},  // linux/if.h, which does not go together with net/if.h
+        {"lower_up", 0x10000},  // from linux/if.h, which clashes with net/if.h
         {"dormant", 0x20000},
         {"echo", 0x40000},
-        // Of other systems.
+        // Flags of other systems.
         {"dying", 0},
         {"renaming", 0},
         {"link0", 0},
@@ -164,7 +164,7 @@ std::span<const Named> interface_flags() {
         {"dhcprunning", 0},
         {"private", 0},
     };
-    constexpr size_t kLater = 2;  // of the list's end, since OTP 26
+    constexpr size_t kLater = 2;  // at the end of the list: since OTP 26
     return std::span(kNames).first(std::size(kNames) - (otp_release().number >= 26 ? 0 : kLater));
 }
 Term flags_term(Env* env, std::span<const Named> names, int flags) {
@@ -202,7 +202,7 @@ constexpr Named kTypes[] = {{"stream", SOCK_STREAM},
 constexpr Named kHardware[] = {{"netrom", ARPHRD_NETROM},     {"ether", ARPHRD_ETHER},       {"ieee802", ARPHRD_IEEE802},
                                {"dlci", ARPHRD_DLCI},         {"ieee1394", ARPHRD_IEEE1394},
                                {"loopback", ARPHRD_LOOPBACK}, {"rawip", ARPHRD_RAWIP},       {"none", ARPHRD_NONE}};
-// sll_hatype of a packet's address; one more than the others have names.
+// sll_hatype of a packet's address; more kinds have names here.
 constexpr Named kPacketHardware[] = {{"netrom", ARPHRD_NETROM},   {"eether", ARPHRD_EETHER},
                                      {"ether", ARPHRD_ETHER},     {"ax25", ARPHRD_AX25},
                                      {"pronet", ARPHRD_PRONET},   {"chaos", ARPHRD_CHAOS},
@@ -252,7 +252,7 @@ Term family_term(Env*, int family) {
     return name_of(kFamilies, family);
 }
 bool get_type(Term t, int* out) {
-    return number_of(std::span(kTypes).first(4), t, out) || get_int(t, out);  // rdm: told, not taken
+    return number_of(std::span(kTypes).first(4), t, out) || get_int(t, out);  // rdm is an answer, not an argument
 }
 Term type_term(Env*, int type) {
     return name_of(kTypes, type);
@@ -366,7 +366,7 @@ bool get_local(Term t, SocketAddress* out) {
     if (!is_value(name) || !is_binary(name) || !get_bytes(name, &path)) {
         return false;
     }
-    // A name that begins with a zero is none of a file, and ends where it ends.
+    // A name that begins with a zero byte is abstract, and needs no zero at its end.
     const bool abstract = path.size != 0 && path.data[0] == 0;
     if (path.size + (abstract ? 0 : 1) > sizeof a->sun_path) {
         return false;

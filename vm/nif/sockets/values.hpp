@@ -1,4 +1,4 @@
-// What sockets' natives and the modules of OTP say to each other in terms: results, numbers, addresses, flags.
+// The terms that the natives of sockets and OTP's modules exchange: results, numbers, addresses, flags.
 //
 // Reference: what prim_socket.erl and prim_net.erl of OTP 25 to 29 pass and expect.
 // Threads: any; a term goes to the environment's heap.
@@ -33,7 +33,7 @@ Word invalid(Env* env, Term what);                 // {invalid, What}: the modul
 Word invalid(Env* env, const char* what);
 Word error_invalid(Env* env, const char* what);    // {error, {invalid, What}}
 Word raise_invalid(Env* env, Term what);           // error({invalid, What})
-Word not_supported(Env* env);                      // error(notsup), as of a VM that was built without it
+Word not_supported(Env* env);                      // error(notsup), as a VM that was built without the feature
 // A map of these names and values.
 Term make_map(Env* env, std::initializer_list<std::pair<const char*, Term>> fields);
 inline Term boolean(bool b) {
@@ -47,21 +47,21 @@ bool get_int(Term t, int* out);
 bool get_unsigned(Term t, unsigned* out);
 bool get_int64(Term t, int64_t* out);
 bool get_boolean(Term t, bool* out);
-// A value of 2^31 or more that is an integer all the same is told apart from what is none: {invalid,
-// {integer_range, I}}, else badarg.
+// The answer to a term that get_int() refuses: {invalid, {integer_range, I}} for an integer that is out of range, else
+// badarg.
 Word bad_integer(Env* env, Term t);
-// kNonValue: no map, or it has no such key.
+// kNonValue: t is no map, or has no such key.
 Term field(Term t, const char* name);
 bool get_string(Term t, std::string* out);         // a list of bytes
 
-// One name of a constant. A name that the system does not have has the number 0.
+// The name of a constant. A constant that the system does not have has the number 0.
 struct Named {
     const char* name;
     int number;
 };
 std::span<const Named> message_flags();
 std::span<const Named> interface_flags();
-// [flag()], and as an integer what has no name.
+// [flag()], with bits that have no name as one integer.
 Term flags_term(Env* env, std::span<const Named> names, int flags);
 // [{Name, Number}]
 Term named_terms(Env* env, std::span<const Named> names);
@@ -82,12 +82,12 @@ bool get_ipv6(Term t, in6_addr* out);
 Term ipv6_term(Env* env, const in6_addr& address);
 // A map of socket:sockaddr().
 bool get_address(Term t, SocketAddress* out);
-// size 0: whatever the family takes.
+// size 0: the size that the family's addresses have.
 Term address_term(Env* env, const sockaddr* address, socklen_t size);
 inline Term address_term(Env* env, const SocketAddress& address) {
     return address_term(env, address.get(), address.size);
 }
-// The address of hardware: its family is the kind of the hardware (ARPHRD_ETHER: ether).
+// A hardware address: its family is the kind of hardware (ARPHRD_ETHER: ether).
 Term hardware_address_term(Env* env, const sockaddr& address);
 bool get_hardware_address(Term t, SocketAddress* out);
 

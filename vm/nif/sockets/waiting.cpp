@@ -1,4 +1,4 @@
-// Who waits for a socket, and what is sent to whom.
+// The processes that wait for a socket, and the messages that they get.
 #include "vm/nif/sockets/socket.hpp"
 
 #include "vm/nif/built_in.hpp"
@@ -68,7 +68,7 @@ void become_current(std::unique_ptr<Requestor>& current, const Call& call) {
 
 namespace {
 
-// What enif_select() answers; negative: it failed.
+// Selects with the message {'$socket', Socket, select, Handle}. Returns what enif_select() does; negative: it failed.
 int select_for(Env* env, Socket& s, Term ref, int mode, Term pid, Term handle) {
     static const Term tag = atom("$socket");
     static const Term select = atom("select");

@@ -28,7 +28,7 @@ static const char* read_local(Reader* in, Address* out) {
         return kBadValue;
     }
     std::memcpy(un.sun_path, path, n);
-    // A path ends with a zero, a name in the abstract space (which begins with one) does not; the empty one has none.
+    // A path ends with a zero byte; an abstract name, which begins with one, and an empty name do not.
     out->size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + n);
     if (n > 0 && path[0] != '\0' && n < sizeof(un.sun_path)) {
         ++out->size;
@@ -79,7 +79,7 @@ static const sockaddr_in6& v6_of(const sockaddr* a) {
     return *reinterpret_cast<const sockaddr_in6*>(a);
 }
 
-// Of an address of AF_UNIX.
+// The path or abstract name of an address of AF_UNIX.
 static std::string path_of(const Address& a) {
     const auto* un = reinterpret_cast<const sockaddr_un*>(&a.storage);
     constexpr size_t kBefore = offsetof(sockaddr_un, sun_path);

@@ -24,7 +24,7 @@ constexpr struct {
     uint32_t shown;
 } kFlags[] = {{IFF_UP, 0x0001},          {IFF_BROADCAST, 0x0002}, {IFF_LOOPBACK, 0x0004},
               {IFF_POINTOPOINT, 0x0008}, {IFF_RUNNING, 0x0010},   {IFF_MULTICAST, 0x0020}};
-// What clears a flag.
+// The bits of a request that clear a flag.
 constexpr struct {
     unsigned system;
     uint32_t shown;
@@ -220,7 +220,7 @@ int set_interface(int fd, Reader in) {
         address.sin_family = AF_INET;
         std::memcpy(&address.sin_addr, ip, 4);
         std::memcpy(&request.ifr_addr, &address, sizeof(address));
-        ioctl(fd, how, &request);  // as in OTP, what the system refuses is passed over
+        ioctl(fd, how, &request);  // as in OTP, an error of the kernel is ignored
         return 0;
     };
     while (in.left() > 0) {

@@ -1,4 +1,4 @@
-// Options of sockets: those that the system keeps are rows of a table, the others are the socket's own.
+// Options of sockets: the kernel's options are rows of a table, the others are fields of the Socket.
 #include "vm/port/inet/socket.hpp"
 
 #include "vm/port/port_state.hpp"
@@ -17,7 +17,7 @@ namespace minivm::port::inet {
 
 namespace {
 
-// `told`: that the system refuses it is an error of setopts; of the others it never was one.
+// `told`: an error of the kernel is an error of setopts; OTP ignores the errors of the other options.
 struct SystemOption {
     uint8_t option;
     int level;
@@ -27,7 +27,7 @@ struct SystemOption {
 constexpr SystemOption kSystemOptions[] = {
     {kReuseAddress, SOL_SOCKET, SO_REUSEADDR, false},
     {kReusePort, SOL_SOCKET, SO_REUSEPORT, false},
-    {kReusePortBalanced, SOL_SOCKET, SO_REUSEPORT, false},  // Linux's does that
+    {kReusePortBalanced, SOL_SOCKET, SO_REUSEPORT, false},  // on Linux SO_REUSEPORT balances the load
     {kKeepAlive, SOL_SOCKET, SO_KEEPALIVE, false},
     {kDontRoute, SOL_SOCKET, SO_DONTROUTE, false},
     {kBroadcast, SOL_SOCKET, SO_BROADCAST, false},
@@ -59,7 +59,7 @@ constexpr uint32_t ancillary_bit(uint8_t option) {
                                             : 0;
 }
 
-// The kinds of packets in the order of prim_inet's numbers.
+// The formats of packets in the order of prim_inet's numbers.
 constexpr packets::Format kFormats[] = {
     packets::Format::raw,      packets::Format::head1,       packets::Format::head2,
     packets::Format::head4,    packets::Format::asn1,        packets::Format::sunrm,
@@ -67,7 +67,7 @@ constexpr packets::Format kFormats[] = {
     packets::Format::tpkt,     packets::Format::http,        packets::Format::http_header,
     packets::Format::ssl_tls,  packets::Format::http_bin,    packets::Format::http_header_bin};
 
-constexpr int64_t kLeastQueue = 1;  // bytes: limits of what waits in front of a port
+constexpr int64_t kLeastQueue = 1;  // bytes: the least value of high_msgq_watermark and low_msgq_watermark
 constexpr size_t kMostBytes = 64 * 1024;
 
 bool is_stream_option(uint8_t option) {
@@ -75,7 +75,7 @@ bool is_stream_option(uint8_t option) {
            option == kSendTimeoutClose || option == kDelaySend || option == kShowReset || option == kReadAhead;
 }
 
-// Of {Group, Interface} as the system takes it; that it refuses it is, as in OTP, no error.
+// Joins or leaves a multicast group. False: the arguments are malformed; as in OTP, an error of the kernel is ignored.
 bool set_membership(int fd, int family, bool adds, Reader* in, int32_t kind) {
     if (kind == kInet && family == AF_INET) {
         ip_mreqn group{};
@@ -194,7 +194,7 @@ bool Socket::set_options(Port& p, Reader in, Term* reason) {
             case kExitOnClose:
                 exit_on_close_ = value != 0;
                 break;
-            case kHighQueueWatermark:  // nothing queues in front of a port, but they can be asked for
+            case kHighQueueWatermark:  // no queue of requests exists here; getopts shows the limits
                 if (value < kLeastQueue) {
                     return false;
                 }
@@ -209,7 +209,7 @@ bool Socket::set_options(Port& p, Reader in, Term* reason) {
             case kDebug:
                 debug_ = value != 0;
                 break;
-            case kExclusiveAddress:  // of another system: nothing to set here
+            case kExclusiveAddress:  // these two have no effect on Linux and TCP or UDP
             case kNonBlockingSend:
                 break;
             case kNamespace:
@@ -295,7 +295,7 @@ bool Socket::get_options(Reader in, std::string* out) const {
                 give(size == 1 ? *reinterpret_cast<const uint8_t*>(&value) : value);
             } else if (option == kPriority || option == kTypeOfService ||
                        (option == kNoPush && type_ == SOCK_STREAM)) {
-                // accept/1 asks for these of any socket, to set them of the new one.
+                // prim_inet's accept reads these options of any listening socket, to set them for the new socket.
                 give(0);
             }
             continue;
@@ -423,7 +423,7 @@ bool Socket::get_options(Reader in, std::string* out) const {
     return true;
 }
 
-// What came along with the last segment of a stream: as options with their values.
+// The ancillary data of a stream's last segment, as options with their values.
 std::optional<std::string> Socket::packet_options() const {
     std::string out;
     char room[256];

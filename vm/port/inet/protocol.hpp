@@ -1,4 +1,4 @@
-// The numbers by which prim_inet of OTP 25 to 29 speaks to the drivers tcp_inet and udp_inet.
+// The numbers in the requests that prim_inet of OTP 25 to 29 sends to the drivers tcp_inet and udp_inet.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace minivm::port::inet {
 
-// port_control/3 gets this with the request added, so that a stray call of another driver is none of ours.
+// The command of port_control/3 is this plus the request, so that the commands of other drivers differ.
 constexpr uint32_t kRequestBase = 0x03F1A300;
 
 enum Request : uint32_t {
@@ -59,7 +59,7 @@ enum Family : uint8_t {
     kUndefined = 6
 };
 enum Type : uint8_t { kStream = 1, kDatagram = 2 };
-// What OTP 27 and later name behind the type.
+// The optional byte after the type in kOpen, from OTP 27 on.
 enum Protocol : uint8_t { kMultipathTcp = 4 };
 
 enum Option : uint8_t {
@@ -147,7 +147,7 @@ enum InterfaceOption : uint8_t {
     kInterfaceHardware = 7
 };
 
-// What getstatus shows.
+// The bits of the answer to kGetStatus.
 enum Status : uint32_t {
     kIsOpen = 0x0001,
     kIsConnected = 0x0004,
@@ -169,7 +169,7 @@ inline void put16(std::string* out, uint64_t v) { put(out, v, 2); }
 inline void put32(std::string* out, uint64_t v) { put(out, v, 4); }
 inline void put64(std::string* out, uint64_t v) { put(out, v, 8); }
 
-// Takes from the front of bytes; what is not there is 0 and makes ok() false.
+// Reads from the front of bytes; a read beyond the end gives 0 and makes ok() false.
 class Reader {
 public:
     explicit Reader(const std::string& bytes) : Reader(bytes.data(), bytes.size()) {}
@@ -192,7 +192,7 @@ public:
     uint16_t u16() { return static_cast<uint16_t>(number(2)); }
     int32_t i32() { return static_cast<int32_t>(number(4)); }
     uint64_t u64() { return number(8); }
-    // n bytes; null if there are not as many.
+    // n bytes; null if fewer are left.
     const char* bytes(size_t n) {
         if (n > left_) {
             left_ = 0;

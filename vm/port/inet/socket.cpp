@@ -26,7 +26,7 @@ LOCAL_ATOM(atom_inet_reply, "inet_reply")
 
 constexpr char kNotOpen[] = "exbadport";
 
-// The last port that has it closes it: the number may be another's at once.
+// The last port that uses the descriptor closes it, after it left the poller's set: its number may be reused at once.
 static void close_descriptor(int fd, bool watched) {
     if (let_go_of_socket(fd)) {
         if (watched) {
@@ -38,7 +38,7 @@ static void close_descriptor(int fd, bool watched) {
 
 Socket::Socket(int type) : type_(type), buffer_(by_release::default_socket_buffer()) {}
 Socket::~Socket() {
-    // One whose port could not be made.
+    // Still open: the port could not be opened.
     if (fd_ >= 0) {
         close_descriptor(fd_, watched_);
     }
@@ -118,7 +118,7 @@ void Socket::reply(Port& p, Term to, Term result, Term reference) {
 }
 
 Term Socket::take_reference(Heap& h, const std::string& bytes, size_t* first) {
-    // The size in two bytes; the term begins with the marks of the format and of a term for this node alone.
+    // The size in two bytes, then a term in the external format for this VM alone (131, kLocalExt).
     *first = 0;
     if (!by_release::socket_sends_have_references() || bytes.size() < 4) {
         return kNonValue;
@@ -168,11 +168,11 @@ void Socket::count_input(size_t n) {
     received_bytes_ += n;
     const auto x = static_cast<double>(n);
     const double count = ++received_count_;
-    // How far it is from the average before it, averaged itself.
+    // The average distance of a packet's size from the average before that packet.
     received_deviation_ += (std::fabs(received_average_ - x) - received_deviation_) / count;
     received_average_ += (x - received_average_) / count;
     received_max_ = std::max(received_max_, static_cast<uint32_t>(n));
-    // relaxed: a number to show.
+    // relaxed: a statistic, which orders nothing.
     g_input.fetch_add(n, std::memory_order_relaxed);
 }
 
@@ -180,7 +180,7 @@ void Socket::count_output(size_t n) {
     sent_bytes_ += n;
     sent_average_ += (static_cast<double>(n) - sent_average_) / ++sent_count_;
     sent_max_ = std::max(sent_max_, static_cast<uint32_t>(n));
-    // relaxed: a number to show.
+    // relaxed: a statistic, which orders nothing.
     g_output.fetch_add(n, std::memory_order_relaxed);
 }
 
@@ -292,7 +292,7 @@ void Socket::open_descriptor(Request& r) {
     const uint8_t type = r.in.u8();
     const int fd = r.in.i32();
     if (r.in.left() != 0) {
-        r.in.i32();  // whether it is bound: the system knows
+        r.in.i32();  // whether the socket is bound: the kernel knows
     }
     if (!r.in.ok() || r.in.left() != 0 || type != (type_ == SOCK_STREAM ? kStream : kDatagram)) {
         return r.error(EINVAL);

@@ -1,12 +1,12 @@
-// What the drivers tcp_inet and udp_inet have in common: a socket, its options, its statistics, and the answers to
-// those who wait for it.
+// The common part of the drivers tcp_inet and udp_inet: a socket, its options, its statistics, and the answers to
+// the processes that wait for it.
 //
-// Whoever wants something tries first. When that would have had to wait for the first time, the socket goes into the
-// poller's set, where it stays to its end and is told of changes only (EPOLLET); what has been told while nobody
-// wanted anything is kept in readable_. What came before it was in the set counts as a change there, so nothing is
+// An operation first tries the system call. When one would block for the first time, the socket enters the poller's
+// set and stays there until it is closed. The poller reports changes only (EPOLLET); readable_ keeps a report that
+// comes while nobody wants to read. A socket that is readable when it enters the set is reported, so no report is
 // missed.
 //
-// Threads: whoever holds the port's lock.
+// Threads: the one that holds the port's lock.
 #pragma once
 
 #include "vm/port/driver.hpp"
@@ -34,65 +34,65 @@ protected:
 
     enum class State : uint8_t { closed, open, connecting, connected, listening };
 
-    // What control() has to answer.
+    // A request to control().
     struct Request {
         Port& port;
         Process& caller;
         Reader in;
-        std::string* out;  // the answer, from its first byte on
+        std::string* out;  // the answer
         Term* reason;      // why the port must end
 
         void ok() const { out->assign(1, kOk); }
         void error(const char* name) const { (out->assign(1, kError)) += name; }
         void error(int number) const;
     };
-    // Requests of one kind of socket. False: it is none of its own.
+    // Executes a request that only this kind of socket has. False: it has no such request.
     virtual bool own_request(uint32_t request, Request& r) = 0;
-    // Options have been set; `was` is what was before.
+    // The state before options were set.
     struct Before {
         Activity active;
         packets::Format format;
     };
-    // What follows from options that were set. The reason why the port must end, or the non-value.
+    // Called after options were set: an active socket reads. The reason why the port must end, or the non-value.
     virtual Term options_set(Port& p, const Before& was) = 0;
     virtual bool set_own_option(Port&, uint8_t /*option*/, int32_t /*value*/) { return false; }
     virtual bool get_own_option(uint8_t /*option*/, int32_t* /*value*/) const { return false; }
-    // {active, N} has counted down to nothing.
+    // The tag of the message that {active, N} has counted down to 0.
     virtual Term passive_tag() const = 0;
     virtual uint32_t own_status() { return 0; }
-    // It was closed by the other side, and is made active now.
+    // A program makes a closed socket active. The reason why the port must end, or the non-value.
     virtual Term activated_when_closed(Port&) { return kNonValue; }
 
     // ---- socket.cpp
     bool is_open() const { return state_ != State::closed; }
     bool is_connected() const { return state_ == State::connected; }
-    void set_up(int fd);  // a socket that is open
-    // From now on it is told. False: errno tells.
+    void set_up(int fd);  // takes an open socket
+    // Adds the socket to the poller's set. False: errno tells.
     bool watch(Port& p);
-    void shut(Port& p);            // closes it
-    // The reason of a port whose peer has ended it: its owner got {tcp_closed, Socket}, and no exit signal.
+    void shut(Port& p);            // closes the socket
+    // The end reason of a port whose owner got {tcp_closed, Socket}, and gets no exit signal.
     static Term end_by_peer(Port& p);
     void want_output(Port& p, bool wanted);
     void wake_at(Port& p, uint64_t due_ms);
-    // A message that was counted by {active, once} or {active, N} has gone out.
+    // Counts a sent message for {active, once} and {active, N}.
     void count_message(Port& p);
     void count_input(size_t n);
     void count_output(size_t n);
-    // A number for {inet_async, Socket, Number, Result}.
+    // The next number for {inet_async, Socket, Number, Result}.
     uint16_t next_number() { return number_++; }
     void send_async(Port& p, Term to, uint16_t number, Term result);
-    // {inet_reply, Socket, Result}, with the reference that the request had (none: the non-value).
+    // Sends {inet_reply, Socket, Result}, and the request's reference if it is a value.
     static void reply(Port& p, Term to, Term result, Term reference);
-    // OTP 26 and later put a reference in front of what is sent, which the reply is to have. Takes it away.
+    // The reference that OTP 26 and later put before the bytes to send, for the reply; *first: where the bytes begin.
     static Term take_reference(Heap& h, const std::string& bytes, size_t* first);
-    // Bytes as the mode and {header, N} have them.
+    // The bytes as a list or a binary, as the options mode and {header, N} say.
     Term data_term(Heap& h, const void* bytes, size_t n) const;
 
     // ---- options.cpp
     bool set_options(Port& p, Reader in, Term* reason);
     bool get_options(Reader in, std::string* out) const;
     bool system_option(uint8_t option, int* level, int* name, bool* told) const;
-    std::optional<std::string> packet_options() const;  // none: the system has none
+    std::optional<std::string> packet_options() const;  // none: the kernel does not support them
 
     int fd_ = -1;
     State state_ = State::closed;
@@ -100,8 +100,8 @@ protected:
     int family_ = 0;  // AF_INET, AF_INET6, AF_UNIX
     bool watched_ = false;
     bool wants_output_ = false;
-    bool readable_ = false;   // there may be something to read; else the poller will tell
-    bool ignored_ = false;    // somebody else reads and writes it
+    bool readable_ = false;   // there may be something to read; else the poller will report it
+    bool ignored_ = false;    // somebody else reads and writes the socket (kIgnore)
     bool exit_on_close_ = true;
     bool binary_ = false;
     bool deliver_term_ = true;
@@ -119,12 +119,12 @@ protected:
     QueueLimits queue_limits_;  // low_msgq_watermark, high_msgq_watermark
     uint32_t header_ = 0;
     uint32_t buffer_;
-    uint32_t ancillary_ = 0;  // what is asked to come along: bits of options.cpp
+    uint32_t ancillary_ = 0;  // which ancillary data each packet has: ancillary_bit() of options.cpp
     std::optional<std::string> namespace_;
     std::optional<Address> shown_name_;
     std::optional<Address> shown_peer_;
-    std::vector<Term> wait_for_empty_;  // who gets {empty_out_q, Socket}
-    uint64_t armed_ms_ = 0;  // the poller's next call; 0: none
+    std::vector<Term> wait_for_empty_;  // processes that get {empty_out_q, Socket}
+    uint64_t armed_ms_ = 0;  // when the poller calls timeout(); 0: not set
     uint16_t number_ = 0;
 
     uint64_t received_bytes_ = 0;
@@ -148,7 +148,7 @@ private:
     void set_shown(Request& r, std::optional<Address>* shown) const;
 };
 
-// ---- interfaces.cpp: what has nothing to do with one socket
+// ---- interfaces.cpp: requests that do not concern the socket itself
 void get_service_by_name(Reader in, std::string* out);
 void get_service_by_port(Reader in, std::string* out);
 int get_interfaces(int fd, std::string* out);  // an errno, or 0
@@ -156,7 +156,7 @@ int get_addresses(std::string* out);
 void get_interface(int fd, Reader in, std::string* out);
 int set_interface(int fd, Reader in);
 
-// What recvmsg() brought along, as the term that a program gets: [{tos, 1}, ...].
+// The ancillary data of recvmsg() as a term: [{tos, 1}, ...].
 Term ancillary_terms(Heap& h, const msghdr& message);
 
 }  // namespace minivm::port::inet

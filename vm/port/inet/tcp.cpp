@@ -21,7 +21,7 @@ namespace minivm::port::inet {
 
 LOCAL_ATOM(atom_tcp_passive, "tcp_passive")
 
-constexpr int kStallMs = 5000;  // nothing was taken for so long: it is given up at the VM's end
+constexpr int kStallMs = 5000;  // write_out() gives up when the peer has accepted nothing for so long
 
 TcpSocket::~TcpSocket() {
     busy_heap_.clear();
@@ -34,7 +34,7 @@ Term TcpSocket::passive_tag() const {
     return atom_tcp_passive();
 }
 
-// ---- who waits ----------------------------------------------------------------------------------
+// ---- processes that wait ------------------------------------------------------------------------
 
 TcpSocket::Waiting TcpSocket::waiting(Request& r, uint32_t timeout_ms) {
     Waiting w;
@@ -110,7 +110,7 @@ void TcpSocket::connect_done(Port& p) {
     getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &size);
     Address peer;
     if (error == 0 && getpeername(fd_, peer.get(), peer.room()) != 0) {
-        return;  // told of something that came before
+        return;  // not connected yet: the poller has reported an older event
     }
     want_output(p, false);
     const std::optional<Waiting> w = connector_;
@@ -494,7 +494,7 @@ Term TcpSocket::timeout(Port& p) {
     if (connector_ && is_due(connector_->due_ms)) {
         const std::optional<Waiting> w = connector_;
         connector_.reset();
-        shut(p);  // what comes of it later is nobody's
+        shut(p);  // as in OTP: the attempt cannot be taken up again
         answer_error(p, w, atoms::timeout);
     }
     if (receiver_ && is_due(receiver_->due_ms)) {

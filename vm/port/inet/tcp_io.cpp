@@ -1,4 +1,4 @@
-// What streams read and write, and what becomes of them when that fails.
+// Reading and writing of streams, and the handling of their errors.
 #include "vm/port/inet/tcp.hpp"
 
 #include "vm/port/port_state.hpp"
@@ -51,7 +51,7 @@ bool TcpSocket::wants_input() const {
     return is_connected() && !ignored_ && (receiver_ || (active_ != kPassive && !end_told_));
 }
 
-// content: of a packet that is a term of its own; else the data.
+// content: the data as a list or binary; is_packet: a packet that is a term of its own (HTTP, TLS).
 void TcpSocket::give_term(Port& p, Term content, bool is_packet, Heap& h) {
     if (receiver_) {
         const std::optional<Waiting> w = receiver_;
@@ -76,7 +76,7 @@ bool TcpSocket::divert(size_t busy_above) {
     }
     high_ = busy_above;
     low_ = busy_above / 2;
-    buffer_ = std::max<uint32_t>(buffer_, 64 * 1024);  // many packets at once
+    buffer_ = std::max<uint32_t>(buffer_, 64 * 1024);  // so that one read gets many packets
     return true;
 }
 
@@ -87,7 +87,7 @@ void TcpSocket::give_data(Port& p, const void* bytes, size_t n) {
         return;
     }
     Heap h;
-    // As data of the port it is a list, unless both the port and the socket say `binary`.
+    // {Port, {data, Data}} contains a list unless both the port and the socket have the option `binary`.
     const bool as_list = !receiver_ && !deliver_term_ && !p.options.binary;
     give_term(p, as_list ? make_string(h, static_cast<const char*>(bytes), n) : data_term(h, bytes, n), false, h);
     h.clear();
@@ -172,7 +172,7 @@ Term TcpSocket::read(Port& p) {
             return kNonValue;
         }
         if (++reads > kReadsInTurn) {
-            wake_at(p, monotonic_ms());  // others have their turn
+            wake_at(p, monotonic_ms());  // goes on in timeout(), after the other ports
             return kNonValue;
         }
         const bool exact = format_ == packets::Format::raw && receiver_ && receive_size_ != 0;
@@ -198,7 +198,7 @@ Term TcpSocket::read(Port& p) {
         }
         const auto got = static_cast<size_t>(n);
         count_input(got);
-        // As many as asked for: there may be more. The end is no byte that could be missing.
+        // After a full read there may be more bytes; after the poller reported the end, that end is still to be read.
         readable_ = got == wanted || hung_up_ || !watched_;
         if (in_.empty() && format_ == packets::Format::raw && (!receiver_ || receive_size_ == 0 || receive_size_ == got)) {
             give_data(p, scratch.data(), got);
@@ -223,11 +223,11 @@ void TcpSocket::tell_closed(Port& p, int error) {
 }
 
 Term TcpSocket::peer_closed(Port& p) {
-    // What the next send is told.
+    // The next send gets `closed`.
     closed_for_send_ = !busy_ && file_ == nullptr;
     drop_input();
     if (p.sink != nullptr) {
-        p.sink->ended(atoms::normal);  // before its owner hears of it, and ends the port for a reason of his own
+        p.sink->ended(atoms::normal);  // before the owner learns of it, and ends the port with a reason of its own
     }
     if (busy_) {
         not_busy_error(p, atoms::closed);
@@ -285,7 +285,7 @@ void TcpSocket::enqueue(std::string bytes, size_t first) {
     }
 }
 
-// Whoever is told may count the files that are open.
+// Closes the file before it sends the message: the receiver may count the open files.
 void TcpSocket::file_is_done(Port& p, Term result) {
     const Term pid = file_->pid;
     file_.reset();
@@ -406,7 +406,7 @@ Term TcpSocket::output(Port& p, Term from, std::string* bytes) {
 }
 
 Term TcpSocket::send_packets(Port& p, std::deque<std::string>* packets) {
-    constexpr size_t kSmall = 4096;  // copied, so that many of them are one piece
+    constexpr size_t kSmall = 4096;  // bytes; packets up to this size are copied together into one piece
     if (!is_connected() || ignored_) {
         return kNonValue;
     }
@@ -494,7 +494,7 @@ bool TcpSocket::write_file(Port& p, int* error) {
             return false;
         }
         if (sent == 0) {
-            break;  // the file is at its end
+            break;  // the end of the file
         }
         file_->at += sent;
         file_->left -= sent;
@@ -546,7 +546,7 @@ Term TcpSocket::write(Port& p) {
             const Term why = gone ? atoms::closed : posix_error_atom(error);
             file_is_done(p, make_tuple(h, atoms::error, why));
             h.clear();
-            if (error == EINVAL || error == EIO) {  // the file's own trouble
+            if (error == EINVAL || error == EIO) {  // an error of the file, not of the socket
                 ok = true;
             }
         }

@@ -21,7 +21,7 @@ LOCAL_ATOM(atom_udp_passive, "udp_passive")
 LOCAL_ATOM(atom_udp_error, "udp_error")
 
 constexpr uint32_t kForever = 0xFFFFFFFF;
-constexpr size_t kLongestDatagram = 4 * 1024 * 1024;  // those of local sockets are not limited to 64 KiB
+constexpr size_t kLongestDatagram = 4 * 1024 * 1024;  // local sockets have no limit of 64 KiB
 
 Term UdpSocket::passive_tag() const {
     return atom_udp_passive();
@@ -50,7 +50,7 @@ void UdpSocket::connect(Request& r) {
     if (!is_open()) {
         return r.error("exbadport");
     }
-    // Also before another peer: Linux would keep the source address that led to the first.
+    // Also before a connect to another peer: Linux would keep the source address of the first connect.
     const auto dissolve = [this] {
         sockaddr none{};
         none.sa_family = AF_UNSPEC;
@@ -60,7 +60,7 @@ void UdpSocket::connect(Request& r) {
         dissolve();
         state_ = State::open;
     } else {
-        r.in.i32();  // it is done at once
+        r.in.i32();  // the timeout: connect() does not block here
         Address peer;
         if (const char* error = read_address(&r.in, family_, &peer)) {
             return r.error(error);
@@ -85,7 +85,7 @@ void UdpSocket::connect(Request& r) {
 
 void UdpSocket::receive(Request& r) {
     const auto timeout_ms = static_cast<uint32_t>(r.in.i32());
-    r.in.i32();  // a packet comes whole
+    r.in.i32();  // the length: a packet is always given whole
     if (!is_open() || active_ != kPassive || !r.in.ok() || r.in.left() != 0) {
         return r.error(EINVAL);
     }
@@ -149,7 +149,7 @@ void UdpSocket::give(Port& p, const Address& from, const msghdr& message, const 
         count_message(p);
         return;
     }
-    // The address byte by byte, and the packet behind it.
+    // The bytes of the address as a list, whose tail is the packet.
     std::string address;
     write_address(from, &address);
     for (size_t i = address.size(); i-- > 0;) {
@@ -177,7 +177,7 @@ void UdpSocket::read(Port& p) {
             return;
         }
         if (packets++ >= read_packets_) {
-            wake_at(p, monotonic_ms());  // others have their turn
+            wake_at(p, monotonic_ms());  // goes on in timeout(), after the other ports
             return;
         }
         const size_t size = std::min<size_t>(buffer_, kLongestDatagram);

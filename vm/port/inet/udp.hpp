@@ -25,14 +25,14 @@ private:
     struct Waiting {
         Term pid;
         uint16_t number;
-        uint64_t due_ms;  // 0: for ever
+        uint64_t due_ms;  // 0: no timeout
     };
     void connect(Request& r);
     void receive(Request& r);
     void answer_error(Port& p, Term reason);
     void read(Port& p);
     void give(Port& p, const Address& from, const msghdr& message, const uint8_t* data, size_t n);
-    // Sends, and answers with an errno, or 0.
+    // Sends a datagram. Result: an errno, or 0.
     int send(const Address& to, Reader ancillary, const char* data, size_t n);
 
     std::optional<Waiting> receiver_;
