@@ -71,7 +71,7 @@ struct BeamFile {
 
 // `bytes` must outlive *out.
 bool read_beam_file(const uint8_t* bytes, size_t size, BeamFile* out, ErrorSink& error);
-// Only as much as it takes to know the name.
+// Reads no more than the name of the module; the non-value if there is none.
 Term read_module_name(const uint8_t* bytes, size_t size);
 
 }  // namespace minivm::loader

@@ -46,7 +46,7 @@ bool is_archive(const std::string& path) {
     return end.rfind("PK\5\6") != std::string::npos;
 }
 
-// Of a directory, sorted; but those that begin with a dot. errno: why it cannot be read, or 0.
+// The names in a directory that do not begin with a dot, sorted. errno: why it cannot be read, or 0.
 std::vector<std::string> names_in(const std::string& path) {
     std::vector<std::string> names;
     errno = 0;
@@ -65,8 +65,8 @@ std::vector<std::string> names_in(const std::string& path) {
     return names;
 }
 
-// As OTP's preloaded modules: they show no lines, attributes or options of the compiler, and what their on_load functions would
-// fetch is part of the VM.
+// Makes a module like OTP's preloaded ones: they show no lines, attributes or compiler options, and the natives that
+// their on_load functions would load are part of the VM.
 void make_preloaded(ModuleInstance& instance) {
     instance.path = kPreloaded;
     instance.lowered.lines.clear();
@@ -75,8 +75,8 @@ void make_preloaded(ModuleInstance& instance) {
     instance.lowered.on_load = kNoLabel;
 }
 
-// Modules with natives whose on_load/0 OTP's boot calls; where there is no such boot they run it as others do that have
-// one, before anybody finds them.
+// OTP's boot calls on_load/0 of these modules with natives. Without that boot they run it as modules with an on_load
+// function do, before other code can call them.
 void runs_own_on_load(ModuleInstance& instance) {
     static const Term names[] = {atom_table::intern("prim_socket"), atom_table::intern("prim_net")};
     static const Term on_load = atom_table::intern("on_load");
@@ -89,7 +89,7 @@ void runs_own_on_load(ModuleInstance& instance) {
     }
 }
 
-// With the permission, which is given back.
+// The caller holds the permission; it is given back.
 void finish_and_wait(std::vector<std::unique_ptr<ModuleInstance>> set) {
     auto* op = new code_change::ForThread;
     op->retain();
@@ -98,7 +98,7 @@ void finish_and_wait(std::vector<std::unique_ptr<ModuleInstance>> set) {
     op->release();
 }
 
-// An archive, or a directory of one: what comes before it in the path is a file.
+// An archive, or a directory in one: then a prefix of the path is a file.
 bool is_in_archive(const std::string& path) {
     struct stat st;
     return stat(path.c_str(), &st) != 0 ? errno == ENOTDIR : S_ISREG(st.st_mode) && is_archive(path);
@@ -138,8 +138,8 @@ std::string find_otp_root() {
     return {};
 }
 
-// The files there in the order in which the emulator of each release takes what is in them, which is what the numbers of their
-// atoms depend on and erlang:pre_loaded/0 tells, the last one first. Others come behind those.
+// The files there in the order in which the emulators of all releases load them: the numbers of their atoms depend on
+// it, and erlang:pre_loaded/0 tells it, the last one first. Other files come after those.
 std::vector<std::string> preloaded_in(const std::string& directory) {
     constexpr std::string_view kOrder[] = {
         "erts_code_purger", "erl_init", "init", "prim_buffer", "prim_eval", "prim_inet", "prim_file", "zlib", "socket_registry",
@@ -429,10 +429,10 @@ ModuleSource::Loaded CodePath::load_bytes(const uint8_t* bytes, size_t size, con
     instance->path = path;
     if (path == kPreloaded || path.find("/erts-") != std::string::npos) {
         make_preloaded(*instance);
-        runs_own_on_load(*instance);  // again: a preloaded module has none
+        runs_own_on_load(*instance);  // again: make_preloaded() has cleared it
     }
     if (instance->has_on_load()) {
-        // prim_socket's spawns the registry, which is preloaded where OTP boots: nobody waits there for its module.
+        // prim_socket's on_load spawns the registry and does not wait for its module, which OTP preloads.
         static const Term prim_socket = atom_table::intern("prim_socket");
         static const Term registry = atom_table::intern("socket_registry");
         if (module == prim_socket && load(registry, error) == Loaded::failed) {
@@ -443,7 +443,7 @@ ModuleSource::Loaded CodePath::load_bytes(const uint8_t* bytes, size_t size, con
     code_permission::seize_blocking();
     const int ix = code_index::active();
     if (module_table::current(module, ix) != nullptr || module_table::on_load(module, ix) != nullptr) {
-        // Somebody else was first.
+        // Another process was first.
         const bool current = module_table::current(module, ix) != nullptr;
         code_permission::release();
         return current ? Loaded::yes : Loaded::wants_on_load;
@@ -462,7 +462,7 @@ ModuleSource::Loaded CodePath::load(Term module, std::string* error) {
     std::unique_lock lock(lock_);
     loaded_.wait(lock, [&] { return loading_.count(module.raw) == 0; });
     {
-        // What is active stays so long enough to be looked at.
+        // Within the section the active code index may be read: it is not reused.
         const thread_progress::DelaySection section;
         if (module_table::current(module, code_index::active()) != nullptr) {
             return Loaded::yes;  // another process was first

@@ -26,11 +26,11 @@ class SpareDescriptor {
 
   private:
     std::mutex lock_;
-    int fd_;  // -1: taken by somebody else while it was lent
+    int fd_;  // -1: another thread took the descriptor while it was lent
 };
 
-// Directories are searched in order; modules embedded in the program come before them all, but for
-// those that are there in case no directory has them.
+// Directories are searched in order; modules embedded in the program come before them all, except those
+// added with if_missing, which count where no directory has them.
 // Threads: add_* before the VM starts; everything else from any dirty scheduler.
 class CodePath final : public ModuleSource {
   public:
@@ -40,9 +40,8 @@ class CodePath final : public ModuleSource {
                       bool if_missing = false);
     // The ebin directories of the OTP installed here. False: there is none; *error says what to do.
     bool add_otp(std::string* error);
-    // What OTP's emulator has in it from the start, and no directory. Where the tree has those modules as files they are taken;
-    // where it has not, which is a release with an ERTS of its own, they are in that one's beam.smp. Behind it
-    // load_preloaded(), when schedulers run.
+    // Prepares for OTP's preloaded modules, and adds no directory. They are files of the tree, or, in a release with an
+    // ERTS of its own, in that one's beam.smp. Call load_preloaded() afterwards, when schedulers run.
     bool add_preloaded(std::string* error);
     bool load_preloaded(std::string* error);
     const std::vector<Term>& preloaded() const override { return preloaded_; }
@@ -69,7 +68,7 @@ class CodePath final : public ModuleSource {
     // The file of a module, or empty; *in_archive: an archive comes before it in the path.
     std::string find(std::string_view module, bool* in_archive) const;
     bool prepare_preloaded(std::vector<std::unique_ptr<ModuleInstance>>* set, std::string* error);
-    // A module that may be needed to read an archive: it cannot come out of one.
+    // True for modules that reading an archive may need: they cannot come out of one.
     bool opens_archives(const std::string& path) const;
 
     struct Embedded {
@@ -83,7 +82,7 @@ class CodePath final : public ModuleSource {
     std::vector<Embedded> embedded_;
     std::string otp_root_;
     std::vector<Term> preloaded_;
-    std::string preloaded_place_;  // a directory, or the emulator that has them in it; empty in a bare boot
+    std::string preloaded_place_;  // a directory, or the emulator that contains them; empty in a bare boot
     std::mutex lock_;
     std::condition_variable loaded_;
     std::set<Word> loading_;  // modules being loaded now

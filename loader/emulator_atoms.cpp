@@ -63,7 +63,7 @@ class Program {
         return true;
     }
 
-    // Where the file has what will be at an address of the program; its size if it has not.
+    // The offset in the file of what will be at an address of the program; the file's size if there is none.
     uint64_t place_of(uint64_t address) const {
         for (const Elf64_Phdr& s : segments_) {
             if (s.p_type == PT_LOAD && address >= s.p_vaddr && address - s.p_vaddr < s.p_filesz) {
@@ -91,7 +91,7 @@ class Program {
         return true;
     }
 
-    // The words of a segment with the pointers in them that the loader of programs would put there.
+    // The words of a segment, with the pointers that the dynamic linker would put there.
     std::vector<uint64_t> words_of(const Elf64_Phdr& segment) const {
         std::vector<uint64_t> words;
         for (uint64_t at = 0; at + sizeof(uint64_t) <= segment.p_filesz; at += sizeof(uint64_t)) {

@@ -4,16 +4,16 @@ namespace minivm::loader {
 
 namespace {
 
-// Calls count where the called function begins, and the code behind them runs when it has returned; so does what waits. Only
-// a wait that has run out goes on for nothing.
+// True if a process counts a reduction or waits here. A call counts one where the called function begins, so before
+// the code behind the call. Only a wait_timeout whose time has run out goes on without counting.
 bool counts(const Instr& i) {
     return (instr_info(i.op).effects & YIELDS) != 0 && i.op != Op::wait_timeout;
 }
 
 }  // namespace
 
-// The n-th way on from an instruction: its labels, then the next instruction. *to is kNoLabel where it leads out of the function.
-// False: there are no more.
+// The n-th edge from an instruction: to its labels, then to the next instruction. *to is kNoLabel where it leads out of
+// the function. False: there are no more.
 bool EndlessLoops::edge(const LoweredFunction& f, uint32_t at, uint32_t n, uint32_t* to) const {
     const Instr& i = m_.code[at];
     if (counts(i) || n > i.operand_count) {
@@ -31,7 +31,7 @@ bool EndlessLoops::edge(const LoweredFunction& f, uint32_t at, uint32_t n, uint3
     return true;
 }
 
-// Without a way back there is no loop, which is what nearly all functions show at once.
+// Without an edge back there is no loop: for nearly all functions this settles it.
 bool EndlessLoops::goes_back(const LoweredFunction& f) const {
     for (uint32_t at = f.entry; at < f.end; ++at) {
         const Instr& i = m_.code[at];
@@ -46,7 +46,7 @@ bool EndlessLoops::goes_back(const LoweredFunction& f) const {
     return false;
 }
 
-// Depth first: a way to an instruction that is on the path closes a loop.
+// Depth first: an edge to an instruction that is on the path closes a loop.
 uint32_t EndlessLoops::find(const LoweredFunction& f) {
     if (!goes_back(f)) {
         return kNoLabel;

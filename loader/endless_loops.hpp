@@ -1,5 +1,5 @@
-// Loops that no process could be taken out of: a cycle of instructions none of which counts reductions or waits. Compilers write
-// none; one in a file would hold its scheduler for ever, and with it whatever waits for thread progress.
+// Loops that a process could not be scheduled out of: cycles of instructions none of which counts reductions or waits.
+// Compilers write none; one in a file would hold its scheduler for ever, and all that waits for thread progress.
 #pragma once
 
 #include "vm/instr/lowered.hpp"

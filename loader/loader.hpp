@@ -1,6 +1,6 @@
 // From the bytes of a .beam file to a lowered module.
 //
-//   read -> decode -> verify -> lower.  Nothing a file contains can crash the loader: what is wrong is
+//   read -> lower -> verify.  Nothing a file contains can crash the loader: what is wrong is
 //   named with its chunk and offset. Makes nothing visible to running code but atoms, unloaded export
 //   entries and a literal range.
 // Threads: any number in parallel, on any thread.

@@ -30,7 +30,7 @@ using Kind = Operand::Kind;
 
 constexpr uint32_t kMaxTupleArity = (1 << 24) - 1;
 constexpr uint64_t kMaxHeapWords = 1 << 24;
-constexpr uint64_t kMaxBitSize = uint64_t{1} << 32;  // of one segment of constant size
+constexpr uint64_t kMaxBitSize = uint64_t{1} << 32;  // the largest size in a command of bs_match
 constexpr uint64_t kMaxUnit = 256;
 
 // Bit string flags as the bs_* instructions have them.
@@ -110,7 +110,7 @@ struct Names {
                              {intern("tl"), 1, Op::tl},
                              {intern("element"), 2, Op::element},
                              {intern("tuple_size"), 1, Op::tuple_size}};
-    // Those that the compiler knows to raise.
+    // BIFs that the compiler knows to raise always.
     struct ExitBif {
         Term name;
         unsigned arity;
@@ -163,7 +163,7 @@ bool is_apply(const BeamFile::Import& i) {
     return i.function == apply && i.module == atoms::erlang && (i.arity == 2 || i.arity == 3);
 }
 
-// Items of a list behind which a constant is too far for bytecode.
+// Behind a list of more items than this, bytecode does not reach the constants.
 constexpr size_t kFarItems = 4000;
 
 bool never_returns(const BeamFile::Import& i) {
@@ -423,7 +423,7 @@ private:
         return t.bits != TypeInfo::any || t.has_lower || t.has_upper || t.unit > 1;
     }
 
-    // Words, floats and funs apart, because their sizes are the machine's business.
+    // The file counts words, floats and funs apart, because their sizes are the VM's.
     bool read_allocation_list(Operand* out) {
         uint64_t count = 0, kind = 0, number = 0, words = 0;
         if (!read_u(&count, 4, "allocation list length")) {
@@ -491,7 +491,7 @@ private:
             case 'y':
                 return a.kind == Kind::y || bad_arg(count_, "y register");
             case 'u':
-                // <<_:N>> with any N is this one; no bit string has more bits than 64 bits tell.
+                // bs_test_tail2 has the N of <<_:N>>, of any size; no bit string has as many as INT64_MAX bits.
                 if (op_ == GenericOp::op_bs_test_tail2 &&
                     (a.kind == Kind::unsigned_ || (a.kind == Kind::constant && is_big(a.term)))) {
                     a = Operand::unsigned_of(a.kind == Kind::constant ? INT64_MAX : a.value);
@@ -597,7 +597,7 @@ private:
         unverified_.notes.pop_back();
     }
 
-    // A jump to the instruction that is about to follow it goes away; so the labels between move.
+    // Removes a jump to the instruction that is about to follow it, and moves the labels between to its place.
     void drop_jump_to_here(Op next) {
         const auto here = static_cast<uint32_t>(m_.code.size());
         if (m_.code.empty() || m_.code.back().op != Op::jump || labels_here_.empty() ||
@@ -758,7 +758,7 @@ private:
                 emit(Op::on_load);
                 return true;
             case GenericOp::op_nif_start:
-                // It may come after what the function does first; the function is what counts.
+                // It may come after other instructions; only the function it is in counts.
                 if (m_.functions.back().nif != nullptr) {
                     m_.functions.back().nif->declared = true;
                     m_.declares_nifs = true;
@@ -863,7 +863,7 @@ private:
         return true;
     }
 
-    // The line of what follows, until the next one: this is how the line of an address is found.
+    // The line of the instructions up to the next `line`; the engine notes it with their addresses.
     bool set_line() {
         const uint64_t n = args_[0].value;
         if (!file_.has_lines) {
@@ -909,8 +909,8 @@ private:
                next_to(moved_to_, args_[1]);
     }
 
-    // Nothing returns to a tail call to ask for its line, and where it follows a move to x0 OTP's
-    // loader drops it: what comes next without a line of its own has the one before.
+    // No return address needs the line of a tail call, and OTP's loader drops it where the call follows
+    // a move to x0: code behind it without a line of its own has the line before that.
     void forget_line_of_tail_call() {
         if (line_follows_move_ && line_set_by_ + 1 == instr_number_) {
             line_ = line_before_;
@@ -958,7 +958,7 @@ private:
         skipping_body_ = true;
     }
 
-    // A module that loads a library says which functions that may replace, or any may be.
+    // In a module that loads a library: it may replace the functions that are declared so, or all if none is.
     void emit_nif_start(LoweredFunction& f) {
         m_.nifs.emplace_back(new nif::Function(m_.name, f.name, f.arity));
         f.nif = m_.nifs.back().get();
@@ -990,7 +990,7 @@ private:
     Operand export_of(const BeamFile::Import& import) {
         Operand o;
         o.kind = Kind::export_;
-        // OTP has instructions for apply/2,3, so these calls are not traced: the entry is another one.
+        // OTP has instructions for apply/2,3 and does not trace these calls, so they go through another entry.
         o.exp = is_apply(import) ? const_cast<Export*>(bif_export(
                                       "erlang", "apply", static_cast<uint8_t>(import.arity)))
                                  : export_table::get(import.module, import.function, import.arity);
@@ -1161,7 +1161,7 @@ private:
         return true;
     }
 
-    // The tag tells whether the fun is known to fit, or which one it is: call_fun checks anyway.
+    // The tag says that the fun is known to fit, or which one it is; call_fun checks anyway.
     bool lower_call_fun2() {
         if (args_[1].value > kMaxArity) {
             return bad(Code::bad_operand, "arity %llu is over %u",
@@ -1222,7 +1222,7 @@ private:
         return true;
     }
 
-    // A size that is the atom `all` in the file, and not at run time, means all that is left.
+    // A size that is the atom `all` in the file means all that is left; in a register it does not.
     bool mark_whole_rest(size_t size) {
         if (args_[size].kind == Kind::constant && args_[size].term == atoms::all) {
             args_[size + 1].value |= semantics::kBsWholeRest;
@@ -1359,7 +1359,7 @@ private:
                         if (o.kind != Kind::unsigned_) {
                             return wrong();
                         }
-                        // No bit string has so many bits: such a command fails.
+                        // A larger size counts as this one.
                         o.value = std::min<uint64_t>(o.value, kMaxBitSize);
                         break;
                     case 'v':
@@ -1431,8 +1431,8 @@ private:
         return true;
     }
 
-    // A small map of its own whose keys are constants: they are sorted now, and all maps that are
-    // made here share the tuple of them.
+    // A new small map whose keys are constants: they are sorted now, and all maps that the instruction
+    // makes share the tuple of keys.
     bool lower_new_flat_map() {
         const size_t n = items_.size() / 2;
         const bool is_new = args_[1].kind == Kind::constant && is_flat_map(args_[1].term) &&
@@ -1460,8 +1460,8 @@ private:
         return true;
     }
 
-    // Keys that are found by their words come in the order of a flat map, if no register is written
-    // twice or read behind: so they are found in one way through it. step: items a key.
+    // Sorts immediate keys as in a flat map, so that one pass through it finds them all; not if a
+    // register is written twice, or is the map's. step: items for each key.
     void sort_map_keys(size_t step) {
         std::vector<size_t> order;
         for (size_t i = 0; i < items_.size(); i += step) {

@@ -8,7 +8,7 @@
 
 namespace minivm::loader {
 
-// Engines have what they need; what is left serves stack traces and module_info. `v = {}` would keep a vector's memory.
+// The engine has read these; the rest serves stack traces and module_info. `v = {}` would keep a vector's memory.
 static void free_what_engines_have_read(LoweredModule& m) {
     std::vector<Operand>().swap(m.operands);
     std::vector<Instr>().swap(m.code);

@@ -25,7 +25,7 @@ struct UnverifiedModule {
     std::vector<Term> roots;
 };
 
-// Decodes the instructions. Afterwards labels are instruction indexes, roots are still open.
+// Decodes the instructions. Afterwards labels are instruction indexes; boxed constants still stand for roots.
 bool lower_code(UnverifiedModule& unverified, BeamFile& file, ErrorSink& error);
 
 }  // namespace minivm::loader

@@ -16,15 +16,15 @@
 // map because the compiler knows that it is one. Tests, and what an instruction makes, prove it here
 // too; the hints of the file prove nothing, nor does what a function gets or returns. Where nothing
 // proves it, a test is put before the instruction that raises {badmatch, Value} (expect_cons and the
-// like), or goes where the instruction itself would fail to. Behind a test that cannot hold, no process
-// goes on: what is there is not looked at.
+// like), or goes where the instruction itself would fail to. Code behind a test that cannot hold is
+// never reached, and is not checked.
 //
 // Match contexts are no terms, and change as they are used. Only local functions are given them: which
 // arguments may be contexts is found for the whole module, a function being verified again when a call
 // shows one more. Whatever may be a context must not become part of a term or reach anyone else.
 //
-// The compiler also knows guard functions that cannot fail, from types that the file does not tell,
-// and reads their result on the way of their failure as well. A register that is read so gets
+// The compiler also knows, from types that the file does not have, guard functions that cannot fail, and
+// reads their result on the failure side as well. For a register that is read so the loader puts
 // `move [] to x` before each such function (registers_of_failures_).
 #include "loader/verifier.hpp"
 
@@ -49,8 +49,8 @@ namespace {
 using Code = LoadError::Code;
 using Kind = Operand::Kind;
 
-// A set of register numbers. Those that a function's operands name are below a bound known beforehand; the arity of a call
-// may ask for others, which are none of it.
+// A set of register numbers. Those that a function's operands name are below a bound known beforehand; the arity of a
+// call may ask for higher ones, which are never members.
 class RegisterSet {
 public:
     void resize(size_t registers) { words_.assign((registers + 63) / 64, 0); }
@@ -118,7 +118,7 @@ constexpr int kAnyFrame = -2;
 struct State {
     int frame = kNoFrame;
     uint32_t reserved = 0;  // heap words that may be written without a check
-    uint32_t lapsed = 0;    // words that were reserved before an instruction that may collect here
+    uint32_t lapsed = 0;    // words reserved before an instruction that may collect, though not in OTP
     RegisterSet x, floats;
     // x, and what was in x when the process began to wait: wait_timeout is begun again by each
     // message that does not match, but looks at its operand only if its timer is not running.
@@ -181,7 +181,7 @@ public:
                 return bad("code that comes back here without a call or a wait could not be stopped");
             }
         }
-        // Each time a function has one more argument that may be a context, which ends.
+        // Each time a function has one more argument that may be a context, so this ends.
         for (auto next = std::find(again_.begin(), again_.end(), true); next != again_.end();
              next = std::find(again_.begin(), again_.end(), true)) {
             const LoweredFunction& f = m_.functions[static_cast<size_t>(next - again_.begin())];
@@ -299,7 +299,7 @@ private:
         uint32_t& slot = state_at_[target];
         if (slot == kNoState) {
             slot = states_used_++;
-            // Those of functions before have their memory already.
+            // States of earlier functions are reused, with their memory.
             if (slot < states_.size()) {
                 states_[slot] = s;
             } else {
@@ -434,7 +434,7 @@ private:
     bool use_x(uint32_t r) {
         return s_.x.has(r) || (!begins_again_with(r) && bad("x%u may hold no term", r));
     }
-    // Notes r as one more register of failures, if that can help; the function is then begun again.
+    // Notes r as one more register of failures, if that can help; the function is then verified again.
     bool begins_again_with(uint32_t r) {
         if (recording_ || is_register_of_failures(r)) {
             return false;
@@ -570,7 +570,7 @@ private:
             s_.y_types[o.index] = t;
         }
     }
-    // The same of each register that holds the same value as o does.
+    // Also sets the type of each register that holds the same value as o.
     void believe(const Operand& o, Type t) {
         set_type(o, t);
         const uint32_t value = o.is_register() ? *value_of(o) : 0;
@@ -590,8 +590,8 @@ private:
     }
     void believe_also(const Operand& o, Type t) {
         const Type known = type_of(o);
-        // What is known holds as well. A tuple of two sizes is none that can be, on a way that no
-        // process goes, but what such a way leads to may go by the larger size.
+        // The known type holds as well. No tuple has two sizes, so no process comes here, but code
+        // behind this point may rely on the larger size.
         if (known.bits == TypeInfo::tuple && t.bits == TypeInfo::tuple) {
             t.arity = std::max(t.arity, known.arity);
         }
@@ -604,8 +604,8 @@ private:
     uint32_t* value_of(const Operand& o) {
         return o.kind == Kind::x ? &s_.x_values[o.index] : &s_.y_values[o.index];
     }
-    // The number of the value in register o, which gets one if it has none: that of this
-    // instruction, which what is left of an earlier time here then no longer has.
+    // The number of the value in register o. A value without one gets that of this instruction;
+    // registers that still have this number from an earlier visit lose it.
     uint32_t numbered_value(const Operand& o) {
         uint32_t* value = value_of(o);
         if (*value == 0) {
@@ -734,7 +734,7 @@ private:
         return true;
     }
 
-    // Asked where something is to be repaired. Before the fixpoint it is only noted that it is.
+    // True if the caller is to write its repair down. Before the fixpoint this only notes the block.
     bool writes_repairs() {
         if (!recording_ && (to_repair_.empty() || to_repair_.back() != block_)) {
             to_repair_.push_back(block_);
@@ -1174,8 +1174,8 @@ private:
             }
         }
     }
-    // The operand of an instruction that may be a context: it uses it as one, tests for some kind of term or
-    // moves it. Null: none.
+    // The operand that may be a context: the instruction uses it as one, tests for some kind of term or moves
+    // it. Null: none.
     static const Operand* context_operand(const Instr& i, const Operand* o) {
         const char* letters = instr_info(i.op).operands;
         switch (i.op) {
@@ -1306,7 +1306,7 @@ private:
     // What a test proves of its operand where it holds, and where it does not.
     struct Test {
         uint16_t holds = TypeInfo::any;
-        bool exact = true;  // and only then
+        bool exact = true;  // where the test fails, the operand is of none of these kinds
     };
     static Test test_of(Op op) {
         switch (op) {
@@ -1349,7 +1349,7 @@ private:
         }
     }
 
-    // What building leaves as it is: the heap, and with it the age of what is on it.
+    // Instructions that leave the heap as it is: the tuple stays the newest object.
     static bool keeps_tuple_fresh(Op op) {
         return op == Op::move || op == Op::swap || op == Op::set_tuple_element ||
                op == Op::get_tuple_element || op == Op::init_yregs;
@@ -1423,7 +1423,7 @@ private:
         return true;
     }
 
-    // What bs_start_match has found to be nothing to match is neither a context nor a bit string.
+    // Where bs_start_match fails, its operand is neither a context nor a bit string.
     bool after_no_match(const Operand* o) {
         const State now = s_;
         believe(o[1], narrowed(type_of(o[1]),
@@ -1436,7 +1436,7 @@ private:
     bool after_missing_key(const Instr& i, const Operand* o) {
         const State now = s_;
         for (uint32_t n = 3; n < i.operand_count; n += 2) {
-            // That it is in the frame is demanded where there is an element.
+            // define() demands on the other side that the register is in the frame.
             if (o[n].kind == Kind::x || o[n].index < s_.y.size()) {
                 set_type(o[n], type(Type{}.bits | (type_of(o[n]).bits & kContext)));
                 *value_of(o[n]) = 0;
@@ -1721,19 +1721,19 @@ private:
     uint32_t states_used_ = 0;
     std::vector<uint32_t> work_;                   // block starts whose state has changed
     State s_;                                      // at the instruction being looked at
-    uint32_t at_ = 0;                              // which is this one
+    uint32_t at_ = 0;                              // the index of that instruction
     std::vector<uint32_t> registers_of_failures_;  // of the function
     std::vector<std::vector<uint32_t>> contexts_of_;  // by function: arguments that may be contexts
-    std::vector<bool> again_;  // by function: verified before that was known
-    bool never_holds_ = false;  // nothing goes on behind the instruction being looked at
-    bool begin_again_ = false;                     // with one more of them
+    std::vector<bool> again_;  // by function: to be verified again, with more such arguments
+    bool never_holds_ = false;  // code behind the instruction at_ is never reached
+    bool begin_again_ = false;                     // with one more register of failures
     bool recording_ = false;                       // the fixpoint is reached: write repairs down
-    uint32_t block_ = 0;               // where the block begins that is being run
-    std::vector<uint32_t> to_repair_;  // blocks in which something has to be written down then
+    uint32_t block_ = 0;               // where the present block begins
+    std::vector<uint32_t> to_repair_;  // blocks with repairs to write down then
     std::vector<Repair> repairs_;      // in the order of instructions
 };
 
-// Puts the repairs into the code; instruction indexes change everywhere. Notes are of no use any more.
+// Puts the repairs into the code; instruction indexes change everywhere. The notes do not match the code afterwards.
 void apply_repairs(const std::vector<Repair>& repairs, UnverifiedModule& unverified) {
     if (repairs.empty()) {
         return;

@@ -44,7 +44,7 @@ struct Atomics {
 #if defined(__x86_64__) && !MINIVM_RECORDER_TSAN
         asm volatile("incq %0" : "+m"(word) : : "memory", "cc");
 #else
-        // release: who sees the record counted sees its reservation. Pairs with the look at the
+        // release: a reader that sees the record counted sees its reservation. Pairs with the look at the
         // counters in Snapshot::scan_ring().
         word.fetch_add(1, std::memory_order_release);
 #endif
@@ -54,8 +54,8 @@ struct Atomics {
         return word.fetch_add(n, std::memory_order_relaxed);
     }
     static void count_shared(Word& word) {
-        // release: who sees the record counted sees its reservation and its busy mark. Pairs with
-        // the look at the counters in Snapshot::scan_ring().
+        // release: a reader that sees the record counted sees its reservation and its busy mark. Pairs
+        // with the look at the counters in Snapshot::scan_ring().
         word.fetch_add(1, std::memory_order_release);
     }
     static bool exchange_if(Word& word, uint64_t& expected, uint64_t desired) {

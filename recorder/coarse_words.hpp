@@ -1,5 +1,5 @@
-// A record of any arguments with the time of an earlier record of the thread: what record_coarse() does
-// for events whose payload the caller has laid out itself, texts and values included.
+// A record of any arguments with the time of an earlier record of the thread: record_coarse() for events
+// whose payload the caller has laid out itself, texts and values included.
 #pragma once
 
 #include "recorder/recorder.hpp"

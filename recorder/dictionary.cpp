@@ -81,7 +81,7 @@ void Dictionary::add_place(uint64_t key, std::string_view text) {
     }
 }
 
-// A place says nothing about records of an event that is not described itself.
+// Gives the places to their events. A place of an event that is not described is a problem.
 void Dictionary::join_places() {
     for (auto& [id, places] : places_) {
         const auto event = events_.find(id);

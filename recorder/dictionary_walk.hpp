@@ -8,9 +8,9 @@
 
 namespace minivm::recorder {
 
-// Calls entry(kind, key, text) for each complete entry between two positions in words. Whatever is
-// no entry, or one whose writer has not finished, is passed over: the next one proves itself by its
-// checksum. Returns how many bytes that were written are none.
+// Calls entry(kind, key, text) for each complete entry between two positions in words. It passes over
+// anything else, an unfinished entry included: the next entry proves itself by its checksum. Returns
+// how many bytes were written and belong to no complete entry.
 template <class Entry>
 uint64_t walk_dictionary(const Atomics::Word* words, uint64_t from, uint64_t to, Entry&& entry) {
     uint64_t damaged_bytes = 0;

@@ -32,8 +32,8 @@ constexpr uint32_t category_bit(Category category) {
     return uint32_t{1} << static_cast<unsigned>(category);
 }
 
-// Frequent events evict only their like. Each thread has a ring of each class but the last: what is
-// rare is so for the whole program, and its rings are taken by who has something for them.
+// Frequent events evict only their like. Each thread has a ring of each class but the last: the whole
+// program shares the rings for rare records, and a writer takes one that is free.
 enum class RingClass : uint8_t { calls, scheduling, lifecycle, rare };
 inline constexpr unsigned kRingClassCount = 4;  // a record has two bits for it
 inline constexpr unsigned kThreadRings = 3;     // of one thread

@@ -50,7 +50,7 @@ struct ExportResult {
 
 ExportResult export_text(const Snapshot& snapshot, const Filter& filter, Sink& sink);
 
-// How far somebody who follows a recording has come: the next position of each ring.
+// How far a follower of a recording has come: the next position of each ring.
 struct Cursor {
     std::vector<uint64_t> next;
     uint64_t missed_slots = 0;  // overwritten before they were seen
@@ -70,7 +70,7 @@ ExportResult export_terms(const Snapshot& snapshot, const Filter& filter, Sink& 
 ExportResult export_ctf(const Snapshot& snapshot, const Filter& filter,
                         const std::string& directory);
 
-// As the table of losses calls it: thread/class, or what all threads share.
+// The ring's name in the table of losses: thread/class, or the name of a ring that all threads share.
 std::string ring_name(const Snapshot& snapshot, const RingContents& ring);
 
 // What went wrong, for people: the report of the fault handler, what was running at the end, and each

@@ -106,7 +106,7 @@ bool time_window(const Snapshot& snapshot, uint64_t& first_ticks, uint64_t& last
 const char* crash_state_name(const Snapshot& snapshot);
 // What is wrong with the dictionary, an entry each; empty if nothing is.
 std::vector<std::string> dictionary_problems(const Snapshot& snapshot);
-// Of the thread that wrote the record, and a number for it.
+// The name of the thread that wrote the record, and a number for its lane.
 std::string thread_name(const Snapshot& snapshot, const MergedRecord& merged);
 unsigned thread_lane(const MergedRecord& merged);
 inline constexpr const char* kCannotWrite = "the output could not be written";

@@ -74,7 +74,7 @@ private:
     Text& out_;
     std::vector<MergedRecord> merged_;
     std::vector<uint32_t> running_;
-    bool was_cut_off_ = false;  // by itself, without the time to close the recording
+    bool was_cut_off_ = false;  // the program ended itself at once and did not close the recording
     bool went_wrong_ = false;   // the program's process was killed, or the status is not 0
 };
 
@@ -232,7 +232,7 @@ void CrashPrinter::failure(const Failure& f) {
         line(text);
         frames++;
     }
-    // Who exits may well have been short-lived and quiet; of an exception there is always more to say.
+    // A process that exits may have left no records; after an exception the reader is told so.
     if (event(f.at) == "uncaught" || has_records(f.subject, f.at)) {
         line("  its last records:");
         last_records(f.subject, f.at);
@@ -290,7 +290,7 @@ uint64_t CrashPrinter::print() {
             last_records(subject, merged_.size());
         }
     }
-    // What OTP's processes do (proc_lib) is to exit; those that follow over links must not push out where it began.
+    // OTP's processes (proc_lib) end by exit; those that follow over links must not push out the first failures.
     std::vector<Failure> failures = newest("uncaught", "processes that failed with an exception");
     const std::vector<Failure> ends = newest("exit_failed", "processes that ended neither normally nor by shutdown");
     failures.insert(failures.end(), ends.begin(), ends.end());

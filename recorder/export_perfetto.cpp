@@ -147,7 +147,7 @@ void Timeline::add(const MergedRecord& merged) {
 
     const std::string_view event = schema == nullptr ? std::string_view() : schema->name;
     const unsigned count = schema == nullptr ? 0 : Formatter::usable_arguments(record, *schema);
-    // The lane of what the record is about: its first argument where that is the one that runs.
+    // The lane of what the record is about: its first argument where that is the process that runs.
     const bool first_is_subject = count > 0 && schema->kinds[0] == 'p';
     const bool about_first =
         first_is_subject &&

@@ -1,7 +1,7 @@
 // The layout of a recorder file, which is also the layout of the recorder's memory.
 //
-//     0                    header, first copy      what never changes: sizes, clock, where the
-//     rings are kHeaderBytes         header, second copy     one bad page cannot take both
+//     0                    header, first copy      what never changes: sizes, clock, where the rings are
+//     kHeaderBytes         header, second copy     one bad page cannot take both
 //     live_offset          live state              clock anchors, crash state, owners of rings
 //     crash_offset         crash report            text that a fault handler leaves
 //     controls_offset      ring controls           one RingControl a ring
@@ -33,18 +33,18 @@ inline constexpr uint32_t kByteOrderMark = 0x0102'0304;
 inline constexpr uint64_t kHeaderBytes = 16 * 1024;
 inline constexpr unsigned kMaxGroups = 1360;  // threads with rings of their own at a time
 // Rings for rare records, which all threads take in turn. Several of a kind, so that a thread which
-// loses its processor with one in its hands keeps nobody from recording. Failures have rings in which
-// nothing else stands, so that no other event evicts any of them, however many events there are.
+// is preempted while it holds one keeps no other thread from recording. Failures have rings of their
+// own, so that no other event evicts any of them, however many events there are.
 struct RareRings {
     unsigned first;
     unsigned count;
 };
-inline constexpr RareRings kFirstFailures{0, 1};  // those a storm of them begins with
+inline constexpr RareRings kFirstFailures{0, 1};  // the failures that a storm begins with
 inline constexpr RareRings kFailures{1, 4};       // all others
 inline constexpr RareRings kRare{5, 2};           // other events, within their rate
 inline constexpr RareRings kRareMany{7, 3};       // other events beyond it
 inline constexpr unsigned kRareRings = kRareMany.first + kRareMany.count;
-// Of no thread: the ring of all that have none, then those for rare records.
+// Rings of no thread: the one shared by threads without rings, then those for rare records.
 inline constexpr unsigned kCommonRings = 1 + kRareRings;
 inline constexpr unsigned kMaxRings = kMaxGroups * kThreadRings + kCommonRings;
 inline constexpr uint32_t kLeastOwnerEntries = 512;
@@ -96,7 +96,7 @@ struct FileHeader {
     uint32_t ring_count;
     uint32_t group_count;
     uint32_t machine;       // 1 x86-64, 2 aarch64
-    uint32_t large_groups;  // of these, the first, those of busy threads
+    uint32_t large_groups;  // the first of these: groups of busy threads
     uint32_t first_groups;  // there from the start; LiveState::groups_ready says how many are now
     uint32_t owner_entries;
     RingSizes sizes;
@@ -117,11 +117,11 @@ constexpr unsigned rare_ring_index(const FileHeader& header, unsigned i) {
 constexpr unsigned ring_index(const FileHeader& header, unsigned group, unsigned ring_class) {
     return group * kThreadRings + ring_class + (group < header.first_groups ? 0 : kCommonRings);
 }
-// Rings of the first so many groups, and the common ones; at least the groups of the start.
+// How many rings the first `groups` groups and the common rings are; at least first_groups of them.
 constexpr unsigned ready_rings(unsigned groups) {
     return groups * kThreadRings + kCommonRings;
 }
-// The ring of that index, which is below ring_count; that of ring_count has the end as its offset.
+// The ring of that index, below ring_count; for ring_count itself, the offset is the end of the file.
 constexpr RingEntry ring_entry(const FileHeader& header, unsigned index) {
     const RingSizes& sizes = header.sizes;
     const unsigned large_rings = header.large_groups * kThreadRings;
@@ -168,7 +168,7 @@ constexpr RingEntry ring_entry(const FileHeader& header, unsigned index) {
     entry.blocks_offset = header.blocks_offset + slots / kSlotsPerBlock * sizeof(uint64_t);
     return entry;
 }
-// Where the part of the file ends that the rings of so many groups have.
+// The offset where the rings of the first `groups` groups, and the common ones, end.
 constexpr uint64_t ready_bytes(const FileHeader& header, unsigned groups) {
     return ring_entry(header, ready_rings(groups)).offset;
 }
@@ -207,7 +207,7 @@ struct alignas(128) LiveState {
     Atomics::Word group_freed[kMaxGroups];
     Atomics::Word freed_counter;
     Atomics::Word groups_ready;  // groups that threads may take: the pool grows
-    // Records of the rare class that came faster than their rate, and stand elsewhere.
+    // Records of the rare class that came faster than their event's rate.
     Atomics::Word over_rate;
 
     // FileHeader::owner_entries of them follow.
@@ -233,8 +233,8 @@ enum class DictionaryKind : uint8_t {
 inline constexpr unsigned kDictionaryHeadBytes = 16;
 inline constexpr unsigned kMaxDictionaryText = 4096;
 
-// A place that records the event, and the number in those records (0: they have none, for it is the
-// event's only one). An event may have several.
+// The key of a place: the event that it records, and the number in those records (0: they have none,
+// for it is the event's only place). An event may have several places.
 constexpr uint64_t pack_site_key(uint16_t event, unsigned number) {
     return uint64_t{event} | (uint64_t{number} << 16);
 }

@@ -20,7 +20,7 @@ public:
     // One argument by itself, as append_message() shows it with %s or a plain number.
     void append_argument(Text& out, const Record& record, char kind, unsigned i) const;
     void append_subject(Text& out, uint64_t subject) const;
-    // Its number in the file's format, without its name.
+    // The subject's number in the file's format, even if it has a name.
     void append_plain_subject(Text& out, uint64_t subject) const;
 
     // The bytes of a text argument; nothing if the record claims bytes it does not have.
@@ -32,7 +32,7 @@ public:
     }
     // "category name", printable.
     void append_event(Text& out, const Record& record);
-    // "file:line in function" of where the record was made; all that it may be, if there are
+    // "file:line in function" of the place that wrote the record; all that it may be, if there are
     // several, and nothing if the recording does not say.
     void append_place(Text& out, const Record& record) const;
     const char* category(const Record& record) const;

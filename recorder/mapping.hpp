@@ -18,10 +18,10 @@ public:
     Mapping& operator=(const Mapping&) = delete;
     ~Mapping() { release(); }
 
-    // Maps the file that `header` describes, the rings of the first `groups` groups; the others
-    // have their address space. Returns an empty string or what failed.
+    // Maps the file that `header` describes: its fixed part and the rings of the first `groups` groups;
+    // for the other rings it reserves address space. Returns an empty string or what failed.
     std::string map(int fd, const FileHeader& header, unsigned groups, bool writable, bool touch);
-    // Those of the groups from `from` to `to` as well.
+    // Maps the rings of the groups from `from` up to `to` as well.
     bool map_rings(int fd, const FileHeader& header, unsigned from, unsigned to, bool writable,
                    bool touch);
     void release();

@@ -27,8 +27,8 @@ namespace {
 
 constexpr std::ptrdiff_t kAhead = 12;
 
-// Ids may differ in few bits anywhere (addresses, thread number and counter): all of them reach
-// all.
+// Ids may differ in few bits anywhere (addresses, thread number and counter): each bit of them reaches
+// all bits of the hash.
 uint64_t hash_flow(uint64_t flow) {
     flow *= 0x9e3779b97f4a7c15u;
     flow ^= flow >> 32;
@@ -158,7 +158,7 @@ Merger::Send* Merger::find_ordered_send(uint64_t flow, uint64_t ticks) {
     return is_near && !after->taken ? &*after : nullptr;
 }
 
-// Whether the record at the head of the stream receives what has not been handed out as sent.
+// Whether the record at the head of the stream receives a flow whose send has not been handed out.
 bool Merger::must_wait(uint32_t stream) {
     const Record& record = *streams_[stream].at;
     const uint16_t event = record.event_id;
@@ -252,7 +252,7 @@ void Merger::release(uint32_t sender) {
     }
 }
 
-// All that is left waits in a circle, which intact rings cannot: the earliest goes first.
+// All streams that are left wait in a circle, which intact rings cannot: the earliest goes first.
 void Merger::force_one() {
     size_t best = 0;
     for (size_t i = 1; i < blocked_.size(); i++) {

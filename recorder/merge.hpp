@@ -77,8 +77,8 @@ private:
     std::vector<Stream> streams_;
     std::vector<Entry> heap_;  // smallest ticks on top
     // Where the send of each flow is, by open addressing: a tag of the flow, stream, index; 0 is
-    // free. Small, for it is read at random: whether it is the right flow is only looked up if
-    // somebody would have to wait.
+    // free. Small, for it is read at random: whether it is the right flow is only looked up if a
+    // stream would have to wait.
     std::vector<uint64_t> sends_;
     // If ids come back: all sends by flow and time; `sends_` is not used then.
     std::vector<Send> ordered_;

@@ -17,7 +17,7 @@ extern "C" {
 // NOLINTEND(bugprone-reserved-identifier)
 }
 
-// Pieces that a zero byte ends, in a fixed buffer: this may run in a signal handler.
+// Pieces of text, each ended by a zero byte, in a fixed buffer: this may run in a signal handler.
 class EntryText {
 public:
     void append(std::string_view piece, size_t limit) {
@@ -34,7 +34,7 @@ public:
         append(std::string_view(digits + at, sizeof digits - at), sizeof digits);
     }
     void end_piece() { text_[used_++] = '\0'; }
-    // Without the end of the last piece.
+    // Without the zero byte of the last piece.
     std::string_view view() const { return {text_, used_ - 1}; }
 
 private:
@@ -56,7 +56,7 @@ void append_place(uint16_t event, unsigned number, std::string_view file, unsign
 
 }  // namespace
 
-// Of the program itself. Where a linker lays pieces of the section apart there are zeros between.
+// The linker may lay pieces of the section apart; there are zeros between them then.
 void detail::append_places() {
     for (const EventPlace* const* p = __start_minivm_places; p != __stop_minivm_places; p++) {
         if (*p != nullptr) {
@@ -160,9 +160,9 @@ uint16_t detail::declare_site(Site& site) {
     // relaxed: only compared with itself.
     const uint32_t number = g_recording_number.load(std::memory_order_relaxed);
     const uint16_t id = declare_event(site.declaration);
-    // Two threads may both declare: two entries say the same, and the later id stays. A refusal
-    // stays too, so that a full dictionary is not tried again at each record. release: the entry is
-    // complete. No partner in the program: readers of the file pair with the entry.
+    // Two threads may both declare the event: two entries say the same, and the later id stays. An id
+    // of 0 stays too, so that a full dictionary is not tried again at each record. release: the entry
+    // is complete. No partner in the program: readers of the file pair with the entry.
     site.id.store((uint64_t{number} << 16) | id, std::memory_order_release);
     return id;
 }

@@ -1,8 +1,8 @@
-// Where a program records the events of events.def: file, line and function, for who reads.
+// Where a program records the events of events.def: file, line and function, for the reader.
 //
-// A site leaves a constant in the program and a pointer to it in a section of their own, which
-// init() walks into the dictionary. When recording nothing is done for it: where an event has
-// several places a number tells them apart, and it is part of the constant that names the event.
+// Each site defines a constant, and a pointer to it in the linker section minivm_places; init() walks
+// the section and appends the places to the dictionary. A record costs no more for it: the number that
+// tells the places of an event apart is part of the constant that names the event.
 #pragma once
 
 #include "recorder/events.hpp"
@@ -31,8 +31,8 @@ consteval size_t root_length(std::string_view file) {
     return file.starts_with(root) ? root.size() : 0;
 }
 
-// Lines of one file that are fewer than kMaxPlace apart never have the same number; two places of
-// one event may have it by chance, and a reader then names both.
+// Lines of one file that are fewer than kMaxPlace apart never have the same number; two other places
+// of one event may have the same one by chance, and a reader then names both.
 consteval uint8_t place_number(std::string_view file, unsigned line) {
     uint32_t hash = 2166136261u;
     for (const char c : file.substr(root_length(file))) {
@@ -45,11 +45,11 @@ consteval uint8_t place_number(std::string_view file, unsigned line) {
 
 }  // namespace minivm::recorder
 
-// Declares the constant `name`: this place, as one of the event. For record(), record_coarse() and
-// event_word(), which have an event by itself otherwise. Stands in a function that is neither inline
-// nor a template, for a section takes nothing that the linker may have to unite.
-// The pointer is no constant so that the section is the same in programs whose addresses are fixed
-// when they are loaded. retain: nothing else names it, and the linker may collect what is not used.
+// Declares the constant `name`: this place, one of the event's. record(), record_coarse() and
+// event_word() take it in place of an EventId. Only in a function that is neither inline nor a
+// template, since a section cannot hold what the linker may have to merge. The pointer is not const,
+// so that the section is writable also in programs whose addresses are fixed before they are loaded.
+// retain: nothing refers to the pointer, and the linker may drop what is not used.
 #define MINIVM_EVENT_PLACE(name, event_name)                                                      \
     static constexpr ::minivm::recorder::EventPlace name{                                         \
         ::minivm::recorder::EventId::event_name,                                                  \

@@ -2,13 +2,13 @@
 // step.
 //
 // One thread and the signal handlers that run on it write a ring; any number of readers, in this or
-// another process, read it and never write. Nobody waits for anybody.
+// another process, read it and never write. No writer and no reader waits.
 //
 // Invariants
 //   (1) reserve only grows, and grows before a slot of the new record is touched.
-//   (2) While a write is open nobody writes a slot of it: a nested write that would reach it is dropped.
+//   (2) While a write is open no other write touches its slots: a nested write that would is dropped.
 //   (3) Word 0 of a record is busy before its first payload word and committed after its last.
-//   (4) Slots in front of reserve - size belong to nobody; a reader must not trust them.
+//   (4) Positions in front of reserve - size have lost their slots; a reader must not trust them.
 //
 // The atomics are a parameter (`A`), so that tests/recorder/protocol_model_test.cpp runs this very
 // code on a model of weak memory, with a signal or a death between any two accesses. A policy has
@@ -86,7 +86,7 @@ template <class A, class Fill>
     A::fence(std::memory_order_release);
     fill([word](unsigned index, uint64_t value) { A::store_payload(word[index], value); },
          position);
-    // release: who sees the record committed sees its payload. Pairs with the first load of
+    // release: a reader that sees the record committed sees its payload. Pairs with the first load of
     // read_record().
     A::store(word[0], head | kCommitted, std::memory_order_release);
 
@@ -98,7 +98,7 @@ template <class A, class Fill>
     }
 }
 
-// Whether this thread is writing a record of the ring already: then we run in a signal handler.
+// Not 0 if this thread is writing a record of the ring already: then we run in a signal handler.
 template <class A>
 [[gnu::always_inline]] inline uint64_t open_word(const RingView<A>& ring) {
     // relaxed: only this thread writes it; a signal handler leaves it as found.
@@ -213,7 +213,7 @@ enum class ReadResult {
     committed,    // `out` holds the record
     in_progress,  // its writer has begun it and not finished: still running, or dead
     overwritten,  // a later record took its slots, perhaps while we copied
-    absent,  // nothing was written for this position: dropped after reservation, died early, damage
+    absent,       // nothing was written for this position: dropped after reservation, died early, damage
 };
 
 struct ReadOutcome {

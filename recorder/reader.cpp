@@ -249,8 +249,8 @@ uint64_t follow_to_block_end(const Ring& ring, uint64_t position, uint64_t end) 
     return position;
 }
 
-// Whether a record may start there although nothing leads to it: the side table must not know
-// better.
+// Whether a record may start at `position` although no record leads up to it: the side table must not
+// contradict.
 bool is_plausible_start(const Ring& ring, uint64_t position, uint64_t end) {
     const auto entry_of = [&ring](uint64_t at) {
         return get(ring.blocks[(at & (ring.size_slots - 1)) / kSlotsPerBlock]);
@@ -271,8 +271,8 @@ bool is_plausible_start(const Ring& ring, uint64_t position, uint64_t end) {
 
 // A writer that has taken slots and not marked them yet, for a page fault stood in its way or it
 // was taken off the processor just there, is in progress as well: a follower that went past its
-// record would never see it. Slots that hold nothing are given up only when it is known that they
-// stay so:
+// record would never see it. Slots that hold nothing count as lost only when they are known to stay
+// empty:
 //   - a ring of one thread: the thread has committed a record behind them that is not a handler's
 //     inside another one, so no write of before is open. We saw that commit (acquire), and whatever
 //     came before it is seen by the next scan, which decides;
@@ -280,7 +280,7 @@ bool is_plausible_start(const Ring& ring, uint64_t position, uint64_t end) {
 //     counters are looked at first, so all of that had happened before this scan.
 void Snapshot::read_live_ring(unsigned index, const Ring& ring, uint64_t from) {
     const bool is_shared = index == shared_ring_index(header_);
-    uint64_t settled = 0;  // what holds nothing in front of it never will
+    uint64_t settled = 0;  // slots in front of it that are empty stay empty
     for (;;) {
         RingContents contents = scan_ring(index, ring, from);
         Ledger& ledger = contents.ledger;
@@ -556,8 +556,8 @@ bool Snapshot::read_bytes(std::span<const unsigned char> bytes, std::string& err
     if (!take_header(part(0), part(kHeaderBytes), bytes.size(), error)) {
         return false;
     }
-    // A header may promise more than there is: at most what is missing of one file is filled with
-    // zeros.
+    // A header may promise more bytes than there are, and the missing ones are filled with zeros: only
+    // so many of them.
     if (header_.file_bytes > bytes.size() * 64 + (uint64_t{64} << 20)) {
         error = "cut off after " + std::to_string(bytes.size()) + " of " +
                 std::to_string(header_.file_bytes) + " bytes";
@@ -686,8 +686,8 @@ bool Snapshot::read_file(const std::string& path, std::string& error) {
     if (!take_header(all, all.subspan(std::min<size_t>(all.size(), kHeaderBytes)), bytes, why)) {
         return fail(why);
     }
-    // A writer keeps its file locked. One of another machine's, over a network, perhaps not; then
-    // its process tells.
+    // A writer keeps its file locked. Where the lock does not show, as over a network, a process with
+    // its id means that it may be alive.
     bool is_alive = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     const bool is_locked = is_alive;
     is_alive =

@@ -83,14 +83,14 @@ struct LostRegion {
 
 struct RingContents {
     unsigned index = 0;
-    unsigned group = 0;  // kSharedGroup: the ring of threads without one; kRareGroup
+    unsigned group = 0;  // kSharedGroup: the ring of threads without rings; kRareGroup: one for rare records
     RingClass ring_class = RingClass::calls;
     uint64_t size_slots = 0;
     bool control_was_bad = false;  // the counters are damaged, the end was found by the records
     Ledger ledger;
     std::vector<LostRegion> lost;
     std::vector<Record> records;  // in the order of their positions
-    // Position of the first record that is being written, or the end. Who follows the recording takes
+    // Position of the first record that is being written, or the end. A follower of the recording takes
     // what lies in front of it, and the rest next time.
     uint64_t complete_until = 0;
 };
@@ -136,7 +136,7 @@ public:
     const std::string* atom(uint64_t id) const { return find(atoms_, id); }
     const std::string* function(uint64_t id) const { return find(functions_, function_of(id)); }
     const std::string* subject(uint64_t id) const { return find(subjects_, id); }
-    // All that have had the name, in no order; entries are NAME or NAME<...>.
+    // All subjects that have had the name, in no order; entries are NAME or NAME<...>.
     std::vector<uint32_t> subjects_named(std::string_view name) const;
     const std::string* string(uint64_t id) const { return find(strings_, id); }
     const std::map<uint16_t, EventSchema>& events() const { return events_; }
@@ -186,8 +186,8 @@ public:
     bool read_bytes(std::span<const unsigned char> bytes, std::string& error);
     // What this process records now.
     bool read_own(std::string& error);
-    // Of that only the rings of one class and the shared one, in each only what lies behind a position
-    // (by the ring's index; the start where there is none), and the dictionary if that is anything.
+    // The same for the rings of one class and the shared one only: in each the records from a position on
+    // (`from`, by the ring's index; all of them where it has none), and the dictionary if there are any.
     // Positions are starts of records. Ledgers are right but for the slots that are left out.
     bool read_own_behind(RingClass ring_class, std::span<const uint64_t> from, std::string& error);
 
@@ -207,7 +207,7 @@ public:
     // What the fault handler left; empty if there was no fault.
     const std::string& crash_report() const { return crash_report_; }
     uint64_t dictionary_refused() const { return dictionary_refused_; }
-    // Records of the rare class that came faster than their rate and stand where others evict them.
+    // Records of the rare class that came faster than their event's rate.
     uint64_t over_rate() const { return over_rate_; }
     bool first_header_was_bad() const { return first_header_was_bad_; }
     bool is_truncated() const { return is_truncated_; }

@@ -24,7 +24,7 @@ inline constexpr unsigned kMaxSlots = 8;
 inline constexpr unsigned kMaxRecordWords = kMaxSlots * kWordsPerSlot;
 inline constexpr unsigned kHeadWords = 3;  // before the first argument
 inline constexpr unsigned kMaxPayloadWords = kMaxRecordWords - kHeadWords;
-// An argument that names a function has its id in the low bits; what is above is the event's own.
+// An argument that names a function has its id in the low bits; the bits above are the event's own.
 inline constexpr unsigned kFunctionBits = 48;
 constexpr uint64_t function_of(uint64_t argument) {
     return argument & ((uint64_t{1} << kFunctionBits) - 1);
@@ -65,7 +65,7 @@ constexpr bool word0_is_busy(uint64_t word) {
     return (word & (kBusy | kCommitted)) == kBusy;
 }
 
-// Which of the places of its event a record comes from; 0: it does not say.
+// The number of the place (recorder/place.hpp) that wrote a record; 0: the record does not say.
 inline constexpr unsigned kMaxPlace = 63;
 
 // The low half of word 2, a constant at most sites.
@@ -102,7 +102,7 @@ constexpr unsigned text_length(uint64_t word) {
 }
 
 // In rings that threads take in turn: the writer's group of rings (all bits: it has none) and its
-// id.
+// thread id.
 constexpr uint64_t pack_writer(uint32_t group, uint32_t thread) {
     return uint64_t{group & 0xffff} | (uint64_t{thread} << 32);
 }

@@ -18,8 +18,8 @@ namespace {
 [[gnu::tls_model("initial-exec")]] constinit thread_local ThreadState t_state{};
 
 [[gnu::always_inline]] inline uint32_t mode() {
-    // relaxed: the clock is set before the first thread records and stays; of another recording a
-    // site may hear late.
+    // relaxed: the clock is set before the first thread records and stays; a site may see late that
+    // another recording has begun.
     return g_mode.load(std::memory_order_relaxed);
 }
 [[gnu::always_inline]] inline bool clock_is_counter() {
@@ -31,8 +31,8 @@ uint64_t now() {
 }
 
 // How a record gets its time. A coarse one takes that of the thread's last full record, or of a
-// coarse one that ended a block: at most 128 records back. A signal may refresh the stamp at any
-// moment, which is as good.
+// coarse one that ended a block: at most 128 records back. A signal handler may refresh the stamp at
+// any moment, which does no harm.
 struct AnyClock {
     static uint64_t read() { return now(); }
 };
@@ -51,7 +51,7 @@ template <class Clock, bool kCoarse>
     return t_state.rings[word2_ring(event)];
 }
 
-// For a thread without rings of its own. Records of more than two slots do not fit there.
+// For a thread without rings of its own. Longer records are cut to two slots.
 void write_to_shared(const Ring& ring, uint64_t event, unsigned flags, const Word* words,
                      unsigned count) {
     constexpr unsigned kRoom = kSharedSlots * kWordsPerSlot - kHeadWords;
@@ -111,14 +111,15 @@ constexpr uint64_t in_class(uint64_t event, RingClass ring_class) {
     return (event & ~(uint64_t{3} << 16)) | (uint64_t{static_cast<unsigned>(ring_class)} << 16);
 }
 
-// How an event's records come: within its rate, or so fast that they may not stand beside what is
-// rarer, or without end.
+// How fast an event's records come: within its rate; so fast that they must not evict rarer events; or
+// so fast that they are not rare at all.
 enum class Pace : uint8_t { rare, frequent, flood };
 
-// Each slot is earned in a time, and may be written that much ahead of it. One word says it all, so
-// that nothing can be torn; of two threads that meet one pays for both, which is good enough.
+// An event earns a slot every ticks_per_slot and may write most_ahead ticks ahead of that. The state is
+// one word, so nothing can tear; when two threads meet, the slots of one are not counted, which is good
+// enough.
 Pace pace_of(CommonRings& common, uint16_t event, unsigned slots) {
-    // Times as much ahead: one event alone fills the rings for many, but for what keeps others out.
+    // Times most_ahead, which is half a ring: so one event may fill the three rings kRareMany.
     constexpr uint64_t kFlood = 6;
     std::atomic<uint64_t>& word = common.earned_at[event % CommonRings::kRates];
     const uint64_t time = now();
@@ -135,7 +136,7 @@ Pace pace_of(CommonRings& common, uint16_t event, unsigned slots) {
     return ahead > common.most_ahead ? Pace::frequent : Pace::rare;
 }
 
-// What has rings of its own: the ends of processes and of the program, faults.
+// Failures have rings of their own: the ends of processes and of the program, faults.
 bool is_failure(uint16_t event) {
     // relaxed: set before the first record of the event is written.
     const auto category =
@@ -143,14 +144,13 @@ bool is_failure(uint16_t event) {
     return category == Category::process || category == Category::fault;
 }
 
-// So many records of a thread stand in one ring before it goes on to the next, so that all fill
-// evenly.
+// A thread writes this many records to one ring before it goes on to the next, so that all fill evenly.
 constexpr uint32_t kRareTurn = 64;
 
 bool take(CommonRings::Rare& rare) {
     uint32_t expected = 0;
-    // acquire: what the owners before us wrote is behind us, the ring's position above all. Pairs
-    // with give_back(). Relaxed on failure: nothing is written then.
+    // acquire: we see what the owners before us wrote, the ring's position above all. Pairs with
+    // give_back(). Relaxed on failure: nothing is written then.
     return rare.taken.compare_exchange_strong(expected, 1, std::memory_order_acquire,
                                               std::memory_order_relaxed);  // relaxed: as above
 }
@@ -159,9 +159,9 @@ void give_back(CommonRings::Rare& rare) {
     rare.taken.store(0, std::memory_order_release);
 }
 
-// One that nobody has; null if all are in the hands of threads that have lost their processors, or
-// of the writes that this one interrupts. What one of them cannot take, all others take in turn:
-// if the next one took it, it would keep only half as long what stands in it.
+// Takes a free ring of that kind; null if all are held, by preempted threads or by the writes that this
+// one interrupts. When the ring whose turn it is is held, all others replace it in turn: if the next
+// one always did, its records would stay only half as long.
 CommonRings::Rare* take_one_of(CommonRings& common, RareRings rings) {
     const unsigned turn = t_state.rare_turn;
     unsigned at = turn / kRareTurn;
@@ -175,11 +175,11 @@ CommonRings::Rare* take_one_of(CommonRings& common, RareRings rings) {
     return nullptr;
 }
 
-// A ring for a failure. Those that come first fill a ring that then stays as it is for as long as
-// others follow fast, for the first of a storm say most about it. It is filled again when all that
-// it has is older than what the others keep in any case, so that the newest failures, which may
-// stand here or there, are all there. Who meets another one here waits for as long as that one's
-// Batch may take, and no longer: it may have lost its processor, or be what this one interrupts.
+// Takes a ring for a failure. The first failures fill a ring that then stays as it is for as long as
+// others follow fast, for the first of a storm say most about it. It is filled again when all its
+// records are older than what the other failure rings keep in any case, so that the newest failures
+// are all there, in one ring or another. A writer that finds it held waits for about as long as a
+// Batch takes, and no longer: the owner may be preempted, or be the write that this one interrupts.
 CommonRings::Rare* take_for_failure(CommonRings& common, Pace pace) {
     constexpr uint64_t kRoom = 256;  // slots: a Batch of the deepest stack
     constexpr unsigned kTries = 4096;
@@ -197,7 +197,7 @@ CommonRings::Rare* take_for_failure(CommonRings& common, Pace pace) {
             others += Atomics::load(common.rare[kFailures.first + i].ring.control->reserve,
                                     std::memory_order_relaxed);
         }
-        // relaxed: ours while we have the ring.
+        // relaxed: ours while we hold the ring.
         const uint64_t at = Atomics::load(first.ring.control->reserve, std::memory_order_relaxed);
         const uint64_t kept = uint64_t{first.ring.size_slots} * (kFailures.count - 1);
         if (pace == Pace::rare && at + kRoom > first.full_at && others - first.others_then > kept) {
@@ -212,7 +212,7 @@ CommonRings::Rare* take_for_failure(CommonRings& common, Pace pace) {
     return take_one_of(common, kFailures);
 }
 
-// A ring for rare records that nobody has, until give_back(); null: the record goes elsewhere.
+// Takes a ring for a rare record, until give_back(); null: write_rare() writes to another kind of ring.
 CommonRings::Rare* take_rare_ring(CommonRings& common, uint16_t event, Pace pace) {
     CommonRings::Rare* rare = nullptr;
     if (is_failure(event)) {
@@ -248,7 +248,7 @@ void write_rare(CommonRings& common, const ThreadRings* rings, CommonRings::Rare
     const uint32_t group = rings != nullptr ? rings->group : kNoGroup;
     const unsigned slots = slots_for_words(kHeadWords + count);
     if (batch != nullptr) {
-        // The first of them says who wrote them.
+        // The first record of a batch says who wrote all of it.
         if (!batch->writer_is_known) {
             batch->writer_is_known = true;
             write_with_writer(batch->ring, group, event, flags, words, count);
@@ -267,7 +267,7 @@ void write_rare(CommonRings& common, const ThreadRings* rings, CommonRings::Rare
         give_back(*rare);
         return;
     }
-    // What happens without end is not rare.
+    // A flood is not rare; and all rare rings may be held.
     event = in_class(event, RingClass::lifecycle);
     if (rings != nullptr && rings->rings[word2_ring(event)].words != nullptr) {
         write_record<Atomics>(
@@ -282,7 +282,7 @@ constexpr bool is_rare(uint64_t event) {
     return word2_ring(event) == static_cast<unsigned>(RingClass::rare);
 }
 
-// To each of the other recordings that takes the category.
+// Writes to each of the other recordings that takes the category.
 template <bool kCoarse>
 void put_into_more(uint64_t event, unsigned flags, const Word* words, unsigned count,
                    uint32_t category) {
@@ -294,7 +294,7 @@ void put_into_more(uint64_t event, unsigned flags, const Word* words, unsigned c
         }
         more.users.fetch_add(1, std::memory_order_seq_cst);                   // seq_cst: see More
         const uint32_t number = more.number.load(std::memory_order_seq_cst);  // seq_cst: see More
-        // relaxed: again, for the recording may have begun since.
+        // relaxed: looked at again, for another recording may have begun in this place since.
         if (number != 0 && (more.categories.load(std::memory_order_relaxed) & category) != 0) {
             const ThreadRings* mine = rings_in(i, number);
             if (is_rare(event)) {
@@ -312,8 +312,8 @@ void put_into_more(uint64_t event, unsigned flags, const Word* words, unsigned c
     }
 }
 
-// Threads without rings, signal handlers that interrupted a write, machines without a counter,
-// several recordings.
+// The slow path: threads without rings, rare records, signal handlers that interrupted a write, machines
+// without a counter, several recordings.
 template <bool kCoarse>
 [[gnu::noinline, gnu::cold]] void put_rarely(uint64_t event, unsigned flags, const Word* words,
                                              unsigned count) {
@@ -494,7 +494,7 @@ void set_subject(uint32_t subject) {
 uint32_t new_flow() {
     uint32_t& next = detail::thread_state().next_flow;
     if (next % detail::kFlowRun == 0) [[unlikely]] {
-        // relaxed: a ticket. The first number of a run is given to nobody: 0 is one of them.
+        // relaxed: a ticket. Nobody gets the first number of a run: 0 is one of these.
         next = detail::g_flow_runs.fetch_add(1, std::memory_order_relaxed) * detail::kFlowRun + 1;
     }
     return next++;
@@ -519,7 +519,7 @@ uint32_t set_categories(uint32_t mask) {
         return 0;
     }
     const uint32_t old = categories();
-    // Recorded while at least one side of the change lets it through.
+    // The record of the change is of category user, which is therefore on meanwhile.
     detail::set_main_categories(old | category_bit(Category::user));
     MINIVM_EVENT(mask_changed, old, mask);
     detail::set_main_categories(mask);

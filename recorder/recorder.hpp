@@ -2,12 +2,11 @@
 //
 //     recorder::init({});                                   // once, before other threads record
 //     recorder::attach_thread("scheduler 1", recorder::RingSize::large);
-//     MINIVM_EVENT(sched_in, pid, reductions);              // an event of events.def, with its
-//     place
+//     MINIVM_EVENT(sched_in, pid, reductions);              // an event of events.def, with its place
 //
-// A record goes to a ring that only the calling thread and its signal handlers write: no lock, no
-// bus lock, no system call, no allocation, and nobody ever waits. Old records give way to new ones.
-// Rare ones go to a few rings of the whole program, of which a writer takes one that is free.
+// Only the calling thread and its signal handlers write to the thread's rings: no lock, no bus lock,
+// no system call, no allocation, and nobody ever waits. New records overwrite old ones. Rare records
+// go to a few rings of the whole program: a writer takes one that is free.
 // A call whose category is off costs a load and a branch. record() may be called in a signal
 // handler, before init(), after shutdown() and on threads that never attached (they share one ring,
 // at a higher price).
@@ -45,11 +44,11 @@ inline constinit Mask g_mask;
            0;
 }
 
-// Turns categories of the recording of init() on and off for all threads; returns the mask that
-// was. The change is itself recorded.
+// Sets the categories of the recording of init() for all threads, and records the change. Returns
+// the old mask.
 uint32_t set_categories(uint32_t mask);
 uint32_t categories();
-// The category of that name, or false.
+// Stores the category of that name in `out`; false if there is none.
 bool category_from_name(std::string_view name, Category& out);
 
 // Stands for the subject whose two numbers are 0.
@@ -64,25 +63,25 @@ struct Options {
     // Where the file goes; empty: memory only. A file is the dump: it is created 0600, never
     // through a link, and stays when the process dies.
     std::string path;
-    // All in all: header, dictionary and rings.
+    // Of everything: header, dictionary and rings.
     uint64_t size_bytes = uint64_t{13} << 19;
     // Rings for this many busy threads, and for this many others.
     unsigned large_threads = 2;
     unsigned small_threads = 12;
-    // When few are left a worker adds rings for as many threads again, up to this many in all;
-    // their memory comes on top of size_bytes then.
+    // When few rings are free, a worker adds rings for as many threads again, up to this many in
+    // all; their memory comes on top of size_bytes.
     unsigned spare_threads = 64;
     uint32_t categories = kAllCategories;
     // How readers show a subject that has no name in the dictionary: one %u, or two, which are then
-    // its low 28 bits and the rest; at most 23 characters. Subject 0 is nobody; a program that has
-    // a subject 0.0 calls it kSubjectZero.
+    // its low 28 bits and the rest; at most 23 characters. Subject 0 means nobody; a program that
+    // has a subject 0.0 records it as kSubjectZero.
     std::string subject_format = "#%u";
     // An older file of that name is kept as PATH.1, PATH.1 as PATH.2 and so on, this many; 0
     // removes it.
     unsigned keep_old = 3;
-    // Touch each page at once: no page fault while recording, for start-up time and resident
-    // memory. A file has its space allocated in any case, so a full disk shows here and not as
-    // SIGBUS later.
+    // Touch each page at once: no page fault while recording, at the price of start-up time and
+    // resident memory. A file has its space allocated in any case, so with a full disk init()
+    // fails and no SIGBUS comes later.
     bool touch = false;
 };
 
@@ -91,29 +90,29 @@ struct InitResult {
     std::string error;  // what, where and why, if not ok
 };
 
-// Starts recording. If the file cannot be had nothing is recorded and the error says why; the
+// Starts recording. If the file cannot be created, nothing is recorded and the error says why; the
 // caller may try again without a path. Not thread-safe; a second init() without shutdown() is
 // refused.
 InitResult init(const Options& options);
-// Ends recording and marks the file as closed in good order. No thread may be inside record() in
-// the rings of others: the memory stays mapped if other threads are still attached.
+// Ends recording and marks the file as closed in good order. Threads that are still attached may be
+// inside record(): the memory then stays mapped. Threads without rings of their own may not.
 void shutdown();
 bool is_active();
-// Of the file being written; empty in memory-only mode.
+// The path of the file being written; empty in memory-only mode.
 const std::string& file_path();
 
-// One more recording beside that of init(), with a file, a size and categories of its own, from now
-// on; at most three. It has rings for as many threads as that of init() has now, and the same
-// format for subjects. A site is on if any recording takes its category, and writes to those that
-// do; no writer waits for a start or a stop. Threads: any, but not in a signal handler; so are the
-// two below.
+// Starts one more recording beside that of init(), with a file, a size and categories of its own; at
+// most three at a time. It has rings for as many threads as that of init() has now, and the same
+// format for subjects. A site is on if any recording takes its category, and writes to each that
+// does; no writer waits for a start or a stop. Threads: any, but not in a signal handler; the same
+// holds for the two functions below.
 struct StartResult {
     unsigned id = 0;    // for stop_recording(); 0: not started
     std::string error;  // what, where and why
 };
 StartResult start_recording(const Options& options);
-// Ends it, waiting for the records that are being written into it, and closes the file; false if
-// there is none of that id. The recording of init() ends with shutdown().
+// Waits for the records that are being written to that recording, ends it and closes its file; false
+// if no recording has the id. The recording of init() ends with shutdown().
 bool stop_recording(unsigned id);
 
 struct RecordingInfo {
@@ -122,32 +121,32 @@ struct RecordingInfo {
     uint32_t categories = 0;
     uint64_t size_bytes = 0;
 };
-// That of init() first.
+// The recording of init() comes first.
 std::vector<RecordingInfo> recordings();
 
 // Gives the calling thread rings of its own until it ends or detaches. False if none are free: the
-// thread then shares the common ring. When few are left a worker makes the pool larger. The rings
-// freed longest ago are taken first, so what dead threads did stays as long as it can. Calling it
+// thread then writes to the shared ring. When few are free, a worker makes the pool larger. The rings
+// freed longest ago are taken first, so records of dead threads stay as long as possible. Calling it
 // again renames the thread.
 bool attach_thread(std::string_view name, RingSize size = RingSize::small);
 void detach_thread();
 
-// Who the following records of this thread are about, e.g. the process a scheduler runs; 0 is
+// Sets the subject of this thread's following records, e.g. the process that a scheduler runs; 0 is
 // nobody.
 void set_subject(uint32_t subject);
 uint32_t subject();
 
-// A number for what is handed from one thread to another, so that a reader can tie the record of
-// its taking to that of its giving. No other has it until 2^32 have been taken; never 0.
+// A number for something that one thread hands to another, such as a message, so that a reader can
+// tie the receiver's record to the sender's. Unique until about 2^32 have been given out; never 0.
 uint32_t new_flow();
 
-// The time stamp of the thread's last full record, in ticks; 0 before the first. Two of them tell
-// how long something between two records took without reading the clock again.
+// The time stamp of the thread's last full record, in ticks; 0 before the first. The difference of
+// two tells how long something took between two records, without reading the clock again.
 uint64_t last_stamp();
-// Coarse records from here on are not earlier than now: after something has come from another
-// thread.
+// Makes the thread's following coarse records not earlier than now. Called after something has come
+// from another thread.
 void renew_stamp();
-// The clock of the records now. Cheaper than asking the system where it is the processor's counter.
+// Reads the clock of the records. Cheaper than a system call where it is the processor's counter.
 uint64_t read_ticks();
 double ticks_per_second();
 
@@ -282,8 +281,8 @@ template <class... Args>
 }  // namespace detail
 
 // Records an event of events.def. The arguments are checked against its kinds at compile time:
-// numbers, enums and pointers as words, text (const char*, std::string_view, std::string) copied,
-// cut at 200 bytes or so.
+// numbers, enums and pointers as words, text (const char*, std::string_view, std::string) and values
+// copied, cut at 200 bytes or so.
 template <class... Args>
 [[gnu::always_inline]] inline void record(std::type_identity_t<detail::CheckedEvent<Args...>> event,
                                           Args... args) {
@@ -310,8 +309,8 @@ template <class... Args>
     }
 }
 
-// What a program writes: record() and record_coarse(), and the reader is told where. In a function
-// that is neither inline nor a template (recorder/place.hpp).
+// record() and record_coarse() that also tell the reader where the program records the event. Only in
+// functions that are neither inline nor templates (recorder/place.hpp).
 #define MINIVM_EVENT(event_name, ...)                                    \
     do {                                                                 \
         MINIVM_EVENT_PLACE(mr_place, event_name);                        \
@@ -323,17 +322,17 @@ template <class... Args>
         ::minivm::recorder::record_coarse(mr_place __VA_OPT__(, ) __VA_ARGS__); \
     } while (false)
 
-// For the handler of a fatal signal; all of them are safe there. The rings need no help: they are
-// in the file already. One thread owns the crash: begin_crash() is true for the first that asks and
-// false for all others, and for that thread itself if it faults again. The report is what the
-// handler wants to say, up to 16 KiB.
+// For the handler of a fatal signal, where all three are safe. The rings need no help: they are in
+// the file already. One thread owns the crash: begin_crash() is true for the first thread that calls
+// it and false for all others, and for that thread itself if it faults again. The report is the
+// handler's text, up to 16 KiB in all.
 bool begin_crash(int signal);
 void append_crash_report(std::string_view text);
 void end_crash();
 
-// Keeps the rare records of this thread that follow next to each other, in one ring, until it ends;
-// all of them count as one of `slots` slots against the rate of the first one's event. Short: it
-// keeps other threads out of that ring. One at a time on a thread, not in signal handlers.
+// While it lives, the rare records of this thread stand next to each other in one ring; together they
+// count as one record of `slots` slots against the rate of `event`. Keep it short: it keeps other
+// threads out of that ring. One at a time on a thread, not in signal handlers.
 class Batch {
 public:
     Batch(EventId event, unsigned slots);
@@ -345,9 +344,9 @@ private:
     void* taken_ = nullptr;
 };
 
-// Names for the reader, appended to the dictionary of the file. Call each when the thing comes to
-// be, before the first record that mentions it; never on a hot path. A full dictionary is counted,
-// and readers show raw ids. Thread-safe, and safe in signal handlers.
+// Names for the reader, appended to the dictionary of the file. Call each when the named thing is
+// created, before the first record that mentions it; never on a hot path. A full dictionary refuses
+// and counts names, and readers show raw ids. Thread-safe, and safe in signal handlers.
 void define_atom(uint64_t id, std::string_view text);
 // id: below 2^kFunctionBits.
 void define_function(uint64_t id, std::string_view module, std::string_view function,
@@ -355,8 +354,8 @@ void define_function(uint64_t id, std::string_view module, std::string_view func
 void define_subject(uint32_t subject, std::string_view name);
 void define_string(uint64_t id, std::string_view text);
 
-// What went into and out of the recorder so far, over all rings; each ring's own account is the
-// reader's.
+// Counters of the recording of init() so far, summed over all rings; a reader has them for each ring
+// (Ledger).
 struct Totals {
     uint64_t written = 0;
     uint64_t dropped = 0;

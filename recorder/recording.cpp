@@ -42,10 +42,10 @@ using detail::recording_now;
 using detail::set_build_id;
 using detail::ThreadRings;
 
-Recording* g_left = nullptr;  // that shutdown() left to threads which had not detached
+Recording* g_left = nullptr;  // left by shutdown() to threads that had not detached; stays reachable
 uint32_t g_recordings = 0;
 std::string g_no_path;
-// Held by who starts and stops recordings or changes what they take.
+// Held while recordings are started or stopped or their categories change.
 std::mutex g_control;
 
 uint32_t system_thread_id() {
@@ -81,7 +81,7 @@ void store_anchor(LiveState& live, const ClockAnchor& anchor) {
     Atomics::store_payload(live.anchor_ticks, anchor.ticks);
     Atomics::store_payload(live.anchor_monotonic_ns, anchor.monotonic_ns);
     Atomics::store_payload(live.anchor_wall_ns, anchor.wall_ns);
-    // release: who reads the even number reads these words. Pairs with read_live_anchor().
+    // release: a reader of the even number sees these words. Pairs with Snapshot::read_live().
     live.anchor_sequence.store(sequence + 2, std::memory_order_release);
 }
 
@@ -117,12 +117,12 @@ LiveState& live_state() {
     return g_recording->live();
 }
 
-// Calls f(recording) for each recording beside the one of init(), which stays there meanwhile.
+// Calls f(recording, index) for each recording beside the one of init(); `users` keeps it meanwhile.
 template <class F>
 void for_each_more(F&& f) {
     for (unsigned i = 0; i < kMostMore; i++) {
         More& more = detail::g_more[i];
-        // seq_cst, three times: see More.
+        // seq_cst: see More.
         more.users.fetch_add(1, std::memory_order_seq_cst);
         if (more.number.load(std::memory_order_seq_cst) != 0) {  // seq_cst: see More
             f(*more.recording, i);
@@ -131,7 +131,7 @@ void for_each_more(F&& f) {
     }
 }
 
-// The union of what all recordings take is what sites ask for. With g_control.
+// Sets g_mask, which sites ask, to the union of all recordings' categories. The caller holds g_control.
 void renew_mask() {
     // relaxed, all of them: sites may see the change late. Partner: enabled().
     uint32_t mask = detail::g_main_categories.load(std::memory_order_relaxed);
@@ -246,12 +246,12 @@ bool append_entry(Recording& recording, DictionaryKind kind, uint64_t key, std::
     return true;
 }
 
-// What the main dictionary holds, into that of a recording that has begun. Whoever defines
-// something writes the main dictionary first and then looks for other recordings (seq_cst, under
-// `users`); this comes behind the store that makes the recording visible, so each entry is seen by
-// one of the two, or by both, which does no harm.
+// Copies the main dictionary into that of a recording that has begun. A definer writes the main
+// dictionary first and then looks for other recordings (seq_cst, under `users`); this function runs
+// behind the store that makes the recording visible. So one of the two writes each entry, or both do,
+// which does no harm.
 void copy_dictionary(const Recording& from, Recording& to, More& more) {
-    // seq_cst: an exchange of nothing, behind all definers that did not see the recording.
+    // seq_cst: changes nothing, but comes behind all definers that did not see the recording.
     more.users.fetch_add(0, std::memory_order_seq_cst);
     const auto* const words =
         reinterpret_cast<const Atomics::Word*>(from.mapping.at(from.header.dictionary_offset));
@@ -269,8 +269,8 @@ void copy_dictionary(const Recording& from, Recording& to, More& more) {
     }
 }
 
-// Gives the pool of rings more groups, as many again as it has for threads that come and go. Runs
-// on a thread of its own, so that no thread that starts waits for it.
+// Gives the pool of rings more groups: as many again as it has for threads that are not busy, at least
+// four. Runs on a thread of its own, so that no thread that starts waits for it.
 void grow(Recording& recording) {
     const FileHeader& header = recording.header;
     const unsigned ready = recording.ready_groups();
@@ -292,7 +292,7 @@ void grow(Recording& recording) {
     recording.is_growing = false;
 }
 
-// Has the pool grow if few groups are free. Not in signal handlers.
+// Starts grow() if few groups are free. Not in signal handlers.
 void grow_if_low(Recording& recording) {
     constexpr unsigned kLow = 3;
     const unsigned ready = recording.ready_groups();
@@ -311,7 +311,7 @@ void grow_if_low(Recording& recording) {
     if (recording.worker.joinable()) {
         recording.worker.join();  // it has ended but for its last instructions
     }
-    // It is nobody's business to handle signals there.
+    // The worker handles no signals.
     sigset_t all;
     sigset_t old;
     sigfillset(&all);
@@ -320,7 +320,8 @@ void grow_if_low(Recording& recording) {
     pthread_sigmask(SIG_SETMASK, &old, nullptr);
 }
 
-// Rings for the calling thread, or none. Safe in signal handlers, unless one interrupts another.
+// Takes rings for the calling thread, if any are free. Safe in a signal handler that does not interrupt
+// another call.
 void take_rings(Recording& recording, ThreadRings& to, uint32_t thread, std::string_view name,
                 bool wants_large) {
     const unsigned large = recording.header.large_groups;
@@ -345,7 +346,7 @@ void take_rings(Recording& recording, ThreadRings& to, uint32_t thread, std::str
     }
     note_owner(recording, group, thread, name, rings);
     for (unsigned c = 0; c < kThreadRings; c++) {
-        // `words` last: it is what write() looks at, perhaps in a handler between these lines.
+        // `words` last: it is what writers look at, perhaps in a handler between these lines.
         const auto words = rings[c].words;
         rings[c].words = nullptr;
         to.rings[c] = rings[c];
@@ -393,8 +394,8 @@ bool append_dictionary(DictionaryKind kind, uint64_t key, std::string_view text)
 
 namespace {
 
-// An event may use up a quarter of the two rings for what comes within the rate, and earns that again
-// in ten minutes; a storm of failures has ended when they keep to that.
+// An event may use up a quarter of the two rings kRare at once, and earns that again in ten minutes. A
+// storm of failures has ended when they keep to this rate.
 constexpr uint64_t kRateShare = 4;
 constexpr uint64_t kRateSeconds = 600;
 
@@ -412,7 +413,7 @@ void open_common_rings(Recording& recording) {
     common.over_rate = &recording.live().over_rate;
 }
 
-// A recording that nobody writes to yet; null and what, where and why if it cannot be had.
+// Creates a recording that nobody writes to yet; null if that fails, and `error` says what, where and why.
 std::unique_ptr<Recording> create(const Options& options, std::string& error) {
     const auto refuse = [&error](std::string why) {
         error = std::move(why);
@@ -501,11 +502,11 @@ void close_in_order(Recording& recording) {
         running, static_cast<uint64_t>(CrashState::closed), std::memory_order_relaxed);
 }
 
-// With g_control.
+// The caller holds g_control.
 void stop(More& more) {
     more.categories.store(0, std::memory_order_relaxed);  // relaxed: sites may see it late
     more.number.store(0, std::memory_order_seq_cst);      // seq_cst: see More
-    // seq_cst: see More; acquire is part of it: what the last writer wrote is behind us.
+    // seq_cst: see More; acquire is part of it: we see what the last writer wrote.
     while (more.users.load(std::memory_order_seq_cst) != 0) {
         sched_yield();  // a record takes nanoseconds; its thread may have lost its processor
     }
@@ -543,15 +544,14 @@ InitResult init(const Options& options) {
     (void)handles_fork;
     const bool is_monotonic =
         g_recording->header.clock_kind == static_cast<uint32_t>(ClockKind::monotonic_ns);
-    // relaxed: published by the store of the ring below.
+    // relaxed: published by the store of g_common below.
     detail::g_mode.store(is_monotonic ? detail::kMonotonicClock : 0u, std::memory_order_relaxed);
     // relaxed: likewise.
     detail::g_main_categories.store(options.categories & kAllCategories, std::memory_order_relaxed);
     // release: the rings are described completely. Pairs with put_rarely().
     detail::g_common.store(&g_recording->common, std::memory_order_release);
-    // release: a thread that sees a category on sees the recording set up. Threads that attach
-    // later get there by other means; this is for those that only record. Pairs with the acquire in
-    // put_rarely().
+    // release: behind the stores above. A site loads the mask relaxed: one that sees the category and
+    // not yet the recording finds g_common null (the acquire in put_rarely()) and writes nothing.
     detail::g_mask.categories.store(options.categories & kAllCategories, std::memory_order_release);
     return {true, {}};
 }
@@ -646,8 +646,8 @@ detail::ThreadRings* detail::rings_in(unsigned index, uint32_t number) {
     ThreadState& state = thread_state();
     ThreadRings& mine = state.more[index];
     if (mine.recording != number) {
-        // A thread that shares the ring of the first recording shares this one's as well. And a
-        // handler may have interrupted this very function.
+        // A thread without rings in the first recording has none here. And a signal handler may have
+        // interrupted this very function.
         if (state.group == kNoGroup || state.attaching) {
             return nullptr;
         }
@@ -686,14 +686,14 @@ void shutdown() {
     close_in_order(*g_recording);
     bool in_use = false;
     for (unsigned g = 0; g < g_recording->header.group_count; g++) {
-        // acquire: who has detached has written its last record. Pairs with give_back().
+        // acquire: a thread that has detached has written its last record. Pairs with give_back().
         in_use = in_use || live_state().group_owner[g].load(std::memory_order_acquire) != 0;
     }
     Recording* const last = g_recording;
     // release: pairs with recording_now().
     std::atomic_ref(g_recording).store(nullptr, std::memory_order_release);
     if (in_use) {
-        // Somebody who has not detached may have found it: it is not freed.
+        // A thread that has not detached may have found it: it is not freed.
         last->mapping.abandon();
         g_left = last;
     } else {
@@ -745,7 +745,7 @@ bool attach_thread(std::string_view name, RingSize size) {
 
 void detach_thread() {
     detail::ThreadState& state = detail::thread_state();
-    // One that comes back late may meet shutdown(): what it was part of stays then.
+    // A thread that ends late may meet shutdown(), which leaves the recording mapped then.
     Recording* const recording = recording_now();
     const bool current = state.group != detail::kNoGroup && recording != nullptr &&
                          state.recording == recording->number;
@@ -755,7 +755,7 @@ void detach_thread() {
     for_each_more([&state](Recording& r, unsigned i) {
         ThreadRings& mine = state.more[i];
         if (mine.recording == r.number && mine.group != detail::kNoGroup) {
-            // A handler that comes now uses the shared ring; who records later takes rings anew.
+            // A handler that comes now uses the shared ring; so does the thread until it attaches again.
             const uint32_t group = mine.group;
             mine.group = detail::kNoGroup;
             Atomics::signal_fence();
@@ -802,8 +802,8 @@ bool begin_crash(int signal) {
     }
     LiveState& live = recording->live();
     auto expected = static_cast<uint64_t>(CrashState::running);
-    // acquire: one thread gets it. Nothing else is ordered by it; the partner is this exchange
-    // elsewhere.
+    // acquire: one thread gets it. Nothing else is ordered by it; the partner is this exchange on
+    // other threads.
     if (!live.crash_state.compare_exchange_strong(
             expected, static_cast<uint64_t>(CrashState::crashing), std::memory_order_acquire)) {
         return false;

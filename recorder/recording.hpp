@@ -18,7 +18,7 @@ inline constexpr uint32_t kNoGroup = UINT32_MAX;
 
 // The rings that a thread has in one recording.
 struct ThreadRings {
-    Ring rings[kRingClassCount];  // that of the rare stays empty, so that those go their own way
+    Ring rings[kRingClassCount];  // the one for rare records stays empty: see put_rarely()
     uint32_t group = kNoGroup;
     uint32_t recording = 0;  // the number of the recording they belong to
 };
@@ -31,20 +31,20 @@ inline constexpr unsigned kMostMore = 3;
 // A writer of rare records takes a ring that is free, writes by the protocol as its only owner, and
 // puts it back:
 //     taken: 0 -> 1 (acquire); write; taken = 0 (release)
-// Each owner comes behind all that the ones before it wrote, so that the ring has one history, as
-// if one thread had written it, and readers need to know nothing of this. Who finds all taken, a
-// signal handler in the middle of such a write for one, goes elsewhere and does not wait.
+// Each owner sees all that the owners before it wrote, so the ring has one history, as if one thread
+// had written it, and readers need to know nothing of this. A writer that finds all rings taken, such
+// as a signal handler in the middle of such a write, uses another ring and does not wait.
 struct CommonRings {
     struct alignas(64) Rare {
         std::atomic<uint32_t> taken{0};
         bool writer_is_known = false;  // in a Batch: its first record has been written
-        // Of the ring for the first failures: where it is full, and how much had been written to the
-        // rings of all others when it was last written to; see take_for_failure().
+        // In the ring for the first failures: the position where it is full, and how much the rings of
+        // the other failures held when it was last written; see take_for_failure().
         uint64_t full_at = 0;
         uint64_t others_then = 0;
         Ring ring;
     };
-    // By events, so that what happens too often does not use up the rate of others.
+    // One for each event (modulo), so that a frequent event does not use up the rate of others.
     static constexpr unsigned kRates = 256;
 
     Ring shared;
@@ -64,36 +64,35 @@ struct ThreadState : ThreadRings {
     uint32_t rare_turn = 0;              // which of the rare rings is tried first
     uint32_t thread_id = 0;              // of the system
     uint32_t next_flow = 0;              // a multiple of kFlowRun: none are left
-    bool attaching = false;  // to one of those: a handler that comes meanwhile leaves them alone
+    bool attaching = false;  // rings_in() fills `more`: a signal handler leaves it alone meanwhile
     bool wants_large = false;
     char name[32] = {};
 };
 
-// Numbers for flows are given out in runs, so that threads do not meet at each.
+// A thread takes flow numbers in runs, so that threads do not meet at each number.
 inline constexpr uint32_t kFlowRun = 4096;
 inline constinit std::atomic<uint32_t> g_flow_runs{0};
 
 // Of the calling thread.
 ThreadState& thread_state();
 
-// What keeps a record from being written the quick way; 0 nearly always.
+// Reasons for the slow path of all records; 0 nearly always.
 enum Mode : uint32_t { kMonotonicClock = 1, kMoreRecordings = 2 };
 inline constinit std::atomic<uint32_t> g_mode{0};
 // Null while nothing is recorded.
 inline constinit std::atomic<CommonRings*> g_common{nullptr};
-// What the recording of init() takes; the sites' mask is the union of this and those below.
+// The categories of the recording of init(); g_mask is the union of these and those of g_more.
 inline constinit std::atomic<uint32_t> g_main_categories{0};
-// Of each event, as sites declare them.
+// The category of each event, by its id.
 inline constinit std::atomic<uint8_t> g_event_category[UINT16_MAX + 1] = {};
 
 // One more recording. Its writers come and go under `users`, which is how stop_recording() knows
 // when its memory may go:
 //     writer: users + 1 (seq_cst); number, 0 or not (seq_cst); write; users - 1 (release)
-//     stop:   number = 0 (seq_cst); wait until users is 0 (acquire); unmap
-// In the one order of all seq_cst operations either the writer's look at `number` comes behind the
-// stop's store, and it writes nothing, or its users + 1 comes in front of the stop's look at
-// `users`, which then waits. A writer's handlers count for themselves, so nesting is nothing
-// special.
+//     stop:   number = 0 (seq_cst); wait until users is 0 (seq_cst); unmap
+// In the one order of all seq_cst operations either the writer's load of `number` comes behind the
+// stop's store, and the writer writes nothing, or its users + 1 comes in front of the stop's load of
+// `users`, and the stop waits. A signal handler counts itself, so nesting is nothing special.
 struct Recording;
 struct alignas(64) More {
     std::atomic<uint32_t> categories{0};
@@ -104,11 +103,11 @@ struct alignas(64) More {
 };
 inline constinit More g_more[kMostMore];
 
-// The calling thread's rings in the recording of that number, which `users` holds; null if it has
-// none there.
+// The calling thread's rings in the recording of that number, which the caller's count in `users`
+// keeps mapped; null if it has none there.
 ThreadRings* rings_in(unsigned index, uint32_t number);
 
-// What the recording of init() takes from now on. Sites may see it late.
+// Sets the categories of the recording of init(). Sites may see it late.
 void set_main_categories(uint32_t mask);
 
 // The memory and header of the recording in progress; false if there is none.

@@ -44,7 +44,7 @@ uint64_t floor_power_of_two(uint64_t value) {
     return value == 0 ? 0 : std::bit_floor(value);
 }
 
-// The GNU build id of the program, so that a reader can find the matching symbols.
+// A callback of dl_iterate_phdr().
 int copy_build_id(dl_phdr_info* info, size_t, void* data) {
     auto* out = static_cast<char*>(data);
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -132,15 +132,15 @@ bool lay_out(FileHeader& header, const Options& options, uint64_t& least_bytes) 
         least_bytes = round_up(least_bytes * 12 / 11 + page, page);
         return false;
     }
-    // The largest ring of which there is room for so many, or the least.
+    // The largest size of a ring that leaves room for that many, or the least size.
     const auto share = [least_ring](uint64_t room, uint64_t rings) {
         return std::max(least_ring, floor_power_of_two(room / std::max<uint64_t>(rings, 1)));
     };
     const uint64_t large = options.large_threads;
     uint64_t room = options.size_bytes - header.rings_offset;
     const uint64_t shared = share(room / 64, 1);
-    // They are for all threads together: what they keep does not depend on how many there are.
-    // 256 KiB each at the default size.
+    // All threads share the rings for rare records: what these keep does not depend on the number of
+    // threads. 256 KiB each at the default size.
     constexpr uint64_t kEnoughForRare = uint64_t{kRareRings} << 18;
     const uint64_t rare =
         share(std::min(room / 2, std::max(kEnoughForRare, room * 2 / (large + 3))), kRareRings);
@@ -163,7 +163,7 @@ bool lay_out(FileHeader& header, const Options& options, uint64_t& least_bytes) 
     header.sizes.spare = slots(least_ring);
     header.sizes.shared = slots(shared);
     header.sizes.rare = slots(rare);
-    // Where there is hardly more than the least of each, the sum of such shares may be too much.
+    // If size_bytes is hardly more than the least, the sum of these shares may exceed it.
     while (ready_bytes(header, first_groups) > options.size_bytes) {
         RingSizes& s = header.sizes;
         *std::max({&s.large[0], &s.large[1], &s.large[2], &s.small, &s.shared, &s.rare},
@@ -195,13 +195,13 @@ std::string open_memory(Recording& recording, const Options& options) {
         }
         recording.path = options.path;
     }
-    // Tells readers, and whoever clears old files away, that we are alive; the system lets go of it
+    // Tells readers, and what clears old files away, that we are alive; the system lets go of it
     // whatever ends us.
     (void)flock(recording.fd, LOCK_EX | LOCK_NB);
     const auto bytes = static_cast<off_t>(recording.header.file_bytes);
     int error = ftruncate(recording.fd, bytes) == 0 ? 0 : errno;
     if (error == 0 && !options.path.empty()) {
-        // What the pool may grow by gets its space when it does.
+        // grow() allocates the space of the groups that come later.
         const uint64_t end = ready_bytes(recording.header, recording.header.first_groups);
         error = posix_fallocate(recording.fd, 0, static_cast<off_t>(end));
     }

@@ -1,4 +1,4 @@
-// What this process knows of a recording that it writes. Only what sets recordings up and names things looks in here.
+// What this process knows of a recording that it writes. For the files that set recordings up and name things.
 #pragma once
 
 #include "recorder/mapping.hpp"
@@ -27,7 +27,7 @@ struct Recording {
     std::atomic<bool> cannot_grow{false};
 
     LiveState& live() const { return *mapping.live(header); }
-    // Groups whose memory is there.
+    // Groups whose rings are mapped.
     unsigned ready_groups() const {
         // acquire: their rings are mapped. Pairs with grow().
         return static_cast<unsigned>(live().groups_ready.load(std::memory_order_acquire));
@@ -45,8 +45,8 @@ struct Recording {
     }
 };
 
-// That of init(), or null. shutdown() takes it away from threads that have not ended, dirty ones that are in a system
-// call: who may be one of them asks recording_now(), once.
+// The recording of init(), or null. shutdown() clears it while threads may still run, such as dirty schedulers in a
+// system call: a function that such a thread may call reads it once, with recording_now().
 extern Recording* g_recording;
 inline Recording* recording_now() {
     // acquire: pairs with shutdown(), which frees nothing while a thread is attached.
@@ -55,16 +55,16 @@ inline Recording* recording_now() {
 
 // ---- recording_file.cpp
 
-// Offsets and sizes of everything; false with the least size that would do.
+// Fills in all offsets and sizes; false, with the least size that would do, if size_bytes is too small.
 bool lay_out(FileHeader& header, const Options& options, uint64_t& least_bytes);
 // The GNU build id of the program, so that a reader can find the matching symbols.
 void set_build_id(FileHeader& header);
-// Makes the file and maps it, or memory without one. What is wrong, or nothing.
+// Creates the file, or memory without one, with its size; Mapping maps it. Returns what went wrong, or nothing.
 std::string open_memory(Recording& recording, const Options& options);
 
 // ---- names.cpp
 
-// The places of the program's own records.
+// Appends the places of the program's own records to the dictionary.
 void append_places();
 
 }  // namespace minivm::recorder::detail

@@ -17,9 +17,9 @@
 
 namespace minivm::recorder {
 
-// A new event; its id is valid for the recording in progress. 0 if nothing is recorded or the ids
-// are used up. Thread-safe and safe in signal handlers; meant to be called once an event. Kinds as
-// in events.def.
+// declare_event() makes a new event, whose id is valid for the recording in progress; 0 if nothing is
+// recorded, the format does not fit, or ids or dictionary are used up. Thread-safe and safe in signal
+// handlers; call it once for each event. Kinds as in events.def.
 struct EventDeclaration {
     std::string_view name;
     Category category = Category::user;

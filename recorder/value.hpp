@@ -1,8 +1,9 @@
 // A value with structure as an argument of a record: a bounded copy, shown when a file is read.
 //
-//     ValueBuffer<16> value;
-//     value.tuple(2); value.integer(1); value.subject(80);      // {1,<0.80.0>}
-//     recorder::record(EventId::send, to, flow, words, value.get());
+//     uint64_t room[16];
+//     ValueWriter value(room, 16);
+//     value.put(ValueTag::tuple, 2); value.integer(1); value.put(ValueTag::subject, 80);  // {1,<0.80.0>}
+//     recorder::record(EventId::send_message, to, flow, words, value.get());
 //
 // The copy is a sequence of words, each with its kind in the low four bits; containers are followed
 // by their elements. What does not fit is left out and shown as "...": a reader shows any words and
@@ -47,7 +48,7 @@ constexpr bool fits_value_integer(int64_t i) {
     return i >= -(int64_t{1} << 59) && i < (int64_t{1} << 59);
 }
 
-// What record() takes for an argument of kind v or e.
+// What record() takes for an argument of kind v, e or g.
 struct Value {
     const uint64_t* words = nullptr;
     unsigned count = 0;
@@ -57,8 +58,8 @@ struct Value {
     }
 };
 
-// Collects words; one is kept back for `more`. Each call is false if there was no room: the copy is
-// then complete as it is and takes nothing else.
+// Collects words; the last word of the room, at least one, is for `more`. Each call is false if there
+// was no room: the copy is then complete as it is and takes nothing else.
 class ValueWriter {
 public:
     ValueWriter(uint64_t* words, unsigned room) : words_(words), room_(room) {}

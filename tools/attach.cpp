@@ -22,7 +22,7 @@ namespace minivm::tools {
 
 namespace {
 
-// Nobody to talk to, as opposed to a command that failed.
+// The exit status where there is no VM to talk to, as opposed to a command that failed.
 constexpr int kNoVm = 2;
 
 Client* g_client = nullptr;
@@ -58,7 +58,7 @@ int open_client(const std::string& socket, const char* command, const Client::Ma
     return 0;
 }
 
-// The exit status, of an answer after which nothing more is to be done.
+// Shows an answer after which nothing more is to be done; returns the exit status.
 int last_status(const std::string& socket, const char* command, const Client::Answer& answer) {
     if (command == nullptr) {
         return answer.status;  // the VM is part of this program, and its end speaks for itself
@@ -163,7 +163,7 @@ int attach_command(const AttachOptions& options) {
 
 int record_command(const std::string& socket, std::vector<std::string> words) {
     if (words.size() > 1 && (words[0] == "start" || words[0] == "stop")) {
-        // Of our folder, not of the VM's.
+        // Relative to our folder, not to the VM's.
         words[1] = std::filesystem::absolute(words[1]).lexically_normal();
     }
     Client client;

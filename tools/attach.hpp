@@ -17,11 +17,11 @@ int attach_command(const AttachOptions& options);
 // `minivm record`: on, off or filter, and categories.
 int record_command(const std::string& socket, std::vector<std::string> words);
 
-// What this process's terminal is like, if it is one.
+// What this process's terminal can show, if standard input and output are one.
 Client::Manner own_manner(bool has_commands);
-// The interrupts of this process are for what the client's VM does.
+// From now on SIGINT of this process interrupts what the client's VM does.
 void take_interrupts(Client& client);
-// The prompt: `commands`, or else standard input. Errors are told with `command` and `name` in
+// Runs the prompt: `commands`, or else standard input. Errors are shown with `command` and `name` in
 // front. *ended: the VM is gone, or has hung up.
 int converse(Client& client, const std::string& name, const char* command,
              const std::vector<std::string>& commands, bool* ended);

@@ -23,8 +23,8 @@ namespace {
 constexpr int kPatienceMs = 2000;  // for schedulers that are in long functions
 constexpr int kEnd = -1;
 
-// The first byte of what one read of standard input gives, as in OTP: the rest of its line is not for the shell. kEnd: there
-// is no more, or SIGINT has come.
+// The first byte of what one read of standard input gives, as in OTP: the rest of the line is not for the shell. kEnd:
+// there is no more input, or SIGINT has come.
 int key() {
     sigset_t interrupt;
     sigemptyset(&interrupt);
@@ -68,7 +68,8 @@ void show_choices() {
     std::abort();
 }
 
-// Before anybody looks into processes. The menu itself does not wait for who does not come to an end.
+// Waits until all schedulers stand, before the menu looks into processes. The menu itself does not wait for a
+// scheduler in a function that does not end.
 bool all_stand() {
     if (vm::pause(kPatienceMs)) {
         return true;
@@ -159,7 +160,7 @@ AfterBreak ask() {
 }  // namespace
 
 AfterBreak break_menu() {
-    (void)vm::pause(0);  // they have until a choice is made: see all_stand()
+    (void)vm::pause(0);  // schedulers have until a choice is made: see all_stand()
     const terminal::UsualModes modes;
     AfterBreak after;
     {

@@ -89,8 +89,8 @@ bool Client::greet(int fd, const Manner& manner, std::string* error) {
     hello.push_back(static_cast<char>((manner.is_terminal ? 1 : 0) | (manner.has_colours ? 2 : 0)));
     char directory[PATH_MAX];
     hello += getcwd(directory, sizeof directory) != nullptr ? directory : "/";
-    // A VM that refuses us says so before it hangs up, so what it says counts, not that we could
-    // not send.
+    // A VM that refuses us says so before it hangs up, so its answer counts, and not whether we could
+    // send.
     is_terminal_ = manner.is_terminal;
     red_errors_ = manner.has_colours && isatty(STDERR_FILENO) != 0;
     send('H', hello);
@@ -196,9 +196,9 @@ void Client::take_interrupt() {
 }
 
 bool Client::attend(int file, std::string_view before) {
-    // A signal may come at any time, also when nobody waits: so it is not poll() that tells.
+    // A signal may come at any time, also while no poll() runs: so an eventfd tells of it.
     pollfd files[3] = {{file, POLLIN, 0}, {fd_, POLLIN, 0}, {interrupted_, POLLIN, 0}};
-    // What was said while the last command ran is in our hands already.
+    // Frames that came while the last command ran have been received already.
     bool shown = false;
     for (;;) {
         while (!received_.empty()) {
@@ -252,7 +252,7 @@ void Client::show(int stream, std::string_view text) {
     while (!text.empty() && !output_gone_) {
         const ssize_t n = write(stream, text.data(), text.size());
         if (n < 0 && errno != EINTR) {
-            // Standard error may go where it likes.
+            // A closed standard error is no reason to end.
             output_gone_ = stream == STDOUT_FILENO;
             return;
         }
@@ -315,7 +315,7 @@ Client::Answer Client::wait(Lines* input) {
                 std::string line;
                 const std::string prompt = line_;
                 if (is_terminal_ && !prompt.empty()) {
-                    // Whoever reads the line shows it once more.
+                    // The reader of the line shows the prompt once more.
                     std::fputs("\r\033[K", stdout);
                     std::fflush(stdout);
                 }
@@ -343,7 +343,7 @@ Client::Answer Client::wait(Lines* input) {
                 break;  // of a later version: not for us
         }
         if (output_gone_) {
-            // Who closes our output wants no more of it, as with any program in front of head(1).
+            // A reader that closes our output wants no more of it, as head(1) does with any program.
             answer.kind = Answer::Kind::left;
             answer.status = 0;
             return answer;

@@ -1,6 +1,6 @@
 // A client of a VM: sends commands over the socket and shows what comes back.
-// docs/protocols/outside.md has the frames. Used by `minivm attach`, `load` and `record`, and by
-// `minivm repl` in a thread of the VM itself.
+// docs/protocols/outside.md has the frames. Used by `minivm attach`, `load` and `record`, and by the
+// prompt of `minivm repl`, whose VM is a process that it has forked.
 //
 // Threads: one, but for interrupt().
 #pragma once
@@ -59,8 +59,8 @@ public:
     Client& operator=(const Client&) = delete;
     ~Client();
 
-    // Takes the connected socket over, says who we are and waits for the VM's answer. False:
-    // *error.
+    // Takes the connected socket over, greets, and waits for the VM's answer. False: *error says why
+    // there is none.
     bool greet(int fd, const Manner& manner, std::string* error);
     // Sends a command and shows its output until it is done. `input`: where lines come from that
     // the command asks for; null: there is none. is_whole: no line follows that could go on with
@@ -79,7 +79,7 @@ public:
 
     const std::string& greeting() const { return greeting_; }
     const std::string& prompt() const { return prompt_; }
-    // Somebody has closed our standard output: nobody reads on.
+    // The reader of our standard output has closed it.
     bool is_output_gone() const { return output_gone_; }
 
 private:
@@ -101,7 +101,7 @@ private:
     std::string prompt_;
     std::string line_;  // what the command has written since the last newline
     std::string received_;
-    std::string goodbye_;  // said while nobody waited for an answer
+    std::string goodbye_;  // an 'X' frame that came while no command waited for an answer
 };
 
 }  // namespace minivm::tools

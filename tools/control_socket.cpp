@@ -99,7 +99,7 @@ std::string directory_of(const std::string& path) {
     return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// What a stale socket leaves, or nothing at all, is at the path now; or *error.
+// Removes a stale socket from the path. False: *error says what is in the way.
 bool make_room(const std::string& path, std::string* error) {
     switch (look_at(path, error)) {
         case Found::wrong:
@@ -142,7 +142,7 @@ bool Listener::open(const std::string& path, std::string* error) {
         *error = path + ": the socket's directory must be yours alone: " + *error;
         return false;
     }
-    // Two that take over a stale socket at the same time would each remove the other's.
+    // Two VMs that take over a stale socket at the same time would each remove the other's.
     const int lock = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (lock < 0 || flock(lock, LOCK_EX) != 0) {
         *error = because(directory);
@@ -183,7 +183,7 @@ void Listener::close() {
     if (fd_ < 0) {
         return;
     }
-    // Somebody else's by now: left alone.
+    // Another VM's socket may be there by now: it stays.
     struct stat info {};
     if (!path_.empty() && lstat(path_.c_str(), &info) == 0 && info.st_dev == device_ &&
         info.st_ino == inode_) {

@@ -1,8 +1,8 @@
-// The socket by which a VM is talked to from outside, for both sides: which paths are taken, who
-// may be at the other end, and the frames that go over it (docs/protocols/outside.md).
+// The socket by which clients talk to a VM, for both sides: which paths are allowed, who may be at
+// the other end, and the frames that go over it (docs/protocols/outside.md).
 //
 // A socket lies in a directory of mode 0700 that belongs to the user; neither it nor the directory
-// may be a link. Both sides ask the kernel for the user at the other end, and talk to nobody else.
+// may be a link. Both sides ask the kernel for the user at the other end, and talk to no other user.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ public:
     Listener& operator=(const Listener&) = delete;
     ~Listener() { close(); }
 
-    // Makes the directory, if it is the last part of the path that is missing, and the socket. One
-    // that a dead VM has left is taken over. False: *error says what is in the way.
+    // Makes the directory, if only it is missing, and the socket. Takes over a socket that a dead VM has
+    // left. False: *error says what is in the way.
     bool open(const std::string& path, std::string* error);
     void close();
-    // Waits for poll(), does not block.
+    // For poll(); does not block.
     int fd() const { return fd_; }
     const std::string& path() const { return path_; }
 

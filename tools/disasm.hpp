@@ -16,7 +16,7 @@ namespace minivm::tools {
 int disasm_command(const std::string& path, const std::string& function,
                    const std::string& native, std::FILE* out, std::FILE* err);
 
-// The same of a module that is there; `native` as above and known. False: it has no such function.
+// Prints the same for a lowered module; `native` as above, and checked. False: it has no such function.
 bool print_lowered(const LoweredModule& m, const std::string& function, const std::string& native,
                    std::FILE* out);
 

@@ -30,7 +30,7 @@ struct DumpOptions {
 // wrong.
 bool make_filter(const DumpOptions& options, const recorder::Snapshot& snapshot,
                  recorder::Filter* filter, std::string* error);
-// Writes the snapshot as the options say, to their output or to `out`. False: *error.
+// Writes the snapshot to the sink, in the format of the options, which is not ctf. False: *error.
 bool write_dump(const DumpOptions& options, const recorder::Snapshot& snapshot,
                 recorder::Sink& sink, std::string* error);
 

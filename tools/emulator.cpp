@@ -31,7 +31,7 @@ int emulator_main(int argc, char** argv) {
     EmulatorFlags flags = parse_emulator_flags(words, processors);
     const auto compat = std::find_if(flags.told.rbegin(), flags.told.rend(), [](const auto& t) { return t.first == "compat_rel"; });
     if (flags.error.empty() && (flags.tells_version || compat != flags.told.rend())) {
-        loader::CodePath path;  // which release it is, is told by its libraries
+        loader::CodePath path;  // the libraries say which release it is
         std::string error;
         if (!path.add_otp(&error)) {
             std::fprintf(stderr, "%s\n", error.c_str());

@@ -5,7 +5,7 @@ namespace minivm::tools {
 
 // Whether this process was started under the emulator's name.
 bool is_emulator();
-// The command line is the emulator's: flags, "--", what is for init. The exit status.
+// Runs the emulator's command line: flags, "--", words for init. Returns the exit status.
 int emulator_main(int argc, char** argv);
 
 }  // namespace minivm::tools

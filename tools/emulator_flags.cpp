@@ -33,7 +33,7 @@ bool is_one_of(std::string_view word, std::string_view words) {
     return false;
 }
 
-// "A:B", "A" or ":B", as sscanf() reads them; a number that is missing has no value. Null: it is none of these.
+// "A:B", "A" or ":B", as sscanf() reads them; a number that is missing has no value. Null: the text is none of these.
 struct Pair {
     std::optional<int64_t> first, second;
 };
@@ -46,7 +46,7 @@ std::optional<Pair> pair(std::string_view value) {
     return has_first && has_second ? std::optional(p) : std::nullopt;
 }
 
-// What a flag's value may be, and what it sets. False: it is not such a value.
+// Checks a flag's value and sets what it says. False: the flag cannot have this value.
 using Take = bool (*)(EmulatorFlags& flags, std::string_view value);
 
 template <int64_t kLeast, int64_t kMost>
@@ -97,7 +97,7 @@ bool switched(EmulatorFlags& flags, std::string_view value) {
 
 bool take_atoms(EmulatorFlags& flags, std::string_view value) {
     const auto n = whole_number(value);
-    // What the emulator refuses is less than we do; the rest of what is too little or too much is brought into range.
+    // The emulator refuses these; other values that are too small or too large for us are brought into range.
     if (!n.has_value() || *n < 8192 || *n > (int64_t{1} << 31) - 1) {
         return false;
     }
@@ -120,17 +120,17 @@ bool take_warning_map(EmulatorFlags& flags, std::string_view value) {
 enum class Value : uint8_t {
     none,
     behind,    // attached to the flag, or the next word
-    attached,  // or none
+    attached,  // to the flag, or missing
     optional,  // the next word only if it is a value
     letter     // of +B: the first letter of what is attached, or of the next word if it may be one
 };
 struct Flag {
-    const char* name;  // a flag begins with it; the first of these that does counts
+    const char* name;  // a flag begins with it; the first entry that fits counts
     Value value;
     Take take;
     const char* wrong;  // %s: the value; null: the flag is unknown then
     const char* usage;
-    const char* item = nullptr;  // of system_info/1: it says this value, which has no meaning otherwise
+    const char* item = nullptr;  // of system_info/1, which answers this value; it has no other meaning
 };
 // The texts are the emulator's.
 const Flag kFlags[] = {
@@ -376,7 +376,7 @@ class Parser {
                            " (total amount of dirty CPU schedulers " + std::to_string(dirty_) + ")";
         }
     }
-    // When all are known: percentages, and no more dirty CPU schedulers than others.
+    // When all flags are known: applies percentages, and allows no more dirty CPU schedulers than others.
     void settle_schedulers() {
         int64_t all = flags_.schedulers > 0 ? flags_.schedulers : processors_;
         int64_t online = flags_.schedulers > 0 ? flags_.schedulers_online : processors_;

@@ -8,8 +8,8 @@
 namespace minivm::tools {
 namespace {
 
-// Stands in front of the values of each -s, so that they can be told apart. No argument has it: it is what a
-// word of the command line cannot well begin with.
+// Stands in front of the values of each -s, so that they can be told apart. No sensible argument is this character
+// alone.
 constexpr char kCallMark = '\x01';
 
 // Empty: 0, which is what erl takes for "as many as usual".
@@ -106,7 +106,7 @@ SchedulerNumbers scheduler_numbers(std::string_view value, int processors) {
         numbers.error = "bad amount of schedulers " + std::string(value);
         return numbers;
     }
-    // Of more schedulers than there are processors erl leaves the rest offline unless it is told otherwise.
+    // With more schedulers than processors, erl leaves the rest offline unless the value says otherwise.
     const std::optional<int> online = count(behind, std::min(*all, processors));
     if (!online.has_value() || *online < 1 || *online > *all) {
         numbers.error = "bad amount of schedulers online " + std::string(behind) + " (total amount of schedulers " +

@@ -7,19 +7,19 @@
 
 namespace minivm::tools {
 
-// What +S N:M and +t N, which are no options to CLI11, are to it.
+// The options that CLI11 sees in place of +S N:M and +t N.
 constexpr const char* kAtomsOption = "--atoms";
 constexpr const char* kErlSchedulersOption = "--erl-schedulers";
 
 // A word of the command line as CLI11 should see it, always one for one.
 std::string as_cli_word(const std::string& word);
 
-// The values of all -s together, as CLI11 gives them: those of each.
+// Splits the values of all -s, which CLI11 gives together, into those of each.
 std::vector<std::vector<std::string>> split_calls(const std::vector<std::string>& values);
-// Whether it is the first value of one -s.
+// Whether the value is the first of one -s.
 bool begins_call(std::string_view value);
 
-// Why minivm does not have an option, which erl may have: empty if nothing is known of it.
+// Why minivm does not have an option, which erl may have; empty if there is nothing to say.
 std::string why_unknown(std::string_view option);
 
 constexpr int kMostSchedulers = 1024;  // as the emulator's

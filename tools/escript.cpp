@@ -39,7 +39,7 @@ std::vector<std::string> words(std::string_view line) {
     return all;
 }
 
-// As on the command line of erl. Those for the emulator (+A 1) mean nothing here.
+// Takes flags as on the command line of erl. Those for the emulator (+A 1) mean nothing here.
 void add_flags(std::string_view line, RunOptions* options) {
     std::vector<std::string>* values = nullptr;
     std::vector<std::string> directories;
@@ -58,7 +58,7 @@ void add_flags(std::string_view line, RunOptions* options) {
     options->path.insert(options->path.end(), directories.begin(), directories.end());
 }
 
-// As escript treats whatever it is given: a file that nothing else claims. A name without a directory is one
+// As escript does, takes any regular file that is of no other known kind. A name without a directory is a script
 // only if no module in the directories of the command line has it.
 bool is_script(const RunOptions& options, std::string_view text) {
     if (text.starts_with("#!") || text.starts_with("PK\x03\x04")) {

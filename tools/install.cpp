@@ -47,7 +47,7 @@ bool failed(const std::string& path, std::string* error) {
     return false;
 }
 
-// In one step, so that whoever starts `erl` meanwhile finds the former or the new one.
+// In one step, so that a script that starts `erl` meanwhile finds the former or the new one.
 bool put_in_place(const std::string& made, const std::string& path, std::string* error) {
     if (rename(made.c_str(), path.c_str()) == 0) {
         return true;
@@ -115,10 +115,10 @@ bool put_links(const std::string& from, const std::string& to, std::string* erro
     return true;
 }
 
-// OTP's tree as an environment says it to erlexec.
+// Where OTP's tree is, as the environment tells erlexec.
 struct Tree {
     std::string root;
-    std::string programs;  // of its emulator
+    std::string programs;  // the folder of its emulator's programs
 };
 bool find_tree(Tree* tree, std::string* error) {
     loader::CodePath path;
@@ -159,7 +159,7 @@ bool install(const Tree& tree, const std::string& folder, std::string* error) {
            put_link(exe, folder + "/erts/bin/beam.smp", error);
 }
 
-// Of the user's own: one for each tree of OTP and each minivm.
+// Installs into a folder of the user's own: one for each tree of OTP and each minivm.
 bool install_for_user(const Tree& tree, std::string* folder, std::string* error) {
     const size_t number = std::hash<std::string>()(tree.programs + "\n" + own_file());
     std::string why;
@@ -178,8 +178,8 @@ bool install_for_user(const Tree& tree, std::string* folder, std::string* error)
     return false;
 }
 
-// The folder of the programs of each ERTS that a release, or a tree of OTP, has of its own: an upgrade leaves several. Empty: it
-// has none.
+// The folders of the programs of each ERTS that a release, or a tree of OTP, has of its own: an upgrade leaves several.
+// Empty: it has none.
 std::vector<std::string> own_erts(const std::string& folder) {
     std::vector<std::string> found;
     std::error_code why;

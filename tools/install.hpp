@@ -15,8 +15,8 @@ namespace minivm::tools {
 
 // Makes the folder or brings it up to date. False: *error says why not.
 bool install(const std::string& folder, std::string* error);
-// The exit statuses of `minivm install DIR` (a folder as above, or a release), `minivm env` and `minivm erl ARGUMENT...`; the last two use a folder of the
-// user's own, and erl_command() does not return if all is well.
+// `minivm install DIR` (a folder as above, or a release), `minivm env` and `minivm erl ARGUMENT...`. They return the
+// exit status. The last two use a folder of the user's own, and erl_command() does not return if all is well.
 int install_command(const std::string& folder);
 int env_command();
 int erl_command(const std::vector<std::string>& arguments);

@@ -59,13 +59,13 @@ void open_closed_streams() {
     }
 }
 
-// What stands where FILE.beam or MODULE belongs and looks like an option is one that is not known.
+// A word in the place of FILE.beam or MODULE that looks like an option is an unknown option.
 bool is_option(const std::string& word) {
     return word.size() > 1 && (word[0] == '-' || word[0] == '+');
 }
 bool is_unknown_option(const std::vector<std::string>& rest) { return !rest.empty() && is_option(rest.front()); }
 
-// `command` says more of it, if it is one.
+// `command`: the command in front of the option, or empty.
 void report_unknown_option(const std::string& option, const std::string& command) {
     const std::string why = minivm::tools::why_unknown(option);
     std::fprintf(stderr, "minivm: %s%sunknown option %s%s%s (see minivm %s%s--help)\n", command.c_str(),
@@ -77,7 +77,7 @@ bool ends_with_one_of(const std::string& name, std::initializer_list<const char*
     return std::any_of(ends.begin(), ends.end(), [&](const char* end) { return name.ends_with(end); });
 }
 
-// A word that CLI11 has seen.
+// A word that CLI11 has seen, as the user wrote it.
 std::string as_written(const std::string& word, int argc, char** argv) {
     char** const written = std::find_if(argv + 1, argv + argc, [&](const char* one) {
         return minivm::tools::as_cli_word(one) == word;
@@ -85,7 +85,7 @@ std::string as_written(const std::string& word, int argc, char** argv) {
     return written != argv + argc ? *written : word;
 }
 
-// Where a command is expected.
+// Reports what stands in the place of a command.
 void report_no_command(int argc, char** argv) {
     if (argc <= 1) {
         std::fputs("minivm: which command? minivm --help lists them\n", stderr);
@@ -107,8 +107,8 @@ void report_no_command(int argc, char** argv) {
 using minivm::tools::kAtomsOption;
 using minivm::tools::kErlSchedulersOption;
 
-// The command line up to the first "--" or "-extra", and that with what follows it. CLI11 does not get to see the rest:
-// it looks for options of the program above a subcommand there.
+// Returns the command line up to the first "--" or "-extra"; *rest: that word and all behind it. CLI11 must not see the
+// rest: it would look for options of the program above a subcommand there.
 std::vector<std::string> split_arguments(int argc, char** argv, std::vector<std::string>* rest) {
     std::vector<std::string> args;
     for (int i = 1; i < argc; ++i) {
@@ -197,19 +197,19 @@ struct Words {
     std::vector<std::string> after_options;  // "--" or -extra and all behind it
 };
 
-// A subcommand, and what it does once the command line has been taken apart: the exit status.
+// A subcommand, and what runs it once the command line has been parsed; that returns the exit status.
 struct Command {
     CLI::App* app;
     std::function<int()> run;
 };
 
-// Of run and repl.
+// Options of run and repl.
 struct VmOptions {
     minivm::tools::RunOptions options;
     std::string record_terms = "yes";
 };
 
-// What cannot be said by the command line's parser; false: it was told what is wrong.
+// Sets the options that the parser cannot set; false: the user has been told what is wrong.
 bool complete(VmOptions* vm) {
     minivm::tools::RunOptions& options = vm->options;
     options.record_terms = vm->record_terms == "yes";
@@ -251,7 +251,7 @@ std::vector<std::string> program_words(const CLI::App& run, const Words& words, 
     return rest;
 }
 
-// What -s and -eval say, in their order; false: it was told what is wrong.
+// Takes the values of -s and -eval in their order; false: the user has been told what is wrong.
 bool take_steps(const CLI::App& run, RunWords* given) {
     std::vector<std::vector<std::string>> calls = minivm::tools::split_calls(given->call_values);
     if (std::any_of(calls.begin(), calls.end(), [](const auto& call) { return call.empty(); })) {
@@ -507,7 +507,7 @@ Command env_command(CLI::App& app) {
     return {env, minivm::tools::env_command};
 }
 
-// What the parser has left over.
+// Reports what the parser has left over.
 void report_extra(const CLI::App& app, const Words& words) {
     const std::vector<std::string> extras = app.remaining(true);
     const std::vector<const CLI::App*> commands = app.get_subcommands([](const CLI::App* c) { return c->parsed(); });

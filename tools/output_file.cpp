@@ -14,7 +14,7 @@ bool OutputFile::open(const std::string& path) {
         return true;
     }
     path_ = path;
-    // What is recorded is the user's own business.
+    // 0600: a recording is for its user alone.
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) {
         error_ = errno == ELOOP ? path + ": is a symbolic link; it is not followed"

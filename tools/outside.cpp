@@ -26,12 +26,12 @@ namespace minivm::tools::outside {
 
 namespace {
 
-// Clients that were let in and that no process has fetched yet. It fetches them as fast as it is
-// scheduled.
+// Most clients that were let in and that no session has fetched yet. Sessions fetch them as fast as
+// they are scheduled.
 constexpr size_t kMaxWaiting = 64;
 // How long the thread rests when the program has no file left for another client.
 constexpr int kRestMs = 100;
-// Output that may wait for a client until its process waits as well, and when that goes on.
+// A session's output waits when more than this has not been sent to its client, and goes on below that.
 constexpr size_t kBusyAboveBytes = 256 * 1024;
 constexpr size_t kFreeBelowBytes = 64 * 1024;
 
@@ -49,7 +49,7 @@ Term atom_process() {
     return atom_table::intern("minivm_outside");
 }
 
-// Says why before it hangs up. Whether that arrives is the client's business.
+// Tells the client why, if that can be sent at once, and hangs up.
 void refuse(int fd, const std::string& why) {
     const std::string bytes = frame('X', why);
     static_cast<void>(::send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
@@ -161,7 +161,7 @@ bool add_client(int fd) {
         g.waiting.push_back(fd);
         tell = g.has_begun;
     }
-    // Nobody has that name before the boot has come so far: it looks at what waits by itself then.
+    // Until the boot registers that name the message is lost; minivm_outside then looks at what waits.
     if (tell) {
         vm::call_while_running([](void*) { deliver_message(atom_process(), atom_table::intern("client")); },
                                nullptr);

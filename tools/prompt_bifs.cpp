@@ -43,7 +43,7 @@ Term failed(Process& p, const std::string& why) {
     return make_tuple(p.heap, atoms::error, text_binary(p, why));
 }
 
-// A string, as bytes of UTF-8.
+// The bytes of a binary, which is text in UTF-8.
 bool get_text(Term t, std::string* out) {
     Bytes bytes;
     if (is_binary(t) && get_bytes(t, &bytes)) {
@@ -92,9 +92,8 @@ bool get_options(Term list, DumpOptions* options, std::vector<uint32_t>* without
     return is_nil(list);
 }
 
-// minivm:recorder_lines(Options, Most, Cursor) -> {ok, Text, Cursor, Missed} | {error, Text}: what
-// has been recorded behind the cursor (<<>>: everything that is there), at most so many of the last
-// lines.
+// minivm:recorder_lines(Options, Most, Cursor) -> {ok, Text, Cursor, Missed} | {error, Text}: the last
+// lines, at most so many, of what has been recorded behind the cursor (<<>>: of all that is there).
 Term minivm_recorder_lines_3(Process& p, const Term* a) {
     DumpOptions options;
     recorder::Filter filter;
@@ -124,12 +123,12 @@ Term minivm_recorder_lines_3(Process& p, const Term* a) {
                       make_unsigned(p.heap, cursor.missed_slots));
 }
 
-// How far somebody who follows the calls that are recorded has come in one ring.
+// How far a follower of the recorded calls has come in one ring.
 struct CallsCursor {
     uint64_t next = 0;    // position
     uint64_t before = 0;  // records that were begun or dropped before it was made
     uint64_t seen = 0;    // since then
-    uint64_t lost = 0;    // since then: told as lost
+    uint64_t lost = 0;    // since then: reported as lost
 };
 
 // Numbers of sessions as records have them: [Handle] as trace:session_create/3 returns it.
@@ -144,8 +143,8 @@ bool get_sessions(Term list, std::vector<uint64_t>* sessions) {
     return is_nil(list);
 }
 
-// What the prompt shows of a record that one of the sessions of tracing told, or the non-value:
-// {What, Process, {M, F, A}, Text, Nanoseconds, Which of them, from 1}.
+// What the prompt shows of a record of one of these trace sessions, or the non-value:
+// {What, Process, {M, F, A}, Text, Nanoseconds, Which session, from 1}.
 Term traced_event(Process& p, const recorder::Snapshot& snapshot, recorder::Formatter& formatter,
                   const recorder::Record& record, const std::vector<uint64_t>& sessions) {
     using recorder::EventId;
@@ -229,13 +228,14 @@ Term clock_offset(Process& p, const recorder::Snapshot& snapshot) {
 
 // minivm:recorder_calls(Cursor, Most, Sessions) ->
 //     {ok, Events, Cursor, Lost, Waiting, Until, Offset} | {error, Text}:
-// the next events of calls that these sessions of tracing (as trace:session_create/3 returns them) told
-// behind the cursor (<<>>: none, but a cursor of now), in order, at most so many; how
-// many records of these rings were overwritten or dropped before they were seen, and how many are
-// there behind the new cursor. Until: nanoseconds of the wall clock; no later event is among them. Offset:
-// of that clock to Erlang monotonic time, in nanoseconds. Each event comes once. Those of a process come in order over all calls:
-// a record later than the beginning of this one waits for the next, for in another ring there may be
-// an earlier one that has not been written yet.
+// the next events of calls, at most so many, of these trace sessions (as trace:session_create/3 returns them)
+// behind the cursor (<<>>: none, but a cursor of now). Each comes once, and those of a process come in order over all
+// calls of this BIF: a record later than the beginning of one waits for the next, for in another ring there may be an
+// earlier record that has not been written yet.
+//     Lost           records of these rings that were overwritten or dropped before they were seen
+//     Waiting        records of these rings behind the new cursor
+//     Until          nanoseconds of the wall clock; no later event is among these
+//     Offset         nanoseconds from Erlang monotonic time to that clock
 Term minivm_recorder_calls_3(Process& p, const Term* a) {
     std::string bytes;
     uint64_t most = 0;
@@ -309,8 +309,8 @@ Term minivm_recorder_calls_3(Process& p, const Term* a) {
         }
         c.seen += n;
         waiting += behind;
-        // What has been written since the counter was read may be here already: less than nothing is
-        // lost then.
+        // Records written since the counter was read may be here already: `known` is the larger then,
+        // and nothing is lost.
         const uint64_t known = c.before + c.seen + here + c.lost;
         if (written > known) {
             lost += written - known;
@@ -378,8 +378,8 @@ std::string names_of(uint32_t categories) {
 
 // minivm:recorder_switch(on | off | filter | status, Categories) ->
 //     {ok, [{File, On, Bytes}, ...]} | {error, Text}
-// turns categories of the first recording on or off, or all off but these; all recordings that there are,
-// that one first. Categories and On are names with commas, or all.
+// turns categories of the first recording on or off, or all off but these. Returns all recordings that
+// there are, that one first. Categories and On are names with commas, or all.
 Term minivm_recorder_switch_2(Process& p, const Term* a) {
     std::string names;
     if (!is_atom(a[0]) || !get_text(a[1], &names)) {
@@ -456,8 +456,8 @@ Term minivm_recorder_stop_1(Process& p, const Term* a) {
     return failed(p, path + ": nothing is recorded into it");
 }
 
-// minivm:disasm(Bytes, Md5, Function, IsNative) -> {ok, Text} | {error, Text}: of the .beam file
-// that the module of that MD5 came from; its lowered form is given up once it has been compiled.
+// minivm:disasm(Bytes, Md5, Function, IsNative) -> {ok, Text} | {error, Text}: lowers the .beam file
+// that the module of that MD5 came from once more, since the VM keeps no lowered form of compiled code.
 // Function: "name/arity", "name", or "" for all.
 Term minivm_disasm_4(Process& p, const Term* a) {
     std::string function;

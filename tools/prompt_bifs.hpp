@@ -1,5 +1,5 @@
-// What the commands of the prompt (tools/boot/minivm_prompt.erl) ask of the VM and that Erlang code
-// cannot find out: the flight recorder's records and categories, and the code of loaded modules.
+// BIFs for commands of the prompt (tools/boot/minivm_prompt.erl), for what Erlang code cannot find out:
+// the flight recorder's records and categories, and the code of loaded modules.
 #pragma once
 
 namespace minivm::tools {

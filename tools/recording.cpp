@@ -47,8 +47,8 @@ std::string new_file_name() {
     return kPrefix + std::string(text) + kSuffix;
 }
 
-// Whether the recording's program said that it ended in good order. The state is the first word
-// behind the headers.
+// Whether the recording's program said that it ended in good order, in the first word of the live
+// state.
 bool ended_well(int fd) {
     recorder::FileHeader header{};
     uint64_t state = 0;
@@ -93,8 +93,8 @@ void remove_old_recordings(const std::string& directory, unsigned keep) {
     }
 }
 
-// Small rings would keep nothing: each of the first schedulers adds half a megabyte. So many as a
-// large machine has would take long to start and much memory that way; the others add less.
+// Small rings would keep nothing: each of the first schedulers adds half a megabyte. The others add
+// less, since the many schedulers of a large machine would cost much start-up time and memory.
 static uint64_t default_size_bytes(unsigned schedulers) {
     constexpr unsigned kFirst = 32;
     return ((uint64_t{std::min(schedulers, kFirst)} + 2) << 19) +

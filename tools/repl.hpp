@@ -5,8 +5,8 @@ namespace minivm::tools {
 
 struct RunOptions;
 
-// The prompt and the VM are two processes, joined by a pair of sockets: the prompt is the client
-// that `minivm attach` is, the terminal's signals are its own, and it tells how the VM ended.
+// The prompt and the VM are two processes of the system, joined by a pair of sockets: the prompt is a
+// client as `minivm attach` is, it gets the terminal's signals, and it says how the VM ended.
 // Returns the exit status.
 int repl_command(RunOptions& options);
 

@@ -60,7 +60,7 @@ void append_script_string(std::string& out, std::string_view text) {
     }
 }
 
-// Of the stack of a process that failed.
+// Whether the event is a frame of the stack of a process that failed.
 bool is_stack_frame(std::string_view event) {
     return event == "uncaught_frame" || event == "uncaught_in_vm";
 }
@@ -220,7 +220,7 @@ void Report::take(size_t i) {
             sums_[record.subject()].sent++;
         }
         sent_[record.argument(1)] = {lane_of(merged_[i]), ns};
-    } else if (event == "signal_to") {  // of an end, which may come as a message
+    } else if (event == "signal_to") {  // of an exit, which may come as a message
         sent_[record.argument(2)] = {lane_of(merged_[i]), ns};
     } else if (event == "receive") {
         if (record.subject() != 0) {
@@ -271,7 +271,7 @@ void Report::summary(std::string& out) {
             break;
     }
     append_html(out, state);
-    // Two numbers: the second counts what rings have overwritten since, too.
+    // The second number also counts records that have been overwritten.
     const recorder::Ledger all = snapshot_.totals();
     out += "; " + std::to_string(merged_.size()) + " records retained of " +
            std::to_string(all.begun_records + all.dropped_records()) + " ever written";
@@ -438,8 +438,8 @@ void Report::timeline(std::string& out) {
     }
 }
 
-// Of the prompt or of the machine around a program: it began in one of their modules. What a program
-// begins with and what a prompt evaluates in is the user's own work, although such a module starts it.
+// Whether a process is the prompt's or the VM's own: it began in one of their modules. A program's first
+// process and the one that evaluates at a prompt are the user's, although such a module starts them.
 bool Report::is_systems_own(uint32_t subject, const ProcessSum& sum) const {
     if (subject_name(subject).starts_with("minivm_")) {
         return true;  // by its registered name, where a prompt takes the program's place

@@ -46,7 +46,7 @@ namespace minivm {
 namespace tools {
 namespace {
 
-// Sets g_engines after --engine; false: it names none.
+// Sets g_engines as --engine says; false: it names no engine of this machine.
 bool choose_engine(const std::string& name) {
     g_engines.bytecode = &interp::engine();
     g_engines.standard = g_engines.bytecode;
@@ -201,7 +201,7 @@ void apply_flags(const EmulatorFlags& flags, vm::Options* options) {
     options->warning_map = atom_table::intern(flags.warning_map);
 }
 
-// OTP's emulator starts these itself: purging is theirs, and signals of processes that run on dirty schedulers.
+// OTP's emulator starts these itself: they purge code, and handle signals of processes that run on dirty schedulers.
 bool start_system_processes() {
     constexpr std::pair<const char*, Priority> kProcesses[] = {{"erts_code_purger", Priority::high},
                                                                {"erts_literal_area_collector", Priority::high},
@@ -233,7 +233,8 @@ bool start_bare(const RunOptions& options) {
     return started;
 }
 
-// In place of OTP's emulator: erl_init is, with the module that boots (`init`) and its arguments as binaries.
+// In place of OTP's emulator: erl_init is the first process, with the module that boots (`init`) and the words for it,
+// as binaries.
 bool start_otp(const EmulatorFlags& flags) {
     Heap heap;
     Term words = kNil;
@@ -244,7 +245,7 @@ bool start_otp(const EmulatorFlags& flags) {
     bool all = true;
     SpawnOptions spawn_options;
     spawn_options.system_process = true;
-    // Before it runs: their pids are the next, as on OTP.
+    // The system's processes start before it runs: theirs are the next pids, as on OTP.
     spawn_options.context = &all;
     spawn_options.before_start = [](Process*, Process&, SpawnOptions&, void* started) {
         *static_cast<bool*>(started) = start_system_processes();
@@ -299,7 +300,7 @@ bool prepare_for_perf(std::string_view wanted) {
     return true;
 }
 
-// False: what is asked for does not exist, here or at all.
+// False: there is no such reread, or this build cannot leave it out.
 bool leave_out_rereads(const std::vector<std::string>& names, uint32_t* bits) {
     for (const std::string& name : names) {
         const auto* const known = std::find(std::begin(code_index::kRereadNames),
@@ -319,7 +320,7 @@ bool leave_out_rereads(const std::vector<std::string>& names, uint32_t* bits) {
     return true;
 }
 
-// Programs that OTP's libraries start by their names (inet_gethost, for one) are where `erl` has them.
+// OTP's libraries start programs by their names (inet_gethost, for one): adds where `erl` has them to PATH.
 void add_to_program_path(const std::string& root) {
     const char* old = std::getenv("PATH");
     std::string path = old != nullptr ? old : "";
@@ -335,12 +336,12 @@ void add_to_program_path(const std::string& root) {
     setenv("PATH", path.c_str(), 1);
 }
 
-// Where modules come from. False: *error says why there are none.
+// Sets up where modules come from. False: *error says why there are none.
 bool set_up_path(const RunOptions& options, loader::CodePath* path, std::string* error) {
     if (options.emulator.has_value()) {
         for (size_t i = 0; i < kEmbeddedModuleCount; ++i) {
             const EmbeddedModule& m = kEmbeddedModules[i];
-            if (std::string_view(m.name) == "minivm_processes") {  // a part of system_info/1, which asks for it by itself
+            if (std::string_view(m.name) == "minivm_processes") {  // system_info/1 asks for it
                 path->add_embedded(m.name, m.bytes, m.size, false);
             }
         }
@@ -368,8 +369,7 @@ int run_command(const RunOptions& options) {
     const sigset_t signals = os_signals::blocked_set();
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
-    // A file that may not grow (ulimit -f) is an error of the write, and no reason to end: without a recording
-    // if need be.
+    // A write to a file that may not grow (ulimit -f) fails, and the VM goes on, without a recording if need be.
     std::signal(SIGXFSZ, SIG_IGN);
     fault::install(options.dump_on != "never");
     watch_signals(signals, options.is_repl, options.emulator.has_value(),
@@ -431,7 +431,7 @@ int run_command(const RunOptions& options) {
         spdlog::error("{}", error);
         return 1;
     }
-    bif_registry::init();  // the release of the libraries says which there are
+    bif_registry::init();  // which BIFs there are depends on the release of the libraries
     if (options.emulator.has_value()) {
         const uint32_t usual = by_release::at_least(27) ? 1048576 : 262144;
         vm_options.processes = options.emulator->processes != 0 ? options.emulator->processes : usual;
@@ -443,7 +443,7 @@ int run_command(const RunOptions& options) {
     records::start(options.record_terms);
     g_module_source = &path;
     trace::start();
-    // A bare boot has its recording; who names a file wants this as well.
+    // A bare boot has its recording; a user who names a file wants a crash dump as well.
     if (options.emulator.has_value() || std::getenv("ERL_CRASH_DUMP") != nullptr) {
         vm::set_crash_dump(crash_dump::write);
     }

@@ -1,4 +1,4 @@
-// The commands of the minivm program, one function each. They return the exit status.
+// Runs a VM: for `minivm run`, for `minivm repl`, and in place of beam.smp. Returns the exit status.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ struct RunOptions {
     std::vector<std::string> arguments;
     std::vector<std::pair<std::string, std::vector<std::string>>> flags;  // init:get_argument/1
     std::string record_file;                    // empty: one of the last few in the user's directory
-    std::string record_size;                    // empty: 6 MiB
+    std::string record_size;                    // empty: by the number of schedulers
     std::vector<std::string> record_off;        // categories, or "all"
     bool record_terms = true;                   // false: messages and reasons are not copied
     std::string dump_on = "fault";              // exit | fault | never

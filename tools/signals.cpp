@@ -25,8 +25,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Who sends a signal to a process and to its group, as timeout(1) does, means one: the second ends the
-// program no sooner than this after the first.
+// A sender that signals a process and its group, as timeout(1) does, means one signal: the second ends
+// the program no sooner than this after the first.
 constexpr auto kGrace = std::chrono::milliseconds(200);
 
 bool notify(int signal) {
@@ -61,7 +61,7 @@ class Watcher {
                 case os_signals::Action::ignore:
                     break;
                 case os_signals::Action::handle:
-                    // What waits for the kernel's server to handle SIGTERM is left to the VM.
+                    // SIGTERM that no signal server of OTP's kernel takes is left to the VM.
                     if (!notify(signal) && signal == SIGTERM) {
                         act_on(signal);
                     }
@@ -76,7 +76,7 @@ class Watcher {
             if (last_ == 0) {
                 siginfo_t info;
                 const int signal = sigwaitinfo(&set_, &info);
-                // Of the programs that ports have started nobody else is told, as on OTP.
+                // The end of a program that a port has started concerns only the port, as on OTP.
                 const bool own = signal == SIGCHLD && info.si_code > 0 && port::is_child(info.si_pid);
                 if (signal > 0 && !own) {
                     return signal;
@@ -95,8 +95,8 @@ class Watcher {
         }
     }
 
-    // A signal of which no program has said what it wants. SIGINT and SIGTERM end the program in order, or
-    // let OTP's kernel do that where it is up; the second time it ends whatever it does.
+    // A signal for which no program has set an action. SIGINT and SIGTERM end the program in order, or let
+    // OTP's kernel do that where it is up; the second of them ends it at once.
     void act_on(int signal) {
         switch (signal) {
             case SIGUSR1:
@@ -149,7 +149,7 @@ class Watcher {
         }
     }
 
-    // What ^C is to OTP's emulator, as +B says.
+    // Does what ^C does in OTP's emulator, as +B says.
     void take_break() {
         if (break_ == Break::ignored) {
             return;

@@ -14,7 +14,7 @@ bool parse_duration(std::string_view text, uint64_t* ns);
 // "<0.80.0>", "0.80.0" or "80": what recordings call the process.
 bool parse_pid(std::string_view text, uint32_t* subject);
 // Categories of the recorder, separated by commas; "all" is all of them. *unknown: the name that is
-// none.
+// no category.
 bool parse_categories(std::string_view text, uint32_t* mask, std::string* unknown);
 // Their names, for messages.
 std::string category_names();

@@ -1,5 +1,5 @@
-%% The module `code` of a bare boot. The VM finds and loads modules by itself when they are called; what
-%% programs ask for is done by the process code_server (code_server.erl here), one thing after another.
+%% The module `code` of a bare boot. The VM finds and loads modules by itself when they are called; the
+%% process code_server (code_server.erl here) does what programs ask for, one request after another.
 -module(code).
 -export([ensure_loaded/1, ensure_modules_loaded/1, load_file/1, load_abs/1, load_abs/2, load_binary/3,
          atomic_load/1, prepare_loading/1, finish_loading/1, delete/1, purge/1, soft_purge/1,

@@ -1,8 +1,8 @@
 %% The process behind `code` in a bare boot: loads, deletes and purges on request, runs on_load functions,
 %% knows where loaded modules came from and which are sticky.
 %%
-%% on_load: the module is in the VM, but not current. Its function runs in a process of its own, and
-%% whoever asks for the module meanwhile waits for it; the server goes on. Modules that the VM finds by
+%% on_load: the module is in the VM, but not current. Its function runs in a process of its own, and a
+%% process that asks for the module meanwhile waits for it; the server goes on. Modules that the VM finds by
 %% itself come here only if they have an on_load function.
 -module(code_server).
 -export([start/0, call/1, load_and_apply/3, load_and_apply_fun/3, undefined_fun/2, load_program/1,

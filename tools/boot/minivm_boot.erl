@@ -2,8 +2,8 @@
 %% process of its own, answers what programs ask of `init`, and ends the VM with the report and the exit
 %% status that escript would give.
 %%
-%% `init` waits for nobody and calls no library: what does is run by processes that it starts. So it answers
-%% as long as the VM is there, also those that ask it on the way to the end.
+%% `init` waits for no process and calls no library: processes that it starts do that. So it answers as long
+%% as the VM runs, also while the VM ends.
 -module(minivm_boot).
 -export([start/1, run/1, logger/0, file_server/0, code_server/0, code_purger/0, last_words/0, stop/2,
          report_crash/2, ensure_loaded/2]).

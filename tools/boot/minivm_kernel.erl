@@ -1,8 +1,8 @@
 %% OTP's kernel application in a bare boot: it comes up when it is first asked for.
 %%
-%% A program that needs no applications starts without any. The VM calls whereis/1 here when somebody
-%% looks for one of the names that OTP's kernel registers and nobody has it yet (minivm:kernel/1 tells
-%% it the state); what is called of `logger` and not in ours comes here as well. Then application
+%% A program that needs no applications starts without any. The VM calls whereis/1 here when a process
+%% looks for a name that OTP's kernel registers and that no process has yet (minivm:kernel/1 tells the VM
+%% the state); calls of functions that our `logger` does not have come here as well. Then application
 %% controller, logger, kernel and stdlib are started as a boot script of OTP starts them, the caller
 %% waits, and from there on everything is OTP's own. Input, output and the loading of code stay with
 %% the bare boot: OTP's supervisor gets a process that only stands for them.

@@ -1,7 +1,7 @@
 %% Lets clients from outside in: those of `minivm attach`, `load` and `record`, which come over the socket
 %% of --listen, and the prompt of `minivm repl`. Each gets a session of its own (minivm_session).
 %%
-%% The VM sends `client` when one waits; whoever comes first fetches it (minivm:outside_next/0).
+%% The VM sends `client` when a client waits; the first session that comes fetches it (minivm:outside_next/0).
 -module(minivm_outside).
 -export([start/0, repl/1]).
 

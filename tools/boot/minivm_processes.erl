@@ -1,4 +1,4 @@
-%% Of the processes that there are, what erlang:system_info(procs) says: as in a crash dump of OTP.
+%% What erlang:system_info(procs) says of all processes, in the form of OTP's crash dump.
 -module(minivm_processes).
 -export([text/0]).
 

@@ -1,14 +1,14 @@
-%% `:trace` at the prompt and `minivm run --trace`: what was asked for (minivm_trace_words) is traced, and a process
-%% shows what comes, somewhat as OTP's dbg does.
+%% `:trace` at the prompt and `minivm run --trace`: a process, the tracer, traces what minivm_trace_words has read and
+%% shows the events, somewhat as OTP's dbg does.
 %%
 %% Each pattern is a session of tracing (trace:session_create/3) of its own, with its own processes, so no two of
 %% them know of each other, at one prompt or at two. Events of calls go into the flight recorder, whose rings the tracer
-%% looks into every few milliseconds. Messages, callers and results that are compared have to be whole: of these traces,
-%% and where the recorder does not record what is traced (--record-off trace), events are messages to a collector, a
+%% looks into every few milliseconds. Messages, callers and results that are compared have to be whole: events of such
+%% traces, and of all where the recorder does not record them (--record-off trace), are messages to a collector, a
 %% process of the trace's own. Both kinds are put into one order by their times.
 %%
-%% A tracer belongs to one prompt and goes with it, and so does all that it has set. It never waits for whoever reads:
-%% what cannot be shown is counted. A flood (more events than it can take, or more a second than are allowed) turns the
+%% A tracer belongs to one prompt and ends with it, and so does all that it has set. It never waits for its reader: it
+%% counts what it cannot show. A flood (more events than it can take, or more a second than are allowed) turns the
 %% trace into one that only counts calls.
 -module(minivm_trace).
 -export([start/2, shown/1, set/4, unset/2, list/1, untraced/0, untraced/1, run/1, again/0, flush/0]).

@@ -1,4 +1,4 @@
-%% In place of OTP's: the process standard_error is minivm_io's, this is what the kernel supervises.
+%% In place of OTP's module: minivm_io has the process standard_error, and the kernel supervises the one here.
 -module(standard_error).
 -export([start_link/0]).
 

@@ -1,4 +1,4 @@
-%% In place of OTP's: the process user is minivm_io's, this is what the kernel supervises.
+%% In place of OTP's module: minivm_io has the process user, and the kernel supervises the one here.
 -module(user_sup).
 -export([start/0]).
 

@@ -11,8 +11,8 @@ namespace {
 
 using IntegerOp = Term (*)(Heap&, Term, Term);
 
-// What long operands cost, so that a loop over them gives way to other processes. One reduction is
-// about a microsecond: that many limbs are added in it, or divided out of a product's operands.
+// Long operands cost reductions, so that a loop over them yields. One reduction is about a microsecond:
+// the time to add that many limbs, or to multiply or divide that many. A few limbs cost nothing.
 constexpr size_t kLimbsPerReduction = 2048;
 constexpr size_t kFactorLimbsPerReduction = 4;
 constexpr size_t kFreeLimbs = 64;

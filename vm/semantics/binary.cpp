@@ -19,6 +19,7 @@ namespace {
 
 // ---- numbers <-> bits --------------------------------------------------------------------------
 
+// To nearest, ties to even; infinity if it is too large, as OTP.
 uint16_t double_to_half(double d) {
     uint64_t b = std::bit_cast<uint64_t>(d);
     const uint16_t sign = static_cast<uint16_t>(b >> 48 & 0x8000);
@@ -44,7 +45,7 @@ namespace semantics {
 
 namespace {
 
-// Larger than any memory; OTP ends when it cannot allocate, we refuse before.
+// Larger than any memory: OTP ends when it cannot allocate, here it is a system_limit.
 constexpr uint64_t kMaxBits = uint64_t{1} << 40;
 
 const char* type_name(BinSegment::Type type) {
@@ -64,8 +65,8 @@ const char* type_name(BinSegment::Type type) {
     }
 }
 
-// Raises `reason` by code, with what erl_erts_errors:format_bs_fail/2 needs for a sentence. The
-// legacy instructions have no segment to name.
+// Raises `reason`, with what erl_erts_errors:format_bs_fail/2 needs for a sentence. The legacy
+// instructions have no segment to name.
 Term bs_fail(Process& p, Term reason, const BinSegment* s, const char* what, Term value) {
     error(p, reason);
     if (s != nullptr) {
@@ -337,7 +338,7 @@ Type type_of(const Word* segment) {
     return static_cast<Type>(segment[0]);
 }
 
-// Its size is the atom `all` in the file: of a register that is no size.
+// Its size is the atom `all` in the file; that atom in a register is no size.
 bool is_whole(const Word* segment) {
     return segment[5] == atoms::all.raw;
 }
@@ -502,7 +503,7 @@ Term bs_create_bin(Process& p, const Word* list, size_t n, const ListRegisters& 
 Term bs_create_bin(Process& p, const BinSegment* segments, size_t n) {
     Scratch<uint64_t, 32> scratch(n);
     uint64_t* const bits = scratch.data();
-    // Sizes first, then values, as OTP raises; it looks at characters of UTF-32, and of UTF-8 by the release, among the sizes.
+    // Checks sizes first, then values, as OTP does; UTF-32 characters, and by release UTF-8 ones, count as sizes.
     uint64_t total = 0;
     for (size_t i = 0; i < n; i++) {
         const BinSegment& s = segments[i];
@@ -513,7 +514,7 @@ Term bs_create_bin(Process& p, const BinSegment* segments, size_t n) {
                 break;
             case Type::binary:
                 if (s.whole) {
-                    // Its unit is looked at among the values.
+                    // Its unit is checked with the values.
                     if (!is_bitstring(s.src)) {
                         return bs_fail(p, atoms::badarg, &s, "type", s.src);
                     }
@@ -627,7 +628,7 @@ thread_local Begun t_begun;
 Term begin_behind(Process& p, Term bits, uint64_t extra) {
     const Term result = append_bits(p.heap, bits, extra, &t_begun.out.bytes, &t_begun.out.position);
     t_begun.end = t_begun.out.position + extra;
-    // Nothing proves that all of it is filled in, and what was in this memory before is not for Erlang code.
+    // Nothing proves that all of it is filled in, and Erlang code must not see what this memory held before.
     if (extra != 0) {
         uint8_t* const first = t_begun.out.bytes + (t_begun.out.position >> 3);
         const unsigned kept = t_begun.out.position & 7;

@@ -115,7 +115,7 @@ inline Term bs_start_match(Process& p, Term src) {
     return make_boxed(to);
 }
 
-// Size * Unit in bits; false if Size is no size of anything that could match.
+// Size * Unit in bits; false if nothing can have that size.
 inline bool bs_field_bits(Term size, uint32_t unit, uint64_t* bits) {
     return is_small(size) && small_value(size) >= 0 &&
            !__builtin_mul_overflow(static_cast<uint64_t>(small_value(size)), unit, bits);
@@ -207,7 +207,7 @@ inline Term bs_get_rest(Process& p, Term ctx, uint32_t unit) {
     const uint64_t left = match_context(ctx)->left();
     return bs_divisible(left, unit) ? bs_get_binary_bits(p, ctx, left) : kNonValue;
 }
-// Size `all` of the file is in the unit: a size that is the atom at run time is no size.
+// Set in the unit where the file has the size `all`: at run time that atom is no size.
 constexpr uint32_t kBsWholeRest = 1 << 15;
 inline Term bs_get_binary(Process& p, Term ctx, Term size, uint32_t unit) {
     uint64_t bits;
@@ -252,7 +252,7 @@ inline Term bs_get_position(Term ctx) {
     const MatchContext* m = match_context(ctx);
     return make_small(static_cast<int64_t>(m->position - m->first));
 }
-// A position that this context cannot have, which no compiler asks for, is its end.
+// A position outside of the context, which no compiler asks for, counts as its end.
 inline void bs_set_position(Term ctx, Term position) {
     MatchContext* m = match_context(ctx);
     const uint64_t bits = is_small(position) ? static_cast<uint64_t>(small_value(position)) : UINT64_MAX;
@@ -307,8 +307,8 @@ Term bs_create_bin(Process& p, const BinSegment* segments, size_t n);
 // size.
 constexpr size_t kBsSegmentWords = 6;
 Term bs_create_bin(Process& p, const Word* list, size_t n, const ListRegisters& registers);
-// The common cases of it: integers, binaries, strings and UTF-8. kNonValue: it is none of them, or
-// something is wrong with it; nothing has happened then. Takes at most kBsCreateWords heap words.
+// The common cases of it: integers, binaries, strings and UTF-8. kNonValue: another case, or an error;
+// nothing has changed then. Takes at most kBsCreateWords heap words.
 Term bs_create_common(Process& p, const Word* list, size_t n, const ListRegisters& registers);
 constexpr size_t kBsCreateWords = 12;
 // The lower n <= 64 bits of v behind a bit string whose bits are divisible by unit; kNonValue if it
@@ -317,9 +317,9 @@ Term bs_append_number(Process& p, Term base, uint64_t v, unsigned n, uint32_t un
 // An empty binary to append to; Size is a hint in bytes.
 Term bs_init_writable(Process& p, Term size);
 
-// What compilers before OTP 25 wrote: a bit string is begun, then filled in by the bs_put functions
-// that follow it. Nothing else runs in between, and the storage of one that has been begun does not
-// move. What there is no room for is not written: badarg, or nothing at all for bs_put_string.
+// For files of compilers before OTP 25: one instruction begins a bit string, and the bs_put functions
+// that follow fill it in. Nothing else runs in between, and the storage of the begun bit string does
+// not move. Without room they write nothing and raise badarg; bs_put_string only writes nothing.
 Term bs_init(Process& p, Term size, uint32_t unit);
 Term bs_append(Process& p, Term size, uint32_t size_unit, Term bin, uint32_t unit);
 bool bs_put_integer(Process& p, Term size, uint32_t unit, uint32_t flags, Term src);
@@ -329,7 +329,7 @@ void bs_put_string(const uint8_t* bytes, size_t n);
 bool bs_put_utf8(Process& p, Term src);
 bool bs_put_utf16(Process& p, uint32_t flags, Term src);
 bool bs_put_utf32(Process& p, uint32_t flags, Term src);
-// Bytes; a character that is none takes what its bs_put, which will refuse it, expects.
+// Size in bytes. A term that is no character gets a size too; its bs_put refuses it.
 Term bs_utf8_size(Term src);
 Term bs_utf16_size(Term src);
 Term bs_add(Process& p, Term a, Term b, uint32_t unit);

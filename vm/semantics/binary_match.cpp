@@ -1,4 +1,4 @@
-// Bit strings taken apart.
+// Matching of bit strings.
 #include "vm/semantics/binary.hpp"
 
 #include "vm/process/outcome.hpp"
@@ -22,8 +22,6 @@ double half_to_double(uint16_t h, bool* finite) {
         exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
     return (h & 0x8000) != 0 ? -magnitude : magnitude;
 }
-
-// To nearest, ties to even; infinity if it is too large, as OTP.
 
 }  // namespace
 
@@ -85,7 +83,7 @@ Term bs_get_float(Process& p, Term ctx, Term size, uint32_t unit, uint32_t flags
     if (!bs_field_bits(size, unit, &bits) || bits > m->left()) {
         return kNonValue;
     }
-    double d = 0.0;  // of no bits
+    double d = 0.0;  // the value of no bits
     if (bits != 0) {
         if (bits != 16 && bits != 32 && bits != 64) {
             return kNonValue;

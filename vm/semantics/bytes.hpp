@@ -15,7 +15,7 @@ inline uint64_t swap_bytes(uint64_t v, unsigned n) {
 
 using ScratchBytes = Scratch<uint8_t, 256>;  // of a number that does not fit into a word
 
-// The bits are the magnitude's two's complement: negates it in place.
+// Negates a little-endian number in two's complement, in place.
 inline void negate(uint8_t* little, size_t n) {
     unsigned carry = 1;
     for (size_t i = 0; i < n; i++) {

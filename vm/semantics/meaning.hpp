@@ -1,5 +1,5 @@
 // The meaning of each instruction that is no transfer of control, once, for all engines. An engine may have
-// code of its own for the common case of one, which then comes to the same.
+// code of its own for the common case of an instruction, with the same effect.
 #pragma once
 
 #include "vm/semantics/meaning_arithmetic.hpp"

@@ -26,8 +26,8 @@ MEANING(remove_message) {
     cancel_receive_timeout(a.p);
     return Next::go_on;
 }
-// Branch: wait. Go on: no wait at all. It comes here again for each message that is none of its own, and what it was given counts
-// the first time only: it may be in an x register, which is somebody else's when the process has waited.
+// Branch: wait. Go on: do not wait. It runs again after each message that does not match, but reads its operand only
+// the first time: that may be an x register, which other processes overwrite during the wait.
 MEANING(wait_timeout) {
     if (!has_receive_timeout(a.p)) {
         const Term t = ARG(1);

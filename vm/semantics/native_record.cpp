@@ -74,8 +74,8 @@ Term new_native_record(Process& p, Term what, const Term* pairs, size_t n, int c
     const Term def = head(found);
     const size_t count = definition_fields(def);
     const Term record = make(p.heap, def, count);
-    // A field without a value is told by the non-value until the pairs have been written, and then
-    // by nil, for what is on a heap has to be terms.
+    // The non-value marks a field without a value until the pairs have been written; then nil
+    // replaces it, because a heap holds only terms.
     for (size_t i = 0; i < count; ++i) {
         const Term value = tuple_element(tail(found), i);
         values(record)[i] = is_cons(value) ? head(value) : kNonValue;

@@ -14,7 +14,7 @@ inline bool is_native_record_of(Term src, Term module, Term name) {
     return is_native_record(src) && native_record::is_of(src, module, name);
 }
 
-// Whether code of `module` may look into a record; [] asks for what all modules may.
+// Whether code of `module` may read the fields of src; []: whether code of every module may.
 inline bool is_record_accessible(Term src, Term module) {
     return is_native_record(src) &&
            (native_record::is_exported(src) || native_record::module(src) == module);
@@ -33,7 +33,7 @@ inline Term record_element(Term src, Term field) {
 // the loader made of a record of the module itself, [Definition | Defaults] with [] or [Value] for each
 // field; or {Module, Name} of one that another module has to define and export.
 // Errors {badrecord, What}, {badfield, {{Module, Name}, Field}}, {novalue, {{Module, Name}, Field}}.
-// code_ix: what the running code reads.
+// code_ix: the code index that the running code reads.
 Term new_native_record(Process& p, Term what, const Term* pairs, size_t n, int code_ix);
 // update_native_record: errors {badrecord, Src}, {badfield, {{Module, Name}, Field}}.
 Term update_native_record(Process& p, Term src, const Term* pairs, size_t n);

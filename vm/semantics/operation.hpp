@@ -1,12 +1,12 @@
 // What the meanings of instructions (meaning_*.hpp) are written in.
 //
 // A meaning is a function over the operands of one instruction, which are the engine's:
-//   s, p                   the scheduler, and its process, whose heap, stack and pc are saved in it (but for
-//                          meanings that touch no process, which is the engine's to know)
+//   s, p                   the scheduler, and its process, whose heap, stack and pc are saved in it (unless the
+//                          meaning does not touch the process, which the engine knows)
 //   source<I>()            operand I of letter s      destination<I>()  of letter d or y
 //   word<I>()              c, u, b or t               freg<I>()         l
 //   list(), list_count()   the L operands, whose registers are those of registers()
-//   live(), may_collect()  x registers that live, and whether that number says so
+//   live(), may_collect()  the number of live x registers, and whether the instruction has that number
 //   has_label()            a failure goes to a label
 // ARG, OUT, RAW, NUMBER, FLAGS and FR fetch an operand. To choose a meaning by its instruction, it takes
 // Is<Op>: meaning(Is<Op::add>(), operands).
@@ -52,7 +52,7 @@ MINIVM_ALWAYS_INLINE Next result(const A& a, Term value) {
     }
     return set<kDst>(a, value);
 }
-// The non-value was the answer: to the label, or the exception.
+// After a non-value: goes to the label, or raises the exception that is set.
 template <typename A>
 MINIVM_ALWAYS_INLINE Next fail(const A& a) {
     if (a.has_label()) {

@@ -35,7 +35,7 @@ uint64_t big_endian(const uint8_t* p, size_t n) {
     return v;
 }
 
-// A header and so many bytes behind it. Lengths are numbers of 31 bits, as OTP takes them.
+// The length of a header and a body. Lengths are numbers of 31 bits, as OTP takes them.
 int64_t whole(uint64_t header, uint64_t body, const Limits& limits) {
     if ((limits.packet != 0 && body > limits.packet) || header + body > INT32_MAX) {
         return kInvalid;
@@ -201,7 +201,7 @@ private:
         rest_.remove_prefix(n);
         return n;
     }
-    // A number of any length, as it comes. False: no digit.
+    // A number of any length, modulo 2^32 as in OTP. False: no digit.
     bool number(int64_t* out) {
         size_t n = 0;
         uint32_t v = 0;

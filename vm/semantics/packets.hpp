@@ -1,6 +1,6 @@
 // Cutting packets of well-known protocols out of bytes, for erlang:decode_packet/3 and for sockets.
 //
-// First the length of the packet is found (find_length), then what is to be given of it is built.
+// find_length() finds the length of a packet; then body() or made() gives what the receiver gets of it.
 // Threads: any.
 #pragma once
 
@@ -36,12 +36,12 @@ struct Limits {
     uint8_t delimiter = '\n';
 };
 
-// The length of the first of n bytes' packets, which may be more than there are, or one of these.
+// The length of the packet at p, which may be more than the n bytes that are there, or one of these.
 constexpr int64_t kMore = 0;  // it is not known yet
 constexpr int64_t kInvalid = -1;
 int64_t find_length(Format format, const uint8_t* p, size_t n, const Limits& limits);
 
-// What of a whole packet of n bytes (one at least) is given as it is.
+// The bytes of a whole packet of n bytes (one at least) that the receiver gets as they are.
 struct Part {
     size_t first;
     size_t end;
@@ -50,7 +50,7 @@ Part body(Format format, const uint8_t* p, size_t n);
 // Whether a packet becomes a term of its own (made()) instead.
 bool is_made(Format format);
 Term made(Heap& h, Format format, const uint8_t* p, size_t n);
-// Of made() packets: the line that ends the headers of HTTP.
+// What made() gives for the line that ends the headers of HTTP.
 Term end_of_headers();
 
 }  // namespace minivm::packets

@@ -1,4 +1,4 @@
-// Reading what a function was called with.
+// Reading the arguments of a function.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ struct Entry {
     const char* text;
     uint32_t size;  // bytes
     uint32_t hash;
-    uint64_t prefix;  // first_bytes(): atoms are compared more often than they are alike there
+    uint64_t prefix;  // first_bytes(): decides most comparisons
 };
 
 // The first eight bytes as a number: they sort as the bytes do. A shorter text ends in zeros.
@@ -80,9 +80,9 @@ constinit Chunk first_chunk = {{
 #undef ATOM
 }};
 
-// Written under the lock, read by anyone. acquire on reading pairs with release on writing; whoever
-// holds an atom has, by how he got it, seen its entry as well. The first is not among them: so these are
-// pages of zeros, of which those are touched that are used.
+// Written under the lock, read by any thread: acquire loads pair with release stores. A thread that holds
+// an atom has also seen its entry, by the way it got the atom. first_chunk is not in here, so the array is
+// zero at start-up, and only the pages in use are ever touched.
 constinit std::array<std::atomic<Chunk*>, kChunks> chunks{};
 constinit uint32_t g_limit = kDefaultLimit;
 constinit std::atomic<uint32_t> used{atoms::kPredefinedCount};
@@ -90,7 +90,7 @@ constinit std::atomic<uint32_t> used{atoms::kPredefinedCount};
 struct HashTable {
     uint32_t mask;
     std::atomic<uint32_t>* slots;  // index + 1; 0: free
-    const HashTable* previous;  // the one this one replaced, kept for readers that still probe it
+    const HashTable* previous;  // the table this one replaced; readers may still probe it
 };
 constinit std::atomic<HashTable*> current{nullptr};
 constinit CountedMutex mutex{LockKind::atoms};
@@ -233,13 +233,13 @@ Term add_locked(HashTable& t, std::string_view text, uint32_t hash) {
 
 constexpr size_t kMaxAtomBytes = 4 * kMaxAtomChars;
 
-// The numbers of the atoms that there are when number_first() is done; those that come later have their index, and
-// what comes before all of them, more. Written before other threads start.
+// The numbers of the atoms that existed when number_first() ended. A later atom's number is g_first + its index.
+// Written before other threads start.
 std::vector<uint32_t>& numbers() {
     static std::vector<uint32_t> those;
     return those;
 }
-constinit uint32_t g_first = 0;  // as many come before the others
+constinit uint32_t g_first = 0;  // how many atoms number_first() put first
 
 uint32_t number_of(Term atom) {
     const uint32_t index = atom_index(atom);
@@ -308,7 +308,7 @@ int compare_numbers(Term a, Term b) {
 
 void number_first(std::span<const std::string_view> texts) {
     if (!numbers().empty()) {
-        return;  // maps may have that order already
+        return;  // maps may already be in the present order
     }
     std::vector<uint32_t> first;
     for (const std::string_view text : texts) {
@@ -319,7 +319,7 @@ void number_first(std::span<const std::string_view> texts) {
     for (uint32_t index = 0; index < numbers().size(); ++index) {
         numbers()[index] = g_first + index;
     }
-    for (uint32_t i = g_first; i-- > 0;) {  // of one that is there twice, the first
+    for (uint32_t i = g_first; i-- > 0;) {  // a text listed twice gets its first place
         numbers()[first[i]] = i;
     }
 }

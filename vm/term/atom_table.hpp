@@ -2,7 +2,7 @@
 //
 // Guarantees: an index, once given out, is valid for ever; text() of it never changes. Indices of the
 // atoms in atoms.def are constants (atoms::ok, ...).
-// Threads: intern() and find() from any thread; text() is wait-free. set_limit() before others start.
+// Threads: intern() and find() from any thread; text() is wait-free. set_limit() before threads start.
 #pragma once
 
 #include <span>
@@ -36,7 +36,7 @@ Term intern_latin1(std::string_view latin1);
 Term find(std::string_view utf8);
 std::string_view text(Term atom);
 uint32_t count();
-// How many there can be.
+// The most atoms that the table takes.
 constexpr uint32_t kDefaultLimit = 1048576, kLeastLimit = 8192, kMostLimit = 2147483647;
 uint32_t limit();
 void set_limit(uint32_t atoms);
@@ -45,9 +45,9 @@ void set_limit(uint32_t atoms);
 bool is_valid(std::string_view utf8);
 // Term order of two atoms: by code points; memcmp of the UTF-8 gives the same. <0, 0, >0.
 int compare(Term a, Term b);
-// The order of two atoms by their numbers, which they have by when they are made. <0, 0, >0.
+// Order of two atoms by their numbers: the order in which they were made. <0, 0, >0.
 int compare_numbers(Term a, Term b);
-// These come before all others, in their order: OTP's emulator makes them first. Before others start; only the first call counts.
+// Numbers these atoms before all others: OTP's emulator makes them first. Before threads start; first call only.
 void number_first(std::span<const std::string_view> texts);
 // The hash that phash2 and friends use for an atom's text (OTP's atom hash, kept per entry).
 uint32_t hash_value(Term atom);

@@ -175,7 +175,7 @@ Term bitwise(Heap& h, Term a, Term b, Op op) {
     return r.finish(negative, n);
 }
 
-// Quotient and remainder of the magnitudes, |a| >= |b| > 0. Each may be null limbs: not wanted.
+// Quotient and remainder of the magnitudes, |a| >= |b| > 0. Each pointer may be null: not wanted.
 void divide(const Operand& a, const Operand& b, mp_limb_t* quotient, mp_limb_t* remainder) {
     const auto an = static_cast<mp_size_t>(a.n);
     const auto bn = static_cast<mp_size_t>(b.n);
@@ -348,8 +348,8 @@ int compare(Term a, Term b) {
 
 // Ties to even. Infinite: it does not fit.
 static double nearest_double(const Operand& x) {
-    // The topmost 64 bits; the last one stands for itself and for all below it. It is none that a rounding to 53 bits
-    // looks at alone, so the rounding is that of the whole.
+    // The topmost 64 bits, the last of them also set if any bit below is set. A rounding to 53 bits only needs to know
+    // whether there is such a bit, so it gives what rounding the whole number would.
     const auto unused = static_cast<unsigned>(std::countl_zero(x.limbs[x.n - 1]));
     uint64_t top = x.limbs[x.n - 1] << unused;
     size_t below = x.n - 1;
@@ -499,7 +499,7 @@ std::string to_string(Term a, int base) {
         char text[65];
         char* p = text + sizeof(text);
         mp_limb_t v = x.limbs[0];
-        if (base == 10) {  // a division by a constant is none
+        if (base == 10) {  // the compiler divides by a constant with a multiplication
             for (; v != 0; v /= 10) {
                 *--p = kDigits[v % 10];
             }

@@ -228,8 +228,8 @@ bool get_bytes(Term t, Bytes* out) {
 
 namespace {
 
-// Calls byte(uint8_t) and bits(Term binary) for the leaves of an iolist, left to right; false as
-// soon as something is no part of one.
+// Calls on_byte(uint8_t) and on_binary(Term) for the leaves of an iolist, left to right; false as
+// soon as it meets a term that does not belong in one.
 template <typename OnByte, typename OnBinary>
 bool walk_iodata(Term t, OnByte on_byte, OnBinary on_binary) {
     if (is_binary(t)) {

@@ -17,7 +17,7 @@ namespace minivm {
 constexpr size_t kMaxHeapBitsBytes = 64;  // a binary of more bytes is a RefBinary
 constexpr size_t kSubBitsWords = 4;       // of a sub_bits object, its header included
 
-// Where the bits of a bit string or match context are. Valid until the next collection.
+// Where the bits of a bit string, or a part of them, are. Valid until the next collection.
 struct BitView {
     const uint8_t* bytes;  // byte 0 of the underlying storage
     uint64_t offset;       // first bit

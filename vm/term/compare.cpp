@@ -2,9 +2,9 @@
 //
 // One loop walks both terms at once. What is left to compare lies on a work list of ranges: two
 // runs of terms of the same length, in memory that the terms own (tuple elements, tails of cons
-// cells, values of maps). Only the keys of maps with more than kMaxFlatMap pairs need memory of
-// their own, for sorting; they are also the only place where the walk calls itself, once per level
-// of such maps used as keys of such maps.
+// cells, values of maps). Only maps whose keys are not in term order (hash maps, and by release
+// flat ones) need memory of their own. Sorting or looking up their keys is also the only place where
+// the walk calls itself, once per level of such maps used as keys of such maps.
 #include "vm/term/compare.hpp"
 
 #include "vm/term/atom_table.hpp"

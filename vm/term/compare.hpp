@@ -1,7 +1,7 @@
 // Equality and term order.
 //
-//   number < atom < reference < fun < port < pid < tuple < map < nil < list < bit string
-// Threads: any; reads only. No recursion on the C++ stack in the depth of the terms.
+//   number < atom < reference < fun < port < pid < tuple < native record < map < nil < list < bit string
+// Threads: any; reads only. Recursion on the C++ stack only where maps are keys of maps: compare.cpp.
 #pragma once
 
 #include "vm/term/atom_table.hpp"
@@ -10,11 +10,11 @@
 
 namespace minivm {
 
-// The words of 0.0 and -0.0: all but the bit of the sign is the same.
+// The words of 0.0 and -0.0 differ in the bit of the sign only.
 constexpr Word kZeroWord = try_make_imm_float(0.0).raw;
 constexpr Word kZeroSign = try_make_imm_float(-0.0).raw ^ kZeroWord;
 constexpr bool is_zero_float(Term t) { return (t.raw & ~kZeroSign) == kZeroWord; }
-// Both are a zero, and of the release in use that makes them equal.
+// Both are a float zero, and the release in use makes 0.0 and -0.0 equal.
 inline bool are_equal_zeros(Term a, Term b) {
     return MINIVM_UNLIKELY((a.raw | b.raw | kZeroSign) == (kZeroWord | kZeroSign)) && is_zero_float(a) &&
            is_zero_float(b) && by_release::zeros_are_equal();
@@ -25,7 +25,7 @@ inline bool is_equal_by_word(Term t) {
 }
 
 bool exact_equal_slow(Term a, Term b);
-// =:=. Whether 0.0 and -0.0 differ goes by the release.
+// =:=. Whether 0.0 and -0.0 differ depends on the release.
 inline bool exact_equal(Term a, Term b) {
     return a == b || (is_pointer(a) && is_pointer(b) ? exact_equal_slow(a, b) : are_equal_zeros(a, b));
 }
@@ -33,7 +33,7 @@ inline bool exact_equal(Term a, Term b) {
 int compare_terms(Term a, Term b);
 // Term order where an integer sorts before a float it equals: the order of keys (exact).
 int compare_terms_exact(Term a, Term b);
-// The order of the keys in a flat map: that one, but for two atoms, by the release.
+// The order of the keys in a flat map: exact, but by release two atoms compare by their numbers.
 inline int compare_flat_keys(Term a, Term b) {
     return by_release::atom_keys_have_numbers() && is_atom(a) && is_atom(b) ? atom_table::compare_numbers(a, b)
                                                                             : compare_terms_exact(a, b);

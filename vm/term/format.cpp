@@ -67,7 +67,7 @@ bool needs_quotes(std::string_view text) {
     return false;
 }
 
-// What is behind a backslash in quotes, or 0.
+// The letter that stands for c behind a backslash in quotes, or 0.
 char escape_letter(uint32_t c) {
     switch (c) {
         case '\n':
@@ -132,11 +132,11 @@ void append_atom_displayed(std::string* out, Term atom) {
     *out += '\'';
 }
 
-// Writes terms without recursion: what is still to be written of the terms around the place is in frames_.
+// Writes terms without recursion: frames_ holds the terms that have begun and not ended.
 class TermWriter {
 public:
     // Beyond `limit` bytes or `max_depth` levels "..." stands for the rest. displayed: as display_term().
-    // With `flush` the text goes there by and by, and limit is about what has not gone yet.
+    // With `flush` the text goes there in parts, and `limit` does not count.
     TermWriter(std::string* out, size_t limit, size_t max_depth, bool displayed,
                void (*flush)(const std::string&) = nullptr)
         : out_(*out), limit_(limit), max_depth_(max_depth), displayed_(displayed), flush_(flush) {}
@@ -170,7 +170,7 @@ private:
         return full_;
     }
 
-    // Writes what has no parts, or the beginning of what has and leaves a frame.
+    // Writes a term that has no parts; of another one writes the beginning and pushes a frame.
     void begin(Term t) {
         if (is_full()) {
             return;
@@ -288,7 +288,7 @@ private:
         }
     }
 
-    // What OTP prints of Latin-1, and tab, line feed and carriage return.
+    // Only characters of Latin-1 that OTP prints, tab, line feed and carriage return.
     static bool is_text(Term t) {
         for (; is_cons(t); t = tail(t)) {
             const Term c = head(t);
@@ -369,7 +369,7 @@ private:
         }
     }
 
-    // ASCII that can be printed, and at least some.
+    // Printable ASCII, and not empty.
     static bool is_text(const BitView& v) {
         bool text = v.size > 0 && v.size % 8 == 0;
         for (uint64_t i = 0; text && i < v.size / 8; ++i) {

@@ -9,8 +9,8 @@
 
 namespace minivm {
 
-// As ~w prints it (atoms quoted where needed). For reports and logs; not recursive without bound:
-// deeper than 64 levels or longer than `limit` bytes ends in "...".
+// As ~w prints it (atoms quoted where needed). For reports and logs: what is deeper than 64 levels or
+// longer than `limit` bytes ends in "...".
 std::string format_term(Term t, size_t limit = 65536);
 // As erlang:display/1 and the runtime system's own messages show it: lists and binaries that are
 // text as text (in Latin-1, whatever the locale), floats with six digits. Longer than `limit` bytes ends in
@@ -19,7 +19,7 @@ std::string display_term(Term t, size_t limit = 65536);
 void display_term(Term t, void (*flush)(const std::string& text));
 void append_atom(std::string* out, Term atom, bool quote);
 // float_to_list/1 of OTP 25 and later without options is scientific with 20 digits; [short] is the
-// shortest text that reads back: 17 digits at most, and what is written out is no longer than that.
+// shortest text that reads back, of at most 17 digits: fixed or, where that is shorter, scientific.
 class ShortFloat {
 public:
     explicit ShortFloat(double d);

@@ -1,5 +1,5 @@
-// Which functions funs refer to: what the order of terms, hashes and the written form need to know of the entries
-// that code/ keeps. Defined in code/entries.cpp.
+// The names of the functions that funs refer to, for the order of terms, their hashes and their text. The entries are
+// code/'s, and code/entries.cpp defines name_of().
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct FunctionName {  // of fun Module:Function/Arity
     Term function;
     uint32_t arity;
 };
-struct LambdaName {  // of a fun in a module: module, index and old_uniq tell it from others
+struct LambdaName {  // of a fun that a module makes: module, index and old_uniq identify it
     Term module;
     uint32_t index;
     uint32_t old_uniq;

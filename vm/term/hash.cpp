@@ -2,8 +2,8 @@
 //
 // phash2 and phash are OTP's, bit for bit: both thread one 32-bit value through the term from left
 // to right, phash2 with Bob Jenkins' mix of 1996, phash with multiplications. The pairs of a map
-// are hashed each on its own and xor-ed, so that their order does not matter. internal_hash follows
-// no one: 64-bit multiplications folded (as wyhash does), and sums over pairs.
+// are hashed each on its own and xor-ed, so that their order does not matter. internal_hash is not
+// OTP's: 64-bit multiplications folded (as wyhash does), and sums over pairs.
 #include "vm/term/hash.hpp"
 
 #include "vm/term/atom_table.hpp"
@@ -125,7 +125,7 @@ void mix_small(uint32_t& hash, int64_t v) {
 }
 
 constexpr int64_t kUnlimited = INT64_MAX;
-// Binaries cost as much as a term for so many bytes.
+// This many bytes of a binary count as one step.
 constexpr size_t kBytesPerStep = 32;
 
 bool spend(int64_t* steps, uint64_t n) {
@@ -147,7 +147,7 @@ bool phash2_within(Term term, int64_t* steps, uint32_t* out) {
             return false;
         }
         if (is_cons(term)) {
-            // Bytes are taken four at a time, what remains of them when another term comes as well.
+            // Bytes are mixed in four at a time; what remains before another term or the end follows alone.
             uint32_t packed = 0;
             unsigned count = 0;
             while (is_cons(term) && is_byte(head(term)) && *steps > 0) {
@@ -419,7 +419,7 @@ bool phash_within(Term term, int64_t* steps, uint32_t* out) {
                     break;
                 }
                 case Kind::record: {
-                    // The definition is one of the parts, as OTP has it.
+                    // The definition is hashed like the values, as OTP does.
                     const size_t n = header_arity(header_of(term));
                     if (!spend(steps, n / 4)) {
                         return false;
@@ -624,7 +624,7 @@ uint32_t internal_hash_of_pointer(Term term, uint32_t salt) {
                     push64(pairs);
                     push64(hash);
                     todo.push(kMarkMap);
-                    hash = start + 1;  // told apart from the whole term
+                    hash = start + 1;  // a pair must not hash as a whole term does
                     pairs = 0;
                     map::Iterator it(term);
                     for (Term key, value; it.next(&key, &value);) {

@@ -31,7 +31,7 @@ inline uint64_t fold(uint64_t a, uint64_t b) {
 // stir() multiplies by hash ^ kSecret1: this is never kSecret1.
 inline uint64_t start_of(uint32_t salt) { return (uint64_t{salt} + 1) * kSecret3; }
 inline void stir(uint64_t& hash, uint64_t word) { hash = fold(hash ^ kSecret1, word ^ kSecret2); }
-// Both zeros have one, as of some releases they are =:=.
+// One word for both zeros: in some releases they are =:=.
 inline uint64_t word_of(Term immediate) { return is_zero_float(immediate) ? kZeroWord : immediate.raw; }
 inline uint32_t finish(uint64_t hash) {
     hash = fold(hash ^ kSecret3, kSecret1);
@@ -41,7 +41,7 @@ inline uint32_t finish(uint64_t hash) {
 }  // namespace hashing
 
 uint32_t internal_hash_of_pointer(Term t, uint32_t salt);
-// `salt` gives a further hash.
+// Another `salt` gives another hash.
 inline uint32_t internal_hash(Term t, uint32_t salt) {
     if (MINIVM_UNLIKELY(!is_immediate(t))) {
         return internal_hash_of_pointer(t, salt);

@@ -9,7 +9,7 @@
 namespace minivm::hashing {
 
 constexpr uint32_t kGolden = 0x9E3779B9;
-// What tells the types apart: multiples of the golden ratio.
+// Constants that tell the types apart: multiples of the golden ratio.
 constexpr uint32_t golden(uint32_t k) { return kGolden * k; }
 
 [[gnu::always_inline]] constexpr void jenkins_mix(uint32_t& a, uint32_t& b, uint32_t& c) {
@@ -29,10 +29,10 @@ constexpr uint32_t golden(uint32_t k) { return kGolden * k; }
     jenkins_mix(a, b, hash);
 }
 
-// Of bytes, whatever their number; `initial` is what has been hashed before.
+// The hash of any number of bytes; `initial` is the hash of what comes before them.
 uint32_t block_hash(const uint8_t* bytes, size_t size, uint32_t initial);
 
-// The bytes of a bit string and the bits after them, wherever it begins.
+// The whole bytes of a bit string and the bits after them, at any bit offset.
 class BitBytes {
 public:
     explicit BitBytes(Term t);

@@ -185,8 +185,8 @@ RefBinary* RefBinary::reallocate(RefBinary* b, size_t bytes) {
 }
 
 void RefBinary::retain() {
-    // relaxed: who retains holds a reference already; handing the new one over is ordered by the queue
-    // or table that carries it.
+    // relaxed: the caller already holds a reference; the queue or table that hands the new one over
+    // orders the rest.
     refs.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -216,7 +216,7 @@ bool MagicObject::try_retain() {
         if (n == 0) {
             return false;
         }
-        // relaxed: what keeps the memory, a lock, orders the rest.
+        // relaxed: the lock that keeps the memory in place orders the rest.
     } while (!refs.compare_exchange_weak(n, n + 1, std::memory_order_relaxed));
     return true;
 }
@@ -224,7 +224,7 @@ bool MagicObject::try_retain() {
 void MagicObject::release() {
     // acq_rel: as in RefBinary::release.
     if (refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        // relaxed: who told it had a reference, which is given up.
+        // relaxed: add() was called with a reference, and all references have been given up.
         if (is_told.load(std::memory_order_relaxed)) {
             forget_told();
         }
@@ -324,7 +324,7 @@ Term make_binary(Heap& h, const void* bytes, size_t n) {
     if (n <= kMaxHeapBitsBytes) {
         const size_t words = heap_bits_words(bits);
         Term* p = h.alloc(words);
-        p[words - 1] = Term{0};  // the padding; the size, if there are no bytes, comes next
+        p[words - 1] = Term{0};  // the padding; without bytes it is the size, written next
         p[0] = Term{make_header(Kind::heap_bits, words - 1)};
         p[1] = Term{bits};
         if (n != 0) {
@@ -357,7 +357,7 @@ Term make_magic_ref(Heap& h, RefId id, MagicObject* object) {
 namespace {
 
 // Which literals a copy leaves where they are.
-enum class Stays : uint8_t { none, all, kept };  // kept: those that are not being given back
+enum class Stays : uint8_t { none, all, kept };  // kept: those that are not being released
 
 template <Stays kStays>
 bool stays(Term pointer) {
@@ -369,7 +369,7 @@ bool stays(Term pointer) {
     return false;
 }
 
-// Where the copies of objects are that have been met; a flat copy makes one for each reference.
+// The copies of the objects met so far. A flat copy keeps none: it copies an object for each reference.
 struct NoMemo {
     static bool has(Term) { return false; }
     static bool add(Term, Term) { return true; }
@@ -416,7 +416,7 @@ class Memo {
     size_t count_ = 0;
 };
 
-// Which objects have been met: a bit for each word where they mostly lie, a table for others.
+// The objects met so far: a bit for each word of the ranges, a table for objects elsewhere.
 class Met {
   public:
     explicit Met(std::span<const HeapRange> ranges) {
@@ -515,8 +515,8 @@ size_t size_to_copy(Term t, Seen&& met = Seen()) {
     }
 }
 
-// Copies one object and the rest of its list, then the words it has copied, in the order they lie:
-// what is copied is its own work list. Words that point into [begin, free) have been dealt with.
+// Copies one object and the rest of its list, then what the copied words refer to, in the order they
+// lie: the copies are the work list. Words that point into [begin, free) are done.
 template <Stays kStays, typename Made = NoMemo>
 class Copier {
   public:
@@ -651,7 +651,7 @@ Term copy_as(Term t, Heap& to) {
 }
 
 MINIVM_NOINLINE Term copy_while_released(Term t, Heap& to) {
-    // On a thread that is no scheduler the marks stand still only as long as it delays progress.
+    // On a thread that is no scheduler the marks stay as they are only while it delays progress.
     thread_progress::DelaySection section;
     // seq_cst: pairs with set_literals_released().
     return g_literals_released.load(std::memory_order_seq_cst) ? copy_as<Stays::kept>(t, to)
@@ -699,7 +699,7 @@ Term copy_term(Term t, Heap& to, bool share_literals) {
     if (!share_literals) {
         return copy_as<Stays::none>(t, to);
     }
-    // relaxed: who turns it on waits for thread progress before it goes on.
+    // relaxed: the thread that turns it on waits for thread progress before it goes on.
     if (MINIVM_UNLIKELY(g_literals_released.load(std::memory_order_relaxed))) {
         return copy_while_released(t, to);
     }

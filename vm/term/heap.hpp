@@ -47,7 +47,7 @@ struct RefBinary {
     static constexpr uint64_t kNotAppendable = ~uint64_t{0};
     uint8_t* bytes;  // behind this structure, or of another object, see refer_to()
     uint8_t* data() { return bytes; }
-    static RefBinary* create(size_t bytes);            // refs = 1; aborts when memory is out
+    static RefBinary* create(size_t bytes);            // refs = 1; ends the VM when memory is out
     static RefBinary* reallocate(RefBinary*, size_t bytes);  // sole owner of its bytes only
     // Bytes that belong to `owner` and stay where they are; a reference to it is kept.
     static RefBinary* refer_to(const void* bytes, size_t size, MagicObject* owner);
@@ -58,11 +58,11 @@ struct RefBinary {
 // Base of native objects held by magic references (prepared code, BIF continuations, ...).
 struct MagicObject {
     std::atomic<size_t> refs{1};
-    std::atomic<bool> is_told{false};  // it is found by told_id: told_references.hpp
+    std::atomic<bool> is_told{false};  // told_references finds it by told_id
     RefId told_id{};
     virtual ~MagicObject() = default;
     void retain();
-    // For who knows that its memory stays, and orders what it sees there. False: its last reference is gone.
+    // For a caller whose lock keeps the memory in place and orders the accesses. False: the last reference is gone.
     bool try_retain();
     void release();
 
@@ -101,7 +101,7 @@ struct Heap {
     Term* alloc_slow(size_t words);
 };
 
-// Words of a term: all that is shared counts each time; the empty tuple takes none, as on OTP.
+// Words of a term: a shared part counts for each reference; the empty tuple takes none, as on OTP.
 size_t flat_size_of_term(Term t);
 
 // The link to the next object of an off-heap list, in a bin_ref or magic_ref object.
@@ -114,21 +114,21 @@ inline size_t off_heap_size(const Term* object) {
                ? reinterpret_cast<const RefBinary*>(object[1].raw)->size_bytes
                : 0;
 }
-// Gives up the reference that the object holds; the object itself is dead then.
+// Gives up the reference that the object holds; nobody may use the object afterwards.
 void release_off_heap_object(Term* object);
 void release_off_heap(Term* first);  // of each object of the list
 
 // Makes fragments (of a message, say) and the off-heap objects in them part of the heap h.
 void attach_fragments(Heap& h, Fragment* chain, Term* off_heap, size_t off_heap_bytes);
-// The same of a message that has been received. It stays outside the block until the next collection,
-// and is a reason for one only if there is more of them than what is free in the block: who receives
+// The same for a received message. It stays outside the block until the next collection, and asks for
+// one only if the received messages have more words than the block has free: a process that receives
 // one large message after the other does not collect for each.
 void attach_received(Heap& h, Fragment* chain, Term* off_heap, size_t off_heap_bytes);
-// They are fragments like all others from here on.
+// Received messages become fragments like all others.
 void merge_received(Heap& h);
-// Moves what lies in a single fragment into h's block if there is room without a collection: *root and
-// the off-heap list are adjusted, the fragment is freed. False if not; nothing has changed then. The
-// fragment must point nowhere but into itself and into literals.
+// Moves the contents of a single fragment into h's block if there is room without a collection: adjusts
+// *root and the off-heap list, frees the fragment. False: no room, or several fragments; nothing has
+// changed. The fragment must point nowhere but into itself and into literals.
 bool absorb_fragment(Heap& h, Fragment* f, Term* off_heap, size_t off_heap_bytes, Term* root);
 
 // ---- constructors that allocate ---------------------------------------------------------------
@@ -167,20 +167,20 @@ Term make_bin_ref(Heap& h, RefBinary* b);
 
 // Words that a flat copy of t takes; literals count nothing if share_literals.
 size_t size_of_term(Term t, bool share_literals);
-// A deep copy of t in `to`, one allocation; nothing of it points back except literals if shared.
-// Sharing inside t is not kept (as OTP). Not recursive on the C++ stack. Literals that are being given
-// back (below) are copied even if literals are shared.
+// A deep copy of t in `to`, one allocation; it points to nothing outside of it but shared literals.
+// Sharing inside t is not kept (as OTP). Not recursive on the C++ stack. Literals that are being
+// released (below) are copied even if literals are shared.
 Term copy_term(Term t, Heap& to, bool share_literals);
-// The same for terms that are kept for long: each object is counted, and copied, once, whoever refers to
-// it. Literals are copied too. The roots become the copies. ranges: where most of the objects lie, for
-// speed.
+// The same for terms that are kept for long: each object is counted and copied once, for all references
+// to it. Literals are copied too. The copies replace the roots. ranges: where most of the objects lie,
+// for speed.
 struct HeapRange {
     const Term* begin;
     const Term* end;
 };
 struct SharedSize {
     size_t words = 0;
-    bool any_shared = false;  // if not, it is a flat copy's
+    bool any_shared = false;  // false: `words` is a flat copy's size
 };
 SharedSize size_of_shared_terms(const Term* roots, size_t count, std::span<const HeapRange> ranges);
 void copy_shared_terms(Term* roots, size_t count, size_t words, Heap& to);
@@ -208,9 +208,9 @@ struct LiteralArea {
     ~LiteralArea();
 };
 
-// Literals that are being given back (vm/process/literal_release.hpp). Marks are set before the switch
-// is turned on and taken away after thread progress since it was turned off, so while it is on they
-// stand still.
+// Literals that are being released (vm/process/literal_release.hpp). Marks are set before the switch
+// is turned on, and cleared after thread progress has passed since it was turned off, so they do not
+// change while it is on.
 extern std::atomic<bool> g_literals_released;
 void set_literals_released(bool on);
 void mark_literals(const LiteralArea& area, bool released);

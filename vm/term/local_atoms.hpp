@@ -1,5 +1,5 @@
 // Atoms that one file needs and the VM as a whole does not name: LOCAL_ATOM(name, "text") defines a
-// function name() in it. Interned on first use. One that two files of a folder need stands in atoms.def.
+// function name() in it. Interned on first use. An atom that two files of a folder need stands in atoms.def.
 #pragma once
 
 #include "vm/term/atom_table.hpp"

@@ -115,7 +115,7 @@ struct SortedPairs {
             std::copy_backward(values + at, values + n, values + n + 1);
             n++;
         }
-        keys[at] = key;  // of 0.0 and -0.0 the later one too
+        keys[at] = key;  // the later key too: 0.0 and -0.0 may be equal
         values[at] = value;
         return true;
     }
@@ -143,13 +143,13 @@ Term make_hash_map(Heap& h, size_t count, Term root) {
     return make_boxed(p);
 }
 
-// Where the machine's own instruction may not be assumed, std::popcount is a call of a table search.
+// Where the compiler may not assume the machine's own instruction, std::popcount calls a table search.
 #if defined(__x86_64__)
 bool can_count_bits() {
     __builtin_cpu_init();
     return __builtin_cpu_supports("popcnt") != 0;
 }
-const bool g_counts_bits = can_count_bits();  // false until then, which is as good
+const bool g_counts_bits = can_count_bits();  // false before it is initialized: slower, not wrong
 #endif
 constexpr uint32_t bits_in(uint32_t v) {
 #if defined(__x86_64__)
@@ -427,7 +427,7 @@ class Builder {
     static uint32_t hash(uint64_t e) { return static_cast<uint32_t>(e >> 32); }
     static size_t number(uint64_t e) { return static_cast<uint32_t>(e); }
 
-    // Of equal keys only the last stays. They have equal hashes, and there are few such keys.
+    // Of equal keys only the last stays. They have equal hashes, and few other keys share one.
     void drop_overwritten() {
         size_t kept = 0;
         size_t group = 0;  // where the kept entries with the present hash begin
@@ -485,7 +485,7 @@ class Builder {
     std::vector<uint64_t> entries_;
 };
 
-// A map of the flat map's pairs and more.
+// A map of the flat map's pairs and n more, of which the later ones win.
 Term add_pairs(Heap& h, Term flat, const Term* pairs, size_t n) {
     const size_t size = map_size(flat);
     const auto scratch = std::make_unique<Term[]>(2 * (size + n));
@@ -557,7 +557,7 @@ Term child_for(Term hash_map, unsigned part) {
 
 uint32_t key_hash(Term key) { return quick_way(key); }
 
-// As Way goes, without its account of the level.
+// Takes the turns of a Way, with the level in the loop.
 Term get_hashed(Term map, Term key, uint32_t hash) {
     Term child = root_of(map);
     uint64_t bits = uint64_t{hash} << 32;
@@ -753,7 +753,7 @@ Term merge_finish(Heap& h, Term a, Term b, const Term* parts, size_t common) {
 }
 
 Term update_assoc(Heap& h, Term map, const Term* pairs, size_t n) {
-    // A map this much larger than the number of pairs is cheaper to go through once a pair.
+    // Up to this many pairs are put one by one: cheaper than a second map and a merge.
     constexpr size_t kFewPairs = 16;
     if (n == 1) {
         return put(h, map, pairs[0], pairs[1]);
@@ -796,7 +796,7 @@ Term update_assoc(Heap& h, Term map, const Term* pairs, size_t n) {
     return make_boxed(p);
 }
 
-// The first of the keys that map does not have: updates go in the order of a flat map's.
+// Of the keys that map does not have, the first in the order of a flat map's keys: updates are made in that order.
 static Term first_missing_key(Term map, const Term* pairs, size_t n) {
     Term missing = kNonValue;
     for (size_t i = 0; i < n; i++) {

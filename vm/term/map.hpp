@@ -31,8 +31,8 @@ constexpr unsigned kMergeParts = 32;
 Term merge_part(Heap& h, Term a, Term b, unsigned part, size_t* common);
 Term merge_finish(Heap& h, Term a, Term b, const Term* parts, size_t common);
 
-// All pairs in the map's own order, which for a flat map is that of the keys and otherwise OTP's; or, of a
-// hash map, from its end on. Positions are those of one direction.
+// All pairs in the map's own order: a flat map's is that of its keys, a hash map's is OTP's. backwards: a
+// hash map from its end on. A position belongs to one direction.
 struct Iterator {
     explicit Iterator(Term map, bool backwards = false);
     bool next(Term* key, Term* value);

@@ -1,4 +1,4 @@
-// Walking a map in its order, and whether a map is one.
+// Walking a map in its order, and checking its layout.
 #include "vm/term/compare.hpp"
 #include "vm/term/map_trie.hpp"
 

@@ -7,7 +7,7 @@
 namespace minivm::map {
 
 // A level takes five bits of a key's way, from the top. A way is 64 bits: OTP's hash of the key with its
-// digits of four bits in reverse, for OTP goes by them from the lowest one. So an iterator, which goes by
+// digits of four bits reversed, because OTP takes them from the lowest one. So an iterator, which visits
 // ascending ways, has OTP's order.
 constexpr int kLevelBits = 5;
 constexpr int kMaxLevels = (64 + kLevelBits - 1) / kLevelBits;  // collision nodes hang below the last

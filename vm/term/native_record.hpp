@@ -5,7 +5,7 @@
 //
 // Fields and values are in the order of the declaration. A definition is an ordinary tuple, so a record
 // outlives the module that made it, and records made elsewhere (binary_to_term/1, records:create/4)
-// bring a definition of their own: two that say the same are the same type. No Erlang code ever sees one.
+// bring a definition of their own: equal definitions are the same type. No Erlang code sees a definition.
 // Hash is phash2 of {Module, Name, IsExported, Field 1, ...}, before the range.
 #pragma once
 

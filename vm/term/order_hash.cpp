@@ -33,7 +33,7 @@ uint32_t high(uint64_t v) {
 uint64_t both(uint64_t low, uint64_t high) {
     return low | high << 32;
 }
-// A magnitude, a limb at a time: that of a bignum, or of a small that is one to OTP.
+// A magnitude, a limb at a time: of a bignum, or of a small integer that is a bignum in OTP.
 struct Magnitude {
     explicit Magnitude(Term t) {
         if (is_small(t)) {
@@ -125,7 +125,7 @@ private:
         hash_ = std::rotl(hash_, 17);
     }
 
-    // What is to be hashed next.
+    // Returns the term to hash next.
     Term list(Term term) {
         uint32_t packed = 0;
         unsigned count = 0;
@@ -173,7 +173,7 @@ private:
             }
             return;
         }
-        map::Iterator it(term);  // so it is hashed backwards
+        map::Iterator it(term);  // the stack reverses the order
         for (Term key, value; it.next(&key, &value);) {
             todo_.push(value);
             todo_.push(key);
@@ -355,7 +355,7 @@ private:
     static uint64_t typed(Type type, uint64_t high) {
         return both(static_cast<uint64_t>(type), high);
     }
-    // Immediates are hashed at once; of what else there is is told that it is there, and it comes later.
+    // Hashes an immediate at once; for another term hashes only that there is one, and the term itself later.
     void later(Term t) {
         if (is_otp_immediate(t)) {
             hash_.immediate(t);
@@ -364,7 +364,7 @@ private:
             todo_.push(t);
         }
     }
-    // The last of n terms comes first, and is the answer; without any, the non-value.
+    // Returns the last of n terms, which is hashed next, before the others; the non-value if there are none.
     Term row(const Term* terms, size_t n) {
         if (n == 0) {
             return kNonValue;
@@ -375,7 +375,7 @@ private:
         return terms[n - 1];
     }
 
-    // What is to be hashed next.
+    // Returns the term to hash next.
     Term list(Term term) {
         uint64_t packed = 0;
         unsigned count = 0;
@@ -472,7 +472,7 @@ private:
         return keys[n - 1];
     }
 
-    // What is to be hashed next, if not what waits.
+    // Returns the term to hash next; the non-value: the top of todo_.
     Term object(Term term) {
         const Term* p = boxed_ptr(term);
         const Kind kind = kind_of(term);

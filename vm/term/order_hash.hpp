@@ -2,9 +2,9 @@
 //
 // OTP's own hash of terms (make_internal_hash), by the release in use, so that large maps and tables
 // have the order that they have on `erl`: up to OTP 26 32 bits by Bob Jenkins' mix of 1996, from OTP 27
-// on 64 bits by MurmurHash3's. Equal for =:= terms. Not OTP's, for want of its numbers: what has in it
-// atoms (but an atom as an object's key in ets), local pids, ports, references and funs; and with OTP 27
-// or later a map of more than 32 keys.
+// on 64 bits by MurmurHash3's. Equal for =:= terms. It differs from OTP's where OTP's own numbers count:
+// for terms with atoms in them (but not for an atom as an object's key in ets), local pids, ports,
+// references, funs or native records; and from OTP 27 on for maps of more than 32 keys.
 // Threads: any; reads only. No recursion on the C++ stack in the depth of the terms.
 #pragma once
 
@@ -15,7 +15,7 @@
 namespace minivm {
 namespace order_hashing {
 
-// What OTP has for an immediate that is one there too: all but floats and integers of 61 bits.
+// True if the immediate t is one in OTP too: all are but floats and integers of 61 bits. otp_word() is OTP's word.
 constexpr bool is_otp_immediate(Term t) {
     return is_small(t) ? static_cast<int64_t>(t.raw << 1) >> 1 == static_cast<int64_t>(t.raw)
                        : is_immediate(t) && !is_imm_float(t);
@@ -33,7 +33,7 @@ constexpr Word otp_word(Term t) {
                              : imm_data(t) << 4 | kOtpPort;
 }
 
-// OTP begins with it so that keys which phash2 has put together are not together in a table as well.
+// OTP starts with this so that keys with the same phash2 do not collide in a table as well.
 constexpr uint32_t kNarrowStart = 3432918353;
 
 // The finish of MurmurHash3, which is the whole hash of an immediate.
@@ -61,7 +61,7 @@ inline uint64_t order_hash(Term t) {
     return hash;
 }
 
-// Where 32 bits are not enough: the next 32, up to OTP 26.
+// The next 32 bits, for where 32 are not enough; up to OTP 26.
 uint32_t order_hash_again(Term t);
 
 }  // namespace minivm

@@ -9,8 +9,8 @@
 //   101        other immediates, kind in bits 3..5    payload << 6
 //
 // Zeroed memory is a valid term (small 0). nil and the non-value fit a signed 8-bit immediate, atoms
-// 31 bits. Doubles outside the self-tagged range are boxed, and canonically so: a double that fits
-// is always immediate, so two floats are =:= iff their words are, as soon as either is an immediate.
+// with an index below 2^25 fit 31 bits. A double that fits is always immediate, never boxed: so two
+// floats, one of them immediate, are =:= iff their words are equal (for 0.0 and -0.0: compare.hpp).
 //
 // Threads: plain data. Objects reached from a term belong to one process, or are immutable and shared
 // (literals).
@@ -138,7 +138,7 @@ enum class Kind : uint8_t {
     ext_pid = 12,      // [node atom | number | serial | creation]
     ext_port = 13,     // [node atom | number | creation]
     ext_ref = 14,      // [node atom | creation | count of 32-bit words | words, two in one ...]
-    flat_map = 15,     // [keys tuple | values ...]: keys in term order, at most kMaxFlatMap
+    flat_map = 15,     // [keys tuple | values ...]: keys by compare_flat_keys(), at most kMaxFlatMap
     hash_map = 16,     // [count of pairs (raw) | root node]: more than kMaxFlatMap pairs
     map_node = 17,     // [bitmap (raw) | children ...]: inner node of a hash map, never a term itself
     map_collision = 18, // [key | value]... : pairs whose hashes are equal in all bits
@@ -215,7 +215,7 @@ inline bool is_bitstring(Term t) {
     return is_boxed(t) && (kind_of(t) == Kind::heap_bits || kind_of(t) == Kind::sub_bits);
 }
 inline bool is_match_context(Term t) { return is_kind(t, Kind::match_context); }
-// What the instruction is_bitstr asks: from OTP 27 on its compiler lets it see the context of a match, which stands
+// The test of the instruction is_bitstr: from OTP 27 on the compiler also applies it to a match context, which stands
 // for the bits that are left.
 inline bool is_bitstring_or_context(Term t) { return is_bitstring(t) || is_match_context(t); }
 inline Word bitstring_bits(Term t) {  // size in bits
@@ -258,8 +258,8 @@ inline size_t fun_free_count(Term t) { return header_arity(header_of(t)) - 2; }
 inline Term* fun_free_variables(Term t) { return boxed_ptr(t) + kFunFixedWords; }
 inline Export* export_fun_entry(Term t) { return reinterpret_cast<Export*>(boxed_ptr(t)[1].raw); }
 
-// A local reference carries 96 bits of id: words[0] in the low half of id_low, as OTP prints them
-// (#Ref<0.w2.w1.w0>).
+// A local reference has an id of 96 bits: w0 in the low half of `low`, w1 in its high half, w2 in `high`.
+// OTP prints #Ref<0.w2.w1.w0>.
 struct RefId {
     uint64_t low;
     uint32_t high;

@@ -1,5 +1,5 @@
-// The name and the creation of this node, which local pids, ports and references leave out: they have
-// those that this node has at the moment.
+// The name and the creation of this node. Local pids, ports and references do not store them: they have
+// the name and the creation that this node has at the moment.
 #pragma once
 
 #include "vm/term/atom_table.hpp"
@@ -18,13 +18,13 @@ constexpr uint64_t node_word(Node node) {
 }
 constexpr Node kNotAlive{atoms::nonode_at_nohost, 0};
 
-// Both in one word, so that a reader sees a name with its own creation and nobody has to be stopped.
+// Both in one word, so that a reader gets a name with its own creation and needs no lock.
 inline std::atomic<uint64_t> g_this_node{node_word(kNotAlive)};
 
-// Any thread. What needs both, or needs them twice, asks once.
+// Any thread. A caller that needs both, or one of them twice, calls this once: the node may be renamed in between.
 inline Node this_node() {
-    // relaxed: the name's text was there before anybody could have named the node so, and nothing else
-    // is reached through the word.
+    // relaxed: the atom existed before it could become the node's name, and the word leads to nothing
+    // else.
     const uint64_t word = g_this_node.load(std::memory_order_relaxed);
     return {make_atom(static_cast<uint32_t>(word >> 32)), static_cast<uint32_t>(word)};
 }

@@ -23,7 +23,7 @@ Part& part_of(RefId id) {
 
 }  // namespace
 
-// Called with the last reference given up: nobody else tells it any more.
+// The last reference is gone, so no other thread calls add() for this object.
 void MagicObject::forget_told() {
     Part& part = part_of(told_id);
     const std::lock_guard lock(part.lock);
@@ -34,7 +34,7 @@ namespace told_references {
 
 void add(Term magic_ref) {
     MagicObject& object = *magic_object(magic_ref);
-    // relaxed: who sees it has nothing more to do. The entry is made under the lock that whoever reads the reference takes.
+    // relaxed: a caller that sees true has nothing to do; make() takes the lock under which the entry was made.
     if (object.is_told.load(std::memory_order_relaxed)) {
         return;
     }
