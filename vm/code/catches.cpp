@@ -14,7 +14,7 @@ constexpr size_t kMaxCatchChunks = 1 << 15;
 std::atomic<Handler*> g_catches[kMaxCatchChunks];
 uint32_t g_catch_count = 0;  // under the code modification permission
 
-// Entries that purged modules have given back: first -> count. Neighbours are joined.
+// Free entries, from purged modules: first -> count. Adjacent pieces are joined.
 std::map<uint32_t, uint32_t> g_free_catches;  // under g_catch_lock
 CountedMutex g_catch_lock{LockKind::catches};
 

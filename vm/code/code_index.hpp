@@ -1,8 +1,8 @@
 // Code index: which generation of the code access structures running code reads.
 //
 // Three generations rotate. Running code reads the active one; a load stages its changes in the next
-// one and makes it active by one store, after thread progress; so nobody waits for readers of the
-// previous one, and a generation is staged again only after everybody has left it.
+// one and makes it active by one store, after thread progress. So a load does not wait for readers of
+// the previous one, and a generation is staged again only after every reader has left it.
 //
 // Threads: active() on any managed thread; the rest only by the holder of the code modification
 // permission.
@@ -24,14 +24,14 @@ inline int active() {
 }
 inline int staging() { return (active() + 1) % kCodeIndexes; }
 
-// Where a scheduler reads the index anew for the process that it runs, so that whoever learns of new
-// code sees it.
+// Where a scheduler reads the index again for the process that it runs, so that a process that learns
+// of new code runs it.
 enum class Reread : uint8_t { schedule_in, signals, receive, send, bif, guard_bif };
 constexpr const char* kRereadNames[] = {"schedule_in", "signals", "receive", "send",
                                         "bif",         "guard_bif"};
 #ifdef MINIVM_DEBUG
-// Bits by Reread: places that go on with the index they had, to show that the tests notice.
-// relaxed: whoever sets it sees to it that it is seen.
+// Bits by Reread: these places keep their cached index, to show that the tests notice.
+// relaxed: the test that sets it makes sure that the schedulers see it.
 extern std::atomic<uint32_t> g_left_out;
 inline int reread(Reread where, int cached) {
     return (g_left_out.load(std::memory_order_relaxed) >> static_cast<int>(where) & 1) != 0 ? cached : active();

@@ -1,4 +1,4 @@
-// The tables of exports and funs, and where their entries lead.
+// The tables of export and fun entries, and the addresses in these entries.
 #include "vm/code/entries.hpp"
 #include "vm/term/function_name.hpp"
 #include "vm/util/lock.hpp"
@@ -16,12 +16,12 @@ NativeStubs g_native_stubs{};
 constexpr size_t kExportBuckets = 1 << 14;
 constexpr size_t kFunBuckets = 1 << 13;
 
-// Buckets of chains that only ever grow at the front: readers need no lock.
+// Buckets of chains that only grow, at the front: readers need no lock.
 std::atomic<Export*> g_exports[kExportBuckets];
 std::atomic<FunEntry*> g_funs[kFunBuckets];
 CountedMutex g_export_lock{LockKind::exports};  // writers
 CountedMutex g_fun_lock{LockKind::funs};
-uint32_t g_funs_from_outside = 0;  // entries that say so; under g_fun_lock
+uint32_t g_funs_from_outside = 0;  // entries with from_outside; under g_fun_lock
 
 size_t export_bucket(Term m, Term f, uint32_t arity) {
     const uint64_t h = (m.raw * 0x9E3779B97F4A7C15u) ^ (f.raw * 0xC2B2AE3D27D4EB4Fu) ^ arity * 0x165667B1u;
@@ -37,7 +37,7 @@ Export* find_in(Export* e, Term m, Term f, uint32_t arity) {
     return nullptr;
 }
 
-// enter_bytecode would come by the trace once more.
+// enter_bytecode would go through bytecode[] of the entry, which leads to the trace again.
 const void* original_native(const void* native) {
     return native == g_native_stubs.enter_bytecode ? g_native_stubs.enter_traced_bytecode : native;
 }
@@ -108,7 +108,7 @@ void set_traced(Export* e, int ix, bool on) {
             original->bytecode[i] = e->bytecode[i];
             original->native[i] = original_native(e->native[i]);
         }
-        e->original = original;  // kept for good: readers may come by at any time
+        e->original = original;  // never freed: readers may use it at any time
     }
     e->traced = on;
     point_export(e, ix, e->original->bytecode[ix], untraced_native(e->original->native[ix]));
@@ -118,7 +118,7 @@ void set_traced(Export* e, int ix, bool on) {
 
 // ---- exports ----------------------------------------------------------------------------------------
 
-// Of a function that is not loaded.
+// Makes the entry of a function that is not loaded.
 static Export* new_export(Term module, Term function, uint32_t arity) {
     Export* e = new Export{};
     e->module = module;
@@ -189,7 +189,7 @@ namespace fun_table {
 
 static FunEntry* get_or_make(Term module, uint32_t index, uint32_t old_uniq, const uint8_t uniq[16],
                              uint32_t arity, uint32_t num_free, bool from_outside) {
-    uint64_t digest[2];  // of the module: those who make up funs may keep all else the same
+    uint64_t digest[2];  // of the module: a sender of made-up funs may keep all other fields the same
     std::memcpy(digest, uniq, sizeof digest);
     const uint64_t h = (atom_index(module) * 31 + index * 7 + old_uniq + digest[0]) * 0x9E3779B97F4A7C15u ^
                        digest[1] * 0xC2B2AE3D27D4EB4Fu;

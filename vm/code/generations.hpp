@@ -1,13 +1,13 @@
 // How generations of the code tables rotate: staging copies what the generation lacks, a store
 // makes it active.
 //
-// With n generations the one to be staged was active n commits ago, so it lacks what the last n - 1
-// changed, and nothing else.
+// With n generations the n-th last commit made the one to be staged active, so it lacks what the last
+// n - 1 commits changed, and nothing else.
 //
 // The atomics are a parameter (`A`, vm/util/atomics.hpp), so that
 // tests/vm/code/protocol_model_test.cpp runs this very code on a model of weak memory, in all
-// schedules. Threads: only the holder of the code modification permission, but for the active
-// index.
+// schedules. Threads: only the holder of the code modification permission; any thread may read the
+// active index.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace minivm {
 
-// Changes is what one commit has changed, with clear().
+// Changes names what one commit has changed; it has clear().
 template <class A, class Changes, int kGenerations>
 class Generations {
 public:
@@ -25,13 +25,13 @@ public:
 
     int active() const {
         // relaxed: only the holder of the permission commits, and the lock of the permission orders
-        // that.
+        // the commits.
         return active_.load(std::memory_order_relaxed);
     }
     int staging() const { return (active() + 1) % kGenerations; }
 
     // Brings the staging generation up to date with the active one, and begins a new set of
-    // changes. copy(changes, from, to) copies what a set names.
+    // changes. copy(changes, from, to) copies everything that a set names.
     template <typename F>
     void begin(F copy) {
         const int from = active();
@@ -47,11 +47,11 @@ public:
     // What is being staged, or was by the last commit.
     Changes& changes() { return changes_[0]; }
 
-    // Thread progress must have passed since the staging generation was last written. That is what
-    // readers go by: their load is relaxed, and their tables are complete by progress.
+    // Thread progress must have passed since the staging generation was last written: readers load the
+    // index relaxed, and only progress makes their tables complete.
     void commit() {
-        // relaxed: progress has made the tables complete for everybody; who has to find this store
-        // learns of it by another word, with acquire.
+        // relaxed: progress has made the tables complete for every reader; a thread that must find this
+        // store learns of it by another word, with acquire.
         active_.store(staging(), std::memory_order_relaxed);
     }
 

@@ -17,7 +17,7 @@ ModuleSource* g_module_source = nullptr;
 
 namespace {
 
-// What a commit changes.
+// The entries that a commit changes.
 struct Changes {
     std::vector<Export*> exports;
     std::vector<FunEntry*> funs;
@@ -44,8 +44,7 @@ void copy_index(const std::vector<T*>& entries, int from, int to) {
     }
 }
 
-// A fun whose entry leads to `instance` is also in `other`, which was made from the same file: its
-// place there, or -1.
+// The index of the fun `fe` in `other`, if that was loaded from the same file as the fun's code; else -1.
 int64_t place_in(const ModuleInstance* other, const FunEntry* fe) {
     if (other == nullptr) {
         return -1;
@@ -141,7 +140,7 @@ static void add_code(ModuleInstance* instance) {
             atom_table::intern(short_enough ? std::string_view(f)
                                             : std::string_view("long_file_name")));
     }
-    // Entries of that table never go away.
+    // Export entries are never freed.
     for (LoweredExport& x : instance->lowered.exports) {
         x.callable = export_table::get(instance->name(), x.function, x.arity);
     }
@@ -154,8 +153,8 @@ static void add_code(ModuleInstance* instance) {
                   r);
 }
 
-// `instance` becomes current, what was current becomes old. Exports of that disappear unless the new
-// one has them too; its funs go on in its code.
+// `instance` becomes current and the current instance old. The old one's exports become undefined unless
+// `instance` has them too; its funs still lead to its code.
 static void make_current(modules::ModuleEntry* entry, ModuleInstance* instance) {
     const int ix = code_index::staging();
     if (const ModuleInstance* previous = entry->current[ix]) {
@@ -239,7 +238,7 @@ void reopen_funs(const ModuleInstance& instance, const std::vector<const FunEntr
     const int ix = code_index::staging();
     for (uint32_t i = 0; i < instance.fun_entries.size(); ++i) {
         FunEntry* fe = instance.fun_entries[i];
-        // A load of the same file may have given it code meanwhile.
+        // A load of the same file may have set the entry meanwhile.
         if (std::find(closed.begin(), closed.end(), fe) != closed.end() &&
             !fun_table::is_loaded(fe, ix)) {
             entries::set_fun(fe, ix, instance, i);

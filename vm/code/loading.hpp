@@ -1,4 +1,4 @@
-// Staging of code: how prepared modules become the code that everybody runs, and how code goes away.
+// Staging of code: how prepared modules become current code, and how code goes away.
 //
 // The sequence (docs/protocols/code_loading.md): seize the permission, begin(), changes, thread
 // progress, code_index::commit_staging(), release. It never stops a scheduler. vm/code_change/code_change.hpp
@@ -15,36 +15,36 @@
 namespace minivm::staging {
 
 // Brings the staging generation up to date with the active one; copies only what changed since. A
-// begin() is always followed by a commit.
+// commit must follow each begin().
 void begin();
-// Makes `instance` the current version of its module in the staging generation; what was current
+// Makes `instance` the current version of its module in the staging generation; the current version
 // becomes old.
 void add_module(ModuleInstance* instance);
 // The same for a module with an on_load function: its code can run and its funs lead to it, but its
 // exports do not and it is not current until accept_pending().
 void add_pending(ModuleInstance* instance);
 void accept_pending(Term module);
-// The current version of the module becomes old and its functions undefined. There is no old one.
+// The current version of the module becomes old and its functions undefined. There must be no old one.
 void delete_module(Term module);
-// Funs that lead to code of `instance` lead nowhere (*closed gets them), or to another version of the
+// Funs that lead to code of `instance` then lead nowhere (*closed gets them), or to another version of the
 // module that has them too. True if there were any.
 bool close_funs(const ModuleInstance& instance, std::vector<const FunEntry*>* closed);
-// Takes that back.
+// Undoes close_funs(), which gave `closed`.
 void reopen_funs(const ModuleInstance& instance, const std::vector<const FunEntry*>& closed);
-// The old (or pending) version is in no table any more.
+// Removes the old (or pending) version from all tables.
 void remove_module(ModuleInstance* instance);
 
-// Calls through the entry are to go by tracing::Hooks::export_call(), or no longer.
+// Calls through the entry then go through tracing::Hooks::export_call(), or no longer.
 void trace_export(Export* e, bool on);
 
-// When nobody can run the instance's code any more. Any thread.
+// When no process can run the instance's code any more. Any thread.
 void give_back_catches(const ModuleInstance& instance);
 
 }  // namespace minivm::staging
 
 namespace minivm {
 
-// How the VM gets at modules that nobody has loaded yet; the program sets it at start-up.
+// How the VM finds modules that are not loaded yet; the program sets it at start-up.
 struct ModuleSource {
     virtual ~ModuleSource() = default;
     enum class Loaded : uint8_t {
@@ -53,28 +53,28 @@ struct ModuleSource {
         failed,        // *error says why
         wants_on_load  // it has an on_load function: the code server is to load it
     };
-    // Finds, prepares and finishes `module`, if it is not loaded. May block; called on a dirty
-    // scheduler, possibly for one module by several at once.
+    // Finds, prepares and finishes `module`, if it is not loaded. May block; called on dirty
+    // schedulers, possibly on several at once for one module.
     virtual Loaded load(Term module, std::string* error) = 0;
-    // Modules that have been there from the start, in which case nothing else is loaded on demand: the process's
-    // error handler does that, as on OTP. Empty: all is loaded on demand.
+    // The preloaded modules. If there are any the VM loads nothing else on demand: the process's error handler
+    // does, as on OTP. Empty: the VM loads all modules on demand.
     virtual const std::vector<Term>& preloaded() const = 0;
-    // The file that load() would take, or empty.
+    // The file that load() would read, or empty.
     virtual std::string find(std::string_view module) const = 0;
     virtual const std::string& otp_root() const = 0;
-    // Reads, verifies and compiles bytes, by `engine` (null: by the one that engine_for() says); null:
-    // *error says why not. Nothing is visible yet.
+    // Reads, verifies and compiles bytes, with `engine` (null: with the one that engine_for() returns).
+    // Null: *error says why not. Nothing is visible yet.
     virtual std::unique_ptr<ModuleInstance> prepare(const uint8_t* bytes, size_t size, Engine* engine,
                                                     std::string* error) = 0;
     virtual std::unique_ptr<ModuleInstance> prepare_file(const std::string& path,
                                                          std::string* error) = 0;
 
-    // What code:module_md5/1 says of the bytes. False: they are no module.
+    // The result of code:module_md5/1 for the bytes. False: they are no module.
     virtual bool module_md5(const uint8_t* bytes, size_t size, uint8_t (&digest)[16]) const = 0;
 
     // The directories that find() searches, in order.
     virtual std::vector<std::string> directories() const = 0;
-    // False: one that is new in the list is no directory; nothing has changed then.
+    // False: a new name in the list is no directory; the list is unchanged then.
     virtual bool set_directories(std::vector<std::string> directories) = 0;
 };
 extern ModuleSource* g_module_source;

@@ -1,10 +1,10 @@
 // Module instances, the module table, the ranges table and the catch table.
 //
-// A module has at most a current and an old instance. Which one is current depends on the code index,
-// so the table has three generations as the export entries have.
+// A module has at most one current, one old and one pending instance. Which one is current depends on the
+// code index, so the table has three generations, like the export entries.
 //
-// Threads: lookups on any managed thread with an index it read once; changes only by the holder of the
-// code modification permission, in the staging generation.
+// Threads: lookups on any managed thread, with an index that it read once; only the holder of the code
+// modification permission changes the tables, in the staging generation.
 #pragma once
 
 #include <atomic>
@@ -29,11 +29,11 @@ struct ModuleInstance {
     std::vector<FunEntry*> fun_entries;   // by lambda index
     std::vector<Term> file_atoms;         // of lowered.files
     uint32_t first_catch = 0;             // its catch table entries: first_catch + n
-    std::string path;                     // the file it came from, or empty
+    std::string path;                     // of its file, or empty
     // Leads to the on_load function, if there is one; in no table.
     std::unique_ptr<Export> on_load_entry;
-    uint64_t committed_ms = 0;            // when it became current, Unix time
-    std::atomic<nif::Library*> library{nullptr};  // its native one; changes under nif::load_lock()
+    uint64_t committed_ms = 0;            // when it was staged, Unix time
+    std::atomic<nif::Library*> library{nullptr};  // of native functions; changes under nif::load_lock()
     bool is_removed = false;              // out of all tables, soon freed; under the code permission
     Term name() const { return lowered.name; }
     bool has_on_load() const { return lowered.on_load != kNoLabel; }
@@ -54,15 +54,15 @@ ModuleInstance* old(Term module, int code_ix);
 ModuleInstance* on_load(Term module, int code_ix);
 // True if a module of this name was ever loaded.
 bool is_known(Term module);
-// Which function and line an address in code belongs to (any engine, current and old instances).
-// `is_return_address`: the address after a call; the call itself is reported.
+// The function and line of an address in code (any engine, current, old and pending instances).
+// `is_return_address`: it is the address after a call; *out describes the call itself.
 bool lookup(const void* address, int code_ix, bool is_return_address, FunctionInfo* out);
-// Calls f(current, old) for each module that has one of them; either may be null.
+// Calls f(current, old, context) for each module that has one of them; either may be null.
 void for_each_loaded(int code_ix, void (*f)(ModuleInstance*, ModuleInstance*, void*), void* context);
 }  // namespace module_table
 
 namespace catch_table {
-// Where the handler begins, in native code or in bytecode.
+// The address of a catch's handler, in native code or in bytecode.
 struct Handler {
     const void* address;
     bool is_native;

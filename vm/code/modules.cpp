@@ -96,7 +96,8 @@ static bool lookup_in_ranges(const void* address, int code_ix, bool is_return_ad
 }
 
 bool lookup(const void* address, int code_ix, bool is_return_address, FunctionInfo* out) {
-    // Exceptions ask for the same few places again and again. Two of them that share a set must not drive each other out.
+    // Exceptions look up the same few addresses again and again. Two ways a set, so that two addresses of one set
+    // do not evict each other.
     struct Known {
         Word key;
         uint64_t staging;
@@ -107,8 +108,8 @@ bool lookup(const void* address, int code_ix, bool is_return_address, FunctionIn
     const Word a = reinterpret_cast<Word>(address);
     // Addresses have at most 57 bits.
     const Word key = a << 3 | static_cast<Word>(code_ix) << 1 | (is_return_address ? 1 : 0);
-    // relaxed: thread progress passes between the beginning of a staging and the use of its result,
-    // so whoever reads a new generation reads this number or a later one.
+    // relaxed: thread progress passes between staging::begin() and the first use of its generation, so
+    // a thread that reads the new generation reads this number or a later one.
     const uint64_t staging = g_stagings.load(std::memory_order_relaxed);
     constexpr Word kGoldenRatio = 0x9E3779B97F4A7C15;
     Known* const set = known[key * kGoldenRatio >> (64 - kSetBits)];

@@ -51,7 +51,7 @@ void release() {
         woken.swap(g_waiting);
         g_free.notify_one();
     }
-    // All of them, for the first may be dead. They run in this order, so the first that lives gets it.
+    // Wakes all of them, because the first may be dead. Whichever asks first gets the permission.
     for (Term pid : woken) {
         wake_up_pid(pid);
     }

@@ -1,8 +1,8 @@
-// The code modification permission: one loads, deletes, purges or sets breakpoints at a time.
+// The code modification permission: only its holder loads, deletes, purges code or sets breakpoints.
 //
-// A process that cannot have it waits, its scheduler goes on: it is woken when the permission is free,
-// and asks again. The permission belongs to an operation, not to a process: what was begun is completed
-// (by thread progress) even if the process that asked dies meanwhile.
+// A process that does not get it waits while its scheduler goes on: release() wakes the process, which then
+// asks again. The permission belongs to an operation, not to a process: thread progress completes the
+// operation even if the process that asked dies meanwhile.
 // Threads: any.
 #pragma once
 
@@ -10,14 +10,14 @@
 
 namespace minivm::code_permission {
 
-// True: the caller has it and must see to it that release() is called. False: pid is woken when it is
-// free again.
+// True: the caller is the holder and makes sure that release() is called. False: the next release() wakes
+// the process `pid`.
 bool seize_or_queue(Term pid);
-// True: pid was told to wait and the permission has not been free since.
+// True: pid is waiting, and the permission has not been free since it asked.
 bool is_queued(Term pid);
-// Returns when the caller has it. Blocks, so not on a scheduler.
+// Returns when the caller is the holder. Blocks, so not on a scheduler.
 void seize_blocking();
-// By whoever ends the operation, on any thread.
+// Called at the end of the operation, on any thread.
 void release();
 
 }  // namespace minivm::code_permission

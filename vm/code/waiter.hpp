@@ -1,5 +1,5 @@
-// Who waits for code, or for the permission to change it, is a process; what wakes it stands above
-// (process/state.hpp).
+// Wakes a process that waits for code or for the permission to change it. Declared here because the folder
+// that defines it (vm/sched/scheduler.cpp) is above this one.
 #pragma once
 
 #include "vm/term/term.hpp"

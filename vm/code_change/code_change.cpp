@@ -30,8 +30,9 @@ void finished(Operation* op) {
     op->release();
 }
 
-// A breakpoint of an entry that leads nowhere any more is there for who still goes by the former index.
-bool g_entries_withdrawn = false;  // the holder of the permission's
+// A commit makes traced export entries undefined. Their breakpoints stay one thread progress longer, for processes
+// that still use the former index.
+bool g_entries_withdrawn = false;  // only for the holder of the permission
 
 void stop_tracing_withdrawn(const ModuleInstance* former) {
     if (former != nullptr && tracing::g_hooks != nullptr) {
@@ -62,8 +63,8 @@ void commit(Operation* op) {
     finished(op);
 }
 
-// What has been staged becomes active when every scheduler has passed a barrier; then the permission
-// is free and the operation is done.
+// Makes the staged changes active when every scheduler has passed a barrier; then releases the permission
+// and finishes the operation.
 void commit_when_passed(Operation* op) {
     thread_progress::later([](void* data) { commit(static_cast<Operation*>(data)); }, op);
 }
@@ -74,7 +75,7 @@ CountedMutex g_purge_lock{LockKind::purge};
 Term g_purged_module = kNonValue;  // under the lock; the non-value: no purge under way
 std::atomic<ModuleInstance*> g_purged{nullptr};  // written under the lock
 std::vector<const FunEntry*> g_closed_funs;      // under the lock
-std::vector<Term> g_waiting;  // likewise: pids of those who called one of the funs
+std::vector<Term> g_waiting;  // under the lock: pids of processes that called one of the funs
 
 void end_purge() {
     std::vector<Term> woken;
@@ -91,7 +92,7 @@ void end_purge() {
     }
 }
 
-// A module of many functions takes milliseconds to free, and memory goes back to the kernel.
+// On a dirty scheduler: freeing a module of many functions takes milliseconds and returns memory to the kernel.
 void release_instance(void* instance) {
     auto* gone = static_cast<ModuleInstance*>(instance);
     if (tracing::g_hooks != nullptr) {
@@ -102,7 +103,7 @@ void release_instance(void* instance) {
     delete gone;
 }
 
-// Readers of the former generation may be looking at it until they have passed once more.
+// Readers of the former generation may use `dead` until every scheduler has made progress once more.
 void release_when_passed(ModuleInstance* dead) {
     thread_progress::later([](void* d) { dirty::run(release_instance, d); }, dead);
 }
@@ -119,7 +120,7 @@ ModuleInstance* purged_instance() {
 
 }  // namespace
 
-// ---- those who wait ----------------------------------------------------------------------------------
+// ---- waiters -----------------------------------------------------------------------------------------
 
 void ForProcess::done() {
     // release: the commit comes before it. Pairs with is_done().
@@ -199,14 +200,14 @@ Prepared prepare_purge(Term module, Purge what, Operation* op) {
             return is_value(g_purged_module) ? Prepared::busy : Prepared::nothing;
         }
         g_purged_module = module;
-        // release: the instance. Pairs with purged_instance().
+        // release: publishes the instance. Pairs with purged_instance().
         g_purged.store(instance, std::memory_order_release);
     }
     staging::begin();
     std::vector<const FunEntry*> closed;
     staging::close_funs(*instance, &closed);
     {
-        // Before the commit: whoever finds a fun closed finds it here.
+        // Before the commit, so that a process that finds a fun closed finds it in this list.
         const std::lock_guard lock(g_purge_lock);
         g_closed_funs = std::move(closed);
     }
@@ -214,8 +215,8 @@ Prepared prepare_purge(Term module, Purge what, Operation* op) {
         [](void* data) {
             code_index::commit_staging();
             code_permission::release();
-            // Who read the index before the commit may still go by it until everybody has passed once
-            // more: only then nobody gets into the code.
+            // A scheduler that read the index before the commit may use it until all have made progress
+            // once more: only then can no process enter the code.
             thread_progress::later([](void* o) { finished(static_cast<Operation*>(o)); }, data);
         },
         op);
@@ -256,9 +257,9 @@ void complete_purge(Operation* op) {
             dead->is_removed = true;
             release_permission();
             end_purge();
-            // No process has been in the code for a while. Who asked may expect a library of native
-            // functions to be unloaded, which may take its time.
-            // relaxed: whoever loaded it is no more.
+            // No process has run the code for a while. The purger may expect that the library of native
+            // functions is unloaded when the operation is done; a dirty scheduler does it, it may take long.
+            // relaxed: the process that loaded the library ran this code and has left it.
             if (dead->library.load(std::memory_order_relaxed) != nullptr) {
                 dirty::run(
                     [](void* p) {
@@ -294,8 +295,8 @@ bool wait_for_purge(const FunEntry* fe, Term pid) {
 }
 
 const ModuleInstance* checked_instance(Term module) {
-    // Without the lock: each process asks itself. It is freed only when all schedulers have passed after it is
-    // no longer the one that is purged.
+    // Without the lock, because every process calls this. The instance is freed only after g_purged was cleared
+    // and all schedulers have made progress since.
     const ModuleInstance* const purged = purged_instance();
     if (purged != nullptr && purged->name() == module) {
         return purged;
@@ -309,11 +310,11 @@ bool runs_in(const Process& p, const ModuleInstance& instance) {
     if (reinterpret_cast<Word>(p.pc) - begin < size) {
         return true;
     }
-    // On its way into the on_load function?
+    // Is it on its way into the on_load function?
     if (instance.on_load_entry != nullptr && p.pc == &instance.on_load_entry->stub[kStubCall]) {
         return true;
     }
-    // In one of its native functions, which a tail call has led to?
+    // Is it in one of the instance's native functions, entered by a tail call?
     if (p.dirty_bif != nullptr && p.dirty_bif->has_any(kBifNative)) {
         for (const LoweredFunction& f : instance.lowered.functions) {
             if (f.nif == p.dirty_bif) {
@@ -322,7 +323,7 @@ bool runs_in(const Process& p, const ModuleInstance& instance) {
         }
     }
     for (const Term* w = p.heap.end; w < p.stack_base; ++w) {
-        // The address behind the call: behind the last word if the call is the last one.
+        // A return address is that of the word after the call, hence end() if the call is the last instruction.
         if (is_header(w->raw) && w->raw - kTagHeader - begin - 1 < size) {
             return true;
         }

@@ -1,4 +1,4 @@
-// What an engine does when a BIF has returned the non-value.
+// What an engine has to do when a BIF has returned the non-value.
 #pragma once
 
 #include "vm/code/engine.hpp"
@@ -14,17 +14,17 @@ struct BifAnswer {
         call,      // Process::trap_export, with its arguments in x
         call_fun,  // the fun x[Process::trap_arity], with the arguments before it
         leave_for, // leave with `stop`; the process goes on with a call of Process::trap_export
-        leave      // leave with `stop`; it goes on at Process::pc
+        leave      // leave with `stop`; the process goes on at Process::pc
     };
     Next next = Next::raise;
     Stop stop = Stop::exited;
-    uint32_t live = 0;  // x registers that are kept
+    uint32_t live = 0;  // x registers to save
 };
 
-// Process::outcome says what the BIF wants, its heap and stack are saved in p. Where something is called
-// instead, prepare_return() puts the return address on the stack (or drops the frame of a tail call)
-// first; `native`: that address is native code's. A dirty call is made anew where Process::pc says, which
-// the engine sets, and its result is taken up there.
+// Process::outcome says what the BIF wants; heap and stack are saved in p. Before a function is called
+// instead, prepare_return() puts the return address on the stack (or drops the frame of a tail call);
+// `native`: that address is native code's. After a dirty call the engine goes on at Process::pc, which it
+// has set, and takes the result there.
 template <typename PrepareReturn>
 BifAnswer bif_answer(Process& p, Term* x, bool native, const PrepareReturn& prepare_return) {
     using Next = BifAnswer::Next;
@@ -37,7 +37,7 @@ BifAnswer bif_answer(Process& p, Term* x, bool native, const PrepareReturn& prep
         case BifOutcome::dirty:
             return {Next::leave, Stop::dirty, p.dirty_bif->arity};
         case BifOutcome::hibernate:
-            // Only the return to the process's end stays of the stack, which is bytecode.
+            // Of the stack only the return address of the process's end stays, which is bytecode.
             p.heap.end = p.stack_base - 1;
             shrink_gc(p, x, e->arity);
             p.pc = &e->stub[kStubCall];

@@ -29,13 +29,13 @@ const Clock& the_clock() {
 std::atomic<uint64_t> g_unique_block{0};
 std::atomic<uint64_t> g_unique_monotonic{0};
 
-// Threads take blocks of numbers, so that they do not fight for one counter.
+// Threads take blocks of numbers, so that they do not contend for one counter.
 uint64_t next_unique() {
     constexpr uint64_t kBlock = 1024;
     thread_local uint64_t next = 0;
     thread_local uint64_t end = 0;
     if (next == end) {
-        // relaxed: only uniqueness is asked of it.
+        // relaxed: only uniqueness is required.
         next = g_unique_block.fetch_add(kBlock, std::memory_order_relaxed);
         end = next + kBlock;
     }
@@ -62,7 +62,7 @@ Term mega_seconds(Heap& h, int64_t us) {
 Term now(Heap& h) {
     static std::atomic<int64_t> last{0};
     int64_t now = system_ns() / 1000;
-    // relaxed: a total order of the values is all that is asked.
+    // relaxed: only a total order of the values is required.
     int64_t before = last.load(std::memory_order_relaxed);
     do {
         if (now <= before) {
@@ -82,7 +82,7 @@ Term cpu_time(Heap& h) {
 }
 
 Term unique_integer(Heap& h, bool monotonic, bool positive) {
-    // seq_cst: a later call anywhere gives a larger number.
+    // seq_cst: a later call on any thread returns a larger number.
     const uint64_t n = monotonic ? g_unique_monotonic.fetch_add(1, std::memory_order_seq_cst)
                                  : next_unique();
     return make_integer(h, positive ? static_cast<int64_t>(n) + 1

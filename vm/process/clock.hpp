@@ -10,9 +10,9 @@ namespace minivm::clock {
 // tests and not in production; it fits a small integer for 36 years of running.
 constexpr int64_t kBegin = -(int64_t{1} << 59);
 
-// Begins, at start-up. What asks earlier begins it.
+// Starts the clock, at start-up. The first call of another function starts it too.
 void start();
-// The machine's clock (minivm::monotonic_ns()) at that moment.
+// The operating system's clock (minivm::monotonic_ns()) when this clock started.
 uint64_t start_of_machine_ns();
 
 int64_t monotonic_ns();  // erlang:monotonic_time/0
@@ -21,7 +21,7 @@ int64_t offset_ns();     // erlang:time_offset/0: never changes
 Term mega_seconds(Heap& h, int64_t us);  // {MegaSeconds, Seconds, MicroSeconds}
 Term now(Heap& h);       // erlang:now/0: never the same twice
 Term timestamp(Heap& h); // erlang:timestamp/0
-Term cpu_time(Heap& h);  // of the operating system's process, as {MegaSeconds, Seconds, MicroSeconds}
+Term cpu_time(Heap& h);  // processor time of the VM, as {MegaSeconds, Seconds, MicroSeconds}
 Term unique_integer(Heap& h, bool monotonic, bool positive);
 
 }  // namespace minivm::clock

@@ -1,7 +1,7 @@
 // For BIFs that work in slices with their state in a C++ object.
 //
-// The object is held by a magic reference, which a hidden BIF gets back as its argument; terms that
-// the object needs travel beside it, as arguments. The object dies with the last reference to it.
+// A magic reference holds the object; a hidden BIF gets it as its argument, with the terms that the
+// object needs as further arguments. The object is freed with the last reference to it.
 #pragma once
 
 #include "vm/code/export.hpp"
@@ -16,17 +16,17 @@
 
 namespace minivm {
 
-// The most that any slice may deal with: tests make it small, so that every BIF here yields. Each deals with
-// kLeastSlice all the same: one that counts what it looks at before it begins would never get anywhere.
+// The most terms or bytes of a slice: tests make it small, so that every BIF here yields. Each slice may deal with
+// kLeastSlice all the same, or a BIF that counts its input before it begins would make no progress.
 constexpr int64_t kLeastSlice = 4;
 constexpr int64_t kNoSliceLimit = INT64_MAX;
 extern std::atomic<int64_t> g_slice_limit;
 
-// Terms or bytes a slice may still deal with, of `per_reduction` for each reduction that is left.
-// Even a process that has none left gets something done.
+// Terms or bytes that this slice may still deal with: `per_reduction` for each reduction that is left.
+// At least one reduction's worth, so that each slice makes progress.
 inline int64_t slice_budget(const Process& p, int64_t per_reduction) {
     const int64_t budget = (p.reductions > 1 ? p.reductions : 1) * per_reduction;
-    // relaxed: a number that tests set before they start what it applies to.
+    // relaxed: a number that tests set before the BIFs run.
     const int64_t limit = g_slice_limit.load(std::memory_order_relaxed);
     return std::min(budget, std::max(limit, kLeastSlice));
 }
@@ -38,7 +38,7 @@ template <typename State>
 Term hold_state(Process& p, std::unique_ptr<State> state) {
     return make_magic_ref(p.heap, new_ref_id(p), state.release());
 }
-// The object of this type that a term refers to; null if it refers to none or to another's.
+// The object of this type that the magic reference t holds; null if t holds none of this type.
 template <typename Object>
 Object* object_of(Term t) {
     return is_magic_ref(t) ? dynamic_cast<Object*>(magic_object(t)) : nullptr;
@@ -46,12 +46,12 @@ Object* object_of(Term t) {
 template <typename State>
 State* held_state(Term ref) {
     State* const state = object_of<State>(ref);
-    MINIVM_CHECK(state != nullptr);  // nobody but the VM calls a continuation
+    MINIVM_CHECK(state != nullptr);  // only the VM calls a continuation
     return state;
 }
 
-// What the BIF `as` raises when a continuation of it finds an error: its name and its own arguments
-// top the trace, not the continuation's.
+// badarg of the BIF `as` when its continuation finds an error: the trace begins with the name and arguments
+// of `as`, not with the continuation's.
 inline Term badarg_as(Process& p, const Export* as, Term args) {
     badarg(p);
     p.exception.bif = as->bif;
@@ -59,7 +59,7 @@ inline Term badarg_as(Process& p, const Export* as, Term args) {
     return kNonValue;
 }
 
-// The bytes of a binary that stay where they are while a BIF waits, whatever happens to the term.
+// The bytes of a binary at an address that stays the same while a BIF yields or waits.
 class HeldBytes {
 public:
     HeldBytes() = default;
@@ -80,7 +80,7 @@ public:
         }
         const Term* object = boxed_ptr(binary);
         if (header_kind(object->raw) == Kind::sub_bits && kind_of(object[1]) == Kind::bin_ref) {
-            // With one owner more nobody moves it.
+            // A binary with more than one owner is not moved.
             owner_ = reinterpret_cast<RefBinary*>(boxed_ptr(object[1])[1].raw);
             owner_->retain();
         } else {
@@ -98,8 +98,7 @@ private:
     RefBinary* owner_ = nullptr;
 };
 
-// Bytes being collected: on the way they are in a RefBinary, so that a long result is not copied
-// again.
+// Collects bytes in a RefBinary, so that a long result is not copied again.
 class ByteSink {
 public:
     ByteSink() = default;
@@ -121,7 +120,7 @@ public:
         size_ += n;
         return p;
     }
-    // The result as a binary; once.
+    // The result as a binary. Call it once.
     Term take(Heap& h) {
         if (large_ == nullptr || size_ <= kMaxHeapBitsBytes) {
             return make_binary(h, data(), size_);

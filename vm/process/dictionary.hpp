@@ -1,7 +1,7 @@
 // The process dictionary: get/1, put/2, erase/1.
 //
-// A plain array of pairs, searched word by word while it is small, with a hash index beside it when it
-// has grown. The pairs are roots of the process's heap. Keys are compared with =:=.
+// An array of pairs: searched linearly while it is small, with a hash index when it has grown. The pairs
+// are roots of the process's heap. Keys are compared with =:=.
 // Threads: the process's owner.
 #pragma once
 
@@ -24,12 +24,12 @@ class Dictionary {
     Term put(Term key, Term value);
     Term erase(Term key);
     void clear();
-    // In the order in which the keys were put, but for erased ones.
+    // In the order in which the keys were put, except that an erase moves the last pair into the gap.
     std::vector<Pair>& pairs() { return pairs_; }
     const std::vector<Pair>& pairs() const { return pairs_; }
 
   private:
-    static constexpr size_t kSearched = 8;   // pairs; more are indexed
+    static constexpr size_t kSearched = 8;   // more pairs than this are indexed
     static constexpr uint32_t kEmpty = ~uint32_t{0};
     static constexpr uint32_t kErased = ~uint32_t{0} - 1;
 

@@ -59,8 +59,8 @@ struct Frames {
     int count = 0;
 };
 
-// The functions on the stack from `from` up: at most `limit`. A return address that repeats (plain
-// recursion) counts once, as OTP counts it.
+// The functions on the stack from `from` up: at most `limit`. A repeated return address (plain recursion)
+// counts once, as in OTP.
 void collect_frames(const Term* from, const Term* base, const void* previous, int code_ix,
                     int limit, Frames* out) {
     for (const Term* w = from; w < base && out->count < limit; ++w) {
@@ -71,7 +71,7 @@ void collect_frames(const Term* from, const Term* base, const void* previous, in
         if (address == previous) {
             continue;
         }
-        // Not where the engines meet: that is between two frames.
+        // Transition words between the engines are in no module and belong to no frame.
         if (module_table::lookup(address, code_ix, true, &out->info[out->count])) {
             previous = address;
             ++out->count;
@@ -79,7 +79,7 @@ void collect_frames(const Term* from, const Term* base, const void* previous, in
     }
 }
 
-// {file, File} of the file last asked for: the frames of a trace are mostly of few files.
+// Keeps {file, File} of the last file: most frames of a trace are from few files.
 struct FileTuple {
     Term file = kNonValue;
     Term tuple = kNonValue;
@@ -93,7 +93,7 @@ struct FileTuple {
     }
 };
 
-// [{file, File}, {line, Line}, {error_info, Info}]: what is known of it.
+// [{file, File}, {line, Line}, {error_info, Info}], without unknown ones.
 Term location_list(Heap& h, Term file, uint32_t line, Term error_info, FileTuple* files) {
     Term last = kNil;
     if (is_value(error_info)) {
@@ -116,8 +116,8 @@ void put_frame(Term* at, const FunctionInfo& f) {
     at[3] = f.file;
 }
 
-// Nothing is known of the place but that the process has begun with erlang:apply/2, which in OTP is a function of
-// Erlang: with a fun that does not take the arguments, or what it refuses itself.
+// Whether a process that began with erlang:apply/2 failed in that call: the fun does not take the arguments, or apply
+// itself raised. In OTP apply/2 is an Erlang function, so it has an entry in the trace.
 bool failed_to_begin(const Process& p) {
     static const Export* const apply = export_table::get(atoms::erlang, atoms::apply, 2);
     const Exception& e = p.exception;
@@ -143,7 +143,7 @@ Term build_raw_trace(Process& p, const void* fault, int code_ix) {
     const bool has_own_top = e.bif != nullptr || is_value(e.top_module);
     FunctionInfo faulting{};
     if (fault != nullptr && module_table::lookup(fault, code_ix, false, &faulting)) {
-        // A library's function has one entry, with its arguments, and none for the body it replaces.
+        // A library's function has one entry, with its arguments, and none for the Erlang body that it replaces.
         const bool is_nif = e.bif != nullptr && e.bif->has_any(kBifNative) &&
                             e.bif->exp->module == faulting.module &&
                             e.bif->exp->function == faulting.function &&
@@ -152,7 +152,7 @@ Term build_raw_trace(Process& p, const void* fault, int code_ix) {
             frames.info[frames.count++] = faulting;
         }
     }
-    // The depth counts all entries, the BIF's or missing function's own included.
+    // The depth counts all entries, including that of the BIF or the undefined function.
     collect_frames(p.heap.end, p.stack_base, nullptr, code_ix, limit - (has_own_top ? 1 : 0),
                    &frames);
     if (frames.count == 0 && failed_to_begin(p)) {
@@ -208,7 +208,7 @@ Term frame_entry(Heap& h, const Term* frame, FileTuple* files, Term args = kNonV
                       where);
 }
 
-// Of a raw trace: no clause of the first frame's function took its arguments.
+// Whether the raw trace is one of a function_clause: no clause of the first frame's function matched.
 bool begins_with_function_clause(Term raw_trace) {
     const Term top = tuple_element(raw_trace, 1);
     return is_tuple(top) && tuple_arity(top) == 3 && tuple_arity(raw_trace) >= 2 + kWordsPerFrame;
@@ -312,8 +312,8 @@ bool raise_raw(Process& p, Term cls, Term reason, Term trace) {
     }
     raise_from_code(p, c, reason);
     p.exception.save_trace = false;
-    // The class may differ from the one the trace was saved with. And a function_clause loses its
-    // line here, as in OTP, where only the saved reason tells that there is one to look for.
+    // The class may differ from the one in the trace. And a function_clause loses its file and line here,
+    // as in OTP, which looks for them only if the saved reason is function_clause.
     if (is_tuple(trace) && tuple_arity(trace) >= 2 &&
         (tuple_element(trace, 0) != cls || begins_with_function_clause(trace))) {
         const size_t n = tuple_arity(trace);
@@ -342,7 +342,7 @@ void set_operator_args(Process& p, Op op, Term a, Term b) {
 
 namespace {
 
-// Who explains the errors of a function, by its module; the non-value: nobody.
+// The module that explains errors of BIFs of `module`; the non-value: none.
 Term explaining_module(std::string_view module) {
     for (const char* m : {"erlang", "erts_internal", "atomics", "counters", "persistent_term"}) {
         if (module == m) {
@@ -357,7 +357,7 @@ Term explaining_module(std::string_view module) {
     return module == "os" || module == "code" ? atom_table::intern("erl_kernel_errors") : kNonValue;
 }
 
-// Whoever raised the error may have named the module of the functions of erlang, or none.
+// The BIF may have set erl_erts_errors as the explaining module, or none: sets the right one.
 void correct_error_info(Process& p, const BifDef& bif) {
     Exception& e = p.exception;
     const Term module = explaining_module(bif.module);
@@ -471,7 +471,7 @@ bool unwind(Process& p, Term* x, int code_ix) {
     Exception& e = p.exception;
     const Term trace = e.save_trace ? build_raw_trace(p, p.pc, code_ix) : e.trace;
     Term* frame = p.heap.end;
-    bool traced = tracing::has_unfinished_bif(p);  // a traced BIF has raised it
+    bool traced = tracing::has_unfinished_bif(p);  // a traced BIF has raised the exception
     for (Term* w = p.heap.end; w < p.stack_base; ++w) {
         if (is_header(w->raw)) {
             frame = w + 1;

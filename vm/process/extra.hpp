@@ -1,7 +1,7 @@
-// What only some processes have: links, monitors, aliases, dictionary, receive markers, rare flags.
+// The state that only some processes have: links, monitors, aliases, dictionary, receive markers, rare flags.
 //
-// Terms in here are immediates, except in the dictionary and the monitors' tags: visit_extra_roots()
-// shows the collector those.
+// Terms in here are immediates, except in the dictionary and the monitors' tags, which visit_extra_roots()
+// gives to the collector.
 // Threads: the process's owner.
 #pragma once
 
@@ -21,10 +21,10 @@ struct RefLess {
 };
 
 struct Link {
-    // 0: linked. Else an unlink with this number is under way: exit signals over the link count no
-    // more, and the acknowledgement with this number removes it.
+    // 0: linked. Else an unlink with this number is under way: exit signals over the link have no
+    // effect, and the acknowledgement with this number removes the link.
     uint64_t unlinking = 0;
-    bool priority = false;  // the message that an exit signal over it becomes goes before others
+    bool priority = false;  // a trapped exit signal over it becomes a priority message
 };
 
 enum class AliasKind : uint8_t { none, explicit_unalias, demonitor, reply_demonitor, reply };
@@ -35,23 +35,23 @@ struct Alias {
 
 // A monitor this process has set.
 struct Monitor {
-    Term target = kNonValue;  // pid; for a name that nobody had: the non-value
+    Term target = kNonValue;  // pid; the non-value if the name was not registered
     Term name = kNonValue;    // the registered name it was set by
     Term tag = kNonValue;     // the user's tag for the message, in the heap: a root
-    bool time_offset = false; // of the machine's time offset
+    bool time_offset = false; // of the VM's time offset
     bool port = false;        // of a port
-    bool priority = false;    // its message goes before others
+    bool priority = false;    // its message is a priority message
 };
 
 // A monitor that another process has set on this one.
 struct MonitoredBy {
     Term watcher;
     Term name;  // as in Monitor
-    // Which of those set on this process it is. References do not tell: who sets several may go to another
-    // scheduler between two of them, and each scheduler counts for itself.
+    // Counts the monitors set on this process. The references are not in order: a process may move to another
+    // scheduler between two monitors, and each scheduler counts by itself.
     uint64_t number = 0;
 };
-// In the order in which they came, which is that in which they are told of the end.
+// In the order of arrival, in which the process sends DOWN signals when it ends.
 using MonitorsBy = std::map<RefId, MonitoredBy, RefLess>;
 std::vector<const MonitorsBy::value_type*> in_order_of_arrival(const MonitorsBy& monitors);
 
@@ -76,16 +76,16 @@ struct SeqCounters {
     int64_t lastcnt = 0;
 };
 
-// What process_flag(save_calls, N) keeps: the last N calls through export entries, and messages.
+// For process_flag(save_calls, N): the last N calls through export entries, and messages.
 struct SavedCalls {
     struct Call {
-        Term module = kNonValue;  // the non-value: the atom `function` stands for what it was
+        Term module = kNonValue;  // the non-value: no call; the atom `function` says what it was
         Term function = kNonValue;
         uint32_t arity = 0;
     };
     explicit SavedCalls(uint32_t most_) : most(most_) {}
     const uint32_t most;
-    uint32_t oldest = 0;  // where the next one goes, if all places are taken
+    uint32_t oldest = 0;  // the next call replaces it, if all places are taken
     std::vector<Call> calls;
     void save(const Call& c) {
         if (calls.size() < most) {
@@ -95,7 +95,7 @@ struct SavedCalls {
             oldest = (oldest + 1) % most;
         }
     }
-    // There is one.
+    // There must be one.
     const Call& last() const { return calls[(oldest + calls.size() - 1) % calls.size()]; }
 };
 
@@ -117,24 +117,24 @@ struct ProcessExtra {
     bool max_heap_kill = true;
     bool max_heap_log = true;
     bool max_heap_shared = false;
-    bool max_heap_reached = false;    // it has been told to end
+    bool max_heap_reached = false;    // a kill signal is on its way
     bool sensitive = false;
-    bool waits_for_port = false;      // while it waits: for one that takes no more bytes
+    bool waits_for_port = false;      // it waits for a busy port
     bool async_dist = false;
     bool watches_nodes = false;       // see node_life.hpp
     bool watches_peers = false;       // monitor_node/2 of another node: see nodes.hpp
-    std::shared_ptr<dist::Channel> channel;  // of a process that carries a connection to another node
-    std::unique_ptr<SavedCalls> saved_calls;  // null: they are not saved
+    std::shared_ptr<dist::Channel> channel;  // if the process carries a connection to another node
+    std::unique_ptr<SavedCalls> saved_calls;  // null: calls are not saved
     SeqCounters seq;
     Term error_handler = kNonValue;   // an atom; the non-value: error_handler
     uint64_t min_bin_vheap_words = 46422;
     bool ets_super_user = false;      // erts_internal:ets_super_user/1
 };
 
-// Roots in Process::extra: calls visit(term, context) for each, once.
+// Calls visit(root, context) once for each root in Process::extra.
 void visit_extra_roots(Process& p, void (*visit)(Term* root, void* context), void* context);
 
-// get(Key): undefined where there is none. The owner.
+// get(Key): undefined if there is no such key. Owner only.
 inline Term dictionary_value(const Process& p, Term key) {
     const Term value = p.extra == nullptr ? kNonValue : p.extra->dictionary.get(key);
     return is_value(value) ? value : atoms::undefined;

@@ -21,7 +21,7 @@ Owners& owners() {
     return all;
 }
 
-// False: its last reference is gone; it waits for the lock, to be removed.
+// False: the last reference is gone, and the destructor waits for the lock in remove().
 bool try_retain(FileHandle& f) {
     // relaxed: the compare-exchange decides.
     size_t n = f.refs.load(std::memory_order_relaxed);
@@ -29,14 +29,14 @@ bool try_retain(FileHandle& f) {
         if (n == 0) {
             return false;
         }
-        // relaxed: the lock that keeps the file's memory orders the rest.
+        // relaxed: the lock keeps the file's memory and orders the rest.
     } while (!f.refs.compare_exchange_weak(n, n + 1, std::memory_order_relaxed));
     return true;
 }
 
 void process_ends(Process& p) {
-    // relaxed: the bit is there if p has opened a file before it began to end. One that is opened afterwards, by the function
-    // in which p was left, goes with what that function gives.
+    // relaxed: the bit is set if p opened a file before its end began. A file that p's dirty function opens afterwards
+    // (p was left in it) is freed with the function's result.
     if ((p.state.load(std::memory_order_relaxed) & process_state::kOwnsFiles) == 0) {
         return;
     }
@@ -62,7 +62,7 @@ void process_ends(Process& p) {
 void add(Process& p, FileHandle* file) {
     static std::once_flag once;
     std::call_once(once, [] { at_process_exit(process_ends); });
-    // relaxed: see process_ends(). An atomic word of p, for p may end elsewhere while it opens a file (end_dirty_process()).
+    // relaxed: see process_ends(). An atomic word, because another thread may end p meanwhile (end_dirty_process()).
     p.state.fetch_or(process_state::kOwnsFiles, std::memory_order_relaxed);
     Owners& all = owners();
     const std::lock_guard lock(all.lock);

@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kVerifiedWords = 20000;
 #endif
 
-// Messages that have become part of the heap but not been received yet, and what lies in `extra`.
+// Visits messages that have become part of the heap but have not been received yet, and the roots in `extra`.
 void visit_others(void* process, Roots::Visit visit, void* context) {
     auto& p = *static_cast<Process*>(process);
     uint32_t on_heap = p.mailbox.on_heap_count;
@@ -33,7 +33,7 @@ void visit_others(void* process, Roots::Visit visit, void* context) {
     visit_extra_roots(p, visit, context);
 }
 
-// x registers may refer into the message under examination: it becomes part of the heap.
+// x registers may refer into the message under examination, so it becomes part of the heap.
 void attach_examined_message(Process& p) {
     if (!p.in_receive_examine || p.mailbox.save == nullptr) {
         return;
@@ -50,9 +50,8 @@ void attach_examined_message(Process& p) {
     p.mailbox.on_heap_count++;
 }
 
-// Words that count against max_heap_size: the heaps with what is free in them, the messages that
-// wait unless they are kept off the heap and, if asked for, the binaries outside that they refer
-// to.
+// Words that count against max_heap_size: the heaps with their free words, the messages in the queue
+// unless they are kept off the heap and, if the process asked for it, the off-heap binaries of the heaps.
 size_t limited_words(const Process& p) {
     size_t words = heap_capacity_words(p);
     if (!p.message_queue_off_heap) {
@@ -68,7 +67,7 @@ size_t limited_words(const Process& p) {
     return words;
 }
 
-// The process has more than it may: it is told to end, as by exit(Pid, kill), and stops soon.
+// If the process has more than it may, ends it as by exit(Pid, kill), soon.
 void check_max_heap(Process& p, size_t before_words) {
     const size_t total = std::max(before_words, limited_words(p));
     ProcessExtra& extra = *p.extra;

@@ -37,7 +37,7 @@ bool is_kernel_name(Term name) {
 }  // namespace
 
 void make_available() {
-    // release: nothing to publish; as the other stores.
+    // release: publishes nothing; like the other stores.
     g_state.store(State::available, std::memory_order_release);
 }
 
@@ -51,7 +51,7 @@ void begin(Term starter) {
 void end() {
     std::lock_guard lock(g_mutex);
     g_members.clear();
-    // release: who sees it finds the names registered. Pairs with must_wait().
+    // release: a process that sees it finds the names registered. Pairs with must_wait().
     g_state.store(State::up, std::memory_order_release);
 }
 

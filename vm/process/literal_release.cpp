@@ -15,7 +15,7 @@
 namespace minivm::literal_release {
 namespace {
 
-// Processes asked in one go: the thread that asks is a scheduler between two processes.
+// Processes asked at a time: the asking thread is a scheduler between two processes.
 constexpr uint32_t kAskedAtOnce = 512;
 
 CountedMutex g_lock{LockKind::literal_release};
@@ -24,15 +24,15 @@ std::vector<std::unique_ptr<LiteralArea>> g_round;    // of the round under way;
 bool g_under_way = false;                             // under the lock
 std::atomic<uint64_t> g_taken{0};
 std::atomic<uint64_t> g_freed{0};
-// Processes that have not answered, and one for who is still asking.
+// Processes that have not answered, plus one while ask() has not asked all.
 std::atomic<uint64_t> g_open{0};
-uint32_t g_keepers = 0;                               // under the lock
-bool g_waits_for_keepers = false;                     // the round, for nobody else; under the lock
-uint32_t g_next_place = 0;                            // the one who asks
+uint32_t g_keepers = 0;                               // keep() without give_up(); under the lock
+bool g_waits_for_keepers = false;                     // all processes have answered; under the lock
+uint32_t g_next_place = 0;                            // only for ask()
 
 void begin_round(void*);
 
-// 5: nobody refers to them, and nobody looks at their marks.
+// 5: no term refers to the areas, and no thread looks at their marks.
 void free_areas(void*) {
     std::vector<std::unique_ptr<LiteralArea>> dead;
     bool again = false;
@@ -54,20 +54,20 @@ void free_areas(void*) {
     }
 }
 
-// 4: who was ending when it answered, or was not asked any more, has sent its reason by now.
+// 4: a process that was ending when it answered, or was not found any more, has sent its exit reason by now.
 void stop_copying(void*) {
     set_literals_released(false);
-    // The memory goes back to the kernel: not by a scheduler.
+    // On a dirty scheduler, because freeing returns memory to the kernel.
     thread_progress::later([](void*) { dirty::run(free_areas, nullptr); }, nullptr);
 }
 
 void answered() {
-    // acq_rel: the last to answer comes after what all others did with the literals.
+    // acq_rel: the last answer comes after everything that all processes did with the literals.
     if (g_open.fetch_sub(1, std::memory_order_acq_rel) != 1) {
         return;
     }
     {
-        // Who keeps them came before he was gone from the table, so before the last answer: it is seen here.
+        // keep() comes before its process leaves the process table, so before the last answer: we see it here.
         const std::lock_guard lock(g_lock);
         g_waits_for_keepers = g_keepers != 0;
         if (g_waits_for_keepers) {
@@ -104,7 +104,7 @@ void move_here(Process& p, ControlSignal&) {
                 replace_message_term(*m);
             }
         }
-        // A process may wait with them for ever, but not with more than it may have.
+        // The moved terms stay in fragments until the next collection, but must count against a heap limit.
         if (p.extra != nullptr && p.extra->max_heap_words != 0) {
             collect_gc(p, 0, p.saved_x, p.live_x, false);
         }
@@ -114,14 +114,14 @@ void move_here(Process& p, ControlSignal&) {
 
 // 3, some processes at a time.
 void ask(void*) {
-    // A thread at a quiescent point may be about to sleep: the table is read in a delay section.
+    // This may run in sleep(), so it reads the table in a delay section.
     thread_progress::DelaySection section;
     for (uint32_t i = 0; i < kAskedAtOnce && g_next_place < process_table::limit(); ++i) {
         Process* p = process_table::next_at(&g_next_place);
         if (p == nullptr) {
             break;
         }
-        // relaxed: the one that counts for us keeps it from reaching zero.
+        // relaxed: our own one in the count keeps it from reaching zero.
         g_open.fetch_add(1, std::memory_order_relaxed);
         ControlSignal* s = new_signal(SignalKind::rpc, p->id);
         s->between_slices = true;
@@ -149,7 +149,7 @@ void begin_round(void*) {
     }
     set_literals_released(true);
     g_next_place = 0;
-    // relaxed: thread progress comes before anybody else looks at it.
+    // relaxed: thread progress comes before another thread looks at it.
     g_open.store(1, std::memory_order_relaxed);
     thread_progress::later(ask, nullptr);
 }
@@ -215,7 +215,7 @@ void finish_all() {
         list->clear();
     }
     g_under_way = false;
-    g_keepers = 0;  // those whose function never began, as the dirty schedulers had stopped
+    g_keepers = 0;  // left processes whose function never began, because the dirty schedulers had stopped
     g_waits_for_keepers = false;
 }
 

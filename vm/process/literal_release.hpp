@@ -1,17 +1,18 @@
-// Giving back literal areas: of purged code, and of persistent terms that were replaced or erased.
+// Freeing literal areas: of purged code, and of persistent terms that were replaced or erased.
 //
 // Heaps, stacks, dictionaries and queued messages may refer to literals. A round
-//   1. marks the areas as released: whoever copies a term from now on copies these literals as well,
-//   2. waits for thread progress: nobody is still copying by the old rule, and all messages that were
+//   1. marks the areas as released: from now on every copy of a term copies these literals as well,
+//   2. waits for thread progress: no thread copies by the old rule any more, and all messages that were
 //      copied by it are in their receivers' queues,
-//   3. sends each process a signal; it moves what it refers to of them into its heap, and answers,
+//   3. sends each process a signal; the process moves the marked literals that it refers to into its heap, and
+//      answers,
 //   4. waits for thread progress: a process that is ending answers, or is not found, before it sends its
-//      reason, and still has to copy by the new rule,
-//   5. takes back the rule, waits for thread progress, takes back the marks and frees the areas.
-// What is stored outside of processes (ETS, timers, prepared code) never refers to literals. Areas that
+//      exit reason, and must still copy that by the new rule,
+//   5. ends the new rule, waits for thread progress, removes the marks and frees the areas.
+// Terms stored outside of processes (ETS, timers, prepared code) never refer to literals. Areas that
 // come while a round is under way wait for the next one.
 //
-// Threads: any. Nobody waits.
+// Threads: any. No thread waits.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +27,10 @@ namespace minivm::literal_release {
 
 // Takes over an area that no code refers to any more, only terms in processes. Null does nothing.
 void take(std::unique_ptr<LiteralArea> area);
-// Whether it is step 3's, which changes nothing that anybody sees of the process.
+// Whether s is the signal of step 3, which changes nothing that other processes can see.
 bool is_request(const ControlSignal& s);
-// Somebody who is no process any more (end_dirty_process()) may refer to any literal: no area is freed that
-// was released before, nor those to come, until he gives it up. Before he leaves the table of processes.
+// The dirty function of a process that has ended (end_dirty_process()) may refer to any literal: between keep() and
+// give_up() no area is freed. keep() comes before the process leaves the process table.
 void keep();
 void give_up();
 // Areas taken over so far, and those freed of them.
@@ -38,7 +39,7 @@ struct Counts {
     uint64_t freed;
 };
 Counts counts();
-// Frees what is left. When all processes are gone and no other thread takes part.
+// Frees the remaining areas. When all processes are gone and no other thread participates in thread progress.
 void finish_all();
 
 }  // namespace minivm::literal_release

@@ -16,16 +16,16 @@ namespace minivm {
 namespace {
 
 // A message up to this size is moved into the heap when it is examined, if there is room: its
-// fragment is free at once, and no collection is needed to take it in.
+// fragment is freed at once, and no collection has to copy it.
 constexpr size_t kAbsorbedWords = 256;
 
-// But each one that stays is a root of every collection, and so only the first few are
-// (Mailbox::kMostAbsorbed): who examines half a million messages, time and again, pays for these.
+// But each such message that stays in the queue is a root of every collection. So only the first few are moved
+// (Mailbox::kMostAbsorbed): a process may examine half a million messages again and again.
 
-// A process that allocates nothing is scheduled out when so much waits for a collection.
+// A process that allocates nothing is scheduled out when so many words wait for a collection.
 constexpr size_t kMostReceivedWords = size_t{1} << 16;
 
-// Whether all messages in front of the one under examination, if any, are on the heap already.
+// Whether the message before the one under examination, if any, is on the heap already.
 bool follows_absorbed(const Mailbox& box) {
     return box.save == &box.first ||
            reinterpret_cast<const Signal*>(reinterpret_cast<const char*>(box.save) -
@@ -46,7 +46,7 @@ void absorb_message(Process& p, Signal& m) {
     p.mailbox.on_heap_count++;
 }
 
-// The message that *link points to leaves the queue: nothing may point to its `next` any more.
+// Removes the message that *link points to from the queue, and every pointer to its `next`.
 void unlink_message(Process& p, Signal** link) {
     Mailbox& box = p.mailbox;
     Signal* m = *link;
@@ -111,7 +111,7 @@ void mailbox_remove(Process& p) {
     if (m->fragments != nullptr || m->off_heap != nullptr) {
         attach_received(p.heap, m->fragments, m->off_heap, m->off_heap_bytes);
         if (MINIVM_UNLIKELY(p.heap.fragment_words > kMostReceivedWords)) {
-            p.reductions = 0;  // to collect when the next slice begins
+            p.reductions = 0;  // the next slice begins with a collection
         }
         m->fragments = nullptr;
         m->off_heap = nullptr;
@@ -149,11 +149,10 @@ bool flush_down_message(Process& p, RefId ref) {
     return false;
 }
 
-// ---- receive markers
-// -------------------------------------------------------------------------------- A marker
-// remembers where the queue ended when a reference was about to be made; a receive that only
-// matches messages with that reference starts there. What is in the outer queue counts as behind
-// the marker: it is looked at once and then lies before later markers.
+// ---- receive markers ----------------------------------------------------------------------------
+// A marker remembers the end of the queue when a reference was about to be made; a receive that only
+// matches messages with that reference starts there. Messages in the outer queue count as after the
+// marker: the receive examines them once, and then they lie before later markers.
 
 Term recv_marker_reserve(Process& p) {
     ProcessExtra& extra = extra_of(p);
@@ -163,7 +162,7 @@ Term recv_marker_reserve(Process& p) {
             place = &marker;
             break;
         }
-        // All in use: the oldest goes, whatever it was for.
+        // If all are in use, the oldest is reused.
         if (place == nullptr || marker.id < place->id) {
             place = &marker;
         }
@@ -217,7 +216,7 @@ void recv_marker_clear(Process& p, Term reference) {
 
 void recv_marker_use(Process& p, Term reference) {
     if (ReceiveMarker* m = find_marker(p, reference)) {
-        // Priority messages may have come since; they are in front of all markers.
+        // Priority messages may have come since; they are before all markers.
         Mailbox& box = p.mailbox;
         box.save = box.priority_end != &box.first ? &box.first : m->position;
     }
@@ -226,11 +225,11 @@ void recv_marker_use(Process& p, Term reference) {
 // ---- registers of a process that is scheduled out -----------------------------------------------
 
 void save_x_registers(Process& p, const Term* x, uint32_t live) {
-    // No function that is loaded takes more. A fun that was decoded may claim more together with its free
-    // variables: the call of it fails with the arguments, which come first.
+    // No loaded function takes more. A decoded fun may claim more together with its free variables: its call
+    // fails with the arguments, which come first.
     constexpr uint32_t kMostKept = 255;
     live = live < kMostKept ? live : kMostKept;
-    // The word before saved_x is its capacity.
+    // The word before saved_x holds its capacity.
     if (live != 0 && (p.saved_x == nullptr || p.saved_x[-1].raw < live)) {
         const size_t capacity = live < 4 ? 4 : live;
         void* memory =

@@ -28,18 +28,18 @@ struct Watcher {
     uint32_t times;
 };
 
-std::mutex g_mutex;  // of the name's changes and of g_watchers
+std::mutex g_mutex;  // guards changes of the name, and g_watchers
 std::vector<Watcher> g_watchers;
 
 struct Change {
     Term what;
     Term node;
-    Term reason;  // the non-value: it came up
+    Term reason;  // the non-value: nodeup
     bool visible = true;
-    uint32_t connection = 0;  // 0: this node has none
+    uint32_t connection = 0;  // 0: none, for this node itself
 };
 
-// What of it a watcher wants to know, as a map or a list.
+// The properties of the change that the watcher's options ask for, as a map or a list.
 Term info(Heap& h, const Change& change, uint32_t options) {
     const bool wants_type = (options & (watch::kVisible | watch::kHidden)) != 0;
     const bool wants_reason = (options & watch::kDownReason) != 0 && is_value(change.reason);
@@ -99,7 +99,7 @@ bool begin(Term name, uint32_t creation) {
     }
     Process* const owner = process_table::lookup(pid);
     // acq_rel: the owner's end changes the same word (end_process()), so one of the two sees the other's
-    // bit: that end either is seen here, or sees that it owns the name and waits for the lock.
+    // bit: either we see that it is ending, or its end sees kOwnsNode and waits for the lock.
     if (owner == nullptr || (owner->state.fetch_or(process_state::kOwnsNode, std::memory_order_acq_rel) &
                              process_state::kExiting) != 0) {
         return false;

@@ -1,9 +1,9 @@
-// What processes need of other nodes (vm/dist): to send there, to be linked and monitored over the connection.
+// What vm/process needs of other nodes (vm/dist): sending there, links and monitors over the connection.
 //
-// A process of another node, or a name there, that takes part in a link or a monitor is known here by an
-// immediate, for as long as the connection lasts: links, monitors and signals hold that as they hold a pid or a
+// A process of another node, or a name there, that is in a link or a monitor is represented here by an
+// immediate, a foreign, for as long as the connection lasts: links, monitors and signals hold it like a pid or a
 // port. It has the form of a local port with a number that no port has, and never gets into a term: term_of()
-// gives the pid. What cannot reach the other node comes back as `noconnection`.
+// gives the pid. Links and monitors that cannot reach the other node end with `noconnection`.
 // Threads: any that may hold a Process*, unless said.
 #pragma once
 
@@ -15,22 +15,22 @@ namespace minivm::dist {
 
 constexpr uint64_t kForeignBit = uint64_t{1} << 57;
 constexpr bool is_foreign(Term t) { return is_local_port(t) && (imm_data(t) & kForeignBit) != 0; }
-// The pid, or {Name, Node}; what is not foreign is itself. The non-value: the connection is lost.
+// The pid, or {Name, Node}, of a foreign; another term itself. The non-value: the connection is lost.
 Term term_of(Heap& h, Term t);
 
-// Links, monitors, exits to a foreign process. Takes the signal over.
+// Sends a link, monitor or exit signal to a foreign process. Takes the signal over.
 void signal(Term foreign, Signal* s);
 
-// Bytes that may wait for a connection before who sends over it does: +zdbbl.
+// Bytes that may wait for a connection before senders are suspended: +zdbbl.
 extern std::atomic<size_t> g_busy_limit;
 
-// ---- what the BIFs do for p; the target is a pid, a reference or {Name, Node} of another node --------------------
+// ---- for BIFs of p; the target is a pid, a reference or {Name, Node} of another node -----------------------------
 
 enum class Sent : uint8_t {
     done,
-    waits,         // nothing was sent: p is noted, to be woken, and has to wait before it tries again
-    suspends,      // as `waits`, but p asked not to wait: nothing was noted
-    no_connection  // p asked that none be made
+    waits,         // nothing was sent: the connection will wake p, which waits and then tries again
+    suspends,      // as `waits`, but p has the option nosuspend: nothing will wake it
+    no_connection  // there is none, and p has the option noconnect
 };
 struct SendOptions {
     bool nosuspend = false;
@@ -38,12 +38,12 @@ struct SendOptions {
     bool priority = false;
 };
 Sent send(Process& p, Term to, Term message, SendOptions options);
-// A message of nobody, which waits for nothing: of a timer.
+// Sends a timer's message, which has no sending process, without waiting.
 void send_anyway(Term to, Term message);
-// {Pid or name's node} of a target; the non-value: it is none of another node.
+// The node of a target; the non-value: it is not on another node.
 Term node_of(Term to);
 
-// The foreign that p is linked to, watches; the non-value: there is no connection, and none can be.
+// Return the foreign that p is linked to, or monitors; the non-value: there is no connection, and none can be made.
 Term link(Process& p, Term pid);
 Term monitor(Process& p, RefId ref, Term target);
 void unlink_unknown(Process& p, Term pid);
@@ -56,22 +56,22 @@ struct SpawnRequest {
     bool link = false;
     bool monitor = false;
     bool link_priority = false;
-    bool replies_ok = true;      // what is told of it: {Tag, Ref, ok, Pid}
-    bool replies_error = true;   // {Tag, Ref, error, Why}
+    bool replies_ok = true;      // p gets {Tag, Ref, ok, Pid}
+    bool replies_error = true;   // p gets {Tag, Ref, error, Why}
     Term tag = kNonValue;
     Term monitor_tag = kNonValue;
     uint8_t monitor_alias = 0;
     bool monitor_priority = false;
 };
-// mfa: {M, F, Args}; options: those the other node is to see. False: there is no connection, and none can be.
+// mfa: {M, F, Args}; options: those for the other node. False: there is no connection, and none can be made.
 bool spawn(Process& p, RefId ref, Term node, Term mfa, Term options, const SpawnRequest& request);
-// True: a request of p with this reference is under way; its process will be ended, and nothing told of it.
+// True: a request of p with this reference is under way; its process will be ended without a reply.
 bool abandon(Process& p, RefId ref);
 
-// [{Node, Controller}] of those that are connected.
+// [{Node, Controller}] of the connected nodes.
 Term controllers(Heap& h);
-// {nodedown, Node} once for each call, when the connection is lost.
-// False: there is no connection, and none is to be made.
+// monitor_node/3: {nodedown, Node} once for each call with `on`, when the connection is lost.
+// False: there is no connection, and `connect` is false.
 bool watch(Process& p, Term node, bool on, bool connect);
 
 }  // namespace minivm::dist

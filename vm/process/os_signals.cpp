@@ -19,7 +19,7 @@ namespace {
 struct Known {
     const char* name;
     int number;
-    int since = 0;  // the release that knows it
+    int since = 0;  // the first OTP release that knows it
 };
 constexpr Known kKnown[] = {{"sighup", SIGHUP},   {"sigquit", SIGQUIT}, {"sigabrt", SIGABRT},
                             {"sigalrm", SIGALRM}, {"sigterm", SIGTERM}, {"sigusr1", SIGUSR1},
@@ -43,7 +43,7 @@ sigset_t blocked_set() {
         // A signal that is blocked is queued even if it is ignored.
         struct sigaction inherited {};
         if (sigaction(k.number, nullptr, &inherited) == 0 && inherited.sa_handler == SIG_IGN) {
-            // relaxed: no other thread is there yet.
+            // relaxed: there is no other thread yet.
             g_actions[static_cast<size_t>(k.number)].store(Action::ignore,
                                                            std::memory_order_relaxed);
         }
@@ -54,8 +54,8 @@ sigset_t blocked_set() {
 bool set_action(Term name, Action action) {
     for (const Known& k : kKnown) {
         if (atom_table::text(name) == k.name && by_release::at_least(k.since)) {
-            // relaxed: nothing else is read because of it; a signal that comes meanwhile may meet
-            // either. Its partner is action_of() on the thread that waits for signals.
+            // relaxed: nothing else is read because of it; a signal that comes meanwhile may get the old
+            // or the new action. Its partner is action_of() on the thread that waits for signals.
             g_actions[static_cast<size_t>(k.number)].store(action, std::memory_order_relaxed);
             return true;
         }
@@ -100,7 +100,7 @@ void set_terminal_pipe(int descriptor) {
 void tell_terminal(int signal) {
     const std::lock_guard lock(g_pipe_lock);
     if (g_pipe >= 0) {
-        // Of one that is full the reader has heard enough.
+        // If the pipe is full its reader has enough to read.
         [[maybe_unused]] const ssize_t n = write(g_pipe, signal == SIGWINCH ? "w" : "c", 1);
     }
 }
@@ -113,7 +113,7 @@ void act_by_default(int signal) {
     sigemptyset(&one);
     sigaddset(&one, signal);
     kill(getpid(), signal);
-    // All other threads block it, so it is this one that it ends or stops, and with it the program.
+    // All other threads block it, so this thread gets it, which ends or stops the program.
     pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
     pthread_sigmask(SIG_BLOCK, &one, nullptr);
 }

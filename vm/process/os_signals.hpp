@@ -1,10 +1,10 @@
-// Signals of the operating system: what os:set_signal/2 asks for each of them, and what to do with
-// one that has come.
+// Signals of the operating system: the action that os:set_signal/2 sets for each of them, and carrying it
+// out.
 //
-// All threads block them (blocked_set()), and one waits for them (tools/run.cpp). So no call of the
-// system is interrupted and no code runs in a signal handler; a signal's default action is carried
-// out by that thread. SIGABRT is not among them: a fault report belongs to it. Nor is SIGSTOP,
-// which nobody can have. Threads: any, unless said.
+// All threads block them (blocked_set()), and one waits for them (tools/run.cpp). So no system call is
+// interrupted and no code runs in a signal handler; that thread carries out a signal's default action.
+// SIGABRT is not among them: it makes a fault report. Nor is SIGSTOP, which cannot be blocked.
+// Threads: any, unless said.
 #pragma once
 
 #include "vm/term/term.hpp"
@@ -13,10 +13,10 @@
 
 namespace minivm::os_signals {
 
-// own: what the VM does itself, until a program asks for something else.
+// own: what the VM does itself, until a program sets another action.
 enum class Action : uint8_t { own, by_default, ignore, handle };
 
-// To be called before there are other threads: what is ignored when the program starts stays so.
+// Call it before there are other threads. Signals that are ignored when the program starts stay ignored.
 sigset_t blocked_set();
 
 // False: `name` is no signal that os:set_signal/2 knows.
@@ -26,8 +26,8 @@ Action action_of(int signal);
 // {notify, Name} to erl_signal_server; false if there is none, as before OTP's kernel is up.
 bool notify(int signal);
 
-// Where SIGWINCH and SIGCONT are told as "w" and "c" while they have no action: the end of a pipe, which is closed by the
-// next call; -1: nowhere.
+// The end of a pipe to which tell_terminal() writes "w" for SIGWINCH and "c" for SIGCONT while these have no action;
+// the next call closes it. -1: none.
 void set_terminal_pipe(int descriptor);
 void tell_terminal(int signal);
 

@@ -15,7 +15,7 @@ static Term raise(Process& p, ExceptionClass cls, Term reason) {
     return kNonValue;
 }
 
-// #{module => erl_erts_errors}: what error_info of the runtime's own functions says.
+// #{module => erl_erts_errors}: the error_info of the runtime's own functions.
 static Term erts_error_info(Process& p) {
     Term keys[1] = {atoms::module};
     Term values[1] = {atoms::erl_erts_errors};

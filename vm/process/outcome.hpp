@@ -1,5 +1,5 @@
-// How a built-in function ends that has no value to return: `return badarg(p);`. All return kNonValue and leave
-// in the process what the engine does next.
+// How a BIF ends that has no value to return: `return badarg(p);`. All return kNonValue and set in the process
+// what the engine does next.
 // Threads: the scheduler of the process.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What processes need of ports (vm/port): they send to them, have them for tracers, and share the names with them.
+// What vm/process needs of ports (vm/port): processes send to them, use them as tracers, and share names with them.
 // Threads: any that may hold a Process*, unless said.
 #pragma once
 
@@ -13,19 +13,18 @@ namespace minivm::port {
 bool exists(Term id);
 
 enum class Sent : uint8_t { done, busy, no_port };
-// Takes the bytes over. busy: nothing was taken; the process has been noted and will be woken. from: whose
-// command it is, to be traced; the non-value: it is not.
+// Takes the bytes over. busy: nothing was taken, and the port will wake the process `wake`. from: the sender of the
+// command, for tracing; the non-value: it is not traced.
 Sent command(Term id, std::string* bytes, bool even_if_busy, Term wake, Term from);
-// Reports, as OTP's emulator does, what was to be written and is no bytes.
+// Reports, as OTP's emulator does, a value for the port that is no iodata.
 void report_bad_value(Term id);
-// A message that was sent to the port; busy as above. sender null: nobody would wait.
+// A message to the port; busy as above. sender null: no process would wait.
 Sent message(Process* sender, Term id, Term message, bool even_if_busy = false);
-// A trace for a port that is a tracer, in the external format. False: there is no such port.
+// Sends a trace message to a port that is a tracer, in the external format. False: there is no such port.
 bool trace(Term id, Term message);
-// Links, monitors, exits. Takes the signal over.
+// A link, monitor or exit signal. Takes the signal over.
 void signal(Term id, Signal* s);
-// trap_wait() of a process that a port will wake; the function it goes on with says when it has
-// waited.
+// trap_wait() of a process that a port will wake; the function `again` calls waited().
 Term wait(Process& p, Term id, const Export* again, std::initializer_list<Term> args);
 inline void waited(Process& p) {
     if (p.extra != nullptr) {

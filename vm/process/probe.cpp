@@ -44,7 +44,7 @@ void sent(const Process& to, Signal& s) {
     const Scheduler* scheduler = this_scheduler();
     const Process* from = scheduler != nullptr ? scheduler->process : nullptr;
     if (from != nullptr) {
-        s.from = from->id;  // for what is told of the receive
+        s.from = from->id;  // for the events of the receive
     }
     if (!recorded) {
         return;
@@ -76,10 +76,10 @@ void sent(const Process& to, Signal& s) {
     MINIVM_EVENT_PLACE(here, send_message);
     constexpr uint64_t kEvent = recorder::detail::event_word(here);
     if (MINIVM_LIKELY(scheduler != nullptr && scheduler->number != 0)) {
-        // The time is that of the slice, nearly: the clock is most of what a record costs.
+        // With the time of the slice's last record: reading the clock is most of a record's cost.
         recorder::detail::write_coarse_words(kEvent, 0, record, kFixed + message.count());
     } else {
-        // Other threads have no slices: their last record may be of long ago.
+        // Other threads have no slices: their last record may be old.
         recorder::detail::write_words(kEvent, 0, record, kFixed + message.count());
     }
 }
@@ -94,7 +94,7 @@ void signalled(Term to, records::Word kind, Signal& s) {
 
 // ---- what is received -------------------------------------------------------------------------------------------
 
-constexpr uint32_t kLongQueue = 4096;  // recorded, and at each doubling
+constexpr uint32_t kLongQueue = 4096;  // messages; recorded there and at each doubling
 
 void arrived(Process& p, const Signal& s) {
     const uint32_t length = p.mailbox.length;
@@ -133,7 +133,7 @@ void timed_out(Process& p) {
 
 // ---- its life ---------------------------------------------------------------------------------------------------
 
-// A fun's process is told apart by the fun, not by the apply/2 that calls it.
+// The first function of a process: for a fun the fun's function, not the apply/2 that calls it.
 static uint64_t begins_with(const Export& entry, Term args) {
     const Term first = is_cons(args) ? head(args) : kNonValue;
     if (entry.module != atoms::erlang || entry.arity != 2 || !is_value(first) || !is_local_fun(first)) {
@@ -161,7 +161,7 @@ void spawned(Process* parent, Process& p, const Export& entry, Term args, const 
     }
 }
 
-// What supervisors take for no failure.
+// Reasons that supervisors do not count as failures.
 static bool is_planned_end(Term reason) {
     static const Term shutdown = atom_table::intern("shutdown");
     return reason == atoms::normal || reason == shutdown ||
@@ -172,7 +172,7 @@ static void record_exit(const Process& p, Term reason) {
     if (!recorder::enabled(recorder::Category::process)) {
         return;
     }
-    static const Term signal = atom_table::intern("signal");  // told to end by another
+    static const Term signal = atom_table::intern("signal");  // an exit signal ends it
     const Term cls = p.exit_signal != nullptr                        ? signal
                      : p.exception.cls == ExceptionClass::error      ? atoms::error
                      : p.exception.cls == ExceptionClass::throw_     ? atoms::throw_
@@ -198,7 +198,7 @@ void ended(Process& p) {
     }
 }
 void gone(Process& p) {
-    // Not by the bit: who has just been given a State by another thread may not have it yet.
+    // Not by the bit: another thread may just have given p a State and not yet have set the bit.
     if (MINIVM_UNLIKELY(tracing::state_of(p) != nullptr || p.trace_local != nullptr)) {
         g_hooks->forget(p);
     }
@@ -221,7 +221,7 @@ static uint64_t ns_of(uint64_t ticks) {
 constexpr uint32_t kMemoryMonitored = system_monitor::kLongGc | system_monitor::kLargeHeap;
 constexpr uint64_t kLongGcNs = 20'000'000;
 
-// A record shows the function that it is made in.
+// A function of its own, because the record contains the name of the C++ function that makes it.
 static void record_collection(const Process& p, bool major, size_t need_words) {
     const uint32_t pid = records::subject(p.id);
     if (major) {
@@ -236,7 +236,7 @@ Collection::Collection(Process& p, bool major, size_t need_words)
       traced_(watchers::any(p, watchers::kTraced | watchers::kClocked)),
       monitored_(system_monitor::wants(kMemoryMonitored)) {
     if (recorder::enabled(recorder::Category::gc)) {
-        // Asking the system for the time costs as much as a small collection.
+        // Ticks, because asking the operating system for the time costs as much as a small collection.
         began_ticks_ = recorder::read_ticks();
     }
     if (monitored_) {
@@ -294,7 +294,7 @@ Slice::Slice(Process& p, int64_t reductions, bool at_once)
     }
 }
 
-// In the function where it gave up the thread, which is likely where the time went.
+// With the function in which the process gave up the thread, which probably took the time.
 MINIVM_NOINLINE static void record_long_slice(const Process& p, uint64_t ticks) {
     FunctionInfo where{};
     uint64_t function = 0;
@@ -308,7 +308,7 @@ void Slice::ended(int64_t used, records::Word how, bool process_ended, uint64_t 
     if (MINIVM_UNLIKELY(monitored_)) {
         system_monitor::scheduled_out(p_, began_ns_, in_);
     }
-    // Who has ended is told of by ended(), but its clocks stop here.
+    // If the process has ended, ended() reports its last event, but its clocks stop here.
     if (watchers::any(p_, process_ended ? watchers::kClocked : watchers::kTraced | watchers::kClocked)) {
         g_hooks->scheduled(p_, false);
     }

@@ -1,10 +1,10 @@
-// What happens to a process, a probe for each kind of event. It tells the recording, tracing, sequential tracing and
-// system_monitor/2; where nobody watches (process/watchers.hpp) it costs one test beside the record.
+// A probe for each kind of event of a process. It reports the event to the recorder, tracing, sequential tracing and
+// system_monitor/2; without watchers (process/watchers.hpp) it costs one test besides the record.
 //
-// Who becomes runnable, which system_profile/2 is told, is told under a lock over the change of state: that stays with
-// the change (system_profile::Turn). Calls of functions are told by breakpoints (trace/).
+// Not here: system_profile/2 gets changes of state under a lock that is held over the change (system_profile::Turn),
+// and breakpoints report calls of functions (trace/).
 //
-// Threads: the process's own scheduler, where nothing else is said.
+// Threads: the process's own scheduler, if nothing else is said.
 #pragma once
 
 #include "vm/process/process_record.hpp"
@@ -20,15 +20,15 @@ namespace minivm::probe {
 // ---- what is sent -----------------------------------------------------------------------------------------------
 
 seq_trace::Token* sends_watched(Process& p, Term to, Term receiver, Term message);
-// p sends to whatever `to` is. Call it after the receiver has been looked for and before it can have got the message;
-// also of what is no receiver, as in OTP. The token is to go with the message. receiver: the pid or the alias that
-// gets the message with the token, the non-value if nobody does. Null: none.
+// p sends to `to`. Call it after looking up the receiver and before the receiver can get the message; also if `to` is
+// no valid receiver, as in OTP. Returns the token to send with the message, or null. receiver: the pid or alias that
+// gets the message with the token; the non-value: none.
 inline seq_trace::Token* sends(Process& p, Term to, Term receiver, Term message) {
     return watchers::any(p, watchers::kTraced | watchers::kToken) ? sends_watched(p, to, receiver, message) : nullptr;
 }
 // The message s is on its way to the process. On any thread.
 void sent(const Process& to, Signal& s);
-// A signal that may become a message, so that its receive has something to come from. On any thread.
+// The signal s may become a message: gives it a flow, so that the record of its receive has an origin. On any thread.
 void signalled(Term to, records::Word kind, Signal& s);
 
 // ---- what is received -------------------------------------------------------------------------------------------
@@ -43,14 +43,14 @@ void timed_out(Process& p);
 
 // parent: null for the first process.
 void spawned(Process* parent, Process& p, const Export& entry, Term args, const SpawnOptions& options);
-// Its end begins; it can still be found. process_life.cpp calls ended() when that is nearly over, and gone() behind
-// all that others see of it.
+// exited(): its end begins. ended(): just before the process leaves the process table. gone(): after everything that
+// other processes see of the end. process_life.cpp calls them.
 void exited(Process& p, Term reason);
 void ended(Process& p);
 void gone(Process& p);
 
 void procs_watched(Process& p, Term tag, Term what);
-// {trace, Pid, Tag, What} for the flag `procs`: links, names and their kin. On any thread.
+// {trace, Pid, Tag, What} for the flag `procs`: links, names and the like. On any thread.
 inline void procs(Process& p, Term tag, Term what) {
     if (watchers::any(p, watchers::kTraced)) {
         procs_watched(p, tag, what);
@@ -74,11 +74,11 @@ class Collection {
     uint64_t began_ns_ = 0;
 };
 
-// A slice of p, from its beginning. at_once: the record of the slice before has just been written, its time will do.
+// A slice of p, from its beginning. at_once: the last slice's record has just been written; its time is used.
 class Slice {
   public:
     Slice(Process& p, int64_t reductions, bool at_once);
-    // Beyond so many ticks of the recorder's clock it was a long one.
+    // A slice of more than long_ticks of the recorder's clock gets a record of its own.
     void ended(int64_t used, records::Word how, bool process_ended, uint64_t long_ticks) const;
 
   private:
@@ -90,7 +90,7 @@ class Slice {
     uint64_t began_ns_ = 0;
 };
 
-// p comes in once more, to end: its tracer saw it go out last.
+// p is scheduled in once more, to end, because the last event that its tracer got was `out`.
 void scheduled_in(Process& p);
 
 }  // namespace minivm::probe

@@ -36,7 +36,7 @@ namespace {
 
 constexpr size_t kFirstFrameWords = 32;  // heap words for the first calls beside the arguments
 
-// Each is written once, before the count that covers it.
+// Each entry is written once, before the count that covers it.
 constexpr size_t kMaxExitHooks = 16;
 struct {
     std::mutex writers;
@@ -55,7 +55,7 @@ void free_process(Process* p) {
     count_memory(MemoryArea::processes, -static_cast<int64_t>(sizeof(Process)));
 }
 
-// After thread progress: nobody holds a pointer to the process.
+// After thread progress: no thread holds a pointer to the process.
 void retire(void* data) {
     free_process(static_cast<Process*>(data));
 }
@@ -76,7 +76,7 @@ void free_memory(Process& p) {
 }
 
 void set_limits(Process& p, const SpawnOptions& o) {
-    // relaxed: settings of the machine; a new process may see a change late.
+    // relaxed: settings of the VM; a new process may see a change late.
     constexpr auto kRelaxed = std::memory_order_relaxed;
     p.min_heap_words = least_heap_words(o.min_heap_words);
     p.fullsweep_after = o.has_fullsweep_after ? o.fullsweep_after
@@ -124,7 +124,7 @@ void tie_to_parent(Process& p, Process& parent, SpawnOptions& o) {
 }  // namespace
 
 uint32_t least_heap_words(uint32_t wanted) {
-    // relaxed: a setting of the machine; who asks may see a change late.
+    // relaxed: a setting of the VM; the caller may see a change late.
     const uint32_t least = g_spawn_defaults.min_heap_words.load(std::memory_order_relaxed);
     return wanted < least ? least : static_cast<uint32_t>(std::min<size_t>(next_heap_size(wanted), UINT32_MAX));
 }
@@ -159,7 +159,7 @@ Term spawn(Process* parent, const Export* entry, Term args, SpawnOptions& option
                                                            : parent->group_leader;
         p->group_leader = is_pointer(leader) ? copy_term(leader, p->heap, true) : leader;
     }
-    // relaxed: insert() publishes. Queued from the start: whoever finds p now only adds signals.
+    // relaxed: insert() publishes. Queued from the start: a thread that finds p now only adds signals.
     p->state.store(process_state::kQueued, std::memory_order_relaxed);
     if (!process_table::insert(*p)) {
         free_memory(*p);
@@ -179,7 +179,7 @@ Term spawn(Process* parent, const Export* entry, Term args, SpawnOptions& option
     if (options.before_start != nullptr) {
         options.before_start(parent, *p, options, options.context);
     }
-    // From here on it may run and end: on a thread that is no scheduler p must not be looked at.
+    // After enqueue_process() p may run and end: a thread other than a scheduler must not use p then.
     const Term pid = p->id;
     system_profile::Turn turn(*p);
     turn.look_at(*p);
@@ -215,7 +215,7 @@ void at_process_exit(void (*f)(Process& p)) {
     g_exit_hooks.count.store(n + 1, std::memory_order_release);
 }
 
-// All that others see of an end. p's registers and heap may be in use (end_dirty_process()).
+// The part of an end that other processes see. p's registers and heap may be in use (end_dirty_process()).
 static void end_for_others(Process& p, Term reason) {
     // relaxed: see vm::set_main_process().
     if (MINIVM_UNLIKELY(p.system_process ||
@@ -237,7 +237,7 @@ static void end_for_others(Process& p, Term reason) {
     if (p.extra != nullptr && p.extra->watches_nodes) {
         node_life::forget_watcher(p);
     }
-    // While the process can still be found: trace_delivered/1 of one that cannot waits for nothing.
+    // While lookup() still finds the process: trace_delivered/1 does not wait for one that it cannot find.
     probe::ended(p);
     process_table::remove(p);
     close_mailbox(p);
@@ -273,7 +273,7 @@ static void finish_process(Process& p) {
     system_profile::Turn turn(p);
     turn.look_at(p);
     turn.became(false);
-    // seq_cst: nobody queues it any more; late wakers may still read the state until thread progress.
+    // seq_cst: no thread queues it any more; late wakers may still read the state until thread progress.
     p.state.fetch_or(process_state::kDead, std::memory_order_seq_cst);
     thread_progress::later(retire, &p);
 }
@@ -300,20 +300,20 @@ void end_process(Process& p) {
 void end_dirty_process(Process& p) {
     dirty::Hold hold(p);
     if (!hold || p.is_exiting() || !p.dirty_bif->has_any(kBifLeavable) || !will_exit(p)) {
-        return;  // it ends by itself when it is back, if it is to
+        return;  // it handles its signals itself when it is back
     }
     handle_signals_of_held(p);
     if (p.exit_signal == nullptr) {
         return;
     }
-    // relaxed: who held p handed it over.
+    // relaxed: the owner has handed p over to the hold.
     const bool runs = (p.state.load(std::memory_order_relaxed) & process_state::kRunning) != 0;
-    // acquire: pairs with run_dirty() in nif/library.cpp, which is about to say so.
+    // acquire: pairs with run_dirty() in nif/library.cpp, which is about to set it.
     while (runs && p.dirty_bif->has_any(kBifNative) &&
            (p.state.load(std::memory_order_acquire) & process_state::kKept) == 0) {
         sched_yield();
     }
-    // The function may go on looking at literals.
+    // The function may still read literals.
     literal_release::keep();
     // seq_cst: as in end_process().
     p.state.fetch_or(process_state::kExiting, std::memory_order_seq_cst);

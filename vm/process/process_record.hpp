@@ -1,4 +1,4 @@
-// What records say of processes and of signals between them.
+// What records say about processes and signals between them.
 // Threads: any.
 #pragma once
 
@@ -8,12 +8,12 @@
 
 namespace minivm::records {
 
-// The flow id of a signal on its way: who sent it, and its number.
+// The flow id of a signal: its sender and its number.
 inline uint64_t flow(const Signal& s) {
     return s.flow == 0 ? 0 : subject_or_none(s.from) << 32 | s.flow;
 }
 inline bool is_sensitive(const Process& p) {
-    // relaxed: a process that becomes sensitive hides what comes after, not what others just sent.
+    // relaxed: a process that becomes sensitive hides later events, not what others have just sent.
     return (p.state.load(std::memory_order_relaxed) & process_state::kSensitive) != 0;
 }
 

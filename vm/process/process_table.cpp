@@ -13,15 +13,15 @@ namespace minivm::process_table {
 
 namespace {
 
-// Mapped memory: places that were never used cost nothing.
+// Mapped memory: places that were never used take no memory.
 std::atomic<Process*>* g_places = nullptr;
-uint64_t g_mask = 0;  // a power of two of places, less one
+uint64_t g_mask = 0;  // the number of places, a power of two, less one
 alignas(64) std::atomic<uint64_t> g_next{0};
 alignas(64) std::atomic<uint32_t> g_count{0};
-// The places below may have been used although g_next has been set back.
+// Places below this may be in use although g_next has been set back.
 std::atomic<uint64_t> g_used{0};
 
-// How many places there is something to look for in. relaxed: processes spawned meanwhile may be missed.
+// How many places a search must look at. relaxed: it may miss processes that are spawned meanwhile.
 uint64_t used_places() {
     const uint64_t next = std::max(g_next.load(std::memory_order_relaxed),
                                    g_used.load(std::memory_order_relaxed));  // relaxed: see above
@@ -51,21 +51,21 @@ void destroy() {
 }
 
 bool insert(Process& p) {
-    // relaxed: a number; it bounds how many places are taken, so the search below ends.
+    // relaxed: a count; it bounds how many places are taken, so the search below ends.
     if (g_count.fetch_add(1, std::memory_order_relaxed) >= limit()) {
         // relaxed: as above.
         g_count.fetch_sub(1, std::memory_order_relaxed);
         return false;
     }
-    // relaxed: about how many.
+    // relaxed: only about right.
     records::note_use_rarely(records::Word::processes, g_count.load(std::memory_order_relaxed),
                              limit());
     for (;;) {
-        // relaxed: only uniqueness is asked of it.
+        // relaxed: only uniqueness is required.
         const uint64_t data = g_next.fetch_add(1, std::memory_order_relaxed);
         Process* expected = nullptr;
         p.id = make_local_pid(data);
-        // release: whoever finds p sees its pid and all of it. Pairs with lookup().
+        // release: a thread that finds p sees its pid and all other fields. Pairs with lookup().
         if (g_places[data & g_mask].compare_exchange_strong(
                 expected, &p, std::memory_order_release, std::memory_order_relaxed)) {
             p.counted = true;
@@ -75,7 +75,7 @@ bool insert(Process& p) {
 }
 
 void remove(Process& p) {
-    // release: a new process in this place comes after it. Pairs with the exchange in insert().
+    // release: a new process in this place comes after this one. Pairs with the exchange in insert().
     g_places[imm_data(p.id) & g_mask].store(nullptr, std::memory_order_release);
     p.counted = false;
     // release: after the store above, so there is a free place for each number that insert() lets pass.
@@ -98,8 +98,8 @@ uint64_t next_number() {
 }
 
 void set_next_number(uint64_t number) {
-    // relaxed (all): processes that are spawned meanwhile get numbers from before or from behind. The places used
-    // so far are known before the numbers begin anew.
+    // relaxed (all): processes that are spawned meanwhile get numbers of the old or of the new range. g_used covers
+    // the places used so far before g_next begins again.
     uint64_t used = g_used.load(std::memory_order_relaxed);
     const uint64_t next = g_next.load(std::memory_order_relaxed);
     while (used < next && !g_used.compare_exchange_weak(used, next, std::memory_order_relaxed)) {

@@ -21,7 +21,7 @@ namespace {
 
 size_t table_bytes() { return atom_table::limit() * sizeof(std::atomic<Word>); }
 
-// By atom index: the raw word of the pid, 0: nobody. Mapped: what is never used costs nothing.
+// By atom index: the raw word of the pid or port, 0: none. Mapped: pages that are never used take no memory.
 std::atomic<Word>* g_pids = nullptr;
 CountedMutex g_mutex{LockKind::registry};            // guards writing, and Process::registered_name
 std::vector<Term> g_names;
@@ -44,7 +44,7 @@ void destroy() {
 }
 
 Term whereis(Term name) {
-    // acquire: who learns of the name sees what was done before it was registered. Pairs with the
+    // acquire: a process that finds the name sees what was done before it was registered. Pairs with the
     // stores below.
     const Word raw = place(name).load(std::memory_order_acquire);
     return raw == 0 ? kNonValue : Term{raw};
@@ -67,7 +67,7 @@ Registered register_name(Term name, Term pid) {
     } else {
         Process* p = process_table::lookup(pid);
         // acquire: a process sets kExiting, then takes the lock to give up its name. If we do not see
-        // it here, it will find the name we give it.
+        // kExiting here, forget() will find the name that we store.
         if (p == nullptr ||
             (p->state.load(std::memory_order_acquire) & process_state::kExiting) != 0) {
             return Registered::not_alive;
@@ -82,7 +82,7 @@ Registered register_name(Term name, Term pid) {
     }
     g_names.push_back(name);
     if (is_local_pid(pid) && recorder::is_active()) {
-        // From here on the process is shown with its name, in what it did before as well.
+        // From here on the recording shows the process with its name, in its earlier records as well.
         recorder::define_subject(records::subject(pid),
                                  std::string(atom_table::text(name)) + format_pid(pid));
         MINIVM_EVENT(register_name, records::subject(pid), records::atom(name));
@@ -107,7 +107,7 @@ bool unregister_name(Term name) {
     if (raw == 0) {
         return false;
     }
-    // Who has a name is in its table until forget() has taken the lock.
+    // A process or port with a name is in its table until forget() or forget_port() has taken the lock.
     if (is_local_port(Term{raw})) {
         port::clear_registered_name(Term{raw});
     } else {
@@ -128,7 +128,7 @@ void forget(Process& p) {
             p.registered_name = kNonValue;
         }
     }
-    // Not under the lock: a tracer that is a module may ask who has a name.
+    // Not under the lock, because a tracer that is a module may look up names.
     if (is_value(name)) {
         probe::procs(p, atoms::unregister, name);
     }

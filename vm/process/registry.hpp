@@ -1,6 +1,6 @@
 // Registered names of processes and ports.
 //
-// The pid or port by name is one word an atom, so that sending to a name takes no lock.
+// One word for each atom holds the pid or port with that name, so that sending to a name takes no lock.
 // Threads: any; lookups of processes as in process_table.hpp.
 #pragma once
 
@@ -20,14 +20,14 @@ void destroy();
 // The pid or port, or the non-value.
 Term whereis(Term name);
 enum class Registered : uint8_t { yes, no, has_name, not_alive };
-// no: the name is taken, or the port is no more. not_alive: the process is no more.
+// no: the name is taken, or the port is closed. not_alive: the process has ended.
 Registered register_name(Term name, Term pid);
-// False: nobody has the name.
+// False: the name is not registered.
 bool unregister_name(Term name);
-// The name of a process that ends, of a port that ends.
+// Unregisters the name of a process, of a port, that ends. forget_port() returns the name.
 void forget(Process& p);
 Term forget_port(Term port);
-// The non-value: none.
+// The non-value: no name.
 Term name_of(Process& p);
 Term name_of_port(Term port);
 std::vector<Term> registered();

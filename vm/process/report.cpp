@@ -30,7 +30,7 @@ LOCAL_ATOM(atom_gl, "gl")
 // The raw word of the atom logger, the atom undefined or a local pid; 0: logger.
 std::atomic<Word> g_system_logger{0};
 
-// What the VM tells of an event: #{error_logger, gl, pid, time}.
+// The metadata of a log event: #{error_logger, gl, pid, time}.
 Term event_metadata(Heap& h, Process& p, Term level) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     Term logger_keys[2] = {atom_emulator(), atoms::tag};
@@ -43,7 +43,7 @@ Term event_metadata(Heap& h, Process& p, Term level) {
     return map::from_pairs(h, keys, values, 4);
 }
 
-// To the system logger, in the form in which OTP's emulator sends it:
+// Sends an event to the system logger in the form of OTP's emulator:
 // {log, Level, Format, Args, Metadata}. The arguments are in h.
 void log_event(Heap& h, Process& p, Term level, std::string_view format,
                std::initializer_list<Term> args) {
@@ -57,7 +57,7 @@ void log_event(Heap& h, Process& p, Term level, std::string_view format,
     }
     const Term text = make_string(h, format.data(), format.size());
     const Term event = make_tuple(h, atoms::log, level, text, list, event_metadata(h, p, level));
-    if (is_atom(to) && !is_value(registry::whereis(to))) {  // before the boot has got so far, or after it has been killed
+    if (is_atom(to) && !is_value(registry::whereis(to))) {  // the boot has not started it yet, or it was killed
         fprintf(stderr, "(no logger present) unexpected logger message: %s\r\n", display_term(event).c_str());
         return;
     }
@@ -70,7 +70,7 @@ void log_error(Heap& h, Process& p, std::string_view format, std::initializer_li
 }  // namespace
 
 Term system_logger() {
-    // relaxed: a name or pid alone; see set_system_logger().
+    // relaxed: a single word; see set_system_logger().
     const Term to{g_system_logger.load(std::memory_order_relaxed)};
     if (to.raw == 0 || (is_local_pid(to) && process_table::lookup(to) == nullptr)) {
         return atoms::logger;

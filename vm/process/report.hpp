@@ -1,4 +1,4 @@
-// What is told to the logger about processes that are in trouble.
+// Reports to the system logger about processes.
 // Threads: on the process's scheduler.
 #pragma once
 
@@ -13,23 +13,23 @@ void report_uncaught(Process& p);
 // A process whose heaps have reached total_words, more than it may have.
 void report_max_heap(Process& p, size_t total_words);
 
-// A sentence of the VM's own, with its line feed; the process asked for what it is about.
+// A text of the VM itself, ending in a line feed, about an operation of p.
 enum class ReportLevel : uint8_t { error, warning };
 void report_text(Process& p, ReportLevel level, std::string_view text);
 
-// The code of a module was found, and is not what can be loaded. As long as nobody is there who writes reports,
-// to standard error. Any thread that runs p.
+// The code of a module was found but cannot be loaded. Goes to standard error as long as there is no logger.
+// Any thread that runs p.
 void report_load_failure(Process& p, Term module, std::string_view why);
 
-// So many trace frames wait on its stack that the function's call, and what follows, leaves none.
+// p has so many trace frames on its stack that this call of the function, and later calls, leave none.
 void report_trace_frames(Process& p, Term module, Term function, uint32_t arity, uint32_t frames);
 
-// Where such reports go: a local pid, `logger` (whoever has that name) or `undefined` (nowhere). When
-// the process is no more it is `logger` again.
+// Where these reports go: a local pid, `logger` (the process with that name) or `undefined` (nowhere). When
+// the process has ended, it is `logger` again.
 Term system_logger();
-Term set_system_logger(Term to);  // the one before
+Term set_system_logger(Term to);  // returns the one before
 
-// What process_info(Pid, garbage_collection_info) shows.
+// The value of process_info(Pid, garbage_collection_info).
 Term garbage_collection_info(const Process& p, Heap& h);
 
 }  // namespace minivm

@@ -1,4 +1,4 @@
-// What processes need of the schedulers that run them (vm/sched).
+// What vm/process needs of the schedulers (vm/sched).
 //
 // Threads: a Scheduler's fields belong to its thread unless marked.
 #pragma once
@@ -23,40 +23,40 @@ struct Scheduler {
     void* engine_state = nullptr;
     void* c_stack = nullptr;     // while native code runs: the C++ stack pointer
     TimerWheel* timers = nullptr;  // null: dirty
-    // Between the beginning and the end of a process's turn: what is better done once for all that it did
-    // (vm/dist gives a connection what the process has sent). One piece of work; taken out when it is done.
+    // Work for the end of a process's turn, because it is cheaper to do once for the whole turn (vm/dist gives a
+    // connection the messages that the process has sent). One piece of work; null after it is done.
     bool in_turn = false;
     void (*after_turn)(void* data) = nullptr;
     void* after_turn_data = nullptr;
-    int turns_put_off = 0;       // since it was asked for
+    int turns_put_off = 0;       // turns that have ended since after_turn was set
 };
 
-// The scheduler of this thread, or null on a thread that is none.
+// The scheduler of this thread, dirty ones included; null on other threads.
 Scheduler* this_scheduler();
 
-// Puts a process whose state says kQueued into a run queue. Any thread.
+// Puts a process whose state has kQueued into a run queue. Any thread.
 void enqueue_process(Process& p);
-// p, if it waits for its turn, handles its signals as if it had this priority, and waits again for its
-// turn to run. Any thread that may hold a Process*.
+// If p waits in a run queue, it handles its signals as if it had this priority, and then waits again for
+// its turn to run. Any thread that may hold a Process*.
 void raise_process(Process& p, Priority to);
-// A collection of p gave back so many words. On the thread that owns p.
+// A collection of p freed so many words. On the thread that owns p.
 void count_collection(uint64_t words);
 
-// A reference nobody else has.
+// A unique reference.
 RefId new_ref_id(Process& p);
-// The same by the thread's scheduler, this_scheduler(); null on a thread that has none.
+// The same; s is this_scheduler(), null on a thread without one.
 RefId new_ref_id(Scheduler* s);
 
 // The timers of scheduler 1..N; null: there is no such scheduler. Any thread.
 TimerWheel* timer_wheel_of(int scheduler);
-// Scheduler 1 wakes, if it sleeps, and looks at its timers. Any thread.
+// Wakes scheduler 1, if it sleeps, to look at its timers. Any thread.
 void wake_for_timers();
-// So many schedulers run processes now (vm/sched/online.hpp). Any thread.
+// How many schedulers run processes now (vm/sched/online.hpp). Any thread.
 int active_schedulers();
 
 // The program's own process, whose end is recorded as the program's (vm/sched/halt.hpp). Raw; 0: none.
 extern std::atomic<Word> g_main_process;
-// For end_process(), of it and of system processes.
+// end_process() calls it for that process and for system processes.
 void note_end_slow(Process& p, Term reason);
 
 }  // namespace minivm

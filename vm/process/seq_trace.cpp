@@ -23,7 +23,7 @@ LOCAL_ATOM(atom_serial, "serial")
 LOCAL_ATOM(atom_spawn_init, "spawn_init")
 
 std::atomic<uint32_t> g_generation{1};
-// Null: nobody is told. Replaced as a whole, the former one is freed after thread progress.
+// Null: there is none. Replaced as a whole; the former one is freed after thread progress.
 std::atomic<const tracing::Tracer*> g_tracer{nullptr};
 
 uint32_t flag_of(Term name) {
@@ -46,11 +46,11 @@ uint32_t flag_of(Term name) {
 }
 
 bool counts(const Token& t) {
-    // relaxed: a reset beside this may come before or after.
+    // relaxed: a concurrent reset may come before or after.
     return t.generation == g_generation.load(std::memory_order_relaxed);
 }
 
-// p's counters, begun anew after a reset.
+// p's counters; after a reset they begin at 0 again.
 SeqCounters& counters_of(Process& p) {
     SeqCounters& c = extra_of(p).seq;
     // relaxed: as in counts().
@@ -85,7 +85,7 @@ Token* copy_of(const Token& t) {
     return copy;
 }
 
-// p's token to change: one that nobody else has, made if there is none.
+// p's token, to change it: one that no other process or message has. Makes one if there is none.
 Token& own_token(Process& p) {
     SeqCounters& c = counters_of(p);
     if (c.token == nullptr || !counts(*c.token)) {
@@ -94,7 +94,7 @@ Token& own_token(Process& p) {
         t->from = p.id;
         t->lastcnt = c.lastcnt;
         put_token(p, t);
-        // acquire: pairs with release(). Who had the other references has read for the last time.
+        // acquire: pairs with release(). All holders of the other references have read for the last time.
     } else if (c.token->refs.load(std::memory_order_acquire) != 1) {
         put_token(p, copy_of(*c.token));
     }
@@ -108,9 +108,9 @@ void free_later(const tracing::Tracer* t) {
     }
 }
 
-// Null: there is none, or it has gone. In a delay section, which it is good for.
+// Null: there is none, or it has gone. In a delay section, at whose end the pointer becomes invalid.
 const tracing::Tracer* living_tracer() {
-    // acquire: it is complete. Pairs with set_system_tracer().
+    // acquire: the tracer is complete. Pairs with set_system_tracer().
     const tracing::Tracer* t = g_tracer.load(std::memory_order_acquire);
     if (t == nullptr || !t->is_module()) {
         return t != nullptr && tracing::tracer_exists(t->term()) ? t : nullptr;
@@ -118,28 +118,28 @@ const tracing::Tracer* living_tracer() {
     if (nif::tracer::is_active(*t, atoms::undefined)) {
         return t;
     }
-    // relaxed: nothing is read through what was there, unless it is ours to free.
+    // relaxed: we do not read through the old value, unless the exchange succeeds and we free it.
     if (g_tracer.compare_exchange_strong(t, nullptr, std::memory_order_relaxed)) {
         free_later(t);
     }
     return nullptr;
 }
 
-// Whether it is to be told of what p does. In a delay section.
+// Whether the tracer wants events of p. In a delay section.
 bool wants(const tracing::Tracer& t, const Process& p) {
     return t.is_module() ? nif::tracer::ask(t, nif::tracer::Kind::general, atoms::seq_trace,
                                             p.id) == nif::tracer::Answer::trace
                          : !t.is(p.id);
 }
 
-// True: something is to be told. p sends something that has a token.
+// p sends something with its token: counts it. False: not counted.
 bool count_up(Process& p) {
     const thread_progress::DelaySection section;
-    // relaxed: whether there is one.
+    // relaxed: only whether there is a tracer.
     if (g_tracer.load(std::memory_order_relaxed) != nullptr) {
         const tracing::Tracer* const tracer = living_tracer();
         if (tracer == nullptr || !wants(*tracer, p)) {
-            return false;  // the tracer itself, or it has gone: nothing is counted
+            return false;  // p is the tracer itself, or the tracer has gone
         }
     }
     Token& t = own_token(p);
@@ -150,7 +150,7 @@ bool count_up(Process& p) {
     return true;
 }
 
-// The time stamps that a token asks for, as flags of a trace.
+// The token's flags for time stamps as flags of tracing.
 uint32_t trace_flags(uint32_t token_flags) {
     return ((token_flags & kTimestamp) != 0 ? uint32_t{tracing::kTimestamp} : 0) |
            ((token_flags & kStrictMonotonicTimestamp) != 0
@@ -193,7 +193,7 @@ void tell(const Token& t, Flag type, Term to, Term message, const Process& p) {
 }
 
 Token* share(Token* t) {
-    // relaxed: the one who shares has a reference.
+    // relaxed: the caller has a reference.
     t->refs.fetch_add(1, std::memory_order_relaxed);
     return t;
 }
@@ -201,7 +201,7 @@ Token* share(Token* t) {
 }  // namespace
 
 void release(Token* t) {
-    // acq_rel: the last one frees it after all others have read it.
+    // acq_rel: the last release frees the token after all others have read it.
     if (t->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         delete t;
     }
@@ -237,7 +237,7 @@ Term set(Process& p, Term component, Term value, Heap& h) {
         return make_bool(was);
     }
     if (component == atoms::label) {
-        // A token of its own, as the former label goes with the former token.
+        // A new token, because the former label is in the former token's heap.
         const Term old =
             token_of(p) != nullptr ? copy_term(token_of(p)->label, h, false) : make_small(0);
         Token& was = own_token(p);
@@ -374,7 +374,7 @@ void spawning(Process& parent, Process& child, const Export& entry, Term args,
     const RefId id = o.monitor_ref == RefId{} ? new_ref_id(parent) : o.monitor_ref;
     const Term ref = put_ref(h.alloc(kRefWords), id);
     Term function;
-    if (o.replies) {  // as OTP's own code does it
+    if (o.replies) {  // the call that OTP's own code makes
         args = cons(h, make_tuple(h, entry.module, entry.function, args), kNil);
         function = make_tuple(h, atoms::erts_internal, atom_spawn_init(), make_small(1));
     } else {
@@ -424,13 +424,13 @@ bool set_system_tracer(Term tracer, Heap& h, Term* old) {
         const tracing::Tracer* const former = g_tracer.load(std::memory_order_acquire);
         *old = former != nullptr ? copy_term(former->term(), h, false) : atoms::false_;
     }
-    // release: it is complete. Pairs with living_tracer(). acquire: the former one is ours to free.
+    // release: the tracer is complete. Pairs with living_tracer(). acquire: we free the former one.
     free_later(g_tracer.exchange(t.release(), std::memory_order_acq_rel));
     return true;
 }
 
 void reset_all() {
-    // relaxed: the token that somebody takes from a message beside this may be cleared or not.
+    // relaxed: a token that a process takes from a message at this moment may be valid or not.
     g_generation.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -1,9 +1,9 @@
-// Sequential tracing: a token that goes from process to process with the messages, and what the
-// system tracer is told of them. What programs see of it is OTP's `seq_trace`.
+// Sequential tracing: a token that goes from process to process with the messages, and the events that the
+// system tracer gets about them. Programs use it by OTP's `seq_trace`.
 //
 // A process without a token pays a test of Process::watchers where it sends, and of the message
-// where it receives. Tokens are immutable once another has them; resetting all of them is one step
-// of a generation, by which everybody finds that what he holds counts no more.
+// where it receives. Tokens are immutable once another process or message has them; resetting all of them
+// increments a generation number, and tokens of older generations are void.
 // Threads: a process's token is its owner's; a token in a message is the message's.
 #pragma once
 
@@ -34,14 +34,14 @@ struct Token {
     int64_t lastcnt = 0;
     Term from = kNonValue;  // a pid
     Term label = make_small(0);
-    Heap heap;  // the label's
+    Heap heap;  // holds the label
     ~Token() { heap.clear(); }
 };
 void release(Token* t);
 
-// On p's scheduler, as all of these; and by who makes or ends it.
+// On p's scheduler, like all of these functions, or on the thread that makes or ends p.
 inline bool has_token(const Process& p) {
-    // relaxed: its own.
+    // relaxed: only the owner changes this bit.
     return (p.watchers.load(std::memory_order_relaxed) & watchers::kToken) != 0;
 }
 
@@ -50,30 +50,30 @@ const Token* token_of(const Process& p);
 // {Flags, Label, Serial, From, Lastcnt}, or [].
 Term token_term(const Process& p, Heap& h);
 
-// What the BIFs and match specifications do: the former value, or the non-value: bad arguments.
+// seq_trace:set_token/2 for BIFs and match specifications: returns the former value; the non-value: bad arguments.
 Term set(Process& p, Term component, Term value, Heap& h);
 // {Component, Value}; the non-value: there is no such component.
 Term get(const Process& p, Term component, Heap& h);
 // False: p has no token, or not this label (if it is a value).
 bool print(Process& p, Term label, Term message);
 
-// p sends something: counts, tells, and gives the token to send with it; null: none. `told` stands
-// in the place of the message where an exit signal is sent.
+// p sends a message, an exit signal: counts, tells the system tracer, and returns the token to send with it; null:
+// none.
 Token* sending(Process& p, Term to, Term message);
 Token* sending_exit(Process& p, Term from, Term to, Term reason);
 // The message takes the token over, if there is one. It must be a ControlSignal then.
 void attach(Signal& s, Token* t);
-// The token of the reply that the parent gets from a child to be; null: none.
+// The token of the reply that the parent gets from a child that does not run yet; null: none.
 Token* replying(Process& child, const Process& parent, Term reply);
-// A message leaves p's queue. Call it where the message has a token or p has.
+// A message leaves p's queue. Call it if the message or p has a token.
 void received(Process& p, const Signal& s);
-// A child begins with its parent's token; both ends are told of a request and a reply.
+// A child begins with its parent's token; the system tracer gets a request and a reply for both ends.
 void spawning(Process& parent, Process& child, const Export& entry, Term args,
               const SpawnOptions& o);
 
-// Who is told: a process, a port or {Module, State}; `false` is nobody.
+// The system tracer: a process, a port or {Module, State}; `false`: none.
 Term system_tracer(Heap& h);
-// False: it cannot be one.
+// False: `tracer` cannot be one.
 bool set_system_tracer(Term tracer, Heap& h, Term* old);
 void reset_all();
 

@@ -30,7 +30,7 @@ Signal g_closed_mark;
 
 namespace {
 
-// Where the process of an alias lies: 20 bits of place in the table, 11 of the scheduler's number.
+// RefId::high of an alias: the flag, 20 bits of the process's place in the table, 11 bits of scheduler number.
 constexpr uint32_t kAliasFlag = uint32_t{1} << 31;
 constexpr uint32_t kAliasPlaceShift = 11;
 
@@ -109,22 +109,22 @@ bool push_signal(Process& to, Signal* s) {
             return false;
         }
         s->next = newest;
-        // seq_cst: publishes the signal (release, pairs with handle_signals()), and comes before our
-        // look at the state (state.hpp).
+        // seq_cst: releases the signal to handle_signals(), and comes before our look at the state
+        // (state.hpp).
     } while (!to.mailbox.outer.compare_exchange_weak(newest, s, std::memory_order_seq_cst,
                                                      std::memory_order_relaxed));
-    // Who finds the queue empty wakes. Others need not: whoever was first will, and the receiver has not
-    // taken the queue since.
+    // The sender that finds the queue empty wakes the receiver. Later senders need not: the first one will,
+    // and the receiver has not taken the queue since.
     if (newest == nullptr) {
         wake_process(to, 0);
     }
     return true;
 }
 
-// p may be in a dirty function for as long as that takes: whom it is to end is not to wait for it. A process
-// looks, as the sender may be in the midst of anything.
+// p may be in a dirty function for as long as that takes, and a signal that ends p should not wait so long. A new
+// process looks, because the sender may hold locks or be half-way through something.
 static void end_if_dirty(const Process& p) {
-    // seq_cst: behind the push; see go_dirty() in scheduler.cpp.
+    // seq_cst: after the push; see go_dirty() in slice.cpp.
     if ((p.state.load(std::memory_order_seq_cst) & process_state::kDirty) == 0) {
         return;
     }
@@ -141,14 +141,14 @@ bool push_message(Process& to, Signal* s) {
     return push_signal(to, s);
 }
 
-// Who waits for an answer does not wait for the receiver's turn, which may never come.
+// So that a sender of higher priority does not wait for the receiver's turn, which may never come.
 static void raise_receiver(Process& to) {
     const Scheduler* scheduler = this_scheduler();
     if (scheduler == nullptr || scheduler->process == nullptr) {
         return;
     }
     const Priority own = scheduler->process->priority;
-    // relaxed: a priority that changes meanwhile may be either.
+    // relaxed: if the priority changes meanwhile, the old or the new one will do.
     if (own < std::atomic_ref<Priority>(to.priority).load(std::memory_order_relaxed)) {
         raise_process(to, own);
     }
@@ -210,7 +210,7 @@ Process* process_of_alias(RefId id) {
     return is_alias_id(id) ? process_table::at_place((id.high & ~kAliasFlag) >> kAliasPlaceShift) : nullptr;
 }
 
-// sender: whose message it is, null: nobody's. The token goes with it.
+// sender: null if no process sends the message. The token goes with it.
 static void send_to_alias(const Process* sender, Term ref, Term message, seq_trace::Token* token,
                           bool priority = false) {
     thread_progress::DelaySection section;
@@ -284,8 +284,7 @@ Term send_message(Process& p, Term to, Term message) {
         return message;
     }
     if (is_local_pid(to)) {
-        // A process may change its own queue without asking; what others have sent is not before or
-        // after.
+        // A message of a process to itself goes through the outer queue too, in order with the others.
         send_message_to(to, message, true, probe::sends(p, named, to, message));
         return message;
     }
@@ -341,12 +340,12 @@ void reply(const ControlSignal& request, Term result) {
 }
 
 void send_exit(Term from, Term pid, Term reason, bool linked, seq_trace::Token* token) {
-    // From copying to sending there is no thread progress: see literal_release.hpp.
+    // Between copying and sending there must be no thread progress: see literal_release.hpp.
     thread_progress::DelaySection section;
     ControlSignal* s = new_signal(SignalKind::exit, from);
     s->linked = linked;
     Heap h;
-    // The message that a process which traps exits gets; others look at the reason only.
+    // The message for a process that traps exits; others use only the reason.
     s->term = make_tuple(h, atoms::EXIT, from, copy_term(reason, h, true));
     take_fragments(*s, h);
     s->from_process = true;

@@ -1,4 +1,4 @@
-// What signals do to the process that they were sent to.
+// Handling of signals by the process that receives them.
 #include "vm/process/signal.hpp"
 
 #include <algorithm>
@@ -28,12 +28,12 @@ namespace minivm {
 
 namespace {
 
-// Behind the priority messages that are there. A receive that is past these goes back to it: what it has
-// seen on the way does not match the second time either.
+// Puts the message after the priority messages in the queue. A receive that is past these goes back to it: the
+// messages in between do not match the second time either.
 void insert_priority_message(Process& p, Signal* s) {
     Mailbox& box = p.mailbox;
-    // Code that no compiler has written may come here while it examines a message: that one stays under
-    // examination, for a collection looks at it (attach_examined_message()).
+    // Code that no compiler has written may come here while it examines a message. That message stays under
+    // examination, because a collection looks at it (attach_examined_message()).
     const bool examines = p.in_receive_examine;
     Signal** const kept = box.save == box.priority_end ? &s->next : box.save;
     bool is_before = box.save == box.priority_end;
@@ -73,7 +73,7 @@ void append_message(Process& p, Signal* s, bool priority = false) {
 
 namespace {
 
-// Whether it is active; one for a reply has had it then. *priority: whether it takes priority messages.
+// Whether the alias is active; an alias for one reply ends with this. *priority: whether it takes priority messages.
 bool use_alias(Process& p, RefId ref, bool* priority) {
     if (p.extra == nullptr) {
         return false;
@@ -202,14 +202,14 @@ bool handle_signal(Process& p, Signal* signal) {
             handle_down(p, s);
             return true;
         case SignalKind::link:
-            // Sent before the other side has heard of an unlink that is under way: that one counts, as there.
+            // If the other side sent it before it received our unlink, the unlink wins, here and there.
             if (extra_of(p).links.try_emplace(s->from.raw).second) {
                 probe::procs(p, atoms::getting_linked, s->from);
             }
             break;
         case SignalKind::unlink: {
             if (p.extra != nullptr) {
-                // One that is being unlinked from here as well waits for its own acknowledgement.
+                // A link that this side is unlinking as well waits for its own acknowledgement.
                 const auto link = p.extra->links.find(s->from.raw);
                 if (link != p.extra->links.end() && link->second.unlinking == 0) {
                     p.extra->links.erase(link);
@@ -243,7 +243,7 @@ bool handle_signal(Process& p, Signal* signal) {
             if (s->between_slices && p.in_engine) {
                 s->next = nullptr;
                 *last_deferred(p) = s;
-                p.reductions = 0;  // the engine is to come back soon
+                p.reductions = 0;  // so that the engine returns soon
                 return true;
             }
             if (s->run != nullptr) {
@@ -266,7 +266,7 @@ bool has_signals(const Process& p) {
 
 namespace {
 
-// What has arrived and is not handled, the oldest first. By the owner, or who holds the process.
+// The signals in the outer queue, the oldest first. Only for the thread that owns or holds the process.
 std::vector<Signal*> in_order(Signal* newest) {
     std::vector<Signal*> signals;
     for (Signal* s = newest; s != nullptr; s = s->next) {
@@ -276,13 +276,13 @@ std::vector<Signal*> in_order(Signal* newest) {
     return signals;
 }
 
-// Changes links and monitors, and nothing else.
+// Whether the signal changes links and monitors, and nothing else.
 bool is_relation(SignalKind kind) {
     return kind == SignalKind::link || kind == SignalKind::unlink || kind == SignalKind::unlink_ack ||
            kind == SignalKind::monitor || kind == SignalKind::demonitor;
 }
 
-// Whether a signal ends p; linked: whether its sender is linked to p then.
+// Whether the exit signal ends p. linked: whether its sender is linked to p when p handles it.
 bool is_fatal(const Process& p, const ControlSignal& exit, bool linked) {
     const Term reason = tuple_element(exit.term, 2);
     if (exit.ref != RefId{} && (p.extra == nullptr || !p.extra->aliases.contains(exit.ref))) {
@@ -298,7 +298,7 @@ bool is_fatal(const Process& p, const ControlSignal& exit, bool linked) {
 }  // namespace
 
 bool will_exit(const Process& p) {
-    std::map<uint64_t, bool> changed;  // links, by what comes before the signal
+    std::map<uint64_t, bool> changed;  // links that earlier signals in the queue make or remove
     const auto is_linked = [&](Term from) {
         const auto now = changed.find(from.raw);
         if (now != changed.end()) {
@@ -307,7 +307,7 @@ bool will_exit(const Process& p) {
         const auto* links = p.extra != nullptr ? &p.extra->links : nullptr;
         return links != nullptr && links->contains(from.raw) && links->at(from.raw).unlinking == 0;
     };
-    // acquire: pairs with push_signal(). Only the owner takes signals out, or who holds the process.
+    // acquire: pairs with push_signal(). Only the thread that owns or holds the process takes signals out.
     for (const Signal* s : in_order(p.mailbox.outer.load(std::memory_order_acquire))) {
         switch (s->kind) {
             case SignalKind::link:
@@ -356,9 +356,10 @@ void dirty::Hold::handle_relations() const {
     if (newest == nullptr) {
         return;
     }
-    // Behind what has been pushed meanwhile. Nobody else takes signals out or goes along them while p is held.
+    // They are older than what has been pushed meanwhile, so they go to the chain's end. No other thread takes signals
+    // out or follows the chain while p is held.
     Signal* first = nullptr;
-    // seq_cst: as in push_signal(): who finds the queue empty from here on wakes.
+    // seq_cst: as in push_signal(): a sender that finds the queue empty from here on wakes p.
     if (p.mailbox.outer.compare_exchange_strong(first, newest, std::memory_order_seq_cst)) {
         return;
     }
@@ -372,7 +373,7 @@ void handle_signals_of_held(Process& p) {
     // acquire: as above.
     const std::vector<Signal*> signals =
         in_order(p.mailbox.outer.exchange(nullptr, std::memory_order_acquire));
-    // An exit signal that is trapped would be a message; nobody will read those.
+    // A trapped exit signal would become a message, and p reads no more messages.
     const auto is_handled = [&p](const Signal& s) {
         if (s.kind == SignalKind::exit) {
             const auto& exit = static_cast<const ControlSignal&>(s);
@@ -427,12 +428,12 @@ void handle_signals(Process& p) {
         ++handled;
         if (!handle_signal(p, s)) {
             p.unhandled = oldest;
-            p.reductions = 0;  // the engine is to come back soon
+            p.reductions = 0;  // so that the engine returns soon
             break;
         }
     }
     consume(p, handled / 8);
-    // Who learns of new code by a signal sees it.
+    // So that a process that learns of new code by a signal runs it.
     if (p.scheduler != nullptr) {
         p.scheduler->code_ix = code_index::reread(code_index::Reread::signals, p.scheduler->code_ix);
     }
@@ -454,7 +455,7 @@ static void free_messages(Process& p) {
 }
 
 void close_mailbox(Process& p) {
-    // seq_cst: nobody pushes from here on; takes what was pushed (acquire).
+    // seq_cst: no sender pushes from here on; acquires what was pushed.
     Signal* newest = p.mailbox.outer.exchange(closed_mark(), std::memory_order_seq_cst);
     Signal* oldest = nullptr;
     while (newest != nullptr) {
@@ -493,8 +494,8 @@ void link_process(Process& p, Term pid, bool priority) {
         return;
     }
     Link& link = extra_of(p).links[pid.raw];
-    // A fresh entry and one that is being unlinked look alike to the other side: a link signal is due.
-    // An active one needs none, but one more does no harm, and tells noproc if it has gone.
+    // The other side cannot tell a new link from one that is being unlinked: both need a link signal. An active
+    // link needs none, but one more does no harm, and returns noproc if the other process has gone.
     link.unlinking = 0;
     link.priority = priority;
     MINIVM_EVENT(link, records::subject(p.id), records::subject(pid));
@@ -514,7 +515,7 @@ void unlink_process(Process& p, Term pid) {
     }
     MINIVM_EVENT(unlink, records::subject(p.id), records::subject(pid));
     ControlSignal* s = new_signal(SignalKind::unlink, p.id);
-    // relaxed: only uniqueness is asked of it.
+    // relaxed: only uniqueness is required.
     s->number = next_number.fetch_add(1, std::memory_order_relaxed);
     link->second.unlinking = s->number;
     send_signal(pid, s);
@@ -523,7 +524,7 @@ void unlink_process(Process& p, Term pid) {
 void monitor_process(Process& p, RefId ref, Term pid, Term name, Term tag, bool port,
                      bool priority) {
     if (pid == p.id) {
-        return;  // oneself is never monitored
+        return;  // a process does not monitor itself
     }
     Monitor m;
     m.target = pid;
@@ -534,7 +535,7 @@ void monitor_process(Process& p, RefId ref, Term pid, Term name, Term tag, bool 
     extra_of(p).monitors.emplace(ref, m);
     MINIVM_EVENT(monitor, records::subject(p.id), records::subject_or_none(pid));
     if (!is_value(pid)) {
-        send_down(p.id, p.id, ref, name, atoms::noproc, port);  // nobody has the name: we answer ourselves
+        send_down(p.id, p.id, ref, name, atoms::noproc, port);  // the name is not registered: we answer ourselves
         return;
     }
     ControlSignal* s = new_signal(SignalKind::monitor, p.id);

@@ -30,7 +30,7 @@ struct Monitor {
     uint32_t session;
     Settings settings;
 };
-std::vector<Monitor> g_monitors;  // guarded by g_lock: those who are told
+std::vector<Monitor> g_monitors;  // guarded by g_lock
 
 void show_events() {
     uint32_t events = 0;
@@ -39,7 +39,7 @@ void show_events() {
     }
     watchers::set_bits(events, watchers::kMonitorShift, watchers::kMonitorBits);
 }
-// Of whoever lives.
+// The settings of all monitors that are alive; removes the others.
 std::vector<Settings> all_settings() {
     const std::lock_guard lock(g_lock);
     if (std::erase_if(g_monitors, [](const Monitor& m) { return !tracing::tracer_exists(m.settings.pid); }) != 0) {
@@ -56,7 +56,7 @@ bool change_flag(Term value, uint32_t event, Settings* s) {
     s->events = value == atoms::true_ ? s->events | event : s->events & ~event;
     return is_bool(value);
 }
-// A limit that is not below `least`; `false`: none.
+// A limit, raised to `least` if it is less; `false`: none.
 bool change_limit(Term value, uint32_t event, uint64_t least, uint64_t* limit, Settings* s) {
     if (value == atoms::false_ && by_release::at_least(28)) {
         s->events &= ~event;
@@ -70,7 +70,7 @@ bool change_limit(Term value, uint32_t event, uint64_t least, uint64_t* limit, S
     return true;
 }
 
-// {monitor, Pid, Tag, What} to the monitor, which is not told of itself.
+// Sends {monitor, Pid, Tag, What} to the monitor, but not about the monitor itself.
 void tell(const Process& p, const Settings& s, Heap& h, Term tag, Term what) {
     if (s.pid != p.id) {
         tracing::tell_tracer(s.pid, make_tuple(h, atoms::monitor, p.id, tag, what));
@@ -115,7 +115,7 @@ uint64_t now_ns() {
 Settings settings(uint32_t session) {
     const std::lock_guard lock(g_lock);
     for (const Monitor& m : g_monitors) {
-        // The tracer of a session is found out to be gone when it is to be told.
+        // A session's tracer is looked up only when it is to get an event.
         if (m.session == session && (session != 0 || tracing::tracer_exists(m.settings.pid))) {
             return m.settings;
         }
@@ -226,7 +226,7 @@ void suspended_by(const Process& p, Term port) {
     }
 }
 
-// A process has one mark for all sessions: with different limits those count whose side its queue is on.
+// A process has one mark for all sessions. If limits differ, a session whose limit is not crossed gets no message.
 void queue_changed(Process& p) {
     const uint32_t length = p.mailbox.length;
     // relaxed: its own.

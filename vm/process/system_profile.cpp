@@ -21,9 +21,9 @@ LOCAL_ATOM(atom_profile, "profile")
 
 std::mutex g_lock;
 Settings g_settings;        // guarded by g_lock
-int g_active_schedulers = 0;  // likewise; counted while they are told of
+int g_active_schedulers = 0;  // guarded by g_lock; counted only while scheduler events are wanted
 
-// The profiler's pid, for who may not take the lock. Null: nobody's.
+// The profiler's pid, for threads that must not take the lock. 0: none.
 std::atomic<uint64_t> g_profiler{0};
 
 Term time_of(Heap& h) {
@@ -71,8 +71,8 @@ void set(const Settings& s) {
 }
 
 void Turn::begin(const Process& p) {
-    // relaxed: the profiler is woken by who holds the lock, who has seen it under the lock; for others, it is looked
-    // at again.
+    // relaxed: the thread that wakes the profiler holds the lock, under which it has read the pid; other threads look
+    // again under the lock.
     if (g_profiler.load(std::memory_order_relaxed) == p.id.raw) {
         return;
     }

@@ -1,7 +1,7 @@
-// erlang:system_profile/0,2: one process is told when processes and ports become runnable and stop being so, and
-// when schedulers fall asleep and wake up.
+// erlang:system_profile/0,2: one process, the profiler, gets messages when processes and ports become runnable and
+// stop being so, and when schedulers fall asleep and wake up.
 //
-// Where nothing is asked for, each place pays one load and a test. Threads: any.
+// If no event is asked for, each place pays one load and a test. Threads: any.
 #pragma once
 
 #include "vm/process/watchers.hpp"
@@ -14,17 +14,17 @@ enum Event : uint32_t { kRunnableProcs = 1, kRunnablePorts = 2, kScheduler = 4, 
 
 struct Settings {
     uint32_t events = 0;
-    Term profiler = kNonValue;  // a pid; the non-value: nobody is told
-    uint32_t timestamp = 0;     // tracing::kTimestamp or one of its kin
+    Term profiler = kNonValue;  // a pid; the non-value: none
+    uint32_t timestamp = 0;     // one of tracing::kAllTimestamps; 0: monotonic
 };
 Settings settings();
 void set(const Settings& s);
 
 inline bool wants(uint32_t events) { return watchers::any_of_all(events << watchers::kProfileShift); }
 
-// Held over a change of p's state and what is told of it, so that one process's `active` and `inactive` come in
-// turn: who puts it to sleep and who wakes it may be two threads. The profiler itself is not told of, and may be
-// woken while somebody holds it.
+// Holds a lock over a change of p's state and the message about it, so that a process's `active` and `inactive`
+// alternate: the thread that puts it to sleep and the one that wakes it may differ. The profiler itself is not
+// reported, and may be woken while another thread holds the lock.
 class Turn {
   public:
     explicit Turn(const Process& p) {
@@ -32,13 +32,13 @@ class Turn {
             begin(p);
         }
     }
-    // Where p stands. Who calls this owns it.
+    // Remembers where p is in its code. The caller owns p.
     void look_at(const Process& p) {
         if (MINIVM_UNLIKELY(lock_.owns_lock())) {
             find_place(p);
         }
     }
-    // Behind look_at(), when the state has changed.
+    // After look_at(), when the state has changed.
     void became(bool active) const {
         if (MINIVM_UNLIKELY(lock_.owns_lock())) {
             tell(active);
@@ -51,15 +51,15 @@ class Turn {
     void tell(bool active) const;
     std::unique_lock<std::mutex> lock_;
     Term pid_ = kNonValue;
-    Term module_ = kNonValue;  // the non-value: it is nowhere
+    Term module_ = kNonValue;  // the non-value: in no function
     Term function_ = kNonValue;
     uint32_t arity_ = 0;
 };
 
-// Call these only where wants() says so.
+// Call these only if wants() is true.
 void port_turn(Term port, bool active);
 void scheduler_turn(int number, bool active);
-// The process that this thread runs, if it runs one.
+// For the process that this thread runs, if it runs one.
 void caller_turn(bool active);
 
 }  // namespace minivm::system_profile

@@ -1,4 +1,4 @@
-// The terminal's modes: whoever changes them says so here, so that they are as they were when the VM has ended.
+// The terminal's modes: code that changes them registers that here, so that the VM restores them when it ends.
 // Threads: any.
 #pragma once
 
@@ -6,16 +6,16 @@
 
 namespace minivm::terminal {
 
-// tcsetattr() that a signal does not interrupt. False: errno tells.
+// tcsetattr() that a signal does not interrupt. False: see errno.
 bool set_modes(int descriptor, const termios& modes);
-// `usual` is what restore() gives back to it; of the terminal that was named last.
+// restore() will set `usual` again, for the terminal of the last call.
 void will_change(int descriptor, const termios& usual);
 // When the VM ends.
 void restore();
-// The same in the handler of a fault, for which nobody waits: not if somebody is at it.
+// The same in a fault handler, which must not wait: does nothing if another thread has the lock.
 void restore_at_fault();
 
-// The terminal as it was before the VM, for as long as this lives.
+// While this exists, the terminal has the modes that it had before the VM.
 class UsualModes {
   public:
     UsualModes();

@@ -10,10 +10,10 @@ class TimerWheel;
 struct TimerNode {
     // -- guarded by the lock of the wheel it was last put in
     TimerNode* next = nullptr;
-    TimerNode** link = nullptr;  // what points here; null: in no wheel
-    uint64_t due_ms = 0;         // in the monotonic clock of the machine
+    TimerNode** link = nullptr;  // the pointer to this node; null: in no wheel
+    uint64_t due_ms = 0;         // in the clock of monotonic_ms()
     // -- the thread that sets and cancels it
-    TimerWheel* wheel = nullptr;  // where it was put; null: not set
+    TimerWheel* wheel = nullptr;  // the wheel it was put in; null: not set
     bool is_receive = false;      // the timeout of a process's receive; else a BifTimer
 };
 

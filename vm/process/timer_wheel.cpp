@@ -14,8 +14,8 @@ uint64_t monotonic_ns() {
 
 TimerWheel::TimerWheel(uint64_t now_ms) : now_ms_(now_ms) {}
 
-// Ring r holds timers whose due time differs from now_ms_ first in byte r of the number (from below),
-// at the place of that byte; so the coarser byte of a finer ring's timers always equals now_ms_'s.
+// Ring r holds timers whose due time differs from now_ms_ in byte r (counted from below) and in no higher
+// byte, at the place of that byte; so the higher bytes of a ring's timers equal those of now_ms_.
 void TimerWheel::place(TimerNode* node) {
     uint64_t due = node->due_ms;
     if (due <= now_ms_) {
@@ -23,7 +23,7 @@ void TimerWheel::place(TimerNode* node) {
     }
     constexpr uint64_t kReach = (uint64_t{1} << (8 * kRings)) - 1;
     if ((due ^ now_ms_) > kReach) {
-        due = now_ms_ | kReach;  // dealt out when the last ring comes to its end, and placed again
+        due = now_ms_ | kReach;  // placed again when the last ring has gone round
         if (due == now_ms_) {
             due = now_ms_ + 1;
         }
@@ -82,8 +82,8 @@ bool TimerWheel::cancel(TimerNode* node) {
     return cancel_locked(node);
 }
 
-// Timers enter a place at its front, so a place is its timers newest first; this gives oldest first.
-// The links back are void afterwards.
+// Timers enter a place at its front, so its list is newest first; this returns it oldest first. `link` of
+// its nodes is invalid afterwards.
 static TimerNode* oldest_first(TimerNode* list) {
     TimerNode* result = nullptr;
     while (list != nullptr) {
@@ -95,7 +95,7 @@ static TimerNode* oldest_first(TimerNode* list) {
     return result;
 }
 
-// The place of `ring` that the hand now points to is dealt out to finer rings.
+// Deals out the place of `ring` to which its hand now points to the finer rings.
 void TimerWheel::deal_out(int ring) {
     TimerNode** first = &rings_[ring][(now_ms_ >> (8 * ring)) & 0xFF];
     TimerNode* node = oldest_first(*first);
@@ -104,7 +104,7 @@ void TimerWheel::deal_out(int ring) {
         TimerNode* next = node->next;
         node->link = nullptr;
         if (node->due_ms <= now_ms_) {
-            // Due in this very millisecond: the finest ring's place is fired after the dealing.
+            // Due in this millisecond: advance() fires this place of the finest ring after dealing out.
             TimerNode** here = &rings_[0][now_ms_ & 0xFF];
             node->next = *here;
             if (node->next != nullptr) {
@@ -119,7 +119,7 @@ void TimerWheel::deal_out(int ring) {
     }
 }
 
-// The earliest time at which a place that holds timers is due or dealt out; no later than any timer.
+// The earliest time at which a place that holds timers is due or must be dealt out; no later than any timer.
 uint64_t TimerWheel::find_next() const {
     if (count_ == 0) {
         return ~uint64_t{0};
@@ -144,7 +144,7 @@ unsigned TimerWheel::advance(uint64_t now_ms) {
     {
         std::lock_guard guard(mutex_);
         while (now_ms_ < now_ms) {
-            // Jump over empty places: nothing happens before next.
+            // Jumps over empty places: no timer is due before `next`.
             const uint64_t next = find_next();
             if (next > now_ms) {
                 now_ms_ = now_ms;
@@ -152,7 +152,7 @@ unsigned TimerWheel::advance(uint64_t now_ms) {
             }
             now_ms_ = next;
             for (int ring = kRings - 1; ring > 0; --ring) {
-                // A hand moves when all finer ones stand at zero.
+                // A ring's hand moves when the hands of all finer rings are at zero.
                 if ((now_ms_ & ((uint64_t{1} << (8 * ring)) - 1)) == 0) {
                     deal_out(ring);
                 }

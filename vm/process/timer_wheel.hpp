@@ -4,9 +4,9 @@
 // the next place of the coarser ring is dealt out to the finer ones. Setting, cancelling and firing
 // are O(1). Timers beyond the last ring wait in its farthest place and are dealt out again.
 //
-// One wheel a scheduler. Its lock is held for a few list operations and while receive timeouts wake
+// Each scheduler has one wheel. Its lock is held for a few list operations and while receive timeouts wake
 // their processes (which takes a run queue's lock, never the other way round); BIF timers fire after
-// it is released.
+// the lock is released.
 // Threads: any.
 #pragma once
 
@@ -35,15 +35,15 @@ class TimerWheel {
     // node is in no wheel. It fires when the wheel next moves to its time or later, so not before the
     // next millisecond. True if it is now the first that is due.
     bool set(TimerNode* node, uint64_t due_ms);
-    // True if it was there, and now will not fire. For a receive timer, false also means that it has
-    // fired completely: no wake-up is under way.
+    // True if the node was in the wheel, and now will not fire. For a receive timer, false also means that it
+    // has fired completely: no wake-up is under way.
     bool cancel(TimerNode* node);
 
-    // Fires what is due at now_ms; returns how many.
+    // Fires all timers due at now_ms; returns how many.
     unsigned advance(uint64_t now_ms);
-    // When advance() has something to do next; ~0: never. Any thread, no lock.
+    // When advance() next has something to do; ~0: never. Any thread, no lock.
     uint64_t next_due_ms() const {
-        // relaxed: a hint; who makes it earlier from another thread wakes the scheduler afterwards.
+        // relaxed: a hint; another thread that makes it earlier wakes the scheduler afterwards.
         return next_due_ms_.load(std::memory_order_relaxed);
     }
 
@@ -52,7 +52,7 @@ class TimerWheel {
     std::unordered_map<uint64_t, BifTimer*>& bif_timers() { return bif_timers_; }
     bool set_locked(TimerNode* node, uint64_t due_ms);
     bool cancel_locked(TimerNode* node);
-    // Takes out every timer: at the end of the machine.
+    // Takes out every timer: at the VM's end.
     TimerNode* take_all();
 
   private:
@@ -64,17 +64,17 @@ class TimerWheel {
     uint64_t find_next() const;
 
     CountedMutex mutex_{LockKind::timers};
-    uint64_t now_ms_;                         // everything due before or at it has fired
+    uint64_t now_ms_;                         // all timers due at or before it have fired
     TimerNode* rings_[kRings][kPlaces] = {};
     uint64_t count_ = 0;
     std::atomic<uint64_t> next_due_ms_{~uint64_t{0}};
     std::unordered_map<uint64_t, BifTimer*> bif_timers_;
 };
 
-// What due timers do (process/timers.cpp). Under the wheel's lock:
+// advance() calls these for due timers (process/timers.cpp). With the wheel's lock held:
 void fire_receive_timer(TimerNode* node);
 void forget_bif_timer(TimerWheel& wheel, TimerNode* node);
-// Without it; a list linked by next.
+// Without the lock; a list linked by next.
 void deliver_bif_timers(TimerNode* list);
 
 }  // namespace minivm

@@ -15,7 +15,7 @@ namespace minivm {
 
 namespace {
 
-// In place of a wheel: the receive waits for ever, and has said so. Never looked into.
+// In place of a wheel: the receive waits for ever. Only the address is used.
 const char g_for_ever = 0;
 bool waits_for_ever(const Process& p) {
     return p.receive_timer.wheel == reinterpret_cast<const TimerWheel*>(&g_for_ever);
@@ -32,7 +32,7 @@ void set_receive_timeout(Process& p, uint64_t ms) {
     MINIVM_ASSERT(p.receive_timer.wheel == nullptr);
     p.receive_timer.is_receive = true;
     p.receive_timer.due_ms = 0;
-    // At least ms milliseconds from now, whatever part of a millisecond has gone.
+    // At least ms milliseconds from now: the present time is rounded up to a whole millisecond.
     p.scheduler->timers->set(&p.receive_timer, (monotonic_ns() + 999999) / 1000000 + ms);
     MINIVM_EVENT_COARSE(receive_timer, records::subject(p.id), ms * 1000000);
 }
@@ -44,16 +44,16 @@ void cancel_receive_timeout(Process& p) {
         return;
     }
     if (!waits_for_ever(p) && !p.receive_timer.wheel->cancel(&p.receive_timer)) {
-        // It has fired, and completely so: the lock was ours.
-        // relaxed: the bit was set under the wheel's lock.
+        // It has fired completely, because it fires under the wheel's lock, which we had.
+        // relaxed: the bit was set under that lock.
         p.state.fetch_and(~process_state::kTimedOut, std::memory_order_relaxed);
     }
     p.receive_timer.wheel = nullptr;
 }
 
 bool take_timed_out(Process& p) {
-    // Only a process that was waiting: otherwise it has messages to look at first, and will be told at
-    // its next wait.
+    // Only if the process was waiting: otherwise it has messages to examine first, and takes the timeout when
+    // it next waits.
     // relaxed: set before the process was queued.
     if (!p.was_waiting ||
         (p.state.load(std::memory_order_relaxed) & process_state::kTimedOut) == 0) {
@@ -82,7 +82,7 @@ namespace {
 
 constexpr uint32_t kSchedulerMask = 0x7FF;  // of RefId::high
 
-// Timers of dirty schedulers' references lie with scheduler 1.
+// Timers with references of dirty schedulers are in the wheel of scheduler 1.
 TimerWheel* wheel_of(RefId ref) {
     uint32_t number = ref.high & kSchedulerMask;
     if (number == 0) {
@@ -91,7 +91,7 @@ TimerWheel* wheel_of(RefId ref) {
     return timer_wheel_of(static_cast<int>(number));
 }
 
-// A reference within its scheduler.
+// Identifies the reference within its wheel.
 uint64_t key_of(RefId ref) { return ref.low ^ (uint64_t{(ref.high & kSchedulerMask) == 0} << 63); }
 
 void free_timer(BifTimer* t) {
@@ -150,7 +150,7 @@ RefId start(Process& p, uint64_t due_ms, Term to, Term message, bool wrap) {
     t->ref = new_ref_id(p);
     t->wheel = wheel_of(t->ref);
     Heap h;
-    // Literals as well: a timer is no process that could be asked to let go of them.
+    // Copies literals as well: literal_release asks only processes to let go of them.
     t->to = copy_term(to, h, false);
     t->message = copy_term(message, h, false);
     if (wrap) {
@@ -177,7 +177,7 @@ RefId start(Process& p, uint64_t due_ms, Term to, Term message, bool wrap) {
 }
 
 static int64_t left_ms(const BifTimer& t) {
-    // In nanoseconds, so that a timer just set has no more left than was asked for.
+    // In nanoseconds, so that a timer that was just set has no more left than its time.
     const uint64_t now = monotonic_ns();
     const uint64_t due = t.due_ms * 1000000;
     return due > now ? static_cast<int64_t>((due - now) / 1000000) : 0;
@@ -218,7 +218,7 @@ int64_t read(RefId ref) {
         if (it == wheel->bif_timers().end()) {
             return -1;
         }
-        // A pid is an immediate; other destinations are only compared with that.
+        // Without the lock `to` may be freed; then only its tag is used, unless it is a pid, an immediate.
         to = it->second->to;
         left = left_ms(*it->second);
     }

@@ -1,4 +1,4 @@
-// Timers: the timeout of a receive, and erlang:send_after, start_timer and friends.
+// Timers: the timeout of a receive, and BIF timers: erlang:send_after, start_timer and the like.
 //
 // A BIF timer lies in the wheel of the scheduler that its reference names, so cancelling and reading
 // find it from anywhere.
@@ -12,8 +12,8 @@ namespace minivm {
 
 struct BifTimer : TimerNode {
     RefId ref;
-    Term to = kNonValue;       // pid, name, or what deliver_message() takes
-    Term message = kNonValue;  // in the fragments
+    Term to = kNonValue;       // pid, name, or another destination of deliver_message()
+    Term message = kNonValue;  // in the fragments, like `to`
     Fragment* fragments = nullptr;
     Term* off_heap = nullptr;
 };

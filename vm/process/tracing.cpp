@@ -48,7 +48,7 @@ bool tracer_exists(Term tracer) {
     }
     const thread_progress::DelaySection section;
     const Process* p = is_local_pid(tracer) ? process_table::lookup(tracer) : nullptr;
-    // acquire: whoever was told of its end ('DOWN') finds that it has begun, though it may still be in the table.
+    // acquire: a process that has got its 'DOWN' sees kExiting, though the process may still be in the table.
     return p != nullptr && (p->state.load(std::memory_order_acquire) & process_state::kExiting) == 0;
 }
 

@@ -1,4 +1,4 @@
-// Calls of what is not loaded: the error handler, or loading on demand.
+// Calls of functions that are not loaded: the error handler, or loading on demand.
 #include "vm/code/code_index.hpp"
 #include "vm/code/loading.hpp"
 #include "vm/code/module_table.hpp"
@@ -22,8 +22,8 @@ const Export* own_error_handler(const Process& p, const char* function) {
     return e != nullptr && export_table::is_loaded(e, code_index::active()) ? e : nullptr;
 }
 
-// A module that is not loaded because nothing has needed it yet, but which OTP's boot loads, so that there
-// no error handler is ever asked for it. Those that hand on to the usual one rely on it.
+// Whether the module is not loaded only because nothing has needed it yet. OTP's boot loads these modules, so no
+// error handler is ever called for them there, and error handlers that call error_handler rely on that.
 static bool should_be_loaded(Term module) {
     if (module_table::current(module, code_index::active()) != nullptr) {
         return false;
@@ -46,7 +46,7 @@ static bool should_be_loaded(Term module) {
 }
 
 void call_undefined(Process& p, const Export* e) {
-    // Loaded since the caller picked its code index?
+    // Was it loaded after the caller read its code index?
     if (export_table::is_loaded(e, code_index::active())) {
         p.trap_export = e;
         p.outcome = BifOutcome::trap;
@@ -80,8 +80,8 @@ void call_debugger(Process& p, Term module, Term function, uint32_t arity) {
 }
 
 void call_unloaded_fun(Process& p, const FunEntry* fe) {
-    // Funs carry no module name of their own in x registers: the fun itself is behind its arguments
-    // only while it is called, so it is rebuilt from the free variables.
+    // The fun itself is not in the x registers any more, only its arguments and then its free variables: builds
+    // it again from these.
     const uint32_t arity = fe->arity;
     const uint32_t n = fe->num_free;
     Term* t = p.heap.alloc(kFunFixedWords + n);

@@ -1,10 +1,10 @@
-// Work of the VM that is too long for a scheduler between two processes. The dirty schedulers do it (vm/sched/dirty.cpp).
+// Work of the VM that is too long for a scheduler between two processes. Dirty schedulers do it (vm/sched/dirty.cpp).
 #pragma once
 
 namespace minivm::dirty {
 
-// Runs job(data) on a dirty scheduler, soon; at the end of the machine, or where there are no dirty
-// schedulers, here and now. Jobs may run beside each other. Any thread, without locks held.
+// Runs job(data) on a dirty scheduler, soon. While the VM ends, and where there are no dirty schedulers, the
+// caller runs it at once. Several jobs may run at the same time. Any thread, with no lock held.
 void run(void (*job)(void*), void* data);
 
 }  // namespace minivm::dirty

@@ -1,4 +1,4 @@
-// The protocol on the atomics of the machine, and what belongs to the thread that calls.
+// The protocol with the machine's atomics, and the state of the calling thread.
 #include "vm/progress/thread_progress.hpp"
 
 #include "vm/progress/thread_progress_core.hpp"
@@ -35,7 +35,7 @@ constinit Core<Machine, Participant, kMaxThreads> g_core;
 thread_local Participant* t_self = nullptr;
 thread_local bool t_awake = false;
 
-// Leaves the slot to the next thread that joins when its thread ends.
+// The slot of a thread's delay sections. When the thread ends, the next thread that joins can have it.
 struct SectionSlot {
     Participant* participant = nullptr;
     ~SectionSlot() {

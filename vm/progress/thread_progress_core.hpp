@@ -13,22 +13,22 @@
 //   f runs when epoch >= tag + 2.
 //
 // Claim: when f runs, every thread has passed a Q2/Q3 after L1, or was asleep after L1.
-// Let the step from tag + 1 to tag + 2 be A3'. It read every t.published in A2' as tag + 1 or
-// asleep.
+// Let A3' be the step of the epoch from tag + 1 to tag + 2. Its A2' read every t.published as tag + 1
+// or asleep.
 //   * t published tag + 1: its Q1 read tag + 1. If Q3 came before L1 in the order of the fences, L2
 //     would have found at least tag + 1, but it found tag. So Q3 comes after L1, and what t reads
 //     after Q3 is not older than what was written before L1: it cannot find what was unlinked.
 //   * t was asleep at A2': when it wakes it stores t.published (W1), passes a full barrier (W2), then
 //     reads. If W2 came before A2', A2' would have found W1. And A2' comes after L1, for A1' found
-//     tag + 1 and L2 only tag, A3 and A2 being in the one order. So W2 and t's reads come after L1
-//     too.
-// And what t read before: t's reads come before Q2 (or W1, or the stores of sleep(), leave() and
-// join() that A2 may find instead), which are releases; A2' acquires it, A3' releases, and whoever
+//     tag + 1 and L2 only tag, and A2 and A3 are both in the single order of seq_cst operations. So W2
+//     and t's reads come after L1 too.
+// The reads of t before L1: they come before Q2 (or W1, or the stores of sleep(), leave() and join()
+// that A2 may find instead), which are releases; A2' acquires them, A3' releases, and the thread that
 // runs f has acquired A3' through its load of the epoch. So freeing in f happens after those reads.
 //
-// What was written before L1 is seen after Q3 or W2 by the order of fences, not happens-before: no
-// word is handed from one to the other. So what is published by thread progress alone (the
-// generations of code, halves of breakpoints) has to be words that are written whole.
+// A thread sees after Q3 or W2 what was written before L1 because of the order of the fences, not by
+// happens-before: no word passes from one thread to the other. So data that only thread progress
+// publishes (the generations of code, halves of breakpoints) must be words that are written whole.
 //
 // The atomics are a parameter (`A`, vm/util/atomics.hpp), so that
 // tests/vm/progress/thread_progress_model_test.cpp runs this very code on a model of weak memory, in
@@ -54,8 +54,8 @@ struct Deferred {
     void* data;
 };
 
-// First in, first out. Unlike a std::deque it allocates nothing before it is used: there are a
-// thousand slots, of which a handful are.
+// First in, first out. Unlike a std::deque it allocates nothing before its first item: of the more than
+// two thousand slots only a handful are used.
 class DeferredQueue {
 public:
     bool empty() const { return first_ == all_.size(); }
@@ -64,7 +64,7 @@ public:
     const Deferred* end() const { return all_.data() + all_.size(); }
     void push_back(const Deferred& d) { all_.push_back(d); }
     void pop_front() {
-        // What has been taken is dropped when it is half of all: each is moved once on average.
+        // Drops the taken items when they are half of all: an item is moved once on average.
         if (++first_ * 2 >= all_.size()) {
             all_.erase(all_.begin(), all_.begin() + static_cast<ptrdiff_t>(first_));
             first_ = 0;
@@ -79,17 +79,17 @@ private:
 constexpr uint64_t kAsleep = ~uint64_t{0};
 constexpr uint64_t kVacant = ~uint64_t{0} - 1;
 
-// What the protocol knows of a thread that takes part.
+// What the protocol keeps for each participating thread.
 template <class A>
 struct alignas(64) Slot {
     typename A::template Atomic<uint64_t> published{kVacant};  // the owner writes, advance() reads
-    // -- the owner
+    // -- only the owner reads and writes these
     DeferredQueue deferred;     // tags ascend
-    uint32_t code_version = 0;  // the newest code that it has passed a barrier for
+    uint32_t code_version = 0;  // of the newest code for which the owner has passed an instruction barrier
 };
 
-// Participant is a Slot<A>. A beside atomics: instruction_barrier(), what the processor has fetched
-// and decoded ahead is dropped. kSteps of the epoch have to pass before work is due.
+// Participant is a Slot<A>. Beside atomics A has instruction_barrier(): the processor drops the
+// instructions that it has fetched and decoded ahead. Work is due kSteps of the epoch after its tag.
 template <class A, class Participant, int kThreads, uint64_t kSteps = 2>
 class Core {
 public:
@@ -97,11 +97,11 @@ public:
         const std::lock_guard lock(mutex_);
         for (int i = 0; i < kThreads; ++i) {
             Participant& t = threads_[i];
-            // relaxed: slots are taken and given back under the lock.
+            // relaxed: threads take and give back slots under the lock.
             if (t.published.load(std::memory_order_relaxed) == kVacant) {
                 t.code_version = 0;  // another thread than before
-                // release: asleep is what vacant is to advance(); but A2, which may find this
-                // instead of what the former owner has stored, has to acquire his reads all the
+                // release: advance() treats kAsleep and kVacant alike; but A2 may find this store
+                // instead of the former owner's, and must then acquire that owner's reads all the
                 // same.
                 t.published.store(kAsleep, std::memory_order_release);
                 // relaxed: written under the lock only.
@@ -120,16 +120,16 @@ public:
         MINIVM_CHECK(t->published.load(std::memory_order_relaxed) == kAsleep);
         hand_over(t);
         const std::lock_guard lock(mutex_);
-        // release: for A2 that does not find kAsleep any more.
+        // release: for an A2 that finds this instead of kAsleep.
         t->published.store(kVacant, std::memory_order_release);
     }
 
     void wake(Participant* t) {
-        // release: W1. A2 may find this instead of the kAsleep before it, and has to acquire the
-        // reads in front of that all the same; that it finds it is W2's doing. relaxed: the epoch
+        // release: W1. A2 may find this instead of the kAsleep before it, and must then acquire the
+        // reads before that kAsleep all the same; W2 makes sure that A2 finds it. relaxed: the epoch
         // may have moved on; then we publish an older value and only delay the next step.
         t->published.store(epoch_.load(std::memory_order_relaxed), std::memory_order_release);
-        // seq_cst: W2, before any read of shared structures.
+        // seq_cst: W2; it comes before any read of shared structures.
         A::fence(std::memory_order_seq_cst);
         see_code(t);
     }
@@ -138,11 +138,11 @@ public:
         // seq_cst: the reads before it are done (A2 acquires it); see also push_common().
         t->published.store(kAsleep, std::memory_order_seq_cst);
         hand_over(t);
-        // If all others sleep nobody but us moves the epoch. Work may defer more work: until none
-        // is left. seq_cst: see push_common().
+        // If all others sleep only we can move the epoch. Work may defer more work, so we go on
+        // until none is left. seq_cst: see push_common().
         while (common_any_.load(std::memory_order_seq_cst)) {
             if (!advance()) {
-                return;  // somebody is awake and will come by here
+                return;  // another thread is awake and will run the queue
             }
             run_common();
         }
@@ -165,7 +165,7 @@ public:
             advance();
             run_due(t->deferred);
         }
-        // relaxed: only whether to look; run_common() looks properly.
+        // relaxed: a hint whether to call run_common(), which takes the lock and looks again.
         if (MINIVM_UNLIKELY(common_any_.load(std::memory_order_relaxed))) {
             advance();
             run_common();
@@ -173,25 +173,25 @@ public:
         return moved;
     }
 
-    // By a participant that is awake.
+    // A participant that is awake calls this one.
     void later(Participant* t, Work f, void* data) {
         // seq_cst: L1, after what the caller unlinked; its partners are Q3 and W2.
         A::fence(std::memory_order_seq_cst);
         // relaxed: L2, not before L1.
         t->deferred.push_back({epoch_.load(std::memory_order_relaxed), f, data});
     }
-    // By anybody else.
+    // Any other thread calls this one.
     void later(Work f, void* data) {
         push_common(f, data);
-        // Everybody may be asleep by now.
-        // relaxed: it finds what we have pushed, or what somebody has made of it since.
+        // All participants may be asleep by now, and then nobody else would run it.
+        // relaxed: it finds our own store in push_common(), or a later one.
         while (common_any_.load(std::memory_order_relaxed) && advance()) {
             run_common();
         }
     }
 
     void run_all() {
-        // seq_cst: not needed for speed here.
+        // seq_cst: no weaker order is worth an argument here, at the end of the VM.
         while (common_any_.load(std::memory_order_seq_cst)) {
             MINIVM_CHECK(advance());
             run_common();
@@ -199,9 +199,9 @@ public:
     }
 
     void want_instruction_barrier() {
-        // release: who has counted it before the later() that follows will not pass a barrier for
-        // it again, and has to find the code changed then. That everybody counts it is the doing of
-        // that later()'s fence (L1).
+        // release: a thread that reads the new number before the later() that follows passes no
+        // second barrier for it, so it must find the code changed at that moment. The fence of that
+        // later() (L1) makes sure that every thread reads the new number.
         code_version_.fetch_add(1, std::memory_order_release);
     }
     uint64_t epoch() const {
@@ -209,14 +209,14 @@ public:
         return epoch_.load(std::memory_order_relaxed);
     }
 
-    // For a model, which tells its states apart by it. Whoever else asks holds the lock.
+    // For the model, which distinguishes its states by it. Other callers must hold the lock.
     const DeferredQueue& common() const { return common_; }
 
 private:
-    // Behind Q3 or W2: code that was changed before an L1 of an earlier epoch is run as it is now.
+    // Called after Q3 or W2: makes this thread run code as it was changed before an L1 of an earlier epoch.
     void see_code(Participant* t) {
-        // acquire: pairs with want_instruction_barrier(). What was counted before that L1 is found
-        // by the fence that we have just passed, as all else.
+        // acquire: pairs with want_instruction_barrier(). The fence that we have just passed makes
+        // us find, like all other writes, the increments before that L1.
         const uint32_t version = code_version_.load(std::memory_order_acquire);
         if (MINIVM_UNLIKELY(version != t->code_version)) {
             t->code_version = version;
@@ -225,7 +225,7 @@ private:
     }
 
     int slots_in_use() const {
-        // seq_cst: who has joined and woken (W2) in front of this is among them.
+        // seq_cst: includes every thread that has joined and woken (W2) before this load.
         return used_.load(std::memory_order_seq_cst);
     }
 
@@ -241,8 +241,8 @@ private:
                 return false;
             }
         }
-        // seq_cst: A3; passes on what A2 acquired to whoever reads the new epoch. If it fails,
-        // another thread has done the same step.
+        // seq_cst: A3; passes what A2 acquired on to every thread that reads the new epoch. If it
+        // fails, another thread has done the same step.
         epoch_.compare_exchange_strong(e, e + 1, std::memory_order_seq_cst);
         return true;
     }
@@ -250,7 +250,7 @@ private:
     void run_due(DeferredQueue& queue) {
         while (!queue.empty()) {
             const Deferred d = queue.front();
-            // acquire: A3, hence everybody's reads before their publication.
+            // acquire: pairs with A3, hence with all threads' reads before they published.
             if (epoch_.load(std::memory_order_acquire) < d.tag + kSteps) {
                 return;
             }
@@ -259,10 +259,10 @@ private:
         }
     }
 
-    // Takes due work out of the common queue one by one, so that no lock is held while it runs.
-    // Where somebody else looks at the queue: on to other work, there will be another chance.
+    // Takes due work out of the common queue one by one, so that it holds no lock while the work runs.
+    // If another thread has the lock, returns: the caller goes on and will come here again.
     void run_common() {
-        // relaxed: only whether to take the lock; a miss is made good by who pushed.
+        // relaxed: a hint whether to take the lock; if it misses a push, the pushing thread goes on.
         while (common_any_.load(std::memory_order_relaxed)) {
             Deferred d;
             {
@@ -291,7 +291,7 @@ private:
         // relaxed: L2, not before L1. Read under the lock, so tags in the queue ascend.
         common_.push_back({epoch_.load(std::memory_order_relaxed), f, data});
         // seq_cst: a thread that falls asleep stores kAsleep and then reads this; the thread that
-        // pushes stores this and then reads kAsleep in advance(). One of the two sees the other.
+        // pushes stores this and then reads kAsleep in advance(). At least one sees the other's store.
         common_any_.store(true, std::memory_order_seq_cst);
     }
 
@@ -303,7 +303,7 @@ private:
     }
 
     Participant threads_[kThreads];
-    // Slots in use are below this.
+    // Every slot in use has an index below this.
     typename A::template Atomic<int> used_{0};
     typename A::template Atomic<uint64_t> epoch_{1};
     // Counts changes of machine code that wait for instruction barriers.

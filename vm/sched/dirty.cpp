@@ -1,8 +1,8 @@
-// Dirty schedulers: threads that run one BIF of one process at a time, for as long as it takes; and work
-// of the VM's own that is too long for a scheduler.
+// Dirty schedulers: threads that run one BIF of one process at a time, for as long as it takes, and jobs of the
+// VM itself that are too long for a scheduler.
 //
-// They own the process meanwhile; its signals wait, but for one that ends it (end_dirty_process()). Threads
-// are started when there is work and none is free, up to the limit.
+// A dirty scheduler owns the process meanwhile; the process's signals wait, except one that ends it
+// (end_dirty_process()). A thread is started when there is work and none is idle, up to the limit.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -48,7 +48,7 @@ namespace {
 
 using namespace process_state;
 
-// Work of the VM's own.
+// Work of the VM itself.
 struct Job {
     void (*run)(void*);
     void* data;
@@ -94,41 +94,41 @@ class Waiting {
     LowShare low_share_;
 };
 
-// Schedulers hand work over without a lock and without starting threads: they put it on a stack that the
-// pool's threads empty, and wake one of those that are idle. There is one, unless the limit is reached: a
-// thread that takes work and leaves none idle behind starts another one first.
+// Schedulers hand work over without a lock and without starting threads: they push it onto a stack that the
+// pool's threads empty, and wake an idle thread. There is one, unless the limit is reached: a thread that takes
+// work and leaves none idle behind starts another one first.
 //
-// A process that reads or writes a file goes back and forth: to wake a thread for each of its calls takes
-// several times what the call does. So one thread that has just worked looks for more for some microseconds
-// before it is idle, and nobody is woken meanwhile: it takes all the work there is, and wakes others for
-// what it does not do itself.
+// A process that reads or writes a file goes to the pool for each call, and waking a thread takes several times
+// as long as the call itself. So one thread that has just worked searches for more work for some microseconds
+// before it becomes idle. Meanwhile schedulers wake no thread: the searching one takes all work from the stack,
+// and wakes others for what it does not do itself.
 struct Pool {
     // -- any thread
     std::atomic<Process*> new_processes{nullptr};  // by next_in_queue, the newest first
-    std::atomic<Job*> new_jobs{nullptr};           // likewise
+    std::atomic<Job*> new_jobs{nullptr};           // by next, the newest first
     std::atomic<uint32_t> wakes{0};                // the futex of idle threads; grows with each piece of work
     std::atomic<uint32_t> idle{0};                 // threads that wait for it, or are about to
-    std::atomic<bool> searching{false};            // a thread looks for work all the time
+    std::atomic<bool> searching{false};            // a thread is in search()
     std::atomic<uint32_t> last_worker{FUTEX_BITSET_MATCH_ANY};  // the bit of the thread that worked last
     std::atomic<uint32_t> waiting{0};              // processes in new_processes and queue
     std::atomic<bool> stopping{true};              // or not started
-    // -- the pool's threads and who stops them, under the mutex
+    // -- the pool's threads and the one that stops them, under the mutex
     std::mutex mutex;
     std::condition_variable ended;
     Waiting queue;
-    std::deque<Job*> jobs;                         // after the processes
+    std::deque<Job*> jobs;                         // run when no process waits
     std::vector<std::thread> threads;
-    int limit = 0;
+    int limit = 0;                                 // of threads
     int online = INT_MAX;                          // processes that may run at once
-    int busy = 0;                                  // that do
+    int busy = 0;                                  // processes that do run
     int running = 0;                               // threads that have not ended
     const char* name = "";
 };
 
 Pool g_cpu;
 Pool g_io;
-// What the VM does for itself with files and programs, and what it prints, goes on when all of the others wait for
-// something that does not come. No scheduler of these is counted in what is shown.
+// For BIFs of the VM itself that use files and programs or print. They go on when all threads of g_io block for ever.
+// system_info and the like do not count these threads.
 Pool g_own;
 constexpr int kOwnThreads = 4;
 
@@ -142,24 +142,24 @@ void push(std::atomic<T*>& stack, T* work, T* T::*next) {
     } while (!stack.compare_exchange_weak(first, work, std::memory_order_seq_cst));
 }
 
-// How many were woken: one that has one of these bits, if any does.
+// Wakes one idle thread that has one of these bits, if there is one; returns how many it has woken.
 long wake_idle(Pool& pool, uint32_t bits) {
     return syscall(SYS_futex, reinterpret_cast<uint32_t*>(&pool.wakes), FUTEX_WAKE_BITSET_PRIVATE, 1,
                    nullptr, nullptr, bits);
 }
 
 void wake(Pool& pool) {
-    // seq_cst: first the work, then this, then the look for idle threads. A thread first says that it is
-    // idle, then looks for work, then waits for a change: one of the two sees the other.
+    // seq_cst: we push the work, then add here, then look for idle threads. A thread counts itself idle, then
+    // looks for work, then waits for a change here: at least one of the two sees the other's store.
     pool.wakes.fetch_add(1, std::memory_order_seq_cst);
-    // seq_cst: the same. One that searches first says that it does not any more, then it looks.
+    // seq_cst: the same. A searching thread first clears `searching`, then looks for work once more.
     if (pool.searching.load(std::memory_order_seq_cst)) {
         return;
     }
     // seq_cst: as above.
     if (pool.idle.load(std::memory_order_seq_cst) != 0) {
-        // The one that worked last has its memory warm: malloc gives each thread an arena of its own. If
-        // it does not wait, any other.
+        // Preferably the thread that worked last, whose memory is in the cache: malloc gives each thread an arena
+        // of its own. If that one does not wait, any other.
         // relaxed: a hint.
         if (wake_idle(pool, pool.last_worker.load(std::memory_order_relaxed)) == 0) {
             wake_idle(pool, FUTEX_BITSET_MATCH_ANY);
@@ -167,7 +167,7 @@ void wake(Pool& pool) {
     }
 }
 
-// To the end of the queue, the oldest first.
+// Moves the stack to the end of the queue, the oldest first.
 template <typename T, typename Queue>
 void take_new(std::atomic<T*>& stack, Queue& queue, T* T::*next) {
     // seq_cst: see wake().
@@ -183,24 +183,24 @@ void take_new(std::atomic<T*>& stack, Queue& queue, T* T::*next) {
         queue.push_back(oldest);
     }
 }
-// Takes what is new as well.
+// Takes new work from the stacks as well.
 bool has_work_locked(Pool& pool) {
     take_new(pool.new_processes, pool.queue, &Process::next_in_queue);
     take_new(pool.new_jobs, pool.jobs, &Job::next);
     return (!pool.queue.empty() && pool.busy < pool.online) || !pool.jobs.empty();
 }
 
-// Once nobody looks at p. Takes p over from a scheduler, or hands it back. False: it has been left (Hold::leave()),
-// and its state is as it was.
+// Takes p over from a scheduler, or hands it back, as soon as no thread holds p. False: p has been left
+// (Hold::leave()), and its state is unchanged.
 bool change_state(Process& p, uint32_t cleared, uint32_t set) {
     for (;;) {
-        // acquire: where it has been left, what was done to end it comes before what is left to do.
+        // acquire: if p has been left, what end_dirty_process() did comes before finish_left_process().
         uint32_t old = p.state.load(std::memory_order_acquire);
         if ((old & kHeld) != 0) {
             sched_yield();
         } else if ((old & kLeft) != 0) {
             return false;
-            // seq_cst: see above (acquire, release); and comes after whoever held it.
+            // seq_cst: acquires p from its last owner or holder, releases it to the next.
         } else if (p.state.compare_exchange_weak(old, (old & ~cleared) | set,
                                                  std::memory_order_seq_cst)) {
             return true;
@@ -227,7 +227,7 @@ void run_one(Scheduler& s, Process& p, bool io) {
     for (unsigned i = 0; i < bif.arity; ++i) {
         args[i] = p.saved_x[i];
     }
-    // The arguments stay saved: a failing BIF's trace shows them.
+    // The arguments stay in saved_x: a failing BIF's stack trace shows them.
     const uint64_t before = monotonic_ns();
     const Term result = bif.fn(p, args);
     MINIVM_EVENT(dirty_end, subject, function, monotonic_ns() - before);
@@ -256,9 +256,9 @@ void run_job(Job* job) {
     delete job;
 }
 
-// Looks for new work for a while, if no other thread does.
+// Looks for new work for a while, unless another thread does.
 void search(Pool& pool, std::unique_lock<std::mutex>& lock) {
-    constexpr int kLooks = 2000;  // 25 to 100 us, as long as a pause takes
+    constexpr int kLooks = 2000;  // 25 to 100 us, depending on the processor's pause instruction
     // relaxed: under the mutex.
     if (pool.searching.load(std::memory_order_relaxed)) {
         return;
@@ -267,7 +267,7 @@ void search(Pool& pool, std::unique_lock<std::mutex>& lock) {
     pool.searching.store(true, std::memory_order_seq_cst);
     lock.unlock();
     for (int i = 0; i < kLooks; ++i) {
-        // relaxed: it is taken under the mutex.
+        // relaxed: a hint; the work is taken under the mutex.
         if (pool.new_processes.load(std::memory_order_relaxed) != nullptr ||
             pool.new_jobs.load(std::memory_order_relaxed) != nullptr ||
             // relaxed: as above.
@@ -322,7 +322,7 @@ void start_thread_locked(Pool& pool) {
     try {
         pool.threads.emplace_back(dirty_main, &pool, static_cast<unsigned>(pool.threads.size()));
     } catch (const std::system_error& error) {
-        // The system gives no more threads: those that there are do the work. One there has to be.
+        // The operating system gives no more threads: the existing ones do the work. There has to be one.
         if (--pool.running == 0) {
             fault::end_vm((std::string("Failed to create dirty ") + (&pool == &g_cpu ? "cpu" : "io") +
                            " scheduler thread 1: " + error.what())
@@ -366,7 +366,7 @@ void dirty_main(Pool* pool, unsigned number) {
                 job = pool->jobs.front();
                 pool->jobs.pop_front();
             }
-            // seq_cst: as in wake(): one that is idle now sees work that comes later.
+            // seq_cst: as in wake(): a thread counted idle here sees work that comes later.
             if (pool->idle.load(std::memory_order_seq_cst) == 0 && pool->running < pool->limit) {
                 start_thread_locked(*pool);
             } else if (has_work_locked(*pool)) {
@@ -395,7 +395,7 @@ bool stop_pool(Pool& pool) {
     pool.wakes.fetch_add(1, std::memory_order_seq_cst);
     syscall(SYS_futex, reinterpret_cast<uint32_t*>(&pool.wakes), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr,
             nullptr, 0);
-    // A BIF in a system call may never come back; one that computes gets some time to end.
+    // A BIF in a system call may never return; one that computes gets some time to end.
     const bool ended = pool.ended.wait_for(lock, std::chrono::milliseconds(200),
                                            [&pool] { return pool.running == 0; });
     lock.unlock();
@@ -428,13 +428,13 @@ namespace dirty {
 Hold::Hold(Process& p) {
     // seq_cst: after a signal that the caller has pushed; see go_dirty().
     uint32_t old = p.state.load(std::memory_order_seq_cst);
-    // Who ends it holds it for as long as that takes: nobody waits for him, as nothing is to be seen of it any more.
+    // The thread that ends p holds it for as long as that takes; others do not wait for it, they see p as gone.
     while ((old & kDirty) != 0 && (old & kExiting) == 0) {
         if ((old & kHeld) != 0) {
             sched_yield();
             // seq_cst: as above.
             old = p.state.load(std::memory_order_seq_cst);
-            // seq_cst: after what was saved before p was handed over (acquire); see go_dirty().
+            // seq_cst: acquires what was saved before p was handed over; see go_dirty().
         } else if (p.state.compare_exchange_weak(old, old | kHeld, std::memory_order_seq_cst)) {
             process_ = &p;
             return;
@@ -442,7 +442,7 @@ Hold::Hold(Process& p) {
     }
 }
 bool Hold::withdraw(Term from, RefId ref) const {
-    // acquire: pairs with push_signal(). Only the owner takes signals out, and it waits.
+    // acquire: pairs with push_signal(). Only the owner takes signals out, and it waits for us.
     for (Signal* s = process_->mailbox.outer.load(std::memory_order_acquire); s != nullptr; s = s->next) {
         if (s->kind != SignalKind::rpc || s->from != from) {
             continue;
@@ -458,13 +458,13 @@ bool Hold::withdraw(Term from, RefId ref) const {
 }
 
 void Hold::leave() {
-    // relaxed: the destructor's change of the state comes behind it.
+    // relaxed: the destructor's change of the state follows and releases it.
     process_->state.fetch_or(kLeft, std::memory_order_relaxed);
 }
 
 Hold::~Hold() {
     if (process_ != nullptr) {
-        // seq_cst: what was read comes before p goes on (release).
+        // seq_cst: releases: our reads come before p goes on.
         process_->state.fetch_and(~kHeld, std::memory_order_seq_cst);
     }
 }
@@ -492,7 +492,7 @@ void enqueue(Process& p) {
     Pool& pool = !p.dirty_bif->has_any(kBifDirtyIo)   ? g_cpu
                  : p.dirty_bif->has_any(kBifLeavable) ? g_io
                                                       : g_own;
-    // acquire: pairs with stop_pool(), whose caller has seen all schedulers end.
+    // acquire: pairs with stop_pool(), which is called after all schedulers have ended.
     if (pool.stopping.load(std::memory_order_acquire)) {
         return;
     }
@@ -505,7 +505,7 @@ void enqueue(Process& p) {
 bool take_back(Process& p) { return change_state(p, kQueued | kDirty, kRunning); }
 
 void run(void (*job)(void*), void* data) {
-    // Without schedulers (tests, the end) there is nobody to be kept from anything.
+    // Without schedulers (tests, the VM's end) the job keeps no process waiting.
     // acquire: as above.
     if (g_cpu.stopping.load(std::memory_order_acquire)) {
         job(data);

@@ -77,7 +77,7 @@ Stop run_in_engines(Scheduler& s, Process& p) {
     s.code_ix = code_index::reread(code_index::Reread::schedule_in, s.code_ix);
     restore_x_registers(p, s.x);
     if (p.pc == nullptr && bytecode_stubs().process_exit != nullptr) {
-        // New: its first function returns to process_exit.
+        // A new process: its first function returns to process_exit.
         *--p.heap.end = Term{reinterpret_cast<Word>(bytecode_stubs().process_exit) + kTagHeader};
         p.pc = &p.initial_call->stub[kStubCall];
     }

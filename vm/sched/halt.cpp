@@ -30,7 +30,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How much longer at a time, for who is patient; and how long a slogan waits for its reader.
+// The extension of a patient plan's deadline, at a time; and how long a slogan waits for its reader.
 constexpr auto kMoreTime = std::chrono::milliseconds(200);
 constexpr int kSloganPatience_ms = 1000;
 
@@ -41,20 +41,20 @@ bool g_is_running = false;
 std::optional<HaltPlan> g_plan;
 Clock::time_point g_deadline;
 // -- any thread
-const Export* g_last_words = nullptr;   // set before there are others
+const Export* g_last_words = nullptr;   // set before there are other threads
 std::atomic<Word> g_last_words_pid{0};  // raw
 std::atomic<int> g_output_waits{0};
 std::atomic<bool> g_threads_run{false};
 pid_t g_pid = 0;  // written before there are other threads
 
-// exit() while schedulers run, by a native function or by a program that one has forked: what is static is in
-// use, and stays. What a library has registered later has run by now.
+// For exit() while schedulers run, called by a native function or in a child that one has forked: the threads
+// use static objects, so these are not destroyed. Handlers that libraries registered later have run before this.
 void leave_at_exit(int status, void*) {
-    // relaxed: threads that have ended were joined by the thread that says so.
+    // relaxed: the thread that clears it has joined all others.
     if (!g_threads_run.load(std::memory_order_relaxed)) {
         return;
     }
-    if (getpid() == g_pid) {  // and no copy, which would write to our recording
+    if (getpid() == g_pid) {  // a forked child would write to our recording
         MINIVM_EVENT(program_halt, static_cast<uint64_t>(status & 0xff),
                      records::atom(atom_table::intern("exit")), records::subject_or_none(kNonValue));
     }
@@ -64,7 +64,8 @@ void leave_at_exit(int status, void*) {
 
 }  // namespace
 
-// What OTP does with a flush that takes longer than it may. Without a thread to be had the flush takes its time.
+// Exits with status 255 after `ms`, as OTP does when a flush takes too long. If no thread can be started the flush
+// has no limit.
 static void end_in(int ms) {
     try {
         std::thread([ms] {
@@ -107,7 +108,7 @@ Planned plan_halt(HaltPlan plan, Term how, Term by) {
         pid = spawn(nullptr, g_last_words, kNil, options);
     }
     if (is_value(pid)) {
-        // relaxed: the process's end has to see it, and if it does not the deadline comes.
+        // relaxed: note_end_slow() should see it; if the process ends too early for that, the deadline comes.
         g_last_words_pid.store(pid.raw, std::memory_order_relaxed);
     } else {
         halt(0, false);
@@ -166,7 +167,7 @@ void set_main_process(Term pid) {
     g_main_process.store(pid.raw, std::memory_order_relaxed);
 }
 
-// relaxed: whether somebody waits is looked at from time to time; nothing else is read because of it.
+// relaxed: wait_for_halt() looks at the count from time to time and reads nothing else because of it.
 OutputWait::OutputWait() { g_output_waits.fetch_add(1, std::memory_order_relaxed); }
 OutputWait::~OutputWait() { g_output_waits.fetch_sub(1, std::memory_order_relaxed); }
 
@@ -190,7 +191,7 @@ HaltPlan wait_for_halt() {
         if (!g_plan) {
             g_condition.wait(lock);
         } else if (g_condition.wait_until(lock, g_deadline) == std::cv_status::timeout) {
-            // relaxed: a look; see OutputWait.
+            // relaxed: see OutputWait().
             if (g_plan->is_patient && g_output_waits.load(std::memory_order_relaxed) > 0) {
                 g_deadline = Clock::now() + kMoreTime;
                 continue;
@@ -214,7 +215,7 @@ void forget_halt() {
     g_halting.store(false, std::memory_order_relaxed);
 }
 
-// At most PIPE_BUF bytes: what polls writable takes them without blocking.
+// A pipe that polls writable takes up to PIPE_BUF bytes without blocking.
 void print_slogan(const std::optional<std::string>& slogan) {
     if (!slogan) {
         return;
@@ -254,7 +255,7 @@ void note_end_slow(Process& p, Term reason) {
     }
     // relaxed: see vm::plan_halt().
     if (p.id.raw == vm::g_last_words_pid.load(std::memory_order_relaxed)) {
-        vm::halt(0, false);  // there will be no more of them
+        vm::halt(0, false);  // no last words follow
         return;
     }
     vm::HaltPlan plan;

@@ -1,9 +1,9 @@
-// How the machine stops: who says so, what is done before, and until when.
+// How the VM stops: who requests it, what happens before, and until when.
 //
-// It takes two steps. plan_halt() says how it will end (the first who says it decides) and spawns a process
-// that has the last words written; all others go on running meanwhile. That process then calls halt(),
-// which stops the schedulers. Where it does not come to that in time, the thread of run_until_halt() does:
-// no Erlang code can keep the machine from ending.
+// It takes two steps. plan_halt() sets how the VM will end (the first call decides) and spawns a process, the
+// last words, which has pending output written; all other processes go on running meanwhile. That process then
+// calls halt(), which stops the schedulers. If it does not do so in time, the thread of run_until_halt() does:
+// no Erlang code can keep the VM from ending.
 // Threads: any, unless said.
 #pragma once
 
@@ -22,40 +22,40 @@ namespace vm {
 
 struct HaltPlan {
     int status = 0;
-    bool flush = true;        // what ports have not written yet is written
-    std::optional<std::string> slogan;  // UTF-8, for standard error, as the last of all
-    // The time for the last words does not end while a reader of standard output or error keeps it waiting.
+    bool flush = true;        // ports write first what they have not written yet
+    std::optional<std::string> slogan;  // UTF-8, written to standard error at the very end
+    // The time for the last words does not end while an OutputWait exists: a reader is slow.
     bool is_patient = false;
-    int words_ms = 5000;      // that time
-    int flush_ms = -1;        // the time for the flush, beyond which the status is 255; -1: any
+    int words_ms = 5000;      // the time for the last words
+    int flush_ms = -1;        // the time for the flush; after it the VM exits with status 255. -1: no limit
 };
 
 // `how`, an atom, and `by`, a local pid or the non-value, are for the recorder.
-// not_running: the machine does not run yet, and nobody will carry the plan out.
+// not_running: the VM does not run yet, so no thread would carry the plan out.
 enum class Planned : uint8_t { first, later, not_running };
 Planned plan_halt(HaltPlan plan, Term how, Term by);
 bool is_halt_planned();
 
-// halt(abort) of a process: the end here and now by SIGABRT, with the dump of memory that the system makes of it. The
-// recording says who has asked for it; it is no fault to be reported.
+// halt(abort) of the process `by`: ends the VM at once by SIGABRT, with a core dump of the operating system. The
+// recording says which process asked for it; it is not reported as a fault.
 [[noreturn]] void abort_as_asked(Term by);
 
-// Calls f unless the machine stops already, or does not run yet; it does not stop before f has returned, which
-// must not call halt() or plan_halt(). False: not called. For threads that are no schedulers.
+// Calls f unless the VM is stopping already or does not run yet; the VM does not stop before f has returned. f must
+// not call halt() or plan_halt(). False: not called. For threads other than schedulers.
 bool call_while_running(void (*f)(void*), void* context);
 
-// The function without arguments that the process of plan_halt() runs; null: there is none, and a plan is
-// carried out at once. Before the machine starts.
+// The function without arguments that the process of plan_halt() runs; null: none, and a plan is carried out
+// at once. Call it before the VM starts.
 void set_last_words(const Export* entry);
 
-// Called on the thread of run_until_halt() when a plan with a slogan has been carried out: the slogan is on standard
-// error, and no scheduler runs any more. Before the machine starts.
+// `write` is called on the thread of run_until_halt() when a plan with a slogan has been carried out: the slogan is
+// on standard error, and no scheduler runs any more. Call it before the VM starts.
 void set_crash_dump(void (*write)(const std::string& slogan));
 
-// The program's own process, which is recorded when it ends.
+// The program's own process, whose end is recorded.
 void set_main_process(Term pid);
 
-// While somebody waits for a reader of standard output or error. One object on one thread.
+// Exists while a thread waits for a reader of standard output or error. One object on one thread.
 class OutputWait {
   public:
     OutputWait();
@@ -69,10 +69,10 @@ class OutputWait {
 extern std::atomic<bool> g_halting;
 
 void allow_halt();          // the schedulers have been started
-void threads_have_ended();  // all of them: from here on exit() destroys what is static
+void threads_have_ended();  // all threads: from here on exit() may destroy static objects
 HaltPlan wait_for_halt();   // on the thread of run_until_halt()
-void forget_halt();         // before the machine starts
-// Writes it, if somebody takes it.
+void forget_halt();         // before the VM starts
+// Writes the slogan if standard error takes it in time.
 void print_slogan(const std::optional<std::string>& slogan);
 
 }  // namespace vm

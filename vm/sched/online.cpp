@@ -14,7 +14,7 @@ std::mutex g_mutex;
 // Under the mutex.
 int g_schedulers = 1;
 int g_dirty_cpu = 1;
-std::vector<Term> g_blockers[2];  // of the normal schedulers; of all
+std::vector<Term> g_blockers[2];  // pids: block_normal; block
 bool g_has_hook = false;
 
 std::vector<Term>& blockers_of(bool normal) {

@@ -13,11 +13,11 @@ namespace minivm::vm {
 namespace {
 
 std::atomic<bool> g_is_paused{false};
-std::mutex g_pause_mutex;  // who changes it to false, or waits for that
+std::mutex g_pause_mutex;  // held to change the flag to false, and to wait for that
 std::condition_variable g_goes_on;
 
 bool stands(const SchedulerThread& s) {
-    // seq_cst: behind the store in pause(); partners are pause_scheduler() and sleep_until_work().
+    // seq_cst: after the store in pause(); partners are pause_scheduler() and sleep_until_work().
     return s.stands.load(std::memory_order_seq_cst) || s.sleeping.load(std::memory_order_seq_cst) != 0;
 }
 
@@ -48,7 +48,7 @@ void go_on() {
 }
 
 bool is_paused() {
-    // seq_cst: a scheduler that wakes has said so before it looks here; its partner is pause().
+    // seq_cst: a scheduler that wakes clears `sleeping` before it looks here; its partner is pause().
     return g_is_paused.load(std::memory_order_seq_cst);
 }
 

@@ -1,21 +1,21 @@
-// All processes stand still, for whoever looks at the machine from outside: the menu behind ^C.
+// Stops all processes, for the menu behind ^C, which shows the VM from outside.
 //
-// Schedulers stop behind their slices, as do the threads that take what files have; a scheduler that is asleep stays so as
-// far as processes go. Processes with dirty schedulers go on: what they do there is nobody else's.
+// Schedulers stop after their slices, and so does the poller's thread; a scheduler that sleeps runs no process when it
+// wakes. Processes on dirty schedulers go on: what they do there concerns no other process.
 //
-// Why nothing runs once pause() has returned true: the flag is set (seq_cst), then each scheduler is found asleep or
-// standing. One that is asleep looks at the flag when it wakes, before it takes a process; one that was not has looked.
+// Why no process runs once pause() has returned true: pause() sets the flag (seq_cst), then finds each scheduler asleep
+// or standing. A scheduler that wakes looks at the flag before it takes a process; one that stands has seen the flag.
 #pragma once
 
 namespace minivm::vm {
 
-// False: a scheduler has not come to the end of its slice in that time; it still will stop. Again: whether all stand now.
-// One thread at a time, which is none of the machine's.
+// False: a scheduler has not ended its slice in that time; it will still stop then. Calling it again tells whether all
+// stand now. One thread at a time, which is none of the VM's.
 bool pause(int patience_ms);
 void go_on();
 
 bool is_paused();
-// By a thread that holds nothing. Returns at once if nobody has asked.
+// The calling thread must hold no lock. Returns at once if the VM is not paused.
 void wait_while_paused();
 
 }  // namespace minivm::vm

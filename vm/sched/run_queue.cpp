@@ -30,7 +30,7 @@ void RunQueue::List::remove(Process* p, Process* before) {
 }
 
 void RunQueue::push_locked(Process* p) {
-    // relaxed, both: see raise_process(). An old wish has it handle its signals once more than it needs to.
+    // relaxed, both: see raise_process(). An old wish makes p handle its signals once more than it needs to.
     const uint8_t wish = p->raise_wish.load(std::memory_order_relaxed);
     if (MINIVM_UNLIKELY(wish != 0)) {
         p->raise_wish.store(0, std::memory_order_relaxed);
@@ -40,7 +40,7 @@ void RunQueue::push_locked(Process* p) {
             p->raised_to = to;
         }
     }
-    // One that was raised stays it in another queue.
+    // A raised process stays raised when it moves to another queue.
     lists_[static_cast<int>(p->raised ? p->raised_to : p->priority)].append(p);
     count_bound(*p, 1);
 }
@@ -56,7 +56,7 @@ Process* RunQueue::pop_from(int priority) {
     return take_locked(list, list.first, nullptr);
 }
 
-// The most urgent of those that may go elsewhere.
+// The most urgent process that may move to another scheduler.
 Process* RunQueue::pop_unbound_locked() {
     // relaxed: under the lock.
     if (bound_.load(std::memory_order_relaxed) == 0) {
@@ -93,7 +93,7 @@ Process* RunQueue::pop_locked() {
 }
 
 void RunQueue::take_posted_locked() {
-    // acquire: what post() has written to the processes.
+    // acquire: pairs with post(), which has written to the processes.
     Process* newest = posted_.load(std::memory_order_acquire);
     if (MINIVM_LIKELY(newest == nullptr)) {
         return;
@@ -105,10 +105,10 @@ void RunQueue::take_posted_locked() {
         for (const Process* p = newest; p != nullptr; p = p->next_in_queue) {
             ++n;
         }
-        // seq_cst: before they are gone from posted_, so that length() is never 0 in between.
+        // seq_cst: before posted_ is cleared, so that length() is never 0 in between.
         length_.store(n, std::memory_order_seq_cst);
-        // Nobody else takes any, so the list behind `newest` is what it was if that is the newest still.
-        // seq_cst: see length(); acquire as above.
+        // Only the lock's holder takes processes out, so the chain after `newest` is unchanged if that still is
+        // the newest. seq_cst: see length(); acquire as above.
     } while (!posted_.compare_exchange_weak(newest, nullptr, std::memory_order_seq_cst));
     Process* oldest = nullptr;
     while (newest != nullptr) {
@@ -125,7 +125,7 @@ void RunQueue::take_posted_locked() {
 }
 
 void RunQueue::push(Process* p) {
-    // Who steals may have lost the processor with the lock.
+    // A thief may have lost the processor while it holds the lock.
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock()) {
         post(p);
@@ -149,8 +149,8 @@ void RunQueue::post(Process* p) {
 }
 
 Process* RunQueue::pop() {
-    // relaxed: only this queue's scheduler pops by this; others only steal or post, so no push is
-    // missed for good: see length().
+    // relaxed: only this queue's scheduler calls pop(); others only steal or post, and it misses no post for good:
+    // see length().
     if (length_.load(std::memory_order_relaxed) == 0 &&
         posted_.load(std::memory_order_relaxed) == nullptr) {
         return nullptr;
@@ -160,7 +160,7 @@ Process* RunQueue::pop() {
     Process* p = pop_locked();
     if (p != nullptr) {
         ++turns_[static_cast<int>(p->raised ? p->raised_to : p->priority)];
-        // relaxed: written under the lock; nobody waits for it to fall.
+        // relaxed: written under the lock; no thread waits for it to fall.
         length_.store(length_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
         // relaxed: see pops().
         pops_.store(pops_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -176,7 +176,7 @@ Process* RunQueue::pop_unbound() {
     if (n == bound_.load(std::memory_order_relaxed)) {
         return nullptr;
     }
-    // relaxed: under the lock; nobody waits for it to fall.
+    // relaxed: under the lock; no thread waits for it to fall.
     length_.store(n - 1, std::memory_order_relaxed);
     return pop_unbound_locked();
 }
@@ -220,7 +220,7 @@ bool RunQueue::raise(Process& p, Priority to) {
             list.remove(&p, before);
             p.raised = true;
             p.raised_to = to;
-            // relaxed: it is fulfilled.
+            // relaxed: the wish is fulfilled; the locks order it.
             p.raise_wish.store(0, std::memory_order_relaxed);
             lists_[static_cast<int>(to)].append(&p);
             return true;
@@ -253,7 +253,7 @@ Process* RunQueue::steal(RunQueue& to, uint32_t at_least, uint32_t limit) {
             link = &(*link)->next_in_queue;
             --n;
         }
-        // relaxed: under the lock; nobody waits for it to fall.
+        // relaxed: under the lock; no thread waits for it to fall.
         length_.store(n, std::memory_order_relaxed);
     }
     while (rest != nullptr) {
@@ -287,7 +287,7 @@ Process* RunQueue::take(Priority priority, uint32_t n) {
         }
         p = next;
     }
-    // relaxed: under the lock; nobody waits for it to fall.
+    // relaxed: under the lock; no thread waits for it to fall.
     length_.store(length_.load(std::memory_order_relaxed) - count, std::memory_order_relaxed);
     return taken;
 }

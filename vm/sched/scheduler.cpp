@@ -1,10 +1,10 @@
 // The scheduler threads: pick, run, put back, steal, sleep.
 //
-// A woken process goes to the queue of the scheduler that wakes it: its message is warm there, and the
-// waker will soon wait itself. When a scheduler picks a process and leaves another one behind, it wakes
-// a sleeping scheduler. That steals from queues with two or more at once, and from a queue with one only
-// if nothing moves there for some microseconds: so two processes that talk to each other stay together,
-// and two that compute part.
+// A woken process goes to the queue of the scheduler that wakes it: its message is in that processor's
+// cache, and the waker will soon wait itself. A scheduler that picks a process and leaves another one in
+// its queue wakes a sleeping scheduler. This one steals at once from queues of two or more, but from a
+// queue of one only if no process is popped anywhere for some microseconds: so two processes that talk to
+// each other stay on one scheduler, and two that compute get separate ones.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/epoll.h>
@@ -62,10 +62,10 @@ namespace {
 using namespace process_state;
 
 constexpr int kSpins = 200;           // looks at the queues before sleeping
-constexpr int kSpinsForDirty = 1000;  // if a dirty scheduler has work of ours, which is likely soon done
-// After so many looks a queue that has only one process, and always the same, may be robbed of it.
+constexpr int kSpinsForDirty = 1000;  // if a dirty scheduler has a process of ours, which likely comes back soon
+// After so many looks without a pop anywhere a thief also takes the only process of a queue.
 constexpr int kPatience = 40;
-// Who waits for sockets asks the kernel after so many looks, and takes so many at once.
+// A scheduler in the poller's seat asks the kernel after so many looks, and takes so many events at once.
 constexpr int kSpinsAPoll = 20;
 constexpr int kSocketsAtOnce = 32;
 constexpr uint32_t kStealAtLeast = 2;
@@ -73,7 +73,7 @@ constexpr uint32_t kStealLimit = 256;
 constexpr Priority kPriorities[] = {Priority::max, Priority::high, Priority::normal, Priority::low};
 constexpr uint64_t kBalance_ms = 20;  // how often a scheduler compares its queue with the others'
 constexpr int64_t kTimerCheckReductions = kSliceReductions / 2;
-// A slice that takes longer is recorded apart: something in it does not count its reductions.
+// A longer slice gets a record of its own: something in it does not count its reductions.
 constexpr double kLongSlice_s = 0.05;
 
 std::vector<std::unique_ptr<SchedulerThread>> g_schedulers;
@@ -81,15 +81,15 @@ std::vector<std::thread> g_threads;
 Engine* g_engine = nullptr;
 
 std::atomic<int> g_active{1};     // the others are offline, see set_active_schedulers()
-std::atomic<int> g_asleep{0};     // schedulers whose `sleeping` is 1
+std::atomic<int> g_asleep{0};     // schedulers that sleep, or are about to or waking up
 std::atomic<int> g_searching{0};  // schedulers awake and looking for work
 
 void (*g_crash_dump)(const std::string& slogan) = nullptr;
-// Schedulers that have not stopped, and who waits for them.
+// Schedulers that have not stopped, for join_schedulers().
 std::mutex g_stop_mutex;
 std::condition_variable g_stopped;
 int g_unstopped = 0;
-// How long they may take: one that runs a function of the VM or a native one stops behind it.
+// How long they may take: a scheduler stops only when its BIF or native function returns.
 constexpr auto kStopTime = std::chrono::seconds(5);
 
 thread_local Scheduler* t_scheduler = nullptr;
@@ -113,18 +113,18 @@ bool futex_wait(std::atomic<uint32_t>& word, uint32_t expected, uint64_t timeout
 
 void wake_one() {
     // seq_cst: after the push; a scheduler counts itself asleep before it looks at the queues a last
-    // time. One of the two sees the other.
+    // time. At least one sees the other's store.
     if (g_asleep.load(std::memory_order_seq_cst) == 0 ||
         g_searching.load(std::memory_order_seq_cst) != 0) {
         return;
     }
-    // Who waits for sockets does that as long as others can come.
+    // The scheduler that waits for sockets is woken only if no other one sleeps.
     SchedulerThread* seated = nullptr;
     for (auto& s : g_schedulers) {
         if (is_offline(*s)) {
             break;
         }
-        // relaxed: a look; wake_scheduler() takes it properly.
+        // relaxed: a hint; wake_scheduler() decides.
         const uint32_t how = s->sleeping.load(std::memory_order_relaxed);
         if (how == SchedulerThread::kAsleep) {
             wake_scheduler(*s);
@@ -161,8 +161,8 @@ bool work_anywhere(SchedulerThread& s) {
     if (s.queue.length() != 0) {
         return true;
     }
-    // seq_cst: who is to be online again is woken behind the change; this look comes behind
-    // `sleeping`, which the waker looks at.
+    // seq_cst: set_active_schedulers() stores this, then looks at `sleeping`; we have stored `sleeping`
+    // before this look.
     if (s.number > g_active.load(std::memory_order_seq_cst)) {
         return false;
     }
@@ -176,7 +176,7 @@ bool work_anywhere(SchedulerThread& s) {
 
 constexpr unsigned priority_bit(Priority priority) { return 1u << static_cast<unsigned>(priority); }
 
-// Notes which of its processes have had no turn since it was here last.
+// Notes at which priorities its processes wait but have had no turn since the last call.
 void look_for_starved(SchedulerThread& s) {
     unsigned starved = 0;
     for (const Priority priority : kPriorities) {
@@ -190,17 +190,17 @@ void look_for_starved(SchedulerThread& s) {
     s.starved.store(static_cast<uint8_t>(starved), std::memory_order_relaxed);
 }
 
-// Work is stolen by who has none. Among those that always have some, each takes now and then from the one that has
-// most, so that processes of a priority get the same time wherever they are; for each priority by itself, or those of
-// low priority would share a scheduler among themselves. Where more urgent ones are all that gets a turn, the others
-// are taken away. Between slices: all of its own processes are in its queue.
+// A scheduler without work steals. Schedulers that always have work call this now and then: each takes from the one
+// that has most, so that processes of a priority get the same time everywhere; each priority by itself, or processes
+// of low priority would share one scheduler. From a scheduler where only more urgent processes get turns it takes all
+// starved ones. Called between slices, when all of its own processes are in its queue.
 void even_out(SchedulerThread& s) {
     look_for_starved(s);
     struct Share {
         SchedulerThread* from = nullptr;
         uint32_t count = 0;
     } shares[std::size(kPriorities)];
-    // relaxed: a hint, as all that is read of the others; they are looked at again soon.
+    // relaxed: a hint, like everything read from the others here; the next call looks again soon.
     const unsigned own_starved = s.starved.load(std::memory_order_relaxed);
     for (auto& other : g_schedulers) {
         if (other.get() == &s) {
@@ -262,7 +262,7 @@ void get_up(SchedulerThread& s) {
 }
 
 void sleep_until_work(SchedulerThread& s) {
-    tell_profiler(s, false);  // which may give it work
+    tell_profiler(s, false);  // this may enqueue the profiler here, so before the look at the queue
     recorder::tick();
     thread_progress::sleep(s.progress);
     s.seated = s.seated || (!is_offline(s) && port::poller::take_seat());
@@ -282,7 +282,7 @@ void sleep_until_work(SchedulerThread& s) {
         }
         if (timeout != 0) {
             MINIVM_EVENT(sched_sleep, s.number, timeout == ~uint64_t{0} ? 0 : timeout);
-            // Before the kernel counts it, so that there are never fewer.
+            // Before the kernel counts it, so that this is never less than the kernel's count.
             count_up(s.sleeps, 1);
             activity::set(Activity::sleep);
             if (s.seated) {
@@ -295,7 +295,7 @@ void sleep_until_work(SchedulerThread& s) {
             MINIVM_EVENT(sched_wake, s.number, 0);
         }
     }
-    // seq_cst: from here on wakers need not care about us.
+    // seq_cst: from here on no thread needs to wake us.
     s.sleeping.store(0, std::memory_order_seq_cst);
     g_asleep.fetch_sub(1, std::memory_order_seq_cst);
     thread_progress::wake(s.progress);
@@ -308,7 +308,7 @@ void sleep_until_work(SchedulerThread& s) {
     s.until_timers = 0;
 }
 
-// Grows when any scheduler takes a process from its queue.
+// Grows whenever a scheduler takes a process from its own queue.
 uint64_t total_pops() {
     uint64_t n = 0;
     for (auto& s : g_schedulers) {
@@ -335,13 +335,13 @@ Process* find_work(SchedulerThread& s) {
         }
         return p;
     }
-    do_after_turn(s);  // those it was put off for have been taken away
+    do_after_turn(s);  // it waited for processes in the queue, which others have stolen
     if (g_schedulers.size() == 1) {
         return nullptr;
     }
     activity::set(Activity::other);
     uint64_t pops = total_pops();
-    // seq_cst: wakers rely on one who searches; who stops searching looks again before it sleeps.
+    // seq_cst: wake_one() relies on a searching scheduler; one that stops searching looks again before it sleeps.
     g_searching.fetch_add(1, std::memory_order_seq_cst);
     Process* p = nullptr;
     s.seated = s.seated || (!is_offline(s) && port::poller::take_seat());
@@ -365,8 +365,8 @@ Process* find_work(SchedulerThread& s) {
         }
         if (p == nullptr) {
             pause_cpu();
-            // Nothing shared is held here, and what waits for progress need not wait for the search: a
-            // change of breakpoints takes a few rounds, each of which would take all of it.
+            // We hold nothing shared here. Without this each round of thread progress would wait for the whole
+            // search, and a change of breakpoints takes several rounds.
             thread_progress::quiescent(s.progress);
         }
     }
@@ -379,7 +379,7 @@ Process* find_work(SchedulerThread& s) {
     return p;
 }
 
-// Runs what is bound to it, and gives the rest away.
+// Runs processes bound to this scheduler, and gives the others away.
 void run_offline(SchedulerThread& s) {
     get_up(s);
     do_after_turn(s);
@@ -404,7 +404,7 @@ void pause_scheduler(SchedulerThread& s) {
     do_after_turn(s);
     get_up(s);
     thread_progress::sleep(s.progress);
-    // seq_cst: partners are vm::pause() and halt().
+    // seq_cst: the partner is stands() in pause.cpp.
     s.stands.store(true, std::memory_order_seq_cst);
     vm::wait_while_paused();
     s.stands.store(false, std::memory_order_seq_cst);
@@ -429,7 +429,7 @@ void scheduler_main(SchedulerThread* scheduler) {
     activity::set(Activity::other);
     s.long_slice_ticks = static_cast<uint64_t>(kLongSlice_s * recorder::ticks_per_second());
     thread_progress::wake(s.progress);
-    // acquire: pairs with halt(); what was written before it is seen.
+    // acquire: pairs with halt(), and sees what was written before it.
     while (!vm::g_halting.load(std::memory_order_acquire)) {
         if (MINIVM_UNLIKELY(vm::is_paused())) {
             pause_scheduler(s);
@@ -478,7 +478,8 @@ TimerWheel* timer_wheel_of(int scheduler) {
 }
 
 int active_schedulers() {
-    // relaxed: who comes too late posts to one that is offline by then, and gives it away.
+    // relaxed: a thread that reads an old number posts to a scheduler that is offline by now, which gives the
+    // process away.
     return g_active.load(std::memory_order_relaxed);
 }
 
@@ -496,7 +497,7 @@ void wake_scheduler(SchedulerThread& s) {
     // seq_cst: pairs with sleep_until_work(). Only one of several wakers does the system call.
     uint32_t how = s.sleeping.load(std::memory_order_seq_cst);
     if (how == 0 || !s.sleeping.compare_exchange_strong(how, 0, std::memory_order_seq_cst)) {
-        return;  // awake; if it sleeps again by now, it has looked for work behind our look
+        return;  // awake; if it sleeps again by now, it has looked for work after our look
     }
     if (how == SchedulerThread::kSeated) {
         port::poller::wake_seated();
@@ -513,7 +514,7 @@ void wake_all_schedulers() {
 }
 
 void set_active_schedulers(int n) {
-    // seq_cst: before the look at who sleeps in wake_scheduler(); see work_anywhere().
+    // seq_cst: before wake_scheduler() looks at `sleeping`; see work_anywhere().
     g_active.store(n, std::memory_order_seq_cst);
     wake_all_schedulers();
 }
@@ -531,7 +532,7 @@ void enqueue_process(Process& p) {
         return;
     }
     if (MINIVM_LIKELY(self != nullptr)) {
-        self->queue.push(&p);  // others are told when this scheduler picks its next one
+        self->queue.push(&p);  // this scheduler wakes another one when it picks its next process
         return;
     }
     const auto n = static_cast<size_t>(active_schedulers());
@@ -542,13 +543,13 @@ void enqueue_process(Process& p) {
 }
 
 void raise_process(Process& p, Priority to) {
-    // relaxed: if it is not in a queue yet, its turn comes without us.
+    // relaxed: if p is not queued, it handles its signals when it is next queued.
     if ((p.state.load(std::memory_order_relaxed) & kQueued) == 0) {
         return;
     }
-    // It may be on its way from one queue to another (steal, even_out), or into its first one. Each queue is looked
-    // into under its lock, behind the wish. If it comes into that queue before the look, it is found there; if behind
-    // it, who puts it there under the same lock sees the wish.
+    // p may be on its way from one queue to another (steal, even_out), or into its first one. We store the wish, then
+    // look into each queue under its lock. If p enters a queue before our look, we find it there; if after it, the
+    // thread that pushes p under the same lock sees the wish.
     // relaxed: the locks order it.
     p.raise_wish.store(static_cast<uint8_t>(1 + static_cast<unsigned>(to)), std::memory_order_relaxed);
     for (auto& s : g_schedulers) {
@@ -565,7 +566,7 @@ void wake_process(Process& p, uint32_t reason) {
     uint32_t old = p.state.load(std::memory_order_seq_cst);
     for (;;) {
         if ((old & kDead) != 0 || (old & want) == want) {
-            return;  // whoever owns it looks after it clears kActive, and that is after our load
+            return;  // p's owner looks after it clears kActive, and that is after our load
         }
         const bool sleeps = (old & (kQueued | kRunning)) == 0;
         // seq_cst: see state.hpp.
@@ -597,15 +598,15 @@ RefId new_ref_id(Scheduler* s) {
     uint64_t n;
     uint32_t number;
     if (s == nullptr || s->number == 0) {
-        // relaxed: only uniqueness is asked of it.
+        // relaxed: only uniqueness is required.
         n = dirty_counter.fetch_add(1, std::memory_order_relaxed);
         number = 0;
     } else {
         n = s->ref_counter++;
         number = static_cast<uint32_t>(s->number);
     }
-    // As in OTP the first word has 18 bits; the third tells the scheduler, which also is where a timer
-    // of this reference lies.
+    // As in OTP the first word has 18 bits. The third is the scheduler's number; a timer with this reference
+    // lies in that scheduler's wheel.
     return {(n & 0x3FFFF) | (n >> 18 << 32), number};
 }
 
@@ -670,7 +671,7 @@ int scheduler_count() { return g_options.schedulers; }
 int dirty_cpu_count() { return g_options.dirty_cpu_schedulers; }
 int dirty_io_count() { return g_options.dirty_io_schedulers; }
 
-// False: not all of them have stopped in time; those go on.
+// False: some schedulers have not stopped in time; they go on.
 static bool join_schedulers() {
     std::unique_lock lock(g_stop_mutex);
     const bool all = g_stopped.wait_for(lock, kStopTime, [] { return g_unstopped == 0; });
@@ -707,7 +708,7 @@ int run_until_halt(bool* clean) {
         *clean = all_stopped;
     }
     if (!all_stopped) {
-        return plan.status;  // what is left may still be in use
+        return plan.status;  // a thread that goes on may still use the rest
     }
     threads_have_ended();
     port::destroy();

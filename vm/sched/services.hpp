@@ -1,4 +1,4 @@
-// What the schedulers start and stop besides processes: declared here, done by the folders above.
+// What the schedulers start and stop besides processes: declared here, defined in the folders above.
 // On the thread that starts and stops the VM.
 #pragma once
 
@@ -6,17 +6,17 @@ namespace minivm {
 
 namespace ets {
 void init();
-// All tables that are left, when the schedulers have stopped and all processes are gone.
+// Frees all remaining tables, when the schedulers have stopped and all processes are gone.
 void destroy_all();
 }  // namespace ets
 
 namespace nif {
-// Processes that end are told to resources that monitor them.
+// From here on resources that monitor a process learn of its end.
 void init();
 }
 
 namespace port {
-// Writes what still waits.
+// Writes the output that still waits.
 void flush_all();
 // Ends the thread of the poller.
 void destroy();

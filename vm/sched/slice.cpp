@@ -1,4 +1,5 @@
-// One slice of a process on a scheduler: it is taken over, runs, and goes where it belongs then.
+// One slice of a process on a scheduler: the scheduler takes the process over, runs it, and puts it back on a queue,
+// to sleep, to a dirty scheduler, or ends it.
 #include "recorder/recorder.hpp"
 #include "vm/code/engine.hpp"
 #include "vm/process/gc.hpp"
@@ -25,34 +26,34 @@ using namespace process_state;
 constexpr int64_t kLongSlices = 25;   // where rereads of the code index are left out
 constexpr int64_t kSwitchCost = 100;  // reductions that a process switch counts for the timer check
 
-// The process gives up the thread and goes to the end of the queue. cleared: bits that its state loses.
+// The process gives up the thread and goes to the end of the queue. `cleared`: state bits to clear.
 void requeue(Process& p, uint32_t cleared) {
     p.scheduler = nullptr;
     p.x = nullptr;
     // relaxed: the compare-exchange decides.
     uint32_t old = p.state.load(std::memory_order_relaxed);
-    // seq_cst: hands p to the next owner (release), who takes it with its compare-exchange.
+    // seq_cst: hands p to the next owner (release), which takes it with its compare-exchange.
     while (!p.state.compare_exchange_weak(old, (old & ~(kRunning | cleared)) | kQueued,
                                           std::memory_order_seq_cst)) {
     }
     enqueue_process(p);
 }
 
-// The process has nothing to do: sleeps until wake_process(). `set`: state bits that say why.
+// The process has nothing to do: it sleeps until wake_process(). `set`: state bits that say why.
 void go_idle(Process& p, uint32_t set, uint32_t cleared) {
-    // What a suspended process is not woken for stays in its state until it is resumed.
+    // These do not wake a suspended process; the bits stay in its state until it is resumed.
     const uint32_t reasons = p.suspended != 0 ? 0 : kWoken | kTimedOut;
     p.scheduler = nullptr;
     p.x = nullptr;
     for (;;) {
-        // seq_cst: first clear kActive, then look at the reasons; the waker makes the reason visible
+        // seq_cst: we clear kActive, then look at the reasons; the waker makes the reason visible
         // first, then sets kActive (state.hpp).
         const uint32_t old = p.state.fetch_and(~kActive, std::memory_order_seq_cst);
         // seq_cst: see above; pairs with push_signal().
         if (p.mailbox.outer.load(std::memory_order_seq_cst) != nullptr || (old & reasons) != 0 ||
             p.deferred != nullptr) {
             uint32_t now = old & ~kActive;
-            // seq_cst: as in requeue(); keeps that the process waits.
+            // seq_cst: as in requeue(). `set` keeps kWaiting.
             while (!p.state.compare_exchange_weak(now, ((now & ~(kRunning | cleared)) | set | kQueued),
                                                   std::memory_order_seq_cst)) {
             }
@@ -62,7 +63,7 @@ void go_idle(Process& p, uint32_t set, uint32_t cleared) {
         uint32_t expected = old & ~kActive;
         system_profile::Turn turn(p);
         turn.look_at(p);
-        // seq_cst: fails if kActive is back. Releases p to the next owner.
+        // seq_cst: fails if kActive has been set again. Releases p to the next owner.
         if (p.state.compare_exchange_strong(expected, (expected & ~(kRunning | cleared)) | set,
                                             std::memory_order_seq_cst)) {
             turn.became(false);
@@ -71,7 +72,7 @@ void go_idle(Process& p, uint32_t set, uint32_t cleared) {
     }
 }
 
-// Messages may stay where they are until it is back.
+// Whether p has signals to handle before it goes dirty. Messages may stay in the outer queue until it is back.
 bool has_control_signals(const Process& p) {
     // seq_cst: see go_dirty(). Only the owner takes signals out.
     const Signal* s = p.mailbox.outer.load(std::memory_order_seq_cst);
@@ -81,11 +82,11 @@ bool has_control_signals(const Process& p) {
     return s != nullptr;
 }
 
-// Its signals first: it may be long before it is back, and who asks for an answer waits. From kDirty on
-// it may be looked at from outside instead (dirty_hold.hpp). They push a request, then look at the state;
-// we set the state, then look at the queue: so we see the request, or they see kDirty. One that is
-// suspended waits here until it is resumed: run_process() comes back by Process::goes_dirty. False: a signal
-// ends it.
+// Hands p to a dirty scheduler. It handles its signals first: it may be away for long, and processes wait for
+// answers to their requests. From kDirty on others may look at p from outside instead (dirty_hold.hpp). They push a
+// request, then look at the state; we set the state, then look at the queue: so we see the request, or they see
+// kDirty. A suspended process sleeps here until it is resumed; take_over() then finds Process::goes_dirty. False: a
+// signal ends p.
 bool go_dirty(SchedulerThread& s, Process& p) {
     for (;;) {
         s.process = &p;
@@ -130,7 +131,7 @@ records::Word stop_word(Stop stop) {
     using records::Word;
     switch (stop) {
         case Stop::yielded:
-        case Stop::crossed:  // to the other engine: not a reason to leave the processor
+        case Stop::crossed:  // run_in_engines() never returns it
             return Word::yielded;
         case Stop::waiting:
             return Word::waiting;
@@ -150,20 +151,20 @@ int64_t slice_of(SchedulerThread& s) {
         return 1 + static_cast<int64_t>(next_random(s.random) % kSliceReductions);
     }
     if (vm::g_options.left_out_rereads != 0) {
-        // Long enough that what follows a commit elsewhere falls into one.
+        // Long enough that a process learns of another scheduler's commit within one slice.
         return kSliceReductions * kLongSlices;
     }
     return kSliceReductions;
 }
 
-// Ends a process that has been told to.
+// Ends a process that an exit signal has told to end.
 void end_scheduled_out(SchedulerThread& s, Process& p) {
     p.scheduler = &s;
     probe::scheduled_in(p);
     end_process(p);
 }
 
-// Takes p over and handles its signals. False: it has no slice now, and has gone elsewhere or ended.
+// Takes p over and handles its signals. False: it runs no slice now; it sleeps, is queued elsewhere or has ended.
 bool take_over(SchedulerThread& s, Process& p) {
     // relaxed: the compare-exchange decides.
     uint32_t old = p.state.load(std::memory_order_relaxed);
@@ -214,7 +215,7 @@ bool take_over(SchedulerThread& s, Process& p) {
     if (MINIVM_UNLIKELY(p.raised)) {
         p.raised = false;
         s.process = nullptr;
-        // relaxed: we own it; what it was woken for is to be found again.
+        // relaxed: we own it; the next take_over() must find that it was woken.
         p.state.fetch_or(kWoken, std::memory_order_relaxed);
         requeue(p, 0);
         return false;
@@ -240,7 +241,7 @@ Stop run_slice(SchedulerThread& s, Process& p) {
     s.running.store(static_cast<int8_t>(p.priority), std::memory_order_relaxed);
     const probe::Slice probed(p, slice, s.found_at_once);
     if (MINIVM_UNLIKELY(p.needs_gc())) {
-        // What it received and dropped, in a loop that allocates nothing.
+        // For messages that it has received and dropped in a loop that allocates nothing.
         collect_gc(p, 0, p.saved_x, p.live_x, false);
     }
     p.in_engine = true;
@@ -269,7 +270,7 @@ void give_turn(SchedulerThread& s, Process& p) {
         return;
     }
     const Stop stop = run_slice(s, p);
-    // What happens at its end is still about it.
+    // Records of its end still have p as their subject.
     if (MINIVM_UNLIKELY(stop == Stop::exited || p.exit_signal != nullptr ||
                         (stop == Stop::dirty && !go_dirty(s, p)))) {
         if (stop == Stop::exited) {
@@ -300,7 +301,7 @@ void run_process(SchedulerThread& s, Process& p) {
     give_turn(s, p);
     s.in_turn = false;
     const int64_t used = before - s.until_timers;
-    // Others who are about to run may have more of the same: short turns are waited for, as long as some come.
+    // The processes that run next may add to this work, so it waits for some more turns while these are short.
     if (MINIVM_UNLIKELY(s.after_turn != nullptr) &&
         (s.queue.length() == 0 || used > kShortTurn || ++s.turns_put_off >= kMostTurnsPutOff)) {
         do_after_turn(s);
