@@ -135,7 +135,7 @@ public:
     };
 
     Writer open(CodeBlock block);
-    // Part of a block, or of several blocks with what lies between them.
+    // Part of a block, or of several blocks with what lies between them; in each of its pages lies a block.
     Writer open(const std::byte* address, size_t bytes);
 
     const std::byte* begin() const { return base_; }

@@ -168,8 +168,9 @@ struct Jit final : Engine {
     }
     // Patches the first place and those behind it that lie close together. Returns how many.
     size_t write_some_patches(const Armed* places, size_t count, bool arm) const {
-        // Bytes between functions: a gap costs only the touching of its pages, and on aarch64 the cleaning of caches.
-        constexpr Word kClose = 64 * 1024;
+        // In the same page or the next, so that each page from the first place to the last holds one: the pages
+        // of a purged module, which are no longer there, may lie between those of others.
+        constexpr Word kClose = 4096;
         Word first = places[0].saved;
         Word last = first;
         size_t n = 1;
