@@ -47,8 +47,11 @@ public:
         map_get();
         begin(&Fragments::remove_message);
         a_.fragment_entry();
+        // A large message takes the process's reductions away.
+        a_.store({Reg::proc, kReductions}, Reg::reds);
         a_.move(Reg::t0, Reg::proc);
         a_.call_leaf(reinterpret_cast<const void*>(leaf_remove_message), Caller::on_top);
+        a_.load(Reg::reds, {Reg::proc, kReductions});
         a_.ret();
         begin(&Fragments::return_);
         a_.ret();

@@ -140,10 +140,28 @@ row(made_up_funs) ->
 row(literal_collector) ->
     lists:any(fun(P) -> process_info(P, initial_call) =:= {initial_call, {erts_literal_area_collector, start, 0}} end,
               processes());
+%% Whether it still has most of what it received.
+row(large_messages) ->
+    Self = self(),
+    Pid = spawn_link(fun() ->
+                             receive start -> ok end,
+                             drop(),
+                             Self ! element(2, process_info(self(), total_heap_size))
+                     end),
+    Large = lists:seq(1, 50000),  % 100,000 words
+    [Pid ! {N, Large} || N <- lists:seq(20, 1, -1)],
+    Pid ! start,
+    receive Words -> Words > 1000000 end;
 row(kernel_runs) ->
     persistent_term:get(kernel_ran).
 
 %% ---- what rows use ---------------------------------------------------------------------------------------
+
+drop() ->
+    receive
+        {1, _} -> ok;
+        {_, _} -> drop()
+    end.
 
 traced(X) -> X.
 

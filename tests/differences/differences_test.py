@@ -39,12 +39,13 @@ SHOWN = {
     "Most floats": ("floats", "2", "0"),
     "Reports of processes that crash": ("kernel_runs", "true", "false"),
     "Literals of purged code": ("literal_collector", "true", "false"),
+    "Large messages that a process receives and drops, allocating nothing": ("large_messages", "true", "false"),
     "`X + 1` of what is no number": ("operator_frame", "sum", "'+'"),
     "`list_to_integer/1` of characters above 255": ("list_to_integer", "12", "badarg"),
     "Skipped segments of 2^57 units and more": ("skip_backwards", "<<16,2:4>>", "no_match"),
     "Calling what is no fun, or with too many arguments": ("no_fun", "2", "1"),
     "Counters of a sequential trace token": ("token_serial", "false", "true"),
-    "Funs of modules that nobody has": ("made_up_funs", "all", "not_all"),
+    "Funs of modules that are not there": ("made_up_funs", "all", "not_all"),
     "`re`": ("compiled_pattern", "false", "true"),
 }
 

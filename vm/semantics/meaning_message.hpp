@@ -23,7 +23,6 @@ MEANING(loop_rec_end) {
 }
 MEANING(remove_message) {
     mailbox_remove(a.p);
-    cancel_receive_timeout(a.p);
     return Next::go_on;
 }
 // Branch: wait. Go on: do not wait. It runs again after each message that does not match, but reads its operand only
