@@ -141,7 +141,6 @@ inline Word word_at(const Word* pc) {
     return pc[place_of(O, I).word];
 }
 inline int32_t label_at(const Word* pc) { return static_cast<int32_t>(pc[1]); }
-inline uint32_t slot_index(uint32_t slot) { return slot >> 3; }  // register number
 
 // An operand of an L list.
 inline Term* list_reg(Word w, Term* E, Scheduler* s) {
@@ -191,15 +190,6 @@ inline int size_of(const Word* pc) {
 #define NEXT_OP_KINDS(...) NEXT((size_of<kOp, __VA_ARGS__>(pc)))
 // Goes to the label of this instruction, which must have one.
 #define JUMP() NEXT(label_at(pc))
-// After a failure: goes to the label, or raises Process::exception where there is none.
-#define FAIL_OR_RAISE(p)                                  \
-    do {                                                  \
-        if (label_at(pc) != 0) {                          \
-            (p).exception.cls = ExceptionClass::none;     \
-            JUMP();                                       \
-        }                                                 \
-        TAIL(slow_raise);                                 \
-    } while (0)
 #define HANDLER(name)                          \
     template <Op kOp>                          \
     static inline void body_##name(ARGS);      \
@@ -223,7 +213,7 @@ inline int size_of(const Word* pc) {
         fcalls = (p).reductions; \
     } while (0)
 
-// ---- shared slow paths (interp/slow.cpp): handlers themselves ------------------------------------
+// ---- shared slow paths (mostly interp/slow.cpp): handlers themselves ------------------------------------
 
 void slow_raise(ARGS);          // Process::exception is set; pc is the faulting instruction
 void slow_collect(ARGS);        // st.live, st.need: collect, then execute pc again
@@ -235,11 +225,7 @@ void slow_exiting(ARGS);        // leaves for good: the process ends
 void slow_apply_fun(ARGS);      // x[p.trap_arity] is a fun, its arguments before it
 void slow_dirty_done(ARGS);     // a dirty BIF called at pc has run
 
-#ifdef MINIVM_INTERP_LOOP
 #define TAIL(handler) return handler(PASS)
-#else
-#define TAIL(handler) return handler(PASS)
-#endif
 
 #define COLLECT(live_x, words)                  \
     do {                                        \

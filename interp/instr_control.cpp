@@ -210,6 +210,28 @@ HANDLER(i_apply_fun_last) {
     ENTER(target, live);
 }
 
+// Calls the fun x[p.trap_arity], for erlang:apply/2; its arguments are in x0...
+void slow_apply_fun(ARGS) {
+    Process& p = *s->process;
+    const uint32_t arity = p.trap_arity;
+    const Term fun = s->x[arity];
+    uint32_t live = 0;
+    const Word* target = fun_code(fun, arity, s, &live);
+    if (MINIVM_UNLIKELY(target == nullptr)) {
+        ENTER_RUNTIME(p);
+        raise_bad_fun(p, fun, arity, s->x);
+        LEAVE_RUNTIME(p);
+        TAIL(slow_raise);
+    }
+    // Not by slow_collect(), which goes on behind the breakpoint of an instruction that it runs again.
+    if (p.needs_gc()) {
+        ENTER_RUNTIME(p);
+        collect_gc(p, 0, s->x, live, false);
+        LEAVE_RUNTIME(p);
+    }
+    ENTER(target, live);
+}
+
 // The stub of a fun whose module is not loaded.
 void h_stub_fun_unloaded(ARGS) {
     Process& p = *s->process;

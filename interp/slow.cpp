@@ -128,36 +128,6 @@ void slow_bif_failed(ARGS) {
     }
 }
 
-// Calls the fun x[p.trap_arity], for erlang:apply/2; its arguments are in x0...
-void slow_apply_fun(ARGS) {
-    Process& p = *s->process;
-    const uint32_t arity = p.trap_arity;
-    const Term fun = s->x[arity];
-    const Word* target = nullptr;
-    uint32_t live = arity;
-    if (is_local_fun(fun) && fun_entry(fun)->arity == arity) {
-        const FunEntry* fe = fun_entry(fun);
-        const uint32_t n = static_cast<uint32_t>(fun_free_count(fun));
-        for (uint32_t i = 0; i < n; ++i) {
-            s->x[arity + i] = fun_free_variables(fun)[i];
-        }
-        live += n;
-        target = fe->bytecode[s->code_ix];
-    } else if (is_export_fun(fun) && export_fun_entry(fun)->arity == arity) {
-        target = export_fun_entry(fun)->bytecode[s->code_ix];
-    } else {
-        ENTER_RUNTIME(p);
-        raise_bad_fun(p, fun, arity, s->x);
-        LEAVE_RUNTIME(p);
-        TAIL(slow_raise);
-    }
-    pc = target;
-    if (p.needs_gc()) {
-        COLLECT(live, 0);
-    }
-    ENTER(target, live);
-}
-
 // Takes up the result of the dirty BIF called at pc; the process holds the outcome.
 void slow_dirty_done(ARGS) {
     Process& p = *s->process;

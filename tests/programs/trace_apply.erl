@@ -1,7 +1,7 @@
 %% erlang:apply/2 and apply/3 as traced functions: only where they are called as functions, which is by a fun of one, a
 %% name that comes at run time, or as the first function of a process. Calls that the compiler has instructions for are none.
 -module(trace_apply).
--export([main/1, f/1, f/0, work/1]).
+-export([main/1, f/1, f/0, work/1, many/1]).
 
 f(X) -> X.
 f() -> ok.
@@ -13,7 +13,8 @@ main(_) ->
     [traced(Flags, Spec)
      || Flags <- [[], [local]], Spec <- [true, [{'_', [], [{return_trace}]}], [{'_', [], [{message, {caller}}, {exception_trace}]}],
                                          [{['$1', '_'], [{is_atom, '$1'}], []}]]],
-    counted().
+    counted(),
+    counted_while_collecting().
 
 infos() ->
     [begin
@@ -30,6 +31,28 @@ counted() ->
     io:format("~p~n", [lists:zipwith(fun erlang:'-'/2, counts(), Before)]),
     [erlang:trace_pattern({erlang, apply, A}, false, [call_count]) || A <- [2, 3]].
 counts() -> [element(2, erlang:trace_info({erlang, apply, A}, call_count)) || A <- [2, 3]].
+
+%% A fun that apply/2 calls when a collection is due, as it may be behind a message, is counted, too.
+counted_while_collecting() ->
+    [1 = erlang:trace_pattern({?MODULE, F, A}, true, [call_count]) || {F, A} <- [{f, 0}, {f, 1}, {many, 1}]],
+    Message = lists:seq(1, 1000),
+    {Pid, Ref} = spawn_monitor(fun() ->
+                                       receive start -> ok end,
+                                       [applied(F, 5) || F <- [fun f/0, fun ?MODULE:many/1]]
+                               end),
+    [Pid ! Message || _ <- lists:seq(1, 10)],
+    Pid ! start,
+    receive {'DOWN', Ref, process, Pid, normal} -> ok end,
+    io:format("~p~n", [[erlang:trace_info({?MODULE, F, A}, call_count) || {F, A} <- [{f, 0}, {f, 1}, {many, 1}]]]),
+    erlang:trace_pattern({?MODULE, '_', '_'}, false, [call_count]).
+
+applied(_, 0) -> ok;
+applied(F, N) ->
+    Arguments = [N || is_function(F, 1)],
+    A2 = hd([fun erlang:apply/2]),
+    receive [_ | _] -> A2(F, Arguments) end,
+    applied(F, N - 1).
+many(N) -> N.
 
 traced(Flags, Spec) ->
     2 = erlang:trace_pattern({erlang, apply, '_'}, Spec, Flags),
