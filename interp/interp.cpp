@@ -54,7 +54,9 @@ struct Interpreter final : Engine {
 
     Armed place_of_breakpoint(const ModuleInstance& m, uint32_t function) override {
         const Word* entry = m.code->bytecode_at(m.lowered.functions[function].entry);
-        return {entry, static_cast<uint32_t>(*entry)};
+        // The half that write_handler() may be writing: trace_info/2 asks while another thread arms or disarms.
+        // relaxed: only the holder of the code modification permission uses what it reads.
+        return {entry, __atomic_load_n(reinterpret_cast<const uint32_t*>(entry), __ATOMIC_RELAXED)};
     }
     // Writes only the half of the word that dispatch reads; handlers read the operands in the other half.
     static void write_handler(const void* entry, uint32_t handler) {
