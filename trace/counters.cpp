@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 namespace minivm::trace {
 namespace {
@@ -117,6 +118,7 @@ void CallTable::add(Term pid, uint64_t calls, uint64_t amount) {
         lock.lock();
     }
     Part& part = parts_[number];
+    Slots* outgrown = nullptr;
     // relaxed: only this thread writes it, or for part 0 the holder of the lock.
     Slots* all = part.slots.load(std::memory_order_relaxed);
     if (all == nullptr || 2 * (all->used + 1) > all->mask + 1) {
@@ -139,10 +141,7 @@ void CallTable::add(Term pid, uint64_t calls, uint64_t amount) {
         }
         // release: the counters in it are complete. Pairs with rows().
         part.slots.store(larger, std::memory_order_release);
-        if (all != nullptr) {
-            thread_progress::later([](void* d) { delete static_cast<Slots*>(d); }, all);
-        }
-        all = larger;
+        outgrown = std::exchange(all, larger);
     }
     Slots::Slot& slot = all->find(pid.raw);
     // relaxed: this thread alone writes it.
@@ -155,6 +154,13 @@ void CallTable::add(Term pid, uint64_t calls, uint64_t amount) {
     }
     if (amount != 0) {
         add_to(slot.amount, amount);
+    }
+    if (outgrown != nullptr) {
+        // Without the lock: later() may run deferred work, which may count.
+        if (lock.owns_lock()) {
+            lock.unlock();
+        }
+        thread_progress::later([](void* d) { delete static_cast<Slots*>(d); }, outgrown);
     }
 }
 
