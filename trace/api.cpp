@@ -116,6 +116,8 @@ Term set_trace(Process& p, const Session& session, const Term* a) {
         // relaxed: an event at the same time as the change has the one or the other.
         tracing::g_cpu_timestamps.store(on, std::memory_order_relaxed);
     }
+    who.processes = who.processes && (flags & kProcessFlags) != 0;
+    who.ports = who.ports && (flags & kPortFlags) != 0;
     SettingAll setting{session.number, on, flags, by};
     if (who.existing && who.processes) {
         process_table::for_each(set_one<Process>, &setting);
@@ -124,10 +126,10 @@ Term set_trace(Process& p, const Session& session, const Term* a) {
         for_each_port(set_one<tracing::TracedPort>, &setting);
     }
     if (who.fresh && who.processes) {
-        set_new_flags(New::processes, session.number, on, flags, by);
+        set_new_flags(New::processes, session.number, on, flags & kProcessFlags, by);
     }
     if (who.fresh && who.ports) {
-        set_new_flags(New::ports, session.number, on, flags, by);
+        set_new_flags(New::ports, session.number, on, flags & kPortFlags, by);
     }
     return make_small(setting.count);
 }
@@ -172,7 +174,9 @@ bool parse_flags(Process& p, const Session& session, Term list, Request* r) {
             r->local = true;
         } else if (f == atoms::meta) {
             r->meta = true;
-            r->meta_tracer = session.has_tracer() ? session.tracer : Tracer(p.id);
+            if (!is_tracer(r->meta_tracer.term())) {  // else {meta, Tracer} has named another
+                r->meta_tracer = session.has_tracer() ? session.tracer : Tracer(p.id);
+            }
         } else if (!session.has_tracer() && parse_tracer(f, atoms::meta, &r->meta_tracer) &&
                    (!is_local_port(r->meta_tracer.term()) ||
                     tracing::tracer_exists(r->meta_tracer.term()))) {
@@ -238,7 +242,6 @@ bool looks_at_flags_first() {
 }
 
 Term set_event_pattern(Process& p, Session& session, const Term* a) {
-    EventPatterns e = event_patterns(session);
     const bool off = a[1] == atoms::false_;
     const auto dialect =
         a[0] == atoms::send ? match_spec::Dialect::sent : match_spec::Dialect::received;
@@ -258,14 +261,15 @@ Term set_event_pattern(Process& p, Session& session, const Term* a) {
     if (!is_nil(a[2]) || is_counter_state(a[1])) {
         return badarg_cause(p, atoms::none);
     }
-    if (a[0] == atoms::send) {
-        e.no_send = off;
-        e.send = spec;
-    } else {
-        e.no_receive = off;
-        e.receive = spec;
-    }
-    set_event_patterns(session, e);
+    change_event_patterns(session, [&](EventPatterns& e) {
+        if (a[0] == atoms::send) {
+            e.no_send = off;
+            e.send = spec;
+        } else {
+            e.no_receive = off;
+            e.receive = spec;
+        }
+    });
     return make_small(1);
 }
 
@@ -295,6 +299,16 @@ bool parse_request(Process& p, const Session& session, const Term* a, Request* o
         badarg_cause(p, atoms::call_count);  // counters take no specification
         return false;
     }
+    return true;
+}
+
+// Called by the permission holder. True: the session ended before; the permission is released, the exception set.
+bool has_ended(Process& p, const Session& session) {
+    if (session_of(session.number) != nullptr) {
+        return false;
+    }
+    code_permission::release();
+    badarg_cause(p, atoms::session);
     return true;
 }
 
@@ -335,9 +349,8 @@ Term set_pattern(Process& p, const SessionPtr& session, Term handle, const Term*
               : has_code_permission(p, name, {a[0], a[1], a[2]}, &wait))) {
         return wait;
     }
-    if (session_of(session->number) == nullptr) {  // it has ended meanwhile
-        code_permission::release();
-        return badarg_cause(p, atoms::session);
+    if (has_ended(p, *session)) {
+        return kNonValue;
     }
     if (a[0] == atoms::on_load) {
         session->patterns.on_load.change(r);
@@ -371,9 +384,8 @@ Term minivm_trace_matching_4(Process& p, const Term* a) {
     if (!has_code_permission(p, name, {a[0], a[1], a[2], a[3]}, &wait)) {
         return wait;
     }
-    if (session_of(session->number) == nullptr) {  // it has ended meanwhile
-        code_permission::release();
-        return badarg_cause(p, atoms::session);
+    if (has_ended(p, *session)) {
+        return kNonValue;
     }
     return apply_and_await(p, *session, r);
 }

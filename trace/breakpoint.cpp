@@ -698,7 +698,7 @@ void arm_staged(Export& e, const Action& action, const SessionActions& sessions)
     b.armed = true;
 }
 
-static bool exports(const ModuleInstance& m, Term function, uint32_t arity) {
+bool exports(const ModuleInstance& m, Term function, uint32_t arity) {
     return std::any_of(
         m.lowered.exports.begin(), m.lowered.exports.end(),
         [&](const LoweredExport& x) { return x.function == function && x.arity == arity; });

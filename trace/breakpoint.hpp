@@ -206,6 +206,8 @@ private:
     std::vector<Breakpoint*> touched_;
 };
 
+bool exports(const ModuleInstance& m, Term function, uint32_t arity);
+
 // For a version of a module that nobody runs yet: arms the breakpoint at once. Then publish_staged()
 // makes all of them visible to hits, before the commit. By the permission holder.
 void arm_staged(ModuleInstance& m, uint32_t function, const Action& action,

@@ -740,7 +740,7 @@ private:
     static const State* for_message(Process& p, const State* s, bool send, const Term* terms,
                                     uint32_t count, Term* extra) {
         const Session* session = find_session(s->session);
-        // acquire: pairs with set_event_patterns().
+        // acquire: pairs with change_event_patterns().
         const EventPatterns* e =
             session != nullptr ? session->events.load(std::memory_order_acquire) : nullptr;
         if (e == nullptr) {

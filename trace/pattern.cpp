@@ -387,12 +387,6 @@ static Action take_global(Action& a) {
     return entry;
 }
 
-static bool is_exported(const ModuleInstance& m, const LoweredFunction& f) {
-    return std::any_of(
-        m.lowered.exports.begin(), m.lowered.exports.end(),
-        [&](const LoweredExport& x) { return x.function == f.name && x.arity == f.arity; });
-}
-
 void stage_instance(ModuleInstance& m) {
     const int ix = code_index::active();
     const bool is_new = module_table::current(m.name(), ix) == nullptr &&
@@ -439,7 +433,7 @@ void stage_instance(ModuleInstance& m) {
                 entries.push_back({a.session->number, a.session->tracer, global});
             }
         }
-        if ((!entry.none() || !entries.empty()) && is_exported(m, f)) {
+        if ((!entry.none() || !entries.empty()) && exports(m, f.name, f.arity)) {
             arm_staged(*export_table::get(m.name(), f.name, f.arity), entry, entries);
             any = true;
         }

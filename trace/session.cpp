@@ -3,7 +3,6 @@
 #include "vm/instr/bif_def.hpp"
 #include "vm/process/process_life.hpp"
 #include "vm/progress/thread_progress.hpp"
-#include "vm/sched/scheduler.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/local_atoms.hpp"
 
@@ -26,6 +25,7 @@ std::vector<SessionPtr> g_sessions;  // guarded by the lock; without session 0
 uint32_t g_next_number = 1;          // likewise
 // The sessions for find_session(): replaced as a whole.
 std::atomic<const List*> g_live{nullptr};
+std::mutex g_events_lock;  // held while a session's EventPatterns are replaced
 
 // Returns the former list for forget(), to be called without the lock: later() may run deferred work, which may
 // look up a session.
@@ -158,14 +158,23 @@ bool end_session(uint32_t number) {
 
 EventPatterns event_patterns(const Session& s) {
     const thread_progress::DelaySection section;
-    // acquire: pairs with set_event_patterns().
+    // acquire: pairs with change_event_patterns().
     const EventPatterns* e = s.events.load(std::memory_order_acquire);
     return e != nullptr ? *e : EventPatterns{};
 }
 
-void set_event_patterns(Session& s, const EventPatterns& e) {
-    // release: the new patterns are complete. Readers may use the former ones until thread progress.
-    const EventPatterns* old = s.events.exchange(new EventPatterns(e), std::memory_order_acq_rel);
+void change_event_patterns(Session& s, const std::function<void(EventPatterns&)>& change) {
+    const EventPatterns* old = nullptr;
+    {
+        const std::lock_guard lock(g_events_lock);
+        // relaxed: the lock orders it, under which alone patterns are replaced.
+        old = s.events.load(std::memory_order_relaxed);
+        auto* const now = old != nullptr ? new EventPatterns(*old) : new EventPatterns;
+        change(*now);
+        // release: the new patterns are complete. Pairs with event_patterns() and the hooks.
+        s.events.store(now, std::memory_order_release);
+    }
+    // Readers may use the former ones until thread progress.
     if (old != nullptr) {
         thread_progress::later([](void* d) { delete static_cast<EventPatterns*>(d); },
                                const_cast<EventPatterns*>(old));

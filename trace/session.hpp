@@ -9,6 +9,7 @@
 #include "trace/action.hpp"
 #include "trace/pattern.hpp"
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -47,7 +48,7 @@ void destroy_later(uint32_t number);
 bool end_session(uint32_t number);
 
 EventPatterns event_patterns(const Session& s);
-void set_event_patterns(Session& s, const EventPatterns& e);
+void change_event_patterns(Session& s, const std::function<void(EventPatterns&)>& change);
 
 // The term {Reference, {Name, Number}}: the session is destroyed when the last copy is gone.
 Term make_handle(Process& p, const Session& s);

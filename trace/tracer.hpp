@@ -102,6 +102,12 @@ const void* return_address_of(const Process& p, const Term* from);
 
 // The flag of this name, or all flags for `all`; 0: name is none.
 uint32_t flag_of(Term name);
+// Flags that mean something for ports, and for processes. Some do for both: they say what all events look like, or
+// what happens to messages.
+inline constexpr uint32_t kFlagsOfBoth =
+    tracing::kSilent | tracing::kAllTimestamps | tracing::kSchedulerId | tracing::kSend | tracing::kReceive;
+inline constexpr uint32_t kPortFlags = kFlagsOfBoth | tracing::kPorts | tracing::kRunningPorts;
+inline constexpr uint32_t kProcessFlags = ~kPortFlags | kFlagsOfBoth;
 Term flag_list(Heap& h, uint32_t flags);
 
 }  // namespace minivm::trace

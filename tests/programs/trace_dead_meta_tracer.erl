@@ -20,7 +20,19 @@ main(_) ->
     [1 = erlang:trace_pattern({?MODULE, F, 1}, true, [{meta, Other}]) || F <- [f, g]],
     f(2),
     receive {trace_ts, _, call, {_, f, [2]}, _} -> io:format("told~n") end,
-    show(Other).
+    show(Other),
+    named_twice(Other).
+
+%% The flag `meta` beside a named tracer names no other.
+named_twice(Other) ->
+    Self = self(),
+    [begin
+         [1 = erlang:trace_pattern({?MODULE, F, 1}, true, Flags) || F <- [f, g]],
+         io:format("~p~n", [[case erlang:trace_info({?MODULE, F, 1}, meta) of
+                                 {meta, Other} -> named;
+                                 {meta, Self} -> caller
+                             end || F <- [f, g]]])
+     end || Flags <- [[{meta, Other}, meta], [meta, {meta, Other}], [meta]]].
 
 show(Tracer) ->
     [io:format("~p ~p ~p~n", [F, shown(erlang:trace_info({?MODULE, F, 1}, meta), Tracer),

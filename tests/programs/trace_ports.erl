@@ -19,6 +19,7 @@ main(_) ->
     flags_and_tracers(),
     tracers_that_end(),
     everything(),
+    by_flags(),
     bad_arguments().
 
 new_ports() ->
@@ -196,6 +197,30 @@ everything() ->
     show(erlang:trace(all, false, [all]) > 0),
     unlink(Tracer), Tracer ! stop,
     [begin port_close(P), ended(P) end || P <- [Port, Port2]].
+
+%% The flags say whether processes or ports are meant, where neither is named; some flags are for both.
+by_flags() ->
+    title(by_flags),
+    Port = cat(),
+    Process = spawn_link(fun() -> receive stop -> ok end end),
+    Tracer = spawn_link(fun Loop() -> receive stop -> ok; _ -> Loop() end end),
+    All = [new_processes, new_ports, Process, Port],
+    [begin
+         Counts = [case erlang:trace(Who, How, Flags ++ [{tracer, Tracer} || How]) of 0 -> 0; N when N > 0 -> some end
+                   || How <- [true, false]],
+         erlang:trace(Who, true, Flags ++ [{tracer, Tracer}]),
+         show({Who, Flags, Counts, [erlang:trace_info(P, flags) || P <- All]}),
+         erlang:trace(all, false, [all])
+     end || Who <- [all, processes, ports, existing, existing_processes, existing_ports, new, new_processes, new_ports],
+            Flags <- [[], [call], [ports], [send], [running_ports, procs], [ports, silent],
+                      [running_procs, timestamp]]],
+    erlang:trace(all, true, [all, {tracer, Tracer}]),
+    show([erlang:trace_info(P, flags) || P <- All]),
+    erlang:trace(all, false, [procs, ports]),
+    show([erlang:trace_info(P, flags) || P <- All]),
+    erlang:trace(all, false, [all]),
+    [begin unlink(P), P ! stop end || P <- [Process, Tracer]],
+    port_close(Port), ended(Port).
 
 bad_arguments() ->
     title(bad_arguments),
