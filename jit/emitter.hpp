@@ -172,7 +172,6 @@ private:
     void test_left(const Operand& context, uint64_t n, bool divisible, Label fail);
     Label restoring(const MatchState& s, Label then);
     void read_pending(MatchState& s);
-    bool match_commands();
     void collect_bits(const Operand* s, const Operand* end, uint64_t total, Label slow);
     bool create_small();
 

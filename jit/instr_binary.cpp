@@ -368,7 +368,7 @@ bool is_plain_command(const Operand* c) {
 }
 }  // namespace
 
-bool Emitter::match_commands() {
+bool Emitter::emit_bs_match() {
     const Operand* o = operands();
     const Operand* const end = o + i_->operand_count;
     if (!o[1].is_register() || vm::g_options.stress_gc) {
@@ -804,10 +804,6 @@ bool Emitter::emit_bs_set_position() {
     a_.bind(back);
     slow_path(slow, back);
     return true;
-}
-
-bool Emitter::emit_bs_match() {
-    return match_commands();
 }
 
 bool Emitter::emit_bs_create_bin() {

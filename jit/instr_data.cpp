@@ -7,7 +7,6 @@ namespace {
 
 constexpr int32_t kConsHead = -static_cast<int32_t>(kTagCons);
 constexpr int32_t kConsTail = 8 - static_cast<int32_t>(kTagCons);
-constexpr int32_t kBoxedHeader = -static_cast<int32_t>(kTagBoxed);
 
 int32_t element_offset(Word index) {
     return static_cast<int32_t>(8 * (index + 1)) - static_cast<int32_t>(kTagBoxed);
@@ -67,9 +66,7 @@ bool Emitter::emit_expect_shape() {
     const Label back = a_.new_label();
     const Reg r = value(o[0], Reg::t0);
     if (i_->op == Op::expect_cons) {
-        a_.lea(Reg::t1, {r, kConsHead});
-        a_.test_imm(Reg::t1, kTagMask);
-        a_.branch(Cond::not_equal, slow);
+        check_immediate(r, kTagCons, kTagMask, slow);
     } else {
         unbox(r, slow);
         check_kinds({Kind::tuple}, slow);
@@ -184,9 +181,7 @@ bool Emitter::emit_hd_or_tl() {
     const Label slow = a_.new_label();
     const Label back = a_.new_label();
     const Reg cell = value(o[1], Reg::t0);
-    a_.lea(Reg::t1, {cell, kConsHead});
-    a_.test_imm(Reg::t1, kTagMask);
-    a_.branch(Cond::not_equal, slow);
+    check_immediate(cell, kTagCons, kTagMask, slow);
     load_to(o[2], {cell, i_->op == Op::hd ? kConsHead : kConsTail});
     a_.bind(back);
     slow_path(slow, back);
@@ -203,12 +198,9 @@ bool Emitter::emit_element() {
         return false;
     }
     const Reg tuple = value(o[2], Reg::t0);
-    a_.lea(Reg::t1, {tuple, kBoxedHeader});
-    a_.test_imm(Reg::t1, kTagMask);
-    a_.branch(Cond::not_equal, slow);
+    unbox(tuple, slow);
     a_.load(Reg::t2, {Reg::t1, 0});
-    a_.compare_u8_imm({Reg::t1, 0}, static_cast<uint8_t>(make_header(Kind::tuple, 0)));
-    a_.branch(Cond::not_equal, slow);
+    check_kinds({Kind::tuple}, slow);
     if (o[1].kind == Operand::Kind::constant) {
         const auto n = static_cast<Word>(small_value(o[1].term));
         a_.compare_imm(Reg::t2, static_cast<int64_t>(make_header(Kind::tuple, n)));
@@ -239,11 +231,8 @@ bool Emitter::emit_tuple_size() {
     const Label slow = a_.new_label();
     const Label back = a_.new_label();
     const Reg tuple = value(o[1], Reg::t0);
-    a_.lea(Reg::t1, {tuple, kBoxedHeader});
-    a_.test_imm(Reg::t1, kTagMask);
-    a_.branch(Cond::not_equal, slow);
-    a_.compare_u8_imm({Reg::t1, 0}, static_cast<uint8_t>(make_header(Kind::tuple, 0)));
-    a_.branch(Cond::not_equal, slow);
+    unbox(tuple, slow);
+    check_kinds({Kind::tuple}, slow);
     const Reg d = result(o[2], Reg::t0);
     a_.load(d, {Reg::t1, 0});
     a_.shift_right(d, 8);

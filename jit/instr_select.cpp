@@ -100,9 +100,7 @@ bool Emitter::emit_select() {
                 pairs.end());
     Reg key = value(o[0], Reg::t0);
     if (i_->op == Op::select_tuple_arity) {
-        a_.lea(Reg::t1, {key, -static_cast<int32_t>(kTagBoxed)});
-        a_.test_imm(Reg::t1, kTagMask);
-        a_.branch(Cond::not_equal, otherwise);
+        unbox(key, otherwise);
         a_.load(Reg::t0, {Reg::t1, 0});
         key = Reg::t0;
     } else if (jump_table(pairs, key, otherwise)) {
