@@ -9,6 +9,7 @@
 #include "vm/sched/services.hpp"
 #include "vm/term/binary.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <new>
@@ -54,6 +55,15 @@ void erase_watches_locked(const std::map<Word, std::vector<Watch>>::iterator& at
     g_watched.fetch_sub(1, std::memory_order_relaxed);
 }
 
+// The last look at a resource that has no reference: see ~Resource.
+void unwatch_locked(Resource& r, Term pid) {
+    const auto at = std::find(r.watched.begin(), r.watched.end(), pid.raw);
+    *at = r.watched.back();
+    r.watched.pop_back();
+    // release: whoever finds no monitor frees the memory without the lock.
+    r.monitors.fetch_sub(1, std::memory_order_release);
+}
+
 void process_ends(Process& p) {
     // seq_cst: after kExiting; see enif_monitor_process().
     if (g_watched.load(std::memory_order_seq_cst) == 0) {
@@ -67,11 +77,13 @@ void process_ends(Process& p) {
             return;
         }
         for (const Watch& w : at->second) {
-            // relaxed: under the lock.
-            w.resource->monitors.fetch_sub(1, std::memory_order_relaxed);
-            if (w.resource->try_retain()) {
+            // Its last reference may be given up meanwhile. Until the count goes down, ~Resource waits for the lock:
+            // the memory stays.
+            Resource& r = *w.resource;
+            if (r.try_retain()) {
                 told.push_back(w);
             }
+            unwatch_locked(r, p.id);
         }
         erase_watches_locked(at);
     }
@@ -90,11 +102,14 @@ void process_ends(Process& p) {
 
 void forget_monitors_of(const Resource& r) {
     const std::lock_guard lock(g_watches_lock);
-    for (auto at = g_watches.begin(); at != g_watches.end();) {
-        const auto here = at++;
-        std::erase_if(here->second, [&](const Watch& w) { return w.resource == &r; });
-        if (here->second.empty()) {
-            erase_watches_locked(here);
+    for (const Word pid : r.watched) {
+        const auto at = g_watches.find(pid);
+        if (at == g_watches.end()) {
+            continue;  // it watched the process twice
+        }
+        std::erase_if(at->second, [&](const Watch& w) { return w.resource == &r; });
+        if (at->second.empty()) {
+            erase_watches_locked(at);
         }
     }
 }
@@ -136,8 +151,9 @@ Resource::Resource(ResourceType* t, size_t bytes)
 }
 
 Resource::~Resource() {
-    // relaxed: no reference is left; process_ends() changes the count under the lock.
-    if (monitors.load(std::memory_order_relaxed) != 0) {
+    // acquire: pairs with unwatch_locked(). No reference is left, so the count goes up no more; if it is not zero,
+    // process_ends() may be looking at the resource under the lock, which this waits for.
+    if (monitors.load(std::memory_order_acquire) != 0) {
         forget_monitors_of(*this);
     }
     // acquire: pairs with commit_opened_types().
@@ -149,8 +165,29 @@ Resource::~Resource() {
     type->release();
 }
 
+// What the bytes of the bit string belong to; null: to itself. See RefBinary::refer_to().
+static MagicObject* owner_of_bytes(Term bitstring) {
+    const Term* const p = boxed_ptr(bitstring);
+    if (header_kind(p->raw) == Kind::heap_bits) {
+        return nullptr;
+    }
+    const Term* const storage = boxed_ptr(p[1]);
+    if (header_kind(storage->raw) != Kind::bin_ref) {
+        return nullptr;
+    }
+    auto* const b = reinterpret_cast<RefBinary*>(storage[1].raw);
+    auto* const behind = reinterpret_cast<uint8_t*>(b + 1);
+    MagicObject* owner = nullptr;
+    if (b->data() != behind) {
+        std::memcpy(&owner, behind, sizeof owner);
+    }
+    return owner;
+}
+
 Resource* resource_of(Term t) {
-    return is_magic_ref(t) ? dynamic_cast<Resource*>(magic_object(t)) : nullptr;
+    return is_magic_ref(t)   ? dynamic_cast<Resource*>(magic_object(t))
+           : is_bitstring(t) ? dynamic_cast<Resource*>(owner_of_bytes(t))
+                             : nullptr;
 }
 
 extern "C" {
@@ -254,6 +291,7 @@ int enif_monitor_process(Env*, void* object, const Pid* target, MonitorId* out) 
         return 1;
     }
     watches.push_back({r, id});
+    r->watched.push_back(pid.raw);
     // relaxed: under the lock.
     r->monitors.fetch_add(1, std::memory_order_relaxed);
     if (out != nullptr) {
@@ -266,13 +304,13 @@ int enif_demonitor_process(Env*, void* object, const MonitorId* monitor) {
     Resource* const r = resource_of(object);
     const RefId id = ref_of(*monitor);
     const std::lock_guard lock(g_watches_lock);
-    const auto at = g_watches.find(watched_by(*monitor));
+    const Term pid{watched_by(*monitor)};
+    const auto at = g_watches.find(pid.raw);
     if (at == g_watches.end() ||
         std::erase_if(at->second, [&](const Watch& w) { return w.resource == r && w.id == id; }) == 0) {
         return 1;
     }
-    // relaxed: under the lock.
-    r->monitors.fetch_sub(1, std::memory_order_relaxed);
+    unwatch_locked(*r, pid);
     if (at->second.empty()) {
         erase_watches_locked(at);
     }

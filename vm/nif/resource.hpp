@@ -8,6 +8,7 @@
 #include "vm/term/heap.hpp"
 
 #include <cstdlib>
+#include <vector>
 
 namespace minivm::nif {
 
@@ -21,12 +22,13 @@ struct alignas(16) Resource final : MagicObject {
     const size_t size;
     const RefId id;
     std::atomic<uint32_t> monitors{0};
+    std::vector<Word> watched;  // the pids of the monitors, under their lock
 };
 
 inline Resource* resource_of(void* object) {
     return static_cast<Resource*>(object) - 1;
 }
-// Null: the term refers to no resource.
+// Of a magic reference, or of a binary of enif_make_resource_binary(). Null: the term refers to no resource.
 Resource* resource_of(Term t);
 
 }  // namespace minivm::nif
