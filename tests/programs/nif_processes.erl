@@ -35,6 +35,7 @@ start() ->
     io:format("~p ~p~n", [send(Gone, x), send(no_such_name, x)]),
     io:format("~p~n", [thread(200)]),
     io:format("~p~n", [[N || _ <- lists:seq(1, 200), {from_thread, N} <- [next()]] =:= lists:seq(1, 200)]),
+    tokens(),
     resources(),
     monitors(),
     io:format("~p~n", [steps(0, x)]),
@@ -55,6 +56,21 @@ start() ->
     io:format("~w~n", [try queue([a], 0) catch error:E2 -> E2 end]).
 
 next() -> receive X -> X after 5000 -> timeout end.
+
+%% The token of sequential tracing goes with a message that has an environment of its own.
+tokens() ->
+    Self = self(),
+    Receiver = spawn(fun() -> Self ! {tokens, [begin receive _ -> ok end,
+                                                     [seq_trace:get_token(P) || P <- [label, serial]] end
+                                               || _ <- lists:seq(1, 9)]} end),
+    seq_trace:set_token(label, 17),
+    seq_trace:set_token(send, true),
+    {1, 1, 1} = send(Receiver, first),
+    {1, 1, 1} = send_dirty(Receiver, second),
+    Own = seq_trace:set_token([]),
+    send(Receiver, third),
+    io:format("~w ~w~n", [[element(N, Own) || N <- [1, 2, 3, 5]], receive {tokens, Tokens} -> Tokens end]),
+    seq_trace:set_token([]).
 
 resources() ->
     A = create(plain, 1),

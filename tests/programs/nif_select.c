@@ -43,12 +43,26 @@ static void down(ErlNifEnv* env, void* object, ErlNifPid* pid, ErlNifMonitor* mo
     tell(env, &((File*)object)->owner, "down", ((File*)object)->bytes[0]);
 }
 
+// An object that looks at its file once more when it is destroyed.
+typedef struct {
+    int fd;
+} Closing;
+static ErlNifResourceType* closing_type;
+static void close_last(ErlNifEnv* env, void* object)
+{
+    enif_select(env, ((Closing*)object)->fd, ERL_NIF_SELECT_READ | ERL_NIF_SELECT_CANCEL, object, NULL, A("none"));
+    close(((Closing*)object)->fd);
+}
+static void stop_nothing(ErlNifEnv* env, void* object, ErlNifEvent event, int is_direct) {}
+
 static int load(ErlNifEnv* env, void** priv_data, ERL_NIF_TERM info)
 {
     const ErlNifResourceTypeInit init = {destroyed, stop, down, 3, NULL};
+    const ErlNifResourceTypeInit closing = {close_last, stop_nothing, NULL, 3, NULL};
     type = enif_open_resource_type_x(env, "a_file", &init, ERL_NIF_RT_CREATE, NULL);
     other_type = enif_open_resource_type_x(env, "other_file", &init, ERL_NIF_RT_CREATE, NULL);
-    return type == NULL || other_type == NULL;
+    closing_type = enif_open_resource_type_x(env, "closing_file", &closing, ERL_NIF_RT_CREATE, NULL);
+    return closing_type == NULL || type == NULL || other_type == NULL;
 }
 
 static ERL_NIF_TERM make(ErlNifEnv* env, ErlNifResourceType* t, int fd, int byte)
@@ -146,6 +160,23 @@ static ERL_NIF_TERM select_file(ErlNifEnv* env, int argc, const ERL_NIF_TERM arg
     return I(result);
 }
 
+// Selects a file with an atom as the message, in an environment that alone has an object: its destructor runs where the
+// environment is emptied, and selects.
+static ERL_NIF_TERM select_with_object(ErlNifEnv* env, int argc, const ERL_NIF_TERM argv[])
+{
+    File* f = get(env, argv[0]);
+    ErlNifEnv* message = enif_alloc_env();
+    const int mode = ERL_NIF_SELECT_READ | ERL_NIF_SELECT_CUSTOM_MSG;
+    Closing* c = enif_alloc_resource(closing_type, sizeof(Closing));
+    int result;
+    c->fd = dup(f->fd);
+    enif_make_resource(message, c);
+    enif_release_resource(c);
+    result = enif_select_x(env, f->fd, (enum ErlNifSelectFlags)mode, f, NULL, A("an_atom"), message);
+    enif_free_env(message);
+    return I(result);
+}
+
 static ERL_NIF_TERM part(ErlNifEnv* env, int argc, const ERL_NIF_TERM argv[])
 {
     File* f = get(env, argv[0]);
@@ -181,6 +212,6 @@ static ErlNifFunc functions[] = {
     {"same_file", 1, same_file, 0}, {"write_to", 2, write_to, 0}, {"read_from", 2, read_from, 0},
     {"close_file", 1, close_file, 0}, {"select_file", 5, select_file, 0},
     {"select_dirty", 5, select_file, ERL_NIF_DIRTY_JOB_IO_BOUND}, {"part", 3, part, 0}, {"set", 3, set, 0},
-    {"is_in", 2, is_in, 0}, {"watch", 2, watch, 0},
+    {"select_with_object", 1, select_with_object, 0}, {"is_in", 2, is_in, 0}, {"watch", 2, watch, 0},
 };
 ERL_NIF_INIT(nif_select, functions, load, NULL, NULL, NULL)

@@ -4,7 +4,7 @@
 -export([start/0]).
 -on_load(load/0).
 -nifs([new_pipe/0, object/2, ordinary/0, same_file/1, write_to/2, read_from/2, close_file/1, select_file/5,
-       select_dirty/5, part/3, set/3, is_in/2, watch/2]).
+       select_dirty/5, part/3, set/3, is_in/2, watch/2, select_with_object/1]).
 
 -define(READ, 1).
 -define(WRITE, 2).
@@ -28,6 +28,7 @@ part(_, _, _) -> erlang:nif_error(no).
 set(_, _, _) -> erlang:nif_error(no).
 is_in(_, _) -> erlang:nif_error(no).
 watch(_, _) -> erlang:nif_error(no).
+select_with_object(_) -> erlang:nif_error(no).
 
 start() ->
     logger:set_primary_config(level, none),
@@ -42,6 +43,7 @@ start() ->
     p(dead_receiver, in_process(fun dead_receiver/0)),
     collected(),
     p(dropped, in_process(fun dropped/0)),
+    p(destructor_selects, in_process(fun destructor_selects/0)),
     p(parts, in_process(fun parts/0)),
     p(kept, in_process(fun kept/0)),
     p(monitored_by, in_process(fun monitored_by/0)),
@@ -219,6 +221,13 @@ dropped() ->
 
 collected() -> erlang:garbage_collect().
 
+%% A destructor that the emptied environment of a message runs waited for the lock of select for ever.
+destructor_selects() ->
+    {R, W} = new_pipe(),
+    0 = select_with_object(R),
+    1 = write_to(W, <<"a">>),
+    [next(), read_from(R, 5), select_file(R, ?STOP, null, undefined, copy), close_file(W)].
+
 %% A binary of a resource has its bytes, not a copy of them.
 parts() ->
     O = object(-1, $a),
@@ -234,6 +243,8 @@ parts() ->
     Self = self(),
     spawn(fun() -> Self ! {sent, Some, is_in(O, Some)} end),
     {sent, Sent, SentIn} = next(),
+    set(All, 40, $f),  % the binary stands for its resource
+    $f = binary:at(All, 40),
     [Before, X, Y, Z, binary:at(Copy, 10), binary:at(All, 10), binary:at(Sent, 0), SentIn, is_in(O, Sent), Sent =:= Some,
      binary_to_term(term_to_binary(Some)) =:= Some, size(<<Some/binary, "more">>), is_in(O, <<Some/binary, "more">>),
      binary:match(All, <<"d">>), erlang:crc32(All), is_in(O, part(O, 0, 0)),

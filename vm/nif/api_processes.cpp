@@ -51,18 +51,15 @@ int64_t converted(int64_t v, int64_t from, int64_t to) {
 
 }  // namespace
 
-Signal* message_from(Env& env, Term t) {
-    if (is_immediate(t)) {
-        Signal* const s = new_message(t);
-        env.clear();
-        return s;
-    }
-    Signal* const s = new_message(kNil);
+Signal* take_message(Env& env, Term t, seq_trace::Token* token) {
+    Signal* const s = token != nullptr ? new_signal(SignalKind::message, kNonValue) : new_message(kNil);
+    seq_trace::attach(*s, token);
     s->term = t;
-    take_fragments(*s, env.own_heap);
-    env.own_heap.fragment_words = 0;
-    env.own_heap.off_heap_bytes = 0;
-    env.clear();
+    if (!is_immediate(t)) {
+        take_fragments(*s, env.own_heap);
+        env.own_heap.fragment_words = 0;
+        env.own_heap.off_heap_bytes = 0;
+    }
     return s;
 }
 
@@ -130,9 +127,19 @@ int enif_send(Env* env, const Pid* to, Env* message_env, Word message) {
         tracing::is_traced(*env->process, tracing::kSend)) {
         tracing::g_hooks->sent(*env->process, pid, term_of(message), true);
     }
-    Signal* const s = message_env != nullptr && message_env->process == nullptr
-                          ? message_from(*message_env, term_of(message))
-                          : new_message(term_of(message));
+    Signal* s = nullptr;
+    if (message_env != nullptr && message_env->process == nullptr) {
+        // As on OTP the token of sequential tracing goes with such a message only.
+        const bool from_process = env != nullptr && env->function != nullptr;
+        s = take_message(*message_env, term_of(message),
+                         from_process && seq_trace::has_token(*env->process)
+                             ? seq_trace::sending(*env->process, pid, term_of(message))
+                             : nullptr);
+        s->from_process = from_process;
+        message_env->clear();
+    } else {
+        s = new_message(term_of(message));
+    }
     if (env != nullptr && env->function != nullptr) {  // else it is not the process's work
         consume(*env->process, 1);
     }

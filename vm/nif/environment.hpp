@@ -11,6 +11,7 @@
 
 #include "vm/nif/nif.hpp"
 #include "vm/process/process.hpp"
+#include "vm/process/seq_trace.hpp"
 #include "vm/process/signal.hpp"
 
 #include <algorithm>
@@ -54,8 +55,9 @@ struct Env {
     std::vector<Term> scheduled_args;
 };
 
-// Makes the terms of an environment without a process into a message, without a copy; clears the environment.
-Signal* message_from(Env& env, Term t);
+// Makes the terms of an environment without a process into a message, without a copy. The caller clears the
+// environment, under no lock: that may run destructors. token: the message takes it over, if it is not null.
+Signal* take_message(Env& env, Term t, seq_trace::Token* token = nullptr);
 
 inline Heap& heap_of(Env* env) {
     return *env->heap;

@@ -62,6 +62,7 @@ struct Afterwards {
     std::vector<Signal*> dropped;
     std::vector<Resource*> released;
     std::vector<std::string> reports;
+    Env* sent_from = nullptr;  // the environment whose terms became a message
 
     void run();
 };
@@ -98,6 +99,9 @@ void Afterwards::run() {
     }
     for (const std::string& text : reports) {
         report(text);
+    }
+    if (sent_from != nullptr) {
+        sent_from->clear();
     }
 }
 
@@ -210,9 +214,14 @@ void steal(int fd, File& f, std::string text, Afterwards& after) {
     g.files.erase(fd);
 }
 
-Signal* message_of(Resource& r, int mode, Term message, Env* message_env, const char* event) {
+Signal* message_of(Resource& r, int mode, Term message, Env* message_env, const char* event, Afterwards& after) {
     if ((mode & kSelectCustomMessage) != 0) {
-        return message_env != nullptr ? message_from(*message_env, message) : new_message(message);
+        // A second message copies its terms from the first, which has them now.
+        if (message_env == nullptr || after.sent_from != nullptr) {
+            return new_message(message);
+        }
+        after.sent_from = message_env;
+        return take_message(*message_env, message);
     }
     static const Term select = atom_table::intern("select");
     Heap h;
@@ -305,8 +314,7 @@ int select_on(int fd, int mode, Resource& r, Term to, Term message, Env* message
     for (const auto& one : all) {
         if ((mode & one.mode) != 0) {
             drop(one.interest, after);
-            one.interest = {to, message_of(r, mode, message, message_env, one.event)};
-            message_env = nullptr;  // its terms are the first message's now; a second one copies them from there
+            one.interest = {to, message_of(r, mode, message, message_env, one.event, after)};
         }
     }
     if (f.always_ready) {
