@@ -64,7 +64,16 @@ static ERL_NIF_TERM term_size(ErlNifEnv* env, int argc, const ERL_NIF_TERM argv[
     return enif_make_uint64(env, enif_term_size(argv[0]) / sizeof(ERL_NIF_TERM));
 }
 
+// make_string(Bytes) -> its characters
+static ERL_NIF_TERM make_string(ErlNifEnv* env, int argc, const ERL_NIF_TERM argv[])
+{
+    ErlNifBinary bytes;
+    if (enif_get_string_length == NULL) return atom(env, "not_there");
+    if (!enif_inspect_binary(env, argv[0], &bytes)) return atom(env, "no_binary");
+    return enif_make_string_len(env, (const char*)bytes.data, bytes.size, UTF8);
+}
+
 static ErlNifFunc functions[] = {
     {"string_length", 2, string_length, 0}, {"get_string", 2, get_string, 0}, {"new_atom", 2, new_atom, 0},
-    {"term_size", 1, term_size, 0}};
+    {"term_size", 1, term_size, 0}, {"make_string", 1, make_string, 0}};
 ERL_NIF_INIT(nif_newer, functions, NULL, NULL, NULL, NULL)

@@ -2,12 +2,13 @@
 %% counts as what is expected, but of minivm: the values are those of OTP 28's documentation.
 -module(nif_newer).
 -export([start/0]).
--nifs([string_length/2, get_string/2, new_atom/2, term_size/1]).
+-nifs([string_length/2, get_string/2, new_atom/2, term_size/1, make_string/1]).
 
 string_length(_, _) -> erlang:nif_error(no).
 get_string(_, _) -> erlang:nif_error(no).
 new_atom(_, _) -> erlang:nif_error(no).
 term_size(_) -> erlang:nif_error(no).
+make_string(_) -> erlang:nif_error(no).
 
 -define(LATIN1, 1).
 -define(UTF8, 2).
@@ -32,6 +33,10 @@ start() ->
                                  {binary:copy(<<"a">>, 256), ?LATIN1, false},
                                  {binary:copy(<<"ж"/utf8>>, 255), ?UTF8, list_to_atom(lists:duplicate(255, 16#436))},
                                  {binary:copy(<<"ж"/utf8>>, 256), ?UTF8, false}, {<<"ab">>, 3, false}]] ++
+        [{try make_string(B) catch error:R -> R end, Expected} ||
+            {B, Expected} <- [{<<>>, ""}, {<<"aéж"/utf8>>, "aéж"}, {<<16#f4, 16#8f, 16#bf, 16#bf>>, [16#10ffff]},
+                              {<<16#80>>, badarg}, {<<"a", 16#ff>>, badarg}, {<<"a", 16#c3>>, badarg}, {<<16#c0, 16#80>>, badarg},
+                              {<<16#ed, 16#a0, 16#80>>, badarg}, {<<16#f4, 16#90, 16#80, 16#80>>, badarg}]] ++
         [{term_size(T), Expected} || {T, Expected} <- [{a, 0}, {17, 0}, {[], 0}, {[a], 2}, {{a, b, c}, 4}, {"abc", 6}]],
     Lacking = not erlang:function_exported(minivm, trace_frames, 1),
     [io:format("~p instead of ~p~n", [Got, Expected]) ||

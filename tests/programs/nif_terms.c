@@ -94,6 +94,62 @@ static ERL_NIF_TERM formats(ErlNifEnv* env, int argc, const ERL_NIF_TERM argv[])
     return enif_make_string(env, b, ERL_NIF_LATIN1);
 }
 
+// The length of a term's text, as a thread with a small stack finds it.
+typedef struct {
+    ERL_NIF_TERM term;
+    int length;
+} Printed;
+static void* print(void* data)
+{
+    Printed* p = data;
+    const size_t size = 1000000;
+    char* text = enif_alloc(size);
+    p->length = enif_snprintf(text, size, "%T", p->term);
+    enif_free(text);
+    return NULL;
+}
+// text_on_small_stack(Kind, N): of N terms, one in the other, or one after the other in a list.
+static ERL_NIF_TERM text_on_small_stack(ErlNifEnv* env, int argc, const ERL_NIF_TERM argv[])
+{
+    ErlNifEnv* own = enif_alloc_env();
+    ERL_NIF_TERM t = enif_make_list(own, 0), map;
+    Printed p;
+    int n = 0;
+    ErlNifTid tid;
+    ErlNifThreadOpts* options = enif_thread_opts_create("small");
+    enif_get_int(env, argv[1], &n);
+    while (n-- > 0) {
+        if (enif_is_identical(argv[0], A("tuples"))) t = enif_make_tuple1(own, t);
+        else if (enif_is_identical(argv[0], A("lists"))) t = enif_make_list1(own, t);
+        else if (enif_is_identical(argv[0], A("maps"))) map = enif_make_new_map(own), enif_make_map_put(own, map, A("k"), t, &t);
+        else if (enif_is_identical(argv[0], A("pairs"))) t = enif_make_tuple2(own, A("x"), t);
+        else t = enif_make_list_cell(own, argv[0], t);
+    }
+    p.term = t;
+    options->suggested_stack_size = 32;
+    enif_thread_create("printer", &tid, print, &p, options);
+    enif_thread_join(tid, NULL);
+    enif_thread_opts_destroy(options);
+    enif_free_env(own);
+    return I(p.length);
+}
+
+// Whether there is room for so many bytes, in a new binary and in one that is there; and what is left of that.
+static ERL_NIF_TERM room(ErlNifEnv* env, int argc, const ERL_NIF_TERM argv[])
+{
+    ErlNifUInt64 size = 0;
+    ErlNifBinary bin;
+    int fresh, grown;
+    enif_get_uint64(env, argv[0], &size);
+    fresh = enif_alloc_binary(size, &bin);
+    if (fresh) enif_release_binary(&bin);
+    if (!enif_alloc_binary(3, &bin)) return A("no_room");
+    memcpy(bin.data, "abc", 3);
+    grown = enif_realloc_binary(&bin, size);
+    if (bin.size > 3) enif_realloc_binary(&bin, 3);
+    return enif_make_tuple3(env, I(!!fresh), I(!!grown), enif_make_binary(env, &bin));
+}
+
 // Terms of each kind.
 static ERL_NIF_TERM make(ErlNifEnv* env, int argc, const ERL_NIF_TERM argv[])
 {
@@ -267,6 +323,7 @@ static ErlNifFunc functions[] = {
     {"inspect", 1, inspect, 0}, {"compare", 2, compare, 0}, {"text", 1, text, 0}, {"formats", 1, formats, 0},
     {"make", 1, make, 0}, {"from_binary", 2, from_binary, 0}, {"raising", 1, raising, 0}, {"walk", 1, walk, 0},
     {"change", 3, change, 0}, {"from_arrays", 1, from_arrays, 0}, {"through", 1, through, 0},
+    {"text_on_small_stack", 2, text_on_small_stack, 0}, {"room", 1, room, 0},
     {"through_dirty", 1, through, ERL_NIF_DIRTY_JOB_CPU_BOUND},
 };
 ERL_NIF_INIT(nif_terms, functions, NULL, NULL, NULL, NULL)

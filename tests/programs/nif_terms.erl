@@ -2,7 +2,7 @@
 -module(nif_terms).
 -export([start/0]).
 -nifs([inspect/1, compare/2, text/1, formats/1, make/1, from_binary/2, raising/1, walk/1, change/3,
-       from_arrays/1, through/1, through_dirty/1]).
+       from_arrays/1, through/1, through_dirty/1, text_on_small_stack/2, room/1]).
 
 inspect(_) -> erlang:nif_error(no).
 compare(_, _) -> erlang:nif_error(no).
@@ -16,6 +16,8 @@ change(_, _, _) -> erlang:nif_error(no).
 from_arrays(_) -> erlang:nif_error(no).
 through(_) -> erlang:nif_error(no).
 through_dirty(_) -> erlang:nif_error(no).
+text_on_small_stack(_, _) -> erlang:nif_error(no).
+room(_) -> erlang:nif_error(no).
 
 start() ->
     ok = erlang:load_nif(filename:join(os:getenv("PROGRAM_DIR"), "nif_terms"), 0),
@@ -40,6 +42,12 @@ start() ->
               ["\n\t\"quoted\"'\\", <<"\"text\"">>, <<"a\n">>, 'it\'s', 'a@B_1', 'Upper', [[], [[]]], {{}},
                #{"a" => #{1 => [x | y]}}, fun erlang:'+'/2],
     [io:format("~w~n", [text(T)]) || T <- Printed],
+    %% Deep terms overflowed the stack of a thread; long ones are cut.
+    io:format("~w~n", [[text_on_small_stack(Kind, N) ||
+                           {Kind, N} <- [{tuples, 40000}, {lists, 40000}, {maps, 40000}, {pairs, 200000}, {$a, 99998},
+                                         {$a, 99999}, {$a, 100000}, {7, 99999}, {7, 100000}, {ab, 200000}]]]),
+    %% A size that no machine has ended the VM.
+    io:format("~w~n", [[room(Size) || Size <- [100, 1 bsl 46, 1 bsl 62]]]),
     io:format("~s~n", [formats({a, [1, 2]})]),
     [io:format("~w~n", [M]) || M <- make({some, #{"term" => [1.5, <<"x">>]}})],
     External = term_to_binary({external, [1, 2, 3]}),

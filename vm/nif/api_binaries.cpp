@@ -2,8 +2,11 @@
 #include "vm/external/external_term.hpp"
 #include "vm/nif/api.hpp"
 #include "vm/term/binary.hpp"
+#include "vm/util/memory_count.hpp"
 
+#include <cstdlib>
 #include <cstring>
+#include <new>
 
 namespace minivm::nif {
 
@@ -20,14 +23,35 @@ RefBinary* owned(const Binary& b) {
     return static_cast<RefBinary*>(b.ref_bin);
 }
 
-// No machine has more than this. Below it, RefBinary::create() ends the VM when memory is out.
+// No machine has more than this.
 constexpr size_t kMaxBinaryBytes = size_t{1} << 47;
 
-bool allocate(size_t size, Binary* out) {
+// As RefBinary::create() and RefBinary::reallocate(), which end the VM when memory is out. A library may take a size
+// from its input, and is told: null, and the binary is as it was.
+RefBinary* try_reallocate(RefBinary* b, size_t size) {
     if (size > kMaxBinaryBytes) {
+        return nullptr;
+    }
+    if (b != nullptr) {
+        count_given_back(MemoryArea::binaries, b);
+    }
+    void* const memory = std::realloc(static_cast<void*>(b), sizeof(RefBinary) + size);
+    if (memory == nullptr) {
+        if (b != nullptr) {
+            count_taken(MemoryArea::binaries, b);
+        }
+        return nullptr;
+    }
+    count_taken(MemoryArea::binaries, memory);
+    auto* const bytes = reinterpret_cast<uint8_t*>(static_cast<RefBinary*>(memory) + 1);
+    return new (memory) RefBinary{1, size, RefBinary::kNotAppendable, bytes};
+}
+
+bool allocate(size_t size, Binary* out) {
+    RefBinary* const b = try_reallocate(nullptr, size);
+    if (b == nullptr) {
         return false;
     }
-    RefBinary* const b = RefBinary::create(size);
     *out = Binary{size, b->data(), b, {}};
     return true;
 }
@@ -51,10 +75,10 @@ int enif_alloc_binary(size_t size, Binary* out) {
 
 int enif_realloc_binary(Binary* b, size_t size) {
     if (b->ref_bin != nullptr) {
-        if (size > kMaxBinaryBytes) {
+        RefBinary* const moved = try_reallocate(owned(*b), size);
+        if (moved == nullptr) {
             return 0;
         }
-        RefBinary* const moved = RefBinary::reallocate(owned(*b), size);
         *b = Binary{size, moved->data(), moved, {}};
         return 1;
     }

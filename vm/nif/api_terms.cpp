@@ -385,7 +385,24 @@ int enif_make_new_atom(Env* env, const char* name, Word* out, int encoding) {
 
 // ---- strings ------------------------------------------------------------------------------------
 
+static bool is_utf8(const char* text, size_t n) {
+    const auto* const bytes = reinterpret_cast<const uint8_t*>(text);
+    uint32_t c = 0;
+    bool more = false;
+    for (size_t i = 0; i < n;) {
+        const unsigned length = utf8_decode(bytes + i, n - i, &c, &more);
+        if (length == 0) {
+            return false;
+        }
+        i += length;
+    }
+    return true;
+}
+
 Word enif_make_string_len(Env* env, const char* text, size_t n, int encoding) {
+    if (encoding == kUtf8 && !is_utf8(text, n)) {
+        return swap_zero(raise_badarg(env));
+    }
     // OTP 25 knows one encoding and does not look at the argument.
     return (encoding == kUtf8 ? make_string_utf8(heap_of(env), text, n)
                               : make_string(heap_of(env), text, n))

@@ -5,6 +5,8 @@
 #include "vm/term/map.hpp"
 
 #include <cstring>
+#include <memory>
+#include <vector>
 
 namespace minivm::nif {
 
@@ -67,8 +69,6 @@ Length read_length(const char** f) {
 // ---- %T -----------------------------------------------------------------------------------------
 // Terms as OTP's emulator prints them in its own messages, which is not as io:format does.
 
-constexpr int kMaxDepth = 10000;
-
 bool is_text_char(Term c) {
     if (!is_small(c)) {
         return false;
@@ -94,31 +94,6 @@ void append_char(std::string* out, char c) {
     } else {
         *out += c;
     }
-}
-
-void append_bits(std::string* out, Term t) {
-    const BitView v = bit_view(t);
-    const uint64_t bytes = v.size / 8;
-    bool text = v.size % 8 == 0 && bytes > 0;
-    for (uint64_t i = 0; text && i < bytes; ++i) {
-        const uint64_t c = load_bits(v.bytes, v.offset + 8 * i, 8);
-        text = c >= 32 && c <= 126;
-    }
-    *out += text ? "<<\"" : "<<";
-    for (uint64_t i = 0; i < bytes; ++i) {
-        const uint64_t c = load_bits(v.bytes, v.offset + 8 * i, 8);
-        if (text) {
-            append_char(out, static_cast<char>(c));
-        } else {
-            *out += (i > 0 ? "," : "") + std::to_string(c);
-        }
-    }
-    if (const unsigned rest = v.size % 8; rest != 0) {
-        *out += (bytes > 0 ? "," : "") +
-                std::to_string(load_bits(v.bytes, v.offset + 8 * bytes, rest)) + ':' +
-                std::to_string(rest);
-    }
-    *out += text ? "\">>" : ">>";
 }
 
 void append_atom_text(std::string* out, Term atom) {
@@ -165,63 +140,171 @@ void append_atom_text(std::string* out, Term atom) {
     *out += '\'';
 }
 
-void append_term(std::string* out, Term t, int depth) {
-    if (depth > kMaxDepth) {
-        *out += "...";
-    } else if (is_atom(t)) {
-        append_atom_text(out, t);
-    } else if (is_float(t)) {
-        char text[64];
-        std::snprintf(text, sizeof text, "%e", float_value(t));
-        *out += text;
-    } else if (is_cons(t)) {
-        const bool text = is_text(t);
-        *out += text ? '"' : '[';
-        for (Term rest = t;;) {
-            if (text) {
-                append_char(out, static_cast<char>(small_value(head(rest))));
-            } else {
-                append_term(out, head(rest), depth + 1);
+// Terms may be deep, and the thread a library's own with a small stack: what is left to do is on a stack of its own.
+class TermPrinter {
+  public:
+    // room: about how many elements and characters are written before "... "
+    TermPrinter(std::string* out, int64_t room) : out_(*out), room_(room) {}
+    void print(Term t);
+
+  private:
+    struct Task {
+        enum { text, term, list, tuple, pairs } kind;
+        const char* chars = nullptr;
+        Term of = kNil;    // list: the cells that are left
+        size_t next = 0;   // tuple: the element; pairs: how many were before
+        std::unique_ptr<map::Iterator> left = nullptr;
+    };
+
+    void text(const char* chars) { tasks_.push_back({.kind = Task::text, .chars = chars}); }
+    void term(Term t) { tasks_.push_back({.kind = Task::term, .of = t}); }
+    void run(Task task);
+    void term_now(Term t);
+    // Takes room for one more. False: there is none.
+    bool takes_one() {
+        full_ = room_-- <= 0;
+        return !full_;
+    }
+    void characters(Term list);
+    void bits(Term t);
+
+    std::string& out_;
+    int64_t room_;
+    bool full_ = false;
+    std::vector<Task> tasks_;  // the next one last
+};
+
+void TermPrinter::print(Term t) {
+    term(t);
+    while (!tasks_.empty() && !full_) {
+        Task task = std::move(tasks_.back());
+        tasks_.pop_back();
+        if (task.kind == Task::text) {
+            out_ += task.chars;
+        } else {
+            run(std::move(task));
+        }
+    }
+    if (room_ <= 0) {
+        out_ += "... ";
+    }
+}
+
+void TermPrinter::run(Task task) {
+    switch (task.kind) {
+        case Task::list: {
+            const Term rest = tail(task.of);
+            if (is_cons(rest)) {
+                tasks_.push_back({.kind = Task::list, .of = rest});
+                text(",");
+            } else if (!is_nil(rest)) {
+                term(rest);
+                text("|");
             }
-            rest = tail(rest);
-            if (!is_cons(rest)) {
-                if (!is_nil(rest)) {
-                    *out += '|';
-                    append_term(out, rest, depth + 1);
-                }
+            term_now(head(task.of));
+            break;
+        }
+        case Task::tuple: {
+            const Term element = tuple_element(task.of, task.next++);
+            if (task.next < tuple_arity(task.of)) {
+                tasks_.push_back(std::move(task));
+                text(",");
+            }
+            term_now(element);
+            break;
+        }
+        case Task::pairs: {
+            Term key;
+            Term value;
+            if (!task.left->next(&key, &value)) {
                 break;
             }
-            if (!text) {
-                *out += ',';
-            }
+            out_ += task.next++ > 0 ? "," : "";
+            tasks_.push_back(std::move(task));
+            term(value);
+            text("=>");
+            term_now(key);
+            break;
         }
-        *out += text ? '"' : ']';
-    } else if (is_tuple(t)) {
-        *out += '{';
-        for (size_t i = 0; i < tuple_arity(t); ++i) {
-            *out += i > 0 ? "," : "";
-            append_term(out, tuple_element(t, i), depth + 1);
-        }
-        *out += '}';
-    } else if (is_map(t)) {
-        *out += "#{";
-        map::Iterator pairs(t);
-        Term key;
-        Term value;
-        for (bool first = true; pairs.next(&key, &value); first = false) {
-            *out += first ? "" : ",";
-            append_term(out, key, depth + 1);
-            *out += "=>";
-            append_term(out, value, depth + 1);
-        }
-        *out += '}';
-    } else if (is_bitstring(t)) {
-        append_bits(out, t);
-    } else if (!is_value(t)) {
-        *out += "<the non-value>";
-    } else {
-        *out += format_term(t);
+        default:
+            term_now(task.of);
+            break;
     }
+}
+
+void TermPrinter::term_now(Term t) {
+    if (!takes_one()) {
+        return;
+    }
+    if (!is_value(t)) {
+        out_ += "<the non-value>";
+    } else if (is_atom(t)) {
+        append_atom_text(&out_, t);
+        room_ -= static_cast<int64_t>(atom_table::text(t).size());
+        full_ = room_ <= 0;
+    } else if (is_float(t)) {
+        char number[64];
+        std::snprintf(number, sizeof number, "%e", float_value(t));
+        out_ += number;
+    } else if (is_cons(t) && is_text(t)) {
+        characters(t);
+    } else if (is_cons(t)) {
+        out_ += '[';
+        text("]");
+        tasks_.push_back({.kind = Task::list, .of = t});
+    } else if (is_tuple(t)) {
+        out_ += '{';
+        text("}");
+        if (tuple_arity(t) > 0) {
+            tasks_.push_back({.kind = Task::tuple, .of = t});
+        }
+    } else if (is_map(t)) {
+        out_ += "#{";
+        text("}");
+        tasks_.push_back({.kind = Task::pairs, .left = std::make_unique<map::Iterator>(t)});
+    } else if (is_bitstring(t)) {
+        bits(t);
+    } else {
+        out_ += format_term(t);
+    }
+}
+
+void TermPrinter::characters(Term list) {
+    out_ += '"';
+    for (; is_cons(list); list = tail(list)) {
+        if (!takes_one()) {
+            return;
+        }
+        append_char(&out_, static_cast<char>(small_value(head(list))));
+    }
+    out_ += '"';
+}
+
+void TermPrinter::bits(Term t) {
+    const BitView v = bit_view(t);
+    const uint64_t bytes = v.size / 8;
+    bool plain = v.size % 8 == 0 && bytes > 0;
+    for (uint64_t i = 0; plain && i < bytes; ++i) {
+        const uint64_t c = load_bits(v.bytes, v.offset + 8 * i, 8);
+        plain = c >= 32 && c <= 126;
+    }
+    out_ += plain ? "<<\"" : "<<";
+    for (uint64_t i = 0; i < bytes; ++i) {
+        const uint64_t c = load_bits(v.bytes, v.offset + 8 * i, 8);
+        if (plain) {
+            append_char(&out_, static_cast<char>(c));
+        } else {
+            out_ += (i > 0 ? "," : "") + std::to_string(c);
+        }
+        if (!takes_one()) {
+            return;
+        }
+    }
+    if (const unsigned rest = v.size % 8; rest != 0) {
+        out_ += (bytes > 0 ? "," : "") + std::to_string(load_bits(v.bytes, v.offset + 8 * bytes, rest)) + ':' +
+                std::to_string(rest);
+    }
+    out_ += plain ? "\">>" : ">>";
 }
 
 // The next argument, of that length. A pointer, since a va_list that was passed by value may not be used any more.
@@ -263,8 +346,9 @@ unsigned long long unsigned_argument(Length length, va_list* args) {
 }  // namespace
 
 std::string text_of_term(Term t) {
+    constexpr int64_t kRoom = 100000;  // as %T on OTP
     std::string out;
-    append_term(&out, t, 0);
+    TermPrinter(&out, kRoom).print(t);
     return out;
 }
 
