@@ -69,6 +69,7 @@ struct Terminal {
     int moded = STDOUT_FILENO;  // the descriptor whose modes are changed
     bool is_terminal = false;
     int signals = -1;           // the end of the pipe to read signals from
+    std::mutex lock;            // of the modes and the processes: one that ends does so on another thread
     termios usual{};            // the modes before any change
     termios now{};
     Pid owner{kNonValue.raw};   // the process that set it up; when it ends, the modes are as usual again
@@ -140,7 +141,7 @@ void make_raw(termios* modes) {
     modes->c_cc[VTIME] = 0;
 }
 
-// Makes the caller the owner: when it ends, ended() sets the usual modes.
+// Makes the caller the owner: when it ends, ended() sets the usual modes. Under the lock.
 Word owned(Env* env, Terminal* t) {
     t->owner.id = env->process->id.raw;
     enif_monitor_process(env, t, &t->owner, nullptr);
@@ -157,6 +158,7 @@ Word set_up(Env* env, int, const Word* a) {
     if (!is_value(wanted)) {
         return raise_badarg(env);
     }
+    const std::lock_guard lock(t->lock);
     if (!t->is_terminal) {
         return wanted == raw ? error(env, atom("enotsup")) : atoms::ok.raw;
     }
@@ -191,6 +193,7 @@ Word set_up_in_parts(Env* env, int, const Word* a) {
     if (t == nullptr || !descriptor.has_value() || !is_map(options)) {
         return raise_badarg(env);
     }
+    const std::lock_guard lock(t->lock);
     t->moded = STDIN_FILENO;
     t->is_terminal = tcgetattr(*descriptor, &t->usual) == 0;
     if (!t->is_terminal) {
@@ -216,6 +219,7 @@ Word set_modes_now(Env* env, int, const Word* a) {
     if (t == nullptr) {
         return raise_badarg(env);
     }
+    const std::lock_guard lock(t->lock);
     if (t->is_terminal) {
         terminal::will_change(t->moded, t->usual);
         if (!terminal::set_modes(t->moded, t->now)) {
@@ -238,6 +242,7 @@ Word select_input(Env* env, int arity, const Word* a) {
     if (t == nullptr) {
         return raise_badarg(env);
     }
+    const std::lock_guard lock(t->lock);
     if (arity == 3) {
         hear_no_signals(env, t);
         int ends[2];
@@ -256,6 +261,7 @@ Word select_input(Env* env, int arity, const Word* a) {
 
 void ended(Env* env, void* object, Pid* who, MonitorId*) {
     auto* const t = static_cast<Terminal*>(object);
+    const std::lock_guard lock(t->lock);
     if (who->id == t->owner.id && t->is_terminal) {
         terminal::set_modes(t->moded, t->usual);
         t->now = t->usual;
