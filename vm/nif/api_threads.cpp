@@ -3,6 +3,7 @@
 #include "vm/nif/api.hpp"
 #include "vm/nif/library.hpp"
 #include "vm/sched/scheduler.hpp"
+#include "vm/util/environment.hpp"
 #include "vm/util/otp_release.hpp"
 
 #include <dlfcn.h>
@@ -276,16 +277,16 @@ void* enif_dlsym(void* handle, const char* symbol, void (*on_error)(void*, const
 
 // 0: done; 1: the buffer is too small, *size is what it takes; -1: there is no such variable.
 int enif_getenv(const char* key, char* value, size_t* size) {
-    const char* const text = std::getenv(key);
-    if (text == nullptr) {
+    const auto text = environment_variable(key);
+    if (!text) {
         return -1;
     }
-    const size_t n = std::strlen(text);
+    const size_t n = text->size();
     if (n >= *size) {
         *size = n + 1;
         return 1;
     }
-    std::memcpy(value, text, n + 1);
+    std::memcpy(value, text->c_str(), n + 1);
     *size = n;
     return 0;
 }

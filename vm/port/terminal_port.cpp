@@ -3,6 +3,7 @@
 #include "vm/port/port_state.hpp"
 #include "vm/process/posix.hpp"
 #include "vm/process/terminal.hpp"
+#include "vm/util/environment.hpp"
 
 #include <langinfo.h>
 #include <sys/ioctl.h>
@@ -33,8 +34,8 @@ bool has_flag(const std::string& command, char flag) {
 }
 
 bool is_smart() {
-    const char* term = std::getenv("TERM");
-    return term != nullptr && *term != '\0' && std::strcmp(term, "dumb") != 0 && std::strcmp(term, "unknown") != 0;
+    const std::string term = environment_variable("TERM").value_or("");
+    return !term.empty() && term != "dumb" && term != "unknown";
 }
 
 int number16(const std::string& bytes) {

@@ -28,6 +28,7 @@
 #include "vm/term/binary.hpp"
 #include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"
+#include "vm/util/environment.hpp"
 #include "vm/util/otp_release.hpp"
 #include "vm/util/utf8.hpp"
 
@@ -399,8 +400,6 @@ Term erlang_system_info_1(Process& p, const Term* a) {
 
 // ---- environment --------------------------------------------------------------------------------------------
 
-std::mutex g_environment_lock;
-
 // The characters of a string as UTF-8; the list may be deep, as those of file names. False: no string, or
 // with a NUL.
 bool get_string(Term t, std::string* out) {
@@ -436,14 +435,15 @@ bool get_variable_name(Term t, std::string* out) {
 }
 
 // OTP's environment can hold a variable without a name, the operating system's cannot.
-// Under g_environment_lock.
+// Under environment_lock().
 std::optional<std::string> g_nameless_variable;
 
-const char* value_of_variable(const std::string& name) {
-    if (name.empty()) {
-        return g_nameless_variable ? g_nameless_variable->c_str() : nullptr;
+std::optional<std::string> value_of_variable(const std::string& name) {
+    if (!name.empty()) {
+        return environment_variable(name);
     }
-    return std::getenv(name.c_str());
+    const std::lock_guard lock(environment_lock());
+    return g_nameless_variable;
 }
 
 Term os_get_env_var_1(Process& p, const Term* a) {
@@ -451,9 +451,8 @@ Term os_get_env_var_1(Process& p, const Term* a) {
     if (!get_variable_name(a[0], &name)) {
         return badarg(p);
     }
-    std::lock_guard lock(g_environment_lock);
-    const char* value = value_of_variable(name);
-    return value == nullptr ? atoms::false_ : text_term(p, value);
+    const auto value = value_of_variable(name);
+    return value ? text_term(p, *value) : atoms::false_;
 }
 Term os_set_env_var_2(Process& p, const Term* a) {
     std::string name;
@@ -461,7 +460,7 @@ Term os_set_env_var_2(Process& p, const Term* a) {
     if (!get_variable_name(a[0], &name) || !get_string(a[1], &value)) {
         return badarg(p);
     }
-    std::lock_guard lock(g_environment_lock);
+    const std::lock_guard lock(environment_lock());
     if (name.empty()) {
         g_nameless_variable = value;
     } else {
@@ -474,7 +473,7 @@ Term os_unset_env_var_1(Process& p, const Term* a) {
     if (!get_variable_name(a[0], &name)) {
         return badarg(p);
     }
-    std::lock_guard lock(g_environment_lock);
+    const std::lock_guard lock(environment_lock());
     if (name.empty()) {
         g_nameless_variable.reset();
     } else {
@@ -482,14 +481,18 @@ Term os_unset_env_var_1(Process& p, const Term* a) {
     }
     return atoms::true_;
 }
-}  // namespace
-
-std::vector<std::string> environment_copy() {
-    std::lock_guard lock(g_environment_lock);
+std::vector<std::string> entries_locked() {
     std::vector<std::string> all;
     for (char** e = environ; *e != nullptr; ++e) {
         all.emplace_back(*e);
     }
+    return all;
+}
+}  // namespace
+
+std::vector<std::string> environment_copy() {
+    const std::lock_guard lock(environment_lock());
+    std::vector<std::string> all = entries_locked();
     if (g_nameless_variable) {
         all.push_back("=" + *g_nameless_variable);
     }
@@ -500,10 +503,15 @@ namespace {
 
 Term os_getenv_1(Process& p, const Term* a) { return os_get_env_var_1(p, a); }
 Term environment_list(Process& p, bool pairs) {
-    std::lock_guard lock(g_environment_lock);
+    std::vector<std::string> entries;
+    std::optional<std::string> nameless;
+    {
+        const std::lock_guard lock(environment_lock());
+        entries = entries_locked();
+        nameless = g_nameless_variable;
+    }
     Term list = kNil;
-    for (char** e = environ; *e != nullptr; ++e) {
-        const std::string_view entry(*e);
+    for (const std::string_view entry : entries) {
         const size_t at = entry.find('=', 1);
         if (!pairs || at == entry.npos) {
             list = cons(p.heap, text_term(p, entry), list);
@@ -513,8 +521,8 @@ Term environment_list(Process& p, bool pairs) {
             list = cons(p.heap, make_tuple(p.heap, name, value), list);
         }
     }
-    if (g_nameless_variable) {
-        const std::string_view value = *g_nameless_variable;
+    if (nameless) {
+        const std::string_view value = *nameless;
         list = cons(p.heap,
                     pairs ? make_tuple(p.heap, kNil, text_term(p, value)) : text_term(p, "=" + std::string(value)),
                     list);
