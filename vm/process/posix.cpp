@@ -166,8 +166,12 @@ bool is_descriptor_of_program(int64_t descriptor) {
 namespace {
 
 struct HeldSockets {
+    struct Holders {
+        unsigned number = 0;
+        bool owned = false;  // by one who has let go of it
+    };
     std::mutex lock;
-    std::unordered_map<int, unsigned> holders;
+    std::unordered_map<int, Holders> holders;
 };
 HeldSockets& held_sockets() {
     static HeldSockets held;
@@ -179,17 +183,22 @@ HeldSockets& held_sockets() {
 void hold_socket(int descriptor) {
     HeldSockets& held = held_sockets();
     const std::lock_guard lock(held.lock);
-    ++held.holders[descriptor];
+    ++held.holders[descriptor].number;
 }
-bool let_go_of_socket(int descriptor) {
+bool let_go_of_socket(int descriptor, bool owned) {
     HeldSockets& held = held_sockets();
     const std::lock_guard lock(held.lock);
     const auto it = held.holders.find(descriptor);
-    if (it == held.holders.end() || --it->second != 0) {
+    if (it == held.holders.end()) {
         return false;
     }
+    it->second.owned |= owned;
+    if (--it->second.number != 0) {
+        return false;
+    }
+    const bool closes = it->second.owned;
     held.holders.erase(it);
-    return true;
+    return closes;
 }
 bool is_held_socket(int64_t descriptor) {
     HeldSockets& held = held_sockets();

@@ -21,8 +21,9 @@ bool is_descriptor_of_program(int64_t descriptor);
 // Sockets that the VM opened for the program, and how many of its ports and sockets have each: the program is told
 // their descriptors (inet:getfd/1, {otp, fd}), so it may give them back though the VM opened them. Any thread.
 void hold_socket(int descriptor);
-// True: nobody has it any more, and the caller closes it.
-bool let_go_of_socket(int descriptor);
+// owned: the one who had it was to close it. True: nobody has it any more, one of those who had it owned it, and the
+// caller closes it.
+bool let_go_of_socket(int descriptor, bool owned = true);
 bool is_held_socket(int64_t descriptor);
 // socket(2) in the network namespace that this file is of; -1: errno. Any thread; it is back in its own when this returns.
 int socket_in_namespace(const std::string& file, int family, int type, int protocol);

@@ -32,12 +32,15 @@ struct Shared {
     bool socket_debug = false;
     bool use_registry = true;
     // The numbers of open sockets.
-    int64_t all = 0, streams = 0, datagrams = 0, packets = 0, local = 0, inet = 0, inet6 = 0, ip = 0, tcp = 0, udp = 0;
+    int64_t all = 0, streams = 0, datagrams = 0, packets = 0, inet = 0, inet6 = 0, ip = 0, tcp = 0, udp = 0;
 
     void count(const Socket& s, int by) {
         const std::lock_guard guard(lock);
         all += by;
-        (s.domain == AF_INET ? inet : s.domain == AF_INET6 ? inet6 : local) += by;
+        if (s.domain == AF_INET || s.domain == AF_INET6 || s.domain == AF_UNIX) {
+            // As on erl, which counts no socket as local.
+            (s.domain == AF_INET ? inet : inet6) += by;
+        }
         if (s.type == SOCK_STREAM || s.type == SOCK_DGRAM || s.type == SOCK_SEQPACKET) {
             (s.type == SOCK_STREAM ? streams : s.type == SOCK_DGRAM ? datagrams : packets) += by;
         }
@@ -51,11 +54,24 @@ Shared& shared() {
     return s;
 }
 
-// Closes the file: 0 or errno. Do not call it under a lock if it may block.
+// Closes the file: 0 or errno. With the option linger it waits until the data is sent, though the file is non-blocking.
 int close_file(int fd, bool owned) {
-    const bool last = let_go_of_socket(fd);
     // After EINTR the descriptor is gone all the same.
-    return owned && last && ::close(fd) != 0 && errno != EINTR ? errno : 0;
+    return let_go_of_socket(fd, owned) && ::close(fd) != 0 && errno != EINTR ? errno : 0;
+}
+// The system sends the data later, and nobody waits: for threads that may not, and under locks.
+void close_file_at_once(int fd, bool owned) {
+    if (!let_go_of_socket(fd, owned)) {
+        return;
+    }
+    linger how{};
+    socklen_t size = sizeof how;
+    // A time of 0 does not wait: it drops the data and resets the connection, and is left as it is.
+    if (getsockopt(fd, SOL_SOCKET, SO_LINGER, &how, &size) == 0 && how.l_onoff != 0 && how.l_linger != 0) {
+        how.l_onoff = 0;
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &how, sizeof how);
+    }
+    ::close(fd);
 }
 void close_sent_file(Socket& s) {
     if (s.file >= 0) {
@@ -110,8 +126,7 @@ void close_for(Env* env, Socket& s) {
     stop(env, s);
     s.read_state |= kClosing;
     s.write_state |= kClosing;
-    const int fd = give_up_file(env, s);
-    close_file(fd, s.owns_fd);  // waits for at most the time that the option linger gives
+    close_file_at_once(give_up_file(env, s), s.owns_fd);
 }
 
 Socket* socket_of(Env* env, Word t) {
@@ -164,8 +179,11 @@ bool flag_of(Term options, const char* name, bool otherwise) {
 // Applies the options of the opening, and tells the registry.
 Word opened(Env* env, Word result, Term options) {
     Socket& s = *socket_of(env, tuple_element(Term{result}, 1).raw);
-    s.debug = flag_of(options, "debug", shared().socket_debug);
-    s.registered = flag_of(options, "use_registry", shared().use_registry);
+    {
+        const std::lock_guard lock(shared().lock);
+        s.debug = flag_of(options, "debug", shared().socket_debug);
+        s.registered = flag_of(options, "use_registry", shared().use_registry);
+    }
     if (s.registered) {
         tell_registry(env, tuple_element(Term{result}, 1), "add");
     }
@@ -374,9 +392,7 @@ Word finalize_close(Env* env, int, const Word* a) {
         s->closer_watched = s->owner_watched = false;
         fd = give_up_file(env, *s);
     }
-    if (s->owns_fd) {
-        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
-    }
+    // The file stays non-blocking, unlike on erl: linger does not need it, and another socket may have the same file.
     const int why = close_file(fd, s->owns_fd);
     return why == 0 ? atoms::ok.raw : why == EAGAIN ? error(env, "timeout") : errno_error(env, why);
 }
@@ -487,7 +503,7 @@ Word info(Env* env, int argc, const Word* a) {
                                          {"num_tdgrams", make_small(all.datagrams)},
                                          {"num_tstreams", make_small(all.streams)},
                                          {"num_tseqpkgs", make_small(all.packets)},
-                                         {"num_dlocal", make_small(all.local)},
+                                         {"num_dlocal", make_small(0)},
                                          {"num_dinet", make_small(all.inet)},
                                          {"num_dinet6", make_small(all.inet6)},
                                          {"num_pip", make_small(all.ip)},
@@ -600,7 +616,7 @@ void ended(Env*, void* object) {
     if (s.fd >= 0) {
         close_sent_file(s);
         shared().count(s, -1);
-        close_file(s.fd, s.owns_fd);
+        close_file_at_once(s.fd, s.owns_fd);
     }
     s.~Socket();
 }
@@ -637,7 +653,7 @@ void process_ended(Env* env, void* object, Pid*, MonitorId* monitor) {
         s.closer_watched = false;
         s.closer = kNonValue;
         if (s.fd >= 0) {
-            close_file(give_up_file(env, s), s.owns_fd);
+            close_file_at_once(give_up_file(env, s), s.owns_fd);
         }
     } else if (owner) {
         if (s.reads_open()) {

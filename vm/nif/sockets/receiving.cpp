@@ -346,9 +346,10 @@ Word receive_messages(Env* env, int, const Word* a) {
     }
     ++s->in.tries;
     const int n = ::recvmmsg(s->fd, headers.data(), static_cast<unsigned>(count), flags | MSG_CMSG_CLOEXEC, nullptr);
-    if (n <= 0 || (n == 1 && headers[0].msg_len == 0 && s->is_stream())) {
-        return nothing_read(call, n > 0 ? 0 : -1, errno);
+    if (n < 0) {
+        return nothing_read(call, n, errno);
     }
+    // At the end of a stream the messages are empty, as on erl.
     s->buffers_read = 0;
     Term list = kNil;
     for (int i = n; i-- > 0;) {

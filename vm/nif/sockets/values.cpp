@@ -468,7 +468,8 @@ Term address_term(Env* env, const sockaddr* address, socklen_t size) {
             if (size == 0) {
                 size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + strnlen(a.sun_path, sizeof a.sun_path));
             }
-            return local_term(env, a, size);
+            // The system counts a zero after a path, though there may be no room for it.
+            return local_term(env, a, std::min<socklen_t>(size, sizeof a));
         }
         case AF_UNSPEC:
             return native_term(env, address, size, atom("unspec"));
