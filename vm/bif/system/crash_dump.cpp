@@ -18,6 +18,7 @@
 #include "vm/sched/scheduler_thread.hpp"
 #include "vm/term/format.hpp"
 #include "vm/term/this_node.hpp"
+#include "vm/util/environment.hpp"
 #include "vm/util/memory_count.hpp"
 #include "vm/util/otp_release.hpp"
 
@@ -414,9 +415,9 @@ void write_all(File& f, const std::string& slogan) {
 
 // The number in an environment variable; `otherwise` if it is not set or no number.
 int64_t number_of(const char* name, int64_t otherwise) {
-    const char* const text = std::getenv(name);
+    const std::string text = environment_variable(name).value_or("");
     char* end = nullptr;
-    const long long value = text != nullptr && *text != 0 ? std::strtoll(text, &end, 10) : 0;
+    const long long value = !text.empty() ? std::strtoll(text.c_str(), &end, 10) : 0;
     return end != nullptr && *end == 0 ? value : otherwise;
 }
 
@@ -425,8 +426,8 @@ int64_t number_of(const char* name, int64_t otherwise) {
 void write(const std::string& slogan) {
     const int64_t seconds = number_of("ERL_CRASH_DUMP_SECONDS", -1);
     const int64_t bytes = number_of("ERL_CRASH_DUMP_BYTES", -1);
-    const char* const name = std::getenv("ERL_CRASH_DUMP");
-    const std::string path = name != nullptr && *name != 0 ? name : "erl_crash.dump";
+    const std::string name = environment_variable("ERL_CRASH_DUMP").value_or("");
+    const std::string path = !name.empty() ? name : "erl_crash.dump";
     if (seconds == 0 || bytes == 0) {
         return;
     }
