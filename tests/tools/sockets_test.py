@@ -4,9 +4,14 @@
     tests/tools/sockets_test.py MINIVM [TEST...]
 """
 
+import ctypes
+import os
 import pathlib
+import socket
+import struct
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
@@ -20,6 +25,12 @@ def run(program, call):
     done = subprocess.run([*program, "-noshell", "-eval", call + "."], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, encoding="latin-1", cwd=folder, timeout=WAIT_S, check=False)
     return done.returncode, done.stdout
+
+
+# A and B: the two ends of a connection.
+PAIR = """{ok, L} = socket:open(inet, stream, tcp), ok = socket:bind(L, #{family => inet, port => 0, addr => loopback}),
+    ok = socket:listen(L), {ok, At} = socket:sockname(L), {ok, B} = socket:open(inet, stream, tcp),
+    ok = socket:connect(B, At), {ok, A} = socket:accept(L), """
 
 
 class Sockets(unittest.TestCase):
@@ -65,6 +76,55 @@ class Sockets(unittest.TestCase):
             ok = socket:connect(C, At), {ok, S} = socket:accept(L), ok = socket:send(C, Big),
             {ok, <<0:800>>} = socket:recv(S, 100, [trunc]), {ok, <<"a">>} = socket:recv(S, 1), io:format("ok~n"), halt()"""
         self.assertEqual(run([minivm, "erl"], " ".join(call.split())), (0, "ok\n"))
+
+    def test_a_killed_owner_of_a_lingering_socket_stops_no_scheduler(self):
+        # Its scheduler waited in close(2), for as long as the option says, until the peer had read everything.
+        call = PAIR + """Fill = fun Fill() -> case socket:send(A, <<0:800000>>, 0) of ok -> Fill(); _ -> full end end,
+            {Owner, Ref} = spawn_monitor(fun() -> receive go -> full = Fill() end,
+                                                  ok = socket:setopt(A, {socket, linger}, #{onoff => true, linger => 100000}),
+                                                  exit(filled) end),
+            ok = socket:setopt(A, {otp, controlling_process}, Owner), Owner ! go,
+            receive {'DOWN', Ref, _, _, filled} -> ok end,
+            Gone = fun Gone() -> case socket:send(A, <<"x">>, 0) of {error, closed} -> ok; _ -> timer:sleep(1), Gone() end end,
+            Gone(), io:format("ok~n"), halt()"""
+        self.assertEqual(run([minivm, "erl", "+S", "1"], " ".join(call.split())), (0, "ok\n"))
+
+    def test_sockets_of_one_file_wait_for_nothing_and_close_it(self):
+        # The first that was closed made the file a blocking one, so a read of the second stopped a scheduler; and with
+        # dup => false nobody closed it in the end.
+        call = PAIR + """{ok, Fd} = socket:getopt(A, {otp, fd}), {ok, Same} = socket:open(Fd, #{dup => false}),
+            {ok, Copy} = socket:open(Fd, #{dup => true}), ok = socket:close(A),
+            {error, timeout} = socket:recv(Same, 0, 0), {error, timeout} = socket:recv(Copy, 0, 0),
+            ok = socket:close(Copy), {error, timeout} = socket:recv(B, 0, 0),
+            ok = socket:close(Same), {error, closed} = socket:recv(B, 0), io:format("ok~n"), halt()"""
+        self.assertEqual(run([minivm, "erl"], " ".join(call.split())), (0, "ok\n"))
+
+    def test_a_path_that_fills_the_address_is_all_there(self):
+        # The system counts a zero behind it, which was read past the address.
+        with tempfile.TemporaryDirectory() as there, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender, \
+                socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
+            here = os.getcwd()
+            os.chdir(there)
+            try:
+                address = struct.pack("H108s", socket.AF_UNIX, b"p" * 108)
+                self.assertEqual(ctypes.CDLL(None).bind(sender.fileno(), address, len(address)), 0)
+                receiver.bind("receiver")
+                for program in (["erl"], [minivm, "erl"]):
+                    sender.sendto(b"text", "receiver")
+                    call = ("{ok, S} = socket:open(%d, #{dup => true}), {ok, {#{path := P}, Text}} = socket:recvfrom(S), "
+                            "io:format(\"~p ~s~n\", [{byte_size(P), Text}, P]), halt()." % receiver.fileno())
+                    done = subprocess.run([*program, "-noshell", "-eval", call], stdin=subprocess.DEVNULL,
+                                          stdout=subprocess.PIPE, pass_fds=[receiver.fileno()], encoding="latin-1",
+                                          timeout=WAIT_S, check=False)
+                    self.assertEqual((done.returncode, done.stdout), (0, "{108,<<\"text\">>} " + "p" * 108 + "\n"))
+            finally:
+                os.chdir(here)
+
+    def test_sockets_are_counted_by_family_as_on_erl(self):
+        call = """{ok, _} = socket:open(local, stream), {ok, _} = socket:open(inet6, dgram), #{counters := C} = socket:info(),
+            io:format("~p~n", [[V || {num_dlocal, _} = V <- maps:to_list(C)] ++ [maps:get(num_dinet6, C)]]), halt()"""
+        call = " ".join(call.split())
+        self.assertEqual(run([minivm, "erl"], call), run(["erl"], call))
 
     def test_dbg_traces_to_a_client_over_the_network(self):
         # trace_ip_drv was no driver: sh was asked for it, and dbg got its complaint as a trace message.
