@@ -12,6 +12,7 @@
 #include "vm/process/terminal.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/map.hpp"
+#include "vm/util/environment.hpp"
 #include "vm/util/otp_release.hpp"
 
 #include <fcntl.h>
@@ -418,10 +419,17 @@ Word size_of_wide(Env*, int, const Word*) { return make_small(sizeof(wchar_t)).r
 std::mutex g_terminfo_lock;
 struct term* g_terminal = nullptr;
 
+// Finding a description reads variables of the environment.
+template <typename F>
+int find_description(F find) {
+    const std::lock_guard lock(environment_lock());
+    return find();
+}
+
 Word set_up_terminfo(Env* env, int, const Word*) {
     const std::lock_guard lock(g_terminfo_lock);
     int why = 0;
-    if (setupterm(nullptr, -1, &why) < 0) {
+    if (find_description([&] { return setupterm(nullptr, -1, &why); }) < 0) {
         return system_error(env, "setupterm");
     }
     if (g_terminal != nullptr) {
@@ -496,7 +504,8 @@ Word set_up_termcap(Env* env, int, const Word* a) {
         return raise_badarg(env);
     }
     const std::lock_guard lock(g_terminfo_lock);
-    return tgetent(nullptr, name->c_str()) > 0 ? atoms::ok.raw : system_error(env, "tgetent");
+    const int found = find_description([&] { return tgetent(nullptr, name->c_str()); });
+    return found > 0 ? atoms::ok.raw : system_error(env, "tgetent");
 }
 Word string_of(Env* env, int, const Word* a) {
     const auto name = name_of(a[0]);
