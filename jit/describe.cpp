@@ -23,49 +23,11 @@ struct Fragment {
 
 auto named(const Fragments& f) {
     return std::array{
-        Fragment{"enter", f.enter},
-        Fragment{"leave", f.leave},
-        Fragment{"default_op", f.default_op},
-        Fragment{"collect", f.collect},
-        Fragment{"yield", f.yield},
-        Fragment{"wait", f.wait},
-        Fragment{"call_bif", f.call_bif},
-        Fragment{"bif_body", f.bif_body},
-        Fragment{"send", f.send},
-        Fragment{"guard_bif", f.guard_bif},
-        Fragment{"put_map", f.put_map},
-        Fragment{"map_get", f.map_get},
-        Fragment{"map_get_immediate", f.map_get_immediate},
-        Fragment{"map_get_constant", f.map_get_constant},
-        Fragment{"remove_message", f.remove_message},
-        Fragment{"return", f.return_},
-        Fragment{"call_fun", f.call_fun},
-        Fragment{"check_fun", f.check_fun},
-        Fragment{"enter_bytecode", f.enter_bytecode},
-        Fragment{"enter_traced", f.enter_traced},
-        Fragment{"enter_traced_bytecode", f.enter_traced_bytecode},
-        Fragment{"enter_fun_bytecode", f.enter_fun_bytecode},
-        Fragment{"return_to_bytecode", f.return_to_bytecode},
-        Fragment{"check_state", f.check_state},
-        Fragment{"bs_start_match", f.bs_start_match},
-        Fragment{"bs_get_integer", f.bs_get_integer},
-        Fragment{"bs_get_float", f.bs_get_float},
-        Fragment{"bs_get_binary", f.bs_get_binary},
-        Fragment{"bs_get_tail", f.bs_get_tail},
-        Fragment{"bs_get_utf8", f.bs_get_utf8},
-        Fragment{"bs_match_string", f.bs_match_string},
-        Fragment{"bs_create_bin", f.bs_create_bin},
-        Fragment{"bs_append_bits", f.bs_append_bits},
-        Fragment{"bs_append_bytes", f.bs_append_bytes},
-        Fragment{"bs_append_utf8", f.bs_append_utf8},
-        Fragment{"bs_new_bits", f.bs_new_bits},
-        Fragment{"breakpoint", f.breakpoint},
-        Fragment{"return_trace", f.return_trace},
+#define FRAGMENT(name) Fragment{#name, f.name},
+#include "jit/fragments.def"
+#undef FRAGMENT
     };
 }
-// Each member of Fragments is a pointer and has a name here, but for the last one, `end`.
-static_assert(sizeof(Fragments) ==
-              (std::tuple_size_v<decltype(named({}))> + 1) * sizeof(const void*));
 
 std::string plain(Term atom) {
     // Tools show names as they are, not as Erlang would quote them.

@@ -98,55 +98,9 @@ private:
 
 // Code that all modules share: addresses into executable memory, or where the code would lie.
 struct Fragments {
-    const void* enter = nullptr;           // void enter(Scheduler*, Process*, const void* target)
-    const void* leave = nullptr;           // everything is saved: back to C++
-    const void* default_op = nullptr;      // t0: OpRecord; then t0: 0, or 1 to branch
-    const void* collect = nullptr;         // t0: words, t1: live
-    const void* yield = nullptr;           // t0: live; resumes behind the call
-    const void* wait = nullptr;            // jumped to; t0: where to resume
-    const void* call_bif = nullptr;        // t0: BifDef, t1: 0, or 1 + frame words in tail position
-    const void* bif_body = nullptr;        // jumped to; t0: BifDef, t1: here; returns to the caller
-    const void* send = nullptr;            // t0: as call_bif's t1
-    // t0: BifDef, arguments behind the scratch word, t1: live, and bit 32 if there is a label; then
-    // t0: 0, and the result in the scratch word, or 1 to branch.
-    const void* guard_bif = nullptr;
-    // t0: map, t1: MapUpdate; then as guard_bif.
-    const void* put_map = nullptr;
-    // Leaf fragments. t1: a map, t3: key; t0: its value, or the non-value. t0 to t3 are lost.
-    const void* map_get = nullptr;
-    // The same for a constant key, an immediate or another term, with its hash in t2.
-    const void* map_get_immediate = nullptr;
-    const void* map_get_constant = nullptr;
-    const void* remove_message = nullptr;  // a leaf fragment, too; no arguments
-    const void* return_ = nullptr;            // returns from the function that runs
-    const void* call_fun = nullptr;        // t0: fun, t1: arity; called as the function itself
-    const void* check_fun = nullptr;       // the same, but comes back: t3: what to call, t0 for it
-    const void* enter_bytecode = nullptr;  // t0: Export; called as the function itself
-    const void* enter_fun_bytecode = nullptr;  // t0: fun; likewise
-    const void* enter_traced = nullptr;           // t0: Export that is traced; likewise
-    const void* enter_traced_bytecode = nullptr;  // the same for a function without native code
-    const void* return_to_bytecode = nullptr;
-    // Bit strings (jit/binary_leaves.hpp): their answer is in t0, the non-value if there is none.
-    // All x registers are kept.
-    const void* bs_start_match = nullptr;   // t0: term
-    const void* bs_get_integer = nullptr;   // t0: context, t1: size, t2: unit, flags << 32
-    const void* bs_get_float = nullptr;     // likewise
-    const void* bs_get_binary = nullptr;    // t0: context, t1: size, t2: unit
-    const void* bs_get_tail = nullptr;      // t0: context
-    const void* bs_get_utf8 = nullptr;      // t0: context
-    const void* bs_match_string = nullptr;  // t0: context, t1: bits, t2: address of the string
-    const void* bs_create_bin = nullptr;    // t0: OpRecord
-    // t0: bit string, t1: the bits, uppermost first, t2: AppendShape
-    const void* bs_append_bits = nullptr;
-    const void* bs_append_bytes = nullptr;  // the same of whole bytes behind whole bytes
-    const void* bs_append_utf8 = nullptr;   // t1: character; behind whole bytes
-    // t0: how many, t1: the bits, uppermost first, t2: bytes that must be free
-    const void* bs_new_bits = nullptr;
-    // t0: live x registers, and bit 32 at a function's entry; t1: words of the frame. Only where
-    // emit_checks() was called.
-    const void* check_state = nullptr;
-    const void* breakpoint = nullptr;    // called by the prologue of an armed function
-    const void* return_trace = nullptr;  // returned to
+#define FRAGMENT(name) const void* name = nullptr;
+#include "jit/fragments.def"
+#undef FRAGMENT
     const void* end = nullptr;  // of all of them
 };
 struct PlacedFragment {
