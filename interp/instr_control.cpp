@@ -409,34 +409,29 @@ HANDLER(test_heap) {
 }
 
 // With --stress-gc the process collects at every chance; one collection in 64 is a full one.
-static void stress_collect(Process& p, Scheduler* s, Word need, uint32_t live) {
-    const bool major = (++interp_state(s).stress_count & 63) == 0;
-    collect_gc(p, need, s->x, live, major);
-}
+#define STRESS_COLLECT(need)                                           \
+    do {                                                               \
+        Process& p = *s->process;                                      \
+        const bool major = (++interp_state(s).stress_count & 63) == 0; \
+        ENTER_RUNTIME(p);                                              \
+        collect_gc(p, need, s->x, LIVE(), major);                      \
+        LEAVE_RUNTIME(p);                                              \
+    } while (0)
 void h_allocate_stress(ARGS) {
     constexpr Op kOp = Op::allocate;
-    Process& p = *s->process;
-    ENTER_RUNTIME(p);
-    stress_collect(p, s, WORD(0), LIVE());
-    LEAVE_RUNTIME(p);
+    STRESS_COLLECT(WORD(0));
     E -= WORD(0);
     NEXT(fixed_words(kOp));
 }
 void h_allocate_heap_stress(ARGS) {
     constexpr Op kOp = Op::allocate_heap;
-    Process& p = *s->process;
-    ENTER_RUNTIME(p);
-    stress_collect(p, s, WORD(0) + WORD(1), LIVE());
-    LEAVE_RUNTIME(p);
+    STRESS_COLLECT(WORD(0) + WORD(1));
     E -= WORD(0);
     NEXT(fixed_words(kOp));
 }
 void h_test_heap_stress(ARGS) {
     constexpr Op kOp = Op::test_heap;
-    Process& p = *s->process;
-    ENTER_RUNTIME(p);
-    stress_collect(p, s, WORD(0), LIVE());
-    LEAVE_RUNTIME(p);
+    STRESS_COLLECT(WORD(0));
     NEXT(fixed_words(kOp));
 }
 HANDLER(deallocate) {
