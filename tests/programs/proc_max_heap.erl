@@ -21,7 +21,17 @@ main(_) ->
     io:format("~p~n", [process_flag(max_heap_size, 0)]),
     io:format("~p~n", [erlang:system_info(max_heap_size)]),
     [io:format("~p~n", [try process_flag(max_heap_size, V) catch C:E -> {C, E} end]) ||
-        V <- [10, -1, a, #{}, #{size => 10}, #{size => 0, kill => 1}, #{kill => true}]].
+        V <- [10, -1, a, #{}, #{size => 10}, #{size => 0, kill => 1}, #{kill => true}]],
+    below_the_least_heap().
+
+below_the_least_heap() ->
+    End = fun() -> ok end,
+    [io:format("~p~n", [try spawn_opt(End, Options) of P when is_pid(P) -> spawned catch C:E -> {C, E} end]) ||
+        Options <- [[{min_heap_size, 10000}, {max_heap_size, 5000}], [{max_heap_size, 5000}, {min_heap_size, 10000}],
+                    [{min_heap_size, 5000}, {max_heap_size, 10000}], [{min_heap_size, 10000}, {max_heap_size, 10000}],
+                    [{max_heap_size, 10}], [{max_heap_size, 0}, {min_heap_size, 10000}]]],
+    process_flag(min_heap_size, 10000),
+    [io:format("~p~n", [try process_flag(max_heap_size, N) catch C:E -> {C, E} end]) || N <- [5000, 10000, 100000, 0]].
 
 ended(F, Options) ->
     {P, R} = spawn_opt(F, [monitor | Options]),

@@ -10,7 +10,17 @@ main(_) ->
     [Port | _] = erlang:ports() ++ [open_port({spawn, "true"}, [])],
     Other = former(Port),
     io:format("~p~n", [node(Other)]),
-    down(erlang:monitor(port, Other), Other).
+    down(erlang:monitor(port, Other), Other),
+    %% Nothing is left of its process; nor of a monitor with a reference of that node.
+    io:format("~p~n", [[is_process_alive(Pid), process_info(Pid), process_info(Pid, links),
+                        erts_internal:is_system_process(Pid)]]),
+    io:format("~p~n", [[caught(fun() -> F(Ref) end) || F <- [fun demonitor/1, fun(R) -> demonitor(R, [flush, info]) end],
+                                                       Ref <- [former(make_ref()), of_other_node(make_ref()), make_ref()]]]).
+
+of_other_node(Ref) ->
+    binary_to_term(binary:replace(term_to_binary(Ref), <<"nonode@nohost">>, <<"nonode@nowhere">>)).
+
+caught(F) -> try F() catch error:Reason -> Reason end.
 
 former(Term) ->
     Bytes = term_to_binary(Term),

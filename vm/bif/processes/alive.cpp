@@ -38,7 +38,8 @@ bool lead_from_outside(const Process& p, Term leader, Term pid, const RefId* ask
         return false;
     }
     const dirty::Hold hold(*q);
-    if (!hold || q->is_exiting() || will_exit(*q) || (asked != nullptr && !hold.withdraw(p.id, *asked))) {
+    if (!hold || changes_links_meanwhile(*q) || q->is_exiting() || will_exit(*q) ||
+        (asked != nullptr && !hold.withdraw(p.id, *asked))) {
         return false;
     }
     q->group_leader = leader;
@@ -105,16 +106,16 @@ Term alive_from_outside(Process& p, Term pid, const RefId* asked) {
         return kNonValue;
     }
     const dirty::Hold hold(*q);
-    // No other dirty function changes links, which will_exit() reads; this one is short.
-    static const Export* const open_port = bif_export("erts_internal", "open_port", 2);
-    if (!hold || q->dirty_bif->exp == open_port ||
-        (asked != nullptr && !hold.withdraw(p.id, *asked))) {
+    if (!hold || changes_links_meanwhile(*q) || (asked != nullptr && !hold.withdraw(p.id, *asked))) {
         return kNonValue;
     }
     return make_bool(!q->is_exiting() && !will_exit(*q));
 }
 
 Term erlang_is_process_alive_1(Process& p, const Term* a) {
+    if (is_former_pid(a[0])) {
+        return atoms::false_;
+    }
     if (!is_local_pid(a[0])) {
         return badarg(p);
     }

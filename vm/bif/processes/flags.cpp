@@ -102,7 +102,7 @@ Term set_own_min_bin_vheap_size(Process& p, Term, Term value) {
 
 Term set_own_max_heap_size(Process& p, Term, Term value) {
     MaxHeap max;
-    if (!parse_max_heap(value, &max)) {
+    if (!parse_max_heap(value, &max) || is_below(max, p.min_heap_words)) {
         return badarg(p);
     }
     ProcessExtra& extra = extra_of(p);

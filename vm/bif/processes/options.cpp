@@ -1,8 +1,8 @@
 #include "vm/bif/processes/options.hpp"
-#include "vm/process/signal.hpp"
 
-#include "vm/bif/processes/options.hpp"
 #include "vm/bif/bif.hpp"
+#include "vm/process/process_life.hpp"
+#include "vm/process/signal.hpp"
 #include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"
 #include "vm/util/otp_release.hpp"
@@ -57,23 +57,23 @@ Term priority_atom(Priority priority) {
     return atoms::normal;
 }
 
+MaxHeap default_max_heap() {
+    // relaxed: settings of the machine; a process may see a change late.
+    constexpr auto kRelaxed = std::memory_order_relaxed;
+    const SpawnDefaults& d = g_spawn_defaults;
+    return {d.max_heap_words.load(kRelaxed), d.max_heap_kill.load(kRelaxed), d.max_heap_log.load(kRelaxed), false};
+}
+
 bool parse_max_heap(Term t, MaxHeap* out) {
-    uint64_t n;
-    if (is_integer(t)) {
-        if (!get_uint64(t, &n) || (n != 0 && n < 233)) {
-            return false;
-        }
-        out->words = n;
+    *out = default_max_heap();
+    const Term size = is_map(t) ? map::get(t, atoms::size) : t;
+    if (!is_value(size) || !is_small(size) || small_value(size) < 0) {
+        return false;
+    }
+    out->words = static_cast<uint64_t>(small_value(size));
+    if (!is_map(t)) {
         return true;
     }
-    if (!is_map(t)) {
-        return false;
-    }
-    const Term size = map::get(t, atoms::size);
-    if (!is_value(size) || !get_uint64(size, &n) || (n != 0 && n < 233)) {
-        return false;
-    }
-    out->words = n;
     const auto flag = [t](Term key, bool* value) {
         const Term v = map::get(t, key);
         if (!is_value(v)) {

@@ -12,6 +12,7 @@
 #include "vm/bif/bif.hpp"
 #include "vm/bif/processes/backtrace.hpp"
 #include "vm/bif/processes/options.hpp"
+#include "vm/bif/processes/requests.hpp"
 #include "vm/code_change/code_change.hpp"
 #include "vm/code/export.hpp"
 #include "vm/nif/nif.hpp"
@@ -475,7 +476,9 @@ Term suspending_of(Process& p, Heap& h) {
     Term list = kNil;
     if (e != nullptr) {
         for (const auto& [pid, times] : e->suspending) {
-            list = cons(h, make_tuple(h, Term{pid}, make_small(times), make_small(0)), list);
+            if (!has_ended(Term{pid})) {
+                list = cons(h, make_tuple(h, Term{pid}, make_small(times), make_small(0)), list);
+            }
         }
     }
     return list;
@@ -756,9 +759,7 @@ ForeignView view_of(const Process& q, int code_ix) {
 // null, or the request that was sent. The non-value: q must be asked, or has taken the request and answers it.
 Term info_from_outside(Process& p, Process& q, Term what, const RefId* asked) {
     const dirty::Hold hold(q);
-    // No other dirty function changes links; this one is short.
-    static const Export* const open_port = bif_export("erts_internal", "open_port", 2);
-    if (!hold || q.dirty_bif->exp == open_port) {
+    if (!hold || changes_links_meanwhile(q)) {
         return kNonValue;
     }
     const auto may_answer = [&] { return asked == nullptr || hold.withdraw(p.id, *asked); };
@@ -772,6 +773,9 @@ Term info_from_outside(Process& p, Process& q, Term what, const RefId* asked) {
 }
 
 Term process_info(Process& p, Term pid, Term what) {
+    if (is_former_pid(pid)) {
+        return atoms::undefined;
+    }
     if (!is_local_pid(pid) || (is_value(what) && !items_are_known(what))) {
         return badarg(p);
     }

@@ -1,7 +1,9 @@
 #include "vm/bif/processes/requests.hpp"
 
 #include "vm/bif/bif.hpp"
+#include "vm/process/process_table.hpp"
 #include "vm/process/signal.hpp"
+#include "vm/term/this_node.hpp"
 
 namespace minivm {
 
@@ -22,6 +24,18 @@ bool handle_now(Process& p, Term* result) {
     p.outcome = BifOutcome::exited;
     *result = kNonValue;
     return true;
+}
+
+bool is_former_pid(Term t) { return is_kind(t, Kind::ext_pid) && boxed_ptr(t)[1] == this_node_name(); }
+
+bool has_ended(Term pid) {
+    const Process* const q = process_table::lookup(pid);
+    return q == nullptr || q->is_exiting();
+}
+
+bool changes_links_meanwhile(const Process& held) {
+    static const Export* const open_port = bif_export("minivm", "open_port_dirty", 2);
+    return held.dirty_bif->exp == open_port;
 }
 
 ControlSignal* new_request(Process& p, RefId ref, void (*run)(Process&, ControlSignal&),

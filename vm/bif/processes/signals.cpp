@@ -249,8 +249,13 @@ bool do_demonitor(Process& p, Term ref) {
     return demonitor_process(p, id);
 }
 
+// A reference of this node, also of an earlier creation, of which there is no monitor.
+bool is_of_this_node(Term ref) {
+    return is_local_ref(ref) || (is_kind(ref, Kind::ext_ref) && boxed_ptr(ref)[1] == this_node_name());
+}
+
 Term erlang_demonitor_1(Process& p, const Term* a) {
-    if (!is_reference(a[0])) {
+    if (!is_of_this_node(a[0])) {
         return badarg(p);
     }
     do_demonitor(p, a[0]);
@@ -270,7 +275,7 @@ Term erlang_demonitor_2(Process& p, const Term* a) {
             return badarg(p);
         }
     }
-    if (!is_nil(list) || !is_reference(a[0])) {
+    if (!is_nil(list) || !is_of_this_node(a[0])) {
         return badarg(p);
     }
     Term result;

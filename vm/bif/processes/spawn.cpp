@@ -147,10 +147,19 @@ bool parse_spawn_option(Term option, SpawnOptions* out, RequestOptions* request)
 }
 
 bool parse_spawn_options(Term list, SpawnOptions* out, RequestOptions* request);
-// vm/dist, a floor below, calls it when other nodes ask for a spawn.
+// vm/dist, a floor below, calls parse_spawn_options() when other nodes ask for a spawn.
 [[maybe_unused]] const bool kTellsDist =
     (dist::g_parse_spawn_options = [](Term list, SpawnOptions* out) { return parse_spawn_options(list, out, nullptr); },
      true);
+
+// Whether the largest heap may be as large as the least one.
+bool has_room(const SpawnOptions& o) {
+    MaxHeap max = default_max_heap();
+    if (o.has_max_heap) {
+        max.words = o.max_heap_words;
+    }
+    return !is_below(max, least_heap_words(o.min_heap_words));
+}
 
 bool parse_spawn_options(Term list, SpawnOptions* out, RequestOptions* request) {
     for (; is_cons(list); list = tail(list)) {
@@ -158,7 +167,7 @@ bool parse_spawn_options(Term list, SpawnOptions* out, RequestOptions* request) 
             return false;
         }
     }
-    return is_nil(list);
+    return is_nil(list) && has_room(*out);
 }
 
 // The list is proper. All of it is read: the options of the reply may stand behind a wrong one.
@@ -167,7 +176,7 @@ bool parse_request_options(Term list, SpawnOptions* out, RequestOptions* request
     for (; is_cons(list); list = tail(list)) {
         good &= parse_spawn_option(head(list), out, request);
     }
-    return good;
+    return good && has_room(*out);
 }
 
 // {Tag, Ref, error, Why}, unless the request wants no such reply.
@@ -359,6 +368,9 @@ Term erts_internal_spawn_system_process_3(Process& p, const Term* a) {
 }
 
 Term erts_internal_is_system_process_1(Process& p, const Term* a) {
+    if (is_former_pid(a[0])) {
+        return atoms::false_;
+    }
     if (!is_local_pid(a[0])) {
         return badarg(p);
     }

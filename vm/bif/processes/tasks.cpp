@@ -100,6 +100,10 @@ Term erlang_resume_process_1(Process& p, const Term* a) {
     if (it == p.extra->suspending.end()) {
         return badarg(p);
     }
+    if (has_ended(a[0])) {
+        p.extra->suspending.erase(it);
+        return badarg(p);
+    }
     if (--it->second == 0) {
         p.extra->suspending.erase(it);
     }

@@ -13,8 +13,8 @@
 #include "vm/process/seq_trace.hpp"
 #include "vm/process/tracing.hpp"
 #include "vm/sched/online.hpp"
-#include "vm/term/map.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 namespace minivm {
@@ -31,12 +31,12 @@ Term exchange(Process& p, Term value, uint32_t least, uint32_t most, std::atomic
 }
 
 Term set_backtrace_depth(Process& p, Term value) {
-    uint32_t n;
-    if (!small_in(value, 0, 1024, &n)) {
+    constexpr int64_t kMaxDepth = 64;  // a stack trace has no room for more
+    if (!is_small(value) || small_value(value) < 0) {
         return badarg(p);
     }
     const Term old = make_small(g_backtrace_depth);
-    g_backtrace_depth = static_cast<int>(n > 64 ? 64 : n);  // a stack trace has no room for more
+    g_backtrace_depth = static_cast<int>(std::min(small_value(value), kMaxDepth));
     return old;
 }
 
@@ -47,10 +47,12 @@ Term set_logger(Process& p, Term value) {
 }
 
 Term set_fullsweep_after(Process& p, Term value) {
-    uint32_t n;
-    return small_in(value, 0, 0x7FFFFFFF, &n)
-               ? make_small(g_spawn_defaults.fullsweep_after.exchange(n & 0xFFFF, kRelaxed))
-               : badarg(p);
+    constexpr int64_t kMaxCollections = 0xFFFF;  // OTP keeps 16 bits
+    if (!is_small(value) || small_value(value) < 0) {
+        return badarg(p);
+    }
+    const auto n = static_cast<uint16_t>(std::min(small_value(value), kMaxCollections));
+    return make_small(g_spawn_defaults.fullsweep_after.exchange(n, kRelaxed));
 }
 
 Term set_min_heap_size(Process& p, Term value) {
@@ -70,31 +72,15 @@ Term set_min_bin_vheap_size(Process& p, Term value) {
 
 Term set_max_heap_size(Process& p, Term value) {
     SpawnDefaults& d = g_spawn_defaults;
-    if (!is_integer(value) && !is_map(value)) {
+    MaxHeap max;
+    if (!parse_max_heap(value, &max) || is_below(max, d.min_heap_words.load(kRelaxed))) {
         return badarg(p);
     }
-    const Term size = is_map(value) ? map::get(value, atoms::size) : value;
-    uint64_t words;
-    if (!is_value(size) || !get_uint64(size, &words) || (words != 0 && words < 233)) {
-        return badarg(p);
-    }
-    const Term old = max_heap_term(p.heap, d.max_heap_words.load(kRelaxed), d.max_heap_kill.load(kRelaxed),
-                                   d.max_heap_log.load(kRelaxed), false);
-    if (is_map(value)) {
-        const Term kill = map::get(value, atoms::kill);
-        const Term log = map::get(value, atoms::error_logger);
-        if ((is_value(kill) && !is_bool(kill)) || (is_value(log) && !is_bool(log))) {
-            return badarg(p);
-        }
-        if (is_value(kill)) {
-            d.max_heap_kill.store(kill == atoms::true_, kRelaxed);
-        }
-        if (is_value(log)) {
-            d.max_heap_log.store(log == atoms::true_, kRelaxed);
-        }
-    }
-    d.max_heap_words.store(words, kRelaxed);
-    return old;
+    const MaxHeap old = default_max_heap();
+    d.max_heap_kill.store(max.kill, kRelaxed);
+    d.max_heap_log.store(max.log, kRelaxed);
+    d.max_heap_words.store(max.words, kRelaxed);
+    return max_heap_term(p.heap, old.words, old.kill, old.log, old.shared);
 }
 
 Term set_schedulers_online(Process& p, Term value) {
