@@ -8,7 +8,16 @@ main(_) ->
                   [{again, fun again/0}, {as_throw, fun as_throw/0}, {list, fun list/0},
                    {used, fun used/0}, {twice, fun twice/0}, {caught, fun caught/0},
                    {inside, fun inside/0}, {after_it, fun after_it/0}, {error2, fun error2/0},
-                   {bif, fun bif/0}, {a_fun, fun a_fun/0}, {exited, fun exited/0}]).
+                   {bif, fun bif/0}, {a_fun, fun a_fun/0}, {exited, fun exited/0}]),
+    [io:format("~p~n", [given(Stack)]) || Stack <- stacks()].
+
+%% As deep as other stack traces are, and with locations that are lists.
+given(Stack) ->
+    try erlang:raise(error, x, id(Stack)) of badarg -> refused catch error:x:Raised -> Raised end.
+stacks() ->
+    [[{m, f, N, []} || N <- lists:seq(1, Depth)] || Depth <- [0, 1, 8, 9, 20]] ++
+    [[{m, f, 1, not_a_list}], [{m, f, 1, [a | b]}], [{m, f, 1}], [{m, f, x, []}], [{m, f, 1, [], []}],
+     [{fun lists:map/2, [], x}], [{fun lists:map/2, [], []}], [{fun lists:map/2, []}], [{fun lists:map/2}]].
 
 shown(F) ->
     try F() of

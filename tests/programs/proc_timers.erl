@@ -44,9 +44,26 @@ main(_) ->
                          fun() -> erlang:send_after(a, self(), x) end,
                        fun() -> erlang:start_timer(1, 1, x) end,
                        fun() -> erlang:cancel_timer(a) end]]]),
+    far_times(),
     {ok, Tick} = {ok, spawn_link(fun() -> ticker(5) end)},
     Tick ! {go, self()},
     io:format("~p~n", [[receive {tick, K} -> K end || _ <- lists:seq(1, 5)]]).
+
+%% What 64 bits do not count in nanoseconds from the start of the VM on, and what was before it, is no time.
+far_times() ->
+    Start = erlang:convert_time_unit(erlang:system_info(start_time), native, millisecond),
+    Longest = 9223372036000,
+    [io:format("~p~n", [[started(Time, Abs) || Time <- Times]])
+     || {Abs, Times} <- [{true, [Start - 2000, Start + Longest - 100000, Start + Longest + 2000, 9000000000000, Longest, 1 bsl 59,
+                                 1 bsl 62, 1 bsl 63, -(1 bsl 59), -(1 bsl 70)]},
+                         {false, [9000000000000, Longest - 1000000, Longest, 9223372036854, 1 bsl 59, 1 bsl 63, -(1 bsl 63)]}]].
+
+started(Time, Abs) ->
+    try erlang:start_timer(Time, self(), far, [{abs, Abs}]) of
+        Timer -> is_integer(erlang:cancel_timer(Timer))
+    catch
+        error:Reason -> Reason
+    end.
 
 collect(N) -> receive {many, _} -> collect(N + 1) after 300 -> N end.
 

@@ -12,6 +12,9 @@
 #include "vm/term/atom_table.hpp"
 #include "vm/term/format.hpp"
 
+#include <algorithm>
+#include <vector>
+
 namespace minivm {
 namespace {
 
@@ -252,7 +255,8 @@ bool is_stacktrace(Term list) {
         const Term* t = tuple_elements(e);
         const bool mfa = (n == 3 || n == 4) && is_atom(t[0]) && is_atom(t[1]);
         const bool with_fun = (n == 2 || n == 3) && is_fun(t[0]);
-        if (!mfa && !with_fun) {
+        const bool has_location = n == (mfa ? 4 : 3);
+        if ((!mfa && !with_fun) || (has_location && !is_list(t[n - 1]))) {
             return false;
         }
     }
@@ -263,10 +267,11 @@ Term erlang_raise_3(Process& p, const Term* a) {
         !is_stacktrace(a[2])) {
         return atoms::badarg;
     }
+    // As deep as any other stack trace, which has one entry at least.
+    const auto depth = static_cast<size_t>(std::max(g_backtrace_depth.load(), 1));
     // Entries {M, F, A} get an empty location, as everybody expects four elements.
-    Term entries[512];
-    size_t n = 0;
-    for (Term l = a[2]; is_cons(l) && n < 512; l = tail(l)) {
+    std::vector<Term> entries;
+    for (Term l = a[2]; is_cons(l) && entries.size() < depth; l = tail(l)) {
         Term e = head(l);
         if (is_tuple_of(e, 3) && is_atom(tuple_element(e, 0))) {
             e = make_tuple(p.heap, tuple_element(e, 0), tuple_element(e, 1), tuple_element(e, 2),
@@ -274,11 +279,11 @@ Term erlang_raise_3(Process& p, const Term* a) {
         } else if (is_tuple_of(e, 2)) {
             e = make_tuple(p.heap, tuple_element(e, 0), tuple_element(e, 1), kNil);
         }
-        entries[n++] = e;
+        entries.push_back(e);
     }
     Term list = kNil;
-    for (; n > 0; --n) {
-        list = cons(p.heap, entries[n - 1], list);
+    for (; !entries.empty(); entries.pop_back()) {
+        list = cons(p.heap, entries.back(), list);
     }
     raise_raw(p, a[0], a[1], list);
     return raised_by_caller(p);

@@ -137,9 +137,12 @@ Term erlang_unique_integer_1(Process& p, const Term* a) {
 
 // ---- timers -------------------------------------------------------------------------------------------------
 
-constexpr int64_t kBeginMs = clock::kBegin / 1000000;
-// The farthest time that 64 bits count in nanoseconds.
-constexpr int64_t kMaxMs = INT64_MAX / 1000000;
+// Rounded down.
+constexpr int64_t kBeginMs = (clock::kBegin - 999999) / 1000000;
+static_assert(clock::kBegin < 0);
+// How long after the beginning a timer may be due. OTP counts nanoseconds in 64 bits from one second on, up to the last
+// whole second.
+constexpr int64_t kLongestMs = (INT64_MAX / 1000000000 - 1) * 1000;
 
 // When a timer of `time` milliseconds is due, by the clock of monotonic_ms(); abs: `time` is an Erlang
 // monotonic time. False: out of range.
@@ -148,12 +151,11 @@ bool due_time(Term time, bool abs, uint64_t* due_ms) {
     if (!get_int64(time, &t)) {
         return false;
     }
+    // Erlang's time is kBegin when our clock is at `start`.
+    const uint64_t start = clock::start_of_machine_ns();
     if (abs) {
-        // Erlang's time is kBegin when our clock is at `start`.
-        const uint64_t start = clock::start_of_machine_ns();
-        if (t < kBeginMs || t > kMaxMs) {
-            *due_ms = 0;  // before the beginning: at once
-            return t < kBeginMs;
+        if (t < kBeginMs || t > kBeginMs + kLongestMs) {
+            return false;
         }
         // In nanoseconds: kBegin is no whole number of milliseconds, and a timer is never early.
         const int64_t since = t * 1000000 - clock::kBegin;
@@ -161,10 +163,11 @@ bool due_time(Term time, bool abs, uint64_t* due_ms) {
         *due_ms = (start + since_ns + 999999) / 1000000;
         return true;
     }
-    if (t < 0 || t > kMaxMs) {
+    const uint64_t now = minivm::monotonic_ns();
+    if (t < 0 || t > kLongestMs - static_cast<int64_t>((now - start) / 1000000)) {
         return false;
     }
-    *due_ms = (minivm::monotonic_ns() + 999999) / 1000000 + static_cast<uint64_t>(t);
+    *due_ms = (now + 999999) / 1000000 + static_cast<uint64_t>(t);
     return true;
 }
 
