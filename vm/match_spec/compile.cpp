@@ -140,18 +140,18 @@ int64_t variable_number(Term t) {
         return -1;
     }
     const std::string_view text = atom_table::text(t);
-    // At most 8 digits; more are no variable here.
-    if (text.size() < 2 || text.size() > 9 || text[0] != '$') {
+    if (text.size() < 2 || text[0] != '$' || (text[1] == '0' && text.size() > 2)) {
         return -1;
     }
-    int64_t n = 0;
+    // OTP lets an int overflow: '$4294967297' is '$1', '$2147483648' is none.
+    uint32_t n = 0;
     for (char c : text.substr(1)) {
         if (c < '0' || c > '9') {
             return -1;
         }
-        n = n * 10 + (c - '0');
+        n = n * 10 + static_cast<uint32_t>(c - '0');
     }
-    return n;
+    return static_cast<int32_t>(n);
 }
 
 bool is_wildcard(Term t) {

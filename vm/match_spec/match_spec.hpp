@@ -132,7 +132,7 @@ bool is_wildcard(Term t);
 bool is_exact(Term pattern);
 // True if nothing but an equal term matches: no wildcard is in it, and no map.
 bool matches_only_itself(Term pattern);
-// N of '$N', or -1.
+// N of '$N', written without zeros before it, or -1.
 int64_t variable_number(Term t);
 // Where a key lies in term order relative to all terms that match the pattern: < 0 below, > 0 above,
 // 0: it may be among them.
