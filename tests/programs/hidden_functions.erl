@@ -25,7 +25,12 @@ start() ->
     lists:foreach(fun one/1, names()),
     Calls = [catch erts_internal:binary_to_term_trap({atomics:new(3, []), []}), catch minivm:unicode_continue(make_ref(), [], []),
              catch ets:delete_trap(ets:new(t, [])), catch erts_debug:wait_progress(counters:new(1, []))],
-    io:format("~p~n", [[Reason || {'EXIT', {Reason, _}} <- Calls]]).
+    io:format("~p~n", [[Reason || {'EXIT', {Reason, _}} <- Calls]]),
+    %% Nor by what they call wrong arguments.
+    Much = binary:copy(<<0>>, 600000),
+    io:format("~p~n", [[try erlang:F(Wrong, Much)
+                            catch error:Reason:Stack -> {Reason, hd(Stack) =:= {erlang, F, [Wrong, Much], [{error_info, #{module => erl_erts_errors}}]}} end
+                        || F <- [crc32, adler32, md5_update], Wrong <- [foo, -1, <<1>>]]]).
 
 one({M, F, A} = MFA) ->
     Things = [atomics:new(3, []), counters:new(2, []), ets:new(t, [public]), ets:match_spec_compile([{'_', [], ['$_']}]),

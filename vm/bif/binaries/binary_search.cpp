@@ -208,6 +208,10 @@ struct SearchState : MagicObject {
         const uint8_t* const data = bytes.data();
         uint64_t i = at;
         for (; i < end; i++) {
+            if (*budget <= 0) {
+                at = i;
+                return Status::more;
+            }
             if (state == 0 && !has_best) {
                 const uint64_t passed =
                     begins_nothing(data + i, std::min(end - i, static_cast<uint64_t>(*budget)));
@@ -217,10 +221,7 @@ struct SearchState : MagicObject {
                     break;
                 }
             }
-            if (--*budget <= 0) {
-                at = i;
-                return Status::more;
-            }
+            --*budget;
             state = states[state].next[data[i]];
             const Pattern::State& s = states[state];
             // No match that is still possible begins before this state's prefix.

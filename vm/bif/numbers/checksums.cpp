@@ -152,6 +152,10 @@ Term checksum_dirty(Process& p, const Term* a) {
 
 template <Checksum Function>
 Term checksum(Process& p, const Term* a) {
+    uint32_t sum;
+    if (!get_uint32(a[0], &sum)) {
+        return badarg(p);
+    }
     if (is_much(a[1])) {
         static const Export* dirty =
             bif_export("erlang", Function == crc32_of ? "crc32_dirty" : "adler32_dirty", 2);
@@ -231,6 +235,10 @@ Term erlang_md5_update_dirty_2(Process& p, const Term* a) {
 }
 
 Term erlang_md5_update_2(Process& p, const Term* a) {
+    Md5 md5;
+    if (!md5_context(a[0], &md5)) {
+        return badarg(p);
+    }
     if (is_much(a[1])) {
         static const Export* dirty = bif_export("erlang", "md5_update_dirty", 2);
         return trap(p, dirty, {a[0], a[1]});
