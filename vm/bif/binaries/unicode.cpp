@@ -61,12 +61,14 @@ size_t ascii_run(const uint8_t* p, size_t n) {
     return i;
 }
 
-// Whether everything that is left is made of integers and binaries in lists, whatever the integers.
-bool is_chardata(Term t, std::vector<Term> rest) {
+// Whether everything that is left is made of integers and binaries in lists, whatever the integers. It counts how many
+// elements it has looked at.
+bool is_chardata(Term t, std::vector<Term> rest, int64_t* seen) {
     for (;;) {
         while (is_cons(t)) {
             const Term element = head(t);
             t = tail(t);
+            ++*seen;
             if (is_cons(element)) {
                 rest.push_back(t);
                 t = element;
@@ -343,12 +345,16 @@ Term convert_slice(Process& p, ConvertState& s, std::unique_ptr<ConvertState> fr
                 return make_tuple(p.heap, atoms::incomplete, done,
                                   make_binary(p.heap, s.partial, s.partial_size));
             }
-        case ConvertState::Status::error:
-            if (is_chardata(s.current, s.stack)) {
+        case ConvertState::Status::error: {
+            int64_t seen = 0;
+            const bool is_only_wrong = is_chardata(s.current, s.stack, &seen);
+            consume(p, seen / kCharsPerReduction);
+            if (is_only_wrong) {
                 const Term done = s.done_part(p.heap);
                 return make_tuple(p.heap, atoms::error, done, s.rest_part(p.heap));
             }
             break;
+        }
         case ConvertState::Status::badarg:
             break;
     }

@@ -59,6 +59,8 @@ Term safe_fixed(Process& p, const Table& t, bool monotonic) {
     return make_tuple(p.heap, when, list);
 }
 
+constexpr int64_t kSeenPerReduction = 16;
+
 // [{Address, Bytes, References}] of the reference-counted binaries in the table.
 void add_binaries_of(Process& p, const Object* o, Term* list) {
     for (Term* x = o->off_heap; x != nullptr; x = *off_heap_next(x)) {
@@ -76,6 +78,8 @@ void add_binaries_of(Process& p, const Object* o, Term* list) {
 Term binaries_of(Process& p, const Table& t) {
     Term list = kNil;
     const auto add = [&](const Object* o) { add_binaries_of(p, o, &list); };
+    const size_t seen = t.stores.tree ? t.stores.tree->size() : t.stores.hash->chains() + t.stores.hash->size();
+    consume(p, static_cast<int64_t>(seen) / kSeenPerReduction);
     if (t.stores.tree) {
         for (size_t i = 0; i < t.stores.tree->size(); i++) {
             add(t.stores.tree->nth(i));

@@ -172,6 +172,7 @@ public:
 
     void visit_chain(size_t i) {
         HashStore& hash = *t_.stores.hash;
+        left_--;
         if (w_.work == Work::erase) {
             w_.found += static_cast<int64_t>(hash.erase_if(i, [&](const Object* o) {
                 left_--;
@@ -179,7 +180,6 @@ public:
             }));
             return;
         }
-        left_--;
         for (Object* o = hash.first_in_chain(i); o != nullptr;) {
             Object* next = o->link[0];
             if (!o->deleted) {

@@ -271,6 +271,7 @@ Term erts_internal_list_to_integer_2(Process& p, const Term* a) {
     if (!reader.digits(&text, base)) {
         return atom_table::intern("no_integer");
     }
+    consume(p, static_cast<int64_t>(text.size() / 16));
     if (text.size() > kDirtyDigits) {
         return atom_table::intern("big");
     }
