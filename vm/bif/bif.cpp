@@ -7,6 +7,7 @@
 #include "vm/util/otp_release.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
 #include <iterator>
 #include <mutex>
@@ -26,15 +27,17 @@ static std::vector<std::vector<BifDef>*> g_tables = {
 #undef AREA
 };
 
-// The first release of OTP that has a function, for those that are younger than OTP 25; with the libraries of
-// an older one there is no such function.
-struct Younger {
+// The first release of OTP that has a function, for those that are younger than OTP 25, and the first that has it no
+// more; with the libraries of another one there is no such function.
+struct OfSome {
     std::string_view module, function;
     int arity;
     int since;
+    int until = INT_MAX;
 };
-constexpr Younger kYounger[] = {
+constexpr OfSome kOfSome[] = {
     {"erl_debugger", "supported", 0, 28},
+    {"erlang", "display_nl", 0, 0, 26},
     {"erlang", "display_string", 2, 26},
     {"erlang", "exit", 3, 28},
     {"erlang", "exit_signal", 3, 29},
@@ -65,10 +68,10 @@ constexpr Younger kYounger[] = {
     {"records", "is_exported", 1, 29},
     {"records", "update", 4, 29},
 };
-static bool is_too_young(const BifDef& d) {
-    return std::any_of(std::begin(kYounger), std::end(kYounger), [&](const Younger& y) {
-        return !by_release::at_least(y.since) && y.module == d.module && y.function == d.function &&
-               y.arity == d.arity;
+static bool is_of_another_release(const BifDef& d) {
+    return std::any_of(std::begin(kOfSome), std::end(kOfSome), [&](const OfSome& f) {
+        return (!by_release::at_least(f.since) || by_release::at_least(f.until)) && f.module == d.module &&
+               f.function == d.function && f.arity == d.arity;
     });
 }
 
@@ -83,7 +86,7 @@ bool has_any(Term module) {
 static void register_all() {
     for (std::vector<BifDef>* t : g_tables) {
         for (BifDef& d : *t) {
-            const bool is_hidden = d.has_any(kBifHidden) || is_too_young(d);
+            const bool is_hidden = d.has_any(kBifHidden) || is_of_another_release(d);
             d.flags |= is_hidden ? kBifHidden : 0;
             const auto entry_of = is_hidden ? export_table::make_hidden : export_table::get;
             Export* e = entry_of(atom_table::intern(d.module), atom_table::intern(d.function), d.arity);
@@ -121,7 +124,7 @@ const BifDef* find_guard(Term module, Term function, uint32_t arity) {
         return d;
     }
     for (const Export* e : g_hidden) {
-        if (e->module == module && e->function == function && e->arity == arity && is_too_young(*e->bif)) {
+        if (e->module == module && e->function == function && e->arity == arity && is_of_another_release(*e->bif)) {
             return e->bif;
         }
     }

@@ -16,6 +16,7 @@
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/format.hpp"
+#include "vm/util/otp_release.hpp"
 #include "vm/util/utf8.hpp"
 
 namespace minivm {
@@ -233,33 +234,44 @@ Term minivm_display_bytes_dirty_2(Process&, const Term* a) {
     display_whole(static_cast<int>(small_value(a[0])), std::string(reinterpret_cast<const char*>(bytes.data), bytes.size));
     return atoms::true_;
 }
-// To standard error.
+// What display_string shows: a string, from OTP 26 on also the bytes of a binary.
+bool get_displayed(Term t, std::string* out) {
+    Bytes bytes;
+    if (by_release::at_least(26) && get_bytes(t, &bytes)) {
+        out->assign(reinterpret_cast<const char*>(bytes.data), bytes.size);
+        return true;
+    }
+    return get_text(t, out);
+}
+// To standard error; from OTP 26 on without carriage returns, as display_string/2.
 Term erlang_display_string_1(Process& p, const Term* a) {
     std::string text;
-    if (!get_text(a[0], &text)) {
+    if (!get_displayed(a[0], &text)) {
         return badarg(p);
     }
-    return display_or_trap(p, STDERR_FILENO, with_returns(text));
+    return display_or_trap(p, STDERR_FILENO, by_release::at_least(26) ? text : with_returns(text));
 }
-// From OTP 26 on, without carriage returns.
 Term erlang_display_string_2(Process& p, const Term* a) {
     std::string text;
     const bool is_stdout = a[0] == atom_table::intern("stdout");
-    if ((!is_stdout && a[0] != atom_table::intern("stderr")) || !get_text(a[1], &text)) {
+    if ((!is_stdout && a[0] != atom_table::intern("stderr")) || !get_displayed(a[1], &text)) {
         return badarg(p);
     }
     return display_or_trap(p, is_stdout ? STDOUT_FILENO : STDERR_FILENO, text);
 }
+constexpr size_t kDisplayedPerReduction = 64;  // bytes
+
 // (Term, Limit): at most Limit bytes of the text; undefined: all of it.
 Term erts_internal_term_to_string_2(Process& p, const Term* a) {
-    std::string text = display_term(a[0], SIZE_MAX);
-    if (is_small(a[1]) && small_value(a[1]) > 1) {
-        const auto limit = static_cast<size_t>(small_value(a[1]));
-        if (text.size() > limit) {
-            text = text.substr(0, limit) + "...";
-        }
-    } else if (a[1] != atoms::undefined) {
+    const bool is_limited = is_small(a[1]) && small_value(a[1]) > 1;
+    if (!is_limited && a[1] != atoms::undefined) {
         return badarg(p);
+    }
+    const size_t limit = is_limited ? static_cast<size_t>(small_value(a[1])) : SIZE_MAX - 1;
+    std::string text = display_term(a[0], limit + 1);
+    consume(p, static_cast<int64_t>(text.size() / kDisplayedPerReduction));
+    if (text.size() > limit) {
+        text = text.substr(0, limit) + "...";
     }
     return make_string(p.heap, text.data(), text.size());
 }
