@@ -120,20 +120,31 @@ void give_up(LiteralArea* area) {
 
 // `only_new`: badarg if the key has another value.
 Term put(Process& p, const Term* a, bool only_new) {
-    std::lock_guard lock(g_change);
-    // relaxed: only writers change it.
-    Table* now = g_table.load(std::memory_order_relaxed);
-    Entry* const e = now != nullptr ? now->find(a[0]) : nullptr;
-    // relaxed: as above.
-    if (e != nullptr && exact_equal(e->value.load(std::memory_order_relaxed), a[1])) {
+    // Comparing and copying may take long: others may change the table meanwhile.
+    const Term seen = find(a[0]);
+    if (is_value(seen) && exact_equal(seen, a[1])) {
         return atoms::ok;
     }
-    if (e != nullptr && only_new) {
+    if (is_value(seen) && only_new) {
         return badarg(p);
     }
     Term roots[2] = {a[0], a[1]};
     const HeapRange ranges[] = {{p.heap_start, p.heap.top}, {p.old_start, p.old_top}};
     std::unique_ptr<LiteralArea> area = LiteralArea::create_shared(roots, 2, ranges);
+    std::lock_guard lock(g_change);
+    // relaxed: only writers change it.
+    Table* now = g_table.load(std::memory_order_relaxed);
+    Entry* const e = now != nullptr ? now->find(a[0]) : nullptr;
+    // relaxed: as above. What p has seen is not freed before p yields, so nothing else has its address.
+    const Term there = e != nullptr ? e->value.load(std::memory_order_relaxed) : kNonValue;
+    if (is_value(there) && there != seen) {
+        if (exact_equal(there, a[1])) {
+            return atoms::ok;
+        }
+        if (only_new) {
+            return badarg(p);
+        }
+    }
     g_words += area->words;
     if (e != nullptr) {
         e->key.store(roots[0], std::memory_order_release);    // release: with Table::find()
