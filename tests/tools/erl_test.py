@@ -284,6 +284,21 @@ class Erl(unittest.TestCase):
         self.assertFalse(any(b"a_secret" in base64.b64decode(m[1])
                              for m in re.finditer(r"^[0-9A-F]+:E[0-9A-F]+:(\S+)$", dump.read_text(encoding="utf-8"), re.M)))
 
+    def test_lines_of_a_crash_dump_are_whole(self):
+        dump = pathlib.Path(folder) / "long.dump"
+        self.evals("register(list_to_atom(lists:duplicate(255, 16#20AC)), self()), erlang:halt(\"x\").",
+                   env={"ERL_CRASH_DUMP": str(dump), "ERL_CRASH_DUMP_SECONDS": "9223372036854775807"})
+        text = dump.read_text(encoding="utf-8")
+        self.assertRegex(text, r"\nName: .{255,}\nSpawned as: ")
+        self.assertTrue(text.endswith("=end\n"))
+
+    def test_an_environment_that_is_no_utf8_is_bytes(self):
+        values = {"A": b"\xc3\xa9\xff", "B": b"x\xe2\x82\xacy\xe2\x82", "C": b"\xed\xa0\x80", "D": "\u00e9\u20ac".encode()}
+        self.evals('Is = fun(N) -> N < "E" end, io:format("~w~n~w~n~w~n", [[os:getenv(N) || N <- ["A", "B", "C", "D"]], '
+                   'lists:sort([V || {[N], _} = V <- os:env(), Is([N])]), '
+                   'lists:sort([V || [N, $= | _] = V <- os:getenv(), Is([N])])]), halt().',
+                   env=dict({name: os.fsdecode(value) for name, value in values.items()}, LC_ALL="C.UTF-8"))
+
     def test_sigusr1_ends_with_a_crash_dump(self):
         dump = pathlib.Path(folder) / "usr1.dump"
         self.evals('os:cmd("kill -USR1 " ++ os:getpid()), timer:sleep(20000).', env={"ERL_CRASH_DUMP": str(dump)})

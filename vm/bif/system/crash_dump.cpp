@@ -45,12 +45,15 @@ class File {
   public:
     File(FILE* f, uint64_t limit, int64_t end_ns) : f_(f), left_(limit), end_ns_(end_ns) {}
     [[gnu::format(printf, 2, 3)]] void print(const char* format, ...) {
-        char line[512];
+        char* text = nullptr;
         va_list args;
         va_start(args, format);
-        const int n = std::vsnprintf(line, sizeof line, format, args);
+        const int n = vasprintf(&text, format, args);
         va_end(args);
-        put({line, std::min(sizeof line - 1, static_cast<size_t>(n < 0 ? 0 : n))});
+        if (n >= 0) {
+            put({text, static_cast<size_t>(n)});
+            std::free(text);
+        }
     }
     void put(std::string_view text) {
         const size_t n = std::min<uint64_t>(text.size(), left_);
@@ -440,7 +443,9 @@ void write(const std::string& slogan) {
         std::fprintf(stderr, "%s\r\n", std::strerror(errno));
         return;
     }
-    File f(out, bytes < 0 ? UINT64_MAX : static_cast<uint64_t>(bytes), seconds < 0 ? 0 : clock::monotonic_ns() + seconds * 1000000000);
+    constexpr int64_t kForeverS = 1000000000;
+    const int64_t end_ns = seconds < 0 ? 0 : clock::monotonic_ns() + std::min(seconds, kForeverS) * 1000000000;
+    File f(out, bytes < 0 ? UINT64_MAX : static_cast<uint64_t>(bytes), end_ns);
     write_all(f, slogan);
     if (std::fclose(out) != 0) {
         std::fprintf(stderr, "%s\r\n", std::strerror(errno));

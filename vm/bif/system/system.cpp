@@ -434,6 +434,21 @@ bool get_variable_name(Term t, std::string* out) {
     return get_string(t, out) && out->find('=') == std::string::npos;
 }
 
+// The characters of part of the environment; if it is no UTF-8, its bytes.
+Term environment_text(Process& p, std::string_view text, Term tail = kNil) {
+    const auto* const bytes = reinterpret_cast<const uint8_t*>(text.data());
+    uint32_t c;
+    bool more;
+    for (size_t i = 0; i < text.size();) {
+        const unsigned length = utf8_decode(bytes + i, text.size() - i, &c, &more);
+        if (length == 0) {
+            return make_string(p.heap, text.data(), text.size(), tail);
+        }
+        i += length;
+    }
+    return make_string_utf8(p.heap, text.data(), text.size(), tail);
+}
+
 // OTP's environment can hold a variable without a name, the operating system's cannot.
 // Under environment_lock().
 std::optional<std::string> g_nameless_variable;
@@ -452,7 +467,7 @@ Term os_get_env_var_1(Process& p, const Term* a) {
         return badarg(p);
     }
     const auto value = value_of_variable(name);
-    return value ? text_term(p, *value) : atoms::false_;
+    return value ? environment_text(p, *value) : atoms::false_;
 }
 Term os_set_env_var_2(Process& p, const Term* a) {
     std::string name;
@@ -511,21 +526,22 @@ Term environment_list(Process& p, bool pairs) {
         nameless = g_nameless_variable;
     }
     Term list = kNil;
+    const auto add = [&](std::string_view name, std::string_view value) {
+        const Term v = environment_text(p, value);
+        const Term item = pairs ? make_tuple(p.heap, environment_text(p, name), v)
+                                : environment_text(p, name, cons(p.heap, make_small('='), v));
+        list = cons(p.heap, item, list);
+    };
     for (const std::string_view entry : entries) {
         const size_t at = entry.find('=', 1);
-        if (!pairs || at == entry.npos) {
-            list = cons(p.heap, text_term(p, entry), list);
+        if (at == entry.npos) {
+            list = cons(p.heap, environment_text(p, entry), list);
         } else {
-            const Term name = text_term(p, entry.substr(0, at));
-            const Term value = text_term(p, entry.substr(at + 1));
-            list = cons(p.heap, make_tuple(p.heap, name, value), list);
+            add(entry.substr(0, at), entry.substr(at + 1));
         }
     }
     if (nameless) {
-        const std::string_view value = *nameless;
-        list = cons(p.heap,
-                    pairs ? make_tuple(p.heap, kNil, text_term(p, value)) : text_term(p, "=" + std::string(value)),
-                    list);
+        add("", *nameless);
     }
     return list;
 }
