@@ -125,7 +125,9 @@ struct Decoder::Frame {
 };
 
 Decoder::Decoder(Heap& heap, const DecodeOptions& options) : heap_(heap), safe_(options.safe) {}
-Decoder::~Decoder() = default;
+Decoder::~Decoder() {
+    stop_inflating();
+}
 
 const uint8_t* local_mark() {
     static const std::array<uint8_t, kLocalMarkBytes> mark = [] {
@@ -146,49 +148,75 @@ bool Decoder::start(const uint8_t* bytes, size_t size) {
     p_ = bytes + 1;
     end_ = bytes + size;
     begin_ = bytes;
-    if (*p_ == kCompressedExt && !inflate_rest()) {
-        return false;
-    }
+    frames_.reserve(16);
+    frames_.push_back(Frame{Frame::Kind::slots, &root_, nullptr, 1, nullptr, 0, nullptr});
+    return *p_ == kCompressedExt ? start_inflating() : skip_local_mark();
+}
+
+bool Decoder::skip_local_mark() {
     if (left() > 0 && *p_ == kLocalExt) {
         if (left() < 1 + kLocalMarkBytes || std::memcmp(p_ + 1, local_mark(), kLocalMarkBytes) != 0) {
             return false;
         }
         p_ += 1 + kLocalMarkBytes;
     }
-    frames_.reserve(16);
-    frames_.push_back(Frame{Frame::Kind::slots, &root_, nullptr, 1, nullptr, 0, nullptr});
     return true;
 }
 
-bool Decoder::inflate_rest() {
+bool Decoder::start_inflating() {
     if (left() < 5) {
         return false;
     }
-    const uint64_t size = read32(p_ + 1);
-    const uint8_t* packed = p_ + 5;
-    const uint64_t packed_size = static_cast<uint64_t>(end_ - packed);
-    if (size > packed_size * kMaxInflation) {
+    inflated_size_ = read32(p_ + 1);
+    p_ += 5;
+    if (inflated_size_ > left() * kMaxInflation) {
         return false;
     }
-    inflated_.reset(new uint8_t[size + 1]);  // one more byte, to detect data longer than its size says
-    z_stream z = {};
-    z.next_in = const_cast<uint8_t*>(packed);
-    z.avail_in = static_cast<uInt>(std::min<uint64_t>(packed_size, UINT32_MAX));
-    z.next_out = inflated_.get();
-    z.avail_out = static_cast<uInt>(std::min<uint64_t>(size + 1, UINT32_MAX));
-    if (inflateInit(&z) != Z_OK) {
+    inflated_.reset(new uint8_t[inflated_size_ + 1]);  // one more byte, to detect data longer than its size says
+    inflate_ = std::make_unique<z_stream_s>();
+    std::memset(inflate_.get(), 0, sizeof(z_stream_s));
+    if (inflateInit(inflate_.get()) != Z_OK) {
+        inflate_.reset();
         return false;
     }
-    const int result = inflate(&z, Z_FINISH);
-    const uint64_t written = z.total_out;
-    used_ = static_cast<size_t>(packed - begin_) + z.total_in;
-    inflateEnd(&z);
-    if (result != Z_STREAM_END || written != size) {
-        return false;
-    }
-    p_ = inflated_.get();
-    end_ = p_ + size;
     return true;
+}
+
+void Decoder::stop_inflating() {
+    if (inflate_ != nullptr) {
+        inflateEnd(inflate_.get());
+        inflate_.reset();
+    }
+}
+
+// In pieces, as little input can have much output, and much input none.
+Decoder::Status Decoder::inflate_some(int64_t* budget) {
+    constexpr uint64_t kPiece = 1 << 14;  // bytes between two looks at the budget
+    z_stream_s& z = *inflate_;
+    for (;;) {
+        const uint64_t done = z.total_out;
+        z.next_in = const_cast<uint8_t*>(p_);
+        z.avail_in = static_cast<uInt>(std::min<uint64_t>(left(), kPiece));
+        z.next_out = inflated_.get() + done;
+        z.avail_out = static_cast<uInt>(std::min(inflated_size_ + 1 - done, kPiece));
+        const int result = inflate(&z, Z_NO_FLUSH);
+        p_ = z.next_in;
+        if (result == Z_STREAM_END && z.total_out == inflated_size_) {
+            break;
+        }
+        if (result != Z_OK || z.total_out > inflated_size_) {
+            return Status::malformed;
+        }
+        *budget -= kPiece / 32;
+        if (*budget <= 0) {
+            return Status::more;
+        }
+    }
+    stop_inflating();
+    used_ = static_cast<size_t>(p_ - begin_);
+    p_ = inflated_.get();
+    end_ = p_ + inflated_size_;
+    return skip_local_mark() ? Status::done : Status::malformed;
 }
 
 size_t Decoder::used() const {
@@ -196,6 +224,12 @@ size_t Decoder::used() const {
 }
 
 Decoder::Status Decoder::run(int64_t* budget) {
+    if (inflate_ != nullptr) {
+        const Status status = inflate_some(budget);
+        if (status != Status::done) {
+            return status;
+        }
+    }
     while (!frames_.empty()) {
         if (--*budget <= 0) {
             return Status::more;
@@ -286,139 +320,138 @@ void Decoder::push_slots(Term* first, uint64_t n) {
 
 // Reads one value into *slot; frames for its elements go to frames_.
 bool Decoder::value(Term* slot, int64_t* budget) {
-    for (;;) {
-        if (left() == 0) {
-            return false;
-        }
-        const uint8_t tag = *p_++;
-        uint64_t n;
-        switch (tag) {
-            case kSmallIntegerExt:
-                if (left() < 1) {
-                    return false;
-                }
-                *slot = make_small(*p_++);
-                return true;
-            case kIntegerExt:
-                if (left() < 4) {
-                    return false;
-                }
-                *slot = make_small(static_cast<int32_t>(read32(p_)));
-                p_ += 4;
-                return true;
-            case kSmallBigExt:
-            case kLargeBigExt:
-                return big(tag, slot);
-            case kNewFloatExt: {
-                if (left() < 8) {
-                    return false;
-                }
-                const double d = std::bit_cast<double>(read64(p_));
-                p_ += 8;
-                if (!std::isfinite(d)) {
-                    return false;
-                }
-                *slot = make_float(heap_, d);
-                return true;
-            }
-            case kFloatExt: {
-                double d;
-                if (left() < kOldFloatBytes || !parse_old_float(p_, &d)) {
-                    return false;
-                }
-                p_ += kOldFloatBytes;
-                *slot = make_float(heap_, d);
-                return true;
-            }
-            case kAtomExt:
-            case kSmallAtomExt:
-            case kAtomUtf8Ext:
-            case kSmallAtomUtf8Ext:
-                return atom(tag, slot);
-            case kSmallTupleExt:
-            case kLargeTupleExt: {
-                const size_t width = tag == kSmallTupleExt ? 1 : 4;
-                if (left() < width) {
-                    return false;
-                }
-                n = width == 1 ? *p_ : read32(p_);
-                p_ += width;
-                if (!expect(n)) {
-                    return false;
-                }
-                Term* t = heap_.alloc(1 + n);
-                *t = Term{make_header(Kind::tuple, n)};
-                *slot = make_boxed(t);
-                push_slots(t + 1, n);
-                return true;
-            }
-            case kNilExt:
-                *slot = kNil;
-                return true;
-            case kStringExt: {
-                if (left() < 2 || left() - 2 < read16(p_)) {
-                    return false;
-                }
-                n = read16(p_);
-                *slot = make_string(heap_, reinterpret_cast<const char*>(p_ + 2), n);
-                p_ += 2 + n;
-                *budget -= static_cast<int64_t>(n / 8);
-                return true;
-            }
-            case kListExt: {
-                if (left() < 4) {
-                    return false;
-                }
-                n = read32(p_);
-                p_ += 4;
-                if (n == 0) {
-                    continue;  // only the tail
-                }
-                if (!expect(n + 1)) {
-                    return false;
-                }
-                Term* cells = heap_.alloc(n * kConsWords);
-                for (uint64_t i = 0; i + 1 < n; i++) {
-                    cells[2 * i + 1] = make_cons(cells + 2 * (i + 1));
-                }
-                *slot = make_cons(cells);
-                frames_.push_back(
-                    Frame{Frame::Kind::list, cells, nullptr, n + 1, nullptr, 0, nullptr});
-                return true;
-            }
-            case kBinaryExt:
-                if (left() < 4 || left() - 4 < read32(p_)) {
-                    return false;
-                }
-                n = read32(p_);
-                *slot = make_binary(heap_, p_ + 4, n);
-                p_ += 4 + n;
-                *budget -= static_cast<int64_t>(n / 64);
-                return true;
-            case kBitBinaryExt:
-                return bit_binary(slot, budget);
-            case kMapExt:
-                return map(slot);
-            case kRecordExt:
-                return record(slot);
-            case kPidExt:
-            case kNewPidExt:
-                return pid(tag, slot);
-            case kPortExt:
-            case kNewPortExt:
-            case kV4PortExt:
-                return port(tag, slot);
-            case kReferenceExt:
-            case kNewReferenceExt:
-            case kNewerReferenceExt:
-                return reference(tag, slot);
-            case kNewFunExt:
-                return fun(slot);
-            case kExportExt:
-                return export_fun(slot);
-            default:
+    if (left() == 0) {
+        return false;
+    }
+    const uint8_t tag = *p_++;
+    uint64_t n;
+    switch (tag) {
+        case kSmallIntegerExt:
+            if (left() < 1) {
                 return false;
+            }
+            *slot = make_small(*p_++);
+            return true;
+        case kIntegerExt:
+            if (left() < 4) {
+                return false;
+            }
+            *slot = make_small(static_cast<int32_t>(read32(p_)));
+            p_ += 4;
+            return true;
+        case kSmallBigExt:
+        case kLargeBigExt:
+            return big(tag, slot);
+        case kNewFloatExt: {
+            if (left() < 8) {
+                return false;
+            }
+            const double d = std::bit_cast<double>(read64(p_));
+            p_ += 8;
+            if (!std::isfinite(d)) {
+                return false;
+            }
+            *slot = make_float(heap_, d);
+            return true;
         }
+        case kFloatExt: {
+            double d;
+            if (left() < kOldFloatBytes || !parse_old_float(p_, &d)) {
+                return false;
+            }
+            p_ += kOldFloatBytes;
+            *slot = make_float(heap_, d);
+            return true;
+        }
+        case kAtomExt:
+        case kSmallAtomExt:
+        case kAtomUtf8Ext:
+        case kSmallAtomUtf8Ext:
+            return atom(tag, slot);
+        case kSmallTupleExt:
+        case kLargeTupleExt: {
+            const size_t width = tag == kSmallTupleExt ? 1 : 4;
+            if (left() < width) {
+                return false;
+            }
+            n = width == 1 ? *p_ : read32(p_);
+            p_ += width;
+            if (!expect(n)) {
+                return false;
+            }
+            Term* t = heap_.alloc(1 + n);
+            *t = Term{make_header(Kind::tuple, n)};
+            *slot = make_boxed(t);
+            push_slots(t + 1, n);
+            return true;
+        }
+        case kNilExt:
+            *slot = kNil;
+            return true;
+        case kStringExt: {
+            if (left() < 2 || left() - 2 < read16(p_)) {
+                return false;
+            }
+            n = read16(p_);
+            *slot = make_string(heap_, reinterpret_cast<const char*>(p_ + 2), n);
+            p_ += 2 + n;
+            *budget -= static_cast<int64_t>(n / 8);
+            return true;
+        }
+        case kListExt: {
+            if (left() < 4) {
+                return false;
+            }
+            n = read32(p_);
+            p_ += 4;
+            if (!expect(n + 1)) {
+                return false;
+            }
+            if (n == 0) {
+                push_slots(slot, 1);  // only the tail, which may be another such list: run() counts it
+                return true;
+            }
+            Term* cells = heap_.alloc(n * kConsWords);
+            for (uint64_t i = 0; i + 1 < n; i++) {
+                cells[2 * i + 1] = make_cons(cells + 2 * (i + 1));
+            }
+            *slot = make_cons(cells);
+            frames_.push_back(
+                Frame{Frame::Kind::list, cells, nullptr, n + 1, nullptr, 0, nullptr});
+            return true;
+        }
+        case kBinaryExt:
+            if (left() < 4 || left() - 4 < read32(p_)) {
+                return false;
+            }
+            n = read32(p_);
+            *slot = make_binary(heap_, p_ + 4, n);
+            p_ += 4 + n;
+            *budget -= static_cast<int64_t>(n / 64);
+            return true;
+        case kBitBinaryExt:
+            return bit_binary(slot, budget);
+        case kMapExt:
+            return map(slot);
+        case kRecordExt:
+            return record(slot);
+        case kPidExt:
+        case kNewPidExt:
+            return pid(tag, slot);
+        case kPortExt:
+        case kNewPortExt:
+        case kV4PortExt:
+            return port(tag, slot);
+        case kReferenceExt:
+        case kNewReferenceExt:
+        case kNewerReferenceExt:
+            return reference(tag, slot);
+        case kNewFunExt:
+            return fun(slot);
+        case kExportExt:
+            return export_fun(slot);
+        default:
+            return false;
     }
 }
 

@@ -47,7 +47,6 @@ public:
     // The work that is left, as a term: terms may move between save() and restore(), not between other calls.
     Term save(Heap& h);
     void restore(Heap& scratch, Term saved);
-    size_t pending() const { return frames_.size(); }
 
     const uint8_t* bytes() const { return out_->data(); }
     size_t size() const { return used_; }
@@ -107,20 +106,21 @@ public:
     Decoder(const Decoder&) = delete;
     Decoder& operator=(const Decoder&) = delete;
 
-    // The bytes must stay where they are. Inflates them if they are compressed. False: malformed.
+    // The bytes must stay where they are. False: malformed.
     bool start(const uint8_t* bytes, size_t size);
-    // Goes on until *budget (about one a term) is used up.
+    // Inflates and decodes until *budget (about one a term) is used up.
     Status run(int64_t* budget);
     Term result() const { return root_; }
     size_t used() const;  // bytes consumed, once done
-    // Before the first run(): the number of bytes to decode, after inflating.
-    size_t plain_size() const { return left(); }
 
 private:
     struct Frame;
 
     size_t left() const { return static_cast<size_t>(end_ - p_); }
-    bool inflate_rest();
+    bool skip_local_mark();
+    bool start_inflating();
+    Status inflate_some(int64_t* budget);
+    void stop_inflating();
     bool value(Term* slot, int64_t* budget);
     bool finish(Frame& f);
     bool expect(uint64_t n);
@@ -148,7 +148,9 @@ private:
     Term definition_ = kNonValue;  // of the native record that was decoded last
     std::vector<Frame> frames_;
     uint64_t expected_ = 1;  // values still to come, each at least one byte; see expect()
+    std::unique_ptr<z_stream_s> inflate_;  // while p_ is in compressed bytes
     std::unique_ptr<uint8_t[]> inflated_;
+    uint64_t inflated_size_ = 0;
     size_t used_ = 0;
 };
 
