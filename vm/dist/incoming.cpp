@@ -14,7 +14,6 @@
 #include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"
 
-#include <algorithm>
 
 namespace minivm::dist {
 
@@ -59,8 +58,7 @@ bool take_ref(Term t, ForeignRef* out) {
 }
 
 // Sends an answer, unless the connection is no longer the packet's.
-void answer(const Packet& p, Term control, Term payload = kNonValue) {
-    std::string packet = packet_of(control, payload);
+void answer(const Packet& p, std::string packet) {
     {
         const std::lock_guard lock(p.peer.mutex);
         if (!p.is_current()) {
@@ -69,6 +67,17 @@ void answer(const Packet& p, Term control, Term payload = kNonValue) {
         put(p.peer, std::move(packet));
     }
     flush(p.peer);
+}
+
+// The same with a reason.
+template <typename... Terms>
+void answer_with_reason(const Packet& p, Op payload_op, Op plain_op, Term reason, Terms... terms) {
+    uint64_t flags = 0;
+    {
+        const std::lock_guard lock(p.peer.mutex);
+        flags = p.peer.flags;
+    }
+    answer(p, packet_with_reason(flags, p.heap, payload_op, plain_op, reason, terms...));
 }
 
 // Calls act() with the lock and the foreign of `from`, created if there is none. Result: the foreign's id; the
@@ -156,7 +165,7 @@ bool link(Packet& p, Term from, Term to) {
         return false;
     }
     if (!is_local_pid(to)) {  // of an earlier incarnation of this node
-        answer(p, make_tuple(p.heap, op(Op::payload_exit), to, from), atoms::noproc);
+        answer_with_reason(p, Op::payload_exit, Op::exit, atoms::noproc, to, from);
         return true;
     }
     // A link whose unlink from here is not acknowledged stays unlinked.
@@ -174,7 +183,7 @@ bool unlink(Packet& p, Term number, Term from, Term to) {
     }
     if (!is_local_pid(to)) {
         if (id_number != 0) {
-            answer(p, make_tuple(p.heap, op(Op::unlink_id_ack), number, to, from));
+            answer(p, packet_of(make_tuple(p.heap, op(Op::unlink_id_ack), number, to, from)));
         }
         return true;
     }
@@ -248,13 +257,12 @@ bool monitor(Packet& p, Term from, Term what, Term ref) {
     }
     const Term local = is_atom(what) ? registry::whereis(what) : what;
     if (!is_value(local) || !is_local_pid(local)) {
-        answer(p, make_tuple(p.heap, op(Op::payload_monitor_p_exit), what, from, ref), atoms::noproc);
+        answer_with_reason(p, Op::payload_monitor_p_exit, Op::monitor_p_exit, atoms::noproc, what, from, ref);
         return true;
     }
     // relaxed: the key only has to be unique.
     const RefId key{g_next_key.fetch_add(1, std::memory_order_relaxed), kWatchKey};
-    const Term id = with_foreign(
-        p, from, [&](Foreign& f) { f.watches.emplace(key, Foreign::Watch{local, std::move(foreign_ref)}); });
+    const Term id = with_foreign(p, from, [&](Foreign& f) { f.watch(key, local, foreign_ref); });
     if (is_value(id)) {
         ControlSignal* s = new_signal(SignalKind::monitor, id);
         s->ref = key;
@@ -272,14 +280,13 @@ bool demonitor(Packet& p, Term from, Term ref) {
     Term local = kNonValue;
     RefId key{};
     const Term id = with_known(p, from, [&](Foreign& f) {
-        const auto it = std::find_if(f.watches.begin(), f.watches.end(),
-                                     [&](const auto& watch) { return watch.second.ref == foreign_ref; });
-        if (it == f.watches.end()) {
+        const auto it = f.watch_keys.find(foreign_ref);
+        if (it == f.watch_keys.end()) {
             return false;
         }
-        key = it->first;
-        local = it->second.local;
-        f.watches.erase(it);
+        key = it->second;
+        local = f.watches.at(key).local;
+        f.unwatch(key);
         return true;
     });
     if (is_value(id)) {
@@ -349,6 +356,7 @@ struct Asked {
     ForeignRef ref;
     bool link;
     bool monitor;
+    Term cut = kNonValue;  // the foreign to which tie() linked the process though the connection was lost
 };
 
 std::string spawn_reply_packet(const Asked& asked, Term result) {
@@ -363,10 +371,15 @@ std::string spawn_reply_packet(const Asked& asked, Term result) {
 void tie(Process*, Process& child, SpawnOptions&, void* context) {
     auto& asked = *static_cast<Asked*>(context);
     const std::lock_guard lock(asked.packet.peer.mutex);
+    Foreign& f = asked.packet.peer.foreign(who_of(asked.from));
     if (!asked.packet.is_current()) {
+        if (asked.link) {
+            extra_of(child).links.try_emplace(f.id.raw);
+            asked.cut = f.id;
+        }
+        asked.packet.peer.drop_if_idle(imm_data(f.id));
         return;
     }
-    Foreign& f = asked.packet.peer.foreign(who_of(asked.from));
     if (asked.link) {
         f.links.try_emplace(child.id.raw, false);
         extra_of(child).links.try_emplace(f.id.raw);
@@ -374,7 +387,7 @@ void tie(Process*, Process& child, SpawnOptions&, void* context) {
     if (asked.monitor) {
         // relaxed: as above.
         const RefId key{g_next_key.fetch_add(1, std::memory_order_relaxed), kWatchKey};
-        f.watches.emplace(key, Foreign::Watch{child.id, asked.ref});
+        f.watch(key, child.id, asked.ref);
         ProcessExtra& extra = extra_of(child);
         extra.monitored_by[key] = MonitoredBy{f.id, kNonValue, ++extra.monitors_seen};
     }
@@ -397,7 +410,7 @@ const Export* called(Term mfa, Term arguments) {
 }
 
 bool spawn_request(Packet& p, Term ref, Term from, Term leader, Term mfa, Term options) {
-    Asked asked{p, from, {}, false, false};
+    Asked asked{p, from, {}, false, false, kNonValue};
     const Export* const entry = is_value(p.payload) ? called(mfa, p.payload) : nullptr;
     if (entry == nullptr || !is_of_peer(p, from) || !is_pid(leader) || list_length(options) < 0 ||
         !take_ref(ref, &asked.ref)) {
@@ -415,7 +428,11 @@ bool spawn_request(Packet& p, Term ref, Term from, Term leader, Term mfa, Term o
         o.context = &asked;
         o.group_leader = leader;
         const thread_progress::DelaySection section;
-        failure = is_value(minivm::spawn(nullptr, entry, p.payload, o)) ? kNonValue : atoms::system_limit;
+        const Term pid = minivm::spawn(nullptr, entry, p.payload, o);
+        failure = is_value(pid) ? kNonValue : atoms::system_limit;
+        if (is_value(asked.cut)) {
+            tell_exit(pid, asked.cut, from, atoms::noconnection, true);
+        }
     }
     if (is_value(failure)) {
         const std::lock_guard lock(p.peer.mutex);
@@ -485,7 +502,7 @@ bool spawn_reply(Packet& p, Term ref, Term to, Term made, Term result) {
     }
     if (request.abandoned) {
         if (is_pid_result && (small_value(made) & kLinked) != 0) {
-            answer(p, make_tuple(p.heap, op(Op::payload_exit), to, result), atom_abandoned());
+            answer_with_reason(p, Op::payload_exit, Op::exit, atom_abandoned(), to, result);
         }
         return true;
     }
@@ -528,22 +545,6 @@ bool spawn_reply(Packet& p, Term ref, Term to, Term made, Term result) {
 }
 
 // ---- the table of control messages -------------------------------------------------------------------------------
-
-// {altact_sig_send, Flags, From, To}, or with a token after it.
-bool alternate(Packet& p) {
-    if (p.arity < 4 || !is_small(p.at(1))) {
-        return false;
-    }
-    const int64_t flags = small_value(p.at(1));
-    const Term to = p.at(3);
-    if ((flags & kAltExit) != 0) {
-        return is_local_ref(to) || exit(p, p.at(2), to, p.payload, false);
-    }
-    if ((flags & kAltName) != 0) {
-        return send_to_name(p, to);
-    }
-    return (flags & kAltAlias) != 0 ? alias_send(p, to, (flags & kAltPriority) != 0) : send_to_pid(p, to);
-}
 
 // A row handles control messages with this number and arity (the number included).
 struct Handler {
@@ -598,9 +599,6 @@ void report_invalid(const Peer& peer) {
 bool handle(Packet& p) {
     if (!is_small(p.at(0))) {
         return false;
-    }
-    if (small_value(p.at(0)) == static_cast<int64_t>(Op::altact_sig_send)) {
-        return alternate(p);
     }
     for (const Handler& handler : kHandlers) {
         if (small_value(p.at(0)) == static_cast<int64_t>(handler.op)) {

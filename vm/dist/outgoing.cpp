@@ -66,7 +66,7 @@ Term node_of(Term to) {
 namespace {
 
 // from: a pid, or the non-value.
-std::string message_packet(uint64_t flags, Term from, Term to, Term message, bool priority) {
+std::string message_packet(uint64_t flags, Term from, Term to, Term message) {
     Heap h;
     Term control;
     if (is_tuple(to)) {
@@ -74,9 +74,7 @@ std::string message_packet(uint64_t flags, Term from, Term to, Term message, boo
         const Term name = tuple_element(to, 0);
         control = make_tuple(h, op(Op::reg_send), sender, atoms::empty, name);
     } else if (is_kind(to, Kind::ext_ref)) {
-        control = priority && (flags & kAltactSig) != 0
-                      ? make_tuple(h, op(Op::altact_sig_send), make_small(kAltPriority | kAltAlias), from, to)
-                      : make_tuple(h, op(Op::alias_send), from, to);
+        control = make_tuple(h, op(Op::alias_send), from, to);
     } else if ((flags & kSendSender) != 0 && is_value(from)) {
         control = make_tuple(h, op(Op::send_sender), from, to);
     } else {
@@ -125,7 +123,7 @@ Sent send(Process& p, Term to, Term message, SendOptions options) {
     if (is_kind(to, Kind::ext_ref) && (flags & kAlias) == 0 && flags != 0) {
         return Sent::done;
     }
-    std::string packet = message_packet(flags, p.id, to, message, options.priority);
+    std::string packet = message_packet(flags, p.id, to, message);
     pay(p, packet.size());
     const bool sent = put_over(*peer, !options.noconnect, [&] { return std::move(packet); });
     if (sent) {
@@ -137,7 +135,7 @@ Sent send(Process& p, Term to, Term message, SendOptions options) {
 void send_anyway(Term to, Term message) {
     if (Peer* const peer = peer_of_target(to)) {
         if (!is_kind(to, Kind::ext_ref) && !is_kind(to, Kind::ext_port)) {
-            put_over(*peer, true, [&] { return message_packet(0, kNonValue, to, message, false); });
+            put_over(*peer, true, [&] { return message_packet(0, kNonValue, to, message); });
         }
     }
 }
@@ -198,9 +196,7 @@ void exit(Process& p, Term pid, Term reason) {
         return;
     }
     Heap h;
-    std::string packet = (flags_of(*peer) & kExitPayload) != 0
-                             ? packet_of(make_tuple(h, op(Op::payload_exit2), p.id, pid), reason)
-                             : packet_of(make_tuple(h, op(Op::exit2), p.id, pid, reason));
+    std::string packet = packet_with_reason(flags_of(*peer), h, Op::payload_exit2, Op::exit2, reason, p.id, pid);
     h.clear();
     pay(p, packet.size());
     put_over(*peer, true, [&] { return std::move(packet); });
@@ -251,9 +247,7 @@ std::string packet_of_signal(Peer& p, Foreign& f, const ControlSignal& s, Heap& 
                 f.links.erase(link);
             }
             const Term reason = tuple_element(s.term, 2);
-            return (p.flags & kExitPayload) != 0
-                       ? packet_of(make_tuple(h, op(Op::payload_exit), s.from, who), reason)
-                       : packet_of(make_tuple(h, op(Op::exit), s.from, who, reason));
+            return packet_with_reason(p.flags, h, Op::payload_exit, Op::exit, reason, s.from, who);
         }
         case SignalKind::demonitor: {
             if (p.monitors.erase(s.ref) == 0) {
@@ -272,10 +266,9 @@ std::string packet_of_signal(Peer& p, Foreign& f, const ControlSignal& s, Heap& 
             const Term object = tuple_element(s.term, 3);
             const Term from = is_tuple(object) ? tuple_element(object, 0) : object;
             const Term reason = tuple_element(s.term, 4);
-            f.watches.erase(watch);
-            return (p.flags & kExitPayload) != 0
-                       ? packet_of(make_tuple(h, op(Op::payload_monitor_p_exit), from, who, ref), reason)
-                       : packet_of(make_tuple(h, op(Op::monitor_p_exit), from, who, ref, reason));
+            f.unwatch(s.ref);
+            return packet_with_reason(p.flags, h, Op::payload_monitor_p_exit, Op::monitor_p_exit, reason, from, who,
+                                      ref);
         }
         default:
             return {};

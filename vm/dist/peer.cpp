@@ -360,12 +360,11 @@ void flush_last(Peer& p) {
     p.flushed.wait_for(lock, kAtMost, [&p] { return !p.flushing || p.flusher == std::this_thread::get_id(); });
 }
 
-void connected(Peer& p, Term controller, uint64_t flags, uint32_t creation) {
+void connected(Peer& p, Term controller, uint64_t flags) {
     p.state = Peer::State::connected;
     p.controller = p.input_handler = controller;
     p.get_size = p.wants_data = false;
     p.flags = flags;
-    p.creation = creation;
     p.channel = std::make_shared<Channel>(p, p.connection, controller);
 }
 

@@ -51,6 +51,11 @@ struct ForeignRef {
     bool operator==(const ForeignRef& other) const {
         return node_word(node) == node_word(other.node) && words == other.words;
     }
+    bool operator<(const ForeignRef& other) const {
+        const uint64_t mine = node_word(node);
+        const uint64_t others = node_word(other.node);
+        return mine != others ? mine < others : words < other.words;
+    }
 };
 
 // A process or registered name of the peer that has ties with processes here.
@@ -65,8 +70,21 @@ struct Foreign {
         ForeignRef ref;
     };
     std::map<RefId, Watch, RefLess> watches;
+    std::map<ForeignRef, RefId> watch_keys;  // the keys of `watches` by Watch::ref, for demonitor
     uint32_t monitors = 0;   // on it: how many of Peer::monitors
     uint32_t unlinks = 0;    // of it, that local processes have not acknowledged yet
+    void watch(RefId key, Term local, const ForeignRef& ref) {
+        watches.emplace(key, Watch{local, ref});
+        watch_keys.insert_or_assign(ref, key);
+    }
+    void unwatch(RefId key) {
+        const auto watch = watches.find(key);
+        const auto of_ref = watch_keys.find(watch->second.ref);
+        if (of_ref != watch_keys.end() && of_ref->second == key) {
+            watch_keys.erase(of_ref);
+        }
+        watches.erase(watch);
+    }
     bool is_idle() const { return links.empty() && watches.empty() && monitors == 0 && unlinks == 0; }
 };
 
@@ -99,7 +117,6 @@ struct Peer {
     uint32_t connection = 0;  // the number of the connection: counts up when a new one begins
     RefId handle{};           // the reference in the connection's handle, so that programs cannot forge one
     uint64_t flags = 0;       // the capabilities of the other side; while pending: those that every node has
-    uint32_t creation = 0;
     Term controller = kNonValue;  // a port or pid
     std::shared_ptr<Channel> channel;
     std::deque<std::string> out;
@@ -181,7 +198,7 @@ void flush_soon(Peer& p);
 // The same before the controller, which still takes packets, ends; waits for another thread that flushes.
 void flush_last(Peer& p);
 // The pending connection is set up, with this controller. With the lock.
-void connected(Peer& p, Term controller, uint64_t flags, uint32_t creation);
+void connected(Peer& p, Term controller, uint64_t flags);
 // Ends the connection and tells all ties of the loss. reason: for the nodedown messages of net_kernel:monitor_nodes/2.
 // False: the connection is another one, or idle, or not of the kind `which`.
 enum class Lost : uint8_t { any, pending };
@@ -192,6 +209,13 @@ bool lost(Peer& p, uint32_t connection, Term reason, Lost which = Lost::any);
 inline Term op(Op o) { return make_small(static_cast<int64_t>(o)); }
 // A packet: 'p', the control message, and the payload if it is a value.
 std::string packet_of(Term control, Term payload = kNonValue);
+// A packet with a reason for a side with these flags: `payload_op` and the reason as payload if it announces that, else
+// `plain_op` and the reason as the last element of the control message.
+template <typename... Terms>
+std::string packet_with_reason(uint64_t flags, Heap& h, Op payload_op, Op plain_op, Term reason, Terms... terms) {
+    return (flags & kExitPayload) != 0 ? packet_of(make_tuple(h, op(payload_op), terms...), reason)
+                                       : packet_of(make_tuple(h, op(plain_op), terms..., reason));
+}
 // The pid, or the name as an atom.
 Term put_who(Heap& h, const Peer& p, const Who& who);
 Term put_foreign_ref(Heap& h, const ForeignRef& ref);

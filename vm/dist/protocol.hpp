@@ -34,8 +34,7 @@ enum Flag : uint64_t {
     kMandatory25Digest = 0x4000000,
     kSpawn = uint64_t{1} << 32,
     kV4Nc = uint64_t{4} << 32,
-    kAlias = uint64_t{8} << 32,
-    kAltactSig = uint64_t{0x20} << 32
+    kAlias = uint64_t{8} << 32
 };
 
 // The flags that net_kernel uses in a handshake; `mandatory` depends on the release.
@@ -76,8 +75,7 @@ enum class Op : uint8_t {
     alias_send = 33,
     alias_send_tt = 34,
     unlink_id = 35,
-    unlink_id_ack = 36,
-    altact_sig_send = 37
+    unlink_id_ack = 36
 };
 
 // The byte before each control message: no atom of it lies in an atom cache.
@@ -86,12 +84,5 @@ constexpr char kPassThrough = 'p';
 // The flags of a spawn_reply: whether the new process is linked, and monitored.
 constexpr int64_t kLinked = 1;
 constexpr int64_t kMonitored = 2;
-
-// The flags of an altact_sig_send.
-constexpr int64_t kAltPriority = 1;
-constexpr int64_t kAltToken = 2;
-constexpr int64_t kAltAlias = 4;
-constexpr int64_t kAltName = 8;
-constexpr int64_t kAltExit = 16;
 
 }  // namespace minivm::dist

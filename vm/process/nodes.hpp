@@ -46,7 +46,6 @@ Term node_of(Term to);
 // Return the foreign that p is linked to, or monitors; the non-value: there is no connection, and none can be made.
 Term link(Process& p, Term pid);
 Term monitor(Process& p, RefId ref, Term target);
-void unlink_unknown(Process& p, Term pid);
 // The foreign of a pid that p may be linked to; the non-value: none.
 Term known(Term pid);
 void exit(Process& p, Term pid, Term reason);

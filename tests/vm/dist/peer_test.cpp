@@ -35,7 +35,7 @@ void cut_or_connect(Peer& p, Term controller) {
         const std::lock_guard lock(p.mutex);
         if (p.state == Peer::State::idle) {
             begin_pending(p);
-            connected(p, controller, capabilities().all, 1);
+            connected(p, controller, capabilities().all);
             return;
         }
         connection = p.connection;
@@ -139,7 +139,7 @@ TEST_CASE("a handle is of one connection, and nobody makes one up") {
     {
         const std::lock_guard lock(p.mutex);
         begin_pending(p);
-        connected(p, atoms::undefined, 0, 1);
+        connected(p, atoms::undefined, 0);
     }
     CHECK(peer_of_handle(first) == nullptr);
     CHECK_FALSE(lost(p, p.connection, atoms::normal, Lost::pending));  // it has come about
@@ -169,6 +169,69 @@ TEST_CASE("who takes part in no tie any more is forgotten, and comes back as som
     CHECK(p.foreign({0, 7, 0, 1}).id != id);
     p.drop_if_idle(imm_data(p.foreign({0, 7, 0, 1}).id));
     CHECK(p.foreigns.empty());
+}
+
+Term foreign_ref(Heap& h, Term node, uint32_t number) {
+    return put_foreign_ref(h, ForeignRef{{node, 1}, {number, 0, 0}});
+}
+
+void handle_terms(Channel& c, Term control) {
+    const std::string packet = packet_of(control);
+    CHECK(handle_packet(c, reinterpret_cast<const uint8_t*>(packet.data()), packet.size()));
+}
+
+TEST_CASE("a side that does not announce payloads of exits gets the reason in the control message") {
+    for (const uint64_t flags : {uint64_t{0}, uint64_t{kExitPayload}}) {
+        CAPTURE(flags);
+        Machine m(1, 0);
+        g_this_node = node_word({atom_table::intern("tested@here"), 2});  // else put() drops the answers
+        Heap h;
+        Peer& p = peer(atom_table::intern("plain@elsewhere"));
+        std::shared_ptr<Channel> channel;
+        {
+            const std::lock_guard lock(p.mutex);
+            begin_pending(p);
+            connected(p, make_local_pid(1), flags);  // a process: the packets stay until it asks for them
+            channel = p.channel;
+        }
+        const Term from = foreign_pid(h, p.name, 7);
+        const Term earlier = foreign_pid(h, this_node_name(), 8);  // of this node's creation 1
+        const Term ref = foreign_ref(h, p.name, 9);
+        const Term name = atom_table::intern("nobody_has_this_name");
+        handle_terms(*channel, make_tuple(h, op(Op::link), from, earlier));
+        handle_terms(*channel, make_tuple(h, op(Op::monitor_p), from, name, ref));
+        std::vector<std::string> expected;
+        expected.push_back(
+            packet_with_reason(flags, h, Op::payload_exit, Op::exit, atoms::noproc, earlier, from));
+        expected.push_back(packet_with_reason(flags, h, Op::payload_monitor_p_exit, Op::monitor_p_exit, atoms::noproc,
+                                              name, from, ref));
+        {
+            const std::lock_guard lock(p.mutex);
+            CHECK(std::vector<std::string>(p.out.begin(), p.out.end()) == expected);
+        }
+        CHECK(lost(p, channel->connection(), atoms::normal));
+        h.clear();
+        g_this_node = node_word(kNotAlive);
+    }
+}
+
+TEST_CASE("a watch is found by its reference, and the other watches of that process stay") {
+    Foreign f;
+    const auto ref = [](uint32_t n) { return ForeignRef{{atoms::undefined, 1}, {n, 0, 0}}; };
+    for (uint32_t n = 1; n <= 3; ++n) {
+        f.watch(RefId{n, 0}, make_small(n), ref(n));
+    }
+    f.unwatch(f.watch_keys.at(ref(2)));
+    CHECK(f.watches.size() == 2);
+    CHECK_FALSE(f.watch_keys.contains(ref(2)));
+    CHECK(f.watches.at(f.watch_keys.at(ref(3))).local == make_small(3));
+    f.watch(RefId{4, 0}, make_small(4), ref(3));  // the other side uses a reference twice
+    f.unwatch(RefId{3, 0});
+    CHECK(f.watch_keys.at(ref(3)) == RefId{4, 0});
+    f.unwatch(RefId{4, 0});
+    f.unwatch(RefId{1, 0});
+    CHECK(f.watch_keys.empty());
+    CHECK(f.is_idle());
 }
 
 }  // namespace

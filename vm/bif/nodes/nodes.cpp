@@ -268,7 +268,6 @@ struct Setup {
     Term controller;
     Term by;
     uint64_t flags;
-    uint32_t creation;
 };
 
 // The handle, in h; the non-value: no connection is pending, or the controller cannot carry it.
@@ -285,7 +284,7 @@ Term set_up(const Setup& s, Heap& h) {
         if (peer.state != dist::Peer::State::pending) {
             return kNonValue;
         }
-        dist::connected(peer, s.controller, s.flags, s.creation);
+        dist::connected(peer, s.controller, s.flags);
         channel = peer.channel;
         handle = dist::handle_term(h, peer);
     }
@@ -326,13 +325,12 @@ void take_channel(Process& p, const Setup& s) {
 }
 
 Term erts_internal_create_dist_channel_3(Process& p, const Term* a) {
-    Setup s{a[0], a[1], p.id, 0, 0};
+    Setup s{a[0], a[1], p.id, 0};
     if (!node_life::is_node_name(a[0]) || a[0] == this_node_name() || !(is_local_port(a[1]) || is_local_pid(a[1])) ||
         !is_tuple_of(a[2], 2) || !get_uint64(tuple_element(a[2], 0), &s.flags) || !is_uint32(tuple_element(a[2], 1)) ||
         (~s.flags & dist::capabilities().mandatory) != 0) {
         return atoms::badarg;
     }
-    s.creation = static_cast<uint32_t>(small_value(tuple_element(a[2], 1)));
     if (is_local_port(a[1]) || a[1] == p.id) {
         const Term handle = set_up(s, p.heap);
         if (!is_value(handle)) {
@@ -348,12 +346,11 @@ Term erts_internal_create_dist_channel_3(Process& p, const Term* a) {
     ControlSignal* signal = new_signal(SignalKind::rpc, p.id);
     Heap h;
     signal->ref = ref;
-    signal->term = make_tuple(h, a[0], make_unsigned(h, s.flags), tuple_element(a[2], 1));
+    signal->term = make_tuple(h, a[0], make_unsigned(h, s.flags));
     take_fragments(*signal, h);
     signal->run = [](Process& q, ControlSignal& self) {
-        Setup here{tuple_element(self.term, 0), q.id, self.from, 0, 0};
+        Setup here{tuple_element(self.term, 0), q.id, self.from, 0};
         get_uint64(tuple_element(self.term, 1), &here.flags);
-        here.creation = static_cast<uint32_t>(small_value(tuple_element(self.term, 2)));
         Heap answer;
         const Term handle = set_up(here, answer);
         if (is_value(handle)) {
