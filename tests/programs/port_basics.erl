@@ -32,6 +32,7 @@ main(_) ->
     run(files_3_and_4, {spawn, "sh -c 'echo out >&4'"}, [nouse_stdio, eof]),
     run(only_in, {spawn, "cat"}, [in, eof]),
     owner(),
+    connect_by_message(),
     output(),
     badopts(),
     io:format("~p~n", [os:cmd("echo hello; echo err >&2; exit 2")]),
@@ -127,6 +128,23 @@ owner() ->
     {Pid, Ref} = spawn_monitor(fun() -> open_port({spawn, "cat"}, [exit_status]) ! foo,
                                         receive after infinity -> ok end end),
     p(not_trapping, receive {'DOWN', Ref, process, Pid, Why} -> Why end).
+
+%% Unlike port_connect/2, the message does not link the new owner, which may be dead.
+connect_by_message() ->
+    P = open_port({spawn, "cat"}, []),
+    Other = spawn(fun() -> receive stop -> ok end end),
+    {Dead, Ref} = spawn_monitor(fun() -> ok end),
+    receive {'DOWN', Ref, process, Dead, _} -> ok end,
+    p(dead_by_function, {c(fun() -> port_connect(P, Dead) end),
+                         erlang:port_info(P, connected) =:= {connected, self()}}),
+    p(connect_by_message, {begin P ! {self(), {connect, Other}}, flush(P) end,
+                           erlang:port_info(P, connected) =:= {connected, Other},
+                           erlang:port_info(P, links) =:= {links, [self()]}}),
+    P ! {Other, {connect, Dead}},
+    p(dead_by_message, {flush(P), erlang:port_info(P, connected) =:= {connected, Dead},
+                        erlang:port_info(P, links) =:= {links, [self()]}}),
+    Other ! stop,
+    p(closed_by_another, {port_close(P), flush(P)}).
 
 %% The pipe may still take some of it.
 settled_queue(P, Before) ->

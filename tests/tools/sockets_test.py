@@ -134,6 +134,14 @@ class Sockets(unittest.TestCase):
             "true true\n" + told + "left out: 7\nsecond {error,closed}\n" + later +
             "[" + ",\n ".join(6 * ["{error,einval}"]) + "]\n{trace,pid,call,{trace_ip,f,\"(\"}}\n{error,econnrefused}\n")))
 
+    def test_a_trace_file_has_any_number_of_files(self):
+        # The number after the last file's was counted modulo 2^64, and one more than -1 is 0: SIGFPE.
+        call = """process_flag(trap_exit, true), P = open_port({spawn, "trace_file_drv w 1 -1 0 2 n tf.x"}, []),
+            [P ! {self(), {command, [C]}} || C <- "abc"], true = port_close(P),
+            Files = lists:sort(filelib:wildcard("tf*.x")), [ok = file:delete(F) || F <- Files],
+            io:format("~p~n", [Files]), halt()"""
+        self.assertEqual(run([minivm, "erl"], " ".join(call.split())), (0, '["tf0.x","tf1.x","tf2.x","tf3.x"]\n'))
+
     def test_errors_of_the_network_have_the_names_that_erl_knows(self):
         # ehostunreach and enetunreach were `unknown`.
         call = 'io:format("~0p~n", [gen_tcp:connect({255, 255, 255, 255}, 9, [], 1000)]), halt()'

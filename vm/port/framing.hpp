@@ -29,7 +29,6 @@ public:
         mode_ = Mode::line;
         longest_ = longest;
     }
-    void use_stream() { mode_ = Mode::stream; }
     Mode mode() const { return mode_; }
     unsigned header_bytes() const { return mode_ == Mode::packet ? header_bytes_ : 0; }
 
@@ -39,8 +38,6 @@ public:
     bool next(Piece* out);
     // At the end of the input: the rest of a line is a piece, the rest of a packet is lost.
     bool last(Piece* out);
-    // Bytes that are kept until more input comes.
-    size_t held() const { return kept_.size(); }
     // The length in the header of an incomplete packet; 0: no such packet, or its header is incomplete.
     size_t announced() const;
 

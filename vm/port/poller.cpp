@@ -21,8 +21,10 @@
 #include <atomic>
 #include <cerrno>
 #include <mutex>
-#include <queue>
+#include <set>
 #include <thread>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace minivm::port::poller {
@@ -38,17 +40,15 @@ struct AlwaysReady {
     uint32_t port;
     Ready what;
 };
+// How `epoll` watches a file. One descriptor may have both directions, but is in `epoll` once.
+struct WatchedFile {
+    uint32_t port;
+    uint32_t events;
+};
 struct Watched {
     pid_t pid;
     uint32_t port;
     int pidfd;  // -1: none; ask_children() checks the program
-};
-
-// The earliest time is the greatest element, as a priority_queue has the greatest on top.
-struct Due {
-    uint64_t ms;
-    uint32_t port;
-    bool operator<(const Due& other) const { return ms > other.ms; }
 };
 
 struct State {
@@ -63,8 +63,10 @@ struct State {
     int set = -1;  // the epoll file of watch_set(), in `sockets`
     void (*look)() = nullptr;
     std::vector<AlwaysReady> always_ready;
+    std::unordered_map<int, WatchedFile> files;
     std::vector<Watched> children;
-    std::priority_queue<Due> due;
+    std::set<std::pair<uint64_t, uint32_t>> due;    // times, in milliseconds, and their ports
+    std::unordered_map<uint32_t, uint64_t> due_of;  // the port's time in `due`: one a port
     uint64_t wakes_ms = 0;     // when the thread wakes by itself; 0: it will read `due` before it sleeps
 };
 State g;
@@ -79,6 +81,7 @@ constexpr uint64_t kEventMark = ~uint64_t{0};
 constexpr uint64_t kSetMark = ~uint64_t{1};
 constexpr uint64_t kSocketsMark = ~uint64_t{2};
 constexpr uint64_t kSeatMark = ~uint64_t{3};
+constexpr uint64_t kLeastMark = kSeatMark;
 
 void reap(pid_t pid) {
     int status = 0;
@@ -134,7 +137,8 @@ int wait_ms() {
     uint64_t wait = asks ? kAskChildrenMs : kLongestWaitMs;
     const uint64_t now = monotonic_ms();
     if (!g.due.empty()) {
-        wait = std::min(wait, g.due.top().ms > now ? g.due.top().ms - now : 0);
+        const uint64_t first = g.due.begin()->first;
+        wait = std::min(wait, first > now ? first - now : 0);
     }
     g.wakes_ms = now + wait;
     return asks || !g.due.empty() ? static_cast<int>(wait) : -1;
@@ -145,11 +149,12 @@ void tell_due() {
         uint32_t port = 0;
         {
             std::lock_guard lock(g.mutex);
-            if (g.due.empty() || g.due.top().ms > monotonic_ms()) {
+            if (g.due.empty() || g.due.begin()->first > monotonic_ms()) {
                 return;
             }
-            port = g.due.top().port;
-            g.due.pop();
+            port = g.due.begin()->second;
+            g.due.erase(g.due.begin());
+            g.due_of.erase(port);
         }
         timeout(port);
     }
@@ -183,12 +188,22 @@ void run() {
         activity::set(activity::Activity::sleep);
         const int n = epoll_wait(g.epoll, events, 64, wait);
         activity::set(activity::Activity::check_io);
-        if (vm::is_paused()) {
+        // The menu that asked for a pause may have read the input: see read_some() in port_io.cpp. But the end of a
+        // program is reported once.
+        const bool was_paused = vm::is_paused();
+        if (was_paused) {
             vm::wait_while_paused();
-            continue;  // the menu that asked for the pause may have read the input: see read_some() in port_io.cpp
         }
         for (int i = 0; i < n; ++i) {
             const uint64_t what = events[i].data.u64;
+            const auto number = static_cast<uint32_t>(what);
+            if (what < kLeastMark && static_cast<Ready>(what >> 32) == Ready::child) {
+                reap(static_cast<pid_t>(number));
+                continue;
+            }
+            if (was_paused) {
+                continue;
+            }
             if (what == kEventMark) {
                 uint64_t count;
                 [[maybe_unused]] const ssize_t got = read(g.event, &count, sizeof(count));
@@ -204,13 +219,15 @@ void run() {
                 tell_seated(sockets, wait_seated(sockets, 64, 0));
                 continue;
             }
-            const auto number = static_cast<uint32_t>(what);
-            const auto kind = static_cast<Ready>(what >> 32);
-            if (kind == Ready::child) {
-                reap(static_cast<pid_t>(number));
-            } else {
-                ready(number, kind);
+            if ((events[i].events & ~uint32_t{EPOLLOUT}) != 0) {
+                ready(number, Ready::input);
             }
+            if ((events[i].events & ~uint32_t{EPOLLIN}) != 0) {
+                ready(number, Ready::output);
+            }
+        }
+        if (was_paused) {
+            continue;
         }
         tell_due();
         std::vector<AlwaysReady> now;
@@ -269,15 +286,29 @@ void look_again() {
 
 }  // namespace
 
+static uint32_t event_of(Ready what) { return what == Ready::input ? EPOLLIN : EPOLLOUT; }
+
+// Under the lock.
+static bool watch_file(int operation, int fd, WatchedFile file) {
+    epoll_event e{};
+    e.events = file.events;
+    e.data.u64 = pack(Ready::input, file.port);  // the events tell the direction
+    const bool done = epoll_ctl(g.epoll, operation, fd, &e) == 0;
+    if (done) {
+        g.files[fd] = file;
+    }
+    return done;
+}
+
 bool watch(int fd, uint32_t port, Ready what) {
     std::lock_guard lock(g.mutex);
     if (!start()) {
         return false;
     }
-    epoll_event e{};
-    e.events = what == Ready::input ? EPOLLIN : EPOLLOUT;
-    e.data.u64 = pack(what, port);
-    if (epoll_ctl(g.epoll, EPOLL_CTL_ADD, fd, &e) == 0) {
+    const auto it = g.files.find(fd);
+    const bool both = it != g.files.end() && it->second.port == port;
+    const uint32_t events = event_of(what) | (both ? it->second.events : 0);
+    if (watch_file(both ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, {port, events})) {
         return true;
     }
     if (errno != EPERM) {
@@ -297,6 +328,15 @@ void forget(int fd, Ready what) {
         g.always_ready.erase(it);
         return;
     }
+    const auto file = g.files.find(fd);
+    if (file == g.files.end()) {
+        return;
+    }
+    const uint32_t rest = file->second.events & ~event_of(what);
+    if (rest != 0 && watch_file(EPOLL_CTL_MOD, fd, {file->second.port, rest})) {
+        return;
+    }
+    g.files.erase(file);
     epoll_event unused{};
     epoll_ctl(g.epoll, EPOLL_CTL_DEL, fd, &unused);
 }
@@ -376,6 +416,7 @@ void wake_seated() {
 }
 
 void forget_socket(int fd) {
+    std::lock_guard lock(g.mutex);
     epoll_event unused{};
     epoll_ctl(g.sockets, EPOLL_CTL_DEL, fd, &unused);
 }
@@ -385,10 +426,27 @@ void wake_at(uint32_t port, uint64_t due_ms) {
     if (!start()) {
         return;
     }
-    g.due.push({due_ms, port});
+    const auto [it, is_new] = g.due_of.try_emplace(port, due_ms);
+    if (!is_new && it->second <= due_ms) {
+        return;
+    }
+    if (!is_new) {
+        g.due.erase({it->second, port});
+        it->second = due_ms;
+    }
+    g.due.insert({due_ms, port});
     if (due_ms < g.wakes_ms) {
         g.wakes_ms = due_ms;
         look_again();
+    }
+}
+
+void forget_due(uint32_t port) {
+    std::lock_guard lock(g.mutex);
+    const auto it = g.due_of.find(port);
+    if (it != g.due_of.end()) {
+        g.due.erase({it->second, port});
+        g.due_of.erase(it);
     }
 }
 
@@ -454,7 +512,9 @@ void stop() {
     }
     g.children.clear();
     g.always_ready.clear();
-    g.due = {};
+    g.files.clear();
+    g.due.clear();
+    g.due_of.clear();
     // relaxed: no other thread uses the poller any more.
     g_has_sockets.store(false, std::memory_order_relaxed);
     close_files();

@@ -35,11 +35,6 @@ std::mutex g_mutex;
 std::unordered_map<uint32_t, PortPtr> g_ports;
 uint32_t g_next_number = 1;
 
-PortPtr find(Term id) {
-    std::lock_guard lock(g_mutex);
-    const auto it = g_ports.find(static_cast<uint32_t>(imm_data(id)));
-    return it != g_ports.end() && it->second->id == id ? it->second : nullptr;
-}
 PortPtr find_number(uint32_t number) {
     std::lock_guard lock(g_mutex);
     const auto it = g_ports.find(number);
@@ -48,21 +43,24 @@ PortPtr find_number(uint32_t number) {
 
 // ---- ending -------------------------------------------------------------------------------------
 
+void close_own_files(OpenOptions& o) {
+    if (o.own_files && o.from >= 0) {
+        ::close(o.from);
+    }
+    if (o.own_files && o.to >= 0 && o.to != o.from) {
+        ::close(o.to);
+    }
+    o.from = o.to = -1;
+}
+
 void close_files(Port& p) {
     stop_input(p);
     stop_output(p);
-    if (p.options.own_files) {
-        if (p.options.from >= 0) {
-            ::close(p.options.from);
-        }
-        if (p.options.to >= 0 && p.options.to != p.options.from) {
-            ::close(p.options.to);
-        }
-    }
-    p.options.from = p.options.to = -1;
+    close_own_files(p.options);
     if (p.options.driver != nullptr) {
         p.options.driver->close(p);
         p.options.driver.reset();
+        poller::forget_due(p.number);
     }
     p.queue.clear();
     p.queued = p.queue_offset = 0;
@@ -199,6 +197,12 @@ void end_when_written(const PortPtr& port, Term reason, Term closed_to) {
 
 uint32_t g_limit = 65536;
 
+PortPtr find(Term id) {
+    std::lock_guard lock(g_mutex);
+    const auto it = g_ports.find(static_cast<uint32_t>(imm_data(id)));
+    return it != g_ports.end() && it->second->id == id ? it->second : nullptr;
+}
+
 // ---- opening ------------------------------------------------------------------------------------
 
 static Term name_atom(const std::string& name) {
@@ -206,13 +210,31 @@ static Term name_atom(const std::string& name) {
     return atom_table::intern(is_one ? std::string_view(name) : std::string_view());
 }
 
-// owner null: the process `owner_id` is linked by a signal.
-static Term open_port(Process* owner, Term owner_id, OpenOptions options) {
+// Sends a link from the port. Safe under a port's lock: if the process is gone, the result is false, and the port gets
+// no exit signal.
+static bool send_link(Term pid, Term port) {
+    const thread_progress::DelaySection section;
+    Process* const to = process_table::lookup(pid);
+    ControlSignal* const s = new_signal(SignalKind::link, port);
+    if (to != nullptr && push_signal(*to, s)) {
+        return true;
+    }
+    free_signal(s);
+    return false;
+}
+
+// caller: the owner, or null. listener: the port whose lock the caller has, or null.
+static Term open_port(Process* caller, Term owner, OpenOptions options, Port* listener) {
     PortPtr port;
+    std::unique_lock<std::mutex> lock;  // from before the table contains the port until the port is open
     {
-        std::lock_guard lock(g_mutex);
+        std::lock_guard table_lock(g_mutex);
         if (g_ports.size() < g_limit) {
             port = std::make_shared<Port>(g_next_number);
+            lock = std::unique_lock(port->mutex, std::try_to_lock);  // always succeeds: nobody knows the port yet
+            port->options = std::move(options);
+            port->owner = owner;
+            port->links.insert(owner.raw);
             // A port's number has 28 bits, as a pid's has.
             do {
                 g_next_number = (g_next_number + 1) & 0xFFFFFFF;
@@ -221,10 +243,7 @@ static Term open_port(Process* owner, Term owner_id, OpenOptions options) {
         }
     }
     if (port == nullptr) {
-        if (options.own_files) {
-            ::close(options.from);
-            ::close(options.to);
-        }
+        close_own_files(options);
         if (options.pid > 0) {
             poller::watch_child(options.pid, 0);
         }
@@ -233,57 +252,51 @@ static Term open_port(Process* owner, Term owner_id, OpenOptions options) {
     }
     Port& p = *port;
     int error = 0;
-    {
-        std::lock_guard lock(p.mutex);
-        p.options = std::move(options);
-        p.owner = owner_id;
-        p.links.insert(owner_id.raw);
-        if (owner != nullptr) {
-            extra_of(*owner).links[p.id.raw] = Link{};
-        }
-        if (p.options.start_error != 0) {
-            p.child_has_ended = true;
-            p.child_status = p.options.start_error << 8;
-        }
-        if (tracing::g_hooks != nullptr) {
-            const std::string& name = p.options.name;
-            tracing::g_hooks->port_opened(p.traced, owner_id, name_atom(name));
-        }
-        if (p.options.from >= 0) {
-            p.watching_input = poller::watch(p.options.from, p.number, Ready::input);
-            error = p.watching_input ? 0 : errno;
-        }
-        if (p.options.driver != nullptr && error == 0) {
-            error = p.options.driver->opened(p);
-        }
+    if (caller != nullptr) {
+        extra_of(*caller).links[p.id.raw] = Link{};
     }
-    const bool hidden = !records::terms_are_on() || (owner != nullptr && records::is_sensitive(*owner));
-    MINIVM_EVENT(port_open, records::subject(owner_id), p.number,
+    if (p.options.start_error != 0) {
+        p.child_has_ended = true;
+        p.child_status = p.options.start_error << 8;
+    }
+    if (tracing::g_hooks != nullptr) {
+        tracing::g_hooks->port_opened(p.traced, owner, name_atom(p.options.name));
+    }
+    if (p.options.from >= 0) {
+        p.watching_input = poller::watch(p.options.from, p.number, Ready::input);
+        error = p.watching_input ? 0 : errno;
+    }
+    if (p.options.driver != nullptr && error == 0) {
+        error = p.options.driver->opened(p);
+    }
+    if (error != 0) {
+        p.links.clear();
+    }
+    lock.unlock();
+    const bool hidden = !records::terms_are_on() || (caller != nullptr && records::is_sensitive(*caller));
+    MINIVM_EVENT(port_open, records::subject(owner), p.number,
                  std::string_view(hidden ? "(hidden)" : p.options.name));
     if (p.options.pid > 0) {
         poller::watch_child(p.options.pid, p.number);
     }
-    if (error != 0) {
-        if (owner != nullptr) {
-            owner->extra->links.erase(p.id.raw);
-        }
-        {
-            std::lock_guard lock(p.mutex);
-            p.links.clear();
-        }
-        end(port, atoms::normal);
-        errno = error;
-        return kNonValue;
+    if (error != 0 && caller != nullptr) {
+        caller->extra->links.erase(p.id.raw);
     }
-    if (owner == nullptr) {
-        // Not under the lock: if the owner is gone, this call ends the port, which takes the lock.
-        send_signal(owner_id, new_signal(SignalKind::link, p.id));
+    if (error != 0 || (caller == nullptr && !send_link(owner, p.id))) {
+        if (listener != nullptr) {
+            listener->strays.push_back(port);
+        } else {
+            end(port, atoms::normal);
+        }
     }
-    return p.id;
+    errno = error;
+    return error != 0 ? kNonValue : p.id;
 }
 
-Term open(Process& owner, OpenOptions options) { return open_port(&owner, owner.id, std::move(options)); }
-Term open_for(Term owner, OpenOptions options) { return open_port(nullptr, owner, std::move(options)); }
+Term open(Process& owner, OpenOptions options) { return open_port(&owner, owner.id, std::move(options), nullptr); }
+Term open_accepted(Port& listener, Process* caller, Term owner, OpenOptions options) {
+    return open_port(caller != nullptr && caller->id == owner ? caller : nullptr, owner, std::move(options), &listener);
+}
 
 bool exists(Term id) { return find(id) != nullptr; }
 
@@ -462,29 +475,46 @@ void trace_name(Term id, Term tag, Term name) {
     }
 }
 
+// What a turn of a driver leaves to do without the lock.
+struct AfterTurn {
+    std::shared_ptr<PacketSink> sink;
+    std::vector<PortPtr> strays;
+    Term reason = kNonValue;  // a value: the port ends
+
+    void take(Port& p) {
+        sink = p.sink;
+        strays.swap(p.strays);
+    }
+    void run(const PortPtr& port) const {
+        if (sink != nullptr) {
+            sink->deliver();
+        }
+        for (const PortPtr& stray : strays) {
+            end(stray, atoms::normal);
+        }
+        if (is_value(reason)) {
+            end(port, reason);
+        }
+    }
+};
+
 bool control(Process& p, Term id, uint32_t command, const std::string& bytes, std::string* answer, bool* as_binary) {
     const PortPtr port = find(id);
     if (port == nullptr) {
         return false;
     }
-    Term reason = kNonValue;
+    AfterTurn after;
     bool done = false;
-    std::shared_ptr<PacketSink> sink;
     {
         std::lock_guard lock(port->mutex);
         if (port->state != Port::State::open) {
             return false;
         }
-        done = control_driver(*port, p, command, bytes, answer, &reason);
+        done = control_driver(*port, p, command, bytes, answer, &after.reason);
         *as_binary = done && port->options.driver != nullptr && port->options.driver->answers_binaries();
-        sink = port->sink;
+        after.take(*port);
     }
-    if (sink != nullptr) {
-        sink->deliver();  // the request may have given the sink packets
-    }
-    if (is_value(reason)) {
-        end(port, reason);
-    }
+    after.run(port);
     return done;
 }
 
@@ -527,23 +557,21 @@ bool connect(Term id, Term owner, Term from, ConnectBy how) {
             return false;
         }
         const TracedTurn turn(p, atom_connect());
-        p.owner = owner;
-        const bool is_new = p.links.insert(owner.raw).second;
-        if (is_new && how == ConnectBy::function) {  // as in OTP
+        if (how == ConnectBy::function && p.links.insert(owner.raw).second) {  // as in OTP
+            if (!send_link(owner, id)) {
+                p.links.erase(owner.raw);
+                return false;
+            }
             trace_event(p, tracing::kPorts, atoms::getting_linked, owner);
         }
+        p.owner = owner;
         trace_received(p, from, atom_connect(), owner);
         if (tracing::is_traced(p.traced, tracing::kSend)) {
             Heap h;
             trace_event(p, tracing::kSend, atoms::send, make_tuple(h, id, atoms::connected), from);
             h.clear();
         }
-        if (!is_new) {
-            return true;
-        }
     }
-    // Not under the lock: if the new owner is gone, this call ends the port, which takes the lock.
-    send_signal(owner, new_signal(SignalKind::link, id));
     return true;
 }
 
@@ -610,51 +638,6 @@ Sent message(Process* sender, Term id, Term message, bool even_if_busy) {
         send_exit(id, from, atoms::badsig, false);
     }
     return Sent::done;
-}
-
-bool set_data(Term id, Term data) {
-    const PortPtr port = find(id);
-    if (port == nullptr) {
-        return false;
-    }
-    std::lock_guard lock(port->mutex);
-    port->data.clear();
-    port->data_term = copy_term(data, port->data, false);
-    return true;
-}
-
-Term get_data(Term id, Heap& h) {
-    const PortPtr port = find(id);
-    if (port == nullptr) {
-        return kNonValue;
-    }
-    std::lock_guard lock(port->mutex);
-    return is_value(port->data_term) ? copy_term(port->data_term, h, false) : atoms::undefined;
-}
-
-bool info(Term id, Info* out) {
-    const PortPtr port = find(id);
-    if (port == nullptr) {
-        return false;
-    }
-    std::lock_guard lock(port->mutex);
-    if (port->state != Port::State::open) {
-        return false;
-    }
-    out->name = port->options.name;
-    for (const uint64_t pid : port->links) {
-        out->links.push_back(Term{pid});
-    }
-    for (const auto& [ref, m] : port->monitored_by) {
-        out->monitored_by.push_back(m.watcher);
-    }
-    out->connected = port->owner;
-    out->input = port->input;
-    out->output = port->output;
-    out->queued = port->queued + (port->options.driver != nullptr ? port->options.driver->unsent() : 0);
-    out->pid = port->options.pid;
-    out->parallelism = port->options.parallelism;
-    return true;
 }
 
 // ---- signals ------------------------------------------------------------------------------------
@@ -736,9 +719,9 @@ bool set_registered_name(Term id, Term name) {
         return false;
     }
     {
-        // A port that ends sets its state under its lock, then releases its name under the registry's lock.
+        // A port that is closed sets its state under its lock, then releases its name under the registry's lock.
         std::lock_guard lock(port->mutex);
-        if (port->state == Port::State::ended) {
+        if (port->state != Port::State::open) {
             return false;
         }
     }
@@ -769,15 +752,12 @@ void ready(uint32_t number, Ready what) {
     Term reason = kNonValue;
     {
         std::lock_guard lock(p.mutex);
-        if (p.state == Port::State::ended) {
+        // The poller reports an error or a hang-up for both directions.
+        if (p.state == Port::State::ended || !(what == Ready::input ? p.watching_input : p.watching_output)) {
             return;
         }
         const TracedTurn turn(p, make_small(0));
-        if (what == Ready::input) {
-            reason = p.watching_input ? read_input(p) : kNonValue;
-        } else if (p.watching_output) {
-            reason = write_queue(p);
-        }
+        reason = what == Ready::input ? read_input(p) : write_queue(p);
         if (!is_value(reason) && p.state == Port::State::draining && p.queued == 0) {
             reason = p.end_reason;
         }
@@ -787,7 +767,7 @@ void ready(uint32_t number, Ready what) {
     }
 }
 
-// Runs the driver, delivers to the sink, and ends the port if the driver gives a reason or a draining port is empty.
+// Runs the driver, and ends the port if the driver gives a reason or a draining port is empty.
 template <typename DriverTurn>
 static void driver_turn(uint32_t number, DriverTurn turn_of) {
     const PortPtr port = find_number(number);
@@ -795,8 +775,7 @@ static void driver_turn(uint32_t number, DriverTurn turn_of) {
         return;
     }
     Port& p = *port;
-    Term reason = kNonValue;
-    std::shared_ptr<PacketSink> sink;
+    AfterTurn after;
     {
         std::lock_guard lock(p.mutex);
         const std::shared_ptr<Driver> driver = p.options.driver;
@@ -804,18 +783,13 @@ static void driver_turn(uint32_t number, DriverTurn turn_of) {
             return;
         }
         const TracedTurn turn(p, make_small(0));
-        reason = turn_of(*driver, p);
-        if (!is_value(reason) && p.state == Port::State::draining && driver->unsent() == 0) {
-            reason = p.end_reason;
+        after.reason = turn_of(*driver, p);
+        if (!is_value(after.reason) && p.state == Port::State::draining && driver->unsent() == 0) {
+            after.reason = p.end_reason;
         }
-        sink = p.sink;
+        after.take(p);
     }
-    if (sink != nullptr) {
-        sink->deliver();
-    }
-    if (is_value(reason)) {
-        end(port, reason);
-    }
+    after.run(port);
 }
 
 void ready_socket(uint32_t number, uint32_t events) {
@@ -848,10 +822,6 @@ void child_ended(uint32_t number, int status) {
         end(port, reason);
     }
 }
-
-// relaxed, both: statistics, which order nothing.
-uint64_t total_input() { return g_input.load(std::memory_order_relaxed); }
-uint64_t total_output() { return g_output.load(std::memory_order_relaxed); }
 
 void flush_all() {
     std::vector<PortPtr> ports;

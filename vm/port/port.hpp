@@ -6,8 +6,8 @@
 // it sent them.
 //
 // Invariants
-//   (1) A port sends the messages that data causes under its lock, and after its unlock every signal that
-//       the receiver could answer at once: links, and the exit and down signals of its end.
+//   (1) A port sends the messages that data causes, and links, under its lock. After its unlock it sends the
+//       exit and down signals of its end, which the receiver could answer at once.
 //   (2) The table contains a port exactly as long as the port is open or draining; links and monitors
 //       learn of the end of a port that has nothing left to write after end() removed it.
 //   (3) A port's number is unique in the table; open() uses it again after 2^28 others.
@@ -76,8 +76,9 @@ struct OpenOptions {
 // A new port with this owner, linked to it. The non-value: the port could not be opened, its own files
 // are closed, and errno tells why (0: too many ports).
 Term open(Process& owner, OpenOptions options);
-// The same on any thread. If the owner has ended, the port ends at once.
-Term open_for(Term owner, OpenOptions options);
+// The same on any thread, with the lock of the listening port. caller: the process whose request the port handles, or
+// null. If the owner has ended, the new port ends after the unlock.
+Term open_accepted(Port& listener, Process* caller, Term owner, OpenOptions options);
 
 std::vector<Term> all();
 uint32_t count();

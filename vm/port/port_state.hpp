@@ -57,6 +57,8 @@ struct Port {
     uint64_t input = 0;
     uint64_t output = 0;
     std::shared_ptr<PacketSink> sink;  // null: the owner gets the packets
+    // Ports that this one's turn accepted and that have to end after its unlock: not open, or the owner is gone.
+    std::vector<std::shared_ptr<Port>> strays;
     Heap data;  // contains data_term, the term of port_set_data/2
     Term data_term = kNonValue;
     Term end_reason = kNonValue;  // draining: an immediate
@@ -66,6 +68,9 @@ struct Port {
 };
 
 using PortPtr = std::shared_ptr<Port>;
+
+// The port in the table; null: none. Without its lock.
+PortPtr find(Term id);
 
 // ---- port_io.cpp: all with the port's mutex, except tell()
 

@@ -30,13 +30,14 @@ bool TraceFile::is_command(const std::string& command) {
 std::unique_ptr<TraceFile> TraceFile::open(const std::string& command) {
     std::unique_ptr<TraceFile> file(new TraceFile);
     size_t at = sizeof(kCommand) - 1;
-    unsigned long long length = 0;
+    unsigned length = 0;
     if (command.compare(at, 2, "w ") == 0) {
-        unsigned long long size = 0;
-        unsigned long long count = 0;
-        unsigned long long time = 0;
+        // As wide as in OTP: a number such as -1, which sscanf() accepts, still leaves room for count_ + 1.
+        unsigned size = 0;
+        unsigned count = 0;
+        unsigned time = 0;
         int used = 0;
-        if (std::sscanf(command.c_str() + at, "w %llu %llu %llu %llu %n", &size, &count, &time,
+        if (std::sscanf(command.c_str() + at, "w %u %u %u %u %n", &size, &count, &time,
                         &length, &used) != 4 ||
             count == 0) {
             errno = 0;

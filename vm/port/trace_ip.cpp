@@ -1,6 +1,7 @@
 #include "vm/port/trace_ip.hpp"
 
 #include "vm/port/port_state.hpp"
+#include "vm/process/timer_wheel.hpp"
 #include "vm/sched/poller.hpp"
 
 #include <netinet/in.h>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::string_view kName = "trace_ip_drv";
 constexpr int kFillAlways = 2;
+constexpr uint64_t kAcceptAgainMs = 100;
 constexpr int kMostFlags = 3;
 
 std::string head_of(char kind, size_t n) {
@@ -146,6 +148,9 @@ void TraceIp::accept_clients(Port& p) {
             if (errno == EINTR || errno == ECONNABORTED) {
                 continue;
             }
+            if (errno != EAGAIN) {
+                poller::wake_at(p.number, monotonic_ms() + kAcceptAgainMs);  // too few descriptors or memory for now
+            }
             return;
         }
         if (client_ >= 0 || !poller::watch_socket(fd, p.number, true)) {
@@ -180,5 +185,7 @@ Term TraceIp::ready(Port& p, uint32_t) {
     send_queue();
     return kNonValue;
 }
+
+Term TraceIp::timeout(Port& p) { return ready(p, 0); }
 
 }  // namespace minivm::port

@@ -29,6 +29,7 @@ public:
                  Term* reason) override;
     bool answers_binaries() const override { return true; }
     Term ready(Port& p, uint32_t events) override;
+    Term timeout(Port& p) override;
     void close(Port& p) override;
 
 private:

@@ -27,7 +27,9 @@ bool watch_socket(int fd, uint32_t port, bool output);
 bool want_output(int fd, uint32_t port, bool wanted);
 void forget_socket(int fd);
 // Calls port::timeout(port) at that time (in the clock of monotonic_ms()) or later.
+// A port has one such time, the earliest that it asks for: timeout() asks again for a later one.
 void wake_at(uint32_t port, uint64_t due_ms);
+void forget_due(uint32_t port);
 // Calls port::child_ended(port, status) when the program ends, and then forgets the program.
 void watch_child(pid_t pid, uint32_t port);
 // Calls look() whenever something is ready in another set of files (an epoll file), until stop(): on the thread that

@@ -103,7 +103,7 @@ void get_service_by_port(Reader in, std::string* out) {
     (out->assign(1, kOk)) += entry.s_name;
 }
 
-int get_interfaces(int, std::string* out) {
+int get_interfaces(std::string* out) {
     ifaddrs* first = nullptr;
     if (getifaddrs(&first) != 0) {
         return errno;

@@ -426,7 +426,7 @@ bool Socket::get_options(Reader in, std::string* out) const {
 // The ancillary data of a stream's last segment, as options with their values.
 std::optional<std::string> Socket::packet_options() const {
     std::string out;
-    char room[256];
+    alignas(cmsghdr) char room[256];
     socklen_t size = sizeof(room);
     const bool is_v6 = family_ == AF_INET6;
     if (getsockopt(fd_, is_v6 ? IPPROTO_IPV6 : IPPROTO_IP, is_v6 ? IPV6_2292PKTOPTIONS : IP_PKTOPTIONS, room, &size) !=

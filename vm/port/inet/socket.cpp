@@ -63,7 +63,7 @@ bool Socket::watch(Port& p) {
     return watched_;
 }
 
-void Socket::shut(Port&) {
+void Socket::shut() {
     if (fd_ >= 0) {
         close_descriptor(fd_, watched_);
     }
@@ -72,8 +72,8 @@ void Socket::shut(Port&) {
     state_ = State::closed;
 }
 
-void Socket::close(Port& p) {
-    shut(p);
+void Socket::close(Port&) {
+    shut();
 }
 
 Term Socket::end_by_peer(Port& p) {
@@ -482,7 +482,7 @@ bool Socket::common_request(uint32_t request, Request& r) {
         case kGetInterfaces:
             if (of_open_socket()) {
                 r.ok();
-                done(get_interfaces(fd_, r.out));
+                done(get_interfaces(r.out));
             }
             break;
         case kGetAddresses:

@@ -69,7 +69,7 @@ protected:
     void set_up(int fd);  // takes an open socket
     // Adds the socket to the poller's set. False: errno tells.
     bool watch(Port& p);
-    void shut(Port& p);            // closes the socket
+    void shut();  // closes the socket
     // The end reason of a port whose owner got {tcp_closed, Socket}, and gets no exit signal.
     static Term end_by_peer(Port& p);
     void want_output(Port& p, bool wanted);
@@ -151,7 +151,7 @@ private:
 // ---- interfaces.cpp: requests that do not concern the socket itself
 void get_service_by_name(Reader in, std::string* out);
 void get_service_by_port(Reader in, std::string* out);
-int get_interfaces(int fd, std::string* out);  // an errno, or 0
+int get_interfaces(std::string* out);  // an errno, or 0
 int get_addresses(std::string* out);
 void get_interface(int fd, Reader in, std::string* out);
 int set_interface(int fd, Reader in);

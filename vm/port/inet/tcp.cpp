@@ -225,8 +225,7 @@ bool TcpSocket::give_accepted(Port& p, int fd, const Waiting& to, Process* self)
     OpenOptions options;
     options.name = p.options.name;
     options.driver = std::move(socket);
-    const Term id = self != nullptr && self->id == to.pid ? port::open(*self, std::move(options))
-                                                          : port::open_for(to.pid, std::move(options));
+    const Term id = port::open_accepted(p, self, to.pid, std::move(options));
     if (!is_value(id)) {
         return false;
     }
@@ -267,7 +266,7 @@ bool TcpSocket::own_request(uint32_t request, Request& r) {
         case kClose:
             answer_all(r.port, atoms::closed);
             drop_output(r.port);
-            shut(r.port);
+            shut();
             r.ok();
             break;
         default:
@@ -494,7 +493,7 @@ Term TcpSocket::timeout(Port& p) {
     if (connector_ && is_due(connector_->due_ms)) {
         const std::optional<Waiting> w = connector_;
         connector_.reset();
-        shut(p);  // as in OTP: the attempt cannot be taken up again
+        shut();  // as in OTP: the attempt cannot be taken up again
         answer_error(p, w, atoms::timeout);
     }
     if (receiver_ && is_due(receiver_->due_ms)) {
@@ -518,7 +517,7 @@ Term TcpSocket::timeout(Port& p) {
         if (send_timeout_close_) {
             answer_all(p, atoms::closed);
             drop_output(p);
-            shut(p);
+            shut();
         }
     }
     if (next != 0) {
@@ -550,7 +549,7 @@ void TcpSocket::close(Port& p) {
         not_busy_error(p, atoms::closed);
     }
     drop_output(p);
-    shut(p);
+    shut();
 }
 
 void TcpSocket::write_out(Port& p) {

@@ -239,7 +239,7 @@ Term TcpSocket::peer_closed(Port& p) {
     }
     if (exit_on_close_) {
         drop_output(p);
-        shut(p);
+        shut();
     }
     answer_error(p, receiver_, atoms::closed);
     receiver_.reset();
@@ -258,12 +258,12 @@ Term TcpSocket::read_failed(Port& p, int error) {
             return end_by_peer(p);
         }
         drop_output(p);
-        shut(p);
+        shut();
         return kNonValue;
     }
     if (exit_on_close_) {
         drop_output(p);
-        shut(p);
+        shut();
     }
     answer_error(p, receiver_, posix_error_atom(error));
     receiver_.reset();
@@ -580,13 +580,13 @@ Term TcpSocket::write_failed(Port& p, int error, Term caller, Term reference) {
         if (exit_on_close_) {
             return end_by_peer(p);
         }
-        shut(p);
+        shut();
         return kNonValue;
     }
     drop_output(p);
     drop_input();
     answer_all(p, atoms::closed);
-    shut(p);
+    shut();
     reply(p, caller, result, reference);
     h.clear();
     closed_for_send_ = !answered;

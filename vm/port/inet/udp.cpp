@@ -21,6 +21,7 @@ LOCAL_ATOM(atom_udp_passive, "udp_passive")
 LOCAL_ATOM(atom_udp_error, "udp_error")
 
 constexpr uint32_t kForever = 0xFFFFFFFF;
+constexpr uint64_t kWatchAgainMs = 100;
 constexpr size_t kLongestDatagram = 4 * 1024 * 1024;  // local sockets have no limit of 64 KiB
 
 Term UdpSocket::passive_tag() const {
@@ -37,7 +38,7 @@ bool UdpSocket::own_request(uint32_t request, Request& r) {
             break;
         case kClose:
             answer_error(r.port, atoms::closed);
-            shut(r.port);
+            shut();
             r.ok();
             break;
         default:
@@ -55,10 +56,11 @@ void UdpSocket::connect(Request& r) {
         sockaddr none{};
         none.sa_family = AF_UNSPEC;
         ::connect(fd_, &none, sizeof none);
+        peer_.reset();
+        state_ = State::open;
     };
     if (r.in.left() == 0) {
         dissolve();
-        state_ = State::open;
     } else {
         r.in.i32();  // the timeout: connect() does not block here
         Address peer;
@@ -71,7 +73,6 @@ void UdpSocket::connect(Request& r) {
         if (::connect(fd_, peer.get(), peer.size) != 0) {
             const int error = errno;
             dissolve();
-            state_ = State::open;
             return r.error(error);
         }
         peer_ = peer;
@@ -185,7 +186,7 @@ void UdpSocket::read(Port& p) {
             scratch.resize(size);
         }
         Address from;
-        char ancillary[256];
+        alignas(cmsghdr) char ancillary[256];
         iovec part{scratch.data(), size};
         msghdr message{};
         message.msg_name = from.get();
@@ -201,9 +202,10 @@ void UdpSocket::read(Port& p) {
             }
             if (errno == EAGAIN) {
                 readable_ = false;
-                if (watch(p)) {
-                    return;
+                if (!watch(p)) {
+                    wake_at(p, monotonic_ms() + kWatchAgainMs);  // the system has no more watches for now
                 }
+                return;
             }
             const Term reason = posix_error_atom(errno);
             if (active_ == kPassive) {
@@ -247,7 +249,7 @@ Term UdpSocket::timeout(Port& p) {
 
 void UdpSocket::close(Port& p) {
     answer_error(p, atoms::closed);
-    shut(p);
+    shut();
 }
 
 // ---- writing ------------------------------------------------------------------------------------
