@@ -304,8 +304,12 @@ bool Emitter::emit_loop_rec_end() {
     const Label exhausted = a_.new_label();
     a_.store_u8_imm({Reg::proc, kInReceiveExamine}, 0);
     a_.load(Reg::t0, {Reg::proc, kMailboxSave});
-    a_.load(Reg::t0, {Reg::t0, 0});  // the message, which begins with the link to the next
+    a_.load(Reg::t0, {Reg::t0, 0});  // the message, which begins with the link to the next; null: see mailbox_next()
+    const Label gone = a_.new_label();
+    a_.compare_imm(Reg::t0, 0);
+    a_.branch(Cond::equal, gone);
     a_.store({Reg::proc, kMailboxSave}, Reg::t0);
+    a_.bind(gone);
     a_.count_reduction(exhausted);
     a_.jump(label_of(o[0].index));
     cold([this, exhausted, live = i_->live, next = label_of(o[0].index)] {

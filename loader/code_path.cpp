@@ -23,6 +23,8 @@
 namespace minivm::loader {
 namespace {
 
+constexpr off_t kMaxFileBytes = off_t{1} << 30;
+
 // What stands for the path of a module that comes with the VM.
 constexpr const char* kPreloaded = "preloaded";
 
@@ -170,6 +172,11 @@ bool read_file(const std::string& path, std::vector<uint8_t>* out, std::string* 
     struct stat st;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         *error = path + ": not a regular file";
+        close(fd);
+        return false;
+    }
+    if (st.st_size > kMaxFileBytes) {
+        *error = path + ": " + std::to_string(st.st_size) + " bytes are too many for a module";
         close(fd);
         return false;
     }

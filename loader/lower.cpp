@@ -30,7 +30,7 @@ using Kind = Operand::Kind;
 
 constexpr uint32_t kMaxTupleArity = (1 << 24) - 1;
 constexpr uint64_t kMaxHeapWords = 1 << 24;
-constexpr uint64_t kMaxBitSize = uint64_t{1} << 32;  // the largest size in a command of bs_match
+constexpr uint64_t kMaxBitSize = uint64_t{1} << 44;  // the largest size in a command of bs_match: no bit string has as many
 constexpr uint64_t kMaxUnit = 256;
 
 // Bit string flags as the bs_* instructions have them.

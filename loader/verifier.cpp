@@ -92,8 +92,9 @@ private:
     std::vector<Word> words_;
 };
 
-// What a y register holds: nothing, a term, or a catch mark (kMark + the handler's instruction).
-constexpr uint32_t kUndefined = 0, kTerm = 1, kMark = 2;
+// What a y register holds: nothing, a term, a term that may be part of the message under examination, which is not the
+// process's own before it is removed, or a catch mark (kMark + the handler's instruction).
+constexpr uint32_t kUndefined = 0, kTerm = 1, kPartOfMessage = 2, kMark = 3;
 
 // The compiler's types have no bit for a native record, which no other test finds.
 constexpr uint16_t kNativeRecord = TypeInfo::any + 1;
@@ -129,6 +130,8 @@ struct State {
     // of them and then takes apart another.
     std::vector<uint32_t> x_values, y_values;
     uint32_t fresh_tuple = 0;  // the value that setelement/3 has made, nothing having been built since
+    // All ways here are an exception's, which the next instruction takes; each brings an exception or a value in x0.
+    bool caught = false, is_answered = false;
     bool message = false;   // loop_rec has a message under examination
     bool building = false;  // a bit string is begun, for bs_put_*
 
@@ -136,7 +139,7 @@ struct State {
     void begin(size_t x_count, size_t float_count) {
         frame = kNoFrame;
         reserved = lapsed = fresh_tuple = 0;
-        message = building = false;
+        caught = is_answered = message = building = false;
         x.resize(x_count);
         x_waiting.resize(x_count);
         floats.resize(float_count);
@@ -158,6 +161,9 @@ struct Repair {
     bool tests = false;
     Op test = Op::is_tuple;
     std::vector<Operand> tested;
+    // Nothing goes on behind it, or instead of it if it is a jump: an exception, with a frame of so many words.
+    bool ends = false;
+    int16_t frame_at_end = 0;
 };
 
 class Verifier {
@@ -296,6 +302,7 @@ private:
         if (recording_) {
             return true;
         }
+        const bool is_answered = s.caught || s.x.has(0);
         uint32_t& slot = state_at_[target];
         if (slot == kNoState) {
             slot = states_used_++;
@@ -305,6 +312,7 @@ private:
             } else {
                 states_.push_back(s);
             }
+            states_[slot].is_answered = is_answered;
             add_work(target);
             return true;
         }
@@ -338,6 +346,9 @@ private:
             old.y_values.resize(s.y.size());
             changed = true;
         }
+        if (old.message != s.message) {
+            changed |= forget_message_parts(old);
+        }
         changed |= old.x.intersect(s.x);
         changed |= old.x_waiting.intersect(s.x_waiting);
         changed |= old.floats.intersect(s.floats);
@@ -346,13 +357,16 @@ private:
         changed |= keep_equal(old.x_values, s.x_values);
         changed |= keep_equal(old.y_values, s.y_values);
         changed |= (old.message && !s.message) || (old.building && !s.building);
+        changed |= (old.caught && !s.caught) || (old.is_answered && !is_answered);
         old.message &= s.message;
         old.building &= s.building;
+        old.caught &= s.caught;
+        old.is_answered &= is_answered;
         for (size_t r = 0; r < old.y.size(); ++r) {
-            if (old.y[r] != s.y[r] && old.y[r] != kUndefined) {
-                old.y[r] = kUndefined;
-                changed = true;
-            }
+            const bool are_terms = is_term(old.y[r]) && is_term(s.y[r]);
+            const uint32_t both = old.y[r] == s.y[r] ? s.y[r] : are_terms ? kPartOfMessage : kUndefined;
+            changed |= old.y[r] != both;
+            old.y[r] = both;
         }
         if (old.fresh_tuple != s.fresh_tuple && old.fresh_tuple != 0) {
             old.fresh_tuple = 0;
@@ -376,6 +390,17 @@ private:
             work_.pop_back();
         } while (!work_.empty() && work_.front() == block);
         return block;
+    }
+    static bool is_term(uint32_t y) { return y == kTerm || y == kPartOfMessage; }
+    // Ways meet of which some have a message under examination: what holds parts of it must not be used.
+    static bool forget_message_parts(State& s) {
+        bool changed = s.x.bound() != 0;
+        forget_x(s);
+        for (uint32_t& y : s.y) {
+            changed |= y == kPartOfMessage;
+            y = y == kPartOfMessage ? kUndefined : y;
+        }
+        return changed;
     }
     static bool widen_all(std::vector<Type>& old, const std::vector<Type>& other) {
         bool changed = false;
@@ -417,7 +442,7 @@ private:
         for (const uint32_t first = at;; ++at) {
             if (at != first && m_.code[at].block_start) {
                 at_ = at - 1;
-                return flow_to(at, s_);
+                return m_.code[at].op == Op::try_case ? repair_end() : flow_to(at, s_);
             }
             at_ = at;
             if (!step()) {
@@ -494,7 +519,7 @@ private:
                 return use_x(o.index);
             case Kind::y:
                 return in_frame(o.index) &&
-                       (s_.y[o.index] == kTerm || bad("y%u may hold no term", o.index));
+                       (is_term(s_.y[o.index]) || bad("y%u may hold no term", o.index));
             case Kind::fr:
                 return s_.floats.has(o.index) || bad("float register %u may be empty", o.index);
             default:
@@ -515,7 +540,7 @@ private:
                 if (s_.y[o.index] >= kMark) {
                     return bad("y%u marks a catch", o.index);
                 }
-                s_.y[o.index] = kTerm;
+                s_.y[o.index] = s_.message ? kPartOfMessage : kTerm;
                 s_.y_types[o.index] = Type{};
                 s_.y_values[o.index] = 0;
                 return true;
@@ -628,12 +653,13 @@ private:
         s.x.clear();
         s.x_waiting.clear();
     }
-    void only_x0() {
+    void only_x0(bool message = false) {
         forget_x(s_);
         std::fill(s_.x_types.begin(), s_.x_types.end(), Type{});
         std::fill(s_.x_values.begin(), s_.x_values.end(), 0U);
         define_x(0);
-        s_.building = false;
+        s_.building = s_.caught = s_.is_answered = false;
+        s_.message = message;
         s_.floats.clear();
         s_.reserved = s_.lapsed = s_.fresh_tuple = 0;
     }
@@ -747,6 +773,14 @@ private:
             repairs_.back().at = at_;
         }
         return repairs_.back();
+    }
+    // A handler follows a call of which the compiler knows that it does not return, or a jump leads there.
+    bool repair_end() {
+        if (writes_repairs()) {
+            repair().ends = true;
+            repair().frame_at_end = static_cast<int16_t>(std::max(s_.frame, kNoFrame));
+        }
+        return true;
     }
     void repair_y() {
         for (uint32_t r = 0; r < s_.y.size(); ++r) {
@@ -946,6 +980,7 @@ private:
         h.floats.clear();
         h.reserved = h.lapsed = h.fresh_tuple = 0;
         h.message = h.building = false;
+        h.caught = true;
         return flow_to(*mark - kMark, h);
     }
 
@@ -957,6 +992,9 @@ private:
         const InstrInfo& info = instr_info(i.op);
         const InstrNote& note = unverified_.notes[at_];
         never_holds_ = false;
+        if (i.op != Op::try_case && i.op != Op::catch_end) {
+            s_.caught = s_.is_answered = false;
+        }
         m_.code[at_].frame = static_cast<int16_t>(std::max(s_.frame, kNoFrame));
         if (!for_each_operand(
                 i,
@@ -972,7 +1010,11 @@ private:
         if (!demand_terms(i, o) || !demand_types(i, o)) {
             return false;
         }
-        if (may_raise(i, o) || (info.effects & CALLS) != 0) {
+        const bool raises = may_raise(i, o) || (info.effects & CALLS) != 0;
+        if (s_.message && ((info.effects & CALLS) != 0 || leaves_message(i.op)) && !shows_message(i.op)) {
+            return bad("a message is under examination");
+        }
+        if (raises) {
             // What leaves the function has dropped its frame; else handlers and collections see it.
             if ((info.effects & CALLS) != 0 && (info.effects & ENDS) == 0) {
                 if (!demand_frame_defined()) {
@@ -1003,6 +1045,9 @@ private:
         if (!step_special(i, o, note)) {
             return false;
         }
+        if (i.op == Op::jump && m_.code[o[0].index].op == Op::try_case) {
+            return repair_end();
+        }
         if ((info.effects & ENDS) != 0 && i.op != Op::select_val &&
             i.op != Op::select_tuple_arity) {
             return branch(i, o);
@@ -1021,6 +1066,17 @@ private:
                    [this](const Operand& a) { return define(a); }) &&
                after_definitions(i, o, result, swapped) &&
                (!moves || after_move(i, o, moved, other));
+    }
+
+    // OTP's prim_eval:receive/2, written as instructions, asks a fun whether the message matches.
+    bool shows_message(Op op) const {
+        static const Term prim_eval = atom_table::intern("prim_eval");
+        return op == Op::call_fun && m_.name == prim_eval;
+    }
+    // Gives the message under examination to others, or makes another one of it; but for what ends its examination.
+    static bool leaves_message(Op op) {
+        return op == Op::return_ || op == Op::loop_rec || op == Op::wait || op == Op::wait_timeout || op == Op::timeout ||
+               op == Op::recv_marker_use;
     }
 
     // ---- types ----------------------------------------------------------------------------------
@@ -1119,6 +1175,9 @@ private:
                     *value_of(o[1]) != s_.fresh_tuple) {
                     return bad("the tuple has not just been made by setelement/3");
                 }
+                if (o[0].is_register() && *value_of(o[0]) == s_.fresh_tuple) {
+                    return bad("the tuple would hold itself");
+                }
                 return expect_tuple(o[1], o[2].value + 1);
             case Op::test_arity:
                 return expect(o[1], type(TypeInfo::tuple), Op::is_tuple, {o[0], o[1]});
@@ -1151,6 +1210,8 @@ private:
                 return demand_terms_below(3);
             case Op::call_bif:
                 return demand_terms_below(o[1].bif->arity);
+            case Op::bif_body:
+                return demand_terms_below(function_->arity);
             case Op::call_ext:
             case Op::call_ext_only:
             case Op::call_ext_last:
@@ -1522,7 +1583,7 @@ private:
                 if (!demand_any_frame() || !use_x_below(static_cast<uint32_t>(o[0].value))) {
                     return false;
                 }
-                only_x0();
+                only_x0(shows_message(i.op) && s_.message);
                 return true;
             case Op::i_apply_fun_last:
                 return demand_frame(o[2].value) && use_x_below(static_cast<uint32_t>(o[0].value));
@@ -1574,6 +1635,10 @@ private:
             case Op::bs_create_bin:
                 s_.reserved = note.heap_words;
                 return true;
+            case Op::get_record_field:  // the reason of its failure takes words, even if it goes to a label
+                s_.lapsed += s_.reserved;
+                s_.reserved = 0;
+                return true;
             case Op::bs_init:
             case Op::bs_append:
             case Op::bs_private_append:
@@ -1595,7 +1660,9 @@ private:
                     return false;
                 }
                 s_.y[o[0].index] = kTerm;
-                // Reached with the value in x0, or by an exception with nothing.
+                if (!s_.is_answered && !s_.x.has(0)) {
+                    return bad("there is neither a value in x0 nor an exception");
+                }
                 define_x(0);
                 collect_unannounced(i);
                 only_x0();
@@ -1611,6 +1678,9 @@ private:
                     return false;
                 }
                 s_.y[o[0].index] = kTerm;
+                if (!s_.caught) {
+                    return bad("it is reached without an exception");
+                }
                 only_x0();
                 define_x(1);
                 define_x(2);
@@ -1648,6 +1718,9 @@ private:
                 if (i.op == Op::loop_rec_end && !s_.message) {
                     return bad("no message is under examination");
                 }
+                if (std::find(s_.y.begin(), s_.y.end(), kPartOfMessage) != s_.y.end()) {
+                    return bad("a part of a message that is left in the queue is in the frame");
+                }
                 s_.x.clear();
                 s_.floats.clear();
                 s_.reserved = s_.lapsed = 0;
@@ -1659,6 +1732,7 @@ private:
                 }
                 s_.x_waiting = s_.x;
                 s_.message = false;
+                std::replace(s_.y.begin(), s_.y.end(), kPartOfMessage, kTerm);
                 return true;
             case Op::bs_put_integer:
             case Op::bs_put_float:
@@ -1691,7 +1765,15 @@ private:
             set_type(x0, type(TypeInfo::tuple));
             s_.fresh_tuple = numbered_value(x0);
         }
-        s_.message |= i.op == Op::loop_rec;
+        if (i.op == Op::init_yregs) {
+            std::for_each(o, o + i.operand_count, [this](const Operand& y) { s_.y[y.index] = kTerm; });
+        }
+        if (i.op == Op::loop_rec) {
+            s_.message = true;
+            if (o[1].kind == Kind::y) {
+                s_.y[o[1].index] = kPartOfMessage;
+            }
+        }
         s_.building |=
             i.op == Op::bs_init || i.op == Op::bs_append || i.op == Op::bs_private_append;
         if (i.op == Op::wait_timeout || i.op == Op::timeout) {
@@ -1706,6 +1788,10 @@ private:
     }
     bool after_move(const Instr& i, const Operand* o, uint32_t moved, uint32_t other) {
         *value_of(o[1]) = moved;
+        if (i.op == Op::move && o[1].kind == Kind::y &&
+            (o[0].kind == Kind::constant || (o[0].kind == Kind::y && s_.y[o[0].index] == kTerm))) {
+            s_.y[o[1].index] = kTerm;
+        }
         if (i.op == Op::swap) {
             *value_of(o[0]) = other;
         }
@@ -1742,7 +1828,7 @@ void apply_repairs(const std::vector<Repair>& repairs, UnverifiedModule& unverif
     std::vector<uint32_t> moved_to(m.code.size() + 1);
     size_t inserted = 0;
     for (const Repair& r : repairs) {
-        inserted += r.x.size() + (r.y.empty() ? 0 : 1) + (r.tests ? 1 : 0) + (r.test_heap_words != 0 ? 1 : 0);
+        inserted += r.x.size() + (r.y.empty() ? 0 : 1) + (r.tests ? 1 : 0) + (r.test_heap_words != 0 ? 1 : 0) + (r.ends ? 1 : 0);
     }
     std::vector<Instr> code;
     code.reserve(m.code.size() + inserted);
@@ -1779,8 +1865,17 @@ void apply_repairs(const std::vector<Repair>& repairs, UnverifiedModule& unverif
                 insert(i, Op::test_heap, {Operand::unsigned_of(r.test_heap_words)});
                 code.back().live = r.live;
             }
-            code[moved_to[at]].block_start = i.block_start;
+            const bool starts_block = i.block_start;
             i.block_start = false;
+            if (i.op != Op::jump || !r.ends) {
+                code.push_back(i);
+            }
+            if (r.ends) {
+                insert(i, Op::if_end, {});
+                code.back().frame = r.frame_at_end;
+            }
+            code[moved_to[at]].block_start = starts_block;
+            continue;
         }
         code.push_back(i);
     }

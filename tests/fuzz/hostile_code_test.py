@@ -339,6 +339,58 @@ class HostileCode(unittest.TestCase):
                 self.ends_well(written([("allocate", u(1), u(1)), ("catch", y(0), f(1)), ("raise", x(0), x(0)),
                                         ("label", u(1)), ("catch_end", y(0)), *show], **place))
 
+    # ---- exceptions and messages -------------------------------------------------------------------------
+
+    def test_a_handler_that_no_exception_leads_to(self):
+        # It took the class, reason and trace of what lay in x1 to x3.
+        end = [("deallocate", u(1)), RETURN]
+        begin = [("allocate", u(1), u(0)), ("try", y(0), f(1))]
+        fallen_into = written([*begin, ("label", u(1)), ("try_case", y(0)), *end])
+        jumped_to = written([*begin, ("jump", f(1)), ("label", u(1)), ("try_case", y(0)), *end])
+        for data in (fallen_into, jumped_to):
+            self.ends_well(data)  # with an exception that the handler takes
+        tested = [*begin, ("is_nil", f(1), NIL), ("try_end", y(0)), ("move", NIL, x(0)), *end, ("label", u(1)),
+                  ("try_case", y(0)), *end]
+        late = [*begin, ("call", u(0), f("g/0")), ("try_end", y(0)), *end, ("label", u(1)), ("test_heap", u(100), u(0)),
+                ("try_case", y(0)), *end]
+        for body in (tested, late):
+            self.refused(written(body, more=[("g", 0, [("move", NIL, x(0)), RETURN])]), "without an exception")
+        caught = [("allocate", u(1), u(0)), ("catch", y(0), f(1)), ("label", u(1)), ("catch_end", y(0)), *end]
+        self.refused(written([("call_only", u(0), f("g/0"))], more=[("g", 0, caught)]), "neither a value")
+
+    def receiving(self, *instructions, more=()):
+        send = [("bif0", ("import", "erlang", "self", 0), x(0)), ("move", ("literal", 0), x(1)), ("send",)]
+        body = [("allocate", u(1), u(0)), ("init_yregs", items(y(0))), ("label", u(1)), ("loop_rec", f(2), x(0)), *instructions,
+                ("label", u(2)), ("wait", f(1))]
+        return written(body, start_with=[*send, *send, ("move", NIL, x(0))], more=more, literals=[b"\x83h\2a\1a\2"])
+
+    def test_a_message_that_stays_in_the_queue_is_not_kept(self):
+        other = [("g", 0, [("label", u(11)), ("loop_rec", f(12), x(0)), ("remove_message",), RETURN, ("label", u(12)),
+                            ("wait", f(11))])]
+        self.refused(self.receiving(("call", u(0), f("g/0")), ("remove_message",), ("deallocate", u(1)), RETURN, more=other),
+                     "under examination")
+        self.refused(self.receiving(("deallocate", u(1)), RETURN), "under examination")
+        self.refused(self.receiving(("move", x(0), y(0)), ("loop_rec_end", f(1))), "left in the queue")
+        self.refused(self.receiving(("get_tuple_element", x(0), u(0), y(0)), ("loop_rec_end", f(1))), "left in the queue")
+        self.ends_well(self.receiving(("move", x(0), y(0)), ("remove_message",), ("move", y(0), x(0)), ("deallocate", u(1)), RETURN))
+        self.ends_well(self.receiving(("move", NIL, y(0)), ("is_nil", f(3), x(0)), ("loop_rec_end", f(1)), ("label", u(3)),
+                                      ("remove_message",), ("deallocate", u(1)), RETURN))
+        self.raises(self.receiving(("badmatch", x(0))), self.BAD)
+
+    def test_a_tuple_does_not_come_to_hold_itself(self):
+        make = [("move", ("literal", 0), x(1)), ("move", ("literal", 0), x(2)), ("move", i(1), x(0)), ("allocate", u(0), u(3)),
+                ("call_ext", u(3), ("import", "erlang", "setelement", 3))]
+        self.refused(written([*make, ("set_tuple_element", x(0), x(0), u(1)), ("deallocate", u(0)), RETURN], literals=self.LITERALS),
+                     "hold itself")
+
+    def test_failing_fields_of_records_use_no_words_that_are_reserved(self):
+        # The reasons of their failures took words: the tuple was written over the stack.
+        words, fields = 200, []
+        for n in range(1, 31):
+            fields += [("get_record_field", f(n), x(0), atom("r"), atom("none"), x(1)), ("label", u(n))]
+        self.ends_well(written([("test_heap", u(words), u(1)), *fields, ("put_tuple2", x(0), items(*(words - 1) * [NIL])), RETURN],
+                               records=["r"]))
+
     # ---- bit strings that are begun, then filled -----------------------------------------------------
 
     def filling(self, *puts, size=1):

@@ -175,6 +175,7 @@ void finish(std::vector<std::unique_ptr<ModuleInstance>> modules, Operation* op)
 void accept(Term module, Operation* op) {
     staging::begin();
     staging::accept_pending(module);
+    op->committed.push_back(module);
     stop_tracing_withdrawn(module_table::current(module, code_index::active()));
     commit_when_passed(op);
 }
@@ -194,10 +195,12 @@ Prepared prepare_purge(Term module, Purge what, Operation* op) {
     ModuleInstance* instance = what == Purge::old ? module_table::old(module, ix)
                                                   : module_table::on_load(module, ix);
     {
-        const std::lock_guard lock(g_purge_lock);
+        std::unique_lock lock(g_purge_lock);
         if (is_value(g_purged_module) || instance == nullptr) {
+            const Prepared outcome = is_value(g_purged_module) ? Prepared::busy : Prepared::nothing;
+            lock.unlock();  // whoever waits for the permission is woken, on this thread
             code_permission::release();
-            return is_value(g_purged_module) ? Prepared::busy : Prepared::nothing;
+            return outcome;
         }
         g_purged_module = module;
         // release: publishes the instance. Pairs with purged_instance().

@@ -8,6 +8,7 @@
 #include "vm/code/module_table.hpp"
 #include "vm/process/engine_calls.hpp"
 #include "vm/process/extra.hpp"
+#include "vm/process/gc.hpp"
 #include "vm/process/outcome.hpp"
 #include "vm/process/scheduling.hpp"
 #include "vm/process/tracing.hpp"
@@ -17,7 +18,7 @@
 
 namespace minivm {
 
-int g_backtrace_depth = 8;
+std::atomic<int> g_backtrace_depth{8};
 
 namespace {
 
@@ -470,6 +471,10 @@ Term call_bif_untraced(Process& p, const BifDef& bif, Term* x) {
 bool unwind(Process& p, Term* x, int code_ix) {
     Exception& e = p.exception;
     const Term trace = e.save_trace ? build_raw_trace(p, p.pc, code_ix) : e.trace;
+    if (MINIVM_UNLIKELY(p.in_receive_examine)) {  // the reason may be a part of the message, which stays in the queue
+        attach_examined_message(p);
+        p.in_receive_examine = false;
+    }
     Term* frame = p.heap.end;
     bool traced = tracing::has_unfinished_bif(p);  // a traced BIF has raised the exception
     for (Term* w = p.heap.end; w < p.stack_base; ++w) {

@@ -19,6 +19,8 @@
 #include "vm/instr/lowered.hpp"
 #include "vm/process/process.hpp"
 
+#include <atomic>
+
 namespace minivm {
 
 // ---- raising (all leave the exception in p) -------------------------------------------------------
@@ -85,7 +87,7 @@ bool unwind(Process& p, Term* x, int code_ix);
 // Up to `limit` {M,F,A,Location} entries of a process's stack, as current_stacktrace shows them.
 Term current_stacktrace(Process& p, Heap& h, const void* pc, int code_ix, size_t limit);
 
-extern int g_backtrace_depth;  // erlang:system_flag(backtrace_depth, N)
+extern std::atomic<int> g_backtrace_depth;  // erlang:system_flag(backtrace_depth, N)
 
 // For a function of a native library (kBifNative; vm/nif). see_native(): acquires its code pointer, so that its flags,
 // which were written before, are seen. call_native(): calls it.

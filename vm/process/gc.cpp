@@ -33,23 +33,6 @@ void visit_others(void* process, Roots::Visit visit, void* context) {
     visit_extra_roots(p, visit, context);
 }
 
-// x registers may refer into the message under examination, so it becomes part of the heap.
-void attach_examined_message(Process& p) {
-    if (!p.in_receive_examine || p.mailbox.save == nullptr) {
-        return;
-    }
-    Signal* message = *p.mailbox.save;
-    if (message == nullptr || message->on_heap) {
-        return;
-    }
-    attach_fragments(p.heap, message->fragments, message->off_heap, message->off_heap_bytes);
-    message->fragments = nullptr;
-    message->off_heap = nullptr;
-    message->off_heap_bytes = 0;
-    message->on_heap = true;
-    p.mailbox.on_heap_count++;
-}
-
 // Words that count against max_heap_size: the heaps with their free words, the messages in the queue
 // unless they are kept off the heap and, if the process asked for it, the off-heap binaries of the heaps.
 size_t limited_words(const Process& p) {
@@ -85,6 +68,22 @@ void check_max_heap(Process& p, size_t before_words) {
 }
 
 }  // namespace
+
+void attach_examined_message(Process& p) {
+    if (!p.in_receive_examine || p.mailbox.save == nullptr) {
+        return;
+    }
+    Signal* message = *p.mailbox.save;
+    if (message == nullptr || message->on_heap) {
+        return;
+    }
+    attach_fragments(p.heap, message->fragments, message->off_heap, message->off_heap_bytes);
+    message->fragments = nullptr;
+    message->off_heap = nullptr;
+    message->off_heap_bytes = 0;
+    message->on_heap = true;
+    p.mailbox.on_heap_count++;
+}
 
 Roots roots_of(Process& p, Term* x, size_t live) {
     Roots roots;

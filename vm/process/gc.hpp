@@ -31,6 +31,9 @@ inline bool ensure_gc(Process& p, size_t words, Term* x, size_t live) {
     return true;
 }
 
+// Parts of the message under examination may have come into terms of the process: the message becomes part of its heap.
+void attach_examined_message(Process& p);
+
 // A major collection into a block that has room only for the live terms and the reserve.
 GcResult shrink_gc(Process& p, Term* x, size_t live);
 

@@ -98,14 +98,20 @@ Term mailbox_peek(Process& p) {
     return m->term;
 }
 
+// The fun that prim_eval:receive/2 asks may have received the message that it was asked about.
 void mailbox_next(Process& p) {
     p.in_receive_examine = false;
-    p.mailbox.save = &(*p.mailbox.save)->next;
+    if (Signal* const m = *p.mailbox.save) {
+        p.mailbox.save = &m->next;
+    }
 }
 
 void mailbox_remove(Process& p) {
     Mailbox& box = p.mailbox;
     Signal* m = *box.save;
+    if (MINIVM_UNLIKELY(m == nullptr)) {
+        return;  // see mailbox_next()
+    }
     unlink_message(p, box.save);
     probe::took(p, *m);
     if (m->fragments != nullptr || m->off_heap != nullptr) {

@@ -112,6 +112,9 @@ bool begin(Term name, uint32_t creation) {
 
 void owner_ended(Term reason) {
     const std::lock_guard lock(g_mutex);
+    if (!is_alive()) {
+        return;  // begin() has found it ending
+    }
     const Term name = this_node_name();
     // release: as in begin().
     g_this_node.store(node_word(kNotAlive), std::memory_order_release);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <new>
+#include <set>
 #include <vector>
 
 #include "recorder/coarse_words.hpp"
@@ -299,6 +300,7 @@ bool is_fatal(const Process& p, const ControlSignal& exit, bool linked) {
 
 bool will_exit(const Process& p) {
     std::map<uint64_t, bool> changed;  // links that earlier signals in the queue make or remove
+    std::set<RefId, RefLess> used;     // aliases that earlier signals came by: one for a single reply has ended with the first
     const auto is_linked = [&](Term from) {
         const auto now = changed.find(from.raw);
         if (now != changed.end()) {
@@ -320,7 +322,8 @@ bool will_exit(const Process& p) {
                 break;
             case SignalKind::exit: {
                 const auto& exit = *static_cast<const ControlSignal*>(s);
-                if (is_fatal(p, exit, exit.linked && is_linked(s->from))) {
+                const bool may_be_stale = exit.ref != RefId{} && !used.insert(exit.ref).second;
+                if (!may_be_stale && is_fatal(p, exit, exit.linked && is_linked(s->from))) {
                     return true;
                 }
                 if (exit.linked) {
@@ -328,6 +331,10 @@ bool will_exit(const Process& p) {
                 }
                 break;
             }
+            case SignalKind::alias_message:
+            case SignalKind::monitor_down:
+                used.insert(static_cast<const ControlSignal*>(s)->ref);
+                break;
             default:
                 break;
         }

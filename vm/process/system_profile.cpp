@@ -76,6 +76,7 @@ void Turn::begin(const Process& p) {
     if (g_profiler.load(std::memory_order_relaxed) == p.id.raw) {
         return;
     }
+    section_.emplace();
     lock_ = std::unique_lock(g_lock);
     if ((g_settings.events & kRunnableProcs) == 0 || g_settings.profiler == p.id) {
         lock_.unlock();
@@ -89,7 +90,6 @@ void Turn::find_place(const Process& p) {
     if ((p.state.load(std::memory_order_relaxed) & process_state::kExiting) != 0) {
         return;
     }
-    const thread_progress::DelaySection section;
     FunctionInfo where{};
     if (p.pc != nullptr && module_table::lookup(p.pc, code_index::active(), false, &where)) {
         module_ = where.module;
@@ -103,7 +103,6 @@ void Turn::find_place(const Process& p) {
 }
 
 void Turn::tell(bool active) const {
-    const thread_progress::DelaySection section;
     Heap h;
     const Term place = is_value(module_) ? make_tuple(h, module_, function_, make_small(arity_))
                                          : make_small(0);

@@ -5,8 +5,10 @@
 #pragma once
 
 #include "vm/process/watchers.hpp"
+#include "vm/progress/thread_progress.hpp"
 
 #include <mutex>
+#include <optional>
 
 namespace minivm::system_profile {
 
@@ -49,6 +51,8 @@ class Turn {
     void begin(const Process& p);
     void find_place(const Process& p);
     void tell(bool active) const;
+    // Ends after the lock is released: its end may run work that wakes processes, which takes the lock.
+    std::optional<thread_progress::DelaySection> section_;
     std::unique_lock<std::mutex> lock_;
     Term pid_ = kNonValue;
     Term module_ = kNonValue;  // the non-value: in no function

@@ -3,7 +3,9 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <climits>
 #include <condition_variable>
 #include <csignal>
 #include <cstdio>
@@ -225,9 +227,16 @@ void print_slogan(const std::optional<std::string>& slogan) {
         text += c == '\n' ? "\r" : "";
         text += c;
     }
-    pollfd ready{STDERR_FILENO, POLLOUT, 0};
-    if (poll(&ready, 1, kSloganPatience_ms) == 1) {
-        [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, text.data(), text.size());
+    for (size_t at = 0; at < text.size();) {
+        pollfd ready{STDERR_FILENO, POLLOUT, 0};
+        if (poll(&ready, 1, kSloganPatience_ms) != 1) {
+            return;
+        }
+        const ssize_t n = write(STDERR_FILENO, text.data() + at, std::min<size_t>(text.size() - at, PIPE_BUF));
+        if (n <= 0) {
+            return;
+        }
+        at += static_cast<size_t>(n);
     }
 }
 

@@ -18,6 +18,7 @@
 #include <ctime>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -431,7 +432,7 @@ void scheduler_main(SchedulerThread* scheduler) {
     thread_progress::wake(s.progress);
     // acquire: pairs with halt(), and sees what was written before it.
     while (!vm::g_halting.load(std::memory_order_acquire)) {
-        if (MINIVM_UNLIKELY(vm::is_paused())) {
+        while (MINIVM_UNLIKELY(vm::is_paused())) {  // again: the next pause() may have counted this scheduler before it went on
             pause_scheduler(s);
         }
         thread_progress::quiescent(s.progress);
@@ -658,8 +659,13 @@ bool start(const Options& options, Engine* engine) {
     dirty::start(g_options.dirty_cpu_schedulers, g_options.dirty_io_schedulers);
     online::start(g_options.schedulers, g_options.dirty_cpu_schedulers);
     g_unstopped = g_options.schedulers;
-    for (auto& s : g_schedulers) {
-        g_threads.emplace_back(scheduler_main, s.get());
+    try {
+        for (auto& s : g_schedulers) {
+            g_threads.emplace_back(scheduler_main, s.get());
+        }
+    } catch (const std::system_error& e) {
+        errno = e.code().value();
+        return false;
     }
     allow_halt();
     return true;

@@ -12,6 +12,7 @@
 #include "vm/term/binary.hpp"
 #include "vm/term/function_name.hpp"
 #include "vm/term/map.hpp"
+#include "vm/term/map_trie.hpp"
 #include "vm/term/native_record.hpp"
 #include "vm/term/this_node.hpp"
 
@@ -638,28 +639,45 @@ bool exact_equal_slow(Term a, Term b) {
                     work.push(boxed_ptr(a) + 2, boxed_ptr(b) + 2, map_size(a), true);
                     work.push(boxed_ptr(a) + 1, boxed_ptr(b) + 1, 1, true);
                     break;
-                case Kind::hash_map: {
-                    if (!is_hash_map(b) || map_size(a) != map_size(b)) {
+                // Maps of the same keys are tries of the same shape, so no key is looked up.
+                case Kind::hash_map:
+                    if (header_of(b) != header || map_size(a) != map_size(b)) {
                         return false;
                     }
-                    const size_t n = map_size(a);
+                    a = map::root_of(a);
+                    b = map::root_of(b);
+                    continue;
+                case Kind::map_node:
+                    if (header_of(b) != header || map::bitmap_of(boxed_ptr(a)) != map::bitmap_of(boxed_ptr(b))) {
+                        return false;
+                    }
+                    work.push(boxed_ptr(a) + map::kNodeWords, boxed_ptr(b) + map::kNodeWords, map::children_of(boxed_ptr(a)),
+                              true);
+                    break;
+                case Kind::map_collision: {  // in any order
+                    if (header_of(b) != header) {
+                        return false;
+                    }
+                    const Term* x = boxed_ptr(a) + 1;
+                    const Term* y = boxed_ptr(b) + 1;
+                    const size_t n = map::collision_pairs(boxed_ptr(a));
                     Term* values = work.scratch(2 * n);
-                    map::Iterator it(a);
-                    Term key;
-                    for (size_t i = 0; it.next(&key, &values[i]); ++i) {
-                        MINIVM_ASSERT(i < n);
-                        values[n + i] = map::get(b, key);
-                        if (!is_value(values[n + i])) {
+                    for (size_t i = 0; i < n; ++i) {
+                        size_t at = 0;
+                        while (at < n && !exact_equal(x[2 * i], y[2 * at])) {
+                            ++at;
+                        }
+                        if (at == n) {
                             return false;
                         }
+                        values[i] = x[2 * i + 1];
+                        values[n + i] = y[2 * at + 1];
                     }
                     work.push(values, values + n, n, true);
                     break;
                 }
                 case Kind::bin_ref:
                 case Kind::match_context:
-                case Kind::map_node:
-                case Kind::map_collision:
                     return false;  // no terms of their own
             }
             break;

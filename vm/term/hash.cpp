@@ -196,6 +196,9 @@ bool phash2_within(Term term, int64_t* steps, uint32_t* out) {
                 case Kind::flat_map:
                 case Kind::hash_map: {
                     const size_t n = map_size(term);
+                    if (!spend(steps, n)) {
+                        return false;
+                    }
                     mix_in(hash, static_cast<uint32_t>(n), 0, golden(16));
                     if (n == 0) {
                         break;
