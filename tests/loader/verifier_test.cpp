@@ -315,7 +315,7 @@ TEST_CASE("catches are ended where they are active, and handlers see the frame",
                                .op(18, {u(1)})
                                .op(19);
                        }),
-               Contains("y0"));
+               Contains("x3"));
 }
 
 TEST_CASE("labels must be inside the function, calls must reach functions", "[loader]") {

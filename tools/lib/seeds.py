@@ -59,6 +59,7 @@ external_term  | dev     | {tests}/external_term_fuzz --seed {seed} --count 2000
 recorder       | dev     | {tests}/recorder_fuzz --seed {seed} --count 400
 mutants        | dev     | python3 tests/fuzz/run_mutants.py --minivm {vm} --seed {seed} --count 8 --limit 5
 read_mutants   | dev     | python3 tests/fuzz/run_mutants.py --reader {tests}/beam_fuzz --seed {seed} --count 400
+random_code    | dev     | python3 tests/fuzz/random_code.py --minivm {vm} --seed {seed} --count 200
 unit_dev       | dev     | {tests}/minivm_tests --order rand --rng-seed {seed} '~[.]~"perf *"~"gdb *"~"model: *"~"SIGKILL *"'
 """
 Kind = collections.namedtuple("Kind", "name preset command")
