@@ -4,6 +4,7 @@
 #include "trace/trace.hpp"
 #include "trace/tracer.hpp"
 #include "trace/who.hpp"
+#include "vm/bif/code/code_operation.hpp"
 #include "vm/code/code_index.hpp"
 #include "vm/code/permission.hpp"
 #include "vm/instr/bif_def.hpp"

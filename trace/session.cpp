@@ -2,6 +2,7 @@
 
 #include "vm/instr/bif_def.hpp"
 #include "vm/process/process_life.hpp"
+#include "vm/process/scheduling.hpp"
 #include "vm/progress/thread_progress.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/local_atoms.hpp"

@@ -5,6 +5,7 @@
 #include "vm/process/posix.hpp"
 #include "vm/process/outcome.hpp"
 #include "vm/process/process_record.hpp"
+#include "vm/process/process_table.hpp"
 #include "vm/process/registry.hpp"
 #include "vm/process/system_monitor.hpp"
 #include "vm/progress/thread_progress.hpp"

@@ -4,6 +4,7 @@
 #include "vm/bif/processes/options.hpp"
 #include "vm/bif/processes/requests.hpp"
 #include "vm/process/node_life.hpp"
+#include "vm/process/process_life.hpp"
 #include "vm/process/process_table.hpp"
 #include "vm/process/scheduling.hpp"
 #include "vm/process/signal.hpp"
