@@ -117,7 +117,7 @@ void mailbox_remove(Process& p) {
     if (m->fragments != nullptr || m->off_heap != nullptr) {
         attach_received(p.heap, m->fragments, m->off_heap, m->off_heap_bytes);
         if (MINIVM_UNLIKELY(p.heap.fragment_words > kMostReceivedWords)) {
-            p.reductions = 0;  // the next slice begins with a collection
+            p.reductions = 1;  // the next call ends the slice, and the next one begins with a collection
         }
         m->fragments = nullptr;
         m->off_heap = nullptr;
