@@ -463,7 +463,8 @@ Word runtime_check_state(Scheduler* s, Word live, Word frame_words, Word) {
         check_frame_pointers(p);
     }
     if ((live & kCheckEntry) != 0) {
-        MINIVM_CHECK(p.reductions > 0);
+        // A collection at the beginning of the slice has taken them from a process that is over its limit.
+        MINIVM_CHECK(p.reductions > 0 || (p.extra != nullptr && p.extra->max_heap_reached));
     }
     for (Word i = 0; i < (live & ~kCheckEntry); ++i) {
         MINIVM_CHECK(looks_like_term(s->x[i]));
