@@ -346,7 +346,8 @@ private:
             old.y_values.resize(s.y.size());
             changed = true;
         }
-        if (old.message != s.message) {
+        const bool is_mixed = old.message != s.message;
+        if (is_mixed) {
             changed |= forget_message_parts(old);
         }
         changed |= old.x.intersect(s.x);
@@ -363,7 +364,7 @@ private:
         old.caught &= s.caught;
         old.is_answered &= is_answered;
         for (size_t r = 0; r < old.y.size(); ++r) {
-            const bool are_terms = is_term(old.y[r]) && is_term(s.y[r]);
+            const bool are_terms = is_term(old.y[r]) && is_term(s.y[r]) && !is_mixed;
             const uint32_t both = old.y[r] == s.y[r] ? s.y[r] : are_terms ? kPartOfMessage : kUndefined;
             changed |= old.y[r] != both;
             old.y[r] = both;
@@ -776,11 +777,14 @@ private:
     }
     // A handler follows a call of which the compiler knows that it does not return, or a jump leads there.
     bool repair_end() {
+        if (undefined_y(s_)) {
+            return bad("a handler follows, and the frame is not defined");
+        }
         if (writes_repairs()) {
             repair().ends = true;
             repair().frame_at_end = static_cast<int16_t>(std::max(s_.frame, kNoFrame));
         }
-        return true;
+        return flow_to_handler(s_);
     }
     void repair_y() {
         for (uint32_t r = 0; r < s_.y.size(); ++r) {
@@ -980,6 +984,7 @@ private:
         h.floats.clear();
         h.reserved = h.lapsed = h.fresh_tuple = 0;
         h.message = h.building = false;
+        std::replace(h.y.begin(), h.y.end(), kPartOfMessage, kTerm);  // unwind() makes the message the process's own
         h.caught = true;
         return flow_to(*mark - kMark, h);
     }
@@ -1073,10 +1078,10 @@ private:
         static const Term prim_eval = atom_table::intern("prim_eval");
         return op == Op::call_fun && m_.name == prim_eval;
     }
-    // Gives the message under examination to others, or makes another one of it; but for what ends its examination.
+    // Gives the message under examination to a caller, or goes to another one without having ended its examination.
     static bool leaves_message(Op op) {
-        return op == Op::return_ || op == Op::loop_rec || op == Op::wait || op == Op::wait_timeout || op == Op::timeout ||
-               op == Op::recv_marker_use;
+        return op == Op::return_ || op == Op::loop_rec || op == Op::wait || op == Op::wait_timeout ||
+               op == Op::timeout || op == Op::recv_marker_use;
     }
 
     // ---- types ----------------------------------------------------------------------------------

@@ -372,6 +372,10 @@ class HostileCode(unittest.TestCase):
         self.refused(self.receiving(("deallocate", u(1)), RETURN), "under examination")
         self.refused(self.receiving(("move", x(0), y(0)), ("loop_rec_end", f(1))), "left in the queue")
         self.refused(self.receiving(("get_tuple_element", x(0), u(0), y(0)), ("loop_rec_end", f(1))), "left in the queue")
+        # Ways meet, of which one has no message under examination.
+        meets = [("allocate", u(1), u(0)), ("init_yregs", items(y(0))), ("loop_rec", f(2), x(0)), ("move", x(0), y(0)), ("jump", f(2)),
+                 ("label", u(2)), ("move", y(0), x(0)), ("deallocate", u(1)), RETURN]
+        self.refused(written(meets), "y0 may hold no term")
         self.ends_well(self.receiving(("move", x(0), y(0)), ("remove_message",), ("move", y(0), x(0)), ("deallocate", u(1)), RETURN))
         self.ends_well(self.receiving(("move", NIL, y(0)), ("is_nil", f(3), x(0)), ("loop_rec_end", f(1)), ("label", u(3)),
                                       ("remove_message",), ("deallocate", u(1)), RETURN))

@@ -432,7 +432,8 @@ void scheduler_main(SchedulerThread* scheduler) {
     thread_progress::wake(s.progress);
     // acquire: pairs with halt(), and sees what was written before it.
     while (!vm::g_halting.load(std::memory_order_acquire)) {
-        while (MINIVM_UNLIKELY(vm::is_paused())) {  // again: the next pause() may have counted this scheduler before it went on
+        // Again behind a pause: the next pause() may have counted this scheduler before it went on.
+        while (MINIVM_UNLIKELY(vm::is_paused())) {
             pause_scheduler(s);
         }
         thread_progress::quiescent(s.progress);
