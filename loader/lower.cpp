@@ -20,6 +20,7 @@
 #include <bit>
 #include <cstdarg>
 #include <cstdio>
+#include <unordered_map>
 
 namespace minivm::loader {
 
@@ -1559,13 +1560,14 @@ private:
     }
 
     // [Definition | Defaults] of a record that this module defines, or the non-value.
-    Term own_record(Term name) const {
-        for (Term rest = file_.records; is_cons(rest); rest = tail(rest)) {
-            if (tuple_element(head(head(rest)), native_record::kName) == name) {
-                return head(rest);
+    Term own_record(Term name) {
+        if (records_.empty()) {
+            for (Term rest = file_.records; is_cons(rest); rest = tail(rest)) {
+                records_.emplace(tuple_element(head(head(rest)), native_record::kName).raw, head(rest));  // the first counts
             }
         }
-        return kNonValue;
+        const auto found = records_.find(name.raw);
+        return found != records_.end() ? found->second : kNonValue;
     }
 
     // The scope `external` asks for an exported record, others for one that is exported or our own.
@@ -1739,6 +1741,7 @@ private:
     GenericOp op_ = GenericOp::none;
     size_t offset_ = 0;
     uint32_t instr_number_ = 0;
+    std::unordered_map<Word, Term> records_;  // [Definition | Defaults] by name, once own_record() was asked
     Operand args_[kMaxGenericArguments];
     size_t count_ = 0;
     std::vector<Operand> items_;

@@ -205,6 +205,7 @@ public:
 
 private:
     static constexpr uint32_t kNoState = 0xFFFFFFFF;
+    static constexpr size_t kMaxStateRegisters = size_t{1} << 26;  // a gigabyte of states, far above what compilers write
     static constexpr uint32_t kNoRegister = 0xFFFFFFFF;
 
     [[gnu::format(printf, 2, 3)]] bool bad(const char* format, ...) {
@@ -257,6 +258,12 @@ private:
         if ((instr_info(m_.code[f.end - 1].op).effects & ENDS) == 0) {
             at_ = f.end - 1;
             return bad("the function has no end: the code after it would run");
+        }
+        // Each block has a state with all registers.
+        const auto blocks = static_cast<size_t>(std::count_if(m_.code.begin() + f.info, m_.code.begin() + f.end,
+                                                              [](const Instr& i) { return i.block_start; }));
+        if (blocks * (x_count + float_count) > kMaxStateRegisters) {
+            return bad("the function is too large: %zu labels and %zu registers", blocks, x_count + float_count);
         }
         states_used_ = 0;
         work_.clear();
