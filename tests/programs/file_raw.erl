@@ -13,7 +13,8 @@ main(_) ->
         lines(),
         modes(),
         file_system(),
-        errors()
+        errors(),
+        values_out_of_range()
     after
         ok = prim_file:set_cwd(Cwd),
         {ok, Left} = prim_file:list_dir(Dir),
@@ -110,6 +111,39 @@ file_system() ->
     p(universal, {element(5, U), element(6, U)}),
     [ok = prim_file:delete(N) || N <- ["d/b", "s", "h"]],
     p(del_dir, prim_file:del_dir("d")).
+
+values_out_of_range() ->
+    ok = prim_file:write_file("v", "text"),
+    p(owner, [write_info("v", [{13, Uid}]) || Uid <- [-1, 1 bsl 32, -(1 bsl 31) - 1, 1 bsl 70]]),
+    p(group, write_info("v", [{14, 1 bsl 32}])),
+    p(mode, [{write_info("v", [{8, M}]), mode_of("v")} || M <- [8#644, -1, 1 bsl 32, 8#1755, 8#7755, 8#100600]]),
+    {ok, F} = prim_file:open("v", [read, binary]),
+    p(rights, [begin
+                   ok = write_info("v", [{8, M}]),
+                   {ok, I} = prim_file:read_handle_info(F),
+                   element(4, I)
+               end || M <- [0, 8#077, 8#200, 8#400, 8#600]]),
+    p(nothing, {prim_file:pread(F, 0, 0), prim_file:pread(F, [{0, 0}, {0, 1}]), prim_file:read(F, 0)}),
+    p(read_huge, {prim_file:read(F, 1 bsl 70), prim_file:pread(F, 1 bsl 70, 1), prim_file:pread(F, 0, 1 bsl 70)}),
+    ok = prim_file:close(F),
+    p(read_closed, {prim_file:read(F, 1 bsl 70), prim_file:pread(F, x, 1)}),
+    p(early, [begin
+                  ok = write_info("v", [{5, T}, {6, T}, {7, T}]),
+                  {ok, I} = prim_file:read_file_info("v", [{time, posix}]),
+                  {element(5, I), element(6, I)}
+              end || T <- [-2145916900, -2145916800, 0]]),
+    p(improper_names, [prim_file:read_file(N) || N <- [[$v | $b], [[$v | $b]], [[$v | $b], $c], [$v | b], [[[] | 1]]]]),
+    p(unlocked_buffer, try prim_buffer:unlock(prim_buffer:new()) catch C:E -> {C, E} end).
+
+%% Sets these fields of the file's #file_info{}.
+write_info(Name, Fields) ->
+    Nothing = list_to_tuple([file_info | lists:duplicate(13, undefined)]),
+    Info = lists:foldl(fun({N, V}, I) -> setelement(N, I, V) end, Nothing, Fields),
+    prim_file:write_file_info(Name, Info, [{time, posix}]).
+
+mode_of(Name) ->
+    {ok, I} = prim_file:read_file_info(Name),
+    element(8, I).
 
 info({ok, I}) -> {element(1, I), element(3, I), element(4, I), element(9, I)};
 info(E) -> E.

@@ -258,7 +258,7 @@ bool get_file_name(Term name, std::string* out) {
                 continue;
             }
             if (is_small(t) && small_value(t) >= 0 && small_value(t) <= 0x10FFFF &&
-                       (small_value(t) < 0xD800 || small_value(t) > 0xDFFF)) {
+                (small_value(t) < 0xD800 || small_value(t) > 0xDFFF)) {
                 append_utf8(static_cast<uint32_t>(small_value(t)), out);
             } else if (!is_nil(t)) {
                 return false;
@@ -268,6 +268,9 @@ bool get_file_name(Term name, std::string* out) {
             }
             t = rest.back();
             rest.pop_back();
+            if (!is_list(t)) {
+                return false;
+            }
         }
     }
     return out->find('\0') == std::string::npos;

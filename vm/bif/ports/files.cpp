@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <utime.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <deque>
@@ -31,6 +32,7 @@ LOCAL_ATOM(am_cur, "cur")
 LOCAL_ATOM(am_device, "device")
 LOCAL_ATOM(am_directory, "directory")
 LOCAL_ATOM(am_file_info, "file_info")
+LOCAL_ATOM(am_lock_order_violation, "lock_order_violation")
 LOCAL_ATOM(am_not_found, "not_found")
 LOCAL_ATOM(am_other, "other")
 LOCAL_ATOM(am_read, "read")
@@ -181,8 +183,8 @@ Term prim_file_delayed_close_nif_1(Process& p, const Term* a) {
     return atoms::ok;
 }
 
-// Reads `size` bytes, fewer at the end of the file or where an error follows. offset < 0: at the file's own
-// position. Returns 0 or errno.
+// Reads `size` bytes, fewer at the end of the file. offset < 0: at the file's own position. Returns 0 or errno; an
+// error after some bytes is an error too.
 int read_bytes(int fd, int64_t offset, uint64_t size, ByteSink* sink) {
     constexpr uint64_t kChunk = 256 * 1024;  // so that a huge size costs nothing by itself
     std::unique_ptr<uint8_t[]> buffer(new uint8_t[size < kChunk ? size + 1 : kChunk]);
@@ -194,7 +196,7 @@ int read_bytes(int fd, int64_t offset, uint64_t size, ByteSink* sink) {
             if (errno == EINTR) {
                 continue;
             }
-            return sink->size() > 0 ? 0 : errno;
+            return errno;
         }
         if (n == 0) {
             break;
@@ -206,44 +208,40 @@ int read_bytes(int fd, int64_t offset, uint64_t size, ByteSink* sink) {
     return 0;
 }
 
-// eof | {ok, Binary}
-Term read_result(Process& p, uint64_t wanted, ByteSink* sink) {
-    if (sink->size() == 0 && wanted > 0) {
-        return atoms::eof;
+// eof | {ok, Binary} | {error, Reason}. offset: as for read_bytes().
+Term read_result(Process& p, const OpenFile& file, int64_t offset, int64_t size) {
+    if (!file.readable()) {
+        return posix_error(p, EBADF);
     }
-    return ok_with(p, sink->take(p.heap));
+    ByteSink sink;
+    if (const int error = read_bytes(file.fd(), offset, static_cast<uint64_t>(size), &sink)) {
+        return posix_error(p, error);
+    }
+    return sink.size() == 0 ? atoms::eof : ok_with(p, sink.take(p.heap));
 }
 
 Term prim_file_read_nif_2(Process& p, const Term* a) {
-    uint64_t size;
-    if (!get_uint64(a[1], &size)) {
+    MINIVM_OPEN_FILE(file, a[0]);
+    if (!is_number(a[1])) {
         return badarg(p);
     }
-    MINIVM_OPEN_FILE(file, a[0]);
-    if (!file.readable()) {
-        return posix_error(p, EBADF);
+    int64_t size;
+    if (!get_int64(a[1], &size) || size < 0) {
+        return posix_error(p, EINVAL);
     }
-    ByteSink sink;
-    const int error = read_bytes(file.fd(), -1, size, &sink);
-    return error != 0 ? posix_error(p, error) : read_result(p, size, &sink);
+    return read_result(p, file, -1, size);
 }
 
 Term prim_file_pread_nif_3(Process& p, const Term* a) {
-    int64_t offset, size;
-    if (!get_int64(a[1], &offset) || !get_int64(a[2], &size)) {
+    MINIVM_OPEN_FILE(file, a[0]);
+    if (!is_number(a[1]) || !is_number(a[2])) {
         return badarg(p);
     }
-    MINIVM_OPEN_FILE(file, a[0]);
-    if (!file.readable()) {
-        return posix_error(p, EBADF);
-    }
-    if (offset < 0 || size < 0) {
+    int64_t offset, size;
+    if (!get_int64(a[1], &offset) || !get_int64(a[2], &size) || offset < 0 || size < 0) {
         return posix_error(p, EINVAL);
     }
-    const uint64_t wanted = static_cast<uint64_t>(size);
-    ByteSink sink;
-    const int error = read_bytes(file.fd(), offset, wanted, &sink);
-    return error != 0 ? posix_error(p, error) : read_result(p, wanted, &sink);
+    return read_result(p, file, offset, size);
 }
 
 // Writes the binaries of an iovec one after the other. offset < 0: at the file's own position.
@@ -394,6 +392,11 @@ Term prim_file_read_file_nif_1(Process& p, const Term* a) {
 
 // ---- the file system -----------------------------------------------------------------------------------
 
+// From the year 1902 to 9999: what the calendar functions of OTP take.
+Term file_time(Heap& h, int64_t seconds) {
+    return make_integer(h, std::clamp<int64_t>(seconds, -2145916800, 253402300799));
+}
+
 // #file_info{}, its times in seconds since 1970.
 Term file_info(Process& p, const struct stat& st, bool readable, bool writable) {
     const Term type = S_ISREG(st.st_mode)   ? am_regular()
@@ -409,9 +412,9 @@ Term file_info(Process& p, const struct stat& st, bool readable, bool writable) 
                              number(st.st_size),
                              type,
                              access,
-                             number(st.st_atim.tv_sec),
-                             number(st.st_mtim.tv_sec),
-                             number(st.st_ctim.tv_sec),
+                             file_time(h, st.st_atim.tv_sec),
+                             file_time(h, st.st_mtim.tv_sec),
+                             file_time(h, st.st_ctim.tv_sec),
                              number(st.st_mode),
                              number(st.st_nlink),
                              number(st.st_dev),
@@ -443,22 +446,27 @@ Term prim_file_read_handle_info_nif_1(Process& p, const Term* a) {
     if (fstat(file.fd(), &st) != 0) {
         return posix_error(p, errno);
     }
-    // Through the descriptor's name in /proc access() answers for the file itself.
-    const std::string self = "/proc/self/fd/" + std::to_string(file.fd());
-    return file_info(p, st, access(self.c_str(), R_OK) == 0, access(self.c_str(), W_OK) == 0);
+    // As OTP: what the mode says, even for root.
+    const mode_t rights = st.st_uid == geteuid()   ? st.st_mode >> 6
+                          : st.st_gid == getegid() ? st.st_mode >> 3
+                                                   : st.st_mode;
+    return file_info(p, st, (rights & S_IROTH) != 0, (rights & S_IWOTH) != 0);
 }
 
 Term prim_file_set_permissions_nif_2(Process& p, const Term* a) {
     std::string path;
-    if (!get_path(a[0], &path) || !is_small(a[1])) {
+    if (!get_path(a[0], &path) || !is_small(a[1]) || small_value(a[1]) < 0 || small_value(a[1]) > UINT32_MAX) {
         return badarg(p);
     }
-    const mode_t mode = static_cast<mode_t>(small_value(a[1])) & 07777;
-    return ok_or_error(p, chmod(path.c_str(), mode) == 0);
+    constexpr mode_t kSetIds = S_ISUID | S_ISGID;
+    const mode_t mode = static_cast<mode_t>(small_value(a[1])) & (kSetIds | S_IRWXU | S_IRWXG | S_IRWXO);
+    // Where the file system refuses the set-ID bits, the rest is set.
+    return ok_or_error(p, chmod(path.c_str(), mode) == 0 || chmod(path.c_str(), mode & ~kSetIds) == 0);
 }
+bool is_int(Term t) { return is_small(t) && small_value(t) >= INT_MIN && small_value(t) <= INT_MAX; }
 Term prim_file_set_owner_nif_3(Process& p, const Term* a) {
     std::string path;
-    if (!get_path(a[0], &path) || !is_small(a[1]) || !is_small(a[2])) {
+    if (!get_path(a[0], &path) || !is_int(a[1]) || !is_int(a[2])) {
         return badarg(p);
     }
     const uid_t uid = static_cast<uid_t>(small_value(a[1]));
@@ -554,8 +562,8 @@ Term prim_file_list_dir_nif_1(Process& p, const Term* a) {
         return posix_error(p, errno);
     }
     Term list = kNil;
-    errno = 0;
-    while (const dirent* entry = readdir(dir)) {
+    // readdir() leaves errno as it is at the end of the directory; whatever else is called here may not.
+    for (errno = 0; const dirent* entry = readdir(dir); errno = 0) {
         const std::string_view name(entry->d_name);
         if (name != "." && name != "..") {
             list = cons(p.heap, make_binary(p.heap, name.data(), name.size()), list);
@@ -767,7 +775,7 @@ Term prim_buffer_try_lock_1(Process& p, const Term* a) {
 Term prim_buffer_unlock_1(Process& p, const Term* a) {
     MINIVM_BUFFER(buffer, a[0]);
     if (!buffer->taken) {
-        return badarg(p);
+        return error(p, am_lock_order_violation());
     }
     buffer->taken = false;
     return atoms::ok;

@@ -24,12 +24,14 @@ struct File final : FileHandle {
         close();
     }
     int duplicate() override {
-        const std::lock_guard guard(lock);
-        const int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-        return copy >= 0 ? copy : fd < 0 ? -EINVAL : -errno;
+        lock.lock();
+        const int copy = fd < 0 ? -EINVAL : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+        const int result = copy == -1 ? -errno : copy;
+        unlock();
+        return result;
     }
     void owner_ended() override {
-        // seq_cst: before the try_lock. An OpenFile that has the lock loads it after its unlock: one of both closes.
+        // seq_cst: before the try_lock. Whoever has the lock loads it after the unlock, in unlock(): one of both closes.
         is_orphan.store(true, std::memory_order_seq_cst);
         close_orphan();
     }
@@ -37,6 +39,15 @@ struct File final : FileHandle {
         if (lock.try_lock()) {
             close();
             lock.unlock();
+        }
+    }
+    void unlock() {
+        lock.unlock();
+        // seq_cst: after the unlock; see owner_ended().
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        // seq_cst: as above.
+        if (MINIVM_UNLIKELY(is_orphan.load(std::memory_order_seq_cst))) {
+            close_orphan();
         }
     }
     // Returns 0 or errno. The caller holds the lock.
@@ -65,13 +76,7 @@ class OpenFile {
     }
     ~OpenFile() {
         if (file_ != nullptr) {
-            file_->lock.unlock();
-            // seq_cst: after the unlock; see owner_ended().
-            std::atomic_thread_fence(std::memory_order_seq_cst);
-            // seq_cst: as above.
-            if (MINIVM_UNLIKELY(file_->is_orphan.load(std::memory_order_seq_cst))) {
-                file_->close_orphan();
-            }
+            file_->unlock();
             file_->release();
         }
     }
