@@ -22,7 +22,29 @@ main(_) ->
     io:format("~p~n", [erlang:system_info(max_heap_size)]),
     [io:format("~p~n", [try process_flag(max_heap_size, V) catch C:E -> {C, E} end]) ||
         V <- [10, -1, a, #{}, #{size => 10}, #{size => 0, kill => 1}, #{kill => true}]],
-    below_the_least_heap().
+    below_the_least_heap(),
+    new_processes_have_the_defaults().
+
+%% The key include_shared_binaries is of OTP 26; before that nobody looks at it.
+new_processes_have_the_defaults() ->
+    Show = fun(Options) ->
+                   P = spawn_opt(fun() -> receive stop -> ok end end, Options),
+                   io:format("~p~n", [process_info(P, max_heap_size)]),
+                   P ! stop
+           end,
+    Shared = fun(Flag) -> #{size => 0, kill => true, include_shared_binaries => Flag} end,
+    Old = [erlang:system_flag(max_heap_size, #{size => 0, kill => false})],
+    Show([]),
+    Show([{max_heap_size, #{size => 100000, kill => true}}]),
+    Set = [erlang:system_flag(max_heap_size, Shared(true))],
+    Show([]),
+    Show([{max_heap_size, 100000}]),
+    Show([{max_heap_size, Shared(false)}]),
+    io:format("~p~n", [erlang:system_info(max_heap_size)]),
+    Last = [erlang:system_flag(max_heap_size, Shared(false))],
+    Show([{max_heap_size, Shared(true)}]),
+    Show([]),
+    io:format("~p~n", [[Old, Set, Last]]).
 
 below_the_least_heap() ->
     End = fun() -> ok end,

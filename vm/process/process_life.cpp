@@ -82,16 +82,19 @@ void set_limits(Process& p, const SpawnOptions& o) {
     p.fullsweep_after = o.has_fullsweep_after ? o.fullsweep_after
                                               : g_spawn_defaults.fullsweep_after.load(kRelaxed);
     const uint64_t vheap = least_vheap_words(o.looks_at_vheap ? o.min_bin_vheap_words : 0);
-    const uint64_t max_heap =
-        o.has_max_heap ? o.max_heap_words : g_spawn_defaults.max_heap_words.load(kRelaxed);
-    if (max_heap != 0 || o.has_max_heap || vheap != 46422) {
+    const SpawnDefaults& d = g_spawn_defaults;
+    const uint64_t words = o.has_max_heap ? o.max_heap_words : d.max_heap_words.load(kRelaxed);
+    const bool kill = o.has_max_heap ? o.max_heap_kill : d.max_heap_kill.load(kRelaxed);
+    const bool log = o.has_max_heap ? o.max_heap_log : d.max_heap_log.load(kRelaxed);
+    const bool shared = o.has_max_heap ? o.max_heap_shared : d.max_heap_shared.load(kRelaxed);
+    // Else they are as in a process without ProcessExtra.
+    if (words != 0 || !kill || !log || shared || vheap != 46422) {
         ProcessExtra& extra = extra_of(p);
         extra.min_bin_vheap_words = vheap;
-        extra.max_heap_words = max_heap;
-        extra.max_heap_kill =
-            o.has_max_heap ? o.max_heap_kill : g_spawn_defaults.max_heap_kill.load(kRelaxed);
-        extra.max_heap_log =
-            o.has_max_heap ? o.max_heap_log : g_spawn_defaults.max_heap_log.load(kRelaxed);
+        extra.max_heap_words = words;
+        extra.max_heap_kill = kill;
+        extra.max_heap_log = log;
+        extra.max_heap_shared = shared;
     }
     if (o.async_dist) {
         extra_of(p).async_dist = true;

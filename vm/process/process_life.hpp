@@ -13,6 +13,7 @@ struct SpawnDefaults {
     std::atomic<uint64_t> max_heap_words{0};
     std::atomic<bool> max_heap_kill{true};
     std::atomic<bool> max_heap_log{true};
+    std::atomic<bool> max_heap_shared{false};
     std::atomic<bool> message_queue_off_heap{false};
     std::atomic<bool> async_dist{false};
 };
@@ -41,6 +42,7 @@ struct SpawnOptions {
     uint64_t max_heap_words = 0;
     bool max_heap_kill = true;
     bool max_heap_log = true;
+    bool max_heap_shared = false;
     // relaxed: as set_limits() reads them.
     bool message_queue_off_heap = g_spawn_defaults.message_queue_off_heap.load(std::memory_order_relaxed);
     bool async_dist = g_spawn_defaults.async_dist.load(std::memory_order_relaxed);

@@ -61,7 +61,8 @@ MaxHeap default_max_heap() {
     // relaxed: settings of the machine; a process may see a change late.
     constexpr auto kRelaxed = std::memory_order_relaxed;
     const SpawnDefaults& d = g_spawn_defaults;
-    return {d.max_heap_words.load(kRelaxed), d.max_heap_kill.load(kRelaxed), d.max_heap_log.load(kRelaxed), false};
+    return {d.max_heap_words.load(kRelaxed), d.max_heap_kill.load(kRelaxed), d.max_heap_log.load(kRelaxed),
+            d.max_heap_shared.load(kRelaxed)};
 }
 
 bool parse_max_heap(Term t, MaxHeap* out) {
@@ -83,7 +84,7 @@ bool parse_max_heap(Term t, MaxHeap* out) {
         return is_bool(v);
     };
     return flag(atoms::kill, &out->kill) && flag(atoms::error_logger, &out->log) &&
-           flag(atom_include_shared(), &out->shared);
+           (!by_release::at_least(26) || flag(atom_include_shared(), &out->shared));
 }
 
 Term max_heap_term(Heap& h, uint64_t words, bool kill, bool log, bool shared) {

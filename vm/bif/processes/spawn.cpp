@@ -66,6 +66,7 @@ bool take_max_heap(Term value, SpawnOptions* o) {
     o->max_heap_words = max.words;
     o->max_heap_kill = max.kill;
     o->max_heap_log = max.log;
+    o->max_heap_shared = max.shared;
     return o->has_max_heap;
 }
 

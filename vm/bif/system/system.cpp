@@ -170,11 +170,8 @@ Term garbage_collection_settings(Process& p) {
 }
 
 Term max_heap_setting(Process& p) {
-    // relaxed: settings.
-    constexpr auto kRelaxed = std::memory_order_relaxed;
-    return max_heap_term(p.heap, g_spawn_defaults.max_heap_words.load(kRelaxed),
-                         g_spawn_defaults.max_heap_kill.load(kRelaxed),
-                         g_spawn_defaults.max_heap_log.load(kRelaxed), false);
+    const MaxHeap max = default_max_heap();
+    return max_heap_term(p.heap, max.words, max.kill, max.log, max.shared);
 }
 
 Term heap_sizes(Process& p) {

@@ -79,6 +79,7 @@ Term set_max_heap_size(Process& p, Term value) {
     const MaxHeap old = default_max_heap();
     d.max_heap_kill.store(max.kill, kRelaxed);
     d.max_heap_log.store(max.log, kRelaxed);
+    d.max_heap_shared.store(max.shared, kRelaxed);
     d.max_heap_words.store(max.words, kRelaxed);
     return max_heap_term(p.heap, old.words, old.kill, old.log, old.shared);
 }
