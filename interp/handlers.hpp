@@ -305,7 +305,7 @@ void h_allocate_stress(ARGS);
 void h_allocate_heap_stress(ARGS);
 void h_test_heap_stress(ARGS);
 
-#define INSTR(name, operands, effects, meaning) void h_##name(ARGS);
+#define INSTR(name, operands, effects, facts, meaning) void h_##name(ARGS);
 #include "vm/instr/instructions.def"
 #undef INSTR
 

@@ -25,13 +25,13 @@ constexpr uint16_t kSlotY = 1;
 constexpr uint16_t kSlotConst = 2;
 
 constexpr const char* kLetters[] = {
-#define INSTR(name, operands, effects, meaning) operands,
+#define INSTR(name, operands, effects, facts, meaning) operands,
 #include "vm/instr/instructions.def"
 #undef INSTR
 };
 
 constexpr uint16_t kEffects[] = {
-#define INSTR(name, operands, effects, meaning) effects,
+#define INSTR(name, operands, effects, facts, meaning) effects,
 #include "vm/instr/instructions.def"
 #undef INSTR
 };

@@ -12,7 +12,7 @@ namespace minivm::interp {
 namespace {
 
 constexpr Handler kGenericHandlers[] = {
-#define INSTR(name, operands, effects, meaning) h_##name,
+#define INSTR(name, operands, effects, facts, meaning) h_##name,
 #include "vm/instr/instructions.def"
 #undef INSTR
 };

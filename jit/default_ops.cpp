@@ -108,7 +108,7 @@ constexpr DefaultOp kEntry = entry<kOp>;
 
 DefaultOp default_op(Op op) {
     static constexpr DefaultOp table[] = {
-#define INSTR(name, operands, effects, meaning) kEntry<Op::name>,
+#define INSTR(name, operands, effects, facts, meaning) kEntry<Op::name>,
 #include "vm/instr/instructions.def"
 #undef INSTR
     };

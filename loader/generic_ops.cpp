@@ -12,7 +12,7 @@ struct Outcome {
     Op op;
 };
 namespace outcome {
-#define INSTR(name, operands, effects, meaning) \
+#define INSTR(name, operands, effects, facts, meaning) \
     [[maybe_unused]] constexpr Outcome name = {Lowering::table, Op::name};
 #include "vm/instr/instructions.def"
 #undef INSTR

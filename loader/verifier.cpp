@@ -32,6 +32,7 @@
 
 #include "vm/code/export.hpp"
 #include "vm/instr/bif_def.hpp"
+#include "vm/instr/facts.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/semantics/binary.hpp"
 #include "vm/term/atom_table.hpp"
@@ -110,7 +111,6 @@ constexpr Type type(unsigned bits, size_t arity = 0) {
     return {static_cast<uint16_t>(bits), static_cast<uint32_t>(arity)};
 }
 constexpr uint16_t kContext = TypeInfo::bs_matchable;
-constexpr uint16_t kNumber = TypeInfo::integer | TypeInfo::float_;
 
 constexpr int kNoFrame = -1;
 // Frames of several sizes reach this point: only what raises an exception can follow.
@@ -1069,7 +1069,7 @@ private:
         const bool moves = i.op == Op::move || i.op == Op::swap;
         const uint32_t moved = moves && o[0].is_register() ? numbered_value(o[0]) : 0;
         const uint32_t other = i.op == Op::swap ? *value_of(o[1]) : 0;
-        if (!keeps_tuple_fresh(i.op)) {
+        if (!instr_facts(i.op).keeps_tuple) {
             s_.fresh_tuple = 0;
         }
         return branch(i, o) &&
@@ -1150,123 +1150,61 @@ private:
         return a.is_register() && a.kind == b.kind && a.index == b.index;
     }
 
-    // Takes or tests a part of what the context in its second operand has left.
-    static bool matches_in_context(Op op) {
-        switch (op) {
-            case Op::bs_get_integer:
-            case Op::bs_get_float:
-            case Op::bs_get_binary:
-            case Op::bs_skip_bits:
-            case Op::bs_test_tail:
-            case Op::bs_test_unit:
-            case Op::bs_match_string:
-            case Op::bs_get_utf8:
-            case Op::bs_skip_utf8:
-            case Op::bs_get_utf16:
-            case Op::bs_skip_utf16:
-            case Op::bs_get_utf32:
-            case Op::bs_skip_utf32:
-            case Op::bs_match:
-                return true;
+    // Instructions that take an operand for some kind of term without a test of their own.
+    bool demand_types(const Instr& i, const Operand* o) {
+        const InstrFacts& facts = instr_facts(i.op);
+        if (i.op == Op::update_record) {
+            return expect_tuple(o[2], o[1].value);
+        }
+        if (i.op == Op::set_tuple_element) {
+            return demand_fresh_tuple(o) && expect_tuple(o[1], o[2].value + 1);
+        }
+        if (facts.demanded == InstrFacts::kNone) {
+            return true;
+        }
+        const Operand& taken = o[facts.demanded];
+        const bool branches = (instr_info(i.op).effects & BRANCHES) != 0;
+        switch (facts.demands) {
+            case kContext:
+                return demand_context(taken);
+            case TypeInfo::cons:
+                return expect_cons(taken);
+            case TypeInfo::float_:
+                return expect(taken, type(TypeInfo::float_), Op::expect_float, {taken});
+            case TypeInfo::map:
+                return expect(taken, type(TypeInfo::map), Op::is_map, {o[0], taken});
             default:
-                return false;
+                return branches ? expect(taken, type(TypeInfo::tuple), Op::is_tuple, {o[0], taken})
+                                : expect_tuple(taken, elements_taken(i));
         }
     }
-
-    // Instructions that trust their operand to be of a kind.
-    bool demand_types(const Instr& i, const Operand* o) {
-        switch (i.op) {
-            case Op::get_list:
-            case Op::get_hd:
-            case Op::get_tl:
-                return expect_cons(o[0]);
-            case Op::get_tuple_element:
-                return expect_tuple(o[0], elements_taken(i));
-            case Op::set_tuple_element:
-                if (!o[1].is_register() || s_.fresh_tuple == 0 ||
-                    *value_of(o[1]) != s_.fresh_tuple) {
-                    return bad("the tuple has not just been made by setelement/3");
-                }
-                if (o[0].is_register() && *value_of(o[0]) == s_.fresh_tuple) {
-                    return bad("the tuple would hold itself");
-                }
-                return expect_tuple(o[1], o[2].value + 1);
-            case Op::test_arity:
-                return expect(o[1], type(TypeInfo::tuple), Op::is_tuple, {o[0], o[1]});
-            case Op::update_record:
-                return expect_tuple(o[2], o[1].value);
-            case Op::has_map_fields:
-            case Op::get_map_elements:
-                return expect(o[1], type(TypeInfo::map), Op::is_map, {o[0], o[1]});
-            case Op::fmove_to:
-                return expect(o[0], type(TypeInfo::float_), Op::expect_float, {o[0]});
-            case Op::bs_get_tail:
-            case Op::bs_get_position:
-            case Op::bs_set_position:
-                return demand_context(o[0]);
-            default:
-                return !matches_in_context(i.op) || demand_context(o[1]);
+    bool demand_fresh_tuple(const Operand* o) {
+        if (!o[1].is_register() || s_.fresh_tuple == 0 || *value_of(o[1]) != s_.fresh_tuple) {
+            return bad("the tuple has not just been made by setelement/3");
         }
+        return !o[0].is_register() || *value_of(o[0]) != s_.fresh_tuple || bad("the tuple would hold itself");
     }
 
     // Nobody but local functions may get a match context, and no term may hold one.
     bool demand_terms(const Instr& i, const Operand* o) {
-        switch (i.op) {
-            case Op::return_:
-            case Op::build_stacktrace:
-            case Op::bs_init_writable:
-                return demand_terms_below(1);
-            case Op::send:
-                return demand_terms_below(2);
-            case Op::raw_raise:
-                return demand_terms_below(3);
-            case Op::call_bif:
-                return demand_terms_below(o[1].bif->arity);
-            case Op::bif_body:
-                return demand_terms_below(function_->arity);
-            case Op::call_ext:
-            case Op::call_ext_only:
-            case Op::call_ext_last:
-                return demand_terms_below(o[0].exp->arity);
-            case Op::call_fun:
-            case Op::i_apply_fun_last:
-                return demand_term(o[1]) && demand_terms_below(static_cast<uint32_t>(o[0].value));
-            case Op::apply:
-            case Op::apply_last:
-                return demand_terms_below(static_cast<uint32_t>(o[0].value) + 2);
-            case Op::swap:
-                return true;
-            default: {
-                const Operand* allowed = context_operand(i, o);
-                return for_each_operand(
-                    i,
-                    [this, allowed](const Operand& a) {
-                        return (allowed != nullptr && is_same(a, *allowed)) || demand_term(a);
-                    },
-                    [](const Operand&) { return true; });
-            }
+        if (i.op == Op::swap) {
+            return true;
         }
+        if (!instr_facts(i.op).passes_contexts && !demand_terms_below(x_read(i, o))) {
+            return false;
+        }
+        const Operand* allowed = context_operand(i, o);
+        return for_each_operand(
+            i,
+            [this, allowed](const Operand& a) {
+                return (allowed != nullptr && is_same(a, *allowed)) || demand_term(a);
+            },
+            [](const Operand&) { return true; });
     }
     // The operand that may be a context: the instruction uses it as one, tests for some kind of term or moves
     // it. Null: none.
     static const Operand* context_operand(const Instr& i, const Operand* o) {
-        const char* letters = instr_info(i.op).operands;
         switch (i.op) {
-            case Op::move:
-            case Op::get_list:
-            case Op::get_hd:
-            case Op::get_tl:
-            case Op::get_tuple_element:
-            case Op::fmove_to:
-            case Op::bs_get_tail:
-            case Op::bs_get_position:
-            case Op::bs_set_position:
-            case Op::select_tuple_arity:
-                return &o[0];
-            case Op::bs_start_match:
-            case Op::has_map_fields:
-            case Op::get_map_elements:
-                return &o[1];
             case Op::bif1:
                 return asks_for_bits_left(*o[1].bif) ? &o[2] : nullptr;
             case Op::is_eq_exact:
@@ -1281,12 +1219,8 @@ private:
                 }
                 return &o[0];
             default: {
-                if (matches_in_context(i.op)) {
-                    return &o[1];
-                }
-                const bool is_test = letters[0] == 'f' && letters[1] == 's' && letters[2] != 's' &&
-                                     (instr_info(i.op).effects & BRANCHES) != 0;
-                return is_test ? &o[1] : nullptr;
+                const uint8_t operand = instr_facts(i.op).context;
+                return operand != InstrFacts::kNone ? &o[operand] : nullptr;
             }
         }
     }
@@ -1329,103 +1263,15 @@ private:
             case Op::move:
             case Op::swap:
                 return type_of(o[0]);
-            case Op::put_list:
-                return type(TypeInfo::cons);
             case Op::put_tuple2:
                 return type(TypeInfo::tuple, i.operand_count - 1u);
             case Op::update_record:
                 return type(TypeInfo::tuple, o[1].value);
-            case Op::make_fun:
-                return type(TypeInfo::fun);
-            case Op::new_flat_map:
-            case Op::put_map_assoc:
-            case Op::put_map_exact:
-                return type(TypeInfo::map);
-            case Op::fmove_from:
-            case Op::bs_get_float:
-                return type(TypeInfo::float_);
-            case Op::add:
-            case Op::sub:
-            case Op::mul:
-            case Op::neg:
-                return type(kNumber);
-            case Op::int_div:
-            case Op::rem:
-            case Op::band:
-            case Op::bor:
-            case Op::bxor:
-            case Op::bsl:
-            case Op::bsr:
-            case Op::bnot:
-            case Op::tuple_size:
-            case Op::bs_get_integer:
-            case Op::bs_get_utf8:
-            case Op::bs_get_utf16:
-            case Op::bs_get_utf32:
-                return type(TypeInfo::integer);
-            case Op::self:
-                return type(TypeInfo::pid);
-            case Op::bs_start_match:
-                return type(kContext);
-            case Op::bs_get_binary:
-            case Op::bs_get_tail:
-            case Op::bs_create_bin:
-                return type(TypeInfo::bitstring);
-            default:
-                return Type{};
+            default: {
+                const uint16_t kind = instr_facts(i.op).result;
+                return kind != 0 ? type(kind) : Type{};
+            }
         }
-    }
-
-    // What a test proves of its operand where it holds, and where it does not.
-    struct Test {
-        uint16_t holds = TypeInfo::any;
-        bool exact = true;  // where the test fails, the operand is of none of these kinds
-    };
-    static Test test_of(Op op) {
-        switch (op) {
-            case Op::is_integer:
-                return {TypeInfo::integer};
-            case Op::is_float:
-                return {TypeInfo::float_};
-            case Op::is_number:
-                return {kNumber};
-            case Op::is_atom:
-                return {TypeInfo::atom};
-            case Op::is_boolean:
-                return {TypeInfo::atom, false};
-            case Op::is_pid:
-                return {TypeInfo::pid};
-            case Op::is_port:
-                return {TypeInfo::port};
-            case Op::is_reference:
-                return {TypeInfo::reference};
-            case Op::is_nil:
-                return {TypeInfo::nil};
-            case Op::is_list:
-                return {TypeInfo::cons | TypeInfo::nil};
-            case Op::is_nonempty_list:
-                return {TypeInfo::cons};
-            case Op::is_binary:
-                return {TypeInfo::bitstring, false};
-            case Op::is_bitstr:
-                return {TypeInfo::bitstring | kContext};
-            case Op::is_tuple:
-                return {TypeInfo::tuple};
-            case Op::is_map:
-                return {TypeInfo::map};
-            case Op::is_function:
-                return {TypeInfo::fun};
-            case Op::is_function2:
-                return {TypeInfo::fun, false};
-            default:
-                return {};
-        }
-    }
-
-    // Instructions that leave the heap as it is: the tuple stays the newest object.
-    static bool keeps_tuple_fresh(Op op) {
-        return op == Op::move || op == Op::swap || op == Op::set_tuple_element ||
-               op == Op::get_tuple_element || op == Op::init_yregs;
     }
 
     // The success side of a test, after its failure side has gone its way.
@@ -1442,10 +1288,6 @@ private:
                     believe_also(o[2], type_of_constant(o[1].term));
                 }
                 break;
-            case Op::hd:
-            case Op::tl:
-                believe_also(o[1], type(TypeInfo::cons));
-                break;
             default:
                 break;
         }
@@ -1457,11 +1299,11 @@ private:
             i.op == Op::catch_ || i.op == Op::try_ || i.op == Op::bs_match) {
             return true;
         }
-        const Test test = test_of(i.op);
-        const bool is_test = test.holds != TypeInfo::any;
+        const InstrFacts& facts = instr_facts(i.op);
+        const bool is_test = facts.proves != 0;
         const Type before = is_test ? type_of(o[1]) : Type{};
-        if (is_test && test.exact) {
-            set_type(o[1], narrowed(before, static_cast<uint16_t>(~test.holds)));
+        if (is_test && facts.proves_exactly) {
+            set_type(o[1], narrowed(before, static_cast<uint16_t>(~facts.proves)));
         }
         if (i.op == Op::bs_start_match && o[0].index != kNoLabel) {
             return after_no_match(o);
@@ -1476,8 +1318,8 @@ private:
         }
         if (is_test) {
             set_type(o[1], before);
-            believe(o[1], narrowed(before, test.holds));
-            never_holds_ = (before.bits & test.holds) == 0;
+            believe(o[1], narrowed(before, facts.proves));
+            never_holds_ = (before.bits & facts.proves) == 0;
         }
         if (i.op == Op::select_val || i.op == Op::select_tuple_arity) {
             const std::vector<Type> x_types = s_.x_types;
@@ -1545,78 +1387,85 @@ private:
         s_.y_values.assign(words, 0);
     }
 
+    // How many of the lowest x registers it reads.
+    uint32_t x_read(const Instr& i, const Operand* o) const {
+        const InstrFacts& facts = instr_facts(i.op);
+        switch (facts.reads) {
+            case InstrFacts::Reads::nothing:
+                return 0;
+            case InstrFacts::Reads::count:
+                return facts.read;
+            case InstrFacts::Reads::operand:
+                return static_cast<uint32_t>(o[facts.read].value) + facts.read_more;
+            case InstrFacts::Reads::arity:
+                break;
+        }
+        return i.operand_count == 0                  ? function_->arity
+               : o[i.operand_count - 1].kind == Kind::bif ? o[i.operand_count - 1].bif->arity
+               : o[0].kind == Kind::export_          ? o[0].exp->arity
+                                                     : function_->arity;
+    }
+    bool demand_frame_of(const InstrFacts& facts, const Operand* o) {
+        switch (facts.frame) {
+            case InstrFacts::Frame::any:
+                return true;
+            case InstrFacts::Frame::needed:
+                return demand_any_frame();
+            case InstrFacts::Frame::absent:
+                return demand_no_frame();
+            case InstrFacts::Frame::dropped:
+                break;
+        }
+        return demand_frame(o[facts.frame_operand].value);
+    }
+
+    // What the table says of frame, registers and heap; then what is true of one instruction only.
     bool step_special(const Instr& i, const Operand* o, const InstrNote& note) {
+        const InstrFacts& facts = instr_facts(i.op);
+        const uint16_t effects = instr_info(i.op).effects;
+        const uint32_t read = x_read(i, o);
+        if (facts.passes_contexts && o[0].kind == Kind::label) {
+            give_contexts(o[0], read);
+        }
+        if (!demand_frame_of(facts, o) || !use_x_below(read) || (facts.shows_frame && !demand_frame_defined())) {
+            return false;
+        }
+        if (facts.builds && !s_.building) {
+            return bad("no bit string has been begun");
+        }
+        if (facts.frame == InstrFacts::Frame::dropped && (effects & ENDS) == 0) {
+            drop_frame();
+        }
+        if (facts.reads != InstrFacts::Reads::nothing && (effects & COLLECTS) != 0) {
+            set_live(read);
+        }
+        switch (facts.heap) {
+            case InstrFacts::Heap::keeps:
+                break;
+            case InstrFacts::Heap::reserves:
+                s_.reserved = note.heap_words;
+                break;
+            case InstrFacts::Heap::voids:
+                s_.lapsed = note.heap_words;
+                break;
+            case InstrFacts::Heap::ends:
+                s_.reserved = s_.lapsed = 0;
+                break;
+        }
+        if (facts.leaves_x0) {
+            only_x0(shows_message(i.op) && s_.message);
+        }
+        // It may collect though the compiler has not announced it.
+        const bool collects_unannounced = (effects & COLLECTS) != 0 && note.live == kLiveUnknown &&
+                                          facts.reads == InstrFacts::Reads::nothing && facts.heap == InstrFacts::Heap::keeps;
+        return step_alone(i, o, collects_unannounced);
+    }
+
+    bool step_alone(const Instr& i, const Operand* o, bool collects_unannounced) {
         switch (i.op) {
-            case Op::func_info:
-                return demand_no_frame() && use_x_below(function_->arity);
-            case Op::bif_body:
-                set_live(function_->arity);
-                return true;
-            case Op::call:
-                give_contexts(o[0], o[1].value);
-                if (!demand_any_frame() || !use_x_below(static_cast<uint32_t>(o[1].value))) {
-                    return false;
-                }
-                only_x0();
-                return true;
-            case Op::call_only:
-                give_contexts(o[0], o[1].value);
-                return demand_no_frame() && use_x_below(static_cast<uint32_t>(o[1].value));
-            case Op::call_last:
-                give_contexts(o[0], o[1].value);
-                return demand_frame(o[2].value) && use_x_below(static_cast<uint32_t>(o[1].value));
-            case Op::call_ext:
-                if (!demand_any_frame() || !use_x_below(o[0].exp->arity)) {
-                    return false;
-                }
-                only_x0();
-                return true;
-            case Op::call_ext_only:
-                return demand_no_frame() && use_x_below(o[0].exp->arity);
-            case Op::call_ext_last:
-                return demand_frame(o[1].value) && use_x_below(o[0].exp->arity);
-            case Op::call_bif:
-                if (!use_x_below(o[1].bif->arity)) {
-                    return false;
-                }
-                set_live(o[1].bif->arity);
-                only_x0();
-                return true;
-            case Op::apply:
-                if (!demand_any_frame() || !use_x_below(static_cast<uint32_t>(o[0].value) + 2)) {
-                    return false;
-                }
-                only_x0();
-                return true;
-            case Op::apply_last:
-                return demand_frame(o[1].value) &&
-                       use_x_below(static_cast<uint32_t>(o[0].value) + 2);
-            case Op::call_fun:
-                if (!demand_any_frame() || !use_x_below(static_cast<uint32_t>(o[0].value))) {
-                    return false;
-                }
-                only_x0(shows_message(i.op) && s_.message);
-                return true;
-            case Op::i_apply_fun_last:
-                return demand_frame(o[2].value) && use_x_below(static_cast<uint32_t>(o[0].value));
-            case Op::return_:
-                return demand_no_frame() && use_x(0);
             case Op::allocate:
             case Op::allocate_heap:
-                if (!demand_no_frame()) {
-                    return false;
-                }
                 set_frame(o[0].value);
-                s_.reserved = note.heap_words;
-                return true;
-            case Op::test_heap:
-                s_.reserved = note.heap_words;
-                return true;
-            case Op::deallocate:
-                if (!demand_frame(o[0].value)) {
-                    return false;
-                }
-                drop_frame();
                 return true;
             case Op::trim:
                 if (!demand_frame(o[0].value + o[1].value)) {
@@ -1644,100 +1493,21 @@ private:
             case Op::fmove_from:
                 take_or_collect(i, kBoxedFloatWords);
                 return true;
-            case Op::bs_create_bin:
-                s_.reserved = note.heap_words;
-                return true;
             case Op::get_record_field:  // the reason of its failure takes words, even if it goes to a label
                 s_.lapsed += s_.reserved;
                 s_.reserved = 0;
                 return true;
-            case Op::bs_init:
-            case Op::bs_append:
-            case Op::bs_private_append:
-                s_.lapsed = note.heap_words;
-                return true;
             case Op::catch_:
             case Op::try_:
-                if (!in_frame(o[0].index)) {
-                    return false;
-                }
-                if (s_.y[o[0].index] >= kMark) {
-                    return bad("y%u marks a catch already", o[0].index);
-                }
-                s_.y[o[0].index] = kMark + o[1].index;
-                repair_y();
-                return flow_to_handler(s_);
+                return begin_catch(o);
             case Op::catch_end:
-                if (!demand_mark(o[0].index)) {
-                    return false;
-                }
-                s_.y[o[0].index] = kTerm;
-                if (!s_.is_answered && !s_.x.has(0)) {
-                    return bad("there is neither a value in x0 nor an exception");
-                }
-                define_x(0);
-                collect_unannounced(i);
-                only_x0();
-                return true;
             case Op::try_end:
-                if (!demand_mark(o[0].index)) {
-                    return false;
-                }
-                s_.y[o[0].index] = kTerm;
-                return true;
             case Op::try_case:
-                if (!demand_mark(o[0].index)) {
-                    return false;
-                }
-                s_.y[o[0].index] = kTerm;
-                if (!s_.caught) {
-                    return bad("it is reached without an exception");
-                }
-                only_x0();
-                define_x(1);
-                define_x(2);
-                return true;
-            case Op::raw_raise:
-                if (!use_x_below(3)) {
-                    return false;
-                }
-                only_x0();
-                return true;
-            case Op::build_stacktrace:
-            case Op::bs_init_writable:
-                if (!use_x(0) || !demand_frame_defined()) {
-                    return false;
-                }
-                only_x0();
-                set_live(1);
-                return true;
-            case Op::send:
-                if (!use_x_below(2)) {
-                    return false;
-                }
-                only_x0();
-                set_live(2);
-                return true;
-            case Op::loop_rec:
-                s_.reserved = s_.lapsed = 0;
-                return demand_frame_defined();
+                return end_catch(i, o);
             case Op::loop_rec_end:
             case Op::wait:
             case Op::wait_timeout:
-                if (!demand_frame_defined()) {
-                    return false;
-                }
-                if (i.op == Op::loop_rec_end && !s_.message) {
-                    return bad("no message is under examination");
-                }
-                if (std::find(s_.y.begin(), s_.y.end(), kPartOfMessage) != s_.y.end()) {
-                    return bad("a part of a message that is left in the queue is in the frame");
-                }
-                s_.x.clear();
-                s_.floats.clear();
-                s_.reserved = s_.lapsed = 0;
-                s_.message = s_.building = false;
-                return true;
+                return leave_message(i);
             case Op::remove_message:
                 if (!s_.message) {
                     return bad("no message is under examination");
@@ -1746,20 +1516,60 @@ private:
                 s_.message = false;
                 std::replace(s_.y.begin(), s_.y.end(), kPartOfMessage, kTerm);
                 return true;
-            case Op::bs_put_integer:
-            case Op::bs_put_float:
-            case Op::bs_put_binary:
-            case Op::bs_put_string:
-            case Op::bs_put_utf8:
-            case Op::bs_put_utf16:
-            case Op::bs_put_utf32:
-                return s_.building || bad("no bit string has been begun");
             default:
-                if ((instr_info(i.op).effects & COLLECTS) != 0 && note.live == kLiveUnknown) {
+                if (collects_unannounced) {
                     collect_unannounced(i);
                 }
                 return true;
         }
+    }
+    bool begin_catch(const Operand* o) {
+        if (!in_frame(o[0].index)) {
+            return false;
+        }
+        if (s_.y[o[0].index] >= kMark) {
+            return bad("y%u marks a catch already", o[0].index);
+        }
+        s_.y[o[0].index] = kMark + o[1].index;
+        repair_y();
+        return flow_to_handler(s_);
+    }
+    bool end_catch(const Instr& i, const Operand* o) {
+        if (!demand_mark(o[0].index)) {
+            return false;
+        }
+        if (i.op == Op::catch_end && !s_.is_answered && !s_.x.has(0)) {
+            return bad("there is neither a value in x0 nor an exception");
+        }
+        if (i.op == Op::try_case && !s_.caught) {
+            return bad("it is reached without an exception");
+        }
+        s_.y[o[0].index] = kTerm;
+        if (i.op == Op::catch_end) {
+            define_x(0);
+            collect_unannounced(i);
+        }
+        if (i.op != Op::try_end) {
+            only_x0();
+        }
+        if (i.op == Op::try_case) {
+            define_x(1);
+            define_x(2);
+        }
+        return true;
+    }
+    bool leave_message(const Instr& i) {
+        if (i.op == Op::loop_rec_end && !s_.message) {
+            return bad("no message is under examination");
+        }
+        if (std::find(s_.y.begin(), s_.y.end(), kPartOfMessage) != s_.y.end()) {
+            return bad("a part of a message that is left in the queue is in the frame");
+        }
+        s_.x.clear();
+        s_.floats.clear();
+        s_.reserved = s_.lapsed = 0;
+        s_.message = s_.building = false;
+        return true;
     }
 
     bool after_definitions(const Instr& i, const Operand* o, Type result, Type swapped) {
@@ -1786,8 +1596,7 @@ private:
                 s_.y[o[1].index] = kPartOfMessage;
             }
         }
-        s_.building |=
-            i.op == Op::bs_init || i.op == Op::bs_append || i.op == Op::bs_private_append;
+        s_.building |= instr_facts(i.op).begins_bits;
         if (i.op == Op::wait_timeout || i.op == Op::timeout) {
             forget_x(s_);
         }

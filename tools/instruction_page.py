@@ -13,19 +13,19 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TABLE = pathlib.Path("vm/instr/instructions.def")
 PAGE = pathlib.Path("docs/instructions.md")
 
-INSTR = re.compile(r'^INSTR\((\w+),\s*"([^"]*)",\s*([A-Z][A-Z_ |]*?),\s*"((?:[^"\\]|\\.)*)"\)\s*$')
+INSTR = re.compile(r'^INSTR\((\w+),\s*"([^"]*)",\s*([A-Z][A-Z_ |]*?),\s*([a-z][^"]*?),\s*"((?:[^"\\]|\\.)*)"\)\s*$')
 SECTION = re.compile(r"^// -{2,} (.*?) -+$")
 
 
 def read_table(text):
-    """(explanation, [(section, [(name, operands, effects, meaning)])], [(line, what is wrong)])."""
+    """(explanation, [(section, [(name, operands, effects, facts, meaning)])], [(line, what is wrong)])."""
     explanation, sections, wrong, names = [], [], [], {}
     for number, line in enumerate(text.split("\n"), 1):
         section, instr = SECTION.match(line), INSTR.match(line)
         if section:
             sections.append((section.group(1), []))
         elif instr:
-            name, operands, effects, meaning = instr.groups()
+            name, operands, effects, facts, meaning = instr.groups()
             meaning = meaning.replace('\\"', '"').replace("\\\\", "\\")
             if name in names:
                 wrong.append((number, "%s is in line %d already" % (name, names[name])))
@@ -35,9 +35,9 @@ def read_table(text):
             if not sections:
                 sections.append(("instructions", []))
             sections[-1][1].append(
-                (name, operands, [e.strip().lower() for e in effects.split("|")], meaning))
+                (name, operands, [e.strip().lower() for e in effects.split("|")], facts, meaning))
         elif line.startswith("INSTR("):
-            wrong.append((number, "cannot be read as INSTR(name, operands, effects, meaning)"))
+            wrong.append((number, "cannot be read as INSTR(name, operands, effects, facts, meaning)"))
         elif line.startswith("//") and not sections:
             explanation.append(line[2:][1:] if line[2:3] == " " else line[2:])
     return explanation, sections, wrong
@@ -61,11 +61,12 @@ def page(text):
     out += [line.rstrip() for line in explanation] + ["```"]
     for title, instructions in sections:
         out += ["", "## " + title[:1].upper() + title[1:], "",
-                "| instruction | operands | effects | meaning |", "|---|---|---|---|"]
-        for name, operands, effects, meaning in instructions:
-            out.append("| `%s` | %s | %s | %s |" % (
+                "| instruction | operands | effects | facts | meaning |", "|---|---|---|---|---|"]
+        for name, operands, effects, facts, meaning in instructions:
+            out.append("| `%s` | %s | %s | %s | %s |" % (
                 name, "`%s`" % operands if operands else "",
-                "" if effects == ["none"] else ", ".join(effects), cell(meaning)))
+                "" if effects == ["none"] else ", ".join(effects), "" if facts == "none" else "`%s`" % cell(facts),
+                cell(meaning)))
     return "\n".join(out) + "\n"
 
 

@@ -144,7 +144,7 @@ class Docs(unittest.TestCase):
 
 
 class Instructions(unittest.TestCase):
-    GOOD = '// Words.\n// ---- moves ---\nINSTR(move, "sd", NONE, "Dst := Src.")\n'
+    GOOD = '// Words.\n// ---- moves ---\nINSTR(move, "sd", NONE, keeps_tuple, "Dst := Src.")\n'
 
     def check(self, table):
         page = tidy.instruction_page.page(table)
@@ -155,7 +155,7 @@ class Instructions(unittest.TestCase):
         self.assertEqual(self.check(self.GOOD), [])
 
     def test_a_name_twice_a_fragment_and_a_line_that_cannot_be_read(self):
-        bad = ('INSTR(move, "sd", NONE, "Again.")\nINSTR(swap, "dd", FAILS | ENDS, "a and b")\n'
+        bad = ('INSTR(move, "sd", NONE, none, "Again.")\nINSTR(swap, "dd", FAILS | ENDS, none, "a and b")\n'
                "INSTR(lost)\n")
         self.assertEqual([line for _, line in self.check(self.GOOD + bad)], [4, 5, 6])
 

@@ -1,4 +1,4 @@
-#include "vm/instr/lowered.hpp"
+#include "vm/instr/facts.hpp"
 
 #include "vm/instr/bif_def.hpp"
 #include "vm/term/atom_table.hpp"
@@ -11,10 +11,23 @@
 namespace minivm {
 
 constinit const InstrInfo kInstrInfo[] = {
-#define INSTR(name, operands, effects, meaning) {#name, operands, effects, meaning},
+#define INSTR(name, operands, effects, facts, meaning) {#name, operands, effects, meaning},
 #include "vm/instr/instructions.def"
 #undef INSTR
 };
+
+// Within the words' namespace, as `map` and `port` have other meanings outside.
+namespace facts {
+namespace {
+constexpr InstrFacts kOf[] = {
+#define INSTR(name, operands, effects, facts, meaning) facts,
+#include "vm/instr/instructions.def"
+#undef INSTR
+};
+}  // namespace
+}  // namespace facts
+
+const InstrFacts& instr_facts(Op op) { return facts::kOf[static_cast<size_t>(op)]; }
 
 namespace {
 

@@ -27,7 +27,7 @@ struct Delete {
 }
 
 enum class Op : uint16_t {
-#define INSTR(name, operands, effects, meaning) name,
+#define INSTR(name, operands, effects, facts, meaning) name,
 #include "vm/instr/instructions.def"
 #undef INSTR
     kCount
