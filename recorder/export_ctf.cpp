@@ -25,7 +25,7 @@ constexpr unsigned kMostPlaces = UINT16_MAX;  // those behind it are "unknown"
 constexpr uint32_t kUnknownEvent = 65536;
 
 bool is_string(char kind) {
-    return std::string_view("amst").find(kind) != std::string_view::npos;
+    return std::string_view("amstvekg").find(kind) != std::string_view::npos;
 }
 
 // A TSDL identifier; a leading underscore keeps it from being a keyword.
@@ -156,9 +156,9 @@ public:
         (one(values), ...);
         bytes_.advance((sizeof values + ...));
     }
-    // A CTF string ends at its first zero byte; `text` has none.
+    // A CTF string ends at its first zero byte.
     void put_string(std::string_view text) {
-        bytes_ += text;
+        bytes_ += text.substr(0, text.find('\0'));
         bytes_ += '\0';
     }
     void begin(uint32_t ring, uint64_t sequence, uint64_t discarded) {
@@ -181,7 +181,6 @@ public:
         end_ns_ = ns;
     }
     void set_begin(uint64_t ns) { begin_ns_ = end_ns_ = ns; }
-    bool is_empty() const { return bytes_.size() == events_at_; }
     size_t size() const { return bytes_.size(); }
     std::string_view finish() {
         const uint64_t bits = bytes_.size() * 8;
@@ -217,8 +216,7 @@ void put_arguments(Packet& packet, const Record& record, const EventSchema& sche
         } else if (i >= count) {
             packet.put_string("");
         } else if (kind == 't') {
-            const std::string_view text = formatter.text_argument(record, i);
-            packet.put_string(text.substr(0, text.find('\0')));
+            packet.put_string(formatter.text_argument(record, i));
         } else {
             scratch.clear();
             formatter.append_argument(scratch, record, kind, i);

@@ -139,9 +139,13 @@ ExportResult export_lines(const Snapshot& snapshot, const Filter& filter, size_t
     Selection selection(snapshot, filter, formatter);
     Merger merger(snapshot);
     const bool is_first = cursor->next.empty();
+    // The pool of rings may have grown since the cursor was made: all of a new ring lies behind it.
+    const auto next_in = [cursor](const RingContents& ring) {
+        return ring.index < cursor->next.size() ? cursor->next[ring.index] : 0;
+    };
     Cursor end;
     for (const RingContents& ring : snapshot.rings()) {
-        const uint64_t from = is_first ? 0 : cursor->next[ring.index];
+        const uint64_t from = next_in(ring);
         if (end.next.size() <= ring.index) {
             end.next.resize(ring.index + 1);
         }
@@ -158,8 +162,8 @@ ExportResult export_lines(const Snapshot& snapshot, const Filter& filter, size_t
     std::deque<std::pair<uint64_t, MergedRecord>> chosen;
     for (MergedRecord merged = merger.next(); merged.record != nullptr; merged = merger.next()) {
         const uint64_t position = merged.record->position();
-        if ((is_first || position >= cursor->next[merged.ring->index]) &&
-            position < merged.ring->complete_until && selection.accepts(*merged.record)) {
+        if (position >= next_in(*merged.ring) && position < merged.ring->complete_until &&
+            selection.accepts(*merged.record)) {
             chosen.emplace_back(merger.index() - 1, merged);
             if (chosen.size() > most) {
                 chosen.pop_front();

@@ -219,8 +219,7 @@ Formatter::Formatter(const Snapshot& snapshot) : snapshot_(snapshot) {
 }
 
 unsigned Formatter::usable_arguments(const Record& record, const EventSchema& schema) {
-    const unsigned room = record.slots() * kWordsPerSlot - kHeadWords;
-    return std::min({room, record.arguments(), static_cast<unsigned>(schema.kinds.size())});
+    return std::min(record.arguments(), static_cast<unsigned>(schema.kinds.size()));
 }
 
 std::string_view Formatter::text_argument(const Record& record, unsigned i) const {
@@ -395,8 +394,7 @@ void Formatter::append_message(Text& out, const Record& record) {
     if (event == nullptr) {
         out += "event ";
         append_unsigned(out, record.event());
-        const unsigned room = record.slots() * kWordsPerSlot - kHeadWords;
-        for (unsigned i = 0; i < std::min(room, record.arguments()); i++) {
+        for (unsigned i = 0; i < record.arguments(); i++) {
             out += i == 0 ? ": 0x" : ", 0x";
             append_hex(out, record.argument(i));
         }

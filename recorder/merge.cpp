@@ -9,8 +9,8 @@ namespace minivm::recorder {
 
 FlowRole flow_role(const EventSchema& schema, unsigned& argument) {
     const size_t at = schema.kinds.find('w');
-    if (at == std::string::npos) {
-        return FlowRole::none;
+    if (at >= kMaxPayloadWords) {
+        return FlowRole::none;  // there is none, or no record has so many arguments
     }
     argument = static_cast<unsigned>(at);
     if (schema.name == "send" || schema.name == "send_message" || schema.name == "signal_sent" ||
@@ -161,12 +161,10 @@ Merger::Send* Merger::find_ordered_send(uint64_t flow, uint64_t ticks) {
 // Whether the record at the head of the stream receives a flow whose send has not been handed out.
 bool Merger::must_wait(uint32_t stream) {
     const Record& record = *streams_[stream].at;
-    const uint16_t event = record.event_id;
-    if (event >= flow_argument_.size() || flow_argument_[event] < 0 ||
-        static_cast<unsigned>(flow_argument_[event]) >= record.arguments()) {
+    if (!is_receive(record)) {
         return false;
     }
-    const uint64_t flow = record.argument(static_cast<unsigned>(flow_argument_[event]));
+    const uint64_t flow = received_flow(record);
     const auto wait_for = [&](uint32_t sender, const Record* send) {
         streams_[stream].blocked_by = sender + 1;
         streams_[stream].waits_for = send;
@@ -286,13 +284,9 @@ MergedRecord Merger::next() {
             continue;
         }
         stream.blocked_by = 0;
-        if (stream.end - stream.at > kAhead && !sends_.empty()) {
-            const Record& later = stream.at[kAhead];
-            const uint16_t event = later.event_id;
-            if (event < flow_argument_.size() && flow_argument_[event] >= 0) {
-                const uint64_t flow = later.argument(static_cast<unsigned>(flow_argument_[event]));
-                __builtin_prefetch(&sends_[place_of(hash_flow(flow)) & send_mask_]);
-            }
+        if (stream.end - stream.at > kAhead && !sends_.empty() && is_receive(stream.at[kAhead])) {
+            const uint64_t flow = received_flow(stream.at[kAhead]);
+            __builtin_prefetch(&sends_[place_of(hash_flow(flow)) & send_mask_]);
         }
         const MergedRecord result{stream.at, stream.ring};
         stream.at++;

@@ -56,14 +56,20 @@ private:
     };
 
     void collect_sends(const Snapshot& snapshot);
-    bool is_send(const Record& record) const {
+    // The argument of each event that carries its flow; -1: none.
+    using FlowArguments = std::vector<int8_t>;
+    static bool has_flow(const FlowArguments& arguments, const Record& record) {
         const uint16_t event = record.event_id;
-        return event < send_argument_.size() && send_argument_[event] >= 0 &&
-               static_cast<unsigned>(send_argument_[event]) < record.arguments();
+        return event < arguments.size() && arguments[event] >= 0 &&
+               static_cast<unsigned>(arguments[event]) < record.arguments();
     }
-    uint64_t sent_flow(const Record& record) const {
-        return record.argument(static_cast<unsigned>(send_argument_[record.event_id]));
+    static uint64_t flow_of(const FlowArguments& arguments, const Record& record) {
+        return record.argument(static_cast<unsigned>(arguments[record.event_id]));
     }
+    bool is_send(const Record& record) const { return has_flow(send_argument_, record); }
+    uint64_t sent_flow(const Record& record) const { return flow_of(send_argument_, record); }
+    bool is_receive(const Record& record) const { return has_flow(flow_argument_, record); }
+    uint64_t received_flow(const Record& record) const { return flow_of(flow_argument_, record); }
     bool insert_send(uint32_t stream, const Record* record);
     void order_sends();
     Send* find_ordered_send(uint64_t flow, uint64_t ticks);
@@ -84,8 +90,8 @@ private:
     std::vector<Send> ordered_;
     uint64_t slack_ticks_ = 0;
     std::vector<uint32_t> blocked_;
-    std::vector<int8_t> flow_argument_;  // of each event that receives; -1 none
-    std::vector<int8_t> send_argument_;  // of each event that sends
+    FlowArguments flow_argument_;  // of events that receive
+    FlowArguments send_argument_;  // of events that send
     uint64_t send_mask_ = 0;
     uint64_t index_ = 0;
     uint64_t reordered_ = 0;

@@ -9,6 +9,7 @@
 
 #include "recorder/file_format.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -39,7 +40,10 @@ struct Record {
     uint16_t event() const { return word2_event(words[2]); }
     uint32_t subject() const { return word2_subject(words[2]); }
     unsigned place() const { return word2_place(words[2]); }
-    unsigned arguments() const { return word2_arguments(words[2]); }
+    // Words that may be read with argument(): a damaged record, or one that was cut, may claim more.
+    unsigned arguments() const {
+        return std::min(word2_arguments(words[2]), slots() * kWordsPerSlot - kHeadWords);
+    }
     uint64_t argument(unsigned i) const { return words[kHeadWords + i]; }
 };
 

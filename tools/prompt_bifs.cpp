@@ -111,9 +111,6 @@ Term minivm_recorder_lines_3(Process& p, const Term* a) {
     recorder::Cursor cursor;
     cursor.next.resize(position.size() / sizeof(uint64_t));
     std::memcpy(cursor.next.data(), position.data(), position.size());
-    if (!cursor.next.empty() && cursor.next.size() < snapshot.rings().size()) {
-        return badarg(p);
-    }
     filter.time_of_day = true;  // as what :trace shows
     recorder::StringSink sink;
     export_lines(snapshot, filter, most, &cursor, sink);
@@ -493,7 +490,7 @@ std::vector<BifDef> g_bifs = {
     {"minivm", "recorder_lines", 3, minivm_recorder_lines_3, kBifDirtyIo, nullptr},
     {"minivm", "recorder_calls", 3, minivm_recorder_calls_3, kBifDirtyIo, nullptr},
     {"minivm", "recorder_dump", 1, minivm_recorder_dump_1, kBifDirtyIo, nullptr},
-    {"minivm", "recorder_switch", 2, minivm_recorder_switch_2, kBifPlain, nullptr},
+    {"minivm", "recorder_switch", 2, minivm_recorder_switch_2, kBifDirtyIo, nullptr},
     {"minivm", "recorder_start", 3, minivm_recorder_start_3, kBifDirtyIo, nullptr},
     {"minivm", "recorder_stop", 1, minivm_recorder_stop_1, kBifDirtyIo, nullptr},
     {"minivm", "disasm", 4, minivm_disasm_4, kBifDirtyCpu, nullptr},

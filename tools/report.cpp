@@ -192,8 +192,10 @@ void Report::take(size_t i) {
     if (count < schema->kinds.size()) {
         return;  // cut: its sums would be wrong
     }
+    // A damaged recording may describe an event with fewer arguments than it has.
+    const auto word = [&](unsigned n) { return n < count ? record.argument(n) : 0; };
     const int64_t ns = snapshot_.since_start_ns(record.order_ticks);
-    const auto first = count > 0 ? static_cast<uint32_t>(record.argument(0)) : 0;
+    const auto first = static_cast<uint32_t>(word(0));
     if (event == "sched_in" || event == "dirty_start") {
         const unsigned lane = lane_of(merged_[i]);
         open_[lane] = {ns, first, true};
@@ -211,22 +213,22 @@ void Report::take(size_t i) {
         }
         slice.open = false;
         if (event == "dirty_end") {
-            functions_[argument(record, 1)].dirty_ns += record.argument(2);
+            functions_[argument(record, 1)].dirty_ns += word(2);
         } else {
-            sum.reductions += record.argument(1);
+            sum.reductions += word(1);
         }
     } else if (event == "send" || event == "send_message") {
         if (record.subject() != 0) {
             sums_[record.subject()].sent++;
         }
-        sent_[record.argument(1)] = {lane_of(merged_[i]), ns};
+        sent_[word(1)] = {lane_of(merged_[i]), ns};
     } else if (event == "signal_to") {  // of an exit, which may come as a message
-        sent_[record.argument(2)] = {lane_of(merged_[i]), ns};
+        sent_[word(2)] = {lane_of(merged_[i]), ns};
     } else if (event == "receive") {
         if (record.subject() != 0) {
             sums_[record.subject()].received++;
         }
-        const auto at = sent_.find(record.argument(1));
+        const auto at = sent_.find(word(1));
         if (at != sent_.end()) {
             // Both may have the time of the slice they are in: a line leads forward all the same.
             arrows_.push_back(
@@ -236,9 +238,9 @@ void Report::take(size_t i) {
     } else if (event == "gc_minor_end" || event == "gc_major_end") {
         ProcessSum& sum = sums_[first];
         sum.collections++;
-        sum.gc_ns += record.argument(4);
-        sum.longest_gc_ns = std::max(sum.longest_gc_ns, record.argument(4));
-        sum.freed_words += record.argument(2);
+        sum.gc_ns += word(4);
+        sum.longest_gc_ns = std::max(sum.longest_gc_ns, word(4));
+        sum.freed_words += word(2);
     } else if (event == "spawn") {
         sums_[first].began_in = argument(record, 2);
         functions_[sums_[first].began_in].spawned++;
@@ -246,13 +248,12 @@ void Report::take(size_t i) {
         sums_[first].ended = argument(record, 1) + " " + argument(record, 2);
     } else if (event == "trace_call" || event == "trace_call_words") {
         functions_[argument(record, 0)].calls++;
-    } else if (is_stack_frame(event) && record.argument(1) == 0) {
+    } else if (is_stack_frame(event) && word(1) == 0) {
         functions_[argument(record, 2)].failed++;
     }
 }
 
 void Report::summary(std::string& out) {
-    recorder::StringSink sink;
     const auto& header = snapshot_.header();
     out += "<h1>Recording of ";
     append_html(out, header.program);
@@ -620,6 +621,10 @@ canvas{width:100%;display:block;border:1px solid #ddd;cursor:grab} #tip{height:1
 
 }  // namespace
 
+std::string report_page(const Snapshot& snapshot) {
+    return Report(snapshot).page();
+}
+
 int report_command(const std::string& file, const std::string& output, std::FILE* out,
                    std::FILE* err) {
     const auto fail = [err](const std::string& what) {
@@ -635,7 +640,7 @@ int report_command(const std::string& file, const std::string& output, std::FILE
     if (!page.open(output)) {
         return fail(page.error());
     }
-    page.write(Report(snapshot).page());
+    page.write(report_page(snapshot));
     if (!page.close() && !page.is_broken_pipe()) {
         return fail(page.error());
     }

@@ -3,9 +3,11 @@
 //
 // Random bytes hardly ever hold the header's checksum, so inputs begin with a choice: taken as they
 // are, or laid over a recording made here, with or without a new checksum, or into entries of its
-// dictionary that then get a checksum that fits.
+// dictionary that then get a checksum that fits, and into the heads of its records.
 #include "recorder/export.hpp"
 #include "recorder/recorder.hpp"
+#include "recorder/value.hpp"
+#include "tools/report.hpp"
 
 #include <unistd.h>
 
@@ -47,6 +49,10 @@ const Bytes& good_file() {
             record(EventId::trace_call, 2, "some text");
             MINIVM_EVENT(span_end, i);
         }
+        record(EventId::gc_minor_end, 1, 2, 3, 4, 5);
+        const uint64_t reason = pack_value(ValueTag::nil);
+        record(EventId::uncaught, 1, 1, Value(&reason, 1));
+        record(EventId::uncaught_frame, 1, 0, 2, 3, 1);
         shutdown();
         std::ifstream file(path, std::ios::binary);
         Bytes out((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -92,6 +98,17 @@ void change_entries(Bytes& bytes, const uint8_t* data, size_t size) {
     }
 }
 
+// Changes how many arguments records say they have: 2 bytes choose a slot, the third is the number.
+void change_records(Bytes& bytes, const uint8_t* data, size_t size) {
+    FileHeader header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    const size_t slots = (bytes.size() - header.rings_offset) / kSlotBytes;
+    for (size_t piece = 0; piece + 4 <= size; piece += 4) {
+        const size_t slot = (data[piece] + data[piece + 1] * 256u) % slots;
+        bytes[header.rings_offset + slot * kSlotBytes + 2 * 8 + 3] = data[piece + 2];
+    }
+}
+
 void require(bool condition) {
     if (!condition) {
         std::abort();
@@ -107,6 +124,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     } else if (data[0] % 16 >= 13) {
         bytes = good_file();
         change_entries(bytes, data + 1, size - 1);
+        if (data[0] % 16 == 15) {
+            change_records(bytes, data + 1, size - 1);
+        }
     } else {
         // The rest in pieces of 16 bytes: an offset, and what stands there.
         bytes = good_file();
@@ -158,5 +178,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     require(export_perfetto(snapshot, {}, perfetto).ok);
     StringSink terms;
     require(export_terms(snapshot, with_places, terms).ok);
+    Cursor cursor;
+    cursor.next = {1};
+    StringSink lines;
+    require(export_lines(snapshot, {}, 100, &cursor, lines).ok);
+    StringSink crash;
+    require(export_crash(snapshot, 20, crash).ok);
+    require(!minivm::tools::report_page(snapshot).empty());
     return 0;
 }

@@ -2,7 +2,9 @@
 #include "recorder/export.hpp"
 
 #include "recorder/format.hpp"
+#include "recorder/recording.hpp"
 #include "recorder/site.hpp"
+#include "tools/report.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -384,7 +386,7 @@ CtfStream walk_ctf(const std::string& bytes, const Dictionary& dictionary) {
                 return stream;
             }
             for (const char kind : schema->kinds) {
-                event += std::string_view("amst").find(kind) != std::string_view::npos
+                event += std::string_view("amstvekg").find(kind) != std::string_view::npos
                              ? std::strlen(bytes.c_str() + event) + 1
                              : 8;
             }
@@ -400,6 +402,9 @@ CtfStream walk_ctf(const std::string& bytes, const Dictionary& dictionary) {
 
 TEST_CASE("the CTF output has the records we count and the losses we count") {
     record_something();
+    const uint64_t message[] = {pack_value(ValueTag::tuple, 2), pack_value(ValueTag::atom, 1),
+                                pack_value(ValueTag::subject, 80)};
+    record(EventId::send_message, 81, 1, 3, Value(message, 3));
     MINIVM_EVENT(note, "with its place");
     const unsigned line = __LINE__ - 1;
     for (uint64_t i = 0; i < 100'000; i++) {
@@ -415,6 +420,7 @@ TEST_CASE("the CTF output has the records we count and the losses we count") {
     REQUIRE(result.ok);
     CHECK(result.records == snapshot.totals().decoded_records);
     uint64_t events = 0;
+    uint64_t messages = 0;
     std::map<unsigned, uint64_t> places;
     for (const RingContents& ring : snapshot.rings()) {
         const std::string path = directory + "/ring_" + std::to_string(ring.index);
@@ -433,8 +439,10 @@ TEST_CASE("the CTF output has the records we count and the losses we count") {
         for (const unsigned place : stream.places) {
             places[place]++;
         }
+        messages += count_of(bytes, "{error,<0.80.0>}");
     }
     CHECK(events == result.records);
+    CHECK(messages == 1);
     std::ifstream file(directory + "/metadata");
     const std::string metadata((std::istreambuf_iterator<char>(file)),
                                std::istreambuf_iterator<char>());
@@ -451,6 +459,69 @@ TEST_CASE("the CTF output has the records we count and the losses we count") {
     CHECK_FALSE(again.ok);
     CHECK(again.error.find(directory) == 0);
     std::filesystem::remove_all(directory);
+}
+
+TEST_CASE("a follower goes on when the pool of rings has grown since its cursor was made") {
+    record_something();
+    const Snapshot snapshot = own_snapshot();
+    shutdown();
+    Cursor everything;
+    StringSink all;
+    REQUIRE(export_lines(snapshot, {}, 1000, &everything, all).ok);
+    Cursor shorter;
+    shorter.next = {0};
+    StringSink behind;
+    REQUIRE(export_lines(snapshot, {}, 1000, &shorter, behind).ok);
+    CHECK(all.text != "");
+    CHECK(behind.text == all.text);
+    CHECK(shorter.next == everything.next);
+    CHECK(shorter.missed_slots == 0);
+}
+
+TEST_CASE("no output reads beyond a record that claims more arguments than it has") {
+    Options options;
+    options.spare_threads = 0;
+    REQUIRE(init(options).ok);
+    REQUIRE(attach_thread("main", RingSize::large));
+    // As a damaged file may describe events: the last description of each counts.
+    const auto describe = [](EventId id, std::string_view name, const std::string& kinds) {
+        std::string text(name);
+        for (const std::string_view part : {"message", "scheduling", kinds.c_str(), "", "%u"}) {
+            (text += '\0') += part;
+        }
+        REQUIRE(detail::append_dictionary(DictionaryKind::event, static_cast<uint64_t>(id), text));
+    };
+    describe(EventId::send, "send", std::string(20, 'u') + "w");
+    describe(EventId::receive, "receive", std::string(261, 'u') + "w");
+    describe(EventId::gc_minor_end, "gc_minor_end", "");
+    const auto claim = [](EventId id) {
+        detail::write1(detail::event_word(id) | uint64_t{0xff} << 24, 7);
+    };
+    {
+        const Batch batch(EventId::uncaught, 8);
+        const uint64_t reason = pack_value(ValueTag::nil);
+        record(EventId::uncaught, 7, 1, Value(&reason, 1));
+        claim(EventId::uncaught_frame);
+    }
+    claim(EventId::gc_minor_end);
+    for (unsigned i = 0; i < 20; i++) {
+        claim(EventId::receive);
+    }
+    claim(EventId::send);
+    const Snapshot snapshot = own_snapshot();
+    shutdown();
+    for (const RingContents& ring : snapshot.rings()) {
+        for (const Record& record : ring.records) {
+            REQUIRE(record.arguments() <= record.slots() * kWordsPerSlot - kHeadWords);
+        }
+    }
+    StringSink sink;
+    CHECK(export_text(snapshot, {}, sink).ok);
+    CHECK(export_json(snapshot, {}, sink).ok);
+    CHECK(export_perfetto(snapshot, {}, sink).ok);
+    CHECK(export_terms(snapshot, {}, sink).ok);
+    CHECK(export_crash(snapshot, 20, sink).ok);
+    CHECK(minivm::tools::report_page(snapshot) != "");
 }
 
 TEST_CASE("an output that cannot be written is an error") {
