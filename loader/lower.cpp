@@ -48,28 +48,9 @@ struct NamedCode {
     Term name;
     unsigned code;
 };
-enum MatchCommand : unsigned {
-    ensure_at_least,
-    ensure_exactly,
-    get_integer,
-    get_binary,
-    get_tail,
-    equals,
-    skip,
-    no_command
-};
-enum SegmentType : unsigned {
-    seg_integer,
-    seg_float,
-    seg_binary,
-    seg_utf8,
-    seg_utf16,
-    seg_utf32,
-    seg_append,
-    seg_private_append,
-    seg_string,
-    no_segment
-};
+constexpr unsigned kNoCode = 0xFF;
+using Segment = BinSegment::Type;
+constexpr unsigned code(Segment type) { return static_cast<unsigned>(type); }
 struct GuardOp {
     Term name;
     unsigned arity;
@@ -81,19 +62,19 @@ struct Names {
     Term erlang = intern("erlang"), get = intern("get"), plus = intern("+");
     Term little = intern("little"), is_signed = intern("signed"), native = intern("native");
     Term no_fail = intern("no_fail"), resume = intern("resume");
-    NamedCode match_commands[7] = {{intern("ensure_at_least"), ensure_at_least},
-                                   {intern("ensure_exactly"), ensure_exactly},
-                                   {intern("integer"), get_integer},
-                                   {intern("binary"), get_binary},
-                                   {intern("get_tail"), get_tail},
-                                   {intern("=:="), equals},
-                                   {intern("skip"), skip}};
+    NamedCode match_commands[7] = {{intern("ensure_at_least"), semantics::kBsEnsureAtLeast},
+                                   {intern("ensure_exactly"), semantics::kBsEnsureExactly},
+                                   {intern("integer"), semantics::kBsInteger},
+                                   {intern("binary"), semantics::kBsBinary},
+                                   {intern("get_tail"), semantics::kBsGetTail},
+                                   {intern("=:="), semantics::kBsEqual},
+                                   {intern("skip"), semantics::kBsSkip}};
     NamedCode segment_types[9] = {
-        {intern("integer"), seg_integer}, {intern("float"), seg_float},
-        {intern("binary"), seg_binary},   {intern("utf8"), seg_utf8},
-        {intern("utf16"), seg_utf16},     {intern("utf32"), seg_utf32},
-        {intern("append"), seg_append},   {intern("private_append"), seg_private_append},
-        {intern("string"), seg_string}};
+        {intern("integer"), code(Segment::integer)}, {intern("float"), code(Segment::float_)},
+        {intern("binary"), code(Segment::binary)},   {intern("utf8"), code(Segment::utf8)},
+        {intern("utf16"), code(Segment::utf16)},     {intern("utf32"), code(Segment::utf32)},
+        {intern("append"), code(Segment::append)},   {intern("private_append"), code(Segment::private_append)},
+        {intern("string"), code(Segment::string)}};
     GuardOp guard_ops[17] = {{plus, 2, Op::add},
                              {intern("-"), 2, Op::sub},
                              {intern("*"), 2, Op::mul},
@@ -1268,13 +1249,13 @@ private:
         for (size_t i = 0; i < items_.size(); i += kFields) {
             Operand* s = &items_[i];
             const unsigned type = s[0].kind == Kind::constant
-                                      ? Names::code_of(names().segment_types, s[0].term, no_segment)
-                                      : no_segment;
+                                      ? Names::code_of(names().segment_types, s[0].term, kNoCode)
+                                      : kNoCode;
             const auto wrong = [&](const char* what) {
                 return bad(Code::bad_operand, "segment %zu has no valid %s", i / kFields + 1, what);
             };
-            if (type == no_segment ||
-                ((type == seg_append || type == seg_private_append) && i != 0)) {
+            if (type == kNoCode ||
+                ((type == code(Segment::append) || type == code(Segment::private_append)) && i != 0)) {
                 return wrong("type");
             }
             if (s[1].kind != Kind::unsigned_ || s[1].value > UINT32_MAX) {
@@ -1292,7 +1273,7 @@ private:
             if (!s[5].is_register() && s[5].kind != Kind::constant) {
                 return wrong("size");
             }
-            if (type == seg_string) {
+            if (type == code(Segment::string)) {
                 if (s[4].kind != Kind::unsigned_ || !is_small(s[5].term) ||
                     s[5].kind != Kind::constant || small_value(s[5].term) < 0 ||
                     s[4].value > file_.strings.size() ||
@@ -1330,12 +1311,12 @@ private:
             }
             const unsigned command =
                 items_[i].kind == Kind::constant
-                    ? Names::code_of(names().match_commands, items_[i].term, no_command)
-                    : no_command;
+                    ? Names::code_of(names().match_commands, items_[i].term, kNoCode)
+                    : kNoCode;
             const auto wrong = [&] {
                 return bad(Code::bad_operand, "list item %zu is no valid matching command", first);
             };
-            if (command == no_command) {
+            if (command == kNoCode) {
                 return wrong();
             }
             ++i;
@@ -1389,24 +1370,24 @@ private:
                 }
                 out.push_back(o);
             }
-            const bool sized = command == get_integer || command == get_binary;
+            const bool sized = command == semantics::kBsInteger || command == semantics::kBsBinary;
             if (sized && out[at + 3].value != 0) {
                 out[at + 2].value =
                     std::min<uint64_t>(out[at + 2].value, kMaxBitSize / out[at + 3].value);
             }
             if ((sized && (out[at + 3].value == 0 || out[at + 3].value > kMaxUnit)) ||
-                (command == ensure_at_least &&
+                (command == semantics::kBsEnsureAtLeast &&
                  (out[at + 1].value == 0 || out[at + 1].value > kMaxUnit)) ||
-                (command == get_tail && (out[at + 1].value == 0 || out[at + 1].value > kMaxUnit)) ||
-                (command == equals && out[at + 1].value > 64)) {
+                (command == semantics::kBsGetTail && (out[at + 1].value == 0 || out[at + 1].value > kMaxUnit)) ||
+                (command == semantics::kBsEqual && out[at + 1].value > 64)) {
                 return wrong();
             }
-            const uint64_t bits = sized               ? out[at + 2].value * out[at + 3].value
-                                  : command == equals ? out[at + 1].value
-                                  : command == skip   ? out[at].value
-                                                      : 0;
-            const bool ensures = command == ensure_at_least || command == ensure_exactly;
-            can_fail |= ensures || command == equals || bits > ensured;
+            const uint64_t bits = sized                            ? out[at + 2].value * out[at + 3].value
+                                  : command == semantics::kBsEqual ? out[at + 1].value
+                                  : command == semantics::kBsSkip  ? out[at].value
+                                                                   : 0;
+            const bool ensures = command == semantics::kBsEnsureAtLeast || command == semantics::kBsEnsureExactly;
+            can_fail |= ensures || command == semantics::kBsEqual || bits > ensured;
             ensured = ensures ? out[at].value : ensured - std::min(ensured, bits);
         }
         if (can_fail && args_[0].index == kNoLabel) {
