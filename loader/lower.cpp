@@ -31,7 +31,7 @@ using Kind = Operand::Kind;
 
 constexpr uint32_t kMaxTupleArity = (1 << 24) - 1;
 constexpr uint64_t kMaxHeapWords = 1 << 24;
-constexpr uint64_t kMaxBitSize = uint64_t{1} << 44;  // the largest size in a command of bs_match: no bit string has as many
+constexpr uint64_t kMaxBitSize = uint64_t{1} << 44;  // the largest size in a command of bs_match, beyond any bit string
 constexpr uint64_t kMaxUnit = 256;
 
 // Bit string flags as the bs_* instructions have them.
@@ -1544,7 +1544,8 @@ private:
     Term own_record(Term name) {
         if (records_.empty()) {
             for (Term rest = file_.records; is_cons(rest); rest = tail(rest)) {
-                records_.emplace(tuple_element(head(head(rest)), native_record::kName).raw, head(rest));  // the first counts
+                const Term name_of_it = tuple_element(head(head(rest)), native_record::kName);
+                records_.emplace(name_of_it.raw, head(rest));  // of two with a name the first
             }
         }
         const auto found = records_.find(name.raw);

@@ -205,7 +205,8 @@ public:
 
 private:
     static constexpr uint32_t kNoState = 0xFFFFFFFF;
-    static constexpr size_t kMaxStateRegisters = size_t{1} << 26;  // a gigabyte of states, far above what compilers write
+    // A gigabyte of states, far above what compilers write.
+    static constexpr size_t kMaxStateRegisters = size_t{1} << 26;
     static constexpr uint32_t kNoRegister = 0xFFFFFFFF;
 
     [[gnu::format(printf, 2, 3)]] bool bad(const char* format, ...) {
@@ -1457,7 +1458,8 @@ private:
         }
         // It may collect though the compiler has not announced it.
         const bool collects_unannounced = (effects & COLLECTS) != 0 && note.live == kLiveUnknown &&
-                                          facts.reads == InstrFacts::Reads::nothing && facts.heap == InstrFacts::Heap::keeps;
+                                          facts.reads == InstrFacts::Reads::nothing &&
+                                          facts.heap == InstrFacts::Heap::keeps;
         return step_alone(i, o, collects_unannounced);
     }
 
@@ -1649,7 +1651,8 @@ void apply_repairs(const std::vector<Repair>& repairs, UnverifiedModule& unverif
     std::vector<uint32_t> moved_to(m.code.size() + 1);
     size_t inserted = 0;
     for (const Repair& r : repairs) {
-        inserted += r.x.size() + (r.y.empty() ? 0 : 1) + (r.tests ? 1 : 0) + (r.test_heap_words != 0 ? 1 : 0) + (r.ends ? 1 : 0);
+        inserted += r.x.size() + (r.y.empty() ? 0 : 1) + (r.tests ? 1 : 0) + (r.test_heap_words != 0 ? 1 : 0) +
+                    (r.ends ? 1 : 0);
     }
     std::vector<Instr> code;
     code.reserve(m.code.size() + inserted);

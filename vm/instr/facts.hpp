@@ -1,5 +1,5 @@
-// What the verifier (loader/verifier.cpp) knows of an instruction beside its operands and effects: the column of facts in
-// instructions.def, written with the words at the end of this file and joined by `|`.
+// What the verifier (loader/verifier.cpp) knows of an instruction beside its operands and effects: the column of facts
+// in instructions.def, written with the words at the end of this file and joined by `|`.
 #pragma once
 
 #include "vm/instr/lowered.hpp"
