@@ -56,6 +56,7 @@ int emulator_main(int argc, char** argv) {
     options.schedulers = flags.schedulers;
     options.schedulers_online = flags.schedulers_online;
     options.perf = flags.perf;
+    options.perf_directory = flags.perf_directory;
     if (flags.atoms != 0) {
         options.atoms = flags.atoms;
     }

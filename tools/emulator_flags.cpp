@@ -80,14 +80,10 @@ bool busy_wait(EmulatorFlags&, std::string_view value) {
 }
 bool wakeup(EmulatorFlags&, std::string_view value) { return is_one_of(value, "very_low low medium high very_high"); }
 
+// Of the heap that a new process has at least. The emulator takes numbers of 32 bits.
 template <uint64_t EmulatorFlags::*kField>
-bool words(EmulatorFlags& flags, std::string_view value) {
-    const auto n = whole_number(value);
-    if (!n.has_value() || *n < 0) {
-        return false;
-    }
-    flags.*kField = static_cast<uint64_t>(*n);
-    return true;
+bool heap_words(EmulatorFlags& flags, std::string_view value) {
+    return set_number<kField, 1, INT32_MAX>(flags, value);
 }
 template <bool EmulatorFlags::*kField>
 bool switched(EmulatorFlags& flags, std::string_view value) {
@@ -145,9 +141,9 @@ const Flag kFlags[] = {
     {"fn", Value::behind,
      [](EmulatorFlags&, std::string_view v) { return is_one_of(v, "u l a uw ui ue aw ai ae"); },
      "bad filename encoding %s, can be (l,u or a, optionally followed by w, i or e)", "encoding of file names: UTF-8 here"},
-    {"hmbs", Value::behind, words<&EmulatorFlags::min_binary_heap_words>, "bad heap size %s",
+    {"hmbs", Value::behind, heap_words<&EmulatorFlags::min_binary_heap_words>, "bad heap size %s",
      "least virtual heap of binaries, in words"},
-    {"hms", Value::behind, words<&EmulatorFlags::min_heap_words>, "bad heap size %s", "least heap, in words"},
+    {"hms", Value::behind, heap_words<&EmulatorFlags::min_heap_words>, "bad heap size %s", "least heap, in words"},
     {"hpds", Value::behind, number<1, INT32_MAX>, "bad initial process dictionary size %s", "no meaning here"},
     {"hmqd", Value::behind,
      [](EmulatorFlags& flags, std::string_view v) {
@@ -160,8 +156,11 @@ const Flag kFlags[] = {
      "whether a process beyond +hmax is killed"},
     {"hmaxel", Value::behind, switched<&EmulatorFlags::max_heap_log>, "bad max heap error logger %s",
      "whether it is reported"},
-    {"hmax", Value::behind, words<&EmulatorFlags::max_heap_words>, "bad max heap size %s", "most heap, in words; 0: any"},
-    {"h", Value::behind, words<&EmulatorFlags::min_heap_words>, "bad heap size %s", "as +hms"},
+    {"hmaxib", Value::behind, switched<&EmulatorFlags::max_heap_shared>, "bad max heap include bins %s",
+     "whether binaries that processes share count for +hmax"},
+    {"hmax", Value::behind, set_number<&EmulatorFlags::max_heap_words, 0, (int64_t{1} << 59) - 1>,
+     "bad max heap size %s", "most heap, in words; 0: any"},
+    {"h", Value::behind, heap_words<&EmulatorFlags::min_heap_words>, "bad heap size %s", "as +hms"},
     {"dcg", Value::behind, number<1, 100000>, "bad decentralized counter groups limit: %s", "no meaning here"},
     {"d", Value::none, nullptr, nullptr, "no crash dump after an internal error: there is the recording"},
     {"ec", Value::none, nullptr, nullptr, "no meaning here"},
@@ -184,12 +183,24 @@ const Flag kFlags[] = {
     {"IOPp", Value::behind, number<1, 100>, "bad I/O poll sets percentage: %s", "no meaning here"},
     {"IOPt", Value::behind, number<1, 100>, "bad I/O poll threads percentage: %s", "no meaning here"},
     {"JDdump", Value::behind, is_bool, "bad +JDdump flag %s", "no meaning here: minivm disasm shows native code"},
+    {"JPperfdirectory", Value::behind,
+     [](EmulatorFlags& flags, std::string_view v) {
+         flags.perf_directory = v;
+         return true;
+     },
+     nullptr, "where files for Linux perf are written; /tmp if not given"},
     {"JPperf", Value::behind,
      [](EmulatorFlags& flags, std::string_view v) {
-         flags.perf = v == "false" ? "" : v;
+         (flags.perf += flags.perf.empty() ? "" : ",") += v;
          return is_one_of(v, "true false dump map fp no_fp");
      },
-     "bad +JPperf support flag %s", "true | false | map | dump | fp | no_fp: for Linux perf"},
+     "bad +JPperf support flag %s", "true | false | map | dump | fp | no_fp: for Linux perf; each adds to those before it"},
+    {"JPcover", Value::behind,
+     [](EmulatorFlags&, std::string_view v) {
+         return is_one_of(v, "true false line line_counters function function_counters");
+     },
+     "bad +JPcover flag %s", "no meaning here"},
+    {"JMsingle", Value::behind, is_bool, "bad +JMsingle support flag %s", "no meaning here"},
     {"B", Value::letter,
      [](EmulatorFlags& flags, std::string_view v) {
          flags.on_break = v == "i" ? Break::ignored : v == "c" ? Break::menu : Break::by_default;
@@ -351,7 +362,10 @@ class Parser {
     void take_percentages(std::string attached, const char* wrong, Percent* out) {
         const std::string value = value_of(std::move(attached));
         const auto p = pair(value);
-        if (!p.has_value() || p->first.value_or(0) < 0 || p->second.value_or(0) < 0 || p->first > 100000) {
+        const auto is_percentage = [](std::optional<int64_t> n) {
+            return !n.has_value() || (*n >= 0 && *n <= INT32_MAX);
+        };
+        if (!p.has_value() || !is_percentage(p->first) || !is_percentage(p->second)) {
             flags_.error = wrong + value;
             return;
         }

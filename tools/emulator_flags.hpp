@@ -28,6 +28,7 @@ struct EmulatorFlags {
     bool message_queue_off_heap = false;
     bool async_dist = false;
     std::string perf;           // as --perf takes it
+    std::string perf_directory;
     std::string boot_module = "init";
     bool prints_unicode = false;           // +pc unicode
     std::string warning_map = "warning";   // +W: error, warning or info
@@ -37,6 +38,7 @@ struct EmulatorFlags {
     uint64_t max_heap_words = 0;
     bool max_heap_kill = true;
     bool max_heap_log = true;
+    bool max_heap_shared = false;
     bool tells_version = false;            // +V: and nothing else
     // vm::Options::told: what system_info/1 says of flags without a meaning here.
     std::vector<std::pair<std::string, std::string>> told;

@@ -183,6 +183,7 @@ void apply_flags(const EmulatorFlags& flags, vm::Options* options) {
     g_spawn_defaults.max_heap_words.store(flags.max_heap_words, kRelaxed);
     g_spawn_defaults.max_heap_kill.store(flags.max_heap_kill, kRelaxed);
     g_spawn_defaults.max_heap_log.store(flags.max_heap_log, kRelaxed);
+    g_spawn_defaults.max_heap_shared.store(flags.max_heap_shared, kRelaxed);
     g_spawn_defaults.message_queue_off_heap.store(flags.message_queue_off_heap, kRelaxed);
     g_spawn_defaults.async_dist.store(flags.async_dist, kRelaxed);
     const int schedulers = flags.schedulers > 0 ? flags.schedulers : static_cast<int>(std::thread::hardware_concurrency());
@@ -266,7 +267,7 @@ bool start_first_process(const RunOptions& options, loader::CodePath* path, std:
 }
 
 // As erl's +JPperf: a map brings frame pointers, unless no_fp comes after it.
-bool prepare_for_perf(std::string_view wanted) {
+bool prepare_for_perf(std::string_view wanted, const std::string& directory) {
     PerfOptions perf;
     bool frame_pointers = false;
     for (size_t begin = 0, end = 0; begin <= wanted.size(); begin = end + 1) {
@@ -292,6 +293,7 @@ bool prepare_for_perf(std::string_view wanted) {
         jit::keep_frame_pointers();
     }
     if (perf.map || perf.dump) {
+        perf.directory = directory.empty() ? perf.directory : directory;
         if (const auto opened = jit::write_perf_files(perf); !opened.ok()) {
             spdlog::error("--perf: {}", opened.error());
             return false;
@@ -411,7 +413,7 @@ int run_command(const RunOptions& options) {
         return 1;
     }
     RecordingStart recording(options, std::max(schedulers, 1u));
-    if (!options.perf.empty() && !prepare_for_perf(options.perf)) {
+    if (!options.perf.empty() && !prepare_for_perf(options.perf, options.perf_directory)) {
         return 1;
     }
     if (options.check_native) {

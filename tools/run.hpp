@@ -32,6 +32,7 @@ struct RunOptions {
     bool record_terms = true;                   // false: messages and reasons are not copied
     std::string dump_on = "fault";              // exit | fault | never
     std::string perf;                           // for Linux perf: true, map, dump, fp, no_fp, with commas
+    std::string perf_directory;                 // of its files; empty: as usual
     uint32_t atoms = atom_table::kDefaultLimit;
     size_t code_memory_kib = 0;                 // 0: what the machine's branches reach
     uint32_t trace_frames = 100000;             // on one stack; see trace/

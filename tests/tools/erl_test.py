@@ -164,11 +164,22 @@ class Erl(unittest.TestCase):
                    *"+Q 1024 +SP 50:50 +SDPcpu 50:50 +c".split())
         self.evals(show + "halt().", *"+S 4:2 +C single_time_warp".split())
 
+    def test_flags_of_newer_releases_are_known(self):
+        flags = "+JMsingle true +JPcover line_counters +hmaxib true +hmax 100000"
+        self.assertEqual(run(ours(), [*flags.split(), "-noshell", "-eval", "halt()."]), (0, ""))
+
+    def test_flags_for_perf_add_up(self):
+        directory = pathlib.Path(folder) / "perf"
+        directory.mkdir()
+        done = run(ours(), ["+JPperf", "map", "+JPperfdirectory", str(directory), "+JPperf", "no_fp", "-noshell", "-eval", "halt()."])
+        self.assertEqual(done, (0, ""))
+        self.assertEqual([file.name[:5] for file in directory.iterdir()], ["perf-"])
+
     def test_flags_that_are_none_are_refused_as_the_emulator_does(self):
         for flag in ("+P 5", "+Q abc", "+t 1", "+A 2000", "+C x", "+sbwt foo", "+hms x", "+xyz", "+s zz", "+W q",
                      "+pc foo", "+sbt x", "+JPperf zz", "+hmqd z", "+swt zz", "+fnx", "+S 0:3", "+S 3:9", "+n q", "+R 2",
                      "+T 44", "+a x", "+rg x", "+SDio 3000", "+zosrl x", "+zz", "+Mfoo", "+Q", "+R %d" % (release() - 3),
-                     "+R %d" % (release() + 1)):
+                     "+R %d" % (release() + 1), "+hms 0", "+hmbs 0", "+h 0", "+SP 100:9223372036854775807"):
             with self.subTest(flag=flag):
                 (status, line), (own_status, own_line) = (
                     (status, re.sub(r"^\S*/beam\.smp", "beam.smp", text.splitlines()[0]))  # the usage behind it is ours
