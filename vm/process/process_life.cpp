@@ -301,6 +301,8 @@ void end_process(Process& p) {
 }
 
 void end_dirty_process(Process& p) {
+    // seq_cst: before the look at the signals; see end_if_dirty() in signal.cpp.
+    p.state.fetch_and(~process_state::kEndIsChecked, std::memory_order_seq_cst);
     dirty::Hold hold(p);
     if (!hold || p.is_exiting() || !p.dirty_bif->has_any(kBifLeavable) || !will_exit(p)) {
         return;  // it handles its signals itself when it is back

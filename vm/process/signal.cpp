@@ -122,17 +122,27 @@ bool push_signal(Process& to, Signal* s) {
 }
 
 // p may be in a dirty function for as long as that takes, and a signal that ends p should not wait so long. A new
-// process looks, because the sender may hold locks or be half-way through something.
-static void end_if_dirty(const Process& p) {
+// process looks, because the sender may hold locks or be half-way through something. One is enough for all signals
+// that are pushed before it looks.
+static void end_if_dirty(Process& p) {
+    using namespace process_state;
     // seq_cst: after the push; see go_dirty() in slice.cpp.
-    if ((p.state.load(std::memory_order_seq_cst) & process_state::kDirty) == 0) {
+    if ((p.state.load(std::memory_order_seq_cst) & kDirty) == 0) {
+        return;
+    }
+    // seq_cst: after the push. If we find the bit, the process that looks clears it after this step, and then looks: it
+    // finds our signal. If it has cleared the bit before this step, we find no bit and spawn another one.
+    if ((p.state.fetch_or(kEndIsChecked, std::memory_order_seq_cst) & kEndIsChecked) != 0) {
         return;
     }
     static const Export* const end_dirty = bif_export("minivm", "end_dirty", 1);
     Heap h;
     SpawnOptions options;
     options.priority = Priority::max;
-    spawn(nullptr, end_dirty, cons(h, p.id, kNil), options);
+    if (!is_value(spawn(nullptr, end_dirty, cons(h, p.id, kNil), options))) {
+        // There are too many processes: a later signal tries again.
+        p.state.fetch_and(~kEndIsChecked, std::memory_order_relaxed);  // relaxed: nobody looks
+    }
     h.clear();
 }
 

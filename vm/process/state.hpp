@@ -37,6 +37,7 @@ constexpr uint32_t kLeft = 4096;     // with kDirty: it has ended, and its dirty
 constexpr uint32_t kKept = 8192;     // with kDirty: its native function keeps the library and needs the module no more
 constexpr uint32_t kOwnsNode = 16384; // it has made this node alive: see process/node_life.hpp
 constexpr uint32_t kOwnsFiles = 32768; // it has opened a file: see process/file_handle.hpp
+constexpr uint32_t kEndIsChecked = 65536; // a process is about to call end_dirty_process() for it
 constexpr uint32_t kWaiting = 512;   // written by the owner only: its code waits for something
 }  // namespace process_state
 
