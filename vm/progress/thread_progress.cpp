@@ -3,6 +3,7 @@
 
 #include "vm/progress/thread_progress_core.hpp"
 #include "vm/util/atomics.hpp"
+#include "vm/util/fatal.hpp"
 
 namespace minivm::thread_progress {
 
@@ -89,7 +90,9 @@ DelaySection::DelaySection() : entered_(nullptr) {
     }
     if (t_section.participant == nullptr) {
         t_section.participant = join();
-        MINIVM_CHECK(t_section.participant != nullptr);
+        if (t_section.participant == nullptr) {
+            fault::end_vm("Too many threads use the VM: thread progress has no room for another one");
+        }
     }
     entered_ = t_section.participant;
     wake(entered_);

@@ -26,10 +26,10 @@
 
 namespace minivm::thread_progress {
 
-// Schedulers, as many dirty ones, and other threads that enter a DelaySection: those of dirty io, of
-// clients, of native functions.
+// Schedulers, as many dirty ones of each kind, and other threads that enter a DelaySection: those of
+// clients and of native functions.
 constexpr int kMaxSchedulers = 1024;
-constexpr int kMaxThreads = 2 * kMaxSchedulers + 256;
+constexpr int kMaxThreads = 3 * kMaxSchedulers + 1024;
 
 // A participating thread; one thread owns it.
 struct Participant;

@@ -55,7 +55,7 @@ struct Deferred {
 };
 
 // First in, first out. Unlike a std::deque it allocates nothing before its first item: of the more than
-// two thousand slots only a handful are used.
+// four thousand slots only a handful are used.
 class DeferredQueue {
 public:
     bool empty() const { return first_ == all_.size(); }
