@@ -5,6 +5,7 @@
 #include "vm/code/module_table.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/process/tracing.hpp"
+#include "vm/progress/thread_progress.hpp"
 #include "vm/term/arguments.hpp"
 #include "vm/term/local_atoms.hpp"
 #include "vm/util/otp_release.hpp"
@@ -41,6 +42,8 @@ void show_events() {
 }
 // The settings of all monitors that are alive; removes the others.
 std::vector<Settings> all_settings() {
+    // Ends after the lock: tracer_exists() opens one too, whose end could run deferred work under the lock.
+    const thread_progress::DelaySection section;
     const std::lock_guard lock(g_lock);
     if (std::erase_if(g_monitors, [](const Monitor& m) { return !tracing::tracer_exists(m.settings.pid); }) != 0) {
         show_events();
@@ -113,6 +116,7 @@ uint64_t now_ns() {
 }
 
 Settings settings(uint32_t session) {
+    const thread_progress::DelaySection section;  // as in all_settings()
     const std::lock_guard lock(g_lock);
     for (const Monitor& m : g_monitors) {
         // A session's tracer is looked up only when it is to get an event.

@@ -54,6 +54,7 @@ Term turn_tag(bool active) { return active ? atom_active() : atom_inactive(); }
 }  // namespace
 
 Settings settings() {
+    const thread_progress::DelaySection section;  // ends after the lock: its end may run deferred work
     const std::lock_guard lock(g_lock);
     if (is_value(g_settings.profiler) && !tracing::tracer_exists(g_settings.profiler)) {
         clear_locked();
