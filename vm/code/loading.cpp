@@ -10,6 +10,9 @@
 #include "vm/util/atomics.hpp"
 
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 namespace minivm {
 
@@ -44,13 +47,14 @@ void copy_index(const std::vector<T*>& entries, int from, int to) {
     }
 }
 
-// The index of the fun `fe` in `other`, if that was loaded from the same file as the fun's code; else -1.
-int64_t place_in(const ModuleInstance* other, const FunEntry* fe) {
-    if (other == nullptr) {
-        return -1;
+// The indexes of a module's funs. Another module has the fun only if it was loaded from the same file.
+using FunPlaces = std::unordered_map<const FunEntry*, uint32_t>;
+FunPlaces places_of(const ModuleInstance& instance) {
+    FunPlaces places;
+    for (uint32_t i = 0; i < instance.fun_entries.size(); ++i) {
+        places.emplace(instance.fun_entries[i], i);
     }
-    const auto found = std::find(other->fun_entries.begin(), other->fun_entries.end(), fe);
-    return found == other->fun_entries.end() ? -1 : found - other->fun_entries.begin();
+    return places;
 }
 
 }  // namespace
@@ -208,6 +212,13 @@ void accept_pending(Term module) {
 bool close_funs(const ModuleInstance& instance, std::vector<const FunEntry*>* closed) {
     const int ix = code_index::staging();
     const modules::ModuleEntry* entry = modules::get(instance.name());
+    // The instances that may take a fun over, the first one before the second.
+    std::vector<std::pair<const ModuleInstance*, FunPlaces>> heirs;
+    for (const ModuleInstance* other : {entry->current[ix], entry->old[ix]}) {
+        if (other != nullptr && other != &instance) {
+            heirs.emplace_back(other, places_of(*other));
+        }
+    }
     bool any = false;
     for (uint32_t i = 0; i < instance.fun_entries.size(); ++i) {
         FunEntry* fe = instance.fun_entries[i];
@@ -216,16 +227,9 @@ bool close_funs(const ModuleInstance& instance, std::vector<const FunEntry*>* cl
         }
         any = true;
         g_generations.changes().funs.push_back(fe);
-        const ModuleInstance* heir = nullptr;
-        int64_t place = -1;
-        for (const ModuleInstance* other : {entry->current[ix], entry->old[ix]}) {
-            if (place < 0 && other != &instance) {
-                heir = other;
-                place = place_in(other, fe);
-            }
-        }
-        if (place >= 0) {
-            entries::set_fun(fe, ix, *heir, static_cast<uint32_t>(place));
+        const auto heir = std::find_if(heirs.begin(), heirs.end(), [fe](const auto& h) { return h.second.contains(fe); });
+        if (heir != heirs.end()) {
+            entries::set_fun(fe, ix, *heir->first, heir->second.at(fe));
         } else {
             entries::clear_fun(fe, ix);
             closed->push_back(fe);
@@ -236,11 +240,11 @@ bool close_funs(const ModuleInstance& instance, std::vector<const FunEntry*>* cl
 
 void reopen_funs(const ModuleInstance& instance, const std::vector<const FunEntry*>& closed) {
     const int ix = code_index::staging();
+    const std::unordered_set<const FunEntry*> was_closed(closed.begin(), closed.end());
     for (uint32_t i = 0; i < instance.fun_entries.size(); ++i) {
         FunEntry* fe = instance.fun_entries[i];
         // A load of the same file may have set the entry meanwhile.
-        if (std::find(closed.begin(), closed.end(), fe) != closed.end() &&
-            !fun_table::is_loaded(fe, ix)) {
+        if (was_closed.contains(fe) && !fun_table::is_loaded(fe, ix)) {
             entries::set_fun(fe, ix, instance, i);
             g_generations.changes().funs.push_back(fe);
         }

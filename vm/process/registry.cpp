@@ -2,9 +2,9 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <unordered_map>
 
 #include "vm/process/ports.hpp"
 #include "vm/process/probe.hpp"
@@ -25,6 +25,7 @@ size_t table_bytes() { return atom_table::limit() * sizeof(std::atomic<Word>); }
 std::atomic<Word>* g_pids = nullptr;
 CountedMutex g_mutex{LockKind::registry};            // guards writing, and Process::registered_name
 std::vector<Term> g_names;
+std::unordered_map<Word, size_t> g_places;           // by the raw word of a name: where it is in g_names
 
 std::atomic<Word>& place(Term name) { return g_pids[atom_index(name)]; }
 
@@ -41,6 +42,7 @@ void destroy() {
     munmap(static_cast<void*>(g_pids), table_bytes());
     g_pids = nullptr;
     g_names.clear();
+    g_places.clear();
 }
 
 Term whereis(Term name) {
@@ -80,6 +82,7 @@ Registered register_name(Term name, Term pid) {
         }
         p->registered_name = name;
     }
+    g_places[name.raw] = g_names.size();
     g_names.push_back(name);
     if (is_local_pid(pid) && recorder::is_active()) {
         // From here on the recording shows the process with its name, in its earlier records as well.
@@ -95,9 +98,12 @@ Registered register_name(Term name, Term pid) {
 static void remove_locked(Term name) {
     // release: pairs with whereis().
     place(name).store(0, std::memory_order_release);
-    const auto it = std::find(g_names.begin(), g_names.end(), name);
-    *it = g_names.back();
+    // The last name takes its place.
+    const size_t at = g_places.at(name.raw);
+    g_names[at] = g_names.back();
+    g_places[g_names[at].raw] = at;
     g_names.pop_back();
+    g_places.erase(name.raw);
 }
 
 bool unregister_name(Term name) {
