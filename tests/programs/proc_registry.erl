@@ -27,6 +27,7 @@ main(_) ->
     worker ! stop,
     receive {'DOWN', R, _, _, _} -> ok end,
     io:format("~p~n", [whereis(worker)]),
+    names_go_in_any_order(),
     register(worker, self()),
     io:format("~p~n", [whereis(worker) =:= self()]),
     register(other, spawn(fun() -> receive {From, M} -> From ! {other, M} end end)),
@@ -40,3 +41,21 @@ main(_) ->
     io:format("~p~n", [length([ok || N <- Names, ok =:= receive {N, {value, N}} -> ok end])]).
 
 error_of(F) -> try F() catch C:R -> {C, R} end.
+
+names_go_in_any_order() ->
+    Before = lists:sort(registered()),
+    Names = [list_to_atom("name_" ++ integer_to_list(N)) || N <- lists:seq(1, 9)],
+    Pids = [begin
+                P = spawn(fun() -> receive stop -> ok end end),
+                register(Name, P),
+                P
+            end || Name <- Names],
+    [begin
+         unregister(Name),
+         io:format("~p~n", [lists:sort(registered()) -- Before])
+     end || Name <- [name_9, name_1, name_4, name_8, name_2, name_7, name_3, name_5]],
+    register(name_1, hd(Pids)),
+    unregister(name_6),
+    unregister(name_1),
+    [P ! stop || P <- Pids],
+    io:format("~p~n", [lists:sort(registered()) =:= Before]).
