@@ -63,14 +63,10 @@ int last_status(const std::string& socket, const char* command, const Client::An
     if (command == nullptr) {
         return answer.status;  // the VM is part of this program, and its end speaks for itself
     }
-    if (answer.kind == Client::Answer::Kind::broken) {
-        spdlog::error("{}: {}: {}", command, socket, answer.text);
-        return kNoVm;
-    }
     if (!answer.text.empty()) {
         spdlog::error("{}: {}: {}", command, socket, answer.text);
     }
-    return answer.status;
+    return answer.kind == Client::Answer::Kind::broken ? kNoVm : answer.status;
 }
 
 }  // namespace

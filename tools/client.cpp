@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -24,6 +25,8 @@ constexpr int kGreetingMs = 15000;
 // Set while a frame is being sent: an interrupt must not get between its bytes.
 std::atomic<bool> g_sending{false};
 std::atomic<bool> g_interrupt_waits{false};
+
+constexpr const char* kNoVmOfOurs = "what answers there is no VM of this kind";
 
 uint32_t number_at(std::string_view bytes, size_t at) {
     uint32_t n = 0;
@@ -42,6 +45,15 @@ bool send_all(int fd, std::string_view bytes) {
         bytes.remove_prefix(n > 0 ? static_cast<size_t>(n) : 0);
     }
     return true;
+}
+
+// What an 'X' frame says: its status and a reason.
+Client::Answer goodbye(std::string_view content) {
+    Client::Answer answer;
+    answer.kind = Client::Answer::Kind::left;
+    answer.status = content.empty() ? 0 : static_cast<uint8_t>(content[0]);
+    answer.text = content.substr(std::min<size_t>(1, content.size()));
+    return answer;
 }
 
 }  // namespace
@@ -101,10 +113,14 @@ bool Client::greet(int fd, const Manner& manner, std::string* error) {
             return false;
         }
         if (kind == 'X') {
-            *error = content;
+            *error = goodbye(content).text;
             return false;
         }
         if (kind == 'H') {
+            if (content.size() < 4) {
+                *error = kNoVmOfOurs;
+                return false;
+            }
             if (number_at(content, 0) != kProtocolVersion) {
                 *error = "the VM speaks version " + std::to_string(number_at(content, 0)) +
                          " of the protocol, and this program version " +
@@ -166,7 +182,7 @@ bool Client::take(char* kind, std::string* content) {
 bool Client::receive(char* kind, std::string* content, std::string* error, int timeout_ms) {
     while (!take(kind, content)) {
         if (is_bad_length()) {
-            *error = "what answers there is no VM of this kind";
+            *error = kNoVmOfOurs;
             return false;
         }
         pollfd readable{fd_, POLLIN, 0};
@@ -213,6 +229,8 @@ bool Client::attend(int file, std::string_view before) {
                 shown = true;
             } else if (kind == 'X') {
                 goodbye_ = content;
+            } else if (kind == 'T') {
+                is_completing_ = false;
             }
         }
         if (shown) {
@@ -293,10 +311,7 @@ Client::Answer Client::ask(char kind, std::string_view content, Lines* input) {
 Client::Answer Client::wait(Lines* input) {
     Answer answer;
     if (!goodbye_.empty()) {
-        answer.kind = Answer::Kind::left;
-        answer.status = static_cast<uint8_t>(goodbye_[0]);
-        answer.text = goodbye_.substr(1);
-        return answer;
+        return goodbye(goodbye_);
     }
     for (;;) {
         char kind = 0;
@@ -326,7 +341,7 @@ Client::Answer Client::wait(Lines* input) {
             }
             case 'D':
                 answer.kind = Answer::Kind::done;
-                answer.status = content.empty() ? 1 : content[0];
+                answer.status = content.empty() ? 1 : static_cast<uint8_t>(content[0]);
                 prompt_ = content.substr(std::min<size_t>(1, content.size()));
                 answer.prompt = prompt_;
                 return answer;
@@ -335,10 +350,10 @@ Client::Answer Client::wait(Lines* input) {
                 answer.prompt = content;
                 return answer;
             case 'X':
-                answer.kind = Answer::Kind::left;
-                answer.status = content.empty() ? 0 : static_cast<uint8_t>(content[0]);
-                answer.text = content.empty() ? "" : content.substr(1);
-                return answer;
+                return goodbye(content);
+            case 'T':
+                is_completing_ = false;  // it comes too late
+                break;
             default:
                 break;  // of a later version: not for us
         }
@@ -351,25 +366,48 @@ Client::Answer Client::wait(Lines* input) {
     }
 }
 
-bool Client::complete(std::string_view text, std::string* common, std::string* choices) {
+// The content of the next 'T' frame. False: it takes too long, or the VM has gone.
+bool Client::next_completion(std::string* content) {
     std::string error;
     char kind = 0;
-    std::string content;
-    if (!send('T', text)) {
-        return false;
-    }
-    while (receive(&kind, &content, &error, kGreetingMs)) {
-        if (kind == 'T' && content.size() >= 4) {
-            const size_t n = number_at(content, 0);
-            *common = content.substr(4, n);
-            *choices = content.size() > 4 + n ? content.substr(4 + n) : "";
-            return true;
-        }
-        if (kind == 'O') {
-            show(STDOUT_FILENO, content);
+    while (goodbye_.empty() && receive(&kind, content, &error, kGreetingMs)) {
+        switch (kind) {
+            case 'T':
+                is_completing_ = false;
+                return true;
+            case 'O':
+                show(STDOUT_FILENO, *content);
+                break;
+            case 'E':
+                show_error(*content);
+                break;
+            case 'X':
+                goodbye_ = *content;
+                break;
+            default:
+                break;  // of a later version: not for us
         }
     }
     return false;
+}
+
+bool Client::complete(std::string_view text, std::string* common, std::string* choices) {
+    std::string content;
+    // A VM completes one line at a time. An answer that came too late for its line belongs to nobody.
+    if (is_completing_ && !next_completion(&content)) {
+        return false;
+    }
+    if (!goodbye_.empty() || !send('T', text)) {
+        return false;
+    }
+    is_completing_ = true;
+    if (!next_completion(&content) || content.size() < 4) {
+        return false;
+    }
+    const size_t n = number_at(content, 0);
+    *common = content.substr(4, n);
+    *choices = content.size() > 4 + n ? content.substr(4 + n) : "";
+    return true;
 }
 
 }  // namespace minivm::tools

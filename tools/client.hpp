@@ -79,8 +79,6 @@ public:
 
     const std::string& greeting() const { return greeting_; }
     const std::string& prompt() const { return prompt_; }
-    // The reader of our standard output has closed it.
-    bool is_output_gone() const { return output_gone_; }
 
 private:
     bool send(char kind, std::string_view content);
@@ -89,12 +87,13 @@ private:
     bool is_bad_length() const;
     void take_interrupt();
     Answer wait(Lines* input);
+    bool next_completion(std::string* content);
     void show(int stream, std::string_view text);
     void show_error(std::string_view text);
 
     int fd_ = -1;
     int interrupted_ = -1;  // an eventfd: readable after an interrupt that no command took
-    bool output_gone_ = false;
+    bool output_gone_ = false;  // the reader of our standard output has closed it
     std::string greeting_;
     bool is_terminal_ = false;
     bool red_errors_ = false;
@@ -102,6 +101,7 @@ private:
     std::string line_;  // what the command has written since the last newline
     std::string received_;
     std::string goodbye_;  // an 'X' frame that came while no command waited for an answer
+    bool is_completing_ = false;  // the VM owes the answer to a 'T' frame
 };
 
 }  // namespace minivm::tools

@@ -49,9 +49,9 @@ Term atom_process() {
     return atom_table::intern("minivm_outside");
 }
 
-// Tells the client why, if that can be sent at once, and hangs up.
+// Tells the client why, with the status of a client that is at fault, if that can be sent at once; hangs up.
 void refuse(int fd, const std::string& why) {
-    const std::string bytes = frame('X', why);
+    const std::string bytes = frame('X', '\2' + why);
     static_cast<void>(::send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
     ::close(fd);
     MINIVM_EVENT(note, std::string_view("client refused: " + why));

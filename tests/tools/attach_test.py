@@ -289,6 +289,24 @@ class Socket(unittest.TestCase):
         os.chown(self.folder, 65534, 65534)
         self.refused(self.folder / "s", "belongs to another user")
 
+    def test_at_which_no_vm_answers_that_we_understand(self):
+        path = self.folder / "s"
+        for answer, text in ((frame(b"X", b"\2this VM speaks version 9"), f"{path}: this VM speaks version 9\n"),
+                             (frame(b"H", b"\1"), f"{path}: what answers there is no VM of this kind\n")):
+            with socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(str(path))
+                path.chmod(0o600)
+                listener.listen()
+                listener.settimeout(ANSWER_S)
+                client = subprocess.Popen([minivm, "attach", str(path), "-c", "1."], stdout=subprocess.PIPE,
+                                          stderr=subprocess.PIPE)
+                with listener.accept()[0] as vm:
+                    vm.sendall(answer)
+                    out, err = client.communicate(timeout=ANSWER_S)
+            path.unlink()
+            self.assertEqual((client.returncode, out), (2, b""))
+            self.assertTrue(err.decode().endswith(text), err)
+
     def test_command_lines_that_lack_something(self):
         for command in (["attach"], ["load"], ["load", "s"]):
             status, out, err = run(*command)
