@@ -34,6 +34,9 @@ namespace {
 
 constexpr const char* kPrefix = "minivm-";
 constexpr const char* kSuffix = ".rec";
+// Of files beside a recording, behind its whole name: by end_recording() and write_report_now().
+constexpr const char* kTextSuffix = ".txt";
+constexpr const char* kReportSuffix = ".report.txt";
 
 std::string new_file_name() {
     timespec now{};
@@ -68,7 +71,7 @@ void remove_old_recordings(const std::string& directory, unsigned keep) {
     std::vector<std::string> names;
     while (const dirent* entry = readdir(dir)) {
         const std::string_view name = entry->d_name;
-        if (name.starts_with(kPrefix) && name.find(kSuffix) != name.npos) {
+        if (name.starts_with(kPrefix) && name.ends_with(kSuffix)) {
             names.emplace_back(name);
         }
     }
@@ -87,7 +90,9 @@ void remove_old_recordings(const std::string& directory, unsigned keep) {
         }
         // Locked: its program is alive.
         if (flock(fd, LOCK_SH | LOCK_NB) == 0 && ++(ended_well(fd) ? good : bad) > keep) {
-            unlink(path.c_str());
+            for (const char* const suffix : {"", kTextSuffix, kReportSuffix}) {
+                unlink((path + suffix).c_str());
+            }
         }
         close(fd);
     }
@@ -184,7 +189,7 @@ void end_recording(const RunOptions& options, int status) {
             recorder::Snapshot snapshot;
             OutputFile text(nullptr);
             std::string error;
-            if (!snapshot.read_own(error) || !text.open(path + ".txt") ||
+            if (!snapshot.read_own(error) || !text.open(path + kTextSuffix) ||
                 !recorder::export_text(snapshot, {}, text).ok || !text.close()) {
                 spdlog::warn("--dump-on exit: {}", error.empty() ? text.error() : error);
             }
@@ -198,7 +203,7 @@ void end_recording(const RunOptions& options, int status) {
 
 void write_report_now() {
     const std::string& recording = recorder::file_path();
-    const std::string path = recording.empty() ? "" : recording + ".report.txt";
+    const std::string path = recording.empty() ? "" : recording + kReportSuffix;
     OutputFile out(stderr);
     recorder::Snapshot snapshot;
     std::string error;

@@ -40,7 +40,7 @@ void end_recording(const RunOptions& options, int status);
 void write_report_now();
 
 // Removes the oldest recordings of VMs that run no more: beyond `keep` of those that ended in good
-// order, and beyond `keep` of the others.
+// order, and beyond `keep` of the others; with what was written beside them.
 void remove_old_recordings(const std::string& directory, unsigned keep);
 
 inline constexpr unsigned kKeptRecordings = 5;

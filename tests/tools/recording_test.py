@@ -622,9 +622,8 @@ main(_) ->
 
     # ---- where recordings go
 
-    def default_run(self, **environment):
-        env = dict(os.environ, XDG_RUNTIME_DIR=str(self.folder), **environment)
-        return run("run", BEAMS / "hanoi.beam", "2", env=env)
+    def default_run(self, *options):
+        return run("run", *options, BEAMS / "hanoi.beam", "2", env=dict(os.environ, XDG_RUNTIME_DIR=str(self.folder)))
 
     def test_unnamed_recordings_are_private_and_the_last_few_are_kept(self):
         for _ in range(9):
@@ -636,6 +635,19 @@ main(_) ->
         for f in files:
             self.assertEqual(stat.S_IMODE(f.stat().st_mode), 0o600)
         self.assertIn("spawn: init<0.0.0>", self.dump(file=files[-1]))
+
+    def test_texts_beside_recordings_do_not_push_out_those_of_vms_that_died(self):
+        place = self.folder / "minivm"
+        place.mkdir(mode=0o700)
+        died = place / "minivm-20000101-000000.000-1.rec"
+        died.write_bytes(b"not closed")
+        for _ in range(8):
+            self.assertEqual(self.default_run("--dump-on", "exit").returncode, 0)
+        self.assertTrue(died.exists())
+        texts = sorted(place.glob("*.rec.txt"))
+        self.assertTrue(4 <= len(texts) <= 6, texts)
+        for text in texts:
+            self.assertTrue(text.with_suffix("").exists(), text)
 
     def test_a_directory_that_takes_no_recording_is_followed_by_the_next(self):
         # It can be made, and a file's name in it is too long: as good as a full file system, and to be had anywhere.
