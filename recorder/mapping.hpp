@@ -28,7 +28,6 @@ public:
     // Leaves the memory mapped for good.
     void abandon() { base_ = nullptr; }
 
-    bool is_mapped() const { return base_ != nullptr; }
     unsigned char* at(uint64_t offset) const { return base_ + offset; }
     LiveState* live(const FileHeader& header) const {
         return reinterpret_cast<LiveState*>(at(header.live_offset));

@@ -335,7 +335,6 @@ RingContents Snapshot::scan_ring(unsigned index, const Ring& ring, uint64_t from
     ledger.dropped_busy = control.dropped_busy.load(std::memory_order_acquire);  // as above
     ledger.abandoned_records = get(control.abandoned_records);
     ledger.abandoned_slots = get(control.abandoned_slots);
-    ledger.open_depth = (get(control.open) != 0 ? 1 : 0) + get(control.depth);
     // acquire: the window is not older than the counters above. Each record proves itself by word
     // 0, so the partner is the commit of each in write_record().
     const uint64_t end = control.reserve.load(std::memory_order_acquire);
@@ -581,6 +580,16 @@ bool Snapshot::read_bytes(std::span<const unsigned char> bytes, std::string& err
     return true;
 }
 
+// What explains the records, which must have been read before: a name is defined before the first
+// record that mentions it.
+void Snapshot::read_names(const Mapping& mapping) {
+    const LiveState& live = *mapping.live(header_);
+    read_live(live);
+    read_crash_report(live, mapping.at(header_.crash_offset));
+    dictionary_.read(reinterpret_cast<const Atomics::Word*>(mapping.at(header_.dictionary_offset)),
+                     dictionary_used_);
+}
+
 bool Snapshot::begin_own(const Mapping*& mapping, std::string& error) {
     *this = Snapshot();
     const FileHeader* header = nullptr;
@@ -624,15 +633,12 @@ bool Snapshot::read_own(std::string& error) {
     if (!begin_own(mapping, error)) {
         return false;
     }
-    read_live(*mapping->live(header_));
-    measure_ticks(read_anchor(best_clock()));
-    read_crash_report(*mapping->live(header_), mapping->at(header_.crash_offset));
-    dictionary_.read(reinterpret_cast<const Atomics::Word*>(mapping->at(header_.dictionary_offset)),
-                     dictionary_used_);
     const unsigned groups = ready_groups(*mapping->live(header_));
     for (unsigned i = 0; i < ready_rings(groups); i++) {
         read_live_ring(i, mapping->ring(header_, i), 0);
     }
+    read_names(*mapping);
+    measure_ticks(read_anchor(best_clock()));
     return true;
 }
 
@@ -705,11 +711,6 @@ bool Snapshot::read_file(const std::string& path, std::string& error) {
         if (!mapping.map_rings(fd, header_, header_.first_groups, groups, false, false)) {
             return fail(std::string("mapping a ring: ") + std::strerror(errno));
         }
-        read_live(*mapping.live(header_));
-        read_crash_report(*mapping.live(header_), mapping.at(header_.crash_offset));
-        dictionary_.read(
-            reinterpret_cast<const Atomics::Word*>(mapping.at(header_.dictionary_offset)),
-            dictionary_used_);
         words_.resize(header_.ring_count);
         for (unsigned i = 0; i < ready_rings(groups); i++) {
             if (is_locked) {
@@ -718,6 +719,7 @@ bool Snapshot::read_file(const std::string& path, std::string& error) {
                 rings_.push_back(scan_ring(i, mapping.ring(header_, i), 0));
             }
         }
+        read_names(mapping);
         return true;
     }
     std::vector<unsigned char> content(bytes);
@@ -792,7 +794,6 @@ Ledger Snapshot::totals() const {
         sum.dropped_busy += l.dropped_busy;
         sum.abandoned_records += l.abandoned_records;
         sum.abandoned_slots += l.abandoned_slots;
-        sum.open_depth += l.open_depth;
     }
     return sum;
 }

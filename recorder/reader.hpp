@@ -68,7 +68,6 @@ struct Ledger {
     uint64_t dropped_busy = 0;
     uint64_t abandoned_records = 0;
     uint64_t abandoned_slots = 0;
-    uint64_t open_depth = 0;  // writes that were open
 
     uint64_t dropped_records() const {
         return dropped_nesting + dropped_lap + dropped_busy + abandoned_records;
@@ -230,6 +229,7 @@ private:
     void measure_ticks(const ClockAnchor& anchor);
     void read_live(const LiveState& live);
     void read_crash_report(const LiveState& live, const unsigned char* text);
+    void read_names(const Mapping& mapping);
     bool begin_own(const Mapping*& mapping, std::string& error);
     void read_live_ring(unsigned index, const Ring& ring, uint64_t from);
     RingContents scan_ring(unsigned index, const Ring& ring, uint64_t from);

@@ -86,7 +86,6 @@ public:
 
     bool is_full() const { return full_; }
     unsigned count() const { return count_; }
-    unsigned room_left() const { return full_ ? 0 : room_ - count_ - 1; }
     Value get() const { return {words_, count_}; }
 
 private:

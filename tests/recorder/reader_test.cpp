@@ -755,6 +755,39 @@ TEST_CASE("a follower waits for cells of the shared ring that are taken and not 
     }
 }
 
+TEST_CASE("the names of records that are read while others are written are known") {
+    Options options;
+    options.spare_threads = 0;
+    options.size_bytes = 6 << 20;
+    REQUIRE(init(options).ok);
+    std::atomic<bool> done{false};
+    std::thread writer([&done] {
+        attach_thread("writer");
+        for (unsigned i = 1; i <= 4000; i++) {
+            define_function(i, "m", "f", i);
+            record(EventId::trace_call, i, "");
+        }
+        detach_thread();
+        done = true;
+    });
+    std::string unknown;
+    while (!done && unknown.empty()) {
+        Snapshot snapshot;
+        snapshot.read_own(unknown);
+        for (const RingContents& ring : snapshot.rings()) {
+            for (const Record& record : ring.records) {
+                if (static_cast<EventId>(record.event()) == EventId::trace_call &&
+                    snapshot.dictionary().function(record.argument(0)) == nullptr) {
+                    unknown = "function " + std::to_string(record.argument(0));
+                }
+            }
+        }
+    }
+    writer.join();
+    shutdown();
+    CHECK(unknown == "");
+}
+
 TEST_CASE("who follows a thread that writes into new pages sees each record once") {
     Options options;
     options.spare_threads = 0;
