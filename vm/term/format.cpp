@@ -136,10 +136,12 @@ void append_atom_displayed(std::string* out, Term atom) {
 class TermWriter {
 public:
     // Beyond `limit` bytes or `max_depth` levels "..." stands for the rest. displayed: as display_term().
-    // With `flush` the text goes there in parts, and `limit` does not count.
+    // With `flush` the text goes there in parts, and `limit` does not count. elements: see display_elements(), which
+    // adds the dots.
     TermWriter(std::string* out, size_t limit, size_t max_depth, bool displayed,
-               void (*flush)(const std::string&) = nullptr)
-        : out_(*out), limit_(limit), max_depth_(max_depth), displayed_(displayed), flush_(flush) {}
+               void (*flush)(const std::string&) = nullptr, int64_t elements = INT64_MAX)
+        : out_(*out), limit_(limit), max_depth_(max_depth), displayed_(displayed), flush_(flush),
+          elements_left_(elements) {}
 
     void write(Term root) {
         begin(root);
@@ -151,6 +153,7 @@ public:
             }
         }
     }
+    int64_t elements_left() const { return elements_left_; }
 
 private:
     static constexpr size_t kFlushBytes = 65536;
@@ -169,10 +172,15 @@ private:
         }
         return full_;
     }
+    // False: there were enough.
+    bool take_element() {
+        full_ = full_ || elements_left_-- <= 0;
+        return !full_;
+    }
 
     // Writes a term that has no parts; of another one writes the beginning and pushes a frame.
     void begin(Term t) {
-        if (is_full()) {
+        if (is_full() || !take_element()) {
             return;
         }
         if (frames_.size() > max_depth_) {
@@ -280,12 +288,18 @@ private:
         out_ += bracket;
     }
 
-    void write_atom(Term atom) {
+    // Counts the elements, and goes on when there were enough.
+    void write_whole_atom(Term atom) {
         if (displayed_) {
             append_atom_displayed(&out_, atom);
         } else {
             append_atom(&out_, atom, true);
         }
+        elements_left_ -= static_cast<int64_t>(atom_table::text(atom).size());
+    }
+    void write_atom(Term atom) {
+        write_whole_atom(atom);
+        full_ = full_ || elements_left_ <= 0;
     }
 
     // Only characters of Latin-1 that OTP prints, tab, line feed and carriage return.
@@ -304,7 +318,7 @@ private:
     }
     void write_text(Term t) {
         out_ += '"';
-        for (; is_cons(t) && !is_full(); t = tail(t)) {
+        for (; is_cons(t) && !is_full() && take_element(); t = tail(t)) {
             const auto c = static_cast<char>(small_value(head(t)));
             if (c == '\n') {
                 out_ += "\\n";
@@ -313,7 +327,7 @@ private:
                 out_ += c;  // one byte, whatever the locale: so does OTP
             }
         }
-        out_ += '"';
+        out_ += elements_left_ >= 0 ? "\"" : "";
     }
 
     void begin_boxed(Term t) {
@@ -325,8 +339,14 @@ private:
             case Kind::record:
                 out_ += '#';
                 write_atom(native_record::module(t));
+                if (full_) {
+                    return;
+                }
                 out_ += ':';
                 write_atom(native_record::name(t));
+                if (full_) {
+                    return;
+                }
                 out_ += '{';
                 frames_.push_back({Frame::Kind::record, t});
                 break;
@@ -343,16 +363,20 @@ private:
             case Kind::fun: {
                 const LambdaName e = name_of(fun_entry(t));
                 out_ += "#Fun<";
-                write_atom(e.module);
+                if (displayed_) {
+                    out_ += atom_table::text(e.module);
+                } else {
+                    write_atom(e.module);
+                }
                 out_ += "." + std::to_string(e.index) + "." + std::to_string(e.old_uniq) + ">";
                 break;
             }
             case Kind::export_fun: {
                 const FunctionName e = name_of(export_fun_entry(t));
                 out_ += "fun ";
-                write_atom(e.module);
+                write_whole_atom(e.module);
                 out_ += ':';
-                write_atom(e.function);
+                write_whole_atom(e.function);
                 out_ += "/" + std::to_string(e.arity);
                 break;
             }
@@ -390,6 +414,9 @@ private:
                 copy_bits(v.bytes, v.offset + i * 8, &byte, 0, 8);
                 out_ += byte == '"' ? "\\" : "";
                 out_ += static_cast<char>(byte);
+                if (!take_element()) {
+                    return;
+                }
             }
             out_ += "\">>";
             return;
@@ -402,6 +429,8 @@ private:
             out_ += std::to_string(byte);
             if (n < 8) {
                 out_ += ":" + std::to_string(n);
+            } else if (!take_element()) {
+                return;
             }
         }
         out_ += ">>";
@@ -412,6 +441,7 @@ private:
     size_t max_depth_;
     bool displayed_;
     void (*flush_)(const std::string&);
+    int64_t elements_left_;
     bool full_ = false;
     std::vector<Frame> frames_;
     std::vector<map::Iterator> maps_;  // of the frames that are maps
@@ -467,6 +497,13 @@ void display_term(Term t, void (*flush)(const std::string& text)) {
     std::string out;
     TermWriter(&out, SIZE_MAX, SIZE_MAX, true, flush).write(t);
     flush(out);
+}
+
+std::string display_elements(Term t, int64_t elements) {
+    std::string out;
+    TermWriter writer(&out, SIZE_MAX, SIZE_MAX, true, nullptr, elements);
+    writer.write(t);
+    return writer.elements_left() <= 0 ? out + "... " : out;
 }
 
 void append_atom(std::string* out, Term atom, bool quote) {

@@ -17,6 +17,9 @@ std::string format_term(Term t, size_t limit = 65536);
 // "..."; the second one has no limit and hands the text over in parts.
 std::string display_term(Term t, size_t limit = 65536);
 void display_term(Term t, void (*flush)(const std::string& text));
+// The same, ending in "... " after so many elements as OTP counts them: terms, characters of a text, bytes of a binary,
+// bytes of an atom's name.
+std::string display_elements(Term t, int64_t elements);
 void append_atom(std::string* out, Term atom, bool quote);
 // float_to_list/1 of OTP 25 and later without options is scientific with 20 digits; [short] is the
 // shortest text that reads back, of at most 17 digits: fixed or, where that is shorter, scientific.

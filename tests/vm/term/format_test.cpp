@@ -170,4 +170,48 @@ TEST_CASE("fixed decimals round half away from zero and stop at 255 characters")
     CHECK(fixed(1e300, 2, false) == "refused");
 }
 
+// The texts are those of erts_internal:term_to_string/2 of OTP 29.
+TEST_CASE("a text of so many elements ends in dots when there were enough, even if nothing follows") {
+    TestHeap h;
+    const Term a = atom_table::intern("a");
+    const Term b = atom_table::intern("b");
+    Term numbers = kNil;
+    for (int i = 9; i > 0; --i) {
+        numbers = cons(h, make_small(i), numbers);
+    }
+    const Term text = make_string(h, "abc", 3);
+    const Term printable = make_binary(h, "def", 3);
+    const Term bytes = make_binary(h, "\1\2\3", 3);
+    const Term pair = cons(h, make_small(1), make_small(2));
+    const struct {
+        Term term;
+        int64_t elements;
+        const char* expected;
+    } cases[] = {
+        {numbers, 2, "[1,... "},
+        {numbers, 5, "[1,2,3,4,... "},
+        {numbers, 12, "[1,2,3,4,5,6,7,8,9]"},
+        {make_tuple(h, a, b), 3, "{a... "},
+        {make_tuple(h, a, b), 4, "{a,b... "},
+        {make_tuple(h, a, b), 5, "{a,b... "},
+        {make_tuple(h, a, b), 6, "{a,b}"},
+        {pair, 2, "[1|... "},
+        {pair, 3, "[1|2]... "},
+        {pair, 4, "[1|2]"},
+        {bytes, 2, "<<1,2... "},
+        {bytes, 4, "<<1,2,3>>... "},
+        {bytes, 5, "<<1,2,3>>"},
+        {text, 3, "\"ab... "},
+        {text, 4, "\"abc\"... "},
+        {make_tuple(h, text, printable, a), 4, "{\"ab... "},
+        {make_tuple(h, text, printable, a), 5, "{\"abc\",... "},
+        {make_tuple(h, text, printable, a), 7, "{\"abc\",<<\"de... "},
+        {make_tuple(h, text, printable, a), 12, "{\"abc\",<<\"def\">>,a}"},
+        {numbers, INT32_MAX, "[1,2,3,4,5,6,7,8,9]"},
+    };
+    for (const auto& c : cases) {
+        CHECK(display_elements(c.term, c.elements) == c.expected);
+    }
+}
+
 }  // namespace

@@ -261,18 +261,14 @@ Term erlang_display_string_2(Process& p, const Term* a) {
 }
 constexpr size_t kDisplayedPerReduction = 64;  // bytes
 
-// (Term, Limit): at most Limit bytes of the text; undefined: all of it.
+// (Term, Limit): the text of at most Limit elements; undefined: all of it.
 Term erts_internal_term_to_string_2(Process& p, const Term* a) {
-    const bool is_limited = is_small(a[1]) && small_value(a[1]) > 1;
+    const bool is_limited = is_small(a[1]) && small_value(a[1]) > 1 && small_value(a[1]) < INT_MAX;
     if (!is_limited && a[1] != atoms::undefined) {
         return badarg(p);
     }
-    const size_t limit = is_limited ? static_cast<size_t>(small_value(a[1])) : SIZE_MAX - 1;
-    std::string text = display_term(a[0], limit + 1);
+    const std::string text = display_elements(a[0], is_limited ? small_value(a[1]) : INT_MAX);
     consume(p, static_cast<int64_t>(text.size() / kDisplayedPerReduction));
-    if (text.size() > limit) {
-        text = text.substr(0, limit) + "...";
-    }
     return make_string(p.heap, text.data(), text.size());
 }
 Term erlang_display_nl_0(Process& p, const Term*) {
