@@ -10,7 +10,8 @@
 // without Live, the float move, ...). There it leaves registers undefined that a collection would
 // look at, and heap reservations standing that a collection would void. The loader puts what is
 // missing before such an instruction: `move [] to x`, `init_yregs`, `test_heap`. Where a collection
-// was to be expected, the same is an error of the file.
+// was to be expected, the same is an error of the file. A function with repairs is verified again with them in
+// it, and then is accepted as it is or not at all.
 //
 // Types. An instruction may take its operand for a cons cell, a tuple of so many elements, a float or a
 // map because the compiler knows that it is one. Tests, and what an instruction makes, prove it here
@@ -203,6 +204,14 @@ public:
     }
     const std::vector<Repair>& repairs() const { return repairs_; }
 
+    // Runs over these functions again when their repairs are in the code, and accepts them as they are or not at all.
+    bool accept(const std::vector<uint32_t>& functions) {
+        state_at_.assign(m_.code.size(), kNoState);
+        accepts_ = true;
+        return std::all_of(functions.begin(), functions.end(),
+                           [this](uint32_t f) { return verify_function(m_.functions[f]); });
+    }
+
 private:
     static constexpr uint32_t kNoState = 0xFFFFFFFF;
     // A gigabyte of states, far above what compilers write.
@@ -290,6 +299,9 @@ private:
             }
         }
         m_.code[f.info].live = static_cast<uint16_t>(f.arity);
+        if (needs_more_) {
+            return bad("its repairs do not mend it, which is a mistake of the loader");
+        }
         recording_ = true;
         std::sort(to_repair_.begin(), to_repair_.end());
         to_repair_.erase(std::unique(to_repair_.begin(), to_repair_.end()), to_repair_.end());
@@ -501,7 +513,8 @@ private:
             return kNoRegister;
         }
         for (uint32_t n = 1; letters[n] != 0 && letters[n] != 'L'; ++n) {
-            if (letters[n] == 'd' && o[n].kind == Kind::x && !s_.x.has(o[n].index) &&
+            // When it is repaired, it holds a term already.
+            if (letters[n] == 'd' && o[n].kind == Kind::x && (accepts_ || !s_.x.has(o[n].index)) &&
                 is_register_of_failures(o[n].index)) {
                 return o[n].index;
             }
@@ -771,6 +784,7 @@ private:
 
     // True if the caller is to write its repair down. Before the fixpoint this only notes the block.
     bool writes_repairs() {
+        needs_more_ |= accepts_;
         if (!recording_ && (to_repair_.empty() || to_repair_.back() != block_)) {
             to_repair_.push_back(block_);
         }
@@ -1041,7 +1055,7 @@ private:
             }
         }
         const uint32_t after_failure = result_after_failure(i, o);
-        if (after_failure != kNoRegister) {
+        if (after_failure != kNoRegister && !s_.x.has(after_failure)) {
             repair_one_x(after_failure);
         }
         if (i.op == Op::bs_match && o[0].index != kNoLabel && !flow_from_failed_match(i, o)) {
@@ -1281,6 +1295,15 @@ private:
             case Op::test_arity:
             case Op::is_tagged_tuple:
                 believe_also(o[1], type(TypeInfo::tuple, o[2].value));
+                break;
+            case Op::expect_cons:
+                believe_also(o[0], type(TypeInfo::cons));
+                break;
+            case Op::expect_tuple:
+                believe_also(o[0], type(TypeInfo::tuple, o[1].value));
+                break;
+            case Op::expect_float:
+                believe_also(o[0], type(TypeInfo::float_));
                 break;
             case Op::is_eq_exact:
                 if (o[2].kind == Kind::constant) {
@@ -1637,12 +1660,14 @@ private:
     bool never_holds_ = false;  // code behind the instruction at_ is never reached
     bool begin_again_ = false;                     // with one more register of failures
     bool recording_ = false;                       // the fixpoint is reached: write repairs down
+    bool accepts_ = false;     // the repairs are in the code, and there must be no more
+    bool needs_more_ = false;  // but there are
     uint32_t block_ = 0;               // where the present block begins
     std::vector<uint32_t> to_repair_;  // blocks with repairs to write down then
     std::vector<Repair> repairs_;      // in the order of instructions
 };
 
-// Puts the repairs into the code; instruction indexes change everywhere. The notes do not match the code afterwards.
+// Puts the repairs into the code; instruction indexes change everywhere.
 void apply_repairs(const std::vector<Repair>& repairs, UnverifiedModule& unverified) {
     if (repairs.empty()) {
         return;
@@ -1655,7 +1680,9 @@ void apply_repairs(const std::vector<Repair>& repairs, UnverifiedModule& unverif
                     (r.ends ? 1 : 0);
     }
     std::vector<Instr> code;
+    std::vector<InstrNote> notes;
     code.reserve(m.code.size() + inserted);
+    notes.reserve(m.code.size() + inserted);
     size_t next = 0;
     const auto insert = [&](const Instr& before, Op op, const std::vector<Operand>& operands) {
         Instr i = before;
@@ -1666,6 +1693,10 @@ void apply_repairs(const std::vector<Repair>& repairs, UnverifiedModule& unverif
         i.block_start = false;
         m.operands.insert(m.operands.end(), operands.begin(), operands.end());
         code.push_back(i);
+        InstrNote note = unverified.notes[&before - m.code.data()];
+        note.live = kLiveUnknown;
+        note.heap_words = 0;
+        notes.push_back(note);
     };
     for (uint32_t at = 0; at < m.code.size(); ++at) {
         moved_to[at] = static_cast<uint32_t>(code.size());
@@ -1687,12 +1718,14 @@ void apply_repairs(const std::vector<Repair>& repairs, UnverifiedModule& unverif
             }
             if (r.test_heap_words != 0) {
                 insert(i, Op::test_heap, {Operand::unsigned_of(r.test_heap_words)});
-                code.back().live = r.live;
+                code.back().live = notes.back().live = r.live;
+                notes.back().heap_words = r.test_heap_words;
             }
             const bool starts_block = i.block_start;
             i.block_start = false;
             if (i.op != Op::jump || !r.ends) {
                 code.push_back(i);
+                notes.push_back(unverified.notes[at]);
             }
             if (r.ends) {
                 insert(i, Op::if_end, {});
@@ -1702,9 +1735,11 @@ void apply_repairs(const std::vector<Repair>& repairs, UnverifiedModule& unverif
             continue;
         }
         code.push_back(i);
+        notes.push_back(unverified.notes[at]);
     }
     moved_to[m.code.size()] = static_cast<uint32_t>(code.size());
     m.code = std::move(code);
+    unverified.notes = std::move(notes);
     for (Operand& o : m.operands) {
         if (o.kind == Kind::label && o.index != kNoLabel) {
             o.index = moved_to[o.index];
@@ -1733,8 +1768,15 @@ bool verify(UnverifiedModule& unverified, ErrorSink& error) {
     if (!verifier.run()) {
         return false;
     }
+    std::vector<uint32_t> repaired;  // functions, in order
+    for (const Repair& r : verifier.repairs()) {
+        const uint32_t function = unverified.module->code[r.at].function;
+        if (repaired.empty() || repaired.back() != function) {
+            repaired.push_back(function);
+        }
+    }
     apply_repairs(verifier.repairs(), unverified);
-    return true;
+    return verifier.accept(repaired);
 }
 
 }  // namespace minivm::loader
