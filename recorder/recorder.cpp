@@ -144,9 +144,6 @@ bool is_failure(uint16_t event) {
     return category == Category::process || category == Category::fault;
 }
 
-// A thread writes this many records to one ring before it goes on to the next, so that all fill evenly.
-constexpr uint32_t kRareTurn = 64;
-
 bool take(CommonRings::Rare& rare) {
     uint32_t expected = 0;
     // acquire: we see what the owners before us wrote, the ring's position above all. Pairs with
@@ -298,7 +295,7 @@ void put_into_more(uint64_t event, unsigned flags, const Word* words, unsigned c
         if (number != 0 && (more.categories.load(std::memory_order_relaxed) & category) != 0) {
             const ThreadRings* mine = rings_in(i, number);
             if (is_rare(event)) {
-                write_rare(*more.common, mine, nullptr, event, flags, words, count);
+                write_rare(*more.common, mine, t_state.more_batch[i], event, flags, words, count);
             } else if (mine != nullptr) {
                 const unsigned slots = slots_for_words(kHeadWords + count);
                 write_record<Atomics>(mine->rings[word2_ring(event)], slots, flags,
@@ -459,32 +456,82 @@ void write_text(uint64_t event, Word* words, unsigned count, const TextArgument*
 
 }  // namespace detail
 
-Batch::Batch(EventId event, unsigned slots) {
-    // acquire: as in put_rarely().
-    detail::CommonRings* const common = detail::g_common.load(std::memory_order_acquire);
-    detail::ThreadState& state = detail::thread_state();
-    if (common == nullptr || state.batch != nullptr) {
-        return;
-    }
-    const auto id = static_cast<uint16_t>(event);
-    detail::CommonRings::Rare* const rare =
-        detail::take_rare_ring(*common, id, detail::pace_of(*common, id, slots));
+namespace detail {
+namespace {
+
+// Takes a ring for a Batch; null: each of its records finds a ring by itself.
+CommonRings::Rare* begin_batch(CommonRings& common, uint16_t event, unsigned slots) {
+    CommonRings::Rare* const rare = take_rare_ring(common, event, pace_of(common, event, slots));
     if (rare != nullptr) {
         rare->writer_is_known = false;
     }
     Atomics::signal_fence();
-    state.batch = rare;
-    taken_ = rare;
+    return rare;
+}
+
+// Gives a Batch's ring back. False: it has none, or a fork in between has left it to the parent.
+bool end_batch(CommonRings::Rare*& batch) {
+    CommonRings::Rare* const rare = batch;
+    if (rare == nullptr) {
+        return false;
+    }
+    batch = nullptr;
+    Atomics::signal_fence();
+    give_back(*rare);
+    return true;
+}
+
+// Takes a ring in each of the other recordings that takes the event. Our count in `users` keeps it.
+void begin_more_batches(uint16_t event, unsigned slots) {
+    // relaxed: set before the first record of the event is written.
+    const uint32_t category = 1u << g_event_category[event].load(std::memory_order_relaxed);
+    for (unsigned i = 0; i < kMostMore; i++) {
+        More& more = g_more[i];
+        // relaxed: see enabled().
+        if ((more.categories.load(std::memory_order_relaxed) & category) == 0) {
+            continue;
+        }
+        more.users.fetch_add(1, std::memory_order_seq_cst);        // seq_cst: see More
+        if (more.number.load(std::memory_order_seq_cst) != 0) {  // seq_cst: see More
+            t_state.more_batch[i] = begin_batch(*more.common, event, slots);
+        }
+        if (t_state.more_batch[i] == nullptr) {
+            more.users.fetch_sub(1, std::memory_order_release);  // release: see More
+        }
+    }
+}
+
+}  // namespace
+}  // namespace detail
+
+Batch::Batch(EventId event, unsigned slots) {
+    // acquire: as in put_rarely().
+    detail::CommonRings* const common = detail::g_common.load(std::memory_order_acquire);
+    detail::ThreadState& state = detail::thread_state();
+    if (common == nullptr || state.in_batch) {
+        return;
+    }
+    is_outermost_ = true;
+    state.in_batch = true;
+    state.batch = detail::begin_batch(*common, static_cast<uint16_t>(event), slots);
+    if ((detail::mode() & detail::kMoreRecordings) != 0) {
+        detail::begin_more_batches(static_cast<uint16_t>(event), slots);
+    }
 }
 
 Batch::~Batch() {
     detail::ThreadState& state = detail::thread_state();
     state.rare_turn += detail::kRareTurn;
-    if (taken_ != nullptr) {
-        detail::CommonRings::Rare& rare = *state.batch;
-        state.batch = nullptr;
-        Atomics::signal_fence();
-        detail::give_back(rare);
+    if (!is_outermost_) {
+        return;
+    }
+    state.in_batch = false;
+    detail::end_batch(state.batch);
+    for (unsigned i = 0; i < detail::kMostMore; i++) {
+        if (detail::end_batch(state.more_batch[i])) {
+            // release: see More.
+            detail::g_more[i].users.fetch_sub(1, std::memory_order_release);
+        }
     }
 }
 

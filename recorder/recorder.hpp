@@ -330,9 +330,9 @@ bool begin_crash(int signal);
 void append_crash_report(std::string_view text);
 void end_crash();
 
-// While it lives, the rare records of this thread stand next to each other in one ring; together they
-// count as one record of `slots` slots against the rate of `event`. Keep it short: it keeps other
-// threads out of that ring. One at a time on a thread, not in signal handlers.
+// While it lives, the rare records of this thread stand next to each other in one ring of each recording;
+// together they count as one record of `slots` slots against the rate of `event`. Keep it short: it keeps
+// other threads out of that ring. One at a time on a thread, not in signal handlers.
 class Batch {
 public:
     Batch(EventId event, unsigned slots);
@@ -341,7 +341,7 @@ public:
     Batch& operator=(const Batch&) = delete;
 
 private:
-    void* taken_ = nullptr;
+    bool is_outermost_ = false;
 };
 
 // Names for the reader, appended to the dictionary of the file. Call each when the named thing is

@@ -23,6 +23,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <system_error>
 #include <thread>
 
 namespace minivm::recorder {
@@ -107,6 +108,7 @@ void forget_in_child() {
         detail::g_more[i].users.store(0, std::memory_order_relaxed);   // relaxed: as above
         detail::g_more[i].recording = nullptr;
         state.more[i].recording = 0;
+        state.more_batch[i] = nullptr;
     }
     // The Recording itself is left as it is: freeing it would unmap nothing of the parent's, but
     // other handlers of the fork may still look at it.
@@ -316,7 +318,12 @@ void grow_if_low(Recording& recording) {
     sigset_t old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    recording.worker = std::thread([&recording] { grow(recording); });
+    try {
+        recording.worker = std::thread([&recording] { grow(recording); });
+    } catch (const std::system_error&) {
+        // The operating system gives no more threads: the next thread that starts tries again.
+        recording.is_growing = false;
+    }
     pthread_sigmask(SIG_SETMASK, &old, nullptr);
 }
 
@@ -735,7 +742,7 @@ bool attach_thread(std::string_view name, RingSize size) {
         more.recording = more.group == detail::kNoGroup ? 0 : more.recording;
     }
     take_rings(*recording, state, thread, name, state.wants_large);
-    state.rare_turn = state.group * 64;  // so that threads begin with different rings
+    state.rare_turn = state.group * detail::kRareTurn;  // so that threads begin with different rings
     state.recording = recording->number;
     t_end.armed = true;
     MINIVM_EVENT(thread_start, thread, name);

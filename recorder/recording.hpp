@@ -60,7 +60,10 @@ struct ThreadState : ThreadRings {
     uint64_t subject_bits = 0;  // the subject where word 2 has it
     uint64_t coarse_ticks = 0;  // of the last record with a fresh time stamp
     ThreadRings more[kMostMore];
-    CommonRings::Rare* batch = nullptr;  // of the recording of init(): see Batch
+    // Rings that the open Batch holds, in the recording of init() and in the others.
+    CommonRings::Rare* batch = nullptr;
+    CommonRings::Rare* more_batch[kMostMore] = {};
+    bool in_batch = false;
     uint32_t rare_turn = 0;              // which of the rare rings is tried first
     uint32_t thread_id = 0;              // of the system
     uint32_t next_flow = 0;              // a multiple of kFlowRun: none are left
@@ -79,6 +82,8 @@ ThreadState& thread_state();
 // Reasons for the slow path of all records; 0 nearly always.
 enum Mode : uint32_t { kMonotonicClock = 1, kMoreRecordings = 2 };
 inline constinit std::atomic<uint32_t> g_mode{0};
+// A thread writes this many records to one ring before it goes on to the next, so that all fill evenly.
+inline constexpr uint32_t kRareTurn = 64;
 // Null while nothing is recorded.
 inline constinit std::atomic<CommonRings*> g_common{nullptr};
 // The categories of the recording of init(); g_mask is the union of these and those of g_more.
@@ -92,7 +97,8 @@ inline constinit std::atomic<uint8_t> g_event_category[UINT16_MAX + 1] = {};
 //     stop:   number = 0 (seq_cst); wait until users is 0 (seq_cst); unmap
 // In the one order of all seq_cst operations either the writer's load of `number` comes behind the
 // stop's store, and the writer writes nothing, or its users + 1 comes in front of the stop's load of
-// `users`, and the stop waits. A signal handler counts itself, so nesting is nothing special.
+// `users`, and the stop waits. A signal handler counts itself, so nesting is nothing special. A Batch is
+// one writer for as long as it holds a ring of the recording.
 struct Recording;
 struct alignas(64) More {
     std::atomic<uint32_t> categories{0};

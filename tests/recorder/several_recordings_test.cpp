@@ -213,6 +213,51 @@ TEST_CASE("recordings start and stop in the middle of writers and their signal h
     shutdown();
 }
 
+TEST_CASE("an exception and its frames stand together in each recording") {
+    const Folder folder;
+    REQUIRE(init(small_options(folder.file("main"), kAllCategories)).ok);
+    REQUIRE(attach_thread("first", RingSize::large));
+    const StartResult more =
+        start_recording(small_options(folder.file("more"), category_bit(Category::process)));
+    REQUIRE(more.error == "");
+    constexpr uint64_t kFrames = 8;
+    for (uint64_t i = 0; i < 3000; i++) {
+        const Batch batch(EventId::uncaught, 20);
+        const uint64_t reason = pack_value(ValueTag::nil);
+        record(EventId::uncaught, i, 0, Value(&reason, 1));
+        for (uint64_t level = 0; level < kFrames; level++) {
+            record(EventId::uncaught_frame, i, level, 3, 4, 5);
+        }
+    }
+    REQUIRE(stop_recording(more.id));
+    shutdown();
+    for (const char* name : {"main", "more"}) {
+        CAPTURE(name);
+        Snapshot snapshot;
+        std::string error;
+        REQUIRE(snapshot.read_file(folder.file(name), error));
+        uint64_t whole = 0;
+        uint64_t cut = 0;
+        for (const RingContents& ring : snapshot.rings()) {
+            for (size_t i = 0; i < ring.records.size(); i++) {
+                const Record& failure = ring.records[i];
+                if (static_cast<EventId>(failure.event()) != EventId::uncaught) {
+                    continue;
+                }
+                bool good = i + kFrames < ring.records.size();
+                for (uint64_t level = 0; good && level < kFrames; level++) {
+                    const Record& frame = ring.records[i + 1 + level];
+                    good = static_cast<EventId>(frame.event()) == EventId::uncaught_frame &&
+                           frame.argument(0) == failure.argument(0) && frame.argument(1) == level;
+                }
+                ++(good ? whole : cut);
+            }
+        }
+        CHECK(whole > 20);
+        CHECK(cut == 0);
+    }
+}
+
 TEST_CASE("the pool of rings grows when few are left, and readers see it") {
     const Folder folder;
     Options options = small_options(folder.file("pool"), kAllCategories);
