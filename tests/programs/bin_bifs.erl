@@ -43,7 +43,17 @@ main(_) ->
               [binary:encode_hex(erlang:md5("The quick brown fox jumps over the lazy dog"))]),
     C0 = erlang:md5_init(), C1 = erlang:md5_update(C0, "The quick brown fox "),
     C2 = erlang:md5_update(C1, <<"jumps over the lazy dog">>),
-    io:format("~p~n", [binary:encode_hex(erlang:md5_final(C2))]).
+    io:format("~p~n", [binary:encode_hex(erlang:md5_final(C2))]),
+    checksums_of_long_lists(lists:duplicate(600000, [])).
+
+%% A long list may hold no bytes, and its end may be no iodata.
+checksums_of_long_lists(Nothing) ->
+    Bad = Nothing ++ [x],
+    io:format("~p~n", [{erlang:crc32(Nothing), erlang:adler32(Nothing), erlang:md5(Nothing) =:= erlang:md5("")}]),
+    io:format("~p~n", [erlang:crc32([Nothing, "a", Nothing | <<"b">>]) =:= erlang:crc32("ab")]),
+    [io:format("~p~n", [try F() catch error:Why:[{M, N, Args, _} | _] -> {Why, M, N, length(Args)} end]) ||
+        F <- [fun() -> erlang:md5(Bad) end, fun() -> erlang:crc32(3, Bad) end, fun() -> erlang:adler32(3, Bad) end,
+              fun() -> erlang:md5_update(erlang:md5_init(), Bad) end]].
 
 try_(F) -> try F() catch C:R -> {C, R} end.
 id(X) -> X.

@@ -1,8 +1,10 @@
 // Hashes of terms; CRC, Adler-32 and MD5 of bytes. For large inputs they go on as hidden functions on a dirty
 // scheduler: they would take more than a time slice.
 #include "vm/bif/bif.hpp"
+#include "vm/process/continuation.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/hash.hpp"
+#include "vm/term/term_stack.hpp"
 #include "vm/util/md5.hpp"
 
 #include <zlib.h>
@@ -123,9 +125,40 @@ bool with_bytes(Process& p, Term iodata, F f) {
     return true;
 }
 
-bool is_much(Term iodata) {
-    uint64_t bytes = 0;
-    return iolist_size(iodata, &bytes) && bytes > kDirtyChecksumBytes;
+// Each cell of a list counts as a byte at least, so the walk is short whatever the list holds.
+bool is_much(Process& p, Term iodata) {
+    const auto bytes_of = [](Term t) { return is_binary(t) ? bitstring_bits(t) / 8 : 0; };
+    int64_t cells = 0;
+    uint64_t work = 0;
+    TermStack rest;
+    rest.push(iodata);
+    while (!rest.empty() && work <= kDirtyChecksumBytes) {
+        Term t = rest.pop();
+        for (; is_cons(t) && work <= kDirtyChecksumBytes; t = tail(t)) {
+            ++cells;
+            ++work;
+            if (is_cons(head(t))) {
+                rest.push(head(t));
+            } else {
+                work += bytes_of(head(t));
+            }
+        }
+        work += bytes_of(t);
+    }
+    consume(p, cells / kBytesPerReduction);
+    return work > kDirtyChecksumBytes;
+}
+
+// What a hidden function returns that goes on for a BIF: a badarg is the BIF's.
+Term as_of(Process& p, Term result, const char* function, uint8_t arity, const Term* a) {
+    if (is_value(result)) {
+        return result;
+    }
+    Term args = kNil;
+    for (unsigned i = arity; i > 0; --i) {
+        args = cons(p.heap, a[i - 1], args);
+    }
+    return badarg_as(p, bif_export("erlang", function, arity), args);
 }
 
 using Checksum = uint32_t (*)(uint32_t, const uint8_t*, size_t);
@@ -140,7 +173,7 @@ uint32_t adler32_of(uint32_t seed, const uint8_t* data, size_t size) {
 
 // a[0] the checksum so far, a[1] the data.
 template <Checksum Function>
-Term checksum_dirty(Process& p, const Term* a) {
+Term checksum_now(Process& p, const Term* a) {
     uint32_t sum = 0;
     if (!get_uint32(a[0], &sum) || !with_bytes(p, a[1], [&](const uint8_t* data, size_t size) {
             sum = Function(sum, data, size);
@@ -149,6 +182,10 @@ Term checksum_dirty(Process& p, const Term* a) {
     }
     return make_small(sum);
 }
+template <Checksum Function>
+Term checksum_dirty(Process& p, const Term* a) {
+    return as_of(p, checksum_now<Function>(p, a), Function == crc32_of ? "crc32" : "adler32", 2, a);
+}
 
 template <Checksum Function>
 Term checksum(Process& p, const Term* a) {
@@ -156,12 +193,12 @@ Term checksum(Process& p, const Term* a) {
     if (!get_uint32(a[0], &sum)) {
         return badarg(p);
     }
-    if (is_much(a[1])) {
+    if (is_much(p, a[1])) {
         static const Export* dirty =
             bif_export("erlang", Function == crc32_of ? "crc32_dirty" : "adler32_dirty", 2);
         return trap(p, dirty, {a[0], a[1]});
     }
-    return checksum_dirty<Function>(p, a);
+    return checksum_now<Function>(p, a);
 }
 
 Term erlang_crc32_1(Process& p, const Term* a) {
@@ -192,7 +229,7 @@ Term checksum_combine(Process& p, const Term* a) {
     return make_small(static_cast<int64_t>(Combine(first, second, second_size) & 0xFFFFFFFF));
 }
 
-Term erlang_md5_dirty_1(Process& p, const Term* a) {
+Term md5_now(Process& p, const Term* a) {
     Md5 md5;
     if (!with_bytes(p, a[0], [&](const uint8_t* data, size_t size) { md5.update(data, size); })) {
         return badarg(p);
@@ -202,12 +239,14 @@ Term erlang_md5_dirty_1(Process& p, const Term* a) {
     return make_binary(p.heap, digest, sizeof(digest));
 }
 
+Term erlang_md5_dirty_1(Process& p, const Term* a) { return as_of(p, md5_now(p, a), "md5", 1, a); }
+
 Term erlang_md5_1(Process& p, const Term* a) {
-    if (is_much(a[0])) {
+    if (is_much(p, a[0])) {
         static const Export* dirty = bif_export("erlang", "md5_dirty", 1);
         return trap(p, dirty, {a[0]});
     }
-    return erlang_md5_dirty_1(p, a);
+    return md5_now(p, a);
 }
 
 // The context is the Md5 itself, in a binary.
@@ -225,7 +264,7 @@ Term erlang_md5_init_0(Process& p, const Term*) {
     return make_binary(p.heap, &md5, sizeof(md5));
 }
 
-Term erlang_md5_update_dirty_2(Process& p, const Term* a) {
+Term md5_update_now(Process& p, const Term* a) {
     Md5 md5;
     if (!md5_context(a[0], &md5) ||
         !with_bytes(p, a[1], [&](const uint8_t* data, size_t size) { md5.update(data, size); })) {
@@ -234,16 +273,20 @@ Term erlang_md5_update_dirty_2(Process& p, const Term* a) {
     return make_binary(p.heap, &md5, sizeof(md5));
 }
 
+Term erlang_md5_update_dirty_2(Process& p, const Term* a) {
+    return as_of(p, md5_update_now(p, a), "md5_update", 2, a);
+}
+
 Term erlang_md5_update_2(Process& p, const Term* a) {
     Md5 md5;
     if (!md5_context(a[0], &md5)) {
         return badarg(p);
     }
-    if (is_much(a[1])) {
+    if (is_much(p, a[1])) {
         static const Export* dirty = bif_export("erlang", "md5_update_dirty", 2);
         return trap(p, dirty, {a[0], a[1]});
     }
-    return erlang_md5_update_dirty_2(p, a);
+    return md5_update_now(p, a);
 }
 
 Term erlang_md5_final_1(Process& p, const Term* a) {
