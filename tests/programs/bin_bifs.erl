@@ -51,7 +51,8 @@ checksums_of_long_lists(Nothing) ->
     Bad = Nothing ++ [x],
     io:format("~p~n", [{erlang:crc32(Nothing), erlang:adler32(Nothing), erlang:md5(Nothing) =:= erlang:md5("")}]),
     io:format("~p~n", [erlang:crc32([Nothing, "a", Nothing | <<"b">>]) =:= erlang:crc32("ab")]),
-    [io:format("~p~n", [try F() catch error:Why:[{M, N, Args, _} | _] -> {Why, M, N, length(Args)} end]) ||
+    Failed = fun(Why, [{M, F, Args, _} | _]) -> {Why, M, F, length(Args)} end,
+    [io:format("~p~n", [try F() catch error:Why:Stack -> Failed(Why, Stack) end]) ||
         F <- [fun() -> erlang:md5(Bad) end, fun() -> erlang:crc32(3, Bad) end, fun() -> erlang:adler32(3, Bad) end,
               fun() -> erlang:md5_update(erlang:md5_init(), Bad) end]].
 
