@@ -363,7 +363,12 @@ const Formatter::Compiled& Formatter::compiled(uint16_t event, const EventSchema
         const std::string_view flags =
             format.substr(conversion.begin + 1, conversion.end - conversion.begin - 2);
         segment.hex = flags == "#" && conversion.letter == 'x';
-        if (!flags.empty() && !segment.hex) {
+        // snprintf() writes the others.
+        const bool is_simple =
+            segment.hex ||
+            (flags.empty() &&
+             std::string_view("udixps").find(conversion.letter) != std::string_view::npos);
+        if (!is_simple) {
             // Width and precision are ours to bound: a file must not make us print gigabytes.
             std::string spec = "%";
             size_t digits = 0;
@@ -450,38 +455,13 @@ void Formatter::append_message(Text& out, const Record& record) {
                     }
                     append_hex(out, word);
                     break;
-                case 's':
+                case 'p':
+                    out += "0x";
+                    append_hex(out, word);
+                    break;
+                default:  // s
                     append_argument(out, record, kind, i);
                     break;
-                default: {
-                    char buffer[400];
-                    const char letter = segment.letter;
-                    int length = 0;
-                    if (kind == 'f') {
-                        const char spec[3] = {'%', letter, '\0'};
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-                        length =
-                            std::snprintf(buffer, sizeof buffer, spec, std::bit_cast<double>(word));
-#pragma GCC diagnostic pop
-                    } else if (letter == 'c') {
-                        length = std::snprintf(buffer, sizeof buffer, "%c",
-                                               static_cast<int>(word & 0x7f));
-                    } else if (letter == 'o') {
-                        length = std::snprintf(buffer, sizeof buffer, "%lo",
-                                               static_cast<unsigned long>(word));
-                    } else if (letter == 'X') {
-                        length = std::snprintf(buffer, sizeof buffer, "%lX",
-                                               static_cast<unsigned long>(word));
-                    } else {
-                        length = std::snprintf(buffer, sizeof buffer, "0x%lx",
-                                               static_cast<unsigned long>(word));
-                    }
-                    out.append(buffer,
-                               std::min<size_t>(length < 0 ? 0 : static_cast<size_t>(length),
-                                                sizeof buffer - 1));
-                    break;
-                }
             }
         }
         i++;

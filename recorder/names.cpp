@@ -145,7 +145,11 @@ uint16_t declare_event(const EventDeclaration& declaration) {
     } else {
         add(declaration.argument_names, 200);
     }
-    add(declaration.format, 400);
+    constexpr size_t kMostOfFormat = 400;
+    const bool is_cut = declaration.format.size() > kMostOfFormat;
+    text.append(declaration.format, is_cut ? kMostOfFormat - 3 : kMostOfFormat);
+    text.append(is_cut ? "..." : "", 3);
+    text.end_piece();
     if (!detail::append_dictionary(DictionaryKind::event, id, text.view())) {
         return 0;  // a record that cannot be explained is worth nothing; the refusal is counted
     }

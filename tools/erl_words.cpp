@@ -80,7 +80,7 @@ std::string why_unknown(std::string_view option) {
         return std::find(list.begin(), list.end(), option) != list.end();
     };
     if (is_one_of(kDistribution)) {
-        return "there is no distribution yet";
+        return "run has no distribution, and erl has one";
     }
     if (is_one_of(kShell)) {
         return "run has no shell, and repl is one";

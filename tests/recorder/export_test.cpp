@@ -524,6 +524,28 @@ TEST_CASE("no output reads beyond a record that claims more arguments than it ha
     CHECK(minivm::tools::report_page(snapshot) != "");
 }
 
+TEST_CASE("a format that is too long for its entry shows that it is cut") {
+    REQUIRE(init({}).ok);
+    const std::string format(500, 'x');
+    EventDeclaration event;
+    event.name = "long";
+    event.format = format;
+    const uint16_t id = declare_event(event);
+    const Snapshot snapshot = own_snapshot();
+    shutdown();
+    REQUIRE(snapshot.dictionary().event(id) != nullptr);
+    CHECK(snapshot.dictionary().event(id)->format == std::string(397, 'x') + "...");
+}
+
+TEST_CASE("conversions are written as printf() does") {
+    REQUIRE(init({}).ok);
+    MINIVM_RECORD(user, rare, "%p %X %o %c %.1e %g|", 0, 255, 8, 'A', 1234.5, 0.5);
+    StringSink sink;
+    REQUIRE(export_text(own_snapshot(), {}, sink).ok);
+    shutdown();
+    CHECK(count_of(sink.text, " 0x0 FF 10 A 1.2e+03 0.5|") == 1);
+}
+
 TEST_CASE("an output that cannot be written is an error") {
     struct FullSink : Sink {
         bool write(std::string_view) override { return false; }
