@@ -202,7 +202,7 @@ void exit(Process& p, Term pid, Term reason) {
     put_over(*peer, true, [&] { return std::move(packet); });
 }
 
-void group_leader(Process&, Term leader, Term pid) {
+void group_leader(Term leader, Term pid) {
     if (Peer* const peer = peer_of_target(pid)) {
         put_over(*peer, true, [&] {
             Heap h;

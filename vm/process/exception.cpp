@@ -253,7 +253,7 @@ void raise_tagged(Process& p, Term tag, Term value) {
     raise_from_code(p, ExceptionClass::error, make_tuple(p.heap, tag, value));
 }
 
-void raise_function_clause(Process& p, Term, Term, uint32_t arity, const Term* x) {
+void raise_function_clause(Process& p, uint32_t arity, const Term* x) {
     raise_from_code(p, ExceptionClass::error, atoms::function_clause);
     p.exception.args = args_list(p, x, arity);
 }

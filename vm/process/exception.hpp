@@ -27,7 +27,7 @@ namespace minivm {
 
 void raise_tagged(Process& p, Term tag, Term value);        // error {Tag, Value}, raised by code
 void raise_code_error(Process& p, Term reason);             // error Reason, raised by code
-void raise_function_clause(Process& p, Term module, Term function, uint32_t arity, const Term* x);
+void raise_function_clause(Process& p, uint32_t arity, const Term* x);
 void raise_bad_apply(Process& p, uint32_t arity, const Term* x);  // arity and x as applied() has left them
 void raise_bad_fun(Process& p, Term fun, uint32_t arity, const Term* x);  // badfun or badarity
 // Called by the BIF that a call of the fun trapped to: the module is loaded but has no such fun any more. Returns the

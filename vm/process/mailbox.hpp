@@ -14,8 +14,7 @@ namespace minivm {
 struct Process;
 
 enum class SignalKind : uint8_t {
-    message, exit, link, unlink, unlink_ack, monitor, demonitor, monitor_down, group_leader,
-    is_alive, process_info, suspend, resume, rpc, timer, alias_message
+    message, exit, link, unlink, unlink_ack, monitor, demonitor, monitor_down, rpc, alias_message
 };
 
 // One signal; a message is the common case. The terms are in `fragments` (owned) until the message

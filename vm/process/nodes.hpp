@@ -35,7 +35,6 @@ enum class Sent : uint8_t {
 struct SendOptions {
     bool nosuspend = false;
     bool noconnect = false;
-    bool priority = false;
 };
 Sent send(Process& p, Term to, Term message, SendOptions options);
 // Sends a timer's message, which has no sending process, without waiting.
@@ -49,7 +48,7 @@ Term monitor(Process& p, RefId ref, Term target);
 // The foreign of a pid that p may be linked to; the non-value: none.
 Term known(Term pid);
 void exit(Process& p, Term pid, Term reason);
-void group_leader(Process& p, Term leader, Term pid);
+void group_leader(Term leader, Term pid);
 
 struct SpawnRequest {
     bool link = false;

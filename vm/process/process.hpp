@@ -92,11 +92,9 @@ struct Process : ProcessHeap {
     std::atomic<const tracing::State*> trace{nullptr};  // any thread; see process/tracing.hpp
     std::atomic<uint32_t> watchers{0};  // any thread; see process/watchers.hpp
     tracing::Local* trace_local = nullptr;  // made on first use
-    std::atomic<uint32_t> refs{1};
     ProcessExtra* extra = nullptr;  // made on first use
     Process* next_in_queue = nullptr;
     uint64_t reductions_done = 0;
-    uint32_t catches = 0;
 
     // -- vm/sched and vm/process only; the owner's, but for receive_timer and registered_name
     Signal* unhandled = nullptr;      // fetched signals that came after the one that ends the process

@@ -203,8 +203,7 @@ static void send_message_to(Term pid, Term message, bool from_process, seq_trace
     }
     Signal* s = message_with_token(message, token);
     s->from_process = from_process;
-    probe::sent(*to, *s);
-    if (!push_signal(*to, s)) {
+    if (!push_message(*to, s)) {
         free_signal(s);
     }
 }
@@ -238,8 +237,7 @@ static void send_to_alias(const Process* sender, Term ref, Term message, seq_tra
     s->from_process = sender != nullptr;
     set_term(*s, message);
     seq_trace::attach(*s, token);
-    probe::sent(*to, *s);
-    if (!push_signal(*to, s)) {
+    if (!push_message(*to, s)) {
         free_signal(s);
     }
 }
@@ -432,10 +430,6 @@ void refuse_signal(Term to_pid, Signal* s) {
 
 static void resume_here(Process& p, ControlSignal& request) {
     p.suspended -= static_cast<uint32_t>(request.number);
-    if (p.suspended == 0) {
-        // relaxed: for information only.
-        p.state.fetch_and(~process_state::kSuspended, std::memory_order_relaxed);
-    }
     MINIVM_EVENT_COARSE(sched_resume, records::subject(p.id),
                         records::subject_or_none(request.from));
 }

@@ -30,7 +30,6 @@ constexpr uint32_t kExiting = 16;    // its end has begun; never cleared
 constexpr uint32_t kDead = 32;       // its end is complete; never queued again
 constexpr uint32_t kWoken = 64;      // wake_up() was called
 constexpr uint32_t kTimedOut = 128;  // the receive timer fired
-constexpr uint32_t kSuspended = 256; // written by the owner only
 constexpr uint32_t kSensitive = 1024; // written by the owner only: process_flag(sensitive, true)
 constexpr uint32_t kHeld = 2048;     // with kDirty: another thread looks at it, see process/dirty_hold.hpp
 constexpr uint32_t kLeft = 4096;     // with kDirty: it has ended, and its dirty function goes on alone

@@ -128,8 +128,6 @@ void deliver_bif_timers(TimerNode* list) {
 
 namespace timers {
 
-void init() {}
-
 void destroy() {
     for (int i = 1; TimerWheel* const of = timer_wheel_of(i); ++i) {
         TimerWheel& wheel = *of;

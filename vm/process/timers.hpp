@@ -20,7 +20,6 @@ struct BifTimer : TimerNode {
 
 namespace timers {
 
-void init();
 void destroy();  // when the schedulers have stopped
 
 // due_ms in the clock of monotonic_ms(). wrap: the message is {timeout, Ref, Message}. On p's scheduler.

@@ -238,8 +238,6 @@ void run_one(Scheduler& s, Process& p, bool io) {
     } else if (p.outcome == BifOutcome::trap || p.outcome == BifOutcome::yield ||
                p.outcome == BifOutcome::wait) {
         save_x_registers(p, s.x, p.trap_export->arity);
-    } else if (p.outcome == BifOutcome::trap_fun) {
-        save_x_registers(p, s.x, p.trap_arity + 1);
     }
     s.process = nullptr;
     p.scheduler = nullptr;

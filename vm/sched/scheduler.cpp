@@ -640,7 +640,6 @@ bool start(const Options& options, Engine* engine) {
     forget_halt();
     process_table::init(g_options.processes);
     registry::init();
-    timers::init();
     ets::init();
     nif::init();
     clock::start();

@@ -15,7 +15,7 @@ MEANING(func_info) {
     for (Word i = 0; i < NUMBER(2); ++i) {
         a.s->x[i] = bs_context_to_binary(a.p, a.s->x[i]);
     }
-    raise_function_clause(a.p, Term{RAW(0)}, Term{RAW(1)}, NUMBER(2), a.s->x);
+    raise_function_clause(a.p, NUMBER(2), a.s->x);
     return Next::raise;
 }
 MEANING(init_yregs) {

@@ -64,7 +64,7 @@ Term erts_internal_group_leader_2(Process& p, const Term* a) {
         return atoms::true_;
     }
     if (!is_local_pid(a[1])) {
-        dist::group_leader(p, a[0], a[1]);
+        dist::group_leader(a[0], a[1]);
         return atoms::true_;
     }
     return make_bool(lead_from_outside(p, a[0], a[1], nullptr));

@@ -349,7 +349,7 @@ Term erlang_send_3(Process& p, const Term* a) {
     const Term node = dist::node_of(a[0]);
     if (is_value(node) && node != this_node_name() && (!is_tuple(a[0]) || is_atom(tuple_element(a[0], 0)))) {
         static const Export* again = bif_export("erlang", "send", 3);
-        switch (dist::send(p, a[0], a[1], {.nosuspend = nosuspend, .noconnect = noconnect, .priority = priority})) {
+        switch (dist::send(p, a[0], a[1], {.nosuspend = nosuspend, .noconnect = noconnect})) {
             case dist::Sent::waits:
                 return trap_wait(p, again, {a[0], a[1], a[2]});
             case dist::Sent::suspends:

@@ -35,8 +35,6 @@ LOCAL_ATOM(atom_check_process_code, "check_process_code")
 // Answers `true`, or with the message that the suspender gave; a process that is gone answers badarg.
 void suspend_here(Process& target, ControlSignal& request) {
     target.suspended++;
-    // relaxed: for information only; the scheduler looks at `suspended`.
-    target.state.fetch_or(process_state::kSuspended, std::memory_order_relaxed);
     target.reductions = 0;  // it gives up its slice soon
     MINIVM_EVENT_COARSE(sched_suspend, records::subject(target.id),
                         records::subject_or_none(request.from));
