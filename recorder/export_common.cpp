@@ -20,6 +20,19 @@ std::string wall_time(uint64_t ns) {
     return std::string(text) + fraction + " UTC";
 }
 
+void append_quoted(Text& out, std::string_view text, char quote) {
+    Text clean;
+    append_printable(clean, text);
+    out += quote;
+    for (const char c : clean.view()) {
+        if (c == quote || c == '\\') {
+            out += '\\';
+        }
+        out += c;
+    }
+    out += quote;
+}
+
 PlaceTable::PlaceTable(const Dictionary& dictionary) {
     for (const auto& [id, schema] : dictionary.events()) {
         if (schema.places.empty()) {

@@ -12,6 +12,8 @@
 
 namespace minivm::recorder {
 
+inline constexpr const char* kCannotWrite = "the output could not be written";
+
 // Collects output and hands it on in large pieces.
 class Output {
 public:
@@ -22,6 +24,14 @@ public:
         good_ = good_ && sink_.write(text);
         text.clear();
         return good_;
+    }
+    // Hands on the rest. What has been exported, and whether all of it could be written.
+    ExportResult finish(ExportResult result) {
+        if (!flush()) {
+            result.ok = false;
+            result.error = kCannotWrite;
+        }
+        return result;
     }
 
     Text text;
@@ -45,6 +55,22 @@ private:
     bool everything_ = false;
     Text scratch_;
 };
+
+// Calls write(merged, index) for each record that passes, in order, and counts them; ends early when the
+// output cannot be written.
+template <class F>
+void for_each_record(Merger& merger, Selection& selection, Output& output, ExportResult& result,
+                     F&& write) {
+    for (MergedRecord merged = merger.next(); merged.record != nullptr; merged = merger.next()) {
+        if (selection.accepts(*merged.record)) {
+            write(merged, merger.index() - 1);
+            result.records++;
+            if (!output.flush_if_full()) {
+                return;
+            }
+        }
+    }
+}
 
 // All places of a recording in one list, by event.
 class PlaceTable {
@@ -109,6 +135,7 @@ std::vector<std::string> dictionary_problems(const Snapshot& snapshot);
 // The name of the thread that wrote the record, and a number for its lane.
 std::string thread_name(const Snapshot& snapshot, const MergedRecord& merged);
 unsigned thread_lane(const MergedRecord& merged);
-inline constexpr const char* kCannotWrite = "the output could not be written";
+// In these quotes, printable; quotes and backslashes in it stand behind a backslash.
+void append_quoted(Text& out, std::string_view text, char quote);
 
 }  // namespace minivm::recorder

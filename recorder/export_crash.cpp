@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstring>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace minivm::recorder {
@@ -313,11 +314,7 @@ ExportResult export_crash(const Snapshot& snapshot, unsigned records, Sink& sink
     ExportResult result;
     Output output(sink);
     result.records = CrashPrinter(snapshot, records, output.text).print();
-    if (!output.flush()) {
-        result.ok = false;
-        result.error = kCannotWrite;
-    }
-    return result;
+    return output.finish(std::move(result));
 }
 
 }  // namespace minivm::recorder

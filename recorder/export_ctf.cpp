@@ -40,16 +40,9 @@ std::string identifier(std::string_view name) {
 }
 
 std::string quoted(std::string_view text) {
-    Text clean;
-    append_printable(clean, text);
-    std::string out = "\"";
-    for (const char c : clean.view()) {
-        if (c == '"' || c == '\\') {
-            out += '\\';
-        }
-        out += c;
-    }
-    return out + "\"";
+    Text out;
+    append_quoted(out, text, '"');
+    return std::string(out.view());
 }
 
 std::string metadata(const Snapshot& snapshot, const PlaceTable& places) {

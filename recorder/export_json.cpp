@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cmath>
+#include <utility>
 
 namespace minivm::recorder {
 
@@ -163,11 +164,8 @@ ExportResult export_json(const Snapshot& snapshot, const Filter& filter, Sink& s
     Text thread;
     const RingContents* thread_ring = nullptr;
     const Owner* thread_owner = nullptr;
-    for (MergedRecord merged = merger.next(); merged.record != nullptr; merged = merger.next()) {
+    const auto write = [&](const MergedRecord& merged, uint64_t index) {
         const Record& record = *merged.record;
-        if (!selection.accepts(record)) {
-            continue;
-        }
         const Owner* owner = snapshot.owner_of(*merged.ring, record);
         if (owner != thread_owner || (owner == nullptr && merged.ring != thread_ring)) {
             thread_ring = merged.ring;
@@ -176,7 +174,7 @@ ExportResult export_json(const Snapshot& snapshot, const Filter& filter, Sink& s
             append_json_string(thread, thread_name(snapshot, merged));
         }
         out += "{\"type\":\"record\",\"index\":";
-        append_unsigned(out, merger.index() - 1);
+        append_unsigned(out, index);
         out += ",\"ns\":";
         append_signed(out, snapshot.since_start_ns(record.ticks));
         out += ",\"thread\":";
@@ -231,16 +229,9 @@ ExportResult export_json(const Snapshot& snapshot, const Filter& filter, Sink& s
             }
         }
         out += "}}\n";
-        result.records++;
-        if (!output.flush_if_full()) {
-            break;
-        }
-    }
-    if (!output.flush()) {
-        result.ok = false;
-        result.error = kCannotWrite;
-    }
-    return result;
+    };
+    for_each_record(merger, selection, output, result, write);
+    return output.finish(std::move(result));
 }
 
 }  // namespace minivm::recorder

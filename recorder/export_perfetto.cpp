@@ -9,6 +9,7 @@
 
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 namespace minivm::recorder {
 
@@ -294,23 +295,11 @@ ExportResult export_perfetto(const Snapshot& snapshot, const Filter& filter, Sin
         "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"threads\"}},\n"
         "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":2,\"args\":{\"name\":\"processes\"}}";
     Timeline timeline(snapshot, formatter, out);
-    for (MergedRecord merged = merger.next(); merged.record != nullptr; merged = merger.next()) {
-        if (!selection.accepts(*merged.record)) {
-            continue;
-        }
-        timeline.add(merged);
-        result.records++;
-        if (!output.flush_if_full()) {
-            break;
-        }
-    }
+    for_each_record(merger, selection, output, result,
+                    [&timeline](const MergedRecord& merged, uint64_t) { timeline.add(merged); });
     timeline.finish();
     out += "\n]}\n";
-    if (!output.flush()) {
-        result.ok = false;
-        result.error = kCannotWrite;
-    }
-    return result;
+    return output.finish(std::move(result));
 }
 
 }  // namespace minivm::recorder

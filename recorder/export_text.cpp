@@ -107,16 +107,10 @@ ExportResult export_text(const Snapshot& snapshot, const Filter& filter, Sink& s
     out += "# index | seconds | thread | about | category event | message";
     out += filter.places ? " (place)\n" : "\n";
     LinePrinter lines(snapshot, formatter, filter.places);
-    for (MergedRecord merged = merger.next(); merged.record != nullptr; merged = merger.next()) {
-        if (!selection.accepts(*merged.record)) {
-            continue;
-        }
-        lines.append(out, merger.index() - 1, merged);
-        result.records++;
-        if (!output.flush_if_full()) {
-            break;
-        }
-    }
+    for_each_record(merger, selection, output, result,
+                    [&](const MergedRecord& merged, uint64_t index) {
+                        lines.append(out, index, merged);
+                    });
     if (merger.reordered() != 0) {
         out += "# " + std::to_string(merger.reordered()) +
                " receives had an earlier time stamp than their send and were put behind it\n";
@@ -125,11 +119,7 @@ ExportResult export_text(const Snapshot& snapshot, const Filter& filter, Sink& s
         out += "# " + std::to_string(merger.contradictions()) +
                " receives stand before their send: the rings contradict each other\n";
     }
-    if (!output.flush()) {
-        result.ok = false;
-        result.error = kCannotWrite;
-    }
-    return result;
+    return output.finish(std::move(result));
 }
 
 ExportResult export_lines(const Snapshot& snapshot, const Filter& filter, size_t most,
@@ -178,40 +168,16 @@ ExportResult export_lines(const Snapshot& snapshot, const Filter& filter, size_t
         result.records++;
         output.flush_if_full();
     }
-    if (!output.flush()) {
-        result.ok = false;
-        result.error = kCannotWrite;
-    }
-    return result;
+    return output.finish(std::move(result));
 }
 
 namespace {
 
-// "..." with Erlang's escapes, as UTF-8 in a binary.
+// UTF-8 in a binary.
 void append_erlang_binary(Text& out, std::string_view text) {
-    Text clean;
-    append_printable(clean, text);
-    out += "<<\"";
-    for (const char c : clean.view()) {
-        if (c == '"' || c == '\\') {
-            out += '\\';
-        }
-        out += c;
-    }
-    out += "\"/utf8>>";
-}
-
-void append_erlang_atom(Text& out, std::string_view text) {
-    out += '\'';
-    Text clean;
-    append_printable(clean, text);
-    for (const char c : clean.view()) {
-        if (c == '\'' || c == '\\') {
-            out += '\\';
-        }
-        out += c;
-    }
-    out += '\'';
+    out += "<<";
+    append_quoted(out, text, '"');
+    out += "/utf8>>";
 }
 
 }  // namespace
@@ -228,13 +194,10 @@ ExportResult export_terms(const Snapshot& snapshot, const Filter& filter, Sink& 
     out += "%% {Index, Nanoseconds, Thread, Subject, Category, Event, [{Argument, Value}]";
     out += filter.places ? ", Place}.\n" : "}.\n";
     Text text;
-    for (MergedRecord merged = merger.next(); merged.record != nullptr; merged = merger.next()) {
+    const auto write = [&](const MergedRecord& merged, uint64_t index) {
         const Record& record = *merged.record;
-        if (!selection.accepts(record)) {
-            continue;
-        }
         out += '{';
-        append_unsigned(out, merger.index() - 1);
+        append_unsigned(out, index);
         out += ',';
         append_signed(out, snapshot.since_start_ns(record.ticks));
         out += ',';
@@ -242,15 +205,15 @@ ExportResult export_terms(const Snapshot& snapshot, const Filter& filter, Sink& 
         out += ',';
         append_unsigned(out, record.subject());
         out += ',';
-        append_erlang_atom(out, formatter.category(record));
+        append_quoted(out, formatter.category(record), '\'');
         out += ',';
-        append_erlang_atom(out, formatter.event_name(record));
+        append_quoted(out, formatter.event_name(record), '\'');
         out += ",[";
         const EventSchema* schema = formatter.schema(record);
         const unsigned count = schema == nullptr ? 0 : Formatter::usable_arguments(record, *schema);
         for (unsigned i = 0; i < count; i++) {
             out += i == 0 ? "{" : ",{";
-            append_erlang_atom(out, schema->argument_names[i]);
+            append_quoted(out, schema->argument_names[i], '\'');
             out += ',';
             switch (schema->kinds[i]) {
                 case 'u':
@@ -278,16 +241,9 @@ ExportResult export_terms(const Snapshot& snapshot, const Filter& filter, Sink& 
             append_erlang_binary(out, text);
         }
         out += "}.\n";
-        result.records++;
-        if (!output.flush_if_full()) {
-            break;
-        }
-    }
-    if (!output.flush()) {
-        result.ok = false;
-        result.error = kCannotWrite;
-    }
-    return result;
+    };
+    for_each_record(merger, selection, output, result, write);
+    return output.finish(std::move(result));
 }
 
 }  // namespace minivm::recorder
