@@ -165,7 +165,7 @@ class Erl(unittest.TestCase):
         self.evals(show + "halt().", *"+S 4:2 +C single_time_warp".split())
 
     def test_flags_of_newer_releases_are_known(self):
-        flags = "+JMsingle true +JPcover line_counters +hmaxib true +hmax 100000"
+        flags = "+JMsingle true +JPcover line_counters +hmaxib true"
         self.assertEqual(run(ours(), [*flags.split(), "-noshell", "-eval", "halt()."]), (0, ""))
 
     def test_flags_for_perf_add_up(self):
