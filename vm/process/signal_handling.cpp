@@ -277,6 +277,18 @@ std::vector<Signal*> in_order(Signal* newest) {
     return signals;
 }
 
+// Turns the list round that was taken out of the outer queue: the oldest signal is the first then.
+Signal* oldest_first(Signal* newest) {
+    Signal* oldest = nullptr;
+    while (newest != nullptr) {
+        Signal* const next = newest->next;
+        newest->next = oldest;
+        oldest = newest;
+        newest = next;
+    }
+    return oldest;
+}
+
 // Whether the signal changes links and monitors, and nothing else.
 bool is_relation(SignalKind kind) {
     return kind == SignalKind::link || kind == SignalKind::unlink || kind == SignalKind::unlink_ack ||
@@ -421,13 +433,7 @@ void handle_signals(Process& p) {
     if (newest != nullptr && recorder::enabled(recorder::Category::message)) {
         recorder::renew_stamp();  // no receive is to stand before its send
     }
-    Signal* oldest = nullptr;
-    while (newest != nullptr) {
-        Signal* next = newest->next;
-        newest->next = oldest;
-        oldest = newest;
-        newest = next;
-    }
+    Signal* oldest = oldest_first(newest);
     int64_t handled = 0;
     while (oldest != nullptr) {
         Signal* s = oldest;
@@ -463,14 +469,7 @@ static void free_messages(Process& p) {
 
 void close_mailbox(Process& p) {
     // seq_cst: no sender pushes from here on; acquires what was pushed.
-    Signal* newest = p.mailbox.outer.exchange(closed_mark(), std::memory_order_seq_cst);
-    Signal* oldest = nullptr;
-    while (newest != nullptr) {
-        Signal* next = newest->next;
-        newest->next = oldest;
-        oldest = newest;
-        newest = next;
-    }
+    Signal* oldest = oldest_first(p.mailbox.outer.exchange(closed_mark(), std::memory_order_seq_cst));
     for (Signal* list : {p.deferred, p.unhandled, oldest}) {
         while (list != nullptr) {
             Signal* next = list->next;

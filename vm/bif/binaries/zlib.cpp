@@ -95,13 +95,9 @@ Term answer(Process& p, int code) {
     }
 }
 
-Stream* stream_of(Term t) {
-    return is_kind(t, Kind::magic_ref) ? dynamic_cast<Stream*>(magic_object(t)) : nullptr;
-}
-
 // Null after an exception: no stream, or another process's.
 Stream* own_stream(Process& p, Term t) {
-    Stream* s = stream_of(t);
+    Stream* s = object_of<Stream>(t);
     if (s == nullptr) {
         badarg(p);
         return nullptr;
@@ -152,7 +148,7 @@ Term zlib_close_nif_1(Process& p, const Term* a) {
 }
 
 Term zlib_set_controller_nif_2(Process& p, const Term* a) {
-    if (stream_of(a[0]) == nullptr || !is_local_pid(a[1])) {
+    if (object_of<Stream>(a[0]) == nullptr || !is_local_pid(a[1])) {
         return badarg(p);
     }
     Stream* s = own_stream(p, a[0]);
@@ -317,7 +313,7 @@ Term zlib_inflateGetDictionary_nif_1(Process& p, const Term* a) {
 }
 
 Term zlib_enqueue_nif_2(Process& p, const Term* a) {
-    if (stream_of(a[0]) == nullptr) {
+    if (object_of<Stream>(a[0]) == nullptr) {
         return badarg(p);
     }
     Stream* s = own_stream(p, a[0]);

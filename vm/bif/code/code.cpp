@@ -129,10 +129,6 @@ struct PreparedCode final : MagicObject {
     std::atomic<bool> used{false};
 };
 
-PreparedCode* prepared_code(Term t) {
-    return is_magic_ref(t) ? dynamic_cast<PreparedCode*>(magic_object(t)) : nullptr;
-}
-
 // With this engine; null: the one that the module asks for.
 Term prepare_by(Process& p, const Term* a, Engine* engine) {
     Bytes bytes;
@@ -197,7 +193,7 @@ Term minivm_prepare_in_engine_4(Process& p, const Term* a) {
         return badarg(p);
     }
     const Term prepared = prepare_by(p, a, engine);
-    const PreparedCode* code = is_value(prepared) ? prepared_code(prepared) : nullptr;
+    const PreparedCode* code = is_value(prepared) ? object_of<PreparedCode>(prepared) : nullptr;
     if (code != nullptr && (md5.size != sizeof code->instance->lowered.md5 ||
                             std::memcmp(md5.data, code->instance->lowered.md5, md5.size) != 0)) {
         return make_tuple(p.heap, atoms::error, atom_changed());
@@ -253,7 +249,7 @@ Term erts_internal_beamfile_module_md5_1(Process& p, const Term* a) {
 }
 
 Term erlang_has_prepared_code_on_load_1(Process& p, const Term* a) {
-    const PreparedCode* code = prepared_code(a[0]);
+    const PreparedCode* code = object_of<PreparedCode>(a[0]);
     // relaxed: a finish_loading/1 at the same time may come before or after.
     return code == nullptr ? badarg(p)
                            : make_bool(code->has_on_load && !code->used.load(std::memory_order_relaxed));
@@ -319,7 +315,7 @@ Term erlang_finish_loading_1(Process& p, const Term* a) {
     std::vector<PreparedCode*> all;
     Term list = a[0];
     for (; is_cons(list); list = tail(list)) {
-        all.push_back(prepared_code(head(list)));
+        all.push_back(object_of<PreparedCode>(head(list)));
         if (all.back() == nullptr) {
             return badarg(p);
         }

@@ -659,15 +659,12 @@ struct Buffer final : MagicObject {
     bool taken = false;  // by try_lock
 };
 
-Buffer* get_buffer(Term t) {
-    return is_magic_ref(t) ? dynamic_cast<Buffer*>(magic_object(t)) : nullptr;
-}
 // Begins every operation on a buffer.
-#define MINIVM_BUFFER(buffer, term)               \
-    Buffer* const buffer = get_buffer(term);      \
-    if (buffer == nullptr) {                      \
-        return badarg(p);                         \
-    }                                             \
+#define MINIVM_BUFFER(buffer, term)                 \
+    Buffer* const buffer = object_of<Buffer>(term); \
+    if (buffer == nullptr) {                        \
+        return badarg(p);                           \
+    }                                               \
     std::lock_guard buffer_guard((buffer)->lock)
 
 Term prim_buffer_new_0(Process& p, const Term*) {

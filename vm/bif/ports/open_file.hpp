@@ -1,6 +1,7 @@
 // The files of prim_file: the object that a reference refers to, and how one operation locks it.
 #pragma once
 
+#include "vm/process/continuation.hpp"
 #include "vm/process/file_handle.hpp"
 #include "vm/util/assert.hpp"
 
@@ -67,8 +68,7 @@ struct File final : FileHandle {
 // A file for the time of one operation, locked and retained.
 class OpenFile {
   public:
-    explicit OpenFile(Term ref)
-        : file_(is_magic_ref(ref) ? dynamic_cast<File*>(magic_object(ref)) : nullptr) {
+    explicit OpenFile(Term ref) : file_(object_of<File>(ref)) {
         if (file_ != nullptr) {
             file_->retain();
             file_->lock.lock();

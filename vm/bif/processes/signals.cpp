@@ -51,22 +51,7 @@ Term erlang_exit_3(Process& p, const Term* a) { return exit_signal_with(p, a, fa
 Term erlang_exit_signal_3(Process& p, const Term* a) { return exit_signal_with(p, a, true); }
 
 Term erlang_exit_2(Process& p, const Term* a) {
-    if (is_reference(a[0]) && by_release::at_least(28)) {
-        return send_exit_signal(p, a, {});
-    }
-    if (is_pid(a[0]) || is_port(a[0])) {
-        if (is_kind(a[0], Kind::ext_pid)) {
-            dist::exit(p, a[0], a[1]);
-        } else if (is_immediate(a[0])) {
-            send_exit(p.id, a[0], a[1], false);
-            Term result;
-            if (a[0] == p.id && handle_now(p, &result)) {
-                return result;
-            }
-        }
-        return atoms::true_;
-    }
-    return badarg(p);
+    return is_reference(a[0]) && !by_release::at_least(28) ? badarg(p) : send_exit_signal(p, a, {});
 }
 
 Term erlang_exit_signal_2(Process& p, const Term* a) {

@@ -51,9 +51,6 @@ bool get_increment(Term t, uint64_t* out) {
     return get_uint64(t, out);
 }
 
-Atomics* get_atomics(Term t) {
-    return is_magic_ref(t) ? dynamic_cast<Atomics*>(magic_object(t)) : nullptr;
-}
 // The cell at a 1-based index; null: no atomics, or no such cell.
 Cell* get_cell(const Atomics* all, Term index) {
     if (all == nullptr || !is_small(index) || small_value(index) < 1 ||
@@ -92,12 +89,12 @@ Term erts_internal_atomics_new_2(Process& p, const Term* a) {
 // All operations are sequentially consistent, as the module promises: others see what one process does to two
 // cells in that order.
 Term atomics_get_2(Process& p, const Term* a) {
-    const Atomics* all = get_atomics(a[0]);
+    const Atomics* all = object_of<Atomics>(a[0]);
     const Cell* cell = get_cell(all, a[1]);
     return cell == nullptr ? badarg(p) : all->value(p.heap, cell->load());
 }
 Term atomics_put_3(Process& p, const Term* a) {
-    const Atomics* all = get_atomics(a[0]);
+    const Atomics* all = object_of<Atomics>(a[0]);
     Cell* cell = get_cell(all, a[1]);
     uint64_t v;
     if (cell == nullptr || !all->get_value(a[2], &v)) {
@@ -107,7 +104,7 @@ Term atomics_put_3(Process& p, const Term* a) {
     return atoms::ok;
 }
 Term atomics_add_3(Process& p, const Term* a) {
-    Cell* cell = get_cell(get_atomics(a[0]), a[1]);
+    Cell* cell = get_cell(object_of<Atomics>(a[0]), a[1]);
     uint64_t v;
     if (cell == nullptr || !get_increment(a[2], &v)) {
         return badarg(p);
@@ -116,7 +113,7 @@ Term atomics_add_3(Process& p, const Term* a) {
     return atoms::ok;
 }
 Term atomics_add_get_3(Process& p, const Term* a) {
-    const Atomics* all = get_atomics(a[0]);
+    const Atomics* all = object_of<Atomics>(a[0]);
     Cell* cell = get_cell(all, a[1]);
     uint64_t v;
     if (cell == nullptr || !get_increment(a[2], &v)) {
@@ -125,7 +122,7 @@ Term atomics_add_get_3(Process& p, const Term* a) {
     return all->value(p.heap, cell->fetch_add(v) + v);
 }
 Term atomics_exchange_3(Process& p, const Term* a) {
-    const Atomics* all = get_atomics(a[0]);
+    const Atomics* all = object_of<Atomics>(a[0]);
     Cell* cell = get_cell(all, a[1]);
     uint64_t v;
     if (cell == nullptr || !all->get_value(a[2], &v)) {
@@ -134,7 +131,7 @@ Term atomics_exchange_3(Process& p, const Term* a) {
     return all->value(p.heap, cell->exchange(v));
 }
 Term atomics_compare_exchange_4(Process& p, const Term* a) {
-    const Atomics* all = get_atomics(a[0]);
+    const Atomics* all = object_of<Atomics>(a[0]);
     Cell* cell = get_cell(all, a[1]);
     uint64_t expected, desired;
     if (cell == nullptr || !all->get_value(a[2], &expected) || !all->get_value(a[3], &desired)) {
@@ -144,7 +141,7 @@ Term atomics_compare_exchange_4(Process& p, const Term* a) {
                                                             : all->value(p.heap, expected);
 }
 Term atomics_info_1(Process& p, const Term* a) {
-    const Atomics* all = get_atomics(a[0]);
+    const Atomics* all = object_of<Atomics>(a[0]);
     if (all == nullptr) {
         return badarg(p);
     }
@@ -178,7 +175,7 @@ struct Counters final : MagicObject {
 
 // False: no counters, or no such counter. *index is 0-based.
 bool get_counter(Term t, Term at, Counters** out, size_t* index) {
-    *out = is_magic_ref(t) ? dynamic_cast<Counters*>(magic_object(t)) : nullptr;
+    *out = object_of<Counters>(t);
     if (*out == nullptr || !is_small(at) || small_value(at) < 1 ||
         static_cast<uint64_t>(small_value(at)) > (*out)->size) {
         return false;
@@ -244,7 +241,7 @@ Term erts_internal_counters_put_3(Process& p, const Term* a) {
     return atoms::ok;
 }
 Term erts_internal_counters_info_1(Process& p, const Term* a) {
-    const Counters* all = is_magic_ref(a[0]) ? dynamic_cast<Counters*>(magic_object(a[0])) : nullptr;
+    const Counters* all = object_of<Counters>(a[0]);
     if (all == nullptr) {
         return badarg(p);
     }
