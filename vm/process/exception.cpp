@@ -236,11 +236,7 @@ const char* operator_name(Op op) {
 }  // namespace
 
 Term args_list(Process& p, const Term* x, uint32_t n) {
-    Term list = kNil;
-    for (uint32_t i = n; i > 0; --i) {
-        list = cons(p.heap, x[i - 1], list);
-    }
-    return list;
+    return list_of(p.heap, {x, n});
 }
 
 // ---- raising ------------------------------------------------------------------------------------

@@ -143,6 +143,13 @@ inline Term make_float(Heap& h, double d) {
     return make_boxed(p);
 }
 inline Term cons(Heap& h, Term hd, Term tl) { return put_cons(h.alloc(2), hd, tl); }
+// The list of these terms in their order, which ends in `last`.
+inline Term list_of(Heap& h, std::span<const Term> terms, Term last = kNil) {
+    for (size_t i = terms.size(); i > 0; --i) {
+        last = cons(h, terms[i - 1], last);
+    }
+    return last;
+}
 template <typename... Ts>
 inline Term make_tuple(Heap& h, Ts... elements) {
     return put_tuple(h.alloc(1 + sizeof...(Ts)), elements...);

@@ -154,11 +154,7 @@ Term as_of(Process& p, Term result, const char* function, uint8_t arity, const T
     if (is_value(result)) {
         return result;
     }
-    Term args = kNil;
-    for (unsigned i = arity; i > 0; --i) {
-        args = cons(p.heap, a[i - 1], args);
-    }
-    return badarg_as(p, bif_export("erlang", function, arity), args);
+    return badarg_as(p, bif_export("erlang", function, arity), list_of(p.heap, {a, arity}));
 }
 
 using Checksum = uint32_t (*)(uint32_t, const uint8_t*, size_t);

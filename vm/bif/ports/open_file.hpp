@@ -32,7 +32,8 @@ struct File final : FileHandle {
         return result;
     }
     void owner_ended() override {
-        // seq_cst: before the try_lock. Whoever has the lock loads it after the unlock, in unlock(): one of both closes.
+        // seq_cst: before the try_lock. Whoever has the lock loads it after the unlock, in unlock(): one of the two
+        // closes.
         is_orphan.store(true, std::memory_order_seq_cst);
         close_orphan();
     }

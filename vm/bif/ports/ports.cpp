@@ -453,14 +453,6 @@ Term erlang_port_get_data_1(Process& p, const Term* a) {
     return is_value(data) ? data : badarg(p);
 }
 
-Term list_of(Heap& h, const std::vector<Term>& terms) {
-    Term list = kNil;
-    for (size_t i = terms.size(); i > 0; --i) {
-        list = cons(h, terms[i - 1], list);
-    }
-    return list;
-}
-
 // {Item, Value}; the non-value: no such item; []: the port has no name.
 Term info_item(Process& p, Term port, const port::Info& info, Term item) {
     Heap& h = p.heap;

@@ -305,11 +305,7 @@ Term options_for_other_node(Heap& h, Term list) {
             kept.push_back(option);
         }
     }
-    Term result = kNil;
-    for (auto it = kept.rbegin(); it != kept.rend(); ++it) {
-        result = cons(h, *it, result);
-    }
-    return result;
+    return list_of(h, kept);
 }
 
 // erts_internal:dist_spawn_request(Node, {M, F, A}, Options, spawn_request | spawn_opt)

@@ -363,12 +363,7 @@ Term erts_debug_get_internal_state_1(Process& p, const Term* a) {
         return trap(p, bif_export("erlang", is(a[0], "memory") ? "memory" : "processes", 0), {});
     }
     if (is(a[0], "process_info_args")) {
-        const std::span<const Term> items = process_info_items();
-        Term list = kNil;
-        for (size_t i = items.size(); i > 0; --i) {
-            list = cons(p.heap, items[i - 1], list);
-        }
-        return list;
+        return list_of(p.heap, process_info_items());
     }
     if (is(a[0], "flxctr_memory_usage")) {
         return atom_table::intern("notsup");  // tables have no such counters

@@ -92,11 +92,7 @@ Term erlang_memory_1(Process& p, const Term* a) {
         }
         pairs.push_back(make_tuple(p.heap, head(l), value));
     }
-    Term list = kNil;
-    for (size_t i = pairs.size(); i > 0; --i) {
-        list = cons(p.heap, pairs[i - 1], list);
-    }
-    return list;
+    return list_of(p.heap, pairs);
 }
 Term erlang_memory_0(Process& p, const Term*) {
     Term names = kNil;
@@ -237,11 +233,7 @@ Term allocator_info(Heap& h, Term which, bool sizes) {
     if (!is_nil(which)) {
         return kNonValue;
     }
-    Term list = kNil;
-    for (size_t i = all.size(); i > 0; --i) {
-        list = cons(h, all[i - 1], list);
-    }
-    return list;
+    return list_of(h, all);
 }
 
 std::vector<std::pair<const char*, uint64_t>> memory_areas(Process& p) {

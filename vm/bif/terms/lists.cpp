@@ -189,13 +189,6 @@ private:
     std::vector<Slot> slots_;
 };
 
-Term list_of(Process& p, const std::vector<Term>& kept, Term last) {
-    for (size_t i = kept.size(); i > 0; --i) {
-        last = cons(p.heap, kept[i - 1], last);
-    }
-    return last;
-}
-
 Term erlang_subtract_2(Process& p, const Term* a) {
     const int64_t n = list_length(a[0]);
     const int64_t m = list_length(a[1]);
@@ -240,7 +233,7 @@ Term erlang_subtract_2(Process& p, const Term* a) {
             }
         }
     }
-    return list_of(p, kept, l);
+    return list_of(p.heap, kept, l);
 }
 
 // ---- searching ----------------------------------------------------------------------------------
