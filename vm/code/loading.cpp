@@ -227,7 +227,8 @@ bool close_funs(const ModuleInstance& instance, std::vector<const FunEntry*>* cl
         }
         any = true;
         g_generations.changes().funs.push_back(fe);
-        const auto heir = std::find_if(heirs.begin(), heirs.end(), [fe](const auto& h) { return h.second.contains(fe); });
+        const auto heir = std::find_if(heirs.begin(), heirs.end(),
+                                       [fe](const auto& other) { return other.second.contains(fe); });
         if (heir != heirs.end()) {
             entries::set_fun(fe, ix, *heir->first, heir->second.at(fe));
         } else {
