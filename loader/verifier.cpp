@@ -18,7 +18,8 @@
 // too; the hints of the file prove nothing, nor does what a function gets or returns. Where nothing
 // proves it, a test is put before the instruction that raises {badmatch, Value} (expect_cons and the
 // like), or goes where the instruction itself would fail to. Code behind a test that cannot hold is
-// never reached, and is not checked.
+// never reached, and is not checked; an end stands there in its place, since engines compile all they are
+// given.
 //
 // Match contexts are no terms, and change as they are used. Only local functions are given them: which
 // arguments may be contexts is found for the whole module, a function being verified again when a call
@@ -174,6 +175,7 @@ public:
           m_(*unverified.module),
           error_(error),
           state_at_(m_.code.size(), kNoState),
+          reached_(m_.code.size(), false),
           contexts_of_(m_.functions.size()),
           again_(m_.functions.size(), false) {}
 
@@ -204,9 +206,22 @@ public:
     }
     const std::vector<Repair>& repairs() const { return repairs_; }
 
+    // Puts an end in place of each instruction of f that no way reaches.
+    void end_unreached(const LoweredFunction& f) {
+        for (uint32_t at = f.entry; at < f.end; ++at) {
+            if (!reached_[at]) {
+                Instr& i = m_.code[at];
+                i.op = Op::if_end;
+                i.operand_count = 0;
+                i.frame = kNoFrame;
+            }
+        }
+    }
+
     // Runs over these functions again when their repairs are in the code, and accepts them as they are or not at all.
     bool accept(const std::vector<uint32_t>& functions) {
         state_at_.assign(m_.code.size(), kNoState);
+        reached_.assign(m_.code.size(), false);
         accepts_ = true;
         return std::all_of(functions.begin(), functions.end(),
                            [this](uint32_t f) { return verify_function(m_.functions[f]); });
@@ -808,10 +823,15 @@ private:
         }
         return flow_to_handler(s_);
     }
+    void hold_nil(uint32_t y) {
+        s_.y[y] = kTerm;
+        s_.y_types[y] = type(TypeInfo::nil);
+        s_.y_values[y] = 0;
+    }
     void repair_y() {
         for (uint32_t r = 0; r < s_.y.size(); ++r) {
             if (s_.y[r] == kUndefined) {
-                s_.y[r] = kTerm;
+                hold_nil(r);
                 if (writes_repairs()) {
                     repair().y.push_back(r);
                 }
@@ -828,6 +848,8 @@ private:
     }
     void repair_one_x(uint32_t r) {
         define_x(r);
+        s_.x_types[r] = type(TypeInfo::nil);
+        s_.x_values[r] = 0;
         if (writes_repairs()) {
             repair().x.push_back(r);
         }
@@ -1018,6 +1040,7 @@ private:
         const Operand* o = m_.operands_of(i);
         const InstrInfo& info = instr_info(i.op);
         const InstrNote& note = unverified_.notes[at_];
+        reached_[at_] = true;
         never_holds_ = false;
         if (i.op != Op::try_case && i.op != Op::catch_end) {
             s_.caught = s_.is_answered = false;
@@ -1569,7 +1592,7 @@ private:
         if (i.op == Op::try_case && !s_.caught) {
             return bad("it is reached without an exception");
         }
-        s_.y[o[0].index] = kTerm;
+        hold_nil(o[0].index);
         if (i.op == Op::catch_end) {
             define_x(0);
             collect_unannounced(i);
@@ -1613,7 +1636,7 @@ private:
             s_.fresh_tuple = numbered_value(x0);
         }
         if (i.op == Op::init_yregs) {
-            std::for_each(o, o + i.operand_count, [this](const Operand& y) { s_.y[y.index] = kTerm; });
+            std::for_each(o, o + i.operand_count, [this](const Operand& y) { hold_nil(y.index); });
         }
         if (i.op == Op::loop_rec) {
             s_.message = true;
@@ -1649,6 +1672,7 @@ private:
     ErrorSink& error_;
     const LoweredFunction* function_ = nullptr;
     std::vector<uint32_t> state_at_;  // by instruction: index into states_
+    std::vector<bool> reached_;       // by instruction
     std::vector<State> states_;       // of the function, as far as they are used
     uint32_t states_used_ = 0;
     std::vector<uint32_t> work_;                   // block starts whose state has changed
@@ -1775,8 +1799,18 @@ bool verify(UnverifiedModule& unverified, ErrorSink& error) {
             repaired.push_back(function);
         }
     }
+    const std::vector<LoweredFunction>& functions = unverified.module->functions;
+    for (const LoweredFunction& f : functions) {
+        verifier.end_unreached(f);
+    }
     apply_repairs(verifier.repairs(), unverified);
-    return verifier.accept(repaired);
+    if (!verifier.accept(repaired)) {
+        return false;
+    }
+    for (const uint32_t f : repaired) {
+        verifier.end_unreached(functions[f]);
+    }
+    return true;
 }
 
 }  // namespace minivm::loader

@@ -247,6 +247,21 @@ class HostileCode(unittest.TestCase):
                                 ("get_tuple_element", x(0), u(1), x(0)), ("get_hd", x(1), x(0)), RETURN,
                                 ("label", u(1)), ("move", NIL, x(0)), RETURN]))
 
+    def test_code_that_no_way_reaches_is_not_compiled(self):
+        for body in ([("fmove", ("literal", 1), ("fr", 0)), ("fmove", ("fr", 0), x(0))],
+                     [("get_tuple_element", ("literal", 2), u(1), x(0))],
+                     [("bs_get_tail", ("literal", 2), x(0), u(1))]):
+            self.ends_well(written([("is_nonempty_list", f(1), x(0)), ("is_tuple", f(1), x(0)), *body, RETURN,
+                                    ("label", u(1)), ("move", NIL, x(0)), RETURN], literals=self.LITERALS))
+        # Behind the test that the loader puts there nothing is reached either.
+        self.raises(written([("fmove", i(2), ("fr", 0)), ("fmove", ("fr", 0), x(0)), RETURN]), self.BAD)
+
+    def test_what_a_catch_overwrites_is_no_tuple_any_more(self):
+        self.raises(written([("allocate", u(1), u(1)), ("move", ("literal", 3), y(0)), ("try", y(0), f(1)), ("try_end", y(0)),
+                             ("get_tuple_element", y(0), u(0), x(0)), ("deallocate", u(1)), RETURN,
+                             ("label", u(1)), ("try_case", y(0)), ("deallocate", u(1)), RETURN],
+                            literals=self.LITERALS), self.BAD)
+
     def test_the_values_before_a_key_that_is_missing(self):
         self.raises(written([("move", ("literal", 3), x(1)), ("is_map", f(1), x(0)),
                              ("get_map_elements", f(1), x(0), items(i(1), x(1), i(9), x(2))),
