@@ -241,29 +241,28 @@ def compile_library(source, beam_dir, include, cc="cc"):
     return done.stdout.decode("utf-8", "replace") if done.returncode != 0 else None
 
 
-def compile_all(programs, out, support_dir, include):
+def compile_all(programs, support_dir, include, jobs):
+    """What is stale, `jobs` compilers at a time; {source: message} of what failed."""
     by_dir = {}
-    failures = {}
+    tasks = []
     for program in programs:
-        for source in program.sources:
-            if not is_stale(source, program.beam_dir):
-                continue
-            if not program.is_elixir:
-                by_dir.setdefault(program.beam_dir, []).append(source)
-            elif not program.packages_missing():
-                message = compile_elixir(source, program.beam_dir)
-                if message is not None:
-                    failures[source] = message
+        stale = [source for source in program.sources if is_stale(source, program.beam_dir)]
+        if not program.is_elixir:
+            by_dir.setdefault(program.beam_dir, []).extend(stale)
+        elif not program.packages_missing():
+            tasks += [(compile_elixir, source, program.beam_dir) for source in stale]
+        if include:
+            tasks += [(compile_library, source, program.beam_dir, include) for source in program.libraries
+                      if is_stale(source, program.beam_dir)]
     if is_stale(LAUNCHER, support_dir):
         by_dir.setdefault(support_dir, []).append(LAUNCHER)
     for beam_dir, sources in by_dir.items():
-        failures.update(erlc(sources, beam_dir))
-    for program in programs:
-        for source in program.libraries if include else ():
-            message = compile_library(source, program.beam_dir, include) if is_stale(
-                source, program.beam_dir) else None
-            if message is not None:
-                failures[source] = message
+        tasks += [(erlc, part, beam_dir) for part in (sources[n::jobs] for n in range(jobs)) if part]
+    failures = {}
+    with concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool:
+        for (compiler, what, *_), message in zip(tasks, pool.map(lambda task: task[0](*task[1:]), tasks)):
+            if message:
+                failures.update(message if compiler is erlc else {what: message})
     return failures
 
 
@@ -595,7 +594,7 @@ def main():
     include = nif_include_dir() if shutil.which("cc") else None
     with open(out / "compiling", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        not_compiled = compile_all(programs, out, support_dir, include)
+        not_compiled = compile_all(programs, support_dir, include, options.jobs)
     if LAUNCHER in not_compiled:
         print(not_compiled[LAUNCHER])
         return 1
