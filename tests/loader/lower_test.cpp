@@ -40,13 +40,13 @@ const Operand* operands(const Loaded& l, uint32_t n) {
 }  // namespace
 
 TEST_CASE("guard BIFs with an instruction of their own become it", "[loader]") {
-    const Loaded l = load_function(2, [](BeamBuilder& b) {
-        b.op(125, {label(0), u(2), b.import("erlang", "+", 2), x(0), x(1), x(0)})
-            .op(125, {label(3), u(2), b.import("erlang", "bsl", 2), x(0), integer(3), x(1)})
-            .op(124, {label(0), u(2), b.import("erlang", "-", 1), x(0), x(0)})
-            .op(9, {b.import("erlang", "self", 0), x(2)})
-            .op(10, {label(3), b.import("erlang", "hd", 1), x(0), x(0)})
-            .op(11, {label(3), b.import("erlang", "element", 2), integer(1), x(0), x(0)})
+    const Loaded l = load_function(4, [](BeamBuilder& b) {
+        b.op(125, {label(0), u(4), b.import("erlang", "+", 2), x(0), x(1), x(0)})
+            .op(125, {label(3), u(4), b.import("erlang", "bsl", 2), x(0), integer(3), x(1)})
+            .op(124, {label(0), u(4), b.import("erlang", "-", 1), x(0), x(0)})
+            .op(9, {b.import("erlang", "self", 0), x(4)})
+            .op(10, {label(3), b.import("erlang", "hd", 1), x(2), x(0)})
+            .op(11, {label(3), b.import("erlang", "element", 2), integer(1), x(3), x(0)})
             .op(1, {u(3)})
             .op(19);
     });
@@ -54,7 +54,7 @@ TEST_CASE("guard BIFs with an instruction of their own become it", "[loader]") {
     REQUIRE(l.ok);
     CHECK(ops(l) ==
           std::vector<Op>{Op::add, Op::bsl, Op::neg, Op::self, Op::hd, Op::element, Op::return_});
-    CHECK(l.at_body(0).live == 2);
+    CHECK(l.at_body(0).live == 4);
     CHECK(operands(l, 0)[0].index == kNoLabel);
     CHECK(operands(l, 1)[0].index == l.module.functions[0].entry + 6);
     CHECK(l.at_body(6).block_start);
