@@ -5,9 +5,11 @@ namespace minivm::loader {
 namespace {
 
 // True if a process counts a reduction or waits here. A call counts one where the called function begins, so before
-// the code behind the call. Only a wait_timeout whose time has run out goes on without counting.
+// the code behind the call. A wait_timeout whose time has run out goes on without counting, and a BIF that is called
+// directly, or a send, takes reductions and leaves it to the next call to look at them.
 bool counts(const Instr& i) {
-    return (instr_info(i.op).effects & YIELDS) != 0 && i.op != Op::wait_timeout;
+    return (instr_info(i.op).effects & YIELDS) != 0 && i.op != Op::wait_timeout && i.op != Op::call_bif &&
+           i.op != Op::send;
 }
 
 }  // namespace

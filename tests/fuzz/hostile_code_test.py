@@ -128,7 +128,11 @@ class HostileCode(unittest.TestCase):
                      [("bif1", f("entry"), ("import", "erlang", "hd", 1), x(0), x(0)), RETURN],
                      [("label", u(1)), ("move", NIL, x(0)), ("jump", f(1))],
                      [("label", u(1)), ("is_list", f(2), x(0)), RETURN, ("label", u(2)), ("move", i(1), x(0)), ("jump", f(1))],
-                     [("label", u(1)), ("wait_timeout", f(1), i(0)), ("timeout",), ("jump", f(1))]):
+                     [("label", u(1)), ("wait_timeout", f(1), i(0)), ("timeout",), ("jump", f(1))],
+                     [("allocate", u(0), u(1)), ("label", u(1)), ("call_ext", u(1), ("import", "erlang", "abs", 1)),
+                      ("call_ext", u(0), ("import", "erlang", "make_ref", 0)), ("jump", f(1))],
+                     [("allocate", u(0), u(1)), ("label", u(1)), ("bif0", ("import", "erlang", "self", 0), x(0)),
+                      ("move", i(1), x(1)), ("send",), ("jump", f(1))]):
             self.refused(written(loop), "could not be stopped")
 
     def test_a_loop_that_calls_or_waits_is_none_of_these(self):

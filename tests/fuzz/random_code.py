@@ -5,7 +5,8 @@
 
 run_mutants.py stays near to what erlc writes; here each function is drawn instruction by instruction, from registers that
 hold something at that place, so that the verifier takes most of them: elements of anything, tests of every kind one after
-the other, values over merging ways, bit strings, maps, records, floats, funs, exceptions. Some hundred modules are loaded
+the other, values over merging ways, bit strings, maps, records, floats, funs, exceptions, messages. Half of the modules are
+damaged afterwards: registers, labels and numbers changed, instructions left out, moved, repeated. Some hundred are loaded
 by one program (random_code.erl), which calls each function and looks through what it returns or raises.
 
 Death by a signal, a failed assertion and a sanitizer's report are failures; so is an outcome that is not the same on both
@@ -28,7 +29,7 @@ import beam_code  # noqa: E402  (beside this file; leaves no compiled copy there
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 BATCH = 200
-LIMIT_S = 300  # for hangs
+LIMIT_S = 100  # for a batch: more is a hang
 LABELS = 1000  # that a function may have
 REPORTS = (b"AddressSanitizer", b"runtime error:", b"ThreadSanitizer", b"LeakSanitizer")
 NIL = ("a", 0)
@@ -76,8 +77,9 @@ class Function:
         self.floats = set()
         self.chances = [(6, self.move), (8, self.test), (3, self.compare), (5, self.take_apart), (4, self.build), (3, self.guard),
                         (2, self.gc_guard), (2, self.map_fields), (2, self.new_map), (2, self.update_record), (2, self.match),
-                        (2, self.create_bits), (2, self.call_bif), (2, self.call_local), (2, self.call_fun), (2, self.select), (3, self.merge), (1, self.native_record), (2, self.float_arithmetic), (1, self.caught),
-                        (1, self.all_tests), (1, self.swap), (1, self.old_bits)]
+                        (2, self.create_bits), (2, self.call_bif), (2, self.call_local), (2, self.call_fun), (2, self.select),
+                        (3, self.merge), (1, self.native_record), (2, self.float_arithmetic), (1, self.caught), (1, self.received),
+                        (1, self.all_tests), (1, self.swap), (1, self.old_bits), (1, self.trim)]
 
     # ---- operands ----
 
@@ -450,6 +452,42 @@ class Function:
         for label in self.waiting:
             label[1].intersection_update({0})
 
+    def received(self):
+        """A message to itself, which is looked at before it is taken out of the queue, or left there."""
+        if not self.frame_is_defined():
+            return
+        again, none, out = self.new_label(), self.new_label(), self.new_label()
+        self.emit("move", self.source(), ("x", 1))
+        self.emit("bif0", ("import", "erlang", "self", 0), ("x", 0))
+        self.emit("send")
+        outside, self.waiting = self.waiting, []
+        self.emit("label", ("u", again))
+        self.emit("loop_rec", ("f", none), ("x", 0))
+        self.after_call()
+        self.some(self.draw.randrange(4), [self.take_apart, self.test, self.move, self.guard, self.map_fields])
+        self.emit("remove_message")
+        self.some(self.draw.randrange(2))
+        if 0 not in self.x:
+            self.emit("move", NIL, ("x", 0))
+        self.emit("jump", ("f", out))
+        self.merge_all()
+        self.emit("loop_rec_end", ("f", again))
+        self.emit("label", ("u", none))
+        self.emit("wait_timeout", ("f", again), self.draw.choice([("i", 0), ("i", 1), self.constant()]))
+        self.emit("timeout")
+        self.emit("move", NIL, ("x", 0))
+        self.emit("label", ("u", out))
+        self.after_call()
+        self.waiting = outside
+        for label in self.waiting:
+            label[1].intersection_update({0})
+
+    def trim(self):
+        """Drops what lies lowest in the frame; ways from before have another one."""
+        if self.y is not None and len(self.y) > 1 and not self.waiting and "mark" not in self.y:
+            self.emit("trim", ("u", 1), ("u", len(self.y) - 1))
+            del self.y[0]
+
     # ---- the whole ----
 
     def merge(self):
@@ -475,11 +513,14 @@ class Function:
         self.kept(live)
         self.emit("init_yregs", ("list", [("y", r) for r in range(size)]))
         self.y = size * ["term"]
+        for r in range(size):
+            if self.draw.random() < 0.8:
+                self.emit("move", self.source(), ("y", r))
         self.some(self.draw.randrange(3, 16))
         self.merge_all()
         result = self.source()
         self.emit("move", result, ("x", 0))
-        self.emit("deallocate", ("u", size))
+        self.emit("deallocate", ("u", len(self.y)))
         self.x, self.y = {0}, None
         self.some(self.draw.randrange(3))
         self.merge_all()
@@ -495,6 +536,42 @@ class Function:
         return (self.name, self.arity, self.code)
 
 
+def damaged(draw, code):
+    """The same with a few changes that need not make sense: most such code is refused, none may break anything."""
+    code = list(code)
+    labels = [i[1][1] for i in code if i[0] == "label"]
+    for _ in range(draw.randrange(1, 4)):
+        at = draw.randrange(len(code))
+        kind = draw.randrange(8)
+        if kind == 0 and code[at][0] != "label" and len(code) > 2:
+            del code[at]
+        elif kind == 1:
+            there = draw.randrange(len(code))
+            if "label" not in (code[at][0], code[there][0]):
+                code[at], code[there] = code[there], code[at]
+        elif kind == 2 and code[at][0] != "label":
+            code.insert(draw.randrange(len(code)), code[at])
+        elif code[at][0] != "label":
+            code[at] = (code[at][0], *(changed(draw, o, labels) for o in code[at][1:]))
+    return code
+
+
+def changed(draw, operand, labels):
+    if operand[0] == "list":
+        return ("list", [changed(draw, o, labels) for o in operand[1]])
+    if draw.random() < 0.5:
+        return operand
+    if operand[0] in ("x", "y"):
+        return draw.choice([("x", draw.randrange(6)), ("y", draw.randrange(3)), (operand[0], max(0, operand[1] + draw.choice([-1, 1])))])
+    if operand[0] == "f" and isinstance(operand[1], int) and operand[1] != 0 and labels:
+        return ("f", draw.choice(labels))
+    if operand[0] == "u":
+        return ("u", max(0, operand[1] + draw.choice([-1, 1, 1, 8])))
+    if operand[0] in ("i", "literal", "atom"):
+        return draw.choice([("i", draw.choice([0, 1, 8, -1])), ("literal", draw.randrange(len(LITERALS))), ("atom", draw.choice(ATOMS)), NIL])
+    return operand
+
+
 def draw_register(draw):
     return draw.randrange(4)
 
@@ -503,6 +580,9 @@ def module(seed, number):
     draw = random.Random("%d %d" % (seed, number))
     signatures = [("f%d" % n, draw.randrange(1, 4)) for n in range(draw.randrange(1, 4))]
     functions = [Function(draw, n, signatures).drawn() for n in range(len(signatures))]
+    if draw.random() < 0.5:
+        n = draw.randrange(len(functions))
+        functions[n] = (*functions[n][:2], damaged(draw, functions[n][2]))
     return beam_code.Builder("m%07d" % number, functions, literals=LITERALS, records=["r"],
                              label_count=200 + LABELS * len(functions)).data()
 
@@ -556,9 +636,9 @@ def run_batch(minivm, place, folder, number, batch, failed, counts, options):
     """The number of the next module: behind the one that ended the program, if one has."""
     outcomes = []
     for engine in ("interp", "jit"):
-        done = subprocess.run([minivm, "run", "-S", "1", "--engine", engine, str(place / "random_code.beam"), str(folder)],
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=place, check=False,
-                              timeout=LIMIT_S)
+        command = ["timeout", "-k", "5", str(LIMIT_S), minivm, "run", "-S", "1", "--engine", engine]
+        done = subprocess.run([*command, str(place / "random_code.beam"), str(folder)], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=place, check=False)
         if done.returncode != 0 or any(report in done.stderr for report in REPORTS):
             names = re.findall(rb"^m(\d+)\.beam", done.stdout, re.MULTILINE)
             last = int(names[-1]) if names else number

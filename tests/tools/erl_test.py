@@ -165,14 +165,15 @@ class Erl(unittest.TestCase):
         self.evals(show + "halt().", *"+S 4:2 +C single_time_warp".split())
 
     def test_flags_of_newer_releases_are_known(self):
-        flags = "+JMsingle true +JPcover line_counters +hmaxib true"
-        self.assertEqual(run(ours(), [*flags.split(), "-noshell", "-eval", "halt()."]), (0, ""))
+        # erlexec of OTP 25 does not know that something follows +hmaxib.
+        flags = "+JMsingle true +JPcover line_counters +hmaxibtrue"
+        self.assertEqual(run(ours(), [*flags.split(), "-noshell", "-eval", "halt()."]), (0, "\n"))
 
     def test_flags_for_perf_add_up(self):
         directory = pathlib.Path(folder) / "perf"
         directory.mkdir()
         done = run(ours(), ["+JPperf", "map", "+JPperfdirectory", str(directory), "+JPperf", "no_fp", "-noshell", "-eval", "halt()."])
-        self.assertEqual(done, (0, ""))
+        self.assertEqual(done, (0, "\n"))
         self.assertEqual([file.name[:5] for file in directory.iterdir()], ["perf-"])
 
     def test_flags_that_are_none_are_refused_as_the_emulator_does(self):
