@@ -587,7 +587,7 @@ def module(seed, number):
                              label_count=200 + LABELS * len(functions)).data()
 
 
-MASKS = [(re.compile(p), w) for p, w in ((rb"<\d+\.\d+\.\d+>", b"<PID>"), (rb"#Ref<[\d.]+>", b"#REF"), (rb"#Fun<[^>]*>", b"#FUN"))]
+MASKS = [(re.compile(p), w) for p, w in ((rb"<\d+\.\d+\.\d+>", b"<PID>"), (rb"#Ref<[\d.]+>", b"#REF"), (rb"131,90,0,3,[\d,]+", b"REF"), (rb"#Fun<[^>]*>", b"#FUN"))]
 
 
 def lines_of(out):

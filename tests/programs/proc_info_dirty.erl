@@ -22,6 +22,7 @@ main(_) ->
     p(leader, process_info(P, group_leader) =:= {group_leader, group_leader()}),
     {current_stacktrace, Trace} = process_info(P, current_stacktrace),
     p(stack, [{M, F, A} || {M, F, A, _} <- Trace, M =:= ?MODULE]),
+    until_running(P),
     p(several, process_info(P, [message_queue_len, status])),
     p(all, lists:sort([Name || {Name, _} <- process_info(P)])),
     [p(Item, is_integer(element(2, process_info(P, Item)))) || Item <- [memory, total_heap_size, heap_size, stack_size, reductions]],
@@ -37,6 +38,13 @@ until_in_open(P) ->
     case process_info(P, current_function) of
         {current_function, {prim_file, open_nif, 2}} -> ok;
         _ -> until_in_open(P)
+    end.
+
+%% It may still wait for a thread of its own.
+until_running(P) ->
+    case process_info(P, status) of
+        {status, running} -> ok;
+        _ -> until_running(P)
     end.
 
 read(Fifo, Parent) ->
