@@ -8,6 +8,7 @@ rules themselves are tested by tidy_test.py beside this file.
 """
 
 import argparse
+import os
 import pathlib
 import re
 import subprocess
@@ -20,6 +21,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools" / "
 import steps  # noqa: E402
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import folders_svg  # noqa: E402
+
+# What stands at the top, besides files whose names begin with a dot.
+TOP = {"CMakeLists.txt", "CMakePresets.json", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "recorder", "vm",
+       "loader", "interp", "jit", "trace", "tools", "tests", "samples", "docs"}
 
 # Who may include whom: the drawing in docs/architecture.md. A folder may always include itself.
 ARROWS = {
@@ -393,7 +398,19 @@ def file_names(tree):
             if not re.fullmatch(r"[a-z0-9_]+", p.stem)]
 
 
-RULES = [include_direction, floors, picture_of_folders, include_from_root, library_owners, pragma_once, memory_orders,
+def top_level(tree):
+    """At the top stand the folders of docs/architecture.md and a few files, nothing that a tool left there."""
+    return [(p, 1, "does not belong at the top") for p in tree.files
+            if p.parts[0] not in TOP and not p.parts[0].startswith(".")]
+
+
+def scripts(tree):
+    """What begins with #! can be executed."""
+    return [(p, 1, "begins with #! and is not executable") for p in tree.files
+            if tree.lines(p)[0].startswith("#!") and not os.access(tree.root / p, os.X_OK)]
+
+
+RULES = [top_level, scripts, include_direction, floors, picture_of_folders, include_from_root, library_owners, pragma_once, memory_orders,
          events_with_places, docs_reachable, instructions, host_paths, blanks, file_names, table_of_steps, lengths]
 
 

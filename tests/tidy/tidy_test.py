@@ -164,6 +164,15 @@ class Instructions(unittest.TestCase):
         self.assertEqual(offences(tidy.instructions, files), [("docs/instructions.md", 1)])
 
 
+class Places(unittest.TestCase):
+    def test_what_a_tool_left_at_the_top(self):
+        files = {"hostile.beam": "", "README.md": "", ".gitignore": "", "vm/a.hpp": "", "scratch/a.hpp": ""}
+        self.assertEqual(offences(tidy.top_level, files), [("hostile.beam", 1), ("scratch/a.hpp", 1)])
+
+    def test_a_script_that_cannot_be_executed(self):
+        self.assertEqual(offences(tidy.scripts, {"tools/a": "#!/bin/sh\n", "tools/b": "no #!\n"}), [("tools/a", 1)])
+
+
 class Text(unittest.TestCase):
     def test_host_paths(self):
         home = "/" + "home/anna/minivm"
