@@ -229,9 +229,7 @@ bool start_bare(const RunOptions& options) {
     SpawnOptions spawn_options;
     spawn_options.system_process = true;  // without it the VM ends
     const Export* boot = export_table::get(atom_table::intern("minivm_boot"), atoms::start, 1);
-    const bool started = is_value(spawn(nullptr, boot, boot_options(heap, options), spawn_options));
-    heap.clear();
-    return started;
+    return is_value(spawn(nullptr, boot, boot_options(heap, options), spawn_options));
 }
 
 // In place of OTP's emulator: erl_init is the first process, with the module that boots (`init`) and the words for it,
@@ -253,7 +251,6 @@ bool start_otp(const EmulatorFlags& flags) {
     };
     const Export* boot = export_table::get(atom_table::intern("erl_init"), atoms::start, 2);
     const bool started = is_value(spawn(nullptr, boot, args, spawn_options));
-    heap.clear();
     return started && all;
 }
 

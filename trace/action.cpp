@@ -372,7 +372,6 @@ bool send_call(const Breakpoint& b, Process& p, const State& s, const Term* x,
     const Term call = call_term(h, b, x, arity_only);
     const bool sent = send_event(
         p, s, {.kind = EventKind::call, .tag = atoms::call, .what = call, .result = context.extra});
-    h.clear();
     return sent;
 }
 

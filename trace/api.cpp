@@ -543,7 +543,6 @@ void tell_delivered(void* data) {
     Term* words = h.alloc(kRefWords);
     const Term ref = put_ref(words, d->ref);
     send_message_to_pid(d->asker, make_tuple(h, atom_trace_delivered(), d->tracee, ref));
-    h.clear();
 }
 
 // An event is pushed on its tracer's queue where it happens, by a thread that makes no progress between

@@ -34,7 +34,6 @@ struct Spec {
     // The FrameFlags of every call: the first clause always matches, and its body asks for these only.
     // Negative: the specification has to be run.
     int8_t frames_always = -1;
-    ~Spec() { heap.clear(); }
 };
 using SpecPtr = std::shared_ptr<const Spec>;
 

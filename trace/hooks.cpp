@@ -89,7 +89,6 @@ void send_return(Process& p, const FrameView& f, Term value) {
     send_event(
         p, *s,
         {.kind = EventKind::call, .tag = atoms::return_from, .what = f.term(h), .extra = value});
-    h.clear();
 }
 void send_exception(Process& p, const FrameView& f, Term cls, Term reason) {
     MetaState meta;
@@ -115,7 +114,6 @@ void send_exception(Process& p, const FrameView& f, Term cls, Term reason) {
                 .tag = atoms::exception_from,
                 .what = f.term(h),
                 .extra = make_tuple(h, cls, reason)});
-    h.clear();
 }
 void report_exception(Process& p, const FrameView& f, Term cls, Term reason, bool caught) {
     if (caught || cls != atoms::throw_) {
@@ -124,7 +122,6 @@ void report_exception(Process& p, const FrameView& f, Term cls, Term reason, boo
     }
     Heap h;
     send_exception(p, f, atoms::error, make_tuple(h, atoms::nocatch, reason));
-    h.clear();
 }
 void send_return_to(Process& p, uint32_t session, const void* address, bool is_return_address) {
     const State* s = state_of(p, session);
@@ -137,7 +134,6 @@ void send_return_to(Process& p, uint32_t session, const void* address, bool is_r
                {.kind = EventKind::call,
                 .tag = atoms::return_to,
                 .what = is_value(f) ? f : atoms::undefined});
-    h.clear();
 }
 
 // False: the stack has as many frames as it may.
@@ -398,7 +394,6 @@ struct TraceHooks final : Hooks {
         if (linked) {
             tell_procs(child, atoms::getting_linked, parent.id);
         }
-        h.clear();
     }
     void exited(Process& p, Term reason) override { tell_procs(p, atoms::exit, reason); }
     void forget(Process& p) override {
@@ -443,7 +438,6 @@ struct TraceHooks final : Hooks {
                        {.kind = EventKind::running_procs,
                         .tag = in ? atoms::in : atoms::out,
                         .what = current_function(h, p)});
-        h.clear();
     }
     void ended(Process& p) override {
         send_own_event(
@@ -462,7 +456,6 @@ struct TraceHooks final : Hooks {
                                : (start ? atom_gc_minor_start() : atom_gc_minor_end());
         send_own_event(p, kGarbageCollection,
                        {.kind = EventKind::garbage_collection, .tag = tag, .what = gc_info(h, p)});
-        h.clear();
     }
 
 private:

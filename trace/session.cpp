@@ -57,7 +57,6 @@ void destroy_by_process(void* d) {
     const Term args = cons(h, weak_handle(h, *s), kNil);
     SpawnOptions options;
     spawn(nullptr, destroy, args, options);
-    h.clear();
 }
 
 struct Handle final : MagicObject {

@@ -510,9 +510,7 @@ static bool send_event_of(T& p, const State& s, const Event& event) {
     if (timed) {
         t[i] = time_of(h, s.flags);
     }
-    const bool sent = tracing::tell_tracer(s.tracer.term(), make_boxed(t));
-    h.clear();
-    return sent;
+    return tracing::tell_tracer(s.tracer.term(), make_boxed(t));
 }
 
 bool send_event(Process& p, const State& s, const Event& event) {

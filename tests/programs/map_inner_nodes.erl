@@ -3,7 +3,7 @@
 -export([start/0]).
 
 start() ->
-    Maps = [maps:from_list([{X, {X}} || X <- lists:seq(1, N)]) || N <- [33, 100, 5000]],
+    Maps = [maps:from_list([{X, {X}} || X <- lists:seq(1, N)]) || N <- [33, 100, 1000]],
     %% How many words it is depends on the layout; that it is no less than the pairs does not.
     io:format("~p~n", [[erts_debug:size(M) > 4 * map_size(M) andalso erts_debug:size([M, M]) =:= 4 + erts_debug:size(M)
                         || M <- Maps]]),

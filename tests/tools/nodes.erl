@@ -102,6 +102,7 @@ pair(Name) ->
              Ref, self(), Echo, fun lists:map/2, Fun, lists:seq(1, 1000), maps:from_list([{I, I} || I <- lists:seq(1, 100)]),
              binary:copy(<<"large">>, 20000), lists:duplicate(100000, 7)],
     say("terms", [begin Echo ! {self(), T}, within(3000, fun({From, Back}) -> {From =:= Echo, Back =:= T} end) end || T <- Terms]),
+    as_text(N, Echo),
     ties(N, Echo),
     spawning(N),
     say("calls", {erpc:call(N, erlang, node, []) =:= N, element(2, catch erpc:call(N, erlang, error, [foo]))}),
@@ -126,6 +127,25 @@ pair(Name) ->
     say("send/3", [erlang:send(Echo, {self(), x}, Options) || Options <- [[], [nosuspend], [noconnect], [nosuspend, noconnect]]]),
     all(),
     loss(N, Echo).
+
+%% Texts of pids, ports and references are read again for a node that is connected.
+as_text(N, Echo) ->
+    Port = hd(rpc:call(N, erlang, ports, [])),
+    Ref = rpc:call(N, erlang, make_ref, []),
+    Again = fun(From) -> {list_to_pid(pid_to_list(From(Echo))) =:= Echo, list_to_port(port_to_list(From(Port))) =:= Port,
+                          list_to_ref(ref_to_list(From(Ref))) =:= Ref} end,
+    say("as text", Again(fun(Term) -> Term end)),
+    [Number | _] = string:lexemes(tl(pid_to_list(Echo)), "."),
+    Read = fun(Function, Text) -> try erlang:Function(Text) of Term -> node(Term) =:= N catch error:Why -> Why end end,
+    say("texts of that node", [Read(F, lists:flatten(io_lib:format(T, [Number])))
+                               || {F, T} <- [{list_to_pid, "<~s.4000000000.7>"}, {list_to_pid, "<~s.7>"}, {list_to_pid, "<~s.7.7> "},
+                                             {list_to_port, "#Port<~s.100000000000>"}, {list_to_port, "#Port<~s>"},
+                                             {list_to_ref, "#Ref<~s.1>"}, {list_to_ref, "#Ref<~s.1.2.3.4.5>"},
+                                             {list_to_ref, "#Ref<~s.1.2.3.4.5.6>"}, {list_to_ref, "#Ref<~s.4294967296>"},
+                                             {list_to_ref, "#Ref<~s>"}]]),
+    say("texts of no node", [Read(F, T) || {F, T} <- [{list_to_pid, "<4000000000.1.1>"}, {list_to_port, "#Port<4000000000.1>"},
+                                                      {list_to_ref, "#Ref<1.1.1.1>"}, {list_to_ref, "#Ref<0.1.1>"},
+                                                      {list_to_pid, "<0.268435456.0>"}, {list_to_pid, "<>"}]]).
 
 ties(N, _Echo) ->
     Down = fun(Target, Act) ->
@@ -208,6 +228,7 @@ loss(N, Echo) ->
     say("the end of the other", receive {'EXIT', L2, Why2} -> Why2 after 3000 -> none end),
     say("nodedown", receive {nodedown, N, Info2} -> Info2 after 3000 -> none end),
     say("nodes", nodes()),
+    say("text of a lost node", try list_to_pid(pid_to_list(Echo)) catch error:Why3 -> Why3 end),
     halt().
 
 %% ---- nodes that this one starts ---------------------------------------------------------------

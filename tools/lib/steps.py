@@ -153,7 +153,7 @@ def docs(table):
             rows.append("| %s | build | %s |" % (preset, duration(table.builds[preset])))
         rows += ["| %s | %s%s | %s |" % ("" if preset == "-" else preset, s.name, "" if s.is_quick else " (not with `--quick`)",
                                          duration(s.seconds)) for s in table.steps if s.preset == preset]
-    rows.append("| | all, two of those that run beside others at a time | %s |" % duration(table.seconds()))
+    rows.append("| | all, those that run beside others counted half | %s |" % duration(table.seconds()))
     return "\n".join(rows) + "\n"
 
 

@@ -11,6 +11,7 @@
 #include "vm/process/signal.hpp"
 #include "vm/progress/thread_progress.hpp"
 #include "vm/term/arguments.hpp"
+#include "vm/term/external_ids.hpp"
 #include "vm/term/local_atoms.hpp"
 #include "vm/term/map.hpp"
 
@@ -362,10 +363,8 @@ struct Asked {
 std::string spawn_reply_packet(const Asked& asked, Term result) {
     Heap h;
     const int64_t made = is_atom(result) ? 0 : (asked.link ? kLinked : 0) | (asked.monitor ? kMonitored : 0);
-    std::string packet = packet_of(
-        make_tuple(h, op(Op::spawn_reply), put_foreign_ref(h, asked.ref), asked.from, make_small(made), result));
-    h.clear();
-    return packet;
+    return packet_of(make_tuple(h, op(Op::spawn_reply), put_external_ref(h, asked.ref.node, asked.ref.words),
+                                asked.from, make_small(made), result));
 }
 
 void tie(Process*, Process& child, SpawnOptions&, void* context) {
@@ -539,7 +538,6 @@ bool spawn_reply(Packet& p, Term ref, Term to, Term made, Term result) {
         Heap h;
         send_message_to_pid(to, make_tuple(h, request.wants.tag, put_ref(h.alloc(kRefWords), id),
                                            is_pid_result ? atoms::ok : atoms::error, result));
-        h.clear();
     }
     return true;
 }
@@ -593,7 +591,6 @@ void report_invalid(const Peer& peer) {
     const Term format = make_string(h, kFormat, sizeof(kFormat) - 1);
     const Term args = cons(h, peer.name, kNil);
     deliver_message(atoms::logger, make_tuple(h, atoms::log, atoms::error, format, args, map::empty(h)));
-    h.clear();
 }
 
 bool handle(Packet& p) {
@@ -643,7 +640,6 @@ bool handle_packet(Channel& c, const uint8_t* bytes, size_t n) {
     if (!good) {
         report_invalid(c.peer());
     }
-    h.clear();
     return good;
 }
 

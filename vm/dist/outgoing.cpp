@@ -9,6 +9,7 @@
 #include "vm/process/scheduling.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/term/arguments.hpp"
+#include "vm/term/external_ids.hpp"
 
 #include <algorithm>
 
@@ -80,9 +81,7 @@ std::string message_packet(uint64_t flags, Term from, Term to, Term message) {
     } else {
         control = make_tuple(h, op(Op::send), atoms::empty, to);
     }
-    std::string packet = packet_of(control, message);
-    h.clear();
-    return packet;
+    return packet_of(control, message);
 }
 
 // Whether the peer is busy. Then p is registered to be woken, unless nosuspend.
@@ -151,9 +150,7 @@ Term link(Process& p, Term pid) {
             id = f.id;
             f.links[p.id.raw] = false;
             Heap h;
-            std::string packet = packet_of(make_tuple(h, op(Op::link), p.id, pid));
-            h.clear();
-            return packet;
+            return packet_of(make_tuple(h, op(Op::link), p.id, pid));
         });
     }
     return id;
@@ -180,11 +177,8 @@ Term monitor(Process& p, RefId ref, Term target) {
             f.monitors++;
             peer->monitors.emplace(ref, LocalMonitor{p.id, imm_data(f.id)});
             Heap h;
-            std::string packet =
-                packet_of(make_tuple(h, op(Op::monitor_p), p.id, named ? tuple_element(target, 0) : target,
-                                     put_ref(h.alloc(kRefWords), ref)));
-            h.clear();
-            return packet;
+            return packet_of(make_tuple(h, op(Op::monitor_p), p.id, named ? tuple_element(target, 0) : target,
+                                        put_ref(h.alloc(kRefWords), ref)));
         });
     }
     return id;
@@ -197,7 +191,6 @@ void exit(Process& p, Term pid, Term reason) {
     }
     Heap h;
     std::string packet = packet_with_reason(flags_of(*peer), h, Op::payload_exit2, Op::exit2, reason, p.id, pid);
-    h.clear();
     pay(p, packet.size());
     put_over(*peer, true, [&] { return std::move(packet); });
 }
@@ -206,9 +199,7 @@ void group_leader(Term leader, Term pid) {
     if (Peer* const peer = peer_of_target(pid)) {
         put_over(*peer, true, [&] {
             Heap h;
-            std::string packet = packet_of(make_tuple(h, op(Op::group_leader), leader, pid));
-            h.clear();
-            return packet;
+            return packet_of(make_tuple(h, op(Op::group_leader), leader, pid));
         });
     }
 }
@@ -261,7 +252,7 @@ std::string packet_of_signal(Peer& p, Foreign& f, const ControlSignal& s, Heap& 
             if (watch == f.watches.end()) {
                 return {};
             }
-            const Term ref = put_foreign_ref(h, watch->second.ref);
+            const Term ref = put_external_ref(h, watch->second.ref.node, watch->second.ref.words);
             // {'DOWN', Ref, process, Object, Reason}
             const Term object = tuple_element(s.term, 3);
             const Term from = is_tuple(object) ? tuple_element(object, 0) : object;
@@ -295,7 +286,6 @@ void signal(Term foreign, Signal* signal) {
                 p->drop_if_idle(imm_data(foreign));
             }
         }
-        h.clear();
         flush_soon(*p);
     }
     if (is_unacknowledged) {
@@ -329,7 +319,6 @@ bool spawn(Process& p, RefId ref, Term node, Term mfa, Term options, const Spawn
     std::string packet = packet_of(make_tuple(h, op(Op::spawn_request), put_ref(h.alloc(kRefWords), ref), p.id,
                                               p.group_leader, function, options),
                                    arguments);
-    h.clear();
     pay(p, packet.size());
     return put_over(to, true, [&] {
         to.requests.emplace(ref, std::move(request));

@@ -10,6 +10,7 @@
 #include "vm/process/signal.hpp"
 #include "vm/process/state.hpp"
 #include "vm/progress/thread_progress.hpp"
+#include "vm/term/external_ids.hpp"
 #include "vm/term/local_atoms.hpp"
 
 #include <chrono>
@@ -91,6 +92,16 @@ static Peer* peer_at(uint64_t index) {
 
 Peer* peer_of(Term foreign) { return peer_at((imm_data(foreign) & (kForeignBit - 1)) >> kPeerShift); }
 
+Node connected_node(Term name) {
+    if (Peer* const p = find_peer(name)) {
+        const std::lock_guard lock(p->mutex);
+        if (p->state == Peer::State::connected) {
+            return {name, p->creation};
+        }
+    }
+    return {kNonValue, 0};
+}
+
 // ---- foreigns ----------------------------------------------------------------------------------------------------
 
 Foreign* Peer::find(const Who& who) {
@@ -128,30 +139,7 @@ Who who_of(Term pid) {
 }
 
 Term put_who(Heap& h, const Peer& p, const Who& who) {
-    if (who.name != 0) {
-        return Term{who.name};
-    }
-    Term* object = h.alloc(5);
-    object[0] = Term{make_header(Kind::ext_pid, 4)};
-    object[1] = p.name;
-    object[2] = Term{who.number};
-    object[3] = Term{who.serial};
-    object[4] = Term{who.creation};
-    return make_boxed(object);
-}
-
-Term put_foreign_ref(Heap& h, const ForeignRef& ref) {
-    const size_t pairs = (ref.words.size() + 1) / 2;
-    Term* object = h.alloc(4 + pairs);
-    object[0] = Term{make_header(Kind::ext_ref, 3 + pairs)};
-    object[1] = ref.node.name;
-    object[2] = Term{ref.node.creation};
-    object[3] = Term{ref.words.size()};
-    for (size_t i = 0; i < pairs; i++) {
-        const uint64_t high = 2 * i + 1 < ref.words.size() ? ref.words[2 * i + 1] : 0;
-        object[4 + i] = Term{ref.words[2 * i] | high << 32};
-    }
-    return make_boxed(object);
+    return who.name != 0 ? Term{who.name} : put_external_pid(h, {p.name, who.creation}, who.number, who.serial);
 }
 
 Term term_of(Heap& h, Term t) {
@@ -272,7 +260,6 @@ void ask_for_connection(Peer& p) {
     } else {
         lost(p, connection, atoms::noconnection, Lost::pending);
     }
-    h.clear();
 }
 
 void put(Peer& p, std::string packet) {
@@ -360,11 +347,12 @@ void flush_last(Peer& p) {
     p.flushed.wait_for(lock, kAtMost, [&p] { return !p.flushing || p.flusher == std::this_thread::get_id(); });
 }
 
-void connected(Peer& p, Term controller, uint64_t flags) {
+void connected(Peer& p, Term controller, uint64_t flags, uint32_t creation) {
     p.state = Peer::State::connected;
     p.controller = p.input_handler = controller;
     p.get_size = p.wants_data = false;
     p.flags = flags;
+    p.creation = creation;
     p.channel = std::make_shared<Channel>(p, p.connection, controller);
 }
 
@@ -427,7 +415,6 @@ void tell_of_loss(const Peer& p, Ties& ties) {
             s->ref = key;
             send_signal(watch.local, s);
         }
-        h.clear();
     }
     for (const auto& [ref, monitor] : ties.monitors) {
         const auto f = ties.foreigns.find(monitor.foreign);
@@ -435,14 +422,12 @@ void tell_of_loss(const Peer& p, Ties& ties) {
         const Term who = f != ties.foreigns.end() ? put_who(h, p, f->second.who) : atoms::undefined;
         tell_down(monitor.local, ref, make_local_port(monitor.foreign),
                   is_atom(who) ? make_tuple(h, who, p.name) : who, atoms::noconnection);
-        h.clear();
     }
     for (const auto& [ref, request] : ties.requests) {
         if (request.wants.replies_error && !request.abandoned) {
             Heap h;
             send_message_to_pid(request.local, make_tuple(h, request.wants.tag, put_ref(h.alloc(kRefWords), ref),
                                                           atoms::error, atoms::noconnection));
-            h.clear();
         }
     }
     for (const auto& [pid, times] : ties.watchers) {
@@ -450,7 +435,6 @@ void tell_of_loss(const Peer& p, Ties& ties) {
         for (uint32_t i = 0; i < times; i++) {
             send_message_to_pid(Term{pid}, make_tuple(h, atoms::nodedown, p.name));
         }
-        h.clear();
     }
 }
 

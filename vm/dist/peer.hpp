@@ -117,6 +117,7 @@ struct Peer {
     uint32_t connection = 0;  // the number of the connection: counts up when a new one begins
     RefId handle{};           // the reference in the connection's handle, so that programs cannot forge one
     uint64_t flags = 0;       // the capabilities of the other side; while pending: those that every node has
+    uint32_t creation = 0;    // of the other side
     Term controller = kNonValue;  // a port or pid
     std::shared_ptr<Channel> channel;
     std::deque<std::string> out;
@@ -176,6 +177,8 @@ Peer* find_peer(Term name);
 std::vector<Peer*> peers();
 // The peer of a foreign.
 Peer* peer_of(Term foreign);
+// The node of this name with the creation that it announced; the name is the non-value: it is not connected.
+Node connected_node(Term name);
 
 // Makes an idle peer pending. False: this node is not alive. With the peer's lock. *ask: the caller has to call
 // ask_for_connection() after it has released the lock.
@@ -197,8 +200,8 @@ void flush(Peer& p);
 void flush_soon(Peer& p);
 // The same before the controller, which still takes packets, ends; waits for another thread that flushes.
 void flush_last(Peer& p);
-// The pending connection is set up, with this controller. With the lock.
-void connected(Peer& p, Term controller, uint64_t flags);
+// The pending connection to a node of this creation is set up, with this controller. With the lock.
+void connected(Peer& p, Term controller, uint64_t flags, uint32_t creation);
 // Ends the connection and tells all ties of the loss. reason: for the nodedown messages of net_kernel:monitor_nodes/2.
 // False: the connection is another one, or idle, or not of the kind `which`.
 enum class Lost : uint8_t { any, pending };
@@ -218,7 +221,6 @@ std::string packet_with_reason(uint64_t flags, Heap& h, Op payload_op, Op plain_
 }
 // The pid, or the name as an atom.
 Term put_who(Heap& h, const Peer& p, const Who& who);
-Term put_foreign_ref(Heap& h, const ForeignRef& ref);
 // The Who of an external pid.
 Who who_of(Term pid);
 

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 namespace minivm::ets {
 
@@ -17,7 +18,7 @@ Object* object_new(Term tuple) {
     h.end = h.top + words + kReserveWords;
     const Term copy = copy_term(tuple, h, false);
     MINIVM_CHECK(copy == o->tuple() && h.top == o->data + words);
-    o->off_heap = h.off_heap;
+    o->off_heap = std::exchange(h.off_heap, nullptr);
     return o;
 }
 

@@ -386,7 +386,6 @@ void send_transfer(Table& t, Term from, Term data) {
     Heap scratch;
     const Term message = make_tuple(scratch, ets_transfer(), tid(scratch, t), from, data);
     send_message_to_pid(t.owner, message);
-    scratch.clear();
 }
 
 void set_heir(Table& t, Term heir, Term data) {

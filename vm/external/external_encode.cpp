@@ -655,7 +655,6 @@ void append(Term t, const EncodeOptions& options, std::string* out) {
         } while (!encoder.compress(&budget));
         out->append(reinterpret_cast<const char*>(encoder.bytes()), encoder.size());
     }
-    scratch.clear();
 }
 
 void encode(Term t, const EncodeOptions& options, std::string* out) {
@@ -671,7 +670,6 @@ uint64_t encoded_size(Term t, const EncodeOptions& options) {
     do {
         budget = INT64_MAX;
     } while (!encoder.run(&budget));
-    scratch.clear();
     return encoder.size();
 }
 

@@ -6,9 +6,9 @@
 #include "vm/term/bignum.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/compare.hpp"
+#include "vm/term/external_ids.hpp"
 #include "vm/term/map.hpp"
 #include "vm/term/native_record.hpp"
-#include "vm/term/this_node.hpp"
 #include "vm/term/told_references.hpp"
 #include "vm/util/otp_release.hpp"
 #include "vm/util/utf8.hpp"
@@ -27,13 +27,8 @@ namespace minivm::external {
 
 namespace {
 
-// The limits of local identifiers: see make_local_pid. (OTP's own pids have fewer bits.)
-constexpr uint32_t kMaxLocalPidNumber = 0xFFFFFFF;
-constexpr uint32_t kMaxLocalPidSerial = 0x3FFFFFFF;
-constexpr uint64_t kMaxLocalPort = 0xFFFFFFF;
 constexpr uint32_t kMaxRefWord0 = (1u << 18) - 1;
 constexpr size_t kMaxLocalRefWords = 3;
-constexpr size_t kMaxRefWords = 5;
 constexpr uint32_t kMaxFreeVariables = 255;
 constexpr uint32_t kMaxOldCreation = 3;
 // The best ratio of deflate; a term that claims more is refused before memory is allocated for it.
@@ -659,13 +654,7 @@ bool Decoder::pid(uint8_t tag, Term* slot) {
         *slot = make_local_pid(number | static_cast<uint64_t>(serial) << 28);
         return true;
     }
-    Term* object = heap_.alloc(5);
-    object[0] = Term{make_header(Kind::ext_pid, 4)};
-    object[1] = node;
-    object[2] = Term{number};
-    object[3] = Term{serial};
-    object[4] = Term{made};
-    *slot = make_boxed(object);
+    *slot = put_external_pid(heap_, {node, made}, number, serial);
     return true;
 }
 
@@ -685,12 +674,7 @@ bool Decoder::port(uint8_t tag, Term* slot) {
         *slot = make_local_port(number);
         return number <= kMaxLocalPort;
     }
-    Term* object = heap_.alloc(4);
-    object[0] = Term{make_header(Kind::ext_port, 3)};
-    object[1] = node;
-    object[2] = Term{number};
-    object[3] = Term{made};
-    *slot = make_boxed(object);
+    *slot = put_external_port(heap_, {node, made}, number);
     return true;
 }
 
@@ -715,7 +699,7 @@ bool Decoder::reference(uint8_t tag, Term* slot) {
     if (left() < 4 * n) {
         return false;
     }
-    uint32_t words[kMaxRefWords + 1] = {};
+    uint32_t words[kMaxRefWords] = {};
     for (size_t i = 0; i < n; i++, p_ += 4) {
         words[i] = read32(p_);
     }
@@ -733,16 +717,7 @@ bool Decoder::reference(uint8_t tag, Term* slot) {
         *slot = told_references::make(heap_, {words[0] | static_cast<uint64_t>(words[1]) << 32, words[2]});
         return true;
     }
-    const size_t pairs = (n + 1) / 2;
-    Term* object = heap_.alloc(4 + pairs);
-    object[0] = Term{make_header(Kind::ext_ref, 3 + pairs)};
-    object[1] = node;
-    object[2] = Term{made};
-    object[3] = Term{n};
-    for (size_t i = 0; i < pairs; i++) {
-        object[4 + i] = Term{words[2 * i] | static_cast<Word>(words[2 * i + 1]) << 32};
-    }
-    *slot = make_boxed(object);
+    *slot = put_external_ref(heap_, {node, made}, {words, n});
     return true;
 }
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "vm/heap/block_pool.hpp"
 #include "vm/term/heap.hpp"
@@ -209,8 +210,7 @@ static std::unique_ptr<LiteralArea> create_area(size_t words, Term* roots, size_
         }
     }
     MINIVM_ASSERT(heap.fragments == nullptr && heap.top == area->start + words);
-    area->off_heap = heap.off_heap;
-    heap.off_heap = nullptr;
+    area->off_heap = std::exchange(heap.off_heap, nullptr);
     return area;
 }
 

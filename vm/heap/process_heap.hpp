@@ -41,7 +41,6 @@ struct ProcessHeap {
     bool needs_gc() const {
         return heap.fragments != nullptr || force_gc || heap.off_heap_bytes > virtual_heap_bytes;
     }
-    Term* stack_top() const { return heap.end; }
     // Call it when frames have been taken off the stack.
     void drop_frame_pointers() {
         while (frame_pointer != nullptr && frame_pointer < heap.end) {

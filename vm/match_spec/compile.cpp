@@ -720,8 +720,4 @@ Term problems_term(Heap& h, const std::vector<std::string>& problems) {
     return make_tuple(h, atoms::error, list);
 }
 
-Program::~Program() {
-    constants_.clear();
-}
-
 }  // namespace minivm::match_spec

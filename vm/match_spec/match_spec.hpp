@@ -104,7 +104,6 @@ public:
     // Null: `spec` is no specification; *problems says why, if problems is not null.
     static std::unique_ptr<Program> compile(Term spec, std::vector<std::string>* problems,
                                             Dialect dialect = Dialect::table);
-    ~Program() override;
 
     const std::vector<Clause>& clauses() const { return clauses_; }
 

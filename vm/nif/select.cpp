@@ -84,7 +84,6 @@ void report(const std::string& text) {
     const Term args = cons(h, make_string_utf8(h, text.data(), text.size()), kNil);
     const Term format = make_string(h, kFormat, sizeof(kFormat) - 1);
     deliver_message(logger, make_tuple(h, log, atoms::error, format, args, map::empty(h)));
-    h.clear();
 }
 
 void Afterwards::run() {
@@ -228,7 +227,6 @@ Signal* message_of(Resource& r, int mode, Term message, Env* message_env, const 
     r.retain();
     Signal* const s = new_message(
         make_tuple(h, select, make_magic_ref(h, r.id, &r), message, atom_table::intern(event)));
-    h.clear();
     return s;
 }
 

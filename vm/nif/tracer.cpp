@@ -109,7 +109,6 @@ void tell(const Tracer& tracer, const Event& event, Process* self, Term tracee, 
     Heap h;
     const Term args[] = {event.tag, tracer.state(), tracee, event.what, options(h, event, flags)};
     call(*library, library->tracer.trace(event.kind), self, args, std::size(args));
-    h.clear();
 }
 
 }  // namespace minivm::nif::tracer

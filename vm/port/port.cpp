@@ -365,7 +365,6 @@ void report_bad_value(Term id) {
     const Term format = make_string(h, kFormat, sizeof(kFormat) - 1);
     deliver_message(atoms::logger,
                     make_tuple(h, atoms::log, atoms::error, format, args, map::empty(h)));
-    h.clear();
 }
 
 // False: no port.
@@ -570,7 +569,6 @@ bool connect(Term id, Term owner, Term from, ConnectBy how) {
         if (tracing::is_traced(p.traced, tracing::kSend)) {
             Heap h;
             trace_event(p, tracing::kSend, atoms::send, make_tuple(h, id, atoms::connected), from);
-            h.clear();
         }
     }
     return true;

@@ -38,14 +38,12 @@ void trace_received(Port& p, Term from, Term tag, Term argument) {
         Heap h;
         const Term what = is_value(argument) ? make_tuple(h, tag, argument) : tag;
         trace_event(p, tracing::kReceive, atoms::receive, make_tuple(h, from, what));
-        h.clear();
     }
 }
 void trace_command(Port& p, Term from, const std::string& bytes) {
     if (is_value(from) && tracing::is_traced(p.traced, tracing::kReceive)) {
         Heap h;
         trace_received(p, from, atoms::command, make_binary(h, bytes.data(), bytes.size()));
-        h.clear();
     }
 }
 
@@ -55,7 +53,6 @@ bool control_driver(Port& p, Process& caller, uint32_t command, const std::strin
         Heap h;
         trace_received(p, caller.id, atom_control(),
                        make_tuple(h, make_unsigned(h, command), make_binary(h, bytes.data(), bytes.size())));
-        h.clear();
     }
     // The pointer keeps a driver alive that ends its port in control().
     const std::shared_ptr<Driver> driver = p.options.driver;
@@ -64,7 +61,6 @@ bool control_driver(Port& p, Process& caller, uint32_t command, const std::strin
         Heap h;
         const Term data = make_binary(h, answer->data(), answer->size());
         trace_event(p, tracing::kSend, atoms::send, make_tuple(h, p.id, make_tuple(h, atom_control(), data)), caller.id);
-        h.clear();
     }
     return done;
 }
@@ -79,9 +75,8 @@ void tell(const Port& p, Term to, Heap& h, Term content) {
     if (is_value(to)) {
         send_message_to_pid(to, make_tuple(h, p.id, content));
     }
-    h.clear();
 }
-// Sends {Port, Content} to the owner, traces it, and clears h.
+// Sends {Port, Content} to the owner and traces it.
 static void tell_traced(Port& p, Heap& h, Term content) {
     if (tracing::is_traced(p.traced, tracing::kSend)) {
         trace_event(p, tracing::kSend, atoms::send, make_tuple(h, p.id, content), p.owner);

@@ -86,7 +86,7 @@ bool control_driver(Port& p, Process& caller, uint32_t command, const std::strin
 void trace_command(Port& p, Term from, const std::string& bytes);
 // Sends this message and traces it.
 void tell_message(Port& p, Term to, Term message);
-// Sends {Port, Content} to the process, untraced, and clears h.
+// Sends {Port, Content} to the process, untraced.
 void tell(const Port& p, Term to, Heap& h, Term content);
 void stop_output(Port& p);
 void stop_input(Port& p);

@@ -69,7 +69,6 @@ void tell(const Watcher& w, const Change& change) {
         const Term message = w.options == 0 ? make_tuple(h, change.what, change.node)
                                             : make_tuple(h, change.what, change.node, info(h, change, w.options));
         send_message_to_pid(w.pid, message);
-        h.clear();
     }
 }
 

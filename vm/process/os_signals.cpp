@@ -78,7 +78,6 @@ bool notify(int signal) {
         if (k.number == signal) {
             Heap h;
             deliver_message(server, make_tuple(h, word, atom_table::intern(k.name)));
-            h.clear();
         }
     }
     return true;

@@ -208,7 +208,6 @@ void procs_watched(Process& p, Term tag, Term what) {
         Heap h;
         const Term told = dist::term_of(h, what);
         g_hooks->procs(p, tag, is_value(told) ? told : atoms::undefined);
-        h.clear();
     }
 }
 

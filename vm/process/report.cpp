@@ -95,14 +95,12 @@ void report_uncaught(Process& p) {
     } else {
         log_error(h, p, "Error in process ~p with exit value:~n~p~n", {p.id, uncaught_exit_reason(p)});
     }
-    h.clear();
 }
 
 void report_text(Process& p, ReportLevel level, std::string_view text) {
     Heap h;
     log_event(h, p, level == ReportLevel::error ? atoms::error : atom_table::intern("warning"), "~ts~n",
               {make_string_utf8(h, text.data(), text.size())});
-    h.clear();
 }
 
 void report_load_failure(Process& p, Term module, std::string_view why) {
@@ -122,7 +120,6 @@ void report_trace_frames(Process& p, Term module, Term function, uint32_t arity,
               "Process ~p has ~p trace frames on its stack. From ~p on only calls are traced, no "
               "returns, until there are fewer.~n",
               {p.id, make_small(frames), make_tuple(h, module, function, make_small(arity))});
-    h.clear();
 }
 
 void report_max_heap(Process& p, size_t total_words) {
@@ -140,7 +137,6 @@ void report_max_heap(Process& p, size_t total_words) {
               {p.id, make_unsigned(h, extra.max_heap_words), make_unsigned(h, total_words),
                make_bool(extra.max_heap_kill), atoms::true_, make_small(p.mailbox.length),
                garbage_collection_info(p, h)});
-    h.clear();
 }
 
 }  // namespace minivm

@@ -189,7 +189,6 @@ void tell(const Token& t, Flag type, Term to, Term message, const Process& p) {
         }
         tracing::tell_tracer(tracer->term(), make_tuple(h, atoms::seq_trace, t.label, what, time));
     }
-    h.clear();
 }
 
 Token* share(Token* t) {
@@ -326,7 +325,6 @@ Token* sending_exit(Process& p, Term from, Term to, Term reason) {
     if (receiver != nullptr && !records::is_sensitive(*receiver)) {
         Heap h;
         tell(*p.extra->seq.token, kSend, to, make_tuple(h, atoms::EXIT, from, reason), p);
-        h.clear();
     }
     return share(p.extra->seq.token);
 }
@@ -396,7 +394,6 @@ void spawning(Process& parent, Process& child, const Export& entry, Term args,
         own.clock = own.lastcnt = of_child.serial;
         tell(of_child, kReceive, parent.id, reply, parent);
     }
-    h.clear();
 }
 
 Term system_tracer(Heap& h) {

@@ -35,7 +35,6 @@ struct Token {
     Term from = kNonValue;  // a pid
     Term label = make_small(0);
     Heap heap;  // holds the label
-    ~Token() { heap.clear(); }
 };
 void release(Token* t);
 

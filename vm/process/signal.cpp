@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "recorder/recorder.hpp"
@@ -49,11 +50,9 @@ ControlSignal* new_signal(SignalKind kind, Term from) {
 
 void take_fragments(Signal& s, Heap& h) {
     attach_fragments(h, s.fragments, s.off_heap, s.off_heap_bytes);
-    s.fragments = h.fragments;
-    s.off_heap = h.off_heap;
+    s.fragments = std::exchange(h.fragments, nullptr);
+    s.off_heap = std::exchange(h.off_heap, nullptr);
     s.off_heap_bytes = h.off_heap_bytes;
-    h.fragments = nullptr;
-    h.off_heap = nullptr;
 }
 
 static void set_term(Signal& s, Term t) {
@@ -70,12 +69,9 @@ static void set_term(Signal& s, Term t) {
 
 void replace_message_term(Signal& s) {
     Heap old;
-    attach_fragments(old, s.fragments, s.off_heap, s.off_heap_bytes);
-    s.fragments = nullptr;
-    s.off_heap = nullptr;
-    s.off_heap_bytes = 0;
+    attach_fragments(old, std::exchange(s.fragments, nullptr), std::exchange(s.off_heap, nullptr),
+                     std::exchange(s.off_heap_bytes, 0));
     set_term(s, s.term);
-    old.clear();
 }
 
 Signal* new_message(Term message) {
@@ -91,7 +87,6 @@ void free_signal(Signal* s) {
         Heap h;
         h.fragments = s->fragments;
         h.off_heap = s->off_heap;
-        h.clear();
     }
     if (MINIVM_UNLIKELY(s->has_token)) {
         seq_trace::release(static_cast<ControlSignal*>(s)->token);
@@ -143,7 +138,6 @@ static void end_if_dirty(Process& p) {
         // There are too many processes: a later signal tries again.
         p.state.fetch_and(~kEndIsChecked, std::memory_order_relaxed);  // relaxed: nobody looks
     }
-    h.clear();
 }
 
 bool push_message(Process& to, Signal* s) {
@@ -338,7 +332,6 @@ void reply(Term pid, RefId ref, Term result) {
     Term* words = h.alloc(kRefWords);
     const Term t = make_tuple(h, put_ref(words, ref), result);
     send_message_to_pid(pid, t);
-    h.clear();
 }
 
 void reply(const ControlSignal& request, Term result) {

@@ -78,7 +78,6 @@ void tell(const Process& p, const Settings& s, Heap& h, Term tag, Term what) {
     if (s.pid != p.id) {
         tracing::tell_tracer(s.pid, make_tuple(h, atoms::monitor, p.id, tag, what));
     }
-    h.clear();
 }
 
 Term put_number(Heap& h, const char* name, uint64_t value, Term rest) {

@@ -42,11 +42,10 @@ void clear_locked() {
 }
 
 // With g_lock held.
-void send(Heap& h, Term message) {
+void send(Term message) {
     if (!tracing::tell_tracer(g_settings.profiler, message)) {
         clear_locked();
     }
-    h.clear();
 }
 
 Term turn_tag(bool active) { return active ? atom_active() : atom_inactive(); }
@@ -107,7 +106,7 @@ void Turn::tell(bool active) const {
     Heap h;
     const Term place = is_value(module_) ? make_tuple(h, module_, function_, make_small(arity_))
                                          : make_small(0);
-    send(h, make_tuple(h, atom_profile(), pid_, turn_tag(active), place, time_of(h)));
+    send(make_tuple(h, atom_profile(), pid_, turn_tag(active), place, time_of(h)));
 }
 
 void port_turn(Term port, bool active) {
@@ -115,7 +114,7 @@ void port_turn(Term port, bool active) {
     const std::lock_guard lock(g_lock);
     if ((g_settings.events & kRunnablePorts) != 0) {
         Heap h;
-        send(h, make_tuple(h, atom_profile(), port, turn_tag(active), make_small(0), time_of(h)));
+        send(make_tuple(h, atom_profile(), port, turn_tag(active), make_small(0), time_of(h)));
     }
 }
 
@@ -125,7 +124,7 @@ void scheduler_turn(int number, bool active) {
     if ((g_settings.events & kScheduler) != 0) {
         g_active_schedulers += active ? 1 : -1;
         Heap h;
-        send(h, make_tuple(h, atom_profile(), atoms::scheduler, make_small(number), turn_tag(active),
+        send(make_tuple(h, atom_profile(), atoms::scheduler, make_small(number), turn_tag(active),
                            make_small(g_active_schedulers), time_of(h)));
     }
 }

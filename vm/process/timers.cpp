@@ -9,6 +9,8 @@
 #include "vm/progress/thread_progress.hpp"
 #include "vm/record/record.hpp"
 
+#include <utility>
+
 namespace minivm {
 
 // ---- the timeout of a receive ---------------------------------------------------------------------
@@ -98,7 +100,6 @@ void free_timer(BifTimer* t) {
     Heap h;
     h.fragments = t->fragments;
     h.off_heap = t->off_heap;
-    h.clear();
     delete t;
 }
 
@@ -155,8 +156,8 @@ RefId start(Process& p, uint64_t due_ms, Term to, Term message, bool wrap) {
         t->message =
             make_tuple(h, atoms::timeout, put_ref(h.alloc(kRefWords), t->ref), t->message);
     }
-    t->fragments = h.fragments;
-    t->off_heap = h.off_heap;
+    t->fragments = std::exchange(h.fragments, nullptr);
+    t->off_heap = std::exchange(h.off_heap, nullptr);
     const RefId ref = t->ref;
     const uint64_t now = monotonic_ns();
     const uint64_t due = due_ms * 1000000;

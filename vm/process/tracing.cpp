@@ -18,22 +18,17 @@ std::atomic<uint32_t> g_control_word{0};
 
 // ---- tracers ------------------------------------------------------------------------------------
 
-struct Tracer::Kept {
-    Heap heap;
-    ~Kept() { heap.clear(); }
-};
-
 Tracer::Tracer(Term t) : term_(t) {
     if (!is_immediate(t)) {
-        kept_ = std::make_shared<Kept>();
-        term_ = copy_term(t, kept_->heap, false);
+        kept_ = std::make_shared<Heap>();
+        term_ = copy_term(t, *kept_, false);
     }
 }
 
 Tracer Tracer::of_module(Term module, Term state) {
     Tracer tracer;
-    tracer.kept_ = std::make_shared<Kept>();
-    Heap& h = tracer.kept_->heap;
+    tracer.kept_ = std::make_shared<Heap>();
+    Heap& h = *tracer.kept_;
     tracer.term_ = make_tuple(h, module, copy_term(state, h, false));
     return tracer;
 }

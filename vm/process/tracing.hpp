@@ -75,10 +75,9 @@ public:
     bool operator==(const Tracer& other) const;
 
 private:
-    struct Kept;
     Term term_ = kNil;
     // Owns the tuple. Null if the term is immediate, or borrowed.
-    std::shared_ptr<Kept> kept_;
+    std::shared_ptr<Heap> kept_;
 };
 
 // How one session traces a process. A process has a list of them.

@@ -83,6 +83,12 @@ struct Heap {
     Heap() = default;
     Heap(const Heap&) = delete;
     Heap& operator=(const Heap&) = delete;
+    // What a heap has that is not a process's goes with it, unless it was handed over.
+    ~Heap() {
+        if (fragments != nullptr || off_heap != nullptr) {
+            clear();
+        }
+    }
 
     Term* alloc(size_t words) {
         if (MINIVM_LIKELY(static_cast<size_t>(end - top) >= words + kReserveWords)) {
@@ -197,9 +203,6 @@ void copy_shared_terms(Term* roots, size_t count, size_t words, Heap& to);
 // All literal areas lie in one reserved address range, so that one comparison tells a literal.
 extern Word g_literal_base;
 constexpr Word kLiteralRangeBytes = Word{1} << 34;
-inline bool is_literal_ptr(const void* p) {
-    return reinterpret_cast<Word>(p) - g_literal_base < kLiteralRangeBytes;
-}
 inline bool is_literal(Term pointer) { return pointer.raw - g_literal_base < kLiteralRangeBytes; }
 
 // The literals of one module (or one persistent term): immutable terms, flat in one block.

@@ -232,7 +232,6 @@ TEST_CASE("keys, values and lists of a map have one order") {
             std::reverse(from_iterator.begin(), from_iterator.end());
         }
         CHECK(from_iterator == from_keys);
-        h.clear();
     }
 }
 

@@ -10,6 +10,7 @@
 #include "vm/process/scheduling.hpp"
 #include "vm/process/signal.hpp"
 #include "vm/term/atom_table.hpp"
+#include "vm/term/external_ids.hpp"
 
 namespace minivm::dist {
 namespace {
@@ -35,7 +36,7 @@ void cut_or_connect(Peer& p, Term controller) {
         const std::lock_guard lock(p.mutex);
         if (p.state == Peer::State::idle) {
             begin_pending(p);
-            connected(p, controller, capabilities().all);
+            connected(p, controller, capabilities().all, 1);
             return;
         }
         connection = p.connection;
@@ -139,14 +140,13 @@ TEST_CASE("a handle is of one connection, and nobody makes one up") {
     {
         const std::lock_guard lock(p.mutex);
         begin_pending(p);
-        connected(p, atoms::undefined, 0);
+        connected(p, atoms::undefined, 0, 1);
     }
     CHECK(peer_of_handle(first) == nullptr);
     CHECK_FALSE(lost(p, p.connection, atoms::normal, Lost::pending));  // it has come about
     CHECK_FALSE(lost(p, p.connection - 1, atoms::normal));
     CHECK(lost(p, p.connection, atoms::normal));
     CHECK_FALSE(lost(p, p.connection, atoms::normal));
-    h.clear();
 }
 
 TEST_CASE("who takes part in no tie any more is forgotten, and comes back as somebody else") {
@@ -172,7 +172,8 @@ TEST_CASE("who takes part in no tie any more is forgotten, and comes back as som
 }
 
 Term foreign_ref(Heap& h, Term node, uint32_t number) {
-    return put_foreign_ref(h, ForeignRef{{node, 1}, {number, 0, 0}});
+    const uint32_t words[] = {number, 0, 0};
+    return put_external_ref(h, {node, 1}, words);
 }
 
 void handle_terms(Channel& c, Term control) {
@@ -191,7 +192,7 @@ TEST_CASE("a side that does not announce payloads of exits gets the reason in th
         {
             const std::lock_guard lock(p.mutex);
             begin_pending(p);
-            connected(p, make_local_pid(1), flags);  // a process: the packets stay until it asks for them
+            connected(p, make_local_pid(1), flags, 1);  // a process: the packets stay until it asks for them
             channel = p.channel;
         }
         const Term from = foreign_pid(h, p.name, 7);

@@ -177,7 +177,6 @@ TEST_CASE("an integer and a float that compare equal are one key", "[ets]") {
     CHECK(is_float(s.find(make_small(1))->data[1]));
     CHECK(s.erase_key(make_small(1)) == 1);
     CHECK(s.first() == nullptr);
-    h.clear();
 }
 
 TEST_CASE("a tree is freed in steps", "[ets]") {

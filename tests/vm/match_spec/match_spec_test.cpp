@@ -106,7 +106,6 @@ TEST_CASE("a spec that does not match leaves nothing on the heap", "[match_spec]
     }
     CHECK(p.heap.top == top);
     CHECK(p.heap.fragments == nullptr);
-    big.clear();
 }
 
 TEST_CASE("a program outlives the terms it was made from", "[match_spec]") {

@@ -10,6 +10,7 @@
 #include "tests/support/rounds.hpp"
 #include "tests/support/shadow_term.hpp"
 #include "vm/process/mailbox.hpp"
+#include "vm/process/signal.hpp"
 
 using namespace minivm;
 using test_support::CountedMagic;
@@ -168,9 +169,7 @@ class Mutator {
             Heap h;
             Signal* m = new Signal;
             m->term = copy_term(x_[i], h, true);
-            m->fragments = h.fragments;
-            m->off_heap = h.off_heap;
-            m->off_heap_bytes = h.off_heap_bytes;
+            take_fragments(*m, h);
             *p_.mailbox.last = m;
             p_.mailbox.last = &m->next;
             p_.mailbox.length++;
@@ -305,7 +304,7 @@ void queue_list(Process& p, int64_t n) {
     Heap source;
     m->term = copy_term(list_of(source, n), h, true);
     source.clear();
-    m->fragments = h.fragments;
+    take_fragments(*m, h);
     *p.mailbox.last = m;
     p.mailbox.last = &m->next;
     p.mailbox.length++;

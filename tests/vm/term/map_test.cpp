@@ -205,7 +205,6 @@ void compare_with_model(uint64_t seed, int64_t range, int steps) {
     REQUIRE(agrees(again, model));
     CHECK(size_of_term(again, true) == size_of_term(m, true));
     CHECK(exact_equal(again, m));
-    h.clear();
 }
 
 }  // namespace
@@ -247,7 +246,6 @@ TEST_CASE("a map of 33 pairs becomes flat when one is removed") {
     CHECK(map::is_well_formed(small));
     CHECK(is_hash_map(map::put(h, small, make_small(100), kNil)));
     CHECK(map::remove(h, small, make_small(5)) == small);
-    h.clear();
 }
 
 TEST_CASE("the keys of a flat map are sorted, integers before floats") {
@@ -264,7 +262,6 @@ TEST_CASE("the keys of a flat map are sorted, integers before floats") {
     CHECK(map::get(m, make_small(1)) == make_small(4));
     CHECK(map::get(m, make_float(h, 1.0)) == make_small(0));
     CHECK(map::get(m, make_float(h, 2.0)) == kNonValue);
-    h.clear();
 }
 
 TEST_CASE("the last of equal keys wins") {
@@ -281,7 +278,6 @@ TEST_CASE("the last of equal keys wins") {
         CHECK(map::is_well_formed(m));
         CHECK(map::get(m, make_tuple(h, make_small(1))) == make_small(static_cast<int64_t>(n - n / 5 + 1)));
     }
-    h.clear();
 }
 
 TEST_CASE("an update shares the keys of a flat map") {
@@ -294,7 +290,6 @@ TEST_CASE("an update shares the keys of a flat map") {
     CHECK(map::get(m, atoms::ok) == make_small(1));
     CHECK(map::get(changed, atoms::ok) == make_small(3));
     CHECK(map::merge(h, m, changed) == changed);
-    h.clear();
 }
 
 TEST_CASE("an iteration goes on from any of its positions") {
@@ -331,7 +326,6 @@ TEST_CASE("an iteration goes on from any of its positions") {
             map::Iterator it(m);
             CHECK_FALSE(it.seek({~Word{0}, ~Word{0}}));
         }
-        h.clear();
     }
 }
 
@@ -361,5 +355,4 @@ TEST_CASE("merging in parts gives what merging at once gives") {
         REQUIRE(agrees(merged, model));
         REQUIRE(exact_equal(merged, map::merge(h, m[0], m[1])));
     }
-    h.clear();
 }

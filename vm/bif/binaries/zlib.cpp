@@ -26,10 +26,7 @@ enum class AfterEnd : uint8_t { error = 0, reset = 1, cut = 2 };
 
 struct Stream final : MagicObject {
     explicit Stream(Term pid) : owner(pid.raw) {}
-    ~Stream() override {
-        end();
-        stash_heap.clear();
-    }
+    ~Stream() override { end(); }
     void end() {
         if (mode == Mode::deflating) {
             deflateEnd(&z);

@@ -238,7 +238,6 @@ Term erl_ddll_monitor_2(Process& p, const Term* a) {
                                          put_ref(h.alloc(kRefWords), ref), atom_driver(),
                                          make_string_utf8(h, name.data(), name.size()),
                                          is_up ? atom_permanent() : atom_unloaded()));
-    h.clear();
     return put_ref(p.heap.alloc(kRefWords), ref);
 }
 

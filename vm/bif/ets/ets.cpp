@@ -318,7 +318,6 @@ Term ets_internal_request_all_0(Process& p, const Term*) {
     for (int i = 0; i < vm::scheduler_count(); i++) {
         send_message_to_pid(p.id, make_tuple(scratch, ref, i == 0 ? list : kNil));
     }
-    scratch.clear();
     for (Table* t : tables) {
         t->release();
     }

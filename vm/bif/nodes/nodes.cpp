@@ -175,7 +175,6 @@ Term monitor_node(Process& p, Term node, Term on, bool connect) {
     if (!dist::watch(p, node, on == atoms::true_, connect)) {
         Heap h;
         send_message_to_pid(p.id, make_tuple(h, atoms::nodedown, node));
-        h.clear();
     }
     return atoms::true_;
 }
@@ -268,6 +267,7 @@ struct Setup {
     Term controller;
     Term by;
     uint64_t flags;
+    uint32_t creation;  // of the node
 };
 
 // The handle, in h; the non-value: no connection is pending, or the controller cannot carry it.
@@ -284,7 +284,7 @@ Term set_up(const Setup& s, Heap& h) {
         if (peer.state != dist::Peer::State::pending) {
             return kNonValue;
         }
-        dist::connected(peer, s.controller, s.flags);
+        dist::connected(peer, s.controller, s.flags, s.creation);
         channel = peer.channel;
         handle = dist::handle_term(h, peer);
     }
@@ -296,7 +296,6 @@ Term set_up(const Setup& s, Heap& h) {
     }
     Heap message;
     send_message_to_pid(net_kernel, make_tuple(message, atom_dist_ctrlr(), s.controller, s.node, s.by));
-    message.clear();
     node_life::tell_of_node(s.node, channel->connection(), (s.flags & dist::kPublished) != 0, kNonValue);
     channel->deliver();
     dist::flush(peer);
@@ -325,12 +324,13 @@ void take_channel(Process& p, const Setup& s) {
 }
 
 Term erts_internal_create_dist_channel_3(Process& p, const Term* a) {
-    Setup s{a[0], a[1], p.id, 0};
+    Setup s{a[0], a[1], p.id, 0, 0};
     if (!node_life::is_node_name(a[0]) || a[0] == this_node_name() || !(is_local_port(a[1]) || is_local_pid(a[1])) ||
         !is_tuple_of(a[2], 2) || !get_uint64(tuple_element(a[2], 0), &s.flags) || !is_uint32(tuple_element(a[2], 1)) ||
         (~s.flags & dist::capabilities().mandatory) != 0) {
         return atoms::badarg;
     }
+    s.creation = static_cast<uint32_t>(small_value(tuple_element(a[2], 1)));
     if (is_local_port(a[1]) || a[1] == p.id) {
         const Term handle = set_up(s, p.heap);
         if (!is_value(handle)) {
@@ -346,10 +346,11 @@ Term erts_internal_create_dist_channel_3(Process& p, const Term* a) {
     ControlSignal* signal = new_signal(SignalKind::rpc, p.id);
     Heap h;
     signal->ref = ref;
-    signal->term = make_tuple(h, a[0], make_unsigned(h, s.flags));
+    signal->term = make_tuple(h, a[0], make_unsigned(h, s.flags), make_small(s.creation));
     take_fragments(*signal, h);
     signal->run = [](Process& q, ControlSignal& self) {
-        Setup here{tuple_element(self.term, 0), q.id, self.from, 0};
+        Setup here{tuple_element(self.term, 0), q.id, self.from, 0,
+                   static_cast<uint32_t>(small_value(tuple_element(self.term, 2)))};
         get_uint64(tuple_element(self.term, 1), &here.flags);
         Heap answer;
         const Term handle = set_up(here, answer);
@@ -357,7 +358,6 @@ Term erts_internal_create_dist_channel_3(Process& p, const Term* a) {
             take_channel(q, here);
         }
         reply(self.from, self.ref, is_value(handle) ? handle : atoms::badarg);
-        answer.clear();
     };
     signal->gone = [](ControlSignal& self) { reply(self.from, self.ref, atoms::badarg); };
     send_signal(a[1], signal);

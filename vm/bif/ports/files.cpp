@@ -619,7 +619,6 @@ Term prim_file_is_translatable_1(Process& p, const Term* a) {
     }
     Heap scratch;
     const bool text = is_list(file_name_term(scratch, path));
-    scratch.clear();
     return make_bool(text);
 }
 

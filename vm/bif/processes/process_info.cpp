@@ -343,7 +343,6 @@ std::string backtrace_text(Process& p, const ForeignView* view) {
     if (first) {
         text += "unknown function)\n\n";
     }
-    h.clear();
     int y = 0;
     const Term* frame_pointer = p.frame_pointer;
     for (const Term* w = p.heap.end; w < p.stack_base; ++w) {
@@ -733,7 +732,6 @@ bool are_seen_from_outside(Term what, const ForeignView& view) {
 void answer_info(Process& target, ControlSignal& request) {
     Heap h;
     reply(request, info_of(target, request.term, h));
-    h.clear();
 }
 
 bool changes_nothing(const ControlSignal& request) {

@@ -125,7 +125,6 @@ Term down_at_once(Process& p, Term tag, RefId ref, Term type, Term object, Term 
     const Term t = is_value(tag) ? copy_term(tag, h, true) : atoms::DOWN;
     send_message_to_pid(p.id, make_tuple(h, t, make_ref_term(h, ref), type,
                                          copy_term(object, h, true), reason));
-    h.clear();
     return make_ref_term(p.heap, ref);
 }
 

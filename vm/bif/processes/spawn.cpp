@@ -186,7 +186,6 @@ void reply_to_request(Process& p, const RequestOptions& request, RefId ref, Term
         Heap h;
         const Term tag = copy_term(request.tag, h, true);
         send_message_to_pid(p.id, make_tuple(h, tag, make_ref_term(h, ref), atoms::error, why));
-        h.clear();
     }
 }
 
@@ -282,7 +281,6 @@ Term erts_internal_spawn_request_4(Process& p, const Term* a) {
             const Term reply =
                 make_tuple(h, tag, make_ref_term(h, options.monitor_ref), atoms::ok, child.id);
             send_message_to_pid(parent->id, reply, seq_trace::replying(child, *parent, reply));
-            h.clear();
         }
     };
     const Term pid = spawn_mfa(p, a, o);
@@ -335,13 +333,11 @@ Term erts_internal_dist_spawn_request_4(Process& p, const Term* a) {
         Heap h;
         failure = dist::spawn(p, ref, a[0], a[1], options_for_other_node(h, a[2]), wanted) ? kNonValue
                                                                                            : atoms::noconnection;
-        h.clear();
     }
     if (is_value(failure) && (is_call || request.reply == Reply::yes || request.reply == Reply::error_only)) {
         Heap h;
         const Term tag = is_call ? atoms::spawn_reply : copy_term(request.tag, h, true);
         send_message_to_pid(p.id, make_tuple(h, tag, make_ref_term(h, ref), atoms::error, failure));
-        h.clear();
     }
     const Term r = make_ref_term(p.heap, ref);
     return is_call ? make_tuple(p.heap, r, make_bool(o.monitor)) : r;

@@ -136,7 +136,6 @@ void answer_system_task(Term requester, Term request, Term result) {
     Heap h;
     send_message_to_pid(requester, make_tuple(h, tuple_element(request, 0), tuple_element(request, 1),
                                               result));
-    h.clear();
 }
 
 // Run by a process that is about to run, or in a receive: what request_system_task asked for.

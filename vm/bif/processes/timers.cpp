@@ -230,7 +230,6 @@ bool parse_access(Term list, bool* async, bool* info) {
 void send_answer(Process& p, Term tag, Term timer, int64_t left) {
     Heap h;
     send_message_to_pid(p.id, make_tuple(h, tag, copy_term(timer, h, true), left_term(h, left)));
-    h.clear();
 }
 
 Term access_timer(Process& p, Term timer, Term options, bool cancel) {

@@ -138,9 +138,6 @@ class Terms {
 class Items {
   public:
     explicit Items(Process& p) : p_(p) {}
-    ~Items() { h_.clear(); }
-    Items(const Items&) = delete;
-    Items& operator=(const Items&) = delete;
     Term get(const char* name) {
         const Term t = process_item_left(p_, atom_table::intern(name), h_);
         return is_tuple(t) && tuple_arity(t) == 2 ? tuple_element(t, 1) : kNonValue;

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "vm/bif/bif.hpp"
 #include "vm/bif/processes/backtrace.hpp"
@@ -107,9 +108,7 @@ Term erts_debug_sleep_1(Process&, const Term* a) {
 Term in_fragment(Process& p, Term t) {
     Heap h;
     const Term copy = copy_term(t, h, true);
-    attach_fragments(p.heap, h.fragments, h.off_heap, h.off_heap_bytes);
-    h.fragments = nullptr;
-    h.off_heap = nullptr;
+    attach_fragments(p.heap, std::exchange(h.fragments, nullptr), std::exchange(h.off_heap, nullptr), h.off_heap_bytes);
     return copy;
 }
 
@@ -301,7 +300,6 @@ Term ask_for_list(Process& p, Term pid) {
     s->run = [](Process& target, ControlSignal& request) {
         Heap h;
         reply(request, list_of(target, h));
-        h.clear();
     };
     s->gone = [](ControlSignal& request) { reply(request, atoms::undefined); };
     send_signal(pid, s);

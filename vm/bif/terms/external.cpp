@@ -6,6 +6,7 @@
 #include "vm/term/local_atoms.hpp"
 
 #include <memory>
+#include <utility>
 
 namespace minivm {
 
@@ -145,7 +146,6 @@ Term erlang_external_size_2(Process& p, const Term* a) {
 // the slices would move terms in the process's heap.
 struct DecodeState : MagicObject {
     explicit DecodeState(const external::DecodeOptions& options) : decoder(heap, options) {}
-    ~DecodeState() override { heap.clear(); }
     Heap heap;
     external::Decoder decoder;
     HeldBytes bytes;
@@ -164,10 +164,8 @@ Term decode_slice(Process& p, DecodeState& state, std::unique_ptr<DecodeState> f
     charge_slice(p, given, left, kTermsPerReduction);
     switch (status) {
         case external::Decoder::Status::done:
-            attach_fragments(p.heap, state.heap.fragments, state.heap.off_heap,
-                             state.heap.off_heap_bytes);
-            state.heap.fragments = nullptr;
-            state.heap.off_heap = nullptr;
+            attach_fragments(p.heap, std::exchange(state.heap.fragments, nullptr),
+                             std::exchange(state.heap.off_heap, nullptr), state.heap.off_heap_bytes);
             return decoded(p, state.decoder.result(), state.decoder.used(), state.want_used);
         case external::Decoder::Status::more: {
             static const Export* to = bif_export("erts_internal", "binary_to_term_trap", 1);

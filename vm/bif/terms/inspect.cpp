@@ -2,15 +2,20 @@
 #include "vm/bif/bif.hpp"
 #include "vm/code/export.hpp"
 #include "vm/code/loading.hpp"
+#include "vm/dist/peer.hpp"
 #include "vm/heap/collector.hpp"
 #include "vm/process/seq_trace.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/term/atom_table.hpp"
 #include "vm/term/binary.hpp"
 #include "vm/term/compare.hpp"
+#include "vm/term/external_ids.hpp"
 #include "vm/term/format.hpp"
 #include "vm/term/told_references.hpp"
 #include "vm/util/otp_release.hpp"
+
+#include <algorithm>
+#include <charconv>
 
 namespace minivm {
 namespace {
@@ -30,55 +35,90 @@ Term erlang_port_to_list_1(Process& p, const Term* a) {
     return is_port(a[0]) ? as_list(p, format_term(a[0])) : badarg(p);
 }
 
-// Reads "<prefix N.N.N>" into n[0..count); false if the text is not of that form.
-bool read_numbers(Term list, std::string_view prefix, uint64_t* n, int count = 3) {
+// Reads "<prefix N.N...>": the count of the numbers, at most `most`; 0 if the text is not of that form.
+size_t read_numbers(Term list, std::string_view prefix, uint64_t* n, size_t most) {
     std::string text;
     for (; is_cons(list); list = tail(list)) {
         if (!is_small(head(list)) || small_value(head(list)) < 1 || small_value(head(list)) > 127 ||
             text.size() > 100) {
-            return false;
+            return 0;
         }
         text.push_back(static_cast<char>(small_value(head(list))));
     }
-    if (!is_nil(list) || !text.starts_with(prefix) || !text.ends_with('>')) {
-        return false;
+    if (!is_nil(list) || !text.starts_with(prefix)) {
+        return 0;
     }
-    size_t at = prefix.size();
-    for (int i = 0; i < count; ++i) {
-        uint64_t v = 0;
-        const size_t first = at;
-        while (at < text.size() && text[at] >= '0' && text[at] <= '9' && v <= UINT32_MAX) {
-            v = v * 10 + static_cast<uint64_t>(text[at++] - '0');
+    const char* at = text.data() + prefix.size();
+    const char* const end = text.data() + text.size();
+    for (size_t count = 0; count < most; ++at) {
+        const auto [behind, error] = std::from_chars(at, end, n[count]);
+        if (error != std::errc{} || behind == end) {
+            return 0;
         }
-        if (at == first || v > UINT32_MAX || text[at] != (i == count - 1 ? '>' : '.')) {
-            return false;
+        ++count;
+        at = behind;
+        if (*at == '>' && at + 1 == end) {
+            return count;
         }
-        ++at;
-        n[i] = v;
+        if (*at != '.') {
+            return 0;
+        }
     }
-    return at == text.size();
+    return 0;
 }
+
+// What the first number of a pid, port or reference means: 0 this node, else the node whose name is that atom.
+enum class Place : uint8_t { here, connected, unknown };
+Place place_of(uint64_t number, Node* node) {
+    *node = this_node();
+    if (number == 0 || number == atom_index(node->name)) {
+        return Place::here;
+    }
+    *node = number <= UINT32_MAX ? dist::connected_node(make_atom(static_cast<uint32_t>(number))) : Node{kNonValue, 0};
+    return is_value(node->name) ? Place::connected : Place::unknown;
+}
+
 Term erlang_list_to_pid_1(Process& p, const Term* a) {
     uint64_t n[3];
-    if (!read_numbers(a[0], "<", n) || n[0] != 0 || n[1] >= (1u << 28) || n[2] >= (1u << 30)) {
+    if (read_numbers(a[0], "<", n, 3) != 3) {
         return badarg(p);
     }
-    return make_local_pid(n[1] | n[2] << 28);
+    Node node;
+    const Place place = place_of(n[0], &node);
+    if (place == Place::connected) {
+        return put_external_pid(p.heap, node, static_cast<uint32_t>(n[1]), static_cast<uint32_t>(n[2]));
+    }
+    const bool is_local = place == Place::here && n[1] <= kMaxLocalPidNumber && n[2] <= kMaxLocalPidSerial;
+    return is_local ? make_local_pid(n[1] | n[2] << 28) : badarg(p);
 }
 Term erlang_list_to_port_1(Process& p, const Term* a) {
     uint64_t n[2];
-    if (!read_numbers(a[0], "#Port<", n, 2) || n[0] != 0 || n[1] > 0xFFFFFFF) {
+    if (read_numbers(a[0], "#Port<", n, 2) != 2) {
         return badarg(p);
     }
-    return make_local_port(n[1]);
+    Node node;
+    const Place place = place_of(n[0], &node);
+    if (place == Place::connected) {
+        return put_external_port(p.heap, node, n[1]);
+    }
+    return place == Place::here && n[1] <= kMaxLocalPort ? make_local_port(n[1]) : badarg(p);
 }
-// "#Ref<0.W2.W1.W0>": the node is this one.
+// "#Ref<N.Wn...W0>"
 Term erlang_list_to_ref_1(Process& p, const Term* a) {
-    uint64_t n[3];
-    if (!read_numbers(a[0], "#Ref<0.", n)) {
+    uint64_t n[1 + kMaxRefWords];
+    const size_t count = read_numbers(a[0], "#Ref<", n, 1 + kMaxRefWords);
+    if (count < 2 || std::any_of(n, n + count, [](uint64_t word) { return word > UINT32_MAX; })) {
         return badarg(p);
     }
-    return told_references::make(p.heap, {n[2] | n[1] << 32, static_cast<uint32_t>(n[0])});
+    Node node;
+    const Place place = place_of(n[0], &node);
+    if (place == Place::connected) {
+        uint32_t words[kMaxRefWords];
+        std::reverse_copy(n + 1, n + count, words);
+        return put_external_ref(p.heap, node, {words, count - 1});
+    }
+    const bool is_local = place == Place::here && count == 4;
+    return is_local ? told_references::make(p.heap, {n[3] | n[2] << 32, static_cast<uint32_t>(n[1])}) : badarg(p);
 }
 
 Term erlang_fun_info_mfa_1(Process& p, const Term* a) {

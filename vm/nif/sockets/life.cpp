@@ -119,7 +119,6 @@ void tell_registry(Env*, Term ref, const char* what) {
     if (is_value(shared().registry)) {
         enif_send(nullptr, &to, nullptr, make_tuple(h, name, atom(what), make_tuple(h, name, ref)).raw);
     }
-    h.clear();
 }
 
 void close_for(Env* env, Socket& s) {

@@ -75,9 +75,7 @@ int select_for(Env* env, Socket& s, Term ref, int mode, Term pid, Term handle) {
     Heap h;
     const Term message = make_tuple(h, tag, make_tuple(h, tag, ref), select, handle);
     const Pid to{pid.raw};
-    const int result = enif_select(env, s.fd, mode | kSelectCustomMessage, &s, &to, message.raw);
-    h.clear();
-    return result;
+    return enif_select(env, s.fd, mode | kSelectCustomMessage, &s, &to, message.raw);
 }
 
 }  // namespace
@@ -106,7 +104,6 @@ void next_in_line(Env* env, Socket& s, Term ref, Line& line, int mode) {
         }
         Heap h;
         send_abort(env, ref, *next, make_tuple(h, atom("select_failed"), make_small(result)));
-        h.clear();
         release(s, next);
     }
 }
@@ -141,7 +138,6 @@ Term socket_message(Heap& h, Term ref, const char* tag, Term info) {
 void send_abort(Env*, Term ref, const Requestor& to, Term reason) {
     Heap h;
     post(to.pid, socket_message(h, ref, "abort", make_tuple(h, to.handle.get(), reason)));
-    h.clear();
 }
 
 }  // namespace minivm::nif::sockets

@@ -104,7 +104,6 @@ void Socket::wake_at(Port& p, uint64_t due_ms) {
 void Socket::send_async(Port& p, Term to, uint16_t number, Term result) {
     Heap h;
     tell_message(p, to, make_tuple(h, atom_inet_async(), p.id, make_small(number), result));
-    h.clear();
 }
 
 void Socket::reply(Port& p, Term to, Term result, Term reference) {
@@ -114,7 +113,6 @@ void Socket::reply(Port& p, Term to, Term result, Term reference) {
     Heap h;
     tell_message(p, to, is_value(reference) ? make_tuple(h, atom_inet_reply(), p.id, result, reference)
                                                 : make_tuple(h, atom_inet_reply(), p.id, result));
-    h.clear();
 }
 
 Term Socket::take_reference(Heap& h, const std::string& bytes, size_t* first) {
@@ -158,7 +156,6 @@ void Socket::count_message(Port& p) {
         active_count_ = 0;
         Heap h;
         tell_message(p, p.owner, make_tuple(h, passive_tag(), p.id));
-        h.clear();
     }
 }
 

@@ -55,7 +55,6 @@ void TcpSocket::answer(Port& p, const std::optional<Waiting>& w, Term result) {
 void TcpSocket::answer_error(Port& p, const std::optional<Waiting>& w, Term reason) {
     Heap h;
     answer(p, w, make_tuple(h, atoms::error, reason));
-    h.clear();
 }
 
 void TcpSocket::answer_all(Port& p, Term reason) {
@@ -231,7 +230,6 @@ bool TcpSocket::give_accepted(Port& p, int fd, const Waiting& to, Process* self)
     }
     Heap h;
     answer(p, to, make_tuple(h, atoms::ok, id));
-    h.clear();
     return true;
 }
 

@@ -90,7 +90,6 @@ void TcpSocket::give_data(Port& p, const void* bytes, size_t n) {
     // {Port, {data, Data}} contains a list unless both the port and the socket have the option `binary`.
     const bool as_list = !receiver_ && !deliver_term_ && !p.options.binary;
     give_term(p, as_list ? make_string(h, static_cast<const char*>(bytes), n) : data_term(h, bytes, n), false, h);
-    h.clear();
 }
 
 Term TcpSocket::give(Port& p, bool* given, size_t* more) {
@@ -138,7 +137,6 @@ Term TcpSocket::give(Port& p, bool* given, size_t* more) {
             }
             p.input += used;
             give_term(p, t, true, h);
-            h.clear();
         } else {
             const packets::Part part = packets::body(format, data, used);
             give_data(p, data + part.first, part.end - part.first);
@@ -219,7 +217,6 @@ void TcpSocket::tell_closed(Port& p, int error) {
         tell_message(p, p.owner, make_tuple(h, atom_tcp_error(), p.id, posix_error_atom(error)));
     }
     tell_message(p, p.owner, make_tuple(h, atom_tcp_closed(), p.id));
-    h.clear();
 }
 
 Term TcpSocket::peer_closed(Port& p) {
@@ -291,7 +288,6 @@ void TcpSocket::file_is_done(Port& p, Term result) {
     file_.reset();
     Heap h;
     tell_message(p, pid, make_tuple(h, atom_sendfile(), p.id, result));
-    h.clear();
 }
 
 void TcpSocket::drop_output(Port& p) {
@@ -301,7 +297,6 @@ void TcpSocket::drop_output(Port& p) {
     if (file_ != nullptr) {
         Heap h;
         file_is_done(p, make_tuple(h, atoms::error, atoms::closed));
-        h.clear();
     }
     want_output(p, false);
 }
@@ -320,7 +315,6 @@ void TcpSocket::not_busy(Port& p, Term result) {
 void TcpSocket::not_busy_error(Port& p, Term reason) {
     Heap h;
     not_busy(p, make_tuple(h, atoms::error, reason));
-    h.clear();
 }
 
 Term TcpSocket::output(Port& p, Term from, std::string* bytes) {
@@ -329,7 +323,6 @@ Term TcpSocket::output(Port& p, Term from, std::string* bytes) {
     const Term reference = take_reference(h, *bytes, &first);
     const auto say = [&](Term result) {
         reply(p, from, result, reference);
-        h.clear();
         return kNonValue;
     };
     if (!is_connected()) {
@@ -341,9 +334,7 @@ Term TcpSocket::output(Port& p, Term from, std::string* bytes) {
         return say(make_tuple(h, atoms::error, why));
     }
     if (shut_later_ >= 0) {
-        const Term reason = write_failed(p, EPIPE, from, reference);
-        h.clear();
-        return reason;
+        return write_failed(p, EPIPE, from, reference);
     }
     const size_t n = bytes->size() - first;
     std::string header;
@@ -366,7 +357,6 @@ Term TcpSocket::output(Port& p, Term from, std::string* bytes) {
             busy_ = p.busy = true;
             busy_caller_ = from;
             busy_reference_ = is_value(reference) ? copy_term(reference, busy_heap_, false) : kNonValue;
-            h.clear();
             if (send_timeout_ > 0) {
                 busy_due_ms_ = monotonic_ms() + static_cast<uint64_t>(send_timeout_) + 1;
                 wake_at(p, busy_due_ms_);
@@ -388,9 +378,7 @@ Term TcpSocket::output(Port& p, Term from, std::string* bytes) {
         message.msg_iovlen = header.empty() ? 1 : 2;
         const ssize_t sent = sendmsg(fd_, &message, MSG_NOSIGNAL);
         if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-            const Term reason = write_failed(p, errno, from, reference);
-            h.clear();
-            return reason;
+            return write_failed(p, errno, from, reference);
         }
         written = sent < 0 ? 0 : static_cast<size_t>(sent);
     }
@@ -506,7 +494,6 @@ bool TcpSocket::write_file(Port& p, int* error) {
     const Term low = make_unsigned(h, total & 0xFFFFFFFF);
     const Term result = make_tuple(h, atoms::ok, low, make_unsigned(h, total >> 32));
     file_is_done(p, result);
-    h.clear();
     return true;
 }
 
@@ -515,7 +502,6 @@ void TcpSocket::tell_empty(Port& p) {
     for (const Term pid : wait_for_empty_) {
         tell_message(p, pid, make_tuple(h, atom_empty_out_q(), p.id));
     }
-    h.clear();
     wait_for_empty_.clear();
 }
 
@@ -545,7 +531,6 @@ Term TcpSocket::write(Port& p) {
             const bool gone = error == ECONNRESET || error == ENOTCONN || error == EPIPE;
             const Term why = gone ? atoms::closed : posix_error_atom(error);
             file_is_done(p, make_tuple(h, atoms::error, why));
-            h.clear();
             if (error == EINVAL || error == EIO) {  // an error of the file, not of the socket
                 ok = true;
             }
@@ -575,7 +560,6 @@ Term TcpSocket::write_failed(Port& p, int error, Term caller, Term reference) {
         end_told_ = true;
         tell_closed(p, show ? error : 0);
         reply(p, caller, result, reference);
-        h.clear();
         drop_output(p);
         if (exit_on_close_) {
             return end_by_peer(p);
@@ -588,7 +572,6 @@ Term TcpSocket::write_failed(Port& p, int error, Term caller, Term reference) {
     answer_all(p, atoms::closed);
     shut();
     reply(p, caller, result, reference);
-    h.clear();
     closed_for_send_ = !answered;
     was_reset_ = show;
     closed_for_receive_ = true;

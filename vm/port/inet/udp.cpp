@@ -110,7 +110,6 @@ void UdpSocket::answer_error(Port& p, Term reason) {
         receiver_.reset();
         Heap h;
         send_async(p, w.pid, w.number, make_tuple(h, atoms::error, reason));
-        h.clear();
     }
 }
 
@@ -146,7 +145,6 @@ void UdpSocket::give(Port& p, const Address& from, const msghdr& message, const 
         tell_message(p, p.owner, is_value(ancillary)
                                          ? make_tuple(h, atom_udp(), p.id, ip, port, ancillary, packet)
                                          : make_tuple(h, atom_udp(), p.id, ip, port, packet));
-        h.clear();
         count_message(p);
         return;
     }
@@ -163,11 +161,9 @@ void UdpSocket::give(Port& p, const Address& from, const msghdr& message, const 
         const Waiting w = *receiver_;
         receiver_.reset();
         send_async(p, w.pid, w.number, make_tuple(h, atoms::ok, packet));
-        h.clear();
         return;
     }
     tell_message(p, p.owner, make_tuple(h, p.id, make_tuple(h, atoms::data, packet)));
-    h.clear();
     count_message(p);
 }
 
@@ -213,7 +209,6 @@ void UdpSocket::read(Port& p) {
             } else {
                 Heap h;
                 tell_message(p, p.owner, make_tuple(h, atom_udp_error(), p.id, reason));
-                h.clear();
             }
             continue;
         }
@@ -312,7 +307,6 @@ Term UdpSocket::output(Port& p, Term from, std::string* bytes) {
              : error != 0     ? make_tuple(h, atoms::error, posix_error_atom(error))
                               : atoms::ok;
     reply(p, from, result, reference);
-    h.clear();
     return kNonValue;
 }
 
