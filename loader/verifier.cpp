@@ -314,9 +314,6 @@ private:
             }
         }
         m_.code[f.info].live = static_cast<uint16_t>(f.arity);
-        if (needs_more_) {
-            return bad("its repairs do not mend it, which is a mistake of the loader");
-        }
         recording_ = true;
         std::sort(to_repair_.begin(), to_repair_.end());
         to_repair_.erase(std::unique(to_repair_.begin(), to_repair_.end()), to_repair_.end());
@@ -325,7 +322,7 @@ private:
                 return false;
             }
         }
-        return true;
+        return !needs_more_ || bad("its repairs do not mend it, which is a mistake of the loader");
     }
 
     bool shared_by_other_marks(const State& old, const State& s, uint32_t target) const {
@@ -799,7 +796,7 @@ private:
 
     // True if the caller is to write its repair down. Before the fixpoint this only notes the block.
     bool writes_repairs() {
-        needs_more_ |= accepts_;
+        needs_more_ |= accepts_ && recording_;
         if (!recording_ && (to_repair_.empty() || to_repair_.back() != block_)) {
             to_repair_.push_back(block_);
         }

@@ -64,6 +64,27 @@ TEST_CASE("the arity of a call may ask for registers that nothing else names", "
     }
 }
 
+// What the first of two ways defines was taken for what both do: the function was refused for a mistake of the loader.
+TEST_CASE("a function with repairs is judged when all ways to them are known", "[loader]") {
+    const Loaded l = load_function(2, [](BeamBuilder& b) {
+        b.op(12, {u(1), u(2)})
+            .op(172, {list({y(0)})})
+            .op(57, {label(3), x(0)})
+            .op(64, {x(0), x(2)})
+            .op(64, {x(0), x(3)})
+            .op(64, {x(0), x(5)})
+            .op(1, {u(4)})
+            .op(175, {y(0)})  // may collect here: x2 gets a term, and x4 if x5 is there
+            .op(18, {u(1)})
+            .op(19)
+            .op(1, {u(3)})
+            .op(64, {x(0), x(3)})
+            .op(61, {label(4)});
+    });
+    INFO(l.error.text());
+    REQUIRE(l.ok);
+}
+
 TEST_CASE("registers must hold terms before they are read", "[loader]") {
     CHECK(why_not(1, [](BeamBuilder& b) { b.op(19); }).empty());
     CHECK_THAT(why_not(0, [](BeamBuilder& b) { b.op(19); }), Contains("x0 may hold no term"));

@@ -7,6 +7,7 @@
 
 #include "recorder/recorder.hpp"
 #include "vm/code/permission.hpp"
+#include "vm/code_change/purge_steps.hpp"
 #include "vm/instr/bif_def.hpp"
 #include "vm/nif/nif.hpp"
 #include "vm/process/literal_release.hpp"
@@ -103,20 +104,53 @@ void release_instance(void* instance) {
     delete gone;
 }
 
-// Readers of the former generation may use `dead` until every scheduler has made progress once more.
-void release_when_passed(ModuleInstance* dead) {
-    thread_progress::later([](void* d) { dirty::run(release_instance, d); }, dead);
-}
-
-struct Purged {
-    ModuleInstance* instance;
-    Operation* op;
-};
-
 ModuleInstance* purged_instance() {
     // acquire: pairs with prepare_purge().
     return g_purged.load(std::memory_order_acquire);
 }
+
+// One of the two halves of a purge. Deletes itself, the first when the funs are closed, the second with the instance.
+struct PurgeHalf : PurgeSteps<PurgeHalf> {
+    explicit PurgeHalf(Operation* operation) : op(operation) {}
+    void later(PurgeWait, thread_progress::Work f, void* data) { thread_progress::later(f, data); }
+    void commit_closed() {
+        code_index::commit_staging();
+        code_permission::release();
+    }
+    void closed() {
+        finished(op);
+        delete this;
+    }
+    void commit_removed() {
+        code_index::commit_staging();
+        instance->is_removed = true;
+        release_permission();
+        end_purge();
+        // No process has run the code for a while. The purger may expect that the library of native
+        // functions is unloaded when the operation is done; a dirty scheduler does it, it may take long.
+        // relaxed: the process that loaded the library ran this code and has left it.
+        if (instance->library.load(std::memory_order_relaxed) == nullptr) {
+            finished(op);
+            gone();
+            return;
+        }
+        dirty::run(
+            [](void* half) {
+                auto* self = static_cast<PurgeHalf*>(half);
+                nif::unload(*self->instance);
+                finished(self->op);
+                self->gone();
+            },
+            this);
+    }
+    void free() {
+        dirty::run(release_instance, instance);
+        delete this;
+    }
+
+    Operation* const op;
+    ModuleInstance* const instance = purged_instance();
+};
 
 }  // namespace
 
@@ -214,15 +248,7 @@ Prepared prepare_purge(Term module, Purge what, Operation* op) {
         const std::lock_guard lock(g_purge_lock);
         g_closed_funs = std::move(closed);
     }
-    thread_progress::later(
-        [](void* data) {
-            code_index::commit_staging();
-            code_permission::release();
-            // A scheduler that read the index before the commit may use it until all have made progress
-            // once more: only then can no process enter the code.
-            thread_progress::later([](void* o) { finished(static_cast<Operation*>(o)); }, data);
-        },
-        op);
+    (new PurgeHalf(op))->close();
     return Prepared::started;
 }
 
@@ -248,36 +274,12 @@ void abort_purge(Operation* op) {
 }
 
 void complete_purge(Operation* op) {
-    ModuleInstance* instance = purged_instance();
-    MINIVM_EVENT(code_purge, records::atom(instance->name()), uint64_t{process_table::count()});
+    auto* half = new PurgeHalf(op);
+    MINIVM_EVENT(code_purge, records::atom(half->instance->name()), uint64_t{process_table::count()});
     staging::begin();
-    staging::remove_module(instance);
-    stop_tracing_withdrawn(instance);  // one whose on_load function failed was never current
-    thread_progress::later(
-        [](void* data) {
-            ModuleInstance* dead = purged_instance();
-            code_index::commit_staging();
-            dead->is_removed = true;
-            release_permission();
-            end_purge();
-            // No process has run the code for a while. The purger may expect that the library of native
-            // functions is unloaded when the operation is done; a dirty scheduler does it, it may take long.
-            // relaxed: the process that loaded the library ran this code and has left it.
-            if (dead->library.load(std::memory_order_relaxed) != nullptr) {
-                dirty::run(
-                    [](void* p) {
-                        const std::unique_ptr<Purged> purged(static_cast<Purged*>(p));
-                        nif::unload(*purged->instance);
-                        finished(purged->op);
-                        release_when_passed(purged->instance);
-                    },
-                    new Purged{dead, static_cast<Operation*>(data)});
-                return;
-            }
-            finished(static_cast<Operation*>(data));
-            release_when_passed(dead);
-        },
-        op);
+    staging::remove_module(half->instance);
+    stop_tracing_withdrawn(half->instance);  // one whose on_load function failed was never current
+    half->remove();
 }
 
 const Export* pending_purge_lambda() {

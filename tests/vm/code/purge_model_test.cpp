@@ -1,10 +1,11 @@
-// A model of how old code is purged (vm/code/code_change.cpp; docs/protocols/code_loading.md,
-// "Deleting and purging"), in all schedules and with weak memory. Thread progress is the code that
-// the VM runs; the steps of the purge and what processes do are written down here, for they hang on
-// tables, signals and frames. Each wait left out has to be missed.
+// A model of how old code is purged (docs/protocols/code_loading.md, "Deleting and purging"), in all schedules and with weak
+// memory. The waits of the purge (vm/code_change/purge_steps.hpp) and thread progress are the code that the VM runs; what happens
+// between the waits and what processes do is written down here, for it hangs on tables, signals and frames. Each wait left
+// out has to be missed.
 #include "tests/support/model/explorer.hpp"
 #include "tests/support/model/mutants.hpp"
 #include "tests/support/model/progress.hpp"
+#include "vm/code_change/purge_steps.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -16,13 +17,16 @@ using model::Data;
 using model::kAlive, model::kFreed;
 using model::Participant;
 
+using code_change::PurgeWait;
+
 enum class LeftOut {
-    nothing,
+    // Numbered as those of PurgeWait
     before_closing,   // of the funs: its commit
     after_closing,    // until nobody goes by the funs as they were
-    check,            // of the process
     before_removing,  // of the module from the tables: its commit
     before_freeing,
+    nothing,
+    check,        // of the process
     second_look,  // at the fun, by who was scheduled out on its way into it
     section,  // of a dirty function that looks into the tables
     hold      // of a process in a dirty function while its frames are looked at
@@ -34,7 +38,7 @@ enum class Process { sleeps, goes_on, at_stub, is_dirty };
 // entry's stub for native code, where no address tells that it is about to be in the code. Or it is in a dirty function,
 // which looks into the tables.
 template <Process kProcess, LeftOut kLeftOut>
-struct Purge final : model::World {
+struct Purge final : model::World, code_change::PurgeSteps<Purge<kProcess, kLeftOut>> {
     model::Progress<1> core;
     Participant* slot = core.join();
     Atomic<int> index{0};
@@ -47,7 +51,7 @@ struct Purge final : model::World {
     bool waits_at_stub = false;
     bool dirty = true;                                       // hold
     Data<int> frames{0, "frames"};
-    int closed = 0, heard = 0, freed = 0, ended = 0;
+    int closings = 0, heard = 0, freed = 0, ended = 0;
 
     Purge() {
         if (kProcess != Process::is_dirty) {
@@ -56,37 +60,32 @@ struct Purge final : model::World {
     }
     unsigned threads() const override { return 2; }
     uint64_t digest() const override {
-        return static_cast<uint64_t>(((closed * 10 + heard) * 10 + freed) * 10 + ended);
+        return static_cast<uint64_t>(((closings * 10 + heard) * 10 + freed) * 10 + ended);
     }
 
     // ---- the purge
 
     // All of it is on behalf of threads that are no schedulers, or of one between two processes.
-    void step_after(LeftOut wait, thread_progress::Work f) {
-        if (kLeftOut == wait) {
-            f(this);
+    void later(PurgeWait wait, thread_progress::Work f, void* data) {
+        if (kLeftOut == static_cast<LeftOut>(wait)) {
+            f(data);
         } else {
-            core.later(f, this);
+            core.later(f, data);
         }
     }
-    static void commit_closing(void* data) {
-        auto* self = static_cast<Purge*>(data);
-        self->index.store(1, std::memory_order_relaxed);
-        self->step_after(LeftOut::after_closing, [](void* p) {
-            auto* purge = static_cast<Purge*>(p);
-            purge->permission.lock();
-            purge->closed++;
-            purge->permission.unlock();
-        });
+    void commit_closed() { index.store(1, std::memory_order_relaxed); }
+    void closed() {
+        permission.lock();
+        closings++;
+        permission.unlock();
     }
-    static void commit_removing(void* data) {
-        auto* self = static_cast<Purge*>(data);
-        self->index.store(2, std::memory_order_relaxed);
-        self->step_after(LeftOut::before_freeing, [](void* p) {
-            auto* purge = static_cast<Purge*>(p);
-            purge->code = kFreed;
-            purge->freed++;
-        });
+    void commit_removed() {
+        index.store(2, std::memory_order_relaxed);
+        this->gone();
+    }
+    void free() {
+        code = kFreed;
+        freed++;
     }
     void check() {
         if (kProcess == Process::is_dirty) {
@@ -115,8 +114,8 @@ struct Purge final : model::World {
     void purge() {
         fun[1] = 0;
         module[1] = 1;
-        step_after(LeftOut::before_closing, commit_closing);
-        model::wait_until(closed, 1);
+        this->close();
+        model::wait_until(closings, 1);
         permission.lock();
         permission.unlock();
         if (kLeftOut != LeftOut::check) {
@@ -124,7 +123,7 @@ struct Purge final : model::World {
         }
         fun[2] = 0;
         module[2] = 0;
-        step_after(LeftOut::before_removing, commit_removing);
+        this->remove();
     }
 
     // ---- the process
