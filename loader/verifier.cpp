@@ -796,6 +796,7 @@ private:
 
     // True if the caller is to write its repair down. Before the fixpoint this only notes the block.
     bool writes_repairs() {
+        // Before the fixpoint a register counts as defined that is so on the ways known until then.
         needs_more_ |= accepts_ && recording_;
         if (!recording_ && (to_repair_.empty() || to_repair_.back() != block_)) {
             to_repair_.push_back(block_);

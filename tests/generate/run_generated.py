@@ -225,11 +225,16 @@ class Runner:
         names = [f.name for f in module.functions] + ["calls"]
         behind = names[names.index(function.name) + 1]
         frame = r"\[\{%s,%s,\d+,\w+\}"
-        for theirs, ours in itertools.zip_longest(*(self.detail(who, module.name, function.name, folder).splitlines()
-                                                    for who in ("erl", engine)), fillvalue=""):
-            theirs, ours = theirs.split(" ", 3)[3:], ours.split(" ", 3)[3:]
-            if theirs != ours and (not theirs or not ours or re.sub(frame % (module.name, behind), "[", theirs[0], count=1) !=
-                                   re.sub(frame % (module.name, function.name), "[", ours[0], count=1)):
+        for lines in itertools.zip_longest(*(self.detail(who, module.name, function.name, folder).splitlines()
+                                             for who in ("erl", engine)), fillvalue=""):
+            # The number of the call, the hash of what is behind, reductions, what came out.
+            theirs, ours = (line.split(" ", 3) for line in lines)
+            if theirs[:2] == ours[:2]:
+                continue
+            (theirs, in_theirs), (ours, in_ours) = (
+                re.subn(frame % (module.name, name), "[", columns[-1], count=1)
+                for columns, name in ((theirs, behind), (ours, function.name)))
+            if theirs != ours or not in_theirs or not in_ours:
                 return False
         self.of_the_next += 1
         return True

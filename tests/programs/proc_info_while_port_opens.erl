@@ -20,7 +20,7 @@ asks(P) ->
     Seen = process_info(P, links),
     is_process_alive(P) andalso Seen =/= undefined andalso asks(P).
 
-%% With pauses: signals that come faster than they are handled keep a process from its work, on erl for a minute as well.
+%% With pauses: signals about links that come faster than they are handled keep a process from its dirty functions.
 links(P) ->
     process_flag(trap_exit, true),
     link(P),

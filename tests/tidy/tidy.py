@@ -410,8 +410,8 @@ def scripts(tree):
             if tree.lines(p)[0].startswith("#!") and not os.access(tree.root / p, os.X_OK)]
 
 
-RULES = [top_level, scripts, include_direction, floors, picture_of_folders, include_from_root, library_owners, pragma_once, memory_orders,
-         events_with_places, docs_reachable, instructions, host_paths, blanks, file_names, table_of_steps, lengths]
+RULES = [top_level, scripts, include_direction, floors, picture_of_folders, include_from_root, library_owners, pragma_once,
+         memory_orders, events_with_places, docs_reachable, instructions, host_paths, blanks, file_names, table_of_steps, lengths]
 
 
 def main():

@@ -117,7 +117,7 @@ struct Peer {
     uint32_t connection = 0;  // the number of the connection: counts up when a new one begins
     RefId handle{};           // the reference in the connection's handle, so that programs cannot forge one
     uint64_t flags = 0;       // the capabilities of the other side; while pending: those that every node has
-    uint32_t creation = 0;    // of the other side
+    uint32_t creation = 0;    // of the other side; while connected
     Term controller = kNonValue;  // a port or pid
     std::shared_ptr<Channel> channel;
     std::deque<std::string> out;

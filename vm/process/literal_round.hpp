@@ -67,6 +67,7 @@ public:
             self().later(Wait::after_answers, stop_copying, this);
         }
     }
+    // When no process and no dirty function is left.
     void forget_keepers() {
         const std::lock_guard lock(mutex_);
         keepers_ = 0;
