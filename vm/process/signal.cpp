@@ -116,10 +116,9 @@ bool push_signal(Process& to, Signal* s) {
     return true;
 }
 
-// p may be in a dirty function for as long as that takes, and a signal that ends p should not wait so long. A new
-// process looks, because the sender may hold locks or be half-way through something. One is enough for all signals
+// A new process looks, because the caller may hold locks or be half-way through something. One is enough for all signals
 // that are pushed before it looks.
-static void end_if_dirty(Process& p) {
+void end_if_dirty(Process& p) {
     using namespace process_state;
     // seq_cst: after the push; see go_dirty() in slice.cpp.
     if ((p.state.load(std::memory_order_seq_cst) & kDirty) == 0) {

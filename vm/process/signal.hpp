@@ -48,7 +48,10 @@ void take_fragments(Signal& s, Heap& h);
 
 // Gives the signal to the process. False: it has ended, and the caller still owns the signal.
 bool push_signal(Process& to, Signal* s);
-// The same for a message, with its record.
+// After an exit signal has been pushed: p may be in a dirty function for as long as that takes, and a signal that ends p
+// should not wait so long.
+void end_if_dirty(Process& p);
+// push_signal() for a message, with its record.
 bool push_message(Process& to, Signal* s);
 // The same by pid; refuses the signal if there is no such process. Takes it over.
 void send_signal(Term to_pid, Signal* s);

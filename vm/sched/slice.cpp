@@ -72,20 +72,24 @@ void go_idle(Process& p, uint32_t set, uint32_t cleared) {
     }
 }
 
-// Whether p has signals to handle before it goes dirty. Messages may stay in the outer queue until it is back.
-bool has_control_signals(const Process& p) {
+// Whether a signal of such a kind waits in the outer queue.
+template <typename IsMeant>
+bool has_signal_of(const Process& p, IsMeant is_meant) {
     // seq_cst: see go_dirty(). Only the owner takes signals out.
     const Signal* s = p.mailbox.outer.load(std::memory_order_seq_cst);
-    while (s != nullptr && s->kind == SignalKind::message) {
+    while (s != nullptr && !is_meant(s->kind)) {
         s = s->next;
     }
     return s != nullptr;
 }
 
 // Hands p to a dirty scheduler. It handles its signals first: it may be away for long, and processes wait for
-// answers to their requests. From kDirty on others may look at p from outside instead (dirty_hold.hpp). They push a
-// request, then look at the state; we set the state, then look at the queue: so we see the request, or they see
-// kDirty. A suspended process sleeps here until it is resumed; take_over() then finds Process::goes_dirty. False: a
+// answers to their requests. From kDirty on others look at p from outside instead (dirty_hold.hpp), and who sends an
+// exit signal has p looked at (end_if_dirty()). They push a signal, then look at the state; we set the state, then look
+// at the queue: so we see the signal, or they see kDirty. For a request that we see we take p back; for an exit signal
+// we do what its sender would have done a moment later. Other signals may stay, as those do that come from then on.
+// So only one who has asked while p was not dirty has p taken back, and others who send without end do not keep it here.
+// A suspended process sleeps here until it is resumed; take_over() then finds Process::goes_dirty. False: a
 // signal ends p.
 bool go_dirty(SchedulerThread& s, Process& p) {
     for (;;) {
@@ -93,7 +97,8 @@ bool go_dirty(SchedulerThread& s, Process& p) {
         if (MINIVM_UNLIKELY(p.deferred != nullptr)) {
             handle_deferred(p);
         }
-        if (MINIVM_UNLIKELY(has_control_signals(p))) {
+        // Messages may stay until p is back.
+        if (MINIVM_UNLIKELY(has_signal_of(p, [](SignalKind kind) { return kind != SignalKind::message; }))) {
             handle_signals(p);
         }
         s.process = nullptr;
@@ -113,7 +118,10 @@ bool go_dirty(SchedulerThread& s, Process& p) {
         while (!p.state.compare_exchange_weak(old, (old & ~kRunning) | kQueued | kDirty,
                                               std::memory_order_seq_cst)) {
         }
-        if (MINIVM_LIKELY(!has_control_signals(p))) {
+        if (MINIVM_LIKELY(!has_signal_of(p, [](SignalKind kind) { return kind == SignalKind::rpc; }))) {
+            if (MINIVM_UNLIKELY(has_signal_of(p, [](SignalKind kind) { return kind == SignalKind::exit; }))) {
+                end_if_dirty(p);
+            }
             s.gave_to_dirty = true;
             dirty::enqueue(p);
             return true;
